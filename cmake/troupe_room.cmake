@@ -1,0 +1,21 @@
+# troupe_options(target): language level, warnings and sanitizers, the same for every target.
+function(troupe_options target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+                                           -Wno-sign-conversion -Werror)
+  if(TROUPE_SANITIZE)
+    target_compile_options(${target} PUBLIC -fsanitize=${TROUPE_SANITIZE} -fno-omit-frame-pointer
+                                            -fno-sanitize-recover=all)
+    target_link_options(${target} PUBLIC -fsanitize=${TROUPE_SANITIZE})
+  endif()
+endfunction()
+
+# troupe_room(name SOURCES files... USES targets...): a room is one static library, troupe_<name>.
+function(troupe_room name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;USES" ${ARGN})
+  add_library(troupe_${name} STATIC ${ROOM_SOURCES})
+  target_link_libraries(troupe_${name} PUBLIC ${ROOM_USES})
+  troupe_options(troupe_${name})
+endfunction()

@@ -1,0 +1,26 @@
+#include "core/base/error.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace troupe {
+
+Error::Error(ErrorKind kind, SourcePlace place, std::string problem, std::string remedy)
+    : kind_(kind),
+      place_(std::move(place)),
+      problem_(std::move(problem)),
+      remedy_(std::move(remedy)) {
+  if (!place_.file.empty()) {
+    text_ = place_.line > 0 ? fmt::format("{}:{}:{}: ", place_.file, place_.line, place_.column)
+                            : fmt::format("{}: ", place_.file);
+  }
+  text_ += problem_;
+  if (!remedy_.empty()) text_ += "; " + remedy_;
+}
+
+Error Error::at(const SourcePlace& place) const {
+  return place_.file.empty() ? Error(kind_, place, problem_, remedy_) : *this;
+}
+
+}  // namespace troupe
