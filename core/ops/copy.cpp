@@ -1,0 +1,43 @@
+// copy: the same values as a tensor of its own, usually in another memory. Links do the moving; the
+// kernel is for a copy that stays within one memory.
+#include "core/ops/builtin.hpp"
+#include "core/ops/elementwise.hpp"
+
+#include <cstring>
+
+namespace troupe {
+namespace {
+
+TensorType type(const OpSignature& op) {
+  return op.inputs[0];
+}
+
+Work work(const OpSignature& op, const TensorType& output) {
+  return streaming_work(op, output, 0);
+}
+
+void kernel(const CpuCall& call) {
+  const std::byte* const from = call.inputs[0].data;
+  std::byte* const to = call.output.data;
+  const auto size = static_cast<std::int64_t>(size_of(call.output.type.dtype));
+  for_blocks(call.team, call.output.type.shape.elements(),
+             [=](std::int64_t begin, std::int64_t end) {
+               std::memcpy(to + begin * size, from + begin * size,
+                           static_cast<std::size_t>((end - begin) * size));
+             });
+}
+
+}  // namespace
+
+OpKind copy_op() {
+  return {.name = "copy",
+          .summary = "the same values in another memory",
+          .inputs_min = 1,
+          .inputs_max = 1,
+          .moves_data = true,
+          .type = type,
+          .work = work,
+          .cpu = kernel};
+}
+
+}  // namespace troupe

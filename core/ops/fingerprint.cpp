@@ -1,0 +1,44 @@
+#include "core/ops/fingerprint.hpp"
+
+#include "core/base/random.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace troupe {
+namespace {
+
+constexpr std::array<std::uint64_t, Fingerprint::lanes> initial_hashes = [] {
+  std::array<std::uint64_t, Fingerprint::lanes> hashes{};
+  for (std::size_t j = 0; j < hashes.size(); ++j) hashes[j] = mix(j);
+  return hashes;
+}();
+
+// FNV-1a's step on whole words: xor, then multiply by an odd number. It can be undone, so no
+// difference in an input is lost, and `Fingerprint::unit` reads the top bits, which all lower ones
+// reach. The multiplier is that of SplitMix64's first round.
+template <class Word>
+void fold(std::array<std::uint64_t, Fingerprint::lanes>& hashes, const std::byte* data,
+          std::size_t count) {
+  std::array<Word, Fingerprint::lanes> words;
+  std::memcpy(words.data(), data, count * sizeof(Word));
+  for (std::size_t j = count; j < words.size(); ++j) words[j] = words[j - count];
+  for (std::size_t j = 0; j < words.size(); ++j) {
+    hashes[j] = (hashes[j] ^ words[j]) * 0xBF58476D1CE4E5B9ULL;
+  }
+}
+
+}  // namespace
+
+Fingerprint::Fingerprint(std::span<const ConstTensorView> inputs) : hashes_(initial_hashes) {
+  for (const ConstTensorView& input : inputs) {
+    const auto count = std::min(lanes, static_cast<std::size_t>(input.type.shape.elements()));
+    if (input.type.dtype == DType::f32) {
+      fold<std::uint32_t>(hashes_, input.data, count);
+    } else {
+      fold<std::uint64_t>(hashes_, input.data, count);
+    }
+  }
+}
+
+}  // namespace troupe

@@ -1,0 +1,44 @@
+#include "core/ops/registry.hpp"
+
+#include "core/base/assert.hpp"
+#include "core/ops/builtin.hpp"
+
+#include <utility>
+
+namespace troupe {
+
+OpKindId OpRegistry::add(OpKind kind) {
+  TROUPE_ASSERT(!kind.name.empty() && !find(kind.name));
+  TROUPE_ASSERT(kind.type != nullptr && kind.work != nullptr);
+  TROUPE_ASSERT(kind.inputs_min <= kind.inputs_max);
+  kinds_.push_back(std::move(kind));
+  return OpKindId::at(kinds_.size() - 1);
+}
+
+OpKindId OpRegistry::find(std::string_view name) const {
+  for (std::size_t i = 0; i < kinds_.size(); ++i) {
+    if (kinds_[i].name == name) return OpKindId::at(i);
+  }
+  return OpKindId::none();
+}
+
+std::vector<std::string_view> OpRegistry::names() const {
+  std::vector<std::string_view> names;
+  names.reserve(kinds_.size());
+  for (const OpKind& kind : kinds_) names.push_back(kind.name);
+  return names;
+}
+
+const OpRegistry& builtin_ops() {
+  static const OpRegistry registry = [] {
+    OpRegistry r;
+    for (OpKind (*const make)() : {uniform_op, zeros_op, matmul_op, add_op, sub_op, mul_op,
+                                   scale_op, relu_op, copy_op, spin_op, sleep_op, fail_op}) {
+      r.add(make());
+    }
+    return r;
+  }();
+  return registry;
+}
+
+}  // namespace troupe

@@ -1,0 +1,39 @@
+// sleep: waits for a given time. Its one value depends on the inputs, so that the result tells
+// which tensors were read.
+#include "core/ops/builtin.hpp"
+#include "core/ops/fingerprint.hpp"
+
+#include <thread>
+
+namespace troupe {
+namespace {
+
+TensorType type(const OpSignature&) {
+  return {DType::f64, Shape{1}};
+}
+
+Work work(const OpSignature& op, const TensorType&) {
+  Work work;
+  work.fixed = std::get<Duration>(op.attrs[0]);
+  return work;
+}
+
+void kernel(const CpuCall& call) {
+  std::this_thread::sleep_for(std::get<Duration>(call.attrs[0]));
+  *call.output.as<double>() = Fingerprint(call.inputs).unit(0);
+}
+
+}  // namespace
+
+OpKind sleep_op() {
+  return {.name = "sleep",
+          .summary = "waits for `duration`",
+          .inputs_min = 0,
+          .inputs_max = 64,
+          .attrs = {{.name = "duration", .fallback = Duration{0}, .required = true}},
+          .type = type,
+          .work = work,
+          .cpu = kernel};
+}
+
+}  // namespace troupe

@@ -1,0 +1,57 @@
+// spin: `a = a*a + a` over 64 doubles, a given number of times: work of a chosen length that needs
+// no memory, for benchmarks (the compute kernel of Task Bench: Slaughter et al., SC 2020).
+//
+// Inputs only set the start values, so that the result tells which tensors were read. Those lie in
+// (-0.375, -0.125]: from there a*a + a = a(a + 1) climbs towards 0 without ever reaching it (as
+// -1/n after n steps), so no number of iterations overflows or gets slow by becoming subnormal; and
+// the map is one-to-one there, so different start values stay different.
+#include "core/ops/builtin.hpp"
+#include "core/ops/fingerprint.hpp"
+
+#include <array>
+
+namespace troupe {
+namespace {
+
+constexpr std::size_t lanes = Fingerprint::lanes;
+
+TensorType type(const OpSignature&) {
+  return {DType::f64, Shape{std::int64_t{lanes}}};
+}
+
+// A multiplication and an addition per lane and iteration. Reads at most 64 elements an input.
+Work work(const OpSignature& op, const TensorType& output) {
+  Work work;
+  work.flops = 2.0 * lanes * static_cast<double>(std::get<std::int64_t>(op.attrs[0]));
+  work.bytes = static_cast<double>(output.bytes() + op.inputs.size() * lanes * sizeof(double));
+  return work;
+}
+
+void kernel(const CpuCall& call) {
+  const auto iterations = std::get<std::int64_t>(call.attrs[0]);
+  const Fingerprint inputs(call.inputs);
+  alignas(64) std::array<double, lanes> a;
+  for (std::size_t j = 0; j < lanes; ++j) a[j] = -0.125 - 0.25 * inputs.unit(j);
+  for (std::int64_t i = 0; i < iterations; ++i) {
+    for (double& x : a) x = x * x + x;
+  }
+  std::copy(a.begin(), a.end(), call.output.as<double>());
+}
+
+}  // namespace
+
+OpKind spin_op() {
+  return {.name = "spin",
+          .summary = "a = a*a + a over 64 doubles, `iterations` times",
+          .inputs_min = 0,
+          .inputs_max = 64,
+          .attrs = {{.name = "iterations",
+                     .fallback = std::int64_t{0},
+                     .required = true,
+                     .most = 1'000'000'000'000}},
+          .type = type,
+          .work = work,
+          .cpu = kernel};
+}
+
+}  // namespace troupe

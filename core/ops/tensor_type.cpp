@@ -1,0 +1,55 @@
+#include "core/ops/tensor_type.hpp"
+
+#include "core/base/error.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace troupe {
+
+std::string_view to_string(DType t) {
+  return t == DType::f32 ? "float32" : "float64";
+}
+
+Shape::Shape(std::span<const std::int64_t> extents) {
+  if (extents.size() > max_rank) {
+    throw usage_error(
+        fmt::format("shape [{}] has {} dimensions", fmt::join(extents, ", "), extents.size()),
+        fmt::format("a tensor has at most {}", max_rank));
+  }
+  std::int64_t product = 1;
+  for (const std::int64_t extent : extents) {
+    if (extent < 1) {
+      throw usage_error(
+          fmt::format("shape [{}] has an extent of {}", fmt::join(extents, ", "), extent),
+          "each must be at least 1");
+    }
+    // Divided rather than multiplied: the product itself may not fit.
+    if (extent > max_elements / product) {
+      throw usage_error(fmt::format("shape [{}] has too many elements", fmt::join(extents, ", ")),
+                        fmt::format("a tensor has at most 2^40 = {}", max_elements));
+    }
+    product *= extent;
+    extents_[rank_++] = extent;
+  }
+}
+
+std::int64_t Shape::elements() const {
+  std::int64_t product = 1;
+  for (std::size_t d = 0; d < rank_; ++d) product *= extents_[d];
+  return product;
+}
+
+std::string to_string(const Shape& s) {
+  std::string text = "[";
+  for (std::size_t d = 0; d < s.rank(); ++d) {
+    text += fmt::format("{}{}", d > 0 ? ", " : "", s[d]);
+  }
+  return text + "]";
+}
+
+std::string to_string(const TensorType& t) {
+  return fmt::format("{} {}", to_string(t.dtype), to_string(t.shape));
+}
+
+}  // namespace troupe

@@ -1,0 +1,57 @@
+// What a tensor is without its values: element type and shape.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+namespace troupe {
+
+enum class DType : std::uint8_t { f32, f64 };
+
+constexpr std::uint64_t size_of(DType t) { return t == DType::f32 ? 4 : 8; }
+std::string_view to_string(DType t);
+
+// Row-major, up to 4 dimensions, each at least 1.
+class Shape {
+ public:
+  static constexpr std::size_t max_rank = 4;
+
+  Shape() = default;
+  // Throws a usage Error for a rank over max_rank, an extent below 1, or more than
+  // max_elements elements.
+  explicit Shape(std::span<const std::int64_t> extents);
+  Shape(std::initializer_list<std::int64_t> extents)
+      : Shape(std::span<const std::int64_t>(extents.begin(), extents.size())) {}
+
+  std::size_t rank() const { return rank_; }
+  std::int64_t operator[](std::size_t d) const { return extents_[d]; }
+  std::int64_t elements() const;
+  friend bool operator==(const Shape&, const Shape&) = default;
+
+  // No tensor has more elements: keeps every product of bytes and FLOPs far from overflow.
+  static constexpr std::int64_t max_elements = std::int64_t{1} << 40;
+
+ private:
+  std::array<std::int64_t, max_rank> extents_{};
+  std::uint8_t rank_ = 0;
+};
+
+std::string to_string(const Shape& s);  // "[6000, 6000]"
+
+struct TensorType {
+  DType dtype = DType::f32;
+  Shape shape;
+
+  std::uint64_t bytes() const {
+    return static_cast<std::uint64_t>(shape.elements()) * size_of(dtype);
+  }
+  friend bool operator==(const TensorType&, const TensorType&) = default;
+};
+
+std::string to_string(const TensorType& t);  // "float32 [6000, 6000]"
+
+}  // namespace troupe
