@@ -1,0 +1,18 @@
+// A tensor's presence in one memory.
+#pragma once
+
+#include "core/base/id.hpp"
+
+#include <cstdint>
+
+namespace troupe {
+
+using ReplicaId = Id<struct ReplicaTag>;  // one tensor in one memory
+
+struct ReplicaSpec {
+  MemoryId memory;
+  std::uint32_t type = 0;     // into the types given with it
+  std::uint32_t readers = 0;  // items that will read it, plus one where the runner keeps it
+};
+
+}  // namespace troupe
