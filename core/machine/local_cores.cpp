@@ -1,0 +1,82 @@
+#include "core/machine/local_cores.hpp"
+
+#include "core/base/suggest.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+std::vector<std::string_view> names(const Machine& machine, bool cpus_only) {
+  std::vector<std::string_view> result;
+  for (const Device& d : machine.devices) {
+    if (!cpus_only || d.kind == DeviceKind::cpu) result.push_back(d.name);
+  }
+  return result;
+}
+
+bool is_host_cpu(std::string_view name) {
+  return name.size() > 3 && name.starts_with("cpu") &&
+         std::all_of(name.begin() + 3, name.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+}  // namespace
+
+void map_device(Machine& machine, std::string_view mapping) {
+  const std::size_t equals = mapping.find('=');
+  if (equals == std::string_view::npos || equals == 0 || equals + 1 == mapping.size()) {
+    throw usage_error(fmt::format("--map takes DEVICE=CPU, and '{}' is not that", mapping),
+                      "write for example --map gpu0=cpu0");
+  }
+  const std::string_view from = mapping.substr(0, equals);
+  const std::string_view to = mapping.substr(equals + 1);
+  const DeviceId device = machine.find_device(from);
+  if (!device) {
+    throw usage_error(
+        fmt::format("--map names the device '{}', which the machine doesn't have", from),
+        suggestion(from, names(machine, false)));
+  }
+  const DeviceId cpu = machine.find_device(to);
+  if (cpu ? machine.device(cpu).kind != DeviceKind::cpu : !is_host_cpu(to)) {
+    throw usage_error(
+        fmt::format("--map lets '{}' stand in for {}, and that is no CPU device", to, from),
+        suggestion(to, names(machine, true)));
+  }
+  machine.devices[device.index()].kind = DeviceKind::cpu;
+}
+
+void assign_cores(Machine& machine, const HostInfo& host) {
+  std::vector<int> free = host.cores;
+  std::vector<Device*> without;
+  for (Device& device : machine.devices) {
+    if (device.kind != DeviceKind::cpu) continue;
+    if (device.cores.empty()) without.push_back(&device);
+    for (const int core : device.cores) {
+      if (std::find(host.cores.begin(), host.cores.end(), core) == host.cores.end()) {
+        throw usage_error(
+            device.place,
+            fmt::format("{} is to own core {}, which this process can't use", device.name, core),
+            fmt::format("choose from {}", fmt::join(host.cores, ", ")));
+      }
+      std::erase(free, core);
+    }
+  }
+  if (without.empty()) return;
+  if (free.empty()) free = host.cores;
+  const std::size_t n = without.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    if (free.size() < n) {
+      without[i]->cores = {free[i % free.size()]};
+      continue;
+    }
+    const auto at = [&](std::size_t k) {
+      return free.begin() + static_cast<std::ptrdiff_t>(free.size() * k / n);
+    };
+    without[i]->cores.assign(at(i), at(i + 1));
+  }
+}
+
+}  // namespace troupe

@@ -1,0 +1,191 @@
+#include "core/base/units.hpp"
+#include "core/machine/discover.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <system_error>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+// Rates of a core of a server processor of the last ten years, with AVX2 at about 2.5 GHz: 32 FLOP
+// a cycle in single precision less what OpenBLAS leaves, 2 FLOP a cycle and lane in chains of
+// dependent operations, and its share of a few memory channels. They order work when nothing was
+// measured; a factor of two either way is to be expected.
+constexpr double matmul_flops_per_core = 64e9;
+constexpr double other_flops_per_core = 8e9;
+constexpr double bandwidth_per_core = 8e9;
+constexpr double bandwidth_per_device_max = 64e9;
+constexpr Duration launch{2'000};
+
+// One thread in memcpy, reading and writing memory; a wake-up before it starts.
+constexpr double copy_bandwidth = 6e9;
+constexpr Duration copy_latency{10'000};
+
+// A solid-state disk on a shared host, by direct I/O.
+constexpr double disk_bandwidth = 1e9;
+constexpr Duration disk_latency{100'000};
+
+constexpr std::uint64_t mib = 1 << 20;
+
+// The cores of each of `devices` devices; 0 devices: one for each NUMA node that has cores.
+std::vector<std::vector<int>> split_cores(const HostInfo& host, int devices) {
+  std::vector<std::vector<int>> shares;
+  std::vector<int> in_numa_order;
+  for (const HostInfo::NumaNode& node : host.numa) {
+    if (node.cores.empty()) continue;
+    shares.push_back(node.cores);
+    in_numa_order.insert(in_numa_order.end(), node.cores.begin(), node.cores.end());
+  }
+  if (in_numa_order.empty()) in_numa_order = host.cores;
+  if (devices <= 0 && !shares.empty()) return shares;
+
+  const auto n = static_cast<std::size_t>(std::max(devices, 1));
+  const std::size_t cores = in_numa_order.size();
+  shares.assign(n, {});
+  for (std::size_t d = 0; d < n; ++d) {
+    const std::size_t first = d * cores / n;
+    const std::size_t last = (d + 1) * cores / n;
+    if (cores >= n) {
+      shares[d].assign(std::next(in_numa_order.begin(), static_cast<std::ptrdiff_t>(first)),
+                       std::next(in_numa_order.begin(), static_cast<std::ptrdiff_t>(last)));
+    } else if (cores > 0) {
+      shares[d] = {in_numa_order[d % cores]};
+    }
+  }
+  return shares;
+}
+
+std::uint64_t free_on_disk(const std::string& directory) {
+  std::error_code error;
+  const std::filesystem::path path = directory.empty() ? std::filesystem::temp_directory_path(error)
+                                                       : std::filesystem::path(directory);
+  const auto space = std::filesystem::space(path, error);
+  return error ? 0 : space.available / mib * mib;  // the run says what is wrong with a directory
+}
+
+Device cpu_device(std::size_t index, std::vector<int> cores) {
+  const auto n = static_cast<double>(std::max<std::size_t>(cores.size(), 1));
+  Device device;
+  device.name = fmt::format("cpu{}", index);
+  device.kind = DeviceKind::cpu;
+  device.memory = MemoryId::at(index);
+  device.launch = launch;
+  device.op_flops["matmul"] = n * matmul_flops_per_core;
+  device.flops = n * other_flops_per_core;
+  device.bandwidth = std::min(n * bandwidth_per_core, bandwidth_per_device_max);
+  device.cores = std::move(cores);
+  return device;
+}
+
+Link make_link(std::string name, MemoryId a, MemoryId b, double bandwidth, Duration latency) {
+  Link link;
+  link.name = std::move(name);
+  link.a = a;
+  link.b = b;
+  link.bandwidth[0] = link.bandwidth[1] = bandwidth;
+  link.latency = latency;
+  return link;
+}
+
+// A size that reads back as the same number of bytes, which format_bytes may round.
+std::string exact_size(std::uint64_t bytes) {
+  if (bytes % (1024 * mib) == 0) return fmt::format("{} GiB", bytes / (1024 * mib));
+  return fmt::format("{} MiB", bytes / mib);
+}
+
+std::string devices_yaml(const Machine& machine) {
+  std::string out = "devices:\n";
+  for (const Device& d : machine.devices) {
+    out += fmt::format(
+        "  {}: {{kind: {}, cores: [{}], memory: {}, matmul: {}, flops: {}, "
+        "bandwidth: {}, launch: {}}}\n",
+        d.name, to_string(d.kind), fmt::join(d.cores, ", "), machine.memory(d.memory).name,
+        format_flops(d.op_flops.at("matmul")), format_flops(*d.flops),
+        format_bandwidth(*d.bandwidth), format_duration(d.launch));
+  }
+  return out;
+}
+
+std::string memories_yaml(const Machine& machine) {
+  std::string out = "memories:\n";
+  for (const Memory& m : machine.memories) {
+    const bool storage = m.kind == MemoryKind::storage;
+    out += fmt::format("  {}: {{{}size: {}}}\n", m.name, storage ? "kind: storage, " : "",
+                       exact_size(m.size_bytes));
+  }
+  return out;
+}
+
+std::string links_yaml(const Machine& machine) {
+  std::string out = "links:\n";
+  for (const Link& l : machine.links) {
+    out += fmt::format("  {}: {{between: [{}, {}], bandwidth: {}, latency: {}}}\n", l.name,
+                       machine.memory(l.a).name, machine.memory(l.b).name,
+                       format_bandwidth(l.bandwidth[0]), format_duration(l.latency));
+  }
+  return out;
+}
+
+}  // namespace
+
+Machine local_machine(const HostInfo& host, const LocalMachineOptions& options) {
+  Machine machine;
+  machine.name = "local";
+  const std::vector<std::vector<int>> cores = split_cores(host, options.cpu_devices);
+  const std::uint64_t usable = host.available_memory_bytes - host.available_memory_bytes / 8;
+  for (std::size_t i = 0; i < cores.size(); ++i) {
+    machine.devices.push_back(cpu_device(i, cores[i]));
+    Memory& memory = machine.memories.emplace_back();
+    memory.name = fmt::format("mem{}", i);
+    memory.size_bytes = usable / cores.size() / mib * mib;
+  }
+  for (std::size_t i = 0; i < cores.size(); ++i) {
+    for (std::size_t j = i + 1; j < cores.size(); ++j) {
+      machine.links.push_back(make_link(fmt::format("copy{}-{}", i, j), MemoryId::at(i),
+                                        MemoryId::at(j), copy_bandwidth, copy_latency));
+    }
+  }
+  if (!options.storage) return machine;
+
+  const MemoryId disk = MemoryId::at(machine.memories.size());
+  Memory& memory = machine.memories.emplace_back();
+  memory.name = "disk";
+  memory.kind = MemoryKind::storage;
+  memory.directory = options.directory;
+  memory.size_bytes = free_on_disk(options.directory);
+  for (std::size_t i = 0; i < cores.size(); ++i) {
+    machine.links.push_back(
+        make_link(fmt::format("disk{}", i), MemoryId::at(i), disk, disk_bandwidth, disk_latency));
+  }
+  return machine;
+}
+
+std::string describe_yaml(const HostInfo& host) {
+  std::string out = fmt::format("# {}\n# {} core{}: {}\n", host.cpu_model, host.cores.size(),
+                                host.cores.size() == 1 ? "" : "s", fmt::join(host.cores, ", "));
+  for (const CacheInfo& c : host.caches) {
+    out += fmt::format("# {} × {} of L{} cache\n", c.count, format_bytes(c.size_bytes), c.level);
+  }
+  out += fmt::format("# {} of memory, {} available now\n", format_bytes(host.memory_bytes),
+                     format_bytes(host.available_memory_bytes));
+  for (std::size_t i = 0; i < host.numa.size(); ++i) {
+    const HostInfo::NumaNode& node = host.numa[i];
+    out +=
+        fmt::format("# NUMA node {}: {}, cores {}\n", i, format_bytes(node.memory_bytes),
+                    node.cores.empty() ? "none" : fmt::format("{}", fmt::join(node.cores, ", ")));
+  }
+  for (const std::string& gpu : host.gpus) out += fmt::format("# GPU: {}\n", gpu);
+  if (host.gpus.empty()) out += "# no GPU found\n";
+  out += "# Rates are estimates from the number of cores, not measurements.\n\n";
+
+  const Machine machine = local_machine(host, {.cpu_devices = 0, .storage = true});
+  out += fmt::format("machine: {}\n", machine.name);
+  out += devices_yaml(machine) + memories_yaml(machine) + links_yaml(machine);
+  return out;
+}
+
+}  // namespace troupe

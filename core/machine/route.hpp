@@ -1,0 +1,40 @@
+// The way a tensor takes from one memory to another.
+#pragma once
+
+#include "core/machine/machine.hpp"
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+struct Hop {
+  LinkId link;
+  Direction direction = Direction::forward;
+  friend bool operator==(const Hop&, const Hop&) = default;
+};
+
+using Route = std::vector<Hop>;
+
+// Finds the quickest routes of one machine and remembers them.
+class Router {
+ public:
+  // `machine` must outlive the router.
+  explicit Router(const Machine& machine) : machine_(&machine) {}
+
+  // The links to take, in order; quickest for a tensor of 1 MiB, latencies included (Dijkstra), the
+  // one with the lower link numbers among equals. Empty where `from` is `to`, null where there is
+  // no way. Stays valid as long as the router.
+  const Route* route(MemoryId from, MemoryId to);
+
+ private:
+  void search(MemoryId from);
+
+  const Machine* machine_;
+  std::map<std::pair<MemoryId, MemoryId>, Route> routes_;
+  std::vector<bool> searched_;
+};
+
+}  // namespace troupe
