@@ -1,0 +1,382 @@
+#include "core/plan/planner.hpp"
+
+#include "core/base/assert.hpp"
+#include "core/base/units.hpp"
+#include "core/cost/cost_model.hpp"
+#include "core/plan/placement.hpp"
+#include "core/plan/windows.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+class Planner {
+ public:
+  Planner(const Graph& graph, const Machine& machine, const PlanOptions& options)
+      : graph_(graph), machine_(machine), options_(options), router_(machine) {
+    home_.resize(graph.size());
+    share_of_.resize(machine.devices.size() + machine.links.size());
+  }
+
+  Plan make(const Scenario& scenario) {
+    const std::vector<WindowOps> windows = scenario_windows(graph_, scenario);
+    placements_ = place_ops(graph_, machine_, router_, windows, options_);
+    plan_.first_predecessor.push_back(0);
+    for (const WindowOps& window : windows) add_window(window);
+    for (const WindowOps& window : windows) {
+      plan_.ops.insert(plan_.ops.end(), window.ops.begin(), window.ops.end());
+      if (window.timed) plan_.timed_ops += window.ops.size();
+    }
+    std::sort(plan_.ops.begin(), plan_.ops.end());
+    link_successors();
+    rank_units();
+    keep_results(windows);
+    check_memory();
+    return std::move(plan_);
+  }
+
+ private:
+  ResourceId resource(DeviceId d) const { return ResourceId{d.value}; }
+  ResourceId resource(LinkId l) const {
+    return ResourceId::at(machine_.devices.size() + l.index());
+  }
+  SourcePlace place_of(OpId op) const { return graph_.group(graph_.group_of(op)).place; }
+
+  // ---- units ----------------------------------------------------------------------------------
+
+  void add_window(const WindowOps& ops) {
+    std::fill(share_of_.begin(), share_of_.end(), std::size_t{0});
+    Window& window = plan_.windows.emplace_back();
+    window.timed = ops.timed;
+    if (ops.timed && !plan_.first_timed) plan_.first_timed = UnitId::at(plan_.units.size());
+    window_start_.push_back(UnitId::at(plan_.units.size()));
+    for (const OpId op : ops.ops) {
+      if (placements_[op.index()].memory) {
+        add_copy(op, placements_[op.index()].memory);
+      } else {
+        add_kernel(op, placements_[op.index()].device);
+      }
+    }
+    window.items = plan_.units.size() - window_start_.back().index();
+  }
+
+  Share& share(ResourceId r) {
+    Window& window = plan_.windows.back();
+    std::size_t& slot = share_of_[r.index()];  // 1 + index into window.shares
+    if (slot == 0) {
+      window.shares.emplace_back(r, Share{});
+      Share& fresh = window.shares.back().second;
+      fresh.window = static_cast<std::uint32_t>(plan_.windows.size() - 1);
+      fresh.timed = window.timed;
+      fresh.first_input.push_back(0);
+      slot = window.shares.size();
+    }
+    return window.shares[slot - 1].second;
+  }
+
+  // Adds a unit that reads `inputs` and makes a new replica of `op`'s tensor in `target`.
+  ReplicaId add_unit(ResourceId r, OpId op, bool transfer, std::span<const ReplicaId> inputs,
+                     MemoryId target, Duration expected) {
+    Share& s = share(r);
+    const UnitId unit = UnitId::at(plan_.units.size());
+    plan_.units.push_back({.ref = {r, s.size()}, .op = op, .transfer = transfer});
+    std::uint32_t waits_for = 0;
+    const std::size_t first = plan_.predecessors.size();
+    for (const ReplicaId input : inputs) {
+      ++plan_.replicas[input.index()].readers;
+      const UnitId producer = producer_[input.index()];
+      const auto begin = plan_.predecessors.begin() + static_cast<std::ptrdiff_t>(first);
+      if (std::find(begin, plan_.predecessors.end(), producer) != plan_.predecessors.end()) {
+        continue;
+      }
+      plan_.predecessors.push_back(producer);
+      if (producer >= window_start_.back()) ++waits_for;
+    }
+    plan_.first_predecessor.push_back(static_cast<std::uint32_t>(plan_.predecessors.size()));
+    const ReplicaId output = ReplicaId::at(plan_.replicas.size());
+    plan_.replicas.push_back({.memory = target, .type = graph_.type_index(op), .readers = 0});
+    producer_.push_back(unit);
+    s.unit.push_back(unit);
+    s.waits_for.push_back(waits_for);
+    s.expected.push_back(expected);
+    s.inputs.insert(s.inputs.end(), inputs.begin(), inputs.end());
+    s.first_input.push_back(static_cast<std::uint32_t>(s.inputs.size()));
+    s.output.push_back(output);
+    return output;
+  }
+
+  void add_kernel(OpId op, DeviceId device) {
+    const MemoryId memory = machine_.device(device).memory;
+    inputs_.clear();
+    for (const OpId input : graph_.inputs(op)) inputs_.push_back(replica_in(input, memory, op));
+    const bool timed = plan_.windows.back().timed;
+    const Duration expected =
+        options_.needs_costs && !timed
+            ? Duration{0}
+            : op_time(machine_.device(device), graph_.kind(op), graph_.work(op));
+    home_[op.index()] = add_unit(resource(device), op, false, inputs_, memory, expected);
+    Share& s = share(resource(device));
+    s.kernels.push_back({.kind = graph_.kind_id(op), .attrs = attrs_in(s, op)});
+  }
+
+  std::uint32_t attrs_in(Share& s, OpId op) {
+    const Attrs& attrs = graph_.attrs(op);
+    if (s.attrs_table.empty() || s.attrs_table.back() != attrs) s.attrs_table.push_back(attrs);
+    return static_cast<std::uint32_t>(s.attrs_table.size() - 1);
+  }
+
+  void add_copy(OpId op, MemoryId target) {
+    const OpId source = graph_.inputs(op)[0];
+    if (const ReplicaId local = known_replica(source, target); local) {
+      add_kernel(op, device_at(target, op));
+      return;
+    }
+    home_[op.index()] = add_transfers(source, target, op);
+  }
+
+  DeviceId device_at(MemoryId memory, OpId op) const {
+    for (std::size_t d = 0; d < machine_.devices.size(); ++d) {
+      if (machine_.devices[d].memory == memory) return DeviceId::at(d);
+    }
+    throw usage_error(place_of(op),
+                      fmt::format("'{}' copies within {}, which no device works on",
+                                  graph_.name(op), machine_.memory(memory).name),
+                      "copy to another memory");
+  }
+
+  // ---- replicas and transfers -------------------------------------------------------------------
+
+  static std::uint64_t key(OpId op, MemoryId memory) {
+    return (std::uint64_t{op.value} << 32) | memory.value;
+  }
+
+  ReplicaId known_replica(OpId op, MemoryId memory) const {
+    const ReplicaId home = home_[op.index()];
+    if (plan_.replicas[home.index()].memory == memory) return home;
+    const auto found = elsewhere_.find(key(op, memory));
+    return found == elsewhere_.end() ? ReplicaId::none() : found->second;
+  }
+
+  ReplicaId replica_in(OpId tensor, MemoryId memory, OpId reader) {
+    if (const ReplicaId known = known_replica(tensor, memory); known) return known;
+    const ReplicaId moved = add_transfers(tensor, memory, reader);
+    elsewhere_[key(tensor, memory)] = moved;
+    return moved;
+  }
+
+  // The transfers that bring `tensor` to `target` for `reader`. Where `reader` is a copy, the last
+  // one makes its result; what lands on the way is kept as a replica that later readers may use.
+  ReplicaId add_transfers(OpId tensor, MemoryId target, OpId reader) {
+    ReplicaId at = home_[tensor.index()];
+    const MemoryId source = plan_.replicas[at.index()].memory;
+    const Route* route = router_.route(source, target);
+    if (route == nullptr) {
+      throw usage_error(place_of(reader),
+                        fmt::format("'{}' needs '{}' in {}, and there is no route from {}",
+                                    graph_.name(reader), graph_.name(tensor),
+                                    machine_.memory(target).name, machine_.memory(source).name),
+                        "add a link between them to the machine, or place the op elsewhere");
+    }
+    const std::uint64_t bytes = graph_.type(tensor).bytes();
+    const std::uint32_t chunks = chunk_count(*route, bytes);
+    for (std::size_t h = 0; h < route->size(); ++h) {
+      const Hop& hop = (*route)[h];
+      const Link& link = machine_.link(hop.link);
+      const MemoryId next = link.target(hop.direction);
+      const bool is_last = h + 1 == route->size();
+      const bool makes_result = is_last && graph_.kind(reader).moves_data;
+      const ReplicaId from = at;
+      at = add_unit(resource(hop.link), makes_result ? reader : tensor, true, std::span(&from, 1),
+                    next,
+                    options_.needs_costs && !plan_.windows.back().timed
+                        ? Duration{0}
+                        : wire_time(link, hop.direction, bytes));
+      plan_.units.back().paced = h > 0;
+      plan_.units.back().chunks = static_cast<std::uint16_t>(chunks);
+      share(resource(hop.link))
+          .moves.push_back({.bytes = bytes,
+                            .chunks = chunks,
+                            .direction = hop.direction,
+                            .paced = h > 0,
+                            .paces = !is_last});
+      if (!is_last) elsewhere_.try_emplace(key(tensor, next), at);
+    }
+    return at;
+  }
+
+  // One where a link does its transfers one by one; else so many that sharing and pipelining work.
+  std::uint32_t chunk_count(const Route& route, std::uint64_t bytes) const {
+    constexpr std::uint64_t most = 0xFFFF;
+    std::uint64_t chunk = machine_.link(route[0].link).chunk_bytes;
+    bool whole = route.size() == 1;
+    for (const Hop& hop : route) {
+      const Link& link = machine_.link(hop.link);
+      chunk = std::min(chunk, link.chunk_bytes);
+      whole = whole && link.sharing == Sharing::fifo;
+    }
+    if (whole) return 1;
+    return static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>((bytes + chunk - 1) / chunk, 1, most));
+  }
+
+  // ---- after all units are known
+  // ------------------------------------------------------------------
+
+  Share& share_at(std::size_t window, ResourceId r) {
+    for (auto& [resource, share] : plan_.windows[window].shares) {
+      if (resource == r) return share;
+    }
+    TROUPE_ASSERT(false);
+  }
+
+  void link_successors() {
+    for (std::size_t w = 0; w < plan_.windows.size(); ++w) {
+      const std::size_t begin = window_start_[w].index();
+      const std::size_t end = begin + plan_.windows[w].items;
+      std::vector<Share*> shares(share_of_.size(), nullptr);
+      for (auto& [resource, share] : plan_.windows[w].shares) {
+        shares[resource.index()] = &share;
+        share.first_successor.assign(share.size() + 1, 0);
+      }
+      const auto each_edge = [&](auto&& visit) {
+        for (std::size_t u = begin; u < end; ++u) {
+          for (const UnitId p : plan_.predecessors_of(UnitId::at(u))) {
+            if (p.index() < begin) continue;
+            const ItemRef from = plan_.units[p.index()].ref;
+            visit(*shares[from.resource.index()], from.item, plan_.units[u].ref);
+          }
+        }
+      };
+      each_edge([](Share& s, std::uint32_t item, ItemRef) { ++s.first_successor[item + 1]; });
+      for (auto& [resource, share] : plan_.windows[w].shares) {
+        for (std::size_t i = 0; i < share.size(); ++i) {
+          share.first_successor[i + 1] += share.first_successor[i];
+        }
+        share.successors.resize(share.first_successor.back());
+      }
+      // Filling moves each start to the next item's; shifting back by one restores them.
+      each_edge([](Share& s, std::uint32_t item, ItemRef to) {
+        s.successors[s.first_successor[item]++] = to;
+      });
+      for (auto& [resource, share] : plan_.windows[w].shares) {
+        std::rotate(share.first_successor.begin(), share.first_successor.end() - 1,
+                    share.first_successor.end());
+        share.first_successor[0] = 0;
+      }
+    }
+  }
+
+  void rank_units() {
+    std::vector<Duration> rank(plan_.units.size(), Duration{0});
+    for (std::size_t w = plan_.windows.size(); w-- > 0;) {
+      std::vector<Share*> shares(share_of_.size(), nullptr);
+      for (auto& [resource, share] : plan_.windows[w].shares) {
+        shares[resource.index()] = &share;
+        share.rank.resize(share.size());
+      }
+      const std::size_t begin = window_start_[w].index();
+      for (std::size_t u = begin + plan_.windows[w].items; u-- > begin;) {
+        const ItemRef ref = plan_.units[u].ref;
+        rank[u] += shares[ref.resource.index()]->expected[ref.item];
+        shares[ref.resource.index()]->rank[ref.item] = rank[u];
+        for (const UnitId p : plan_.predecessors_of(UnitId::at(u))) {
+          rank[p.index()] = std::max(rank[p.index()], rank[u]);
+        }
+      }
+    }
+  }
+
+  void keep_results(const std::vector<WindowOps>& windows) {
+    std::vector<std::uint64_t> kept(machine_.memories.size(), 0);
+    for (const ReplicaSpec& r : plan_.replicas) {
+      kept[r.memory.index()] += graph_.types()[r.type].bytes();
+    }
+    const auto has_room = [&](MemoryId m) {
+      return kept[m.index()] <= machine_.memory(m).size_bytes / 4;
+    };
+    for (const WindowOps& window : windows) {
+      if (!window.timed) continue;
+      for (const OpId op : window.ops) {
+        const ReplicaId home = home_[op.index()];
+        ReplicaSpec& spec = plan_.replicas[home.index()];
+        if (spec.readers > 0 && !(options_.keep_all_results && has_room(spec.memory))) continue;
+        ++spec.readers;
+        plan_.results.push_back({op, home});
+      }
+    }
+    std::sort(plan_.results.begin(), plan_.results.end(),
+              [](const Plan::Result& a, const Plan::Result& b) { return a.op < b.op; });
+  }
+
+  void check_memory() const {
+    std::vector<std::uint64_t> used(machine_.memories.size(), 0);
+    std::vector<std::uint32_t> readers;
+    readers.reserve(plan_.replicas.size());
+    for (const ReplicaSpec& r : plan_.replicas) readers.push_back(r.readers);
+    // Replicas were numbered with the units that make them, so a unit's output has its number.
+    std::size_t window = 0;
+    std::vector<const Share*> shares(share_of_.size(), nullptr);
+    for (std::size_t u = 0; u < plan_.units.size(); ++u) {
+      while (window < window_start_.size() && window_start_[window].index() == u) {
+        for (const auto& [resource, share] : plan_.windows[window].shares) {
+          shares[resource.index()] = &share;
+        }
+        ++window;
+      }
+      const ReplicaSpec& made = plan_.replicas[u];
+      const std::uint64_t bytes = graph_.types()[made.type].bytes();
+      const Memory& memory = machine_.memory(made.memory);
+      std::uint64_t& in_use = used[made.memory.index()];
+      if (in_use + bytes > memory.size_bytes) refuse(plan_.units[u], made, in_use);
+      in_use += bytes;
+      const Share& s = *shares[plan_.units[u].ref.resource.index()];
+      for (const ReplicaId input : s.inputs_of(plan_.units[u].ref.item)) {
+        if (--readers[input.index()] > 0) continue;
+        const ReplicaSpec& freed = plan_.replicas[input.index()];
+        used[freed.memory.index()] -= graph_.types()[freed.type].bytes();
+      }
+    }
+  }
+
+  [[noreturn]] void refuse(const Unit& unit, const ReplicaSpec& made, std::uint64_t in_use) const {
+    const Memory& memory = machine_.memory(made.memory);
+    const std::size_t r = unit.ref.resource.index();
+    const std::string& resource = r < machine_.devices.size()
+                                      ? machine_.devices[r].name
+                                      : machine_.links[r - machine_.devices.size()].name;
+    throw usage_error(
+        place_of(unit.op),
+        fmt::format("'{}' on {} needs {} in {}, and {} of its {} are available there{}",
+                    graph_.name(unit.op), resource, format_bytes(graph_.types()[made.type].bytes()),
+                    memory.name, format_bytes(memory.size_bytes - in_use),
+                    format_bytes(memory.size_bytes),
+                    in_use > 0 ? " (earlier results that are still needed hold the rest)" : ""),
+        "use smaller tensors or fewer at once, or give the memory more");
+  }
+
+  const Graph& graph_;
+  const Machine& machine_;
+  const PlanOptions& options_;
+  Router router_;
+  Plan plan_;
+  std::vector<Placement> placements_;
+  std::vector<ReplicaId> home_;                             // by op
+  std::unordered_map<std::uint64_t, ReplicaId> elsewhere_;  // by op and memory
+  std::vector<UnitId> producer_;                            // by replica
+  std::vector<UnitId> window_start_;
+  std::vector<std::size_t> share_of_;  // by resource, in the window being built
+  std::vector<ReplicaId> inputs_;      // of the op being added
+};
+
+}  // namespace
+
+Plan make_plan(const Graph& graph, const Machine& machine, const Scenario& scenario,
+               const PlanOptions& options) {
+  return Planner(graph, machine, options).make(scenario);
+}
+
+}  // namespace troupe

@@ -1,0 +1,76 @@
+// What one actor has to do in one window: its part of the graph as flat arrays, dependencies
+// included.
+#pragma once
+
+#include "core/base/id.hpp"
+#include "core/base/time.hpp"
+#include "core/graph/replica.hpp"
+#include "core/machine/machine.hpp"
+#include "core/ops/op_kind.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace troupe {
+
+// A device or a link as an actor: devices first, then links, in machine order.
+using ResourceId = Id<struct ResourceTag>;
+
+// One op or one transfer over one link: what is started, timed and recorded. Counted over the whole
+// plan, dependencies before dependents.
+using UnitId = Id<struct UnitTag>;
+
+// An item of the share of an actor: one unit.
+struct ItemRef {
+  ResourceId resource;
+  std::uint32_t item = 0;
+  friend auto operator<=>(const ItemRef&, const ItemRef&) = default;
+};
+
+// Items stand in unit order. An item may start when it has been notified waits_for times.
+struct Share {
+  std::uint32_t window = 0;
+  bool timed = true;  // false: prepared before the clock starts, not recorded
+
+  // For every item:
+  std::vector<UnitId> unit;
+  std::vector<std::uint32_t> waits_for;
+  std::vector<Duration> rank;                  // longest way from its start to the end of the graph
+  std::vector<Duration> expected;              // by the cost model; of a transfer, without latency
+  std::vector<std::uint32_t> first_successor;  // size() + 1
+  std::vector<ItemRef> successors;
+  std::vector<std::uint32_t> first_input;  // size() + 1
+  std::vector<ReplicaId> inputs;           // a transfer has one
+  std::vector<ReplicaId> output;
+
+  // Devices: what to compute.
+  struct Kernel {
+    OpKindId kind;
+    std::uint32_t attrs = 0;  // into attrs_table
+  };
+  std::vector<Kernel> kernels;
+  std::vector<Attrs> attrs_table;
+
+  // Links: what to move. On a route of several links a transfer is cut into chunks; each chunk that
+  // one link has delivered is a notice to the next.
+  struct Move {
+    std::uint64_t bytes = 0;
+    std::uint32_t chunks = 1;
+    Direction direction = Direction::forward;
+    bool paced = false;  // chunks arrive one by one from the link before
+    bool paces = false;  // the first successor is this tensor on the next link
+  };
+  std::vector<Move> moves;
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(unit.size()); }
+  std::span<const ItemRef> successors_of(std::uint32_t item) const {
+    return {successors.data() + first_successor[item],
+            first_successor[item + 1] - first_successor[item]};
+  }
+  std::span<const ReplicaId> inputs_of(std::uint32_t item) const {
+    return {inputs.data() + first_input[item], first_input[item + 1] - first_input[item]};
+  }
+};
+
+}  // namespace troupe

@@ -1,0 +1,92 @@
+#include "core/plan/windows.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+constexpr std::uint32_t unlisted = std::numeric_limits<std::uint32_t>::max();
+
+// Which window each op is listed in; the windows' ops.
+struct Listing {
+  std::vector<std::uint32_t> window_of;
+  std::vector<WindowOps> windows;
+};
+
+Listing list_steps(const Graph& graph, const Scenario& scenario) {
+  Listing listing;
+  listing.window_of.assign(graph.size(), unlisted);
+  listing.windows.emplace_back();
+  for (const Step& step : scenario.steps) {
+    if (step.is_wait()) {
+      if (!listing.windows.back().ops.empty()) listing.windows.emplace_back();
+      continue;
+    }
+    const Group& group = graph.group(step.group);
+    for (std::uint32_t i = 0; i < group.count; ++i) {
+      const OpId op{group.first.value + i};
+      if (listing.window_of[op.index()] != unlisted) {
+        throw usage_error(step.place,
+                          fmt::format("scenario '{}' lists '{}' twice", scenario.name, group.name),
+                          "list each task once; its results can't be made twice");
+      }
+      listing.window_of[op.index()] = static_cast<std::uint32_t>(listing.windows.size() - 1);
+      listing.windows.back().ops.push_back(op);
+    }
+  }
+  if (listing.windows.back().ops.empty()) listing.windows.pop_back();
+  for (WindowOps& window : listing.windows) std::sort(window.ops.begin(), window.ops.end());
+  return listing;
+}
+
+void check_order(const Graph& graph, const Scenario& scenario, const Listing& listing, OpId op,
+                 OpId input) {
+  const std::uint32_t made_in = listing.window_of[input.index()];
+  if (made_in == unlisted || made_in <= listing.window_of[op.index()]) return;
+  throw usage_error(scenario.place,
+                    fmt::format("scenario '{}' starts '{}' before what it needs: '{}' is listed "
+                                "only after a later wait",
+                                scenario.name, graph.name(op), graph.name(input)),
+                    "list it earlier, or leave it out to have it prepared before the clock starts");
+}
+
+}  // namespace
+
+std::vector<WindowOps> scenario_windows(const Graph& graph, const Scenario& scenario) {
+  Listing listing = list_steps(graph, scenario);
+  std::vector<bool> needed(graph.size(), false);
+  for (const WindowOps& window : listing.windows) {
+    for (const OpId op : window.ops) {
+      for (const OpId input : graph.inputs(op)) {
+        check_order(graph, scenario, listing, op, input);
+        if (listing.window_of[input.index()] == unlisted) needed[input.index()] = true;
+      }
+    }
+  }
+  WindowOps prepared{.ops = {}, .timed = false};
+  for (std::size_t i = graph.size(); i-- > 0;) {
+    if (!needed[i]) continue;
+    const OpId op = OpId::at(i);
+    for (const OpId input : graph.inputs(op)) {
+      const std::uint32_t made_in = listing.window_of[input.index()];
+      if (made_in != unlisted) {
+        throw usage_error(
+            scenario.place,
+            fmt::format("scenario '{}' needs '{}', which is not listed and itself needs the listed "
+                        "'{}'",
+                        scenario.name, graph.name(op), graph.name(input)),
+            fmt::format("list '{}' too", graph.group(graph.group_of(op)).name));
+      }
+      needed[input.index()] = true;
+    }
+    prepared.ops.push_back(op);
+  }
+  std::reverse(prepared.ops.begin(), prepared.ops.end());
+  if (!prepared.ops.empty()) listing.windows.insert(listing.windows.begin(), std::move(prepared));
+  return std::move(listing.windows);
+}
+
+}  // namespace troupe
