@@ -1,0 +1,166 @@
+#include "core/backend/buffer_pool.hpp"
+
+#include "core/base/assert.hpp"
+#include "core/base/error.hpp"
+#include "core/base/units.hpp"
+#include "core/machine/host_memory.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+namespace troupe {
+namespace {
+
+// From here on the kernel is asked for huge pages: a 144 MB matrix then takes 70 page faults rather
+// than 35,000.
+constexpr std::uint64_t huge_page_bytes = 2 << 20;
+
+// Writes to each page, so that the page faults happen now.
+void touch(std::byte* start, std::uint64_t bytes) {
+#ifdef MADV_POPULATE_WRITE
+  if (madvise(start, bytes, MADV_POPULATE_WRITE) == 0) return;  // Linux 5.14 and later
+#endif
+  for (std::uint64_t i = 0; i < bytes; i += BufferPool::page_bytes) {
+    *const_cast<volatile std::byte*>(start + i) = std::byte{0};
+  }
+}
+
+Error too_little(std::uint64_t needed, std::uint64_t available) {
+  return run_error(fmt::format("this host has not enough memory for the run's tensors: {} needed, "
+                               "{} available",
+                               format_bytes(needed), format_bytes(available)),
+                   "make the tensors smaller or fewer, or simulate the file");
+}
+
+std::uint64_t usable_host_bytes() {
+  const std::uint64_t available = host_memory().available_bytes;
+  return available - BufferPool::host_reserve(available);
+}
+
+}  // namespace
+
+std::uint64_t BufferPool::host_reserve(std::uint64_t available_bytes) {
+  return std::min(available_bytes / 16, std::uint64_t{256} << 20);
+}
+
+BufferPool::~BufferPool() {
+  for (const auto& [start, bytes] : mappings_) munmap(start, bytes);
+}
+
+void BufferPool::reserve(std::span<const Need> needs) {
+  const std::lock_guard grow_lock(growing_);
+  const auto missing = [&](const Need& need) {
+    return need.count - std::min(need.count, free_count(need.capacity));
+  };
+  std::uint64_t wanted = 0;    // all that is missing
+  std::uint64_t smallest = 0;  // one of each size that isn't there at all
+  for (const Need& need : needs) {
+    const std::uint64_t n = missing(need);
+    wanted += n * need.capacity;
+    if (n > 0 && n == need.count) smallest += need.capacity;
+  }
+  if (wanted == 0) return;
+
+  std::uint64_t room = usable_host_bytes();
+  if (wanted > room && trim(wanted - room, needs)) room = usable_host_bytes();
+  if (smallest > room) throw too_little(smallest, room);
+
+  // One of each size first: with that, a run of ops that free what they read can always go on.
+  for (const Need& need : needs) {
+    if (need.count == 0 || missing(need) < need.count) continue;
+    grow(need.capacity, 1);
+    room -= need.capacity;
+  }
+  for (const Need& need : needs) {
+    const std::uint64_t n = std::min(missing(need), room / need.capacity);
+    if (n == 0) continue;
+    grow(need.capacity, n);
+    room -= n * need.capacity;
+  }
+}
+
+std::byte* BufferPool::take(std::uint64_t capacity) {
+  TROUPE_ASSERT(capacity > 0 && capacity % page_bytes == 0);
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto bin = bins_.find(capacity);
+      if (bin != bins_.end() && !bin->second.free.empty()) {
+        std::byte* buffer = bin->second.free.back();  // the last one used is likeliest in a cache
+        bin->second.free.pop_back();
+        return buffer;
+      }
+    }
+    const std::lock_guard grow_lock(growing_);
+    if (free_count(capacity) > 0) continue;  // given back while this thread waited
+    std::uint64_t room = usable_host_bytes();
+    if (capacity > room && trim(capacity - room, {})) room = usable_host_bytes();
+    if (capacity > room) throw too_little(capacity, room);
+    grow(capacity, 1);
+  }
+}
+
+void BufferPool::give(std::uint64_t capacity, std::byte* buffer) noexcept {
+  const std::lock_guard lock(mutex_);
+  bins_.find(capacity)->second.free.push_back(buffer);
+}
+
+std::uint64_t BufferPool::bytes_mapped() const {
+  const std::lock_guard lock(mutex_);
+  return bytes_mapped_;
+}
+
+std::uint64_t BufferPool::free_count(std::uint64_t capacity) const {
+  const std::lock_guard lock(mutex_);
+  const auto bin = bins_.find(capacity);
+  return bin == bins_.end() ? 0 : bin->second.free.size();
+}
+
+// Makes `count` free buffers. Needs growing_.
+void BufferPool::grow(std::uint64_t capacity, std::uint64_t count) {
+  const std::uint64_t per_mapping = capacity >= own_mapping_bytes ? 1 : count;
+  for (std::uint64_t made = 0; made < count; made += per_mapping) {
+    const std::uint64_t bytes = per_mapping * capacity;
+    void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) throw too_little(bytes, usable_host_bytes());
+    auto* start = static_cast<std::byte*>(mapped);
+    if (bytes >= huge_page_bytes) madvise(start, bytes, MADV_HUGEPAGE);
+    touch(start, bytes);
+
+    const std::lock_guard lock(mutex_);
+    mappings_.emplace(start, bytes);
+    bytes_mapped_ += bytes;
+    Bin& bin = bins_[capacity];
+    bin.made += per_mapping;
+    bin.free.reserve(bin.made);
+    for (std::uint64_t i = 0; i < per_mapping; ++i) bin.free.push_back(start + i * capacity);
+  }
+}
+
+// Gives free buffers beyond `keep` back to the kernel, about `bytes` of them; whether there were
+// any. Needs growing_.
+bool BufferPool::trim(std::uint64_t bytes, std::span<const Need> keep) {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t given_up = 0;
+  for (auto& [capacity, bin] : bins_) {
+    if (capacity < own_mapping_bytes) continue;
+    std::uint64_t kept = 0;
+    for (const Need& need : keep) {
+      if (need.capacity == capacity) kept += need.count;
+    }
+    while (given_up < bytes && bin.free.size() > kept) {
+      std::byte* buffer = bin.free.back();
+      bin.free.pop_back();
+      --bin.made;
+      munmap(buffer, capacity);
+      mappings_.erase(buffer);
+      bytes_mapped_ -= capacity;
+      given_up += capacity;
+    }
+  }
+  return given_up > 0;
+}
+
+}  // namespace troupe

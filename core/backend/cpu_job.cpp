@@ -1,0 +1,24 @@
+#include "core/backend/cpu_job.hpp"
+
+#include "core/base/assert.hpp"
+
+namespace troupe {
+
+void CpuJob::prepare(const OpRegistry& ops, const MemoryStore& store, const KernelCall& call) {
+  kernel_ = ops[call.kind].cpu;
+  TROUPE_ASSERT(kernel_ != nullptr);
+  inputs_.clear();
+  for (const ReplicaId r : call.inputs) {
+    inputs_.push_back({.type = store.type(r), .data = store.data(r)});
+    TROUPE_ASSERT(inputs_.back().data != nullptr);
+  }
+  output_ = {.type = store.type(call.output), .data = store.data(call.output)};
+  TROUPE_ASSERT(output_.data != nullptr);
+  attrs_ = call.attrs;
+}
+
+void CpuJob::compute(Team& team) const {
+  kernel_({.inputs = inputs_, .output = output_, .attrs = *attrs_, .team = team});
+}
+
+}  // namespace troupe

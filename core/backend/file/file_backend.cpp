@@ -1,0 +1,66 @@
+#include "core/backend/file/file_backend.hpp"
+
+#include "core/backend/file/tensor_file.hpp"
+#include "core/backend/lane_worker.hpp"
+#include "core/base/assert.hpp"
+
+#include <array>
+#include <memory>
+#include <optional>
+
+namespace troupe {
+namespace {
+
+class FileLink final : public LinkBackend {
+ public:
+  explicit FileLink(const BackendContext& context)
+      : store_(context.store), completions_(context.completions) {
+    ignore_file_size_signal();
+  }
+
+  bool blocks() const override { return false; }
+
+  Started start(Direction direction, const ChunkMove& move) override {
+    const FilePart part{.offset = move.offset,
+                        .bytes = move.bytes,
+                        .size = store_.type(move.to).bytes(),
+                        .first = move.first,
+                        .last = move.last};
+    TROUPE_ASSERT(part.offset + part.bytes <= part.size);
+    const auto lane = static_cast<std::uint32_t>(direction);
+    std::optional<LaneWorker>& worker = workers_[lane];
+    if (!worker) worker.emplace(completions_, lane);
+    if (std::byte* to = store_.data(move.to)) {
+      worker->submit([=, file = store_.file(move.from)] { read_part(file, part, to); });
+    } else {
+      const std::byte* from = store_.data(move.from);
+      TROUPE_ASSERT(from != nullptr);
+      worker->submit([=, file = store_.file(move.to)] { write_part(file, part, from); });
+    }
+    return {.state = Started::State::pending};
+  }
+
+ private:
+  MemoryStore& store_;
+  Completions& completions_;
+  std::array<std::optional<LaneWorker>, 2> workers_;  // by Direction
+};
+
+bool fits(const Machine& machine, LinkId id) {
+  const Link& link = machine.link(id);
+  const bool a_stores = machine.memory(link.a).kind == MemoryKind::storage;
+  const bool b_stores = machine.memory(link.b).kind == MemoryKind::storage;
+  return a_stores != b_stores && in_process_ram(machine, a_stores ? link.b : link.a);
+}
+
+std::unique_ptr<LinkBackend> make(const BackendContext& context, LinkId) {
+  return std::make_unique<FileLink>(context);
+}
+
+}  // namespace
+
+LinkBackendEntry file_link_backend() {
+  return {.name = "file", .fits = fits, .make = make, .mode = Mode::run};
+}
+
+}  // namespace troupe

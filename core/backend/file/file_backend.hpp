@@ -1,0 +1,12 @@
+// Transfers between a memory of this process and a storage directory: real writes and reads.
+#pragma once
+
+#include "core/backend/registry.hpp"
+
+namespace troupe {
+
+// Fits links between a RAM memory that no GPU owns and a storage memory. Each direction works on a
+// thread of its own. A tensor is one file of its bytes and nothing else (file/tensor_file.hpp).
+LinkBackendEntry file_link_backend();
+
+}  // namespace troupe

@@ -1,0 +1,13 @@
+// Copies between two memories of this process.
+#pragma once
+
+#include "core/backend/registry.hpp"
+
+namespace troupe {
+
+// Fits links between two RAM memories that no GPU owns. Each direction copies on a thread of its
+// own, so both run at once; a chunk of a few pages is copied by the caller, which takes less time
+// than waking a thread.
+LinkBackendEntry memcpy_link_backend();
+
+}  // namespace troupe

@@ -1,0 +1,245 @@
+#include "core/backend/memory_store.hpp"
+
+#include "core/base/assert.hpp"
+#include "core/base/error.hpp"
+#include "core/base/units.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace troupe {
+
+MemoryStore::MemoryStore(const Machine& machine, Backing backing) : backing_(backing) {
+  for (const Memory& memory : machine.memories) {
+    Node& node = memories_.emplace_back();
+    node.name = memory.name;
+    node.kind = memory.kind;
+    node.size_bytes = memory.size_bytes;
+    if (backing == Backing::buffers && memory.kind == MemoryKind::storage) {
+      try {
+        node.folder.emplace(memory.directory);
+      } catch (const Error& e) {
+        throw usage_error(memory.place, fmt::format("memory '{}': {}", memory.name, e.problem()),
+                          e.remedy());
+      }
+      if (node.size_bytes == 0) node.size_bytes = node.folder->free_bytes();
+    } else if (node.size_bytes == 0) {
+      node.size_bytes = std::numeric_limits<std::uint64_t>::max();
+    }
+  }
+}
+
+MemoryStore::~MemoryStore() = default;
+
+ReplicaId MemoryStore::install(std::span<const ReplicaSpec> replicas,
+                               std::span<const TensorType> types) {
+  TROUPE_ASSERT(count_ + replicas.size() < ReplicaId::none_value);
+  if (backing_ == Backing::buffers) reserve_buffers(replicas, types);
+
+  std::vector<std::uint32_t> type_of(types.size());
+  for (std::size_t i = 0; i < types.size(); ++i) type_of[i] = intern(types[i], i);
+
+  const ReplicaId first = ReplicaId::at(count_);
+  while (blocks_.size() * block_size < count_ + replicas.size()) {
+    blocks_.push_back(std::make_unique<Block>());
+    if (backing_ == Backing::buffers) buffers_.push_back(std::make_unique<BufferBlock>());
+  }
+  for (const ReplicaSpec& spec : replicas) {
+    TROUPE_ASSERT(spec.memory.index() < memories_.size());
+    const ReplicaId id = ReplicaId::at(count_++);
+    Replica& r = at(id);
+    r.type = type_of[spec.type];
+    r.memory = spec.memory.value;
+    r.readers.store(spec.readers, std::memory_order_relaxed);
+    r.held.store(false, std::memory_order_relaxed);
+    if (backing_ == Backing::buffers) buffer(id) = nullptr;
+  }
+  return first;
+}
+
+// Windows of one graph give the same types in the same order, so `likely` is nearly always it. Else
+// only the latest are looked at: a graph of a great many types must not make installing slow.
+std::uint32_t MemoryStore::intern(const TensorType& type, std::size_t likely) {
+  if (likely < types_.size() && types_[likely].type == type) {
+    return static_cast<std::uint32_t>(likely);
+  }
+  constexpr std::size_t lookback = 64;
+  const std::size_t oldest = types_.size() - std::min(types_.size(), lookback);
+  for (std::size_t i = types_.size(); i-- > oldest;) {
+    if (types_[i].type == type) return static_cast<std::uint32_t>(i);
+  }
+  types_.push_back({.type = type, .bytes = type.bytes()});
+  return static_cast<std::uint32_t>(types_.size() - 1);
+}
+
+void MemoryStore::reserve_buffers(std::span<const ReplicaSpec> replicas,
+                                  std::span<const TensorType> types) {
+  std::vector<std::uint64_t> bytes(types.size());
+  std::transform(types.begin(), types.end(), bytes.begin(),
+                 [](const TensorType& t) { return t.bytes(); });
+
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> in_memory;  // by memory, bytes
+  for (const ReplicaSpec& spec : replicas) {
+    if (memories_[spec.memory.index()].kind == MemoryKind::storage) continue;
+    ++in_memory[{spec.memory.value, bytes[spec.type]}];
+  }
+  std::map<std::uint64_t, std::uint64_t> by_capacity;
+  for (const auto& [key, count] : in_memory) {
+    const auto [memory, size] = key;
+    by_capacity[BufferPool::capacity_for(size)] +=
+        std::min(count, memories_[memory].size_bytes / size);
+  }
+  std::vector<BufferPool::Need> needs;
+  for (const auto& [capacity, count] : by_capacity) needs.push_back({capacity, count});
+  pool_.reserve(needs);
+}
+
+void MemoryStore::acquire(ReplicaId r) {
+  Replica& replica = at(r);
+  TROUPE_ASSERT(!replica.held.load(std::memory_order_relaxed));
+  Node& node = memories_[replica.memory];
+  const std::uint64_t bytes = types_[replica.type].bytes;
+
+  std::uint64_t used = node.used.load(std::memory_order_relaxed);
+  do {
+    if (bytes > node.size_bytes - used) {
+      throw run_error(fmt::format("memory '{}' is full: {} needed, {} of {} available", node.name,
+                                  format_bytes(bytes), format_bytes(node.size_bytes - used),
+                                  format_bytes(node.size_bytes)),
+                      "keep fewer tensors at once, or make them smaller");
+    }
+  } while (!node.used.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
+  used += bytes;
+
+  std::uint64_t most = node.used_max.load(std::memory_order_relaxed);
+  while (most < used &&
+         !node.used_max.compare_exchange_weak(most, used, std::memory_order_relaxed)) {
+  }
+
+  if (backing_ == Backing::buffers && node.kind == MemoryKind::ram) {
+    try {
+      buffer(r) = pool_.take(BufferPool::capacity_for(bytes));
+    } catch (...) {
+      node.used.fetch_sub(bytes, std::memory_order_relaxed);
+      throw;
+    }
+  }
+  replica.held.store(true, std::memory_order_release);
+}
+
+void MemoryStore::release(ReplicaId r) {
+  Replica& replica = at(r);
+  // acq_rel: the other readers have finished with the buffer before the last one frees it.
+  const std::uint32_t before = replica.readers.fetch_sub(1, std::memory_order_acq_rel);
+  TROUPE_ASSERT(before > 0);
+  if (before == 1) free_buffer(r);
+}
+
+void MemoryStore::free_buffer(ReplicaId r) {
+  Replica& replica = at(r);
+  TROUPE_ASSERT(replica.held.load(std::memory_order_acquire));
+  Node& node = memories_[replica.memory];
+  const std::uint64_t bytes = types_[replica.type].bytes;
+  if (backing_ == Backing::buffers) {
+    if (node.kind == MemoryKind::ram) {
+      pool_.give(BufferPool::capacity_for(bytes), std::exchange(buffer(r), nullptr));
+    } else {
+      std::error_code ignored;  // never written, or its folder is gone: nothing to free
+      std::filesystem::remove(file(r), ignored);
+    }
+  }
+  replica.held.store(false, std::memory_order_release);
+  node.used.fetch_sub(bytes, std::memory_order_relaxed);
+}
+
+void MemoryStore::clear() {
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (held(ReplicaId::at(i))) free_buffer(ReplicaId::at(i));
+  }
+  count_ = 0;
+  types_.clear();
+  for (Node& node : memories_) {
+    TROUPE_ASSERT(node.used == 0);
+    node.used_max = 0;
+  }
+}
+
+const TensorType& MemoryStore::type(ReplicaId r) const {
+  return types_[at(r).type].type;
+}
+MemoryId MemoryStore::memory(ReplicaId r) const {
+  return MemoryId{at(r).memory};
+}
+bool MemoryStore::held(ReplicaId r) const {
+  return at(r).held.load(std::memory_order_acquire);
+}
+
+std::byte* MemoryStore::data(ReplicaId r) const {
+  return backing_ == Backing::buffers ? buffer(r) : nullptr;
+}
+
+std::filesystem::path MemoryStore::file(ReplicaId r) const {
+  const Node& node = memories_[at(r).memory];
+  if (!node.folder) return {};
+  return node.folder->path() / fmt::format("tensor-{}", r.value);
+}
+
+void MemoryStore::read(ReplicaId r, std::vector<std::byte>& out) const {
+  TROUPE_ASSERT(backing_ == Backing::buffers && held(r));
+  out.resize(types_[at(r).type].bytes);
+  if (const std::byte* values = data(r)) {
+    std::memcpy(out.data(), values, out.size());
+    return;
+  }
+  std::ifstream in(file(r), std::ios::binary);
+  in.read(reinterpret_cast<char*>(out.data()), static_cast<std::streamsize>(out.size()));
+  if (static_cast<std::size_t>(in.gcount()) != out.size()) {
+    throw run_error(
+        fmt::format("can't read a tensor of {} back from memory '{}' (file '{}')",
+                    format_bytes(out.size()), memories_[at(r).memory].name, file(r).string()),
+        "check the directory and its disk");
+  }
+}
+
+std::uint64_t MemoryStore::bytes_used(MemoryId m) const {
+  return memories_[m.index()].used;
+}
+std::uint64_t MemoryStore::bytes_used_max(MemoryId m) const {
+  return memories_[m.index()].used_max;
+}
+
+void MemoryStore::check_invariants() const {
+  std::vector<std::uint64_t> used(memories_.size(), 0);
+  for (std::size_t i = 0; i < count_; ++i) {
+    const ReplicaId r = ReplicaId::at(i);
+    const bool in_ram = memories_[at(r).memory].kind == MemoryKind::ram;
+    const bool backed = backing_ == Backing::buffers && in_ram;
+    TROUPE_ASSERT((data(r) != nullptr) == (backed && held(r)));
+    if (held(r)) used[at(r).memory] += types_[at(r).type].bytes;
+  }
+  for (std::size_t m = 0; m < memories_.size(); ++m) {
+    TROUPE_ASSERT(memories_[m].used == used[m]);
+    TROUPE_ASSERT(memories_[m].used <= memories_[m].used_max);
+    TROUPE_ASSERT(memories_[m].used_max <= memories_[m].size_bytes);
+  }
+}
+
+MemoryStore::Replica& MemoryStore::at(ReplicaId r) {
+  TROUPE_ASSERT(r.index() < count_);
+  return (*blocks_[r.index() / block_size])[r.index() % block_size];
+}
+const MemoryStore::Replica& MemoryStore::at(ReplicaId r) const {
+  return const_cast<MemoryStore*>(this)->at(r);
+}
+std::byte*& MemoryStore::buffer(ReplicaId r) const {
+  return (*buffers_[r.index() / block_size])[r.index() % block_size];
+}
+
+}  // namespace troupe

@@ -1,0 +1,118 @@
+// The tensors of one node: which memory holds which, their bytes, and how many readers remain.
+#pragma once
+
+#include "core/backend/buffer_pool.hpp"
+#include "core/backend/scratch_folder.hpp"
+#include "core/base/id.hpp"
+#include "core/graph/replica.hpp"
+#include "core/machine/machine.hpp"
+#include "core/ops/tensor_type.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+// Accounting for every memory; buffers too where it is backed (a real run). A buffer in RAM is
+// page-aligned and its capacity a multiple of 4096 bytes, so that direct I/O can use it; a tensor
+// in storage is a file. Released buffers are reused for tensors of like size.
+//
+// Bytes are counted as the tensor's own, not its capacity. A memory of size 0 takes as much as
+// there is: what the file system has free for backed storage, else any amount.
+//
+// install() and clear() need quiet: nothing else may be called meanwhile. All else may be called
+// from any thread, for different replicas at once.
+class MemoryStore {
+ public:
+  enum class Backing { accounted, buffers };
+
+  // Storage directories are made here (a fresh folder of this process inside each); throws a usage
+  // Error where one can't be.
+  MemoryStore(const Machine& machine, Backing backing);
+  ~MemoryStore();  // removes its folders
+  MemoryStore(const MemoryStore&) = delete;
+  MemoryStore& operator=(const MemoryStore&) = delete;
+
+  // Announces the replicas of a window and returns the id of the first; the rest follow in order.
+  // Where backed, takes and touches the buffers they may need at once, so that no page fault falls
+  // into a timing: one for each replica in RAM, as far as its memory's size and the host's memory
+  // go (acquire() makes the others). Throws a run Error where the host has not enough memory for
+  // even one of each size.
+  ReplicaId install(std::span<const ReplicaSpec> replicas, std::span<const TensorType> types);
+
+  // Takes a buffer for a replica that is about to be written. Throws a run Error that says needed
+  // and available where the memory is full.
+  void acquire(ReplicaId r);
+  // One reader is done; the last one frees the buffer. A replica announced without readers is held
+  // until clear().
+  void release(ReplicaId r);
+  // Frees and forgets every replica, for the next scenario (ids start anew); buffers stay pooled.
+  void clear();
+
+  const TensorType& type(ReplicaId r) const;
+  MemoryId memory(ReplicaId r) const;
+  std::byte* data(ReplicaId r) const;             // RAM, backed and acquired; else null
+  std::filesystem::path file(ReplicaId r) const;  // storage and backed; else empty
+  bool held(ReplicaId r) const;                   // acquired and not yet freed
+
+  // The values, from RAM or from its file, into `out` (resized). Throws a run Error.
+  void read(ReplicaId r, std::vector<std::byte>& out) const;
+
+  std::uint64_t bytes_used(MemoryId m) const;
+  std::uint64_t bytes_used_max(MemoryId m) const;  // the most at once since construction or clear()
+  std::size_t replica_count() const { return count_; }
+
+  // TROUPE_ASSERTs that the bytes in use are those of the replicas held. Needs quiet.
+  void check_invariants() const;
+
+ private:
+  // A simulated run of 640,000 ops has as many of these: 16 bytes each.
+  struct Replica {
+    std::uint32_t type = 0;
+    std::uint32_t memory = 0;
+    std::atomic<std::uint32_t> readers{0};
+    std::atomic<bool> held{false};
+  };
+  struct Type {
+    TensorType type;
+    std::uint64_t bytes = 0;
+  };
+  struct Node {
+    std::string name;
+    MemoryKind kind = MemoryKind::ram;
+    std::uint64_t size_bytes = 0;  // the most it takes
+    std::optional<ScratchFolder> folder = {};
+    std::atomic<std::uint64_t> used{0};
+    std::atomic<std::uint64_t> used_max{0};
+  };
+  // Replicas stay where they are while more are installed: atomics can't be moved.
+  static constexpr std::size_t block_size = 1 << 12;
+  using Block = std::array<Replica, block_size>;
+  using BufferBlock = std::array<std::byte*, block_size>;
+
+  Replica& at(ReplicaId r);
+  const Replica& at(ReplicaId r) const;
+  std::byte*& buffer(ReplicaId r) const;
+  std::uint32_t intern(const TensorType& type, std::size_t likely);
+  void reserve_buffers(std::span<const ReplicaSpec> replicas, std::span<const TensorType> types);
+  void free_buffer(ReplicaId r);
+
+  Backing backing_;
+  std::deque<Node> memories_;
+  std::vector<Type> types_;
+  std::vector<std::unique_ptr<Block>> blocks_;
+  std::vector<std::unique_ptr<BufferBlock>> buffers_;  // where backed
+  std::size_t count_ = 0;
+  BufferPool pool_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,126 @@
+#include "core/backend/openblas/openblas_backend.hpp"
+
+#include "core/backend/cpu_job.hpp"
+#include "core/backend/lane_worker.hpp"
+#include "core/backend/openblas/pinning.hpp"
+#include "core/backend/openblas/thread_team.hpp"
+#include "core/base/assert.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+namespace {
+
+// The cores of those helpers that a thread on the first one gets.
+std::span<const int> all_but_first(std::span<const int> cores) {
+  return cores.empty() ? cores : cores.subspan(1);
+}
+
+// A device with one stream: the device's own thread computes.
+class InlineBackend final : public DeviceBackend {
+ public:
+  InlineBackend(const BackendContext& context, std::vector<int> cores)
+      : context_(context), cores_(std::move(cores)), team_(all_but_first(cores_)) {}
+
+  void enter_thread() override {
+    if (!cores_.empty()) pin_this_thread({cores_.data(), 1});
+  }
+  int lanes() const override { return 1; }
+  bool blocks() const override { return true; }
+
+  Started start(std::uint32_t lane, const KernelCall& call) override {
+    TROUPE_ASSERT(lane == 0);
+    job_.prepare(context_.ops, context_.store, call);
+    try {
+      job_.compute(team_);
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception& e) {
+      throw run_error(e.what());
+    }
+    return {.state = Started::State::finished};
+  }
+
+ private:
+  BackendContext context_;
+  std::vector<int> cores_;
+  ThreadTeam team_;
+  CpuJob job_;
+};
+
+// A device with several streams: each has a thread and a share of the cores.
+class StreamedBackend final : public DeviceBackend {
+ public:
+  StreamedBackend(const BackendContext& context, const Device& device) : context_(context) {
+    const auto streams = static_cast<std::size_t>(device.streams);
+    for (std::size_t s = 0; s < streams; ++s) {
+      streams_.push_back(
+          std::make_unique<Stream>(context.completions, s, share_of(device.cores, s, streams)));
+    }
+  }
+
+  int lanes() const override { return static_cast<int>(streams_.size()); }
+  bool blocks() const override { return false; }
+
+  Started start(std::uint32_t lane, const KernelCall& call) override {
+    TROUPE_ASSERT(lane < streams_.size());
+    Stream& stream = *streams_[lane];
+    stream.job.prepare(context_.ops, context_.store, call);
+    stream.worker.submit([&stream] { stream.job.compute(stream.team); });
+    return {.state = Started::State::pending};
+  }
+
+ private:
+  struct Stream {
+    Stream(Completions& completions, std::size_t lane, std::vector<int> stream_cores)
+        : cores(std::move(stream_cores)),
+          team(all_but_first(cores)),
+          worker(completions, static_cast<std::uint32_t>(lane), [this] {
+            if (!cores.empty()) pin_this_thread({cores.data(), 1});
+          }) {}
+
+    std::vector<int> cores;
+    ThreadTeam team;
+    CpuJob job;
+    LaneWorker worker;  // last: its thread uses all the others
+  };
+
+  // With fewer cores than streams, streams share cores.
+  static std::vector<int> share_of(const std::vector<int>& cores, std::size_t stream,
+                                   std::size_t streams) {
+    if (cores.empty()) return {};
+    if (cores.size() < streams) return {cores[stream % cores.size()]};
+    const auto at = [&](std::size_t s) {
+      return cores.begin() + static_cast<std::ptrdiff_t>(cores.size() * s / streams);
+    };
+    return {at(stream), at(stream + 1)};
+  }
+
+  BackendContext context_;
+  std::vector<std::unique_ptr<Stream>> streams_;
+};
+
+bool fits(const Machine& machine, DeviceId device) {
+  return machine.device(device).kind == DeviceKind::cpu;
+}
+
+bool has_kernel(const Machine&, DeviceId, const OpKind& op) {
+  return op.cpu != nullptr;
+}
+
+std::unique_ptr<DeviceBackend> make(const BackendContext& context, DeviceId id) {
+  const Device& device = context.machine.device(id);
+  if (device.streams > 1) return std::make_unique<StreamedBackend>(context, device);
+  return std::make_unique<InlineBackend>(context, device.cores);
+}
+
+}  // namespace
+
+DeviceBackendEntry openblas_device_backend() {
+  return {.name = "openblas", .fits = fits, .has_kernel = has_kernel, .make = make};
+}
+
+}  // namespace troupe

@@ -1,0 +1,118 @@
+#include "core/backend/openblas/thread_team.hpp"
+
+#include "core/backend/openblas/pinning.hpp"
+#include "core/base/assert.hpp"
+
+#include <utility>
+
+namespace troupe {
+namespace {
+
+constexpr std::uint32_t open_bit = 0x80000000U;
+
+// Tells the processor that this is a waiting loop.
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Returns when `value` is no longer `old`. Putting a thread to sleep and waking it takes several
+// microseconds, so the spinning lasts about that long (a pause is 10 to 140 cycles).
+void spin_then_wait(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
+  for (int spins = 0; spins < 500; ++spins) {
+    if (value.load(std::memory_order_acquire) != old) return;
+    relax();
+  }
+  value.wait(old, std::memory_order_acquire);
+}
+
+}  // namespace
+
+ThreadTeam::ThreadTeam(std::span<const int> helper_cores) {
+  helpers_.reserve(helper_cores.size());
+  for (const int core : helper_cores) {
+    helpers_.emplace_back([this, core] { help(core); });
+  }
+}
+
+ThreadTeam::~ThreadTeam() {
+  stopping_.store(true);
+  announced_.fetch_add(1);
+  announced_.notify_all();
+  for (std::thread& helper : helpers_) helper.join();
+}
+
+void ThreadTeam::run(std::size_t n, const std::function<void(std::size_t)>& f) {
+  if (n <= 1 || helpers_.empty()) {
+    for (std::size_t i = 0; i < n; ++i) f(i);
+    return;
+  }
+  TROUPE_ASSERT(gate_.load() == 0);
+  f_ = &f;
+  n_ = n;
+  next_.store(0, std::memory_order_relaxed);
+  gate_.store(open_bit, std::memory_order_release);
+  announced_.fetch_add(1, std::memory_order_release);
+  announced_.notify_all();
+
+  take_part();
+
+  // Nothing is left to begin: nobody may come in any more, and those inside finish their parts.
+  gate_.fetch_and(~open_bit, std::memory_order_acq_rel);
+  for (;;) {
+    const std::uint32_t inside = gate_.load(std::memory_order_acquire);
+    if (inside == 0) break;
+    spin_then_wait(gate_, inside);
+  }
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+void ThreadTeam::help(int core) {
+  if (core != any_core) pin_this_thread({&core, 1});
+  std::uint32_t seen = 0;
+  for (;;) {
+    spin_then_wait(announced_, seen);
+    seen = announced_.load(std::memory_order_acquire);
+    if (stopping_.load()) return;
+    // The job may be over, or a later one than was announced: what counts is the gate.
+    if (enter()) {
+      take_part();
+      leave();
+    }
+  }
+}
+
+void ThreadTeam::take_part() {
+  for (;;) {
+    const std::size_t i = next_.fetch_add(1, std::memory_order_relaxed);
+    if (i >= n_) return;
+    try {
+      (*f_)(i);
+    } catch (...) {
+      const std::lock_guard lock(error_mutex_);
+      if (!error_) error_ = std::current_exception();
+      next_.store(n_, std::memory_order_relaxed);
+    }
+  }
+}
+
+bool ThreadTeam::enter() {
+  std::uint32_t gate = gate_.load(std::memory_order_relaxed);
+  while ((gate & open_bit) != 0) {
+    if (gate_.compare_exchange_weak(gate, gate + 1, std::memory_order_acquire,
+                                    std::memory_order_relaxed)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void ThreadTeam::leave() {
+  // The last one out after the gate was closed lets run() go on.
+  if (gate_.fetch_sub(1, std::memory_order_acq_rel) == 1) gate_.notify_one();
+}
+
+}  // namespace troupe

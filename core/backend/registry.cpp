@@ -1,0 +1,108 @@
+#include "core/backend/registry.hpp"
+
+#include "core/backend/file/file_backend.hpp"
+#include "core/backend/memcpy/memcpy_backend.hpp"
+#include "core/backend/openblas/openblas_backend.hpp"
+#include "core/backend/rehearsed/rehearsed_backend.hpp"
+#include "core/backend/simulated/simulated_backend.hpp"
+#include "core/base/error.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+// The first entry that serves this mode and fits, or null.
+template <class Entry, class IdType>
+const Entry* first_fit(std::span<const Entry> entries, Mode mode, const Machine& machine,
+                       IdType id) {
+  const auto found = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) {
+    return entry.mode == mode && entry.fits(machine, id);
+  });
+  return found == entries.end() ? nullptr : &*found;
+}
+
+// The GPU whose own memory this is, or null. A memory that a CPU uses too is the host's.
+const Device* gpu_of(const Machine& machine, MemoryId memory) {
+  const Device* owner = nullptr;
+  for (const Device& device : machine.devices) {
+    if (device.memory != memory) continue;
+    if (device.kind == DeviceKind::cpu) return nullptr;
+    owner = &device;
+  }
+  return owner;
+}
+
+std::string stand_in_remedy(const Machine& machine, const Device& gpu) {
+  const auto cpu = std::find_if(machine.devices.begin(), machine.devices.end(),
+                                [](const Device& d) { return d.kind == DeviceKind::cpu; });
+  std::string remedy = "simulate the file with 'troupe simulate'";
+  if (cpu != machine.devices.end()) {
+    remedy += fmt::format(", or let a CPU stand in with '--map {}={}'", gpu.name, cpu->name);
+  }
+  return remedy;
+}
+
+}  // namespace
+
+std::span<const DeviceBackendEntry> device_backends() {
+  static const std::array entries{simulated_device_backend(), rehearsed_device_backend(),
+                                  openblas_device_backend()};
+  return entries;
+}
+
+std::span<const LinkBackendEntry> link_backends() {
+  static const std::array entries{simulated_link_backend(), rehearsed_link_backend(),
+                                  memcpy_link_backend(), file_link_backend()};
+  return entries;
+}
+
+const DeviceBackendEntry& choose_backend(Mode mode, const Machine& machine, DeviceId id) {
+  if (const auto* entry = first_fit(device_backends(), mode, machine, id)) return *entry;
+  const Device& device = machine.device(id);
+  if (device.kind == DeviceKind::gpu) {
+    throw usage_error(
+        device.place,
+        fmt::format("{} is a GPU, and this machine has none that Troupe can use", device.name),
+        stand_in_remedy(machine, device));
+  }
+  throw usage_error(device.place,
+                    fmt::format("nothing in this build of Troupe can run device {}", device.name),
+                    "simulate the file with 'troupe simulate'");
+}
+
+const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId id) {
+  if (const auto* entry = first_fit(link_backends(), mode, machine, id)) return *entry;
+  const Link& link = machine.link(id);
+  const std::string ends = fmt::format("link {} joins {} and {}", link.name,
+                                       machine.memory(link.a).name, machine.memory(link.b).name);
+  for (const MemoryId end : {link.a, link.b}) {
+    if (const Device* gpu = gpu_of(machine, end)) {
+      throw usage_error(link.place,
+                        fmt::format("{}, and {} is the memory of the GPU {}, which Troupe can't "
+                                    "use on this machine",
+                                    ends, machine.memory(end).name, gpu->name),
+                        stand_in_remedy(machine, *gpu));
+    }
+  }
+  const bool both_store = machine.memory(link.a).kind == MemoryKind::storage &&
+                          machine.memory(link.b).kind == MemoryKind::storage;
+  if (both_store) {
+    throw usage_error(link.place,
+                      fmt::format("{}, which are both storage: real copies go between a memory "
+                                  "and storage only",
+                                  ends),
+                      "link each of them to a memory of kind ram instead");
+  }
+  throw usage_error(link.place, fmt::format("{}, and nothing here can copy between them", ends),
+                    "simulate the file with 'troupe simulate'");
+}
+
+bool in_process_ram(const Machine& machine, MemoryId memory) {
+  return machine.memory(memory).kind == MemoryKind::ram && gpu_of(machine, memory) == nullptr;
+}
+
+}  // namespace troupe

@@ -1,0 +1,26 @@
+// A folder of this process alone, inside a directory, for as long as the object lives.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+namespace troupe {
+
+class ScratchFolder {
+ public:
+  // Makes `directory`/troupe-<pid>-<random>; an empty directory is the system's temporary one.
+  // Throws a usage Error (without a place) where that can't be done.
+  explicit ScratchFolder(const std::filesystem::path& directory);
+  ~ScratchFolder();  // removes it with all it holds
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  // What its file system has left for this user.
+  std::uint64_t free_bytes() const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,62 @@
+#include "core/backend/simulated/simulated_backend.hpp"
+
+#include "core/cost/cost_model.hpp"
+
+namespace troupe {
+namespace {
+
+class SimulatedDevice final : public DeviceBackend {
+ public:
+  explicit SimulatedDevice(int lanes) : lanes_(lanes) {}
+
+  int lanes() const override { return lanes_; }
+  bool blocks() const override { return false; }
+  Started start(std::uint32_t, const KernelCall& call) override {
+    return {.state = Started::State::after, .after = call.expected};
+  }
+
+ private:
+  int lanes_;
+};
+
+class SimulatedLink final : public LinkBackend {
+ public:
+  bool blocks() const override { return false; }
+  Started start(Direction, const ChunkMove& move) override {
+    return {.state = Started::State::after, .after = move.expected};
+  }
+};
+
+bool fits_device(const Machine&, DeviceId) {
+  return true;
+}
+bool fits_link(const Machine&, LinkId) {
+  return true;
+}
+
+bool has_kernel(const Machine& machine, DeviceId device, const OpKind& kind) {
+  return has_cost(machine.device(device), kind);
+}
+
+std::unique_ptr<DeviceBackend> make_device(const BackendContext& context, DeviceId device) {
+  return std::make_unique<SimulatedDevice>(context.machine.device(device).streams);
+}
+std::unique_ptr<LinkBackend> make_link(const BackendContext&, LinkId) {
+  return std::make_unique<SimulatedLink>();
+}
+
+}  // namespace
+
+DeviceBackendEntry simulated_device_backend() {
+  return {.name = "simulated",
+          .fits = fits_device,
+          .has_kernel = has_kernel,
+          .make = make_device,
+          .mode = Mode::simulate};
+}
+
+LinkBackendEntry simulated_link_backend() {
+  return {.name = "simulated", .fits = fits_link, .make = make_link, .mode = Mode::simulate};
+}
+
+}  // namespace troupe
