@@ -1,0 +1,117 @@
+#include "core/run/link_logic.hpp"
+
+#include "core/base/assert.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+namespace {
+
+// Where chunk `i` begins: chunks are equal and whole pages, which direct I/O needs; the last one
+// takes what is left.
+std::uint64_t chunk_offset(const Share::Move& move, std::uint32_t i) {
+  constexpr std::uint64_t page = 4096;
+  const std::uint64_t even = (move.bytes + move.chunks - 1) / move.chunks;
+  const std::uint64_t whole = (even + page - 1) / page * page;
+  return std::min<std::uint64_t>(move.bytes, whole * i);
+}
+
+}  // namespace
+
+LinkLogic::LinkLogic(ResourceId self, Sharing sharing, Duration latency)
+    : self_(self), sharing_(sharing), latency_(latency) {}
+
+void LinkLogic::on_share(Share share) {
+  TROUPE_ASSERT(is_idle() && lanes_[0].queue.empty() && lanes_[1].queue.empty());
+  chunks_.assign(share.size(), Chunks{});
+  progress_.load(std::move(share), released_, arrived_);
+  queue_released();
+}
+
+void LinkLogic::on_notice(std::uint32_t window, std::span<const std::uint32_t> items) {
+  for (const std::uint32_t item : items) progress_.notify(window, item, released_, arrived_);
+  queue_released();
+}
+
+void LinkLogic::on_finished(std::uint32_t lane, Instant start, Instant end) {
+  TROUPE_ASSERT(lanes_[lane].current.has_value());
+  const std::uint32_t item = *lanes_[lane].current;
+  lanes_[lane].current.reset();
+  const Share::Move& move = progress_.share().moves[item];
+  Record& record = progress_.record(item);
+  if (chunks_[item].moved == 0) record.start = start;
+  record.busy += end - start;
+  record.lane = lane;
+  if (move.paces) notices_.push_back(progress_.share().successors_of(item)[0]);
+  if (++chunks_[item].moved == move.chunks) {
+    record.end = end;
+    progress_.complete(item, self_, move.paces, released_, notices_);
+    queue_released();
+  } else if (sharing_ == Sharing::fifo) {
+    lanes_[lane].queue.push_front(item);
+  } else {
+    lanes_[lane].queue.push_back(item);
+  }
+}
+
+void LinkLogic::on_failed(std::uint32_t lane) {
+  TROUPE_ASSERT(lanes_[lane].current.has_value());
+  lanes_[lane].current.reset();
+}
+
+std::optional<LinkLogic::Start> LinkLogic::next() {
+  if (stopped_) return std::nullopt;
+  if (auto start = next_on(0)) return start;
+  return next_on(1);
+}
+
+std::optional<LinkLogic::Start> LinkLogic::next_on(std::uint32_t lane) {
+  Lane& l = lanes_[lane];
+  if (l.current) return std::nullopt;
+  const auto movable = std::find_if(l.queue.begin(), l.queue.end(), [this](std::uint32_t item) {
+    return chunks_[item].moved < chunks_[item].here;
+  });
+  if (movable == l.queue.end()) return std::nullopt;
+  const std::uint32_t item = *movable;
+  l.queue.erase(movable);
+  l.current = item;
+  const Share::Move& move = progress_.share().moves[item];
+  const std::uint32_t i = chunks_[item].moved;
+  const std::uint64_t begin = chunk_offset(move, i);
+  const std::uint64_t end = chunk_offset(move, i + 1);
+  const std::int64_t wire_ns = progress_.share().expected[item].count();
+  // wire_ns * chunks / move.chunks, without the product's overflow.
+  const auto share_of_wire = [&](std::uint32_t chunks) {
+    return wire_ns / move.chunks * chunks + wire_ns % move.chunks * chunks / move.chunks;
+  };
+  return Start{.lane = lane,
+               .item = item,
+               .offset = begin,
+               .bytes = end - begin,
+               .first = i == 0,
+               .last = i + 1 == move.chunks,
+               .expected = Duration{share_of_wire(i + 1) - share_of_wire(i)} +
+                           (i == 0 && progress_.share().timed ? latency_ : Duration{0})};
+}
+
+void LinkLogic::queue_released() {
+  for (const std::uint32_t item : released_) {
+    const Share::Move& move = progress_.share().moves[item];
+    chunks_[item].here = move.paced ? 1 : move.chunks;
+    lanes_[static_cast<int>(move.direction)].queue.push_back(item);
+  }
+  for (const std::uint32_t item : arrived_) ++chunks_[item].here;
+  released_.clear();
+  arrived_.clear();
+}
+
+void LinkLogic::check_invariants() const {
+  progress_.check_invariants();
+  TROUPE_ASSERT(released_.empty() && arrived_.empty());
+  for (std::uint32_t item = 0; item < progress_.share().size(); ++item) {
+    TROUPE_ASSERT(chunks_[item].moved <= chunks_[item].here);
+    TROUPE_ASSERT(chunks_[item].here <= progress_.share().moves[item].chunks);
+  }
+}
+
+}  // namespace troupe

@@ -1,0 +1,78 @@
+// How far an actor has come with its share: which items wait for what, and which may start.
+#pragma once
+
+#include "core/plan/share.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace troupe {
+
+// When one item ran. Empty (start == end == never) for an item that didn't.
+struct Record {
+  Instant start = never;
+  Instant end = never;
+  Duration busy{0};  // less than end - start where a transfer waited for chunks
+  std::uint32_t lane = 0;
+
+  static constexpr Instant never = Instant::min();
+  bool finished() const { return end != never; }
+};
+
+// What became of the items of one share, in item order.
+struct ShareRecords {
+  bool timed = true;
+  std::vector<UnitId> unit;
+  std::vector<Record> records;
+};
+
+// Dependency counters of one actor. Notices may come before the share they are for, since they come
+// from other actors than the share does; they are kept and counted when it arrives.
+class ShareProgress {
+ public:
+  // Makes `share` the current one; appends the items that may start at once to `ready`, and those
+  // that have more chunks waiting to `chunks`. The share before it must be complete.
+  void load(Share share, std::vector<std::uint32_t>& ready, std::vector<std::uint32_t>& chunks);
+
+  // A dependency of `item` of window `window` is done. Appends the item to `ready` when that was
+  // the last one. Further notices for an item (chunks of a paced transfer) are appended to
+  // `chunks`.
+  void notify(std::uint32_t window, std::uint32_t item, std::vector<std::uint32_t>& ready,
+              std::vector<std::uint32_t>& chunks);
+
+  // `item` is done: appends the items of this actor that it released to `ready`, and those of
+  // others to `notices`. `self` is this actor. `skip_first`: the first successor knows already.
+  void complete(std::uint32_t item, ResourceId self, bool skip_first,
+                std::vector<std::uint32_t>& ready, std::vector<ItemRef>& notices);
+
+  const Share& share() const { return share_; }
+  std::uint32_t done() const { return done_; }
+  std::uint32_t pending() const { return share_.size() - done_; }
+  bool is_complete() const { return pending() == 0; }
+  std::uint32_t waits_for(std::uint32_t item) const { return waits_for_[item]; }
+
+  Record& record(std::uint32_t item) { return records_[item]; }
+  // Hands over the records of all shares so far and forgets the current one.
+  std::vector<ShareRecords> take_records();
+
+  void check_invariants() const;
+
+ private:
+  struct Early {
+    std::uint32_t window;
+    std::uint32_t item;
+  };
+
+  void retire();
+
+  bool loaded_ = false;
+  Share share_;
+  std::vector<std::uint32_t> waits_for_;  // by item; what remains
+  std::uint32_t done_ = 0;
+  std::vector<Record> records_;  // by item
+  std::vector<Early> early_;
+  std::vector<ShareRecords> history_;  // of the shares before this one
+};
+
+}  // namespace troupe

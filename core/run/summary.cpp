@@ -1,0 +1,233 @@
+#include "core/run/summary.hpp"
+
+#include "core/base/assert.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+// The rows of a timeline: streams of devices, then directions of links.
+class Tracks {
+ public:
+  explicit Tracks(const Machine& machine) {
+    for (const Device& device : machine.devices) {
+      first_.push_back(static_cast<std::uint32_t>(tracks_.size()));
+      for (int s = 0; s < device.streams; ++s) {
+        tracks_.push_back({device.name, device.streams == 1
+                                            ? device.name
+                                            : fmt::format("{} stream {}", device.name, s)});
+      }
+    }
+    for (std::size_t l = 0; l < machine.links.size(); ++l) {
+      first_.push_back(static_cast<std::uint32_t>(tracks_.size()));
+      for (const Direction d : {Direction::forward, Direction::backward}) {
+        tracks_.push_back({machine.links[l].name, direction_name(machine, LinkId::at(l), d)});
+      }
+    }
+  }
+
+  std::uint32_t track(ResourceId resource, std::uint32_t lane) const {
+    return first_[resource.index()] + lane;
+  }
+  std::vector<Track> take() { return std::move(tracks_); }
+
+ private:
+  std::vector<std::uint32_t> first_;  // by resource
+  std::vector<Track> tracks_;
+};
+
+class Summary {
+ public:
+  Summary(const Graph& graph, const Machine& machine, const Plan& plan, const RunResult& result)
+      : graph_(graph), machine_(machine), plan_(plan), tracks_(machine) {
+    records_.resize(plan.units.size() - first_timed());
+    for (const auto& [resource, shares] : result.records) {
+      for (const ShareRecords& share : shares) {
+        if (!share.timed) continue;
+        for (std::size_t i = 0; i < share.unit.size(); ++i) {
+          records_[share.unit[i].index() - first_timed()] = share.records[i];
+        }
+      }
+    }
+    origin_ = result.origin.value_or(Instant{});
+  }
+
+  void fill(ScenarioReport& report) {
+    report.planned = records_.size();
+    add_times(report);
+    add_resources(report);
+    add_bound(report);
+    add_timeline(report);
+  }
+
+ private:
+  std::size_t first_timed() const {
+    return plan_.first_timed ? plan_.first_timed.index() : plan_.units.size();
+  }
+  const Unit& unit(std::size_t i) const { return plan_.units[first_timed() + i]; }
+
+  void add_times(ScenarioReport& report) {
+    Instant last = origin_;
+    for (std::size_t i = 0; i < records_.size(); ++i) {
+      if (!records_[i].finished()) continue;
+      if (unit(i).transfer) ++report.transfers;
+      report.serial += records_[i].busy;
+      last = std::max(last, records_[i].end);
+    }
+    report.makespan = last - origin_;
+    report.ops = count_ops();
+  }
+
+  // Ops whose own unit finished: the kernel, or the last transfer of a copy.
+  std::uint64_t count_ops() const {
+    std::uint64_t ops = 0;
+    for (std::size_t i = 0; i < records_.size(); ++i) {
+      if (!records_[i].finished()) continue;
+      if (!unit(i).transfer || graph_.kind(unit(i).op).moves_data) ++ops;
+    }
+    return ops;
+  }
+
+  // Rows for devices and for the link directions that were used.
+  void add_resources(ScenarioReport& report) {
+    std::vector<Duration> busy(machine_.devices.size() + 2 * machine_.links.size(), Duration{0});
+    for (std::size_t i = 0; i < records_.size(); ++i) {
+      if (!records_[i].finished()) continue;
+      const std::size_t r = unit(i).ref.resource.index();
+      const std::size_t row =
+          r < machine_.devices.size()
+              ? r
+              : machine_.devices.size() + 2 * (r - machine_.devices.size()) + records_[i].lane;
+      busy[row] += records_[i].busy;
+    }
+    for (std::size_t row = 0; row < busy.size(); ++row) {
+      ResourceUse use;
+      use.busy = busy[row];
+      if (row < machine_.devices.size()) {
+        use.name = machine_.devices[row].name;
+        use.kind = ResourceUse::Kind::device;
+        use.lanes = machine_.devices[row].streams;
+      } else {
+        const std::size_t l = (row - machine_.devices.size()) / 2;
+        const auto d = static_cast<Direction>((row - machine_.devices.size()) % 2);
+        use.name = direction_name(machine_, LinkId::at(l), d);
+        use.kind = ResourceUse::Kind::link;
+      }
+      if (report.makespan.count() > 0) {
+        use.utilisation = seconds(use.busy) / (use.lanes * seconds(report.makespan));
+      }
+      report.resources.push_back(std::move(use));
+    }
+  }
+
+  // max(critical path, busiest device, busiest link direction)
+  void add_bound(ScenarioReport& report) {
+    report.lower_bound = critical_path();
+    report.bound_by = "critical path";
+    for (const ResourceUse& use : report.resources) {
+      const Duration bound = use.busy / use.lanes;
+      if (bound < report.lower_bound || bound.count() == 0) continue;
+      report.lower_bound = bound;
+      report.bound_by = use.name;
+    }
+  }
+
+  // Dependents of a chunked transfer on the next link may begin when its first chunk is there, and
+  // end no earlier than one chunk after its last.
+  Duration critical_path() const {
+    std::vector<Duration> finish(records_.size(), Duration{0});
+    Duration longest{0};
+    for (std::size_t i = 0; i < records_.size(); ++i) {
+      if (!records_[i].finished()) continue;
+      Duration ready{0};
+      Duration at_least{0};
+      for (const UnitId p : plan_.predecessors_of(UnitId::at(first_timed() + i))) {
+        if (p.index() < first_timed()) continue;
+        const std::size_t k = p.index() - first_timed();
+        const std::uint32_t chunks = plan_.chunks_between(p, UnitId::at(first_timed() + i));
+        if (chunks <= 1) {
+          ready = std::max(ready, finish[k]);
+        } else {
+          ready = std::max(ready, finish[k] - records_[k].busy + records_[k].busy / chunks);
+          at_least = std::max(at_least, finish[k] + records_[i].busy / chunks);
+        }
+      }
+      finish[i] = std::max(ready + records_[i].busy, at_least);
+      longest = std::max(longest, finish[i]);
+    }
+    return longest;
+  }
+
+  void add_timeline(ScenarioReport& report) {
+    Timeline& timeline = report.timeline;
+    // One label for each group, computed or moved.
+    std::vector<std::uint32_t> label_of(graph_.group_count() * 2, Span::no_index);
+    std::vector<std::uint32_t> span_of(records_.size(), Span::no_index);
+    timeline.first_predecessor.push_back(0);
+    for (std::size_t i = 0; i < records_.size(); ++i) {
+      if (!records_[i].finished()) continue;
+      const OpId op = unit(i).op;
+      const GroupId g = graph_.group_of(op);
+      const Group& group = graph_.group(g);
+      // The transfer that makes a copy's result goes by the copy's name.
+      const bool moved = unit(i).transfer && !graph_.kind(op).moves_data;
+      std::uint32_t& label = label_of[g.index() * 2 + (moved ? 1 : 0)];
+      if (label == Span::no_index) {
+        label = static_cast<std::uint32_t>(timeline.labels.size());
+        timeline.labels.push_back(moved ? "→" + group.name : group.name);
+      }
+      span_of[i] = static_cast<std::uint32_t>(timeline.spans.size());
+      timeline.spans.push_back(
+          {.track = tracks_.track(unit(i).ref.resource, records_[i].lane),
+           .label = label,
+           .index = group.indexed ? op.value - group.first.value : Span::no_index,
+           .start = Instant{records_[i].start - origin_},
+           .end = Instant{records_[i].end - origin_}});
+      for (const UnitId p : plan_.predecessors_of(UnitId::at(first_timed() + i))) {
+        if (p.index() < first_timed()) continue;
+        timeline.predecessors.push_back(span_of[p.index() - first_timed()]);
+      }
+      timeline.first_predecessor.push_back(
+          static_cast<std::uint32_t>(timeline.predecessors.size()));
+    }
+    timeline.tracks = tracks_.take();
+  }
+
+  const Graph& graph_;
+  const Machine& machine_;
+  const Plan& plan_;
+  Tracks tracks_;
+  std::vector<Record> records_;  // of timed units
+  Instant origin_{};
+};
+
+}  // namespace
+
+const std::string& resource_name(const Machine& machine, ResourceId resource) {
+  const std::size_t r = resource.index();
+  return r < machine.devices.size() ? machine.devices[r].name
+                                    : machine.links[r - machine.devices.size()].name;
+}
+
+std::string unit_name(const Graph& graph, const Machine& machine, const Plan& plan, UnitId unit) {
+  const Unit& u = plan.units[unit.index()];
+  return fmt::format("'{}' {} {}", graph.name(u.op), u.transfer ? "over" : "on",
+                     resource_name(machine, u.ref.resource));
+}
+
+ScenarioReport summarize(const Graph& graph, const Machine& machine, const Plan& plan,
+                         const std::string& name, const RunResult& result) {
+  ScenarioReport report;
+  report.name = name;
+  report.outcome = result.ending == Ending::done     ? Outcome::done
+                   : result.ending == Ending::failed ? Outcome::failed
+                                                     : Outcome::interrupted;
+  report.error = result.cause;
+  Summary(graph, machine, plan, result).fill(report);
+  return report;
+}
+
+}  // namespace troupe

@@ -1,0 +1,38 @@
+// From the records of a run to its report: the same for real and simulated runs.
+#pragma once
+
+#include "core/graph/graph.hpp"
+#include "core/machine/machine.hpp"
+#include "core/plan/plan.hpp"
+#include "core/run/coordinator_logic.hpp"
+#include "core/run/share_progress.hpp"
+#include "core/trace/report.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+// What the actors hand back at the end.
+struct RunResult {
+  Ending ending = Ending::done;
+  std::string cause;
+  std::optional<Instant> origin;
+  std::vector<std::pair<ResourceId, std::vector<ShareRecords>>> records;
+};
+
+// "gpu0", "pcie0"
+const std::string& resource_name(const Machine& machine, ResourceId resource);
+
+// "run[3] on gpu0", "run[3] over pcie0"
+std::string unit_name(const Graph& graph, const Machine& machine, const Plan& plan, UnitId unit);
+
+// Counts, times, bounds (design.md, Words), utilisation and timeline of one scenario. The lower
+// bound is taken over what finished, with the times it took.
+ScenarioReport summarize(const Graph& graph, const Machine& machine, const Plan& plan,
+                         const std::string& name, const RunResult& result);
+
+}  // namespace troupe

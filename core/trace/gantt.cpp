@@ -1,0 +1,316 @@
+#include "core/trace/gantt.hpp"
+
+#include "core/trace/text_layout.hpp"
+#include "core/trace/time_axis.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <numeric>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+constexpr std::size_t rows_max = 24;
+constexpr std::size_t name_width_max = 24;
+constexpr std::size_t percent_width = 6;  // " 100 %"
+constexpr std::size_t letters_max = 26;
+constexpr std::uint32_t others = letters_max;  // every group beyond these shares one symbol
+constexpr char others_symbol = '#';
+constexpr std::int64_t common_axis_ratio_max = 5;
+
+// The tracks of a chart and how its groups are written.
+struct Chart {
+  std::vector<std::uint32_t> tracks = {};  // shown, in their order
+  std::size_t more_tracks = 0;             // busy too, but not shown
+  std::size_t idle_tracks = 0;
+  std::vector<std::uint32_t> symbol_of_label = {};  // 0..others
+  std::array<char, letters_max + 1> letter = {};    // by symbol
+  std::vector<std::uint32_t> label_of_symbol = {};  // without others
+  std::array<std::uint64_t, letters_max + 1> count = {};
+  std::size_t labels_used = 0;
+  Duration length{0};
+};
+
+Duration begin_of(const Span& s) {
+  return std::max(s.start.time_since_epoch(), Duration{0});
+}
+Duration end_of(const Span& s) {
+  return std::max(s.end.time_since_epoch(), begin_of(s));
+}
+
+// The `most` indices with the largest weights that aren't 0, in ascending order.
+std::vector<std::uint32_t> heaviest(const std::vector<std::uint64_t>& weights, std::size_t most) {
+  std::vector<std::uint32_t> chosen;
+  for (std::uint32_t i = 0; i < weights.size(); ++i) {
+    if (weights[i] > 0) chosen.push_back(i);
+  }
+  if (chosen.size() > most) {
+    std::stable_sort(chosen.begin(), chosen.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return weights[a] > weights[b]; });
+    chosen.resize(most);
+    std::sort(chosen.begin(), chosen.end());
+  }
+  return chosen;
+}
+
+// Letters that remind of a name, best first: initials of its words, then all its letters.
+std::string candidates(std::string_view name) {
+  std::string initials, rest;
+  bool word_begins = true;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool letter = byte < 0x80 && std::isalpha(byte) != 0;
+    if (letter) (word_begins ? initials : rest) += static_cast<char>(std::tolower(byte));
+    word_begins = !letter;
+  }
+  return initials + rest + "abcdefghijklmnopqrstuvwxyz";
+}
+
+void choose_letters(const Timeline& timeline, Chart& chart) {
+  std::string taken;
+  for (std::size_t i = 0; i < chart.label_of_symbol.size(); ++i) {
+    const std::string wish = candidates(timeline.labels[chart.label_of_symbol[i]]);
+    chart.letter[i] = wish[wish.find_first_not_of(taken)];
+    taken += chart.letter[i];
+  }
+  chart.letter[others] = others_symbol;
+}
+
+Chart chart_of(const ScenarioReport& scenario) {
+  const Timeline& timeline = scenario.timeline;
+  Chart chart;
+  chart.length = scenario.makespan;
+  // One nanosecond more each, so that spans of no length count too.
+  std::vector<std::uint64_t> track_busy(timeline.tracks.size());
+  std::vector<std::uint64_t> label_busy(timeline.labels.size());
+  for (const Span& s : timeline.spans) {
+    const auto busy = static_cast<std::uint64_t>((end_of(s) - begin_of(s)).count()) + 1;
+    track_busy[s.track] += busy;
+    label_busy[s.label] += busy;
+    chart.length = std::max(chart.length, end_of(s));
+  }
+  const auto used = [](std::uint64_t busy) { return busy > 0; };
+  const auto busy_tracks =
+      static_cast<std::size_t>(std::count_if(track_busy.begin(), track_busy.end(), used));
+  chart.tracks = heaviest(track_busy, rows_max);
+  chart.more_tracks = busy_tracks - chart.tracks.size();
+  chart.idle_tracks = track_busy.size() - busy_tracks;
+
+  chart.labels_used =
+      static_cast<std::size_t>(std::count_if(label_busy.begin(), label_busy.end(), used));
+  chart.label_of_symbol = heaviest(label_busy, letters_max);
+  chart.symbol_of_label.assign(timeline.labels.size(), others);
+  for (std::uint32_t i = 0; i < chart.label_of_symbol.size(); ++i) {
+    chart.symbol_of_label[chart.label_of_symbol[i]] = i;
+  }
+  for (const Span& s : timeline.spans) ++chart.count[chart.symbol_of_label[s.label]];
+  choose_letters(timeline, chart);
+  return chart;
+}
+
+// One column of one track: how long each symbol was busy there, and which had an op begin there.
+struct Cell {
+  std::array<std::int64_t, letters_max + 1> busy_ns = {};
+  std::uint32_t begins = 0;  // bits by symbol
+};
+
+class Grid {
+ public:
+  Grid(const Timeline& timeline, const Chart& chart, Duration cell_time)
+      : chart_(chart),
+        cell_ns_(cell_time.count()),
+        columns_(static_cast<std::size_t>((chart.length.count() + cell_ns_ - 1) / cell_ns_)),
+        cells_(chart.tracks.size() * columns_) {
+    std::vector<std::size_t> row_of_track(timeline.tracks.size(), rows_max);
+    for (std::size_t row = 0; row < chart.tracks.size(); ++row) {
+      row_of_track[chart.tracks[row]] = row;
+    }
+    for (const Span& s : timeline.spans) {
+      if (row_of_track[s.track] < rows_max) add(s, row_of_track[s.track]);
+    }
+  }
+
+  std::size_t columns() const { return columns_; }
+
+  // A capital where an op begins, a small letter where it goes on, a dot where the track worked
+  // for less than a quarter of the column. What begins in a dot gets its capital in the next
+  // column.
+  std::string row_text(std::size_t row) const {
+    std::string text;
+    std::uint32_t begun = 0;
+    for (std::size_t c = 0; c < columns_; ++c) {
+      const Cell& cell = cells_[row * columns_ + c];
+      const auto longest = std::max_element(cell.busy_ns.begin(), cell.busy_ns.end());
+      const auto symbol = static_cast<std::size_t>(longest - cell.busy_ns.begin());
+      begun |= cell.begins;
+      if (total(cell) == 0 && cell.begins == 0) {
+        text += " ";
+        begun = 0;
+      } else if (4 * total(cell) < length(c)) {
+        text += "·";
+      } else {
+        const char letter = chart_.letter[symbol];
+        const bool begins = (begun >> symbol & 1U) != 0;
+        text +=
+            begins ? static_cast<char>(std::toupper(static_cast<unsigned char>(letter))) : letter;
+        begun = 0;
+      }
+    }
+    return text;
+  }
+
+  double busy_ratio(std::size_t row) const {
+    std::int64_t busy_ns = 0;
+    for (std::size_t c = 0; c < columns_; ++c) busy_ns += total(cells_[row * columns_ + c]);
+    return static_cast<double>(busy_ns) / static_cast<double>(chart_.length.count());
+  }
+
+ private:
+  void add(const Span& s, std::size_t row) {
+    const std::int64_t begin = begin_of(s).count();
+    const std::int64_t end = end_of(s).count();
+    const std::uint32_t symbol = chart_.symbol_of_label[s.label];
+    const std::size_t first = std::min(static_cast<std::size_t>(begin / cell_ns_), columns_ - 1);
+    Cell* cells = &cells_[row * columns_];
+    cells[first].begins |= 1U << symbol;
+    for (std::size_t c = first; c < columns_; ++c) {
+      const std::int64_t cell_begin = static_cast<std::int64_t>(c) * cell_ns_;
+      if (cell_begin >= end) break;
+      cells[c].busy_ns[symbol] +=
+          std::min(end, cell_begin + cell_ns_) - std::max(begin, cell_begin);
+    }
+  }
+
+  // The last column may end early.
+  std::int64_t length(std::size_t column) const {
+    const std::int64_t begin = static_cast<std::int64_t>(column) * cell_ns_;
+    return std::min(cell_ns_, chart_.length.count() - begin);
+  }
+
+  // Ops that overlap on one track (flows of a fair link) can't fill more than the whole column.
+  std::int64_t total(const Cell& cell) const {
+    return std::min(std::accumulate(cell.busy_ns.begin(), cell.busy_ns.end(), std::int64_t{0}),
+                    cell_ns_);
+  }
+
+  const Chart& chart_;
+  std::int64_t cell_ns_;
+  std::size_t columns_;
+  std::vector<Cell> cells_;
+};
+
+void append_legend(std::string& out, const Timeline& timeline, const Chart& chart,
+                   std::size_t indent) {
+  std::string line(indent, ' ');
+  std::size_t used = indent;
+  const auto item = [&](const std::string& text) {
+    const std::size_t width = display_width(text);
+    if (used > indent && used + 3 + width > page_width) {
+      append_line(out, std::exchange(line, std::string(indent, ' ')));
+      used = indent;
+    }
+    if (used > indent) line += "   ", used += 3;
+    line += text;
+    used += width;
+  };
+  for (std::size_t i = 0; i < chart.label_of_symbol.size(); ++i) {
+    const std::string name = shorten(printable(timeline.labels[chart.label_of_symbol[i]]), 40);
+    item(fmt::format("{} {} ×{}", chart.letter[i], name, count_text(chart.count[i])));
+  }
+  if (chart.count[others] > 0) {
+    item(fmt::format("{} {} more groups ×{}", others_symbol,
+                     count_text(chart.labels_used - chart.label_of_symbol.size()),
+                     count_text(chart.count[others])));
+  }
+  append_line(out, line);
+}
+
+// Marked where the scenario would have ended at best.
+std::string bottom_line(const ScenarioReport& s, std::size_t columns, Duration cell_time) {
+  std::size_t mark = columns;
+  if (s.outcome == Outcome::done && s.lower_bound.count() > 0 && s.lower_bound <= s.makespan) {
+    mark = std::min(static_cast<std::size_t>((s.lower_bound.count() - 1) / cell_time.count()),
+                    columns - 1);
+  }
+  std::string line = "└";
+  for (std::size_t c = 0; c < columns; ++c) line += c == mark ? "╨" : "─";
+  return line + "┘";
+}
+
+std::string_view ending(Outcome o) {
+  return o == Outcome::failed ? " · failed" : o == Outcome::interrupted ? " · interrupted" : "";
+}
+
+void append_chart(std::string& out, const ScenarioReport& scenario, const Chart& chart,
+                  std::size_t number, std::size_t name_width, Duration cell_time,
+                  std::size_t columns_max) {
+  append_line(out, fmt::format("{}  {} · {}{}", number, shorten(printable(scenario.name), 60),
+                               time_text(scenario.makespan), ending(scenario.outcome)));
+  if (chart.tracks.empty()) {
+    out += "   nothing ran\n";
+    return;
+  }
+  const Grid grid(scenario.timeline, chart, cell_time);
+  const TimeAxis axis =
+      time_axis(cell_time, grid.columns(), columns_max, page_width - name_width - 1);
+  const std::string margin(name_width + 1, ' ');
+  append_line(out, margin + axis.labels);
+  append_line(out, margin + axis.line);
+  for (std::size_t row = 0; row < chart.tracks.size(); ++row) {
+    const std::string name = printable(scenario.timeline.tracks[chart.tracks[row]].name);
+    append_line(out, pad_right(shorten(name, name_width), name_width) + " │" + grid.row_text(row) +
+                         "│" + pad_left(percent_text(grid.busy_ratio(row)), percent_width));
+  }
+  append_line(out, margin + bottom_line(scenario, grid.columns(), cell_time));
+  append_legend(out, scenario.timeline, chart, name_width + 2);
+  if (chart.more_tracks > 0) {
+    append_line(out, std::string(name_width + 2, ' ') +
+                         fmt::format("… and {} less busy tracks", count_text(chart.more_tracks)));
+  }
+}
+
+}  // namespace
+
+std::string gantt_charts(const Report& report) {
+  if (report.scenarios.empty()) return {};
+  std::vector<Chart> charts;
+  std::size_t name_width = 4;
+  Duration longest{1};
+  Duration shortest = Duration::max();
+  for (const ScenarioReport& s : report.scenarios) {
+    charts.push_back(chart_of(s));
+    Chart& chart = charts.back();
+    chart.length = std::max(chart.length, Duration{1});
+    for (const std::uint32_t t : chart.tracks) {
+      name_width = std::max(name_width, display_width(printable(s.timeline.tracks[t].name)));
+    }
+    if (chart.tracks.empty()) continue;
+    longest = std::max(longest, chart.length);
+    shortest = std::min(shortest, chart.length);
+  }
+  name_width = std::min(name_width, name_width_max);
+  const std::size_t columns_max = page_width - name_width - 3 - percent_width;
+  const bool common_axis = longest / common_axis_ratio_max <= shortest;
+
+  std::string out =
+      "Timelines: a letter per group of ops, a capital where an op begins, · where a track was "
+      "busy\n"
+      "for less than a quarter of the column, ╨ the lower bound";
+  out += common_axis && charts.size() > 1 ? ". All on one time axis.\n\n" : ".\n\n";
+  for (std::size_t i = 0; i < charts.size(); ++i) {
+    const std::int64_t length = (common_axis ? longest : charts[i].length).count();
+    const auto columns = static_cast<std::int64_t>(columns_max);
+    if (i > 0) out += "\n";
+    append_chart(out, report.scenarios[i], charts[i], i + 1, name_width,
+                 Duration{(length + columns - 1) / columns}, columns_max);
+  }
+  return out;
+}
+
+}  // namespace troupe

@@ -1,0 +1,161 @@
+// The JSON report. Times are seconds as exact decimal numbers with nanosecond digits, ratios have
+// six digits; keys come in this order, and nothing depends on the machine that writes it.
+//
+//   {
+//     "machine": "one-gpu",
+//     "mode": "simulate",                    or "run"
+//     "seed": 1,
+//     "notes": ["…"],                        what a user should know of the run
+//     "scenarios": [{
+//       "name": "Run on GPU and copy",
+//       "outcome": "done",                   or "failed" or "interrupted"
+//       "error": "…",                        only where it failed: names op, device and cause
+//       "ops": 10,                           finished
+//       "transfers": 10,                     finished; a copy over n links is n
+//       "planned": 20,                       ops and transfers together
+//       "serial_s": 1.297000000,             sum of all op and transfer times
+//       "lower_bound_s": 1.028000000,        no schedule can beat it
+//       "bound_by": "pcie0 vram0→host",      what sets it: a device, a link direction, "critical
+//       path" "makespan_s": 1.060000000, "speedup": 1.223585,                 serial / makespan
+//       "overlap_efficiency": 0.969811,      lower bound / makespan
+//       "verified": true,                    bit for bit equal to the serial execution; null:
+//       unchecked "mismatch": "…",                     only where verified is false: the first
+//       difference "resources": [{
+//         "name": "gpu0",
+//         "kind": "device",                  or "link", one for each direction
+//         "lanes": 1,                        streams of a device
+//         "busy_s": 0.308900000,             summed over its lanes
+//         "utilisation": 0.291415            busy / (lanes * makespan)
+//       }]
+//     }]
+//   }
+#include "core/trace/json_text.hpp"
+#include "core/trace/writers.hpp"
+
+#include <cmath>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+std::string json_seconds(Duration d) {
+  const bool negative = d.count() < 0;
+  const auto count = static_cast<std::uint64_t>(d.count());
+  const std::uint64_t ns = negative ? 0 - count : count;
+  return fmt::format("{}{}.{:09}", negative ? "-" : "", ns / 1'000'000'000, ns % 1'000'000'000);
+}
+
+std::string json_ratio(double ratio) {
+  return std::isfinite(ratio) ? fmt::format("{:.6f}", ratio) : "null";
+}
+
+std::string_view outcome_name(Outcome o) {
+  switch (o) {
+    case Outcome::done:
+      return "done";
+    case Outcome::failed:
+      return "failed";
+    case Outcome::interrupted:
+      return "interrupted";
+  }
+  return "";
+}
+
+// Writes members and elements, each on its own line, with the commas between them.
+class JsonWriter {
+ public:
+  explicit JsonWriter(std::ostream& out) : out_(out) {}
+
+  void open(char bracket) {
+    out_ << bracket;
+    indent_ += 2;
+    first_ = true;
+  }
+  void close(char bracket) {
+    indent_ -= 2;
+    if (!first_) out_ << '\n' << std::string(indent_, ' ');
+    out_ << bracket;
+    first_ = false;
+  }
+  void next() {
+    out_ << (first_ ? "\n" : ",\n") << std::string(indent_, ' ');
+    first_ = false;
+  }
+  void key(std::string_view name) {
+    next();
+    out_ << '"' << name << "\": ";
+  }
+  void member(std::string_view name, std::string_view value) {
+    key(name);
+    out_ << value;
+  }
+
+ private:
+  std::ostream& out_;
+  std::size_t indent_ = 0;
+  bool first_ = true;
+};
+
+void write_resource(JsonWriter& json, const ResourceUse& use) {
+  json.next();
+  json.open('{');
+  json.member("name", json_string(use.name));
+  json.member("kind", use.kind == ResourceUse::Kind::device ? "\"device\"" : "\"link\"");
+  json.member("lanes", std::to_string(use.lanes));
+  json.member("busy_s", json_seconds(use.busy));
+  json.member("utilisation", json_ratio(use.utilisation));
+  json.close('}');
+}
+
+void write_scenario(JsonWriter& json, const ScenarioReport& s) {
+  json.next();
+  json.open('{');
+  json.member("name", json_string(s.name));
+  json.member("outcome", json_string(outcome_name(s.outcome)));
+  if (s.outcome == Outcome::failed) json.member("error", json_string(s.error));
+  json.member("ops", std::to_string(s.ops));
+  json.member("transfers", std::to_string(s.transfers));
+  json.member("planned", std::to_string(s.planned));
+  json.member("serial_s", json_seconds(s.serial));
+  json.member("lower_bound_s", json_seconds(s.lower_bound));
+  json.member("bound_by", json_string(s.bound_by));
+  json.member("makespan_s", json_seconds(s.makespan));
+  json.member("speedup", json_ratio(s.speedup()));
+  json.member("overlap_efficiency", json_ratio(s.overlap_efficiency()));
+  json.member("verified", s.verified ? (*s.verified ? "true" : "false") : "null");
+  if (s.verified && !*s.verified) json.member("mismatch", json_string(s.mismatch));
+  json.key("resources");
+  json.open('[');
+  for (const ResourceUse& use : s.resources) write_resource(json, use);
+  json.close(']');
+  json.close('}');
+}
+
+}  // namespace
+
+void write_report_json(const Report& report, std::ostream& out) {
+  JsonWriter json(out);
+  json.open('{');
+  json.member("machine", json_string(report.machine));
+  json.member("mode", json_string(report.mode));
+  json.member("seed", std::to_string(report.seed));
+  json.key("notes");
+  json.open('[');
+  for (const std::string& note : report.notes) {
+    json.next();
+    out << json_string(note);
+  }
+  json.close(']');
+  json.key("scenarios");
+  json.open('[');
+  for (const ScenarioReport& s : report.scenarios) write_scenario(json, s);
+  json.close(']');
+  json.close('}');
+  out << '\n';
+}
+
+}  // namespace troupe

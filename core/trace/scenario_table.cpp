@@ -1,0 +1,198 @@
+#include "core/trace/report_tables.hpp"
+#include "core/trace/text_layout.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+constexpr std::size_t gap = 2;              // between columns
+constexpr std::size_t text_width_min = 6;   // of a column that is wrapped
+constexpr std::size_t word_width_max = 12;  // longer words are broken where space is short
+
+// A column of numbers is aligned right and as wide as its widest cell. A column of text is aligned
+// left and wrapped where space is short.
+struct Column {
+  std::array<std::string_view, 2> head;
+  bool is_text = false;
+  std::size_t width = 0;
+  std::vector<std::string> cells = {};
+
+  Column(std::string_view head_1, std::string_view head_2, bool text = false)
+      : head{head_1, head_2}, is_text(text) {
+    width = std::max(display_width(head_1), display_width(head_2));
+  }
+  void add(std::string cell, std::string_view second_line = {}) {
+    width = std::max({width, display_width(cell), display_width(second_line)});
+    if (!second_line.empty()) cell.append("\n").append(second_line);
+    cells.push_back(std::move(cell));
+  }
+  std::vector<std::string> lines(std::size_t row, std::size_t at_width) const {
+    return is_text ? wrap(cells[row], at_width) : std::vector{cells[row]};
+  }
+  std::size_t longest_word() const {
+    std::size_t longest = std::max(display_width(head[1]), text_width_min);
+    for (const std::string& cell : cells) {
+      std::string word;
+      for (const char c : cell + " ") {
+        if (c == ' ' || c == '\n') {
+          longest = std::max(longest, display_width(word));
+          word.clear();
+        } else {
+          word += c;
+        }
+      }
+    }
+    return std::min(longest, word_width_max);
+  }
+  std::string align(std::string cell) const {
+    return is_text ? pad_right(std::move(cell), width) : pad_left(std::move(cell), width);
+  }
+};
+
+// Gives the two columns of text `space` columns between them: their natural widths where these
+// fit, else the split that needs the fewest lines, without breaking words if possible.
+void share_width(Column& a, Column& b, std::size_t space) {
+  if (a.width + b.width <= space) return;
+  std::size_t a_min = a.longest_word();
+  std::size_t b_min = b.longest_word();
+  if (a_min + b_min > space) a_min = b_min = text_width_min;
+  std::size_t best = 0;
+  std::size_t best_lines = std::numeric_limits<std::size_t>::max();
+  for (std::size_t width = a_min; width + b_min <= space; ++width) {
+    std::size_t lines = 0;
+    for (std::size_t row = 0; row < a.cells.size(); ++row) {
+      lines += std::max(a.lines(row, width).size(), b.lines(row, space - width).size());
+    }
+    if (lines <= best_lines) best = width, best_lines = lines;
+  }
+  a.width = best;
+  b.width = space - best;
+}
+
+std::string speedup_text(double speedup) {
+  return fmt::format("{:.{}f}×", std::min(speedup, 99'999.0), speedup < 99.995 ? 2 : 0);
+}
+
+std::string efficiency_text(double ratio) {
+  return fmt::format("{:.1f} %", std::clamp(ratio, 0.0, 9.99) * 100);
+}
+
+std::string finished_text(const ScenarioReport& s) {
+  return fmt::format("{} of {}", count_text(s.ops + s.transfers), count_text(s.planned));
+}
+
+std::string verified_text(const ScenarioReport& s) {
+  if (!s.verified) return "–";
+  return *s.verified ? "yes" : "NO";
+}
+
+std::string_view outcome_text(Outcome o) {
+  return o == Outcome::failed ? "failed" : o == Outcome::interrupted ? "interrupted" : "done";
+}
+
+std::vector<Column> columns_of(const Report& report) {
+  Column number("", ""), name("", "scenario", true), ops("", "ops"), transfers("trans-", "fers"),
+      serial("serial", "time"), bound("lower", "bound"), by("", "bound by", true),
+      makespan("", "makespan"), speedup("", "speedup"), overlap("", "overlap"),
+      verified("", "verified");
+  for (const ScenarioReport& s : report.scenarios) {
+    const bool done = s.outcome == Outcome::done;
+    const bool rated = done && s.makespan.count() > 0;
+    const std::string ending =
+        done ? "" : fmt::format("✗ {}, {}", outcome_text(s.outcome), finished_text(s));
+    number.add(std::to_string(number.cells.size() + 1));
+    name.add(shorten(printable(s.name), 50), ending);
+    ops.add(count_text(s.ops));
+    transfers.add(count_text(s.transfers));
+    serial.add(time_text(s.serial));
+    bound.add(time_text(s.lower_bound));
+    by.add(s.bound_by.empty() ? "–" : shorten(printable(s.bound_by), 30));
+    makespan.add(time_text(s.makespan));
+    speedup.add(rated ? speedup_text(s.speedup()) : "–");
+    overlap.add(rated ? efficiency_text(s.overlap_efficiency()) : "–");
+    verified.add(verified_text(s));
+  }
+  std::size_t fixed = 10 * gap;
+  for (const Column* c :
+       {&number, &ops, &transfers, &serial, &bound, &makespan, &speedup, &overlap, &verified}) {
+    fixed += c->width;
+  }
+  share_width(name, by, page_width - std::min(fixed, page_width - 2 * text_width_min));
+  return {std::move(number),  std::move(name),    std::move(ops),     std::move(transfers),
+          std::move(serial),  std::move(bound),   std::move(by),      std::move(makespan),
+          std::move(speedup), std::move(overlap), std::move(verified)};
+}
+
+// What a row can't say: why a scenario ended early, and which values were wrong.
+void append_remarks(std::string& out, const ScenarioReport& s, std::size_t number) {
+  const auto remark = [&](const std::string& text) {
+    const std::string prefix = fmt::format("✗ {}  ", number);
+    const std::size_t indent = display_width(prefix);
+    std::string lead = prefix;
+    for (const std::string& line : wrap(text, page_width - indent)) {
+      append_line(out, lead + line);
+      lead = std::string(indent, ' ');
+    }
+  };
+  const std::string name = shorten(printable(s.name), 60);
+  if (s.outcome != Outcome::done) {
+    std::string text = fmt::format("{}: {}, {} ops and transfers finished", name,
+                                   outcome_text(s.outcome), finished_text(s));
+    if (!s.error.empty()) text += "\n" + s.error;
+    remark(text);
+  }
+  if (s.verified && !*s.verified) {
+    std::string text = name + ": not what the serial execution gives";
+    if (!s.mismatch.empty()) text += "\n" + s.mismatch;
+    remark(text);
+  }
+}
+
+}  // namespace
+
+std::string scenario_table(const Report& report) {
+  if (report.scenarios.empty()) return {};
+  const std::vector<Column> columns = columns_of(report);
+  std::string out;
+  const auto append_row = [&](const auto& cell_of) {
+    std::string line;
+    for (const Column& c : columns) {
+      line += std::string(line.empty() ? 0 : gap, ' ') + c.align(cell_of(c));
+    }
+    append_line(out, std::move(line));
+  };
+  for (std::size_t i = 0; i < 2; ++i) {
+    append_row([i](const Column& c) { return shorten(c.head[i], c.width); });
+  }
+  std::size_t width = (columns.size() - 1) * gap;
+  for (const Column& c : columns) width += c.width;
+  out += repeat("─", width) + "\n";
+
+  for (std::size_t row = 0; row < report.scenarios.size(); ++row) {
+    std::size_t height = 1;
+    for (const Column& c : columns) height = std::max(height, c.lines(row, c.width).size());
+    for (std::size_t i = 0; i < height; ++i) {
+      append_row([&](const Column& c) {
+        const std::vector<std::string> lines = c.lines(row, c.width);
+        return i < lines.size() ? lines[i] : std::string();
+      });
+    }
+  }
+  out += repeat("─", width) + "\n";
+  out +=
+      "speedup: serial time / makespan · overlap efficiency: lower bound / makespan "
+      "(100 % is the best)\n";
+  for (std::size_t row = 0; row < report.scenarios.size(); ++row) {
+    append_remarks(out, report.scenarios[row], row + 1);
+  }
+  return out;
+}
+
+}  // namespace troupe

@@ -1,0 +1,262 @@
+#include "core/trace/text_layout.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+constexpr std::string_view replacement = "\xEF\xBF\xBD";  // U+FFFD
+
+struct CodePoint {
+  char32_t value = 0;
+  std::size_t bytes = 0;  // 0 where the bytes are no UTF-8
+};
+
+CodePoint decode(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(at);
+  if (lead < 0x80) return {lead, 1};
+  const std::size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || at + bytes > text.size()) return {};
+  char32_t value = lead & (0x7FU >> bytes);
+  for (std::size_t i = at + 1; i < at + bytes; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80U) return {};
+    value = (value << 6) | (byte(i) & 0x3FU);
+  }
+  constexpr std::array<char32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = value >= 0xD800 && value < 0xE000;
+  if (value < least[bytes] || value > 0x10FFFF || surrogate) return {};
+  return {value, bytes};
+}
+
+using Range = std::pair<char32_t, char32_t>;  // both included
+
+template <std::size_t n>
+bool contains(const std::array<Range, n>& ranges, char32_t c) {
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [c](const Range& r) { return c >= r.first && c <= r.second; });
+}
+
+// The blocks that matter of Unicode's categories Mn and Cf, and of East Asian Width W and F
+// (Unicode Standard Annex 11).
+constexpr std::array<Range, 10> zero_width{{{0x0300, 0x036F},
+                                            {0x0483, 0x0489},
+                                            {0x0591, 0x05BD},
+                                            {0x1AB0, 0x1AFF},
+                                            {0x1DC0, 0x1DFF},
+                                            {0x200B, 0x200F},
+                                            {0x2028, 0x202E},
+                                            {0x20D0, 0x20FF},
+                                            {0xFE00, 0xFE0F},
+                                            {0xFE20, 0xFE2F}}};
+constexpr std::array<Range, 14> double_width{{{0x1100, 0x115F},
+                                              {0x2E80, 0x303E},
+                                              {0x3041, 0x33FF},
+                                              {0x3400, 0x4DBF},
+                                              {0x4E00, 0x9FFF},
+                                              {0xA000, 0xA4CF},
+                                              {0xA960, 0xA97F},
+                                              {0xAC00, 0xD7A3},
+                                              {0xF900, 0xFAFF},
+                                              {0xFE30, 0xFE6F},
+                                              {0xFF00, 0xFF60},
+                                              {0xFFE0, 0xFFE6},
+                                              {0x1F300, 0x1FAFF},
+                                              {0x20000, 0x3FFFD}}};
+
+std::size_t columns(char32_t c) {
+  if (c < 0x300) return 1;
+  if (contains(zero_width, c)) return 0;
+  return contains(double_width, c) ? 2 : 1;
+}
+
+// The end of the longest part of `text` that starts at `from` and takes at most `width` columns.
+std::size_t fitting_end(std::string_view text, std::size_t from, std::size_t width) {
+  std::size_t used = 0;
+  std::size_t at = from;
+  while (at < text.size()) {
+    const CodePoint c = decode(text, at);
+    used += columns(c.value);
+    if (used > width) break;
+    at += std::max<std::size_t>(c.bytes, 1);
+  }
+  return at;
+}
+
+void wrap_line(std::string_view text, std::size_t width, std::vector<std::string>& lines) {
+  std::string line;
+  std::size_t used = 0;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t space = std::min(text.find(' ', at), text.size());
+    std::string_view word = text.substr(at, space - at);
+    at = space + 1;
+    if (word.empty()) continue;
+    std::size_t word_width = display_width(word);
+    if (used > 0 && used + 1 + word_width > width) {
+      lines.push_back(std::exchange(line, {}));
+      used = 0;
+    }
+    while (word_width > width) {
+      const std::size_t end = std::max<std::size_t>(fitting_end(word, 0, width), 1);
+      lines.emplace_back(word.substr(0, end));
+      word.remove_prefix(end);
+      word_width = display_width(word);
+    }
+    if (used > 0) line += ' ', ++used;
+    line += word;
+    used += word_width;
+  }
+  if (!line.empty()) lines.push_back(std::move(line));
+}
+
+// `ns` in units of `unit_ns` to four significant digits; false where it rounds to 1000 or more of
+// them (and `last` doesn't forbid to look for a larger unit).
+bool format_in_unit(std::uint64_t ns, std::uint64_t unit_ns, bool last, std::string& out) {
+  std::uint64_t step = unit_ns / 1000;  // of the last digit shown
+  int decimals = 3;
+  while (decimals > 0 && (ns + step / 2) / step >= 10'000) {
+    step *= 10;
+    --decimals;
+  }
+  const std::uint64_t digits = (ns + step / 2) / step;
+  if (!last && decimals == 0 && digits >= 1000) return false;
+  const std::uint64_t one = unit_ns / step;
+  out = count_text(digits / one);
+  if (decimals > 0) out += fmt::format(".{:0{}}", digits % one, decimals);
+  return true;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint c = decode(text, at);
+    if (c.bytes == 0) {
+      out += replacement;
+      ++at;
+      continue;
+    }
+    const bool control = c.value < 0x20 || (c.value >= 0x7F && c.value < 0xA0) ||
+                         (c.value >= 0x2028 && c.value <= 0x202E);
+    if (control) {
+      out += ' ';
+    } else {
+      out += text.substr(at, c.bytes);
+    }
+    at += c.bytes;
+  }
+  return out;
+}
+
+std::size_t display_width(std::string_view text) {
+  std::size_t width = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint c = decode(text, at);
+    width += columns(c.value);
+    at += std::max<std::size_t>(c.bytes, 1);
+  }
+  return width;
+}
+
+std::string shorten(std::string_view text, std::size_t width) {
+  const std::size_t full = display_width(text);
+  if (full <= width) return std::string(text);
+  if (width == 0) return {};
+  const std::size_t head_end = fitting_end(text, 0, width / 2);
+  // The tail is what remains when enough columns have gone from the front.
+  const std::size_t tail_width = width - 1 - width / 2;
+  std::size_t tail = head_end;
+  std::size_t left = full - display_width(text.substr(0, head_end));
+  while (left > tail_width) {
+    const CodePoint c = decode(text, tail);
+    left -= columns(c.value);
+    tail += std::max<std::size_t>(c.bytes, 1);
+  }
+  return std::string(text.substr(0, head_end)) + "…" + std::string(text.substr(tail));
+}
+
+std::vector<std::string> wrap(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    wrap_line(printable(text.substr(0, end)), width, lines);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  if (lines.empty()) lines.emplace_back();
+  return lines;
+}
+
+std::string pad_right(std::string text, std::size_t width) {
+  const std::size_t used = display_width(text);
+  if (used < width) text.append(width - used, ' ');
+  return text;
+}
+
+std::string pad_left(std::string text, std::size_t width) {
+  const std::size_t used = display_width(text);
+  if (used < width) text.insert(0, width - used, ' ');
+  return text;
+}
+
+void append_line(std::string& out, std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  out += line + "\n";
+}
+
+std::string repeat(std::string_view text, std::size_t times) {
+  std::string out;
+  out.reserve(text.size() * times);
+  for (std::size_t i = 0; i < times; ++i) out += text;
+  return out;
+}
+
+std::string time_text(Duration d) {
+  const bool negative = d.count() < 0;
+  const auto count = static_cast<std::uint64_t>(d.count());
+  const std::uint64_t ns = negative ? 0 - count : count;
+  const std::string sign = negative ? "-" : "";
+  if (ns < 1000) return fmt::format("{}{} ns", sign, ns);
+  std::string text;
+  if (format_in_unit(ns, 1'000, false, text)) return sign + text + " us";
+  if (format_in_unit(ns, 1'000'000, false, text)) return sign + text + " ms";
+  // Up to 9999 seconds are easier to compare than hours, and so on.
+  if (ns < 9'999'500'000'000 && format_in_unit(ns, 1'000'000'000, true, text)) {
+    return sign + text + " s";
+  }
+  if (ns < 9'999'500 * 3'600'000'000ULL && format_in_unit(ns, 3'600'000'000'000, true, text)) {
+    return sign + text + " h";
+  }
+  format_in_unit(ns, 31'557'600'000'000'000, true, text);  // a Julian year
+  return sign + text + " y";
+}
+
+std::string count_text(std::uint64_t n) {
+  if (n >= 10'000'000) {
+    constexpr std::string_view prefixes = "kMGTPE";
+    std::size_t prefix = 1;
+    double scaled = static_cast<double>(n) / 1e6;
+    for (; scaled >= 999.95; scaled /= 1000) ++prefix;
+    return fmt::format("{:.4g} {}", scaled, prefixes[prefix]);
+  }
+  std::string digits = std::to_string(n);
+  for (std::size_t at = digits.size(); at > 3;) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
+std::string percent_text(double ratio) {
+  if (!std::isfinite(ratio)) return "–";
+  return fmt::format("{:.0f} %", std::clamp(ratio, 0.0, 9.99) * 100);
+}
+
+}  // namespace troupe
