@@ -1,0 +1,137 @@
+// The format of machine files
+// ===========================
+//
+// machine: one-gpu                 # the machine's name; default: the file's name
+// about: an example                # free text for readers, not used
+//
+// devices:                         # what computes
+//   cpu0:                          # any name; see below
+//     kind: cpu                    # cpu or gpu
+//     memory: host                 # the memory its ops read and write; must be of kind ram
+//     streams: 1                   # ops it may run at once, 1..1024; default 1
+//     launch: 10 us                # added to every op; default 0
+//     flops: 100 GFLOP/s           # its rate for ops that have no rate of their own here
+//     matmul: 510 GFLOP/s          # its rate for one kind of op; any op that computes may be named
+//     bandwidth: 20 GB/s           # between it and its memory: bounds ops that compute little
+//     cores: [0, 1]                # kind cpu: OS numbers of the cores it owns when it really runs
+//
+// memories:                        # where tensors live
+//   host: {size: 64 GiB}
+//   disk:
+//     kind: storage                # ram (default; a GPU's memory too) or storage (files)
+//     size: 1 TB                   # ram: needed; storage: default is what is free there
+//     directory: /mnt/scratch      # storage: where the files go, relative to the machine file;
+//                                  #   default: a temporary directory
+//
+// links:                           # what copies; a copy between memories without a link of their
+//   pcie0:                         #   own takes the quickest route over several links
+//     between: [host, vram0]       # two memories; forward is from the first to the second
+//     bandwidth: 25 GB/s           # forward
+//     backward_bandwidth: 24 GB/s  # default: the same as bandwidth
+//     latency: 10 us               # once for each transfer; default 0
+//     sharing: fifo                # fifo (default): one transfer at a time in each direction, as a
+//                                  #   copy engine; fair: chunks in turn, as a bus or a network
+//     chunk: 4 MiB                 # what a fair link takes in turn, and what a route of several
+//                                  #   links is pipelined by; at least 4 KiB, default 4 MiB
+//
+// or, instead of devices, memories and links, the machine that reads the file:
+//
+// discover: true
+// discover:
+//   cpu_devices: 2                 # its cores split among so many CPU devices cpu0, cpu1, … with a
+//                                  #   memory each; default: one for each NUMA node
+//   storage: true                  # with a storage memory; default false
+//   directory: /mnt/scratch        # of that storage, as above
+//
+// A name begins with a letter or _ and goes on with letters, digits, '_', '.' and '-'. No two
+// devices, memories or links share one. Quantities have units, which core/base/units.hpp lists.
+// What YAML may be used is said in document.hpp.
+#include "core/config/machine_file.hpp"
+
+#include "core/config/machine_parts.hpp"
+#include "core/config/values.hpp"
+#include "core/machine/discover.hpp"
+
+#include <array>
+#include <utility>
+
+namespace troupe {
+namespace {
+
+constexpr std::int64_t cpu_devices_max = 1024;
+
+LocalMachineOptions read_discover_options(const Node& node) {
+  LocalMachineOptions options;
+  if (node.type == Node::Type::scalar) {
+    if (!read_bool(node, "discover")) {
+      throw usage_error(node.place(), "discover is false", "remove it, or write true");
+    }
+    return options;
+  }
+  constexpr std::array<std::string_view, 3> known = {"cpu_devices", "storage", "directory"};
+  check_keys(expect_map(node, "discover"), "discover", known);
+  if (const Node* n = find(node, "cpu_devices")) {
+    options.cpu_devices = static_cast<int>(read_integer(*n, "cpu_devices", 1, cpu_devices_max));
+  }
+  if (const Node* n = find(node, "storage")) options.storage = read_bool(*n, "storage");
+  if (const Node* n = find(node, "directory")) {
+    if (!options.storage) {
+      throw usage_error(n->place(), "a directory is given, but no storage is asked for",
+                        "add `storage: true`, or remove the directory");
+    }
+    options.directory = read_directory(*n, "directory");
+  }
+  return options;
+}
+
+Machine discover(const Node& node) {
+  const LocalMachineOptions options = read_discover_options(node);
+  Machine machine = local_machine(discover_host(), options);
+  const auto set_place = [&](auto& parts) {
+    for (auto& part : parts) part.place = node.place();
+  };
+  set_place(machine.devices);
+  set_place(machine.memories);
+  set_place(machine.links);
+  return machine;
+}
+
+}  // namespace
+
+Machine read_machine(const Node& node, std::string_view default_name) {
+  constexpr std::array<std::string_view, 6> known = {"machine",  "about", "devices",
+                                                     "memories", "links", "discover"};
+  check_keys(expect_map(node, "a machine"), "a machine", known);
+  Machine machine;
+  if (const Node* n = find(node, "discover")) {
+    for (std::size_t i = 0; i < node.entry_count(); ++i) {
+      const Node& key = node.key(i);
+      if (key.text != "devices" && key.text != "memories" && key.text != "links") continue;
+      throw usage_error(key.place(), "'" + key.text + "' can't stand beside 'discover'",
+                        "keep one of them: `troupe machine` prints what discover finds");
+    }
+    machine = discover(*n);
+  } else {
+    machine = read_machine_parts(node);
+  }
+  if (const Node* n = find(node, "machine")) {
+    machine.name = read_string(*n, "the machine's name");
+  } else if (machine.name.empty()) {
+    machine.name = default_name;
+  }
+  return machine;
+}
+
+Machine load_machine_file(const std::filesystem::path& path) {
+  const Document document = Document::load(path);
+  return read_machine(document.root(), path.stem().string());
+}
+
+bool is_machine_file(const std::filesystem::path& path) {
+  const Document document = Document::load(path);
+  const Node& root = document.root();
+  return root.type == Node::Type::map && find(root, "tasks") == nullptr &&
+         find(root, "tensors") == nullptr;
+}
+
+}  // namespace troupe

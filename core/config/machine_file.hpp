@@ -1,0 +1,18 @@
+// Machine files in YAML: devices, memories and links, or `discover:` for this machine.
+// The format is documented at the top of machine_file.cpp.
+#pragma once
+
+#include "core/machine/machine.hpp"
+
+#include <filesystem>
+
+namespace troupe {
+
+// Throws a usage Error with file:line:column, what is wrong and what to do.
+Machine load_machine_file(const std::filesystem::path& path);
+
+// Whether a YAML file is a machine file rather than a run file: it has neither tasks nor tensors.
+// Throws as above where it can't be read.
+bool is_machine_file(const std::filesystem::path& path);
+
+}  // namespace troupe

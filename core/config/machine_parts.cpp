@@ -1,0 +1,258 @@
+#include "core/config/machine_parts.hpp"
+
+#include "core/base/suggest.hpp"
+#include "core/base/text.hpp"
+#include "core/config/values.hpp"
+#include "core/ops/registry.hpp"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+constexpr std::int64_t streams_max = 1024;
+constexpr std::int64_t core_max = 65535;
+// Smaller chunks would be all overhead, and blow up the number of events in a simulation.
+constexpr std::uint64_t chunk_min_bytes = 4096;
+
+// Reads one machine; keeps what it needs for messages about names.
+class PartsReader {
+ public:
+  explicit PartsReader(const Node& node) : node_(node) {}
+
+  Machine read() {
+    const Node& devices = section("devices");
+    const Node& memories = section("memories");
+    // Memories first: the others name them.
+    for_each_entry(memories, "a memory", &PartsReader::read_memory);
+    for (std::size_t i = 0; i < devices.entry_count(); ++i) {
+      device_names_.push_back(devices.key(i).text);
+    }
+    for_each_entry(devices, "a device", &PartsReader::read_device);
+    if (const Node* links = find(node_, "links")) {
+      for_each_entry(expect_map(*links, "links"), "a link", &PartsReader::read_link);
+    }
+    return std::move(machine_);
+  }
+
+ private:
+  const Node& section(std::string_view name) const {
+    const Node& map = expect_map(require(node_, name, "the machine"), name);
+    if (map.entry_count() == 0) {
+      throw usage_error(map.place(), fmt::format("the machine has no {}", name),
+                        "it needs at least one, as the files in config/machines/ show");
+    }
+    return map;
+  }
+
+  void for_each_entry(const Node& map, std::string_view what,
+                      void (PartsReader::*read_entry)(const Node& key, const Node& value)) {
+    for (std::size_t i = 0; i < map.entry_count(); ++i) {
+      const Node& key = map.key(i);
+      expect_identifier(key, what);
+      const auto [earlier, is_new] = lines_.emplace(key.text, key.line);
+      if (!is_new) {
+        throw usage_error(key.place(),
+                          fmt::format("the name '{}' is taken; it is in line {} too",
+                                      shortened(key.text), earlier->second),
+                          "give each device, memory and link a name of its own");
+      }
+      expect_map(map.value(i), fmt::format("'{}'", shortened(key.text)));
+      (this->*read_entry)(key, map.value(i));
+    }
+  }
+
+  void read_memory(const Node& key, const Node& value) {
+    const std::string& name = key.text;
+    const std::string what = fmt::format("memory '{}'", name);
+    constexpr std::array<std::string_view, 3> known = {"size", "kind", "directory"};
+    constexpr std::array<std::string_view, 2> kinds = {"ram", "storage"};
+    check_keys(value, what, known);
+
+    Memory memory{.name = name, .place = key.place()};
+    if (const Node* n = find(value, "kind")) {
+      memory.kind =
+          read_choice(*n, "kind of " + what, kinds) == 0 ? MemoryKind::ram : MemoryKind::storage;
+    }
+    const bool storage = memory.kind == MemoryKind::storage;
+    const Node* size = storage ? find(value, "size") : &require(value, "size", what);
+    if (size != nullptr) {
+      memory.size_bytes = read_bytes(*size, "size of " + what);
+      if (memory.size_bytes == 0) {
+        throw usage_error(size->place(), fmt::format("the size of {} is zero", what),
+                          storage ? "leave `size` out to use the space that is free there"
+                                  : "give it a size such as 16 GiB");
+      }
+    }
+    if (const Node* n = find(value, "directory")) {
+      if (!storage) {
+        throw usage_error(n->place(), fmt::format("{} is not storage, but has a directory", what),
+                          "add `kind: storage`, or remove the directory");
+      }
+      memory.directory = read_directory(*n, "directory of " + what);
+    }
+    memories_.emplace(name, MemoryId::at(machine_.memories.size()));
+    machine_.memories.push_back(std::move(memory));
+  }
+
+  MemoryId find_memory(const Node& node, std::string_view what) const {
+    const std::string name = read_string(node, what);
+    if (const auto found = memories_.find(name); found != memories_.end()) return found->second;
+    if (std::find(device_names_.begin(), device_names_.end(), name) != device_names_.end()) {
+      throw usage_error(node.place(), fmt::format("{} is '{}', which is a device", what, name),
+                        "name the device's memory");
+    }
+    std::vector<std::string_view> names;
+    for (const Memory& m : machine_.memories) names.push_back(m.name);
+    throw usage_error(node.place(),
+                      fmt::format("{} is '{}', which is no memory", what, shortened(name)),
+                      suggestion(name, names));
+  }
+
+  void read_device(const Node& key, const Node& value) {
+    const std::string& name = key.text;
+    const std::string what = fmt::format("device '{}'", name);
+    const auto of_device = [&](std::string_view k) { return fmt::format("{} of {}", k, what); };
+    constexpr std::array<std::string_view, 2> kinds = {"cpu", "gpu"};
+    check_keys(value, what, device_keys());
+
+    Device device{.name = name, .place = key.place()};
+    device.kind = read_choice(require(value, "kind", what), of_device("kind"), kinds) == 0
+                      ? DeviceKind::cpu
+                      : DeviceKind::gpu;
+    const Node& memory = require(value, "memory", what);
+    device.memory = find_memory(memory, of_device("memory"));
+    if (machine_.memory(device.memory).kind == MemoryKind::storage) {
+      throw usage_error(memory.place(),
+                        fmt::format("{} can't compute in '{}', which is storage", what,
+                                    machine_.memory(device.memory).name),
+                        "give it a memory of kind ram, and link that to the storage");
+    }
+    if (const Node* n = find(value, "streams")) {
+      device.streams = static_cast<int>(read_integer(*n, of_device("streams"), 1, streams_max));
+    }
+    if (const Node* n = find(value, "launch")) {
+      device.launch = read_duration(*n, of_device("launch"));
+    }
+    if (const Node* n = find(value, "flops")) device.flops = read_flops(*n, of_device("flops"));
+    if (const Node* n = find(value, "bandwidth")) {
+      device.bandwidth = read_bandwidth(*n, of_device("bandwidth"));
+    }
+    if (const Node* n = find(value, "cores")) read_cores(*n, of_device("cores"), device);
+    for (const std::string_view op : op_names()) {
+      if (const Node* n = find(value, op)) {
+        device.op_flops.emplace(op, read_flops(*n, fmt::format("rate of {} for {}", what, op)));
+      }
+    }
+    machine_.devices.push_back(std::move(device));
+  }
+
+  static void read_cores(const Node& list, const std::string& what, Device& device) {
+    if (device.kind != DeviceKind::cpu) {
+      throw usage_error(list.place(), fmt::format("'{}' has cores, but is no CPU", device.name),
+                        "remove `cores`");
+    }
+    for (const Node& n : expect_list(list, what).children) {
+      const int core = static_cast<int>(read_integer(n, what, 0, core_max));
+      if (std::find(device.cores.begin(), device.cores.end(), core) != device.cores.end()) {
+        throw usage_error(n.place(), fmt::format("{} name {} twice", what, core), "remove one");
+      }
+      device.cores.push_back(core);
+    }
+    if (device.cores.empty()) {
+      throw usage_error(list.place(), fmt::format("{} is an empty list", what),
+                        "remove it, or list the cores' numbers");
+    }
+  }
+
+  void read_link(const Node& key, const Node& value) {
+    const std::string& name = key.text;
+    const std::string what = fmt::format("link '{}'", name);
+    const auto of_link = [&](std::string_view k) { return fmt::format("{} of {}", k, what); };
+    constexpr std::array<std::string_view, 6> known = {"between", "bandwidth", "backward_bandwidth",
+                                                       "latency", "sharing",   "chunk"};
+    constexpr std::array<std::string_view, 2> sharings = {"fifo", "fair"};
+    check_keys(value, what, known);
+
+    Link link{.name = name, .place = key.place()};
+    const Node& between = expect_list(require(value, "between", what), of_link("between"));
+    if (between.children.size() != 2) {
+      throw usage_error(between.place(),
+                        fmt::format("{} lists {}", of_link("between"), between.children.size()),
+                        "it takes two memories, as in [host, vram0]");
+    }
+    link.a = find_memory(between.children[0], of_link("between"));
+    link.b = find_memory(between.children[1], of_link("between"));
+    if (link.a == link.b) {
+      throw usage_error(between.children[1].place(),
+                        fmt::format("{} joins '{}' to itself", what, machine_.memory(link.a).name),
+                        "name two different memories");
+    }
+    link.bandwidth[0] = read_bandwidth(require(value, "bandwidth", what), of_link("bandwidth"));
+    link.bandwidth[1] = link.bandwidth[0];
+    if (const Node* n = find(value, "backward_bandwidth")) {
+      link.bandwidth[1] = read_bandwidth(*n, of_link("backward_bandwidth"));
+    }
+    if (const Node* n = find(value, "latency")) {
+      link.latency = read_duration(*n, of_link("latency"));
+    }
+    if (const Node* n = find(value, "sharing")) {
+      link.sharing =
+          read_choice(*n, of_link("sharing"), sharings) == 0 ? Sharing::fifo : Sharing::fair;
+    }
+    if (const Node* n = find(value, "chunk")) {
+      link.chunk_bytes = read_bytes(*n, of_link("chunk"));
+      if (link.chunk_bytes < chunk_min_bytes) {
+        throw usage_error(n->place(), fmt::format("{} is {}", of_link("chunk"), describe(*n)),
+                          "write at least 4 KiB");
+      }
+    }
+    machine_.links.push_back(std::move(link));
+  }
+
+  // The ops that a device may have a rate for: those that it, not a link, carries out.
+  static const std::vector<std::string_view>& op_names() {
+    static const std::vector<std::string_view> names = [] {
+      std::vector<std::string_view> result = builtin_ops().names();
+      std::erase_if(result, [](std::string_view name) {
+        return builtin_ops()[builtin_ops().find(name)].moves_data;
+      });
+      return result;
+    }();
+    return names;
+  }
+
+  static const std::vector<std::string_view>& device_keys() {
+    static const std::vector<std::string_view> keys = [] {
+      std::vector<std::string_view> result = {"kind",  "memory",    "streams", "launch",
+                                              "flops", "bandwidth", "cores"};
+      result.insert(result.end(), op_names().begin(), op_names().end());
+      return result;
+    }();
+    return keys;
+  }
+
+  const Node& node_;
+  Machine machine_;
+  std::unordered_map<std::string, int> lines_;  // of every name so far
+  std::unordered_map<std::string, MemoryId> memories_;
+  std::vector<std::string> device_names_;
+};
+
+}  // namespace
+
+std::string read_directory(const Node& node, std::string_view what) {
+  const std::filesystem::path directory = read_string(node, what);
+  return (std::filesystem::path(*node.file).parent_path() / directory).string();
+}
+
+Machine read_machine_parts(const Node& node) {
+  return PartsReader(node).read();
+}
+
+}  // namespace troupe

@@ -1,0 +1,106 @@
+// The format of run files
+// =======================
+//
+// about: compute, then copy        # free text, shown with the results
+//
+// machine: ../machines/one.yaml    # a machine file, relative to this file; or the machine itself,
+// a
+//                                  #   map as machine_file.cpp describes
+//
+// tensors:                         # what is there before a scenario's clock starts; may be missing
+//   x: {op: uniform, shape: [6000, 6000], on: gpu0}
+//
+// tasks:                           # what the scenarios do
+//   run:  {op: matmul, in: [x, x], repeat: 10, on: gpu0}
+//   copy: {op: copy, in: [run], to: host}
+//
+// scenarios:                       # default: one called "all", with every task and a wait
+//   run, then copy: [run, wait, copy, wait]
+//   run and copy:   [run, copy, wait]
+//
+// Tensors and tasks
+// -----------------
+// Both are written the same way; only tasks may be steps of scenarios. Names are unique over both
+// and written like those of devices; "wait" is taken. The order does not matter.
+//
+//   op: matmul           # core/ops has a file for each
+//   in: [a, b]           # tensors or tasks whose results it reads, as many as the op takes
+//   on: gpu0             # the device it runs on; default: the planner chooses
+//   on: [cpu0, cpu1]     # its ops are dealt to these, each gets one contiguous block
+//   to: host             # op copy only, and needed there: the memory it ends in; a device's name
+//                        #   means that device's memory
+//   repeat: 10           # makes it a list of so many equal ops, run[0] … run[9]; 1..1,000,000
+//   shape: [1000, 1000]  # ops without inputs (uniform, zeros): 1 to 4 extents
+//   dtype: float32       # the same ops: float32 (default) or float64
+//
+// and what the op itself takes, e.g. `alpha: 0.5` (a number), `transpose_a: true`, `seed: 7` (a
+// whole number), `duration: 10 ms` (with a unit). core/ops says which, for each op.
+//
+// A task that reads a list is itself a list: element i reads element i of each list and all of each
+// single tensor. Lists that meet in one task, and its repeat, must be equally long. "run[3]", in
+// quotes where it stands within [ ], reads one element. A `seed` counts up: element i gets seed +
+// i.
+//
+// Patterns stand for a grid of ops, `steps` rows of `width` columns; core/graph/patterns.cpp lists
+// them. The task is a list in row order.
+//
+//   pattern: stencil_1d  # op (t, i) reads columns i-1, i and i+1 of row t-1, where they exist
+//   width: 32
+//   steps: 20000         # width times steps at most 20,000,000
+//   kernel: spin         # what each op does: an op that takes any number of inputs; what it takes
+//   iterations: 100      #   besides stands here too
+//   on: [cpu0, cpu1]     # the columns are dealt to these in contiguous blocks
+//
+// A file has at most 20,000,000 ops.
+//
+// Scenarios
+// ---------
+// A scenario is a list of steps: tasks to start, in this order, and `wait`, which lets nothing
+// after it start before everything ahead of it has completed. Its clock starts with the first step
+// and stops when everything has completed. Tensors and tasks that its steps need but don't list are
+// prepared before the clock starts. A task is listed at most once, and not before a wait that what
+// it needs comes after.
+#include "core/config/run_file.hpp"
+
+#include "core/config/machine_parts.hpp"
+#include "core/config/scenarios.hpp"
+#include "core/config/task.hpp"
+#include "core/config/values.hpp"
+
+#include <array>
+#include <utility>
+
+namespace troupe {
+namespace {
+
+Machine read_machine_of_run(const Node& node, const std::filesystem::path& run_path) {
+  if (node.type == Node::Type::map) return read_machine(node, run_path.stem().string());
+  const std::filesystem::path path =
+      run_path.parent_path() / read_string(node, "the path of the machine file");
+  const Document document = Document::load(path, node.place());
+  return read_machine(document.root(), path.stem().string());
+}
+
+}  // namespace
+
+RunFile load_run_file(const std::filesystem::path& path) {
+  const Document document = Document::load(path);
+  const Node& root = expect_map(document.root(), "a run file");
+  constexpr std::array<std::string_view, 5> known = {"about", "machine", "tensors", "tasks",
+                                                     "scenarios"};
+  check_keys(root, "a run file", known);
+
+  RunFile run;
+  run.name = path.stem().string();
+  if (const Node* n = find(root, "about")) run.title = read_string(*n, "about");
+  run.machine = read_machine_of_run(require(root, "machine", "the run file"), path);
+  const Node& tasks = expect_map(require(root, "tasks", "the run file"), "tasks");
+  if (tasks.entry_count() == 0) {
+    throw usage_error(tasks.place(), "there are no tasks", "add one, such as `run: {op: …}`");
+  }
+  const TaskTable table = read_tasks(root, run.machine, run.graph);
+  run.scenarios = read_scenarios(root, table);
+  return run;
+}
+
+}  // namespace troupe

@@ -1,0 +1,27 @@
+// Run files in YAML: a machine, tasks (what to compute) and scenarios (in which order to start it).
+// The format is documented at the top of run_file.cpp.
+#pragma once
+
+#include "core/graph/graph.hpp"
+#include "core/graph/scenario.hpp"
+#include "core/machine/machine.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+struct RunFile {
+  std::string name;   // the file's stem
+  std::string title;  // `about:`, may be empty
+  Machine machine;
+  Graph graph;
+  std::vector<Scenario> scenarios;
+};
+
+// Reads and checks everything that can be checked without planning. Throws a usage Error with
+// file:line:column, what is wrong and what to do. `discover:` machines are looked up on this one.
+RunFile load_run_file(const std::filesystem::path& path);
+
+}  // namespace troupe

@@ -1,0 +1,282 @@
+#include "core/config/task.hpp"
+
+#include "core/base/suggest.hpp"
+#include "core/base/text.hpp"
+#include "core/config/values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+// Reads one task.
+class TaskReader {
+ public:
+  TaskReader(const Node& key, const Node& body, bool is_tensor, const Machine& machine,
+             const OpRegistry& ops)
+      : body_(body), machine_(machine), ops_(ops), what_(fmt::format("'{}'", key.text)) {
+    task_.name = key.text;
+    task_.key = &key;
+    task_.body = &body;
+    task_.is_tensor = is_tensor;
+  }
+
+  Task read() {
+    expect_map(body_, what_);
+    const Node* op = find(body_, "op");
+    const Node* pattern = find(body_, "pattern");
+    if (op != nullptr && pattern != nullptr) {
+      throw usage_error(pattern->place(), fmt::format("{} has both 'op' and 'pattern'", what_),
+                        "keep one of them");
+    }
+    if (pattern != nullptr) {
+      read_pattern(*pattern);
+    } else {
+      read_op(require(body_, "op", what_));
+    }
+    return std::move(task_);
+  }
+
+ private:
+  std::string of_task(std::string_view key) const { return fmt::format("{} of {}", key, what_); }
+
+  // The kind named at `node`, one of `choices`; `problem` is said of any other name.
+  OpKindId find_kind(const Node& node, std::string_view key,
+                     std::span<const std::string_view> choices, std::string_view problem) const {
+    const std::string name = read_string(node, of_task(key));
+    if (std::find(choices.begin(), choices.end(), name) != choices.end()) return ops_.find(name);
+    throw usage_error(node.place(),
+                      fmt::format("{} of {} is '{}', {}", key, what_, shortened(name), problem),
+                      suggestion(name, choices));
+  }
+
+  void read_op(const Node& op) {
+    task_.kind = find_kind(op, "op", ops_.names(), "which is unknown");
+    const OpKind& kind = ops_[task_.kind];
+    check_op_keys(kind);
+    read_attrs(op, kind);
+    if (kind.declares_type) read_type();
+    if (const Node* n = find(body_, "in")) read_inputs(*n);
+    if (const Node* n = find(body_, "on")) read_devices(*n);
+    if (kind.moves_data) {
+      const Node* to = find(body_, "to");
+      if (to == nullptr) {
+        throw usage_error(op.place(),
+                          fmt::format("{} doesn't say where to {} to", what_, kind.name),
+                          "add `to:` with a memory, or a device for its memory");
+      }
+      task_.to = find_target(*to);
+    }
+    if (const Node* n = find(body_, "repeat")) {
+      task_.repeat = static_cast<std::uint32_t>(read_integer(*n, of_task("repeat"), 1, repeat_max));
+    }
+  }
+
+  void check_op_keys(const OpKind& kind) const {
+    std::vector<std::string_view> known = {"op", "in", "repeat"};
+    known.push_back(kind.moves_data ? "to" : "on");
+    if (kind.declares_type) known.insert(known.end(), {"shape", "dtype"});
+    for (const AttrSpec& spec : kind.attrs) known.push_back(spec.name);
+    // Keys of other ops get a better answer than "unknown".
+    for (std::size_t i = 0; i < body_.entry_count(); ++i) {
+      const Node& key = body_.key(i);
+      if (std::find(known.begin(), known.end(), key.text) != known.end()) continue;
+      std::string remedy;
+      if (key.text == "to") remedy = "use `on:` to say which device runs it; `to:` is for copies";
+      if (key.text == "on") remedy = "links do it, not a device; use `to:` to say where it ends";
+      if (key.text == "shape" || key.text == "dtype") {
+        remedy = "remove it: shape and type of its result follow from the op and its inputs";
+      }
+      if (!remedy.empty()) {
+        throw usage_error(key.place(), fmt::format("'{}' takes no '{}'", kind.name, key.text),
+                          remedy);
+      }
+    }
+    check_keys(body_, fmt::format("'{}'", kind.name), known);
+  }
+
+  void read_attrs(const Node& op, const OpKind& kind) {
+    for (const AttrSpec& spec : kind.attrs) {
+      const Node* n = find(body_, spec.name);
+      if (n == nullptr && spec.required) {
+        throw usage_error(op.place(), fmt::format("'{}' needs '{}'", kind.name, spec.name),
+                          fmt::format("add `{}: …`", spec.name));
+      }
+      task_.attrs.push_back(n == nullptr ? spec.fallback : read_attr(*n, spec));
+    }
+  }
+
+  Attr read_attr(const Node& node, const AttrSpec& spec) const {
+    const std::string what = of_task(spec.name);
+    struct Reader {
+      const Node& node;
+      const std::string& what;
+      const AttrSpec& spec;
+      Attr operator()(bool) const { return read_bool(node, what); }
+      Attr operator()(std::int64_t) const { return read_integer(node, what, 0, spec.most); }
+      Attr operator()(double) const { return read_number(node, what); }
+      Attr operator()(Duration) const { return read_duration(node, what); }
+    };
+    return std::visit(Reader{node, what, spec}, spec.fallback);
+  }
+
+  void read_type() {
+    const Node& shape = require(body_, "shape", what_);
+    std::vector<std::int64_t> extents;
+    for (const Node& n : expect_list(shape, of_task("shape")).children) {
+      extents.push_back(read_integer(n, of_task("shape"), 1, Shape::max_elements));
+    }
+    if (extents.empty()) {
+      throw usage_error(shape.place(), fmt::format("{} is an empty list", of_task("shape")),
+                        "write its extents, as in [6000, 6000]");
+    }
+    try {
+      task_.declared.shape = Shape(extents);
+    } catch (const Error& error) {
+      throw error.at(shape.place());
+    }
+    constexpr std::array dtypes = {DType::f32, DType::f64};
+    constexpr std::array<std::string_view, 2> names = {"float32", "float64"};
+    if (const Node* n = find(body_, "dtype")) {
+      task_.declared.dtype = dtypes[read_choice(*n, of_task("dtype"), names)];
+    }
+  }
+
+  void read_inputs(const Node& in) {
+    if (in.type == Node::Type::scalar) {
+      task_.inputs.push_back(read_input(in));
+      return;
+    }
+    for (const Node& n : expect_list(in, of_task("in")).children) {
+      task_.inputs.push_back(read_input(n));
+    }
+  }
+
+  TaskInput read_input(const Node& node) const {
+    TaskInput input{.name = read_string(node, of_task("in")), .element = {}, .node = &node};
+    const std::size_t bracket = input.name.find('[');
+    if (bracket == std::string::npos) return input;
+    std::uint32_t element = 0;
+    bool readable = input.name.back() == ']';
+    if (readable) {
+      const char* const end = input.name.data() + input.name.size() - 1;
+      const auto [rest, status] = std::from_chars(input.name.data() + bracket + 1, end, element);
+      readable = status == std::errc{} && rest == end;
+    }
+    if (!readable) {
+      throw usage_error(node.place(),
+                        fmt::format("{} can't be read: '{}'", of_task("in"), shortened(input.name)),
+                        "name a task, or one element of it as in \"run[3]\"");
+    }
+    input.element = element;
+    input.name.resize(bracket);
+    return input;
+  }
+
+  void read_devices(const Node& on) {
+    if (on.type == Node::Type::scalar) {
+      task_.devices.push_back(find_device(on));
+      return;
+    }
+    for (const Node& n : expect_list(on, of_task("on")).children) {
+      task_.devices.push_back(find_device(n));
+    }
+    if (task_.devices.empty()) {
+      throw usage_error(on.place(), fmt::format("{} is an empty list", of_task("on")),
+                        "name a device, or remove `on` to let the planner choose");
+    }
+  }
+
+  DeviceId find_device(const Node& node) const {
+    const std::string name = read_string(node, of_task("on"));
+    if (const DeviceId device = machine_.find_device(name)) return device;
+    if (machine_.find_memory(name)) {
+      throw usage_error(node.place(),
+                        fmt::format("{} is '{}', which is a memory", of_task("on"), name),
+                        "name a device");
+    }
+    throw usage_error(
+        node.place(),
+        fmt::format("the machine '{}' has no device '{}'", machine_.name, shortened(name)),
+        suggestion(name, device_names()));
+  }
+
+  MemoryId find_target(const Node& node) const {
+    const std::string name = read_string(node, of_task("to"));
+    if (const MemoryId memory = machine_.find_memory(name)) return memory;
+    if (const DeviceId device = machine_.find_device(name)) return machine_.device(device).memory;
+    std::vector<std::string_view> names = device_names();
+    for (const Memory& m : machine_.memories) names.push_back(m.name);
+    throw usage_error(node.place(),
+                      fmt::format("the machine '{}' has no memory or device '{}'", machine_.name,
+                                  shortened(name)),
+                      suggestion(name, names));
+  }
+
+  std::vector<std::string_view> device_names() const {
+    std::vector<std::string_view> names;
+    for (const Device& d : machine_.devices) names.push_back(d.name);
+    return names;
+  }
+
+  void read_pattern(const Node& node) {
+    std::vector<std::string_view> names;
+    for (const Pattern& p : patterns()) names.push_back(p.name);
+    task_.pattern = &patterns()[read_choice(node, of_task("pattern"), names)];
+
+    const Node& width = require(body_, "width", what_);
+    const Node& steps = require(body_, "steps", what_);
+    task_.size.width =
+        static_cast<std::uint32_t>(read_integer(width, of_task("width"), 1, ops_max));
+    task_.size.steps =
+        static_cast<std::uint32_t>(read_integer(steps, of_task("steps"), 1, ops_max));
+    if (task_.size.ops() > static_cast<std::uint64_t>(ops_max)) {
+      throw usage_error(steps.place(),
+                        fmt::format("{} is {} ops, width times steps", what_, task_.size.ops()),
+                        fmt::format("the limit is {}", ops_max));
+    }
+    const Node& kernel = require(body_, "kernel", what_);
+    task_.kind = find_kind(kernel, "kernel", kernels(), "which can't be one");
+    const OpKind& kind = ops_[task_.kind];
+    std::vector<std::string_view> known = {"pattern", "width", "steps", "kernel", "on"};
+    for (const AttrSpec& spec : kind.attrs) known.push_back(spec.name);
+    check_keys(body_, fmt::format("a pattern of '{}'", kind.name), known);
+    read_attrs(kernel, kind);
+    if (const Node* n = find(body_, "on")) read_devices(*n);
+  }
+
+  // The kinds of op that take any number of inputs that the pattern gives them.
+  std::vector<std::string_view> kernels() const {
+    std::vector<std::string_view> names = ops_.names();
+    std::erase_if(names, [&](std::string_view name) {
+      const OpKind& kind = ops_[ops_.find(name)];
+      return kind.moves_data || kind.declares_type || kind.inputs_min > 0 ||
+             kind.inputs_max < task_.pattern->inputs_max(task_.size);
+    });
+    return names;
+  }
+
+  const Node& body_;
+  const Machine& machine_;
+  const OpRegistry& ops_;
+  std::string what_;
+  Task task_;
+};
+
+}  // namespace
+
+Task read_task(const Node& key, const Node& body, bool is_tensor, const Machine& machine,
+               const OpRegistry& ops) {
+  expect_identifier(key, "a task");
+  if (key.text == "wait") {
+    throw usage_error(key.place(), "a task can't be named 'wait': that is a step of scenarios",
+                      "rename it");
+  }
+  return TaskReader(key, body, is_tensor, machine, ops).read();
+}
+
+}  // namespace troupe

@@ -1,0 +1,68 @@
+// A task of a run file: an op, a list of equal ops, or a pattern. The format is documented at the
+// top of run_file.cpp.
+#pragma once
+
+#include "core/config/document.hpp"
+#include "core/graph/graph.hpp"
+#include "core/graph/patterns.hpp"
+#include "core/machine/machine.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace troupe {
+
+// Limits that keep every product within its type and a mistyped number from filling the memory.
+constexpr std::int64_t repeat_max = 1'000'000;
+constexpr std::int64_t ops_max = 20'000'000;  // of a pattern, and of a run file
+
+// "x", or one element of it: "x[3]".
+struct TaskInput {
+  std::string name;
+  std::optional<std::uint32_t> element;
+  const Node* node = nullptr;
+  std::size_t task = 0;  // set once all tasks are known
+};
+
+struct Task {
+  std::string name;
+  const Node* key = nullptr;
+  const Node* body = nullptr;
+  bool is_tensor = false;  // written under `tensors`
+
+  OpKindId kind = {};
+  Attrs attrs = {};
+  TensorType declared = {};
+  std::vector<TaskInput> inputs = {};
+  std::vector<DeviceId> devices = {};  // dealt contiguous blocks; empty: the planner's choice
+  MemoryId to = {};                    // where a copy ends
+  std::optional<std::uint32_t> repeat = {};
+  const Pattern* pattern = nullptr;
+  PatternSize size = {};  // of a pattern
+
+  // Set when the task is appended to the graph.
+  GroupId group = {};
+  std::uint32_t count = 0;
+  bool is_list = false;
+};
+
+// Reads one entry of `tensors` or `tasks`; the names in `in` are not looked up yet. The task points
+// into the nodes. Throws a usage Error.
+Task read_task(const Node& key, const Node& body, bool is_tensor, const Machine& machine,
+               const OpRegistry& ops);
+
+struct TaskTable {
+  std::vector<Task> tasks;                               // in the order they are written
+  std::unordered_map<std::string, std::size_t> by_name;  // into tasks
+
+  std::vector<std::string_view> names() const;
+};
+
+// Reads `tensors` and `tasks` of a run file and appends their ops to the graph, what others need
+// first, else in the order they are written. Throws a usage Error.
+TaskTable read_tasks(const Node& root, const Machine& machine, Graph& graph);
+
+}  // namespace troupe

@@ -1,0 +1,239 @@
+// From the tasks of a run file to the ops of a graph: names, order, sizes.
+#include "core/base/assert.hpp"
+#include "core/base/suggest.hpp"
+#include "core/base/text.hpp"
+#include "core/config/task.hpp"
+#include "core/config/values.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+// An integer attribute of this name counts up over the elements of a list, so that they differ.
+constexpr std::string_view counting_attr = "seed";
+
+// Names of a cycle beyond this are left out in the middle.
+constexpr std::size_t cycle_names_max = 12;
+
+void read_section(const Node& root, std::string_view name, bool is_tensor, const Machine& machine,
+                  const OpRegistry& ops, TaskTable& table) {
+  const Node* section = find(root, name);
+  if (section == nullptr) return;
+  expect_map(*section, name);
+  for (std::size_t i = 0; i < section->entry_count(); ++i) {
+    const Node& key = section->key(i);
+    Task task = read_task(key, section->value(i), is_tensor, machine, ops);
+    const auto [earlier, is_new] = table.by_name.emplace(task.name, table.tasks.size());
+    if (!is_new) {
+      throw usage_error(key.place(),
+                        fmt::format("the name '{}' is taken; it is in line {} too", task.name,
+                                    table.tasks[earlier->second].key->line),
+                        "give each tensor and task a name of its own");
+    }
+    table.tasks.push_back(std::move(task));
+  }
+}
+
+void look_names_up(TaskTable& table) {
+  for (Task& task : table.tasks) {
+    for (TaskInput& input : task.inputs) {
+      const auto found = table.by_name.find(input.name);
+      if (found == table.by_name.end()) {
+        throw usage_error(input.node->place(),
+                          fmt::format("'{}' reads '{}', which is no tensor or task", task.name,
+                                      shortened(input.name)),
+                          suggestion(input.name, table.names()));
+      }
+      input.task = found->second;
+    }
+  }
+}
+
+// `path` is a chain of tasks, each of which needs the next; the last one needs path[first].
+[[noreturn]] void refuse_cycle(const TaskTable& table, std::span<const std::size_t> path,
+                               const SourcePlace& place) {
+  std::string text;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (i == cycle_names_max / 2 && path.size() > cycle_names_max) {
+      text += "… → ";
+      i = path.size() - cycle_names_max / 2;
+    }
+    text += table.tasks[path[i]].name + " → ";
+  }
+  throw usage_error(
+      place, fmt::format("these tasks need each other: {}{}", text, table.tasks[path.front()].name),
+      "a task can't need its own result, not even through others: remove one `in`");
+}
+
+// What others need first, else as written. Depth first without recursion: chains may be long.
+std::vector<std::size_t> topological_order(const TaskTable& table) {
+  enum class Mark : std::uint8_t { fresh, on_path, done };
+  const std::vector<Task>& tasks = table.tasks;
+  std::vector<Mark> marks(tasks.size(), Mark::fresh);
+  std::vector<std::size_t> next_input(tasks.size(), 0);
+  std::vector<std::size_t> order;
+  std::vector<std::size_t> path;
+  const auto enter = [&](std::size_t t) {
+    marks[t] = Mark::on_path;
+    path.push_back(t);
+  };
+  for (std::size_t start = 0; start < tasks.size(); ++start) {
+    if (marks[start] == Mark::fresh) enter(start);
+    while (!path.empty()) {
+      const std::size_t t = path.back();
+      if (next_input[t] == tasks[t].inputs.size()) {
+        marks[t] = Mark::done;
+        order.push_back(t);
+        path.pop_back();
+        continue;
+      }
+      const TaskInput& input = tasks[t].inputs[next_input[t]++];
+      if (marks[input.task] == Mark::fresh) {
+        enter(input.task);
+      } else if (marks[input.task] == Mark::on_path) {
+        const auto first = std::find(path.begin(), path.end(), input.task);
+        refuse_cycle(table, {first, path.end()}, input.node->place());
+      }
+    }
+  }
+  return order;
+}
+
+// Sets count and is_list from `repeat` and the inputs, whose own are set.
+void set_count(const TaskTable& table, Task& task) {
+  task.count = task.repeat.value_or(1);
+  task.is_list = task.repeat.has_value();
+  if (task.pattern != nullptr) {
+    task.count = static_cast<std::uint32_t>(task.size.ops());
+    task.is_list = true;
+  }
+  std::string decided_by = "its repeat";
+  for (const TaskInput& input : task.inputs) {
+    const Task& source = table.tasks[input.task];
+    if (input.element) {
+      if (!source.is_list) {
+        throw usage_error(input.node->place(),
+                          fmt::format("'{}' is a single tensor, not a list", source.name),
+                          fmt::format("write '{}'", source.name));
+      }
+      if (*input.element >= source.count) {
+        throw usage_error(input.node->place(),
+                          fmt::format("'{}' has no element {}", source.name, *input.element),
+                          fmt::format("its elements are 0 to {}", source.count - 1));
+      }
+    } else if (source.is_list) {
+      if (task.is_list && task.count != source.count) {
+        throw usage_error(
+            input.node->place(),
+            fmt::format("'{}' is a list of {} by {}, but '{}' is a list of {}", task.name,
+                        task.count, decided_by, source.name, source.count),
+            "lists are combined element by element: make them equally long, or name one element "
+            "as in \"run[3]\"");
+      }
+      task.count = source.count;
+      task.is_list = true;
+      decided_by = fmt::format("its input '{}'", source.name);
+    }
+  }
+  if (task.devices.size() > task.count) {
+    throw usage_error(find(*task.body, "on")->place(),
+                      fmt::format("'{}' is {} op{}, but `on` lists {} devices", task.name,
+                                  task.count, task.count == 1 ? "" : "s", task.devices.size()),
+                      "list at most as many devices as there are ops");
+  }
+}
+
+// The place in OpKind::attrs of the attribute that counts up; none where there is none.
+std::optional<std::size_t> find_counting_attr(const Task& task, const OpKind& kind) {
+  for (std::size_t i = 0; i < kind.attrs.size(); ++i) {
+    const AttrSpec& spec = kind.attrs[i];
+    const auto* start = std::get_if<std::int64_t>(&task.attrs[i]);
+    if (spec.name != counting_attr || start == nullptr) continue;
+    if (*start > spec.most - (task.count - 1)) {
+      throw usage_error(
+          find(*task.body, spec.name)->place(),
+          fmt::format("{} of '{}' counts up beyond {}", spec.name, task.name, spec.most),
+          "start lower");
+    }
+    return i;
+  }
+  return {};
+}
+
+void append_ops(const TaskTable& table, Task& task, Graph& graph) {
+  const OpKind& kind = graph.kinds()[task.kind];
+  const std::optional<std::size_t> counting = find_counting_attr(task, kind);
+  task.group = graph.begin_group(task.name, task.is_list, task.key->place());
+  std::vector<OpId> inputs(task.inputs.size());
+  OpSpec op{.kind = task.kind,
+            .inputs = inputs,
+            .placement = {.memory = task.to},
+            .attrs = task.attrs,
+            .declared = task.declared};
+  for (std::uint32_t i = 0; i < task.count; ++i) {
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      const TaskInput& input = task.inputs[k];
+      const Task& source = table.tasks[input.task];
+      const std::uint32_t element = input.element.value_or(source.is_list ? i : 0);
+      inputs[k] = OpId::at(graph.group(source.group).first.index() + element);
+    }
+    if (!task.devices.empty()) {
+      op.placement.device = task.devices[block_of(i, task.count, task.devices.size())];
+    }
+    if (counting && i > 0) ++std::get<std::int64_t>(op.attrs[*counting]);
+    try {
+      graph.append(op);
+    } catch (const Error& error) {
+      // The graph only knows where the task begins; what doesn't fit are its inputs.
+      const Node* in = find(*task.body, "in");
+      const std::string name = task.is_list ? fmt::format("{}[{}]", task.name, i) : task.name;
+      throw usage_error((in != nullptr ? in : find(*task.body, "op"))->place(),
+                        fmt::format("'{}': {}", name, error.problem()), error.remedy());
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string_view> TaskTable::names() const {
+  std::vector<std::string_view> result;
+  for (const Task& task : tasks) result.push_back(task.name);
+  return result;
+}
+
+TaskTable read_tasks(const Node& root, const Machine& machine, Graph& graph) {
+  TaskTable table;
+  read_section(root, "tensors", true, machine, graph.kinds(), table);
+  read_section(root, "tasks", false, machine, graph.kinds(), table);
+  look_names_up(table);
+  const std::vector<std::size_t> order = topological_order(table);
+
+  std::int64_t ops = 0;
+  for (const std::size_t t : order) {
+    Task& task = table.tasks[t];
+    set_count(table, task);
+    ops += task.count;
+    if (ops > ops_max) {
+      throw usage_error(task.key->place(),
+                        fmt::format("with '{}' the file has {} ops", task.name, ops),
+                        fmt::format("the limit is {}", ops_max));
+    }
+  }
+  for (const std::size_t t : order) {
+    Task& task = table.tasks[t];
+    if (task.pattern != nullptr) {
+      const PatternOps grid{.kernel = task.kind, .attrs = task.attrs, .devices = task.devices};
+      task.group =
+          append_pattern(graph, *task.pattern, task.size, grid, task.name, task.key->place());
+    } else {
+      append_ops(table, task, graph);
+    }
+  }
+  return table;
+}
+
+}  // namespace troupe

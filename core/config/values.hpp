@@ -1,0 +1,48 @@
+// Typed reading of Nodes. Each function throws a usage Error at the node's place that says what was
+// expected and what is there.
+#pragma once
+
+#include "core/base/time.hpp"
+#include "core/config/document.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace troupe {
+
+// "a list", "'abc'", "nothing": what stands at a node, for messages.
+std::string describe(const Node& node);
+
+// `what` names the thing being read, for messages: "streams of 'gpu0'".
+const Node& expect_map(const Node& node, std::string_view what);   // may be empty
+const Node& expect_list(const Node& node, std::string_view what);  // may be empty
+
+std::string read_string(const Node& node, std::string_view what);  // not empty
+std::int64_t read_integer(const Node& node, std::string_view what, std::int64_t least,
+                          std::int64_t most);
+double read_number(const Node& node, std::string_view what);  // finite
+bool read_bool(const Node& node, std::string_view what);      // true or false
+double read_flops(const Node& node, std::string_view what);
+double read_bandwidth(const Node& node, std::string_view what);
+std::uint64_t read_bytes(const Node& node, std::string_view what);
+Duration read_duration(const Node& node, std::string_view what);
+
+// The index of the node's text in `choices`; the error suggests the nearest one.
+std::size_t read_choice(const Node& node, std::string_view what,
+                        std::span<const std::string_view> choices);
+
+// Whether `name` matches [A-Za-z_][A-Za-z0-9_.-]*.
+bool is_identifier(std::string_view name);
+// Checks that a key is an identifier; `what` as in "a task".
+void expect_identifier(const Node& key, std::string_view what);
+
+// Null where the map has no such key.
+const Node* find(const Node& map, std::string_view key);
+// Throws at the map's place where there is no such key.
+const Node& require(const Node& map, std::string_view key, std::string_view what);
+// Throws at the first key that is not one of `known`, with the nearest one.
+void check_keys(const Node& map, std::string_view what, std::span<const std::string_view> known);
+
+}  // namespace troupe
