@@ -1,0 +1,28 @@
+// A device as an actor.
+#pragma once
+
+#include "core/backend/backend.hpp"
+#include "core/backend/memory_store.hpp"
+#include "core/backend/registry.hpp"
+#include "core/plan/share.hpp"
+
+#include <memory>
+
+#include <caf/all.hpp>
+
+namespace troupe {
+
+// What actors of one run work on; it outlives them.
+struct Stage {
+  const Machine& machine;
+  const OpRegistry& ops;
+  MemoryStore& store;
+  Mode mode;
+};
+
+// Spawns the actor of `device`; `detached` gives it a thread of its own, as devices that really
+// compute need.
+caf::actor spawn_device(caf::actor_system& system, const Stage& stage, DeviceId device,
+                        const caf::actor& coordinator, bool detached);
+
+}  // namespace troupe

@@ -1,0 +1,98 @@
+// What the actors tell each other. Values only: ids, counts and flat arrays.
+#pragma once
+
+#include "core/plan/share.hpp"
+#include "core/run/coordinator_logic.hpp"
+#include "core/run/share_progress.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <caf/all.hpp>
+
+namespace troupe {
+
+// runner → coordinator → resource: who else there is, by ResourceId. A resource answers with Ready.
+struct Introduce {
+  std::shared_ptr<const std::vector<caf::actor>> resources;
+};
+// resource → coordinator: my thread is set up, send me work.
+struct Ready {
+  ResourceId resource;
+};
+// coordinator → resource: your part of a window.
+struct TakeShare {
+  Share share;
+};
+// resource → resource: one dependency of each of these items of yours is done.
+struct Notice {
+  std::uint32_t window;
+  std::vector<std::uint32_t> items;
+};
+// resource → itself: the work on this lane is finished (its time has passed, or its backend said
+// so).
+struct LaneDone {
+  std::uint32_t lane;
+};
+struct LaneFailed {
+  std::uint32_t lane;
+  std::string cause;
+};
+// resource → itself: look at the mailbox, then go on.
+struct GoOn {};
+// resource → coordinator: so many items of this window are done.
+struct Progress {
+  ResourceId resource;
+  std::uint32_t window;
+  std::uint64_t done;
+};
+// resource → coordinator: this unit failed.
+struct Failure {
+  ResourceId resource;
+  UnitId unit;
+  std::string cause;
+};
+// coordinator → resource: start nothing more.
+struct Stop {};
+// coordinator → resource: hand in your records as soon as you are idle, and quit.
+struct Collect {};
+struct Records {
+  ResourceId resource;
+  std::vector<ShareRecords> records;
+};
+// coordinator → resource: how are you? Answered with Status.
+struct AskStatus {
+  std::uint64_t round;
+};
+struct Status {
+  std::uint64_t round;
+  CoordinatorLogic::Status status;
+};
+// runner → coordinator.
+struct Begin {};
+struct Interrupt {};
+// coordinator → itself, or runner → coordinator when nothing moves: ask everybody.
+struct CheckPulse {};
+
+}  // namespace troupe
+
+// Messages stay within the process for now; a distributed run will give these types `inspect`.
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Introduce)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Ready)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::TakeShare)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Notice)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::LaneDone)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::LaneFailed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::GoOn)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Progress)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Failure)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Stop)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Collect)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Records)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::AskStatus)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Status)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Begin)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Interrupt)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::CheckPulse)

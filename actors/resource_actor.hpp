@@ -1,0 +1,211 @@
+// The mailbox around a device or a link: forwards events to its logic, carries its decisions out
+// through a backend, and passes notices on.
+#pragma once
+
+#include "actors/clock.hpp"
+#include "actors/messages.hpp"
+#include "core/backend/backend.hpp"
+#include "core/base/error.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <caf/all.hpp>
+
+namespace troupe {
+
+// A backend's word that a lane is done, as a message to the actor. Any thread may call it.
+class MailboxCompletions final : public Completions {
+ public:
+  void deliver_to(caf::actor resource) { resource_ = std::move(resource); }
+  void completed(std::uint32_t lane) override { caf::anon_send(resource_, LaneDone{lane}); }
+  void failed(std::uint32_t lane, std::string cause) override {
+    caf::anon_send(resource_, LaneFailed{lane, std::move(cause)});
+  }
+
+ private:
+  caf::actor resource_;
+};
+
+// `Logic` is DeviceLogic or LinkLogic. `Work` carries a decision out:
+//   void enter_thread();
+//   Started start(const Logic::Start&, const Share&);     may throw Error
+//   void finished(const Logic::Start&, const Share&);     lets go of what the work read
+template <class Logic, class Work>
+class ResourceActor : public caf::event_based_actor {
+ public:
+  // `make_work` is called with this actor's Completions, which outlive the Work.
+  template <class MakeWork>
+  ResourceActor(caf::actor_config& config, ResourceId self, caf::actor coordinator, Logic logic,
+                std::uint32_t lanes, MakeWork make_work)
+      : caf::event_based_actor(config),
+        self_(self),
+        coordinator_(std::move(coordinator)),
+        logic_(std::move(logic)),
+        work_(std::in_place, make_work(completions_)),
+        running_(lanes) {}
+
+  caf::behavior make_behavior() override {
+    completions_.deliver_to(caf::actor_cast<caf::actor>(this));
+    return {
+        [this](Introduce& who) {
+          resources_ = std::move(who.resources);
+          work_->enter_thread();
+          send(coordinator_, Ready{self_});
+        },
+        [this](TakeShare& message) {
+          logic_.on_share(std::move(message.share));
+          reported_ = 0;
+          pump();
+        },
+        [this](const Notice& notice) {
+          logic_.on_notice(notice.window, notice.items);
+          pump();
+        },
+        [this](const LaneDone& message) {
+          finish(message.lane, instant_of(clock()));
+          pump();
+        },
+        [this](const LaneFailed& failed) {
+          fail(failed.lane, failed.cause);
+          pump();
+        },
+        [this](GoOn) {
+          will_go_on_ = false;
+          pump();
+        },
+        [this](Stop) { logic_.on_stop(); },
+        [this](Collect) {
+          collecting_ = true;
+          pump();
+        },
+        [this](const AskStatus& ask) {
+          send(coordinator_, Status{ask.round,
+                                    {.resource = self_,
+                                     .in_flight = logic_.busy_lanes() + (will_go_on_ ? 1U : 0U),
+                                     .done = logic_.progress().done()}});
+        },
+    };
+  }
+
+  void on_exit() override {
+    work_.reset();
+    // These would keep this actor alive for ever.
+    completions_.deliver_to(nullptr);
+    resources_.reset();
+    coordinator_ = nullptr;
+  }
+
+ private:
+  using Decision = typename Logic::Start;
+  struct Running {
+    Decision what;
+    Instant since;
+  };
+
+  // Starts what can start. After a while of work done on this very thread it looks at the mailbox
+  // first: a notice there may have released something more urgent.
+  void pump() {
+    constexpr Duration patience = std::chrono::microseconds(20);
+    const Instant begun = instant_of(clock());
+    while (const auto start = logic_.next()) {
+      if (!begin(*start)) continue;
+      if (instant_of(clock()) - begun < patience) continue;
+      pass_on();
+      if (!will_go_on_) {
+        will_go_on_ = true;
+        send(this, GoOn{});
+      }
+      break;
+    }
+    pass_on();
+    report();
+    if (collecting_ && logic_.is_idle() && !will_go_on_) {
+      send(coordinator_, Records{self_, logic_.progress().take_records()});
+      quit();
+    }
+  }
+
+  // Whether the work is finished already.
+  bool begin(const Decision& start) {
+    Running& running = running_[start.lane];
+    running.what = start;
+    running.since = instant_of(clock());
+    try {
+      const Started started = work_->start(start, logic_.progress().share());
+      switch (started.state) {
+        case Started::State::finished:
+          finish(start.lane, instant_of(clock()));
+          return true;
+        case Started::State::after:
+          delayed_send(this, started.after, LaneDone{start.lane});
+          return false;
+        case Started::State::pending:
+          return false;
+      }
+    } catch (const std::exception& error) {
+      fail(start.lane, error.what());
+    }
+    return false;
+  }
+
+  void finish(std::uint32_t lane, Instant end) {
+    work_->finished(running_[lane].what, logic_.progress().share());
+    logic_.on_finished(lane, running_[lane].since, end);
+  }
+
+  void fail(std::uint32_t lane, std::string cause) {
+    const UnitId unit = logic_.progress().share().unit[logic_.item_on(lane)];
+    logic_.on_failed(lane);
+    logic_.on_stop();
+    send(coordinator_, Failure{self_, unit, std::move(cause)});
+  }
+
+  // Sends the notices that have come together, one message to each actor concerned.
+  void pass_on() {
+    std::vector<ItemRef>& notices = logic_.notices();
+    if (notices.empty()) return;
+    std::stable_sort(notices.begin(), notices.end(),
+                     [](const ItemRef& a, const ItemRef& b) { return a.resource < b.resource; });
+    for (auto from = notices.begin(); from != notices.end();) {
+      const ResourceId to = from->resource;
+      std::vector<std::uint32_t> items;
+      for (; from != notices.end() && from->resource == to; ++from) items.push_back(from->item);
+      send((*resources_)[to.index()], Notice{logic_.progress().share().window, std::move(items)});
+    }
+    notices.clear();
+  }
+
+  // Progress goes out in batches: a share's end at once, else every few thousand items, or every
+  // tenth of a second.
+  void report() {
+    constexpr std::uint32_t batch = 4096;
+    constexpr Duration interval = std::chrono::milliseconds(100);
+    const ShareProgress& progress = logic_.progress();
+    if (progress.done() == reported_) return;
+    if (!progress.is_complete() && progress.done() - reported_ < batch &&
+        instant_of(clock()) - reported_at_ < interval) {
+      return;
+    }
+    reported_ = progress.done();
+    reported_at_ = instant_of(clock());
+    send(coordinator_, Progress{self_, progress.share().window, reported_});
+  }
+
+  ResourceId self_;
+  caf::actor coordinator_;
+  std::shared_ptr<const std::vector<caf::actor>> resources_;
+  MailboxCompletions completions_;
+  Logic logic_;
+  std::optional<Work> work_;      // until exit
+  std::vector<Running> running_;  // by lane
+  std::uint32_t reported_ = 0;
+  Instant reported_at_{};
+  bool will_go_on_ = false;
+  bool collecting_ = false;
+};
+
+}  // namespace troupe

@@ -1,0 +1,156 @@
+#include "actors/runner.hpp"
+
+#include "actors/coordinator_actor.hpp"
+#include "actors/device_actor.hpp"
+#include "actors/link_actor.hpp"
+#include "actors/messages.hpp"
+#include "actors/virtual_time.hpp"
+#include "core/base/assert.hpp"
+#include "core/plan/planner.hpp"
+#include "core/run/summary.hpp"
+#include "core/run/verify.hpp"
+
+#include <future>
+
+namespace troupe {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Where actors live, and how time passes there: the one difference between a real run and a
+// simulation that this room knows.
+class Theatre {
+ public:
+  Theatre(bool virtual_time, std::uint64_t seed) : virtual_time_(virtual_time) {
+    if (virtual_time) {
+      config_.load<VirtualTime>();
+    } else {
+      // Every actor of a real run has a thread of its own; the scheduler serves only CAF itself.
+      config_.set("scheduler.max-threads", std::size_t{1});
+      config_.set("scheduler.policy", caf::atom("sharing"));
+    }
+    system_ = std::make_unique<caf::actor_system>(config_);
+    if (virtual_time) VirtualTime::of(*system_).set_seed(seed);
+  }
+
+  caf::actor_system& system() { return *system_; }
+  // Devices and links get threads of their own: a blocking kernel must not keep another actor from
+  // its mailbox, and a thread wakes in microseconds where CAF's idle workers poll for milliseconds.
+  bool detaches() const { return !virtual_time_; }
+  Duration pulse() const { return virtual_time_ ? 0ms : 1000ms; }
+
+  // Lets the actors act for a moment. False where nothing is left for them to do.
+  bool proceed(const std::future<RunResult>& result) {
+    constexpr std::size_t events = 1 << 14;
+    if (virtual_time_) return VirtualTime::of(*system_).run(events) > 0;
+    result.wait_for(50ms);
+    return true;
+  }
+
+ private:
+  bool virtual_time_;
+  caf::actor_system_config config_;
+  std::unique_ptr<caf::actor_system> system_;
+};
+
+}  // namespace
+
+Run::Run(const Machine& machine, const Graph& graph, std::span<const Scenario> scenarios,
+         RunOptions options)
+    : machine_(machine), graph_(graph), scenarios_(scenarios), options_(std::move(options)) {
+  std::vector<const DeviceBackendEntry*> backends;
+  for (std::size_t d = 0; d < machine.devices.size(); ++d) {
+    backends.push_back(&choose_backend(options_.mode, machine, DeviceId::at(d)));
+  }
+  for (std::size_t l = 0; l < machine.links.size(); ++l) {
+    choose_backend(options_.mode, machine, LinkId::at(l));
+  }
+  const PlanOptions plan_options{
+      .has_kernel =
+          [&](DeviceId device, const OpKind& kind) {
+            return backends[device.index()]->has_kernel(machine, device, kind);
+          },
+      .needs_costs = has_virtual_time(options_.mode),
+      .keep_all_results = options_.verify && computes_values(options_.mode)};
+  for (const Scenario& scenario : scenarios) {
+    plans_.push_back(make_plan(graph, machine, scenario, plan_options));
+  }
+}
+
+Report Run::perform() {
+  Report report;
+  report.machine = machine_.name;
+  report.mode = options_.mode == Mode::run ? "run" : "simulate";
+  report.seed = options_.seed;
+  MemoryStore store(machine_, computes_values(options_.mode) ? MemoryStore::Backing::buffers
+                                                             : MemoryStore::Backing::accounted);
+  for (std::size_t i = 0; i < scenarios_.size() && !is_interrupted(); ++i) {
+    report.scenarios.push_back(perform(scenarios_[i], plans_[i], store));
+    plans_[i] = Plan{};
+    store.clear();
+    if (report.scenarios.back().outcome != Outcome::done) break;
+  }
+  return report;
+}
+
+ScenarioReport Run::perform(const Scenario& scenario, Plan& plan, MemoryStore& store) {
+  store.install(plan.replicas, graph_.types());
+  RunResult outcome;
+  {
+    Theatre theatre(has_virtual_time(options_.mode), options_.seed);
+    const Stage stage{machine_, graph_.kinds(), store, options_.mode};
+    Podium podium;
+    podium.unit_name = [&](UnitId unit) { return unit_name(graph_, machine_, plan, unit); };
+    podium.resource_name = [&](ResourceId r) { return resource_name(machine_, r); };
+    std::future<RunResult> result = podium.result.get_future();
+    const caf::actor coordinator = spawn_coordinator(
+        theatre.system(), std::move(plan.windows), machine_.devices.size() + machine_.links.size(),
+        podium, theatre.pulse(), theatre.detaches());
+    auto resources = std::make_shared<std::vector<caf::actor>>();
+    for (std::size_t d = 0; d < machine_.devices.size(); ++d) {
+      resources->push_back(
+          spawn_device(theatre.system(), stage, DeviceId::at(d), coordinator, theatre.detaches()));
+    }
+    for (std::size_t l = 0; l < machine_.links.size(); ++l) {
+      resources->push_back(
+          spawn_link(theatre.system(), stage, LinkId::at(l), coordinator, theatre.detaches()));
+    }
+    caf::anon_send(coordinator, Introduce{resources});
+    bool told_to_stop = false;
+    int idle_rounds = 0;
+    while (result.wait_for(0s) != std::future_status::ready) {
+      if (!theatre.proceed(result)) {
+        // The coordinator looks twice and then ends a run that is stuck.
+        TROUPE_ASSERT(++idle_rounds < 8);
+        caf::anon_send(coordinator, CheckPulse{});
+      }
+      tell(scenario, false, podium.items_done, plan.units.size());
+      if (is_interrupted() && !std::exchange(told_to_stop, true)) {
+        caf::anon_send(coordinator, Interrupt{});
+      }
+    }
+    outcome = result.get();
+  }
+  ScenarioReport report = summarize(graph_, machine_, plan, scenario.name, outcome);
+  if (report.outcome == Outcome::done && options_.verify && computes_values(options_.mode)) {
+    std::uint64_t checked = 0;
+    const Verdict verdict = verify(graph_, plan, store, [&] {
+      tell(scenario, true, ++checked, plan.ops.size());
+      return !is_interrupted();
+    });
+    if (verdict.complete || !verdict.equal) report.verified = verdict.equal;
+    report.mismatch = verdict.mismatch;
+  }
+  return report;
+}
+
+bool Run::is_interrupted() const {
+  return options_.interrupted != nullptr && options_.interrupted->load();
+}
+
+void Run::tell(const Scenario& scenario, bool verifying, std::uint64_t done,
+               std::uint64_t total) const {
+  if (options_.on_progress) options_.on_progress({scenario.name, verifying, done, total});
+}
+
+}  // namespace troupe

@@ -1,0 +1,65 @@
+// Runs or simulates scenarios with actors: the front door of this room.
+#pragma once
+
+#include "core/backend/registry.hpp"
+#include "core/graph/graph.hpp"
+#include "core/graph/scenario.hpp"
+#include "core/machine/machine.hpp"
+#include "core/plan/plan.hpp"
+#include "core/trace/report.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+struct RunProgress {
+  const std::string& scenario;
+  bool verifying = false;
+  std::uint64_t done = 0;  // ops and transfers
+  std::uint64_t total = 0;
+};
+
+struct RunOptions {
+  Mode mode = Mode::run;
+  // Decides the order of concurrent messages under virtual time; results don't depend on it.
+  std::uint64_t seed = 0;
+  // Compare results with a serial execution, where the mode computes any.
+  bool verify = true;
+  // Set from anywhere (a signal handler) to end the run; what finished stays in the report.
+  const std::atomic<bool>* interrupted = nullptr;
+  // Called on the thread in perform(), about 20 times a second.
+  std::function<void(const RunProgress&)> on_progress = {};
+};
+
+// Scenarios planned and checked, ready to be carried out on one machine.
+class Run {
+ public:
+  // Plans every scenario; throws a usage Error where one can't be carried out, before anything has
+  // happened. All references must outlive the Run.
+  Run(const Machine& machine, const Graph& graph, std::span<const Scenario> scenarios,
+      RunOptions options);
+
+  // Carries the scenarios out one after the other and blocks until they are done, one has failed,
+  // or the run was interrupted. A failure is in the report; throws a run Error where the run could
+  // not even begin (not enough host memory, no storage). Call it once.
+  Report perform();
+
+ private:
+  ScenarioReport perform(const Scenario& scenario, Plan& plan, MemoryStore& store);
+  bool is_interrupted() const;
+  void tell(const Scenario& scenario, bool verifying, std::uint64_t done,
+            std::uint64_t total) const;
+
+  const Machine& machine_;
+  const Graph& graph_;
+  std::span<const Scenario> scenarios_;
+  RunOptions options_;
+  std::vector<Plan> plans_;  // by scenario
+};
+
+}  // namespace troupe

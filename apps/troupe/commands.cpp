@@ -1,0 +1,158 @@
+#include "apps/troupe/commands.hpp"
+
+#include "actors/runner.hpp"
+#include "apps/troupe/output_file.hpp"
+#include "apps/troupe/progress_bar.hpp"
+#include "core/base/error.hpp"
+#include "core/base/suggest.hpp"
+#include "core/config/machine_file.hpp"
+#include "core/config/run_file.hpp"
+#include "core/machine/discover.hpp"
+#include "core/machine/local_cores.hpp"
+#include "core/trace/writers.hpp"
+
+#include <cstdio>
+#include <iostream>
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+std::vector<Scenario> chosen_scenarios(const RunFile& file, const std::vector<std::string>& names) {
+  if (names.empty()) return file.scenarios;
+  std::vector<Scenario> chosen;
+  for (const std::string& name : names) {
+    std::vector<std::string_view> known;
+    const Scenario* found = nullptr;
+    for (const Scenario& s : file.scenarios) {
+      known.push_back(s.name);
+      if (s.name == name) found = &s;
+    }
+    if (found == nullptr) {
+      throw usage_error(fmt::format("the file has no scenario '{}'", name),
+                        suggestion(name, known));
+    }
+    chosen.push_back(*found);
+  }
+  return chosen;
+}
+
+void print(const std::string& text) {
+  std::cout << text << std::flush;
+  if (!std::cout) throw run_error("could not write to standard output");
+}
+
+int exit_code(const Report& report) {
+  for (const ScenarioReport& s : report.scenarios) {
+    if (s.outcome != Outcome::done || s.verified == false) return exit_failed;
+  }
+  return exit_done;
+}
+
+void print_backends(Mode mode, const Machine& machine) {
+  for (std::size_t d = 0; d < machine.devices.size(); ++d) {
+    const Device& device = machine.devices[d];
+    fmt::print(stderr, "device {}: backend {}{}\n", device.name,
+               choose_backend(mode, machine, DeviceId::at(d)).name,
+               mode == Mode::run && !device.cores.empty()
+                   ? fmt::format(", cores {}", fmt::join(device.cores, " "))
+                   : "");
+  }
+  for (std::size_t l = 0; l < machine.links.size(); ++l) {
+    fmt::print(stderr, "link {}: backend {}\n", machine.links[l].name,
+               choose_backend(mode, machine, LinkId::at(l)).name);
+  }
+}
+
+int carry_out(Mode mode, const RunArguments& arguments, const std::atomic<bool>& interrupted) {
+  RunFile file = load_run_file(arguments.file);
+  for (const std::string& mapping : arguments.map) map_device(file.machine, mapping);
+  if (mode == Mode::run) assign_cores(file.machine, discover_host());
+  const std::vector<Scenario> scenarios = chosen_scenarios(file, arguments.scenarios);
+  ProgressBar bar;
+  Run run(file.machine, file.graph, scenarios,
+          {.mode = mode,
+           .seed = arguments.seed,
+           .verify = !arguments.no_verify,
+           .interrupted = &interrupted,
+           .on_progress = [&bar](const RunProgress& progress) { bar.show(progress); }});
+  std::optional<OutputFile> json;
+  std::optional<OutputFile> trace;
+  if (!arguments.json.empty()) json.emplace(arguments.json);
+  if (!arguments.trace.empty()) trace.emplace(arguments.trace);
+  if (arguments.verbose) print_backends(mode, file.machine);
+
+  Report report = run.perform();
+  bar.clear();
+  if (json) {
+    write_report_json(report, json->stream());
+    json->commit();
+  }
+  if (trace) {
+    write_chrome_trace(report, trace->stream());
+    trace->commit();
+  }
+  print(report_text(report));
+  for (const ScenarioReport& s : report.scenarios) {
+    if (!s.error.empty()) fmt::print(stderr, "troupe: scenario '{}': {}\n", s.name, s.error);
+    if (!s.mismatch.empty()) fmt::print(stderr, "troupe: scenario '{}': {}\n", s.name, s.mismatch);
+  }
+  if (interrupted) fmt::print(stderr, "troupe: interrupted\n");
+  return interrupted ? exit_failed : exit_code(report);
+}
+
+std::string count(std::size_t n, const char* what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
+
+// Why the file can't be carried out in this mode; none where it can.
+std::optional<Error> obstacle(Mode mode, RunFile& file) {
+  try {
+    if (mode == Mode::run) assign_cores(file.machine, discover_host());
+    Run(file.machine, file.graph, file.scenarios, {.mode = mode});
+    return std::nullopt;
+  } catch (const Error& error) {
+    return error;
+  }
+}
+
+}  // namespace
+
+int run_command(const RunArguments& arguments, const std::atomic<bool>& interrupted) {
+  return carry_out(Mode::run, arguments, interrupted);
+}
+
+int simulate_command(const RunArguments& arguments, const std::atomic<bool>& interrupted) {
+  return carry_out(Mode::simulate, arguments, interrupted);
+}
+
+int validate_command(const std::string& path) {
+  if (is_machine_file(path)) {
+    const Machine machine = load_machine_file(path);
+    print(fmt::format(
+        "{}: a valid machine file: {}, {}, {}\n", path, count(machine.devices.size(), "device"),
+        machine.memories.size() == 1 ? "1 memory"
+                                     : fmt::format("{} memories", machine.memories.size()),
+        count(machine.links.size(), "link")));
+    return exit_done;
+  }
+  RunFile file = load_run_file(path);
+  const std::optional<Error> simulation = obstacle(Mode::simulate, file);
+  const std::optional<Error> execution = obstacle(Mode::run, file);
+  if (simulation && execution) throw *simulation;
+  print(
+      fmt::format("{}: a valid run file: {}, {}\n  can be simulated: {}\n"
+                  "  can run on this machine: {}\n",
+                  path, count(file.graph.size(), "op"), count(file.scenarios.size(), "scenario"),
+                  simulation ? simulation->what() : "yes", execution ? execution->what() : "yes"));
+  return exit_done;
+}
+
+int machine_command() {
+  print(describe_yaml(discover_host()));
+  return exit_done;
+}
+
+}  // namespace troupe

@@ -1,0 +1,31 @@
+// The commands of the program. Each returns the exit code for what it saw and throws an Error for
+// the rest.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+struct RunArguments {
+  std::string file;
+  std::string json;   // path, or empty
+  std::string trace;  // path, or empty
+  std::uint64_t seed = 0;
+  std::vector<std::string> map;        // "gpu0=cpu0"
+  std::vector<std::string> scenarios;  // by name; empty: all
+  bool no_verify = false;
+  bool verbose = false;
+};
+
+// Exit codes: 0 done, 1 the run failed, 2 usage or config error.
+enum ExitCode : int { exit_done = 0, exit_failed = 1, exit_usage = 2 };
+
+int run_command(const RunArguments& arguments, const std::atomic<bool>& interrupted);
+int simulate_command(const RunArguments& arguments, const std::atomic<bool>& interrupted);
+int validate_command(const std::string& file);
+int machine_command();
+
+}  // namespace troupe

@@ -1,0 +1,80 @@
+// troupe: runs and simulates computation graphs. See README.md.
+#include "apps/troupe/commands.hpp"
+#include "core/base/error.hpp"
+
+#include <atomic>
+#include <csignal>
+#include <exception>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace {
+
+std::atomic<bool> interrupted = false;
+
+// The first Ctrl-C ends the run in good order; a second one ends the program at once.
+extern "C" void on_signal(int signal) {
+  interrupted = true;
+  std::signal(signal, SIG_DFL);
+}
+
+void add_run_options(CLI::App& command, troupe::RunArguments& arguments) {
+  command.add_option("FILE", arguments.file, "A run file, e.g. config/runs/quickstart.yaml")
+      ->required();
+  command.add_option("--json", arguments.json, "Write the report as JSON to this path");
+  command.add_option("--trace", arguments.trace,
+                     "Write a Chrome trace (open it in Perfetto) to this path");
+  command.add_option("--scenario", arguments.scenarios,
+                     "Only the scenario of this name (may be given several times)");
+  command.add_option(
+      "--map", arguments.map,
+      "Let a CPU stand in for a device, e.g. gpu0=cpu0 (may be given several times)");
+  command.add_option("--seed", arguments.seed,
+                     "Order of concurrent messages in a simulation; 0, the default, is first come "
+                     "first served");
+  command.add_flag("--verbose", arguments.verbose, "Also say which backend each resource has");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{
+      "Troupe runs a computation graph on the devices and links of a machine, and predicts "
+      "that run on machines you don't have, with the same actors."};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "troupe 0.1.0");
+  troupe::RunArguments arguments;
+  std::string file;
+  CLI::App* run = app.add_subcommand("run", "Carry a run file out on this machine");
+  add_run_options(*run, arguments);
+  run->add_flag("--no-verify", arguments.no_verify,
+                "Don't compare the results with a serial execution");
+  CLI::App* simulate =
+      app.add_subcommand("simulate", "Predict a run file on the machine that it describes");
+  add_run_options(*simulate, arguments);
+  CLI::App* validate = app.add_subcommand("validate", "Check a run file or a machine file");
+  validate->add_option("FILE", file, "The file to check")->required();
+  CLI::App* machine = app.add_subcommand("machine", "Print this machine as a machine file");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? troupe::exit_done : troupe::exit_usage;
+  }
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    if (run->parsed()) return troupe::run_command(arguments, interrupted);
+    if (simulate->parsed()) return troupe::simulate_command(arguments, interrupted);
+    if (validate->parsed()) return troupe::validate_command(file);
+    if (machine->parsed()) return troupe::machine_command();
+  } catch (const troupe::Error& error) {
+    fmt::print(stderr, "troupe: {}\n", error.what());
+    return error.kind() == troupe::ErrorKind::usage ? troupe::exit_usage : troupe::exit_failed;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "troupe: {}\n", error.what());
+    return troupe::exit_failed;
+  }
+  return troupe::exit_usage;
+}

@@ -1,0 +1,68 @@
+#include "apps/troupe/output_file.hpp"
+
+#include "core/base/error.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace troupe {
+namespace fs = std::filesystem;
+
+OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+  const auto refuse = [this](const std::string& why) {
+    return usage_error(fmt::format("can't write '{}': {}", path_, why),
+                       "give a path in a directory that exists and that you may write to");
+  };
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path_, ignored);
+  if (path_.empty()) throw refuse("the path is empty");
+  if (fs::is_directory(status)) throw refuse("it is a directory");
+  const bool is_special = fs::exists(status) && !fs::is_regular_file(status);
+  if (fs::is_regular_file(status) && access(path_.c_str(), W_OK) != 0) {
+    throw refuse(std::strerror(errno));
+  }
+  if (is_special) {
+    stream_.open(path_);
+    if (!stream_) throw refuse(std::strerror(errno));
+    return;
+  }
+  std::string name = path_ + ".XXXXXX";
+  const int fd = mkstemp(name.data());
+  if (fd < 0) throw refuse(std::strerror(errno));
+  // mkstemp's file is private to its owner; a report is an ordinary file.
+  const mode_t mask = umask(0);
+  umask(mask);
+  fchmod(fd, 0666 & ~mask);
+  close(fd);
+  written_ = name;
+  stream_.open(written_);
+  if (!stream_) throw refuse(std::strerror(errno));
+}
+
+OutputFile::~OutputFile() {
+  if (!written_.empty()) unlink(written_.c_str());
+}
+
+void OutputFile::commit() {
+  errno = 0;
+  stream_.close();
+  if (!stream_) {
+    throw run_error(fmt::format("could not write all of '{}': {}", path_,
+                                errno != 0 ? std::strerror(errno) : "the disk may be full"),
+                    "free some space or choose another path");
+  }
+  if (written_.empty()) return;
+  std::error_code error;
+  fs::rename(written_, path_, error);
+  if (error)
+    throw run_error(fmt::format("could not put '{}' in place: {}", path_, error.message()));
+  written_.clear();
+}
+
+}  // namespace troupe

@@ -1,0 +1,31 @@
+// A line on the terminal that says how far a run is.
+#pragma once
+
+#include "actors/runner.hpp"
+
+#include <chrono>
+
+namespace troupe {
+
+// Shows nothing within the first second of a scenario, and nothing at all where standard error is
+// not a terminal.
+class ProgressBar {
+ public:
+  ProgressBar();
+  ~ProgressBar() { clear(); }
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  void show(const RunProgress& progress);
+  // Takes the line away.
+  void clear();
+
+ private:
+  bool is_terminal_;
+  bool is_shown_ = false;
+  const std::string* scenario_ = nullptr;
+  std::chrono::steady_clock::time_point begun_{};
+  std::chrono::steady_clock::time_point drawn_{};
+};
+
+}  // namespace troupe
