@@ -74,6 +74,7 @@ Run::Run(const Machine& machine, const Graph& graph, std::span<const Scenario> s
       .keep_all_results = options_.verify && computes_values(options_.mode)};
   for (const Scenario& scenario : scenarios) {
     plans_.push_back(make_plan(graph, machine, scenario, plan_options));
+    op_count_ += plans_.back().ops.size();
   }
 }
 
@@ -131,7 +132,7 @@ ScenarioReport Run::perform(const Scenario& scenario, Plan& plan, MemoryStore& s
     }
     outcome = result.get();
   }
-  ScenarioReport report = summarize(graph_, machine_, plan, scenario.name, outcome);
+  ScenarioReport report = summarize(graph_, machine_, plan, scenario.name, std::move(outcome));
   if (report.outcome == Outcome::done && options_.verify && computes_values(options_.mode)) {
     std::uint64_t checked = 0;
     const Verdict verdict = verify(graph_, plan, store, [&] {

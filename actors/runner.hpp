@@ -49,6 +49,9 @@ class Run {
   // not even begin (not enough host memory, no storage). Call it once.
   Report perform();
 
+  // Ops over all scenarios, those that are prepared before a clock starts included.
+  std::uint64_t op_count() const { return op_count_; }
+
  private:
   ScenarioReport perform(const Scenario& scenario, Plan& plan, MemoryStore& store);
   bool is_interrupted() const;
@@ -59,7 +62,8 @@ class Run {
   const Graph& graph_;
   std::span<const Scenario> scenarios_;
   RunOptions options_;
-  std::vector<Plan> plans_;  // by scenario
+  std::vector<Plan> plans_;  // by scenario, until it has been performed
+  std::uint64_t op_count_ = 0;
 };
 
 }  // namespace troupe

@@ -5,12 +5,15 @@
 #include "apps/troupe/progress_bar.hpp"
 #include "core/base/error.hpp"
 #include "core/base/suggest.hpp"
+#include "core/base/units.hpp"
 #include "core/config/machine_file.hpp"
 #include "core/config/run_file.hpp"
 #include "core/machine/discover.hpp"
 #include "core/machine/local_cores.hpp"
 #include "core/trace/writers.hpp"
 
+#include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <iostream>
 #include <optional>
@@ -66,8 +69,31 @@ void print_backends(Mode mode, const Machine& machine) {
   }
 }
 
+// How long each stage of the program took, on standard error where `verbose`.
+class StageTimes {
+ public:
+  explicit StageTimes(bool verbose) : verbose_(verbose) {}
+
+  // The stage that has just ended; `ops` of what it worked on.
+  void ended(const char* stage, std::uint64_t ops) {
+    const auto now = std::chrono::steady_clock::now();
+    const auto taken = std::chrono::duration_cast<Duration>(now - since_);
+    since_ = now;
+    if (!verbose_) return;
+    fmt::print(stderr, "{} {} ops in {}", stage, ops, format_duration(taken));
+    if (ops > 0) fmt::print(stderr, ", {} ns each", taken.count() / static_cast<std::int64_t>(ops));
+    fmt::print(stderr, "\n");
+  }
+
+ private:
+  bool verbose_;
+  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+};
+
 int carry_out(Mode mode, const RunArguments& arguments, const std::atomic<bool>& interrupted) {
+  StageTimes times(arguments.verbose);
   RunFile file = load_run_file(arguments.file);
+  times.ended("loaded", file.graph.size());
   for (const std::string& mapping : arguments.map) map_device(file.machine, mapping);
   if (mode == Mode::run) assign_cores(file.machine, discover_host());
   const std::vector<Scenario> scenarios = chosen_scenarios(file, arguments.scenarios);
@@ -78,6 +104,7 @@ int carry_out(Mode mode, const RunArguments& arguments, const std::atomic<bool>&
            .verify = !arguments.no_verify,
            .interrupted = &interrupted,
            .on_progress = [&bar](const RunProgress& progress) { bar.show(progress); }});
+  times.ended("planned", run.op_count());
   std::optional<OutputFile> json;
   std::optional<OutputFile> trace;
   if (!arguments.json.empty()) json.emplace(arguments.json);
@@ -86,6 +113,7 @@ int carry_out(Mode mode, const RunArguments& arguments, const std::atomic<bool>&
 
   Report report = run.perform();
   bar.clear();
+  times.ended(mode == Mode::run ? "ran" : "simulated", run.op_count());
   if (json) {
     write_report_json(report, json->stream());
     json->commit();

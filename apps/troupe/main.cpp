@@ -33,7 +33,7 @@ void add_run_options(CLI::App& command, troupe::RunArguments& arguments) {
   command.add_option("--seed", arguments.seed,
                      "Order of concurrent messages in a simulation; 0, the default, is first come "
                      "first served");
-  command.add_flag("--verbose", arguments.verbose, "Also say which backend each resource has");
+  command.add_flag("--verbose", arguments.verbose, "Also say which backend each resource has and how long each stage took");
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ class BufferPool {
   };
   // Makes and touches what is missing, in the order given, as far as the host's available memory
   // goes, less host_reserve. Unneeded free buffers are given up first where room is short. Throws a
-  // run Error where not even one buffer of each needed size can be had. Blocks (about 0.2 s a GiB).
+  // run Error where not even one buffer of each needed size can be had. Blocks (about 0.3 s a GiB).
   void reserve(std::span<const Need> needs);
 
   // A free buffer of exactly this capacity. Where there is none, makes one, which blocks; throws a

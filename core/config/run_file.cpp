@@ -3,9 +3,8 @@
 //
 // about: compute, then copy        # free text, shown with the results
 //
-// machine: ../machines/one.yaml    # a machine file, relative to this file; or the machine itself,
-// a
-//                                  #   map as machine_file.cpp describes
+// machine: ../machines/one.yaml    # a machine file, relative to this file; or the machine
+//                                  #   itself, a map as machine_file.cpp describes
 //
 // tensors:                         # what is there before a scenario's clock starts; may be missing
 //   x: {op: uniform, shape: [6000, 6000], on: gpu0}
@@ -38,8 +37,8 @@
 //
 // A task that reads a list is itself a list: element i reads element i of each list and all of each
 // single tensor. Lists that meet in one task, and its repeat, must be equally long. "run[3]", in
-// quotes where it stands within [ ], reads one element. A `seed` counts up: element i gets seed +
-// i.
+// quotes where it stands within [ ], reads one element. A `seed` counts up: element i gets
+// seed + i.
 //
 // Patterns stand for a grid of ops, `steps` rows of `width` columns; core/graph/patterns.cpp lists
 // them. The task is a list in row order.

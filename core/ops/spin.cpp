@@ -8,6 +8,7 @@
 #include "core/ops/builtin.hpp"
 #include "core/ops/fingerprint.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace troupe {

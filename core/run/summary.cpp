@@ -41,15 +41,16 @@ class Tracks {
 
 class Summary {
  public:
-  Summary(const Graph& graph, const Machine& machine, const Plan& plan, const RunResult& result)
+  Summary(const Graph& graph, const Machine& machine, const Plan& plan, RunResult& result)
       : graph_(graph), machine_(machine), plan_(plan), tracks_(machine) {
     records_.resize(plan.units.size() - first_timed());
-    for (const auto& [resource, shares] : result.records) {
-      for (const ShareRecords& share : shares) {
+    for (auto& [resource, shares] : result.records) {
+      for (ShareRecords& share : shares) {
         if (!share.timed) continue;
         for (std::size_t i = 0; i < share.unit.size(); ++i) {
           records_[share.unit[i].index() - first_timed()] = share.records[i];
         }
+        share = ShareRecords{};  // a big run would hold everything twice
       }
     }
     origin_ = result.origin.value_or(Instant{});
@@ -219,7 +220,7 @@ std::string unit_name(const Graph& graph, const Machine& machine, const Plan& pl
 }
 
 ScenarioReport summarize(const Graph& graph, const Machine& machine, const Plan& plan,
-                         const std::string& name, const RunResult& result) {
+                         const std::string& name, RunResult result) {
   ScenarioReport report;
   report.name = name;
   report.outcome = result.ending == Ending::done     ? Outcome::done

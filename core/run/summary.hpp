@@ -33,6 +33,6 @@ std::string unit_name(const Graph& graph, const Machine& machine, const Plan& pl
 // Counts, times, bounds (design.md, Words), utilisation and timeline of one scenario. The lower
 // bound is taken over what finished, with the times it took.
 ScenarioReport summarize(const Graph& graph, const Machine& machine, const Plan& plan,
-                         const std::string& name, const RunResult& result);
+                         const std::string& name, RunResult result);
 
 }  // namespace troupe
