@@ -1,0 +1,9 @@
+# Fails unless PROGRAM succeeds and prints exactly what stands in EXPECTED.
+execute_process(COMMAND ${PROGRAM} OUTPUT_VARIABLE actual RESULT_VARIABLE result)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "${PROGRAM} ended with ${result}")
+endif()
+file(READ ${EXPECTED} expected)
+if(NOT actual STREQUAL expected)
+  message(FATAL_ERROR "expected:\n${expected}\nbut got:\n${actual}")
+endif()
