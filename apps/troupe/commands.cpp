@@ -112,6 +112,7 @@ int carry_out(Mode mode, const RunArguments& arguments, const std::atomic<bool>&
   if (arguments.verbose) print_backends(mode, file.machine);
 
   Report report = run.perform();
+  report.title = file.title;
   bar.clear();
   times.ended(mode == Mode::run ? "ran" : "simulated", run.op_count());
   if (json) {

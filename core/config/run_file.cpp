@@ -75,7 +75,8 @@ namespace {
 Machine read_machine_of_run(const Node& node, const std::filesystem::path& run_path) {
   if (node.type == Node::Type::map) return read_machine(node, run_path.stem().string());
   const std::filesystem::path path =
-      run_path.parent_path() / read_string(node, "the path of the machine file");
+      (run_path.parent_path() / read_string(node, "the path of the machine file"))
+          .lexically_normal();
   const Document document = Document::load(path, node.place());
   return read_machine(document.root(), path.stem().string());
 }

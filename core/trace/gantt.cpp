@@ -22,7 +22,7 @@ constexpr std::size_t percent_width = 6;  // " 100 %"
 constexpr std::size_t letters_max = 26;
 constexpr std::uint32_t others = letters_max;  // every group beyond these shares one symbol
 constexpr char others_symbol = '#';
-constexpr std::int64_t common_axis_ratio_max = 5;
+constexpr std::int64_t common_axis_ratio_max = 4;
 
 // The tracks of a chart and how its groups are written.
 struct Chart {

@@ -8,7 +8,7 @@
 namespace troupe {
 
 // A chart per scenario, of at most 100 columns and the 24 busiest tracks each. They share one time
-// axis where the longest is at most 5 times as long as the shortest, so that they can be compared
+// axis where the longest is at most 4 times as long as the shortest, so that they can be compared
 // by eye. Takes time and memory linear in the number of spans.
 std::string gantt_charts(const Report& report);
 

@@ -75,6 +75,7 @@ struct ScenarioReport {
 };
 
 struct Report {
+  std::string title;  // what it is about; may be empty
   std::string machine;
   std::string mode;  // "run" or "simulate"
   std::uint64_t seed = 0;

@@ -10,7 +10,11 @@ namespace troupe {
 std::string report_text(const Report& report) {
   const bool simulated = report.mode == "simulate";
   const std::string seed = fmt::format(", seed {}", report.seed);
-  std::string out = simulated ? "Simulated on " : "Run on ";
+  std::string out;
+  if (!report.title.empty()) {
+    for (const std::string& line : wrap(report.title, page_width)) out += line + "\n";
+  }
+  out += simulated ? "Simulated on " : "Run on ";
   out += shorten(printable(report.machine), page_width - 14 - seed.size()) + seed + "\n";
   for (const std::string& block :
        {scenario_table(report), utilisation_table(report), gantt_charts(report)}) {
