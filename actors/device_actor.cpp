@@ -47,9 +47,10 @@ caf::actor spawn_device(caf::actor_system& system, const Stage& stage, DeviceId 
                       stage.store);
   };
   const DeviceLogic logic(self, static_cast<int>(lanes));
-  return detached
-             ? system.spawn<DeviceActor, caf::detached>(self, coordinator, logic, lanes, make_work)
-             : system.spawn<DeviceActor>(self, coordinator, logic, lanes, make_work);
+  return detached ? system.spawn<DeviceActor, caf::detached>(
+                        self, coordinator, std::ref(stage.alarms), logic, lanes, make_work)
+                  : system.spawn<DeviceActor>(self, coordinator, std::ref(stage.alarms), logic,
+                                              lanes, make_work);
 }
 
 }  // namespace troupe

@@ -51,9 +51,10 @@ caf::actor spawn_link(caf::actor_system& system, const Stage& stage, LinkId link
   const Link& l = stage.machine.link(link);
   const LinkLogic logic(self, l.sharing, l.latency);
   constexpr std::uint32_t lanes = 2;  // one per direction
-  return detached
-             ? system.spawn<LinkActor, caf::detached>(self, coordinator, logic, lanes, make_work)
-             : system.spawn<LinkActor>(self, coordinator, logic, lanes, make_work);
+  return detached ? system.spawn<LinkActor, caf::detached>(
+                        self, coordinator, std::ref(stage.alarms), logic, lanes, make_work)
+                  : system.spawn<LinkActor>(self, coordinator, std::ref(stage.alarms), logic, lanes,
+                                            make_work);
 }
 
 }  // namespace troupe

@@ -2,6 +2,7 @@
 // through a backend, and passes notices on.
 #pragma once
 
+#include "actors/alarm_clock.hpp"
 #include "actors/clock.hpp"
 #include "actors/messages.hpp"
 #include "core/backend/backend.hpp"
@@ -35,22 +36,30 @@ class MailboxCompletions final : public Completions {
 //   Started start(const Logic::Start&, const Share&);     may throw Error
 //   void finished(const Logic::Start&, const Share&);     lets go of what the work read
 template <class Logic, class Work>
-class ResourceActor : public caf::event_based_actor {
+class ResourceActor final : public caf::event_based_actor, public Sleeper {
  public:
   // `make_work` is called with this actor's Completions, which outlive the Work.
   template <class MakeWork>
-  ResourceActor(caf::actor_config& config, ResourceId self, caf::actor coordinator, Logic logic,
-                std::uint32_t lanes, MakeWork make_work)
+  ResourceActor(caf::actor_config& config, ResourceId self, caf::actor coordinator,
+                AlarmClock& alarms, Logic logic, std::uint32_t lanes, MakeWork make_work)
       : caf::event_based_actor(config),
         self_(self),
         coordinator_(std::move(coordinator)),
+        alarms_(alarms),
         logic_(std::move(logic)),
         work_(std::in_place, make_work(completions_)),
         running_(lanes) {}
 
   caf::behavior make_behavior() override {
     completions_.deliver_to(caf::actor_cast<caf::actor>(this));
+    clock_ = &clock();
+    // CAF tries them in this order: the two frequent ones come first.
     return {
+        [this](const LaneDone& message) { on_alarm(message.lane); },
+        [this](const Notice& notice) {
+          logic_.on_notice(notice.window, notice.items);
+          pump();
+        },
         [this](Introduce& who) {
           resources_ = std::move(who.resources);
           work_->enter_thread();
@@ -61,26 +70,23 @@ class ResourceActor : public caf::event_based_actor {
           reported_ = 0;
           pump();
         },
-        [this](const Notice& notice) {
-          logic_.on_notice(notice.window, notice.items);
-          pump();
-        },
-        [this](const LaneDone& message) {
-          finish(message.lane, instant_of(clock()));
-          pump();
-        },
         [this](const LaneFailed& failed) {
           fail(failed.lane, failed.cause);
           pump();
+          leave_if_idle();
         },
         [this](GoOn) {
           will_go_on_ = false;
           pump();
+          leave_if_idle();
         },
         [this](Stop) { logic_.on_stop(); },
         [this](Collect) {
           collecting_ = true;
           pump();
+          if (!logic_.is_idle() || will_go_on_) return;  // comes again when it is
+          send(coordinator_, Records{self_, logic_.progress().take_records()});
+          quit();
         },
         [this](const AskStatus& ask) {
           send(coordinator_, Status{ask.round,
@@ -90,6 +96,14 @@ class ResourceActor : public caf::event_based_actor {
         },
     };
   }
+
+  // The work on this lane is finished.
+  void on_alarm(std::uint32_t lane) override {
+    finish(lane, now());
+    pump();
+    leave_if_idle();
+  }
+  caf::strong_actor_ptr mailbox() override { return ctrl(); }
 
   void on_exit() override {
     work_.reset();
@@ -106,14 +120,16 @@ class ResourceActor : public caf::event_based_actor {
     Instant since;
   };
 
+  Instant now() const { return instant_of(*clock_); }
+
   // Starts what can start. After a while of work done on this very thread it looks at the mailbox
   // first: a notice there may have released something more urgent.
   void pump() {
     constexpr Duration patience = std::chrono::microseconds(20);
-    const Instant begun = instant_of(clock());
+    const Instant begun = now();
     while (const auto start = logic_.next()) {
       if (!begin(*start)) continue;
-      if (instant_of(clock()) - begun < patience) continue;
+      if (now() - begun < patience) continue;
       pass_on();
       if (!will_go_on_) {
         will_go_on_ = true;
@@ -123,25 +139,26 @@ class ResourceActor : public caf::event_based_actor {
     }
     pass_on();
     report();
-    if (collecting_ && logic_.is_idle() && !will_go_on_) {
-      send(coordinator_, Records{self_, logic_.progress().take_records()});
-      quit();
-    }
+  }
+
+  // Lets whoever waits for the records know that there is nothing under way any more.
+  void leave_if_idle() {
+    if (collecting_ && logic_.is_idle() && !will_go_on_) send(this, Collect{});
   }
 
   // Whether the work is finished already.
   bool begin(const Decision& start) {
     Running& running = running_[start.lane];
     running.what = start;
-    running.since = instant_of(clock());
+    running.since = now();
     try {
       const Started started = work_->start(start, logic_.progress().share());
       switch (started.state) {
         case Started::State::finished:
-          finish(start.lane, instant_of(clock()));
+          finish(start.lane, now());
           return true;
         case Started::State::after:
-          delayed_send(this, started.after, LaneDone{start.lane});
+          alarms_.ring_after(started.after, *this, start.lane);
           return false;
         case Started::State::pending:
           return false;
@@ -187,16 +204,18 @@ class ResourceActor : public caf::event_based_actor {
     const ShareProgress& progress = logic_.progress();
     if (progress.done() == reported_) return;
     if (!progress.is_complete() && progress.done() - reported_ < batch &&
-        instant_of(clock()) - reported_at_ < interval) {
+        now() - reported_at_ < interval) {
       return;
     }
     reported_ = progress.done();
-    reported_at_ = instant_of(clock());
+    reported_at_ = now();
     send(coordinator_, Progress{self_, progress.share().window, reported_});
   }
 
   ResourceId self_;
+  const caf::actor_clock* clock_ = nullptr;
   caf::actor coordinator_;
+  AlarmClock& alarms_;
   std::shared_ptr<const std::vector<caf::actor>> resources_;
   MailboxCompletions completions_;
   Logic logic_;

@@ -11,6 +11,7 @@
 #include "core/run/verify.hpp"
 
 #include <future>
+#include <optional>
 
 namespace troupe {
 namespace {
@@ -30,10 +31,18 @@ class Theatre {
       config_.set("scheduler.policy", caf::atom("sharing"));
     }
     system_ = std::make_unique<caf::actor_system>(config_);
-    if (virtual_time) VirtualTime::of(*system_).set_seed(seed);
+    if (virtual_time) {
+      VirtualTime::of(*system_).set_seed(seed);
+    } else {
+      mailbox_alarms_.emplace(*system_);
+    }
   }
 
   caf::actor_system& system() { return *system_; }
+  AlarmClock& alarms() {
+    if (virtual_time_) return VirtualTime::of(*system_).clock();
+    return *mailbox_alarms_;
+  }
   // Devices and links get threads of their own: a blocking kernel must not keep another actor from
   // its mailbox, and a thread wakes in microseconds where CAF's idle workers poll for milliseconds.
   bool detaches() const { return !virtual_time_; }
@@ -51,6 +60,7 @@ class Theatre {
   bool virtual_time_;
   caf::actor_system_config config_;
   std::unique_ptr<caf::actor_system> system_;
+  std::optional<MailboxAlarms> mailbox_alarms_;  // in real time
 };
 
 }  // namespace
@@ -65,13 +75,13 @@ Run::Run(const Machine& machine, const Graph& graph, std::span<const Scenario> s
   for (std::size_t l = 0; l < machine.links.size(); ++l) {
     choose_backend(options_.mode, machine, LinkId::at(l));
   }
-  const PlanOptions plan_options{
-      .has_kernel =
-          [&](DeviceId device, const OpKind& kind) {
-            return backends[device.index()]->has_kernel(machine, device, kind);
-          },
-      .needs_costs = has_virtual_time(options_.mode),
-      .keep_all_results = options_.verify && computes_values(options_.mode)};
+  PlanOptions plan_options{.needs_costs = has_virtual_time(options_.mode),
+                           .keep_all_results = options_.verify && computes_values(options_.mode)};
+  if (computes_values(options_.mode)) {
+    plan_options.has_kernel = [&](DeviceId device, const OpKind& kind) {
+      return backends[device.index()]->has_kernel(machine, device, kind);
+    };
+  }
   for (const Scenario& scenario : scenarios) {
     plans_.push_back(make_plan(graph, machine, scenario, plan_options));
     op_count_ += plans_.back().ops.size();
@@ -99,7 +109,7 @@ ScenarioReport Run::perform(const Scenario& scenario, Plan& plan, MemoryStore& s
   RunResult outcome;
   {
     Theatre theatre(has_virtual_time(options_.mode), options_.seed);
-    const Stage stage{machine_, graph_.kinds(), store, options_.mode};
+    const Stage stage{machine_, graph_.kinds(), store, theatre.alarms(), options_.mode};
     Podium podium;
     podium.unit_name = [&](UnitId unit) { return unit_name(graph_, machine_, plan, unit); };
     podium.resource_name = [&](ResourceId r) { return resource_name(machine_, r); };

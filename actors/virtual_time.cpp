@@ -6,9 +6,25 @@
 
 namespace troupe {
 
+void VirtualClock::set_seed(std::uint64_t seed) {
+  seed_ = seed;
+}
+
+void VirtualClock::ring_after(Duration time, Sleeper& sleeper, std::uint32_t lane) {
+  schedule(current_time + time, &sleeper, lane);
+}
+
 void VirtualClock::schedule_message(time_point due, caf::strong_actor_ptr receiver,
                                     caf::mailbox_element_ptr content) {
-  events_.push_back({due, scheduled_++, std::move(receiver), std::move(content)});
+  messages_.push_back({std::move(receiver), std::move(content)});
+  schedule(due, nullptr, static_cast<std::uint32_t>(messages_.size() - 1));
+}
+
+void VirtualClock::schedule(time_point due, Sleeper* sleeper, std::uint32_t index) {
+  // `mix` is a bijection: orders stay distinct.
+  const std::uint64_t order = seed_ == 0 ? scheduled_ : mix(scheduled_ ^ mix(seed_));
+  ++scheduled_;
+  events_.push_back({due, order, sleeper, index});
   std::push_heap(events_.begin(), events_.end(), later);
 }
 
@@ -18,10 +34,21 @@ void VirtualClock::advance() {
   current_time = std::max(current_time, due);
   while (!events_.empty() && events_.front().due == due) {
     std::pop_heap(events_.begin(), events_.end(), later);
-    Event next = std::move(events_.back());
+    const Event event_due = events_.back();
     events_.pop_back();
-    next.receiver->enqueue(std::move(next.content), nullptr);
+    if (event_due.sleeper != nullptr) {
+      event_due.sleeper->on_alarm(event_due.index);
+    } else {
+      Message& message = messages_[event_due.index];
+      message.receiver->enqueue(std::move(message.content), nullptr);
+    }
   }
+  if (events_.empty()) messages_.clear();
+}
+
+void VirtualClock::drop_all() {
+  events_.clear();
+  messages_.clear();
 }
 
 VirtualTime::Unit::Unit(VirtualTime& parent)
@@ -41,6 +68,7 @@ VirtualTime& VirtualTime::of(caf::actor_system& system) {
 void VirtualTime::set_seed(std::uint64_t seed) {
   seed_ = seed;
   random_ = Random(seed);
+  clock_.set_seed(seed);
 }
 
 void VirtualTime::enqueue(caf::resumable* job) {

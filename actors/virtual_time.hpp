@@ -2,6 +2,7 @@
 // time.
 #pragma once
 
+#include "actors/alarm_clock.hpp"
 #include "core/base/random.hpp"
 
 #include <cstdint>
@@ -15,32 +16,47 @@
 
 namespace troupe {
 
-// Time stands still while messages are delivered and jumps to the next delayed message when none is
-// left. Delayed messages that are due together are delivered together.
-class VirtualClock final : public caf::detail::test_actor_clock {
+// Time stands still while messages are delivered and jumps to what is due next when none is left.
+// What is due together happens together, in the order it was scheduled or, with a seed, in a seeded
+// one.
+class VirtualClock final : public caf::detail::test_actor_clock, public AlarmClock {
  public:
+  void set_seed(std::uint64_t seed);
+
+  // Rings by a plain call, on the thread in VirtualTime::run: a simulation sets one alarm for each
+  // op, and a message for each would cost more than all the rest.
+  void ring_after(Duration time, Sleeper& sleeper, std::uint32_t lane) override;
+
   using caf::detail::test_actor_clock::schedule_message;
   void schedule_message(time_point due, caf::strong_actor_ptr receiver,
                         caf::mailbox_element_ptr content) override;
 
   bool is_empty() const { return events_.empty(); }
-  // Jumps to the next due time and delivers what is due then. There must be something.
+  // Jumps to the next due time and lets happen what is due then. There must be something.
   void advance();
-  void drop_all() { events_.clear(); }
+  void drop_all();
 
  private:
+  // An alarm, or (sleeper null) a message: then `index` is its place in messages_.
   struct Event {
     time_point due;
     std::uint64_t order;
+    Sleeper* sleeper;
+    std::uint32_t index;  // of an alarm: the lane
+  };
+  struct Message {
     caf::strong_actor_ptr receiver;
     caf::mailbox_element_ptr content;
   };
   static bool later(const Event& a, const Event& b) {
     return a.due != b.due ? a.due > b.due : a.order > b.order;
   }
+  void schedule(time_point due, Sleeper* sleeper, std::uint32_t index);
 
   std::vector<Event> events_;  // a heap, the next on top
+  std::vector<Message> messages_;
   std::uint64_t scheduled_ = 0;
+  std::uint64_t seed_ = 0;
 };
 
 // A single-threaded scheduler (a CAF module, loaded with `config.load<VirtualTime>()`). Nothing
@@ -65,7 +81,7 @@ class VirtualTime final : public caf::scheduler::abstract_coordinator {
   void start() override;
   void stop() override;
   void enqueue(caf::resumable* job) override;
-  caf::actor_clock& clock() noexcept override { return clock_; }
+  VirtualClock& clock() noexcept override { return clock_; }
   bool detaches_utility_actors() const override { return false; }
 
  private:
