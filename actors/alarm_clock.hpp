@@ -24,7 +24,8 @@ class Sleeper {
 class AlarmClock {
  public:
   virtual ~AlarmClock() = default;
-  // Calls sleeper.on_alarm(lane) when `time` has passed. The sleeper must not end before.
+  // Calls sleeper.on_alarm(lane) when `time` has passed. The sleeper must exist
+  // until then, be it as an actor that has quit.
   virtual void ring_after(Duration time, Sleeper& sleeper, std::uint32_t lane) = 0;
 };
 

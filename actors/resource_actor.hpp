@@ -92,6 +92,7 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
           send(coordinator_, Status{ask.round,
                                     {.resource = self_,
                                      .in_flight = logic_.busy_lanes() + (will_go_on_ ? 1U : 0U),
+                                     .window = logic_.progress().share().window,
                                      .done = logic_.progress().done()}});
         },
     };
@@ -99,6 +100,7 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
 
   // The work on this lane is finished.
   void on_alarm(std::uint32_t lane) override {
+    if (!work_) return;  // it died while the work was under way
     finish(lane, now());
     pump();
     leave_if_idle();

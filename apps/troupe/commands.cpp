@@ -15,8 +15,10 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <optional>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -69,6 +71,12 @@ void print_backends(Mode mode, const Machine& machine) {
   }
 }
 
+// Fills in what a machine file may leave to the machine that really runs it.
+void settle(Machine& machine) {
+  assign_cores(machine, discover_host());
+  measure_storage(machine);
+}
+
 // How long each stage of the program took, on standard error where `verbose`.
 class StageTimes {
  public:
@@ -90,12 +98,37 @@ class StageTimes {
   std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
 };
 
+// Refuses outputs that would overwrite each other or what is read.
+void check_outputs(const RunArguments& arguments) {
+  const auto same = [](const std::string& a, const std::string& b) {
+    std::error_code ignored;  // neither can be the other where one can't be looked at
+    return !a.empty() && !b.empty() &&
+           (std::filesystem::equivalent(a, b, ignored) ||
+            std::filesystem::absolute(a, ignored).lexically_normal() ==
+                std::filesystem::absolute(b, ignored).lexically_normal());
+  };
+  const auto is_shared = [](const std::string& path) {
+    std::error_code ignored;
+    return std::filesystem::is_other(path, ignored);  // /dev/stdout, /dev/null, a pipe
+  };
+  for (const std::string& output : {arguments.json, arguments.trace}) {
+    if (!same(output, arguments.file)) continue;
+    throw usage_error(fmt::format("'{}' is the run file, and would be overwritten", output),
+                      "give another path for the output");
+  }
+  if (same(arguments.json, arguments.trace) && !is_shared(arguments.json)) {
+    throw usage_error(fmt::format("--json and --trace both write '{}'", arguments.json),
+                      "give each a path of its own");
+  }
+}
+
 int carry_out(Mode mode, const RunArguments& arguments, const std::atomic<bool>& interrupted) {
   StageTimes times(arguments.verbose);
+  check_outputs(arguments);
   RunFile file = load_run_file(arguments.file);
   times.ended("loaded", file.graph.size());
   for (const std::string& mapping : arguments.map) map_device(file.machine, mapping);
-  if (mode == Mode::run) assign_cores(file.machine, discover_host());
+  if (mode == Mode::run) settle(file.machine);
   const std::vector<Scenario> scenarios = chosen_scenarios(file, arguments.scenarios);
   ProgressBar bar;
   Run run(file.machine, file.graph, scenarios,
@@ -115,20 +148,32 @@ int carry_out(Mode mode, const RunArguments& arguments, const std::atomic<bool>&
   report.title = file.title;
   bar.clear();
   times.ended(mode == Mode::run ? "ran" : "simulated", run.op_count());
-  if (json) {
+  // Whatever becomes of one of them, the others are written.
+  std::optional<Error> failure;
+  const auto attempt = [&failure](auto&& write) {
+    try {
+      write();
+    } catch (const Error& error) {
+      if (!failure) failure = error;
+    }
+  };
+  attempt([&] {
+    if (!json) return;
     write_report_json(report, json->stream());
     json->commit();
-  }
-  if (trace) {
+  });
+  attempt([&] {
+    if (!trace) return;
     write_chrome_trace(report, trace->stream());
     trace->commit();
-  }
-  print(report_text(report));
+  });
+  attempt([&] { print(report_text(report)); });
   for (const ScenarioReport& s : report.scenarios) {
     if (!s.error.empty()) fmt::print(stderr, "troupe: scenario '{}': {}\n", s.name, s.error);
     if (!s.mismatch.empty()) fmt::print(stderr, "troupe: scenario '{}': {}\n", s.name, s.mismatch);
   }
   if (interrupted) fmt::print(stderr, "troupe: interrupted\n");
+  if (failure) throw *failure;
   return interrupted ? exit_failed : exit_code(report);
 }
 
@@ -139,7 +184,7 @@ std::string count(std::size_t n, const char* what) {
 // Why the file can't be carried out in this mode; none where it can.
 std::optional<Error> obstacle(Mode mode, RunFile& file) {
   try {
-    if (mode == Mode::run) assign_cores(file.machine, discover_host());
+    if (mode == Mode::run) settle(file.machine);
     Run(file.machine, file.graph, file.scenarios, {.mode = mode});
     return std::nullopt;
   } catch (const Error& error) {

@@ -1,10 +1,17 @@
 // troupe: runs and simulates computation graphs. See README.md.
 #include "apps/troupe/commands.hpp"
 #include "core/base/error.hpp"
+#include "core/base/suggest.hpp"
 
 #include <atomic>
+#include <charconv>
 #include <csignal>
+#include <cstdint>
 #include <exception>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -19,6 +26,16 @@ extern "C" void on_signal(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
+// What is wrong with the text of a seed; CLI11 alone would wrap -1 around and clip what is too
+// large.
+std::string is_seed(const std::string& text) {
+  std::uint64_t seed = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, status] = std::from_chars(text.data(), end, seed);
+  if (status == std::errc{} && rest == end) return {};
+  return fmt::format("'{}' is not a whole number from 0 to 2^64-1", text);
+}
+
 void add_run_options(CLI::App& command, troupe::RunArguments& arguments) {
   command.add_option("FILE", arguments.file, "A run file, e.g. config/runs/quickstart.yaml")
       ->required();
@@ -30,10 +47,36 @@ void add_run_options(CLI::App& command, troupe::RunArguments& arguments) {
   command.add_option(
       "--map", arguments.map,
       "Let a CPU stand in for a device, e.g. gpu0=cpu0 (may be given several times)");
-  command.add_option("--seed", arguments.seed,
-                     "Order of concurrent messages in a simulation; 0, the default, is first come "
-                     "first served");
-  command.add_flag("--verbose", arguments.verbose, "Also say which backend each resource has and how long each stage took");
+  command
+      .add_option("--seed", arguments.seed,
+                  "Order of concurrent messages in a simulation; 0, the default, is first come "
+                  "first served")
+      ->check(is_seed);
+  command.add_flag("--verbose", arguments.verbose,
+                   "Also say which backend each resource has and how long each stage took");
+}
+
+// One line for a command line that can't be read.
+int refuse(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  if (!chosen.empty()) {
+    fmt::print(stderr, "troupe: {}; 'troupe {} --help' shows how it is called\n", error.what(),
+               chosen.front()->get_name());
+    return troupe::exit_usage;
+  }
+  std::vector<std::string_view> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  const std::vector<std::string> words = app.remaining();
+  if (words.empty()) {
+    fmt::print(stderr, "troupe: no command is given; one of: {}\n", fmt::join(names, ", "));
+  } else if (words.front().starts_with('-')) {
+    fmt::print(stderr, "troupe: there is no option '{}'; 'troupe --help' lists them\n",
+               words.front());
+  } else {
+    fmt::print(stderr, "troupe: there is no command '{}'; {}\n", words.front(),
+               troupe::suggestion(words.front(), names));
+  }
+  return troupe::exit_usage;
 }
 
 }  // namespace
@@ -58,8 +101,10 @@ int main(int argc, char** argv) {
   CLI::App* machine = app.add_subcommand("machine", "Print this machine as a machine file");
   try {
     app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return app.exit(asked);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? troupe::exit_done : troupe::exit_usage;
+    return refuse(app, error);
   }
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);

@@ -30,14 +30,17 @@ void check_input_count(const OpKind& kind, std::size_t count) {
           ? fmt::format("{} input{}", kind.inputs_min, kind.inputs_min == 1 ? "" : "s")
           : fmt::format("{} to {} inputs", kind.inputs_min, kind.inputs_max);
   throw usage_error(fmt::format("'{}' takes {}, and {} {} given", kind.name, wanted, count,
-                                count == 1 ? "is" : "are"));
+                                count == 1 ? "is" : "are"),
+                    fmt::format("give it {}", wanted));
 }
 
 Attrs complete_attrs(const OpKind& kind, const Attrs& given) {
   Attrs attrs;
   if (given.empty()) {
     for (const AttrSpec& spec : kind.attrs) {
-      if (spec.required) throw usage_error(fmt::format("'{}' needs '{}'", kind.name, spec.name));
+      if (spec.required) {
+        throw usage_error(fmt::format("'{}' needs '{}'", kind.name, spec.name), "give it");
+      }
       attrs.push_back(spec.fallback);
     }
     return attrs;
@@ -47,8 +50,8 @@ Attrs complete_attrs(const OpKind& kind, const Attrs& given) {
     const AttrSpec& spec = kind.attrs[i];
     TROUPE_ASSERT(given[i].index() == spec.fallback.index());
     if (const auto* n = std::get_if<std::int64_t>(&given[i]); n && (*n < 0 || *n > spec.most)) {
-      throw usage_error(fmt::format("'{}' of '{}' is {}; it goes from 0 to {}", spec.name,
-                                    kind.name, *n, spec.most));
+      throw usage_error(fmt::format("'{}' of '{}' is {}", spec.name, kind.name, *n),
+                        fmt::format("it goes from 0 to {}", spec.most));
     }
   }
   return given;

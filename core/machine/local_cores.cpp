@@ -3,6 +3,8 @@
 #include "core/base/suggest.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -76,6 +78,24 @@ void assign_cores(Machine& machine, const HostInfo& host) {
       return free.begin() + static_cast<std::ptrdiff_t>(free.size() * k / n);
     };
     without[i]->cores.assign(at(i), at(i + 1));
+  }
+}
+
+void measure_storage(Machine& machine) {
+  namespace fs = std::filesystem;
+  for (Memory& memory : machine.memories) {
+    if (memory.kind != MemoryKind::storage || memory.size_bytes > 0) continue;
+    std::error_code error;
+    const fs::path directory =
+        memory.directory.empty() ? fs::temp_directory_path(error) : fs::path(memory.directory);
+    const fs::space_info space = error ? fs::space_info{} : fs::space(directory, error);
+    if (error) {
+      throw usage_error(memory.place,
+                        fmt::format("{} is to keep its files in '{}', which can't be used: {}",
+                                    memory.name, directory.string(), error.message()),
+                        "name a directory that exists");
+    }
+    memory.size_bytes = space.available;
   }
 }
 

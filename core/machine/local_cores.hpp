@@ -1,4 +1,5 @@
-// A described machine on this one: stand-ins for devices it lacks, and cores for CPU devices.
+// A described machine on this one: stand-ins for devices it lacks, cores for CPU devices, room for
+// storage.
 #pragma once
 
 #include "core/machine/discover.hpp"
@@ -18,5 +19,9 @@ void map_device(Machine& machine, std::string_view mapping);
 // with fewer cores than devices, devices share them. Throws a usage Error (with the device's place)
 // where a device names a core that this process may not use.
 void assign_cores(Machine& machine, const HostInfo& host);
+
+// Gives storage without a size what is free in its directory now. Throws a usage Error (with the
+// memory's place) where there is no such directory.
+void measure_storage(Machine& machine);
 
 }  // namespace troupe

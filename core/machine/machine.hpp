@@ -39,8 +39,8 @@ enum class MemoryKind : std::uint8_t {
 struct Memory {
   std::string name;
   MemoryKind kind = MemoryKind::ram;
-  std::uint64_t size_bytes = 0;
-  std::string directory = {};  // storage: where the files go; empty: a temporary one
+  std::uint64_t size_bytes = 0;  // storage: 0 where it is not known, and so not checked
+  std::string directory = {};    // storage: where the files go; empty: a temporary one
   SourcePlace place = {};
 };
 

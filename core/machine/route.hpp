@@ -24,8 +24,8 @@ class Router {
   // `machine` must outlive the router.
   explicit Router(const Machine& machine) : machine_(&machine) {}
 
-  // The links to take, in order; quickest for a tensor of 1 MiB, latencies included (Dijkstra), the
-  // one with the lower link numbers among equals. Empty where `from` is `to`, null where there is
+  // The links to take, in order; quickest for a tensor of 1 MiB, latencies included (Dijkstra).
+  // Always the same one among equals; of links between the same two memories the first. Empty where `from` is `to`, null where there is
   // no way. Stays valid as long as the router.
   const Route* route(MemoryId from, MemoryId to);
 

@@ -30,6 +30,7 @@ OpKind fail_op() {
           .inputs_min = 0,
           .inputs_max = 64,
           .attrs = {{.name = "after", .fallback = Duration{0}}},
+          .fixed_time = true,
           .type = type,
           .work = work,
           .cpu = kernel};

@@ -31,6 +31,7 @@ OpKind sleep_op() {
           .inputs_min = 0,
           .inputs_max = 64,
           .attrs = {{.name = "duration", .fallback = Duration{0}, .required = true}},
+          .fixed_time = true,
           .type = type,
           .work = work,
           .cpu = kernel};

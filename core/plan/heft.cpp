@@ -10,6 +10,9 @@
 namespace troupe {
 namespace {
 
+// Longer than any transfer; short enough that a chain of a hundred thousand doesn't overflow.
+constexpr Duration out_of_reach = std::chrono::hours(24);
+
 struct Interval {
   Duration start;
   Duration end;
@@ -79,7 +82,7 @@ class Heft {
 
   Duration route_time(MemoryId from, MemoryId to, std::uint64_t bytes) const {
     const Route* route = r_.router.route(from, to);
-    if (route == nullptr) return std::chrono::hours(24 * 365);
+    if (route == nullptr) return out_of_reach;
     Duration total{0};
     for (const Hop& hop : *route) {
       total += transfer_time(r_.machine.link(hop.link), hop.direction, bytes);

@@ -36,10 +36,9 @@ class Placer {
 
   bool can_run(DeviceId device, OpId op, bool timed) const {
     const OpKind& kind = graph_.kind(op);
-    if (options_.needs_costs) {
-      return !timed || has_cost(machine_.device(device), kind, graph_.work(op));
-    }
-    return !options_.has_kernel || options_.has_kernel(device, kind);
+    if (options_.has_kernel && !options_.has_kernel(device, kind)) return false;
+    return !options_.needs_costs || !timed ||
+           has_cost(machine_.device(device), kind, graph_.work(op));
   }
 
   SourcePlace place_of(OpId op) const { return graph_.group(graph_.group_of(op)).place; }
@@ -62,7 +61,12 @@ class Placer {
 
   [[noreturn]] void nobody_can(OpId op) const {
     throw usage_error(place_of(op), fmt::format("no device has a kernel for '{}', the kind of '{}'",
-                                                graph_.kind(op).name, graph_.name(op)));
+                                                graph_.kind(op).name, graph_.name(op)),
+                      options_.needs_costs
+                          ? fmt::format("give one a rate for it in the machine file ('{}: 10 "
+                                        "TFLOP/s' or 'flops:')",
+                                        graph_.kind(op).name)
+                          : "use another op");
   }
 
   void place_timed(const std::vector<OpId>& ops) {

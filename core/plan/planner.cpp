@@ -129,23 +129,37 @@ class Planner {
     return static_cast<std::uint32_t>(s.attrs_table.size() - 1);
   }
 
+  // Links make the result where the tensor comes from elsewhere; within a memory a device does.
   void add_copy(OpId op, MemoryId target) {
     const OpId source = graph_.inputs(op)[0];
+    const bool starts_here = plan_.replicas[home_[source.index()].index()].memory == target;
     if (const ReplicaId local = known_replica(source, target); local) {
-      add_kernel(op, device_at(target, op));
-      return;
+      if (const DeviceId device = copier_at(target, op); device) {
+        add_kernel(op, device);
+        return;
+      }
     }
-    home_[op.index()] = add_transfers(source, target, op);
+    if (starts_here) {
+      throw usage_error(
+          place_of(op),
+          fmt::format("'{}' copies within {}, where no device has a kernel for '{}'",
+                      graph_.name(op), machine_.memory(target).name, graph_.kind(op).name),
+          "copy to another memory");
+    }
+    home_[op.index()] = add_transfers(source, target, op, true);
   }
 
-  DeviceId device_at(MemoryId memory, OpId op) const {
+  // None where no device on this memory can copy within it.
+  DeviceId copier_at(MemoryId memory, OpId op) const {
     for (std::size_t d = 0; d < machine_.devices.size(); ++d) {
-      if (machine_.devices[d].memory == memory) return DeviceId::at(d);
+      const Device& device = machine_.devices[d];
+      const OpKind& kind = graph_.kind(op);
+      if (device.memory != memory) continue;
+      if (options_.has_kernel && !options_.has_kernel(DeviceId::at(d), kind)) continue;
+      const bool needs_cost = options_.needs_costs && plan_.windows.back().timed;
+      if (!needs_cost || has_cost(device, kind, graph_.work(op))) return DeviceId::at(d);
     }
-    throw usage_error(place_of(op),
-                      fmt::format("'{}' copies within {}, which no device works on",
-                                  graph_.name(op), machine_.memory(memory).name),
-                      "copy to another memory");
+    return DeviceId::none();
   }
 
   // ---- replicas and transfers -------------------------------------------------------------------
@@ -163,32 +177,43 @@ class Planner {
 
   ReplicaId replica_in(OpId tensor, MemoryId memory, OpId reader) {
     if (const ReplicaId known = known_replica(tensor, memory); known) return known;
-    const ReplicaId moved = add_transfers(tensor, memory, reader);
+    const ReplicaId moved = add_transfers(tensor, memory, reader, false);
     elsewhere_[key(tensor, memory)] = moved;
     return moved;
   }
 
-  // The transfers that bring `tensor` to `target` for `reader`. Where `reader` is a copy, the last
-  // one makes its result; what lands on the way is kept as a replica that later readers may use.
-  ReplicaId add_transfers(OpId tensor, MemoryId target, OpId reader) {
+  // The transfers that bring `tensor` to `target` for `reader`, the last of which makes the result
+  // of `reader` where `ends_copy`. What lands on the way is kept as a replica
+  // that later readers may use.
+  ReplicaId add_transfers(OpId tensor, MemoryId target, OpId reader, bool ends_copy) {
     ReplicaId at = home_[tensor.index()];
     const MemoryId source = plan_.replicas[at.index()].memory;
-    const Route* route = router_.route(source, target);
-    if (route == nullptr) {
+    const Route* whole_route = router_.route(source, target);
+    if (whole_route == nullptr) {
       throw usage_error(place_of(reader),
                         fmt::format("'{}' needs '{}' in {}, and there is no route from {}",
                                     graph_.name(reader), graph_.name(tensor),
                                     machine_.memory(target).name, machine_.memory(source).name),
                         "add a link between them to the machine, or place the op elsewhere");
     }
+    std::span<const Hop> route = *whole_route;
+    for (std::size_t h = route.size(); h-- > 1;) {
+      const Hop& hop = route[h];
+      const ReplicaId on_the_way =
+          known_replica(tensor, machine_.link(hop.link).source(hop.direction));
+      if (!on_the_way) continue;
+      at = on_the_way;
+      route = route.subspan(h);
+      break;
+    }
     const std::uint64_t bytes = graph_.type(tensor).bytes();
-    const std::uint32_t chunks = chunk_count(*route, bytes);
-    for (std::size_t h = 0; h < route->size(); ++h) {
-      const Hop& hop = (*route)[h];
+    const std::uint32_t chunks = chunk_count(route, bytes);
+    for (std::size_t h = 0; h < route.size(); ++h) {
+      const Hop& hop = route[h];
       const Link& link = machine_.link(hop.link);
       const MemoryId next = link.target(hop.direction);
-      const bool is_last = h + 1 == route->size();
-      const bool makes_result = is_last && graph_.kind(reader).moves_data;
+      const bool is_last = h + 1 == route.size();
+      const bool makes_result = is_last && ends_copy;
       const ReplicaId from = at;
       at = add_unit(resource(hop.link), makes_result ? reader : tensor, true, std::span(&from, 1),
                     next,
@@ -209,7 +234,7 @@ class Planner {
   }
 
   // One where a link does its transfers one by one; else so many that sharing and pipelining work.
-  std::uint32_t chunk_count(const Route& route, std::uint64_t bytes) const {
+  std::uint32_t chunk_count(std::span<const Hop> route, std::uint64_t bytes) const {
     constexpr std::uint64_t most = 0xFFFF;
     std::uint64_t chunk = machine_.link(route[0].link).chunk_bytes;
     bool whole = route.size() == 1;
@@ -223,8 +248,7 @@ class Planner {
         std::clamp<std::uint64_t>((bytes + chunk - 1) / chunk, 1, most));
   }
 
-  // ---- after all units are known
-  // ------------------------------------------------------------------
+  // ---- after all units are known ----------------------------------------------------------------
 
   Share& share_at(std::size_t window, ResourceId r) {
     for (auto& [resource, share] : plan_.windows[window].shares) {
@@ -290,13 +314,19 @@ class Planner {
     }
   }
 
+  // Storage on a file system that doesn't tell: the run finds out.
+  static bool is_unlimited(const Memory& memory) {
+    return memory.kind == MemoryKind::storage && memory.size_bytes == 0;
+  }
+
   void keep_results(const std::vector<WindowOps>& windows) {
     std::vector<std::uint64_t> kept(machine_.memories.size(), 0);
     for (const ReplicaSpec& r : plan_.replicas) {
       kept[r.memory.index()] += graph_.types()[r.type].bytes();
     }
     const auto has_room = [&](MemoryId m) {
-      return kept[m.index()] <= machine_.memory(m).size_bytes / 4;
+      return is_unlimited(machine_.memory(m)) ||
+             kept[m.index()] <= machine_.memory(m).size_bytes / 4;
     };
     for (const WindowOps& window : windows) {
       if (!window.timed) continue;
@@ -331,7 +361,8 @@ class Planner {
       const std::uint64_t bytes = graph_.types()[made.type].bytes();
       const Memory& memory = machine_.memory(made.memory);
       std::uint64_t& in_use = used[made.memory.index()];
-      if (in_use + bytes > memory.size_bytes) refuse(plan_.units[u], made, in_use);
+      if (!is_unlimited(memory) && in_use + bytes > memory.size_bytes)
+        refuse(plan_.units[u], made, in_use);
       in_use += bytes;
       const Share& s = *shares[plan_.units[u].ref.resource.index()];
       for (const ReplicaId input : s.inputs_of(plan_.units[u].ref.item)) {

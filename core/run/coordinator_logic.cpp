@@ -51,7 +51,7 @@ void CoordinatorLogic::on_progress(ResourceId resource, std::uint32_t window, st
 }
 
 void CoordinatorLogic::on_failure(std::string cause) {
-  if (phase_ != Phase::running) return;
+  if (phase_ != Phase::running && phase_ != Phase::waiting) return;
   cause_ = std::move(cause);
   end(Ending::failed);
 }
@@ -84,7 +84,8 @@ void CoordinatorLogic::on_all_statuses(const std::vector<Status>& statuses) {
   std::uint64_t done = 0;
   std::uint64_t in_flight = 0;
   for (const Status& s : statuses) {
-    done += s.done;
+    // Those without a share in this window still tell of an earlier one.
+    if (s.window == window_) done += s.done;
     in_flight += s.in_flight;
   }
   const bool is_quiet = in_flight == 0 && done < windows_[window_].items;

@@ -36,6 +36,7 @@ class CoordinatorLogic {
   void on_begin(Instant now);
   // `resource` has finished `done` items of `window` so far.
   void on_progress(ResourceId resource, std::uint32_t window, std::uint64_t done, Instant now);
+  // Ends the run, be it before it has begun.
   void on_failure(std::string cause);
   void on_interrupt();
   // `resource` has handed in its records, or is gone.
@@ -45,7 +46,8 @@ class CoordinatorLogic {
   struct Status {
     ResourceId resource;
     std::uint32_t in_flight = 0;
-    std::uint64_t done = 0;  // of the current window
+    std::uint32_t window = 0;  // of its latest share
+    std::uint64_t done = 0;    // of that window
   };
   // Everybody has answered. Two rounds that are alike, with nothing in flight and items pending,
   // mean that the run will never end: it fails with that verdict.

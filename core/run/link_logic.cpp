@@ -36,27 +36,34 @@ void LinkLogic::on_notice(std::uint32_t window, std::span<const std::uint32_t> i
 void LinkLogic::on_finished(std::uint32_t lane, Instant start, Instant end) {
   TROUPE_ASSERT(lanes_[lane].current.has_value());
   const std::uint32_t item = *lanes_[lane].current;
-  lanes_[lane].current.reset();
   const Share::Move& move = progress_.share().moves[item];
   Record& record = progress_.record(item);
   if (chunks_[item].moved == 0) record.start = start;
   record.busy += end - start;
   record.lane = lane;
+  record.shortest_chunk_ns = static_cast<std::uint32_t>(
+      std::min<std::int64_t>(record.shortest_chunk_ns, (end - start).count()));
+  const bool is_done = ++chunks_[item].moved == move.chunks;
+  if (is_done || sharing_ == Sharing::fair) leave_queue(lanes_[lane]);
+  lanes_[lane].current.reset();
   if (move.paces) notices_.push_back(progress_.share().successors_of(item)[0]);
-  if (++chunks_[item].moved == move.chunks) {
+  if (is_done) {
     record.end = end;
     progress_.complete(item, self_, move.paces, released_, notices_);
     queue_released();
-  } else if (sharing_ == Sharing::fifo) {
-    lanes_[lane].queue.push_front(item);
-  } else {
+  } else if (sharing_ == Sharing::fair) {
     lanes_[lane].queue.push_back(item);
   }
 }
 
 void LinkLogic::on_failed(std::uint32_t lane) {
   TROUPE_ASSERT(lanes_[lane].current.has_value());
+  leave_queue(lanes_[lane]);
   lanes_[lane].current.reset();
+}
+
+void LinkLogic::leave_queue(Lane& lane) {
+  lane.queue.erase(std::find(lane.queue.begin(), lane.queue.end(), *lane.current));
 }
 
 std::optional<LinkLogic::Start> LinkLogic::next() {
@@ -73,7 +80,6 @@ std::optional<LinkLogic::Start> LinkLogic::next_on(std::uint32_t lane) {
   });
   if (movable == l.queue.end()) return std::nullopt;
   const std::uint32_t item = *movable;
-  l.queue.erase(movable);
   l.current = item;
   const Share::Move& move = progress_.share().moves[item];
   const std::uint32_t i = chunks_[item].moved;
@@ -111,6 +117,16 @@ void LinkLogic::check_invariants() const {
   for (std::uint32_t item = 0; item < progress_.share().size(); ++item) {
     TROUPE_ASSERT(chunks_[item].moved <= chunks_[item].here);
     TROUPE_ASSERT(chunks_[item].here <= progress_.share().moves[item].chunks);
+  }
+  for (const Lane& lane : lanes_) {
+    for (const std::uint32_t item : lane.queue) {
+      TROUPE_ASSERT(progress_.waits_for(item) == 0);
+      TROUPE_ASSERT(chunks_[item].moved < progress_.share().moves[item].chunks);
+      TROUPE_ASSERT(std::count(lane.queue.begin(), lane.queue.end(), item) == 1);
+    }
+    if (!lane.current) continue;
+    TROUPE_ASSERT(std::count(lane.queue.begin(), lane.queue.end(), *lane.current) == 1);
+    TROUPE_ASSERT(chunks_[*lane.current].moved < chunks_[*lane.current].here);
   }
 }
 

@@ -52,8 +52,8 @@ class LinkLogic {
 
  private:
   struct Lane {
-    std::deque<std::uint32_t> queue;
-    std::optional<std::uint32_t> current;
+    std::deque<std::uint32_t> queue;       // all that have begun or may, in turn
+    std::optional<std::uint32_t> current;  // one of the queue
   };
   struct Chunks {
     std::uint32_t here = 0;   // may move
@@ -61,6 +61,7 @@ class LinkLogic {
   };
 
   void queue_released();
+  static void leave_queue(Lane& lane);  // the current one does
   std::optional<Start> next_on(std::uint32_t lane);
 
   ResourceId self_;

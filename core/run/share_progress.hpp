@@ -15,6 +15,7 @@ struct Record {
   Instant end = never;
   Duration busy{0};  // less than end - start where a transfer waited for chunks
   std::uint32_t lane = 0;
+  std::uint32_t shortest_chunk_ns = 0xFFFF'FFFF;  // of a transfer; saturates
 
   static constexpr Instant never = Instant::min();
   bool finished() const { return end != never; }

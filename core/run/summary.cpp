@@ -136,27 +136,26 @@ class Summary {
     }
   }
 
-  // Dependents of a chunked transfer on the next link may begin when its first chunk is there, and
-  // end no earlier than one chunk after its last.
+  // On a route of several links the next one may begin when the first chunk is there, and ends no
+  // earlier than a chunk after the last. Chunks differ in a real run; the shortest bounds them all.
   Duration critical_path() const {
+    std::vector<Duration> ready(records_.size(), Duration{0});
     std::vector<Duration> finish(records_.size(), Duration{0});
     Duration longest{0};
     for (std::size_t i = 0; i < records_.size(); ++i) {
       if (!records_[i].finished()) continue;
-      Duration ready{0};
       Duration at_least{0};
       for (const UnitId p : plan_.predecessors_of(UnitId::at(first_timed() + i))) {
         if (p.index() < first_timed()) continue;
         const std::size_t k = p.index() - first_timed();
-        const std::uint32_t chunks = plan_.chunks_between(p, UnitId::at(first_timed() + i));
-        if (chunks <= 1) {
-          ready = std::max(ready, finish[k]);
+        if (plan_.chunks_between(p, UnitId::at(first_timed() + i)) == 1) {
+          ready[i] = std::max(ready[i], finish[k]);
         } else {
-          ready = std::max(ready, finish[k] - records_[k].busy + records_[k].busy / chunks);
-          at_least = std::max(at_least, finish[k] + records_[i].busy / chunks);
+          ready[i] = std::max(ready[i], ready[k] + Duration{records_[k].shortest_chunk_ns});
+          at_least = std::max(at_least, finish[k] + Duration{records_[i].shortest_chunk_ns});
         }
       }
-      finish[i] = std::max(ready + records_[i].busy, at_least);
+      finish[i] = std::max(ready[i] + records_[i].busy, at_least);
       longest = std::max(longest, finish[i]);
     }
     return longest;
