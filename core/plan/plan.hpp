@@ -23,9 +23,10 @@ struct Window {
 struct Unit {
   ItemRef ref;
   OpId op;  // the op, or the one whose tensor is moved
-  bool transfer = false;
-  bool paced = false;        // a transfer that takes chunks as the unit before it delivers them
-  std::uint16_t chunks = 1;  // of a transfer
+  bool transfer : 1 = false;
+  bool makes_result : 1 = false;  // the op's own tensor, rather than a replica of it elsewhere
+  bool paced : 1 = false;         // a transfer that takes chunks as the unit before delivers them
+  std::uint16_t chunks = 1;       // of a transfer
 };
 
 struct Plan {

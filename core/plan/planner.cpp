@@ -83,7 +83,8 @@ class Planner {
                      MemoryId target, Duration expected) {
     Share& s = share(r);
     const UnitId unit = UnitId::at(plan_.units.size());
-    plan_.units.push_back({.ref = {r, s.size()}, .op = op, .transfer = transfer});
+    plan_.units.push_back(
+        {.ref = {r, s.size()}, .op = op, .transfer = transfer, .makes_result = !transfer});
     std::uint32_t waits_for = 0;
     const std::size_t first = plan_.predecessors.size();
     for (const ReplicaId input : inputs) {
@@ -220,6 +221,7 @@ class Planner {
                     options_.needs_costs && !plan_.windows.back().timed
                         ? Duration{0}
                         : wire_time(link, hop.direction, bytes));
+      plan_.units.back().makes_result = makes_result;
       plan_.units.back().paced = h > 0;
       plan_.units.back().chunks = static_cast<std::uint16_t>(chunks);
       share(resource(hop.link))

@@ -87,7 +87,7 @@ class Summary {
     std::uint64_t ops = 0;
     for (std::size_t i = 0; i < records_.size(); ++i) {
       if (!records_[i].finished()) continue;
-      if (!unit(i).transfer || graph_.kind(unit(i).op).moves_data) ++ops;
+      if (unit(i).makes_result) ++ops;
     }
     return ops;
   }
@@ -173,7 +173,7 @@ class Summary {
       const GroupId g = graph_.group_of(op);
       const Group& group = graph_.group(g);
       // The transfer that makes a copy's result goes by the copy's name.
-      const bool moved = unit(i).transfer && !graph_.kind(op).moves_data;
+      const bool moved = !unit(i).makes_result;
       std::uint32_t& label = label_of[g.index() * 2 + (moved ? 1 : 0)];
       if (label == Span::no_index) {
         label = static_cast<std::uint32_t>(timeline.labels.size());
