@@ -1,0 +1,312 @@
+// What every device backend must do, whatever it is.
+#include "core/backend/registry.hpp"
+#include "core/backend/serial.hpp"
+#include "core/base/error.hpp"
+#include "core/graph/graph.hpp"
+#include "core/machine/discover.hpp"
+#include "tests/support/waiting_completions.hpp"
+
+#include <array>
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+using testing::WaitingCompletions;
+
+// A CPU device with one stream, one with three, and a GPU.
+Machine all_kinds_of_device() {
+  Machine machine;
+  const auto add = [&](std::string name, DeviceKind kind, int streams) {
+    Device device;
+    device.name = std::move(name);
+    device.kind = kind;
+    device.memory = MemoryId::at(machine.memories.size());
+    device.streams = streams;
+    device.flops = 1e9;
+    device.bandwidth = 1e9;
+    if (kind == DeviceKind::cpu) device.cores = discover_host().cores;
+    machine.memories.push_back({.name = "of_" + device.name, .size_bytes = 256 << 20});
+    machine.devices.push_back(std::move(device));
+  };
+  add("cpu", DeviceKind::cpu, 1);
+  add("cpu_with_streams", DeviceKind::cpu, 3);
+  add("gpu", DeviceKind::gpu, 2);
+  return machine;
+}
+
+// Values for the attributes of an op, so that each kind has something to do.
+Attrs some_attrs(const OpKind& kind) {
+  Attrs attrs;
+  for (const AttrSpec& spec : kind.attrs) {
+    Attr value = spec.fallback;
+    if (std::holds_alternative<std::int64_t>(value)) value = std::int64_t{17};
+    if (std::holds_alternative<double>(value)) value = -0.75;
+    if (std::holds_alternative<Duration>(value)) value = Duration{100'000};
+    attrs.push_back(value);
+  }
+  return attrs;
+}
+
+//   a ─┐
+//      ├─ op     (or as many inputs as its kind takes, 0 to 2)
+//   b ─┘
+struct OneOp {
+  Graph graph;
+  OpId op;
+
+  OneOp(OpKindId kind_id, DType dtype, Shape shape) {
+    const OpKind& kind = graph.kinds()[kind_id];
+    const OpKindId uniform = graph.kinds().find("uniform");
+    graph.begin_group("under_test");
+    std::vector<OpId> inputs;
+    const std::size_t count = std::clamp<std::size_t>(2, kind.inputs_min, kind.inputs_max);
+    for (std::size_t i = 0; i < count; ++i) {
+      inputs.push_back(graph.append({.kind = uniform,
+                                     .attrs = {static_cast<std::int64_t>(i + 1)},
+                                     .declared = {dtype, shape}}));
+    }
+    op = graph.append(
+        {.kind = kind_id, .inputs = inputs, .attrs = some_attrs(kind), .declared = {dtype, shape}});
+  }
+};
+
+std::vector<OpId> all_ops(const Graph& graph) {
+  std::vector<OpId> ops;
+  for (std::size_t i = 0; i < graph.size(); ++i) ops.push_back(OpId::at(i));
+  return ops;
+}
+
+using Values = std::vector<std::vector<std::byte>>;  // by op
+
+Values serial_values(const Graph& graph) {
+  Values values(graph.size());
+  const std::vector<OpId> ops = all_ops(graph);
+  run_serial(graph, ops, [&](OpId op, std::span<const std::byte> bytes) {
+    values[op.index()].assign(bytes.begin(), bytes.end());
+    return true;
+  });
+  return values;
+}
+
+// A device's backend at work, on a thread of its own as in a run: enter_thread() may pin it.
+class Bench {
+ public:
+  Bench(const DeviceBackendEntry& entry, const Machine& machine, DeviceId device)
+      : entry_(entry),
+        machine_(machine),
+        device_(device),
+        store_(machine, computes_values(entry.mode) ? MemoryStore::Backing::buffers
+                                                    : MemoryStore::Backing::accounted) {}
+
+  void run(const std::function<void(Bench&)>& body) {
+    std::thread([&] {
+      backend_ = entry_.make(
+          {.machine = machine_, .ops = builtin_ops(), .store = store_, .completions = told_},
+          device_);
+      backend_->enter_thread();
+      body(*this);
+      backend_.reset();
+    }).join();
+  }
+
+  DeviceBackend& backend() { return *backend_; }
+  MemoryStore& store() { return store_; }
+  WaitingCompletions& told() { return told_; }
+
+  // A replica for each op's result, in op order.
+  void install(const Graph& graph) {
+    store_.clear();
+    std::vector<TensorType> types;
+    std::vector<ReplicaSpec> replicas;
+    for (const OpId op : all_ops(graph)) {
+      replicas.push_back({.memory = machine_.device(device_).memory,
+                          .type = static_cast<std::uint32_t>(types.size()),
+                          .readers = 1});
+      types.push_back(graph.type(op));
+    }
+    store_.install(replicas, types);
+    for (std::size_t i = 0; i < replicas.size(); ++i) store_.acquire(ReplicaId::at(i));
+  }
+
+  Started start(const Graph& graph, OpId op, std::uint32_t lane) {
+    std::vector<ReplicaId> inputs;
+    for (const OpId input : graph.inputs(op)) inputs.push_back(ReplicaId::at(input.index()));
+    return backend_->start(lane, {.kind = graph.kind_id(op),
+                                  .attrs = &graph.attrs(op),
+                                  .inputs = inputs,
+                                  .output = ReplicaId::at(op.index()),
+                                  .expected = expected});
+  }
+
+  // The cause where the op failed, by whichever way the backend tells it.
+  std::optional<std::string> finish(const Graph& graph, OpId op, std::uint32_t lane) {
+    try {
+      const Started started = start(graph, op, lane);
+      if (has_virtual_time(entry_.mode)) {
+        BOOST_TEST((started.state == Started::State::after));
+        BOOST_TEST((started.after == expected));
+      }
+      if (started.state != Started::State::pending) return std::nullopt;
+    } catch (const Error& e) {
+      BOOST_TEST((e.kind() == ErrorKind::failed));
+      return e.what();
+    }
+    const WaitingCompletions::Told told = told_.wait();
+    BOOST_TEST(told.lane == lane);
+    return told.cause;
+  }
+
+  std::vector<std::byte> value(OpId op) {
+    std::vector<std::byte> bytes;
+    store_.read(ReplicaId::at(op.index()), bytes);
+    return bytes;
+  }
+
+  static constexpr Duration expected{12'345};
+
+ private:
+  const DeviceBackendEntry& entry_;
+  const Machine& machine_;
+  DeviceId device_;
+  MemoryStore store_;
+  WaitingCompletions told_;
+  std::unique_ptr<DeviceBackend> backend_;
+};
+
+void for_each_fit(
+    const std::function<void(const DeviceBackendEntry&, const Machine&, DeviceId)>& f) {
+  const Machine machine = all_kinds_of_device();
+  for (const DeviceBackendEntry& entry : device_backends()) {
+    for (std::size_t d = 0; d < machine.devices.size(); ++d) {
+      const DeviceId device = DeviceId::at(d);
+      BOOST_TEST_CONTEXT(entry.name << " on " << machine.device(device).name) {
+        if (entry.fits(machine, device)) f(entry, machine, device);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE(device_backend)
+
+BOOST_AUTO_TEST_CASE(hardware_that_is_absent_is_reported_as_skipped) {
+  const Machine machine = all_kinds_of_device();
+  for (const DeviceBackendEntry& entry : device_backends()) {
+    for (std::size_t d = 0; d < machine.devices.size(); ++d) {
+      if (entry.fits(machine, DeviceId::at(d))) continue;
+      std::cout << "skipped: " << entry.name << " on " << machine.devices[d].name
+                << " (it can't serve this device here)\n";
+    }
+  }
+  BOOST_TEST(!device_backends().empty());
+}
+
+BOOST_AUTO_TEST_CASE(names_are_there_and_differ) {
+  std::set<std::string_view> names;
+  for (const DeviceBackendEntry& entry : device_backends()) {
+    BOOST_TEST(!entry.name.empty());
+    BOOST_TEST(names.insert(entry.name).second);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(it_has_at_least_one_lane_and_at_most_those_asked_for) {
+  for_each_fit([](const auto& entry, const Machine& machine, DeviceId device) {
+    Bench(entry, machine, device).run([&](Bench& bench) {
+      BOOST_TEST(bench.backend().lanes() >= 1);
+      BOOST_TEST(bench.backend().lanes() <= machine.device(device).streams);
+    });
+  });
+}
+
+BOOST_AUTO_TEST_CASE(it_does_every_op_it_has_a_kernel_for_as_the_serial_execution_does) {
+  const std::array dtypes{DType::f32, DType::f64};
+  for_each_fit([&](const auto& entry, const Machine& machine, DeviceId device) {
+    Bench(entry, machine, device).run([&](Bench& bench) {
+      for (std::size_t k = 0; k < builtin_ops().size(); ++k) {
+        const OpKind& kind = builtin_ops()[OpKindId::at(k)];
+        if (kind.name == "fail") continue;
+        if (!entry.has_kernel(machine, device, kind)) {
+          std::cout << "skipped: " << kind.name << " by " << entry.name << " on "
+                    << machine.device(device).name << " (it has no kernel for it)\n";
+          continue;
+        }
+        BOOST_TEST_CONTEXT(kind.name) {
+          for (const DType dtype : dtypes) {
+            const OneOp one(OpKindId::at(k), dtype, Shape{67, 67});
+            bench.install(one.graph);
+            for (const OpId op : all_ops(one.graph)) {
+              BOOST_TEST(!bench.finish(one.graph, op, 0).has_value());
+            }
+            if (!computes_values(entry.mode)) continue;
+            BOOST_TEST((bench.value(one.op) == serial_values(one.graph)[one.op.index()]));
+          }
+        }
+      }
+    });
+  });
+}
+
+BOOST_AUTO_TEST_CASE(an_op_that_fails_says_why_and_the_lane_goes_on) {
+  const OneOp failing(builtin_ops().find("fail"), DType::f64, Shape{4});
+  for_each_fit([&](const auto& entry, const Machine& machine, DeviceId device) {
+    if (!computes_values(entry.mode)) return;
+    Bench(entry, machine, device).run([&](Bench& bench) {
+      bench.install(failing.graph);
+      const OpId input = OpId::at(0);
+      BOOST_TEST(!bench.finish(failing.graph, input, 0).has_value());
+      const auto cause = bench.finish(failing.graph, failing.op, 0);
+      BOOST_REQUIRE(cause.has_value());
+      BOOST_TEST(cause->find("on purpose") != std::string::npos);
+      BOOST_TEST(!bench.finish(failing.graph, input, 0).has_value());
+    });
+  });
+}
+
+//   u[0] … u[n-1]: one on each lane, all under way before the first is waited for
+BOOST_AUTO_TEST_CASE(all_lanes_may_be_busy_at_once_and_each_end_is_told_once_on_its_lane) {
+  for_each_fit([](const auto& entry, const Machine& machine, DeviceId device) {
+    Bench(entry, machine, device).run([&](Bench& bench) {
+      const auto lanes = static_cast<std::uint32_t>(bench.backend().lanes());
+      Graph graph;
+      graph.begin_group("u", true);
+      for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+        graph.append({.kind = graph.kinds().find("uniform"),
+                      .attrs = {std::int64_t{lane}},
+                      .declared = {DType::f32, Shape{300, 1001}}});
+      }
+      bench.install(graph);
+      std::set<std::uint32_t> pending;
+      for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+        const Started started = bench.start(graph, OpId{lane}, lane);
+        if (started.state == Started::State::pending) pending.insert(lane);
+      }
+      const std::size_t expected_count = pending.size();
+      for (std::size_t i = 0; i < expected_count; ++i) {
+        const WaitingCompletions::Told told = bench.told().wait();
+        BOOST_TEST(!told.cause.has_value());
+        BOOST_TEST(pending.erase(told.lane) == 1U);
+      }
+      BOOST_TEST(bench.told().count() == expected_count);
+      if (!computes_values(entry.mode)) return;
+      const Values values = serial_values(graph);
+      for (const OpId op : all_ops(graph)) {
+        BOOST_TEST((bench.value(op) == values[op.index()]));
+      }
+    });
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

@@ -1,0 +1,112 @@
+// Random graphs on random machines, carried out by actors: every result equals the serial
+// execution bit for bit, whatever the order of messages, and every timeline obeys its graph.
+#include "actors/runner.hpp"
+#include "core/trace/writers.hpp"
+#include "tests/property/timeline_check.hpp"
+#include "tests/support/random_case.hpp"
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+using testing::RandomCase;
+using testing::TimelineCheck;
+
+Report perform(const RandomCase& c, Mode mode, std::uint64_t order) {
+  const std::vector<Scenario> scenarios{c.scenario};
+  return Run(c.machine, c.graph, scenarios, {.mode = mode, .seed = order}).perform();
+}
+
+void check(const RandomCase& c, const Report& report) {
+  BOOST_TEST_REQUIRE(report.scenarios.size() == 1U);
+  const ScenarioReport& s = report.scenarios[0];
+  BOOST_TEST_REQUIRE((s.outcome == Outcome::done), s.error);
+  TimelineCheck(c.graph, c.machine, c.scenario, s).run();
+}
+
+std::string trace(const Report& report) {
+  std::ostringstream out;
+  write_chrome_trace(report, out);
+  return out.str();
+}
+
+std::string json(const Report& report) {
+  std::ostringstream out;
+  write_report_json(report, out);
+  return out.str();
+}
+
+BOOST_AUTO_TEST_SUITE(random_graphs)
+
+BOOST_AUTO_TEST_CASE(rehearsed_results_are_right_under_any_order_of_messages) {
+  for (std::uint64_t seed = 1; seed <= 250; ++seed) {
+    const RandomCase c(seed);
+    for (std::uint64_t order = 0; order < 3; ++order) {
+      BOOST_TEST_CONTEXT("seed " << seed << ", order " << order) {
+        const Report report = perform(c, Mode::rehearse, order);
+        check(c, report);
+        BOOST_TEST((report.scenarios[0].verified == true), report.scenarios[0].mismatch);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(real_results_are_right) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      const RandomCase c(seed);
+      const Report report = perform(c, Mode::run, 0);
+      check(c, report);
+      BOOST_TEST((report.scenarios[0].verified == true), report.scenarios[0].mismatch);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_rehearsal_takes_the_times_of_a_simulation) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      const RandomCase c(seed);
+      const Report simulated = perform(c, Mode::simulate, seed % 3);
+      const Report rehearsed = perform(c, Mode::rehearse, seed % 3);
+      check(c, simulated);
+      BOOST_TEST((simulated.scenarios[0].makespan == rehearsed.scenarios[0].makespan));
+      BOOST_TEST(trace(simulated) == trace(rehearsed));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_report_and_trace) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      const RandomCase c(seed);
+      const Report first = perform(c, Mode::simulate, seed);
+      const Report second = perform(RandomCase(seed), Mode::simulate, seed);
+      BOOST_TEST(json(first) == json(second));
+      BOOST_TEST(trace(first) == trace(second));
+    }
+  }
+}
+
+// Large graphs of tiny tensors: many more messages, windows and early notices.
+BOOST_AUTO_TEST_CASE(larger_graphs_are_right_too) {
+  for (std::uint64_t seed = 1001; seed <= 1010; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      const RandomCase c(seed, {.ops_max = 3000, .small = true});
+      for (const Mode mode : {Mode::rehearse, Mode::run}) {
+        const Report report = perform(c, mode, seed);
+        check(c, report);
+        BOOST_TEST((report.scenarios[0].verified == true), report.scenarios[0].mismatch);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

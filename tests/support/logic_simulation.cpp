@@ -1,0 +1,175 @@
+#include "tests/support/logic_simulation.hpp"
+
+#include "core/base/assert.hpp"
+
+#include <utility>
+
+namespace troupe::testing {
+namespace {
+
+std::vector<CoordinatorLogic::WindowSize> sizes(const Plan& plan) {
+  std::vector<CoordinatorLogic::WindowSize> result;
+  for (const Window& w : plan.windows) result.push_back({.items = w.items, .timed = w.timed});
+  return result;
+}
+
+}  // namespace
+
+LogicSimulation::LogicSimulation(const Machine& machine, Plan& plan, Options options)
+    : plan_(plan),
+      options_(options),
+      random_(options.seed),
+      chief_(machine.devices.size() + machine.links.size(), sizes(plan)),
+      mailboxes_(machine.devices.size() + machine.links.size() + 1),
+      collecting_(mailboxes_.size()),
+      gone_(mailboxes_.size()) {
+  for (std::size_t d = 0; d < machine.devices.size(); ++d) {
+    logics_.emplace_back(DeviceLogic(ResourceId::at(d), machine.devices[d].streams));
+  }
+  for (const Link& link : machine.links) {
+    logics_.emplace_back(LinkLogic(ResourceId::at(logics_.size()), link.sharing, link.latency));
+  }
+}
+
+RunResult LogicSimulation::run() {
+  chief_.on_begin(now_);
+  act();
+  while (!is_finished_) {
+    if (deliver_one()) continue;
+    TROUPE_ASSERT(!due_.empty());  // else it is stuck
+    pass_time();
+  }
+  result_.ending = chief_.outcome();
+  result_.cause = chief_.cause();
+  result_.origin = chief_.origin();
+  return std::move(result_);
+}
+
+// From any mailbox, the oldest message there.
+bool LogicSimulation::deliver_one() {
+  std::vector<std::size_t> waiting;
+  for (std::size_t m = 0; m < mailboxes_.size(); ++m) {
+    if (!mailboxes_[m].empty()) waiting.push_back(m);
+  }
+  if (waiting.empty()) return false;
+  const std::size_t chosen = waiting[random_.below(waiting.size())];
+  const std::function<void()> message = std::move(mailboxes_[chosen].front());
+  mailboxes_[chosen].pop_front();
+  if (!gone_[chosen]) message();
+  return true;
+}
+
+void LogicSimulation::pass_time() {
+  now_ = due_.begin()->first.first;
+  while (!due_.empty() && due_.begin()->first.first == now_) {
+    const Due due = due_.begin()->second;
+    due_.erase(due_.begin());
+    post(due.resource.index(), [this, due] { finish(due); });
+  }
+}
+
+void LogicSimulation::finish(const Due& due) {
+  std::visit(
+      [&](auto& logic) {
+        const UnitId unit = logic.progress().share().unit[logic.item_on(due.lane)];
+        if (options_.failing == unit) {
+          logic.on_failed(due.lane);
+          logic.on_stop();
+          post(coordinator(), [this] {
+            chief_.on_failure("on purpose");
+            act();
+          });
+        } else {
+          logic.on_finished(due.lane, due.since, now_);
+        }
+        logic.check_invariants();
+      },
+      logics_[due.resource.index()]);
+  if (++events_ == options_.interrupt_after) {
+    post(coordinator(), [this] {
+      chief_.on_interrupt();
+      act();
+    });
+  }
+  pump(due.resource);
+}
+
+void LogicSimulation::pump(ResourceId resource) {
+  std::visit(
+      [&](auto& logic) {
+        while (const auto start = logic.next()) {
+          logic.check_invariants();
+          Duration time{0};
+          if constexpr (requires { start->expected; }) {
+            time = start->expected;
+          } else {
+            time = logic.progress().share().expected[start->item];
+          }
+          due_[{now_ + time, scheduled_++}] = {resource, start->lane, now_};
+        }
+        const std::uint32_t window = logic.progress().share().window;
+        for (const ItemRef to : std::exchange(logic.notices(), {})) {
+          post(to.resource.index(), [this, to, window] {
+            std::visit(
+                [&](auto& there) {
+                  there.on_notice(window, std::span(&to.item, 1));
+                  there.check_invariants();
+                },
+                logics_[to.resource.index()]);
+            pump(to.resource);
+          });
+        }
+        const std::uint64_t done = logic.progress().done();
+        post(coordinator(), [this, resource, window, done] {
+          chief_.on_progress(resource, window, done, now_);
+          act();
+        });
+        if (!collecting_[resource.index()] || !logic.is_idle() || gone_[resource.index()]) return;
+        gone_[resource.index()] = true;
+        post(coordinator(), [this, resource, records = logic.progress().take_records()] {
+          result_.records.emplace_back(resource, records);
+          chief_.on_records(resource);
+          act();
+        });
+      },
+      logics_[resource.index()]);
+}
+
+void LogicSimulation::act() {
+  chief_.check_invariants();
+  for (const CoordinatorLogic::Command& command : std::exchange(chief_.commands(), {})) {
+    std::visit([this](const auto& c) { carry_out(c); }, command);
+  }
+}
+
+void LogicSimulation::carry_out(const CoordinatorLogic::SendWindow& command) {
+  for (auto& part : plan_.windows[command.window].shares) {
+    const ResourceId to = part.first;
+    post(to.index(), [this, to, share = std::move(part.second)] {
+      std::visit(
+          [&](auto& logic) {
+            logic.on_share(share);
+            logic.check_invariants();
+          },
+          logics_[to.index()]);
+      pump(to);
+    });
+  }
+}
+
+void LogicSimulation::carry_out(CoordinatorLogic::StopAll) {
+  for (std::size_t r = 0; r < logics_.size(); ++r) {
+    post(r, [this, r] { std::visit([](auto& logic) { logic.on_stop(); }, logics_[r]); });
+  }
+}
+
+void LogicSimulation::carry_out(CoordinatorLogic::CollectAll) {
+  for (std::size_t r = 0; r < logics_.size(); ++r) {
+    post(r, [this, r] {
+      collecting_[r] = true;
+      pump(ResourceId::at(r));
+    });
+  }
+}
+
+}  // namespace troupe::testing

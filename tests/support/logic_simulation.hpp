@@ -1,0 +1,76 @@
+// The run logic without CAF: coordinator, devices and links as state machines, with messages in a
+// seeded order and virtual time. Every event is followed by check_invariants().
+#pragma once
+
+#include "core/base/random.hpp"
+#include "core/machine/machine.hpp"
+#include "core/plan/plan.hpp"
+#include "core/run/coordinator_logic.hpp"
+#include "core/run/device_logic.hpp"
+#include "core/run/link_logic.hpp"
+#include "core/run/summary.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace troupe::testing {
+
+class LogicSimulation {
+ public:
+  struct Options {
+    std::uint64_t seed = 0;                             // of the order of messages
+    std::optional<std::uint64_t> interrupt_after = {};  // so many finished ops and chunks
+    std::optional<UnitId> failing = {};                 // fails when it is done
+  };
+
+  // Takes the plan's windows. `machine` must outlive it.
+  LogicSimulation(const Machine& machine, Plan& plan, Options options);
+
+  RunResult run();
+
+ private:
+  using Logic = std::variant<DeviceLogic, LinkLogic>;
+  using Key = std::pair<Instant, std::uint64_t>;  // when, and in which order
+  struct Due {
+    ResourceId resource;
+    std::uint32_t lane = 0;
+    Instant since;
+  };
+
+  std::size_t coordinator() const { return logics_.size(); }
+  void post(std::size_t to, std::function<void()> message) {
+    mailboxes_[to].push_back(std::move(message));
+  }
+  bool deliver_one();
+  void pass_time();
+  void finish(const Due& due);
+  void pump(ResourceId resource);
+  void act();
+  void carry_out(const CoordinatorLogic::SendWindow& command);
+  void carry_out(CoordinatorLogic::StopAll);
+  void carry_out(CoordinatorLogic::CollectAll);
+  void carry_out(CoordinatorLogic::Finish) { is_finished_ = true; }
+
+  Plan& plan_;
+  Options options_;
+  Random random_;
+  CoordinatorLogic chief_;
+  std::vector<Logic> logics_;                                 // by resource
+  std::vector<std::deque<std::function<void()>>> mailboxes_;  // by resource, then the coordinator's
+  std::vector<bool> collecting_;
+  std::vector<bool> gone_;
+  std::map<Key, Due> due_;
+  Instant now_{};
+  std::uint64_t scheduled_ = 0;
+  std::uint64_t events_ = 0;
+  bool is_finished_ = false;
+  RunResult result_;
+};
+
+}  // namespace troupe::testing

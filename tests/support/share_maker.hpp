@@ -1,0 +1,43 @@
+// Shares written by hand, to test what carries them out.
+#pragma once
+
+#include "core/plan/share.hpp"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace troupe::testing {
+
+// One item of a share. `waits_for` counts what the test will notify or complete.
+struct Item {
+  std::uint32_t waits_for = 0;
+  std::vector<ItemRef> successors = {};
+  Duration rank{0};
+  Duration expected{0};
+  Share::Move move = {};
+};
+
+// Units are numbered from `first_unit` on, and each makes the replica of its number.
+inline Share make_share(const std::vector<Item>& items, std::uint32_t window = 0, bool timed = true,
+                        std::uint32_t first_unit = 0) {
+  Share share;
+  share.window = window;
+  share.timed = timed;
+  share.first_successor.push_back(0);
+  share.first_input.push_back(0);
+  for (const Item& item : items) {
+    share.unit.push_back(UnitId{first_unit + share.size()});
+    share.waits_for.push_back(item.waits_for);
+    share.rank.push_back(item.rank);
+    share.expected.push_back(item.expected);
+    share.successors.insert(share.successors.end(), item.successors.begin(), item.successors.end());
+    share.first_successor.push_back(static_cast<std::uint32_t>(share.successors.size()));
+    share.first_input.push_back(0);
+    share.output.push_back(ReplicaId{share.unit.back().value});
+    share.moves.push_back(item.move);
+  }
+  return share;
+}
+
+}  // namespace troupe::testing

@@ -1,0 +1,61 @@
+// Completions for tests: keeps what it is told, and lets the test wait for it.
+#pragma once
+
+#include "core/backend/backend.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace troupe::testing {
+
+class WaitingCompletions final : public Completions {
+ public:
+  struct Told {
+    std::uint32_t lane = 0;
+    std::optional<std::string> cause;  // where it failed
+  };
+
+  void completed(std::uint32_t lane) override { tell({.lane = lane, .cause = {}}); }
+  void failed(std::uint32_t lane, std::string cause) override {
+    tell({.lane = lane, .cause = std::move(cause)});
+  }
+
+  // The next thing told. Throws where nothing comes, so that a lost completion is a failed test.
+  Told wait() {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, std::chrono::seconds(60), [this] { return !told_.empty(); })) {
+      throw std::runtime_error("a completion was never told");
+    }
+    Told next = std::move(told_.front());
+    told_.pop_front();
+    return next;
+  }
+
+  // How many were told since construction, waited for or not.
+  std::size_t count() const {
+    const std::lock_guard lock(mutex_);
+    return count_;
+  }
+
+ private:
+  void tell(Told told) {
+    const std::lock_guard lock(mutex_);
+    told_.push_back(std::move(told));
+    ++count_;
+    changed_.notify_one();
+  }
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Told> told_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace troupe::testing

@@ -1,0 +1,145 @@
+// Command lines and output paths that can't be, through the program.
+#include "tests/support/refusal.hpp"
+
+#include <filesystem>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace troupe::testing;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A workspace with a good run file.
+class Ready : public Workspace {
+ public:
+  Ready() {
+    write("run.yaml", with_tasks("  x: {op: uniform, shape: [2], on: cpu0}\n"
+                                 "  y: {op: relu, in: x, on: cpu0}\n"
+                                 "scenarios: {first: [x, wait], second: [x, y, wait]}\n"));
+    write("old.json", "the report of yesterday\n");
+  }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(bad_command_line)
+
+BOOST_AUTO_TEST_CASE(no_arguments_are_refused_with_the_commands_there_are) {
+  check_refused(Ready(), {}, "", {"command", "run, simulate, validate, machine"});
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_command_is_refused_with_the_nearest_one) {
+  check_refused(Ready(), {"simulat", "run.yaml"}, "there is no command 'simulat'",
+                {"did you mean 'simulate'?"});
+}
+
+BOOST_AUTO_TEST_CASE(a_command_without_its_file_is_refused) {
+  for (const char* command : {"run", "simulate", "validate"}) {
+    check_refused(Ready(), {command}, "FILE is required", {std::string(command) + " --help"});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_option_is_refused) {
+  const Ready ready;
+  check_refused(ready, {"run", "run.yaml", "--jsn", "x"}, "", {"--jsn", "run --help"});
+  check_refused(ready, {"simulate", "run.yaml", "--no-verify"}, "", {"--no-verify"});
+  check_refused(ready, {"--jsn"}, "there is no option '--jsn'", {"--help"});
+  check_refused(ready, {"run", "run.yaml", "more.yaml"}, "", {"more.yaml"});
+}
+
+BOOST_AUTO_TEST_CASE(a_seed_that_is_no_natural_number_is_refused) {
+  const Ready ready;
+  for (const char* seed : {"-1", "x", "1.5", "99999999999999999999999"}) {
+    check_refused(ready, {"simulate", "run.yaml", "--seed", seed}, "", {"--seed", seed});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_scenario_is_refused_with_the_nearest_one) {
+  const Ready ready;
+  for (const std::string& command : both_modes) {
+    check_refused(ready, {command, "run.yaml", "--json", "old.json", "--scenario", "secnd"}, "",
+                  {"no scenario 'secnd'", "did you mean 'second'?"});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_bad_map_is_refused) {
+  const Ready ready;
+  const auto refused = [&](const char* map, const std::vector<std::string>& words) {
+    for (const std::string& command : both_modes) {
+      check_refused(ready, {command, "run.yaml", "--json", "old.json", "--map", map}, "", words);
+    }
+  };
+  refused("gpu0", {"gpu0", "--map gpu0=cpu0"});
+  refused("=cpu0", {"=cpu0", "--map gpu0=cpu0"});
+  refused("gpu0=", {"gpu0=", "--map gpu0=cpu0"});
+  refused("gpu7=cpu0", {"'gpu7'"});
+  refused("cpu0=disk", {"'disk'", "no CPU device"});
+}
+
+BOOST_AUTO_TEST_CASE(an_output_path_that_can_not_be_written_is_refused) {
+  const Ready ready;
+  fs::create_directory(ready.path() / "folder");
+  const auto refused = [&](const std::string& path, const char* why) {
+    for (const std::string& command : both_modes) {
+      for (const char* option : {"--json", "--trace"}) {
+        const std::string other = option == std::string("--json") ? "--trace" : "--json";
+        check_refused(ready, {command, "run.yaml", option, path, other, "old.json"}, "",
+                      {"can't write '" + path + "'", why, "give a path"});
+      }
+    }
+  };
+  refused("nowhere/report.json", "No such file or directory");
+  refused("folder", "it is a directory");
+  refused("/proc/troupe-report.json", "");
+  refused("run.yaml/report.json", "Not a directory");
+  refused("/", "it is a directory");
+}
+
+BOOST_AUTO_TEST_CASE(an_output_path_that_is_read_only_is_refused,
+                     *boost::unit_test::precondition(obeys_permissions)) {
+  const Ready ready;
+  fs::permissions(ready.path() / "old.json", fs::perms::owner_read);
+  fs::create_directory(ready.path() / "folder");
+  fs::permissions(ready.path() / "folder", fs::perms::owner_read | fs::perms::owner_exec);
+  for (const char* path : {"old.json", "folder/new.json"}) {
+    check_refused(ready, {"run", "run.yaml", "--json", path}, "",
+                  {"Permission denied", "give a path"});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_output_path_on_a_read_only_file_system_is_refused,
+                     *boost::unit_test::precondition(can_mount)) {
+  const Ready ready;
+  fs::create_directory(ready.path() / "mount");
+  const auto command = with_tmpfs(ready.path() / "mount", "ro",
+                                  troupe_command({"run", "run.yaml", "--json", "mount/new.json"}));
+  const Finished finished = Program(command, ready.options()).wait();
+  BOOST_TEST(finished.exit_code == 2);
+  BOOST_TEST(finished.out == "");
+  BOOST_TEST(finished.err ==
+             "troupe: can't write 'mount/new.json': Read-only file system; give a path in a "
+             "directory that exists and that you may write to\n");
+}
+
+BOOST_AUTO_TEST_CASE(outputs_that_would_overwrite_each_other_or_the_input_are_refused) {
+  const Ready ready;
+  fs::create_symlink("run.yaml", ready.path() / "link.yaml");
+  check_refused(ready, {"simulate", "run.yaml", "--json", "a", "--trace", "./a"}, "",
+                {"--json and --trace", "a path of its own"});
+  check_refused(ready, {"simulate", "run.yaml", "--json", "./run.yaml"}, "",
+                {"is the run file", "another path"});
+  check_refused(ready, {"simulate", "run.yaml", "--trace", "link.yaml"}, "", {"is the run file"});
+}
+
+BOOST_AUTO_TEST_CASE(help_and_version_are_no_errors) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"--help"}, {"run", "--help"}, {"--version"}}) {
+    const Finished finished = run_troupe(arguments);
+    BOOST_TEST(finished.exit_code == 0);
+    BOOST_TEST(finished.err == "");
+    BOOST_TEST(!finished.out.empty());
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

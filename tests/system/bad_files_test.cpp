@@ -1,0 +1,114 @@
+// Files that are no Troupe files at all, through the program. A ^ marks where the message points.
+#include "tests/support/refusal.hpp"
+
+#include <filesystem>
+#include <string>
+
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+
+using namespace troupe::testing;
+
+namespace {
+
+const std::vector<std::string> all_commands = {"simulate", "run", "validate"};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(bad_files)
+
+BOOST_AUTO_TEST_CASE(a_run_file_that_is_missing_is_refused) {
+  const Workspace workspace;
+  for (const std::string& command : all_commands) {
+    check_refused(workspace, {command, "nope.yaml"}, "nope.yaml: ", {"no such file", "path"});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_directory_in_place_of_a_run_file_is_refused) {
+  const Workspace workspace;
+  for (const std::string& command : all_commands) {
+    check_refused(workspace, {command, "tmp"}, "tmp: ", {"directory", "name a file"});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_may_not_be_read_is_refused,
+                     *boost::unit_test::precondition(obeys_permissions)) {
+  const Workspace workspace;
+  workspace.write("run.yaml", with_tasks("  x: {op: uniform, shape: [2], on: cpu0}\n"));
+  std::filesystem::permissions(workspace.path() / "run.yaml", std::filesystem::perms::none);
+  check_refused(workspace, {"run", "run.yaml"}, "run.yaml: ", {"can't be read", "permissions"});
+}
+
+BOOST_AUTO_TEST_CASE(a_machine_file_that_is_missing_or_a_directory_is_refused_where_it_is_named) {
+  check_file_refused(both_modes, "machine: ^nope.yaml\ntasks: {x: {op: sleep, duration: 1 ms}}\n",
+                     {"nope.yaml", "no such file", "check the path"});
+  check_file_refused(both_modes, "machine: ^tmp\ntasks: {x: {op: sleep, duration: 1 ms}}\n",
+                     {"tmp", "directory", "name a file"});
+}
+
+BOOST_AUTO_TEST_CASE(an_error_in_a_machine_file_names_that_file) {
+  const Workspace workspace;
+  workspace.write("run.yaml", "machine: m.yaml\ntasks: {x: {op: sleep, duration: 1 ms}}\n");
+  workspace.write("m.yaml", "devices: {}\nmemories: {m: {size: 1 GB}}\n");
+  check_refused(workspace, {"simulate", "run.yaml"}, "m.yaml:1:10: ", {"no devices"});
+  check_refused(workspace, {"validate", "m.yaml"}, "m.yaml:1:10: ", {"no devices"});
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_file_is_refused) {
+  const Workspace workspace;
+  workspace.write("run.yaml", "# nothing yet\n");
+  for (const std::string& command : all_commands) {
+    check_refused(workspace, {command, "run.yaml"}, "run.yaml: ", {"empty", "config/"});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(broken_yaml_is_refused_where_it_breaks) {
+  check_file_refused(all_commands, "machine: m.yaml\ntasks: {x: {op: sleep\n^",
+                     {"YAML", "brackets"});
+  check_file_refused(all_commands, "machine: m.yaml\n  tasks^: {}\n", {"YAML", "indentation"});
+  check_file_refused(all_commands, "machine: ^\"m.yaml\ntasks: {}\n", {"quote", "close it"});
+  check_file_refused(all_commands, "machine: m.yaml\ntasks:\n\tx^: {op: zeros}\n", {"YAML"});
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_is_no_text_is_refused) {
+  check_file_refused(all_commands,
+                     "^\x7f"
+                     "ELF\x02\x01\x01",
+                     {"control characters", "remove"});
+  check_file_refused(all_commands, "machine: ^\xff\xfe\n", {"UTF-8"});
+}
+
+BOOST_AUTO_TEST_CASE(aliases_merge_keys_and_tags_are_refused) {
+  check_file_refused(all_commands, "machine: ^&m m.yaml\ntasks: {}\n",
+                     {"anchors and aliases are not supported", "write the value out"});
+  check_file_refused(all_commands, "machine: ^*m\ntasks: {}\n",
+                     {"aliases are not supported", "write the value out"});
+  check_file_refused(all_commands, "^<<: {a: b}\ntasks: {}\n",
+                     {"merge keys", "write the keys out"});
+  check_file_refused(all_commands, "machine: ^!!str m\ntasks: {}\n", {"tags", "remove it"});
+}
+
+BOOST_AUTO_TEST_CASE(a_key_that_stands_twice_is_refused) {
+  check_file_refused(all_commands, "machine: a.yaml\n^machine: b.yaml\ntasks: {}\n",
+                     {"'machine' occurs twice", "line 1", "remove or rename"});
+}
+
+BOOST_AUTO_TEST_CASE(nesting_deeper_than_64_levels_is_refused) {
+  const std::string open(63, '[');
+  const std::string close(64, ']');
+  check_file_refused(all_commands, fmt::format("about: {}^[{}\n", open, close),
+                     {"nested deeper than 64", "check the brackets"});
+}
+
+BOOST_AUTO_TEST_CASE(a_file_over_8_mib_is_refused) {
+  const Workspace workspace;
+  const std::string line = "# " + std::string(1021, '-') + "\n";
+  std::string text = "machine: m.yaml\n";
+  while (text.size() <= (std::size_t{8} << 20)) text += line;
+  workspace.write("run.yaml", text);
+  for (const std::string& command : all_commands) {
+    check_refused(workspace, {command, "run.yaml"}, "run.yaml: ", {"larger than 8 MiB", "repeat"});
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,140 @@
+// Files whose every value is fine and that can't be carried out all the same: cycles, kernels,
+// routes, memory, hardware. A ^ marks where the message points.
+#include "tests/support/refusal.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+
+using namespace troupe::testing;
+
+namespace {
+
+constexpr std::string_view gpu_machine =
+    "machine:\n"
+    "  devices:\n"
+    "    cpu0: {kind: cpu, memory: host, flops: 1 GFLOP/s, bandwidth: 10 GB/s}\n"
+    "    ^gpu0: {kind: gpu, memory: vram, matmul: 10 TFLOP/s, launch: 10 us}\n"
+    "  memories: {host: {size: 1 GiB}, vram: {size: 1 GiB}}\n"
+    "  links:\n"
+    "    pcie: {between: [host, vram], bandwidth: 10 GB/s}\n";
+
+// A machine with storage, whose name may carry a mark.
+std::string with_storage(std::string_view storage, std::string_view tasks,
+                         std::string_view mark = "") {
+  return fmt::format(
+      "machine:\n"
+      "  devices: {{cpu0: {{kind: cpu, memory: host, flops: 1 GFLOP/s, bandwidth: 10 GB/s}}}}\n"
+      "  memories:\n"
+      "    host: {{size: 1 GiB}}\n"
+      "    {}disk: {}\n"
+      "  links: {{ssd: {{between: [host, disk], bandwidth: 1 GB/s}}}}\n"
+      "tasks:\n{}",
+      mark, storage, tasks);
+}
+
+std::string unmarked(std::string_view text) {
+  std::string result(text);
+  std::erase(result, '^');
+  return result;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(bad_plans)
+
+//   a → b → c → a
+BOOST_AUTO_TEST_CASE(a_cycle_is_refused_with_the_names_on_it) {
+  check_file_refused(both_modes,
+                     with_tasks("  a: {op: relu, in: c, on: cpu0}\n"
+                                "  b: {op: relu, in: ^a, on: cpu0}\n"
+                                "  c: {op: relu, in: b, on: cpu0}\n"),
+                     {"need each other", "a → c → b → a", "remove one `in`"});
+  check_file_refused(both_modes, with_tasks("  a: {op: add, in: [^a, a], on: cpu0}\n"), {"a → a"});
+}
+
+BOOST_AUTO_TEST_CASE(an_op_on_a_device_without_a_kernel_for_it_is_refused) {
+  check_file_refused({"simulate"},
+                     unmarked(gpu_machine) +
+                         "tensors: {x: {op: zeros, shape: [2, 2], on: gpu0}}\n"
+                         "tasks:\n  ^y: {op: relu, in: x, on: gpu0}\n",
+                     {"'y' is placed on gpu0", "no kernel for 'relu'", "rate"});
+}
+
+BOOST_AUTO_TEST_CASE(an_op_that_no_device_has_a_kernel_for_is_refused) {
+  check_file_refused({"simulate"},
+                     "machine:\n"
+                     "  devices: {cpu0: {kind: cpu, memory: host, matmul: 1 GFLOP/s}}\n"
+                     "  memories: {host: {size: 1 GiB}}\n"
+                     "tensors: {x: {op: zeros, shape: [2, 2]}}\n"
+                     "tasks:\n  ^y: {op: relu, in: x}\n",
+                     {"no device has a kernel for 'relu'", "'y'"});
+}
+
+//   host ── far      island
+BOOST_AUTO_TEST_CASE(a_copy_without_a_route_is_refused) {
+  check_file_refused(both_modes,
+                     with_tasks("  x: {op: uniform, shape: [2], on: cpu0}\n"
+                                "  ^y: {op: copy, in: x, to: island}\n"),
+                     {"'y' needs 'x' in island", "no route from host", "add a link"});
+}
+
+BOOST_AUTO_TEST_CASE(an_input_without_a_route_to_the_op_is_refused) {
+  check_file_refused(both_modes,
+                     with_tasks("  x: {op: uniform, shape: [2], on: cpu0}\n"
+                                "  ^y: {op: relu, in: x, on: cpu1}\n",
+                                "    cpu1: {kind: cpu, memory: island, flops: 1 GFLOP/s, "
+                                "bandwidth: 10 GB/s}"),
+                     {"'y' needs 'x' in island", "no route from host"});
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_that_does_not_fit_its_memory_is_refused) {
+  check_file_refused(both_modes, with_tasks("  ^x: {op: uniform, shape: [512, 1024], on: cpu1}\n"),
+                     {"'x' on cpu1 needs 2 MiB in far", "1 MiB", "available", "smaller"});
+  check_file_refused(both_modes,
+                     with_tasks("  x: {op: uniform, shape: [512, 1024], on: cpu0}\n"
+                                "  ^y: {op: copy, in: x, to: far}\n"),
+                     {"'y' on wire needs 2 MiB in far", "available"});
+}
+
+// Each of the five tensors fits; four of them at once do, the fifth does not.
+BOOST_AUTO_TEST_CASE(a_working_set_that_does_not_fit_its_memory_is_refused) {
+  check_file_refused(both_modes,
+                     with_tasks("  ^x: {op: uniform, shape: [256, 256], repeat: 5, on: cpu1}\n"),
+                     {"'x[4]' on cpu1 needs 256 KiB in far", "0 B of its 1 MiB", "still needed"});
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_that_does_not_fit_the_storage_is_refused) {
+  check_file_refused(both_modes,
+                     with_storage("{kind: storage, size: 1 MiB}",
+                                  "  x: {op: uniform, shape: [512, 1024], on: cpu0}\n"
+                                  "  ^y: {op: copy, in: x, to: disk}\n"),
+                     {"'y' on ssd needs 2 MiB in disk", "1 MiB", "available"});
+}
+
+BOOST_AUTO_TEST_CASE(a_gpu_in_a_real_run_is_refused_with_how_to_simulate_or_map_it) {
+  check_file_refused({"run"},
+                     std::string(gpu_machine) +
+                         "tensors: {x: {op: zeros, shape: [2, 2], on: gpu0}}\n"
+                         "tasks: {y: {op: matmul, in: [x, x], on: gpu0}}\n",
+                     {"gpu0 is a GPU", "troupe simulate", "--map gpu0=cpu0"});
+}
+
+BOOST_AUTO_TEST_CASE(a_core_that_is_not_there_is_refused) {
+  check_file_refused({"run"},
+                     with_tasks("  x: {op: sleep, duration: 1 ms}\n",
+                                "    ^cpu1: {kind: cpu, memory: far, cores: [65535]}"),
+                     {"65535"});
+}
+
+BOOST_AUTO_TEST_CASE(a_storage_directory_that_is_missing_is_refused_before_anything_runs) {
+  const std::string tasks =
+      "  x: {op: uniform, shape: [2], on: cpu0}\n"
+      "  y: {op: copy, in: x, to: disk}\n";
+  check_file_refused({"run"}, with_storage("{kind: storage, directory: nowhere}", tasks, "^"),
+                     {"disk", "nowhere", "name a directory"});
+  check_file_refused({"run"},
+                     with_storage("{kind: storage, size: 1 GB, directory: nowhere}", tasks, "^"),
+                     {"disk", "nowhere", "name a directory"});
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,229 @@
+// Runs that fail, are interrupted or killed: what finished stays in the report, and nothing hangs.
+#include "tests/support/workspace.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace troupe::testing;
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+// A workspace with the files of data/ and a directory for the storage that they name.
+class Stage : public Workspace {
+ public:
+  Stage() {
+    for (const auto& entry : fs::directory_iterator(TROUPE_SOURCE_DIR "/tests/system/data")) {
+      fs::copy_file(entry.path(), path() / entry.path().filename());
+    }
+    fs::create_directory(path() / "store");
+  }
+
+  // Files of tensors that are there now.
+  std::size_t tensor_files() const {
+    std::size_t n = 0;
+    std::error_code gone;  // the program removes folders meanwhile
+    for (fs::recursive_directory_iterator it(path() / "store", gone), end; it != end && !gone;
+         it.increment(gone)) {
+      if (it->is_regular_file(gone)) ++n;
+    }
+    return n;
+  }
+  std::size_t store_folders() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(path() / "store"), {}));
+  }
+  json report() const { return json::parse(read("report.json")); }
+};
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// Checks what every failed run must give; `words` must all be in its one line of error.
+void check_failed(const Stage& stage, const Finished& finished,
+                  const std::vector<std::string>& words) {
+  BOOST_TEST_INFO(finished.err);
+  BOOST_TEST(finished.exit_code == 1);
+  BOOST_TEST(std::count(finished.err.begin(), finished.err.end(), '\n') == 1);
+  BOOST_TEST(contains(finished.out, "failed"));
+  const json report = stage.report();
+  // The scenarios after the one that failed are not begun.
+  BOOST_REQUIRE(report["scenarios"].size() == 1U);
+  const json& scenario = report["scenarios"][0];
+  BOOST_TEST(scenario["outcome"] == "failed");
+  BOOST_TEST(scenario["verified"].is_null());
+  for (const std::string& word : words) {
+    BOOST_TEST(contains(finished.err, word),
+               "\"" << finished.err << "\" has no \"" << word << "\" in it");
+    BOOST_TEST(contains(scenario["error"], word));
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(run_failure)
+
+//   good[0..2] (cpu0) → bad (cpu1) → after (cpu0)
+BOOST_AUTO_TEST_CASE(a_kernel_that_fails_ends_the_run_with_what_finished) {
+  const Stage stage;
+  const Finished finished = stage.run({"run", "kernel_fails.yaml", "--json", "report.json"});
+  check_failed(stage, finished, {"'bad' on cpu1", "failed on purpose"});
+  const json scenario = stage.report()["scenarios"][0];
+  BOOST_TEST(scenario["ops"] == 3);
+  BOOST_TEST(scenario["transfers"] == 3);
+  BOOST_TEST(scenario["planned"].get<int>() > 6);
+}
+
+BOOST_AUTO_TEST_CASE(a_host_without_the_memory_for_the_tensors_fails_before_anything_runs) {
+  const Stage stage;
+  stage.write("huge.yaml",
+              "machine:\n"
+              "  devices: {cpu0: {kind: cpu, memory: host}}\n"
+              "  memories: {host: {size: 100 TiB}}\n"
+              "tasks: {x: {op: uniform, shape: [1048576, 1048576], dtype: float64, on: cpu0}}\n");
+  const Finished finished = stage.run({"run", "huge.yaml", "--json", "report.json"});
+  BOOST_TEST(finished.exit_code == 1);
+  BOOST_TEST(finished.out == "");
+  BOOST_TEST(finished.err.starts_with("troupe: this host has not enough memory"));
+  BOOST_TEST(!fs::exists(stage.path() / "report.json"));
+}
+
+BOOST_AUTO_TEST_CASE(storage_that_fills_up_ends_the_run_with_what_finished,
+                     *boost::unit_test::precondition(can_mount)) {
+  const Stage stage;
+  const auto command =
+      with_tmpfs(stage.path() / "store", "size=4m",
+                 troupe_command({"run", "storage_fills.yaml", "--json", "report.json"}));
+  const Finished finished = Program(command, stage.options()).wait();
+  check_failed(stage, finished, {"'write[", "over ssd", "No space left on device", "free space"});
+  const json scenario = stage.report()["scenarios"][0];
+  BOOST_TEST(scenario["transfers"].get<int>() >= 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_size_limit_ends_the_run_with_what_finished) {
+  const Stage stage;
+  ProgramOptions options = stage.options();
+  options.file_size_max = 512 << 10;
+  const Finished finished =
+      run_troupe({"run", "storage_fills.yaml", "--json", "report.json"}, options);
+  check_failed(stage, finished, {"'write[0]' over ssd", "File too large", "ulimit"});
+  const json scenario = stage.report()["scenarios"][0];
+  BOOST_TEST(scenario["transfers"] == 1);
+  BOOST_TEST(scenario["ops"].get<int>() >= 3);
+  BOOST_TEST(stage.store_folders() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(storage_that_disappears_ends_the_run_with_what_finished) {
+  const Stage stage;
+  Program program(troupe_command({"run", "naps.yaml", "--json", "report.json"}), stage.options());
+  BOOST_TEST(program.wait_until([&] { return stage.tensor_files() >= 2; }));
+  fs::rename(stage.path() / "store", stage.path() / "gone");
+  const Finished finished = program.wait();
+  check_failed(stage, finished, {"'write[", "over ssd", "No such file", "removed"});
+  BOOST_TEST(stage.report()["scenarios"][0]["transfers"].get<int>() >= 1);
+}
+
+BOOST_AUTO_TEST_CASE(an_interrupt_ends_a_run_and_keeps_what_finished) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const Stage stage;
+    Program program(troupe_command({"run", "naps.yaml", "--json", "report.json", "--trace", "t"}),
+                    stage.options());
+    BOOST_TEST(program.wait_until([&] { return stage.tensor_files() >= 2; }));
+    program.send(signal);
+    // Much less than the minute that it would take; the limit also bounds a hang.
+    const Finished finished = program.wait();
+    BOOST_TEST(finished.exit_code == 1);
+    BOOST_TEST(finished.err == "troupe: interrupted\n");
+    BOOST_TEST(contains(finished.out, "interrupted"));
+    const json scenario = stage.report()["scenarios"].at(0);
+    BOOST_TEST(scenario["outcome"] == "interrupted");
+    BOOST_TEST(scenario["transfers"].get<int>() >= 1);
+    BOOST_TEST(scenario["ops"].get<int>() >= 2);
+    BOOST_TEST(scenario["ops"].get<int>() < 3000);
+    BOOST_TEST(scenario["planned"] == 6000);
+    BOOST_TEST(json::parse(stage.read("t")).contains("traceEvents"));
+    BOOST_TEST(stage.store_folders() == 0U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_interrupt_ends_a_simulation_and_keeps_what_finished) {
+  const Stage stage;
+  Program program(
+      troupe_command({"simulate", "long_simulation.yaml", "--verbose", "--json", "report.json"}),
+      stage.options());
+  // The last line before the simulation starts.
+  BOOST_TEST(program.wait_until([&] { return contains(program.err(), "link wire"); }));
+  program.send(SIGINT);
+  const Finished finished = program.wait();
+  BOOST_TEST(finished.exit_code == 1);
+  BOOST_TEST(finished.err.ends_with("troupe: interrupted\n"));
+  // Where the signal came before the first event, there is no scenario to report.
+  const json report = stage.report();
+  BOOST_REQUIRE(report["scenarios"].size() <= 1U);
+  for (const json& scenario : report["scenarios"]) {
+    BOOST_TEST(scenario["outcome"] == "interrupted");
+    BOOST_TEST(scenario["planned"] == 40001);
+    BOOST_TEST(scenario["ops"].get<int>() < 40001);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_program_that_was_killed_leaves_no_harm) {
+  const Stage stage;
+  {
+    Program program(troupe_command({"run", "naps.yaml", "--json", "report.json"}), stage.options());
+    BOOST_TEST(program.wait_until([&] { return stage.tensor_files() >= 2; }));
+    program.send(SIGKILL);
+    BOOST_TEST(program.wait().signal == SIGKILL);
+  }
+  BOOST_TEST(!fs::exists(stage.path() / "report.json"));
+  BOOST_TEST(stage.store_folders() == 1U);  // nobody was left to remove it
+  const Finished next = stage.run({"run", "storage_fills.yaml", "--json", "report.json"});
+  BOOST_TEST(next.exit_code == 0);
+  BOOST_TEST(next.err == "");
+  const json report = stage.report();
+  for (const json& scenario : report["scenarios"]) BOOST_TEST(scenario["verified"] == true);
+  BOOST_TEST(stage.store_folders() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(output_that_can_not_be_written_fails_and_the_other_outputs_are_there) {
+  const std::string problem = "could not write all of '/dev/full'";
+  const Stage stage;
+  const Finished json_full =
+      stage.run({"run", "small.yaml", "--json", "/dev/full", "--trace", "trace.json"});
+  BOOST_TEST(json_full.exit_code == 1);
+  BOOST_TEST(contains(json_full.err, problem));
+  BOOST_TEST(contains(json_full.out, "at once"));
+  BOOST_TEST(json::parse(stage.read("trace.json")).contains("traceEvents"));
+
+  const Finished trace_full =
+      stage.run({"run", "small.yaml", "--trace", "/dev/full", "--json", "report.json"});
+  BOOST_TEST(trace_full.exit_code == 1);
+  BOOST_TEST(contains(trace_full.err, problem));
+  BOOST_TEST(stage.report()["scenarios"].size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(standard_output_that_can_not_be_written_fails) {
+  const Stage stage;
+  ProgramOptions options = stage.options();
+  options.out = "/dev/full";
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"run", "small.yaml", "--json", "report.json"},
+        {"validate", "small.yaml"},
+        {"machine"}}) {
+    const Finished finished = run_troupe(arguments, options);
+    BOOST_TEST(finished.exit_code == 1);
+    BOOST_TEST(finished.err == "troupe: could not write to standard output\n");
+  }
+  BOOST_TEST(stage.report()["scenarios"].size() == 2U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,218 @@
+// Runs that can't end well, from shares written by hand: they end with an error, never with a hang.
+#include "actors/coordinator_actor.hpp"
+#include "actors/device_actor.hpp"
+#include "actors/link_actor.hpp"
+#include "actors/messages.hpp"
+#include "actors/virtual_time.hpp"
+#include "tests/support/share_maker.hpp"
+#include "tests/support/small_graph.hpp"
+#include "tests/support/small_machine.hpp"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+using testing::Item;
+using testing::make_share;
+using testing::SmallMachine;
+using namespace std::chrono_literals;
+
+constexpr ResourceId dev0{0};
+constexpr ResourceId dev1{1};
+
+Window window(std::vector<std::pair<ResourceId, Share>> shares) {
+  Window w;
+  for (auto& [resource, share] : shares) {
+    w.items += share.size();
+    share.kernels.resize(share.size());
+    share.attrs_table.resize(1);
+  }
+  w.shares = std::move(shares);
+  return w;
+}
+
+// Two simulated devices under virtual or real time.
+class SmallStage {
+ public:
+  SmallStage(bool virtual_time, std::vector<Window> windows) : virtual_time_(virtual_time) {
+    machine_.device("dev0", machine_.memory("a"), 2);
+    machine_.device("dev1", machine_.memory("b"));
+    machine_.link("link", MemoryId{0}, MemoryId{1});
+    store_.emplace(machine_.machine, MemoryStore::Backing::accounted);
+    const std::vector<ReplicaSpec> replicas(20, ReplicaSpec{.memory = MemoryId{0}});
+    const std::vector<TensorType> types{testing::of_bytes(8)};
+    store_->install(replicas, types);
+    if (virtual_time) config_.load<VirtualTime>();
+    system_.emplace(config_);
+    if (!virtual_time) alarms_.emplace(*system_);
+    stage_.emplace(Stage{machine_.machine, builtin_ops(), *store_,
+                         virtual_time ? static_cast<AlarmClock&>(time().clock()) : *alarms_,
+                         Mode::simulate});
+    podium_.unit_name = [](UnitId u) { return "unit " + std::to_string(u.value); };
+    podium_.resource_name = [](ResourceId r) { return "resource " + std::to_string(r.value); };
+    result_ = podium_.result.get_future();
+    const bool detached = !virtual_time;
+    coordinator_ = spawn_coordinator(*system_, std::move(windows), 3, podium_,
+                                     virtual_time ? Duration{0} : Duration{20ms}, detached);
+    resources_ = std::make_shared<std::vector<caf::actor>>();
+    for (std::size_t d = 0; d < 2; ++d) {
+      resources_->push_back(
+          spawn_device(*system_, *stage_, DeviceId::at(d), coordinator_, detached));
+    }
+    resources_->push_back(spawn_link(*system_, *stage_, LinkId{0}, coordinator_, detached));
+  }
+
+  void begin() { caf::anon_send(coordinator_, Introduce{resources_}); }
+  void kill(ResourceId resource) {
+    caf::anon_send_exit((*resources_)[resource.index()], caf::exit_reason::out_of_workers);
+  }
+  void interrupt() { caf::anon_send(coordinator_, Interrupt{}); }
+  void steps(std::size_t count) {
+    if (virtual_time_) time().run(count);
+  }
+
+  // The result; none where the run hangs.
+  std::optional<RunResult> end() {
+    for (int round = 0; virtual_time_ && round < 8; ++round) {
+      while (time().run(1000) > 0) {
+      }
+      if (result_.wait_for(0s) == std::future_status::ready) break;
+      caf::anon_send(coordinator_, CheckPulse{});
+    }
+    if (result_.wait_for(virtual_time_ ? 0s : 60s) != std::future_status::ready) {
+      return std::nullopt;
+    }
+    return result_.get();
+  }
+
+ private:
+  VirtualTime& time() { return VirtualTime::of(*system_); }
+
+  bool virtual_time_;
+  SmallMachine machine_;
+  std::optional<MemoryStore> store_;
+  caf::actor_system_config config_;
+  std::optional<caf::actor_system> system_;
+  std::optional<MailboxAlarms> alarms_;
+  std::optional<Stage> stage_;
+  Podium podium_;
+  std::future<RunResult> result_;
+  caf::actor coordinator_;
+  std::shared_ptr<std::vector<caf::actor>> resources_;
+};
+
+void expect_failure(SmallStage& stage, const std::string& cause) {
+  const std::optional<RunResult> result = stage.end();
+  BOOST_REQUIRE(result.has_value());
+  BOOST_TEST((result->ending == Ending::failed));
+  BOOST_TEST(result->cause.find(cause) != std::string::npos, result->cause);
+}
+
+// 0 (for which nobody says what it waits for)    1
+std::vector<Window> unsatisfiable() {
+  return {window({{dev0, make_share({{.waits_for = 1}, {.expected = 1us}})}})};
+}
+
+// Work for dev0 that takes a while, then some for dev1.
+std::vector<Window> long_work() {
+  return {window({{dev0, make_share({{.successors = {{dev1, 0}}, .expected = 200ms}, {}})},
+                  {dev1, make_share({{.waits_for = 1}}, 0, true, 2)}})};
+}
+
+BOOST_AUTO_TEST_SUITE(broken_runs)
+
+BOOST_AUTO_TEST_CASE(a_run_that_can_go_on_does) {
+  for (const bool virtual_time : {true, false}) {
+    SmallStage stage(virtual_time, long_work());
+    stage.begin();
+    const auto result = stage.end();
+    BOOST_REQUIRE(result.has_value());
+    BOOST_TEST((result->ending == Ending::done));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_op_that_waits_for_nothing_that_will_come_is_a_verdict) {
+  for (const bool virtual_time : {true, false}) {
+    SmallStage stage(virtual_time, unsatisfiable());
+    stage.begin();
+    expect_failure(stage, "nothing is in flight and 1 ops and transfers are pending");
+  }
+}
+
+// dev0 works in the first window only; dev1 waits for ever in the second.
+BOOST_AUTO_TEST_CASE(a_run_that_is_stuck_in_a_later_window_is_a_verdict) {
+  for (const bool virtual_time : {true, false}) {
+    SmallStage stage(virtual_time,
+                     {window({{dev0, make_share(std::vector<Item>(9))}}),
+                      window({{dev1, make_share({{.waits_for = 1}, {}}, 1, true, 9)}})});
+    stage.begin();
+    expect_failure(stage, "nothing is in flight and 1 ops and transfers are pending");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_finished_before_a_stuck_end_is_recorded) {
+  SmallStage stage(true, unsatisfiable());
+  stage.begin();
+  const auto result = stage.end();
+  BOOST_REQUIRE(result.has_value());
+  std::size_t finished = 0;
+  for (const auto& [resource, shares] : result->records) {
+    for (const ShareRecords& share : shares) {
+      for (const Record& record : share.records) finished += record.finished() ? 1U : 0U;
+    }
+  }
+  BOOST_TEST(finished == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_device_whose_actor_dies_at_work_fails_the_run) {
+  for (const bool virtual_time : {true, false}) {
+    SmallStage stage(virtual_time, long_work());
+    stage.begin();
+    stage.steps(12);
+    stage.kill(dev0);
+    expect_failure(stage, "the actor of resource 0 ended unexpectedly");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_device_whose_actor_dies_before_the_run_begins_fails_it) {
+  for (const ResourceId resource : {dev0, dev1, ResourceId{2}}) {
+    for (const bool virtual_time : {true, false}) {
+      SmallStage stage(virtual_time, long_work());
+      stage.kill(resource);
+      stage.begin();
+      expect_failure(stage, "ended unexpectedly");
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_interrupt_at_any_step_ends_the_run) {
+  for (std::size_t steps = 0; steps < 40; ++steps) {
+    SmallStage stage(true, long_work());
+    stage.begin();
+    stage.steps(steps);
+    stage.interrupt();
+    const auto result = stage.end();
+    BOOST_REQUIRE(result.has_value());
+    BOOST_TEST((result->ending != Ending::failed));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_death_at_any_step_ends_the_run) {
+  for (std::size_t steps = 0; steps < 40; ++steps) {
+    SmallStage stage(true, long_work());
+    stage.begin();
+    stage.steps(steps);
+    stage.kill(dev0);
+    BOOST_TEST(stage.end().has_value());
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

@@ -1,0 +1,241 @@
+#include "actors/runner.hpp"
+
+#include "tests/support/expect_error.hpp"
+#include "tests/support/small_graph.hpp"
+#include "tests/support/small_machine.hpp"
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+using testing::expect_error;
+using testing::on;
+using testing::SmallGraph;
+using testing::SmallMachine;
+using testing::to;
+
+constexpr DeviceId dev0{0};
+constexpr DeviceId dev1{1};
+
+// dev0 (two streams) and dev1 with a memory each and a link.
+Machine pair() {
+  SmallMachine m;
+  const MemoryId a = m.memory("a");
+  const MemoryId b = m.memory("b");
+  m.device("dev0", a, 2);
+  m.device("dev1", b);
+  m.link("link", a, b);
+  return m.machine;
+}
+
+Report perform(const SmallGraph& g, const std::vector<Scenario>& scenarios, RunOptions options) {
+  const Machine machine = pair();
+  return Run(machine, g.graph, scenarios, std::move(options)).perform();
+}
+
+// x ─┬─ y on dev1
+//    └─ z on dev0
+SmallGraph fork() {
+  SmallGraph g;
+  const OpId x = g.op("x", "uniform", {}, on(dev0), {std::int64_t{1}}, {DType::f64, {64, 64}});
+  g.op("y", "matmul", {x, x}, on(dev1));
+  g.op("z", "relu", {x}, on(dev0));
+  return g;
+}
+
+constexpr Mode all_modes[] = {Mode::simulate, Mode::rehearse, Mode::run};
+
+// An op whose result depends on how often its kernel was called.
+const OpRegistry& with_counter() {
+  static const OpRegistry registry = [] {
+    OpRegistry ops = testing::test_ops();
+    OpKind counter = ops[ops.find("work")];
+    counter.name = "counter";
+    counter.cpu = [](const CpuCall& call) {
+      static std::atomic<int> calls = 0;
+      *call.output.as<double>() = ++calls;
+    };
+    ops.add(std::move(counter));
+    OpKind thrower = ops[ops.find("work")];
+    thrower.name = "thrower";
+    thrower.cpu = [](const CpuCall&) { throw 7; };
+    ops.add(std::move(thrower));
+    OpKind bodiless = ops[ops.find("work")];
+    bodiless.name = "bodiless";
+    bodiless.cpu = nullptr;
+    ops.add(std::move(bodiless));
+    return ops;
+  }();
+  return registry;
+}
+
+BOOST_AUTO_TEST_SUITE(runner)
+
+BOOST_AUTO_TEST_CASE(a_graph_is_done_in_every_mode_and_compared_where_there_are_values) {
+  const SmallGraph g = fork();
+  for (const Mode mode : all_modes) {
+    const Report report = perform(g, {g.everything()}, {.mode = mode});
+    BOOST_REQUIRE(report.scenarios.size() == 1U);
+    const ScenarioReport& s = report.scenarios[0];
+    BOOST_TEST((s.outcome == Outcome::done));
+    BOOST_TEST(s.ops == 3U);
+    BOOST_TEST(s.transfers == 1U);
+    BOOST_TEST(s.planned == 4U);
+    BOOST_TEST(s.timeline.spans.size() == 4U);
+    BOOST_TEST((s.lower_bound <= s.makespan));
+    if (mode == Mode::simulate) {
+      BOOST_TEST(!s.verified.has_value());
+    } else {
+      BOOST_TEST((s.verified == true));
+    }
+    BOOST_TEST(report.mode == (mode == Mode::run ? "run" : "simulate"));
+    BOOST_TEST(report.machine == "small");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(without_verification_nothing_is_compared) {
+  const SmallGraph g = fork();
+  const Report report = perform(g, {g.everything()}, {.mode = Mode::run, .verify = false});
+  BOOST_TEST(!report.scenarios[0].verified.has_value());
+}
+
+// A comparison that can't fail would be worth nothing.
+BOOST_AUTO_TEST_CASE(a_kernel_that_gives_another_result_each_time_is_found_out) {
+  for (const Mode mode : {Mode::rehearse, Mode::run}) {
+    SmallGraph g;
+    g.graph = Graph(with_counter());
+    const OpId x = g.work("x", 1, {}, on(dev0));
+    g.op("wrong", "counter", {x}, on(dev1), {1.0}, testing::of_bytes(8));
+    const Report report = perform(g, {g.everything()}, {.mode = mode});
+    BOOST_TEST((report.scenarios[0].outcome == Outcome::done));
+    BOOST_TEST((report.scenarios[0].verified == false));
+    BOOST_TEST(report.scenarios[0].mismatch.find("'wrong' differs") != std::string::npos);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(scenarios_follow_each_other_with_a_clock_of_their_own) {
+  const SmallGraph g = fork();
+  for (const Mode mode : all_modes) {
+    const Report report = perform(
+        g, {g.everything(), g.scenario({"y", "wait", "z"}), g.everything()}, {.mode = mode});
+    BOOST_REQUIRE(report.scenarios.size() == 3U);
+    for (const ScenarioReport& s : report.scenarios) BOOST_TEST((s.outcome == Outcome::done));
+    BOOST_TEST(report.scenarios[1].ops == 2U);
+    if (mode != Mode::run) {
+      BOOST_TEST((report.scenarios[0].makespan == report.scenarios[2].makespan));
+    }
+  }
+}
+
+// x ── bad ── never
+BOOST_AUTO_TEST_CASE(a_kernel_that_fails_ends_the_run_and_names_op_device_and_cause) {
+  SmallGraph g;
+  const OpId x = g.op("x", "uniform", {}, on(dev0), {std::int64_t{1}}, {DType::f64, {8}});
+  const OpId bad = g.op("bad", "fail", {x}, on(dev1));
+  g.op("never", "relu", {bad}, on(dev1));
+  for (const Mode mode : {Mode::rehearse, Mode::run}) {
+    const Report report = perform(g, {g.everything(), g.everything()}, {.mode = mode});
+    BOOST_REQUIRE(report.scenarios.size() == 1U);
+    const ScenarioReport& s = report.scenarios[0];
+    BOOST_TEST((s.outcome == Outcome::failed));
+    BOOST_TEST(s.error.find("'bad' on dev1: it failed on purpose") != std::string::npos, s.error);
+    BOOST_TEST(s.ops == 1U);
+    BOOST_TEST(s.planned == 4U);
+    BOOST_TEST(!s.verified.has_value());
+  }
+}
+
+// thrower (throws what is no std::exception) and a neighbour on another stream, under way
+BOOST_AUTO_TEST_CASE(a_kernel_that_throws_anything_ends_the_run) {
+  for (const Mode mode : {Mode::rehearse, Mode::run}) {
+    SmallGraph g;
+    g.graph = Graph(with_counter());
+    g.work("neighbour", 1e6, {}, on(dev0));
+    g.op("thrower", "thrower", {}, on(dev0), {1.0}, testing::of_bytes(8));
+    const Report report = perform(g, {g.everything()}, {.mode = mode});
+    BOOST_TEST((report.scenarios[0].outcome == Outcome::failed));
+    BOOST_TEST(report.scenarios[0].error.find("dev0") != std::string::npos,
+               report.scenarios[0].error);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_kind_without_a_kernel_is_simulated_but_neither_rehearsed_nor_run) {
+  SmallGraph g;
+  g.graph = Graph(with_counter());
+  g.op("x", "bodiless", {}, on(dev0), {1.0}, testing::of_bytes(8));
+  BOOST_TEST((perform(g, {g.everything()}, {.mode = Mode::simulate}).scenarios[0].outcome ==
+              Outcome::done));
+  for (const Mode mode : {Mode::rehearse, Mode::run}) {
+    expect_error(ErrorKind::usage, "no kernel for 'bodiless'",
+                 [&] { perform(g, {g.everything()}, {.mode = mode}); });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_bad_scenario_is_refused_before_any_is_performed) {
+  const SmallGraph g = fork();
+  const Machine machine = pair();
+  const std::vector<Scenario> scenarios{g.everything(), g.scenario({"y", "wait", "x"})};
+  expect_error(ErrorKind::usage, "starts 'y' before what it needs",
+               [&] { Run(machine, g.graph, scenarios, {.mode = Mode::simulate}); });
+}
+
+BOOST_AUTO_TEST_CASE(an_interrupt_before_the_start_performs_nothing) {
+  const SmallGraph g = fork();
+  const std::atomic<bool> interrupted = true;
+  for (const Mode mode : all_modes) {
+    const Report report = perform(g, {g.everything()}, {.mode = mode, .interrupted = &interrupted});
+    BOOST_TEST(report.scenarios.empty());
+  }
+}
+
+// A chain of a thousand ops, interrupted at the first word of progress.
+BOOST_AUTO_TEST_CASE(an_interrupt_ends_the_run_with_what_finished) {
+  SmallGraph g;
+  OpId last = g.work("x", 1e6, {}, on(dev0));
+  for (int i = 0; i < 20'000; ++i) last = g.work("x", 1e6, {last}, on(dev0));
+  std::atomic<bool> interrupted = false;
+  RunOptions options{.mode = Mode::simulate, .interrupted = &interrupted};
+  options.on_progress = [&](const RunProgress&) { interrupted = true; };
+  const Report report = perform(g, {g.everything(), g.everything()}, options);
+  BOOST_REQUIRE(report.scenarios.size() == 1U);
+  const ScenarioReport& s = report.scenarios[0];
+  BOOST_TEST((s.outcome == Outcome::interrupted));
+  BOOST_TEST(s.ops < 20'001U);
+  BOOST_TEST(s.ops == s.timeline.spans.size());
+}
+
+BOOST_AUTO_TEST_CASE(progress_counts_up_to_all_ops_and_transfers) {
+  const SmallGraph g = fork();
+  std::uint64_t most = 0;
+  bool verifying = false;
+  RunOptions options{.mode = Mode::rehearse};
+  options.on_progress = [&](const RunProgress& p) {
+    BOOST_TEST(p.scenario == "everything");
+    BOOST_TEST(p.done <= p.total);
+    if (!p.verifying) most = std::max(most, p.done);
+    verifying = verifying || p.verifying;
+  };
+  perform(g, {g.everything()}, options);
+  BOOST_TEST(most == 4U);
+  BOOST_TEST(verifying);
+}
+
+// Nothing to do for anybody, one device without work, and a link that is never used.
+BOOST_AUTO_TEST_CASE(a_scenario_of_nothing_is_done) {
+  const SmallGraph g = fork();
+  for (const Mode mode : all_modes) {
+    const Report report = perform(g, {g.scenario({"wait"})}, {.mode = mode});
+    BOOST_TEST((report.scenarios[0].outcome == Outcome::done));
+    BOOST_TEST(report.scenarios[0].planned == 0U);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

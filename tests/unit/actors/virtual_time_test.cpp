@@ -1,0 +1,207 @@
+#include "actors/virtual_time.hpp"
+
+#include "actors/clock.hpp"
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+// What these tests send: who it is from, and how many are to follow.
+struct Ball {
+  int from = 0;
+  int bounces = 0;
+};
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(Ball)
+
+namespace troupe {
+namespace {
+
+using namespace std::chrono_literals;
+
+// "3@20": a ball from 3, 20 ns after the beginning.
+using Log = std::vector<std::string>;
+
+std::string at(const caf::actor_clock& clock) {
+  const Instant beginning{1ns};  // CAF's test clock starts there
+  return "@" + std::to_string((instant_of(clock) - beginning).count());
+}
+
+// Writes down what arrives, and throws it back as often as it says.
+class Player : public caf::event_based_actor {
+ public:
+  Player(caf::actor_config& config, Log* log) : caf::event_based_actor(config), log_(log) {}
+  caf::behavior make_behavior() override {
+    return {[this](const Ball& ball) {
+      log_->push_back(std::to_string(ball.from) + at(clock()));
+      if (ball.bounces > 0) send(this, Ball{ball.from, ball.bounces - 1});
+    }};
+  }
+
+ private:
+  Log* log_;
+};
+
+// Writes alarms down.
+class Dreamer : public Sleeper {
+ public:
+  Dreamer(VirtualClock& clock, Log& log) : clock_(clock), log_(log) {}
+  void on_alarm(std::uint32_t lane) override {
+    log_.push_back("alarm " + std::to_string(lane) + at(clock_));
+  }
+  caf::strong_actor_ptr mailbox() override { return nullptr; }
+
+ private:
+  VirtualClock& clock_;
+  Log& log_;
+};
+
+class World {
+ public:
+  explicit World(std::uint64_t seed = 0) {
+    config_.load<VirtualTime>();
+    system_ = std::make_unique<caf::actor_system>(config_);
+    time().set_seed(seed);
+  }
+  ~World() {
+    for (const caf::actor& player : players_) {
+      caf::anon_send_exit(player, caf::exit_reason::user_shutdown);
+    }
+    run();
+  }
+  caf::actor player() {
+    players_.push_back(system_->spawn<Player>(&log));
+    return players_.back();
+  }
+  VirtualTime& time() { return VirtualTime::of(*system_); }
+  void run() {
+    while (time().run(1000) > 0) {
+    }
+  }
+
+  Log log;
+
+ private:
+  caf::actor_system_config config_;
+  std::unique_ptr<caf::actor_system> system_;
+  std::vector<caf::actor> players_;
+};
+
+void throw_after(World& world, const caf::actor& player, Duration delay, Ball ball) {
+  VirtualClock& clock = world.time().clock();
+  clock.schedule_message(clock.now() + delay, caf::actor_cast<caf::strong_actor_ptr>(player),
+                         caf::make_mailbox_element(nullptr, caf::make_message_id(), {}, ball));
+}
+
+// Four players who all have three messages waiting.
+Log concurrent(std::uint64_t seed) {
+  World world(seed);
+  for (int p = 0; p < 4; ++p) {
+    const caf::actor player = world.player();
+    for (int i = 0; i < 3; ++i) caf::anon_send(player, Ball{10 * p + i});
+  }
+  world.run();
+  return world.log;
+}
+
+BOOST_AUTO_TEST_SUITE(virtual_time)
+
+BOOST_AUTO_TEST_CASE(delayed_messages_arrive_in_order_of_their_time) {
+  World world;
+  const caf::actor player = world.player();
+  throw_after(world, player, 30ns, {3});
+  throw_after(world, player, 10ns, {1, 1});
+  world.run();
+  BOOST_TEST(world.log == (Log{"1@10", "1@10", "3@30"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(time_stands_still_while_messages_are_left) {
+  World world;
+  const caf::actor player = world.player();
+  Dreamer dreamer(world.time().clock(), world.log);
+  world.time().clock().ring_after(5ns, dreamer, 0);
+  caf::anon_send(player, Ball{1, 3});
+  world.run();
+  BOOST_TEST(world.log == (Log{"1@0", "1@0", "1@0", "1@0", "alarm 0@5"}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_due_together_happens_together_before_anything_that_follows_from_it) {
+  World world;
+  Dreamer dreamer(world.time().clock(), world.log);
+  VirtualClock& clock = world.time().clock();
+  for (const std::uint32_t lane : {0U, 1U, 2U}) clock.ring_after(7ns, dreamer, lane);
+  clock.ring_after(8ns, dreamer, 3);
+  clock.advance();
+  BOOST_TEST(world.log == (Log{"alarm 0@7", "alarm 1@7", "alarm 2@7"}),
+             boost::test_tools::per_element());
+  world.run();
+  BOOST_TEST(world.log.size() == 4U);
+  BOOST_TEST(clock.is_empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_seed_orders_what_is_due_together_but_not_what_is_due_apart) {
+  std::set<Log> orders;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    World world(seed);
+    Dreamer dreamer(world.time().clock(), world.log);
+    for (const std::uint32_t lane : {0U, 1U, 2U}) {
+      world.time().clock().ring_after(7ns, dreamer, lane);
+    }
+    world.time().clock().ring_after(6ns, dreamer, 9);
+    world.run();
+    BOOST_TEST(world.log.front() == "alarm 9@6");
+    orders.insert(world.log);
+  }
+  BOOST_TEST(orders.size() == 6U);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_takes_as_many_steps_as_it_is_given) {
+  World world;
+  const caf::actor player = world.player();
+  caf::anon_send(player, Ball{1});
+  BOOST_TEST(world.time().run(0) == 0U);
+  BOOST_TEST(world.log.empty());
+  world.run();
+  BOOST_TEST(world.log.size() == 1U);
+  BOOST_TEST(world.time().run(5) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(without_a_seed_actors_act_in_the_order_they_became_runnable) {
+  const Log log = concurrent(0);
+  BOOST_REQUIRE(log.size() == 12U);
+  for (std::size_t i = 0; i < 12; ++i) {
+    BOOST_TEST(log[i] == std::to_string(10 * (i / 3) + i % 3) + "@0");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(seeds_permute_concurrent_messages_but_not_those_of_one_actor) {
+  std::set<Log> orders;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const Log log = concurrent(seed);
+    BOOST_REQUIRE(log.size() == 12U);
+    for (int p = 0; p < 4; ++p) {
+      std::vector<std::ptrdiff_t> places;
+      for (int i = 0; i < 3; ++i) {
+        const std::string wanted = std::to_string(10 * p + i) + "@0";
+        places.push_back(std::find(log.begin(), log.end(), wanted) - log.begin());
+      }
+      BOOST_TEST(std::is_sorted(places.begin(), places.end()));
+    }
+    orders.insert(log);
+  }
+  BOOST_TEST(orders.size() >= 35U);
+}
+
+BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_order) {
+  for (std::uint64_t seed = 0; seed <= 10; ++seed) {
+    BOOST_TEST(concurrent(seed) == concurrent(seed), boost::test_tools::per_element());
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

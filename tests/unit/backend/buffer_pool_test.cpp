@@ -1,0 +1,79 @@
+#include "core/backend/buffer_pool.hpp"
+
+#include "core/base/error.hpp"
+#include "core/machine/host_memory.hpp"
+
+#include <array>
+#include <cstring>
+#include <set>
+#include <string_view>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+constexpr std::uint64_t page = BufferPool::page_bytes;
+constexpr std::uint64_t mib = 1 << 20;
+
+bool is_aligned(const std::byte* buffer) {
+  return reinterpret_cast<std::uintptr_t>(buffer) % page == 0;
+}
+
+BOOST_AUTO_TEST_SUITE(buffer_pool)
+
+BOOST_AUTO_TEST_CASE(buffers_are_page_aligned_writable_and_distinct) {
+  BufferPool pool;
+  const std::array needs{BufferPool::Need{page, 100}, BufferPool::Need{3 * mib, 4}};
+  pool.reserve(needs);
+  std::set<std::byte*> seen;
+  for (const auto& [capacity, count] : needs) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      std::byte* buffer = pool.take(capacity);
+      std::memset(buffer, 7, capacity);
+      BOOST_TEST(is_aligned(buffer));
+      BOOST_TEST(seen.insert(buffer).second);
+    }
+  }
+  BOOST_TEST(pool.bytes_mapped() == 100 * page + 12 * mib);
+}
+
+BOOST_AUTO_TEST_CASE(a_buffer_given_back_is_taken_again) {
+  BufferPool pool;
+  std::byte* buffer = pool.take(page);
+  pool.give(page, buffer);
+  BOOST_TEST(pool.take(page) == buffer);
+  BOOST_TEST(pool.bytes_mapped() == page);
+}
+
+BOOST_AUTO_TEST_CASE(reserve_makes_only_what_is_missing) {
+  BufferPool pool;
+  pool.reserve(std::array{BufferPool::Need{mib, 4}});
+  pool.reserve(std::array{BufferPool::Need{mib, 3}});
+  BOOST_TEST(pool.bytes_mapped() == 4 * mib);
+  pool.reserve(std::array{BufferPool::Need{mib, 6}});
+  BOOST_TEST(pool.bytes_mapped() == 6 * mib);
+}
+
+BOOST_AUTO_TEST_CASE(more_than_the_host_has_is_refused_before_anything_is_touched) {
+  BufferPool pool;
+  const std::uint64_t too_much = BufferPool::capacity_for(host_memory().total_bytes * 2);
+  const auto says_both = [](const Error& e) {
+    const std::string_view text = e.what();
+    return e.kind() == ErrorKind::failed && text.find("needed") != text.npos &&
+           text.find("available") != text.npos;
+  };
+  BOOST_CHECK_EXCEPTION(pool.reserve(std::array{BufferPool::Need{too_much, 1}}), Error, says_both);
+  BOOST_CHECK_EXCEPTION(pool.take(too_much), Error, says_both);
+  BOOST_TEST(pool.bytes_mapped() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(the_host_keeps_a_reserve_that_is_small_for_small_hosts) {
+  BOOST_TEST(BufferPool::host_reserve(64 << 20) == 4U << 20);
+  BOOST_TEST(BufferPool::host_reserve(std::uint64_t{64} << 30) == 256U << 20);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

@@ -1,0 +1,91 @@
+#include "core/backend/lane_worker.hpp"
+
+#include "core/base/error.hpp"
+#include "tests/support/waiting_completions.hpp"
+
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+using testing::WaitingCompletions;
+
+BOOST_AUTO_TEST_SUITE(lane_worker)
+
+BOOST_AUTO_TEST_CASE(a_job_runs_on_the_workers_thread_and_its_end_is_told_once) {
+  WaitingCompletions completions;
+  std::thread::id ran_on;
+  {
+    LaneWorker worker(completions, 3);
+    worker.submit([&] { ran_on = std::this_thread::get_id(); });
+    const auto told = completions.wait();
+    BOOST_TEST(told.lane == 3U);
+    BOOST_TEST(!told.cause.has_value());
+  }
+  BOOST_TEST((ran_on != std::thread::id() && ran_on != std::this_thread::get_id()));
+  BOOST_TEST(completions.count() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_job_that_throws_is_told_as_failed_and_the_lane_goes_on) {
+  WaitingCompletions completions;
+  LaneWorker worker(completions, 1);
+  worker.submit([] { throw run_error("disk is on fire", "fetch water"); });
+  BOOST_TEST(completions.wait().cause.value() == "disk is on fire; fetch water");
+  worker.submit([] { throw std::runtime_error("plain"); });
+  BOOST_TEST(completions.wait().cause.value() == "plain");
+  worker.submit([] { throw 7; });
+  BOOST_TEST(completions.wait().cause.value() == "unknown exception");
+  worker.submit([] {});
+  BOOST_TEST(!completions.wait().cause.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(the_next_job_may_be_submitted_from_within_a_completion) {
+  struct Chain final : Completions {
+    void completed(std::uint32_t) override {
+      if (++ended < 1000) {
+        worker->submit([] {});
+      } else {
+        done.completed(0);
+      }
+    }
+    void failed(std::uint32_t, std::string) override {}
+    LaneWorker* worker = nullptr;
+    int ended = 0;
+    WaitingCompletions done;
+  } chain;
+  LaneWorker worker(chain, 0);
+  chain.worker = &worker;
+  worker.submit([] {});
+  chain.done.wait();
+  BOOST_TEST(chain.ended == 1000);
+}
+
+BOOST_AUTO_TEST_CASE(the_destructor_lets_the_job_under_way_end_and_tells_it) {
+  WaitingCompletions completions;
+  std::atomic<bool> ran{false};
+  {
+    LaneWorker worker(completions, 0);
+    worker.submit([&] { ran = true; });
+  }
+  BOOST_TEST(ran.load());
+  BOOST_TEST(completions.count() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(the_enter_function_is_called_on_the_workers_thread_before_any_job) {
+  WaitingCompletions completions;
+  std::thread::id entered;
+  bool same = false;
+  LaneWorker worker(completions, 0, [&] { entered = std::this_thread::get_id(); });
+  worker.submit([&] { same = entered == std::this_thread::get_id(); });
+  completions.wait();
+  BOOST_TEST(same);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

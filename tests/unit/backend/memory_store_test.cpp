@@ -1,0 +1,229 @@
+#include "core/backend/memory_store.hpp"
+
+#include "core/base/error.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+#include <array>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+#include <malloc.h>
+
+namespace troupe {
+namespace {
+
+using testing::TemporaryDirectory;
+using Backing = MemoryStore::Backing;
+
+constexpr MemoryId ram{0};
+constexpr MemoryId disk{1};
+
+Machine ram_and_disk(std::uint64_t ram_bytes, std::uint64_t disk_bytes,
+                     std::string directory = "") {
+  Machine machine;
+  machine.memories = {{.name = "host", .kind = MemoryKind::ram, .size_bytes = ram_bytes},
+                      {.name = "ssd",
+                       .kind = MemoryKind::storage,
+                       .size_bytes = disk_bytes,
+                       .directory = std::move(directory)}};
+  return machine;
+}
+
+const std::array types{TensorType{DType::f32, Shape{256}},       // 1 KiB
+                       TensorType{DType::f64, Shape{1025, 3}}};  // 24,600 bytes
+
+bool contains(const Error& e, std::initializer_list<std::string_view> parts) {
+  for (const std::string_view part : parts) {
+    if (std::string_view(e.what()).find(part) == std::string_view::npos) return false;
+  }
+  return true;
+}
+
+BOOST_AUTO_TEST_SUITE(memory_store)
+
+BOOST_AUTO_TEST_CASE(bytes_are_counted_from_acquire_to_the_last_release) {
+  MemoryStore store(ram_and_disk(1 << 20, 1 << 20), Backing::accounted);
+  const std::array replicas{ReplicaSpec{ram, 0, 2}, ReplicaSpec{ram, 1, 1}};
+  const ReplicaId first = store.install(replicas, types);
+  const ReplicaId second = ReplicaId::at(first.index() + 1);
+  BOOST_TEST(store.bytes_used(ram) == 0U);
+
+  store.acquire(first);
+  store.acquire(second);
+  store.check_invariants();
+  BOOST_TEST(store.bytes_used(ram) == 1024U + 24600U);
+  store.release(first);
+  BOOST_TEST(store.held(first));
+  store.release(first);
+  store.check_invariants();
+  BOOST_TEST(!store.held(first));
+  BOOST_TEST(store.bytes_used(ram) == 24600U);
+  store.release(second);
+  store.check_invariants();
+  BOOST_TEST(store.bytes_used(ram) == 0U);
+  BOOST_TEST(store.bytes_used_max(ram) == 1024U + 24600U);
+  BOOST_TEST(store.bytes_used(disk) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_full_memory_says_what_is_needed_and_what_is_available) {
+  MemoryStore store(ram_and_disk(1536, 0), Backing::accounted);
+  const std::array replicas{ReplicaSpec{ram, 0, 1}, ReplicaSpec{ram, 0, 1}};
+  const ReplicaId first = store.install(replicas, types);
+  store.acquire(first);
+  BOOST_CHECK_EXCEPTION(store.acquire(ReplicaId::at(first.index() + 1)), Error, [](const Error& e) {
+    return e.kind() == ErrorKind::failed &&
+           contains(e, {"'host'", "1 KiB needed", "512 B of 1.5 KiB available"});
+  });
+  store.check_invariants();
+  store.release(first);
+  store.acquire(ReplicaId::at(first.index() + 1));
+  store.check_invariants();
+}
+
+BOOST_AUTO_TEST_CASE(an_accounted_memory_of_no_stated_size_takes_anything) {
+  MemoryStore store(ram_and_disk(0, 0), Backing::accounted);
+  const std::array huge{TensorType{DType::f64, Shape{Shape::max_elements}}};
+  const ReplicaId r = store.install(std::array{ReplicaSpec{disk, 0, 1}}, huge);
+  store.acquire(r);
+  BOOST_TEST(store.bytes_used(disk) == huge[0].bytes());
+  BOOST_TEST(store.file(r).empty());
+  BOOST_TEST(store.data(r) == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(buffers_are_page_aligned_pooled_and_there_only_while_held) {
+  MemoryStore store(ram_and_disk(1 << 20, 1 << 20), Backing::buffers);
+  const std::array replicas{ReplicaSpec{ram, 0, 1}, ReplicaSpec{ram, 1, 1}};
+  const ReplicaId first = store.install(replicas, types);
+  const ReplicaId second = ReplicaId::at(first.index() + 1);
+  BOOST_TEST(store.data(first) == nullptr);
+  store.acquire(first);
+  store.acquire(second);
+  store.check_invariants();
+  for (const ReplicaId r : {first, second}) {
+    BOOST_TEST(reinterpret_cast<std::uintptr_t>(store.data(r)) % 4096 == 0U);
+    std::memset(store.data(r), 5, BufferPool::capacity_for(store.type(r).bytes()));
+  }
+  std::byte* const buffer = store.data(first);
+  std::vector<std::byte> values;
+  store.read(first, values);
+  BOOST_TEST(values.size() == 1024U);
+  BOOST_TEST((values.front() == std::byte{5} && values.back() == std::byte{5}));
+
+  store.clear();
+  store.check_invariants();
+  BOOST_TEST(store.replica_count() == 0U);
+  BOOST_TEST(store.bytes_used_max(ram) == 0U);
+  const ReplicaId again = store.install(replicas, types);
+  BOOST_TEST(again.value == 0U);
+  store.acquire(again);
+  BOOST_TEST(store.data(again) == buffer);
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_in_storage_is_a_file_until_its_last_reader_is_done) {
+  const TemporaryDirectory directory;
+  {
+    MemoryStore store(ram_and_disk(1 << 20, 0, directory.path()), Backing::buffers);
+    BOOST_TEST(directory.entries() == 1U);
+    const ReplicaId r = store.install(std::array{ReplicaSpec{disk, 0, 1}}, types);
+    store.acquire(r);
+    const std::filesystem::path file = store.file(r);
+    BOOST_TEST(file.parent_path().parent_path() == directory.path());
+    const std::string text(1024, 'x');
+    std::ofstream(file) << text;
+    std::vector<std::byte> values;
+    store.read(r, values);
+    BOOST_TEST(std::memcmp(values.data(), text.data(), text.size()) == 0);
+    store.release(r);
+    BOOST_TEST(!std::filesystem::exists(file));
+    store.check_invariants();
+  }
+  BOOST_TEST(directory.entries() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_is_too_short_or_gone_is_an_error_when_read) {
+  const TemporaryDirectory directory;
+  MemoryStore store(ram_and_disk(1 << 20, 0, directory.path()), Backing::buffers);
+  const ReplicaId r = store.install(std::array{ReplicaSpec{disk, 0, 1}}, types);
+  store.acquire(r);
+  std::vector<std::byte> values;
+  const auto names_memory = [](const Error& e) { return contains(e, {"'ssd'", "1 KiB"}); };
+  BOOST_CHECK_EXCEPTION(store.read(r, values), Error, names_memory);
+  std::ofstream(store.file(r)) << "short";
+  BOOST_CHECK_EXCEPTION(store.read(r, values), Error, names_memory);
+}
+
+BOOST_AUTO_TEST_CASE(a_storage_directory_that_is_not_there_is_a_usage_error_with_its_place) {
+  Machine machine = ram_and_disk(1 << 20, 0, "/nowhere/at/all");
+  machine.memories[1].place = {.file = "m.yaml", .line = 7, .column = 3};
+  BOOST_CHECK_EXCEPTION(MemoryStore(machine, Backing::buffers), Error, [](const Error& e) {
+    return e.kind() == ErrorKind::usage && contains(e, {"m.yaml:7:3", "'ssd'", "/nowhere/at/all"});
+  });
+  MemoryStore simulated(machine, Backing::accounted);  // touches no directory
+  BOOST_TEST(simulated.replica_count() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_the_host_can_never_hold_is_refused_when_installed) {
+  MemoryStore store(ram_and_disk(std::uint64_t{1} << 60, 0), Backing::buffers);
+  const std::array huge{TensorType{DType::f64, Shape{Shape::max_elements}}};
+  BOOST_CHECK_THROW(store.install(std::array{ReplicaSpec{ram, 0, 1}}, huge), Error);
+}
+
+BOOST_AUTO_TEST_CASE(windows_with_other_types_keep_the_types_of_earlier_ones) {
+  MemoryStore store(ram_and_disk(1 << 20, 1 << 20), Backing::accounted);
+  const ReplicaId a = store.install(std::array{ReplicaSpec{ram, 0, 1}}, types);
+  const std::array other{types[1], TensorType{DType::f32, Shape{3}}, types[0]};
+  const ReplicaId b = store.install(
+      std::array{ReplicaSpec{disk, 0, 1}, ReplicaSpec{ram, 1, 1}, ReplicaSpec{ram, 2, 1}}, other);
+  BOOST_TEST((store.type(a) == types[0]));
+  for (std::size_t i = 0; i < other.size(); ++i) {
+    BOOST_TEST((store.type(ReplicaId::at(b.index() + i)) == other[i]));
+  }
+  BOOST_TEST((store.memory(b) == disk));
+}
+
+BOOST_AUTO_TEST_CASE(counters_stay_right_when_threads_acquire_and_release_at_once) {
+  MemoryStore store(ram_and_disk(64 << 20, 0), Backing::buffers);
+  constexpr std::size_t threads = 4;
+  constexpr std::size_t each = 500;
+  std::vector<ReplicaSpec> replicas(threads * each, ReplicaSpec{ram, 0, 1});
+  const ReplicaId first = store.install(replicas, types);
+  std::vector<std::thread> workers;
+  for (std::size_t t = 0; t < threads; ++t) {
+    workers.emplace_back([&store, first, t] {
+      for (std::size_t i = 0; i < each; ++i) {
+        const ReplicaId r = ReplicaId::at(first.index() + t * each + i);
+        store.acquire(r);
+        *store.data(r) = std::byte{1};
+        if (i % 2 == 0) store.release(r);
+      }
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+  store.check_invariants();
+  BOOST_TEST(store.bytes_used(ram) == threads * each / 2 * 1024);
+}
+
+// 640,000 ops of a simulated stencil may cost 300 bytes each; the store's part is under 24.
+BOOST_AUTO_TEST_CASE(an_accounted_replica_costs_under_24_bytes) {
+  constexpr std::size_t count = 640'000;
+  const std::vector<ReplicaSpec> replicas(count, ReplicaSpec{ram, 0, 1});
+  MemoryStore store(ram_and_disk(1 << 30, 0), Backing::accounted);
+  const auto in_use = [] {
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+  };
+  const std::size_t before = in_use();
+  store.install(replicas, types);
+  const double bytes_each = static_cast<double>(in_use() - before) / count;
+  BOOST_TEST_MESSAGE("bytes a replica: " << bytes_each);
+  BOOST_TEST(bytes_each < 24);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

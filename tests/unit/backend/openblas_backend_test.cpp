@@ -1,0 +1,157 @@
+#include "core/backend/openblas/openblas_backend.hpp"
+
+#include "core/backend/openblas/pinning.hpp"
+#include "tests/support/expect_error.hpp"
+#include "tests/support/waiting_completions.hpp"
+
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+#include <sched.h>
+
+namespace troupe {
+using testing::expect_error;
+using testing::WaitingCompletions;
+
+namespace {
+
+std::vector<int> cores_of_this_thread() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof(set), &set);
+  std::vector<int> cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  }
+  return cores;
+}
+
+// A CPU device with one memory, and tensors of 64 doubles in it.
+struct Sample {
+  Machine machine;
+  MemoryStore store;
+  WaitingCompletions completions;
+  std::unique_ptr<DeviceBackend> backend;
+  static constexpr std::uint32_t tensors = 8;
+  std::vector<Attrs> attrs = {{std::int64_t{1000}}, {Duration{0}}, {Duration{0}}};
+
+  explicit Sample(int streams, std::vector<int> cores = {})
+      : machine{.name = "test",
+                .devices = {{.name = "cpu0",
+                             .memory = MemoryId::at(0),
+                             .streams = streams,
+                             .cores = std::move(cores)}},
+                .memories = {{.name = "mem0", .size_bytes = 1 << 20}},
+                .links = {}},
+        store(machine, MemoryStore::Backing::buffers),
+        backend(openblas_device_backend().make(
+            {.machine = machine, .ops = builtin_ops(), .store = store, .completions = completions},
+            DeviceId::at(0))) {
+    const std::vector<ReplicaSpec> specs(
+        tensors, ReplicaSpec{.memory = MemoryId::at(0), .type = 0, .readers = 1});
+    store.install(specs, std::vector{TensorType{DType::f64, {64}}});
+    for (std::size_t i = 0; i < tensors; ++i) store.acquire(ReplicaId::at(i));
+  }
+
+  KernelCall call(const char* kind, const Attrs& attrs_of_it, std::size_t output) const {
+    return {
+        .kind = builtin_ops().find(kind), .attrs = &attrs_of_it, .output = ReplicaId::at(output)};
+  }
+  bool same(std::size_t a, std::size_t b) const {
+    return std::memcmp(store.data(ReplicaId::at(a)), store.data(ReplicaId::at(b)), 512) == 0;
+  }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(openblas_backend)
+
+BOOST_AUTO_TEST_CASE(it_fits_cpu_devices_and_runs_what_has_a_cpu_kernel) {
+  Machine machine{.name = "test",
+                  .devices = {{.name = "cpu0", .kind = DeviceKind::cpu},
+                              {.name = "gpu0", .kind = DeviceKind::gpu}},
+                  .memories = {},
+                  .links = {}};
+  const DeviceBackendEntry entry = openblas_device_backend();
+  BOOST_TEST(entry.fits(machine, DeviceId::at(0)));
+  BOOST_TEST(!entry.fits(machine, DeviceId::at(1)));
+  OpKind kind = builtin_ops()[builtin_ops().find("relu")];
+  BOOST_TEST(entry.has_kernel(machine, DeviceId::at(0), kind));
+  kind.cpu = nullptr;
+  BOOST_TEST(!entry.has_kernel(machine, DeviceId::at(0), kind));
+}
+
+BOOST_AUTO_TEST_CASE(one_stream_computes_on_the_calling_thread) {
+  Sample s(1);
+  BOOST_TEST(s.backend->lanes() == 1);
+  BOOST_TEST(s.backend->blocks());
+  const Started started = s.backend->start(0, s.call("spin", s.attrs[0], 0));
+  BOOST_TEST((started.state == Started::State::finished));
+  BOOST_TEST(s.completions.count() == 0U);
+  expect_error(ErrorKind::failed, "it failed on purpose",
+               [&] { s.backend->start(0, s.call("fail", s.attrs[1], 1)); });
+}
+
+BOOST_AUTO_TEST_CASE(several_streams_compute_at_once_and_tell_their_ends) {
+  Sample s(4);
+  BOOST_TEST(s.backend->lanes() == 4);
+  BOOST_TEST(!s.backend->blocks());
+  for (int round = 0; round < 100; ++round) {
+    for (std::uint32_t lane = 0; lane < 4; ++lane) {
+      const Started started = s.backend->start(lane, s.call("spin", s.attrs[0], lane));
+      BOOST_TEST((started.state == Started::State::pending));
+    }
+    std::uint32_t lanes_told = 0;
+    for (int i = 0; i < 4; ++i) {
+      const auto told = s.completions.wait();
+      BOOST_TEST(!told.cause);
+      lanes_told |= 1U << told.lane;
+    }
+    BOOST_TEST(lanes_told == 15U);
+  }
+  for (std::size_t i = 1; i < 4; ++i) BOOST_TEST(s.same(0, i));
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_tells_why_its_kernel_failed_and_goes_on) {
+  Sample s(2);
+  s.backend->start(1, s.call("fail", s.attrs[1], 0));
+  const auto told = s.completions.wait();
+  BOOST_TEST(told.lane == 1U);
+  BOOST_REQUIRE(told.cause.has_value());
+  BOOST_TEST(told.cause->find("it failed on purpose") != std::string::npos);
+  s.backend->start(1, s.call("spin", s.attrs[0], 1));
+  BOOST_TEST(!s.completions.wait().cause);
+}
+
+BOOST_AUTO_TEST_CASE(the_device_thread_is_pinned_to_the_first_core_of_the_device) {
+  const std::vector<int> usable = cores_of_this_thread();
+  Sample s(1, usable);
+  std::vector<int> inside;
+  std::thread([&] {
+    s.backend->enter_thread();
+    inside = cores_of_this_thread();
+  }).join();
+  BOOST_TEST(inside == std::vector{usable.front()}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_device_without_cores_leaves_its_thread_unpinned) {
+  const std::vector<int> usable = cores_of_this_thread();
+  Sample s(1);
+  s.backend->enter_thread();
+  BOOST_TEST(cores_of_this_thread() == usable, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(pinning_to_no_core_or_a_missing_one_changes_nothing) {
+  const std::vector<int> usable = cores_of_this_thread();
+  pin_this_thread({});
+  pin_this_thread(std::vector{1 << 20});
+  pin_this_thread(std::vector{-1});
+  BOOST_TEST(cores_of_this_thread() == usable, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe

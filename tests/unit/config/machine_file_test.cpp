@@ -1,0 +1,298 @@
+#include "core/config/machine_file.hpp"
+
+#include "tests/unit/config/temporary_files.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace troupe;
+using namespace std::chrono_literals;
+
+namespace {
+
+Machine load(std::string_view text) {
+  const TemporaryFiles files;
+  return load_machine_file(files.write("one.yaml", text));
+}
+
+// A machine file whose devices, memories and links are sound but for what is given.
+struct Parts {
+  std::string devices = "cpu: {kind: cpu, memory: host}";
+  std::string memories = "host: {size: 1 GiB}";
+  std::string links = "pcie: {between: [host, vram], bandwidth: 1 GB/s}";
+};
+
+// Memories are in line 3 from column 3 on, devices in line 6, links in line 8.
+std::string error(const Parts& parts) {
+  return machine_error("machine: m\nmemories:\n  " + parts.memories +
+                       "\n  vram: {size: 1 GiB}\ndevices:\n  " + parts.devices + "\nlinks:\n  " +
+                       parts.links + "\n");
+}
+std::string memory_error(std::string text) {
+  return error({.memories = std::move(text)});
+}
+std::string device_error(std::string text) {
+  return error({.devices = std::move(text)});
+}
+std::string link_error(std::string text) {
+  return error({.links = std::move(text)});
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(machine_files)
+
+BOOST_AUTO_TEST_CASE(everything_written_is_read) {
+  const Machine m = load(R"(
+machine: my machine
+about: text
+devices:
+  cpu: {kind: cpu, matmul: 510 GFLOP/s, flops: 20 GFLOP/s, bandwidth: 30 GB/s, memory: host, cores: [0, 2]}
+  gpu0: {kind: gpu, matmul: 14.4 TFLOP/s, launch: 10 us, memory: vram0, streams: 4}
+memories:
+  host: {size: 64 GiB}
+  vram0: {size: 16 GiB, kind: ram}
+  disk: {kind: storage, directory: /tmp/x}
+links:
+  pcie0: {between: [host, vram0], bandwidth: 1.44 GB/s, latency: 10 us, sharing: fair, chunk: 1 MiB}
+  ssd: {between: [host, disk], bandwidth: 1 GB/s, backward_bandwidth: 2 GB/s}
+)");
+  BOOST_TEST(m.name == "my machine");
+  BOOST_REQUIRE(m.devices.size() == 2U);
+  const Device& cpu = m.devices[0];
+  BOOST_TEST(cpu.name == "cpu");
+  BOOST_TEST((cpu.kind == DeviceKind::cpu));
+  BOOST_TEST(m.memory(cpu.memory).name == "host");
+  BOOST_TEST(cpu.op_flops.at("matmul") == 510e9);
+  BOOST_TEST(cpu.op_flops.size() == 1U);
+  BOOST_TEST(cpu.flops.value() == 20e9);
+  BOOST_TEST(cpu.bandwidth.value() == 30e9);
+  BOOST_TEST(cpu.cores == (std::vector<int>{0, 2}));
+  BOOST_TEST(cpu.streams == 1);
+  BOOST_TEST((cpu.launch == 0us));
+  BOOST_TEST(cpu.place.line == 5);
+  BOOST_TEST(cpu.place.column == 3);
+  const Device& gpu = m.devices[1];
+  BOOST_TEST((gpu.kind == DeviceKind::gpu));
+  BOOST_TEST(gpu.streams == 4);
+  BOOST_TEST((gpu.launch == 10us));
+  BOOST_TEST(!gpu.flops.has_value());
+  BOOST_REQUIRE(m.memories.size() == 3U);
+  BOOST_TEST(m.memories[0].size_bytes == std::uint64_t{64} << 30);
+  BOOST_TEST((m.memories[1].kind == MemoryKind::ram));
+  BOOST_TEST((m.memories[2].kind == MemoryKind::storage));
+  BOOST_TEST(m.memories[2].size_bytes == 0U);
+  BOOST_TEST(m.memories[2].directory == "/tmp/x");
+  BOOST_REQUIRE(m.links.size() == 2U);
+  const Link& pcie = m.links[0];
+  BOOST_TEST(m.memory(pcie.a).name == "host");
+  BOOST_TEST(m.memory(pcie.b).name == "vram0");
+  BOOST_TEST(pcie.bandwidth[0] == 1.44e9);
+  BOOST_TEST(pcie.bandwidth[1] == 1.44e9);
+  BOOST_TEST((pcie.latency == 10us));
+  BOOST_TEST((pcie.sharing == Sharing::fair));
+  BOOST_TEST(pcie.chunk_bytes == std::uint64_t{1} << 20);
+  BOOST_TEST(m.links[1].bandwidth[1] == 2e9);
+  BOOST_TEST((m.links[1].sharing == Sharing::fifo));
+  BOOST_TEST(m.links[1].chunk_bytes == std::uint64_t{4} << 20);
+}
+
+BOOST_AUTO_TEST_CASE(a_machine_without_a_name_is_called_like_its_file) {
+  BOOST_TEST(load("devices: {c: {kind: cpu, memory: m}}\nmemories: {m: {size: 1 GB}}\n").name ==
+             "one");
+}
+
+BOOST_AUTO_TEST_CASE(a_directory_is_relative_to_the_file) {
+  const TemporaryFiles files;
+  const auto path =
+      files.write("sub/a.yaml",
+                  "devices: {c: {kind: cpu, memory: m}}\n"
+                  "memories: {m: {size: 1 GB}, d: {kind: storage, directory: out}}\n");
+  BOOST_TEST(load_machine_file(path).memories[1].directory ==
+             (files.folder() / "sub/out").string());
+}
+
+BOOST_AUTO_TEST_CASE(this_machine_is_discovered) {
+  const Machine one = load("discover: true\n");
+  BOOST_TEST(!one.devices.empty());
+  BOOST_TEST(!one.name.empty());
+  BOOST_TEST(one.devices[0].place.line == 1);
+  BOOST_TEST(one.devices[0].place.column == 11);
+
+  const Machine two =
+      load("machine: two\ndiscover: {cpu_devices: 2, storage: true, directory: /tmp}\n");
+  BOOST_TEST(two.name == "two");
+  BOOST_TEST(two.devices.size() == 2U);
+  const auto storage = std::find_if(two.memories.begin(), two.memories.end(),
+                                    [](const Memory& m) { return m.kind == MemoryKind::storage; });
+  BOOST_REQUIRE((storage != two.memories.end()));
+  BOOST_TEST(storage->directory == "/tmp");
+}
+
+BOOST_AUTO_TEST_CASE(discover_is_checked) {
+  BOOST_TEST(machine_error("discover: false\n") ==
+             "machine.yaml:1:11: discover is false; remove it, or write true");
+  BOOST_TEST(machine_error("discover: 2\n") ==
+             "machine.yaml:1:11: discover is '2'; write true or false");
+  BOOST_TEST(
+      machine_error("discover: [a]\n").starts_with("machine.yaml:1:11: discover is a list; "));
+  BOOST_TEST(machine_error("discover: {cpu_device: 2}\n") ==
+             "machine.yaml:1:12: discover has no key 'cpu_device'; did you mean 'cpu_devices'?");
+  BOOST_TEST(machine_error("discover: {cpu_devices: 0}\n") ==
+             "machine.yaml:1:25: cpu_devices is '0'; write a whole number from 1 to 1024");
+  BOOST_TEST(machine_error("discover: {directory: x}\n")
+                 .starts_with("machine.yaml:1:23: a directory is given, but no storage"));
+  BOOST_TEST(machine_error("discover: true\nlinks: {}\n")
+                 .starts_with("machine.yaml:2:1: 'links' can't stand beside 'discover'; "));
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_is_no_machine_is_refused) {
+  BOOST_TEST(machine_error("[a]\n") ==
+             "machine.yaml:1:1: a machine is a list; write a map, {key: value, …}");
+  BOOST_TEST(machine_error("device: {}\n") ==
+             "machine.yaml:1:1: a machine has no key 'device'; did you mean 'devices'?");
+  BOOST_TEST(machine_error("machine: m\n") ==
+             "machine.yaml:1:1: the machine has no 'devices'; add `devices: …`");
+  BOOST_TEST(machine_error("devices: {}\n")
+                 .starts_with("machine.yaml:1:10: the machine has no devices; "));
+  BOOST_TEST(machine_error("devices: []\n").starts_with("machine.yaml:1:10: devices is a list; "));
+  BOOST_TEST(machine_error("devices: {a: {}}\n")
+                 .starts_with("machine.yaml:1:1: the machine has no 'memories'"));
+  BOOST_TEST(machine_error("machine: [m]\ndiscover: true\n")
+                 .starts_with("machine.yaml:1:10: the machine's name is a list; "));
+}
+
+BOOST_AUTO_TEST_CASE(memories_are_checked) {
+  BOOST_TEST(memory_error("host: {}") ==
+             "machine.yaml:3:9: memory 'host' has no 'size'; add `size: …`");
+  BOOST_TEST(memory_error("host: {size: 16 GHz}")
+                 .starts_with("machine.yaml:3:16: size of memory 'host': '16 GHz' is not a size: "
+                              "unknown unit 'GHz'"));
+  BOOST_TEST(memory_error("host: {size: 16}")
+                 .starts_with("machine.yaml:3:16: size of memory 'host': '16' is not a size: it "
+                              "has no unit; units are B, "));
+  BOOST_TEST(memory_error("host: {size: 0 B}") ==
+             "machine.yaml:3:16: the size of memory 'host' is zero; give it a size such as 16 GiB");
+  BOOST_TEST(
+      memory_error("host: {kind: storage, size: 0 B}")
+          .starts_with("machine.yaml:3:31: the size of memory 'host' is zero; leave `size` out"));
+  BOOST_TEST(memory_error("host: {size: 1 GB, kind: disk}") ==
+             "machine.yaml:3:28: kind of memory 'host' is 'disk'; one of: ram, storage");
+  BOOST_TEST(memory_error("host: {size: 1 GB, sise: 2 GB}") ==
+             "machine.yaml:3:22: memory 'host' has no key 'sise'; did you mean 'size'?");
+  BOOST_TEST(
+      memory_error("host: {size: 1 GB, directory: x}")
+          .starts_with("machine.yaml:3:33: memory 'host' is not storage, but has a directory"));
+  BOOST_TEST(memory_error("host: 16 GiB") ==
+             "machine.yaml:3:9: 'host' is '16 GiB'; write a map, {key: value, …}");
+}
+
+BOOST_AUTO_TEST_CASE(names_are_checked) {
+  BOOST_TEST(
+      memory_error("1host: {size: 1 GB}") ==
+      "machine.yaml:3:3: a memory can't be named '1host'; begin with a letter or _, then use "
+      "letters, digits, '_', '.' and '-'");
+  BOOST_TEST(
+      memory_error("\"a b\": {size: 1 GB}").starts_with("machine.yaml:3:3: a memory can't be"));
+  BOOST_TEST(memory_error("é: {size: 1 GB}").starts_with("machine.yaml:3:3: a memory can't be"));
+  BOOST_TEST(device_error("vram: {kind: cpu, memory: host}") ==
+             "machine.yaml:6:3: the name 'vram' is taken; it is in line 4 too; give each device, "
+             "memory and link a name of its own");
+  BOOST_TEST(link_error("cpu: {between: [host, vram], bandwidth: 1 GB/s}")
+                 .starts_with("machine.yaml:8:3: the name 'cpu' is taken; it is in line 6 too"));
+}
+
+BOOST_AUTO_TEST_CASE(devices_are_checked) {
+  BOOST_TEST(device_error("cpu: {memory: host}") ==
+             "machine.yaml:6:8: device 'cpu' has no 'kind'; add `kind: …`");
+  BOOST_TEST(device_error("cpu: {kind: cpu}") ==
+             "machine.yaml:6:8: device 'cpu' has no 'memory'; add `memory: …`");
+  BOOST_TEST(device_error("cpu: {kind: gpus, memory: host}") ==
+             "machine.yaml:6:15: kind of device 'cpu' is 'gpus'; did you mean 'gpu'?");
+  BOOST_TEST(
+      device_error("cpu: {kind: cpu, memory: hots}") ==
+      "machine.yaml:6:28: memory of device 'cpu' is 'hots', which is no memory; did you mean "
+      "'host'?");
+  BOOST_TEST(device_error("cpu: {kind: cpu, memory: cpu}") ==
+             "machine.yaml:6:28: memory of device 'cpu' is 'cpu', which is a device; name the "
+             "device's memory");
+  BOOST_TEST(device_error("cpu: {kind: cpu, memory: host, matmull: 1 GFLOP/s}") ==
+             "machine.yaml:6:34: device 'cpu' has no key 'matmull'; did you mean 'matmul'?");
+  BOOST_TEST(device_error("cpu: {kind: cpu, memory: host, copy: 1 GFLOP/s}")
+                 .starts_with("machine.yaml:6:34: device 'cpu' has no key 'copy'; "));
+  BOOST_TEST(
+      device_error("cpu: {kind: cpu, memory: host, matmul: 1 GB/s}")
+          .starts_with("machine.yaml:6:42: rate of device 'cpu' for matmul: '1 GB/s' is not a "
+                       "rate: unknown unit 'GB/s'"));
+  BOOST_TEST(
+      device_error("cpu: {kind: cpu, memory: host, flops: 0 GFLOP/s}")
+          .starts_with("machine.yaml:6:41: flops of device 'cpu': '0 GFLOP/s' is not a rate: "
+                       "it must be above 0; units are "));
+  BOOST_TEST(device_error("cpu: {kind: cpu, memory: host, bandwidth: -1 GB/s}")
+                 .starts_with("machine.yaml:6:45: bandwidth of device 'cpu': '-1 GB/s' is not a "
+                              "bandwidth: it must be above 0"));
+  BOOST_TEST(
+      device_error("cpu: {kind: cpu, memory: host, launch: -1 us}")
+          .starts_with("machine.yaml:6:42: launch of device 'cpu': '-1 us' is not a duration: "
+                       "it must not be negative"));
+  for (const char* streams : {"0", "1025", "-1", "two", "1.5", "99999999999999999999"}) {
+    BOOST_TEST(
+        device_error("cpu: {kind: cpu, memory: host, streams: " + std::string(streams) + "}") ==
+        "machine.yaml:6:43: streams of device 'cpu' is '" + std::string(streams) +
+            "'; write a whole number from 1 to 1024");
+  }
+  BOOST_TEST(device_error("cpu: {kind: cpu, memory: host, streams: 1024}") == "");
+  BOOST_TEST(device_error("cpu: {kind: gpu, memory: host, cores: [0]}") ==
+             "machine.yaml:6:41: 'cpu' has cores, but is no CPU; remove `cores`");
+  BOOST_TEST(device_error("cpu: {kind: cpu, memory: host, cores: [0, 1, 0]}") ==
+             "machine.yaml:6:48: cores of device 'cpu' name 0 twice; remove one");
+  BOOST_TEST(device_error("cpu: {kind: cpu, memory: host, cores: [-1]}")
+                 .starts_with("machine.yaml:6:42: cores of device 'cpu' is '-1'; "));
+  BOOST_TEST(device_error("cpu: {kind: cpu, memory: host, cores: []}")
+                 .starts_with("machine.yaml:6:41: cores of device 'cpu' is an empty list; "));
+  BOOST_TEST(device_error("cpu: {kind: cpu, memory: host, cores: 2}")
+                 .starts_with("machine.yaml:6:41: cores of device 'cpu' is '2'; write a list"));
+}
+
+BOOST_AUTO_TEST_CASE(a_device_in_storage_is_refused) {
+  BOOST_TEST(
+      error({.devices = "cpu: {kind: cpu, memory: host}", .memories = "host: {kind: storage}"})
+          .starts_with("machine.yaml:6:28: device 'cpu' can't compute in 'host', which is "
+                       "storage; "));
+}
+
+BOOST_AUTO_TEST_CASE(links_are_checked) {
+  BOOST_TEST(link_error("l: {bandwidth: 1 GB/s}") ==
+             "machine.yaml:8:6: link 'l' has no 'between'; add `between: …`");
+  BOOST_TEST(link_error("l: {between: [host, vram]}") ==
+             "machine.yaml:8:6: link 'l' has no 'bandwidth'; add `bandwidth: …`");
+  BOOST_TEST(
+      link_error("l: {between: [host], bandwidth: 1 GB/s}") ==
+      "machine.yaml:8:16: between of link 'l' lists 1; it takes two memories, as in [host, vram0]");
+  BOOST_TEST(link_error("l: {between: [host, host], bandwidth: 1 GB/s}") ==
+             "machine.yaml:8:23: link 'l' joins 'host' to itself; name two different memories");
+  BOOST_TEST(link_error("l: {between: [host, vran], bandwidth: 1 GB/s}") ==
+             "machine.yaml:8:23: between of link 'l' is 'vran', which is no memory; did you mean "
+             "'vram'?");
+  BOOST_TEST(
+      link_error("l: {between: [cpu, vram], bandwidth: 1 GB/s}")
+          .starts_with("machine.yaml:8:17: between of link 'l' is 'cpu', which is a device; "));
+  BOOST_TEST(link_error("l: {between: [host, vram], bandwith: 1 GB/s}") ==
+             "machine.yaml:8:30: link 'l' has no key 'bandwith'; did you mean 'bandwidth'?");
+  BOOST_TEST(
+      link_error("l: {between: [host, vram], bandwidth: 0 GB/s}")
+          .starts_with("machine.yaml:8:41: bandwidth of link 'l': '0 GB/s' is not a bandwidth: "
+                       "it must be above 0"));
+  BOOST_TEST(link_error("l: {between: [host, vram], bandwidth: -1 GB/s}")
+                 .starts_with("machine.yaml:8:41: bandwidth of link 'l': '-1 GB/s' is not a "
+                              "bandwidth: it must be above 0"));
+  BOOST_TEST(
+      link_error("l: {between: [host, vram], bandwidth: 1 GB/s, latency: -1 us}")
+          .starts_with("machine.yaml:8:58: latency of link 'l': '-1 us' is not a duration: it "
+                       "must not be negative"));
+  BOOST_TEST(link_error("l: {between: [host, vram], bandwidth: 1 GB/s, sharing: fare}") ==
+             "machine.yaml:8:58: sharing of link 'l' is 'fare'; did you mean 'fair'?");
+  BOOST_TEST(link_error("l: {between: [host, vram], bandwidth: 1 GB/s, chunk: 1 B}") ==
+             "machine.yaml:8:56: chunk of link 'l' is '1 B'; write at least 4 KiB");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

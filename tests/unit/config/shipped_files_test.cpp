@@ -1,0 +1,90 @@
+// The files in config/, which users copy: each loads, and says what the issue of its experiment
+// says.
+#include "core/config/machine_file.hpp"
+#include "core/config/run_file.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace troupe;
+
+namespace {
+
+const std::filesystem::path config = std::filesystem::path(TROUPE_SOURCE_DIR) / "config";
+
+RunFile run_file(const std::string& name) {
+  return load_run_file(config / "runs" / (name + ".yaml"));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(shipped_files)
+
+BOOST_AUTO_TEST_CASE(every_machine_file_loads) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(config / "machines")) {
+    BOOST_TEST_CONTEXT(entry.path()) {
+      const Machine machine = load_machine_file(entry.path());
+      BOOST_TEST(!machine.devices.empty());
+      BOOST_TEST(machine.name == entry.path().stem().string());
+      ++count;
+    }
+  }
+  BOOST_TEST(count >= 7);
+}
+
+BOOST_AUTO_TEST_CASE(every_run_file_loads_and_says_what_it_is_about) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(config / "runs")) {
+    BOOST_TEST_CONTEXT(entry.path()) {
+      const RunFile run = load_run_file(entry.path());
+      BOOST_TEST(run.graph.size() > 0U);
+      BOOST_TEST(!run.title.empty());
+      ++count;
+    }
+  }
+  BOOST_TEST(count >= 7);
+}
+
+BOOST_AUTO_TEST_CASE(the_quickstart_has_a_serial_and_a_pipelined_scenario_of_each_sort) {
+  const RunFile run = run_file("quickstart");
+  BOOST_TEST(run.machine.devices.size() == 2U);
+  BOOST_TEST(run.scenarios.size() == 7U);
+  // For n equal steps a pipeline reaches n / (n + 1) of the bound where both steps cost the same.
+  BOOST_TEST(run.graph.group(run.graph.find_group("run0")).count >= 24U);
+}
+
+BOOST_AUTO_TEST_CASE(the_stencil_has_640000_ops_on_two_devices) {
+  const RunFile run = run_file("stencil-1d");
+  BOOST_TEST(run.graph.size() == 640'000U);
+  BOOST_TEST(run.machine.devices.size() == 2U);
+  BOOST_TEST(run.graph.inputs(OpId::at(33)).size() == 3U);
+}
+
+// The published times follow from the machine files' figures, here without launch and latency.
+BOOST_AUTO_TEST_CASE(the_rates_of_the_chapter_files_give_the_published_times) {
+  const auto matmul_time = [](const Machine& machine, std::string_view device, double count,
+                              double n) {
+    return count * 2 * n * n * n /
+           machine.device(machine.find_device(device)).op_flops.at("matmul");
+  };
+  const Machine one = run_file("chapter-1-cpu-gpu").machine;
+  BOOST_TEST(matmul_time(one, "cpu", 10, 2000) == 0.3139, boost::test_tools::tolerance(0.005));
+  BOOST_TEST(matmul_time(one, "gpu", 10, 6000) == 0.2995, boost::test_tools::tolerance(0.005));
+  const Machine two = run_file("chapter-2-gpu-gpu").machine;
+  BOOST_TEST(matmul_time(two, "gpu1", 50, 4000) == 0.2816, boost::test_tools::tolerance(0.005));
+  BOOST_TEST(matmul_time(two, "gpu2", 50, 4000) == 0.2788, boost::test_tools::tolerance(0.005));
+  const Machine a = run_file("chapter-3a-run-and-copy").machine;
+  BOOST_TEST(matmul_time(a, "gpu", 10, 6000) == 0.3089, boost::test_tools::tolerance(0.005));
+  BOOST_TEST(10 * 6000.0 * 6000 * 4 / a.links[0].bandwidth[1] == 0.9983,
+             boost::test_tools::tolerance(0.005));
+  const Machine b = run_file("chapter-3b-run-and-copy").machine;
+  BOOST_TEST(
+      matmul_time(b, "gpu", 50, 4000) + 50 * 4000.0 * 4000 * 4 / b.links[0].bandwidth[1] == 1.4409,
+      boost::test_tools::tolerance(0.005));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,79 @@
+#include "core/cost/cost_model.hpp"
+
+#include "core/ops/registry.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+using namespace std::chrono_literals;
+
+const OpKind& kind(std::string_view name) {
+  return builtin_ops()[builtin_ops().find(name)];
+}
+
+BOOST_AUTO_TEST_SUITE(cost_model)
+
+BOOST_AUTO_TEST_CASE(an_op_takes_the_longer_of_its_computation_and_its_memory_traffic) {
+  const Device d{.name = "d", .flops = 1e9, .bandwidth = 1e8};
+  BOOST_TEST((op_time(d, kind("add"), {.flops = 1e6, .bytes = 1e3}) == 1ms));
+  BOOST_TEST((op_time(d, kind("add"), {.flops = 1e3, .bytes = 1e6}) == 10ms));
+}
+
+BOOST_AUTO_TEST_CASE(a_rate_for_the_op_by_name_goes_before_the_general_one) {
+  const Device d{.name = "d", .op_flops = {{"matmul", 4e9}}, .flops = 1e9};
+  BOOST_TEST((op_time(d, kind("matmul"), {.flops = 8e6}) == 2ms));
+  BOOST_TEST((op_time(d, kind("add"), {.flops = 8e6}) == 8ms));
+}
+
+BOOST_AUTO_TEST_CASE(launch_and_fixed_time_are_added) {
+  const Device d{.name = "d", .launch = 10us, .flops = 1e9};
+  BOOST_TEST((op_time(d, kind("matmul"), {.flops = 1e6, .bytes = 0, .fixed = 3us}) == 1013us));
+  BOOST_TEST((op_time(d, kind("sleep"), {.fixed = 3us}) == 13us));
+}
+
+BOOST_AUTO_TEST_CASE(what_the_machine_file_leaves_out_bounds_nothing) {
+  const Device compute{.name = "d", .flops = 1e9};
+  BOOST_TEST((op_time(compute, kind("add"), {.flops = 1e6, .bytes = 1e12}) == 1ms));
+  const Device traffic{.name = "d", .bandwidth = 1e9};
+  BOOST_TEST((op_time(traffic, kind("add"), {.flops = 1e12, .bytes = 1e6}) == 1ms));
+}
+
+BOOST_AUTO_TEST_CASE(where_it_says_nothing_a_gigaflop_and_a_gigabyte_a_second_stand_in) {
+  const Device d{.name = "d"};
+  BOOST_TEST((op_time(d, kind("add"), {.flops = 1e6, .bytes = 0}) == 1ms));
+  BOOST_TEST((op_time(d, kind("add"), {.flops = 0, .bytes = 2e6}) == 2ms));
+}
+
+BOOST_AUTO_TEST_CASE(an_op_has_a_cost_where_a_rate_a_bandwidth_or_its_fixed_time_says_so) {
+  const Device nothing{.name = "d"};
+  const Device matmul_only{.name = "d", .op_flops = {{"matmul", 1e9}}};
+  const Device traffic{.name = "d", .bandwidth = 1e9};
+  const Device general{.name = "d", .flops = 1e9};
+  BOOST_TEST(!has_cost(nothing, kind("add")));
+  BOOST_TEST(has_cost(nothing, kind("sleep")));
+  BOOST_TEST(has_cost(matmul_only, kind("matmul")));
+  BOOST_TEST(!has_cost(matmul_only, kind("add")));
+  BOOST_TEST(has_cost(traffic, kind("add")));
+  BOOST_TEST(has_cost(general, kind("add")));
+}
+
+BOOST_AUTO_TEST_CASE(a_bandwidth_alone_times_only_what_memory_bounds) {
+  const Device traffic{.name = "d", .bandwidth = 1e9};
+  BOOST_TEST(has_cost(traffic, kind("add"), {.flops = 8, .bytes = 8}));
+  BOOST_TEST(!has_cost(traffic, kind("matmul"), {.flops = 9, .bytes = 8}));
+}
+
+BOOST_AUTO_TEST_CASE(a_transfer_takes_latency_and_its_bytes_in_its_own_direction) {
+  const Link link{.name = "l", .bandwidth = {1e9, 5e8}, .latency = 10us};
+  BOOST_TEST((wire_time(link, Direction::forward, 1000) == 1us));
+  BOOST_TEST((wire_time(link, Direction::backward, 1000) == 2us));
+  BOOST_TEST((transfer_time(link, Direction::forward, 1000) == 11us));
+  BOOST_TEST((transfer_time(link, Direction::forward, 0) == 10us));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

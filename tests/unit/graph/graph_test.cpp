@@ -1,0 +1,133 @@
+#include "core/graph/graph.hpp"
+
+#include "tests/support/expect_error.hpp"
+#include "tests/support/small_graph.hpp"
+
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+using testing::expect_error;
+using testing::on;
+using testing::SmallGraph;
+using testing::to;
+
+BOOST_AUTO_TEST_SUITE(graph)
+
+// x ─┬─ y ─┐
+//    └─────┴─ z
+BOOST_AUTO_TEST_CASE(an_op_knows_its_inputs_type_and_placement) {
+  SmallGraph g;
+  const OpId x = g.op("x", "uniform", {}, on(DeviceId{1}), {}, {DType::f32, {4, 6}});
+  const OpId y = g.op("y", "matmul", {x, x}, {}, {false, true});
+  const OpId z = g.op("z", "matmul", {y, x});
+  BOOST_TEST(g.graph.size() == 3U);
+  BOOST_TEST(g.graph.inputs(x).empty());
+  BOOST_TEST(
+      (std::vector(g.graph.inputs(z).begin(), g.graph.inputs(z).end()) == std::vector{y, x}));
+  BOOST_TEST((g.graph.type(y) == TensorType{DType::f32, {4, 4}}));
+  BOOST_TEST((g.graph.type(z) == TensorType{DType::f32, {4, 6}}));
+  BOOST_TEST((g.graph.placement(x) == on(DeviceId{1})));
+  BOOST_TEST((g.graph.placement(y) == Placement{}));
+  BOOST_TEST(g.graph.kind(z).name == "matmul");
+  BOOST_TEST(g.graph.work(y).flops == 2.0 * 4 * 4 * 6);
+}
+
+BOOST_AUTO_TEST_CASE(attributes_that_are_not_given_take_their_fallback) {
+  SmallGraph g;
+  const OpId x = g.op("x", "uniform", {}, {}, {}, {DType::f64, {3}});
+  BOOST_TEST(std::get<std::int64_t>(g.graph.attrs(x).at(0)) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(equal_types_and_attributes_are_stored_once) {
+  SmallGraph g;
+  const OpId first = g.work("first", 5);
+  const OpId second = g.work("second", 7);
+  const OpId third = g.work("third", 5);
+  BOOST_TEST(g.graph.attrs_index(first) == g.graph.attrs_index(third));
+  BOOST_TEST(g.graph.attrs_index(first) != g.graph.attrs_index(second));
+  BOOST_TEST(g.graph.type_index(first) == g.graph.type_index(second));
+  BOOST_TEST(g.graph.types().size() == 1U);
+}
+
+// Interning looks back a little only; what it misses must still be right.
+BOOST_AUTO_TEST_CASE(many_distinct_attributes_and_types_stay_apart) {
+  SmallGraph g;
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 1; i <= 50; ++i) g.work("op", i, {}, {}, 8 * i);
+  }
+  for (std::size_t i = 0; i < g.graph.size(); ++i) {
+    const auto wanted = static_cast<std::int64_t>(i % 50 + 1);
+    BOOST_TEST(std::get<double>(g.graph.attrs(OpId::at(i)).at(0)) == static_cast<double>(wanted));
+    BOOST_TEST(g.graph.type(OpId::at(i)).bytes() == static_cast<std::uint64_t>(8 * wanted));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_op_may_have_many_inputs) {
+  SmallGraph g;
+  std::vector<OpId> all;
+  for (int i = 0; i < 40; ++i) all.push_back(g.work("part", 1));
+  const OpId sum = g.op("sum", "spin", all, {}, {std::int64_t{3}});
+  BOOST_TEST(g.graph.inputs(sum).size() == 40U);
+  BOOST_TEST(g.graph.work(sum).bytes > 0);
+}
+
+BOOST_AUTO_TEST_CASE(groups_name_their_ops) {
+  SmallGraph g;
+  const OpId x = g.work("x", 1);
+  const GroupId empty = g.graph.begin_group("empty", true);
+  const GroupId run = g.graph.begin_group("run", true);
+  OpId last;
+  for (int i = 0; i < 3; ++i) {
+    last = g.graph.append({.kind = g.graph.kinds().find("copy"), .inputs = std::span(&x, 1)});
+  }
+  BOOST_TEST(g.graph.name(x) == "x");
+  BOOST_TEST(g.graph.name(last) == "run[2]");
+  BOOST_TEST((g.graph.group_of(last) == run));
+  BOOST_TEST((g.graph.group_of(x) == GroupId{0}));
+  BOOST_TEST((g.graph.find_group("run") == run));
+  BOOST_TEST(!g.graph.find_group("walk"));
+  BOOST_TEST(g.graph.group(run).count == 3U);
+  BOOST_TEST(g.graph.group(empty).count == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(an_op_that_is_refused_names_the_place_of_its_group_and_leaves_no_trace) {
+  SmallGraph g;
+  const OpId x = g.op("x", "uniform", {}, {}, {}, {DType::f32, {2, 3}});
+  const GroupId bad = g.graph.begin_group("bad", false, {"run.yaml", 7, 3});
+  const std::vector<OpId> inputs{x, x};
+  const auto append = [&](std::string_view kind, std::span<const OpId> in, Attrs attrs = {}) {
+    g.graph.append({.kind = g.graph.kinds().find(kind), .inputs = in, .attrs = std::move(attrs)});
+  };
+  expect_error(ErrorKind::usage, "run.yaml:7:3", [&] { append("matmul", inputs); });
+  expect_error(ErrorKind::usage, "'matmul' takes 2 inputs, and 1 is given",
+               [&] { append("matmul", std::span(inputs).first(1)); });
+  expect_error(ErrorKind::usage, "'scale' takes 1 input, and 2 are given",
+               [&] { append("scale", inputs, {1.0}); });
+  expect_error(ErrorKind::usage, "'spin' takes 0 to 64 inputs, and 65 are given",
+               [&] { append("spin", std::vector<OpId>(65, x), {std::int64_t{1}}); });
+  expect_error(ErrorKind::usage, "'scale' needs 'alpha'",
+               [&] { append("scale", std::span(inputs).first(1)); });
+  expect_error(ErrorKind::usage, "'iterations' of 'spin' is -1",
+               [&] { append("spin", {}, {std::int64_t{-1}}); });
+  expect_error(ErrorKind::usage, "it goes from 0 to 1000000000000",
+               [&] { append("spin", {}, {std::int64_t{2'000'000'000'000}}); });
+  BOOST_TEST(g.graph.size() == 1U);
+  BOOST_TEST(g.graph.group(bad).count == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_copy_has_the_type_of_what_it_copies) {
+  SmallGraph g;
+  const OpId x = g.op("x", "uniform", {}, {}, {}, {DType::f32, {5, 7}});
+  const OpId y = g.copy("y", x, to(MemoryId{0}));
+  BOOST_TEST((g.graph.type(y) == g.graph.type(x)));
+  BOOST_TEST((g.graph.placement(y) == to(MemoryId{0})));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

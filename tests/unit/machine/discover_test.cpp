@@ -1,0 +1,119 @@
+#include "core/machine/discover.hpp"
+
+#include <numeric>
+#include <set>
+#include <string>
+
+#include <boost/test/unit_test.hpp>
+#include <sched.h>
+
+namespace troupe {
+namespace {
+
+HostInfo host_of(std::vector<std::vector<int>> numa_cores) {
+  HostInfo host;
+  host.cpu_model = "Example Processor";
+  for (std::vector<int>& cores : numa_cores) {
+    host.cores.insert(host.cores.end(), cores.begin(), cores.end());
+    host.numa.push_back({.memory_bytes = std::uint64_t{8} << 30, .cores = std::move(cores)});
+  }
+  host.caches = {{.level = 2, .size_bytes = 2 << 20, .count = 4}};
+  host.memory_bytes = std::uint64_t{16} << 30;
+  host.available_memory_bytes = std::uint64_t{8} << 30;
+  return host;
+}
+
+bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != text.npos;
+}
+
+BOOST_AUTO_TEST_SUITE(discover)
+
+BOOST_AUTO_TEST_CASE(this_host_has_cores_memory_and_numa_nodes_that_hold_the_cores) {
+  const HostInfo host = discover_host();
+  BOOST_TEST(!host.cpu_model.empty());
+  BOOST_TEST(!host.cores.empty());
+  BOOST_TEST(!host.numa.empty());
+  BOOST_TEST(host.memory_bytes > 0U);
+  BOOST_TEST(host.available_memory_bytes > 0U);
+  BOOST_TEST(host.available_memory_bytes <= host.memory_bytes);
+  std::set<int> in_nodes;
+  for (const auto& node : host.numa) in_nodes.insert(node.cores.begin(), node.cores.end());
+  BOOST_TEST((in_nodes == std::set<int>(host.cores.begin(), host.cores.end())));
+}
+
+BOOST_AUTO_TEST_CASE(cores_that_the_process_may_not_use_are_left_out) {
+  cpu_set_t before;
+  BOOST_REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+  const int only = discover_host().cores.back();
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(only, &one);
+  BOOST_REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+  const HostInfo host = discover_host();
+  BOOST_REQUIRE(sched_setaffinity(0, sizeof before, &before) == 0);
+  BOOST_TEST(host.cores == std::vector<int>{only}, boost::test_tools::per_element());
+}
+
+//   cpu0: cores 0 1   cpu1: cores 2 3
+//   mem0 ───copy0-1─── mem1
+BOOST_AUTO_TEST_CASE(cores_are_split_evenly_and_each_pair_of_memories_has_a_link) {
+  const Machine m = local_machine(host_of({{0, 1, 2, 3}}), {.cpu_devices = 2});
+  BOOST_TEST(m.devices.size() == 2U);
+  BOOST_TEST((m.devices[0].cores == std::vector{0, 1} && m.devices[1].cores == std::vector{2, 3}));
+  BOOST_TEST(m.devices[1].name == "cpu1");
+  BOOST_TEST((m.devices[1].memory == m.find_memory("mem1")));
+  BOOST_REQUIRE(m.links.size() == 1U);
+  BOOST_TEST(m.links[0].name == "copy0-1");
+  BOOST_TEST(m.memories[0].size_bytes == std::uint64_t{7} << 29);  // half of 8 GiB less an eighth
+  BOOST_TEST(m.devices[0].op_flops.at("matmul") > *m.devices[0].flops);
+}
+
+BOOST_AUTO_TEST_CASE(without_a_number_there_is_a_device_for_each_numa_node_with_cores) {
+  const Machine m = local_machine(host_of({{0, 1, 2}, {}, {3, 4}}), {});
+  BOOST_REQUIRE(m.devices.size() == 2U);
+  BOOST_TEST((m.devices[0].cores == std::vector{0, 1, 2}));
+  BOOST_TEST((m.devices[1].cores == std::vector{3, 4}));
+}
+
+BOOST_AUTO_TEST_CASE(devices_share_cores_where_there_are_fewer_cores) {
+  const Machine m = local_machine(host_of({{5}}), {.cpu_devices = 3});
+  BOOST_REQUIRE(m.devices.size() == 3U);
+  for (const Device& d : m.devices) BOOST_TEST((d.cores == std::vector{5}));
+  BOOST_TEST(m.links.size() == 3U);
+}
+
+//   mem0 ──disk0── disk ──disk1── mem1,  mem0 ──copy0-1── mem1
+BOOST_AUTO_TEST_CASE(storage_is_linked_to_every_memory) {
+  const Machine m =
+      local_machine(host_of({{0, 1}}), {.cpu_devices = 2, .storage = true, .directory = "/"});
+  const MemoryId disk = m.find_memory("disk");
+  BOOST_REQUIRE(bool(disk));
+  BOOST_TEST((m.memory(disk).kind == MemoryKind::storage));
+  BOOST_TEST(m.memory(disk).directory == "/");
+  BOOST_TEST(m.memory(disk).size_bytes > 0U);
+  BOOST_TEST((m.link(m.find_link("disk0")).a == m.find_memory("mem0")));
+  BOOST_TEST((m.link(m.find_link("disk1")).b == disk));
+}
+
+BOOST_AUTO_TEST_CASE(the_machine_file_says_what_was_found) {
+  HostInfo host = host_of({{0, 2}, {4}});
+  const std::string text = describe_yaml(host);
+  BOOST_TEST_INFO(text);
+  BOOST_TEST(contains(text, "# Example Processor\n"));
+  BOOST_TEST(contains(text, "# no GPU found\n"));
+  BOOST_TEST(contains(text, "# 4 × 2 MiB of L2 cache\n"));
+  BOOST_TEST(contains(text, "machine: local\n"));
+  BOOST_TEST(contains(text, "  cpu0: {kind: cpu, cores: [0, 2], memory: mem0, "));
+  BOOST_TEST(contains(text, "  cpu1: {kind: cpu, cores: [4], memory: mem1, "));
+  BOOST_TEST(contains(text, "  copy0-1: {between: [mem0, mem1], bandwidth: 6 GB/s, "));
+  BOOST_TEST(contains(text, "  mem0: {size: 3584 MiB}\n"));
+  BOOST_TEST(contains(text, "  disk: {kind: storage, size: "));
+  host.gpus = {"Example GPU"};
+  BOOST_TEST(contains(describe_yaml(host), "# GPU: Example GPU\n"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

@@ -1,0 +1,110 @@
+#include "core/machine/local_cores.hpp"
+
+#include "tests/support/expect_error.hpp"
+#include "tests/support/small_machine.hpp"
+
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+using testing::expect_error;
+using testing::SmallMachine;
+using Cores = std::vector<int>;
+
+// cpu0 and cpu1 with a memory each, gpu0 with its own.
+Machine two_cpus_and_a_gpu() {
+  SmallMachine m;
+  m.device("cpu0", m.memory("mem0"));
+  m.device("cpu1", m.memory("mem1"));
+  m.device("gpu0", m.memory("vram0"));
+  m.machine.devices[2].kind = DeviceKind::gpu;
+  return m.machine;
+}
+
+HostInfo host_with(Cores cores) {
+  HostInfo host;
+  host.cores = std::move(cores);
+  return host;
+}
+
+BOOST_AUTO_TEST_SUITE(local_cores)
+
+BOOST_AUTO_TEST_CASE(a_cpu_stands_in_for_a_gpu_which_keeps_its_name_and_memory) {
+  Machine m = two_cpus_and_a_gpu();
+  map_device(m, "gpu0=cpu0");
+  const Device& device = m.device(m.find_device("gpu0"));
+  BOOST_TEST((device.kind == DeviceKind::cpu));
+  BOOST_TEST((device.memory == m.find_memory("vram0")));
+  BOOST_TEST(m.devices.size() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(a_cpu_of_this_host_may_stand_in_though_the_machine_does_not_name_it) {
+  Machine m = two_cpus_and_a_gpu();
+  map_device(m, "gpu0=cpu7");
+  BOOST_TEST((m.devices[2].kind == DeviceKind::cpu));
+}
+
+BOOST_AUTO_TEST_CASE(a_mapping_that_makes_no_sense_is_refused) {
+  Machine m = two_cpus_and_a_gpu();
+  for (const char* text : {"", "=", "gpu0", "gpu0=", "=cpu0"}) {
+    expect_error(ErrorKind::usage, "--map takes DEVICE=CPU", [&] { map_device(m, text); });
+  }
+  expect_error(ErrorKind::usage, "'gpu1', which the machine doesn't have",
+               [&] { map_device(m, "gpu1=cpu0"); });
+  for (const char* text : {"gpu0=gpu0", "gpu0=cpu", "gpu0=cpux", "gpu0=mem0"}) {
+    expect_error(ErrorKind::usage, "that is no CPU device", [&] { map_device(m, text); });
+  }
+  BOOST_TEST((m.devices[2].kind == DeviceKind::gpu));
+}
+
+BOOST_AUTO_TEST_CASE(cores_are_split_evenly_among_cpu_devices) {
+  Machine m = two_cpus_and_a_gpu();
+  assign_cores(m, host_with({0, 2, 4, 6, 8}));
+  BOOST_TEST((m.devices[0].cores == Cores{0, 2}));
+  BOOST_TEST((m.devices[1].cores == Cores{4, 6, 8}));
+  BOOST_TEST(m.devices[2].cores.empty());
+}
+
+BOOST_AUTO_TEST_CASE(named_cores_are_kept_and_the_others_are_split) {
+  Machine m = two_cpus_and_a_gpu();
+  map_device(m, "gpu0=cpu0");
+  m.devices[1].cores = {3, 1};
+  assign_cores(m, host_with({0, 1, 2, 3}));
+  BOOST_TEST((m.devices[0].cores == Cores{0}));
+  BOOST_TEST((m.devices[1].cores == Cores{3, 1}));
+  BOOST_TEST((m.devices[2].cores == Cores{2}));
+}
+
+BOOST_AUTO_TEST_CASE(devices_share_cores_where_there_are_too_few) {
+  Machine m = two_cpus_and_a_gpu();
+  map_device(m, "gpu0=cpu0");
+  assign_cores(m, host_with({5, 6}));
+  BOOST_TEST((m.devices[0].cores == Cores{5}));
+  BOOST_TEST((m.devices[1].cores == Cores{6}));
+  BOOST_TEST((m.devices[2].cores == Cores{5}));
+}
+
+BOOST_AUTO_TEST_CASE(where_every_core_is_named_the_others_share_them_all) {
+  Machine m = two_cpus_and_a_gpu();
+  m.devices[0].cores = {0, 1};
+  assign_cores(m, host_with({0, 1}));
+  BOOST_TEST((m.devices[1].cores == Cores{0, 1}));
+}
+
+BOOST_AUTO_TEST_CASE(a_core_that_this_process_may_not_use_is_refused) {
+  Machine m = two_cpus_and_a_gpu();
+  m.devices[0].cores = {0, 9};
+  m.devices[0].place = {"machine.yaml", 4, 2};
+  expect_error(ErrorKind::usage, "machine.yaml:4:2: cpu0 is to own core 9", [&] {
+    assign_cores(m, host_with({0, 1}));
+  });
+  expect_error(ErrorKind::usage, "choose from 0, 1", [&] { assign_cores(m, host_with({0, 1})); });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

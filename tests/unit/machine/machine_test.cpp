@@ -1,0 +1,43 @@
+#include "core/machine/machine.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+Machine host_and_gpu() {
+  Machine m;
+  m.memories = {{.name = "host"}, {.name = "vram0"}};
+  m.devices = {{.name = "cpu", .memory = MemoryId{0}},
+               {.name = "gpu0", .kind = DeviceKind::gpu, .memory = MemoryId{1}}};
+  m.links = {{.name = "pcie0", .a = MemoryId{0}, .b = MemoryId{1}}};
+  return m;
+}
+
+BOOST_AUTO_TEST_SUITE(machine)
+
+BOOST_AUTO_TEST_CASE(devices_memories_and_links_are_found_by_name) {
+  const Machine m = host_and_gpu();
+  BOOST_TEST((m.find_device("gpu0") == DeviceId{1}));
+  BOOST_TEST((m.find_memory("host") == MemoryId{0}));
+  BOOST_TEST((m.find_link("pcie0") == LinkId{0}));
+  BOOST_TEST(!m.find_device("host"));
+  BOOST_TEST(!m.find_memory("gpu0"));
+  BOOST_TEST(!m.find_link(""));
+}
+
+BOOST_AUTO_TEST_CASE(a_direction_is_named_by_its_link_and_ends) {
+  const Machine m = host_and_gpu();
+  BOOST_TEST(direction_name(m, LinkId{0}, Direction::forward) == "pcie0 host→vram0");
+  BOOST_TEST(direction_name(m, LinkId{0}, Direction::backward) == "pcie0 vram0→host");
+}
+
+BOOST_AUTO_TEST_CASE(device_kinds_are_written_as_in_machine_files) {
+  BOOST_TEST(to_string(DeviceKind::cpu) == "cpu");
+  BOOST_TEST(to_string(DeviceKind::gpu) == "gpu");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

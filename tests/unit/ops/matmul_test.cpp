@@ -1,0 +1,154 @@
+#include "tests/support/expect_error.hpp"
+#include "tests/unit/ops/op_fixture.hpp"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+using namespace testing;
+
+namespace {
+
+// op(A) is m × k and op(B) is k × n.
+struct Case {
+  std::int64_t m;
+  std::int64_t n;
+  std::int64_t k;
+};
+
+Shape shape_of(std::int64_t rows, std::int64_t columns, bool transposed) {
+  return transposed ? Shape{columns, rows} : Shape{rows, columns};
+}
+
+template <class T>
+void check(const Case& c, bool ta, bool tb) {
+  const DType dtype = sizeof(T) == 4 ? DType::f32 : DType::f64;
+  const Tensor a = random_tensor({dtype, shape_of(c.m, c.k, ta)}, 1);
+  const Tensor b = random_tensor({dtype, shape_of(c.k, c.n, tb)}, 2);
+  const Tensor out = run_op("matmul", {a, b}, {ta, tb});
+  BOOST_TEST((out.type == TensorType{dtype, {c.m, c.n}}));
+  const auto element = [](const Tensor& t, std::int64_t row, std::int64_t column, bool transposed) {
+    if (transposed) std::swap(row, column);
+    return static_cast<double>(t.at<T>(static_cast<std::size_t>(row * t.type.shape[1] + column)));
+  };
+  // |error| <= k u |A||B| (Higham, Accuracy and Stability of Numerical Algorithms, 3.5); all
+  // factors here are below 1. The reference sums in double, which doubles the bound for double.
+  const double bound =
+      2.0 * static_cast<double>(c.k * c.k) * static_cast<double>(std::numeric_limits<T>::epsilon());
+  double worst = 0;
+  // All of a small matrix, a sample of a large one.
+  const std::int64_t step = c.m * c.n > 10'000 ? 997 : 1;
+  for (std::int64_t i = 0; i < c.m * c.n; i += step) {
+    double sum = 0;
+    for (std::int64_t j = 0; j < c.k; ++j) {
+      sum += element(a, i / c.n, j, ta) * element(b, j, i % c.n, tb);
+    }
+    worst = std::fmax(worst,
+                      std::fabs(sum - static_cast<double>(out.at<T>(static_cast<std::size_t>(i)))));
+    // fmax drops a NaN.
+    BOOST_REQUIRE(!std::isnan(out.at<T>(static_cast<std::size_t>(i))));
+  }
+  BOOST_TEST(worst <= bound, c.m << "×" << c.n << "×" << c.k << " transposed " << ta << tb);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(matmul)
+
+BOOST_AUTO_TEST_CASE(products_of_all_shapes_and_transposes_agree_with_a_plain_loop) {
+  // One panel; panels of rows, the last one shorter; panels of columns.
+  for (const Case& c : {Case{1, 1, 1}, Case{3, 4, 5}, Case{64, 48, 80}, Case{1003, 33, 17},
+                        Case{2100, 20, 9}, Case{10, 2003, 31}}) {
+    for (const bool ta : {false, true}) {
+      for (const bool tb : {false, true}) {
+        check<float>(c, ta, tb);
+        check<double>(c, ta, tb);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_team_gives_the_same_bits) {
+  for (const bool transposed : {false, true}) {
+    const Attrs attrs{transposed, transposed};
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      BOOST_TEST(same_for_every_team("matmul",
+                                     {random_tensor({dtype, shape_of(2011, 65, transposed)}, 1),
+                                      random_tensor({dtype, shape_of(65, 130, transposed)}, 2)},
+                                     attrs));
+      BOOST_TEST(same_for_every_team("matmul",
+                                     {random_tensor({dtype, shape_of(70, 65, transposed)}, 1),
+                                      random_tensor({dtype, shape_of(65, 4100, transposed)}, 2)},
+                                     attrs));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(very_tall_matrices_are_covered_to_the_last_row) {
+  // Cut in 128, each rounded up to 800 rows, the last one would be empty.
+  const std::int64_t m = 101'600;
+  const Tensor a = random_tensor({DType::f32, {m, 1}}, 1);
+  const Tensor out = run_op("matmul", {a, tensor<float>({1, 1}, {2})}, {false, false});
+  for (std::size_t i = 0; i < static_cast<std::size_t>(m); ++i) {
+    BOOST_REQUIRE(out.at<float>(i) == 2 * a.at<float>(i));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(nan_and_infinity_reach_every_sum_they_are_part_of) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double inf = std::numeric_limits<double>::infinity();
+  const Tensor out = run_op(
+      "matmul", {tensor<double>({2, 2}, {nan, 0, inf, 0}), tensor<double>({2, 2}, {1, 0, 0, 1})},
+      {false, false});
+  BOOST_TEST(std::isnan(out.at<double>(0)));
+  BOOST_TEST(std::isnan(out.at<double>(1)));  // nan * 0
+  BOOST_TEST(out.at<double>(2) == inf);
+  BOOST_TEST(std::isnan(out.at<double>(3)));  // inf * 0
+}
+
+BOOST_AUTO_TEST_CASE(work_is_2mnk_and_every_matrix_once) {
+  const Work work =
+      work_of("matmul", {{DType::f32, {6000, 6000}}, {DType::f32, {6000, 6000}}}, {false, false});
+  BOOST_TEST(work.flops == 432e9);
+  BOOST_TEST(work.bytes == 3 * 144e6);
+  BOOST_TEST(work_of("matmul", {{DType::f64, {4, 2}}, {DType::f64, {3, 4}}}, {true, true}).flops ==
+             48);
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_multiplied_is_refused_with_both_types) {
+  const Attrs plain{false, false};
+  expect_error(
+      ErrorKind::usage,
+      "the inputs are float32 [2, 3] and float32 [2, 3]; the columns of the first (3) must "
+      "be as many as the rows of the second (2)",
+      [&] {
+        type_of("matmul", {{DType::f32, {2, 3}}, {DType::f32, {2, 3}}}, plain);
+      });
+  expect_error(ErrorKind::usage,
+               "float32 [2, 3] (transposed) and float32 [2, 4] (transposed); the columns of the "
+               "first (2) must be as many as the rows of the second (4)",
+               [&] {
+                 type_of("matmul", {{DType::f32, {2, 3}}, {DType::f32, {2, 4}}}, {true, true});
+               });
+  expect_error(ErrorKind::usage,
+               "the inputs are float32 [2] and float32 [2, 2]; both must be matrices", [&] {
+                 type_of("matmul", {{DType::f32, {2}}, {DType::f32, {2, 2}}}, plain);
+               });
+  expect_error(ErrorKind::usage, "both must have the same type", [&] {
+    type_of("matmul", {{DType::f32, {2, 2}}, {DType::f64, {2, 2}}}, plain);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(extents_beyond_the_integers_of_blas_are_refused) {
+  constexpr std::int64_t large = std::int64_t{1} << 33;
+  expect_error(ErrorKind::usage, "OpenBLAS takes extents up to", [] {
+    type_of("matmul", {{DType::f32, {1, large}}, {DType::f32, {large, 1}}}, {false, false});
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe

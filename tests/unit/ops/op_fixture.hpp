@@ -1,0 +1,136 @@
+// Runs single ops on small tensors, on teams of any size.
+#pragma once
+
+#include "core/base/assert.hpp"
+#include "core/base/random.hpp"
+#include "core/ops/registry.hpp"
+
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace troupe::testing {
+
+// `size` threads that take indices in turn; which takes which is left to chance.
+class FreshThreadsTeam final : public Team {
+ public:
+  explicit FreshThreadsTeam(std::size_t size) : size_(size) {}
+  std::size_t size() const override { return size_; }
+  void run(std::size_t n, const std::function<void(std::size_t)>& f) override {
+    std::atomic<std::size_t> next = 0;
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < size_; ++t) {
+      threads.emplace_back([&] {
+        for (std::size_t i = next++; i < n; i = next++) f(i);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+ private:
+  std::size_t size_;
+};
+
+class SerialTeam final : public Team {
+ public:
+  std::size_t size() const override { return 1; }
+  void run(std::size_t n, const std::function<void(std::size_t)>& f) override {
+    for (std::size_t i = 0; i < n; ++i) f(i);
+  }
+};
+
+struct Tensor {
+  TensorType type;
+  std::vector<std::byte> bytes;
+
+  template <class T>
+  T at(std::size_t i) const {
+    T value;
+    std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
+    return value;
+  }
+  template <class T>
+  std::vector<T> values() const {
+    std::vector<T> v(bytes.size() / sizeof(T));
+    std::memcpy(v.data(), bytes.data(), bytes.size());
+    return v;
+  }
+  friend bool operator==(const Tensor&, const Tensor&) = default;
+};
+
+template <class T>
+Tensor tensor(Shape shape, const std::vector<T>& values) {
+  Tensor t{{sizeof(T) == 4 ? DType::f32 : DType::f64, shape}, {}};
+  TROUPE_ASSERT(values.size() == static_cast<std::size_t>(shape.elements()));
+  t.bytes.resize(t.type.bytes());
+  std::memcpy(t.bytes.data(), values.data(), t.bytes.size());
+  return t;
+}
+
+// Values in [-1, 1).
+inline Tensor random_tensor(TensorType type, std::uint64_t seed) {
+  Random random(seed);
+  const auto fill = [&]<class T>(std::vector<T> values) {
+    for (T& v : values) v = static_cast<T>(2 * random.unit() - 1);
+    return tensor(type.shape, values);
+  };
+  const auto n = static_cast<std::size_t>(type.shape.elements());
+  return type.dtype == DType::f32 ? fill(std::vector<float>(n)) : fill(std::vector<double>(n));
+}
+
+inline const OpKind& op_kind(std::string_view name) {
+  const OpKindId id = builtin_ops().find(name);
+  TROUPE_ASSERT(id);
+  return builtin_ops()[id];
+}
+
+inline TensorType type_of(std::string_view op, const std::vector<TensorType>& inputs,
+                          const Attrs& attrs = {}, TensorType declared = {}) {
+  return op_kind(op).type({.inputs = inputs, .attrs = attrs, .declared = declared});
+}
+
+inline Work work_of(std::string_view op, const std::vector<TensorType>& inputs,
+                    const Attrs& attrs = {}, TensorType declared = {}) {
+  const OpSignature signature{.inputs = inputs, .attrs = attrs, .declared = declared};
+  return op_kind(op).work(signature, op_kind(op).type(signature));
+}
+
+// The output starts as NaNs everywhere, as an uninitialised buffer may.
+inline Tensor run_op(std::string_view op, const std::vector<Tensor>& inputs, const Attrs& attrs,
+                     Team& team, TensorType declared = {}) {
+  std::vector<TensorType> types;
+  std::vector<ConstTensorView> views;
+  for (const Tensor& input : inputs) {
+    types.push_back(input.type);
+    views.push_back({input.type, input.bytes.data()});
+  }
+  Tensor output{type_of(op, types, attrs, declared), {}};
+  output.bytes.assign(output.type.bytes(), std::byte{0xFF});
+  op_kind(op).cpu({.inputs = views,
+                   .output = {output.type, output.bytes.data()},
+                   .attrs = attrs,
+                   .team = team});
+  return output;
+}
+
+inline Tensor run_op(std::string_view op, const std::vector<Tensor>& inputs,
+                     const Attrs& attrs = {}, TensorType declared = {}) {
+  SerialTeam team;
+  return run_op(op, inputs, attrs, team, declared);
+}
+
+// Whether teams of 1, 2, 3 and 5 threads all give the same bits.
+inline bool same_for_every_team(std::string_view op, const std::vector<Tensor>& inputs,
+                                const Attrs& attrs = {}, TensorType declared = {}) {
+  const Tensor expected = run_op(op, inputs, attrs, declared);
+  for (const std::size_t size : {1, 2, 3, 5}) {
+    FreshThreadsTeam team(size);
+    if (run_op(op, inputs, attrs, team, declared) != expected) return false;
+  }
+  return true;
+}
+
+}  // namespace troupe::testing

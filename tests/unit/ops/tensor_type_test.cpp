@@ -1,0 +1,56 @@
+#include "core/ops/tensor_type.hpp"
+
+#include "tests/support/expect_error.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+using testing::expect_error;
+
+BOOST_AUTO_TEST_SUITE(tensor_type)
+
+BOOST_AUTO_TEST_CASE(a_shape_counts_its_elements) {
+  const Shape shape{2, 3, 4, 5};
+  BOOST_TEST(shape.rank() == 4U);
+  BOOST_TEST(shape[2] == 4);
+  BOOST_TEST(shape.elements() == 120);
+  BOOST_TEST(to_string(shape) == "[2, 3, 4, 5]");
+}
+
+BOOST_AUTO_TEST_CASE(shapes_are_equal_when_rank_and_extents_are) {
+  BOOST_TEST((Shape{2, 3} == Shape{2, 3}));
+  BOOST_TEST((Shape{2, 3} != Shape{3, 2}));
+  BOOST_TEST((Shape{2} != Shape{2, 1}));
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_type_knows_its_bytes_and_its_name) {
+  BOOST_TEST((TensorType{DType::f32, {6000, 6000}}.bytes()) == 144'000'000U);
+  BOOST_TEST((TensorType{DType::f64, {10}}.bytes()) == 80U);
+  BOOST_TEST(to_string(TensorType{DType::f32, {6000, 6000}}) == "float32 [6000, 6000]");
+  BOOST_TEST(to_string(TensorType{DType::f64, {1}}) == "float64 [1]");
+}
+
+BOOST_AUTO_TEST_CASE(an_extent_below_1_is_refused) {
+  expect_error(ErrorKind::usage, "shape [4, 0] has an extent of 0; each must be at least 1", [] {
+    Shape{4, 0};
+  });
+  expect_error(ErrorKind::usage, "shape [-3] has an extent of -3", [] { Shape{-3}; });
+}
+
+BOOST_AUTO_TEST_CASE(more_than_4_dimensions_are_refused) {
+  expect_error(ErrorKind::usage, "shape [1, 1, 1, 1, 1] has 5 dimensions; a tensor has at most 4",
+               [] {
+                 Shape{1, 1, 1, 1, 1};
+               });
+}
+
+BOOST_AUTO_TEST_CASE(more_elements_than_the_limit_are_refused_even_where_the_product_overflows) {
+  BOOST_TEST((Shape{1 << 20, 1 << 20}.elements()) == Shape::max_elements);
+  expect_error(ErrorKind::usage, "too many elements", [] { Shape{1 << 20, (1 << 20) + 1}; });
+  constexpr std::int64_t huge = std::int64_t{1} << 62;
+  expect_error(ErrorKind::usage, "too many elements", [] { Shape{huge, huge, huge, huge}; });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe

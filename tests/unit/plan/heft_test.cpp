@@ -1,0 +1,175 @@
+#include "core/plan/heft.hpp"
+
+#include "tests/support/small_graph.hpp"
+#include "tests/support/small_machine.hpp"
+
+#include <string>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+using testing::on;
+using testing::SmallGraph;
+using testing::SmallMachine;
+using testing::to;
+
+constexpr DeviceId fast{0};
+constexpr DeviceId slow{1};
+
+// fast (1 FLOP/ns) ── link (1 byte/ns) ── slow (0.5 FLOP/ns)
+Machine fast_and_slow() {
+  SmallMachine m;
+  const MemoryId a = m.memory("a");
+  const MemoryId b = m.memory("b");
+  m.device("fast", a, 1, 1e9);
+  m.device("slow", b, 1, 5e8);
+  m.link("link", a, b);
+  return m.machine;
+}
+
+struct Request {
+  std::vector<OpId> ops;
+  std::function<bool(DeviceId, OpId)> can_run = [](DeviceId, OpId) { return true; };
+  std::function<MemoryId(OpId)> home = [](OpId) { return MemoryId::none(); };
+};
+
+std::vector<DeviceId> place(const Graph& graph, const Machine& machine, Request request = {}) {
+  Router router(machine);
+  if (request.ops.empty()) {
+    for (std::size_t i = 0; i < graph.size(); ++i) request.ops.push_back(OpId::at(i));
+  }
+  return heft_placement({.graph = graph,
+                         .machine = machine,
+                         .router = router,
+                         .ops = request.ops,
+                         .fixed = [&](OpId op) { return graph.placement(op).device; },
+                         .home = request.home,
+                         .can_run = request.can_run});
+}
+
+using Devices = std::vector<DeviceId>;
+
+BOOST_AUTO_TEST_SUITE(heft)
+
+//     ┌─ b 400 ─┐         a tensor takes 80 ns to the other device,
+// a 200         d 200     40 on average over all pairs of devices
+//     └─ c 200 ─┘
+//
+// Mean times: a 300, b 600, c 300, d 300. Ranks: d 300, c 640, b 940, a 1280: the order is a b c d.
+//   a: fast 0-200, slow 0-400                   → fast
+//   b: fast 200-600, slow 280-1080              → fast
+//   c: fast 600-800, slow 280-680               → slow
+//   d: fast max(600, 680 + 80)-960, slow 680-1080 → fast
+BOOST_AUTO_TEST_CASE(a_diamond_is_placed_as_worked_out_by_hand) {
+  SmallGraph g;
+  const OpId a = g.work("a", 200, {}, {}, 80);
+  const OpId b = g.work("b", 400, {a}, {}, 80);
+  const OpId c = g.work("c", 200, {a}, {}, 80);
+  g.work("d", 200, {b, c}, {}, 80);
+  BOOST_TEST((place(g.graph, fast_and_slow()) == Devices{fast, fast, slow, fast}));
+}
+
+// The same with tensors that take 800 ns: c would reach fast at 200 + 800 + 400 + 800.
+BOOST_AUTO_TEST_CASE(where_tensors_are_large_everything_stays_on_one_device) {
+  SmallGraph g;
+  const OpId a = g.work("a", 200, {}, {}, 800);
+  const OpId b = g.work("b", 400, {a}, {}, 800);
+  const OpId c = g.work("c", 200, {a}, {}, 800);
+  g.work("d", 200, {b, c}, {}, 800);
+  BOOST_TEST((place(g.graph, fast_and_slow()) == Devices{fast, fast, fast, fast}));
+}
+
+// The diamond and an op e of 120 that depends on nothing. It comes last: b ends on fast at 600 and
+// d starts there at 760, a gap that holds e until 720; slow is busy from 280 to 680, and e would
+// take 240 there: before c until 240.
+BOOST_AUTO_TEST_CASE(a_gap_that_is_long_enough_is_used) {
+  SmallGraph g;
+  const OpId a = g.work("a", 200, {}, {}, 80);
+  const OpId b = g.work("b", 400, {a}, {}, 80);
+  const OpId c = g.work("c", 200, {a}, {}, 80);
+  g.work("d", 200, {b, c}, {}, 80);
+  const OpId e = g.work("e", 120, {}, {}, 80);
+  BOOST_TEST((place(g.graph, fast_and_slow())[e.index()] == slow));
+  // 150 on fast, 300 on slow: too long for the gap before c, so 600-750 on fast, not 680-980.
+  SmallGraph longer;
+  const OpId a2 = longer.work("a", 200, {}, {}, 80);
+  const OpId b2 = longer.work("b", 400, {a2}, {}, 80);
+  const OpId c2 = longer.work("c", 200, {a2}, {}, 80);
+  longer.work("d", 200, {b2, c2}, {}, 80);
+  const OpId e2 = longer.work("e", 150, {}, {}, 80);
+  BOOST_TEST((place(longer.graph, fast_and_slow())[e2.index()] == fast));
+}
+
+// Ten equal ops: a device with three streams takes three at a time.
+BOOST_AUTO_TEST_CASE(streams_of_a_device_are_places_to_run) {
+  SmallMachine m;
+  m.device("one", m.memory("a"), 1);
+  m.device("three", m.memory("b"), 3);
+  SmallGraph g;
+  for (int i = 0; i < 12; ++i) g.work("op", 100);
+  std::size_t on_one = 0;
+  for (const DeviceId d : place(g.graph, m.machine)) on_one += d == DeviceId{0} ? 1U : 0U;
+  BOOST_TEST(on_one == 3U);
+}
+
+// a on slow ── b
+BOOST_AUTO_TEST_CASE(an_op_that_is_placed_already_stays_and_draws_its_readers) {
+  SmallGraph g;
+  const OpId a = g.work("a", 100, {}, on(slow), 800);
+  g.work("b", 100, {a}, {}, 8);
+  BOOST_TEST((place(g.graph, fast_and_slow()) == Devices{slow, slow}));
+}
+
+// x (in slow's memory already) ── run
+BOOST_AUTO_TEST_CASE(inputs_of_earlier_windows_draw_their_readers_to_where_they_live) {
+  SmallGraph g;
+  const OpId x = g.work("x", 100, {}, {}, 800);
+  const OpId run = g.work("run", 100, {x});
+  const auto placed =
+      place(g.graph, fast_and_slow(), {.ops = {run}, .home = [](OpId) { return MemoryId{1}; }});
+  BOOST_TEST((placed == Devices{slow}));
+}
+
+// a ── copy to slow's memory ── b
+BOOST_AUTO_TEST_CASE(a_copy_is_on_no_device_and_its_reader_follows_it) {
+  SmallGraph g;
+  const OpId a = g.work("a", 100, {}, on(fast), 800);
+  const OpId copy = g.copy("copy", a, to(MemoryId{1}));
+  g.work("b", 100, {copy});
+  BOOST_TEST((place(g.graph, fast_and_slow()) == Devices{fast, DeviceId::none(), slow}));
+}
+
+BOOST_AUTO_TEST_CASE(an_op_goes_only_where_it_can_run_and_nowhere_if_it_can_not) {
+  SmallGraph g;
+  const OpId a = g.work("a", 100);
+  const OpId b = g.work("b", 100);
+  const auto placed =
+      place(g.graph, fast_and_slow(),
+            {.ops = {}, .can_run = [=](DeviceId d, OpId op) { return op == a && d == slow; }});
+  BOOST_TEST((placed[a.index()] == slow));
+  BOOST_TEST((placed[b.index()] == DeviceId::none()));
+}
+
+// A chain across two memories without a link: as far apart as can be, but no overflow.
+BOOST_AUTO_TEST_CASE(memories_without_a_route_are_far_apart) {
+  SmallMachine m;
+  m.device("one", m.memory("a"));
+  m.device("other", m.memory("b"));
+  SmallGraph g;
+  OpId last = g.work("start", 1, {}, on(DeviceId{1}));
+  for (int i = 0; i < 50; ++i) last = g.work("next", 1, {last});
+  for (const DeviceId d : place(g.graph, m.machine)) BOOST_TEST((d == DeviceId{1}));
+  for (int i = 0; i < 400; ++i) {
+    last = g.work("hop", 1, {last}, on(DeviceId::at(static_cast<std::size_t>(i % 2))));
+  }
+  g.work("free", 1, {last});
+  BOOST_TEST(place(g.graph, m.machine).size() == g.graph.size());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

@@ -1,0 +1,174 @@
+#include "core/plan/placement.hpp"
+
+#include "tests/support/expect_error.hpp"
+#include "tests/support/small_graph.hpp"
+#include "tests/support/small_machine.hpp"
+
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+using testing::expect_error;
+using testing::on;
+using testing::SmallGraph;
+using testing::SmallMachine;
+using testing::to;
+
+constexpr DeviceId first{0};
+constexpr DeviceId second{1};
+
+// Two equal devices with a memory each, and a link.
+Machine pair() {
+  SmallMachine m;
+  const MemoryId a = m.memory("a");
+  const MemoryId b = m.memory("b");
+  m.device("dev0", a);
+  m.device("dev1", b);
+  m.link("link", a, b);
+  return m.machine;
+}
+
+std::vector<Placement> place(const SmallGraph& g, const Machine& machine, const Scenario& scenario,
+                             const PlanOptions& options = {}) {
+  Router router(machine);
+  return place_ops(g.graph, machine, router, scenario_windows(g.graph, scenario), options);
+}
+
+BOOST_AUTO_TEST_SUITE(placement)
+
+// x on dev1 ── y on dev0 ── copy to b
+BOOST_AUTO_TEST_CASE(explicit_placements_are_kept) {
+  SmallGraph g;
+  const OpId x = g.work("x", 100, {}, on(second));
+  const OpId y = g.work("y", 100, {x}, on(first));
+  const OpId copy = g.copy("copy", y, to(MemoryId{1}));
+  const auto placed = place(g, pair(), g.everything());
+  BOOST_TEST((placed[x.index()] == on(second)));
+  BOOST_TEST((placed[y.index()] == on(first)));
+  BOOST_TEST((placed[copy.index()] == to(MemoryId{1})));
+}
+
+BOOST_AUTO_TEST_CASE(ops_outside_the_scenario_are_placed_nowhere) {
+  SmallGraph g;
+  const OpId a = g.work("a", 100);
+  const OpId other = g.work("other", 100, {}, on(first));
+  const auto placed = place(g, pair(), g.scenario({"a"}));
+  BOOST_TEST((placed[a.index()] == on(first)));
+  BOOST_TEST((placed[other.index()] == Placement{}));
+}
+
+// x, y, z are prepared:    z ── y ── run on dev1
+//                          x ────────┘
+BOOST_AUTO_TEST_CASE(what_is_prepared_is_placed_with_its_reader) {
+  SmallGraph g;
+  const OpId z = g.work("z", 100);
+  const OpId y = g.work("y", 100, {z});
+  const OpId x = g.work("x", 100);
+  g.work("run", 100, {y, x}, on(second));
+  const auto placed = place(g, pair(), g.scenario({"run"}));
+  for (const OpId op : {x, y, z}) BOOST_TEST((placed[op.index()] == on(second)));
+}
+
+// x ─┬─ early on dev1
+//    └─ late on dev0
+BOOST_AUTO_TEST_CASE(with_several_readers_it_is_placed_with_the_first) {
+  SmallGraph g;
+  const OpId x = g.work("x", 100);
+  g.work("early", 100, {x}, on(second));
+  g.work("late", 100, {x}, on(first));
+  const auto placed = place(g, pair(), g.scenario({"late", "early"}));
+  BOOST_TEST((placed[x.index()] == on(second)));
+}
+
+// x ── copy to b: no device reads x
+BOOST_AUTO_TEST_CASE(what_only_a_copy_reads_is_prepared_on_the_first_device_that_can) {
+  SmallGraph g;
+  const OpId x = g.work("x", 100);
+  g.copy("copy", x, to(MemoryId{1}));
+  PlanOptions options;
+  BOOST_TEST((place(g, pair(), g.scenario({"copy"}), options)[x.index()] == on(first)));
+  options.has_kernel = [](DeviceId d, const OpKind& kind) {
+    return kind.name != "work" || d == second;
+  };
+  BOOST_TEST((place(g, pair(), g.scenario({"copy"}), options)[x.index()] == on(second)));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_prepared_goes_elsewhere_where_its_reader_lacks_the_kernel) {
+  SmallGraph g;
+  const OpId x = g.op("x", "uniform", {}, {}, {}, testing::of_bytes(8));
+  g.work("run", 100, {x}, on(second));
+  PlanOptions options;
+  options.has_kernel = [](DeviceId d, const OpKind& kind) {
+    return kind.name != "uniform" || d == first;
+  };
+  BOOST_TEST((place(g, pair(), g.scenario({"run"}), options)[x.index()] == on(first)));
+}
+
+BOOST_AUTO_TEST_CASE(an_op_without_a_place_goes_to_a_device_with_its_kernel) {
+  SmallGraph g;
+  const OpId a = g.work("a", 100);
+  PlanOptions options;
+  options.has_kernel = [](DeviceId d, const OpKind&) { return d == second; };
+  BOOST_TEST((place(g, pair(), g.everything(), options)[a.index()] == on(second)));
+}
+
+BOOST_AUTO_TEST_CASE(a_device_without_the_kernel_is_refused_by_name_and_place) {
+  SmallGraph g;
+  g.graph.begin_group("run", true, {"run.yaml", 3, 5});
+  const OpSpec spec{.kind = g.graph.kinds().find("work"),
+                    .placement = on(second),
+                    .attrs = {1.0},
+                    .declared = testing::of_bytes(8)};
+  g.graph.append(spec);
+  PlanOptions options;
+  options.has_kernel = [](DeviceId d, const OpKind&) { return d == first; };
+  expect_error(ErrorKind::usage,
+               "run.yaml:3:5: 'run[0]' is placed on dev1, which has no kernel for 'work'",
+               [&] { place(g, pair(), g.everything(), options); });
+}
+
+BOOST_AUTO_TEST_CASE(a_kind_that_no_device_has_a_kernel_for_is_refused) {
+  SmallGraph g;
+  const OpId x = g.work("x", 100);
+  g.work("run", 100, {x}, on(first));
+  PlanOptions nothing;
+  nothing.has_kernel = [](DeviceId, const OpKind&) { return false; };
+  SmallGraph free;
+  free.work("free", 1);
+  expect_error(ErrorKind::usage, "no device has a kernel for 'work', the kind of 'free'",
+               [&] { place(free, pair(), free.everything(), nothing); });
+}
+
+// x ── run, and neither device says how fast anything is
+BOOST_AUTO_TEST_CASE(a_simulation_needs_costs_for_what_is_timed_only) {
+  Machine machine = pair();
+  for (Device& d : machine.devices) d.flops.reset();
+  SmallGraph g;
+  const OpId x = g.work("x", 100);
+  g.work("run", 100, {x}, on(second));
+  const PlanOptions options{.needs_costs = true};
+  expect_error(ErrorKind::usage, "give dev1 a rate for it in the machine file ('work: ", [&] {
+    place(g, machine, g.scenario({"run"}), options);
+  });
+  machine.devices[1].op_flops["work"] = 1e9;
+  BOOST_TEST((place(g, machine, g.scenario({"run"}), options)[x.index()] == on(second)));
+}
+
+// A rehearsal computes values by the cost model's times: it needs kernels as well as costs.
+BOOST_AUTO_TEST_CASE(costs_do_not_stand_in_for_a_missing_kernel) {
+  SmallGraph g;
+  const OpId x = g.work("x", 100);
+  g.work("run", 100, {x}, on(second));
+  const PlanOptions options{.has_kernel = [](DeviceId d, const OpKind&) { return d == first; },
+                            .needs_costs = true};
+  expect_error(ErrorKind::usage, "no kernel for 'work'",
+               [&] { place(g, pair(), g.scenario({"run"}), options); });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

@@ -1,0 +1,188 @@
+#include "core/plan/planner.hpp"
+
+#include "tests/support/plan_view.hpp"
+#include "tests/support/small_graph.hpp"
+#include "tests/support/small_machine.hpp"
+
+#include <string>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+using testing::on;
+using testing::PlanView;
+using testing::SmallGraph;
+using testing::SmallMachine;
+using testing::to;
+using Names = std::vector<std::string>;
+
+constexpr DeviceId dev0{0};
+constexpr DeviceId dev1{1};
+
+// dev0 and dev1 with a memory each, 1 ns a byte and 1 µs of latency between them.
+Machine pair() {
+  SmallMachine m;
+  const MemoryId a = m.memory("a");
+  const MemoryId b = m.memory("b");
+  m.device("dev0", a);
+  m.device("dev1", b);
+  m.link("link", a, b, std::chrono::microseconds(1));
+  return m.machine;
+}
+
+BOOST_AUTO_TEST_SUITE(planner)
+
+// x ── y    on one device
+BOOST_AUTO_TEST_CASE(ops_of_one_device_make_one_share_with_their_dependencies) {
+  SmallGraph g;
+  const OpId x = g.work("x", 100, {}, on(dev0));
+  g.work("y", 50, {x}, on(dev0));
+  const Plan plan = make_plan(g.graph, pair(), g.everything(), {});
+  BOOST_REQUIRE(plan.windows.size() == 1U);
+  BOOST_TEST(plan.windows[0].items == 2U);
+  BOOST_REQUIRE(plan.windows[0].shares.size() == 1U);
+  const auto& [resource, share] = plan.windows[0].shares[0];
+  BOOST_TEST((resource == ResourceId{0}));
+  BOOST_TEST((share.waits_for == std::vector<std::uint32_t>{0, 1}));
+  BOOST_TEST((share.expected == std::vector{Duration{100}, Duration{50}}));
+  BOOST_TEST(share.successors_of(0).size() == 1U);
+  BOOST_TEST((share.successors_of(0)[0] == ItemRef{ResourceId{0}, 1}));
+  BOOST_TEST(share.successors_of(1).empty());
+  BOOST_TEST((share.inputs_of(1)[0] == share.output[0]));
+  BOOST_TEST(plan.timed_ops == 2U);
+}
+
+// x ══ y (x twice)
+BOOST_AUTO_TEST_CASE(an_input_read_twice_is_one_dependency_and_two_readers) {
+  SmallGraph g;
+  const OpId x = g.work("x", 100, {}, on(dev0));
+  g.work("y", 100, {x, x}, on(dev0));
+  const Plan plan = make_plan(g.graph, pair(), g.everything(), {});
+  const Share& share = plan.windows[0].shares[0].second;
+  BOOST_TEST(share.waits_for[1] == 1U);
+  BOOST_TEST(share.successors_of(0).size() == 1U);
+  BOOST_TEST(share.inputs_of(1).size() == 2U);
+  BOOST_TEST(plan.replicas[share.output[0].index()].readers == 2U);
+}
+
+// Longest ways to the end, transfers without latency:
+//   a 100 ─┬─ b 30 ───────────── d 5
+//          └─ (link 80) ─ c 20 ─ (link 8) ─┘
+BOOST_AUTO_TEST_CASE(ranks_are_the_longest_ways_to_the_end) {
+  SmallGraph g;
+  const OpId a = g.work("a", 100, {}, on(dev0), 80);
+  const OpId b = g.work("b", 30, {a}, on(dev0));
+  const OpId c = g.work("c", 20, {a}, on(dev1), 8);
+  g.work("d", 5, {b, c}, on(dev0));
+  const Machine machine = pair();
+  const Plan plan = make_plan(g.graph, machine, g.everything(), {});
+  const PlanView view(g.graph, machine, plan);
+  BOOST_TEST((view.rank("d on dev0") == Duration{5}));
+  BOOST_TEST((view.rank("b on dev0") == Duration{35}));
+  BOOST_TEST((view.rank("c over link") == Duration{8 + 5}));
+  BOOST_TEST((view.rank("c on dev1") == Duration{20 + 8 + 5}));
+  BOOST_TEST((view.rank("a over link") == Duration{80 + 20 + 8 + 5}));
+  BOOST_TEST((view.rank("a on dev0") == Duration{100 + 80 + 20 + 8 + 5}));
+}
+
+// x ── y | z:   a wait after y
+BOOST_AUTO_TEST_CASE(a_window_waits_for_nothing_of_those_before_it_but_remembers_it) {
+  SmallGraph g;
+  const OpId x = g.work("x", 100, {}, on(dev0));
+  const OpId y = g.work("y", 10, {x}, on(dev0));
+  g.work("z", 1, {y, x}, on(dev0));
+  const Machine machine = pair();
+  const Plan plan = make_plan(g.graph, machine, g.scenario({"x", "y", "wait", "z"}), {});
+  BOOST_REQUIRE(plan.windows.size() == 2U);
+  const Share& first = plan.windows[0].shares[0].second;
+  const Share& second = plan.windows[1].shares[0].second;
+  BOOST_TEST(first.window == 0U);
+  BOOST_TEST(second.window == 1U);
+  BOOST_TEST(second.waits_for[0] == 0U);
+  BOOST_TEST(first.successors_of(1).empty());
+  const PlanView view(g.graph, machine, plan);
+  BOOST_TEST(view.predecessors("z on dev0") == (Names{"y on dev0", "x on dev0"}),
+             boost::test_tools::per_element());
+  BOOST_TEST((view.rank("x on dev0") == Duration{111}));
+}
+
+// x ── run:   x is prepared
+BOOST_AUTO_TEST_CASE(what_is_prepared_comes_first_and_is_not_timed) {
+  SmallGraph g;
+  const OpId x = g.work("x", 100, {}, on(dev1));
+  g.work("run", 10, {x}, on(dev0));
+  const Machine machine = pair();
+  const Plan plan = make_plan(g.graph, machine, g.scenario({"run"}), {.needs_costs = true});
+  BOOST_REQUIRE(plan.windows.size() == 2U);
+  BOOST_TEST(!plan.windows[0].timed);
+  BOOST_TEST(plan.windows[1].timed);
+  BOOST_TEST((plan.first_timed == UnitId{1}));
+  BOOST_TEST(plan.ops.size() == 2U);
+  BOOST_TEST(plan.timed_ops == 1U);
+  const Share& prepared = plan.windows[0].shares[0].second;
+  BOOST_TEST(!prepared.timed);
+  BOOST_TEST((prepared.expected[0] == Duration{0}));
+}
+
+BOOST_AUTO_TEST_CASE(a_scenario_of_nothing_is_a_plan_of_nothing) {
+  SmallGraph g;
+  const Plan plan = make_plan(g.graph, pair(), g.scenario({"wait"}), {});
+  BOOST_TEST(plan.windows.empty());
+  BOOST_TEST(plan.units.empty());
+  BOOST_TEST(!plan.first_timed);
+}
+
+// x ─┬─ y
+//    └─ copy (to dev1's memory)
+BOOST_AUTO_TEST_CASE(results_that_nothing_reads_are_kept) {
+  SmallGraph g;
+  const OpId x = g.work("x", 100, {}, on(dev0));
+  const OpId y = g.work("y", 10, {x}, on(dev0));
+  const OpId copy = g.copy("copy", x, to(MemoryId{1}));
+  const Plan plan = make_plan(g.graph, pair(), g.everything(), {});
+  BOOST_REQUIRE(plan.results.size() == 2U);
+  BOOST_TEST((plan.results[0].op == y));
+  BOOST_TEST((plan.results[1].op == copy));
+  for (const Plan::Result& r : plan.results) {
+    BOOST_TEST(plan.replicas[r.replica.index()].readers == 1U);
+  }
+  BOOST_TEST((plan.replicas[plan.results[1].replica.index()].memory == MemoryId{1}));
+}
+
+// x ── y ── z, 800 bytes each: all of it is a quarter of 9,600 bytes
+BOOST_AUTO_TEST_CASE(every_result_is_kept_where_all_take_a_quarter_of_the_memory) {
+  SmallGraph g;
+  const OpId x = g.work("x", 1, {}, on(dev0), 800);
+  const OpId y = g.work("y", 1, {x}, on(dev0), 800);
+  g.work("z", 1, {y}, on(dev0), 800);
+  Machine machine = pair();
+  const PlanOptions options{.keep_all_results = true};
+  machine.memories[0].size_bytes = 9600;
+  const Plan all = make_plan(g.graph, machine, g.everything(), options);
+  BOOST_TEST(all.results.size() == 3U);
+  BOOST_TEST(all.replicas[0].readers == 2U);
+  machine.memories[0].size_bytes = 9599;
+  const Plan last = make_plan(g.graph, machine, g.everything(), options);
+  BOOST_REQUIRE(last.results.size() == 1U);
+  BOOST_TEST((last.results[0].op == OpId{2}));
+}
+
+BOOST_AUTO_TEST_CASE(equal_attributes_in_a_row_are_stored_once_in_a_share) {
+  SmallGraph g;
+  for (int i = 0; i < 6; ++i) g.work("op", i < 3 ? 100 : 200, {}, on(dev0));
+  const Plan plan = make_plan(g.graph, pair(), g.everything(), {});
+  const Share& share = plan.windows[0].shares[0].second;
+  BOOST_TEST(share.attrs_table.size() == 2U);
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    BOOST_TEST(std::get<double>(share.attrs_table[share.kernels[i].attrs].at(0)) ==
+               (i < 3 ? 100 : 200));
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

@@ -1,0 +1,155 @@
+#include "core/plan/planner.hpp"
+#include "tests/support/random_case.hpp"
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+using testing::RandomCase;
+
+// Checks one plan against its own arrays and against the graph.
+class PlanCheck {
+ public:
+  PlanCheck(const RandomCase& c, const Plan& plan) : c_(c), plan_(plan) {}
+
+  void run() {
+    std::uint64_t items = 0;
+    for (const Window& window : plan_.windows) {
+      std::uint64_t in_shares = 0;
+      for (const auto& [resource, share] : window.shares) {
+        in_shares += share.size();
+        check_share(resource, share);
+        for (std::uint32_t i = 0; i < share.size(); ++i) check_unit(resource, share, i);
+      }
+      BOOST_TEST(in_shares == window.items);
+      check_waits(window);
+      items += window.items;
+    }
+    BOOST_TEST(items == plan_.units.size());
+    check_readers();
+  }
+
+ private:
+  void check_share(ResourceId resource, const Share& s) {
+    const std::size_t n = s.size();
+    BOOST_TEST(s.waits_for.size() == n);
+    BOOST_TEST(s.rank.size() == n);
+    BOOST_TEST(s.expected.size() == n);
+    BOOST_TEST(s.output.size() == n);
+    BOOST_TEST(s.first_successor.size() == n + 1);
+    BOOST_TEST(s.first_input.size() == n + 1);
+    BOOST_TEST(s.first_successor.back() == s.successors.size());
+    BOOST_TEST(s.first_input.back() == s.inputs.size());
+    BOOST_TEST(std::is_sorted(s.unit.begin(), s.unit.end()));
+    const bool is_device = resource.index() < c_.machine.devices.size();
+    BOOST_TEST(s.kernels.size() == (is_device ? n : 0));
+    BOOST_TEST(s.moves.size() == (is_device ? 0 : n));
+  }
+
+  void check_unit(ResourceId resource, const Share& s, std::uint32_t item) {
+    const Unit& unit = plan_.units[s.unit[item].index()];
+    BOOST_TEST((unit.ref == ItemRef{resource, item}));
+    for (const ReplicaId input : s.inputs_of(item)) {
+      BOOST_TEST((input < s.output[item]));
+    }
+    const ReplicaSpec& output = plan_.replicas[s.output[item].index()];
+    if (unit.transfer) {
+      const Link& link = c_.machine.links[resource.index() - c_.machine.devices.size()];
+      const ReplicaSpec& input = plan_.replicas[s.inputs_of(item)[0].index()];
+      BOOST_TEST((link.source(s.moves[item].direction) == input.memory));
+      BOOST_TEST((link.target(s.moves[item].direction) == output.memory));
+      BOOST_TEST(s.moves[item].bytes == c_.graph.type(unit.op).bytes());
+      if (s.moves[item].paces) {
+        const ItemRef next = s.successors_of(item)[0];
+        BOOST_TEST((plan_.units[s.unit[item].index() + 1].ref == next));
+        BOOST_TEST(plan_.units[s.unit[item].index() + 1].paced);
+      }
+    } else {
+      BOOST_TEST((c_.machine.devices[resource.index()].memory == output.memory));
+      for (const ReplicaId input : s.inputs_of(item)) {
+        BOOST_TEST((plan_.replicas[input.index()].memory == output.memory));
+      }
+    }
+  }
+
+  // Every item waits for as many others of its window as name it as their successor, and those are
+  // the predecessors that the plan tells the summary.
+  void check_waits(const Window& window) {
+    std::map<ItemRef, std::set<UnitId>> named_by;
+    for (const auto& [resource, share] : window.shares) {
+      for (std::uint32_t i = 0; i < share.size(); ++i) {
+        for (const ItemRef next : share.successors_of(i)) {
+          BOOST_TEST(named_by[next].insert(share.unit[i]).second);
+        }
+      }
+    }
+    for (const auto& [resource, share] : window.shares) {
+      for (std::uint32_t i = 0; i < share.size(); ++i) {
+        const std::set<UnitId>& waits = named_by[{resource, i}];
+        BOOST_TEST(waits.size() == share.waits_for[i]);
+        const auto all = plan_.predecessors_of(share.unit[i]);
+        for (const UnitId p : all) BOOST_TEST((p < share.unit[i]));
+        for (const UnitId w : waits) {
+          BOOST_TEST((std::find(all.begin(), all.end(), w) != all.end()));
+          BOOST_TEST((rank(w) >= share.rank[i] + expected(w)));
+        }
+      }
+    }
+  }
+
+  Duration rank(UnitId u) const { return look(u, &Share::rank); }
+  Duration expected(UnitId u) const { return look(u, &Share::expected); }
+  Duration look(UnitId u, std::vector<Duration> Share::*field) const {
+    const ItemRef ref = plan_.units[u.index()].ref;
+    for (const Window& window : plan_.windows) {
+      for (const auto& [resource, share] : window.shares) {
+        if (resource == ref.resource && ref.item < share.size() && share.unit[ref.item] == u) {
+          return (share.*field)[ref.item];
+        }
+      }
+    }
+    return Duration::min();
+  }
+
+  void check_readers() {
+    std::vector<std::uint32_t> readers(plan_.replicas.size(), 0);
+    for (const Window& window : plan_.windows) {
+      for (const auto& [resource, share] : window.shares) {
+        for (const ReplicaId input : share.inputs) ++readers[input.index()];
+      }
+    }
+    for (const Plan::Result& result : plan_.results) ++readers[result.replica.index()];
+    for (std::size_t r = 0; r < readers.size(); ++r) {
+      BOOST_TEST(readers[r] == plan_.replicas[r].readers);
+      BOOST_TEST(readers[r] > 0U);
+    }
+  }
+
+  const RandomCase& c_;
+  const Plan& plan_;
+};
+
+BOOST_AUTO_TEST_SUITE(random_plans)
+
+BOOST_AUTO_TEST_CASE(shares_of_random_graphs_agree_with_each_other_and_the_graph) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      const RandomCase c(seed);
+      for (const bool simulated : {false, true}) {
+        const Plan plan = make_plan(c.graph, c.machine, c.scenario,
+                                    {.needs_costs = simulated, .keep_all_results = !simulated});
+        PlanCheck(c, plan).run();
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

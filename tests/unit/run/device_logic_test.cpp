@@ -1,0 +1,185 @@
+#include "core/run/device_logic.hpp"
+
+#include "tests/support/share_maker.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+using testing::Item;
+using testing::make_share;
+using Items = std::vector<std::uint32_t>;
+
+constexpr ResourceId self{0};
+constexpr ResourceId other{1};
+
+// DeviceLogic checked after every event.
+class Device {
+ public:
+  explicit Device(int lanes) : logic_(self, lanes) {}
+
+  void share(const std::vector<Item>& items, std::uint32_t window = 0) {
+    logic_.on_share(make_share(items, window));
+    logic_.check_invariants();
+  }
+  void notice(const Items& items, std::uint32_t window = 0) {
+    logic_.on_notice(window, items);
+    logic_.check_invariants();
+  }
+  // Starts what can start; the items in that order.
+  Items start() {
+    Items started;
+    while (const auto next = logic_.next()) {
+      logic_.check_invariants();
+      started.push_back(next->item);
+      running_.push_back(*next);
+    }
+    return started;
+  }
+  // The lane of a running item, which ends now.
+  std::uint32_t finish(std::uint32_t item) {
+    const std::uint32_t lane = take(item);
+    now_ += Duration{10};
+    logic_.on_finished(lane, now_ - Duration{10}, now_);
+    logic_.check_invariants();
+    return lane;
+  }
+  void fail(std::uint32_t item) {
+    logic_.on_failed(take(item));
+    logic_.check_invariants();
+  }
+  void stop() {
+    logic_.on_stop();
+    logic_.check_invariants();
+  }
+  DeviceLogic& logic() { return logic_; }
+
+ private:
+  std::uint32_t take(std::uint32_t item) {
+    const auto found = std::find_if(running_.begin(), running_.end(),
+                                    [&](const auto& s) { return s.item == item; });
+    BOOST_REQUIRE((found != running_.end()));
+    const std::uint32_t lane = found->lane;
+    BOOST_TEST(logic_.item_on(lane) == item);
+    running_.erase(found);
+    return lane;
+  }
+
+  DeviceLogic logic_;
+  std::vector<DeviceLogic::Start> running_;
+  Instant now_{};
+};
+
+BOOST_AUTO_TEST_SUITE(device_logic)
+
+BOOST_AUTO_TEST_CASE(the_longest_way_to_the_end_starts_first_then_graph_order) {
+  Device d(1);
+  d.share(
+      {{.rank = Duration{5}}, {.rank = Duration{9}}, {.rank = Duration{5}}, {.rank = Duration{7}}});
+  Items order;
+  for (Items next = d.start(); !next.empty(); next = d.start()) {
+    BOOST_TEST(next.size() == 1U);
+    order.push_back(next[0]);
+    d.finish(next[0]);
+  }
+  BOOST_TEST(order == (Items{1, 3, 0, 2}));
+  BOOST_TEST(d.logic().progress().is_complete());
+}
+
+// 0 ── 1 (urgent)    2
+BOOST_AUTO_TEST_CASE(an_op_that_becomes_ready_goes_before_less_urgent_ones) {
+  Device d(1);
+  d.share({{.successors = {{self, 1}}, .rank = Duration{30}},
+           {.waits_for = 1, .rank = Duration{20}},
+           {.rank = Duration{10}}});
+  BOOST_TEST(d.start() == Items{0});
+  d.finish(0);
+  BOOST_TEST(d.start() == Items{1});
+  d.finish(1);
+  BOOST_TEST(d.start() == Items{2});
+}
+
+BOOST_AUTO_TEST_CASE(as_many_ops_run_at_once_as_there_are_lanes) {
+  Device d(3);
+  d.share(std::vector<Item>(5));
+  BOOST_TEST(d.start() == (Items{0, 1, 2}));
+  BOOST_TEST(d.logic().busy_lanes() == 3U);
+  BOOST_TEST(d.finish(1) == 1U);
+  BOOST_TEST(d.start() == Items{3});
+  BOOST_TEST(d.finish(3) == 1U);
+  BOOST_TEST(d.start() == Items{4});
+  for (const std::uint32_t item : {0U, 2U, 4U}) d.finish(item);
+  BOOST_TEST(d.logic().is_idle());
+}
+
+// somebody else ── 0 ─┬─ 1
+//                     └─ item 3 of another
+BOOST_AUTO_TEST_CASE(what_leaves_the_device_becomes_a_notice_and_what_comes_in_releases) {
+  Device d(1);
+  d.share({{.waits_for = 1, .successors = {{self, 1}, {other, 3}}}, {.waits_for = 1}});
+  BOOST_TEST(d.start().empty());
+  d.notice({0});
+  BOOST_TEST(d.start() == Items{0});
+  BOOST_TEST(d.logic().notices().empty());
+  d.finish(0);
+  BOOST_TEST((d.logic().notices() == std::vector{ItemRef{other, 3}}));
+  BOOST_TEST(d.start() == Items{1});
+}
+
+BOOST_AUTO_TEST_CASE(a_share_follows_when_the_one_before_it_is_complete) {
+  Device d(1);
+  d.notice({0}, 1);
+  d.share({{}});
+  d.start();
+  d.finish(0);
+  d.share({{.waits_for = 1}}, 1);
+  BOOST_TEST(d.start() == Items{0});
+}
+
+// 0 ── 1
+BOOST_AUTO_TEST_CASE(an_op_that_failed_releases_nothing_and_leaves_no_record) {
+  Device d(1);
+  d.share({{.successors = {{self, 1}, {other, 0}}}, {.waits_for = 1}});
+  d.start();
+  d.fail(0);
+  BOOST_TEST(d.start().empty());
+  BOOST_TEST(d.logic().notices().empty());
+  BOOST_TEST(d.logic().is_idle());
+  BOOST_TEST(d.logic().progress().done() == 0U);
+  BOOST_TEST(!d.logic().progress().take_records()[0].records[0].finished());
+}
+
+BOOST_AUTO_TEST_CASE(after_a_stop_nothing_starts_and_what_runs_may_finish) {
+  Device d(2);
+  d.share(std::vector<Item>(4));
+  BOOST_TEST(d.start() == (Items{0, 1}));
+  d.stop();
+  d.finish(0);
+  BOOST_TEST(d.start().empty());
+  BOOST_TEST(!d.logic().is_idle());
+  d.finish(1);
+  BOOST_TEST(d.start().empty());
+  BOOST_TEST(d.logic().is_idle());
+  BOOST_TEST(d.logic().is_stopped());
+  BOOST_TEST(d.logic().progress().done() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_record_says_when_and_on_which_lane) {
+  Device d(2);
+  d.share(std::vector<Item>(2));
+  d.start();
+  d.finish(1);
+  const Record record = d.logic().progress().record(1);
+  BOOST_TEST(record.lane == 1U);
+  BOOST_TEST((record.busy == Duration{10}));
+  BOOST_TEST((record.end - record.start == Duration{10}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

@@ -1,0 +1,262 @@
+#include "core/run/link_logic.hpp"
+
+#include "tests/support/share_maker.hpp"
+
+#include <optional>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+using testing::Item;
+using testing::make_share;
+using Items = std::vector<std::uint32_t>;
+
+constexpr ResourceId self{2};
+constexpr ResourceId next_link{3};
+constexpr ResourceId device{0};
+constexpr Direction forward = Direction::forward;
+constexpr Direction backward = Direction::backward;
+
+// A transfer of `chunks` pages, each of which takes 100 ns.
+Item pages(std::uint32_t chunks, Direction direction = forward) {
+  return {.expected = Duration{100} * chunks,
+          .move = {.bytes = 4096ULL * chunks, .chunks = chunks, .direction = direction}};
+}
+// The same, waiting for its chunks to come over the link before.
+Item paced_pages(std::uint32_t chunks) {
+  Item item = pages(chunks);
+  item.waits_for = 1;
+  item.move.paced = true;
+  return item;
+}
+
+// LinkLogic checked after every event, with a clock that moves by what starts expect.
+class Wire {
+ public:
+  explicit Wire(Sharing sharing, Duration latency = {}) : logic_(self, sharing, latency) {}
+
+  void share(const std::vector<Item>& items, bool timed = true) {
+    logic_.on_share(make_share(items, 0, timed));
+    logic_.check_invariants();
+  }
+  void notice(const Items& items) {
+    logic_.on_notice(0, items);
+    logic_.check_invariants();
+  }
+  // The next chunk, which must go in this direction; none while nothing can move.
+  std::optional<LinkLogic::Start> start(Direction direction = forward) {
+    const auto next = logic_.next();
+    logic_.check_invariants();
+    if (next) BOOST_TEST(next->lane == static_cast<std::uint32_t>(direction));
+    return next;
+  }
+  void finish(const LinkLogic::Start& chunk) {
+    logic_.on_finished(chunk.lane, now_, now_ + chunk.expected);
+    now_ += chunk.expected;
+    logic_.check_invariants();
+  }
+  // Starts and finishes one chunk; its item, or none.
+  std::optional<std::uint32_t> move_one() {
+    const auto chunk = start();
+    if (!chunk) return std::nullopt;
+    finish(*chunk);
+    return chunk->item;
+  }
+  Items move_all() {
+    Items order;
+    while (const auto item = move_one()) order.push_back(*item);
+    return order;
+  }
+  LinkLogic& logic() { return logic_; }
+
+ private:
+  LinkLogic logic_;
+  Instant now_{};
+};
+
+BOOST_AUTO_TEST_SUITE(link_logic)
+
+BOOST_AUTO_TEST_CASE(a_fifo_link_finishes_a_transfer_before_the_next) {
+  Wire wire(Sharing::fifo);
+  wire.share({pages(3), pages(1), pages(2)});
+  BOOST_TEST(wire.move_all() == (Items{0, 0, 0, 1, 2, 2}));
+  BOOST_TEST(wire.logic().progress().is_complete());
+}
+
+BOOST_AUTO_TEST_CASE(a_fair_link_takes_a_chunk_of_each_in_turn) {
+  Wire wire(Sharing::fair);
+  wire.share({pages(3), pages(1), pages(2)});
+  BOOST_TEST(wire.move_all() == (Items{0, 1, 2, 0, 2, 0}));
+}
+
+BOOST_AUTO_TEST_CASE(directions_do_not_wait_for_each_other) {
+  Wire wire(Sharing::fifo);
+  wire.share({pages(1), pages(1, backward)});
+  const auto there = wire.start(forward);
+  const auto back = wire.start(backward);
+  BOOST_REQUIRE((there && back));
+  BOOST_TEST(wire.logic().busy_lanes() == 2U);
+  BOOST_TEST(wire.logic().item_on(1) == 1U);
+  wire.finish(*back);
+  BOOST_TEST(!wire.logic().is_idle());
+  wire.finish(*there);
+  BOOST_TEST(wire.logic().is_idle());
+}
+
+// another link ── 0
+BOOST_AUTO_TEST_CASE(a_paced_transfer_moves_a_chunk_for_each_that_has_arrived) {
+  Wire wire(Sharing::fifo);
+  wire.share({paced_pages(3)});
+  BOOST_TEST(!wire.move_one());
+  wire.notice({0});
+  BOOST_TEST(wire.move_all() == Items{0});
+  wire.notice({0, 0});
+  BOOST_TEST(wire.move_all() == (Items{0, 0}));
+  BOOST_TEST(wire.logic().progress().is_complete());
+}
+
+BOOST_AUTO_TEST_CASE(chunks_that_arrive_before_the_share_are_not_lost) {
+  Wire wire(Sharing::fair);
+  wire.notice({0, 0, 0});
+  wire.share({paced_pages(3)});
+  BOOST_TEST(wire.move_all() == (Items{0, 0, 0}));
+}
+
+// another link ── 0    1
+BOOST_AUTO_TEST_CASE(a_transfer_that_waits_for_chunks_lets_others_pass) {
+  for (const Sharing sharing : {Sharing::fifo, Sharing::fair}) {
+    Wire wire(sharing);
+    wire.share({paced_pages(2), pages(1), pages(1)});
+    wire.notice({0});
+    BOOST_TEST(wire.move_all().size() == 3U);
+    wire.notice({0});
+    BOOST_TEST(wire.move_all() == Items{0});
+  }
+}
+
+// 0 is older; while it waits for its second chunk, 1 begins. The second chunk then goes first.
+BOOST_AUTO_TEST_CASE(on_a_fifo_link_the_oldest_that_can_move_goes_on) {
+  Wire wire(Sharing::fifo);
+  wire.share({paced_pages(2), paced_pages(3)});
+  wire.notice({0, 1, 1, 1});
+  BOOST_TEST((wire.move_one() == 0U));
+  BOOST_TEST((wire.move_one() == 1U));
+  wire.notice({0});
+  BOOST_TEST(wire.move_all() == (Items{0, 1, 1}));
+}
+
+// 0 ═(3 chunks)═ item 5 of the next link      0 ── item 9 of a device
+BOOST_AUTO_TEST_CASE(each_chunk_is_a_notice_to_the_next_link_and_the_end_one_to_the_others) {
+  Wire wire(Sharing::fifo);
+  Item item = pages(3);
+  item.successors = {{next_link, 5}, {device, 9}};
+  item.move.paces = true;
+  wire.share({item});
+  auto& notices = wire.logic().notices();
+  for (int chunk = 0; chunk < 2; ++chunk) {
+    wire.move_one();
+    BOOST_TEST((notices == std::vector{ItemRef{next_link, 5}}));
+    notices.clear();
+  }
+  wire.move_one();
+  BOOST_TEST((notices == std::vector{ItemRef{next_link, 5}, ItemRef{device, 9}}));
+}
+
+BOOST_AUTO_TEST_CASE(latency_is_paid_once_and_wire_time_divides_without_rest) {
+  Wire wire(Sharing::fifo, Duration{1000});
+  Item item = pages(3);
+  item.expected = Duration{100};
+  wire.share({item});
+  std::vector<Duration> times;
+  while (const auto chunk = wire.start()) {
+    times.push_back(chunk->expected);
+    BOOST_TEST(chunk->first == (times.size() == 1));
+    BOOST_TEST(chunk->last == (times.size() == 3));
+    wire.finish(*chunk);
+  }
+  BOOST_TEST((times == std::vector{Duration{1033}, Duration{33}, Duration{34}}));
+  const Record record = wire.logic().progress().record(0);
+  BOOST_TEST((record.busy == Duration{1100}));
+  BOOST_TEST(record.shortest_chunk_ns == 33U);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_prepared_before_the_clock_starts_takes_no_latency) {
+  Wire wire(Sharing::fifo, Duration{1000});
+  Item item = pages(1);
+  item.expected = Duration{0};
+  wire.share({item}, false);
+  BOOST_TEST((wire.start()->expected == Duration{0}));
+}
+
+BOOST_AUTO_TEST_CASE(long_transfers_of_many_chunks_do_not_overflow) {
+  Wire wire(Sharing::fifo);
+  Item item = pages(65535);
+  item.expected = std::chrono::hours(24 * 365);
+  wire.share({item});
+  Duration sum{0};
+  while (const auto chunk = wire.start()) {
+    BOOST_REQUIRE((chunk->expected > Duration{0}));
+    sum += chunk->expected;
+    wire.finish(*chunk);
+    if (chunk->last) break;
+  }
+  BOOST_TEST((sum == item.expected));
+}
+
+BOOST_AUTO_TEST_CASE(chunks_cover_every_byte_once_and_begin_on_pages) {
+  for (const std::uint64_t bytes : {1ULL, 8ULL, 4095ULL, 4096ULL, 4097ULL, 12'288ULL, 100'000ULL}) {
+    for (const std::uint32_t chunks : {1U, 2U, 3U, 7U, 25U, 100U}) {
+      BOOST_TEST_CONTEXT(bytes << " bytes in " << chunks << " chunks") {
+        Wire wire(Sharing::fair);
+        Item item = pages(chunks);
+        item.move.bytes = bytes;
+        wire.share({item});
+        std::uint64_t end = 0;
+        std::uint32_t count = 0;
+        while (const auto chunk = wire.start()) {
+          BOOST_TEST(chunk->offset == end);
+          if (chunk->bytes > 0) BOOST_TEST(chunk->offset % 4096 == 0U);
+          end += chunk->bytes;
+          ++count;
+          wire.finish(*chunk);
+        }
+        BOOST_TEST(end == bytes);
+        BOOST_TEST(count == chunks);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_transfer_that_failed_releases_nothing) {
+  Wire wire(Sharing::fifo);
+  Item item = pages(2);
+  item.successors = {{device, 0}};
+  wire.share({item});
+  wire.move_one();
+  const auto second = wire.start();
+  wire.logic().on_failed(second->lane);
+  wire.logic().on_stop();
+  wire.logic().check_invariants();
+  BOOST_TEST(wire.logic().is_idle());
+  BOOST_TEST(wire.logic().notices().empty());
+  BOOST_TEST(!wire.logic().progress().record(0).finished());
+}
+
+BOOST_AUTO_TEST_CASE(after_a_stop_no_further_chunk_starts) {
+  Wire wire(Sharing::fifo);
+  wire.share({pages(2), pages(1)});
+  const auto chunk = wire.start();
+  wire.logic().on_stop();
+  wire.finish(*chunk);
+  BOOST_TEST(!wire.move_one());
+  BOOST_TEST(wire.logic().is_idle());
+  BOOST_TEST(wire.logic().progress().done() == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

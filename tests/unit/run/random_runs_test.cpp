@@ -1,0 +1,78 @@
+// Random graphs on random machines, carried out by the run logic alone.
+#include "core/plan/planner.hpp"
+#include "core/run/summary.hpp"
+#include "tests/support/logic_simulation.hpp"
+#include "tests/support/random_case.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+using testing::LogicSimulation;
+using testing::RandomCase;
+
+ScenarioReport simulate(const RandomCase& c, const LogicSimulation::Options& options) {
+  Plan plan = make_plan(c.graph, c.machine, c.scenario, {.needs_costs = true});
+  const RunResult result = LogicSimulation(c.machine, plan, options).run();
+  return summarize(c.graph, c.machine, plan, "random", result);
+}
+
+// What holds for every report, whatever became of the run.
+void check(const ScenarioReport& report) {
+  const Timeline& t = report.timeline;
+  BOOST_TEST((report.lower_bound <= report.makespan));
+  for (const ResourceUse& use : report.resources) {
+    BOOST_TEST(use.utilisation >= 0);
+    BOOST_TEST(use.utilisation <= 1 + 1e-9);
+  }
+  Duration last{0};
+  for (std::size_t i = 0; i < t.spans.size(); ++i) {
+    BOOST_TEST((t.spans[i].start >= Instant{}));
+    BOOST_TEST((t.spans[i].start <= t.spans[i].end));
+    last = std::max(last, t.spans[i].end.time_since_epoch());
+    for (std::uint32_t k = t.first_predecessor[i]; k < t.first_predecessor[i + 1]; ++k) {
+      const Span& before = t.spans[t.predecessors[k]];
+      BOOST_TEST((before.start <= t.spans[i].start));
+      BOOST_TEST((before.end <= t.spans[i].end));
+    }
+  }
+  BOOST_TEST((report.makespan == last));
+}
+
+BOOST_AUTO_TEST_SUITE(random_runs)
+
+BOOST_AUTO_TEST_CASE(every_run_ends_with_all_done_in_an_order_that_the_graph_allows) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      const RandomCase c(seed);
+      for (std::uint64_t order = 0; order < 3; ++order) {
+        const ScenarioReport report = simulate(c, {.seed = order});
+        BOOST_TEST((report.outcome == Outcome::done));
+        BOOST_TEST(report.timeline.spans.size() == report.planned);
+        check(report);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(interrupted_and_failed_runs_end_and_report_what_finished) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      RandomCase c(seed);
+      const ScenarioReport interrupted =
+          simulate(c, {.seed = seed, .interrupt_after = c.random.below(40)});
+      check(interrupted);
+      BOOST_TEST((interrupted.outcome != Outcome::failed));
+      const ScenarioReport failed =
+          simulate(c, {.seed = seed, .failing = UnitId::at(c.random.below(c.graph.size()))});
+      check(failed);
+      BOOST_TEST((failed.outcome != Outcome::interrupted));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

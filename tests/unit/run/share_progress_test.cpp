@@ -1,0 +1,133 @@
+#include "core/run/share_progress.hpp"
+
+#include "tests/support/share_maker.hpp"
+
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+using testing::make_share;
+using Items = std::vector<std::uint32_t>;
+
+constexpr ResourceId self{0};
+constexpr ResourceId other{1};
+
+// ShareProgress with the lists that it fills, checked after every event.
+struct Fixture {
+  ShareProgress progress;
+  Items ready;
+  Items chunks;
+  std::vector<ItemRef> notices;
+
+  void load(Share share) {
+    progress.load(std::move(share), ready, chunks);
+    progress.check_invariants();
+  }
+  void notify(std::uint32_t window, std::uint32_t item) {
+    progress.notify(window, item, ready, chunks);
+    progress.check_invariants();
+  }
+  void complete(std::uint32_t item, bool skip_first = false) {
+    progress.complete(item, self, skip_first, ready, notices);
+    progress.check_invariants();
+  }
+};
+
+BOOST_FIXTURE_TEST_SUITE(share_progress, Fixture)
+
+// 0 ─┬─ 1 ── 2 (which waits for somebody else, too)
+//    └─ item 7 of another
+BOOST_AUTO_TEST_CASE(completed_items_release_their_successors_here_and_elsewhere) {
+  load(make_share({{.successors = {{self, 1}, {other, 7}}},
+                   {.waits_for = 1, .successors = {{self, 2}}},
+                   {.waits_for = 2}}));
+  BOOST_TEST(ready == Items{0});
+  complete(0);
+  BOOST_TEST(ready == (Items{0, 1}));
+  BOOST_TEST((notices == std::vector{ItemRef{other, 7}}));
+  complete(1);
+  BOOST_TEST(ready == (Items{0, 1}));
+  BOOST_TEST(progress.pending() == 1U);
+  notify(0, 2);
+  BOOST_TEST(ready == (Items{0, 1, 2}));
+  complete(2);
+  BOOST_TEST(progress.is_complete());
+  BOOST_TEST(progress.done() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(notices_that_come_before_their_share_count_when_it_arrives) {
+  notify(0, 1);
+  notify(1, 0);
+  notify(0, 1);
+  BOOST_TEST(ready.empty());
+  load(make_share({{.waits_for = 1}, {.waits_for = 2}}));
+  BOOST_TEST(ready == Items{1});
+  notify(0, 0);
+  complete(1);
+  complete(0);
+  ready.clear();
+  load(make_share({{.waits_for = 1}}, 1));
+  BOOST_TEST(ready == Items{0});
+}
+
+BOOST_AUTO_TEST_CASE(notices_may_be_several_windows_early) {
+  notify(3, 0);
+  load(make_share({{}}));
+  complete(0);
+  ready.clear();
+  load(make_share({{}}, 2));
+  BOOST_TEST(ready == Items{0});
+  complete(0);
+  ready.clear();
+  load(make_share({{.waits_for = 1}}, 3));
+  BOOST_TEST(ready == Items{0});
+}
+
+BOOST_AUTO_TEST_CASE(notices_after_the_last_one_that_was_waited_for_are_chunks) {
+  load(make_share({{.waits_for = 1}}));
+  notify(0, 0);
+  BOOST_TEST(ready == Items{0});
+  BOOST_TEST(chunks.empty());
+  notify(0, 0);
+  notify(0, 0);
+  BOOST_TEST(chunks == (Items{0, 0}));
+}
+
+BOOST_AUTO_TEST_CASE(early_chunks_are_counted_when_the_share_arrives) {
+  for (int i = 0; i < 3; ++i) notify(0, 0);
+  load(make_share({{.waits_for = 1}}));
+  BOOST_TEST(ready == Items{0});
+  BOOST_TEST(chunks == (Items{0, 0}));
+}
+
+BOOST_AUTO_TEST_CASE(a_successor_that_knows_already_is_skipped) {
+  load(make_share({{.successors = {{other, 4}, {other, 5}}}}));
+  complete(0, true);
+  BOOST_TEST((notices == std::vector{ItemRef{other, 5}}));
+}
+
+BOOST_AUTO_TEST_CASE(records_of_all_shares_are_handed_over_with_their_units) {
+  load(make_share({{}}, 0, false, 10));
+  complete(0);
+  load(make_share({{}, {.waits_for = 1}}, 1, true, 20));
+  progress.record(0) = {.start = Instant{Duration{1}}, .end = Instant{Duration{2}}};
+  complete(0);
+  const std::vector<ShareRecords> records = progress.take_records();
+  progress.check_invariants();
+  BOOST_REQUIRE(records.size() == 2U);
+  BOOST_TEST(!records[0].timed);
+  BOOST_TEST((records[0].unit == std::vector{UnitId{10}}));
+  BOOST_TEST(records[1].timed);
+  BOOST_TEST((records[1].unit == std::vector{UnitId{20}, UnitId{21}}));
+  BOOST_TEST(records[1].records[0].finished());
+  BOOST_TEST(!records[1].records[1].finished());
+  BOOST_TEST(progress.take_records().empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

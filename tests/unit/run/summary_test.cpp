@@ -1,0 +1,208 @@
+#include "core/run/summary.hpp"
+
+#include "core/plan/planner.hpp"
+#include "tests/support/logic_simulation.hpp"
+#include "tests/support/small_graph.hpp"
+#include "tests/support/small_machine.hpp"
+
+#include <string>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+using testing::LogicSimulation;
+using testing::on;
+using testing::SmallGraph;
+using testing::SmallMachine;
+using testing::to;
+using Names = std::vector<std::string>;
+
+constexpr DeviceId gpu0{0};
+constexpr DeviceId cpu{1};
+constexpr MemoryId host{1};
+
+// gpu0 (two streams) ──pcie0── host with a CPU
+Machine gpu_and_host() {
+  SmallMachine m;
+  const MemoryId vram = m.memory("vram0");
+  const MemoryId ram = m.memory("host");
+  m.device("gpu0", vram, 2);
+  m.device("cpu", ram);
+  m.link("pcie0", vram, ram);
+  return m.machine;
+}
+
+ScenarioReport simulate(const SmallGraph& g, const Scenario& scenario,
+                        LogicSimulation::Options options = {}) {
+  const Machine machine = gpu_and_host();
+  Plan plan = make_plan(g.graph, machine, scenario, {.needs_costs = true});
+  const RunResult result = LogicSimulation(machine, plan, options).run();
+  return summarize(g.graph, machine, plan, scenario.name, result);
+}
+
+// "y[1] on pcie0 vram0→host 100-200"
+Names spans(const ScenarioReport& report) {
+  Names names;
+  for (const Span& s : report.timeline.spans) {
+    names.push_back(report.timeline.name(s) + " on " + report.timeline.tracks[s.track].name + " " +
+                    std::to_string(s.start.time_since_epoch().count()) + "-" +
+                    std::to_string(s.end.time_since_epoch().count()));
+  }
+  return names;
+}
+
+void expect_spans(const ScenarioReport& report, const Names& wanted) {
+  BOOST_TEST(spans(report) == wanted, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE(summaries)
+
+// x 100 ─┬─ y 50 on cpu
+//        └─ copy to the host
+BOOST_AUTO_TEST_CASE(spans_name_ops_and_transfers_and_the_track_they_ran_on) {
+  SmallGraph g;
+  const OpId x = g.work("x", 100, {}, on(gpu0), 80);
+  g.work("y", 50, {x}, on(cpu));
+  const OpId copy = g.copy("copy", x, to(host));
+  static_cast<void>(copy);
+  const ScenarioReport report = simulate(g, g.everything());
+  // x is in the host already when it is to be copied there: the CPU does it.
+  expect_spans(report, {"x on gpu0 stream 0 0-100", "→x on pcie0 vram0→host 100-180",
+                        "y on cpu 180-230", "copy on cpu 230-230"});
+}
+
+// run[0] … run[2], each copied to the host
+BOOST_AUTO_TEST_CASE(ops_of_a_group_carry_their_index_and_streams_their_number) {
+  SmallGraph g;
+  const GroupId run = g.graph.begin_group("run", true);
+  for (int i = 0; i < 3; ++i) {
+    const OpSpec op{.kind = g.graph.kinds().find("work"),
+                    .placement = on(gpu0),
+                    .attrs = {100.0},
+                    .declared = testing::of_bytes(80)};
+    g.graph.append(op);
+  }
+  g.graph.begin_group("copy", true);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    const OpId input{g.graph.group(run).first.value + i};
+    g.graph.append({.kind = g.graph.kinds().find("copy"),
+                    .inputs = std::span(&input, 1),
+                    .placement = to(host)});
+  }
+  const ScenarioReport report = simulate(g, g.everything());
+  expect_spans(report,
+               {"run[0] on gpu0 stream 0 0-100", "run[1] on gpu0 stream 1 0-100",
+                "run[2] on gpu0 stream 0 100-200", "copy[0] on pcie0 vram0→host 100-180",
+                "copy[1] on pcie0 vram0→host 180-260", "copy[2] on pcie0 vram0→host 260-340"});
+  BOOST_TEST(report.ops == 6U);
+  BOOST_TEST(report.transfers == 3U);
+  BOOST_TEST(report.planned == 6U);
+  BOOST_TEST((report.serial == Duration{540}));
+  BOOST_TEST((report.makespan == Duration{340}));
+  BOOST_TEST(report.timeline.predecessors == (std::vector<std::uint32_t>{0, 1, 2}),
+             boost::test_tools::per_element());
+  BOOST_TEST(report.timeline.first_predecessor == (std::vector<std::uint32_t>{0, 0, 0, 0, 1, 2, 3}),
+             boost::test_tools::per_element());
+}
+
+// prepared x ── run
+BOOST_AUTO_TEST_CASE(what_is_prepared_is_neither_counted_nor_shown) {
+  SmallGraph g;
+  const OpId x = g.work("x", 100, {}, on(gpu0), 80);
+  const OpId run = g.work("run", 100, {x}, on(gpu0));
+  g.work("after", 1, {x, run}, on(gpu0));
+  const ScenarioReport report = simulate(g, g.scenario({"run", "wait", "after"}));
+  expect_spans(report, {"run on gpu0 stream 0 0-100", "after on gpu0 stream 0 100-101"});
+  BOOST_TEST(report.ops == 2U);
+  BOOST_TEST(report.planned == 2U);
+  BOOST_TEST((report.makespan == Duration{101}));
+  BOOST_TEST(report.timeline.predecessors == std::vector<std::uint32_t>{0},
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(every_device_and_every_link_direction_has_a_row) {
+  SmallGraph g;
+  const OpId x = g.work("x", 80, {}, on(gpu0), 80);
+  g.copy("copy", x, to(host));
+  const ScenarioReport report = simulate(g, g.everything());
+  BOOST_REQUIRE(report.resources.size() == 4U);
+  BOOST_TEST(report.resources[0].name == "gpu0");
+  BOOST_TEST(report.resources[0].lanes == 2);
+  BOOST_TEST(report.resources[0].utilisation == 0.25);
+  BOOST_TEST(report.resources[1].name == "cpu");
+  BOOST_TEST((report.resources[1].busy == Duration{0}));
+  BOOST_TEST(report.resources[2].name == "pcie0 vram0→host");
+  BOOST_TEST((report.resources[2].kind == ResourceUse::Kind::link));
+  BOOST_TEST(report.resources[2].utilisation == 0.5);
+  BOOST_TEST(report.resources[3].name == "pcie0 host→vram0");
+  BOOST_TEST(report.resources[3].utilisation == 0);
+  BOOST_TEST(report.timeline.tracks.size() == 5U);
+}
+
+// a 100 ── b 100 ── c 100, interrupted after a
+BOOST_AUTO_TEST_CASE(an_interrupted_run_reports_what_finished) {
+  SmallGraph g;
+  const OpId a = g.work("a", 100, {}, on(cpu));
+  const OpId b = g.work("b", 100, {a}, on(cpu));
+  g.work("c", 100, {b}, on(cpu));
+  const ScenarioReport report = simulate(g, g.everything(), {.interrupt_after = 1});
+  BOOST_TEST((report.outcome == Outcome::interrupted));
+  BOOST_TEST(report.planned == 3U);
+  BOOST_TEST(report.ops >= 1U);
+  BOOST_TEST(report.ops < 3U);
+  BOOST_TEST(report.timeline.spans.size() == report.ops);
+  BOOST_TEST((report.makespan == Duration{100} * report.ops));
+  BOOST_TEST((report.lower_bound == report.makespan));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_interrupted_while_preparing_reports_nothing_done) {
+  SmallGraph g;
+  const OpId x = g.work("x", 100, {}, on(cpu));
+  const OpId y = g.work("y", 100, {x}, on(cpu));
+  g.work("run", 100, {y}, on(cpu));
+  const ScenarioReport report = simulate(g, g.scenario({"run"}), {.interrupt_after = 1});
+  BOOST_TEST((report.outcome == Outcome::interrupted));
+  BOOST_TEST(report.ops == 0U);
+  BOOST_TEST(report.planned == 1U);
+  BOOST_TEST((report.makespan == Duration{0}));
+  BOOST_TEST(report.timeline.spans.empty());
+}
+
+// a 100 ── b 100 (fails)    c 250 on another stream
+BOOST_AUTO_TEST_CASE(a_failed_run_reports_the_cause_and_what_finished) {
+  SmallGraph g;
+  const OpId a = g.work("a", 100, {}, on(gpu0));
+  g.work("b", 100, {a}, on(gpu0));
+  g.work("c", 250, {}, on(gpu0));
+  const ScenarioReport report = simulate(g, g.everything(), {.failing = UnitId{1}});
+  BOOST_TEST((report.outcome == Outcome::failed));
+  BOOST_TEST(report.error == "on purpose");
+  expect_spans(report, {"a on gpu0 stream 1 0-100", "c on gpu0 stream 0 0-250"});
+}
+
+BOOST_AUTO_TEST_CASE(a_scenario_of_nothing_is_done_at_once) {
+  SmallGraph g;
+  const ScenarioReport report = simulate(g, g.scenario({"wait"}));
+  BOOST_TEST((report.outcome == Outcome::done));
+  BOOST_TEST(report.planned == 0U);
+  BOOST_TEST((report.makespan == Duration{0}));
+}
+
+BOOST_AUTO_TEST_CASE(units_are_named_by_op_and_resource) {
+  SmallGraph g;
+  const OpId x = g.work("x", 100, {}, on(gpu0));
+  g.copy("copy", x, to(host));
+  const Machine machine = gpu_and_host();
+  const Plan plan = make_plan(g.graph, machine, g.everything(), {});
+  BOOST_TEST(unit_name(g.graph, machine, plan, UnitId{0}) == "'x' on gpu0");
+  BOOST_TEST(unit_name(g.graph, machine, plan, UnitId{1}) == "'copy' over pcie0");
+  BOOST_TEST(resource_name(machine, ResourceId{2}) == "pcie0");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

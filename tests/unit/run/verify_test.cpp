@@ -1,0 +1,77 @@
+#include "core/run/verify.hpp"
+
+#include "core/plan/planner.hpp"
+#include "tests/support/small_graph.hpp"
+#include "tests/support/small_machine.hpp"
+
+#include <optional>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+using testing::SmallGraph;
+using testing::SmallMachine;
+
+// x ── y ── z, kept in a store as "work" would make them: filled with the number of inputs.
+struct Kept {
+  Kept() {
+    machine.device("d", machine.memory("m"));
+    const OpId x = g.work("x", 1, {}, {}, 80);
+    const OpId y = g.work("y", 1, {x}, {}, 80);
+    g.work("z", 1, {y, y}, {}, 80);
+    plan = make_plan(g.graph, machine.machine, g.everything(), {.keep_all_results = true});
+    store.emplace(machine.machine, MemoryStore::Backing::buffers);
+    store->install(plan.replicas, g.graph.types());
+    for (const Plan::Result& r : plan.results) {
+      store->acquire(r.replica);
+      for (std::size_t i = 0; i < 10; ++i) values(r.replica)[i] = r.op.value;
+    }
+  }
+  double* values(ReplicaId r) { return reinterpret_cast<double*>(store->data(r)); }
+
+  SmallGraph g;
+  SmallMachine machine;
+  Plan plan;
+  std::optional<MemoryStore> store;
+};
+
+constexpr auto go_on = [] { return true; };
+
+BOOST_FIXTURE_TEST_SUITE(verification, Kept)
+
+BOOST_AUTO_TEST_CASE(equal_results_are_equal) {
+  BOOST_TEST(plan.results.size() == 3U);
+  const Verdict verdict = verify(g.graph, plan, *store, go_on);
+  BOOST_TEST(verdict.equal);
+  BOOST_TEST(verdict.complete);
+  BOOST_TEST(verdict.mismatch.empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_first_tensor_and_element_that_differ_are_named) {
+  values(plan.results[1].replica)[7] = 1.5;
+  values(plan.results[2].replica)[2] = 1.5;
+  const Verdict verdict = verify(g.graph, plan, *store, go_on);
+  BOOST_TEST(!verdict.equal);
+  BOOST_TEST(verdict.mismatch == "'y' differs from the serial execution, first in element 7");
+}
+
+// Equal as numbers, not as bits.
+BOOST_AUTO_TEST_CASE(a_negative_zero_is_not_a_zero) {
+  values(plan.results[0].replica)[0] = -0.0;
+  BOOST_TEST(!verify(g.graph, plan, *store, go_on).equal);
+}
+
+BOOST_AUTO_TEST_CASE(a_comparison_that_is_ended_is_not_complete) {
+  int asked = 0;
+  const Verdict verdict = verify(g.graph, plan, *store, [&] { return ++asked < 2; });
+  BOOST_TEST(!verdict.complete);
+  BOOST_TEST(verdict.equal);
+  BOOST_TEST(asked == 2);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

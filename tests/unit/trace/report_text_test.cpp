@@ -1,0 +1,226 @@
+#include "core/base/random.hpp"
+#include "core/trace/text_layout.hpp"
+#include "core/trace/writers.hpp"
+#include "tests/unit/trace/samples.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace troupe;
+using namespace std::chrono_literals;
+
+namespace {
+
+bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+void check_width(const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    BOOST_TEST(display_width(line) <= page_width, line);
+    BOOST_TEST(!line.ends_with(' '), "blanks at the end of: " + line);
+  }
+}
+
+// A scenario of `tracks` tracks with one span each, the longest on the last.
+ScenarioReport wide(std::size_t tracks) {
+  samples::Scenario scenario("wide");
+  const std::uint32_t label = scenario.label("op");
+  for (std::uint32_t i = 0; i < tracks; ++i) {
+    const std::string name = "device" + std::to_string(i);
+    scenario.add(scenario.track(name, name), label, i, Duration{1'000 + i});
+  }
+  return scenario.finish("critical path", 1us);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(report_as_text)
+
+// run:   R R R R       one after the other on gpu0
+//         \ \ \ \      .
+// copy:    C C C C     over pcie0
+BOOST_AUTO_TEST_CASE(a_pipeline_reads_as_expected) {
+  Report report;
+  report.machine = "one-gpu";
+  report.mode = "simulate";
+  report.seed = 7;
+  report.scenarios = {samples::run_and_copy("In turn", false, 4, 10ms, 10ms),
+                      samples::run_and_copy("At once", true, 4, 10ms, 10ms)};
+  report.scenarios[0].lower_bound = 50ms;
+  report.scenarios[0].bound_by = "critical path";
+  report.scenarios[1].bound_by = "gpu0";
+  report.notes = {"Copies use pinned memory."};
+  const std::string_view expected = R"(Simulated on one-gpu, seed 7
+
+                  trans-    serial     lower
+   scenario  ops    fers      time     bound  bound by       makespan  speedup  overlap  verified
+─────────────────────────────────────────────────────────────────────────────────────────────────
+1  In turn     4       4  80.00 ms  50.00 ms  critical path  80.00 ms    1.00×   62.5 %       yes
+2  At once     4       4  80.00 ms  50.00 ms  gpu0           50.00 ms    1.60×  100.0 %       yes
+─────────────────────────────────────────────────────────────────────────────────────────────────
+speedup: serial time / makespan · overlap efficiency: lower bound / makespan (100 % is the best)
+
+utilisation       1 In turn                             2 At once
+────────────────────────────────────────────────────────────────────────────────────────────
+gpu0              ━━━━━━━━━━━━━━━───────────────  50 %  ━━━━━━━━━━━━━━━━━━━━━━━━──────  80 %
+pcie0 vram0→host  ━━━━━━━━━━━━━━━───────────────  50 %  ━━━━━━━━━━━━━━━━━━━━━━━━──────  80 %
+never busy: cpu, pcie0 host→vram0
+
+Timelines: a letter per group of ops, a capital where an op begins, · where a track was busy
+for less than a quarter of the column, ╨ the lower bound. All on one time axis.
+
+1  In turn · 80.00 ms
+                  0                 20 ms              40 ms              60 ms             80 ms
+                 ┌──────────────────┬──────────────────┬──────────────────┬─────────────────┬┐
+gpu0             │RrrrrrrrrRrrrrrrrrRrrrrrrrrrRrrrrrrrrr                                     │  50 %
+pcie0 vram0→host │                                     CccccccccCcccccccccCccccccccCccccccccc│  50 %
+                 └──────────────────────────────────────────────╨────────────────────────────┘
+                  r run ×4   c copy → host ×4
+
+2  At once · 50.00 ms
+                  0                 20 ms              40 ms
+                 ┌──────────────────┬──────────────────┬─────────┐
+gpu0             │RrrrrrrrrRrrrrrrrrRrrrrrrrrrRrrrrrrrrr         │  80 %
+pcie0 vram0→host │         CccccccccCcccccccccCccccccccCccccccccc│  80 %
+                 └──────────────────────────────────────────────╨┘
+                  r run ×4   c copy → host ×4
+
+Note: Copies use pinned memory.
+)";
+  BOOST_TEST(report_text(report) == expected);
+  check_width(report_text(report));
+}
+
+BOOST_AUTO_TEST_CASE(a_report_without_scenarios_says_what_and_where_it_was) {
+  Report report;
+  report.machine = "m";
+  report.mode = "run";
+  report.seed = 3;
+  BOOST_TEST(report_text(report) == "Run on m, seed 3\n");
+  report.title = "Compute and copy";
+  BOOST_TEST(report_text(report).starts_with("Compute and copy\n"));
+}
+
+BOOST_AUTO_TEST_CASE(a_scenario_in_which_nothing_ran_is_no_special_case) {
+  Report report;
+  report.scenarios.resize(2);
+  report.scenarios[1].timeline.tracks = {{"gpu0", "gpu0"}};
+  report.scenarios[1].resources.resize(1);
+  const std::string text = report_text(report);
+  check_width(text);
+  BOOST_TEST(contains(text, "nothing ran"));
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_scenario_says_what_failed_and_how_far_it_came) {
+  Report report = samples::one_gpu();
+  ScenarioReport& s = report.scenarios[2];
+  s.outcome = Outcome::failed;
+  s.error = "run[3] on gpu0: no space left";
+  s.planned = 25;
+  report.scenarios[1].outcome = Outcome::interrupted;
+  const std::string text = report_text(report);
+  check_width(text);
+  BOOST_TEST(contains(text, "✗ failed, 20"));
+  BOOST_TEST(contains(text, "run[3] on gpu0: no space left"));
+  BOOST_TEST(contains(text, "interrupted, 20 of 20 ops and transfers finished"));
+}
+
+BOOST_AUTO_TEST_CASE(wrong_values_are_shouted) {
+  Report report = samples::one_gpu();
+  report.scenarios[2].verified = false;
+  report.scenarios[2].mismatch = "run[3], element [0, 1]: 0.5 instead of 0.25";
+  const std::string text = report_text(report);
+  BOOST_TEST(contains(text, " NO\n"));
+  BOOST_TEST(contains(text, report.scenarios[2].mismatch));
+}
+
+BOOST_AUTO_TEST_CASE(no_line_is_wider_than_the_page_whatever_the_names) {
+  constexpr std::uint64_t seed = 2;
+  BOOST_TEST_MESSAGE("seed " << seed);
+  Random random(seed);
+  const std::string pieces[] = {"a", " ",    "→",  "行列",    "e\u0301",
+                                "🎭", "\xFF", "\n", "\x1B[2J", "long"};
+  const auto name = [&] {
+    std::string text;
+    for (std::uint64_t n = random.below(80); n > 0; --n) text += pieces[random.below(10)];
+    return text;
+  };
+  for (int round = 0; round < 50; ++round) {
+    Report report;
+    report.machine = name();
+    report.title = name();
+    report.mode = random.below(2) == 0 ? "run" : "simulate";
+    report.seed = random.next();
+    report.notes = {name()};
+    for (std::uint64_t n = random.below(13); n > 0; --n) {
+      samples::Scenario scenario(name());
+      for (std::uint64_t t = 1 + random.below(30); t > 0; --t) {
+        const std::string track = name();
+        const std::uint32_t on = scenario.track(track, random.below(2) == 0 ? track : name());
+        scenario.add(on, scenario.label(name()), Span::no_index,
+                     Duration{static_cast<std::int64_t>(random.next() >> (10 + random.below(50)))});
+      }
+      ScenarioReport s = scenario.finish(name(), Duration{1});
+      s.outcome = static_cast<Outcome>(random.below(3));
+      s.error = name();
+      s.ops = random.next() >> random.below(64);
+      s.transfers = random.next() >> (1 + random.below(60));
+      s.verified = random.below(2) == 0;
+      s.mismatch = name();
+      report.scenarios.push_back(s);
+    }
+    check_width(report_text(report));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(of_a_thousand_resources_the_busiest_are_shown) {
+  Report report;
+  report.scenarios = {wide(1'000)};
+  const std::string text = report_text(report);
+  check_width(text);
+  BOOST_TEST(contains(text, "device999"));
+  BOOST_TEST(contains(text, "… and 980 more that were less busy"));
+  BOOST_TEST(contains(text, "… and 976 less busy tracks"));
+  BOOST_TEST(std::count(text.begin(), text.end(), '\n') < 70);
+}
+
+BOOST_AUTO_TEST_CASE(groups_have_letters_of_their_own_and_the_smallest_share_one) {
+  samples::Scenario scenario("many groups");
+  const std::uint32_t track = scenario.track("cpu", "cpu");
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    scenario.add(track, scenario.label("copy → " + std::to_string(i)), 0, Duration{1'000'000 - i});
+  }
+  Report report;
+  report.scenarios = {scenario.finish("cpu", 40ms)};
+  const std::string text = report_text(report);
+  check_width(text);
+  BOOST_TEST(contains(text, "c copy → 0 ×1"));
+  BOOST_TEST(contains(text, "o copy → 1 ×1"));
+  BOOST_TEST(contains(text, "# 14 more groups ×14"));
+}
+
+BOOST_AUTO_TEST_CASE(spans_of_no_length_are_drawn) {
+  samples::Scenario scenario("instant");
+  const std::uint32_t track = scenario.track("cpu", "cpu");
+  scenario.add(track, scenario.label("zero"), 0, Duration{0});
+  Report report;
+  report.scenarios = {scenario.finish("cpu", Duration{0})};
+  const std::string text = report_text(report);
+  check_width(text);
+  BOOST_TEST(contains(text, "z zero ×1"));
+}
+
+BOOST_AUTO_TEST_CASE(charts_of_very_different_lengths_have_an_axis_each) {
+  Report report;
+  report.scenarios = {samples::run_and_copy("short", true, 4, 10us, 10us),
+                      samples::run_and_copy("long", true, 4, 10ms, 10ms)};
+  BOOST_TEST(!contains(report_text(report), "All on one time axis"));
+  report.scenarios[0] = samples::run_and_copy("middling", true, 4, 5ms, 5ms);
+  BOOST_TEST(contains(report_text(report), "All on one time axis"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

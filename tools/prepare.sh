@@ -1,0 +1,66 @@
+# Sourced by the tools: the Debian packages Troupe needs, and how it is built.
+# shellcheck shell=bash disable=SC2034
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+build_packages=(
+  cmake ninja-build g++ pkg-config
+  libcaf-dev             # actors
+  libopenblas-dev        # matrix products
+  libhwloc-dev           # what this machine has
+  libyaml-cpp-dev        # config files
+  nlohmann-json3-dev     # reports
+  libcli11-dev           # the command line
+  libfmt-dev             # text
+  libboost-test-dev      # tests
+)
+format_packages=(clang-format)
+
+say() { printf '\n== %s\n' "$*"; }
+fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
+
+# Installs those of the given packages that aren't there. Uses no network when none is missing.
+install_missing() {
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    say "This is no Debian or Ubuntu: assuming that what these packages hold is installed: $*"
+    return
+  fi
+  local missing=() package
+  for package in "$@"; do
+    if [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) != installed ]]; then
+      missing+=("$package")
+    fi
+  done
+  if ((${#missing[@]} == 0)); then return; fi
+
+  local as_root=(env DEBIAN_FRONTEND=noninteractive)
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null || fail "packages are missing, and there is no sudo to install them. \
+As root: apt-get install ${missing[*]}"
+    as_root=(sudo "${as_root[@]}")
+  fi
+  say "Installing Debian packages, which takes a minute or two: ${missing[*]}"
+  "${as_root[@]}" apt-get update -qq || say "Not every package list could be fetched; trying without"
+  "${as_root[@]}" apt-get install -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends \
+    "${missing[@]}" >/dev/null \
+    || fail "installing failed. Try: apt-get install ${missing[*]}"
+}
+
+# How many compilers may run at once: one per core, as far as each has 1 GiB of memory.
+parallel_compilers() {
+  local cores memory_kib limit
+  cores=$(nproc)
+  memory_kib=$(awk '/^MemAvailable:/ {print $2}' /proc/meminfo 2>/dev/null || true)
+  limit=$((${memory_kib:-1048576} / 1048576))
+  if ((limit < 1)); then limit=1; fi
+  echo $((cores < limit ? cores : limit))
+}
+
+# build PRESET [TARGET]: configures and builds in build/PRESET.
+build() {
+  local preset=$1 targets=()
+  if (($# > 1)); then targets=(--target "$2"); fi
+  say "Building build/$preset${2:+/$2}"
+  (cd "$root" && cmake --preset "$preset" --log-level=WARNING >/dev/null)
+  cmake --build "$root/build/$preset" --parallel "$(parallel_compilers)" "${targets[@]}"
+}
