@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/plan/plan.hpp"
-#include "core/run/summary.hpp"
+#include "core/result/summary.hpp"
 
 #include <atomic>
 #include <functional>

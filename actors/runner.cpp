@@ -7,8 +7,8 @@
 #include "actors/virtual_time.hpp"
 #include "core/base/assert.hpp"
 #include "core/plan/planner.hpp"
-#include "core/run/summary.hpp"
-#include "core/run/verify.hpp"
+#include "core/result/summary.hpp"
+#include "core/result/verify.hpp"
 
 #include <future>
 #include <optional>

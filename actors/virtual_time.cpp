@@ -5,6 +5,22 @@
 #include <algorithm>
 
 namespace troupe {
+namespace {
+
+// Drops what CAF says of dying actors: the coordinator tells it better, and a printer that didn't
+// understand would be told that for ever. A class because CAF 0.17, asked to spawn a function
+// without arguments, binds a reference to a null pointer.
+class Mute final : public caf::event_based_actor {
+ public:
+  using caf::event_based_actor::event_based_actor;
+
+  caf::behavior make_behavior() override {
+    set_default_handler(caf::drop);
+    return {[](caf::unit_t) {}};
+  }
+};
+
+}  // namespace
 
 void VirtualClock::set_seed(std::uint64_t seed) {
   seed_ = seed;
@@ -107,14 +123,9 @@ std::size_t VirtualTime::run(std::size_t events) {
   return taken;
 }
 
-// CAF's own printer would be a thread. What CAF says of dying actors is dropped: the coordinator
-// tells it better, and a printer that didn't understand would be told that for ever.
+// CAF's own printer would be a thread.
 void VirtualTime::start() {
-  utility_actors_[printer_id] =
-      system().spawn<caf::hidden>([](caf::event_based_actor* self) -> caf::behavior {
-        self->set_default_handler(caf::drop);
-        return {[](caf::unit_t) {}};
-      });
+  utility_actors_[printer_id] = system().spawn<Mute, caf::hidden>();
 }
 
 void VirtualTime::stop() {

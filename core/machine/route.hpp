@@ -25,8 +25,8 @@ class Router {
   explicit Router(const Machine& machine) : machine_(&machine) {}
 
   // The links to take, in order; quickest for a tensor of 1 MiB, latencies included (Dijkstra).
-  // Always the same one among equals; of links between the same two memories the first. Empty where `from` is `to`, null where there is
-  // no way. Stays valid as long as the router.
+  // Always the same one among equals; of links between the same two memories the first. Empty where
+  // `from` is `to`, null where there is no way. Stays valid as long as the router.
   const Route* route(MemoryId from, MemoryId to);
 
  private:

@@ -2,6 +2,9 @@
 // One file in this folder per kind; copy one to add one, and list it in registry.cpp.
 #pragma once
 
+#include "core/base/time.hpp"
+#include "core/ops/tensor_type.hpp"
+
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -9,9 +12,6 @@
 #include <string_view>
 #include <variant>
 #include <vector>
-
-#include "core/base/time.hpp"
-#include "core/ops/tensor_type.hpp"
 
 namespace troupe {
 

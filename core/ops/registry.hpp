@@ -1,11 +1,11 @@
 // The kinds of ops a graph may use, by name.
 #pragma once
 
-#include <string_view>
-#include <vector>
-
 #include "core/base/id.hpp"
 #include "core/ops/op_kind.hpp"
+
+#include <string_view>
+#include <vector>
 
 namespace troupe {
 

@@ -12,7 +12,9 @@ namespace troupe {
 
 enum class DType : std::uint8_t { f32, f64 };
 
-constexpr std::uint64_t size_of(DType t) { return t == DType::f32 ? 4 : 8; }
+constexpr std::uint64_t size_of(DType t) {
+  return t == DType::f32 ? 4 : 8;
+}
 std::string_view to_string(DType t);
 
 // Row-major, up to 4 dimensions, each at least 1.

@@ -60,8 +60,9 @@ class Placer {
   }
 
   [[noreturn]] void nobody_can(OpId op) const {
-    throw usage_error(place_of(op), fmt::format("no device has a kernel for '{}', the kind of '{}'",
-                                                graph_.kind(op).name, graph_.name(op)),
+    throw usage_error(place_of(op),
+                      fmt::format("no device has a kernel for '{}', the kind of '{}'",
+                                  graph_.kind(op).name, graph_.name(op)),
                       options_.needs_costs
                           ? fmt::format("give one a rate for it in the machine file ('{}: 10 "
                                         "TFLOP/s' or 'flops:')",

@@ -16,7 +16,8 @@ namespace troupe {
 // Ops between two waits. All of it completes before the next window starts.
 struct Window {
   std::vector<std::pair<ResourceId, Share>> shares;  // of the resources that have work
-  std::uint64_t items = 0;
+  UnitId first;                                      // its units are numbered in a row
+  std::uint64_t items = 0;                           // how many there are
   bool timed = true;
 };
 

@@ -3,7 +3,9 @@
 #include "core/base/assert.hpp"
 #include "core/base/units.hpp"
 #include "core/cost/cost_model.hpp"
+#include "core/plan/memory_check.hpp"
 #include "core/plan/placement.hpp"
+#include "core/plan/share_links.hpp"
 #include "core/plan/windows.hpp"
 
 #include <algorithm>
@@ -32,10 +34,10 @@ class Planner {
       if (window.timed) plan_.timed_ops += window.ops.size();
     }
     std::sort(plan_.ops.begin(), plan_.ops.end());
-    link_successors();
-    rank_units();
+    link_successors(plan_);
+    rank_units(plan_);
     keep_results(windows);
-    check_memory();
+    check_memory(graph_, machine_, plan_);
     return std::move(plan_);
   }
 
@@ -53,7 +55,7 @@ class Planner {
     Window& window = plan_.windows.emplace_back();
     window.timed = ops.timed;
     if (ops.timed && !plan_.first_timed) plan_.first_timed = UnitId::at(plan_.units.size());
-    window_start_.push_back(UnitId::at(plan_.units.size()));
+    window.first = UnitId::at(plan_.units.size());
     for (const OpId op : ops.ops) {
       if (placements_[op.index()].memory) {
         add_copy(op, placements_[op.index()].memory);
@@ -61,7 +63,7 @@ class Planner {
         add_kernel(op, placements_[op.index()].device);
       }
     }
-    window.items = plan_.units.size() - window_start_.back().index();
+    window.items = plan_.units.size() - window.first.index();
   }
 
   Share& share(ResourceId r) {
@@ -95,7 +97,7 @@ class Planner {
         continue;
       }
       plan_.predecessors.push_back(producer);
-      if (producer >= window_start_.back()) ++waits_for;
+      if (producer >= plan_.windows.back().first) ++waits_for;
     }
     plan_.first_predecessor.push_back(static_cast<std::uint32_t>(plan_.predecessors.size()));
     const ReplicaId output = ReplicaId::at(plan_.replicas.size());
@@ -252,75 +254,6 @@ class Planner {
 
   // ---- after all units are known ----------------------------------------------------------------
 
-  Share& share_at(std::size_t window, ResourceId r) {
-    for (auto& [resource, share] : plan_.windows[window].shares) {
-      if (resource == r) return share;
-    }
-    TROUPE_ASSERT(false);
-  }
-
-  void link_successors() {
-    for (std::size_t w = 0; w < plan_.windows.size(); ++w) {
-      const std::size_t begin = window_start_[w].index();
-      const std::size_t end = begin + plan_.windows[w].items;
-      std::vector<Share*> shares(share_of_.size(), nullptr);
-      for (auto& [resource, share] : plan_.windows[w].shares) {
-        shares[resource.index()] = &share;
-        share.first_successor.assign(share.size() + 1, 0);
-      }
-      const auto each_edge = [&](auto&& visit) {
-        for (std::size_t u = begin; u < end; ++u) {
-          for (const UnitId p : plan_.predecessors_of(UnitId::at(u))) {
-            if (p.index() < begin) continue;
-            const ItemRef from = plan_.units[p.index()].ref;
-            visit(*shares[from.resource.index()], from.item, plan_.units[u].ref);
-          }
-        }
-      };
-      each_edge([](Share& s, std::uint32_t item, ItemRef) { ++s.first_successor[item + 1]; });
-      for (auto& [resource, share] : plan_.windows[w].shares) {
-        for (std::size_t i = 0; i < share.size(); ++i) {
-          share.first_successor[i + 1] += share.first_successor[i];
-        }
-        share.successors.resize(share.first_successor.back());
-      }
-      // Filling moves each start to the next item's; shifting back by one restores them.
-      each_edge([](Share& s, std::uint32_t item, ItemRef to) {
-        s.successors[s.first_successor[item]++] = to;
-      });
-      for (auto& [resource, share] : plan_.windows[w].shares) {
-        std::rotate(share.first_successor.begin(), share.first_successor.end() - 1,
-                    share.first_successor.end());
-        share.first_successor[0] = 0;
-      }
-    }
-  }
-
-  void rank_units() {
-    std::vector<Duration> rank(plan_.units.size(), Duration{0});
-    for (std::size_t w = plan_.windows.size(); w-- > 0;) {
-      std::vector<Share*> shares(share_of_.size(), nullptr);
-      for (auto& [resource, share] : plan_.windows[w].shares) {
-        shares[resource.index()] = &share;
-        share.rank.resize(share.size());
-      }
-      const std::size_t begin = window_start_[w].index();
-      for (std::size_t u = begin + plan_.windows[w].items; u-- > begin;) {
-        const ItemRef ref = plan_.units[u].ref;
-        rank[u] += shares[ref.resource.index()]->expected[ref.item];
-        shares[ref.resource.index()]->rank[ref.item] = rank[u];
-        for (const UnitId p : plan_.predecessors_of(UnitId::at(u))) {
-          rank[p.index()] = std::max(rank[p.index()], rank[u]);
-        }
-      }
-    }
-  }
-
-  // Storage on a file system that doesn't tell: the run finds out.
-  static bool is_unlimited(const Memory& memory) {
-    return memory.kind == MemoryKind::storage && memory.size_bytes == 0;
-  }
-
   void keep_results(const std::vector<WindowOps>& windows) {
     std::vector<std::uint64_t> kept(machine_.memories.size(), 0);
     for (const ReplicaSpec& r : plan_.replicas) {
@@ -344,53 +277,6 @@ class Planner {
               [](const Plan::Result& a, const Plan::Result& b) { return a.op < b.op; });
   }
 
-  void check_memory() const {
-    std::vector<std::uint64_t> used(machine_.memories.size(), 0);
-    std::vector<std::uint32_t> readers;
-    readers.reserve(plan_.replicas.size());
-    for (const ReplicaSpec& r : plan_.replicas) readers.push_back(r.readers);
-    // Replicas were numbered with the units that make them, so a unit's output has its number.
-    std::size_t window = 0;
-    std::vector<const Share*> shares(share_of_.size(), nullptr);
-    for (std::size_t u = 0; u < plan_.units.size(); ++u) {
-      while (window < window_start_.size() && window_start_[window].index() == u) {
-        for (const auto& [resource, share] : plan_.windows[window].shares) {
-          shares[resource.index()] = &share;
-        }
-        ++window;
-      }
-      const ReplicaSpec& made = plan_.replicas[u];
-      const std::uint64_t bytes = graph_.types()[made.type].bytes();
-      const Memory& memory = machine_.memory(made.memory);
-      std::uint64_t& in_use = used[made.memory.index()];
-      if (!is_unlimited(memory) && in_use + bytes > memory.size_bytes)
-        refuse(plan_.units[u], made, in_use);
-      in_use += bytes;
-      const Share& s = *shares[plan_.units[u].ref.resource.index()];
-      for (const ReplicaId input : s.inputs_of(plan_.units[u].ref.item)) {
-        if (--readers[input.index()] > 0) continue;
-        const ReplicaSpec& freed = plan_.replicas[input.index()];
-        used[freed.memory.index()] -= graph_.types()[freed.type].bytes();
-      }
-    }
-  }
-
-  [[noreturn]] void refuse(const Unit& unit, const ReplicaSpec& made, std::uint64_t in_use) const {
-    const Memory& memory = machine_.memory(made.memory);
-    const std::size_t r = unit.ref.resource.index();
-    const std::string& resource = r < machine_.devices.size()
-                                      ? machine_.devices[r].name
-                                      : machine_.links[r - machine_.devices.size()].name;
-    throw usage_error(
-        place_of(unit.op),
-        fmt::format("'{}' on {} needs {} in {}, and {} of its {} are available there{}",
-                    graph_.name(unit.op), resource, format_bytes(graph_.types()[made.type].bytes()),
-                    memory.name, format_bytes(memory.size_bytes - in_use),
-                    format_bytes(memory.size_bytes),
-                    in_use > 0 ? " (earlier results that are still needed hold the rest)" : ""),
-        "use smaller tensors or fewer at once, or give the memory more");
-  }
-
   const Graph& graph_;
   const Machine& machine_;
   const PlanOptions& options_;
@@ -400,7 +286,6 @@ class Planner {
   std::vector<ReplicaId> home_;                             // by op
   std::unordered_map<std::uint64_t, ReplicaId> elsewhere_;  // by op and memory
   std::vector<UnitId> producer_;                            // by replica
-  std::vector<UnitId> window_start_;
   std::vector<std::size_t> share_of_;  // by resource, in the window being built
   std::vector<ReplicaId> inputs_;      // of the op being added
 };

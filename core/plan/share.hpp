@@ -10,12 +10,20 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace troupe {
 
 // A device or a link as an actor: devices first, then links, in machine order.
 using ResourceId = Id<struct ResourceTag>;
+
+// "gpu0", "pcie0"
+inline const std::string& resource_name(const Machine& machine, ResourceId resource) {
+  const std::size_t r = resource.index();
+  return r < machine.devices.size() ? machine.devices[r].name
+                                    : machine.links[r - machine.devices.size()].name;
+}
 
 // One op or one transfer over one link: what is started, timed and recorded. Counted over the whole
 // plan, dependencies before dependents.

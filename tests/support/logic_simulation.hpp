@@ -5,10 +5,10 @@
 #include "core/base/random.hpp"
 #include "core/machine/machine.hpp"
 #include "core/plan/plan.hpp"
+#include "core/result/summary.hpp"
 #include "core/run/coordinator_logic.hpp"
 #include "core/run/device_logic.hpp"
 #include "core/run/link_logic.hpp"
-#include "core/run/summary.hpp"
 
 #include <cstdint>
 #include <deque>

@@ -1,4 +1,4 @@
-#include "core/run/summary.hpp"
+#include "core/result/summary.hpp"
 
 #include "core/plan/planner.hpp"
 #include "tests/support/logic_simulation.hpp"
@@ -121,6 +121,19 @@ BOOST_AUTO_TEST_CASE(what_is_prepared_is_neither_counted_nor_shown) {
   BOOST_TEST((report.makespan == Duration{101}));
   BOOST_TEST(report.timeline.predecessors == std::vector<std::uint32_t>{0},
              boost::test_tools::per_element());
+}
+
+// x ── copy to the host ── y on gpu0: the copy's tensor is moved back, which is no second copy
+BOOST_AUTO_TEST_CASE(moving_the_result_of_a_copy_is_a_transfer_and_not_the_copy) {
+  SmallGraph g;
+  const OpId x = g.work("x", 100, {}, on(gpu0), 80);
+  const OpId copy = g.copy("copy", x, to(host));
+  g.work("y", 50, {copy}, on(gpu0));
+  const ScenarioReport report = simulate(g, g.everything());
+  expect_spans(report, {"x on gpu0 stream 0 0-100", "copy on pcie0 vram0→host 100-180",
+                        "→copy on pcie0 host→vram0 180-260", "y on gpu0 stream 0 260-310"});
+  BOOST_TEST(report.ops == 3U);
+  BOOST_TEST(report.transfers == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(every_device_and_every_link_direction_has_a_row) {

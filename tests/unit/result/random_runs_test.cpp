@@ -1,6 +1,6 @@
 // Random graphs on random machines, carried out by the run logic alone.
 #include "core/plan/planner.hpp"
-#include "core/run/summary.hpp"
+#include "core/result/summary.hpp"
 #include "tests/support/logic_simulation.hpp"
 #include "tests/support/random_case.hpp"
 

@@ -1,4 +1,4 @@
-#include "core/run/verify.hpp"
+#include "core/result/verify.hpp"
 
 #include "core/plan/planner.hpp"
 #include "tests/support/small_graph.hpp"

@@ -24,9 +24,6 @@ struct RunResult {
   std::vector<std::pair<ResourceId, std::vector<ShareRecords>>> records;
 };
 
-// "gpu0", "pcie0"
-const std::string& resource_name(const Machine& machine, ResourceId resource);
-
 // "run[3] on gpu0", "run[3] over pcie0"
 std::string unit_name(const Graph& graph, const Machine& machine, const Plan& plan, UnitId unit);
 

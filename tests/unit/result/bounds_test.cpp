@@ -1,6 +1,6 @@
 // Lower bounds by hand: 1 ns a byte and a FLOP, chunks of 4096 bytes.
 #include "core/plan/planner.hpp"
-#include "core/run/summary.hpp"
+#include "core/result/summary.hpp"
 #include "tests/support/logic_simulation.hpp"
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"

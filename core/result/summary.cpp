@@ -1,4 +1,4 @@
-#include "core/run/summary.hpp"
+#include "core/result/summary.hpp"
 
 #include "core/base/assert.hpp"
 
@@ -205,12 +205,6 @@ class Summary {
 };
 
 }  // namespace
-
-const std::string& resource_name(const Machine& machine, ResourceId resource) {
-  const std::size_t r = resource.index();
-  return r < machine.devices.size() ? machine.devices[r].name
-                                    : machine.links[r - machine.devices.size()].name;
-}
 
 std::string unit_name(const Graph& graph, const Machine& machine, const Plan& plan, UnitId unit) {
   const Unit& u = plan.units[unit.index()];
