@@ -21,8 +21,8 @@ struct Podium {
   std::function<std::string(ResourceId)> resource_name;  // likewise
 };
 
-// Spawns the coordinator. It waits for Introduce from the runner with every resource's actor, and
-// for Begin; fulfils podium.result when the run has ended, with all resource actors gone.
+// Spawns the coordinator. It begins when the runner has introduced every
+// resource's actor; fulfils podium.result when the run has ended, with all resource actors gone.
 // `pulse`: how often to check that the run is not stuck; zero: never (virtual time, where the
 // runner sees it).
 caf::actor spawn_coordinator(caf::actor_system& system, std::vector<Window> windows,

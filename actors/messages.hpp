@@ -71,7 +71,6 @@ struct Status {
   CoordinatorLogic::Status status;
 };
 // runner → coordinator.
-struct Begin {};
 struct Interrupt {};
 // coordinator → itself, or runner → coordinator when nothing moves: ask everybody.
 struct CheckPulse {};
@@ -93,6 +92,5 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Collect)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Records)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::AskStatus)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Status)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Begin)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Interrupt)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::CheckPulse)

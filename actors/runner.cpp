@@ -6,12 +6,15 @@
 #include "actors/messages.hpp"
 #include "actors/virtual_time.hpp"
 #include "core/base/assert.hpp"
+#include "core/base/error.hpp"
 #include "core/plan/planner.hpp"
 #include "core/result/summary.hpp"
 #include "core/result/verify.hpp"
 
 #include <future>
 #include <optional>
+
+#include <fmt/format.h>
 
 namespace troupe {
 namespace {
@@ -95,29 +98,56 @@ Report Run::perform() {
   report.seed = options_.seed;
   MemoryStore store(machine_, computes_values(options_.mode) ? MemoryStore::Backing::buffers
                                                              : MemoryStore::Backing::accounted);
-  for (std::size_t i = 0; i < scenarios_.size() && !is_interrupted(); ++i) {
-    report.scenarios.push_back(perform(scenarios_[i], plans_[i], store));
+  for (std::size_t i = 0; i < scenarios_.size(); ++i) {
+    ScenarioReport& scenario = report.scenarios.emplace_back();
+    scenario.name = scenarios_[i].name;
+    scenario.planned = plans_[i].units.size();
+    if (is_interrupted()) {
+      scenario.outcome = Outcome::interrupted;
+      continue;
+    }
+    perform(scenarios_[i], plans_[i], store, report);
     plans_[i] = Plan{};
     store.clear();
-    if (report.scenarios.back().outcome != Outcome::done) break;
+    if (scenario.outcome == Outcome::failed) break;
   }
+  report.interrupted = is_interrupted();
   return report;
 }
 
-ScenarioReport Run::perform(const Scenario& scenario, Plan& plan, MemoryStore& store) {
-  store.install(plan.replicas, graph_.types());
-  RunResult outcome;
-  {
-    Theatre theatre(has_virtual_time(options_.mode), options_.seed);
-    const Stage stage{machine_, graph_.kinds(), store, theatre.alarms(), options_.mode};
-    Podium podium;
-    podium.unit_name = [&](UnitId unit) { return unit_name(graph_, machine_, plan, unit); };
-    podium.resource_name = [&](ResourceId r) { return resource_name(machine_, r); };
-    std::future<RunResult> result = podium.result.get_future();
-    const caf::actor coordinator = spawn_coordinator(
-        theatre.system(), std::move(plan.windows), machine_.devices.size() + machine_.links.size(),
-        podium, theatre.pulse(), theatre.detaches());
-    auto resources = std::make_shared<std::vector<caf::actor>>();
+void Run::perform(const Scenario& scenario, Plan& plan, MemoryStore& store, Report& report) {
+  ScenarioReport& result = report.scenarios.back();
+  bool has_begun = report.scenarios.size() > 1;
+  try {
+    store.install(plan.replicas, graph_.types());
+    has_begun = true;
+    RunResult outcome = act(scenario, plan, store);
+    result = summarize(graph_, machine_, plan, scenario.name, std::move(outcome));
+    if (result.outcome == Outcome::done && options_.verify && computes_values(options_.mode)) {
+      check(scenario, plan, store, report);
+    }
+  } catch (const Error& error) {
+    if (!has_begun) throw;
+    // What has finished until then stays in the report.
+    result.outcome = Outcome::failed;
+    result.error = error.what();
+  }
+}
+
+RunResult Run::act(const Scenario& scenario, Plan& plan, MemoryStore& store) {
+  // The actors use it until the theatre is closed.
+  Podium podium;
+  podium.unit_name = [&](UnitId unit) { return unit_name(graph_, machine_, plan, unit); };
+  podium.resource_name = [&](ResourceId r) { return resource_name(machine_, r); };
+  std::future<RunResult> result = podium.result.get_future();
+
+  Theatre theatre(has_virtual_time(options_.mode), options_.seed);
+  const Stage stage{machine_, graph_.kinds(), store, theatre.alarms(), options_.mode};
+  const caf::actor coordinator = spawn_coordinator(theatre.system(), std::move(plan.windows),
+                                                   machine_.devices.size() + machine_.links.size(),
+                                                   podium, theatre.pulse(), theatre.detaches());
+  auto resources = std::make_shared<std::vector<caf::actor>>();
+  try {
     for (std::size_t d = 0; d < machine_.devices.size(); ++d) {
       resources->push_back(
           spawn_device(theatre.system(), stage, DeviceId::at(d), coordinator, theatre.detaches()));
@@ -126,33 +156,48 @@ ScenarioReport Run::perform(const Scenario& scenario, Plan& plan, MemoryStore& s
       resources->push_back(
           spawn_link(theatre.system(), stage, LinkId::at(l), coordinator, theatre.detaches()));
     }
-    caf::anon_send(coordinator, Introduce{resources});
-    bool told_to_stop = false;
-    int idle_rounds = 0;
-    while (result.wait_for(0s) != std::future_status::ready) {
-      if (!theatre.proceed(result)) {
-        // The coordinator looks twice and then ends a run that is stuck.
-        TROUPE_ASSERT(++idle_rounds < 8);
-        caf::anon_send(coordinator, CheckPulse{});
-      }
-      tell(scenario, false, podium.items_done, plan.units.size());
-      if (is_interrupted() && !std::exchange(told_to_stop, true)) {
-        caf::anon_send(coordinator, Interrupt{});
-      }
+  } catch (const std::exception& error) {
+    for (const caf::actor& r : *resources) caf::anon_send_exit(r, caf::exit_reason::kill);
+    caf::anon_send_exit(coordinator, caf::exit_reason::kill);
+    throw run_error(
+        fmt::format("could not set {} up: {}",
+                    resource_name(machine_, ResourceId::at(resources->size())), error.what()),
+        "give it fewer streams or cores, or this process more threads");
+  }
+  caf::anon_send(coordinator, Introduce{resources});
+  bool told_to_stop = false;
+  int idle_rounds = 0;
+  while (result.wait_for(0s) != std::future_status::ready) {
+    if (!theatre.proceed(result)) {
+      // The coordinator looks twice and then ends a run that is stuck.
+      TROUPE_ASSERT(++idle_rounds < 8);
+      caf::anon_send(coordinator, CheckPulse{});
     }
-    outcome = result.get();
+    tell(scenario, false, podium.items_done, plan.units.size());
+    if (is_interrupted() && !std::exchange(told_to_stop, true)) {
+      caf::anon_send(coordinator, Interrupt{});
+    }
   }
-  ScenarioReport report = summarize(graph_, machine_, plan, scenario.name, std::move(outcome));
-  if (report.outcome == Outcome::done && options_.verify && computes_values(options_.mode)) {
-    std::uint64_t checked = 0;
-    const Verdict verdict = verify(graph_, plan, store, [&] {
-      tell(scenario, true, ++checked, plan.ops.size());
-      return !is_interrupted();
-    });
-    if (verdict.complete || !verdict.equal) report.verified = verdict.equal;
-    report.mismatch = verdict.mismatch;
+  return result.get();
+}
+
+void Run::check(const Scenario& scenario, const Plan& plan, const MemoryStore& store,
+                Report& report) const {
+  ScenarioReport& result = report.scenarios.back();
+  std::uint64_t checked = 0;
+  const Verdict verdict = verify(graph_, plan, store, [&] {
+    tell(scenario, true, ++checked, plan.ops.size());
+    return !is_interrupted();
+  });
+  if (verdict.complete || !verdict.equal) result.verified = verdict.equal;
+  result.mismatch = verdict.mismatch;
+  if (result.verified == true && plan.results.size() < plan.timed_ops) {
+    report.notes.push_back(
+        fmt::format("'{}': {} of {} results were compared, those that were there at the end; to "
+                    "keep the others as well would have taken more than a quarter of a memory. "
+                    "What is made from a wrong result is wrong too, so they count indirectly.",
+                    scenario.name, plan.results.size(), plan.timed_ops));
   }
-  return report;
 }
 
 bool Run::is_interrupted() const {

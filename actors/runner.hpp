@@ -6,6 +6,7 @@
 #include "core/graph/scenario.hpp"
 #include "core/machine/machine.hpp"
 #include "core/plan/plan.hpp"
+#include "core/result/summary.hpp"
 #include "core/trace/report.hpp"
 
 #include <atomic>
@@ -53,7 +54,11 @@ class Run {
   std::uint64_t op_count() const { return op_count_; }
 
  private:
-  ScenarioReport perform(const Scenario& scenario, Plan& plan, MemoryStore& store);
+  // Fills the last scenario of `report`.
+  void perform(const Scenario& scenario, Plan& plan, MemoryStore& store, Report& report);
+  RunResult act(const Scenario& scenario, Plan& plan, MemoryStore& store);
+  void check(const Scenario& scenario, const Plan& plan, const MemoryStore& store,
+             Report& report) const;
   bool is_interrupted() const;
   void tell(const Scenario& scenario, bool verifying, std::uint64_t done,
             std::uint64_t total) const;

@@ -98,8 +98,8 @@ class StageTimes {
   std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
 };
 
-// Refuses outputs that would overwrite each other or what is read.
-void check_outputs(const RunArguments& arguments) {
+// Refuses outputs that would overwrite each other or what was read.
+void check_outputs(const RunArguments& arguments, const RunFile& file) {
   const auto same = [](const std::string& a, const std::string& b) {
     std::error_code ignored;  // neither can be the other where one can't be looked at
     return !a.empty() && !b.empty() &&
@@ -112,9 +112,12 @@ void check_outputs(const RunArguments& arguments) {
     return std::filesystem::is_other(path, ignored);  // /dev/stdout, /dev/null, a pipe
   };
   for (const std::string& output : {arguments.json, arguments.trace}) {
-    if (!same(output, arguments.file)) continue;
-    throw usage_error(fmt::format("'{}' is the run file, and would be overwritten", output),
-                      "give another path for the output");
+    for (const std::string& input : {arguments.file, file.machine_file.string()}) {
+      if (!same(output, input)) continue;
+      throw usage_error(fmt::format("'{}' is the {} file, and would be overwritten", output,
+                                    same(output, arguments.file) ? "run" : "machine"),
+                        "give another path for the output");
+    }
   }
   if (same(arguments.json, arguments.trace) && !is_shared(arguments.json)) {
     throw usage_error(fmt::format("--json and --trace both write '{}'", arguments.json),
@@ -124,10 +127,12 @@ void check_outputs(const RunArguments& arguments) {
 
 int carry_out(Mode mode, const RunArguments& arguments, const std::atomic<bool>& interrupted) {
   StageTimes times(arguments.verbose);
-  check_outputs(arguments);
   RunFile file = load_run_file(arguments.file);
   times.ended("loaded", file.graph.size());
-  for (const std::string& mapping : arguments.map) map_device(file.machine, mapping);
+  check_outputs(arguments, file);
+  for (const std::string& mapping : arguments.map) {
+    map_device(file.machine, mapping, discover_host());
+  }
   if (mode == Mode::run) settle(file.machine);
   const std::vector<Scenario> scenarios = chosen_scenarios(file, arguments.scenarios);
   ProgressBar bar;

@@ -20,6 +20,8 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
                        "give a path in a directory that exists and that you may write to");
   };
   std::error_code ignored;
+  // A link stays a link: what it leads to is written.
+  if (const fs::path target = fs::canonical(path_, ignored); !ignored) path_ = target.string();
   const fs::file_status status = fs::status(path_, ignored);
   if (path_.empty()) throw refuse("the path is empty");
   if (fs::is_directory(status)) throw refuse("it is a directory");

@@ -10,15 +10,12 @@ namespace troupe {
 
 using namespace std::chrono_literals;
 
-ProgressBar::ProgressBar() : is_terminal_(isatty(STDERR_FILENO) == 1) {}
+ProgressBar::ProgressBar()
+    : is_terminal_(isatty(STDERR_FILENO) == 1), begun_(std::chrono::steady_clock::now()) {}
 
 void ProgressBar::show(const RunProgress& progress) {
   if (!is_terminal_) return;
   const auto now = std::chrono::steady_clock::now();
-  if (scenario_ != &progress.scenario) {
-    scenario_ = &progress.scenario;
-    begun_ = now;
-  }
   if (now - begun_ < 1s || now - drawn_ < 100ms) return;
   drawn_ = now;
   constexpr std::size_t width = 24;
@@ -29,7 +26,11 @@ void ProgressBar::show(const RunProgress& progress) {
   std::string text = fmt::format("[{}{}] {:3.0f} %  {}{}", std::string(filled, '='),
                                  std::string(width - filled, ' '), part * 100,
                                  progress.verifying ? "checking " : "", progress.scenario);
-  if (text.size() > 78) text.resize(78);
+  if (text.size() > 78) {
+    std::size_t end = 78;
+    while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // not within a character
+    text.resize(end);
+  }
   fmt::print(stderr, "\r\033[K{}", text);
   std::fflush(stderr);
   is_shown_ = true;

@@ -7,7 +7,7 @@
 
 namespace troupe {
 
-// Shows nothing within the first second of a scenario, and nothing at all where standard error is
+// Shows nothing within its first second, and nothing at all where standard error is
 // not a terminal.
 class ProgressBar {
  public:
@@ -23,8 +23,7 @@ class ProgressBar {
  private:
   bool is_terminal_;
   bool is_shown_ = false;
-  const std::string* scenario_ = nullptr;
-  std::chrono::steady_clock::time_point begun_{};
+  std::chrono::steady_clock::time_point begun_;
   std::chrono::steady_clock::time_point drawn_{};
 };
 

@@ -46,10 +46,8 @@ class DeviceBackend {
   virtual void enter_thread() {}
   // How many lanes (streams) may be busy at once, at most what the device asks for.
   virtual int lanes() const = 0;
-  // Whether start() may block the thread until the work is finished: such a device gets a thread of
-  // its own.
-  virtual bool blocks() const = 0;
-  // Begins an op on a free lane. Throws a run Error where it fails at once.
+  // Begins an op on a free lane; may block until it is finished. Throws a run Error where it fails
+  // at once.
   virtual Started start(std::uint32_t lane, const KernelCall& call) = 0;
 };
 
@@ -69,7 +67,6 @@ class LinkBackend {
  public:
   virtual ~LinkBackend() = default;
   virtual void enter_thread() {}
-  virtual bool blocks() const = 0;
   // Begins a chunk in a direction that is idle. Throws a run Error where it fails at once.
   virtual Started start(Direction direction, const ChunkMove& move) = 0;
 };

@@ -22,9 +22,13 @@ constexpr double seconds(Duration d) {
   return static_cast<double>(d.count()) * 1e-9;
 }
 
-// Rounds to the nearest nanosecond. `s` must be finite and below 292 years.
+// What no run may take: leaves room to add such times up.
+constexpr Duration longest_duration = std::chrono::hours(24 * 365 * 100);
+
+// Rounds to the nearest nanosecond, and to longest_duration above. `s` must not be negative.
 constexpr Duration from_seconds(double s) {
-  return Duration{static_cast<std::int64_t>(s * 1e9 + (s < 0 ? -0.5 : 0.5))};
+  if (s >= seconds(longest_duration)) return longest_duration;
+  return Duration{static_cast<std::int64_t>(s * 1e9 + 0.5)};
 }
 
 }  // namespace troupe

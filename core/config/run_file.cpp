@@ -72,13 +72,17 @@
 namespace troupe {
 namespace {
 
-Machine read_machine_of_run(const Node& node, const std::filesystem::path& run_path) {
-  if (node.type == Node::Type::map) return read_machine(node, run_path.stem().string());
+void read_machine_of_run(const Node& node, const std::filesystem::path& run_path, RunFile& run) {
+  if (node.type == Node::Type::map) {
+    run.machine = read_machine(node, run_path.stem().string());
+    return;
+  }
   const std::filesystem::path path =
       (run_path.parent_path() / read_string(node, "the path of the machine file"))
           .lexically_normal();
   const Document document = Document::load(path, node.place());
-  return read_machine(document.root(), path.stem().string());
+  run.machine = read_machine(document.root(), path.stem().string());
+  run.machine_file = path;
 }
 
 }  // namespace
@@ -93,7 +97,7 @@ RunFile load_run_file(const std::filesystem::path& path) {
   RunFile run;
   run.name = path.stem().string();
   if (const Node* n = find(root, "about")) run.title = read_string(*n, "about");
-  run.machine = read_machine_of_run(require(root, "machine", "the run file"), path);
+  read_machine_of_run(require(root, "machine", "the run file"), path, run);
   const Node& tasks = expect_map(require(root, "tasks", "the run file"), "tasks");
   if (tasks.entry_count() == 0) {
     throw usage_error(tasks.place(), "there are no tasks", "add one, such as `run: {op: …}`");

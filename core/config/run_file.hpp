@@ -13,8 +13,9 @@
 namespace troupe {
 
 struct RunFile {
-  std::string name;   // the file's stem
-  std::string title;  // `about:`, may be empty
+  std::string name;                    // the file's stem
+  std::string title;                   // `about:`, may be empty
+  std::filesystem::path machine_file;  // empty where the machine stands in the run file
   Machine machine;
   Graph graph;
   std::vector<Scenario> scenarios;

@@ -20,14 +20,17 @@ std::vector<std::string_view> names(const Machine& machine, bool cpus_only) {
   return result;
 }
 
-bool is_host_cpu(std::string_view name) {
-  return name.size() > 3 && name.starts_with("cpu") &&
-         std::all_of(name.begin() + 3, name.end(), [](char c) { return c >= '0' && c <= '9'; });
+// `troupe machine` names one CPU device for each NUMA node: cpu0, cpu1, …
+bool is_host_cpu(std::string_view name, const HostInfo& host) {
+  for (std::size_t i = 0; i < host.numa.size(); ++i) {
+    if (name == fmt::format("cpu{}", i)) return true;
+  }
+  return false;
 }
 
 }  // namespace
 
-void map_device(Machine& machine, std::string_view mapping) {
+void map_device(Machine& machine, std::string_view mapping, const HostInfo& host) {
   const std::size_t equals = mapping.find('=');
   if (equals == std::string_view::npos || equals == 0 || equals + 1 == mapping.size()) {
     throw usage_error(fmt::format("--map takes DEVICE=CPU, and '{}' is not that", mapping),
@@ -42,7 +45,7 @@ void map_device(Machine& machine, std::string_view mapping) {
         suggestion(from, names(machine, false)));
   }
   const DeviceId cpu = machine.find_device(to);
-  if (cpu ? machine.device(cpu).kind != DeviceKind::cpu : !is_host_cpu(to)) {
+  if (cpu ? machine.device(cpu).kind != DeviceKind::cpu : !is_host_cpu(to, host)) {
     throw usage_error(
         fmt::format("--map lets '{}' stand in for {}, and that is no CPU device", to, from),
         suggestion(to, names(machine, true)));

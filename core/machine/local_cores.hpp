@@ -13,7 +13,7 @@ namespace troupe {
 // "gpu0=cpu0": the CPU stands in for the device named first, which keeps its name, its memory and
 // its links. The CPU is a CPU device of the machine, or one of this host's by its discovered name.
 // Throws a usage Error where the text is malformed or a name unknown.
-void map_device(Machine& machine, std::string_view mapping);
+void map_device(Machine& machine, std::string_view mapping, const HostInfo& host);
 
 // Gives every CPU device without `cores` an even part of the host's cores that no device names;
 // with fewer cores than devices, devices share them. Throws a usage Error (with the device's place)

@@ -29,6 +29,12 @@ class Planner {
     placements_ = place_ops(graph_, machine_, router_, windows, options_);
     plan_.first_predecessor.push_back(0);
     for (const WindowOps& window : windows) add_window(window);
+    if (!fits_time_) {
+      throw usage_error(
+          scenario.place,
+          fmt::format("scenario '{}' would take longer than 100 years", scenario.name),
+          "look for a rate that is too low or a repeat that is too high");
+    }
     for (const WindowOps& window : windows) {
       plan_.ops.insert(plan_.ops.end(), window.ops.begin(), window.ops.end());
       if (window.timed) plan_.timed_ops += window.ops.size();
@@ -106,6 +112,8 @@ class Planner {
     s.unit.push_back(unit);
     s.waits_for.push_back(waits_for);
     s.expected.push_back(expected);
+    fits_time_ = fits_time_ && expected < longest_duration - serial_;
+    if (fits_time_) serial_ += expected;
     s.inputs.insert(s.inputs.end(), inputs.begin(), inputs.end());
     s.first_input.push_back(static_cast<std::uint32_t>(s.inputs.size()));
     s.output.push_back(output);
@@ -288,6 +296,8 @@ class Planner {
   std::vector<UnitId> producer_;                            // by replica
   std::vector<std::size_t> share_of_;  // by resource, in the window being built
   std::vector<ReplicaId> inputs_;      // of the op being added
+  Duration serial_{0};                 // sum of all expected times so far
+  bool fits_time_ = true;              // whether it stays below longest_duration
 };
 
 }  // namespace

@@ -79,6 +79,7 @@ struct Report {
   std::string machine;
   std::string mode;  // "run" or "simulate"
   std::uint64_t seed = 0;
+  bool interrupted = false;  // ended early, by whoever started it
   std::vector<ScenarioReport> scenarios;
   std::vector<std::string> notes;  // what a user should know of the run, one sentence each
 };

@@ -5,6 +5,7 @@
 //     "machine": "one-gpu",
 //     "mode": "simulate",                    or "run"
 //     "seed": 1,
+//     "interrupted": true,                   only where it was
 //     "notes": ["…"],                        what a user should know of the run
 //     "scenarios": [{
 //       "name": "Run on GPU and copy",
@@ -15,12 +16,13 @@
 //       "planned": 20,                       ops and transfers together
 //       "serial_s": 1.297000000,             sum of all op and transfer times
 //       "lower_bound_s": 1.028000000,        no schedule can beat it
-//       "bound_by": "pcie0 vram0→host",      what sets it: a device, a link direction, "critical
-//       path" "makespan_s": 1.060000000, "speedup": 1.223585,                 serial / makespan
+//       "bound_by": "pcie0 vram0→host",      a device, a link direction, "critical path"
+//       "makespan_s": 1.060000000,
+//       "speedup": 1.223585,                 serial / makespan
 //       "overlap_efficiency": 0.969811,      lower bound / makespan
-//       "verified": true,                    bit for bit equal to the serial execution; null:
-//       unchecked "mismatch": "…",                     only where verified is false: the first
-//       difference "resources": [{
+//       "verified": true,                    equal to the serial execution; null: unchecked
+//       "mismatch": "…",                     only where verified is false: what differs first
+//       "resources": [{
 //         "name": "gpu0",
 //         "kind": "device",                  or "link", one for each direction
 //         "lanes": 1,                        streams of a device
@@ -143,6 +145,7 @@ void write_report_json(const Report& report, std::ostream& out) {
   json.member("machine", json_string(report.machine));
   json.member("mode", json_string(report.mode));
   json.member("seed", std::to_string(report.seed));
+  if (report.interrupted) json.member("interrupted", "true");
   json.key("notes");
   json.open('[');
   for (const std::string& note : report.notes) {

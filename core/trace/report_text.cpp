@@ -20,6 +20,7 @@ std::string report_text(const Report& report) {
        {scenario_table(report), utilisation_table(report), gantt_charts(report)}) {
     if (!block.empty()) out += "\n" + block;
   }
+  if (report.interrupted) out += "\nInterrupted: this is what had finished by then.\n";
   if (!report.notes.empty()) out += "\n";
   for (const std::string& note : report.notes) {
     std::string lead = "Note: ";

@@ -130,6 +130,14 @@ BOOST_AUTO_TEST_CASE(outputs_that_would_overwrite_each_other_or_the_input_are_re
   check_refused(ready, {"simulate", "run.yaml", "--json", "./run.yaml"}, "",
                 {"is the run file", "another path"});
   check_refused(ready, {"simulate", "run.yaml", "--trace", "link.yaml"}, "", {"is the run file"});
+  ready.write("m.yaml",
+              "devices: {cpu0: {kind: cpu, memory: host, flops: 1 GFLOP/s}}\n"
+              "memories: {host: {size: 1 GiB}}\n");
+  ready.write("r.yaml",
+              "machine: m.yaml\n"
+              "tasks: {x: {op: sleep, duration: 1 ms, on: cpu0}}\n");
+  check_refused(ready, {"simulate", "r.yaml", "--json", "m.yaml"}, "",
+                {"is the machine file", "another path"});
 }
 
 BOOST_AUTO_TEST_CASE(help_and_version_are_no_errors) {

@@ -101,6 +101,13 @@ BOOST_AUTO_TEST_CASE(more_ops_than_a_file_may_have_are_refused) {
   check_file_refused(both_modes, with_tasks(tasks), {"21000000 ops", "limit is 20000000"});
 }
 
+BOOST_AUTO_TEST_CASE(a_scenario_that_takes_longer_than_a_century_is_refused) {
+  check_file_refused(both_modes,
+                     with_tasks("  x: {op: sleep, duration: 900000000 s, repeat: 20, on: cpu0}\n"
+                                "scenarios: {^a: [x]}\n"),
+                     {"'a' would take longer than 100 years", "repeat"});
+}
+
 BOOST_AUTO_TEST_CASE(a_scenario_that_can_not_be_is_refused) {
   const std::string tasks =
       "  x: {op: uniform, shape: [2], on: cpu0}\n"

@@ -132,6 +132,34 @@ BOOST_AUTO_TEST_CASE(storage_that_disappears_ends_the_run_with_what_finished) {
   BOOST_TEST(stage.report()["scenarios"][0]["transfers"].get<int>() >= 1);
 }
 
+//   a (cpu0) → write (ssd), then wait, then a nap while the storage goes away
+BOOST_AUTO_TEST_CASE(storage_that_disappears_before_results_are_compared_keeps_the_report) {
+  const Stage stage;
+  stage.write("late.yaml",
+              "machine:\n"
+              "  devices: {cpu0: {kind: cpu, memory: host}}\n"
+              "  memories:\n"
+              "    host: {size: 1 GiB}\n"
+              "    disk: {kind: storage, directory: store}\n"
+              "  links: {ssd: {between: [host, disk], bandwidth: 1 GB/s}}\n"
+              "tasks:\n"
+              "  a: {op: uniform, shape: [1000], on: cpu0}\n"
+              "  w: {op: copy, in: a, to: disk}\n"
+              "  nap: {op: sleep, duration: 2 s, on: cpu0}\n"
+              "scenarios: {first: [a], second: [a, w, wait, nap]}\n");
+  Program program(troupe_command({"run", "late.yaml", "--json", "report.json"}), stage.options());
+  BOOST_TEST(program.wait_until([&] { return stage.tensor_files() >= 1; }));
+  fs::rename(stage.path() / "store", stage.path() / "gone");
+  const Finished finished = program.wait();
+  BOOST_TEST(finished.exit_code == 1);
+  const json report = stage.report();
+  BOOST_REQUIRE(report["scenarios"].size() == 2U);
+  BOOST_TEST(report["scenarios"][0]["verified"] == true);
+  BOOST_TEST(report["scenarios"][1]["outcome"] == "failed");
+  BOOST_TEST(report["scenarios"][1]["ops"].get<int>() >= 2);
+  BOOST_TEST(contains(report["scenarios"][1]["error"], "disk"));
+}
+
 BOOST_AUTO_TEST_CASE(an_interrupt_ends_a_run_and_keeps_what_finished) {
   for (const int signal : {SIGINT, SIGTERM}) {
     const Stage stage;
@@ -144,6 +172,7 @@ BOOST_AUTO_TEST_CASE(an_interrupt_ends_a_run_and_keeps_what_finished) {
     BOOST_TEST(finished.exit_code == 1);
     BOOST_TEST(finished.err == "troupe: interrupted\n");
     BOOST_TEST(contains(finished.out, "interrupted"));
+    BOOST_TEST(stage.report()["interrupted"] == true);
     const json scenario = stage.report()["scenarios"].at(0);
     BOOST_TEST(scenario["outcome"] == "interrupted");
     BOOST_TEST(scenario["transfers"].get<int>() >= 1);

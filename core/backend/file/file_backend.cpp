@@ -18,8 +18,6 @@ class FileLink final : public LinkBackend {
     ignore_file_size_signal();
   }
 
-  bool blocks() const override { return false; }
-
   Started start(Direction direction, const ChunkMove& move) override {
     const FilePart part{.offset = move.offset,
                         .bytes = move.bytes,

@@ -19,8 +19,6 @@ class MemcpyLink final : public LinkBackend {
   explicit MemcpyLink(const BackendContext& context)
       : store_(context.store), completions_(context.completions) {}
 
-  bool blocks() const override { return false; }
-
   Started start(Direction direction, const ChunkMove& move) override {
     const std::byte* from = store_.data(move.from);
     std::byte* to = store_.data(move.to);

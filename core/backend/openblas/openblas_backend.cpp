@@ -29,7 +29,6 @@ class InlineBackend final : public DeviceBackend {
     if (!cores_.empty()) pin_this_thread({cores_.data(), 1});
   }
   int lanes() const override { return 1; }
-  bool blocks() const override { return true; }
 
   Started start(std::uint32_t lane, const KernelCall& call) override {
     TROUPE_ASSERT(lane == 0);
@@ -63,7 +62,6 @@ class StreamedBackend final : public DeviceBackend {
   }
 
   int lanes() const override { return static_cast<int>(streams_.size()); }
-  bool blocks() const override { return false; }
 
   Started start(std::uint32_t lane, const KernelCall& call) override {
     TROUPE_ASSERT(lane < streams_.size());

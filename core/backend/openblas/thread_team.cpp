@@ -33,12 +33,21 @@ void spin_then_wait(const std::atomic<std::uint32_t>& value, std::uint32_t old) 
 
 ThreadTeam::ThreadTeam(std::span<const int> helper_cores) {
   helpers_.reserve(helper_cores.size());
-  for (const int core : helper_cores) {
-    helpers_.emplace_back([this, core] { help(core); });
+  try {
+    for (const int core : helper_cores) {
+      helpers_.emplace_back([this, core] { help(core); });
+    }
+  } catch (...) {
+    dismiss();
+    throw;
   }
 }
 
 ThreadTeam::~ThreadTeam() {
+  dismiss();
+}
+
+void ThreadTeam::dismiss() {
   stopping_.store(true);
   announced_.fetch_add(1);
   announced_.notify_all();

@@ -37,6 +37,7 @@ class ThreadTeam final : public Team {
 
  private:
   void help(int core);
+  void dismiss();  // ends the helpers there are
   void take_part();
   bool enter();
   void leave();

@@ -14,7 +14,6 @@ class RehearsedDevice final : public DeviceBackend {
       : ops_(context.ops), store_(context.store), lanes_(context.machine.device(device).streams) {}
 
   int lanes() const override { return lanes_; }
-  bool blocks() const override { return false; }
   Started start(std::uint32_t, const KernelCall& call) override {
     job_.prepare(ops_, store_, call);
     job_.compute(team_);
@@ -33,7 +32,6 @@ class RehearsedLink final : public LinkBackend {
  public:
   explicit RehearsedLink(const BackendContext& context) : store_(context.store) {}
 
-  bool blocks() const override { return false; }
   Started start(Direction, const ChunkMove& move) override {
     std::memcpy(store_.data(move.to) + move.offset, store_.data(move.from) + move.offset,
                 move.bytes);

@@ -10,7 +10,6 @@ class SimulatedDevice final : public DeviceBackend {
   explicit SimulatedDevice(int lanes) : lanes_(lanes) {}
 
   int lanes() const override { return lanes_; }
-  bool blocks() const override { return false; }
   Started start(std::uint32_t, const KernelCall& call) override {
     return {.state = Started::State::after, .after = call.expected};
   }
@@ -21,7 +20,6 @@ class SimulatedDevice final : public DeviceBackend {
 
 class SimulatedLink final : public LinkBackend {
  public:
-  bool blocks() const override { return false; }
   Started start(Direction, const ChunkMove& move) override {
     return {.state = Started::State::after, .after = move.expected};
   }
