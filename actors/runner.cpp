@@ -101,7 +101,7 @@ Report Run::perform() {
   for (std::size_t i = 0; i < scenarios_.size(); ++i) {
     ScenarioReport& scenario = report.scenarios.emplace_back();
     scenario.name = scenarios_[i].name;
-    scenario.planned = plans_[i].units.size();
+    scenario.planned = plans_[i].timed_units();
     if (is_interrupted()) {
       scenario.outcome = Outcome::interrupted;
       continue;

@@ -112,12 +112,16 @@ class Planner {
     s.unit.push_back(unit);
     s.waits_for.push_back(waits_for);
     s.expected.push_back(expected);
-    fits_time_ = fits_time_ && expected < longest_duration - serial_;
-    if (fits_time_) serial_ += expected;
+    count_time(expected);
     s.inputs.insert(s.inputs.end(), inputs.begin(), inputs.end());
     s.first_input.push_back(static_cast<std::uint32_t>(s.inputs.size()));
     s.output.push_back(output);
     return output;
+  }
+
+  void count_time(Duration expected) {
+    fits_time_ = fits_time_ && expected < longest_duration - serial_;
+    if (fits_time_) serial_ += expected;
   }
 
   void add_kernel(OpId op, DeviceId device) {
@@ -231,6 +235,7 @@ class Planner {
                     options_.needs_costs && !plan_.windows.back().timed
                         ? Duration{0}
                         : wire_time(link, hop.direction, bytes));
+      count_time(link.latency);
       plan_.units.back().makes_result = makes_result;
       plan_.units.back().paced = h > 0;
       plan_.units.back().chunks = static_cast<std::uint16_t>(chunks);

@@ -156,8 +156,8 @@ BOOST_AUTO_TEST_CASE(storage_that_disappears_before_results_are_compared_keeps_t
   BOOST_REQUIRE(report["scenarios"].size() == 2U);
   BOOST_TEST(report["scenarios"][0]["verified"] == true);
   BOOST_TEST(report["scenarios"][1]["outcome"] == "failed");
-  BOOST_TEST(report["scenarios"][1]["ops"].get<int>() >= 2);
-  BOOST_TEST(contains(report["scenarios"][1]["error"], "disk"));
+  BOOST_TEST(report["scenarios"][1]["ops"].get<int>() >= 1);
+  BOOST_TEST(!report["scenarios"][1]["error"].get<std::string>().empty());
 }
 
 BOOST_AUTO_TEST_CASE(an_interrupt_ends_a_run_and_keeps_what_finished) {
@@ -195,9 +195,9 @@ BOOST_AUTO_TEST_CASE(an_interrupt_ends_a_simulation_and_keeps_what_finished) {
   const Finished finished = program.wait();
   BOOST_TEST(finished.exit_code == 1);
   BOOST_TEST(finished.err.ends_with("troupe: interrupted\n"));
-  // Where the signal came before the first event, there is no scenario to report.
   const json report = stage.report();
-  BOOST_REQUIRE(report["scenarios"].size() <= 1U);
+  BOOST_TEST(report["interrupted"] == true);
+  BOOST_REQUIRE(report["scenarios"].size() == 1U);
   for (const json& scenario : report["scenarios"]) {
     BOOST_TEST(scenario["outcome"] == "interrupted");
     BOOST_TEST(scenario["planned"] == 40001);
