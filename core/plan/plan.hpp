@@ -47,9 +47,7 @@ struct Plan {
   std::vector<OpId> ops;        // every op of the plan, in graph order
   std::uint64_t timed_ops = 0;
 
-  std::size_t timed_units() const {
-    return first_timed ? units.size() - first_timed.index() : 0;
-  }
+  std::size_t timed_units() const { return first_timed ? units.size() - first_timed.index() : 0; }
   // In how many parts `from` hands its tensor to `to`; 1 where `to` waits for all of it.
   std::uint32_t chunks_between(UnitId from, UnitId to) const {
     const bool is_route = units[to.index()].paced && from.value + 1 == to.value;

@@ -3,7 +3,7 @@
 #include "core/base/assert.hpp"
 #include "core/base/units.hpp"
 #include "core/cost/cost_model.hpp"
-#include "core/plan/memory_check.hpp"
+#include "core/plan/memory_order.hpp"
 #include "core/plan/placement.hpp"
 #include "core/plan/share_links.hpp"
 #include "core/plan/windows.hpp"
@@ -40,10 +40,9 @@ class Planner {
       if (window.timed) plan_.timed_ops += window.ops.size();
     }
     std::sort(plan_.ops.begin(), plan_.ops.end());
-    link_successors(plan_);
-    rank_units(plan_);
     keep_results(windows);
-    check_memory(graph_, machine_, plan_);
+    link_successors(plan_, order_by_memory(graph_, machine_, plan_));
+    rank_units(plan_);
     return std::move(plan_);
   }
 

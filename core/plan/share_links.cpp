@@ -20,27 +20,46 @@ class WindowShares {
   std::vector<Share*> shares_;
 };
 
-// Calls visit(share, item, successor) for each edge within the window.
+// Calls visit(share, item, successor) for each edge within the window, successors in unit order.
 template <class Visit>
-void each_edge(const Plan& plan, const Window& window, WindowShares& shares, Visit visit) {
+void each_edge(const Plan& plan, const Window& window, std::span<const RoomEdge> room,
+               WindowShares& shares, Visit visit) {
+  auto edge = room.begin();
   for (std::size_t u = window.first.index(); u < window.first.index() + window.items; ++u) {
-    for (const UnitId p : plan.predecessors_of(UnitId::at(u))) {
-      if (p < window.first) continue;
+    const auto visit_from = [&](UnitId p) {
       const ItemRef from = plan.units[p.index()].ref;
       visit(shares[from.resource], from.item, plan.units[u].ref);
+    };
+    for (const UnitId p : plan.predecessors_of(UnitId::at(u))) {
+      if (p >= window.first) visit_from(p);
     }
+    for (; edge != room.end() && edge->to.index() == u; ++edge) visit_from(edge->from);
   }
+}
+
+// Those of `room` that lie within the window.
+std::span<const RoomEdge> room_of(const Window& window, std::span<const RoomEdge> room) {
+  const auto at = [&](std::size_t unit) {
+    return std::lower_bound(room.begin(), room.end(), unit,
+                            [](const RoomEdge& e, std::size_t u) { return e.to.index() < u; });
+  };
+  return {at(window.first.index()), at(window.first.index() + window.items)};
 }
 
 }  // namespace
 
-void link_successors(Plan& plan) {
+void link_successors(Plan& plan, std::span<const RoomEdge> room) {
   for (Window& window : plan.windows) {
     WindowShares shares(window);
+    const std::span<const RoomEdge> window_room = room_of(window, room);
+    for (const RoomEdge& edge : window_room) {
+      const ItemRef to = plan.units[edge.to.index()].ref;
+      ++shares[to.resource].waits_for[to.item];
+    }
     for (auto& [resource, share] : window.shares) {
       share.first_successor.assign(share.size() + 1, 0);
     }
-    each_edge(plan, window, shares,
+    each_edge(plan, window, window_room, shares,
               [](Share& share, std::uint32_t item, ItemRef) { ++share.first_successor[item + 1]; });
     for (auto& [resource, share] : window.shares) {
       for (std::size_t i = 0; i < share.size(); ++i) {
@@ -49,7 +68,7 @@ void link_successors(Plan& plan) {
       share.successors.resize(share.first_successor.back());
     }
     // Filling moves each start to the next item's; shifting back by one restores them.
-    each_edge(plan, window, shares, [](Share& share, std::uint32_t item, ItemRef to) {
+    each_edge(plan, window, window_room, shares, [](Share& share, std::uint32_t item, ItemRef to) {
       share.successors[share.first_successor[item]++] = to;
     });
     for (auto& [resource, share] : window.shares) {

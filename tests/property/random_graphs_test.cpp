@@ -1,6 +1,7 @@
 // Random graphs on random machines, carried out by actors: every result equals the serial
 // execution bit for bit, whatever the order of messages, and every timeline obeys its graph.
 #include "actors/runner.hpp"
+#include "core/plan/planner.hpp"
 #include "core/trace/writers.hpp"
 #include "tests/property/timeline_check.hpp"
 #include "tests/support/random_case.hpp"
@@ -27,6 +28,25 @@ void check(const RandomCase& c, const Report& report) {
   const ScenarioReport& s = report.scenarios[0];
   BOOST_TEST_REQUIRE((s.outcome == Outcome::done), s.error);
   TimelineCheck(c.graph, c.machine, c.scenario, s).run();
+}
+
+bool is_accepted(const RandomCase& c) {
+  try {
+    make_plan(c.graph, c.machine, c.scenario, {.needs_costs = true});
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Gives every memory, one after the other, as little as the plan accepts, to within 256 bytes.
+void shrink_memories(RandomCase& c) {
+  for (Memory& memory : c.machine.memories) {
+    for (std::uint64_t step = memory.size_bytes / 2; step >= 256; step /= 2) {
+      memory.size_bytes -= step;
+      if (!is_accepted(c)) memory.size_bytes += step;
+    }
+  }
 }
 
 std::string trace(const Report& report) {
@@ -88,6 +108,25 @@ BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_report_and_trace) {
       const Report second = perform(RandomCase(seed), Mode::simulate, seed);
       BOOST_TEST(json(first) == json(second));
       BOOST_TEST(trace(first) == trace(second));
+    }
+  }
+}
+
+// As little memory as the plan accepts: no order of messages may need more.
+BOOST_AUTO_TEST_CASE(what_fits_when_it_is_planned_fits_when_it_runs) {
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      RandomCase c(seed);
+      shrink_memories(c);
+      for (std::uint64_t order = 0; order < 3; ++order) {
+        check(c, perform(c, Mode::simulate, order));
+      }
+      if (seed > 40) continue;
+      for (const Mode mode : {Mode::rehearse, Mode::run}) {
+        const Report report = perform(c, mode, seed);
+        check(c, report);
+        BOOST_TEST((report.scenarios[0].verified == true), report.scenarios[0].mismatch);
+      }
     }
   }
 }

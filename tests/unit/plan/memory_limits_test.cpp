@@ -3,6 +3,9 @@
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"
 
+#include <string>
+#include <vector>
+
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
@@ -94,6 +97,51 @@ BOOST_AUTO_TEST_CASE(results_are_not_kept_where_that_would_not_fit) {
   OpId last = g.work("x", 1, {}, on(gpu0), 8 * kib);
   for (int i = 0; i < 20; ++i) last = g.work("x", 1, {last}, on(gpu0), 8 * kib);
   plan(g, small_gpu(16), {.keep_all_results = true});
+}
+
+// x0 ── copy0    x1 ── copy1    x2 ── copy2    x3 ── copy3, room for two at a time: x2 takes x0's
+// place, and x3 that of x1
+BOOST_AUTO_TEST_CASE(an_op_waits_for_the_readers_of_the_tensor_whose_room_it_takes) {
+  SmallGraph g;
+  for (int i = 0; i < 4; ++i) {
+    const OpId x = g.work("x" + std::to_string(i), 1, {}, on(gpu0), 8 * kib);
+    g.copy("copy" + std::to_string(i), x, to(MemoryId{1}));
+  }
+  const Machine machine = small_gpu(16);
+  const Plan plan = make_plan(g.graph, machine, g.everything(), {});
+  const Share& gpu = plan.windows[0].shares[0].second;
+  const Share& pcie = plan.windows[0].shares[1].second;
+  BOOST_TEST(gpu.waits_for == (std::vector<std::uint32_t>{0, 0, 1, 1}),
+             boost::test_tools::per_element());
+  BOOST_TEST(
+      (pcie.successors == std::vector{ItemRef{ResourceId{0}, 2}, ItemRef{ResourceId{0}, 3}}));
+  // It is no dependency of the data: another schedule could do without.
+  BOOST_TEST(plan.predecessors_of(UnitId{4}).empty());
+}
+
+// A route that needs room on its way waits as a whole: its later links take notices for chunks.
+//   gpu0 ── host (room for one) ── gpu1
+BOOST_AUTO_TEST_CASE(a_route_waits_at_its_first_link_for_room_further_on) {
+  SmallMachine m;
+  const MemoryId vram0 = m.memory("vram0");
+  const MemoryId host = m.memory("host", 8 * kib);
+  const MemoryId vram1 = m.memory("vram1");
+  m.device("gpu0", vram0);
+  m.device("gpu1", vram1);
+  m.link("pcie0", vram0, host, {}, Sharing::fifo, 1024);
+  m.link("pcie1", host, vram1, {}, Sharing::fifo, 1024);
+  SmallGraph g;
+  for (int i = 0; i < 2; ++i) {
+    const OpId x = g.work("x" + std::to_string(i), 1, {}, on(gpu0), 8 * kib);
+    g.work("y" + std::to_string(i), 1, {x}, on(DeviceId{1}));
+  }
+  const Plan plan = make_plan(g.graph, m.machine, g.everything(), {});
+  using Counts = std::vector<std::uint32_t>;
+  for (const auto& [resource, share] : plan.windows[0].shares) {
+    // x1, and the transfer of x0 out of the host.
+    if (resource == ResourceId{2}) BOOST_TEST((share.waits_for == Counts{1, 2}));
+    if (resource == ResourceId{3}) BOOST_TEST((share.waits_for == Counts{1, 1}));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(storage_of_unknown_size_is_not_checked) {

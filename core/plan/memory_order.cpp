@@ -1,0 +1,162 @@
+#include "core/plan/memory_order.hpp"
+
+#include "core/base/units.hpp"
+
+#include <algorithm>
+#include <deque>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+class MemoryOrder {
+ public:
+  MemoryOrder(const Graph& graph, const Machine& machine, const Plan& plan)
+      : graph_(graph), machine_(machine), plan_(plan), rooms_(machine.memories.size()) {
+    for (const ReplicaSpec& r : plan.replicas) {
+      rooms_[r.memory.index()].wanted += bytes_of(r);
+      readers_left_.push_back(r.readers);
+    }
+    for (std::size_t m = 0; m < rooms_.size(); ++m) {
+      rooms_[m].fresh = machine.memories[m].size_bytes;
+      rooms_[m].is_tight = !is_unlimited(machine.memories[m]) && rooms_[m].wanted > rooms_[m].fresh;
+      is_any_tight_ = is_any_tight_ || rooms_[m].is_tight;
+    }
+  }
+
+  // Replicas are numbered with the units that make them, so a unit's output has its number.
+  std::vector<RoomEdge> play() {
+    if (!is_any_tight_) return {};
+    each_unit([this](UnitId u, std::span<const ReplicaId> inputs) {
+      for (const ReplicaId input : inputs) reads_.push_back({input, u});
+    });
+    std::sort(reads_.begin(), reads_.end());
+    reads_.erase(std::unique(reads_.begin(), reads_.end()), reads_.end());
+    each_unit([this](UnitId u, std::span<const ReplicaId> inputs) {
+      take(u);
+      for (const ReplicaId input : inputs) let_go(input);
+    });
+    std::sort(edges_.begin(), edges_.end(), [](const RoomEdge& a, const RoomEdge& b) {
+      return std::pair(a.to, a.from) < std::pair(b.to, b.from);
+    });
+    edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
+    return std::move(edges_);
+  }
+
+ private:
+  // A part of the room of a tensor that is gone.
+  struct Freed {
+    ReplicaId tensor;
+    std::uint64_t bytes = 0;
+  };
+  struct Room {
+    std::uint64_t wanted = 0;  // by all tensors together
+    bool is_tight = false;     // can't hold them all
+    std::uint64_t fresh = 0;   // never used yet
+    std::uint64_t reusable = 0;
+    std::deque<Freed> freed = {};  // the longest gone first: they are least in the way
+  };
+  struct Read {
+    ReplicaId tensor;
+    UnitId by;
+    friend auto operator<=>(const Read&, const Read&) = default;
+  };
+
+  std::uint64_t bytes_of(const ReplicaSpec& r) const { return graph_.types()[r.type].bytes(); }
+
+  // Calls f(unit, its inputs) in graph order, window by window.
+  template <class F>
+  void each_unit(const F& f) {
+    std::vector<const Share*> shares(machine_.devices.size() + machine_.links.size(), nullptr);
+    for (const Window& window : plan_.windows) {
+      for (const auto& [resource, share] : window.shares) shares[resource.index()] = &share;
+      window_first_ = window.first;
+      for (std::size_t u = window.first.index(); u < window.first.index() + window.items; ++u) {
+        const ItemRef ref = plan_.units[u].ref;
+        f(UnitId::at(u), shares[ref.resource.index()]->inputs_of(ref.item));
+      }
+    }
+  }
+
+  void take(UnitId u) {
+    const ReplicaSpec& made = plan_.replicas[u.index()];
+    Room& room = rooms_[made.memory.index()];
+    if (!room.is_tight) return;
+    std::uint64_t needed = bytes_of(made);
+    if (needed > room.fresh + room.reusable) refuse(u, room.fresh + room.reusable);
+    const std::uint64_t from_fresh = std::min(needed, room.fresh);
+    room.fresh -= from_fresh;
+    needed -= from_fresh;
+    room.reusable -= needed;
+    while (needed > 0) {
+      Freed& oldest = room.freed.front();
+      add_edges(oldest.tensor, u);
+      const std::uint64_t part = std::min(needed, oldest.bytes);
+      oldest.bytes -= part;
+      needed -= part;
+      if (oldest.bytes == 0) room.freed.pop_front();
+    }
+  }
+
+  void let_go(ReplicaId tensor) {
+    if (--readers_left_[tensor.index()] > 0) return;
+    const ReplicaSpec& spec = plan_.replicas[tensor.index()];
+    Room& room = rooms_[spec.memory.index()];
+    if (!room.is_tight) return;
+    room.freed.push_back({tensor, bytes_of(spec)});
+    room.reusable += bytes_of(spec);
+  }
+
+  // All readers of `gone` before `writer`. On a route only the first link can wait, for the others
+  // take each notice for a chunk; its way never comes back to a memory, so no reader is among it.
+  void add_edges(ReplicaId gone, UnitId writer) {
+    while (plan_.units[writer.index()].paced) --writer.value;
+    const auto known = plan_.predecessors_of(writer);
+    for (auto read = std::lower_bound(reads_.begin(), reads_.end(), Read{gone, UnitId{0}});
+         read != reads_.end() && read->tensor == gone; ++read) {
+      if (read->by < window_first_) continue;
+      if (std::find(known.begin(), known.end(), read->by) != known.end()) continue;
+      edges_.push_back({read->by, writer});
+    }
+  }
+
+  [[noreturn]] void refuse(UnitId u, std::uint64_t available) const {
+    const Unit& unit = plan_.units[u.index()];
+    const ReplicaSpec& made = plan_.replicas[u.index()];
+    const Memory& memory = machine_.memory(made.memory);
+    throw usage_error(
+        graph_.group(graph_.group_of(unit.op)).place,
+        fmt::format("'{}' on {} needs {} in {}, and {} of its {} are available there{}",
+                    graph_.name(unit.op), resource_name(machine_, unit.ref.resource),
+                    format_bytes(bytes_of(made)), memory.name, format_bytes(available),
+                    format_bytes(memory.size_bytes),
+                    available < memory.size_bytes
+                        ? " (earlier results that are still needed hold the rest)"
+                        : ""),
+        "use smaller tensors or fewer at once, or give the memory more");
+  }
+
+  const Graph& graph_;
+  const Machine& machine_;
+  const Plan& plan_;
+  std::vector<Room> rooms_;                  // by memory
+  std::vector<std::uint32_t> readers_left_;  // by replica
+  std::vector<Read> reads_;                  // in order
+  bool is_any_tight_ = false;
+  UnitId window_first_;  // of the unit at hand
+  std::vector<RoomEdge> edges_;
+};
+
+}  // namespace
+
+bool is_unlimited(const Memory& memory) {
+  return memory.kind == MemoryKind::storage && memory.size_bytes == 0;
+}
+
+std::vector<RoomEdge> order_by_memory(const Graph& graph, const Machine& machine,
+                                      const Plan& plan) {
+  return MemoryOrder(graph, machine, plan).play();
+}
+
+}  // namespace troupe

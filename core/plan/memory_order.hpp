@@ -1,0 +1,29 @@
+// What doesn't fit a memory, and what must wait for room in it.
+#pragma once
+
+#include "core/graph/graph.hpp"
+#include "core/machine/machine.hpp"
+#include "core/plan/plan.hpp"
+
+#include <vector>
+
+namespace troupe {
+
+// `to` writes where the tensor was that `from` reads: it may start when `from` has finished.
+struct RoomEdge {
+  UnitId from;
+  UnitId to;
+  friend auto operator<=>(const RoomEdge&, const RoomEdge&) = default;
+};
+
+// Storage on a file system that doesn't tell its size: the run finds out.
+bool is_unlimited(const Memory& memory);
+
+// Plays the plan through in graph order. Throws a usage Error, with the op's place, where a memory
+// can't hold what must be in it at once then; needed and available are named. Where it can, but not
+// all tensors of the plan together, gives the edges that keep every other order within it as well:
+// sorted by `to`, within windows, from < to, none that is a dependency already. Replicas must know
+// all their readers.
+std::vector<RoomEdge> order_by_memory(const Graph& graph, const Machine& machine, const Plan& plan);
+
+}  // namespace troupe
