@@ -20,12 +20,12 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
                        "give a path in a directory that exists and that you may write to");
   };
   std::error_code ignored;
-  // A link stays a link: what it leads to is written.
-  if (const fs::path target = fs::canonical(path_, ignored); !ignored) path_ = target.string();
   const fs::file_status status = fs::status(path_, ignored);
   if (path_.empty()) throw refuse("the path is empty");
   if (fs::is_directory(status)) throw refuse("it is a directory");
-  const bool is_special = fs::exists(status) && !fs::is_regular_file(status);
+  // /dev/stdout may lead to a regular file that somebody else holds open.
+  const bool is_special = (fs::exists(status) && !fs::is_regular_file(status)) ||
+                          path_.starts_with("/dev/") || path_.starts_with("/proc/");
   if (fs::is_regular_file(status) && access(path_.c_str(), W_OK) != 0) {
     throw refuse(std::strerror(errno));
   }
@@ -34,7 +34,10 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     if (!stream_) throw refuse(std::strerror(errno));
     return;
   }
-  std::string name = path_ + ".XXXXXX";
+  // A link stays a link: what it leads to is written.
+  target_ = path_;
+  if (const fs::path target = fs::canonical(path_, ignored); !ignored) target_ = target.string();
+  std::string name = target_ + ".XXXXXX";
   const int fd = mkstemp(name.data());
   if (fd < 0) throw refuse(std::strerror(errno));
   // mkstemp's file is private to its owner; a report is an ordinary file.
@@ -61,7 +64,7 @@ void OutputFile::commit() {
   }
   if (written_.empty()) return;
   std::error_code error;
-  fs::rename(written_, path_, error);
+  fs::rename(written_, target_, error);
   if (error)
     throw run_error(fmt::format("could not put '{}' in place: {}", path_, error.message()));
   written_.clear();

@@ -22,7 +22,8 @@ class OutputFile {
   void commit();
 
  private:
-  std::string path_;
+  std::string path_;     // as given
+  std::string target_;   // where it leads
   std::string written_;  // the file being written; empty once it is in place
   std::ofstream stream_;
 };

@@ -189,7 +189,10 @@ BOOST_AUTO_TEST_CASE(an_interrupt_before_the_start_performs_nothing) {
   const std::atomic<bool> interrupted = true;
   for (const Mode mode : all_modes) {
     const Report report = perform(g, {g.everything()}, {.mode = mode, .interrupted = &interrupted});
-    BOOST_TEST(report.scenarios.empty());
+    BOOST_TEST(report.interrupted);
+    BOOST_TEST_REQUIRE(report.scenarios.size() == 1U);
+    BOOST_TEST((report.scenarios[0].outcome == Outcome::interrupted));
+    BOOST_TEST(report.scenarios[0].ops == 0U);
   }
 }
 
@@ -202,9 +205,12 @@ BOOST_AUTO_TEST_CASE(an_interrupt_ends_the_run_with_what_finished) {
   RunOptions options{.mode = Mode::simulate, .interrupted = &interrupted};
   options.on_progress = [&](const RunProgress&) { interrupted = true; };
   const Report report = perform(g, {g.everything(), g.everything()}, options);
-  BOOST_REQUIRE(report.scenarios.size() == 1U);
+  BOOST_TEST(report.interrupted);
+  BOOST_REQUIRE(report.scenarios.size() == 2U);
   const ScenarioReport& s = report.scenarios[0];
   BOOST_TEST((s.outcome == Outcome::interrupted));
+  BOOST_TEST((report.scenarios[1].outcome == Outcome::interrupted));
+  BOOST_TEST(report.scenarios[1].ops == 0U);
   BOOST_TEST(s.ops < 20'001U);
   BOOST_TEST(s.ops == s.timeline.spans.size());
 }
