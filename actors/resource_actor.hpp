@@ -34,7 +34,7 @@ class MailboxCompletions final : public Completions {
 // `Logic` is DeviceLogic or LinkLogic. `Work` carries a decision out:
 //   void enter_thread();
 //   Started start(const Logic::Start&, const Share&);     may throw Error
-//   void finished(const Logic::Start&, const Share&);     lets go of what the work read
+//   void finished(const Logic::Start&, const Share&);     lets go of what the work read; may throw
 template <class Logic, class Work>
 class ResourceActor final : public caf::event_based_actor, public Sleeper {
  public:
@@ -172,7 +172,12 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
   }
 
   void finish(std::uint32_t lane, Instant end) {
-    work_->finished(running_[lane].what, logic_.progress().share());
+    try {
+      work_->finished(running_[lane].what, logic_.progress().share());
+    } catch (const std::exception& error) {
+      fail(lane, error.what());
+      return;
+    }
     logic_.on_finished(lane, running_[lane].since, end);
   }
 

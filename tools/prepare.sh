@@ -8,6 +8,7 @@ build_packages=(
   libcaf-dev             # actors
   libopenblas-dev        # matrix products
   libhwloc-dev           # what this machine has
+  libxxhash-dev          # digests of tensors
   libyaml-cpp-dev        # config files
   nlohmann-json3-dev     # reports
   libcli11-dev           # the command line

@@ -49,7 +49,9 @@ ReplicaId MemoryStore::install(std::span<const ReplicaSpec> replicas,
   const ReplicaId first = ReplicaId::at(count_);
   while (blocks_.size() * block_size < count_ + replicas.size()) {
     blocks_.push_back(std::make_unique<Block>());
-    if (backing_ == Backing::buffers) buffers_.push_back(std::make_unique<BufferBlock>());
+    if (backing_ != Backing::buffers) continue;
+    buffers_.push_back(std::make_unique<BufferBlock>());
+    digests_.emplace_back();
   }
   for (const ReplicaSpec& spec : replicas) {
     TROUPE_ASSERT(spec.memory.index() < memories_.size());
@@ -59,7 +61,11 @@ ReplicaId MemoryStore::install(std::span<const ReplicaSpec> replicas,
     r.memory = spec.memory.value;
     r.readers.store(spec.readers, std::memory_order_relaxed);
     r.held.store(false, std::memory_order_relaxed);
-    if (backing_ == Backing::buffers) buffer(id) = nullptr;
+    if (backing_ != Backing::buffers) continue;
+    buffer(id) = nullptr;
+    r.leaves_digest = spec.leaves_digest;
+    auto& digests = digests_[id.index() / block_size];
+    if (r.leaves_digest && !digests) digests = std::make_unique<DigestBlock>();
   }
   return first;
 }
@@ -139,7 +145,19 @@ void MemoryStore::release(ReplicaId r) {
   // acq_rel: the other readers have finished with the buffer before the last one frees it.
   const std::uint32_t before = replica.readers.fetch_sub(1, std::memory_order_acq_rel);
   TROUPE_ASSERT(before > 0);
-  if (before == 1) free_buffer(r);
+  if (before > 1) return;
+  if (replica.leaves_digest) {
+    (*digests_[r.index() / block_size])[r.index() % block_size] = take_digest(r);
+  }
+  free_buffer(r);
+}
+
+Digest MemoryStore::take_digest(ReplicaId r) const {
+  const std::uint64_t bytes = types_[at(r).type].bytes;
+  if (const std::byte* values = data(r)) return digest_of({values, bytes});
+  const std::optional<Digest> digest = digest_of_file(file(r), bytes);
+  if (!digest) throw unreadable(r);
+  return *digest;
 }
 
 void MemoryStore::free_buffer(ReplicaId r) {
@@ -201,11 +219,20 @@ void MemoryStore::read(ReplicaId r, std::vector<std::byte>& out) const {
   std::ifstream in(file(r), std::ios::binary);
   in.read(reinterpret_cast<char*>(out.data()), static_cast<std::streamsize>(out.size()));
   if (static_cast<std::size_t>(in.gcount()) != out.size()) {
-    throw run_error(
-        fmt::format("can't read a tensor of {} back from memory '{}' (file '{}')",
-                    format_bytes(out.size()), memories_[at(r).memory].name, file(r).string()),
-        "check the directory and its disk");
+    throw unreadable(r);
   }
+}
+
+Error MemoryStore::unreadable(ReplicaId r) const {
+  return run_error(fmt::format("can't read a tensor of {} back from memory '{}' (file '{}')",
+                               format_bytes(types_[at(r).type].bytes), memories_[at(r).memory].name,
+                               file(r).string()),
+                   "check the directory and its disk");
+}
+
+const Digest& MemoryStore::digest(ReplicaId r) const {
+  TROUPE_ASSERT(at(r).leaves_digest && !held(r));
+  return (*digests_[r.index() / block_size])[r.index() % block_size];
 }
 
 std::uint64_t MemoryStore::bytes_used(MemoryId m) const {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "core/backend/buffer_pool.hpp"
+#include "core/backend/digest.hpp"
 #include "core/backend/scratch_folder.hpp"
+#include "core/base/error.hpp"
 #include "core/base/id.hpp"
 #include "core/graph/replica.hpp"
 #include "core/machine/machine.hpp"
@@ -52,8 +54,9 @@ class MemoryStore {
   // Takes a buffer for a replica that is about to be written. Throws a run Error that says needed
   // and available where the memory is full.
   void acquire(ReplicaId r);
-  // One reader is done; the last one frees the buffer. A replica announced without readers is held
-  // until clear().
+  // One reader is done; the last one frees the buffer, and before that takes the digest of a
+  // replica that is to leave one, which blocks. A replica announced without readers is held until
+  // clear(). Throws a run Error where the file to take the digest of can't be read.
   void release(ReplicaId r);
   // Frees and forgets every replica, for the next scenario (ids start anew); buffers stay pooled.
   void clear();
@@ -66,6 +69,8 @@ class MemoryStore {
 
   // The values, from RAM or from its file, into `out` (resized). Throws a run Error.
   void read(ReplicaId r, std::vector<std::byte>& out) const;
+  // Backed, announced to leave it, and released by its last reader.
+  const Digest& digest(ReplicaId r) const;
 
   std::uint64_t bytes_used(MemoryId m) const;
   std::uint64_t bytes_used_max(MemoryId m) const;  // the most at once since construction or clear()
@@ -81,6 +86,7 @@ class MemoryStore {
     std::uint32_t memory = 0;
     std::atomic<std::uint32_t> readers{0};
     std::atomic<bool> held{false};
+    bool leaves_digest = false;
   };
   struct Type {
     TensorType type;
@@ -98,19 +104,23 @@ class MemoryStore {
   static constexpr std::size_t block_size = 1 << 12;
   using Block = std::array<Replica, block_size>;
   using BufferBlock = std::array<std::byte*, block_size>;
+  using DigestBlock = std::array<Digest, block_size>;
 
   Replica& at(ReplicaId r);
   const Replica& at(ReplicaId r) const;
   std::byte*& buffer(ReplicaId r) const;
   std::uint32_t intern(const TensorType& type, std::size_t likely);
   void reserve_buffers(std::span<const ReplicaSpec> replicas, std::span<const TensorType> types);
+  Digest take_digest(ReplicaId r) const;
   void free_buffer(ReplicaId r);
+  Error unreadable(ReplicaId r) const;
 
   Backing backing_;
   std::deque<Node> memories_;
   std::vector<Type> types_;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<std::unique_ptr<BufferBlock>> buffers_;  // where backed
+  std::vector<std::unique_ptr<DigestBlock>> digests_;  // where backed; null: nobody leaves one
   std::size_t count_ = 0;
   BufferPool pool_;
 };

@@ -42,8 +42,9 @@ struct Plan {
   struct Result {
     OpId op;
     ReplicaId replica;
+    bool is_kept = true;  // still there when the run ends; else it leaves a digest
   };
-  std::vector<Result> results;  // tensors that are still there when the run ends, in op order
+  std::vector<Result> results;  // in op order; all of them where they are to be compared
   std::vector<OpId> ops;        // every op of the plan, in graph order
   std::uint64_t timed_ops = 0;
 

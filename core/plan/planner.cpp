@@ -1,7 +1,6 @@
 #include "core/plan/planner.hpp"
 
 #include "core/base/assert.hpp"
-#include "core/base/units.hpp"
 #include "core/cost/cost_model.hpp"
 #include "core/plan/memory_order.hpp"
 #include "core/plan/placement.hpp"
@@ -280,9 +279,12 @@ class Planner {
       for (const OpId op : window.ops) {
         const ReplicaId home = home_[op.index()];
         ReplicaSpec& spec = plan_.replicas[home.index()];
-        if (spec.readers > 0 && !(options_.keep_all_results && has_room(spec.memory))) continue;
-        ++spec.readers;
-        plan_.results.push_back({op, home});
+        const bool is_kept =
+            spec.readers == 0 || (options_.compare_results && has_room(spec.memory));
+        if (!is_kept && !options_.compare_results) continue;
+        if (is_kept) ++spec.readers;
+        spec.leaves_digest = !is_kept;
+        plan_.results.push_back({op, home, is_kept});
       }
     }
     std::sort(plan_.results.begin(), plan_.results.end(),

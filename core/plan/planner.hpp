@@ -13,9 +13,10 @@ struct PlanOptions {
   // Ops must be timeable from the machine file (a simulation); what is prepared before the clock
   // starts then takes no time.
   bool needs_costs = false;
-  // Keep every result until the run ends where that takes at most a quarter of its memory; else,
-  // and always, keep those that no op of the scenario reads.
-  bool keep_all_results = false;
+  // Every result is to be compared with a serial execution: it is kept until the run ends where
+  // that takes at most a quarter of its memory, and else leaves a digest. Those that no op of the
+  // scenario reads are always kept.
+  bool compare_results = false;
 };
 
 // Places ops (explicitly, else by earliest finish time, see heft.hpp), inserts a transfer wherever

@@ -1,13 +1,34 @@
 #include "core/result/verify.hpp"
 
+#include "core/backend/digest.hpp"
 #include "core/backend/serial.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <span>
+#include <vector>
 
 #include <fmt/format.h>
 
 namespace troupe {
+
+namespace {
+
+// How a kept result differs from the expected values; empty where it doesn't.
+std::string difference(const MemoryStore& store, ReplicaId replica,
+                       std::span<const std::byte> expected, std::vector<std::byte>& from_file) {
+  const std::byte* actual = store.data(replica);
+  if (actual == nullptr) {
+    store.read(replica, from_file);
+    actual = from_file.data();
+  }
+  if (std::memcmp(actual, expected.data(), expected.size()) == 0) return {};
+  const auto differs = std::mismatch(expected.begin(), expected.end(), actual).first;
+  return fmt::format("first in element {}", static_cast<std::uint64_t>(differs - expected.begin()) /
+                                                size_of(store.type(replica).dtype));
+}
+
+}  // namespace
 
 Verdict verify(const Graph& graph, const Plan& plan, const MemoryStore& store,
                const std::function<bool()>& keep_going) {
@@ -16,18 +37,16 @@ Verdict verify(const Graph& graph, const Plan& plan, const MemoryStore& store,
   std::vector<std::byte> from_file;
   run_serial(graph, plan.ops, [&](OpId op, std::span<const std::byte> expected) {
     for (; next != plan.results.end() && next->op == op; ++next) {
-      const std::byte* actual = store.data(next->replica);
-      if (actual == nullptr) {
-        store.read(next->replica, from_file);
-        actual = from_file.data();
+      std::string how;
+      if (next->is_kept) {
+        how = difference(store, next->replica, expected, from_file);
+      } else if (store.digest(next->replica) != digest_of(expected)) {
+        how = "by its digest";
       }
-      if (std::memcmp(actual, expected.data(), expected.size()) == 0) continue;
-      const auto differs = std::mismatch(expected.begin(), expected.end(), actual).first;
-      const std::uint64_t element =
-          static_cast<std::uint64_t>(differs - expected.begin()) / size_of(graph.type(op).dtype);
+      if (how.empty()) continue;
       verdict.equal = false;
-      verdict.mismatch = fmt::format("'{}' differs from the serial execution, first in element {}",
-                                     graph.name(op), element);
+      verdict.mismatch =
+          fmt::format("'{}' differs from the serial execution, {}", graph.name(op), how);
       return false;
     }
     verdict.complete = keep_going();

@@ -5,6 +5,7 @@
 #include "tests/support/small_machine.hpp"
 
 #include <atomic>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,23 @@ Machine pair() {
   return m.machine;
 }
 
-Report perform(const SmallGraph& g, const std::vector<Scenario>& scenarios, RunOptions options) {
-  const Machine machine = pair();
+Report perform(const SmallGraph& g, const std::vector<Scenario>& scenarios, RunOptions options,
+               const Machine& machine = pair()) {
   return Run(machine, g.graph, scenarios, std::move(options)).perform();
+}
+
+// The same with so little memory that only three tensors of 32 KiB fit, and for a run storage.
+Machine tight_pair(Mode mode) {
+  Machine machine = pair();
+  for (Memory& memory : machine.memories) memory.size_bytes = 96 << 10;
+  if (mode != Mode::run) return machine;
+  const MemoryId disk = MemoryId::at(machine.memories.size());
+  machine.memories.push_back({.name = "disk", .kind = MemoryKind::storage, .size_bytes = 96 << 10});
+  machine.links.push_back(machine.links[0]);
+  machine.links.back().name = "ssd";
+  machine.links.back().a = MemoryId{1};
+  machine.links.back().b = disk;
+  return machine;
 }
 
 // x ─┬─ y on dev1
@@ -58,6 +73,7 @@ const OpRegistry& with_counter() {
     counter.name = "counter";
     counter.cpu = [](const CpuCall& call) {
       static std::atomic<int> calls = 0;
+      std::memset(call.output.data, 0, call.output.type.bytes());
       *call.output.as<double>() = ++calls;
     };
     ops.add(std::move(counter));
@@ -115,6 +131,50 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_gives_another_result_each_time_is_found_out) 
     BOOST_TEST((report.scenarios[0].outcome == Outcome::done));
     BOOST_TEST((report.scenarios[0].verified == false));
     BOOST_TEST(report.scenarios[0].mismatch.find("'wrong' differs") != std::string::npos);
+  }
+}
+
+// x ── step ── … ── step, every third over the link and every third through the file
+BOOST_AUTO_TEST_CASE(every_result_is_compared_where_memory_is_too_small_to_keep_them) {
+  for (const Mode mode : {Mode::rehearse, Mode::run}) {
+    SmallGraph g;
+    OpId last = g.op("x", "uniform", {}, on(dev1), {std::int64_t{1}}, {DType::f64, {64, 64}});
+    for (int i = 0; i < 8; ++i) {
+      last = g.op("relu", "relu", {last}, on(dev0));
+      last = g.op("scale", "scale", {last}, on(dev1), {1.5});
+      if (mode == Mode::run) last = g.copy("write", last, to(MemoryId{2}));
+    }
+    const Report report = perform(g, {g.everything()}, {.mode = mode}, tight_pair(mode));
+    const ScenarioReport& s = report.scenarios[0];
+    BOOST_TEST((s.outcome == Outcome::done), s.error);
+    BOOST_TEST((s.verified == true), s.mismatch);
+    BOOST_REQUIRE(report.notes.size() == 1U);
+    BOOST_TEST(report.notes[0].find(mode == Mode::run ? "24 of 25 results" : "16 of 17 results") !=
+                   std::string::npos,
+               report.notes[0]);
+    BOOST_TEST(perform(g, {g.everything()}, {.mode = mode, .verify = false}, tight_pair(mode))
+                   .notes.empty());
+  }
+}
+
+// x ── wrong ── step ── … ── hidden (× 0): what is kept at the end is right
+BOOST_AUTO_TEST_CASE(a_wrong_result_that_nothing_kept_shows_is_found_out_by_name) {
+  for (const bool damaged : {false, true}) {
+    for (const Mode mode : {Mode::rehearse, Mode::run}) {
+      SmallGraph g;
+      g.graph = Graph(with_counter());
+      OpId last = g.op("x", "work", {}, on(dev0), {1.0}, testing::of_bytes(32 << 10));
+      last = g.op("wrong", damaged ? "counter" : "work", {last}, on(dev1), {1.0},
+                  testing::of_bytes(32 << 10));
+      for (int i = 0; i < 8; ++i) last = g.op("step", "relu", {last}, on(dev1));
+      g.op("hidden", "scale", {last}, on(dev1), {0.0});
+      const Report report = perform(g, {g.everything()}, {.mode = mode}, tight_pair(mode));
+      const ScenarioReport& s = report.scenarios[0];
+      BOOST_TEST((s.outcome == Outcome::done), s.error);
+      BOOST_TEST((s.verified == !damaged));
+      BOOST_TEST(s.mismatch ==
+                 (damaged ? "'wrong' differs from the serial execution, by its digest" : ""));
+    }
   }
 }
 

@@ -159,15 +159,33 @@ BOOST_AUTO_TEST_CASE(every_result_is_kept_where_all_take_a_quarter_of_the_memory
   const OpId y = g.work("y", 1, {x}, on(dev0), 800);
   g.work("z", 1, {y}, on(dev0), 800);
   Machine machine = pair();
-  const PlanOptions options{.keep_all_results = true};
+  const PlanOptions options{.compare_results = true};
   machine.memories[0].size_bytes = 9600;
   const Plan all = make_plan(g.graph, machine, g.everything(), options);
   BOOST_TEST(all.results.size() == 3U);
   BOOST_TEST(all.replicas[0].readers == 2U);
+  for (const Plan::Result& r : all.results) {
+    BOOST_TEST(r.is_kept);
+    BOOST_TEST(!all.replicas[r.replica.index()].leaves_digest);
+  }
   machine.memories[0].size_bytes = 9599;
   const Plan last = make_plan(g.graph, machine, g.everything(), options);
-  BOOST_REQUIRE(last.results.size() == 1U);
-  BOOST_TEST((last.results[0].op == OpId{2}));
+  BOOST_REQUIRE(last.results.size() == 3U);
+  for (const Plan::Result& r : last.results) {
+    const bool is_last = r.op == OpId{2};
+    BOOST_TEST(r.is_kept == is_last);
+    BOOST_TEST(last.replicas[r.replica.index()].readers == 1U);
+    BOOST_TEST(last.replicas[r.replica.index()].leaves_digest == !is_last);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(no_digest_is_taken_where_results_are_not_compared) {
+  SmallGraph g;
+  const OpId x = g.work("x", 1, {}, on(dev0), 800);
+  g.work("y", 1, {x}, on(dev0), 800);
+  const Plan plan = make_plan(g.graph, pair(), g.everything(), {});
+  BOOST_TEST(plan.results.size() == 1U);
+  for (const ReplicaSpec& r : plan.replicas) BOOST_TEST(!r.leaves_digest);
 }
 
 BOOST_AUTO_TEST_CASE(equal_attributes_in_a_row_are_stored_once_in_a_share) {
