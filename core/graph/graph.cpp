@@ -92,7 +92,14 @@ OpId Graph::append(const OpSpec& op) {
     throw error.at(groups_.back().place);
   }
   const auto first_input = static_cast<std::uint32_t>(inputs_.size());
-  inputs_.insert(inputs_.end(), op.inputs.begin(), op.inputs.end());
+  // They may be another op's, which move when the table grows.
+  std::span<const OpId> inputs = op.inputs;
+  std::vector<OpId> copied;
+  if (inputs.size() > inputs_.capacity() - inputs_.size()) {
+    copied.assign(inputs.begin(), inputs.end());
+    inputs = copied;
+  }
+  for (const OpId input : inputs) inputs_.push_back(input);
   ops_table_.push_back(OpRow{.first_input = first_input,
                              .type = intern(types_, type),
                              .attrs = intern(attrs_, attrs),

@@ -50,7 +50,8 @@ class Graph {
   GroupId begin_group(std::string name, bool indexed = false, SourcePlace place = {});
 
   // Checks number of inputs, attributes and shapes; throws a usage Error with the open group's
-  // place. The kind decides the output's type. Needs an open group.
+  // place. The kind decides the output's type. Needs an open group. `op.inputs` may be those of
+  // another op of this graph.
   OpId append(const OpSpec& op);
 
   std::size_t size() const { return ops_table_.size(); }

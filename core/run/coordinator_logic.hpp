@@ -62,7 +62,6 @@ class CoordinatorLogic {
   std::optional<Instant> origin() const { return origin_; }
   bool is_running() const { return phase_ == Phase::running; }
   std::uint64_t items_done() const { return done_before_ + window_done_; }
-  std::uint64_t items_total() const { return total_; }
   void check_invariants() const;
 
  private:

@@ -36,7 +36,6 @@ class DeviceLogic {
   std::vector<ItemRef>& notices() { return notices_; }
   std::uint32_t item_on(std::uint32_t lane) const { return *lanes_[lane]; }
   bool is_idle() const { return busy_ == 0; }
-  bool is_stopped() const { return stopped_; }
   std::uint32_t busy_lanes() const { return busy_; }
   ShareProgress& progress() { return progress_; }
   const ShareProgress& progress() const { return progress_; }

@@ -42,7 +42,6 @@ class LinkLogic {
   std::vector<ItemRef>& notices() { return notices_; }
   std::uint32_t item_on(std::uint32_t lane) const { return *lanes_[lane].current; }
   bool is_idle() const { return !lanes_[0].current && !lanes_[1].current; }
-  bool is_stopped() const { return stopped_; }
   std::uint32_t busy_lanes() const {
     return (lanes_[0].current ? 1U : 0U) + (lanes_[1].current ? 1U : 0U);
   }

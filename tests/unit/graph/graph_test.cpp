@@ -119,6 +119,19 @@ BOOST_AUTO_TEST_CASE(an_op_that_is_refused_names_the_place_of_its_group_and_leav
   BOOST_TEST(g.graph.group(bad).count == 0U);
 }
 
+// x ─┬─ y[0] … y[99]
+//    └─ (twice each)
+BOOST_AUTO_TEST_CASE(an_op_may_be_given_the_inputs_of_another_as_its_own) {
+  SmallGraph g;
+  const OpId x = g.op("x", "uniform", {}, {}, {}, {DType::f64, {4}});
+  OpId last = g.op("y", "add", {x, x});
+  for (int i = 0; i < 100; ++i) {
+    last = g.graph.append({.kind = g.graph.kinds().find("add"), .inputs = g.graph.inputs(last)});
+    BOOST_TEST_REQUIRE(g.graph.inputs(last).size() == 2U);
+    for (const OpId input : g.graph.inputs(last)) BOOST_TEST_REQUIRE((input == x));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_copy_has_the_type_of_what_it_copies) {
   SmallGraph g;
   const OpId x = g.op("x", "uniform", {}, {}, {}, {DType::f32, {5, 7}});
