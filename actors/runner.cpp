@@ -82,6 +82,8 @@ Run::Run(const Machine& machine, const Graph& graph, std::span<const Scenario> s
   PlanOptions plan_options{.needs_costs = has_virtual_time(options_.mode),
                            .compare_results = options_.verify && computes_values(options_.mode)};
   if (computes_values(options_.mode)) {
+    plan_options.ram_bytes =
+        options_.ram_bytes ? *options_.ram_bytes : BufferPool::usable_host_bytes();
     plan_options.has_kernel = [&](DeviceId device, const OpKind& kind) {
       return backends[device.index()]->has_kernel(machine, device, kind);
     };

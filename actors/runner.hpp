@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,6 +34,9 @@ struct RunOptions {
   bool verify = true;
   // Set from anywhere (a signal handler) to end the run; what finished stays in the report.
   const std::atomic<bool>* interrupted = nullptr;
+  // What tensors may take of the host's memory, where the mode computes any; none: what is
+  // available when the Run is made, less a reserve.
+  std::optional<std::uint64_t> ram_bytes = {};
   // Called on the thread in perform(), about 20 times a second.
   std::function<void(const RunProgress&)> on_progress = {};
 };
@@ -40,8 +44,8 @@ struct RunOptions {
 // Scenarios planned and checked, ready to be carried out on one machine.
 class Run {
  public:
-  // Plans every scenario; throws a usage Error where one can't be carried out, before anything has
-  // happened. All references must outlive the Run.
+  // Plans every scenario; throws a usage Error where one can't be carried out (for lack of memory,
+  // say), before anything has happened. All references must outlive the Run.
   Run(const Machine& machine, const Graph& graph, std::span<const Scenario> scenarios,
       RunOptions options);
 

@@ -34,12 +34,12 @@ Error too_little(std::uint64_t needed, std::uint64_t available) {
                    "make the tensors smaller or fewer, or simulate the file");
 }
 
-std::uint64_t usable_host_bytes() {
-  const std::uint64_t available = host_memory().available_bytes;
-  return available - BufferPool::host_reserve(available);
-}
-
 }  // namespace
+
+std::uint64_t BufferPool::usable_host_bytes() {
+  const std::uint64_t available = host_memory().available_bytes;
+  return available - host_reserve(available);
+}
 
 std::uint64_t BufferPool::host_reserve(std::uint64_t available_bytes) {
   return std::min(available_bytes / 16, std::uint64_t{256} << 20);

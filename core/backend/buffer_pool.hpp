@@ -47,6 +47,8 @@ class BufferPool {
 
   // Memory of the host that is left alone, so that the rest of the process and its neighbours live.
   static std::uint64_t host_reserve(std::uint64_t available_bytes);
+  // What buffers can have of the host's memory now. Throws a run Error where that can't be read.
+  static std::uint64_t usable_host_bytes();
 
  private:
   // Buffers of at least this size get a mapping each, and can be given up one by one; smaller ones

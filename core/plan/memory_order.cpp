@@ -4,11 +4,26 @@
 
 #include <algorithm>
 #include <deque>
+#include <numeric>
+#include <set>
 
 #include <fmt/format.h>
 
 namespace troupe {
 namespace {
+
+// Calls f(unit, its inputs, its window) in graph order, window by window.
+template <class F>
+void each_unit(const Machine& machine, const Plan& plan, const F& f) {
+  std::vector<const Share*> shares(machine.devices.size() + machine.links.size(), nullptr);
+  for (const Window& window : plan.windows) {
+    for (const auto& [resource, share] : window.shares) shares[resource.index()] = &share;
+    for (std::size_t u = window.first.index(); u < window.first.index() + window.items; ++u) {
+      const ItemRef ref = plan.units[u].ref;
+      f(UnitId::at(u), shares[ref.resource.index()]->inputs_of(ref.item), window);
+    }
+  }
+}
 
 class MemoryOrder {
  public:
@@ -28,12 +43,14 @@ class MemoryOrder {
   // Replicas are numbered with the units that make them, so a unit's output has its number.
   std::vector<RoomEdge> play() {
     if (!is_any_tight_) return {};
-    each_unit([this](UnitId u, std::span<const ReplicaId> inputs) {
+    using Inputs = std::span<const ReplicaId>;
+    each_unit(machine_, plan_, [this](UnitId u, Inputs inputs, const Window&) {
       for (const ReplicaId input : inputs) reads_.push_back({input, u});
     });
     std::sort(reads_.begin(), reads_.end());
     reads_.erase(std::unique(reads_.begin(), reads_.end()), reads_.end());
-    each_unit([this](UnitId u, std::span<const ReplicaId> inputs) {
+    each_unit(machine_, plan_, [this](UnitId u, Inputs inputs, const Window& window) {
+      window_first_ = window.first;
       take(u);
       for (const ReplicaId input : inputs) let_go(input);
     });
@@ -64,20 +81,6 @@ class MemoryOrder {
   };
 
   std::uint64_t bytes_of(const ReplicaSpec& r) const { return graph_.types()[r.type].bytes(); }
-
-  // Calls f(unit, its inputs) in graph order, window by window.
-  template <class F>
-  void each_unit(const F& f) {
-    std::vector<const Share*> shares(machine_.devices.size() + machine_.links.size(), nullptr);
-    for (const Window& window : plan_.windows) {
-      for (const auto& [resource, share] : window.shares) shares[resource.index()] = &share;
-      window_first_ = window.first;
-      for (std::size_t u = window.first.index(); u < window.first.index() + window.items; ++u) {
-        const ItemRef ref = plan_.units[u].ref;
-        f(UnitId::at(u), shares[ref.resource.index()]->inputs_of(ref.item));
-      }
-    }
-  }
 
   void take(UnitId u) {
     const ReplicaSpec& made = plan_.replicas[u.index()];
@@ -152,6 +155,30 @@ class MemoryOrder {
 
 bool is_unlimited(const Memory& memory) {
   return memory.kind == MemoryKind::storage && memory.size_bytes == 0;
+}
+
+std::uint64_t ram_needed(const Graph& graph, const Machine& machine, const Plan& plan) {
+  constexpr std::uint64_t page_bytes = 4096;
+  std::set<std::uint64_t> sizes;
+  std::vector<std::uint64_t> bytes;  // by replica; 0 where it isn't in RAM
+  std::vector<std::uint32_t> readers_left;
+  for (const ReplicaSpec& r : plan.replicas) {
+    const bool in_ram = machine.memory(r.memory).kind == MemoryKind::ram;
+    const std::uint64_t pages = (graph.types()[r.type].bytes() + page_bytes - 1) / page_bytes;
+    bytes.push_back(in_ram ? pages * page_bytes : 0);
+    readers_left.push_back(r.readers);
+    sizes.insert(bytes.back());
+  }
+  std::uint64_t most = std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
+  std::uint64_t used = 0;
+  each_unit(machine, plan, [&](UnitId u, std::span<const ReplicaId> inputs, const Window&) {
+    used += bytes[u.index()];  // a unit's output has its number
+    most = std::max(most, used);
+    for (const ReplicaId input : inputs) {
+      if (--readers_left[input.index()] == 0) used -= bytes[input.index()];
+    }
+  });
+  return most;
 }
 
 std::vector<RoomEdge> order_by_memory(const Graph& graph, const Machine& machine,

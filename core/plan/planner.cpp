@@ -1,6 +1,7 @@
 #include "core/plan/planner.hpp"
 
 #include "core/base/assert.hpp"
+#include "core/base/units.hpp"
 #include "core/cost/cost_model.hpp"
 #include "core/plan/memory_order.hpp"
 #include "core/plan/placement.hpp"
@@ -41,6 +42,7 @@ class Planner {
     std::sort(plan_.ops.begin(), plan_.ops.end());
     keep_results(windows);
     link_successors(plan_, order_by_memory(graph_, machine_, plan_));
+    check_ram(scenario);
     rank_units(plan_);
     return std::move(plan_);
   }
@@ -270,9 +272,17 @@ class Planner {
     for (const ReplicaSpec& r : plan_.replicas) {
       kept[r.memory.index()] += graph_.types()[r.type].bytes();
     }
+    std::uint64_t in_ram = 0;
+    for (std::size_t m = 0; m < kept.size(); ++m) {
+      if (machine_.memories[m].kind == MemoryKind::ram) in_ram += kept[m];
+    }
     const auto has_room = [&](MemoryId m) {
-      return is_unlimited(machine_.memory(m)) ||
-             kept[m.index()] <= machine_.memory(m).size_bytes / 4;
+      const Memory& memory = machine_.memory(m);
+      if (memory.kind == MemoryKind::ram && options_.ram_bytes &&
+          in_ram > *options_.ram_bytes / 4) {
+        return false;
+      }
+      return is_unlimited(memory) || kept[m.index()] <= memory.size_bytes / 4;
     };
     for (const WindowOps& window : windows) {
       if (!window.timed) continue;
@@ -289,6 +299,17 @@ class Planner {
     }
     std::sort(plan_.results.begin(), plan_.results.end(),
               [](const Plan::Result& a, const Plan::Result& b) { return a.op < b.op; });
+  }
+
+  void check_ram(const Scenario& scenario) const {
+    if (!options_.ram_bytes) return;
+    const std::uint64_t needed = ram_needed(graph_, machine_, plan_);
+    if (needed <= *options_.ram_bytes) return;
+    throw usage_error(
+        scenario.place,
+        fmt::format("scenario '{}' needs {} of this host's memory at once, and {} are available",
+                    scenario.name, format_bytes(needed), format_bytes(*options_.ram_bytes)),
+        "make the tensors smaller or fewer, or simulate the file");
   }
 
   const Graph& graph_;

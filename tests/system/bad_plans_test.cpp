@@ -111,6 +111,26 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_does_not_fit_the_storage_is_refused) {
                      {"'y' on ssd needs 2 MiB in disk", "1 MiB", "available"});
 }
 
+// 8 TiB each, of a memory that is said to have 100.
+BOOST_AUTO_TEST_CASE(a_host_without_the_memory_for_the_tensors_of_a_later_scenario_is_refused) {
+  const std::string text =
+      "machine:\n"
+      "  devices: {cpu0: {kind: cpu, memory: host, flops: 1 GFLOP/s, bandwidth: 10 GB/s}}\n"
+      "  memories: {host: {size: 100 TiB}}\n"
+      "tasks:\n"
+      "  small: {op: uniform, shape: [2], on: cpu0}\n"
+      "  huge: {op: uniform, shape: [1048576, 1048576], dtype: float64, on: cpu0}\n"
+      "scenarios:\n"
+      "  first: [small]\n"
+      "  ^second: [huge]\n";
+  check_file_refused({"run"}, text,
+                     {"scenario 'second' needs 8 TiB of this host's memory", "are available"});
+  const Workspace workspace;
+  workspace.write("run.yaml", unmarked(text));
+  BOOST_TEST(workspace.run({"simulate", "run.yaml"}).exit_code == 0);
+  BOOST_TEST(workspace.run({"run", "run.yaml", "--scenario", "first"}).exit_code == 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_gpu_in_a_real_run_is_refused_with_how_to_simulate_or_map_it) {
   check_file_refused({"run"},
                      std::string(gpu_machine) +

@@ -83,20 +83,6 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_fails_ends_the_run_with_what_finished) {
   BOOST_TEST(scenario["planned"].get<int>() > 6);
 }
 
-BOOST_AUTO_TEST_CASE(a_host_without_the_memory_for_the_tensors_fails_before_anything_runs) {
-  const Stage stage;
-  stage.write("huge.yaml",
-              "machine:\n"
-              "  devices: {cpu0: {kind: cpu, memory: host}}\n"
-              "  memories: {host: {size: 100 TiB}}\n"
-              "tasks: {x: {op: uniform, shape: [1048576, 1048576], dtype: float64, on: cpu0}}\n");
-  const Finished finished = stage.run({"run", "huge.yaml", "--json", "report.json"});
-  BOOST_TEST(finished.exit_code == 1);
-  BOOST_TEST(finished.out == "");
-  BOOST_TEST(finished.err.starts_with("troupe: this host has not enough memory"));
-  BOOST_TEST(!fs::exists(stage.path() / "report.json"));
-}
-
 BOOST_AUTO_TEST_CASE(storage_that_fills_up_ends_the_run_with_what_finished,
                      *boost::unit_test::precondition(can_mount)) {
   const Stage stage;

@@ -291,6 +291,24 @@ BOOST_AUTO_TEST_CASE(progress_counts_up_to_all_ops_and_transfers) {
   BOOST_TEST(verifying);
 }
 
+// x and y of 32 KiB each are there at once, on both memories of the host together.
+BOOST_AUTO_TEST_CASE(a_host_with_less_memory_than_a_later_scenario_needs_is_refused_at_once) {
+  SmallGraph g;
+  const OpId x = g.op("x", "uniform", {}, on(dev0), {std::int64_t{1}}, {DType::f64, {64, 64}});
+  g.copy("y", x, to(MemoryId{1}));
+  const Machine machine = pair();
+  const std::vector<Scenario> scenarios{g.scenario({"x"}), g.scenario({"x", "y"})};
+  for (const Mode mode : {Mode::rehearse, Mode::run}) {
+    expect_error(ErrorKind::usage, "needs 64 KiB of this host's memory at once, and 63 KiB are",
+                 [&] { Run(machine, g.graph, scenarios, {.mode = mode, .ram_bytes = 63 << 10}); });
+    BOOST_TEST((Run(machine, g.graph, scenarios, {.mode = mode, .ram_bytes = 64 << 10})
+                    .perform()
+                    .scenarios[1]
+                    .verified == true));
+  }
+  Run(machine, g.graph, scenarios, {.mode = Mode::simulate, .ram_bytes = 0});
+}
+
 // Nothing to do for anybody, one device without work, and a link that is never used.
 BOOST_AUTO_TEST_CASE(a_scenario_of_nothing_is_done) {
   const SmallGraph g = fork();

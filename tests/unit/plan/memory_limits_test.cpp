@@ -91,6 +91,38 @@ BOOST_AUTO_TEST_CASE(a_transfer_that_does_not_fit_is_refused_by_its_link) {
                [&] { plan(g, machine); });
 }
 
+// gpu0 ── x (8 KiB, read by z too) ── y (4 bytes over a page) ── z; a copy of y on the host
+BOOST_AUTO_TEST_CASE(the_host_must_hold_what_is_there_at_once_in_all_its_memories_in_whole_pages) {
+  SmallGraph g;
+  const OpId x = g.work("x", 1, {}, on(gpu0), 8 * kib);
+  const OpId y = g.work("y", 1, {x}, on(gpu0), 4 * kib + 8);
+  const OpId z = g.work("z", 1, {x, y}, on(gpu0), 8 * kib);
+  g.copy("copy", z, to(MemoryId{1}));
+  // x, y and z on the way to z; each of 8 KiB. The copy comes when x and y are gone.
+  plan(g, small_gpu(64), {.ram_bytes = 24 * kib});
+  expect_error(ErrorKind::usage,
+               "scenario 'everything' needs 24 KiB of this host's memory at once, and 23 KiB are "
+               "available",
+               [&] { plan(g, small_gpu(64), {.ram_bytes = 23 * kib}); });
+}
+
+BOOST_AUTO_TEST_CASE(storage_takes_none_of_the_hosts_memory) {
+  SmallGraph g;
+  const OpId x = g.work("x", 1, {}, on(gpu0), 8 * kib);
+  g.copy("copy", x, to(MemoryId{1}));
+  Machine machine = small_gpu(64);
+  machine.memories[1].kind = MemoryKind::storage;
+  plan(g, machine, {.ram_bytes = 8 * kib});
+}
+
+// Results that are kept until the end take their part of the host's memory.
+BOOST_AUTO_TEST_CASE(results_are_not_kept_where_the_host_has_no_room_for_that) {
+  SmallGraph g;
+  OpId last = g.work("x", 1, {}, on(gpu0), 8 * kib);
+  for (int i = 0; i < 20; ++i) last = g.work("x", 1, {last}, on(gpu0), 8 * kib);
+  plan(g, small_gpu(1 << 20), {.compare_results = true, .ram_bytes = 16 * kib});
+}
+
 // Keeping results for the comparison must not make a plan fail that fits without it.
 BOOST_AUTO_TEST_CASE(results_are_not_kept_where_that_would_not_fit) {
   SmallGraph g;
