@@ -122,8 +122,13 @@ void Run::perform(const Scenario& scenario, Plan& plan, MemoryStore& store, Repo
   ScenarioReport& result = report.scenarios.back();
   bool has_begun = report.scenarios.size() > 1;
   try {
-    store.install(plan.replicas, graph_.types());
+    tell(scenario, RunProgress::Stage::reserving, 0, 0);
+    store.install(plan.replicas, graph_.types(), [this] { return !is_interrupted(); });
     has_begun = true;
+    if (is_interrupted()) {
+      result.outcome = Outcome::interrupted;
+      return;
+    }
     RunResult outcome = act(scenario, plan, store);
     result = summarize(graph_, machine_, plan, scenario.name, std::move(outcome));
     if (result.outcome == Outcome::done && options_.verify && computes_values(options_.mode)) {
@@ -176,7 +181,7 @@ RunResult Run::act(const Scenario& scenario, Plan& plan, MemoryStore& store) {
       TROUPE_ASSERT(++idle_rounds < 8);
       caf::anon_send(coordinator, CheckPulse{});
     }
-    tell(scenario, false, podium.items_done, plan.units.size());
+    tell(scenario, RunProgress::Stage::running, podium.items_done, plan.units.size());
     if (is_interrupted() && !std::exchange(told_to_stop, true)) {
       caf::anon_send(coordinator, Interrupt{});
     }
@@ -189,7 +194,7 @@ void Run::check(const Scenario& scenario, const Plan& plan, const MemoryStore& s
   ScenarioReport& result = report.scenarios.back();
   std::uint64_t checked = 0;
   const Verdict verdict = verify(graph_, plan, store, [&] {
-    tell(scenario, true, ++checked, plan.ops.size());
+    tell(scenario, RunProgress::Stage::verifying, ++checked, plan.ops.size());
     return !is_interrupted();
   });
   if (verdict.complete || !verdict.equal) result.verified = verdict.equal;
@@ -209,9 +214,9 @@ bool Run::is_interrupted() const {
   return options_.interrupted != nullptr && options_.interrupted->load();
 }
 
-void Run::tell(const Scenario& scenario, bool verifying, std::uint64_t done,
+void Run::tell(const Scenario& scenario, RunProgress::Stage stage, std::uint64_t done,
                std::uint64_t total) const {
-  if (options_.on_progress) options_.on_progress({scenario.name, verifying, done, total});
+  if (options_.on_progress) options_.on_progress({scenario.name, stage, done, total});
 }
 
 }  // namespace troupe

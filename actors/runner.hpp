@@ -20,8 +20,13 @@
 namespace troupe {
 
 struct RunProgress {
+  enum class Stage : std::uint8_t {
+    reserving,  // buffers; how far that is isn't known
+    running,
+    verifying,
+  };
   const std::string& scenario;
-  bool verifying = false;
+  Stage stage = Stage::running;
   std::uint64_t done = 0;  // ops and transfers
   std::uint64_t total = 0;
 };
@@ -64,7 +69,7 @@ class Run {
   void check(const Scenario& scenario, const Plan& plan, const MemoryStore& store,
              Report& report) const;
   bool is_interrupted() const;
-  void tell(const Scenario& scenario, bool verifying, std::uint64_t done,
+  void tell(const Scenario& scenario, RunProgress::Stage stage, std::uint64_t done,
             std::uint64_t total) const;
 
   const Machine& machine_;

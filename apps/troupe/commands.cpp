@@ -1,6 +1,7 @@
 #include "apps/troupe/commands.hpp"
 
 #include "actors/runner.hpp"
+#include "apps/troupe/interrupts.hpp"
 #include "apps/troupe/output_file.hpp"
 #include "apps/troupe/progress_bar.hpp"
 #include "core/base/error.hpp"
@@ -56,19 +57,21 @@ int exit_code(const Report& report) {
   return exit_done;
 }
 
-void print_backends(Mode mode, const Machine& machine) {
+std::string describe_backends(Mode mode, const Machine& machine) {
+  std::string lines;
   for (std::size_t d = 0; d < machine.devices.size(); ++d) {
     const Device& device = machine.devices[d];
-    fmt::print(stderr, "device {}: backend {}{}\n", device.name,
-               choose_backend(mode, machine, DeviceId::at(d)).name,
-               mode == Mode::run && !device.cores.empty()
-                   ? fmt::format(", cores {}", fmt::join(device.cores, " "))
-                   : "");
+    lines += fmt::format("device {}: backend {}{}\n", device.name,
+                         choose_backend(mode, machine, DeviceId::at(d)).name,
+                         mode == Mode::run && !device.cores.empty()
+                             ? fmt::format(", cores {}", fmt::join(device.cores, " "))
+                             : "");
   }
   for (std::size_t l = 0; l < machine.links.size(); ++l) {
-    fmt::print(stderr, "link {}: backend {}\n", machine.links[l].name,
-               choose_backend(mode, machine, LinkId::at(l)).name);
+    lines += fmt::format("link {}: backend {}\n", machine.links[l].name,
+                         choose_backend(mode, machine, LinkId::at(l)).name);
   }
+  return lines;
 }
 
 // Fills in what a machine file may leave to the machine that really runs it.
@@ -80,7 +83,7 @@ void settle(Machine& machine) {
 // How long each stage of the program took, on standard error where `verbose`.
 class StageTimes {
  public:
-  explicit StageTimes(bool verbose) : verbose_(verbose) {}
+  StageTimes(bool verbose, ProgressBar& bar) : verbose_(verbose), bar_(bar) {}
 
   // The stage that has just ended; `ops` of what it worked on.
   void ended(const char* stage, std::uint64_t ops) {
@@ -88,13 +91,15 @@ class StageTimes {
     const auto taken = std::chrono::duration_cast<Duration>(now - since_);
     since_ = now;
     if (!verbose_) return;
-    fmt::print(stderr, "{} {} ops in {}", stage, ops, format_duration(taken));
-    if (ops > 0) fmt::print(stderr, ", {} ns each", taken.count() / static_cast<std::int64_t>(ops));
-    fmt::print(stderr, "\n");
+    std::string line = fmt::format("{} {} ops in {}", stage, ops, format_duration(taken));
+    if (ops > 0)
+      line += fmt::format(", {} ns each", taken.count() / static_cast<std::int64_t>(ops));
+    bar_.say(line + "\n");
   }
 
  private:
   bool verbose_;
+  ProgressBar& bar_;
   std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
 };
 
@@ -125,8 +130,10 @@ void check_outputs(const RunArguments& arguments, const RunFile& file) {
   }
 }
 
-int carry_out(Mode mode, const RunArguments& arguments, const std::atomic<bool>& interrupted) {
-  StageTimes times(arguments.verbose);
+int carry_out(Mode mode, const RunArguments& arguments) {
+  ProgressBar bar;
+  StageTimes times(arguments.verbose, bar);
+  bar.begin("loading " + arguments.file);
   RunFile file = load_run_file(arguments.file);
   times.ended("loaded", file.graph.size());
   check_outputs(arguments, file);
@@ -135,23 +142,23 @@ int carry_out(Mode mode, const RunArguments& arguments, const std::atomic<bool>&
   }
   if (mode == Mode::run) settle(file.machine);
   const std::vector<Scenario> scenarios = chosen_scenarios(file, arguments.scenarios);
-  ProgressBar bar;
+  bar.begin("planning " + arguments.file);
   Run run(file.machine, file.graph, scenarios,
           {.mode = mode,
            .seed = arguments.seed,
            .verify = !arguments.no_verify,
-           .interrupted = &interrupted,
+           .interrupted = &interrupted(),
            .on_progress = [&bar](const RunProgress& progress) { bar.show(progress); }});
   times.ended("planned", run.op_count());
+  catch_interrupts();
   std::optional<OutputFile> json;
   std::optional<OutputFile> trace;
   if (!arguments.json.empty()) json.emplace(arguments.json);
   if (!arguments.trace.empty()) trace.emplace(arguments.trace);
-  if (arguments.verbose) print_backends(mode, file.machine);
+  if (arguments.verbose) bar.say(describe_backends(mode, file.machine));
 
   Report report = run.perform();
   report.title = file.title;
-  bar.clear();
   times.ended(mode == Mode::run ? "ran" : "simulated", run.op_count());
   // Whatever becomes of one of them, the others are written.
   std::optional<Error> failure;
@@ -164,22 +171,25 @@ int carry_out(Mode mode, const RunArguments& arguments, const std::atomic<bool>&
   };
   attempt([&] {
     if (!json) return;
+    bar.begin("writing " + arguments.json);
     write_report_json(report, json->stream());
     json->commit();
   });
   attempt([&] {
     if (!trace) return;
+    bar.begin("writing " + arguments.trace);
     write_chrome_trace(report, trace->stream());
     trace->commit();
   });
+  bar.clear();
   attempt([&] { print(report_text(report)); });
   for (const ScenarioReport& s : report.scenarios) {
     if (!s.error.empty()) fmt::print(stderr, "troupe: scenario '{}': {}\n", s.name, s.error);
     if (!s.mismatch.empty()) fmt::print(stderr, "troupe: scenario '{}': {}\n", s.name, s.mismatch);
   }
-  if (interrupted) fmt::print(stderr, "troupe: interrupted\n");
+  if (interrupted()) fmt::print(stderr, "troupe: interrupted\n");
   if (failure) throw *failure;
-  return interrupted ? exit_failed : exit_code(report);
+  return interrupted() ? exit_failed : exit_code(report);
 }
 
 std::string count(std::size_t n, const char* what) {
@@ -199,17 +209,20 @@ std::optional<Error> obstacle(Mode mode, RunFile& file) {
 
 }  // namespace
 
-int run_command(const RunArguments& arguments, const std::atomic<bool>& interrupted) {
-  return carry_out(Mode::run, arguments, interrupted);
+int run_command(const RunArguments& arguments) {
+  return carry_out(Mode::run, arguments);
 }
 
-int simulate_command(const RunArguments& arguments, const std::atomic<bool>& interrupted) {
-  return carry_out(Mode::simulate, arguments, interrupted);
+int simulate_command(const RunArguments& arguments) {
+  return carry_out(Mode::simulate, arguments);
 }
 
 int validate_command(const std::string& path) {
+  ProgressBar bar;
+  bar.begin("loading " + path);
   if (is_machine_file(path)) {
     const Machine machine = load_machine_file(path);
+    bar.clear();
     print(fmt::format(
         "{}: a valid machine file: {}, {}, {}\n", path, count(machine.devices.size(), "device"),
         machine.memories.size() == 1 ? "1 memory"
@@ -218,9 +231,11 @@ int validate_command(const std::string& path) {
     return exit_done;
   }
   RunFile file = load_run_file(path);
+  bar.begin("planning " + path);
   const std::optional<Error> simulation = obstacle(Mode::simulate, file);
   const std::optional<Error> execution = obstacle(Mode::run, file);
   if (simulation && execution) throw *simulation;
+  bar.clear();
   print(
       fmt::format("{}: a valid run file: {}, {}\n  can be simulated: {}\n"
                   "  can run on this machine: {}\n",

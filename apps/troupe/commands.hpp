@@ -2,7 +2,6 @@
 // the rest.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,8 +22,8 @@ struct RunArguments {
 // Exit codes: 0 done, 1 the run failed, 2 usage or config error.
 enum ExitCode : int { exit_done = 0, exit_failed = 1, exit_usage = 2 };
 
-int run_command(const RunArguments& arguments, const std::atomic<bool>& interrupted);
-int simulate_command(const RunArguments& arguments, const std::atomic<bool>& interrupted);
+int run_command(const RunArguments& arguments);
+int simulate_command(const RunArguments& arguments);
 int validate_command(const std::string& file);
 int machine_command();
 

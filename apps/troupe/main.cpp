@@ -3,7 +3,6 @@
 #include "core/base/error.hpp"
 #include "core/base/suggest.hpp"
 
-#include <atomic>
 #include <charconv>
 #include <csignal>
 #include <cstdint>
@@ -17,14 +16,6 @@
 #include <fmt/format.h>
 
 namespace {
-
-std::atomic<bool> interrupted = false;
-
-// The first Ctrl-C ends the run in good order; a second one ends the program at once.
-extern "C" void on_signal(int signal) {
-  interrupted = true;
-  std::signal(signal, SIG_DFL);
-}
 
 // What is wrong with the text of a seed; CLI11 alone would wrap -1 around and clip what is too
 // large.
@@ -106,12 +97,10 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return refuse(app, error);
   }
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
   std::signal(SIGPIPE, SIG_IGN);
   try {
-    if (run->parsed()) return troupe::run_command(arguments, interrupted);
-    if (simulate->parsed()) return troupe::simulate_command(arguments, interrupted);
+    if (run->parsed()) return troupe::run_command(arguments);
+    if (simulate->parsed()) return troupe::simulate_command(arguments);
     if (validate->parsed()) return troupe::validate_command(file);
     if (machine->parsed()) return troupe::machine_command();
   } catch (const troupe::Error& error) {

@@ -49,7 +49,7 @@ BufferPool::~BufferPool() {
   for (const auto& [start, bytes] : mappings_) munmap(start, bytes);
 }
 
-void BufferPool::reserve(std::span<const Need> needs) {
+void BufferPool::reserve(std::span<const Need> needs, const std::function<bool()>& keep_going) {
   const std::lock_guard grow_lock(growing_);
   const auto missing = [&](const Need& need) {
     return need.count - std::min(need.count, free_count(need.capacity));
@@ -70,13 +70,13 @@ void BufferPool::reserve(std::span<const Need> needs) {
   // One of each size first: with that, a run of ops that free what they read can always go on.
   for (const Need& need : needs) {
     if (need.count == 0 || missing(need) < need.count) continue;
-    grow(need.capacity, 1);
+    if (!grow(need.capacity, 1, keep_going)) return;
     room -= need.capacity;
   }
   for (const Need& need : needs) {
     const std::uint64_t n = std::min(missing(need), room / need.capacity);
     if (n == 0) continue;
-    grow(need.capacity, n);
+    if (!grow(need.capacity, n, keep_going)) return;
     room -= n * need.capacity;
   }
 }
@@ -98,7 +98,7 @@ std::byte* BufferPool::take(std::uint64_t capacity) {
     std::uint64_t room = usable_host_bytes();
     if (capacity > room && trim(capacity - room, {})) room = usable_host_bytes();
     if (capacity > room) throw too_little(capacity, room);
-    grow(capacity, 1);
+    grow(capacity, 1, {});
   }
 }
 
@@ -118,8 +118,9 @@ std::uint64_t BufferPool::free_count(std::uint64_t capacity) const {
   return bin == bins_.end() ? 0 : bin->second.free.size();
 }
 
-// Makes `count` free buffers. Needs growing_.
-void BufferPool::grow(std::uint64_t capacity, std::uint64_t count) {
+// Makes `count` free buffers; false where `keep_going` ended that. Needs growing_.
+bool BufferPool::grow(std::uint64_t capacity, std::uint64_t count,
+                      const std::function<bool()>& keep_going) {
   const std::uint64_t per_mapping = capacity >= own_mapping_bytes ? 1 : count;
   for (std::uint64_t made = 0; made < count; made += per_mapping) {
     const std::uint64_t bytes = per_mapping * capacity;
@@ -127,7 +128,14 @@ void BufferPool::grow(std::uint64_t capacity, std::uint64_t count) {
     if (mapped == MAP_FAILED) throw too_little(bytes, usable_host_bytes());
     auto* start = static_cast<std::byte*>(mapped);
     if (bytes >= huge_page_bytes) madvise(start, bytes, MADV_HUGEPAGE);
-    touch(start, bytes);
+    constexpr std::uint64_t part_bytes = 32 << 20;
+    for (std::uint64_t at = 0; at < bytes; at += part_bytes) {
+      if (keep_going && !keep_going()) {
+        munmap(start, bytes);
+        return false;
+      }
+      touch(start + at, std::min(part_bytes, bytes - at));
+    }
 
     const std::lock_guard lock(mutex_);
     mappings_.emplace(start, bytes);
@@ -137,6 +145,7 @@ void BufferPool::grow(std::uint64_t capacity, std::uint64_t count) {
     bin.free.reserve(bin.made);
     for (std::uint64_t i = 0; i < per_mapping; ++i) bin.free.push_back(start + i * capacity);
   }
+  return true;
 }
 
 // Gives free buffers beyond `keep` back to the kernel, about `bytes` of them; whether there were

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <span>
@@ -33,8 +34,9 @@ class BufferPool {
   };
   // Makes and touches what is missing, in the order given, as far as the host's available memory
   // goes, less host_reserve. Unneeded free buffers are given up first where room is short. Throws a
-  // run Error where not even one buffer of each needed size can be had. Blocks (about 0.3 s a GiB).
-  void reserve(std::span<const Need> needs);
+  // run Error where not even one buffer of each needed size can be had. Blocks (about 0.3 s a GiB);
+  // stops early where `keep_going`, which is asked every 32 MiB, says no.
+  void reserve(std::span<const Need> needs, const std::function<bool()>& keep_going = {});
 
   // A free buffer of exactly this capacity. Where there is none, makes one, which blocks; throws a
   // run Error where the host has not enough memory.
@@ -60,7 +62,7 @@ class BufferPool {
     std::uint64_t made = 0;  // room in `free` for all of them, so that give() can't fail
   };
 
-  void grow(std::uint64_t capacity, std::uint64_t count);
+  bool grow(std::uint64_t capacity, std::uint64_t count, const std::function<bool()>& keep_going);
   bool trim(std::uint64_t bytes, std::span<const Need> keep);
 
   std::mutex growing_;  // one caller makes buffers at a time: each looks at what the host has left

@@ -39,9 +39,10 @@ MemoryStore::MemoryStore(const Machine& machine, Backing backing) : backing_(bac
 MemoryStore::~MemoryStore() = default;
 
 ReplicaId MemoryStore::install(std::span<const ReplicaSpec> replicas,
-                               std::span<const TensorType> types) {
+                               std::span<const TensorType> types,
+                               const std::function<bool()>& keep_going) {
   TROUPE_ASSERT(count_ + replicas.size() < ReplicaId::none_value);
-  if (backing_ == Backing::buffers) reserve_buffers(replicas, types);
+  if (backing_ == Backing::buffers) reserve_buffers(replicas, types, keep_going);
 
   std::vector<std::uint32_t> type_of(types.size());
   for (std::size_t i = 0; i < types.size(); ++i) type_of[i] = intern(types[i], i);
@@ -86,7 +87,8 @@ std::uint32_t MemoryStore::intern(const TensorType& type, std::size_t likely) {
 }
 
 void MemoryStore::reserve_buffers(std::span<const ReplicaSpec> replicas,
-                                  std::span<const TensorType> types) {
+                                  std::span<const TensorType> types,
+                                  const std::function<bool()>& keep_going) {
   std::vector<std::uint64_t> bytes(types.size());
   std::transform(types.begin(), types.end(), bytes.begin(),
                  [](const TensorType& t) { return t.bytes(); });
@@ -104,7 +106,7 @@ void MemoryStore::reserve_buffers(std::span<const ReplicaSpec> replicas,
   }
   std::vector<BufferPool::Need> needs;
   for (const auto& [capacity, count] : by_capacity) needs.push_back({capacity, count});
-  pool_.reserve(needs);
+  pool_.reserve(needs, keep_going);
 }
 
 void MemoryStore::acquire(ReplicaId r) {

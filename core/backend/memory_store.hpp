@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -48,8 +49,10 @@ class MemoryStore {
   // Where backed, takes and touches the buffers they may need at once, so that no page fault falls
   // into a timing: one for each replica in RAM, as far as its memory's size and the host's memory
   // go (acquire() makes the others). Throws a run Error where the host has not enough memory for
-  // even one of each size.
-  ReplicaId install(std::span<const ReplicaSpec> replicas, std::span<const TensorType> types);
+  // even one of each size. Taking buffers ends early where `keep_going`, which is asked about every
+  // hundredth of a second, says no.
+  ReplicaId install(std::span<const ReplicaSpec> replicas, std::span<const TensorType> types,
+                    const std::function<bool()>& keep_going = {});
 
   // Takes a buffer for a replica that is about to be written. Throws a run Error that says needed
   // and available where the memory is full.
@@ -110,7 +113,8 @@ class MemoryStore {
   const Replica& at(ReplicaId r) const;
   std::byte*& buffer(ReplicaId r) const;
   std::uint32_t intern(const TensorType& type, std::size_t likely);
-  void reserve_buffers(std::span<const ReplicaSpec> replicas, std::span<const TensorType> types);
+  void reserve_buffers(std::span<const ReplicaSpec> replicas, std::span<const TensorType> types,
+                       const std::function<bool()>& keep_going);
   Digest take_digest(ReplicaId r) const;
   void free_buffer(ReplicaId r);
   Error unreadable(ReplicaId r) const;

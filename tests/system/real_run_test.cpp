@@ -9,6 +9,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 using namespace troupe::testing;
 using nlohmann::json;
@@ -55,7 +56,7 @@ BOOST_AUTO_TEST_CASE(a_small_run_succeeds_and_every_scenario_is_verified) {
   BOOST_TEST(std::filesystem::is_empty(workspace.path() / "tmp"));
 }
 
-BOOST_AUTO_TEST_CASE(the_json_report_has_what_the_issue_lists) {
+BOOST_AUTO_TEST_CASE(the_json_report_has_every_key_and_its_numbers_agree_with_each_other) {
   const Workspace workspace;
   workspace.run({"run", data("small.yaml"), "--json", "r.json", "--seed", "3"});
   const json report = json::parse(workspace.read("r.json"));
@@ -169,6 +170,25 @@ BOOST_AUTO_TEST_CASE(a_progress_bar_is_drawn_on_a_terminal_and_cleared_at_the_en
   BOOST_TEST(count(finished.err, " %  all") >= 2U);
   BOOST_TEST(finished.err.ends_with(clear));
   BOOST_TEST(count(finished.err, "\n") == 0U);
+}
+
+// The run file comes through a pipe that this test fills when it has seen enough.
+BOOST_AUTO_TEST_CASE(loading_that_takes_longer_than_a_second_is_shown_with_its_seconds) {
+  const Workspace workspace;
+  BOOST_REQUIRE(mkfifo((workspace.path() / "run.yaml").c_str(), 0600) == 0);
+  ProgramOptions options = workspace.options();
+  options.terminal = true;
+  Program program(troupe_command({"simulate", "run.yaml", "--verbose"}), options);
+  BOOST_TEST(program.wait_until(
+      [&] { return count(program.err(), "\r\033[K[ loading run.yaml… 2 s ]") >= 1U; }));
+  workspace.write("run.yaml",
+                  "machine: {devices: {cpu0: {kind: cpu, memory: host, flops: 1 GFLOP/s}}, "
+                  "memories: {host: {size: 1 GiB}}}\n"
+                  "tasks: {nap: {op: sleep, duration: 1 s, on: cpu0}}\n");
+  const Finished finished = program.wait();
+  BOOST_TEST(finished.exit_code == 0);
+  // Lines of text don't mix with the bar.
+  BOOST_TEST(count(finished.err, "\r\033[Kloaded 1 ops") == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(no_progress_bar_is_drawn_in_a_pipe) {

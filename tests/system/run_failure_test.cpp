@@ -10,7 +10,9 @@
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 using namespace troupe::testing;
 namespace fs = std::filesystem;
@@ -40,6 +42,14 @@ class Stage : public Workspace {
   }
   std::size_t store_folders() const {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(path() / "store"), {}));
+  }
+  std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(path())) {
+      names.push_back(entry.path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
   }
   json report() const { return json::parse(read("report.json")); }
 };
@@ -168,6 +178,43 @@ BOOST_AUTO_TEST_CASE(an_interrupt_ends_a_run_and_keeps_what_finished) {
     BOOST_TEST(json::parse(stage.read("t")).contains("traceEvents"));
     BOOST_TEST(stage.store_folders() == 0U);
   }
+}
+
+// Nothing has happened by then: it is as if the program had never been started.
+BOOST_AUTO_TEST_CASE(an_interrupt_while_loading_ends_the_program_at_once) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const Stage stage;
+    BOOST_REQUIRE(mkfifo((stage.path() / "run.yaml").c_str(), 0600) == 0);
+    stage.write("report.json", "old");
+    const std::string before = fmt::format("{}", fmt::join(stage.files(), " "));
+    ProgramOptions options = stage.options();
+    options.terminal = true;
+    Program program(troupe_command({"run", "run.yaml", "--json", "report.json"}), options);
+    BOOST_TEST(program.wait_until([&] { return contains(program.err(), "[ loading run.yaml"); }));
+    program.send(signal);
+    BOOST_TEST(program.wait().signal == signal);
+    BOOST_TEST(stage.read("report.json") == "old");
+    BOOST_TEST(fmt::format("{}", fmt::join(stage.files(), " ")) == before);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_interrupt_while_planning_ends_the_program_at_once) {
+  const Stage stage;
+  stage.write("large.yaml",
+              "machine:\n"
+              "  devices: {cpu0: {kind: cpu, memory: host, flops: 1 GFLOP/s}}\n"
+              "  memories: {host: {size: 1 GiB}}\n"
+              "tasks:\n"
+              "  grid: {pattern: stencil_1d, width: 32, steps: 60000, kernel: spin, "
+              "iterations: 16, on: [cpu0]}\n");
+  Program program(troupe_command({"simulate", "large.yaml", "--verbose", "--json", "report.json"}),
+                  stage.options());
+  BOOST_TEST(program.wait_until([&] { return contains(program.err(), "loaded"); }));
+  program.send(SIGINT);
+  const Finished finished = program.wait();
+  BOOST_TEST(finished.signal == SIGINT);
+  BOOST_TEST(!contains(finished.err, "planned"));
+  BOOST_TEST(!fs::exists(stage.path() / "report.json"));
 }
 
 BOOST_AUTO_TEST_CASE(an_interrupt_ends_a_simulation_and_keeps_what_finished) {

@@ -263,7 +263,9 @@ BOOST_AUTO_TEST_CASE(an_interrupt_ends_the_run_with_what_finished) {
   for (int i = 0; i < 20'000; ++i) last = g.work("x", 1e6, {last}, on(dev0));
   std::atomic<bool> interrupted = false;
   RunOptions options{.mode = Mode::simulate, .interrupted = &interrupted};
-  options.on_progress = [&](const RunProgress&) { interrupted = true; };
+  options.on_progress = [&](const RunProgress& p) {
+    if (p.stage == RunProgress::Stage::running) interrupted = true;
+  };
   const Report report = perform(g, {g.everything(), g.everything()}, options);
   BOOST_TEST(report.interrupted);
   BOOST_REQUIRE(report.scenarios.size() == 2U);
@@ -278,17 +280,41 @@ BOOST_AUTO_TEST_CASE(an_interrupt_ends_the_run_with_what_finished) {
 BOOST_AUTO_TEST_CASE(progress_counts_up_to_all_ops_and_transfers) {
   const SmallGraph g = fork();
   std::uint64_t most = 0;
-  bool verifying = false;
+  std::vector<RunProgress::Stage> stages;
   RunOptions options{.mode = Mode::rehearse};
   options.on_progress = [&](const RunProgress& p) {
     BOOST_TEST(p.scenario == "everything");
     BOOST_TEST(p.done <= p.total);
-    if (!p.verifying) most = std::max(most, p.done);
-    verifying = verifying || p.verifying;
+    if (p.stage == RunProgress::Stage::running) most = std::max(most, p.done);
+    if (stages.empty() || stages.back() != p.stage) stages.push_back(p.stage);
   };
   perform(g, {g.everything()}, options);
   BOOST_TEST(most == 4U);
-  BOOST_TEST(verifying);
+  BOOST_TEST((stages == std::vector{RunProgress::Stage::reserving, RunProgress::Stage::running,
+                                    RunProgress::Stage::verifying}));
+}
+
+BOOST_AUTO_TEST_CASE(an_interrupt_while_buffers_are_reserved_performs_nothing) {
+  SmallGraph g;
+  for (int i = 0; i < 4; ++i) {
+    g.op("x", "uniform", {}, on(dev0), {std::int64_t{1}}, {DType::f64, {1024, 1024}});
+  }
+  for (const Mode mode : {Mode::rehearse, Mode::run}) {
+    std::atomic<bool> interrupted = false;
+    RunOptions options{.mode = mode, .interrupted = &interrupted};
+    options.on_progress = [&](const RunProgress& p) {
+      BOOST_TEST((p.stage == RunProgress::Stage::reserving));
+      interrupted = true;
+    };
+    const Report report = perform(g, {g.everything(), g.everything()}, options);
+    BOOST_TEST(report.interrupted);
+    BOOST_TEST_REQUIRE(report.scenarios.size() == 2U);
+    for (const ScenarioReport& s : report.scenarios) {
+      BOOST_TEST((s.outcome == Outcome::interrupted));
+      BOOST_TEST(s.ops == 0U);
+      BOOST_TEST(s.planned == 4U);
+    }
+  }
 }
 
 // x and y of 32 KiB each are there at once, on both memories of the host together.

@@ -68,6 +68,16 @@ BOOST_AUTO_TEST_CASE(more_than_the_host_has_is_refused_before_anything_is_touche
   BOOST_TEST(pool.bytes_mapped() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(reserving_can_be_ended_within_32_mib) {
+  BufferPool pool;
+  const std::array needs{BufferPool::Need{40 * mib, 1}, BufferPool::Need{100 * mib, 1}};
+  int asked = 0;
+  pool.reserve(needs, [&] { return ++asked < 5; });  // two parts of the first, two of the second
+  BOOST_TEST(asked == 5);
+  BOOST_TEST(pool.bytes_mapped() == 40 * mib);
+  BOOST_TEST(pool.free_count(100 * mib) == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(the_host_keeps_a_reserve_that_is_small_for_small_hosts) {
   BOOST_TEST(BufferPool::host_reserve(64 << 20) == 4U << 20);
   BOOST_TEST(BufferPool::host_reserve(std::uint64_t{64} << 30) == 256U << 20);
