@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <iostream>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -19,9 +20,10 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     return usage_error(fmt::format("can't write '{}': {}", path_, why),
                        "give a path in a directory that exists and that you may write to");
   };
-  std::error_code ignored;
-  const fs::file_status status = fs::status(path_, ignored);
+  std::error_code error;
+  const fs::file_status status = fs::status(path_, error);
   if (path_.empty()) throw refuse("the path is empty");
+  if (status.type() == fs::file_type::none) throw refuse(error.message());  // links in a circle
   if (fs::is_directory(status)) throw refuse("it is a directory");
   // /dev/stdout may lead to a regular file that somebody else holds open.
   const bool is_special = (fs::exists(status) && !fs::is_regular_file(status)) ||
@@ -30,13 +32,18 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     throw refuse(std::strerror(errno));
   }
   if (is_special) {
+    is_standard_output_ = fs::equivalent(path_, "/dev/stdout", error);
+    if (is_standard_output_) return;
     stream_.open(path_);
     if (!stream_) throw refuse(std::strerror(errno));
     return;
   }
-  // A link stays a link: what it leads to is written.
-  target_ = path_;
-  if (const fs::path target = fs::canonical(path_, ignored); !ignored) target_ = target.string();
+  // A link stays a link: what it leads to is written, be it there already or not.
+  fs::path target = path_;
+  while (fs::is_symlink(fs::symlink_status(target, error))) {
+    target = target.parent_path() / fs::read_symlink(target);
+  }
+  target_ = target.string();
   std::string name = target_ + ".XXXXXX";
   const int fd = mkstemp(name.data());
   if (fd < 0) throw refuse(std::strerror(errno));
@@ -54,10 +61,18 @@ OutputFile::~OutputFile() {
   if (!written_.empty()) unlink(written_.c_str());
 }
 
+std::ostream& OutputFile::stream() {
+  return is_standard_output_ ? std::cout : stream_;
+}
+
 void OutputFile::commit() {
   errno = 0;
-  stream_.close();
-  if (!stream_) {
+  if (is_standard_output_) {
+    std::cout.flush();
+  } else {
+    stream_.close();
+  }
+  if (!stream()) {
     throw run_error(fmt::format("could not write all of '{}': {}", path_,
                                 errno != 0 ? std::strerror(errno) : "the disk may be full"),
                     "free some space or choose another path");

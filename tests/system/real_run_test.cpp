@@ -13,6 +13,7 @@
 
 using namespace troupe::testing;
 using nlohmann::json;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -130,6 +131,53 @@ BOOST_AUTO_TEST_CASE(outputs_replace_what_was_there_and_leave_nothing_beside_the
   BOOST_TEST(json::parse(workspace.read("r.json")).contains("scenarios"));
   BOOST_TEST(json::parse(workspace.read("t.json")).contains("traceEvents"));
   BOOST_TEST(workspace.snapshot().size() == 3U);  // these two and the folder tmp
+}
+
+BOOST_AUTO_TEST_CASE(an_output_at_a_link_is_written_where_the_link_leads) {
+  for (const bool is_there : {true, false}) {
+    const Workspace workspace;
+    fs::create_directory(workspace.path() / "far");
+    if (is_there) workspace.write("far/r.json", "old");
+    fs::create_symlink("far/via.json", workspace.path() / "link.json");
+    fs::create_symlink(workspace.path() / "far" / "r.json", workspace.path() / "far" / "via.json");
+    const Finished finished = workspace.run({"run", data("small.yaml"), "--json", "link.json"});
+    BOOST_TEST(finished.exit_code == 0);
+    BOOST_TEST(fs::is_symlink(workspace.path() / "link.json"));
+    BOOST_TEST(fs::is_symlink(workspace.path() / "far" / "via.json"));
+    BOOST_TEST(fs::is_regular_file(fs::symlink_status(workspace.path() / "far" / "r.json")));
+    BOOST_TEST(json::parse(workspace.read("far/r.json")).contains("scenarios"));
+    BOOST_TEST(workspace.snapshot().size() == 5U);  // these three, and the folders far and tmp
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_output_at_a_link_that_leads_nowhere_is_refused_before_anything_runs) {
+  const Workspace workspace;
+  fs::create_symlink("no/such/folder/r.json", workspace.path() / "dangling.json");
+  fs::create_symlink("circle.json", workspace.path() / "circle.json");
+  for (const std::string link : {"dangling.json", "circle.json"}) {
+    const Finished finished = workspace.run({"run", data("small.yaml"), "--json", link});
+    BOOST_TEST(finished.exit_code == 2);
+    BOOST_TEST(finished.out == "");
+    BOOST_TEST(finished.err.starts_with("troupe: can't write '" + link + "': "), finished.err);
+    BOOST_TEST(fs::is_symlink(workspace.path() / link));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_report_on_standard_output_comes_before_the_text_in_a_pipe_and_in_a_file) {
+  for (const bool in_file : {false, true}) {
+    const Workspace workspace;
+    ProgramOptions options = workspace.options();
+    if (in_file) options.out = workspace.path() / "out";
+    const Finished finished =
+        run_troupe({"run", data("small.yaml"), "--json", "/dev/stdout"}, options);
+    BOOST_TEST(finished.exit_code == 0);
+    BOOST_TEST(finished.err == "");
+    const std::string out = in_file ? workspace.read("out") : finished.out;
+    const std::size_t end = out.find("\n}\n");
+    BOOST_TEST_REQUIRE(end != std::string::npos);
+    BOOST_TEST(json::parse(out.substr(0, end + 3)).contains("scenarios"));
+    BOOST_TEST(count(out.substr(end + 3), "overlap efficiency") == 1U);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(the_machine_it_prints_is_a_valid_machine_file) {
