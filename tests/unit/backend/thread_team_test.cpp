@@ -1,9 +1,12 @@
 #include "core/backend/openblas/thread_team.hpp"
 
+#include "tests/support/address_space.hpp"
+
 #include <atomic>
 #include <chrono>
 #include <numeric>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -76,6 +79,18 @@ BOOST_AUTO_TEST_CASE(what_a_job_wrote_is_seen_by_the_caller_and_by_the_next_job)
     BOOST_REQUIRE(std::accumulate(values.begin(), values.end(), std::size_t{0}) ==
                   job * 999U * 1000U / 2U);
   }
+}
+
+// Of 300 helpers some find room for their stacks. One that wasn't ended would end the process.
+BOOST_AUTO_TEST_CASE(a_team_that_can_not_have_all_its_helpers_ends_those_it_has,
+                     *boost::unit_test::precondition(testing::can_limit_addresses)) {
+  {
+    const testing::AddressSpaceLimit limit(64 << 20);
+    BOOST_CHECK_THROW(ThreadTeam{helpers(300)}, std::system_error);
+  }
+  std::atomic<int> runs = 0;
+  ThreadTeam(helpers(3)).run(10, [&](std::size_t) { ++runs; });
+  BOOST_TEST(runs == 10);
 }
 
 BOOST_AUTO_TEST_CASE(a_core_that_does_not_exist_leaves_the_helper_unpinned) {
