@@ -6,7 +6,11 @@
 #include <new>
 #include <vector>
 
+#if defined(__x86_64__)
+#include <xxh_x86dispatch.h>  // AVX2 or AVX-512 where the processor has them: three times the speed
+#else
 #include <xxhash.h>
+#endif
 
 namespace troupe {
 namespace {

@@ -63,7 +63,7 @@ struct ScenarioReport {
   Duration lower_bound{0};      // max(critical path, busiest device, busiest link direction)
   std::string bound_by;         // "gpu0", "pcie0 vram0→host", "critical path"
   Duration makespan{0};
-  std::optional<bool> verified;  // equal to the serial execution, bit for bit; none: not checked
+  std::optional<bool> verified;  // every result equals the serial execution; none: not checked
   std::string mismatch;          // where verified is false: the first tensor that differs
   std::vector<ResourceUse> resources;
   Timeline timeline;

@@ -49,7 +49,7 @@ const std::vector<Library> libraries{
     {"fmt", {"fmt/"}, everywhere},
     {"CBLAS", {"cblas.h"}, {"core/ops"}},
     {"hwloc", {"hwloc.h", "hwloc/"}, {"core/machine"}},
-    {"xxHash", {"xxhash.h"}, {"core/backend"}},
+    {"xxHash", {"xxhash.h", "xxh_x86dispatch.h"}, {"core/backend"}},
     {"yaml-cpp", {"yaml-cpp/"}, {"core/config"}},
     {"nlohmann-json", {"nlohmann/"}, {"core/trace"}},
     {"CAF", {"caf/"}, {"actors"}},
