@@ -73,13 +73,19 @@ class CoordinatorActor : public caf::event_based_actor {
           if (s.round != round_) return;
           statuses_.push_back(s.status);
           if (statuses_.size() < asked_) return;
-          logic_.on_all_statuses(statuses_);
+          logic_.on_all_statuses(statuses_, [this](const auto& stuck) { return describe(stuck); });
           act();
         },
     };
   }
 
  private:
+  std::string describe(const CoordinatorLogic::Status& s) const {
+    const std::string name = podium_->unit_name(s.pending);
+    if (s.missing == 0) return fmt::format("{} waits for the rest of a transfer", name);
+    return fmt::format("{} waits for {} of {}", name, s.missing, podium_->unit_needs(s.pending));
+  }
+
   void act() {
     for (const CoordinatorLogic::Command& command : std::exchange(logic_.commands(), {})) {
       std::visit([this](const auto& c) { carry_out(c); }, command);

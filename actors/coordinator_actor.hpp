@@ -18,6 +18,7 @@ struct Podium {
   std::promise<RunResult> result;
   std::atomic<std::uint64_t> items_done = 0;
   std::function<std::string(UnitId)> unit_name;          // for errors
+  std::function<std::string(UnitId)> unit_needs;         // likewise: what must be done before it
   std::function<std::string(ResourceId)> resource_name;  // likewise
 };
 

@@ -89,11 +89,17 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
           quit();
         },
         [this](const AskStatus& ask) {
-          send(coordinator_, Status{ask.round,
-                                    {.resource = self_,
-                                     .in_flight = logic_.busy_lanes() + (will_go_on_ ? 1U : 0U),
-                                     .window = logic_.progress().share().window,
-                                     .done = logic_.progress().done()}});
+          const ShareProgress& progress = logic_.progress();
+          CoordinatorLogic::Status status{
+              .resource = self_,
+              .in_flight = logic_.busy_lanes() + (will_go_on_ ? 1U : 0U),
+              .window = progress.share().window,
+              .done = progress.done()};
+          if (const auto item = progress.first_pending()) {
+            status.pending = progress.share().unit[*item];
+            status.missing = progress.waits_for(*item);
+          }
+          send(coordinator_, Status{ask.round, status});
         },
     };
   }

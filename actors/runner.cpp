@@ -146,6 +146,7 @@ RunResult Run::act(const Scenario& scenario, Plan& plan, MemoryStore& store) {
   // The actors use it until the theatre is closed.
   Podium podium;
   podium.unit_name = [&](UnitId unit) { return unit_name(graph_, machine_, plan, unit); };
+  podium.unit_needs = [&](UnitId unit) { return unit_needs(graph_, machine_, plan, unit); };
   podium.resource_name = [&](ResourceId r) { return resource_name(machine_, r); };
   std::future<RunResult> result = podium.result.get_future();
 

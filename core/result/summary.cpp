@@ -212,6 +212,14 @@ std::string unit_name(const Graph& graph, const Machine& machine, const Plan& pl
                      resource_name(machine, u.ref.resource));
 }
 
+std::string unit_needs(const Graph& graph, const Machine& machine, const Plan& plan, UnitId unit) {
+  std::vector<std::string> names;
+  for (const UnitId before : plan.predecessors_of(unit)) {
+    names.push_back(unit_name(graph, machine, plan, before));
+  }
+  return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, ", "));
+}
+
 ScenarioReport summarize(const Graph& graph, const Machine& machine, const Plan& plan,
                          const std::string& name, RunResult result) {
   ScenarioReport report;

@@ -27,6 +27,10 @@ struct RunResult {
 // "run[3] on gpu0", "run[3] over pcie0"
 std::string unit_name(const Graph& graph, const Machine& machine, const Plan& plan, UnitId unit);
 
+// What must be done before the unit: "'x' on gpu0, 'x' over pcie0", or "nothing"; others that it
+// waits for are those that make room in its memory.
+std::string unit_needs(const Graph& graph, const Machine& machine, const Plan& plan, UnitId unit);
+
 // Counts, times, bounds (design.md, Words), utilisation and timeline of one scenario. The lower
 // bound is taken over what finished, with the times it took.
 ScenarioReport summarize(const Graph& graph, const Machine& machine, const Plan& plan,

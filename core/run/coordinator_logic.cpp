@@ -79,7 +79,8 @@ void CoordinatorLogic::on_records(ResourceId resource) {
   commands_.push_back(Finish{});
 }
 
-void CoordinatorLogic::on_all_statuses(const std::vector<Status>& statuses) {
+void CoordinatorLogic::on_all_statuses(const std::vector<Status>& statuses,
+                                       const std::function<std::string(const Status&)>& describe) {
   if (phase_ != Phase::running) return;
   std::uint64_t done = 0;
   std::uint64_t in_flight = 0;
@@ -90,8 +91,15 @@ void CoordinatorLogic::on_all_statuses(const std::vector<Status>& statuses) {
   }
   const bool is_quiet = in_flight == 0 && done < windows_[window_].items;
   if (is_quiet && quiet_at_ == done) {
-    on_failure(fmt::format("nothing is in flight and {} ops and transfers are pending",
-                           windows_[window_].items - done));
+    constexpr std::size_t described_max = 3;
+    std::vector<std::string> pending;
+    for (const Status& s : statuses) {
+      if (s.window != window_ || !s.pending || pending.size() == described_max) continue;
+      pending.push_back(describe(s));
+    }
+    on_failure(fmt::format("nothing is in flight and {} ops and transfers are pending{}{}",
+                           windows_[window_].items - done, pending.empty() ? "" : ": ",
+                           fmt::join(pending, "; ")));
     return;
   }
   quiet_at_ = is_quiet ? std::optional(done) : std::nullopt;

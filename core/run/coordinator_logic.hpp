@@ -6,6 +6,7 @@
 #include "core/run/share_progress.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -46,12 +47,16 @@ class CoordinatorLogic {
   struct Status {
     ResourceId resource;
     std::uint32_t in_flight = 0;
-    std::uint32_t window = 0;  // of its latest share
-    std::uint64_t done = 0;    // of that window
+    std::uint32_t window = 0;   // of its latest share
+    std::uint64_t done = 0;     // of that window
+    UnitId pending = {};        // the first of that window that isn't done; none: all are
+    std::uint32_t missing = 0;  // notices that it still waits for
   };
   // Everybody has answered. Two rounds that are alike, with nothing in flight and items pending,
-  // mean that the run will never end: it fails with that verdict.
-  void on_all_statuses(const std::vector<Status>& statuses);
+  // mean that the run will never end: it fails with that verdict, in which `describe` says, for up
+  // to three of them, what is pending and what that waits for.
+  void on_all_statuses(const std::vector<Status>& statuses,
+                       const std::function<std::string(const Status&)>& describe);
 
   // The commands that the last event gave; the caller carries them out and empties the list.
   std::vector<Command>& commands() { return commands_; }

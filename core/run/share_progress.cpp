@@ -2,6 +2,7 @@
 
 #include "core/base/assert.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace troupe {
@@ -47,6 +48,14 @@ void ShareProgress::complete(std::uint32_t item, ResourceId self, bool skip_firs
       ready.push_back(next.item);
     }
   }
+}
+
+std::optional<std::uint32_t> ShareProgress::first_pending() const {
+  if (is_complete()) return std::nullopt;
+  const auto found =
+      std::find_if(records_.begin(), records_.end(), [](const Record& r) { return !r.finished(); });
+  if (found == records_.end()) return std::nullopt;
+  return static_cast<std::uint32_t>(found - records_.begin());
 }
 
 void ShareProgress::retire() {

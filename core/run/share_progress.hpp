@@ -4,6 +4,7 @@
 #include "core/plan/share.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -52,6 +53,8 @@ class ShareProgress {
   std::uint32_t pending() const { return share_.size() - done_; }
   bool is_complete() const { return pending() == 0; }
   std::uint32_t waits_for(std::uint32_t item) const { return waits_for_[item]; }
+  // The first item that isn't done; none where all are.
+  std::optional<std::uint32_t> first_pending() const;
 
   Record& record(std::uint32_t item) { return records_[item]; }
   // Hands over the records of all shares so far and forgets the current one.

@@ -54,6 +54,7 @@ class SmallStage {
                          virtual_time ? static_cast<AlarmClock&>(time().clock()) : *alarms_,
                          Mode::simulate});
     podium_.unit_name = [](UnitId u) { return "unit " + std::to_string(u.value); };
+    podium_.unit_needs = [](UnitId) { return "all before"; };
     podium_.resource_name = [](ResourceId r) { return "resource " + std::to_string(r.value); };
     result_ = podium_.result.get_future();
     const bool detached = !virtual_time;
@@ -140,7 +141,10 @@ BOOST_AUTO_TEST_CASE(an_op_that_waits_for_nothing_that_will_come_is_a_verdict) {
   for (const bool virtual_time : {true, false}) {
     SmallStage stage(virtual_time, unsatisfiable());
     stage.begin();
-    expect_failure(stage, "nothing is in flight and 1 ops and transfers are pending");
+    expect_failure(
+        stage,
+        "nothing is in flight and 1 ops and transfers are pending: unit 0 waits for 1 of "
+        "all before");
   }
 }
 
@@ -151,7 +155,10 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_stuck_in_a_later_window_is_a_verdict) {
                      {window({{dev0, make_share(std::vector<Item>(9))}}),
                       window({{dev1, make_share({{.waits_for = 1}, {}}, 1, true, 9)}})});
     stage.begin();
-    expect_failure(stage, "nothing is in flight and 1 ops and transfers are pending");
+    expect_failure(
+        stage,
+        "nothing is in flight and 1 ops and transfers are pending: unit 9 waits for 1 of "
+        "all before");
   }
 }
 

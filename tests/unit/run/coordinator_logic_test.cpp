@@ -44,7 +44,15 @@ class Coordinator {
     return after([&] { logic_.on_records(r); });
   }
   Names statuses(const CoordinatorLogic::Status& a, const CoordinatorLogic::Status& b) {
-    return after([&] { logic_.on_all_statuses({a, b}); });
+    return statuses(std::vector{a, b});
+  }
+  Names statuses(const std::vector<CoordinatorLogic::Status>& all) {
+    return after([&] {
+      logic_.on_all_statuses(all, [](const CoordinatorLogic::Status& s) {
+        return "unit " + std::to_string(s.pending.value) + " waits for " +
+               std::to_string(s.missing);
+      });
+    });
   }
   const CoordinatorLogic& logic() const { return logic_; }
 
@@ -184,6 +192,25 @@ BOOST_AUTO_TEST_CASE(two_quiet_rounds_that_are_alike_mean_that_the_run_is_stuck)
   BOOST_TEST(c.statuses(status(r0, 0, 0, 2), status(r1, 0, 0, 1)) == (Names{"stop", "collect"}));
   BOOST_TEST((c.logic().outcome() == Ending::failed));
   BOOST_TEST(c.logic().cause() == "nothing is in flight and 2 ops and transfers are pending");
+}
+
+BOOST_AUTO_TEST_CASE(the_verdict_names_up_to_three_pending_units_and_what_they_wait_for) {
+  Coordinator c(Sizes{{.items = 9}, {.items = 9}});
+  c.begin();
+  c.progress(r0, 0, 9);
+  std::vector<CoordinatorLogic::Status> all;
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    // The second is still in the window before, and has nothing to say about this one.
+    all.push_back({.resource = ResourceId{i},
+                   .window = i == 1 ? 0U : 1U,
+                   .done = 1,
+                   .pending = UnitId{10 + i},
+                   .missing = i});
+  }
+  for (int round = 0; round < 2; ++round) c.statuses(all);
+  BOOST_TEST(c.logic().cause() ==
+             "nothing is in flight and 5 ops and transfers are pending: unit 10 waits for 0; unit "
+             "12 waits for 2; unit 13 waits for 3");
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_moves_between_rounds_is_not_stuck) {
