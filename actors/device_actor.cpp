@@ -21,7 +21,8 @@ class DeviceWork {
                                         .attrs = &share.attrs_table[kernel.attrs],
                                         .inputs = share.inputs_of(start.item),
                                         .output = share.output[start.item],
-                                        .expected = share.expected[start.item]});
+                                        .expected = share.expected[start.item],
+                                        .index = kernel.index});
   }
 
   void finished(const DeviceLogic::Start& start, const Share& share) {

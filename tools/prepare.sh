@@ -16,6 +16,7 @@ build_packages=(
   libboost-test-dev      # tests
 )
 format_packages=(clang-format)
+peer_packages=(libtbb-dev libstarpu-dev libsimgrid-dev)  # what task_bench compares with
 
 say() { printf '\n== %s\n' "$*"; }
 fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }

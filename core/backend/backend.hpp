@@ -35,6 +35,7 @@ struct KernelCall {
   std::span<const ReplicaId> inputs = {};  // in the device's memory
   ReplicaId output = {};                   // acquired
   Duration expected{0};                    // by the cost model
+  std::uint32_t index = 0;                 // of the op in its group
 };
 
 // Carries out ops of one device. All calls come from one thread, the device's own.

@@ -15,10 +15,11 @@ void CpuJob::prepare(const OpRegistry& ops, const MemoryStore& store, const Kern
   output_ = {.type = store.type(call.output), .data = store.data(call.output)};
   TROUPE_ASSERT(output_.data != nullptr);
   attrs_ = call.attrs;
+  index_ = call.index;
 }
 
 void CpuJob::compute(Team& team) const {
-  kernel_({.inputs = inputs_, .output = output_, .attrs = *attrs_, .team = team});
+  kernel_({.inputs = inputs_, .output = output_, .attrs = *attrs_, .team = team, .index = index_});
 }
 
 }  // namespace troupe

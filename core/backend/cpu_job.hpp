@@ -21,6 +21,7 @@ class CpuJob {
   std::vector<ConstTensorView> inputs_;
   TensorView output_;
   const Attrs* attrs_ = nullptr;
+  std::uint32_t index_ = 0;
 };
 
 }  // namespace troupe

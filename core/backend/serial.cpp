@@ -63,7 +63,8 @@ class SerialRun {
     kind.cpu({.inputs = inputs_,
               .output = {.type = type, .data = output.get()},
               .attrs = graph_.attrs(op),
-              .team = team_});
+              .team = team_,
+              .index = op.value - graph_.group(graph_.group_of(op)).first.value});
     return {output.get(), type.bytes()};
   }
 

@@ -40,15 +40,38 @@
 // quotes where it stands within [ ], reads one element. A `seed` counts up: element i gets
 // seed + i.
 //
-// Patterns stand for a grid of ops, `steps` rows of `width` columns; core/graph/patterns.cpp lists
-// them. The task is a list in row order.
+// Patterns stand for a grid of ops, `steps` rows of `width` columns, where op (t, i) reads columns
+// of row t-1 as far as they exist: those of Task Bench (Slaughter et al., SC 2020). The task is a
+// list in row order.
 //
-//   pattern: stencil_1d  # op (t, i) reads columns i-1, i and i+1 of row t-1, where they exist
+//   pattern: stencil_1d  # i-1 to i+1
+//            stencil_1d_periodic, the same on a ring; trivial, none; no_comm, i; dom, i-1 and i;
+//            tree, i/2: row t has min(width, 2^t) columns; fft, i and i ± 2^d, where d counts over
+//            the bits of the width; all_to_all, every column;
+//            nearest, i - radix/2 to i + (radix-1)/2;
+//            spread, `radix` columns, width/radix apart and shifted by t mod period;
+//            random_nearest, those of nearest that a hash keeps, and i
 //   width: 32
-//   steps: 20000         # width times steps at most 20,000,000
-//   kernel: spin         # what each op does: an op that takes any number of inputs; what it takes
-//   iterations: 100      #   besides stands here too
+//   steps: 20000         # width times steps at most 20,000,000, times columns read 1,000,000,000
+//   radix: 5             # nearest, spread (at most the width) and random_nearest; default: 3, at
+//                        #   most the width
+//   period: 3            # spread; default 3
+//   fraction: 0.25       # random_nearest: how likely a column other than i is kept; default 0.25
+//   seed: 0              # random_nearest and imbalance; default 0
+//   kernel: spin         # what each op does:
+//                        #   empty, spin (`iterations` of 128 FLOPs), memory (moves `bytes` in a
+//                        #   buffer of the thread): each op's tensor carries (t, i), and ops check
+//                        #   what they read;
+//                        #   or an op that takes any number of inputs (sleep, fail)
+//   iterations: 100      # what the kernel takes
+//   imbalance: 0.5       # spin and memory: an op does from (1 - imbalance) of its work to all of
+//                        #   it, uniformly by a hash of seed, t and i; default 0
+//   output_bytes: 1 KiB  # empty, spin and memory: of each op's tensor, rounded up to a multiple of
+//                        #   16; a bare number too; at least 16, default 16
 //   on: [cpu0, cpu1]     # the columns are dealt to these in contiguous blocks
+//
+// A stencil_1d of spin with neither `output_bytes` nor `imbalance` is made of op `spin`, which
+// reads and makes 64 numbers.
 //
 // A file has at most 20,000,000 ops.
 //

@@ -2,6 +2,7 @@
 
 #include "core/base/suggest.hpp"
 #include "core/base/text.hpp"
+#include "core/config/pattern.hpp"
 #include "core/config/values.hpp"
 
 #include <algorithm>
@@ -44,18 +45,20 @@ class TaskReader {
  private:
   std::string of_task(std::string_view key) const { return fmt::format("{} of {}", key, what_); }
 
-  // The kind named at `node`, one of `choices`; `problem` is said of any other name.
-  OpKindId find_kind(const Node& node, std::string_view key,
-                     std::span<const std::string_view> choices, std::string_view problem) const {
-    const std::string name = read_string(node, of_task(key));
-    if (std::find(choices.begin(), choices.end(), name) != choices.end()) return ops_.find(name);
+  // The name at `node`, one of `choices`; `problem` is said of any other.
+  std::string read_name(const Node& node, std::string_view key,
+                        std::span<const std::string_view> choices, std::string_view problem) const {
+    std::string name = read_string(node, of_task(key));
+    if (std::find(choices.begin(), choices.end(), name) != choices.end()) return name;
     throw usage_error(node.place(),
                       fmt::format("{} of {} is '{}', {}", key, what_, shortened(name), problem),
                       suggestion(name, choices));
   }
 
   void read_op(const Node& op) {
-    task_.kind = find_kind(op, "op", ops_.names(), "which is unknown");
+    std::vector<std::string_view> names = ops_.names();
+    std::erase_if(names, [&](std::string_view name) { return ops_[ops_.find(name)].of_pattern; });
+    task_.kind = ops_.find(read_name(op, "op", names, "which is unknown"));
     const OpKind& kind = ops_[task_.kind];
     check_op_keys(kind);
     read_attrs(op, kind);
@@ -224,39 +227,46 @@ class TaskReader {
   }
 
   void read_pattern(const Node& node) {
-    std::vector<std::string_view> names;
-    for (const Pattern& p : patterns()) names.push_back(p.name);
-    task_.pattern = &patterns()[read_choice(node, of_task("pattern"), names)];
-
-    const Node& width = require(body_, "width", what_);
-    const Node& steps = require(body_, "steps", what_);
-    task_.size.width =
-        static_cast<std::uint32_t>(read_integer(width, of_task("width"), 1, ops_max));
-    task_.size.steps =
-        static_cast<std::uint32_t>(read_integer(steps, of_task("steps"), 1, ops_max));
-    if (task_.size.ops() > static_cast<std::uint64_t>(ops_max)) {
-      throw usage_error(steps.place(),
-                        fmt::format("{} is {} ops, width times steps", what_, task_.size.ops()),
-                        fmt::format("the limit is {}", ops_max));
-    }
+    const PatternReader reader(body_, what_);
+    const Pattern pattern = reader.read(node);
+    task_.pattern = pattern;
     const Node& kernel = require(body_, "kernel", what_);
-    task_.kind = find_kind(kernel, "kernel", kernels(), "which can't be one");
-    const OpKind& kind = ops_[task_.kind];
-    std::vector<std::string_view> known = {"pattern", "width", "steps", "kernel", "on"};
-    for (const AttrSpec& spec : kind.attrs) known.push_back(spec.name);
-    check_keys(body_, fmt::format("a pattern of '{}'", kind.name), known);
-    read_attrs(kernel, kind);
-    if (const Node* n = find(body_, "on")) read_devices(*n);
+    const std::string name = read_name(kernel, "kernel", kernels(), "which can't be one");
+    if (reader.is_point_work(pattern, name)) {
+      task_.kind = ops_.find("point");
+      task_.attrs = to_attrs(reader.read_point(pattern, kernel));
+    } else {
+      task_.kind = ops_.find(name);
+      const OpKind& kind = ops_[task_.kind];
+      std::vector<std::string_view> known;
+      for (const AttrSpec& spec : kind.attrs) known.push_back(spec.name);
+      reader.check_keys(pattern, kind.name, std::move(known));
+      read_attrs(kernel, kind);
+    }
+    if (const Node* n = find(body_, "on")) {
+      read_devices(*n);
+      if (task_.devices.size() > pattern.width) {
+        throw usage_error(
+            n->place(),
+            fmt::format("{} has {} column{}, but `on` lists {} devices", what_, pattern.width,
+                        pattern.width == 1 ? "" : "s", task_.devices.size()),
+            "list at most as many devices as there are columns");
+      }
+    }
   }
 
-  // The kinds of op that take any number of inputs that the pattern gives them.
+  // The kinds of op that take any number of inputs that the pattern gives them, and the works of
+  // points.
   std::vector<std::string_view> kernels() const {
     std::vector<std::string_view> names = ops_.names();
     std::erase_if(names, [&](std::string_view name) {
       const OpKind& kind = ops_[ops_.find(name)];
-      return kind.moves_data || kind.declares_type || kind.inputs_min > 0 ||
-             kind.inputs_max < task_.pattern->inputs_max(task_.size);
+      return kind.moves_data || kind.declares_type || kind.of_pattern || kind.inputs_min > 0 ||
+             kind.inputs_max < task_.pattern->inputs_max();
     });
+    for (const std::string_view work : point_work_names) {
+      if (std::find(names.begin(), names.end(), work) == names.end()) names.push_back(work);
+    }
     return names;
   }
 

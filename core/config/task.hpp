@@ -17,7 +17,8 @@ namespace troupe {
 
 // Limits that keep every product within its type and a mistyped number from filling the memory.
 constexpr std::int64_t repeat_max = 1'000'000;
-constexpr std::int64_t ops_max = 20'000'000;  // of a pattern, and of a run file
+constexpr std::int64_t ops_max = Pattern::points_max;          // of a run file too
+constexpr std::int64_t inputs_max = Pattern::dependences_max;  // of the patterns of a run file
 
 // "x", or one element of it: "x[3]".
 struct TaskInput {
@@ -40,8 +41,7 @@ struct Task {
   std::vector<DeviceId> devices = {};  // dealt contiguous blocks; empty: the planner's choice
   MemoryId to = {};                    // where a copy ends
   std::optional<std::uint32_t> repeat = {};
-  const Pattern* pattern = nullptr;
-  PatternSize size = {};  // of a pattern
+  std::optional<Pattern> pattern = {};
 
   // Set when the task is appended to the graph.
   GroupId group = {};

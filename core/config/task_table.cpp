@@ -107,8 +107,8 @@ std::vector<std::size_t> topological_order(const TaskTable& table) {
 void set_count(const TaskTable& table, Task& task) {
   task.count = task.repeat.value_or(1);
   task.is_list = task.repeat.has_value();
-  if (task.pattern != nullptr) {
-    task.count = static_cast<std::uint32_t>(task.size.ops());
+  if (task.pattern) {
+    task.count = static_cast<std::uint32_t>(task.pattern->points());
     task.is_list = true;
   }
   std::string decided_by = "its repeat";
@@ -213,6 +213,7 @@ TaskTable read_tasks(const Node& root, const Machine& machine, Graph& graph) {
   const std::vector<std::size_t> order = topological_order(table);
 
   std::int64_t ops = 0;
+  std::int64_t inputs = 0;
   for (const std::size_t t : order) {
     Task& task = table.tasks[t];
     set_count(table, task);
@@ -222,13 +223,20 @@ TaskTable read_tasks(const Node& root, const Machine& machine, Graph& graph) {
                         fmt::format("with '{}' the file has {} ops", task.name, ops),
                         fmt::format("the limit is {}", ops_max));
     }
+    if (!task.pattern) continue;
+    inputs += std::int64_t{task.count} * task.pattern->inputs_max();
+    if (inputs > inputs_max) {
+      throw usage_error(task.key->place(),
+                        fmt::format("with '{}' the patterns of the file read up to {} tensors",
+                                    task.name, inputs),
+                        fmt::format("the limit is {}", inputs_max));
+    }
   }
   for (const std::size_t t : order) {
     Task& task = table.tasks[t];
-    if (task.pattern != nullptr) {
+    if (task.pattern) {
       const PatternOps grid{.kernel = task.kind, .attrs = task.attrs, .devices = task.devices};
-      task.group =
-          append_pattern(graph, *task.pattern, task.size, grid, task.name, task.key->place());
+      task.group = append_pattern(graph, *task.pattern, grid, task.name, task.key->place());
     } else {
       append_ops(table, task, graph);
     }

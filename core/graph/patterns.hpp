@@ -1,41 +1,16 @@
-// Regular graphs that are named rather than written out: a grid of equal ops, `steps` rows of
-// `width` columns, where each op reads some columns of the row before.
+// Regular graphs that are named rather than written out: the patterns of core/ops/dependence.hpp as
+// ops of a graph.
 #pragma once
 
 #include "core/graph/graph.hpp"
+#include "core/ops/point_task.hpp"
 
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace troupe {
-
-struct PatternSize {
-  std::uint32_t width = 1;
-  std::uint32_t steps = 1;
-
-  std::uint64_t ops() const { return std::uint64_t{width} * steps; }
-  friend bool operator==(const PatternSize&, const PatternSize&) = default;
-};
-
-// A dependence rule. To add one, write its two functions in patterns.cpp and list it there.
-struct Pattern {
-  std::string_view name;
-  std::string_view summary;  // one line, for listings
-
-  // The most inputs that any op of a grid of this size has.
-  std::size_t (*inputs_max)(PatternSize size);
-  // Appends to `columns`, in ascending order, those of step t-1 that the op (t, i) reads; t > 0.
-  void (*dependences)(PatternSize size, std::uint32_t t, std::uint32_t i,
-                      std::vector<std::uint32_t>& columns);
-};
-
-// Every pattern, for listings.
-std::span<const Pattern> patterns();
-// Null where there is none of this name.
-const Pattern* find_pattern(std::string_view name);
 
 // Which of `parts` contiguous blocks of nearly equal size element `i` of `count` falls into.
 constexpr std::size_t block_of(std::uint64_t i, std::uint64_t count, std::size_t parts) {
@@ -44,15 +19,21 @@ constexpr std::size_t block_of(std::uint64_t i, std::uint64_t count, std::size_t
 
 // What every op of the grid does, and where.
 struct PatternOps {
-  OpKindId kernel;  // takes from 0 to inputs_max(size) inputs
+  OpKindId kernel;  // takes from 0 to pattern.inputs_max() inputs
   Attrs attrs = {};
-  std::span<const DeviceId> devices =
-      {};  // get contiguous blocks of columns; empty: planner's choice
+  // They get contiguous blocks of columns; empty: planner's choice.
+  std::span<const DeviceId> devices = {};
 };
 
-// Appends a group of size.ops() ops in row order: (t, i) is name[t * width + i]. Width and steps
-// must be at least 1. Throws what Graph::append throws.
-GroupId append_pattern(Graph& graph, const Pattern& pattern, PatternSize size,
-                       const PatternOps& ops, std::string name, SourcePlace place = {});
+// Appends a group of pattern.points() ops, row by row: op k is pattern.point(k), and reads what
+// for_each_dependence says, in that order. Throws what Pattern::check and Graph::append throw;
+// where it throws, the group may be there in part.
+GroupId append_pattern(Graph& graph, const Pattern& pattern, const PatternOps& ops,
+                       std::string name, SourcePlace place = {});
+
+// The same with the op `point`, whose payloads are checked by their readers. Throws what
+// PointTask::check throws besides.
+GroupId append_points(Graph& graph, const PointTask& task, std::span<const DeviceId> devices,
+                      std::string name, SourcePlace place = {});
 
 }  // namespace troupe

@@ -18,5 +18,6 @@ OpKind copy_op();
 OpKind spin_op();
 OpKind sleep_op();
 OpKind fail_op();
+OpKind point_op();
 
 }  // namespace troupe

@@ -74,6 +74,7 @@ struct CpuCall {
   TensorView output;  // page-aligned, uninitialised
   const Attrs& attrs;
   Team& team;
+  std::uint32_t index = 0;  // of the op in its group
 };
 
 // Runs on the device's thread and blocks it. Results must not depend on team.size(): a run is
@@ -89,6 +90,7 @@ struct OpKind {
   bool declares_type = false;  // takes `shape` and `dtype`
   bool moves_data = false;     // done by links, not by a kernel (copy)
   bool fixed_time = false;     // takes the same time on every device (sleep): needs no rate
+  bool of_pattern = false;     // part of a pattern (point): makes no sense as a task of its own
 
   // The output's type; throws a usage Error (without a place) where the inputs don't fit.
   TensorType (*type)(const OpSignature&) = nullptr;

@@ -135,7 +135,19 @@ class Planner {
             : op_time(machine_.device(device), graph_.kind(op), graph_.work(op));
     home_[op.index()] = add_unit(resource(device), op, false, inputs_, memory, expected);
     Share& s = share(resource(device));
-    s.kernels.push_back({.kind = graph_.kind_id(op), .attrs = attrs_in(s, op)});
+    s.kernels.push_back(
+        {.kind = graph_.kind_id(op), .attrs = attrs_in(s, op), .index = index_of(op)});
+  }
+
+  // In its group. Ops come in graph order within a window, so the last group looked up is mostly
+  // the right one.
+  std::uint32_t index_of(OpId op) {
+    if (op < group_first_ || op >= group_end_) {
+      const Group& group = graph_.group(graph_.group_of(op));
+      group_first_ = group.first;
+      group_end_ = OpId{group.first.value + group.count};
+    }
+    return op.value - group_first_.value;
   }
 
   std::uint32_t attrs_in(Share& s, OpId op) {
@@ -325,6 +337,8 @@ class Planner {
   std::vector<ReplicaId> inputs_;      // of the op being added
   Duration serial_{0};                 // sum of all expected times so far
   bool fits_time_ = true;              // whether it stays below longest_duration
+  OpId group_first_ = {};              // ops of the group last looked up
+  OpId group_end_ = {};
 };
 
 }  // namespace

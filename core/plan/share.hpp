@@ -56,6 +56,7 @@ struct Share {
   struct Kernel {
     OpKindId kind;
     std::uint32_t attrs = 0;  // into attrs_table
+    std::uint32_t index = 0;  // of the op in its group
   };
   std::vector<Kernel> kernels;
   std::vector<Attrs> attrs_table;

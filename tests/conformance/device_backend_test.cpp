@@ -2,7 +2,7 @@
 #include "core/backend/registry.hpp"
 #include "core/backend/serial.hpp"
 #include "core/base/error.hpp"
-#include "core/graph/graph.hpp"
+#include "core/graph/patterns.hpp"
 #include "core/machine/discover.hpp"
 #include "tests/support/waiting_completions.hpp"
 
@@ -59,7 +59,7 @@ Attrs some_attrs(const OpKind& kind) {
 }
 
 //   a ─┐
-//      ├─ op     (or as many inputs as its kind takes, 0 to 2)
+//      ├─ op     (or as many inputs as its kind takes, 0 to 2; of a pattern: its last point)
 //   b ─┘
 struct OneOp {
   Graph graph;
@@ -67,6 +67,13 @@ struct OneOp {
 
   OneOp(OpKindId kind_id, DType dtype, Shape shape) {
     const OpKind& kind = graph.kinds()[kind_id];
+    if (kind.of_pattern) {
+      PointTask task;
+      task.pattern = {.dependence = Dependence::stencil_1d, .width = 2, .steps = 2};
+      append_points(graph, task, {}, "under_test");
+      op = OpId::at(3);
+      return;
+    }
     const OpKindId uniform = graph.kinds().find("uniform");
     graph.begin_group("under_test");
     std::vector<OpId> inputs;
@@ -146,7 +153,8 @@ class Bench {
                                   .attrs = &graph.attrs(op),
                                   .inputs = inputs,
                                   .output = ReplicaId::at(op.index()),
-                                  .expected = expected});
+                                  .expected = expected,
+                                  .index = op.value - graph.group(graph.group_of(op)).first.value});
   }
 
   // The cause where the op failed, by whichever way the backend tells it.

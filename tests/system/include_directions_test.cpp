@@ -35,7 +35,7 @@ const std::vector<Room> rooms{
     {"apps", {"actors"}},
     {"examples", {"actors"}},
     {"bench", {"actors"}},
-    {"tests", {"actors", "apps"}},
+    {"tests", {"actors", "apps", "bench"}},
 };
 
 struct Library {
@@ -51,11 +51,15 @@ const std::vector<Library> libraries{
     {"hwloc", {"hwloc.h", "hwloc/"}, {"core/machine"}},
     {"xxHash", {"xxhash.h", "xxh_x86dispatch.h"}, {"core/backend"}},
     {"yaml-cpp", {"yaml-cpp/"}, {"core/config"}},
-    {"nlohmann-json", {"nlohmann/"}, {"core/trace"}},
+    {"nlohmann-json", {"nlohmann/"}, {"core/trace", "bench"}},
     {"CAF", {"caf/"}, {"actors"}},
-    {"CLI11", {"CLI/"}, {"apps"}},
+    {"CLI11", {"CLI/"}, {"apps", "bench"}},
     {"Boost.Test", {"boost/test/"}, {}},
     {"Google Benchmark", {"benchmark/"}, {"bench"}},
+    {"oneTBB", {"oneapi/tbb/"}, {"bench"}},
+    {"OpenMP", {"omp.h"}, {"bench"}},
+    {"StarPU", {"starpu.h"}, {"bench"}},
+    {"SimGrid", {"simgrid/"}, {"bench"}},
     {"the system's C library",
      {"fcntl.h", "malloc.h", "poll.h", "pthread.h", "pty.h", "sched.h", "signal.h", "stdlib.h",
       "sys/", "termios.h", "unistd.h"},

@@ -1,5 +1,7 @@
 #include "core/graph/patterns.hpp"
 
+#include "tests/support/expect_error.hpp"
+
 #include <array>
 #include <vector>
 
@@ -9,23 +11,22 @@ using namespace troupe;
 
 namespace {
 
-// The columns that op (t, i) of a stencil of this width reads, t > 0.
-std::vector<std::uint32_t> stencil_columns(std::uint32_t width, std::uint32_t i) {
-  std::vector<std::uint32_t> columns;
-  find_pattern("stencil_1d")->dependences({.width = width, .steps = 2}, 1, i, columns);
-  return columns;
-}
-
 struct Grid {
   Graph graph;
   GroupId group;
 };
 
-Grid stencil(PatternSize size, std::span<const DeviceId> devices = {}) {
+Pattern stencil_pattern(std::uint32_t width, std::uint32_t steps) {
+  return {.dependence = Dependence::stencil_1d, .width = width, .steps = steps};
+}
+
+PatternOps spins(std::span<const DeviceId> devices = {}) {
+  return {.kernel = builtin_ops().find("spin"), .attrs = {std::int64_t{4}}, .devices = devices};
+}
+
+Grid stencil(std::uint32_t width, std::uint32_t steps, std::span<const DeviceId> devices = {}) {
   Grid grid;
-  const PatternOps ops{
-      .kernel = builtin_ops().find("spin"), .attrs = {std::int64_t{4}}, .devices = devices};
-  grid.group = append_pattern(grid.graph, *find_pattern("stencil_1d"), size, ops, "grid");
+  grid.group = append_pattern(grid.graph, stencil_pattern(width, steps), spins(devices), "grid");
   return grid;
 }
 
@@ -41,39 +42,13 @@ using Columns = std::vector<std::uint32_t>;
 
 BOOST_AUTO_TEST_SUITE(pattern_graphs)
 
-BOOST_AUTO_TEST_CASE(a_stencil_reads_both_neighbours_as_far_as_they_exist) {
-  BOOST_TEST(stencil_columns(1, 0) == (Columns{0}));
-  BOOST_TEST(stencil_columns(2, 0) == (Columns{0, 1}));
-  BOOST_TEST(stencil_columns(2, 1) == (Columns{0, 1}));
-  BOOST_TEST(stencil_columns(4, 0) == (Columns{0, 1}));
-  BOOST_TEST(stencil_columns(4, 1) == (Columns{0, 1, 2}));
-  BOOST_TEST(stencil_columns(4, 3) == (Columns{2, 3}));
-}
-
-BOOST_AUTO_TEST_CASE(no_op_has_more_inputs_than_its_pattern_says) {
-  for (const Pattern& pattern : patterns()) {
-    for (const std::uint32_t width : {1U, 2U, 3U, 4U, 7U, 8U}) {
-      const PatternSize size{.width = width, .steps = 5};
-      for (std::uint32_t t = 1; t < size.steps; ++t) {
-        for (std::uint32_t i = 0; i < width; ++i) {
-          Columns columns;
-          pattern.dependences(size, t, i, columns);
-          BOOST_TEST(columns.size() <= pattern.inputs_max(size));
-          BOOST_TEST(std::is_sorted(columns.begin(), columns.end()));
-          for (const std::uint32_t column : columns) BOOST_TEST(column < width);
-        }
-      }
-    }
-  }
-}
-
 // t = 0:   0   1   2
 //          |\ /|\ /|
 // t = 1:   3   4   5
 //          |\ /|\ /|
 // t = 2:   6   7   8
 BOOST_AUTO_TEST_CASE(a_pattern_is_appended_in_row_order) {
-  const Grid grid = stencil({.width = 3, .steps = 3});
+  const Grid grid = stencil(3, 3);
   BOOST_TEST(grid.graph.size() == 9U);
   for (std::size_t op = 0; op < 3; ++op) BOOST_TEST(inputs(grid.graph, op) == Columns{});
   BOOST_TEST(inputs(grid.graph, 3) == (Columns{0, 1}));
@@ -85,23 +60,22 @@ BOOST_AUTO_TEST_CASE(a_pattern_is_appended_in_row_order) {
 }
 
 BOOST_AUTO_TEST_CASE(a_column_of_one_is_a_chain) {
-  const Grid grid = stencil({.width = 1, .steps = 3});
+  const Grid grid = stencil(1, 3);
   BOOST_TEST(inputs(grid.graph, 0) == Columns{});
   BOOST_TEST(inputs(grid.graph, 1) == (Columns{0}));
   BOOST_TEST(inputs(grid.graph, 2) == (Columns{1}));
 }
 
 BOOST_AUTO_TEST_CASE(a_pattern_appended_to_others_reads_its_own_ops_only) {
-  Grid grid = stencil({.width = 2, .steps = 2});
-  append_pattern(grid.graph, *find_pattern("stencil_1d"), {.width = 2, .steps = 2},
-                 {.kernel = builtin_ops().find("spin"), .attrs = {std::int64_t{4}}}, "second");
+  Grid grid = stencil(2, 2);
+  append_pattern(grid.graph, stencil_pattern(2, 2), spins(), "second");
   BOOST_TEST(inputs(grid.graph, 4) == Columns{});
   BOOST_TEST(inputs(grid.graph, 6) == (Columns{4, 5}));
 }
 
 BOOST_AUTO_TEST_CASE(columns_are_dealt_to_devices_in_contiguous_blocks) {
   const std::array devices = {DeviceId::at(7), DeviceId::at(8)};
-  const Grid grid = stencil({.width = 5, .steps = 2}, devices);
+  const Grid grid = stencil(5, 2, devices);
   const std::vector<std::uint32_t> expected = {7, 7, 7, 8, 8};
   for (std::size_t op = 0; op < 10; ++op) {
     BOOST_TEST(grid.graph.placement(OpId::at(op)).device.value == expected[op % 5]);
@@ -126,8 +100,46 @@ BOOST_AUTO_TEST_CASE(blocks_are_contiguous_and_differ_by_one_at_most) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(an_unknown_pattern_is_not_found) {
-  BOOST_TEST(find_pattern("stencil") == nullptr);
+// t = 0:  0
+//         |\.
+// t = 1:  1 2
+//         | |\.
+// t = 2:  3 4 5   (4 reads 1, 5 reads 2)
+BOOST_AUTO_TEST_CASE(a_tree_has_shorter_rows_first) {
+  Graph graph;
+  const std::array devices = {DeviceId::at(0), DeviceId::at(1), DeviceId::at(2)};
+  append_pattern(graph, {.dependence = Dependence::tree, .width = 3, .steps = 3}, spins(devices),
+                 "tree");
+  BOOST_TEST(graph.size() == 6U);
+  BOOST_TEST(inputs(graph, 1) == (Columns{0}));
+  BOOST_TEST(inputs(graph, 2) == (Columns{0}));
+  BOOST_TEST(inputs(graph, 3) == (Columns{1}));
+  BOOST_TEST(inputs(graph, 4) == (Columns{1}));
+  BOOST_TEST(inputs(graph, 5) == (Columns{2}));
+  BOOST_TEST(graph.placement(OpId::at(2)).device.value == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(points_know_their_pattern) {
+  Graph graph;
+  PointTask task;
+  task.pattern = {.dependence = Dependence::fft, .width = 4, .steps = 3};
+  task.output_bytes = 32;
+  append_points(graph, task, {}, "points");
+  BOOST_TEST(graph.size() == 12U);
+  BOOST_TEST(graph.kind(OpId::at(11)).name == "point");
+  BOOST_TEST((graph.attrs(OpId::at(11)) == to_attrs(task)));
+  BOOST_TEST(graph.type(OpId::at(11)).bytes() == 32U);
+  // t = 2: d = (2 + 1) mod 2 = 1, columns two apart.
+  BOOST_TEST(inputs(graph, 11) == (Columns{5, 7}));
+}
+
+BOOST_AUTO_TEST_CASE(a_pattern_that_can_not_be_is_refused) {
+  Graph graph;
+  testing::expect_error(ErrorKind::usage, "the width is 0",
+                        [&] { append_pattern(graph, stencil_pattern(0, 2), spins(), "none"); });
+  testing::expect_error(ErrorKind::usage, "the number of output bytes is 8", [&] {
+    append_points(graph, {.pattern = stencil_pattern(2, 2), .output_bytes = 8}, {}, "none");
+  });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -100,7 +100,7 @@ inline Work work_of(std::string_view op, const std::vector<TensorType>& inputs,
 
 // The output starts as NaNs everywhere, as an uninitialised buffer may.
 inline Tensor run_op(std::string_view op, const std::vector<Tensor>& inputs, const Attrs& attrs,
-                     Team& team, TensorType declared = {}) {
+                     Team& team, TensorType declared = {}, std::uint32_t index = 0) {
   std::vector<TensorType> types;
   std::vector<ConstTensorView> views;
   for (const Tensor& input : inputs) {
@@ -112,7 +112,8 @@ inline Tensor run_op(std::string_view op, const std::vector<Tensor>& inputs, con
   op_kind(op).cpu({.inputs = views,
                    .output = {output.type, output.bytes.data()},
                    .attrs = attrs,
-                   .team = team});
+                   .team = team,
+                   .index = index});
   return output;
 }
 
@@ -120,6 +121,13 @@ inline Tensor run_op(std::string_view op, const std::vector<Tensor>& inputs,
                      const Attrs& attrs = {}, TensorType declared = {}) {
   SerialTeam team;
   return run_op(op, inputs, attrs, team, declared);
+}
+
+// As op `index` of its group.
+inline Tensor run_op(std::string_view op, const std::vector<Tensor>& inputs, const Attrs& attrs,
+                     std::uint32_t index) {
+  SerialTeam team;
+  return run_op(op, inputs, attrs, team, {}, index);
 }
 
 // Whether teams of 1, 2, 3 and 5 threads all give the same bits.

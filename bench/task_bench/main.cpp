@@ -1,0 +1,184 @@
+// task_bench: Troupe beside its peers on the patterns of Task Bench (Slaughter et al., SC 2020).
+//
+// Every measurement is a process of its own. Repetitions are interleaved (each runtime once, then
+// each again), so that a disturbance of the machine meets them alike; medians are shown.
+#include "bench/task_bench/metg.hpp"
+#include "bench/task_bench/options.hpp"
+#include "bench/task_bench/process.hpp"
+#include "bench/task_bench/results.hpp"
+#include "core/base/error.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <stdlib.h>
+
+namespace troupe::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Exit codes: 0 done, 1 a runtime failed, 2 bad usage.
+enum ExitCode : int { exit_done = 0, exit_failed = 1, exit_usage = 2 };
+
+// Where peers may leave the files they keep about a machine, instead of the user's home.
+class PeerHome {
+ public:
+  PeerHome() {
+    std::string name = (fs::temp_directory_path() / "task_bench-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw run_error("no temporary directory can be made");
+    path_ = name;
+    setenv("STARPU_HOME", path_.c_str(), 1);
+    setenv("STARPU_SILENT", "1", 1);
+    setenv("STARPU_CALIBRATE", "0", 1);
+  }
+  ~PeerHome() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  PeerHome(const PeerHome&) = delete;
+  PeerHome& operator=(const PeerHome&) = delete;
+
+ private:
+  fs::path path_;
+};
+
+// Measures each of the runtimes so often, in turns. A runtime that fails gets no more turns and an
+// empty list.
+std::vector<std::vector<Measurement>> measure_in_turns(std::span<const Runtime* const> runtimes,
+                                                       const Workload& workload, int repetitions) {
+  std::vector<std::vector<Measurement>> all(runtimes.size());
+  std::vector<bool> failed(runtimes.size(), false);
+  for (int n = 0; n < repetitions; ++n) {
+    for (std::size_t r = 0; r < runtimes.size(); ++r) {
+      if (failed[r]) continue;
+      if (const auto m = measure_apart(arguments_for(*runtimes[r], workload))) {
+        all[r].push_back(*m);
+        continue;
+      }
+      fmt::print(stderr, "task_bench: {} failed\n", runtimes[r]->name);
+      failed[r] = true;
+      all[r].clear();
+    }
+  }
+  return all;
+}
+
+// Sets metg_s of each result whose runtime computes.
+void add_metg(const Options& options, std::span<const Runtime* const> measured,
+              std::span<Result> results) {
+  std::vector<const Runtime*> runtimes;
+  std::vector<Result*> targets;
+  for (std::size_t r = 0; r < measured.size(); ++r) {
+    if (!measured[r]->computes) continue;
+    runtimes.push_back(measured[r]);
+    targets.push_back(&results[r]);
+  }
+  const auto measure = [&](std::span<const std::size_t> active, std::int64_t iterations) {
+    Workload workload = options.workload;
+    workload.task.iterations = iterations;
+    std::vector<const Runtime*> chosen;
+    for (const std::size_t r : active) chosen.push_back(runtimes[r]);
+    const auto all = measure_in_turns(chosen, workload, options.repetitions);
+    const auto tasks = static_cast<double>(workload.task.pattern.points());
+    std::vector<Rate> rates;
+    for (std::size_t k = 0; k < chosen.size(); ++k) {
+      const std::size_t cores = chosen[k]->serial ? 1 : workload.cores.size();
+      Rate& rate = rates.emplace_back(Rate{.cores = cores});
+      if (all[k].empty()) continue;  // it failed: no rate
+      const Result result = summarize(*chosen[k], workload.task, all[k]);
+      rate.granularity_s = result.run_s * static_cast<double>(cores) / tasks;
+      rate.flops_per_s = result.flops_per_s;
+    }
+    return rates;
+  };
+  const auto metg =
+      find_metg(runtimes.size(), options.workload.task.iterations, *options.metg, measure);
+  for (std::size_t r = 0; r < metg.size(); ++r) {
+    targets[r]->metg_s = metg[r];
+    if (!metg[r]) {
+      fmt::print(stderr,
+                 "task_bench: {} has no METG within these sizes; begin with more "
+                 "--iterations\n",
+                 runtimes[r]->name);
+    }
+  }
+}
+
+int compare(const Options& options) {
+  for (const Runtime* r : options.absent) {
+    fmt::print(stderr, "task_bench: {} is absent: install {} and build again\n", r->name,
+               r->package);
+  }
+  if (options.runtimes.empty()) {
+    throw usage_error("none of these runtimes is there", "add troupe, which always is");
+  }
+  std::ofstream json;
+  if (!options.json.empty()) {
+    json.open(options.json);
+    if (!json) {
+      throw usage_error(fmt::format("'{}' can't be written", options.json),
+                        "give --json another path");
+    }
+  }
+  const PeerHome home;
+  const PointTask& task = options.workload.task;
+  const auto all = measure_in_turns(options.runtimes, options.workload, options.repetitions);
+  std::vector<const Runtime*> measured;
+  std::vector<Result> results;
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    if (all[r].empty()) continue;
+    measured.push_back(options.runtimes[r]);
+    results.push_back(summarize(*options.runtimes[r], task, all[r]));
+  }
+  if (results.empty()) return exit_failed;
+  if (options.metg) add_metg(options, measured, results);
+
+  const std::size_t devices = options.workload.cores.size();
+  fmt::print("{}: {} columns, {} steps, {} tasks on {} device{}; medians of {}\n",
+             info(task.pattern.dependence).name, task.pattern.width, task.pattern.steps,
+             task.pattern.points(), devices, devices == 1 ? "" : "s", options.repetitions);
+  fmt::print("{}", table(task, results, options.metg.has_value()));
+  if (json.is_open()) {
+    write_json(task, devices, options.repetitions, results, json);
+    if (!json.flush()) throw run_error(fmt::format("'{}' could not be written", options.json));
+  }
+  return results.size() == options.runtimes.size() ? exit_done : exit_failed;
+}
+
+int run(int argc, const char* const* argv) {
+  const Options options = read_options(argc, argv);
+  if (!options.help.empty()) {
+    fmt::print("{}", options.help);
+    return exit_done;
+  }
+  if (!options.report_fd) return compare(options);
+  hand_in(measure_here(*options.runtimes.at(0), options.workload), *options.report_fd);
+  return exit_done;
+}
+
+}  // namespace
+}  // namespace troupe::bench
+
+int main(int argc, char** argv) {
+  using namespace troupe::bench;
+  try {
+    return run(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    fmt::print(stderr, "task_bench: {}; 'task_bench --help' lists the options\n", error.what());
+    return exit_usage;
+  } catch (const troupe::Error& error) {
+    fmt::print(stderr, "task_bench: {}\n", error.what());
+    return error.kind() == troupe::ErrorKind::usage ? exit_usage : exit_failed;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "task_bench: {}\n", error.what());
+    return exit_failed;
+  }
+}

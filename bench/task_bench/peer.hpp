@@ -1,0 +1,100 @@
+// What the peers share: room for payloads, a stopwatch, the first error of many threads.
+#pragma once
+
+#include "bench/task_bench/runtime.hpp"
+#include "core/base/assert.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <span>
+
+namespace troupe::bench {
+
+class Stopwatch {
+ public:
+  Duration elapsed() const { return std::chrono::steady_clock::now() - begin_; }
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+// The payloads of the last `rows` rows. With two, a row overwrites the one before the row it reads:
+// right where the runtime keeps a writer behind the readers of what it overwrites. With as many as
+// there are steps, every task has a slot of its own.
+class Payloads {
+ public:
+  Payloads(const PointTask& task, std::uint32_t rows)
+      : rows_(rows),
+        width_(task.pattern.width),
+        bytes_(task.payload_bytes()),
+        // Whole cache lines: neighbours on different threads must not share one.
+        stride_((bytes_ + line - 1) / line * line) {
+    const std::size_t size = std::size_t{rows} * width_ * stride_;
+    data_.reset(static_cast<std::byte*>(std::aligned_alloc(line, size)));
+    if (!data_) throw std::bad_alloc();
+    std::memset(data_.get(), 0xFF, size);  // no payload, and no page left to fault on
+  }
+
+  std::span<std::byte> of(Point p) const {
+    return {data_.get() + (std::size_t{p.t % rows_} * width_ + p.i) * stride_, bytes_};
+  }
+
+  // Carries the point out between its slots.
+  void carry_out(const PointTask& task, Point p) const {
+    troupe::carry_out(
+        task, p,
+        [&](std::size_t, std::uint32_t column) -> std::span<const std::byte> {
+          return of({p.t - 1, column});
+        },
+        of(p));
+  }
+
+ private:
+  static constexpr std::size_t line = 64;
+  struct Free {
+    void operator()(std::byte* p) const { std::free(p); }
+  };
+
+  std::uint32_t rows_;
+  std::uint32_t width_;
+  std::size_t bytes_;
+  std::size_t stride_;
+  std::unique_ptr<std::byte, Free> data_;
+};
+
+// Calls f(point) for every point of the pattern in order.
+template <class F>
+void for_each_point(const Pattern& pattern, F&& f) {
+  for (std::uint32_t t = 0; t < pattern.steps; ++t) {
+    for (std::uint32_t i = 0; i < pattern.points_of_row(t); ++i) f(Point{t, i});
+  }
+}
+
+// Keeps the first exception that tasks throw where the runtime must not see it.
+class FirstError {
+ public:
+  template <class F>
+  void guard(F&& f) noexcept {
+    try {
+      f();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!error_) error_ = std::current_exception();
+    }
+  }
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr error_;
+};
+
+}  // namespace troupe::bench

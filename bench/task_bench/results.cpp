@@ -1,0 +1,103 @@
+#include "bench/task_bench/results.hpp"
+
+#include "core/base/assert.hpp"
+#include "core/base/units.hpp"
+
+#include <algorithm>
+#include <ostream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace troupe::bench {
+namespace {
+
+std::string or_dash(bool known, const std::string& text) {
+  return known ? text : "–";
+}
+
+}  // namespace
+
+double median(std::vector<double> values) {
+  TROUPE_ASSERT(!values.empty());
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+Result summarize(const Runtime& runtime, const PointTask& task,
+                 std::span<const Measurement> measurements) {
+  const auto median_of = [&](auto value) {
+    std::vector<double> values;
+    for (const Measurement& m : measurements) values.push_back(value(m));
+    return median(std::move(values));
+  };
+  Result r{.runtime = runtime.name};
+  r.build_s = median_of([](const Measurement& m) { return seconds(m.times.build); });
+  r.plan_s = median_of([](const Measurement& m) { return seconds(m.times.plan); });
+  r.run_s = median_of([](const Measurement& m) { return seconds(m.times.run); });
+  r.makespan_s = median_of([](const Measurement& m) { return seconds(m.times.makespan); });
+  r.peak_bytes = median_of([](const Measurement& m) { return static_cast<double>(m.peak_bytes); });
+  if (runtime.computes && r.run_s > 0) {
+    r.flops_per_s = task.mean_flops() * static_cast<double>(task.pattern.points()) / r.run_s;
+  }
+  return r;
+}
+
+std::string table(const PointTask& task, std::span<const Result> results, bool with_metg) {
+  const auto tasks = static_cast<double>(task.pattern.points());
+  // The dash of three bytes is one column wide; fmt counts columns.
+  std::string text = fmt::format("{:<12}{:>10}{:>10}{:>10}{:>14}{:>12}{:>16}", "", "build", "plan",
+                                 "run", "tasks/s", "bytes", "FLOP/s");
+  if (with_metg) text += fmt::format("{:>12}", "METG");
+  text += fmt::format("\n{:<12}{:>10}{:>10}{:>10}{:>14}{:>12}{:>16}", "", "ns/task", "ns/task",
+                      "ns/task", "", "per task", "");
+  if (with_metg) text += fmt::format("{:>12}", "us");
+  text += "\n";
+  for (const Result& r : results) {
+    const auto per_task_ns = [&](double s) { return fmt::format("{:.1f}", s * 1e9 / tasks); };
+    text += fmt::format("{:<12}{:>10}{:>10}{:>10}{:>14.0f}{:>12.0f}{:>16}", r.runtime,
+                        per_task_ns(r.build_s), per_task_ns(r.plan_s), per_task_ns(r.run_s),
+                        r.run_s > 0 ? tasks / r.run_s : 0, r.peak_bytes / tasks,
+                        or_dash(r.flops_per_s > 0, format_flops(r.flops_per_s)));
+    if (with_metg) {
+      text += fmt::format("{:>12}", or_dash(r.metg_s.has_value(),
+                                            fmt::format("{:.3f}", r.metg_s.value_or(0) * 1e6)));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+void write_json(const PointTask& task, std::size_t devices, int repetitions,
+                std::span<const Result> results, std::ostream& out) {
+  const auto tasks = static_cast<double>(task.pattern.points());
+  const auto or_null = [](bool known, double value) {
+    return known ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+  };
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Result& r : results) {
+    list.push_back({{"runtime", r.runtime},
+                    {"type", info(task.pattern.dependence).name},
+                    {"width", task.pattern.width},
+                    {"steps", task.pattern.steps},
+                    {"devices", devices},
+                    {"kernel", point_work_names[static_cast<std::size_t>(task.work)]},
+                    {"iterations", task.iterations},
+                    {"bytes", task.bytes},
+                    {"output_bytes", task.payload_bytes()},
+                    {"tasks", task.pattern.points()},
+                    {"repetitions", repetitions},
+                    {"build_ns_per_task", r.build_s * 1e9 / tasks},
+                    {"plan_ns_per_task", r.plan_s * 1e9 / tasks},
+                    {"run_ns_per_task", r.run_s * 1e9 / tasks},
+                    {"makespan_ns_per_task", or_null(r.makespan_s > 0, r.makespan_s * 1e9 / tasks)},
+                    {"tasks_per_s", or_null(r.run_s > 0, tasks / r.run_s)},
+                    {"bytes_per_task", r.peak_bytes / tasks},
+                    {"flops_per_s", or_null(r.flops_per_s > 0, r.flops_per_s)},
+                    {"metg_us", or_null(r.metg_s.has_value(), r.metg_s.value_or(0) * 1e6)}});
+  }
+  out << list.dump(2) << "\n";
+}
+
+}  // namespace troupe::bench

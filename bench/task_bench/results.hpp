@@ -1,0 +1,40 @@
+// What task_bench found, as a table and as JSON.
+#pragma once
+
+#include "bench/task_bench/process.hpp"
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace troupe::bench {
+
+// Of one runtime: medians over the repetitions.
+struct Result {
+  std::string_view runtime;
+  double build_s = 0;
+  double plan_s = 0;
+  double run_s = 0;
+  double makespan_s = 0;  // 0: not known
+  double peak_bytes = 0;
+  double flops_per_s = 0;  // 0: its tasks compute nothing
+  std::optional<double> metg_s = {};
+};
+
+double median(std::vector<double> values);
+Result summarize(const Runtime& runtime, const PointTask& task,
+                 std::span<const Measurement> measurements);
+
+std::string table(const PointTask& task, std::span<const Result> results, bool with_metg);
+
+// A list with an object per runtime: runtime, type, width, steps, devices, kernel, iterations,
+// bytes, output_bytes, tasks, repetitions; build_ns_per_task, plan_ns_per_task, run_ns_per_task,
+// tasks_per_s, bytes_per_task (peak memory); makespan_ns_per_task, flops_per_s and metg_us, null
+// where there is none.
+void write_json(const PointTask& task, std::size_t devices, int repetitions,
+                std::span<const Result> results, std::ostream& out);
+
+}  // namespace troupe::bench

@@ -1,0 +1,70 @@
+// Troupe itself, run and simulated: one device for each core, one stream each, on one shared
+// memory, so that there are no transfers. Columns are dealt to devices in blocks.
+//
+// `run` is the wall time of Run::perform(): starting the actors and making the report are in it.
+#include "actors/runner.hpp"
+#include "bench/task_bench/peer.hpp"
+#include "core/base/error.hpp"
+#include "core/graph/patterns.hpp"
+#include "core/machine/discover.hpp"
+
+#include <string>
+#include <vector>
+
+namespace troupe::bench {
+namespace {
+
+using namespace std::chrono_literals;
+
+Machine make_machine(const Workload& workload, Mode mode) {
+  Machine machine{.name = "task_bench", .devices = {}, .memories = {}, .links = {}};
+  // A simulation holds no payloads.
+  const std::uint64_t size =
+      mode == Mode::simulate ? std::uint64_t{1} << 60 : discover_host().memory_bytes;
+  machine.memories.push_back({.name = "host", .size_bytes = size});
+  for (std::size_t d = 0; d < workload.cores.size(); ++d) {
+    machine.devices.push_back({.name = "cpu" + std::to_string(d),
+                               .memory = MemoryId{0},
+                               .launch = mode == Mode::simulate ? Duration{1us} : Duration{0},
+                               .flops = 16e9,
+                               .cores = {workload.cores[d]}});
+  }
+  return machine;
+}
+
+Times measure(const Workload& workload, Mode mode) {
+  const Machine machine = make_machine(workload, mode);
+  std::vector<DeviceId> devices;
+  for (std::size_t d = 0; d < machine.devices.size(); ++d) devices.push_back(DeviceId::at(d));
+
+  Times times;
+  const Stopwatch build;
+  Graph graph;
+  const GroupId group = append_points(graph, workload.task, devices, "task");
+  times.build = build.elapsed();
+
+  const std::vector<Scenario> scenarios{{.name = "all", .steps = {Step{.group = group}}}};
+  const Stopwatch plan;
+  Run performance(machine, graph, scenarios, {.mode = mode, .verify = false});
+  times.plan = plan.elapsed();
+
+  const Stopwatch run;
+  const Report report = performance.perform();
+  times.run = run.elapsed();
+  const ScenarioReport& scenario = report.scenarios.at(0);
+  if (scenario.outcome != Outcome::done) throw run_error(scenario.error);
+  if (mode == Mode::run) times.makespan = scenario.makespan;
+  return times;
+}
+
+}  // namespace
+
+Measure troupe_runtime() {
+  return [](const Workload& workload) { return measure(workload, Mode::run); };
+}
+
+Measure simulate_runtime() {
+  return [](const Workload& workload) { return measure(workload, Mode::simulate); };
+}
+
+}  // namespace troupe::bench

@@ -1,0 +1,118 @@
+// point: one point of a Task Bench pattern (Slaughter et al., SC 2020). Which one follows from the
+// op's index in its group; its inputs are the points that the pattern says, in the pattern's order.
+// The output is float64 [2 * pairs] and holds no numbers but the payload of point_task.hpp.
+#include "core/base/error.hpp"
+#include "core/ops/builtin.hpp"
+#include "core/ops/point_task.hpp"
+
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+constexpr std::int64_t most_uint32 = std::numeric_limits<std::uint32_t>::max();
+
+// In the order of `attrs` below.
+PointTask from_attrs(const Attrs& attrs) {
+  const auto integer = [&](std::size_t k) { return std::get<std::int64_t>(attrs[k]); };
+  const auto number = [&](std::size_t k) { return std::get<double>(attrs[k]); };
+  PointTask task;
+  task.pattern = {.dependence = static_cast<Dependence>(integer(0)),
+                  .width = static_cast<std::uint32_t>(integer(1)),
+                  .steps = static_cast<std::uint32_t>(integer(2)),
+                  .radix = static_cast<std::uint32_t>(integer(3)),
+                  .period = static_cast<std::uint32_t>(integer(4)),
+                  .fraction = number(5),
+                  .seed = static_cast<std::uint64_t>(integer(6))};
+  task.work = static_cast<PointWork>(integer(7));
+  task.iterations = integer(8);
+  task.bytes = integer(9);
+  task.imbalance = number(10);
+  task.output_bytes = static_cast<std::uint64_t>(integer(11));
+  return task;
+}
+
+TensorType type(const OpSignature& op) {
+  const auto output_bytes = static_cast<std::uint64_t>(std::get<std::int64_t>(op.attrs[11]));
+  const PointTask task{.pattern = {}, .output_bytes = output_bytes};
+  const TensorType output{DType::f64,
+                          Shape{static_cast<std::int64_t>(task.payload_bytes() / sizeof(double))}};
+  for (const TensorType& input : op.inputs) {
+    if (input == output) continue;
+    throw usage_error(
+        fmt::format("a point that makes {} reads {}", to_string(output), to_string(input)),
+        "all points of a pattern have the same output");
+  }
+  return output;
+}
+
+// What the work does on average, and payloads read and written once.
+Work work(const OpSignature& op, const TensorType& output) {
+  const PointTask task = from_attrs(op.attrs);
+  Work work;
+  work.flops = task.mean_flops();
+  work.bytes = task.mean_bytes() + static_cast<double>(output.bytes() * (op.inputs.size() + 1));
+  return work;
+}
+
+void kernel(const CpuCall& call) {
+  const PointTask task = from_attrs(call.attrs);
+  const Point point = task.pattern.point(call.index);
+  const std::size_t bytes = call.output.type.bytes();
+  const auto wrong_number = [&](std::size_t expected) {
+    return run_error(fmt::format("point ({}, {}) has {} inputs and not {}", point.t, point.i,
+                                 call.inputs.size(), expected),
+                     "its group is not the pattern that it says");
+  };
+  const auto input = [&](std::size_t k, std::uint32_t) -> std::span<const std::byte> {
+    if (k >= call.inputs.size()) throw wrong_number(k + 1);
+    return {call.inputs[k].data, bytes};
+  };
+  const std::size_t read = carry_out(task, point, input, {call.output.data, bytes});
+  if (read != call.inputs.size()) throw wrong_number(read);
+}
+
+}  // namespace
+
+Attrs to_attrs(const PointTask& task) {
+  const Pattern& p = task.pattern;
+  const auto integer = [](auto value) { return static_cast<std::int64_t>(value); };
+  return {integer(p.dependence), integer(p.width), integer(p.steps), integer(p.radix),
+          integer(p.period),     p.fraction,       integer(p.seed),  integer(task.work),
+          task.iterations,       task.bytes,       task.imbalance,   integer(task.output_bytes)};
+}
+
+OpKind point_op() {
+  return {.name = "point",
+          .summary = "one point of a Task Bench pattern",
+          .inputs_min = 0,
+          .inputs_max = most_uint32,
+          .attrs = {{.name = "pattern",
+                     .fallback = std::int64_t{0},
+                     .most = static_cast<std::int64_t>(Dependence::random_nearest)},
+                    {.name = "width", .fallback = std::int64_t{1}, .most = most_uint32},
+                    {.name = "steps", .fallback = std::int64_t{1}, .most = most_uint32},
+                    {.name = "radix", .fallback = std::int64_t{1}, .most = most_uint32},
+                    {.name = "period", .fallback = std::int64_t{1}, .most = most_uint32},
+                    {.name = "fraction", .fallback = 0.0},
+                    {.name = "seed", .fallback = std::int64_t{0}},
+                    {.name = "work",
+                     .fallback = std::int64_t{0},
+                     .most = static_cast<std::int64_t>(PointWork::memory)},
+                    {.name = "iterations",
+                     .fallback = std::int64_t{0},
+                     .most = PointTask::iterations_max},
+                    {.name = "bytes", .fallback = std::int64_t{0}, .most = PointTask::bytes_max},
+                    {.name = "imbalance", .fallback = 0.0},
+                    {.name = "output_bytes",
+                     .fallback = std::int64_t{PointTask::pair_bytes},
+                     .most = PointTask::bytes_max}},
+          .of_pattern = true,
+          .type = type,
+          .work = work,
+          .cpu = kernel};
+}
+
+}  // namespace troupe

@@ -1,0 +1,80 @@
+// What one point of a Task Bench pattern does, whoever runs it: Troupe's op `point` and the peers
+// in bench/ call the same function.
+//
+// A point's output, its payload, is the pair (t, i) of 64-bit integers, again and again until it is
+// full. Every reader checks all of it: a correctness test for free.
+#pragma once
+
+#include "core/ops/dependence.hpp"
+#include "core/ops/op_kind.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+namespace troupe {
+
+enum class PointWork : std::uint8_t {
+  empty,   // only checks what it reads
+  spin,    // a = a*a + a over 64 doubles, `iterations` times: 128 FLOPs each
+  memory,  // copies `bytes`/2 within a buffer of the thread: `bytes` read and written
+};
+inline constexpr std::array<std::string_view, 3> point_work_names = {"empty", "spin", "memory"};
+
+struct PointTask {
+  Pattern pattern;
+  PointWork work = PointWork::empty;
+  std::int64_t iterations = 0;
+  std::int64_t bytes = 0;
+  // Each point does (1 - imbalance * u) of its work, with u uniform over [0, 1) by a hash of the
+  // seed, t and i. From 0 to 1.
+  double imbalance = 0;
+  std::uint64_t output_bytes = 16;  // rounded up to whole pairs
+
+  static constexpr std::uint64_t pair_bytes = 16;
+  static constexpr std::int64_t iterations_max = 1'000'000'000'000;
+  static constexpr std::int64_t bytes_max = std::int64_t{1} << 30;
+
+  std::uint64_t payload_bytes() const {
+    return (output_bytes + pair_bytes - 1) / pair_bytes * pair_bytes;
+  }
+  // Of one point, averaged over the imbalance.
+  double mean_flops() const;
+  double mean_bytes() const;  // that the work moves, payloads not counted
+
+  // Throws a usage Error where the pattern doesn't pass, or a number is out of its range.
+  void check() const;
+};
+
+// The work alone, on the calling thread.
+void do_work(const PointTask& task, Point point);
+
+// Throws a run Error unless the payload is that of `expected`. `reader` and `input` are for it.
+void check_payload(std::span<const std::byte> payload, Point expected, Point reader,
+                   std::size_t input);
+void write_payload(std::span<std::byte> payload, Point point);
+
+// Carries a point out on the calling thread: checks what it reads, works, writes its payload.
+// `input(k, column)` gives the payload of its k-th dependence, point (t-1, column), as a
+// std::span<const std::byte>. Returns how many dependences there are. Throws a run Error where one
+// carries something else.
+template <class Input>
+std::size_t carry_out(const PointTask& task, Point point, Input&& input,
+                      std::span<std::byte> output) {
+  std::size_t k = 0;
+  for_each_dependence(task.pattern, point.t, point.i, [&](std::uint32_t column) {
+    check_payload(input(k, column), {point.t - 1, column}, point, k);
+    ++k;
+  });
+  if (task.work != PointWork::empty) do_work(task, point);
+  write_payload(output, point);
+  return k;
+}
+
+// The attributes of op `point`.
+Attrs to_attrs(const PointTask& task);
+
+}  // namespace troupe

@@ -1,0 +1,171 @@
+// task_bench through its command line: what it refuses, what it writes, and that every runtime that
+// is there carries out every pattern.
+#include "tests/support/workspace.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace troupe::testing;
+
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+const std::vector<std::string> all_runtimes{"troupe", "simulate", "sequential", "tbb",
+                                            "openmp", "starpu",   "simgrid"};
+
+Finished run(const Workspace& workspace, Arguments arguments) {
+  arguments.insert(arguments.begin(), TASK_BENCH_PROGRAM);
+  return Program(arguments, workspace.options()).wait();
+}
+
+// Exit code 2 and one line on standard error with each of `words` in it.
+void check_refused(const Arguments& arguments, const std::vector<std::string>& words) {
+  const Workspace workspace;
+  const Finished f = run(workspace, arguments);
+  BOOST_TEST_CONTEXT(f.err) {
+    BOOST_TEST(f.exit_code == 2);
+    BOOST_TEST(f.out == "");
+    BOOST_TEST(f.err.starts_with("task_bench: "));
+    BOOST_TEST(std::count(f.err.begin(), f.err.end(), '\n') == 1);
+    for (const std::string& word : words) {
+      BOOST_TEST(f.err.find(word) != std::string::npos, "wanted: " << word);
+    }
+  }
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
+  return text;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(task_bench)
+
+BOOST_AUTO_TEST_CASE(sizes_that_are_not_positive_are_refused) {
+  for (const std::string option : {"--width", "--steps", "--radix", "--devices", "--repetitions"}) {
+    for (const std::string value : {"0", "-1"}) {
+      check_refused({option, value}, {option + " is " + value, "from 1 to"});
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(sizes_whose_product_overflows_are_refused) {
+  check_refused({"--width", "4294967295", "--steps", "4294967295"},
+                {"18446744065119617025 points"});
+  check_refused({"--type", "all_to_all", "--width", "20000", "--steps", "100"},
+                {"40000000000 dependences"});
+  check_refused({"--width", "99999999999999999999"}, {"--width"});
+}
+
+BOOST_AUTO_TEST_CASE(more_devices_than_columns_are_refused) {
+  check_refused({"--width", "4", "--devices", "5"}, {"--devices is 5", "4 columns"});
+}
+
+BOOST_AUTO_TEST_CASE(a_metg_outside_0_to_1_is_refused) {
+  for (const std::string value : {"0", "1", "-0.5", "1.5", "nan"}) {
+    check_refused({"--metg", value, "--iterations", "10"}, {"--metg is", "between 0 and 1"});
+  }
+  check_refused({"--metg", "0.5"}, {"--kernel spin --iterations"});
+}
+
+BOOST_AUTO_TEST_CASE(unknown_names_are_refused_with_the_nearest_one) {
+  check_refused({"--type", "stencil_1"}, {"'stencil_1'", "did you mean 'stencil_1d'?"});
+  check_refused({"--runtime", "troupe,tbbb"}, {"'tbbb'", "did you mean 'tbb'?"});
+  check_refused({"--kernel", "spinn"}, {"'spinn'", "did you mean 'spin'?"});
+  check_refused({"--wdith", "4"}, {"--wdith", "--help"});
+}
+
+BOOST_AUTO_TEST_CASE(numbers_out_of_range_are_refused) {
+  check_refused({"--output-bytes", "15"}, {"output bytes is 15"});
+  check_refused({"--output-bytes", "-1"}, {"--output-bytes is -1"});
+  check_refused({"--iterations", "-1"}, {"iterations is -1"});
+  check_refused({"--kernel", "memory", "--bytes", "-1"}, {"bytes is -1"});
+  check_refused({"--kernel", "memory", "--iterations", "1"}, {"'memory' takes no --iterations"});
+  check_refused({"--imbalance", "1.5"}, {"imbalance is 1.5"});
+  check_refused({"--fraction", "2"}, {"fraction is 2"});
+  check_refused({"--seed", "-1"}, {"--seed is -1"});
+  check_refused({"--type", "spread", "--width", "4", "--radix", "5"}, {"radix is 5", "4 columns"});
+}
+
+BOOST_AUTO_TEST_CASE(a_path_that_can_not_be_written_is_refused_before_anything_runs) {
+  check_refused({"--json", "no/such/folder.json"}, {"no/such/folder.json"});
+}
+
+// Payloads are checked as they are read, so that a run that ends well has carried the pattern out.
+BOOST_AUTO_TEST_CASE(every_runtime_carries_out_every_pattern_or_is_named_as_absent) {
+  const Workspace workspace;
+  for (const std::string type :
+       {"trivial", "no_comm", "stencil_1d", "stencil_1d_periodic", "dom", "tree", "fft",
+        "all_to_all", "nearest", "spread", "random_nearest"}) {
+    const Finished f = run(workspace, {"--type",         type,
+                                       "--width",        "6",
+                                       "--steps",        "9",
+                                       "--devices",      "2",
+                                       "--runtime",      joined(all_runtimes),
+                                       "--iterations",   "50",
+                                       "--imbalance",    "1",
+                                       "--output-bytes", "40",
+                                       "--repetitions",  "1",
+                                       "--json",         "result.json"});
+    BOOST_TEST_CONTEXT(type << ": " << f.err) {
+      BOOST_TEST(f.exit_code == 0);
+      std::set<std::string> seen;
+      for (const auto& entry : nlohmann::json::parse(workspace.read("result.json"))) {
+        seen.insert(entry.at("runtime").get<std::string>());
+        BOOST_TEST(entry.at("type") == type);
+      }
+      for (const std::string& runtime : all_runtimes) {
+        const bool absent = f.err.find(runtime + " is absent") != std::string::npos;
+        BOOST_TEST(seen.contains(runtime) != absent, runtime);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_result_says_what_was_measured) {
+  const Workspace workspace;
+  const Finished f = run(workspace, {"--width", "4", "--steps", "50", "--devices", "2", "--runtime",
+                                     "sequential,troupe", "--json", "result.json"});
+  BOOST_TEST(f.exit_code == 0);
+  BOOST_TEST(f.err == "");
+  BOOST_TEST(f.out.find("sequential") != std::string::npos);
+  const nlohmann::json list = nlohmann::json::parse(workspace.read("result.json"));
+  BOOST_REQUIRE(list.size() == 2U);
+  BOOST_TEST(list[0].at("runtime") == "sequential");
+  const nlohmann::json& troupe = list[1];
+  BOOST_TEST(troupe.at("runtime") == "troupe");
+  BOOST_TEST(troupe.at("type") == "stencil_1d");
+  BOOST_TEST(troupe.at("width") == 4);
+  BOOST_TEST(troupe.at("steps") == 50);
+  BOOST_TEST(troupe.at("devices") == 2);
+  for (const char* figure :
+       {"build_ns_per_task", "plan_ns_per_task", "run_ns_per_task", "bytes_per_task"}) {
+    BOOST_TEST(troupe.at(figure).get<double>() > 0, figure);
+  }
+  BOOST_TEST(troupe.at("makespan_ns_per_task").get<double>() > 0);
+  BOOST_TEST(troupe.at("makespan_ns_per_task") < troupe.at("run_ns_per_task"));
+  BOOST_TEST(list[0].at("makespan_ns_per_task").is_null());
+  BOOST_TEST(troupe.at("metg_us").is_null());
+}
+
+BOOST_AUTO_TEST_CASE(the_metg_of_a_runtime_that_computes_is_found) {
+  const Workspace workspace;
+  const Finished f = run(workspace, {"--width", "2", "--steps", "50", "--devices", "1", "--runtime",
+                                     "troupe,simulate", "--iterations", "20000", "--metg", "0.5",
+                                     "--repetitions", "1", "--json", "result.json"});
+  BOOST_TEST(f.exit_code == 0);
+  const nlohmann::json list = nlohmann::json::parse(workspace.read("result.json"));
+  BOOST_REQUIRE(list.size() == 2U);
+  BOOST_TEST(list[0].at("metg_us").get<double>() > 0);
+  BOOST_TEST(list[1].at("metg_us").is_null());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
