@@ -15,7 +15,7 @@ class Sleeper {
   // The time of an alarm for this lane has come. Called where no message of this actor is being
   // handled, and never at the same time as one.
   virtual void on_alarm(std::uint32_t lane) = 0;
-  virtual caf::strong_actor_ptr mailbox() = 0;
+  virtual caf::strong_actor_ptr handle() = 0;
 
  protected:
   ~Sleeper() = default;

@@ -155,10 +155,11 @@ class CoordinatorActor : public caf::event_based_actor {
 }  // namespace
 
 caf::actor spawn_coordinator(caf::actor_system& system, std::vector<Window> windows,
-                             std::size_t resources, Podium& podium, Duration pulse, bool detached) {
-  return detached ? system.spawn<CoordinatorActor, caf::detached>(std::move(windows), resources,
-                                                                  &podium, pulse)
-                  : system.spawn<CoordinatorActor>(std::move(windows), resources, &podium, pulse);
+                             std::size_t resources, Podium& podium, Duration pulse,
+                             caf::execution_unit* thread) {
+  caf::actor_config config(thread);
+  return system.spawn_class<CoordinatorActor, caf::no_spawn_options>(config, std::move(windows),
+                                                                     resources, &podium, pulse);
 }
 
 }  // namespace troupe

@@ -27,6 +27,7 @@ struct Podium {
 // `pulse`: how often to check that the run is not stuck; zero: never (virtual time, where the
 // runner sees it).
 caf::actor spawn_coordinator(caf::actor_system& system, std::vector<Window> windows,
-                             std::size_t resources, Podium& podium, Duration pulse, bool detached);
+                             std::size_t resources, Podium& podium, Duration pulse,
+                             caf::execution_unit* thread);
 
 }  // namespace troupe

@@ -10,28 +10,47 @@ namespace {
 class DeviceWork {
  public:
   DeviceWork(std::unique_ptr<DeviceBackend> backend, MemoryStore& store)
-      : backend_(std::move(backend)), store_(&store) {}
+      : backend_(std::move(backend)), store_(&store), cache_(store.pool()) {}
 
   void enter_thread() { backend_->enter_thread(); }
 
   Started start(const DeviceLogic::Start& start, const Share& share) {
-    store_->acquire(share.output[start.item]);
-    const Share::Kernel& kernel = share.kernels[start.item];
+    store_->acquire(share.output(start.item), cache_);
+    const Share::Kernel& kernel = share.kernels[share.kernel[start.item]];
     return backend_->start(start.lane, {.kind = kernel.kind,
-                                        .attrs = &share.attrs_table[kernel.attrs],
+                                        .attrs = &kernel.attrs,
                                         .inputs = share.inputs_of(start.item),
-                                        .output = share.output[start.item],
+                                        .output = share.output(start.item),
                                         .expected = share.expected[start.item],
-                                        .index = kernel.index});
+                                        .index = share.index[start.item]});
   }
 
-  void finished(const DeviceLogic::Start& start, const Share& share) {
-    for (const ReplicaId input : share.inputs_of(start.item)) store_->release(input);
+  void finished(const DeviceLogic::Start& start, const Share& share, Duration took) {
+    for (const ReplicaId input : share.inputs_of(start.item)) store_->release(input, cache_);
+    this->took(start, share) = took;
+  }
+
+  // As far as one can tell: a kernel takes what it took the last time.
+  bool may_block(const DeviceLogic::Start& start, const Share& share) {
+    return took(start, share) > std::chrono::microseconds(2);
   }
 
  private:
+  static constexpr std::uint32_t no_window = 0xFFFF'FFFF;
+
+  Duration& took(const DeviceLogic::Start& start, const Share& share) {
+    if (window_ != share.window) {
+      window_ = share.window;
+      took_.assign(share.kernels.size(), longest_duration);
+    }
+    return took_[share.kernel[start.item]];
+  }
+
+  std::uint32_t window_ = no_window;
+  std::vector<Duration> took_;  // by kernel of that window's share: the last time
   std::unique_ptr<DeviceBackend> backend_;
   MemoryStore* store_;
+  BufferCache cache_;
 };
 
 using DeviceActor = ResourceActor<DeviceLogic, DeviceWork>;
@@ -39,7 +58,7 @@ using DeviceActor = ResourceActor<DeviceLogic, DeviceWork>;
 }  // namespace
 
 caf::actor spawn_device(caf::actor_system& system, const Stage& stage, DeviceId device,
-                        const caf::actor& coordinator, bool detached) {
+                        const caf::actor& coordinator, caf::execution_unit* thread) {
   const ResourceId self{device.value};
   const auto lanes = static_cast<std::uint32_t>(stage.machine.device(device).streams);
   const auto make_work = [&stage, device](Completions& completions) {
@@ -48,10 +67,9 @@ caf::actor spawn_device(caf::actor_system& system, const Stage& stage, DeviceId 
                       stage.store);
   };
   const DeviceLogic logic(self, static_cast<int>(lanes));
-  return detached ? system.spawn<DeviceActor, caf::detached>(
-                        self, coordinator, std::ref(stage.alarms), logic, lanes, make_work)
-                  : system.spawn<DeviceActor>(self, coordinator, std::ref(stage.alarms), logic,
-                                              lanes, make_work);
+  caf::actor_config config(thread);
+  return system.spawn_class<DeviceActor, caf::no_spawn_options>(
+      config, self, coordinator, std::ref(stage.alarms), logic, lanes, make_work);
 }
 
 }  // namespace troupe

@@ -22,9 +22,8 @@ struct Stage {
   Mode mode;
 };
 
-// Spawns the actor of `device`; `detached` gives it a thread of its own, as devices that really
-// compute need.
+// Spawns the actor of `device` on a thread of ActorThreads; none where time is virtual.
 caf::actor spawn_device(caf::actor_system& system, const Stage& stage, DeviceId device,
-                        const caf::actor& coordinator, bool detached);
+                        const caf::actor& coordinator, caf::execution_unit* thread);
 
 }  // namespace troupe

@@ -10,13 +10,13 @@ namespace {
 class LinkWork {
  public:
   LinkWork(std::unique_ptr<LinkBackend> backend, MemoryStore& store)
-      : backend_(std::move(backend)), store_(&store) {}
+      : backend_(std::move(backend)), store_(&store), cache_(store.pool()) {}
 
   void enter_thread() { backend_->enter_thread(); }
 
   Started start(const LinkLogic::Start& start, const Share& share) {
-    const ReplicaId to = share.output[start.item];
-    if (start.first) store_->acquire(to);
+    const ReplicaId to = share.output(start.item);
+    if (start.first) store_->acquire(to, cache_);
     return backend_->start(static_cast<Direction>(start.lane),
                            {.from = share.inputs_of(start.item)[0],
                             .to = to,
@@ -27,13 +27,16 @@ class LinkWork {
                             .expected = start.expected});
   }
 
-  void finished(const LinkLogic::Start& start, const Share& share) {
-    if (start.last) store_->release(share.inputs_of(start.item)[0]);
+  bool may_block(const LinkLogic::Start&, const Share&) const { return false; }
+
+  void finished(const LinkLogic::Start& start, const Share& share, Duration) {
+    if (start.last) store_->release(share.inputs_of(start.item)[0], cache_);
   }
 
  private:
   std::unique_ptr<LinkBackend> backend_;
   MemoryStore* store_;
+  BufferCache cache_;
 };
 
 using LinkActor = ResourceActor<LinkLogic, LinkWork>;
@@ -41,7 +44,7 @@ using LinkActor = ResourceActor<LinkLogic, LinkWork>;
 }  // namespace
 
 caf::actor spawn_link(caf::actor_system& system, const Stage& stage, LinkId link,
-                      const caf::actor& coordinator, bool detached) {
+                      const caf::actor& coordinator, caf::execution_unit* thread) {
   const ResourceId self = ResourceId::at(stage.machine.devices.size() + link.index());
   const auto make_work = [&stage, link](Completions& completions) {
     const BackendContext context{stage.machine, stage.ops, stage.store, completions};
@@ -51,10 +54,9 @@ caf::actor spawn_link(caf::actor_system& system, const Stage& stage, LinkId link
   const Link& l = stage.machine.link(link);
   const LinkLogic logic(self, l.sharing, l.latency);
   constexpr std::uint32_t lanes = 2;  // one per direction
-  return detached ? system.spawn<LinkActor, caf::detached>(
-                        self, coordinator, std::ref(stage.alarms), logic, lanes, make_work)
-                  : system.spawn<LinkActor>(self, coordinator, std::ref(stage.alarms), logic, lanes,
-                                            make_work);
+  caf::actor_config config(thread);
+  return system.spawn_class<LinkActor, caf::no_spawn_options>(
+      config, self, coordinator, std::ref(stage.alarms), logic, lanes, make_work);
 }
 
 }  // namespace troupe

@@ -5,8 +5,8 @@
 
 namespace troupe {
 
-// Spawns the actor of `link`; `detached` gives it a thread of its own.
+// Spawns the actor of `link` on a thread of ActorThreads; none where time is virtual.
 caf::actor spawn_link(caf::actor_system& system, const Stage& stage, LinkId link,
-                      const caf::actor& coordinator, bool detached);
+                      const caf::actor& coordinator, caf::execution_unit* thread);
 
 }  // namespace troupe

@@ -5,8 +5,11 @@
 #include "core/run/coordinator_logic.hpp"
 #include "core/run/share_progress.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,8 +31,12 @@ struct TakeShare {
 };
 // resource → resource: one dependency of each of these items of yours is done.
 struct Notice {
-  std::uint32_t window;
-  std::vector<std::uint32_t> items;
+  static constexpr std::size_t most = 14;  // a message of one cache line, with nothing on the heap
+  std::uint32_t window = 0;
+  std::uint32_t count = 0;
+  std::array<std::uint32_t, most> item;
+
+  std::span<const std::uint32_t> items() const { return {item.data(), count}; }
 };
 // resource → itself: the work on this lane is finished (its time has passed, or its backend said
 // so).
@@ -40,8 +47,6 @@ struct LaneFailed {
   std::uint32_t lane;
   std::string cause;
 };
-// resource → itself: look at the mailbox, then go on.
-struct GoOn {};
 // resource → coordinator: so many items of this window are done.
 struct Progress {
   ResourceId resource;
@@ -84,7 +89,6 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::TakeShare)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Notice)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::LaneDone)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::LaneFailed)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::GoOn)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Progress)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Failure)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Stop)

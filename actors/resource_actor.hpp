@@ -34,7 +34,9 @@ class MailboxCompletions final : public Completions {
 // `Logic` is DeviceLogic or LinkLogic. `Work` carries a decision out:
 //   void enter_thread();
 //   Started start(const Logic::Start&, const Share&);     may throw Error
-//   void finished(const Logic::Start&, const Share&);     lets go of what the work read; may throw
+//   void finished(const Logic::Start&, const Share&, Duration took);
+//                                                         lets go of what was read; may throw
+//   bool may_block(const Logic::Start&, const Share&);    for longer than a message takes
 template <class Logic, class Work>
 class ResourceActor final : public caf::event_based_actor, public Sleeper {
  public:
@@ -57,7 +59,7 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
     return {
         [this](const LaneDone& message) { on_alarm(message.lane); },
         [this](const Notice& notice) {
-          logic_.on_notice(notice.window, notice.items);
+          logic_.on_notice(notice.window, notice.items());
           pump();
         },
         [this](Introduce& who) {
@@ -75,26 +77,24 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
           pump();
           leave_if_idle();
         },
-        [this](GoOn) {
-          will_go_on_ = false;
+        [this](Stop) {
+          logic_.on_stop();
           pump();
-          leave_if_idle();
         },
-        [this](Stop) { logic_.on_stop(); },
         [this](Collect) {
           collecting_ = true;
           pump();
-          if (!logic_.is_idle() || will_go_on_) return;  // comes again when it is
+          if (!logic_.is_idle()) return;  // comes again when it is
           send(coordinator_, Records{self_, logic_.progress().take_records()});
           quit();
         },
         [this](const AskStatus& ask) {
+          pump();
           const ShareProgress& progress = logic_.progress();
-          CoordinatorLogic::Status status{
-              .resource = self_,
-              .in_flight = logic_.busy_lanes() + (will_go_on_ ? 1U : 0U),
-              .window = progress.share().window,
-              .done = progress.done()};
+          CoordinatorLogic::Status status{.resource = self_,
+                                          .in_flight = logic_.busy_lanes(),
+                                          .window = progress.share().window,
+                                          .done = progress.done()};
           if (const auto item = progress.first_pending()) {
             status.pending = progress.share().unit[*item];
             status.missing = progress.waits_for(*item);
@@ -111,7 +111,7 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
     pump();
     leave_if_idle();
   }
-  caf::strong_actor_ptr mailbox() override { return ctrl(); }
+  caf::strong_actor_ptr handle() override { return ctrl(); }
 
   void on_exit() override {
     work_.reset();
@@ -128,22 +128,18 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
     Instant since;
   };
 
+  // For so long notices are held back, to go with others: about what a message costs both ends.
+  static constexpr Duration notice_patience = std::chrono::microseconds(1);
+
   Instant now() const { return instant_of(*clock_); }
 
-  // Starts what can start. After a while of work done on this very thread it looks at the mailbox
-  // first: a notice there may have released something more urgent.
+  // Starts what can start. After work done on this very thread it looks whether there is a message,
+  // and leaves the rest to that, which ends here too: a notice may have released something more
+  // urgent.
   void pump() {
-    constexpr Duration patience = std::chrono::microseconds(20);
-    const Instant begun = now();
+    now_ = now();
     while (const auto start = logic_.next()) {
-      if (!begin(*start)) continue;
-      if (now() - begun < patience) continue;
-      pass_on();
-      if (!will_go_on_) {
-        will_go_on_ = true;
-        send(this, GoOn{});
-      }
-      break;
+      if (begin(*start) && !mailbox().empty()) break;
     }
     pass_on();
     report();
@@ -151,24 +147,33 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
 
   // Lets whoever waits for the records know that there is nothing under way any more.
   void leave_if_idle() {
-    if (collecting_ && logic_.is_idle() && !will_go_on_) send(this, Collect{});
+    if (collecting_ && logic_.is_idle()) send(this, Collect{});
   }
 
-  // Whether the work is finished already.
+  // Whether the work was done on this very thread.
   bool begin(const Decision& start) {
+    // What waits to be told goes out before work that takes longer than a message.
+    const Share& share = logic_.progress().share();
+    if (!logic_.notices().empty() &&
+        (now_ - notices_since_ > notice_patience || work_->may_block(start, share))) {
+      pass_on();
+      now_ = now();
+    }
     Running& running = running_[start.lane];
     running.what = start;
-    running.since = now();
+    running.since = now_;
     try {
-      const Started started = work_->start(start, logic_.progress().share());
+      const Started started = work_->start(start, share);
       switch (started.state) {
         case Started::State::finished:
-          finish(start.lane, now());
+          now_ = now();  // and the next one's start: what lies between them is its cost as well
+          finish(start.lane, now_);
           return true;
         case Started::State::after:
           alarms_.ring_after(started.after, *this, start.lane);
           return false;
         case Started::State::pending:
+          now_ = now();
           return false;
       }
     } catch (const std::exception& error) {
@@ -178,13 +183,16 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
   }
 
   void finish(std::uint32_t lane, Instant end) {
+    const Running& running = running_[lane];
     try {
-      work_->finished(running_[lane].what, logic_.progress().share());
+      work_->finished(running.what, logic_.progress().share(), end - running.since);
     } catch (const std::exception& error) {
       fail(lane, error.what());
       return;
     }
-    logic_.on_finished(lane, running_[lane].since, end);
+    const bool had_notices = !logic_.notices().empty();
+    logic_.on_finished(lane, running.since, end);
+    if (!had_notices) notices_since_ = end;
   }
 
   void fail(std::uint32_t lane, std::string cause) {
@@ -194,19 +202,30 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
     send(coordinator_, Failure{self_, unit, std::move(cause)});
   }
 
-  // Sends the notices that have come together, one message to each actor concerned.
+  // Sends the notices that have come together, those for one actor in one message.
   void pass_on() {
     std::vector<ItemRef>& notices = logic_.notices();
     if (notices.empty()) return;
-    std::stable_sort(notices.begin(), notices.end(),
-                     [](const ItemRef& a, const ItemRef& b) { return a.resource < b.resource; });
+    group_by_resource(notices);
     for (auto from = notices.begin(); from != notices.end();) {
       const ResourceId to = from->resource;
-      std::vector<std::uint32_t> items;
-      for (; from != notices.end() && from->resource == to; ++from) items.push_back(from->item);
-      send((*resources_)[to.index()], Notice{logic_.progress().share().window, std::move(items)});
+      Notice notice{.window = logic_.progress().share().window, .item = {}};
+      for (; from != notices.end() && from->resource == to && notice.count < Notice::most; ++from) {
+        notice.item[notice.count++] = from->item;
+      }
+      caf::anon_send((*resources_)[to.index()], notice);
     }
     notices.clear();
+  }
+
+  // In their order for each resource. Mostly there are few.
+  static void group_by_resource(std::vector<ItemRef>& notices) {
+    const auto before = [](const ItemRef& a, const ItemRef& b) { return a.resource < b.resource; };
+    constexpr std::size_t few = 32;
+    if (notices.size() > few) return std::stable_sort(notices.begin(), notices.end(), before);
+    for (auto next = notices.begin() + 1; next != notices.end(); ++next) {
+      std::rotate(std::upper_bound(notices.begin(), next, *next, before), next, next + 1);
+    }
   }
 
   // Progress goes out in batches: a share's end at once, else every few thousand items, or every
@@ -217,11 +236,11 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
     const ShareProgress& progress = logic_.progress();
     if (progress.done() == reported_) return;
     if (!progress.is_complete() && progress.done() - reported_ < batch &&
-        now() - reported_at_ < interval) {
+        now_ - reported_at_ < interval) {
       return;
     }
     reported_ = progress.done();
-    reported_at_ = now();
+    reported_at_ = now_;
     send(coordinator_, Progress{self_, progress.share().window, reported_});
   }
 
@@ -234,9 +253,10 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
   Logic logic_;
   std::optional<Work> work_;      // until exit
   std::vector<Running> running_;  // by lane
+  Instant now_{};                 // in pump()
+  Instant notices_since_{};       // since when the oldest notice waits to be told
   std::uint32_t reported_ = 0;
   Instant reported_at_{};
-  bool will_go_on_ = false;
   bool collecting_ = false;
 };
 

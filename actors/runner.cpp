@@ -1,5 +1,6 @@
 #include "actors/runner.hpp"
 
+#include "actors/actor_threads.hpp"
 #include "actors/coordinator_actor.hpp"
 #include "actors/device_actor.hpp"
 #include "actors/link_actor.hpp"
@@ -30,9 +31,7 @@ class Theatre {
     if (virtual_time) {
       config_.load<VirtualTime>();
     } else {
-      // Every actor of a real run has a thread of its own; the scheduler serves only CAF itself.
-      config_.set("scheduler.max-threads", std::size_t{1});
-      config_.set("scheduler.policy", caf::atom("sharing"));
+      config_.load<ActorThreads>();
     }
     system_ = std::make_unique<caf::actor_system>(config_);
     if (virtual_time) {
@@ -47,9 +46,17 @@ class Theatre {
     if (virtual_time_) return VirtualTime::of(*system_).clock();
     return *mailbox_alarms_;
   }
-  // Devices and links get threads of their own: a blocking kernel must not keep another actor from
-  // its mailbox, and a thread wakes in microseconds where CAF's idle workers poll for milliseconds.
-  bool detaches() const { return !virtual_time_; }
+  // Threads for the coordinator, then devices, then links; to be called before they are spawned.
+  void prepare(std::size_t devices, std::size_t links) {
+    if (virtual_time_) return;
+    std::vector<Waiting> threads(1 + devices + links, Waiting::asleep);
+    std::fill_n(threads.begin() + 1, devices, Waiting::briefly);
+    ActorThreads::of(*system_).start_threads(threads);
+  }
+  // The next of them; none where time is virtual.
+  caf::execution_unit* next_thread() {
+    return virtual_time_ ? nullptr : ActorThreads::of(*system_).thread(threads_given_++);
+  }
   Duration pulse() const { return virtual_time_ ? 0ms : 1000ms; }
 
   // Lets the actors act for a moment. False where nothing is left for them to do.
@@ -65,6 +72,7 @@ class Theatre {
   caf::actor_system_config config_;
   std::unique_ptr<caf::actor_system> system_;
   std::optional<MailboxAlarms> mailbox_alarms_;  // in real time
+  std::size_t threads_given_ = 0;
 };
 
 }  // namespace
@@ -123,7 +131,12 @@ void Run::perform(const Scenario& scenario, Plan& plan, MemoryStore& store, Repo
   bool has_begun = report.scenarios.size() > 1;
   try {
     tell(scenario, RunProgress::Stage::reserving, 0, 0);
-    store.install(plan.replicas, graph_.types(), [this] { return !is_interrupted(); });
+    // Devices and links at work together hold more than they would in graph order.
+    for (std::uint64_t& count : plan.buffers) {
+      count *= machine_.devices.size() + machine_.links.size();
+    }
+    store.install(plan.replicas, graph_.types(), plan.buffers,
+                  [this] { return !is_interrupted(); });
     has_begun = true;
     if (is_interrupted()) {
       result.outcome = Outcome::interrupted;
@@ -146,24 +159,25 @@ RunResult Run::act(const Scenario& scenario, Plan& plan, MemoryStore& store) {
   // The actors use it until the theatre is closed.
   Podium podium;
   podium.unit_name = [&](UnitId unit) { return unit_name(graph_, machine_, plan, unit); };
-  podium.unit_needs = [&](UnitId unit) { return unit_needs(graph_, machine_, plan, unit); };
+  podium.unit_needs = [&](UnitId unit) { return unit_needs(graph_, plan, unit); };
   podium.resource_name = [&](ResourceId r) { return resource_name(machine_, r); };
   std::future<RunResult> result = podium.result.get_future();
 
   Theatre theatre(has_virtual_time(options_.mode), options_.seed);
   const Stage stage{machine_, graph_.kinds(), store, theatre.alarms(), options_.mode};
-  const caf::actor coordinator = spawn_coordinator(theatre.system(), std::move(plan.windows),
+  theatre.prepare(machine_.devices.size(), machine_.links.size());
+  const caf::actor coordinator = spawn_coordinator(theatre.system(), plan.take_shares(),
                                                    machine_.devices.size() + machine_.links.size(),
-                                                   podium, theatre.pulse(), theatre.detaches());
+                                                   podium, theatre.pulse(), theatre.next_thread());
   auto resources = std::make_shared<std::vector<caf::actor>>();
   try {
     for (std::size_t d = 0; d < machine_.devices.size(); ++d) {
-      resources->push_back(
-          spawn_device(theatre.system(), stage, DeviceId::at(d), coordinator, theatre.detaches()));
+      resources->push_back(spawn_device(theatre.system(), stage, DeviceId::at(d), coordinator,
+                                        theatre.next_thread()));
     }
     for (std::size_t l = 0; l < machine_.links.size(); ++l) {
       resources->push_back(
-          spawn_link(theatre.system(), stage, LinkId::at(l), coordinator, theatre.detaches()));
+          spawn_link(theatre.system(), stage, LinkId::at(l), coordinator, theatre.next_thread()));
     }
   } catch (const std::exception& error) {
     for (const caf::actor& r : *resources) caf::anon_send_exit(r, caf::exit_reason::kill);

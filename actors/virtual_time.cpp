@@ -1,27 +1,11 @@
 #include "actors/virtual_time.hpp"
 
+#include "actors/mute.hpp"
 #include "core/base/assert.hpp"
 
 #include <algorithm>
 
 namespace troupe {
-namespace {
-
-// Drops what CAF says of dying actors: the coordinator tells it better, and a printer that didn't
-// understand would be told that for ever. A class because CAF 0.17, asked to spawn a function
-// without arguments, binds a reference to a null pointer.
-class Mute final : public caf::event_based_actor {
- public:
-  using caf::event_based_actor::event_based_actor;
-
-  caf::behavior make_behavior() override {
-    set_default_handler(caf::drop);
-    return {[](caf::unit_t) {}};
-  }
-};
-
-}  // namespace
-
 void VirtualClock::set_seed(std::uint64_t seed) {
   seed_ = seed;
 }

@@ -82,7 +82,7 @@ void BufferPool::reserve(std::span<const Need> needs, const std::function<bool()
 }
 
 std::byte* BufferPool::take(std::uint64_t capacity) {
-  TROUPE_ASSERT(capacity > 0 && capacity % page_bytes == 0);
+  TROUPE_ASSERT(capacity > 0 && capacity == capacity_for(capacity));
   for (;;) {
     {
       const std::lock_guard lock(mutex_);
@@ -107,6 +107,23 @@ void BufferPool::give(std::uint64_t capacity, std::byte* buffer) noexcept {
   bins_.find(capacity)->second.free.push_back(buffer);
 }
 
+void BufferPool::take_some(std::uint64_t capacity, std::size_t most,
+                           std::vector<std::byte*>& buffers) {
+  const std::lock_guard lock(mutex_);
+  const auto bin = bins_.find(capacity);
+  if (bin == bins_.end()) return;
+  std::vector<std::byte*>& free = bin->second.free;
+  const auto first = free.end() - static_cast<std::ptrdiff_t>(std::min(most, free.size()));
+  buffers.insert(buffers.end(), first, free.end());
+  free.erase(first, free.end());
+}
+
+void BufferPool::give_some(std::uint64_t capacity, std::span<std::byte* const> buffers) noexcept {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::byte*>& free = bins_.find(capacity)->second.free;
+  free.insert(free.end(), buffers.begin(), buffers.end());
+}
+
 std::uint64_t BufferPool::bytes_mapped() const {
   const std::lock_guard lock(mutex_);
   return bytes_mapped_;
@@ -118,9 +135,11 @@ std::uint64_t BufferPool::free_count(std::uint64_t capacity) const {
   return bin == bins_.end() ? 0 : bin->second.free.size();
 }
 
-// Makes `count` free buffers; false where `keep_going` ended that. Needs growing_.
+// Makes `count` free buffers, or more where they are small; false where `keep_going` ended that.
+// Needs growing_.
 bool BufferPool::grow(std::uint64_t capacity, std::uint64_t count,
                       const std::function<bool()>& keep_going) {
+  if (capacity < page_bytes) count = std::max(count, small_mapping_bytes / capacity);
   const std::uint64_t per_mapping = capacity >= own_mapping_bytes ? 1 : count;
   for (std::uint64_t made = 0; made < count; made += per_mapping) {
     const std::uint64_t bytes = per_mapping * capacity;
@@ -170,6 +189,38 @@ bool BufferPool::trim(std::uint64_t bytes, std::span<const Need> keep) {
     }
   }
   return given_up > 0;
+}
+
+BufferCache::~BufferCache() {
+  for (const Bin& bin : bins_) pool_->give_some(bin.capacity, bin.free);
+}
+
+BufferCache::Bin& BufferCache::bin(std::uint64_t capacity) {
+  if (!bins_.empty() && bins_.front().capacity == capacity) return bins_.front();
+  auto found = std::find_if(bins_.begin(), bins_.end(),
+                            [&](const Bin& b) { return b.capacity == capacity; });
+  if (found == bins_.end()) found = bins_.insert(bins_.end(), Bin{capacity, {}});
+  std::swap(bins_.front(), *found);
+  return bins_.front();
+}
+
+std::byte* BufferCache::take(std::uint64_t capacity) {
+  if (capacity > largest) return pool_->take(capacity);
+  std::vector<std::byte*>& free = bin(capacity).free;
+  if (free.empty()) pool_->take_some(capacity, batch, free);
+  if (free.empty()) return pool_->take(capacity);
+  std::byte* const buffer = free.back();
+  free.pop_back();
+  return buffer;
+}
+
+void BufferCache::give(std::uint64_t capacity, std::byte* buffer) {
+  if (capacity > largest) return pool_->give(capacity, buffer);
+  std::vector<std::byte*>& free = bin(capacity).free;
+  free.push_back(buffer);
+  if (free.size() < 2 * batch) return;
+  pool_->give_some(capacity, std::span(free).first(batch));
+  free.erase(free.begin(), free.begin() + batch);
 }
 
 }  // namespace troupe

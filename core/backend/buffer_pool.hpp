@@ -1,5 +1,7 @@
-// Page-aligned buffers for tensors, kept for reuse by size.
+// Buffers for tensors, kept for reuse by size.
 #pragma once
+
+#include "core/graph/replica.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -8,19 +10,20 @@
 #include <mutex>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace troupe {
 
 // Buffers come from the kernel, are written once to every page before they are handed out, and go
-// back to it only with the pool or where room is short. Capacities are multiples of page_bytes.
+// back to it only with the pool or where room is short. Capacities are those of buffer_capacity().
 //
 // All functions may be called from any thread.
 class BufferPool {
  public:
   static constexpr std::uint64_t page_bytes = 4096;
   static constexpr std::uint64_t capacity_for(std::uint64_t bytes) {
-    return (bytes + page_bytes - 1) / page_bytes * page_bytes;
+    return buffer_capacity(bytes);
   }
 
   BufferPool() = default;
@@ -43,6 +46,9 @@ class BufferPool {
   std::byte* take(std::uint64_t capacity);
   // `buffer` came from take(capacity). Never fails.
   void give(std::uint64_t capacity, std::byte* buffer) noexcept;
+  // The same for several: up to `most` free buffers, of which there may be none, into `buffers`.
+  void take_some(std::uint64_t capacity, std::size_t most, std::vector<std::byte*>& buffers);
+  void give_some(std::uint64_t capacity, std::span<std::byte* const> buffers) noexcept;
 
   std::uint64_t bytes_mapped() const;
   std::uint64_t free_count(std::uint64_t capacity) const;
@@ -56,6 +62,7 @@ class BufferPool {
   // Buffers of at least this size get a mapping each, and can be given up one by one; smaller ones
   // are cut from mappings for many, because Linux allows a process only 65,530 mappings.
   static constexpr std::uint64_t own_mapping_bytes = 1 << 20;
+  static constexpr std::uint64_t small_mapping_bytes = 64 << 10;  // at least, for less than a page
 
   struct Bin {
     std::vector<std::byte*> free;
@@ -70,6 +77,34 @@ class BufferPool {
   std::map<std::uint64_t, Bin> bins_;
   std::unordered_map<std::byte*, std::uint64_t> mappings_;  // bytes by start
   std::uint64_t bytes_mapped_ = 0;
+};
+
+// Small free buffers at one thread's hand, so that it mostly needs no lock, and finds in its cache
+// what it freed last. The pool must outlive it.
+class BufferCache {
+ public:
+  explicit BufferCache(BufferPool& pool) : pool_(&pool) {}
+  ~BufferCache();
+  BufferCache(BufferCache&& other) noexcept
+      : pool_(other.pool_), bins_(std::exchange(other.bins_, {})) {}
+  BufferCache& operator=(BufferCache&&) = delete;
+
+  // As BufferPool's.
+  std::byte* take(std::uint64_t capacity);
+  void give(std::uint64_t capacity, std::byte* buffer);
+
+ private:
+  static constexpr std::uint64_t largest = 32 << 10;
+  static constexpr std::size_t batch = 64;
+
+  struct Bin {
+    std::uint64_t capacity;
+    std::vector<std::byte*> free;
+  };
+  Bin& bin(std::uint64_t capacity);
+
+  BufferPool* pool_;
+  std::vector<Bin> bins_;  // the one used last in front
 };
 
 }  // namespace troupe

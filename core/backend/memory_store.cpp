@@ -40,9 +40,10 @@ MemoryStore::~MemoryStore() = default;
 
 ReplicaId MemoryStore::install(std::span<const ReplicaSpec> replicas,
                                std::span<const TensorType> types,
+                               std::span<const std::uint64_t> at_once,
                                const std::function<bool()>& keep_going) {
   TROUPE_ASSERT(count_ + replicas.size() < ReplicaId::none_value);
-  if (backing_ == Backing::buffers) reserve_buffers(replicas, types, keep_going);
+  if (backing_ == Backing::buffers) reserve_buffers(replicas, types, at_once, keep_going);
 
   std::vector<std::uint32_t> type_of(types.size());
   for (std::size_t i = 0; i < types.size(); ++i) type_of[i] = intern(types[i], i);
@@ -56,6 +57,7 @@ ReplicaId MemoryStore::install(std::span<const ReplicaSpec> replicas,
   }
   for (const ReplicaSpec& spec : replicas) {
     TROUPE_ASSERT(spec.memory.index() < memories_.size());
+    memories_[spec.memory.index()].announced += types_[type_of[spec.type]].bytes;
     const ReplicaId id = ReplicaId::at(count_++);
     Replica& r = at(id);
     r.type = type_of[spec.type];
@@ -67,6 +69,12 @@ ReplicaId MemoryStore::install(std::span<const ReplicaSpec> replicas,
     r.leaves_digest = spec.leaves_digest;
     auto& digests = digests_[id.index() / block_size];
     if (r.leaves_digest && !digests) digests = std::make_unique<DigestBlock>();
+  }
+  for (std::size_t m = 0; m < memories_.size(); ++m) {
+    Node& node = memories_[m];
+    if (node.is_counted || node.announced <= node.size_bytes) continue;
+    node.is_counted = true;
+    node.used = bytes_used(MemoryId::at(m));
   }
   return first;
 }
@@ -88,15 +96,19 @@ std::uint32_t MemoryStore::intern(const TensorType& type, std::size_t likely) {
 
 void MemoryStore::reserve_buffers(std::span<const ReplicaSpec> replicas,
                                   std::span<const TensorType> types,
+                                  std::span<const std::uint64_t> at_once,
                                   const std::function<bool()>& keep_going) {
   std::vector<std::uint64_t> bytes(types.size());
   std::transform(types.begin(), types.end(), bytes.begin(),
                  [](const TensorType& t) { return t.bytes(); });
 
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> in_memory;  // by memory, bytes
+  auto slot = in_memory.end();  // of the replica before: the next one mostly is like it
   for (const ReplicaSpec& spec : replicas) {
     if (memories_[spec.memory.index()].kind == MemoryKind::storage) continue;
-    ++in_memory[{spec.memory.value, bytes[spec.type]}];
+    const std::pair key(spec.memory.value, bytes[spec.type]);
+    if (slot == in_memory.end() || slot->first != key) slot = in_memory.try_emplace(key, 0).first;
+    ++slot->second;
   }
   std::map<std::uint64_t, std::uint64_t> by_capacity;
   for (const auto& [key, count] : in_memory) {
@@ -104,17 +116,37 @@ void MemoryStore::reserve_buffers(std::span<const ReplicaSpec> replicas,
     by_capacity[BufferPool::capacity_for(size)] +=
         std::min(count, memories_[memory].size_bytes / size);
   }
+  std::map<std::uint64_t, std::uint64_t> at_once_by_capacity;
+  for (std::size_t t = 0; t < at_once.size(); ++t) {
+    at_once_by_capacity[BufferPool::capacity_for(bytes[t])] += at_once[t];
+  }
   std::vector<BufferPool::Need> needs;
-  for (const auto& [capacity, count] : by_capacity) needs.push_back({capacity, count});
+  for (const auto& [capacity, count] : by_capacity) {
+    needs.push_back(
+        {capacity, at_once.empty() ? count : std::min(count, at_once_by_capacity[capacity])});
+  }
   pool_.reserve(needs, keep_going);
 }
 
-void MemoryStore::acquire(ReplicaId r) {
+void MemoryStore::acquire(ReplicaId r, BufferCache* cache) {
   Replica& replica = at(r);
   TROUPE_ASSERT(!replica.held.load(std::memory_order_relaxed));
   Node& node = memories_[replica.memory];
   const std::uint64_t bytes = types_[replica.type].bytes;
+  if (node.is_counted) count(node, bytes);
+  if (backing_ == Backing::buffers && node.kind == MemoryKind::ram) {
+    const std::uint64_t capacity = BufferPool::capacity_for(bytes);
+    try {
+      buffer(r) = cache != nullptr ? cache->take(capacity) : pool_.take(capacity);
+    } catch (...) {
+      if (node.is_counted) node.used.fetch_sub(bytes, std::memory_order_relaxed);
+      throw;
+    }
+  }
+  replica.held.store(true, std::memory_order_release);
+}
 
+void MemoryStore::count(Node& node, std::uint64_t bytes) {
   std::uint64_t used = node.used.load(std::memory_order_relaxed);
   do {
     if (bytes > node.size_bytes - used) {
@@ -124,34 +156,21 @@ void MemoryStore::acquire(ReplicaId r) {
                       "keep fewer tensors at once, or make them smaller");
     }
   } while (!node.used.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
-  used += bytes;
-
-  std::uint64_t most = node.used_max.load(std::memory_order_relaxed);
-  while (most < used &&
-         !node.used_max.compare_exchange_weak(most, used, std::memory_order_relaxed)) {
-  }
-
-  if (backing_ == Backing::buffers && node.kind == MemoryKind::ram) {
-    try {
-      buffer(r) = pool_.take(BufferPool::capacity_for(bytes));
-    } catch (...) {
-      node.used.fetch_sub(bytes, std::memory_order_relaxed);
-      throw;
-    }
-  }
-  replica.held.store(true, std::memory_order_release);
 }
 
-void MemoryStore::release(ReplicaId r) {
+void MemoryStore::release(ReplicaId r, BufferCache* cache) {
   Replica& replica = at(r);
-  // acq_rel: the other readers have finished with the buffer before the last one frees it.
-  const std::uint32_t before = replica.readers.fetch_sub(1, std::memory_order_acq_rel);
-  TROUPE_ASSERT(before > 0);
-  if (before > 1) return;
+  // Whoever sees one reader is that reader, so nobody else counts. Acquire and release: the other
+  // readers have finished with the buffer before the last one frees it.
+  if (replica.readers.load(std::memory_order_acquire) != 1) {
+    const std::uint32_t before = replica.readers.fetch_sub(1, std::memory_order_acq_rel);
+    TROUPE_ASSERT(before > 0);
+    if (before > 1) return;
+  }
   if (replica.leaves_digest) {
     (*digests_[r.index() / block_size])[r.index() % block_size] = take_digest(r);
   }
-  free_buffer(r);
+  free_buffer(r, cache);
 }
 
 Digest MemoryStore::take_digest(ReplicaId r) const {
@@ -162,32 +181,39 @@ Digest MemoryStore::take_digest(ReplicaId r) const {
   return *digest;
 }
 
-void MemoryStore::free_buffer(ReplicaId r) {
+void MemoryStore::free_buffer(ReplicaId r, BufferCache* cache) {
   Replica& replica = at(r);
   TROUPE_ASSERT(replica.held.load(std::memory_order_acquire));
   Node& node = memories_[replica.memory];
   const std::uint64_t bytes = types_[replica.type].bytes;
   if (backing_ == Backing::buffers) {
     if (node.kind == MemoryKind::ram) {
-      pool_.give(BufferPool::capacity_for(bytes), std::exchange(buffer(r), nullptr));
+      std::byte* const freed = std::exchange(buffer(r), nullptr);
+      const std::uint64_t capacity = BufferPool::capacity_for(bytes);
+      if (cache != nullptr) {
+        cache->give(capacity, freed);
+      } else {
+        pool_.give(capacity, freed);
+      }
     } else {
       std::error_code ignored;  // never written, or its folder is gone: nothing to free
       std::filesystem::remove(file(r), ignored);
     }
   }
   replica.held.store(false, std::memory_order_release);
-  node.used.fetch_sub(bytes, std::memory_order_relaxed);
+  if (node.is_counted) node.used.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
 void MemoryStore::clear() {
   for (std::size_t i = 0; i < count_; ++i) {
-    if (held(ReplicaId::at(i))) free_buffer(ReplicaId::at(i));
+    if (held(ReplicaId::at(i))) free_buffer(ReplicaId::at(i), nullptr);
   }
   count_ = 0;
   types_.clear();
   for (Node& node : memories_) {
     TROUPE_ASSERT(node.used == 0);
-    node.used_max = 0;
+    node.announced = 0;
+    node.is_counted = false;
   }
 }
 
@@ -238,25 +264,20 @@ const Digest& MemoryStore::digest(ReplicaId r) const {
 }
 
 std::uint64_t MemoryStore::bytes_used(MemoryId m) const {
-  return memories_[m.index()].used;
-}
-std::uint64_t MemoryStore::bytes_used_max(MemoryId m) const {
-  return memories_[m.index()].used_max;
+  std::uint64_t used = 0;
+  for (std::size_t i = 0; i < count_; ++i) {
+    const Replica& replica = at(ReplicaId::at(i));
+    if (replica.memory == m.value && replica.held) used += types_[replica.type].bytes;
+  }
+  return used;
 }
 
 void MemoryStore::check_invariants() const {
-  std::vector<std::uint64_t> used(memories_.size(), 0);
-  for (std::size_t i = 0; i < count_; ++i) {
-    const ReplicaId r = ReplicaId::at(i);
-    const bool in_ram = memories_[at(r).memory].kind == MemoryKind::ram;
-    const bool backed = backing_ == Backing::buffers && in_ram;
-    TROUPE_ASSERT((data(r) != nullptr) == (backed && held(r)));
-    if (held(r)) used[at(r).memory] += types_[at(r).type].bytes;
-  }
   for (std::size_t m = 0; m < memories_.size(); ++m) {
-    TROUPE_ASSERT(memories_[m].used == used[m]);
-    TROUPE_ASSERT(memories_[m].used <= memories_[m].used_max);
-    TROUPE_ASSERT(memories_[m].used_max <= memories_[m].size_bytes);
+    const Node& node = memories_[m];
+    const std::uint64_t used = bytes_used(MemoryId::at(m));
+    TROUPE_ASSERT(node.used == (node.is_counted ? used : 0));
+    TROUPE_ASSERT(used <= node.size_bytes);
   }
 }
 

@@ -25,11 +25,12 @@
 
 namespace troupe {
 
-// Accounting for every memory; buffers too where it is backed (a real run). A buffer in RAM is
-// page-aligned and its capacity a multiple of 4096 bytes, so that direct I/O can use it; a tensor
-// in storage is a file. Released buffers are reused for tensors of like size.
+// Accounting for every memory; buffers too where it is backed (a real run). A buffer in RAM of a
+// page or more is page-aligned and its capacity a multiple of 4096 bytes, so that direct I/O can
+// use it; a tensor in storage is a file. Released buffers are reused for tensors of like size.
 //
-// Bytes are counted as the tensor's own, not its capacity. A memory of size 0 takes as much as
+// Bytes are counted as the tensor's own, not its capacity, and only where a memory can't hold all
+// replicas announced for it at once: no other can be full. A memory of size 0 takes as much as
 // there is: what the file system has free for backed storage, else any amount.
 //
 // install() and clear() need quiet: nothing else may be called meanwhile. All else may be called
@@ -47,20 +48,24 @@ class MemoryStore {
 
   // Announces the replicas of a window and returns the id of the first; the rest follow in order.
   // Where backed, takes and touches the buffers they may need at once, so that no page fault falls
-  // into a timing: one for each replica in RAM, as far as its memory's size and the host's memory
-  // go (acquire() makes the others). Throws a run Error where the host has not enough memory for
-  // even one of each size. Taking buffers ends early where `keep_going`, which is asked about every
-  // hundredth of a second, says no.
+  // into a timing: of each type `at_once` (empty: one for each replica) in RAM, as far as their
+  // memory's size and the host's memory go (acquire() makes the others). Throws a run Error where
+  // the host has not enough memory for even one of each size. Taking buffers ends early where
+  // `keep_going`, which is asked about every hundredth of a second, says no.
   ReplicaId install(std::span<const ReplicaSpec> replicas, std::span<const TensorType> types,
+                    std::span<const std::uint64_t> at_once = {},
                     const std::function<bool()>& keep_going = {});
 
   // Takes a buffer for a replica that is about to be written. Throws a run Error that says needed
   // and available where the memory is full.
-  void acquire(ReplicaId r);
+  void acquire(ReplicaId r) { acquire(r, nullptr); }
+  // With the calling thread's cache of buffers. A thread that acquires or releases many needs one.
+  void acquire(ReplicaId r, BufferCache& cache) { acquire(r, &cache); }
   // One reader is done; the last one frees the buffer, and before that takes the digest of a
   // replica that is to leave one, which blocks. A replica announced without readers is held until
   // clear(). Throws a run Error where the file to take the digest of can't be read.
-  void release(ReplicaId r);
+  void release(ReplicaId r) { release(r, nullptr); }
+  void release(ReplicaId r, BufferCache& cache) { release(r, &cache); }
   // Frees and forgets every replica, for the next scenario (ids start anew); buffers stay pooled.
   void clear();
 
@@ -75,8 +80,9 @@ class MemoryStore {
   // Backed, announced to leave it, and released by its last reader.
   const Digest& digest(ReplicaId r) const;
 
-  std::uint64_t bytes_used(MemoryId m) const;
-  std::uint64_t bytes_used_max(MemoryId m) const;  // the most at once since construction or clear()
+  BufferPool& pool() { return pool_; }
+
+  std::uint64_t bytes_used(MemoryId m) const;  // by all that is held; needs quiet
   std::size_t replica_count() const { return count_; }
 
   // TROUPE_ASSERTs that the bytes in use are those of the replicas held. Needs quiet.
@@ -100,8 +106,9 @@ class MemoryStore {
     MemoryKind kind = MemoryKind::ram;
     std::uint64_t size_bytes = 0;  // the most it takes
     std::optional<ScratchFolder> folder = {};
+    std::uint64_t announced = 0;  // bytes of all replicas
+    bool is_counted = false;      // they are more than it takes
     std::atomic<std::uint64_t> used{0};
-    std::atomic<std::uint64_t> used_max{0};
   };
   // Replicas stay where they are while more are installed: atomics can't be moved.
   static constexpr std::size_t block_size = 1 << 12;
@@ -114,9 +121,13 @@ class MemoryStore {
   std::byte*& buffer(ReplicaId r) const;
   std::uint32_t intern(const TensorType& type, std::size_t likely);
   void reserve_buffers(std::span<const ReplicaSpec> replicas, std::span<const TensorType> types,
+                       std::span<const std::uint64_t> at_once,
                        const std::function<bool()>& keep_going);
   Digest take_digest(ReplicaId r) const;
-  void free_buffer(ReplicaId r);
+  void acquire(ReplicaId r, BufferCache* cache);
+  void release(ReplicaId r, BufferCache* cache);
+  void count(Node& node, std::uint64_t bytes);
+  void free_buffer(ReplicaId r, BufferCache* cache);
   Error unreadable(ReplicaId r) const;
 
   Backing backing_;

@@ -3,20 +3,24 @@
 #include "core/base/assert.hpp"
 
 #include <algorithm>
-#include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace troupe {
 namespace {
 
-// The index of `value` in `table`, appended where it is new. Looks at the latest entries only: runs
-// of equal ops hit the last one, and a table that grew very diverse must not make appending slow.
+// Where a search for an equal entry ends, from the latest one back: runs of like ops hit the last
+// ones, and a table that grew very diverse must not make appending slow.
+std::size_t oldest_to_compare(std::size_t entries) {
+  constexpr std::size_t lookback = 16;
+  return entries > lookback ? entries - lookback : 0;
+}
+
+// The index of `value` in `table`, appended where it is new or long ago.
 template <class T>
 std::uint32_t intern(std::vector<T>& table, const T& value) {
-  constexpr std::size_t lookback = 16;
-  const std::size_t oldest = table.size() > lookback ? table.size() - lookback : 0;
-  for (std::size_t i = table.size(); i-- > oldest;) {
+  for (std::size_t i = table.size(); i-- > oldest_to_compare(table.size());) {
     if (table[i] == value) return static_cast<std::uint32_t>(i);
   }
   table.push_back(value);
@@ -69,64 +73,90 @@ GroupId Graph::begin_group(std::string name, bool indexed, SourcePlace place) {
 }
 
 OpId Graph::append(const OpSpec& op) {
+  return append(form({op.kind, op.placement, op.attrs, op.declared}), op.inputs);
+}
+
+FormId Graph::form(const OpForm& form) {
   TROUPE_ASSERT(!groups_.empty());
-  const OpKind& kind = (*ops_)[op.kind];
-  TensorType type;
-  Attrs attrs;
+  const OpKind& kind = (*ops_)[form.kind];
   try {
-    check_input_count(kind, op.inputs.size());
-    attrs = complete_attrs(kind, op.attrs);
-    std::array<TensorType, 8> few;
-    std::vector<TensorType> many;
-    std::span<TensorType> input_types(few.data(), std::min(op.inputs.size(), few.size()));
-    if (op.inputs.size() > few.size()) {
-      many.resize(op.inputs.size());
-      input_types = many;
+    const std::uint32_t attrs = intern(attrs_, complete_attrs(kind, form.attrs));
+    for (std::size_t i = forms_.size(); i-- > oldest_to_compare(forms_.size());) {
+      const FormRow& known = forms_[i];
+      if (known.kind == form.kind && known.attrs == attrs && known.placement == form.placement &&
+          known.declared == form.declared) {
+        return FormId::at(i);
+      }
     }
-    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-      TROUPE_ASSERT(op.inputs[i].index() < size());
-      input_types[i] = this->type(op.inputs[i]);
-    }
-    type = kind.type({.inputs = input_types, .attrs = attrs, .declared = op.declared});
+    forms_.push_back({form.kind, attrs, form.placement, form.declared});
+    return FormId::at(forms_.size() - 1);
   } catch (const Error& error) {
     throw error.at(groups_.back().place);
   }
+}
+
+OpId Graph::append(FormId form, std::span<const OpId> inputs) {
+  TROUPE_ASSERT(!groups_.empty());
+  const std::uint32_t op_class = find_class(form, inputs);
   const auto first_input = static_cast<std::uint32_t>(inputs_.size());
   // They may be another op's, which move when the table grows.
-  std::span<const OpId> inputs = op.inputs;
   std::vector<OpId> copied;
   if (inputs.size() > inputs_.capacity() - inputs_.size()) {
     copied.assign(inputs.begin(), inputs.end());
     inputs = copied;
   }
-  for (const OpId input : inputs) inputs_.push_back(input);
-  ops_table_.push_back(OpRow{.first_input = first_input,
-                             .type = intern(types_, type),
-                             .attrs = intern(attrs_, attrs),
-                             .placement = intern(placements_, op.placement),
-                             .kind = static_cast<std::uint16_t>(op.kind.value)});
+  inputs_.insert(inputs_.end(), inputs.begin(), inputs.end());
+  rows_.push_back({first_input, op_class});
   ++groups_.back().count;
   return OpId::at(size() - 1);
 }
 
-std::span<const OpId> Graph::inputs(OpId op) const {
-  const std::size_t begin = ops_table_[op.index()].first_input;
-  const std::size_t end =
-      op.index() + 1 < size() ? ops_table_[op.index() + 1].first_input : inputs_.size();
-  return {inputs_.data() + begin, end - begin};
+void Graph::reserve(std::size_t ops, std::size_t inputs) {
+  rows_.reserve(rows_.size() + ops);
+  inputs_.reserve(inputs_.size() + inputs);
 }
 
-Work Graph::work(OpId op) const {
-  std::array<TensorType, 8> few;
-  std::vector<TensorType> many;
-  const auto ins = inputs(op);
-  std::span<TensorType> input_types(few.data(), std::min(ins.size(), few.size()));
-  if (ins.size() > few.size()) {
-    many.resize(ins.size());
-    input_types = many;
+bool Graph::takes(const OpClass& op_class, std::span<const OpId> inputs) const {
+  if (op_class.input_types.size() != inputs.size()) return false;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (type_index(inputs[i]) != op_class.input_types[i]) return false;
   }
-  for (std::size_t i = 0; i < ins.size(); ++i) input_types[i] = type(ins[i]);
-  return kind(op).work({.inputs = input_types, .attrs = attrs(op), .declared = type(op)}, type(op));
+  return true;
+}
+
+std::uint32_t Graph::find_class(FormId form, std::span<const OpId> inputs) {
+  for (const OpId input : inputs) TROUPE_ASSERT(input.index() < size());
+  std::vector<std::uint32_t>& known = forms_[form.index()].classes;
+  for (std::size_t i = known.size(); i-- > oldest_to_compare(known.size());) {
+    if (!takes(classes_[known[i]], inputs)) continue;
+    std::swap(known[i], known.back());
+    return known.back();
+  }
+  known.push_back(add_class(form, inputs));
+  return known.back();
+}
+
+std::uint32_t Graph::add_class(FormId form, std::span<const OpId> inputs) {
+  const FormRow& row = forms_[form.index()];
+  const OpKind& kind = (*ops_)[row.kind];
+  OpClass op_class{.form = form, .kind = row.kind, .attrs = row.attrs, .placement = row.placement};
+  std::vector<TensorType> input_types;
+  for (const OpId input : inputs) {
+    op_class.input_types.push_back(type_index(input));
+    input_types.push_back(type(input));
+  }
+  try {
+    check_input_count(kind, inputs.size());
+    OpSignature op{.inputs = input_types, .attrs = attrs_[row.attrs], .declared = row.declared};
+    const TensorType type = kind.type(op);
+    op.declared = type;
+    op_class.work = kind.work(op, type);
+    op_class.type = intern(types_, type);
+  } catch (const Error& error) {
+    throw error.at(groups_.back().place);
+  }
+  classes_.push_back(std::move(op_class));
+  return static_cast<std::uint32_t>(classes_.size() - 1);
 }
 
 GroupId Graph::group_of(OpId op) const {

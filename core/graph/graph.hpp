@@ -30,17 +30,38 @@ struct Group {
   SourcePlace place;     // where the user wrote it
 };
 
-struct OpSpec {
+// What may be said of an op besides its inputs.
+struct OpForm {
   OpKindId kind;
-  std::span<const OpId> inputs = {};
   Placement placement = {};
   Attrs attrs = {};          // empty: every attribute takes its fallback
   TensorType declared = {};  // for kinds with declares_type
 };
+struct OpSpec {
+  OpKindId kind;
+  std::span<const OpId> inputs = {};
+  Placement placement = {};
+  Attrs attrs = {};
+  TensorType declared = {};
+};
+
+using FormId = Id<struct FormTag>;
+
+// Ops of one form that take inputs of the same types: all is known of them but which tensors they
+// read.
+struct OpClass {
+  FormId form;
+  OpKindId kind;
+  std::uint32_t attrs = 0;  // of Graph::attrs_table
+  std::uint32_t type = 0;   // of Graph::types, what it makes
+  Placement placement = {};
+  Work work = {};
+  std::vector<std::uint32_t> input_types = {};  // of Graph::types
+};
 
 // Append-only: ops may be added while earlier ones run, nothing is ever changed or taken away, and
-// an op's inputs are older than it, so there is no cycle. About 28 bytes an op and 4 an input:
-// types and attributes are stored once for each distinct value. Not safe for concurrent writers.
+// an op's inputs are older than it, so there is no cycle. 8 bytes an op and 4 an input: all else is
+// stored once for each class. Not safe for concurrent writers.
 class Graph {
  public:
   // `ops` must outlive the graph.
@@ -54,23 +75,35 @@ class Graph {
   // another op of this graph.
   OpId append(const OpSpec& op);
 
-  std::size_t size() const { return ops_table_.size(); }
+  // The same in two steps, for many ops of one form: only their inputs are looked at op by op.
+  FormId form(const OpForm& form);
+  OpId append(FormId form, std::span<const OpId> inputs);
+  // Makes room for so many more ops and inputs at once.
+  void reserve(std::size_t ops, std::size_t inputs);
+
+  std::size_t size() const { return rows_.size(); }
   const OpRegistry& kinds() const { return *ops_; }
-  OpKindId kind_id(OpId op) const { return OpKindId{ops_table_[op.index()].kind}; }
+  OpKindId kind_id(OpId op) const { return op_class(op).kind; }
   const OpKind& kind(OpId op) const { return (*ops_)[kind_id(op)]; }
-  std::span<const OpId> inputs(OpId op) const;
+  std::span<const OpId> inputs(OpId op) const {
+    const std::size_t begin = rows_[op.index()].first_input;
+    const std::size_t end =
+        op.index() + 1 < rows_.size() ? rows_[op.index() + 1].first_input : inputs_.size();
+    return {inputs_.data() + begin, end - begin};
+  }
   const TensorType& type(OpId op) const { return types_[type_index(op)]; }
   const Attrs& attrs(OpId op) const { return attrs_[attrs_index(op)]; }
-  const Placement& placement(OpId op) const {
-    return placements_[ops_table_[op.index()].placement];
-  }
-  Work work(OpId op) const;
+  const Placement& placement(OpId op) const { return op_class(op).placement; }
+  const Work& work(OpId op) const { return op_class(op).work; }
   // Every distinct type, as type_index() counts them.
   std::span<const TensorType> types() const { return types_; }
 
-  // Ops with equal indices have equal types or attributes.
-  std::uint32_t type_index(OpId op) const { return ops_table_[op.index()].type; }
-  std::uint32_t attrs_index(OpId op) const { return ops_table_[op.index()].attrs; }
+  // Ops with equal indices have equal types, attributes or classes.
+  std::uint32_t type_index(OpId op) const { return op_class(op).type; }
+  std::uint32_t attrs_index(OpId op) const { return op_class(op).attrs; }
+  std::uint32_t class_index(OpId op) const { return rows_[op.index()].op_class; }
+  const OpClass& op_class(OpId op) const { return classes_[class_index(op)]; }
+  std::size_t class_count() const { return classes_.size(); }
 
   std::size_t group_count() const { return groups_.size(); }
   const Group& group(GroupId g) const { return groups_[g.index()]; }
@@ -81,18 +114,27 @@ class Graph {
  private:
   struct OpRow {
     std::uint32_t first_input;
-    std::uint32_t type;
+    std::uint32_t op_class;
+  };
+  struct FormRow {
+    OpKindId kind;
     std::uint32_t attrs;
-    std::uint32_t placement;
-    std::uint16_t kind;
+    Placement placement;
+    TensorType declared;
+    std::vector<std::uint32_t> classes = {};  // the one used last at the end
   };
 
+  bool takes(const OpClass& op_class, std::span<const OpId> inputs) const;
+  std::uint32_t find_class(FormId form, std::span<const OpId> inputs);
+  std::uint32_t add_class(FormId form, std::span<const OpId> inputs);
+
   const OpRegistry* ops_;
-  std::vector<OpRow> ops_table_;
+  std::vector<OpRow> rows_;
   std::vector<OpId> inputs_;
+  std::vector<OpClass> classes_;
+  std::vector<FormRow> forms_;
   std::vector<TensorType> types_;
   std::vector<Attrs> attrs_;
-  std::vector<Placement> placements_;
   std::vector<Group> groups_;
 };
 

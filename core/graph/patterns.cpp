@@ -10,9 +10,16 @@ GroupId append_pattern(Graph& graph, const Pattern& pattern, const PatternOps& o
                        std::string name, SourcePlace place) {
   pattern.check();
   const GroupId group = graph.begin_group(std::move(name), true, std::move(place));
+  // A form for each device: ops differ in their inputs only.
+  std::vector<FormId> forms;
+  for (const DeviceId device : ops.devices) {
+    forms.push_back(
+        graph.form({.kind = ops.kernel, .placement = {.device = device}, .attrs = ops.attrs}));
+  }
+  if (forms.empty()) forms.push_back(graph.form({.kind = ops.kernel, .attrs = ops.attrs}));
+  graph.reserve(pattern.points(), 0);
   std::vector<OpId> inputs;
   std::size_t row_before = graph.size();
-  OpSpec op{.kind = ops.kernel, .attrs = ops.attrs};
   for (std::uint32_t t = 0; t < pattern.steps; ++t) {
     const std::size_t row = graph.size();
     for (std::uint32_t i = 0; i < pattern.points_of_row(t); ++i) {
@@ -20,11 +27,7 @@ GroupId append_pattern(Graph& graph, const Pattern& pattern, const PatternOps& o
       for_each_dependence(pattern, t, i, [&](std::uint32_t column) {
         inputs.push_back(OpId::at(row_before + column));
       });
-      op.inputs = inputs;
-      if (!ops.devices.empty()) {
-        op.placement.device = ops.devices[block_of(i, pattern.width, ops.devices.size())];
-      }
-      graph.append(op);
+      graph.append(forms[block_of(i, pattern.width, forms.size())], inputs);
     }
     row_before = row;
   }

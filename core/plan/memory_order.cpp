@@ -14,13 +14,13 @@ namespace {
 
 // Calls f(unit, its inputs, its window) in graph order, window by window.
 template <class F>
-void each_unit(const Machine& machine, const Plan& plan, const F& f) {
-  std::vector<const Share*> shares(machine.devices.size() + machine.links.size(), nullptr);
+void each_unit(const Plan& plan, const F& f) {
+  ShareTable<> shares;
   for (const Window& window : plan.windows) {
-    for (const auto& [resource, share] : window.shares) shares[resource.index()] = &share;
+    shares.enter(window);
     for (std::size_t u = window.first.index(); u < window.first.index() + window.items; ++u) {
       const ItemRef ref = plan.units[u].ref;
-      f(UnitId::at(u), shares[ref.resource.index()]->inputs_of(ref.item), window);
+      f(UnitId::at(u), shares[ref.resource].inputs_of(ref.item), window);
     }
   }
 }
@@ -31,7 +31,6 @@ class MemoryOrder {
       : graph_(graph), machine_(machine), plan_(plan), rooms_(machine.memories.size()) {
     for (const ReplicaSpec& r : plan.replicas) {
       rooms_[r.memory.index()].wanted += bytes_of(r);
-      readers_left_.push_back(r.readers);
     }
     for (std::size_t m = 0; m < rooms_.size(); ++m) {
       rooms_[m].fresh = machine.memories[m].size_bytes;
@@ -43,13 +42,15 @@ class MemoryOrder {
   // Replicas are numbered with the units that make them, so a unit's output has its number.
   std::vector<RoomEdge> play() {
     if (!is_any_tight_) return {};
+    for (const ReplicaSpec& r : plan_.replicas) readers_left_.push_back(r.readers);
     using Inputs = std::span<const ReplicaId>;
-    each_unit(machine_, plan_, [this](UnitId u, Inputs inputs, const Window&) {
+    each_unit(plan_, [this](UnitId u, Inputs inputs, const Window&) {
       for (const ReplicaId input : inputs) reads_.push_back({input, u});
     });
     std::sort(reads_.begin(), reads_.end());
     reads_.erase(std::unique(reads_.begin(), reads_.end()), reads_.end());
-    each_unit(machine_, plan_, [this](UnitId u, Inputs inputs, const Window& window) {
+    each_unit(plan_, [this](UnitId u, Inputs inputs, const Window& window) {
+      if (window_first_ != window.first) shares_.enter(window);
       window_first_ = window.first;
       take(u);
       for (const ReplicaId input : inputs) let_go(input);
@@ -115,11 +116,12 @@ class MemoryOrder {
   // take each notice for a chunk; its way never comes back to a memory, so no reader is among it.
   void add_edges(ReplicaId gone, UnitId writer) {
     while (plan_.units[writer.index()].paced) --writer.value;
-    const auto known = plan_.predecessors_of(writer);
+    const ItemRef ref = plan_.units[writer.index()].ref;
+    const auto known = shares_[ref.resource].inputs_of(ref.item);
     for (auto read = std::lower_bound(reads_.begin(), reads_.end(), Read{gone, UnitId{0}});
          read != reads_.end() && read->tensor == gone; ++read) {
       if (read->by < window_first_) continue;
-      if (std::find(known.begin(), known.end(), read->by) != known.end()) continue;
+      if (std::find(known.begin(), known.end(), ReplicaId{read->by.value}) != known.end()) continue;
       edges_.push_back({read->by, writer});
     }
   }
@@ -148,6 +150,7 @@ class MemoryOrder {
   std::vector<Read> reads_;                  // in order
   bool is_any_tight_ = false;
   UnitId window_first_;  // of the unit at hand
+  ShareTable<> shares_;  // of its window
   std::vector<RoomEdge> edges_;
 };
 
@@ -157,28 +160,41 @@ bool is_unlimited(const Memory& memory) {
   return memory.kind == MemoryKind::storage && memory.size_bytes == 0;
 }
 
-std::uint64_t ram_needed(const Graph& graph, const Machine& machine, const Plan& plan) {
-  constexpr std::uint64_t page_bytes = 4096;
-  std::set<std::uint64_t> sizes;
-  std::vector<std::uint64_t> bytes;  // by replica; 0 where it isn't in RAM
+RamNeed ram_needed(const Graph& graph, const Machine& machine, const Plan& plan) {
+  std::vector<std::uint64_t> capacity;  // by type
+  for (const TensorType& type : graph.types()) capacity.push_back(buffer_capacity(type.bytes()));
+  std::vector<std::uint64_t> now(graph.types().size(), 0);  // buffers by type
+  RamNeed need;
+  need.buffers.resize(graph.types().size(), 0);
+  std::uint64_t bytes = 0;
   std::vector<std::uint32_t> readers_left;
-  for (const ReplicaSpec& r : plan.replicas) {
-    const bool in_ram = machine.memory(r.memory).kind == MemoryKind::ram;
-    const std::uint64_t pages = (graph.types()[r.type].bytes() + page_bytes - 1) / page_bytes;
-    bytes.push_back(in_ram ? pages * page_bytes : 0);
-    readers_left.push_back(r.readers);
-    sizes.insert(bytes.back());
-  }
-  std::uint64_t most = std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
-  std::uint64_t used = 0;
-  each_unit(machine, plan, [&](UnitId u, std::span<const ReplicaId> inputs, const Window&) {
-    used += bytes[u.index()];  // a unit's output has its number
-    most = std::max(most, used);
+  readers_left.reserve(plan.replicas.size());
+  for (const ReplicaSpec& r : plan.replicas) readers_left.push_back(r.readers);
+  const auto is_in_ram = [&](const ReplicaSpec& r) {
+    return machine.memory(r.memory).kind == MemoryKind::ram;
+  };
+  each_unit(plan, [&](UnitId u, std::span<const ReplicaId> inputs, const Window&) {
+    const ReplicaSpec& made = plan.replicas[u.index()];  // a unit's output has its number
+    if (is_in_ram(made)) {
+      need.buffers[made.type] = std::max(need.buffers[made.type], ++now[made.type]);
+      bytes += capacity[made.type];
+      need.bytes = std::max(need.bytes, bytes);
+    }
     for (const ReplicaId input : inputs) {
-      if (--readers_left[input.index()] == 0) used -= bytes[input.index()];
+      if (--readers_left[input.index()] > 0) continue;
+      const ReplicaSpec& gone = plan.replicas[input.index()];
+      if (!is_in_ram(gone)) continue;
+      --now[gone.type];
+      bytes -= capacity[gone.type];
     }
   });
-  return most;
+  // The store wants one buffer of each size, come what may.
+  std::set<std::uint64_t> sizes;
+  for (std::size_t t = 0; t < capacity.size(); ++t) {
+    if (need.buffers[t] > 0) sizes.insert(capacity[t]);
+  }
+  need.bytes = std::max(need.bytes, std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}));
+  return need;
 }
 
 std::vector<RoomEdge> order_by_memory(const Graph& graph, const Machine& machine,

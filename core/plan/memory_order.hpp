@@ -20,10 +20,13 @@ struct RoomEdge {
 // Storage on a file system that doesn't tell its size: the run finds out.
 bool is_unlimited(const Memory& memory);
 
-// The most that the tensors in all memories of kind RAM take together when ops run in graph order,
-// each in whole pages; at least one tensor of each size, for buffers are reserved by size. Replicas
-// must know all their readers.
-std::uint64_t ram_needed(const Graph& graph, const Machine& machine, const Plan& plan);
+// The most that the tensors in all memories of kind RAM take together when ops run in graph order.
+// Replicas must know all their readers.
+struct RamNeed {
+  std::uint64_t bytes = 0;  // of buffers; at least one of each size, for that is reserved
+  std::vector<std::uint64_t> buffers;  // of each of the graph's types at once
+};
+RamNeed ram_needed(const Graph& graph, const Machine& machine, const Plan& plan);
 
 // Plays the plan through in graph order. Throws a usage Error, with the op's place, where a memory
 // can't hold what must be in it at once then; needed and available are named. Where it can, but not

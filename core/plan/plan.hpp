@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace troupe {
@@ -26,6 +27,7 @@ struct Unit {
   OpId op;  // the op, or the one whose tensor is moved
   bool transfer : 1 = false;
   bool makes_result : 1 = false;  // the op's own tensor, rather than a replica of it elsewhere
+  bool reads_twice : 1 = false;   // one input more than once
   bool paced : 1 = false;         // a transfer that takes chunks as the unit before delivers them
   std::uint16_t chunks = 1;       // of a transfer
 };
@@ -35,10 +37,12 @@ struct Plan {
 
   std::vector<Unit> units;  // of timed windows and of what is prepared before them
   UnitId first_timed;       // units before it are prepared before the clock starts
-  std::vector<std::uint32_t> first_predecessor;  // units.size() + 1
-  std::vector<UnitId> predecessors;              // over windows, too
 
-  std::vector<ReplicaSpec> replicas;  // in MemoryStore order; types are the graph's
+  // What each unit makes, in MemoryStore order; types are the graph's.
+  std::vector<ReplicaSpec> replicas;
+  // Of each of the graph's types, how many are in RAM at once when ops run in graph order; empty
+  // for a simulation.
+  std::vector<std::uint64_t> buffers;
   struct Result {
     OpId op;
     ReplicaId replica;
@@ -48,16 +52,59 @@ struct Plan {
   std::vector<OpId> ops;        // every op of the plan, in graph order
   std::uint64_t timed_ops = 0;
 
+  // Hands the shares out, and takes one back.
+  std::vector<Window> take_shares();
+  void put_back(ResourceId resource, Share share) {
+    windows[share.window].shares.emplace_back(resource, std::move(share));
+  }
+
   std::size_t timed_units() const { return first_timed ? units.size() - first_timed.index() : 0; }
   // In how many parts `from` hands its tensor to `to`; 1 where `to` waits for all of it.
   std::uint32_t chunks_between(UnitId from, UnitId to) const {
     const bool is_route = units[to.index()].paced && from.value + 1 == to.value;
     return is_route ? units[from.index()].chunks : 1;
   }
-  std::span<const UnitId> predecessors_of(UnitId u) const {
-    return {predecessors.data() + first_predecessor[u.index()],
-            first_predecessor[u.index() + 1] - first_predecessor[u.index()]};
+};
+
+// Finds shares by resource, window by window.
+template <class WindowType = const Window>
+class ShareTable {
+ public:
+  explicit ShareTable(WindowType& window) { enter(window); }
+  ShareTable() = default;
+
+  void enter(WindowType& window) {
+    for (auto& [resource, share] : window.shares) {
+      if (resource.index() >= shares_.size()) shares_.resize(resource.index() + 1, nullptr);
+      shares_[resource.index()] = &share;
+    }
   }
+  // Of a resource that has one in the window entered last.
+  auto& operator[](ResourceId resource) const { return *shares_[resource.index()]; }
+
+ private:
+  using SharePointer = decltype(&std::declval<WindowType&>().shares.front().second);
+  std::vector<SharePointer> shares_;
+};
+
+inline UnitId maker_of(ReplicaId replica) {
+  return UnitId{replica.value};
+}
+
+// What a unit reads, each tensor once: the units that made these are its predecessors, over windows
+// too.
+class DistinctInputs {
+ public:
+  // `share` must be that of the unit. Valid until the next call.
+  std::span<const ReplicaId> of(const Unit& unit, const Share& share) {
+    const std::span<const ReplicaId> inputs = share.inputs_of(unit.ref.item);
+    return unit.reads_twice ? without_repeats(inputs) : inputs;
+  }
+
+ private:
+  std::span<const ReplicaId> without_repeats(std::span<const ReplicaId> inputs);
+
+  std::vector<ReplicaId> found_;
 };
 
 }  // namespace troupe

@@ -19,15 +19,22 @@ namespace {
 class Planner {
  public:
   Planner(const Graph& graph, const Machine& machine, const PlanOptions& options)
-      : graph_(graph), machine_(machine), options_(options), router_(machine) {
-    home_.resize(graph.size());
-    share_of_.resize(machine.devices.size() + machine.links.size());
-  }
+      : graph_(graph),
+        machine_(machine),
+        options_(options),
+        router_(machine),
+        home_(graph.size()),
+        share_of_(machine.devices.size() + machine.links.size()),
+        latest_(machine.devices.size()) {}
 
   Plan make(const Scenario& scenario) {
     const std::vector<WindowOps> windows = scenario_windows(graph_, scenario);
     placements_ = place_ops(graph_, machine_, router_, windows, options_);
-    plan_.first_predecessor.push_back(0);
+    std::size_t ops = 0;
+    for (const WindowOps& window : windows) ops += window.ops.size();
+    plan_.ops.reserve(ops);
+    plan_.units.reserve(ops);
+    plan_.replicas.reserve(ops);
     for (const WindowOps& window : windows) add_window(window);
     if (!fits_time_) {
       throw usage_error(
@@ -39,11 +46,13 @@ class Planner {
       plan_.ops.insert(plan_.ops.end(), window.ops.begin(), window.ops.end());
       if (window.timed) plan_.timed_ops += window.ops.size();
     }
-    std::sort(plan_.ops.begin(), plan_.ops.end());
+    if (!std::is_sorted(plan_.ops.begin(), plan_.ops.end())) {
+      std::sort(plan_.ops.begin(), plan_.ops.end());
+    }
     keep_results(windows);
+    order_by_priority(plan_, machine_, unit_ranks(plan_));
     link_successors(plan_, order_by_memory(graph_, machine_, plan_));
     check_ram(scenario);
-    rank_units(plan_);
     return std::move(plan_);
   }
 
@@ -53,6 +62,9 @@ class Planner {
     return ResourceId::at(machine_.devices.size() + l.index());
   }
   SourcePlace place_of(OpId op) const { return graph_.group(graph_.group_of(op)).place; }
+  const Placement& placement(OpId op) const {
+    return placements_.empty() ? graph_.placement(op) : placements_[op.index()];
+  }
 
   // ---- units ----------------------------------------------------------------------------------
 
@@ -63,10 +75,10 @@ class Planner {
     if (ops.timed && !plan_.first_timed) plan_.first_timed = UnitId::at(plan_.units.size());
     window.first = UnitId::at(plan_.units.size());
     for (const OpId op : ops.ops) {
-      if (placements_[op.index()].memory) {
-        add_copy(op, placements_[op.index()].memory);
+      if (const Placement& where = placement(op); where.memory) {
+        add_copy(op, where.memory);
       } else {
-        add_kernel(op, placements_[op.index()].device);
+        add_kernel(op, where.device);
       }
     }
     window.items = plan_.units.size() - window.first.index();
@@ -90,33 +102,51 @@ class Planner {
   ReplicaId add_unit(ResourceId r, OpId op, bool transfer, std::span<const ReplicaId> inputs,
                      MemoryId target, Duration expected) {
     Share& s = share(r);
+    const UnitId window_first = plan_.windows.back().first;
+    const bool reads_twice = has_repeats(inputs);
     const UnitId unit = UnitId::at(plan_.units.size());
-    plan_.units.push_back(
-        {.ref = {r, s.size()}, .op = op, .transfer = transfer, .makes_result = !transfer});
+    plan_.units.push_back({.ref = {r, s.size()},
+                           .op = op,
+                           .transfer = transfer,
+                           .makes_result = !transfer,
+                           .reads_twice = reads_twice});
     std::uint32_t waits_for = 0;
-    const std::size_t first = plan_.predecessors.size();
     for (const ReplicaId input : inputs) {
       ++plan_.replicas[input.index()].readers;
-      const UnitId producer = producer_[input.index()];
-      const auto begin = plan_.predecessors.begin() + static_cast<std::ptrdiff_t>(first);
-      if (std::find(begin, plan_.predecessors.end(), producer) != plan_.predecessors.end()) {
-        continue;
-      }
-      plan_.predecessors.push_back(producer);
-      if (producer >= plan_.windows.back().first) ++waits_for;
+      if (maker_of(input) >= window_first) ++waits_for;
     }
-    plan_.first_predecessor.push_back(static_cast<std::uint32_t>(plan_.predecessors.size()));
-    const ReplicaId output = ReplicaId::at(plan_.replicas.size());
-    plan_.replicas.push_back({.memory = target, .type = graph_.type_index(op), .readers = 0});
-    producer_.push_back(unit);
     s.unit.push_back(unit);
-    s.waits_for.push_back(waits_for);
     s.expected.push_back(expected);
     count_time(expected);
     s.inputs.insert(s.inputs.end(), inputs.begin(), inputs.end());
     s.first_input.push_back(static_cast<std::uint32_t>(s.inputs.size()));
-    s.output.push_back(output);
-    return output;
+    if (reads_twice) {
+      waits_for = 0;
+      for (const ReplicaId input : distinct_.of(plan_.units.back(), s)) {
+        if (maker_of(input) >= window_first) ++waits_for;
+      }
+    }
+    s.waits_for.push_back(waits_for);
+    plan_.replicas.push_back({.memory = target, .type = graph_.type_index(op), .readers = 0});
+    return ReplicaId{unit.value};
+  }
+
+  // Whether something stands there more than once.
+  bool has_repeats(std::span<const ReplicaId> inputs) {
+    constexpr std::size_t few = 8;
+    if (inputs.size() > few) {
+      sorted_.assign(inputs.begin(), inputs.end());
+      if (!std::is_sorted(sorted_.begin(), sorted_.end())) {
+        std::sort(sorted_.begin(), sorted_.end());
+      }
+      return std::adjacent_find(sorted_.begin(), sorted_.end()) != sorted_.end();
+    }
+    for (std::size_t i = 1; i < inputs.size(); ++i) {
+      for (std::size_t k = 0; k < i; ++k) {
+        if (inputs[k] == inputs[i]) return true;
+      }
+    }
+    return false;
   }
 
   void count_time(Duration expected) {
@@ -128,15 +158,11 @@ class Planner {
     const MemoryId memory = machine_.device(device).memory;
     inputs_.clear();
     for (const OpId input : graph_.inputs(op)) inputs_.push_back(replica_in(input, memory, op));
-    const bool timed = plan_.windows.back().timed;
-    const Duration expected =
-        options_.needs_costs && !timed
-            ? Duration{0}
-            : op_time(machine_.device(device), graph_.kind(op), graph_.work(op));
-    home_[op.index()] = add_unit(resource(device), op, false, inputs_, memory, expected);
+    home_[op.index()] =
+        add_unit(resource(device), op, false, inputs_, memory, kernel_time(device, op));
     Share& s = share(resource(device));
-    s.kernels.push_back(
-        {.kind = graph_.kind_id(op), .attrs = attrs_in(s, op), .index = index_of(op)});
+    s.kernel.push_back(kernel_in(s, device, op));
+    s.index.push_back(index_of(op));
   }
 
   // In its group. Ops come in graph order within a window, so the last group looked up is mostly
@@ -150,10 +176,24 @@ class Planner {
     return op.value - group_first_.value;
   }
 
-  std::uint32_t attrs_in(Share& s, OpId op) {
-    const Attrs& attrs = graph_.attrs(op);
-    if (s.attrs_table.empty() || s.attrs_table.back() != attrs) s.attrs_table.push_back(attrs);
-    return static_cast<std::uint32_t>(s.attrs_table.size() - 1);
+  Duration kernel_time(DeviceId device, OpId op) {
+    if (options_.needs_costs && !plan_.windows.back().timed) return Duration{0};
+    Latest& latest = latest_[device.index()];
+    if (latest.op_class != graph_.class_index(op)) {
+      latest.op_class = graph_.class_index(op);
+      latest.time = op_time(machine_.device(device), graph_.kind(op), graph_.work(op));
+    }
+    return latest.time;
+  }
+
+  std::uint32_t kernel_in(Share& s, DeviceId device, OpId op) {
+    Latest& latest = latest_[device.index()];
+    const std::uint32_t attrs = graph_.attrs_index(op);
+    if (s.kernels.empty() || s.kernels.back().kind != graph_.kind_id(op) || latest.attrs != attrs) {
+      s.kernels.push_back({.kind = graph_.kind_id(op), .attrs = graph_.attrs(op)});
+      latest.attrs = attrs;
+    }
+    return static_cast<std::uint32_t>(s.kernels.size() - 1);
   }
 
   // Links make the result where the tensor comes from elsewhere; within a memory a device does.
@@ -313,14 +353,15 @@ class Planner {
               [](const Plan::Result& a, const Plan::Result& b) { return a.op < b.op; });
   }
 
-  void check_ram(const Scenario& scenario) const {
+  void check_ram(const Scenario& scenario) {
     if (!options_.ram_bytes) return;
-    const std::uint64_t needed = ram_needed(graph_, machine_, plan_);
-    if (needed <= *options_.ram_bytes) return;
+    RamNeed need = ram_needed(graph_, machine_, plan_);
+    plan_.buffers = std::move(need.buffers);
+    if (need.bytes <= *options_.ram_bytes) return;
     throw usage_error(
         scenario.place,
         fmt::format("scenario '{}' needs {} of this host's memory at once, and {} are available",
-                    scenario.name, format_bytes(needed), format_bytes(*options_.ram_bytes)),
+                    scenario.name, format_bytes(need.bytes), format_bytes(*options_.ram_bytes)),
         "make the tensors smaller or fewer, or simulate the file");
   }
 
@@ -332,13 +373,20 @@ class Planner {
   std::vector<Placement> placements_;
   std::vector<ReplicaId> home_;                             // by op
   std::unordered_map<std::uint64_t, ReplicaId> elsewhere_;  // by op and memory
-  std::vector<UnitId> producer_;                            // by replica
   std::vector<std::size_t> share_of_;  // by resource, in the window being built
-  std::vector<ReplicaId> inputs_;      // of the op being added
-  Duration serial_{0};                 // sum of all expected times so far
-  bool fits_time_ = true;              // whether it stays below longest_duration
-  OpId group_first_ = {};              // ops of the group last looked up
+  struct Latest {
+    std::uint32_t op_class = 0xFFFF'FFFF;
+    std::uint32_t attrs = 0;
+    Duration time{0};
+  };
+  std::vector<Latest> latest_;  // by device: what its op before this one was like
+  OpId group_first_ = {};       // ops of the group last looked up
   OpId group_end_ = {};
+  std::vector<ReplicaId> inputs_;  // of the op being added
+  std::vector<ReplicaId> sorted_;
+  DistinctInputs distinct_;
+  Duration serial_{0};     // sum of all expected times so far
+  bool fits_time_ = true;  // whether it stays below longest_duration
 };
 
 }  // namespace

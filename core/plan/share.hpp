@@ -36,7 +36,9 @@ struct ItemRef {
   friend auto operator<=>(const ItemRef&, const ItemRef&) = default;
 };
 
-// Items stand in unit order. An item may start when it has been notified waits_for times.
+// An item may start when it has been notified waits_for times. Items of a link stand in unit order,
+// those of a device in the order of their priority: the longest way to the end of the graph first,
+// then unit order.
 struct Share {
   std::uint32_t window = 0;
   bool timed = true;  // false: prepared before the clock starts, not recorded
@@ -44,22 +46,20 @@ struct Share {
   // For every item:
   std::vector<UnitId> unit;
   std::vector<std::uint32_t> waits_for;
-  std::vector<Duration> rank;                  // longest way from its start to the end of the graph
   std::vector<Duration> expected;              // by the cost model; of a transfer, without latency
   std::vector<std::uint32_t> first_successor;  // size() + 1
   std::vector<ItemRef> successors;
   std::vector<std::uint32_t> first_input;  // size() + 1
   std::vector<ReplicaId> inputs;           // a transfer has one
-  std::vector<ReplicaId> output;
 
   // Devices: what to compute.
   struct Kernel {
     OpKindId kind;
-    std::uint32_t attrs = 0;  // into attrs_table
-    std::uint32_t index = 0;  // of the op in its group
+    Attrs attrs;
   };
+  std::vector<std::uint32_t> kernel;  // for every item, into kernels
+  std::vector<std::uint32_t> index;   // for every item: of its op in its group
   std::vector<Kernel> kernels;
-  std::vector<Attrs> attrs_table;
 
   // Links: what to move. On a route of several links a transfer is cut into chunks; each chunk that
   // one link has delivered is a notice to the next.
@@ -73,6 +73,8 @@ struct Share {
   std::vector<Move> moves;
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(unit.size()); }
+  // What an item makes: replicas are numbered with the units that make them.
+  ReplicaId output(std::uint32_t item) const { return ReplicaId{unit[item].value}; }
   std::span<const ItemRef> successors_of(std::uint32_t item) const {
     return {successors.data() + first_successor[item],
             first_successor[item + 1] - first_successor[item]};

@@ -5,15 +5,20 @@
 #include "core/plan/plan.hpp"
 
 #include <span>
+#include <vector>
 
 namespace troupe {
 
-// Fills first_successor and successors of every share from the predecessors of the units and from
-// `room`, whose edges also add to what items wait for. What waits for an earlier window is not a
-// successor: windows follow each other whole.
+// Fills first_successor and successors of every share from the inputs of the units and from `room`,
+// whose edges also add to what items wait for. What waits for an earlier window is not a successor:
+// windows follow each other whole.
 void link_successors(Plan& plan, std::span<const RoomEdge> room);
 
-// Fills the rank of every item: expected times along the longest way to the end of the plan.
-void rank_units(Plan& plan);
+// Of every unit, expected times along the longest way from its start to the end of the plan.
+std::vector<Duration> unit_ranks(const Plan& plan);
+
+// Puts the items of every device's share in order of priority (share.hpp), by the rank of their
+// units. For plans whose items stand in unit order and have no successors yet.
+void order_by_priority(Plan& plan, const Machine& machine, std::span<const Duration> rank);
 
 }  // namespace troupe

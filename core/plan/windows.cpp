@@ -38,7 +38,10 @@ Listing list_steps(const Graph& graph, const Scenario& scenario) {
     }
   }
   if (listing.windows.back().ops.empty()) listing.windows.pop_back();
-  for (WindowOps& window : listing.windows) std::sort(window.ops.begin(), window.ops.end());
+  for (WindowOps& window : listing.windows) {
+    if (std::is_sorted(window.ops.begin(), window.ops.end())) continue;
+    std::sort(window.ops.begin(), window.ops.end());
+  }
   return listing;
 }
 

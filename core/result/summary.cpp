@@ -3,6 +3,7 @@
 #include "core/base/assert.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -41,19 +42,38 @@ class Tracks {
 
 class Summary {
  public:
-  Summary(const Graph& graph, const Machine& machine, const Plan& plan, RunResult& result)
+  Summary(const Graph& graph, const Machine& machine, Plan& plan, RunResult& result)
       : graph_(graph), machine_(machine), plan_(plan), tracks_(machine) {
     records_.resize(plan.units.size() - first_timed());
     for (auto& [resource, shares] : result.records) {
       for (ShareRecords& share : shares) {
-        if (!share.timed) continue;
-        for (std::size_t i = 0; i < share.unit.size(); ++i) {
-          records_[share.unit[i].index() - first_timed()] = share.records[i];
+        if (share.share.timed) {
+          for (std::size_t i = 0; i < share.records.size(); ++i) {
+            records_[share.share.unit[i].index() - first_timed()] = share.records[i];
+          }
         }
+        plan.put_back(resource, std::move(share.share));
         share = ShareRecords{};  // a big run would hold everything twice
       }
     }
     origin_ = result.origin.value_or(Instant{});
+  }
+
+  // Calls visit(i, unit, its inputs) for each timed unit that finished, in graph order.
+  template <class Visit>
+  void each_finished(Visit visit) const {
+    ShareTable<> shares;
+    DistinctInputs distinct;
+    for (const Window& window : plan_.windows) {
+      if (!window.timed) continue;
+      shares.enter(window);
+      for (std::size_t u = window.first.index(); u < window.first.index() + window.items; ++u) {
+        const std::size_t i = u - first_timed();
+        if (!records_[i].finished()) continue;
+        const Unit& unit = plan_.units[u];
+        visit(i, unit, distinct.of(unit, shares[unit.ref.resource]));
+      }
+    }
   }
 
   void fill(ScenarioReport& report) {
@@ -142,10 +162,10 @@ class Summary {
     std::vector<Duration> ready(records_.size(), Duration{0});
     std::vector<Duration> finish(records_.size(), Duration{0});
     Duration longest{0};
-    for (std::size_t i = 0; i < records_.size(); ++i) {
-      if (!records_[i].finished()) continue;
+    each_finished([&](std::size_t i, const Unit&, std::span<const ReplicaId> inputs) {
       Duration at_least{0};
-      for (const UnitId p : plan_.predecessors_of(UnitId::at(first_timed() + i))) {
+      for (const ReplicaId input : inputs) {
+        const UnitId p = maker_of(input);
         if (p.index() < first_timed()) continue;
         const std::size_t k = p.index() - first_timed();
         if (plan_.chunks_between(p, UnitId::at(first_timed() + i)) == 1) {
@@ -157,7 +177,7 @@ class Summary {
       }
       finish[i] = std::max(ready[i] + records_[i].busy, at_least);
       longest = std::max(longest, finish[i]);
-    }
+    });
     return longest;
   }
 
@@ -167,13 +187,12 @@ class Summary {
     std::vector<std::uint32_t> label_of(graph_.group_count() * 2, Span::no_index);
     std::vector<std::uint32_t> span_of(records_.size(), Span::no_index);
     timeline.first_predecessor.push_back(0);
-    for (std::size_t i = 0; i < records_.size(); ++i) {
-      if (!records_[i].finished()) continue;
-      const OpId op = unit(i).op;
+    each_finished([&](std::size_t i, const Unit& unit, std::span<const ReplicaId> inputs) {
+      const OpId op = unit.op;
       const GroupId g = graph_.group_of(op);
       const Group& group = graph_.group(g);
       // The transfer that makes a copy's result goes by the copy's name.
-      const bool moved = !unit(i).makes_result;
+      const bool moved = !unit.makes_result;
       std::uint32_t& label = label_of[g.index() * 2 + (moved ? 1 : 0)];
       if (label == Span::no_index) {
         label = static_cast<std::uint32_t>(timeline.labels.size());
@@ -181,18 +200,19 @@ class Summary {
       }
       span_of[i] = static_cast<std::uint32_t>(timeline.spans.size());
       timeline.spans.push_back(
-          {.track = tracks_.track(unit(i).ref.resource, records_[i].lane),
+          {.track = tracks_.track(unit.ref.resource, records_[i].lane),
            .label = label,
            .index = group.indexed ? op.value - group.first.value : Span::no_index,
            .start = Instant{records_[i].start - origin_},
            .end = Instant{records_[i].end - origin_}});
-      for (const UnitId p : plan_.predecessors_of(UnitId::at(first_timed() + i))) {
+      for (const ReplicaId input : inputs) {
+        const UnitId p = maker_of(input);
         if (p.index() < first_timed()) continue;
         timeline.predecessors.push_back(span_of[p.index() - first_timed()]);
       }
       timeline.first_predecessor.push_back(
           static_cast<std::uint32_t>(timeline.predecessors.size()));
-    }
+    });
     timeline.tracks = tracks_.take();
   }
 
@@ -212,15 +232,20 @@ std::string unit_name(const Graph& graph, const Machine& machine, const Plan& pl
                      resource_name(machine, u.ref.resource));
 }
 
-std::string unit_needs(const Graph& graph, const Machine& machine, const Plan& plan, UnitId unit) {
+std::string unit_needs(const Graph& graph, const Plan& plan, UnitId unit) {
+  const Unit& u = plan.units[unit.index()];
   std::vector<std::string> names;
-  for (const UnitId before : plan.predecessors_of(unit)) {
-    names.push_back(unit_name(graph, machine, plan, before));
+  if (!u.makes_result) {
+    names.push_back(fmt::format("'{}'", graph.name(u.op)));
+  } else {
+    for (const OpId input : graph.inputs(u.op)) {
+      names.push_back(fmt::format("'{}'", graph.name(input)));
+    }
   }
   return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-ScenarioReport summarize(const Graph& graph, const Machine& machine, const Plan& plan,
+ScenarioReport summarize(const Graph& graph, const Machine& machine, Plan& plan,
                          const std::string& name, RunResult result) {
   ScenarioReport report;
   report.name = name;

@@ -29,11 +29,12 @@ std::string unit_name(const Graph& graph, const Machine& machine, const Plan& pl
 
 // What must be done before the unit: "'x' on gpu0, 'x' over pcie0", or "nothing"; others that it
 // waits for are those that make room in its memory.
-std::string unit_needs(const Graph& graph, const Machine& machine, const Plan& plan, UnitId unit);
+std::string unit_needs(const Graph& graph, const Plan& plan, UnitId unit);
 
 // Counts, times, bounds (design.md, Words), utilisation and timeline of one scenario. The lower
-// bound is taken over what finished, with the times it took.
-ScenarioReport summarize(const Graph& graph, const Machine& machine, const Plan& plan,
+// bound is taken over what finished, with the times it took. Puts the shares that come with the
+// records back into the plan.
+ScenarioReport summarize(const Graph& graph, const Machine& machine, Plan& plan,
                          const std::string& name, RunResult result);
 
 }  // namespace troupe

@@ -2,8 +2,6 @@
 
 #include "core/base/assert.hpp"
 
-#include <algorithm>
-
 namespace troupe {
 
 DeviceLogic::DeviceLogic(ResourceId self, int lanes)
@@ -13,6 +11,7 @@ DeviceLogic::DeviceLogic(ResourceId self, int lanes)
 
 void DeviceLogic::on_share(Share share) {
   TROUPE_ASSERT(busy_ == 0 && ready_.empty());
+  ready_.reset(share.size());
   progress_.load(std::move(share), released_, chunks_);
   queue_released();
 }
@@ -40,10 +39,7 @@ void DeviceLogic::on_failed(std::uint32_t lane) {
 
 std::optional<DeviceLogic::Start> DeviceLogic::next() {
   if (stopped_ || ready_.empty() || busy_ == lanes_.size()) return std::nullopt;
-  std::pop_heap(ready_.begin(), ready_.end(),
-                [this](std::uint32_t a, std::uint32_t b) { return later(a, b); });
-  const std::uint32_t item = ready_.back();
-  ready_.pop_back();
+  const std::uint32_t item = ready_.pop();
   std::uint32_t lane = 0;
   while (lanes_[lane].has_value()) ++lane;
   lanes_[lane] = item;
@@ -51,19 +47,9 @@ std::optional<DeviceLogic::Start> DeviceLogic::next() {
   return Start{lane, item};
 }
 
-// Items stand in graph order in a share.
-bool DeviceLogic::later(std::uint32_t a, std::uint32_t b) const {
-  const std::vector<Duration>& rank = progress_.share().rank;
-  return rank[a] != rank[b] ? rank[a] < rank[b] : a > b;
-}
-
 void DeviceLogic::queue_released() {
   TROUPE_ASSERT(chunks_.empty());
-  for (const std::uint32_t item : released_) {
-    ready_.push_back(item);
-    std::push_heap(ready_.begin(), ready_.end(),
-                   [this](std::uint32_t a, std::uint32_t b) { return later(a, b); });
-  }
+  for (const std::uint32_t item : released_) ready_.insert(item);
   released_.clear();
 }
 
@@ -74,7 +60,9 @@ void DeviceLogic::check_invariants() const {
   TROUPE_ASSERT(busy == busy_);
   TROUPE_ASSERT(released_.empty() && chunks_.empty());
   TROUPE_ASSERT(ready_.size() + busy_ <= progress_.pending());
-  for (const std::uint32_t item : ready_) TROUPE_ASSERT(progress_.waits_for(item) == 0);
+  for (std::uint32_t item = 0; item < progress_.share().size(); ++item) {
+    if (ready_.contains(item)) TROUPE_ASSERT(progress_.waits_for(item) == 0);
+  }
 }
 
 }  // namespace troupe

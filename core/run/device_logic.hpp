@@ -1,6 +1,7 @@
 // The behaviour of a device: which op starts next on which stream. Events in, decisions out.
 #pragma once
 
+#include "core/run/ready_set.hpp"
 #include "core/run/share_progress.hpp"
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace troupe {
 
-// Ready ops start in priority order: longest way to the end of the graph first, then graph order.
+// Ready ops start in the order in which they stand in the share, which is that of their priority.
 class DeviceLogic {
  public:
   struct Start {
@@ -42,13 +43,12 @@ class DeviceLogic {
   void check_invariants() const;
 
  private:
-  bool later(std::uint32_t a, std::uint32_t b) const;
   void queue_released();
 
   ResourceId self_;
   ShareProgress progress_;
-  std::vector<std::uint32_t> ready_;     // a heap, the next to start on top
-  std::vector<std::uint32_t> released_;  // not yet in the heap
+  ReadySet ready_;
+  std::vector<std::uint32_t> released_;  // not yet among the ready
   std::vector<std::uint32_t> chunks_;    // always empty: devices take whole tensors
   std::vector<std::optional<std::uint32_t>> lanes_;
   std::uint32_t busy_ = 0;

@@ -14,10 +14,9 @@ void ShareProgress::load(Share share, std::vector<std::uint32_t>& ready,
   share_ = std::move(share);
   loaded_ = true;
   done_ = 0;
-  waits_for_ = share_.waits_for;
   records_.assign(share_.size(), Record{});
   for (std::uint32_t item = 0; item < share_.size(); ++item) {
-    if (waits_for_[item] == 0) ready.push_back(item);
+    if (share_.waits_for[item] == 0) ready.push_back(item);
   }
   const std::vector<Early> early = std::exchange(early_, {});
   for (const Early& e : early) notify(e.window, e.item, ready, chunks);
@@ -30,21 +29,21 @@ void ShareProgress::notify(std::uint32_t window, std::uint32_t item,
     return;
   }
   TROUPE_ASSERT(window == share_.window && item < share_.size());
-  if (waits_for_[item] == 0) {
+  if (share_.waits_for[item] == 0) {
     chunks.push_back(item);
-  } else if (--waits_for_[item] == 0) {
+  } else if (--share_.waits_for[item] == 0) {
     ready.push_back(item);
   }
 }
 
 void ShareProgress::complete(std::uint32_t item, ResourceId self, bool skip_first,
                              std::vector<std::uint32_t>& ready, std::vector<ItemRef>& notices) {
-  TROUPE_ASSERT(waits_for_[item] == 0 && done_ < share_.size());
+  TROUPE_ASSERT(share_.waits_for[item] == 0 && done_ < share_.size());
   ++done_;
   for (const ItemRef next : share_.successors_of(item).subspan(skip_first ? 1 : 0)) {
     if (next.resource != self) {
       notices.push_back(next);
-    } else if (--waits_for_[next.item] == 0) {
+    } else if (--share_.waits_for[next.item] == 0) {
       ready.push_back(next.item);
     }
   }
@@ -60,7 +59,7 @@ std::optional<std::uint32_t> ShareProgress::first_pending() const {
 
 void ShareProgress::retire() {
   if (!loaded_) return;
-  history_.push_back({share_.timed, std::move(share_.unit), std::move(records_)});
+  history_.push_back({std::move(share_), std::move(records_)});
   share_ = Share{};
   loaded_ = false;
   done_ = 0;
@@ -74,11 +73,7 @@ std::vector<ShareRecords> ShareProgress::take_records() {
 void ShareProgress::check_invariants() const {
   TROUPE_ASSERT(done_ <= share_.size());
   if (!loaded_) return;
-  TROUPE_ASSERT(waits_for_.size() == share_.size());
   TROUPE_ASSERT(records_.size() == share_.size());
-  for (std::uint32_t item = 0; item < share_.size(); ++item) {
-    TROUPE_ASSERT(waits_for_[item] <= share_.waits_for[item]);
-  }
 }
 
 }  // namespace troupe

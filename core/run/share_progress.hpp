@@ -22,11 +22,10 @@ struct Record {
   bool finished() const { return end != never; }
 };
 
-// What became of the items of one share, in item order.
+// A share that has been worked on, and what became of its items.
 struct ShareRecords {
-  bool timed = true;
-  std::vector<UnitId> unit;
-  std::vector<Record> records;
+  Share share;
+  std::vector<Record> records;  // by item
 };
 
 // Dependency counters of one actor. Notices may come before the share they are for, since they come
@@ -52,7 +51,8 @@ class ShareProgress {
   std::uint32_t done() const { return done_; }
   std::uint32_t pending() const { return share_.size() - done_; }
   bool is_complete() const { return pending() == 0; }
-  std::uint32_t waits_for(std::uint32_t item) const { return waits_for_[item]; }
+  // How many notices the item still waits for.
+  std::uint32_t waits_for(std::uint32_t item) const { return share_.waits_for[item]; }
   // The first item that isn't done; none where all are.
   std::optional<std::uint32_t> first_pending() const;
 
@@ -72,7 +72,6 @@ class ShareProgress {
 
   bool loaded_ = false;
   Share share_;
-  std::vector<std::uint32_t> waits_for_;  // by item; what remains
   std::uint32_t done_ = 0;
   std::vector<Record> records_;  // by item
   std::vector<Early> early_;

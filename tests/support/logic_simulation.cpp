@@ -16,10 +16,10 @@ std::vector<CoordinatorLogic::WindowSize> sizes(const Plan& plan) {
 }  // namespace
 
 LogicSimulation::LogicSimulation(const Machine& machine, Plan& plan, Options options)
-    : plan_(plan),
-      options_(options),
+    : options_(options),
       random_(options.seed),
       chief_(machine.devices.size() + machine.links.size(), sizes(plan)),
+      windows_(plan.take_shares()),
       mailboxes_(machine.devices.size() + machine.links.size() + 1),
       collecting_(mailboxes_.size()),
       gone_(mailboxes_.size()) {
@@ -143,7 +143,7 @@ void LogicSimulation::act() {
 }
 
 void LogicSimulation::carry_out(const CoordinatorLogic::SendWindow& command) {
-  for (auto& part : plan_.windows[command.window].shares) {
+  for (auto& part : windows_[command.window].shares) {
     const ResourceId to = part.first;
     post(to.index(), [this, to, share = std::move(part.second)] {
       std::visit(

@@ -29,7 +29,7 @@ class LogicSimulation {
     std::optional<UnitId> failing = {};                 // fails when it is done
   };
 
-  // Takes the plan's windows. `machine` must outlive it.
+  // Takes the plan's shares. `machine` must outlive it.
   LogicSimulation(const Machine& machine, Plan& plan, Options options);
 
   RunResult run();
@@ -57,10 +57,10 @@ class LogicSimulation {
   void carry_out(CoordinatorLogic::CollectAll);
   void carry_out(CoordinatorLogic::Finish) { is_finished_ = true; }
 
-  Plan& plan_;
   Options options_;
   Random random_;
   CoordinatorLogic chief_;
+  std::vector<Window> windows_;
   std::vector<Logic> logics_;                                 // by resource
   std::vector<std::deque<std::function<void()>>> mailboxes_;  // by resource, then the coordinator's
   std::vector<bool> collecting_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/plan/plan.hpp"
+#include "core/plan/share_links.hpp"
 
 #include <algorithm>
 #include <string>
@@ -34,7 +35,11 @@ class PlanView {
   }
   std::vector<std::string> predecessors(const std::string& of) const {
     std::vector<std::string> names;
-    for (const UnitId p : plan_.predecessors_of(find(of))) names.push_back(name(p));
+    const UnitId u = find(of);
+    DistinctInputs distinct;
+    for (const ReplicaId input : distinct.of(plan_.units[u.index()], share(u))) {
+      names.push_back(name(maker_of(input)));
+    }
     return names;
   }
   // The share that holds a unit, and its item there.
@@ -52,14 +57,9 @@ class PlanView {
     const UnitId u = find(of);
     return share(u).moves[item(u).item];
   }
-  Duration rank(const std::string& of) const {
-    const UnitId u = find(of);
-    return share(u).rank[item(u).item];
-  }
+  Duration rank(const std::string& of) const { return unit_ranks(plan_)[find(of).index()]; }
   // Memories of a unit's inputs and of its output.
-  MemoryId output_memory(UnitId u) const {
-    return plan_.replicas[share(u).output[item(u).item].index()].memory;
-  }
+  MemoryId output_memory(UnitId u) const { return plan_.replicas[u.index()].memory; }
 
  private:
   const Graph& graph_;

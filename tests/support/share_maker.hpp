@@ -13,7 +13,6 @@ namespace troupe::testing {
 struct Item {
   std::uint32_t waits_for = 0;
   std::vector<ItemRef> successors = {};
-  Duration rank{0};
   Duration expected{0};
   Share::Move move = {};
 };
@@ -29,12 +28,10 @@ inline Share make_share(const std::vector<Item>& items, std::uint32_t window = 0
   for (const Item& item : items) {
     share.unit.push_back(UnitId{first_unit + share.size()});
     share.waits_for.push_back(item.waits_for);
-    share.rank.push_back(item.rank);
     share.expected.push_back(item.expected);
     share.successors.insert(share.successors.end(), item.successors.begin(), item.successors.end());
     share.first_successor.push_back(static_cast<std::uint32_t>(share.successors.size()));
     share.first_input.push_back(0);
-    share.output.push_back(ReplicaId{share.unit.back().value});
     share.moves.push_back(item.move);
   }
   return share;

@@ -23,8 +23,9 @@ constexpr std::uint64_t round_up(std::uint64_t n) {
   return (n + alignment - 1) / alignment * alignment;
 }
 
-bool can_be_direct(const FilePart& part) {
-  return part.offset % alignment == 0 && (part.bytes % alignment == 0 || part.ends_tensor());
+bool can_be_direct(const FilePart& part, const std::byte* tensor) {
+  return part.size >= alignment && reinterpret_cast<std::uintptr_t>(tensor) % alignment == 0 &&
+         part.offset % alignment == 0 && (part.bytes % alignment == 0 || part.ends_tensor());
 }
 
 // What file systems without direct I/O answer, at open or at the first request.
@@ -71,12 +72,13 @@ auto uninterrupted(Call call) {
 
 class OpenFile {
  public:
-  OpenFile(const char* what, const std::filesystem::path& path, int flags, const FilePart& part)
+  OpenFile(const char* what, const std::filesystem::path& path, int flags, const FilePart& part,
+           const std::byte* tensor)
       : what_(what), path_(path), part_(part) {
     const auto open_with = [&](int more) {
       return uninterrupted([&] { return ::open(path.c_str(), flags | more | O_CLOEXEC, 0600); });
     };
-    if (can_be_direct(part)) {
+    if (can_be_direct(part, tensor)) {
       fd_ = open_with(O_DIRECT);
       direct_ = fd_ >= 0;
       if (fd_ < 0 && !refuses_direct(errno)) throw error();
@@ -141,7 +143,7 @@ void move_part(OpenFile& file, const FilePart& part, Move move) {
 
 void write_part(const std::filesystem::path& path, const FilePart& part, const std::byte* tensor) {
   const int make = part.first ? O_CREAT | O_TRUNC : 0;
-  OpenFile file("writing", path, O_WRONLY | make, part);
+  OpenFile file("writing", path, O_WRONLY | make, part, tensor);
   move_part(file, part, [&](std::uint64_t at, std::uint64_t bytes) {
     return pwrite(file.fd(), tensor + at, bytes, static_cast<off_t>(at));
   });
@@ -157,7 +159,7 @@ void write_part(const std::filesystem::path& path, const FilePart& part, const s
 }
 
 void read_part(const std::filesystem::path& path, const FilePart& part, std::byte* tensor) {
-  OpenFile file("reading", path, O_RDONLY, part);
+  OpenFile file("reading", path, O_RDONLY, part, tensor);
   move_part(file, part, [&](std::uint64_t at, std::uint64_t bytes) {
     return pread(file.fd(), tensor + at, bytes, static_cast<off_t>(at));
   });

@@ -18,12 +18,13 @@ struct FilePart {
   bool ends_tensor() const { return offset + bytes == size; }
 };
 
-// Both go past the page cache (O_DIRECT) where the file system allows it and the part is aligned:
-// its offset a multiple of 4096, its bytes too unless it ends the tensor. Else they are buffered,
-// and the last part written is forced to the device. Requests are 8 MiB.
+// Both go past the page cache (O_DIRECT) where the file system allows it, the tensor is 4096 bytes
+// or more and lies page-aligned, and the part is aligned: its offset a multiple of 4096, its bytes
+// too unless it ends the tensor. Else they are buffered, and the last part written is forced to the
+// device. Requests are 8 MiB.
 //
-// `tensor` is where the tensor's byte 0 lies: page-aligned, its capacity a multiple of 4096, of
-// which a part that ends the tensor may use (read: overwrite) the rest.
+// `tensor` is where the tensor's byte 0 lies. Of 4096 bytes or more its capacity must be a multiple
+// of 4096, of which a part that ends the tensor may use (read: overwrite) the rest.
 //
 // Each opens the file by its path and closes it, so that a directory that has gone is noticed: the
 // first part makes the file, later ones need it. They block, and throw a run Error that names the

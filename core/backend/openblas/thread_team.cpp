@@ -2,6 +2,7 @@
 
 #include "core/backend/openblas/pinning.hpp"
 #include "core/base/assert.hpp"
+#include "core/base/relax.hpp"
 
 #include <utility>
 
@@ -10,17 +11,8 @@ namespace {
 
 constexpr std::uint32_t open_bit = 0x80000000U;
 
-// Tells the processor that this is a waiting loop.
-void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
 // Returns when `value` is no longer `old`. Putting a thread to sleep and waking it takes several
-// microseconds, so the spinning lasts about that long (a pause is 10 to 140 cycles).
+// microseconds, so the spinning lasts about that long.
 void spin_then_wait(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
   for (int spins = 0; spins < 500; ++spins) {
     if (value.load(std::memory_order_acquire) != old) return;

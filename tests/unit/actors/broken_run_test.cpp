@@ -1,4 +1,5 @@
 // Runs that can't end well, from shares written by hand: they end with an error, never with a hang.
+#include "actors/actor_threads.hpp"
 #include "actors/coordinator_actor.hpp"
 #include "actors/device_actor.hpp"
 #include "actors/link_actor.hpp"
@@ -29,8 +30,9 @@ Window window(std::vector<std::pair<ResourceId, Share>> shares) {
   Window w;
   for (auto& [resource, share] : shares) {
     w.items += share.size();
-    share.kernels.resize(share.size());
-    share.attrs_table.resize(1);
+    share.kernel.resize(share.size());
+    share.index.resize(share.size());
+    share.kernels.resize(1);
   }
   w.shares = std::move(shares);
   return w;
@@ -47,9 +49,16 @@ class SmallStage {
     const std::vector<ReplicaSpec> replicas(20, ReplicaSpec{.memory = MemoryId{0}});
     const std::vector<TensorType> types{testing::of_bytes(8)};
     store_->install(replicas, types);
-    if (virtual_time) config_.load<VirtualTime>();
+    if (virtual_time) {
+      config_.load<VirtualTime>();
+    } else {
+      config_.load<ActorThreads>();
+    }
     system_.emplace(config_);
-    if (!virtual_time) alarms_.emplace(*system_);
+    if (!virtual_time) {
+      alarms_.emplace(*system_);
+      ActorThreads::of(*system_).start_threads(std::vector(4, Waiting::asleep));
+    }
     stage_.emplace(Stage{machine_.machine, builtin_ops(), *store_,
                          virtual_time ? static_cast<AlarmClock&>(time().clock()) : *alarms_,
                          Mode::simulate});
@@ -57,15 +66,17 @@ class SmallStage {
     podium_.unit_needs = [](UnitId) { return "all before"; };
     podium_.resource_name = [](ResourceId r) { return "resource " + std::to_string(r.value); };
     result_ = podium_.result.get_future();
-    const bool detached = !virtual_time;
+    const auto thread = [&](std::size_t i) {
+      return virtual_time ? nullptr : ActorThreads::of(*system_).thread(i);
+    };
     coordinator_ = spawn_coordinator(*system_, std::move(windows), 3, podium_,
-                                     virtual_time ? Duration{0} : Duration{20ms}, detached);
+                                     virtual_time ? Duration{0} : Duration{20ms}, thread(0));
     resources_ = std::make_shared<std::vector<caf::actor>>();
     for (std::size_t d = 0; d < 2; ++d) {
       resources_->push_back(
-          spawn_device(*system_, *stage_, DeviceId::at(d), coordinator_, detached));
+          spawn_device(*system_, *stage_, DeviceId::at(d), coordinator_, thread(1 + d)));
     }
-    resources_->push_back(spawn_link(*system_, *stage_, LinkId{0}, coordinator_, detached));
+    resources_->push_back(spawn_link(*system_, *stage_, LinkId{0}, coordinator_, thread(3)));
   }
 
   void begin() { caf::anon_send(coordinator_, Introduce{resources_}); }

@@ -51,7 +51,7 @@ class Dreamer : public Sleeper {
   void on_alarm(std::uint32_t lane) override {
     log_.push_back("alarm " + std::to_string(lane) + at(clock_));
   }
-  caf::strong_actor_ptr mailbox() override { return nullptr; }
+  caf::strong_actor_ptr handle() override { return nullptr; }
 
  private:
   VirtualClock& clock_;

@@ -1,5 +1,6 @@
 #include "core/plan/planner.hpp"
 #include "tests/support/expect_error.hpp"
+#include "tests/support/plan_view.hpp"
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"
 
@@ -148,7 +149,7 @@ BOOST_AUTO_TEST_CASE(an_op_waits_for_the_readers_of_the_tensor_whose_room_it_tak
   BOOST_TEST(
       (pcie.successors == std::vector{ItemRef{ResourceId{0}, 2}, ItemRef{ResourceId{0}, 3}}));
   // It is no dependency of the data: another schedule could do without.
-  BOOST_TEST(plan.predecessors_of(UnitId{4}).empty());
+  BOOST_TEST(testing::PlanView(g.graph, machine, plan).predecessors("x2 on gpu0").empty());
 }
 
 // A route that needs room on its way waits as a whole: its later links take notices for chunks.

@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(ops_of_one_device_make_one_share_with_their_dependencies) {
   BOOST_TEST(share.successors_of(0).size() == 1U);
   BOOST_TEST((share.successors_of(0)[0] == ItemRef{ResourceId{0}, 1}));
   BOOST_TEST(share.successors_of(1).empty());
-  BOOST_TEST((share.inputs_of(1)[0] == share.output[0]));
+  BOOST_TEST((share.inputs_of(1)[0] == share.output(0)));
   BOOST_TEST(plan.timed_ops == 2U);
 }
 
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(an_input_read_twice_is_one_dependency_and_two_readers) {
   BOOST_TEST(share.waits_for[1] == 1U);
   BOOST_TEST(share.successors_of(0).size() == 1U);
   BOOST_TEST(share.inputs_of(1).size() == 2U);
-  BOOST_TEST(plan.replicas[share.output[0].index()].readers == 2U);
+  BOOST_TEST(plan.replicas[share.output(0).index()].readers == 2U);
 }
 
 // Longest ways to the end, transfers without latency:
@@ -86,6 +86,27 @@ BOOST_AUTO_TEST_CASE(ranks_are_the_longest_ways_to_the_end) {
   BOOST_TEST((view.rank("c on dev1") == Duration{20 + 8 + 5}));
   BOOST_TEST((view.rank("a over link") == Duration{80 + 20 + 8 + 5}));
   BOOST_TEST((view.rank("a on dev0") == Duration{100 + 80 + 20 + 8 + 5}));
+}
+
+// s 1    a 100 ── b 10    t 1
+BOOST_AUTO_TEST_CASE(a_device_has_the_longest_way_to_the_end_first_then_graph_order) {
+  SmallGraph g;
+  g.work("s", 1, {}, on(dev0));
+  const OpId a = g.work("a", 100, {}, on(dev0));
+  g.work("b", 10, {a}, on(dev0));
+  g.work("t", 1, {}, on(dev0));
+  const Machine machine = pair();
+  const Plan plan = make_plan(g.graph, machine, g.everything(), {});
+  const Share& share = plan.windows[0].shares[0].second;
+  BOOST_TEST((share.unit == std::vector{UnitId{1}, UnitId{2}, UnitId{0}, UnitId{3}}));
+  BOOST_TEST(
+      (share.expected == std::vector{Duration{100}, Duration{10}, Duration{1}, Duration{1}}));
+  BOOST_TEST((share.waits_for == std::vector<std::uint32_t>{0, 1, 0, 0}));
+  BOOST_TEST((share.successors_of(0)[0] == ItemRef{ResourceId{0}, 1}));
+  BOOST_TEST((share.inputs_of(1)[0] == share.output(0)));
+  for (std::uint32_t item = 0; item < 4; ++item) {
+    BOOST_TEST((plan.units[share.unit[item].index()].ref == ItemRef{ResourceId{0}, item}));
+  }
 }
 
 // x ── y | z:   a wait after y
@@ -193,10 +214,10 @@ BOOST_AUTO_TEST_CASE(equal_attributes_in_a_row_are_stored_once_in_a_share) {
   for (int i = 0; i < 6; ++i) g.work("op", i < 3 ? 100 : 200, {}, on(dev0));
   const Plan plan = make_plan(g.graph, pair(), g.everything(), {});
   const Share& share = plan.windows[0].shares[0].second;
-  BOOST_TEST(share.attrs_table.size() == 2U);
+  BOOST_TEST(share.kernels.size() == 2U);
   for (std::uint32_t i = 0; i < 6; ++i) {
-    BOOST_TEST(std::get<double>(share.attrs_table[share.kernels[i].attrs].at(0)) ==
-               (i < 3 ? 100 : 200));
+    BOOST_TEST(std::get<double>(share.kernels[share.kernel[i]].attrs.at(0)) ==
+               (share.unit[i].value < 3 ? 100 : 200));
   }
 }
 

@@ -1,4 +1,5 @@
 #include "core/plan/planner.hpp"
+#include "core/plan/share_links.hpp"
 #include "tests/support/random_case.hpp"
 
 #include <map>
@@ -15,7 +16,7 @@ using testing::RandomCase;
 // Checks one plan against its own arrays and against the graph.
 class PlanCheck {
  public:
-  PlanCheck(const RandomCase& c, const Plan& plan) : c_(c), plan_(plan) {}
+  PlanCheck(const RandomCase& c, const Plan& plan) : c_(c), plan_(plan), rank_(unit_ranks(plan)) {}
 
   void run() {
     std::uint64_t items = 0;
@@ -38,16 +39,17 @@ class PlanCheck {
   void check_share(ResourceId resource, const Share& s) {
     const std::size_t n = s.size();
     BOOST_TEST(s.waits_for.size() == n);
-    BOOST_TEST(s.rank.size() == n);
     BOOST_TEST(s.expected.size() == n);
-    BOOST_TEST(s.output.size() == n);
     BOOST_TEST(s.first_successor.size() == n + 1);
     BOOST_TEST(s.first_input.size() == n + 1);
     BOOST_TEST(s.first_successor.back() == s.successors.size());
     BOOST_TEST(s.first_input.back() == s.inputs.size());
-    BOOST_TEST(std::is_sorted(s.unit.begin(), s.unit.end()));
     const bool is_device = resource.index() < c_.machine.devices.size();
-    BOOST_TEST(s.kernels.size() == (is_device ? n : 0));
+    BOOST_TEST(std::is_sorted(s.unit.begin(), s.unit.end(), [&](UnitId a, UnitId b) {
+      if (is_device && rank(a) != rank(b)) return rank(a) > rank(b);
+      return a < b;
+    }));
+    BOOST_TEST(s.kernel.size() == (is_device ? n : 0));
     BOOST_TEST(s.moves.size() == (is_device ? 0 : n));
   }
 
@@ -55,9 +57,9 @@ class PlanCheck {
     const Unit& unit = plan_.units[s.unit[item].index()];
     BOOST_TEST((unit.ref == ItemRef{resource, item}));
     for (const ReplicaId input : s.inputs_of(item)) {
-      BOOST_TEST((input < s.output[item]));
+      BOOST_TEST((input < s.output(item)));
     }
-    const ReplicaSpec& output = plan_.replicas[s.output[item].index()];
+    const ReplicaSpec& output = plan_.replicas[s.output(item).index()];
     if (unit.transfer) {
       const Link& link = c_.machine.links[resource.index() - c_.machine.devices.size()];
       const ReplicaSpec& input = plan_.replicas[s.inputs_of(item)[0].index()];
@@ -92,17 +94,17 @@ class PlanCheck {
       for (std::uint32_t i = 0; i < share.size(); ++i) {
         const std::set<UnitId>& waits = named_by[{resource, i}];
         BOOST_TEST(waits.size() == share.waits_for[i]);
-        const auto all = plan_.predecessors_of(share.unit[i]);
-        for (const UnitId p : all) BOOST_TEST((p < share.unit[i]));
+        const auto all = distinct_.of(plan_.units[share.unit[i].index()], share);
+        for (const ReplicaId p : all) BOOST_TEST((maker_of(p) < share.unit[i]));
         for (const UnitId w : waits) {
-          BOOST_TEST((std::find(all.begin(), all.end(), w) != all.end()));
-          BOOST_TEST((rank(w) >= share.rank[i] + expected(w)));
+          BOOST_TEST((std::find(all.begin(), all.end(), ReplicaId{w.value}) != all.end()));
+          BOOST_TEST((rank(w) >= rank(share.unit[i]) + expected(w)));
         }
       }
     }
   }
 
-  Duration rank(UnitId u) const { return look(u, &Share::rank); }
+  Duration rank(UnitId u) const { return rank_[u.index()]; }
   Duration expected(UnitId u) const { return look(u, &Share::expected); }
   Duration look(UnitId u, std::vector<Duration> Share::*field) const {
     const ItemRef ref = plan_.units[u.index()].ref;
@@ -135,6 +137,8 @@ class PlanCheck {
 
   const RandomCase& c_;
   const Plan& plan_;
+  std::vector<Duration> rank_;  // by unit
+  DistinctInputs distinct_;
 };
 
 BOOST_AUTO_TEST_SUITE(random_plans)

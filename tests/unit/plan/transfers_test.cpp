@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(two_readers_in_one_memory_share_a_replica) {
   g.work("z", 1, {x, x}, on(gpu1));
   const Planned p(g);
   expect_units(p, {"x on gpu0", "x over pcie0", "x over pcie1", "y on gpu1", "z on gpu1"});
-  const ReplicaId there = p.view.share(UnitId{2}).output[0];
+  const ReplicaId there = p.view.share(UnitId{2}).output(0);
   BOOST_TEST(p.plan.replicas[there.index()].readers == 3U);
 }
 

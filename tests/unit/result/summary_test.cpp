@@ -212,8 +212,8 @@ BOOST_AUTO_TEST_CASE(units_are_named_by_op_and_resource) {
   const Plan plan = make_plan(g.graph, machine, g.everything(), {});
   BOOST_TEST(unit_name(g.graph, machine, plan, UnitId{0}) == "'x' on gpu0");
   BOOST_TEST(unit_name(g.graph, machine, plan, UnitId{1}) == "'copy' over pcie0");
-  BOOST_TEST(unit_needs(g.graph, machine, plan, UnitId{0}) == "nothing");
-  BOOST_TEST(unit_needs(g.graph, machine, plan, UnitId{1}) == "'x' on gpu0");
+  BOOST_TEST(unit_needs(g.graph, plan, UnitId{0}) == "nothing");
+  BOOST_TEST(unit_needs(g.graph, plan, UnitId{1}) == "'x'");
   BOOST_TEST(resource_name(machine, ResourceId{2}) == "pcie0");
 }
 

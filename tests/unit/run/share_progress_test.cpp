@@ -118,10 +118,10 @@ BOOST_AUTO_TEST_CASE(records_of_all_shares_are_handed_over_with_their_units) {
   const std::vector<ShareRecords> records = progress.take_records();
   progress.check_invariants();
   BOOST_REQUIRE(records.size() == 2U);
-  BOOST_TEST(!records[0].timed);
-  BOOST_TEST((records[0].unit == std::vector{UnitId{10}}));
-  BOOST_TEST(records[1].timed);
-  BOOST_TEST((records[1].unit == std::vector{UnitId{20}, UnitId{21}}));
+  BOOST_TEST(!records[0].share.timed);
+  BOOST_TEST((records[0].share.unit == std::vector{UnitId{10}}));
+  BOOST_TEST(records[1].share.timed);
+  BOOST_TEST((records[1].share.unit == std::vector{UnitId{20}, UnitId{21}}));
   BOOST_TEST(records[1].records[0].finished());
   BOOST_TEST(!records[1].records[1].finished());
   BOOST_TEST(progress.take_records().empty());
