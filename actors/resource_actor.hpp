@@ -9,6 +9,8 @@
 #include "core/base/error.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -50,9 +52,13 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
         alarms_(alarms),
         logic_(std::move(logic)),
         work_(std::in_place, make_work(completions_)),
-        running_(lanes) {}
+        since_(lanes) {}
 
   caf::behavior make_behavior() override {
+    // Made anew by the thread that will use them: what the spawning thread allocated for two actors
+    // may lie in one cache line, and either would wait for the other's writes.
+    logic_ = Logic(logic_);
+    since_ = std::vector<Instant>(since_.size());
     completions_.deliver_to(caf::actor_cast<caf::actor>(this));
     clock_ = &clock();
     // CAF tries them in this order: the two frequent ones come first.
@@ -123,10 +129,6 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
 
  private:
   using Decision = typename Logic::Start;
-  struct Running {
-    Decision what;
-    Instant since;
-  };
 
   // For so long notices are held back, to go with others: about what a message costs both ends.
   static constexpr Duration notice_patience = std::chrono::microseconds(1);
@@ -138,7 +140,7 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
   // urgent.
   void pump() {
     now_ = now();
-    while (const auto start = logic_.next()) {
+    while (const Decision* const start = logic_.next()) {
       if (begin(*start) && !mailbox().empty()) break;
     }
     pass_on();
@@ -159,9 +161,7 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
       pass_on();
       now_ = now();
     }
-    Running& running = running_[start.lane];
-    running.what = start;
-    running.since = now_;
+    since_[start.lane] = now_;
     try {
       const Started started = work_->start(start, share);
       switch (started.state) {
@@ -183,20 +183,20 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
   }
 
   void finish(std::uint32_t lane, Instant end) {
-    const Running& running = running_[lane];
+    const Instant since = since_[lane];
     try {
-      work_->finished(running.what, logic_.progress().share(), end - running.since);
+      work_->finished(logic_.under_way(lane), logic_.progress().share(), end - since);
     } catch (const std::exception& error) {
       fail(lane, error.what());
       return;
     }
     const bool had_notices = !logic_.notices().empty();
-    logic_.on_finished(lane, running.since, end);
+    logic_.on_finished(lane, since, end);
     if (!had_notices) notices_since_ = end;
   }
 
   void fail(std::uint32_t lane, std::string cause) {
-    const UnitId unit = logic_.progress().share().unit[logic_.item_on(lane)];
+    const UnitId unit = logic_.progress().share().unit[logic_.under_way(lane).item];
     logic_.on_failed(lane);
     logic_.on_stop();
     send(coordinator_, Failure{self_, unit, std::move(cause)});
@@ -251,13 +251,14 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
   std::shared_ptr<const std::vector<caf::actor>> resources_;
   MailboxCompletions completions_;
   Logic logic_;
-  std::optional<Work> work_;      // until exit
-  std::vector<Running> running_;  // by lane
-  Instant now_{};                 // in pump()
-  Instant notices_since_{};       // since when the oldest notice waits to be told
+  std::optional<Work> work_;    // until exit
+  std::vector<Instant> since_;  // by lane: when what is under way began
+  Instant now_{};               // in pump()
+  Instant notices_since_{};     // since when the oldest notice waits to be told
   std::uint32_t reported_ = 0;
   Instant reported_at_{};
   bool collecting_ = false;
+  std::array<std::byte, 64> apart_{};  // from the next actor's cache line
 };
 
 }  // namespace troupe

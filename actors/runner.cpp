@@ -163,6 +163,11 @@ RunResult Run::act(const Scenario& scenario, Plan& plan, MemoryStore& store) {
   podium.resource_name = [&](ResourceId r) { return resource_name(machine_, r); };
   std::future<RunResult> result = podium.result.get_future();
 
+  if (computes_values(options_.mode)) {
+    for (const OpClass& op : graph_.classes()) {
+      if (const auto load = graph_.kinds()[op.kind].load; load != nullptr) load();
+    }
+  }
   Theatre theatre(has_virtual_time(options_.mode), options_.seed);
   const Stage stage{machine_, graph_.kinds(), store, theatre.alarms(), options_.mode};
   theatre.prepare(machine_.devices.size(), machine_.links.size());

@@ -57,8 +57,8 @@ Times measure(const Workload& workload) {
 
 }  // namespace
 
-Measure openmp_runtime() {
-  return measure;
-}
-
 }  // namespace troupe::bench
+
+extern "C" troupe::bench::Times task_bench_measure(const troupe::bench::Workload& workload) {
+  return troupe::bench::measure(workload);
+}

@@ -110,7 +110,7 @@ void choose_runtimes(const Arguments& a, Options& options) {
   for (const Runtime& r : runtimes()) names.push_back(r.name);
   for (const std::string& name : a.runtimes) {
     const Runtime& r = runtimes()[choose("--runtime", name, names)];
-    (r.measure != nullptr ? options.runtimes : options.absent).push_back(&r);
+    (is_there(r) ? options.runtimes : options.absent).push_back(&r);
   }
 }
 

@@ -35,9 +35,10 @@ Error refused(std::string_view what) {
 }  // namespace
 
 Measurement measure_here(const Runtime& runtime, const Workload& workload) {
+  const Measure measure = runtime.measure != nullptr ? runtime.measure : load_measure(runtime);
   reset_peak();
   const std::uint64_t before = status_bytes("VmRSS:");
-  Measurement m{.times = runtime.measure(workload)};
+  Measurement m{.times = measure(workload)};
   const std::uint64_t peak = status_bytes("VmHWM:");
   m.peak_bytes = peak > before ? peak - before : 0;
   return m;

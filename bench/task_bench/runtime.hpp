@@ -34,22 +34,25 @@ using Measure = Times (*)(const Workload&);
 struct Runtime {
   std::string_view name;
   std::string_view summary;
-  std::string_view package = {};  // of Debian; empty: always there
+  std::string_view package = {};  // of Debian, for a peer; empty: part of this program
   bool computes = true;           // false: it simulates, and tasks do nothing
   bool serial = false;            // one thread, however many devices there are
-  Measure measure = nullptr;      // null: the package wasn't there when this program was built
+  Measure measure = nullptr;      // null: in the module of its name
 };
 
 // Every runtime, in the order they are measured in.
 std::span<const Runtime> runtimes();
 
-// One for each file; those of peers that aren't installed are null.
+// Whether its module was built: its package was there then.
+bool is_there(const Runtime& runtime);
+// Loads the module of a peer. Throws a run Error where that fails.
+Measure load_measure(const Runtime& runtime);
+
 Measure troupe_runtime();
 Measure simulate_runtime();
 Measure sequential_runtime();
-Measure tbb_runtime();
-Measure openmp_runtime();
-Measure starpu_runtime();
-Measure simgrid_runtime();
 
 }  // namespace troupe::bench
+
+// What a peer's module exports: its Measure.
+extern "C" troupe::bench::Times task_bench_measure(const troupe::bench::Workload& workload);

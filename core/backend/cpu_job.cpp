@@ -12,14 +12,19 @@ void CpuJob::prepare(const OpRegistry& ops, const MemoryStore& store, const Kern
     inputs_.push_back({.type = store.type(r), .data = store.data(r)});
     TROUPE_ASSERT(inputs_.back().data != nullptr);
   }
-  output_ = {.type = store.type(call.output), .data = store.data(call.output)};
-  TROUPE_ASSERT(output_.data != nullptr);
+  output_type_ = &store.type(call.output);
+  output_ = store.data(call.output);
+  TROUPE_ASSERT(output_ != nullptr);
   attrs_ = call.attrs;
   index_ = call.index;
 }
 
 void CpuJob::compute(Team& team) const {
-  kernel_({.inputs = inputs_, .output = output_, .attrs = *attrs_, .team = team, .index = index_});
+  kernel_({.inputs = inputs_,
+           .output = {.type = *output_type_, .data = output_},
+           .attrs = *attrs_,
+           .team = team,
+           .index = index_});
 }
 
 }  // namespace troupe

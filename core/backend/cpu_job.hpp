@@ -19,7 +19,8 @@ class CpuJob {
  private:
   CpuKernel kernel_ = nullptr;
   std::vector<ConstTensorView> inputs_;
-  TensorView output_;
+  const TensorType* output_type_ = nullptr;
+  std::byte* output_ = nullptr;
   const Attrs* attrs_ = nullptr;
   std::uint32_t index_ = 0;
 };

@@ -61,7 +61,8 @@ ReplicaId MemoryStore::install(std::span<const ReplicaSpec> replicas,
     const ReplicaId id = ReplicaId::at(count_++);
     Replica& r = at(id);
     r.type = type_of[spec.type];
-    r.memory = spec.memory.value;
+    r.memory = static_cast<std::uint16_t>(spec.memory.value);
+    r.is_private = spec.is_private;
     r.readers.store(spec.readers, std::memory_order_relaxed);
     r.held.store(false, std::memory_order_relaxed);
     if (backing_ != Backing::buffers) continue;
@@ -90,7 +91,8 @@ std::uint32_t MemoryStore::intern(const TensorType& type, std::size_t likely) {
   for (std::size_t i = types_.size(); i-- > oldest;) {
     if (types_[i].type == type) return static_cast<std::uint32_t>(i);
   }
-  types_.push_back({.type = type, .bytes = type.bytes()});
+  types_.push_back(
+      {.type = type, .bytes = type.bytes(), .capacity = BufferPool::capacity_for(type.bytes())});
   return static_cast<std::uint32_t>(types_.size() - 1);
 }
 
@@ -132,14 +134,13 @@ void MemoryStore::acquire(ReplicaId r, BufferCache* cache) {
   Replica& replica = at(r);
   TROUPE_ASSERT(!replica.held.load(std::memory_order_relaxed));
   Node& node = memories_[replica.memory];
-  const std::uint64_t bytes = types_[replica.type].bytes;
-  if (node.is_counted) count(node, bytes);
+  const Type& type = types_[replica.type];
+  if (node.is_counted) count(node, type.bytes);
   if (backing_ == Backing::buffers && node.kind == MemoryKind::ram) {
-    const std::uint64_t capacity = BufferPool::capacity_for(bytes);
     try {
-      buffer(r) = cache != nullptr ? cache->take(capacity) : pool_.take(capacity);
+      buffer(r) = cache != nullptr ? cache->take(type.capacity) : pool_.take(type.capacity);
     } catch (...) {
-      if (node.is_counted) node.used.fetch_sub(bytes, std::memory_order_relaxed);
+      if (node.is_counted) node.used.fetch_sub(type.bytes, std::memory_order_relaxed);
       throw;
     }
   }
@@ -158,15 +159,8 @@ void MemoryStore::count(Node& node, std::uint64_t bytes) {
   } while (!node.used.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
 }
 
-void MemoryStore::release(ReplicaId r, BufferCache* cache) {
+void MemoryStore::let_go(ReplicaId r, BufferCache* cache) {
   Replica& replica = at(r);
-  // Whoever sees one reader is that reader, so nobody else counts. Acquire and release: the other
-  // readers have finished with the buffer before the last one frees it.
-  if (replica.readers.load(std::memory_order_acquire) != 1) {
-    const std::uint32_t before = replica.readers.fetch_sub(1, std::memory_order_acq_rel);
-    TROUPE_ASSERT(before > 0);
-    if (before > 1) return;
-  }
   if (replica.leaves_digest) {
     (*digests_[r.index() / block_size])[r.index() % block_size] = take_digest(r);
   }
@@ -189,7 +183,7 @@ void MemoryStore::free_buffer(ReplicaId r, BufferCache* cache) {
   if (backing_ == Backing::buffers) {
     if (node.kind == MemoryKind::ram) {
       std::byte* const freed = std::exchange(buffer(r), nullptr);
-      const std::uint64_t capacity = BufferPool::capacity_for(bytes);
+      const std::uint64_t capacity = types_[replica.type].capacity;
       if (cache != nullptr) {
         cache->give(capacity, freed);
       } else {
@@ -215,20 +209,6 @@ void MemoryStore::clear() {
     node.announced = 0;
     node.is_counted = false;
   }
-}
-
-const TensorType& MemoryStore::type(ReplicaId r) const {
-  return types_[at(r).type].type;
-}
-MemoryId MemoryStore::memory(ReplicaId r) const {
-  return MemoryId{at(r).memory};
-}
-bool MemoryStore::held(ReplicaId r) const {
-  return at(r).held.load(std::memory_order_acquire);
-}
-
-std::byte* MemoryStore::data(ReplicaId r) const {
-  return backing_ == Backing::buffers ? buffer(r) : nullptr;
 }
 
 std::filesystem::path MemoryStore::file(ReplicaId r) const {
@@ -279,17 +259,6 @@ void MemoryStore::check_invariants() const {
     TROUPE_ASSERT(node.used == (node.is_counted ? used : 0));
     TROUPE_ASSERT(used <= node.size_bytes);
   }
-}
-
-MemoryStore::Replica& MemoryStore::at(ReplicaId r) {
-  TROUPE_ASSERT(r.index() < count_);
-  return (*blocks_[r.index() / block_size])[r.index() % block_size];
-}
-const MemoryStore::Replica& MemoryStore::at(ReplicaId r) const {
-  return const_cast<MemoryStore*>(this)->at(r);
-}
-std::byte*& MemoryStore::buffer(ReplicaId r) const {
-  return (*buffers_[r.index() / block_size])[r.index() % block_size];
 }
 
 }  // namespace troupe

@@ -4,6 +4,7 @@
 #include "core/backend/buffer_pool.hpp"
 #include "core/backend/digest.hpp"
 #include "core/backend/scratch_folder.hpp"
+#include "core/base/assert.hpp"
 #include "core/base/error.hpp"
 #include "core/base/id.hpp"
 #include "core/graph/replica.hpp"
@@ -64,16 +65,22 @@ class MemoryStore {
   // One reader is done; the last one frees the buffer, and before that takes the digest of a
   // replica that is to leave one, which blocks. A replica announced without readers is held until
   // clear(). Throws a run Error where the file to take the digest of can't be read.
-  void release(ReplicaId r) { release(r, nullptr); }
-  void release(ReplicaId r, BufferCache& cache) { release(r, &cache); }
+  void release(ReplicaId r) {
+    if (is_last_reader(at(r))) let_go(r, nullptr);
+  }
+  void release(ReplicaId r, BufferCache& cache) {
+    if (is_last_reader(at(r))) let_go(r, &cache);
+  }
   // Frees and forgets every replica, for the next scenario (ids start anew); buffers stay pooled.
   void clear();
 
-  const TensorType& type(ReplicaId r) const;
-  MemoryId memory(ReplicaId r) const;
-  std::byte* data(ReplicaId r) const;             // RAM, backed and acquired; else null
+  const TensorType& type(ReplicaId r) const { return types_[at(r).type].type; }
+  MemoryId memory(ReplicaId r) const { return MemoryId{at(r).memory}; }
+  // RAM, backed and acquired; else null.
+  std::byte* data(ReplicaId r) const { return backing_ == Backing::buffers ? buffer(r) : nullptr; }
   std::filesystem::path file(ReplicaId r) const;  // storage and backed; else empty
-  bool held(ReplicaId r) const;                   // acquired and not yet freed
+  // Acquired and not yet freed.
+  bool held(ReplicaId r) const { return at(r).held.load(std::memory_order_acquire); }
 
   // The values, from RAM or from its file, into `out` (resized). Throws a run Error.
   void read(ReplicaId r, std::vector<std::byte>& out) const;
@@ -89,17 +96,19 @@ class MemoryStore {
   void check_invariants() const;
 
  private:
-  // A simulated run of 640,000 ops has as many of these: 16 bytes each.
+  // A run has as many of these as ops and transfers.
   struct Replica {
-    std::uint32_t type = 0;
-    std::uint32_t memory = 0;
     std::atomic<std::uint32_t> readers{0};
-    std::atomic<bool> held{false};
+    std::uint32_t type = 0;
+    std::uint16_t memory = 0;
+    bool is_private = false;
     bool leaves_digest = false;
+    std::atomic<bool> held{false};
   };
   struct Type {
     TensorType type;
     std::uint64_t bytes = 0;
+    std::uint64_t capacity = 0;  // of a buffer for it
   };
   struct Node {
     std::string name;
@@ -116,16 +125,36 @@ class MemoryStore {
   using BufferBlock = std::array<std::byte*, block_size>;
   using DigestBlock = std::array<Digest, block_size>;
 
-  Replica& at(ReplicaId r);
-  const Replica& at(ReplicaId r) const;
-  std::byte*& buffer(ReplicaId r) const;
+  Replica& at(ReplicaId r) {
+    TROUPE_ASSERT(r.index() < count_);
+    return (*blocks_[r.index() / block_size])[r.index() % block_size];
+  }
+  const Replica& at(ReplicaId r) const { return const_cast<MemoryStore*>(this)->at(r); }
+  std::byte*& buffer(ReplicaId r) const {
+    return (*buffers_[r.index() / block_size])[r.index() % block_size];
+  }
+
+  // Counts one reader less.
+  static bool is_last_reader(Replica& replica) {
+    if (replica.is_private) {
+      const std::uint32_t left = replica.readers.load(std::memory_order_relaxed) - 1;
+      replica.readers.store(left, std::memory_order_relaxed);
+      return left == 0;
+    }
+    // Whoever sees one reader is that reader, so nobody else counts. Acquire and release: the other
+    // readers have finished with the buffer before the last one frees it.
+    if (replica.readers.load(std::memory_order_acquire) == 1) return true;
+    const std::uint32_t before = replica.readers.fetch_sub(1, std::memory_order_acq_rel);
+    TROUPE_ASSERT(before > 0);
+    return before == 1;
+  }
   std::uint32_t intern(const TensorType& type, std::size_t likely);
   void reserve_buffers(std::span<const ReplicaSpec> replicas, std::span<const TensorType> types,
                        std::span<const std::uint64_t> at_once,
                        const std::function<bool()>& keep_going);
   Digest take_digest(ReplicaId r) const;
   void acquire(ReplicaId r, BufferCache* cache);
-  void release(ReplicaId r, BufferCache* cache);
+  void let_go(ReplicaId r, BufferCache* cache);
   void count(Node& node, std::uint64_t bytes);
   void free_buffer(ReplicaId r, BufferCache* cache);
   Error unreadable(ReplicaId r) const;

@@ -103,7 +103,7 @@ class Graph {
   std::uint32_t attrs_index(OpId op) const { return op_class(op).attrs; }
   std::uint32_t class_index(OpId op) const { return rows_[op.index()].op_class; }
   const OpClass& op_class(OpId op) const { return classes_[class_index(op)]; }
-  std::size_t class_count() const { return classes_.size(); }
+  std::span<const OpClass> classes() const { return classes_; }
 
   std::size_t group_count() const { return groups_.size(); }
   const Group& group(GroupId g) const { return groups_[g.index()]; }

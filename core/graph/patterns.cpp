@@ -17,7 +17,9 @@ GroupId append_pattern(Graph& graph, const Pattern& pattern, const PatternOps& o
         graph.form({.kind = ops.kernel, .placement = {.device = device}, .attrs = ops.attrs}));
   }
   if (forms.empty()) forms.push_back(graph.form({.kind = ops.kernel, .attrs = ops.attrs}));
-  graph.reserve(pattern.points(), 0);
+  constexpr std::uint32_t few = 8;  // with more, the most is far from the mean
+  const std::uint32_t inputs_each = pattern.inputs_max();
+  graph.reserve(pattern.points(), inputs_each <= few ? pattern.points() * inputs_each : 0);
   std::vector<OpId> inputs;
   std::size_t row_before = graph.size();
   for (std::uint32_t t = 0; t < pattern.steps; ++t) {

@@ -14,6 +14,7 @@ struct ReplicaSpec {
   std::uint32_t type = 0;      // into the types given with it
   std::uint32_t readers = 0;   // items that will read it, plus one where the runner keeps it
   bool leaves_digest = false;  // of its values, taken when the last reader is done
+  bool is_private = false;     // made and read by one actor only
 };
 
 // What a tensor of so many bytes takes in RAM: whole cache lines, so that threads that write

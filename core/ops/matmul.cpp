@@ -1,4 +1,5 @@
 // matmul: C = op(A) op(B) by OpenBLAS, where op transposes if asked to.
+#include "core/ops/blas.hpp"
 #include "core/ops/builtin.hpp"
 #include "core/ops/elementwise.hpp"
 
@@ -6,7 +7,6 @@
 #include <bit>
 #include <limits>
 
-#include <cblas.h>
 #include <fmt/format.h>
 
 namespace troupe {
@@ -107,6 +107,7 @@ Panels panels_of(std::int64_t m, std::int64_t n) {
 
 // C (m × n, leading extent ldc) = op(A) op(B). beta = 0, so what C held does not matter.
 struct Gemm {
+  const Blas& blas;
   CBLAS_TRANSPOSE ta;
   CBLAS_TRANSPOSE tb;
   blasint m;
@@ -117,19 +118,15 @@ struct Gemm {
   blasint ldc;
 
   void operator()(const float* a, const float* b, float* c) const {
-    cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, 1.0F, a, lda, b, ldb, 0.0F, c, ldc);
+    blas.sgemm(CblasRowMajor, ta, tb, m, n, k, 1.0F, a, lda, b, ldb, 0.0F, c, ldc);
   }
   void operator()(const double* a, const double* b, double* c) const {
-    cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, 1.0, a, lda, b, ldb, 0.0, c, ldc);
+    blas.dgemm(CblasRowMajor, ta, tb, m, n, k, 1.0, a, lda, b, ldb, 0.0, c, ldc);
   }
 };
 
 void kernel(const CpuCall& call) {
-  // The team's threads are the parallelism; threads of OpenBLAS's own would be unpinned and shared
-  // by all devices.
-  static const bool single_threaded = (openblas_set_num_threads(1), true);
-  static_cast<void>(single_threaded);
-
+  const Blas& blas = Blas::instance();
   const Shape& a_shape = call.inputs[0].type.shape;
   const Shape& b_shape = call.inputs[1].type.shape;
   const bool ta = transpose_a(call.attrs);
@@ -147,7 +144,8 @@ void kernel(const CpuCall& call) {
       const std::int64_t end = std::min(begin + panels.extent, panels.by_rows ? e.m : e.n);
       const std::int64_t row = panels.by_rows ? begin : 0;
       const std::int64_t column = panels.by_rows ? 0 : begin;
-      const Gemm gemm{.ta = ta ? CblasTrans : CblasNoTrans,
+      const Gemm gemm{.blas = blas,
+                      .ta = ta ? CblasTrans : CblasNoTrans,
                       .tb = tb ? CblasTrans : CblasNoTrans,
                       .m = static_cast<blasint>(panels.by_rows ? end - begin : e.m),
                       .n = static_cast<blasint>(panels.by_rows ? e.n : end - begin),
@@ -172,7 +170,8 @@ OpKind matmul_op() {
                     {.name = "transpose_b", .fallback = false}},
           .type = type,
           .work = work,
-          .cpu = kernel};
+          .cpu = kernel,
+          .load = [] { Blas::instance(); }};
 }
 
 }  // namespace troupe

@@ -53,7 +53,7 @@ class Team {
 };
 
 struct ConstTensorView {
-  TensorType type;
+  const TensorType& type;
   const std::byte* data = nullptr;
   template <class T>
   const T* as() const {
@@ -61,7 +61,7 @@ struct ConstTensorView {
   }
 };
 struct TensorView {
-  TensorType type;
+  const TensorType& type;
   std::byte* data = nullptr;
   template <class T>
   T* as() const {
@@ -71,7 +71,7 @@ struct TensorView {
 
 struct CpuCall {
   std::span<const ConstTensorView> inputs;
-  TensorView output;  // page-aligned, uninitialised
+  TensorView output;  // aligned to a cache line, uninitialised
   const Attrs& attrs;
   Team& team;
   std::uint32_t index = 0;  // of the op in its group
@@ -96,6 +96,8 @@ struct OpKind {
   TensorType (*type)(const OpSignature&) = nullptr;
   Work (*work)(const OpSignature&, const TensorType& output) = nullptr;
   CpuKernel cpu = nullptr;  // none: CPU devices can't run it
+  // Loads what the kernel needs, so that this falls into no timing; may be called again.
+  void (*load)() = nullptr;
 };
 
 }  // namespace troupe

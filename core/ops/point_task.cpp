@@ -9,13 +9,6 @@
 namespace troupe {
 namespace {
 
-using Pair = std::array<std::int64_t, 2>;
-static_assert(sizeof(Pair) == PointTask::pair_bytes);
-
-Pair pair_of(Point p) {
-  return {std::int64_t{p.t}, std::int64_t{p.i}};
-}
-
 // The part of its work that this point does.
 double share_of(const PointTask& task, Point p) {
   if (task.imbalance == 0) return 1;
@@ -81,12 +74,12 @@ void do_work(const PointTask& task, Point point) {
   if (task.work == PointWork::memory) move_bytes(part(task.bytes));
 }
 
-void check_payload(std::span<const std::byte> payload, Point expected, Point reader,
-                   std::size_t input) {
-  const Pair wanted = pair_of(expected);
-  for (std::size_t at = 0; at < payload.size(); at += sizeof(Pair)) {
-    Pair found;
-    std::memcpy(found.data(), payload.data() + at, sizeof(Pair));
+void refuse_payload(std::span<const std::byte> payload, Point expected, Point reader,
+                    std::size_t input) {
+  const PointTask::Pair wanted = PointTask::pair_of(expected);
+  for (std::size_t at = 0; at < payload.size(); at += sizeof wanted) {
+    PointTask::Pair found;
+    std::memcpy(found.data(), payload.data() + at, sizeof found);
     if (found == wanted) continue;
     throw run_error(
         fmt::format("input {} of point ({}, {}) carries ({}, {}) at byte {} and not "
@@ -94,13 +87,7 @@ void check_payload(std::span<const std::byte> payload, Point expected, Point rea
                     input, reader.t, reader.i, found[0], found[1], at, wanted[0], wanted[1]),
         "it was made by another op, read too early or overwritten");
   }
-}
-
-void write_payload(std::span<std::byte> payload, Point point) {
-  const Pair pair = pair_of(point);
-  for (std::size_t at = 0; at < payload.size(); at += sizeof(Pair)) {
-    std::memcpy(payload.data() + at, pair.data(), sizeof(Pair));
-  }
+  throw run_error("a payload differs");
 }
 
 }  // namespace troupe

@@ -34,12 +34,6 @@ Shape::Shape(std::span<const std::int64_t> extents) {
   }
 }
 
-std::int64_t Shape::elements() const {
-  std::int64_t product = 1;
-  for (std::size_t d = 0; d < rank_; ++d) product *= extents_[d];
-  return product;
-}
-
 std::string to_string(const Shape& s) {
   std::string text = "[";
   for (std::size_t d = 0; d < s.rank(); ++d) {

@@ -31,7 +31,11 @@ class Shape {
 
   std::size_t rank() const { return rank_; }
   std::int64_t operator[](std::size_t d) const { return extents_[d]; }
-  std::int64_t elements() const;
+  std::int64_t elements() const {
+    std::int64_t product = 1;
+    for (std::size_t d = 0; d < rank_; ++d) product *= extents_[d];
+    return product;
+  }
   friend bool operator==(const Shape&, const Shape&) = default;
 
   // No tensor has more elements: keeps every product of bytes and FLOPs far from overflow.

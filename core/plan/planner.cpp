@@ -74,6 +74,7 @@ class Planner {
     window.timed = ops.timed;
     if (ops.timed && !plan_.first_timed) plan_.first_timed = UnitId::at(plan_.units.size());
     window.first = UnitId::at(plan_.units.size());
+    reserve_shares(ops.ops);
     for (const OpId op : ops.ops) {
       if (const Placement& where = placement(op); where.memory) {
         add_copy(op, where.memory);
@@ -82,6 +83,33 @@ class Planner {
       }
     }
     window.items = plan_.units.size() - window.first.index();
+  }
+
+  // Room for what is known beforehand: transfers come on top.
+  void reserve_shares(const std::vector<OpId>& ops) {
+    struct Size {
+      std::size_t items = 0;
+      std::size_t inputs = 0;
+    };
+    std::vector<Size> sizes(machine_.devices.size());
+    for (const OpId op : ops) {
+      const Placement& where = placement(op);
+      if (where.memory) continue;
+      Size& size = sizes[where.device.index()];
+      ++size.items;
+      size.inputs += graph_.inputs(op).size();
+    }
+    for (std::size_t d = 0; d < sizes.size(); ++d) {
+      if (sizes[d].items == 0) continue;
+      Share& s = share(ResourceId::at(d));
+      s.unit.reserve(sizes[d].items);
+      s.waits_for.reserve(sizes[d].items);
+      s.expected.reserve(sizes[d].items);
+      s.kernel.reserve(sizes[d].items);
+      s.index.reserve(sizes[d].items);
+      s.first_input.reserve(sizes[d].items + 1);
+      s.inputs.reserve(sizes[d].inputs);
+    }
   }
 
   Share& share(ResourceId r) {
@@ -112,7 +140,9 @@ class Planner {
                            .reads_twice = reads_twice});
     std::uint32_t waits_for = 0;
     for (const ReplicaId input : inputs) {
-      ++plan_.replicas[input.index()].readers;
+      ReplicaSpec& read = plan_.replicas[input.index()];
+      ++read.readers;
+      if (plan_.units[maker_of(input).index()].ref.resource != r) read.is_private = false;
       if (maker_of(input) >= window_first) ++waits_for;
     }
     s.unit.push_back(unit);
@@ -127,7 +157,8 @@ class Planner {
       }
     }
     s.waits_for.push_back(waits_for);
-    plan_.replicas.push_back({.memory = target, .type = graph_.type_index(op), .readers = 0});
+    plan_.replicas.push_back(
+        {.memory = target, .type = graph_.type_index(op), .readers = 0, .is_private = true});
     return ReplicaId{unit.value};
   }
 

@@ -38,7 +38,7 @@ struct ItemRef {
 
 // An item may start when it has been notified waits_for times. Items of a link stand in unit order,
 // those of a device in the order of their priority: the longest way to the end of the graph first,
-// then unit order.
+// among equals what others wait for, then unit order.
 struct Share {
   std::uint32_t window = 0;
   bool timed = true;  // false: prepared before the clock starts, not recorded

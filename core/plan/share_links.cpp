@@ -35,32 +35,30 @@ std::span<const RoomEdge> room_of(const Window& window, std::span<const RoomEdge
   return {at(window.first.index()), at(window.first.index() + window.items)};
 }
 
-template <class T>
-void permute(std::vector<T>& values, std::span<const std::uint32_t> order) {
-  if (values.empty()) return;
-  std::vector<T> ordered;
-  ordered.reserve(values.size());
-  for (const std::uint32_t item : order) ordered.push_back(values[item]);
-  values = std::move(ordered);
-}
-
-void permute_items(Share& share, std::span<const std::uint32_t> order) {
-  std::vector<std::uint32_t> first_input{0};
-  std::vector<ReplicaId> inputs;
-  first_input.reserve(share.first_input.size());
-  inputs.reserve(share.inputs.size());
-  for (const std::uint32_t item : order) {
-    const auto of_item = share.inputs_of(item);
-    inputs.insert(inputs.end(), of_item.begin(), of_item.end());
-    first_input.push_back(static_cast<std::uint32_t>(inputs.size()));
+// Puts the items in the order of `order`, their units.
+void permute_items(Share& share, std::span<const Unit> units, std::span<const UnitId> order) {
+  const Share old = std::exchange(share, Share{});
+  share.window = old.window;
+  share.timed = old.timed;
+  share.kernels = old.kernels;
+  share.unit.assign(order.begin(), order.end());
+  const std::size_t n = order.size();
+  share.waits_for.resize(n);
+  share.expected.resize(n);
+  share.kernel.resize(n);
+  share.index.resize(n);
+  share.first_input.resize(n + 1);
+  share.inputs.reserve(old.inputs.size());
+  for (std::size_t to = 0; to < n; ++to) {
+    const std::uint32_t from = units[order[to].index()].ref.item;
+    share.waits_for[to] = old.waits_for[from];
+    share.expected[to] = old.expected[from];
+    share.kernel[to] = old.kernel[from];
+    share.index[to] = old.index[from];
+    const auto inputs = old.inputs_of(from);
+    share.inputs.insert(share.inputs.end(), inputs.begin(), inputs.end());
+    share.first_input[to + 1] = static_cast<std::uint32_t>(share.inputs.size());
   }
-  share.first_input = std::move(first_input);
-  share.inputs = std::move(inputs);
-  permute(share.unit, order);
-  permute(share.waits_for, order);
-  permute(share.expected, order);
-  permute(share.kernel, order);
-  permute(share.index, order);
 }
 
 }  // namespace
@@ -101,7 +99,7 @@ std::vector<Duration> unit_ranks(const Plan& plan) {
     for (std::size_t u = window.first.index() + window.items; u-- > window.first.index();) {
       const ItemRef ref = plan.units[u].ref;
       const Share& share = shares[ref.resource];
-      rank[u] += share.expected[ref.item];
+      rank[u] += std::max(share.expected[ref.item], Duration{1});
       for (const ReplicaId input : share.inputs_of(ref.item)) {
         Duration& before = rank[maker_of(input).index()];
         before = std::max(before, rank[u]);
@@ -112,20 +110,25 @@ std::vector<Duration> unit_ranks(const Plan& plan) {
 }
 
 void order_by_priority(Plan& plan, const Machine& machine, std::span<const Duration> rank) {
-  std::vector<std::uint32_t> order;
+  std::vector<UnitId> order;
   for (Window& window : plan.windows) {
     for (auto& [resource, share] : window.shares) {
       if (resource.index() >= machine.devices.size()) continue;
-      const auto more_urgent = [&](UnitId a, UnitId b) {
-        return rank[a.index()] > rank[b.index()];
-      };
-      if (std::is_sorted(share.unit.begin(), share.unit.end(), more_urgent)) continue;
-      order.resize(share.size());
-      std::iota(order.begin(), order.end(), 0U);
-      std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return more_urgent(share.unit[a], share.unit[b]);
-      });
-      permute_items(share, order);
+      order = share.unit;
+      const auto rank_of = [&](UnitId u) { return rank[u.index()]; };
+      const auto is_longer = [&](UnitId a, UnitId b) { return rank_of(a) > rank_of(b); };
+      if (!std::is_sorted(order.begin(), order.end(), is_longer)) {
+        std::stable_sort(order.begin(), order.end(), is_longer);
+      }
+      const auto is_awaited = [&](UnitId u) { return !plan.replicas[u.index()].is_private; };
+      for (auto from = order.begin(); from != order.end();) {
+        const auto to =
+            std::find_if(from, order.end(), [&](UnitId u) { return rank_of(u) != rank_of(*from); });
+        std::stable_partition(from, to, is_awaited);
+        from = to;
+      }
+      if (order == share.unit) continue;
+      permute_items(share, plan.units, order);
       for (std::uint32_t item = 0; item < share.size(); ++item) {
         plan.units[share.unit[item].index()].ref.item = item;
       }

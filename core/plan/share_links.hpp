@@ -14,7 +14,8 @@ namespace troupe {
 // windows follow each other whole.
 void link_successors(Plan& plan, std::span<const RoomEdge> room);
 
-// Of every unit, expected times along the longest way from its start to the end of the plan.
+// Of every unit, expected times (at least 1 ns each) along the longest way from its start to the
+// end of the plan.
 std::vector<Duration> unit_ranks(const Plan& plan);
 
 // Puts the items of every device's share in order of priority (share.hpp), by the rank of their

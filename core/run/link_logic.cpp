@@ -66,19 +66,19 @@ void LinkLogic::leave_queue(Lane& lane) {
   lane.queue.erase(std::find(lane.queue.begin(), lane.queue.end(), *lane.current));
 }
 
-std::optional<LinkLogic::Start> LinkLogic::next() {
-  if (stopped_) return std::nullopt;
-  if (auto start = next_on(0)) return start;
-  return next_on(1);
+const LinkLogic::Start* LinkLogic::next() {
+  if (stopped_) return nullptr;
+  const Start* const start = next_on(0);
+  return start != nullptr ? start : next_on(1);
 }
 
-std::optional<LinkLogic::Start> LinkLogic::next_on(std::uint32_t lane) {
+const LinkLogic::Start* LinkLogic::next_on(std::uint32_t lane) {
   Lane& l = lanes_[lane];
-  if (l.current) return std::nullopt;
+  if (l.current) return nullptr;
   const auto movable = std::find_if(l.queue.begin(), l.queue.end(), [this](std::uint32_t item) {
     return chunks_[item].moved < chunks_[item].here;
   });
-  if (movable == l.queue.end()) return std::nullopt;
+  if (movable == l.queue.end()) return nullptr;
   const std::uint32_t item = *movable;
   l.current = item;
   const Share::Move& move = progress_.share().moves[item];
@@ -90,14 +90,15 @@ std::optional<LinkLogic::Start> LinkLogic::next_on(std::uint32_t lane) {
   const auto share_of_wire = [&](std::uint32_t chunks) {
     return wire_ns / move.chunks * chunks + wire_ns % move.chunks * chunks / move.chunks;
   };
-  return Start{.lane = lane,
-               .item = item,
-               .offset = begin,
-               .bytes = end - begin,
-               .first = i == 0,
-               .last = i + 1 == move.chunks,
-               .expected = Duration{share_of_wire(i + 1) - share_of_wire(i)} +
-                           (i == 0 && progress_.share().timed ? latency_ : Duration{0})};
+  l.start = Start{.lane = lane,
+                  .item = item,
+                  .offset = begin,
+                  .bytes = end - begin,
+                  .first = i == 0,
+                  .last = i + 1 == move.chunks,
+                  .expected = Duration{share_of_wire(i + 1) - share_of_wire(i)} +
+                              (i == 0 && progress_.share().timed ? latency_ : Duration{0})};
+  return &l.start;
 }
 
 void LinkLogic::queue_released() {

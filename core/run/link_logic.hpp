@@ -35,12 +35,13 @@ class LinkLogic {
   void on_failed(std::uint32_t lane);
   void on_stop() { stopped_ = true; }
 
-  // The next chunk to start, its lane taken; none while nothing can move.
-  std::optional<Start> next();
+  // The next chunk to start, its lane taken; null while nothing can move. It stays what is under
+  // way on its lane until that has finished.
+  const Start* next();
+  const Start& under_way(std::uint32_t lane) const { return lanes_[lane].start; }
 
   // Items of other actors to notify, in the order they were released; the caller empties it.
   std::vector<ItemRef>& notices() { return notices_; }
-  std::uint32_t item_on(std::uint32_t lane) const { return *lanes_[lane].current; }
   bool is_idle() const { return !lanes_[0].current && !lanes_[1].current; }
   std::uint32_t busy_lanes() const {
     return (lanes_[0].current ? 1U : 0U) + (lanes_[1].current ? 1U : 0U);
@@ -53,6 +54,7 @@ class LinkLogic {
   struct Lane {
     std::deque<std::uint32_t> queue;       // all that have begun or may, in turn
     std::optional<std::uint32_t> current;  // one of the queue
+    Start start{};                         // of the current one
   };
   struct Chunks {
     std::uint32_t here = 0;   // may move
@@ -61,7 +63,7 @@ class LinkLogic {
 
   void queue_released();
   static void leave_queue(Lane& lane);  // the current one does
-  std::optional<Start> next_on(std::uint32_t lane);
+  const Start* next_on(std::uint32_t lane);
 
   ResourceId self_;
   Sharing sharing_;

@@ -36,19 +36,6 @@ void ShareProgress::notify(std::uint32_t window, std::uint32_t item,
   }
 }
 
-void ShareProgress::complete(std::uint32_t item, ResourceId self, bool skip_first,
-                             std::vector<std::uint32_t>& ready, std::vector<ItemRef>& notices) {
-  TROUPE_ASSERT(share_.waits_for[item] == 0 && done_ < share_.size());
-  ++done_;
-  for (const ItemRef next : share_.successors_of(item).subspan(skip_first ? 1 : 0)) {
-    if (next.resource != self) {
-      notices.push_back(next);
-    } else if (--share_.waits_for[next.item] == 0) {
-      ready.push_back(next.item);
-    }
-  }
-}
-
 std::optional<std::uint32_t> ShareProgress::first_pending() const {
   if (is_complete()) return std::nullopt;
   const auto found =

@@ -1,6 +1,7 @@
 // How far an actor has come with its share: which items wait for what, and which may start.
 #pragma once
 
+#include "core/base/assert.hpp"
 #include "core/plan/share.hpp"
 
 #include <cstdint>
@@ -77,5 +78,20 @@ class ShareProgress {
   std::vector<Early> early_;
   std::vector<ShareRecords> history_;  // of the shares before this one
 };
+
+// Inline, with what calls it in DeviceLogic: an op of no work costs little more than this.
+inline void ShareProgress::complete(std::uint32_t item, ResourceId self, bool skip_first,
+                                    std::vector<std::uint32_t>& ready,
+                                    std::vector<ItemRef>& notices) {
+  TROUPE_ASSERT(share_.waits_for[item] == 0 && done_ < share_.size());
+  ++done_;
+  for (const ItemRef next : share_.successors_of(item).subspan(skip_first ? 1 : 0)) {
+    if (next.resource != self) {
+      notices.push_back(next);
+    } else if (--share_.waits_for[next.item] == 0) {
+      ready.push_back(next.item);
+    }
+  }
+}
 
 }  // namespace troupe

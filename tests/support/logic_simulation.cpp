@@ -71,7 +71,7 @@ void LogicSimulation::pass_time() {
 void LogicSimulation::finish(const Due& due) {
   std::visit(
       [&](auto& logic) {
-        const UnitId unit = logic.progress().share().unit[logic.item_on(due.lane)];
+        const UnitId unit = logic.progress().share().unit[logic.under_way(due.lane).item];
         if (options_.failing == unit) {
           logic.on_failed(due.lane);
           logic.on_stop();
@@ -97,7 +97,7 @@ void LogicSimulation::finish(const Due& due) {
 void LogicSimulation::pump(ResourceId resource) {
   std::visit(
       [&](auto& logic) {
-        while (const auto start = logic.next()) {
+        while (const auto* start = logic.next()) {
           logic.check_invariants();
           Duration time{0};
           if constexpr (requires { start->expected; }) {

@@ -61,9 +61,9 @@ const std::vector<Library> libraries{
     {"StarPU", {"starpu.h"}, {"bench"}},
     {"SimGrid", {"simgrid/"}, {"bench"}},
     {"the system's C library",
-     {"fcntl.h", "malloc.h", "poll.h", "pthread.h", "pty.h", "sched.h", "signal.h", "stdlib.h",
-      "sys/", "termios.h", "unistd.h"},
-     {"core/machine", "core/backend", "apps", "bench"}},
+     {"dlfcn.h", "fcntl.h", "malloc.h", "poll.h", "pthread.h", "pty.h", "sched.h", "signal.h",
+      "stdlib.h", "sys/", "termios.h", "unistd.h"},
+     {"core/machine", "core/backend", "core/ops", "apps", "bench"}},
 };
 
 bool contains(const Names& names, std::string_view name) {

@@ -46,7 +46,9 @@ class PlanCheck {
     BOOST_TEST(s.first_input.back() == s.inputs.size());
     const bool is_device = resource.index() < c_.machine.devices.size();
     BOOST_TEST(std::is_sorted(s.unit.begin(), s.unit.end(), [&](UnitId a, UnitId b) {
+      const auto is_private = [&](UnitId u) { return plan_.replicas[u.index()].is_private; };
       if (is_device && rank(a) != rank(b)) return rank(a) > rank(b);
+      if (is_device && is_private(a) != is_private(b)) return is_private(b);
       return a < b;
     }));
     BOOST_TEST(s.kernel.size() == (is_device ? n : 0));

@@ -33,7 +33,7 @@ class Device {
   // Starts what can start; the items in that order.
   Items start() {
     Items started;
-    while (const auto next = logic_.next()) {
+    while (const auto* next = logic_.next()) {
       logic_.check_invariants();
       started.push_back(next->item);
       running_.push_back(*next);
@@ -64,7 +64,7 @@ class Device {
                                     [&](const auto& s) { return s.item == item; });
     BOOST_REQUIRE((found != running_.end()));
     const std::uint32_t lane = found->lane;
-    BOOST_TEST(logic_.item_on(lane) == item);
+    BOOST_TEST(logic_.under_way(lane).item == item);
     running_.erase(found);
     return lane;
   }

@@ -48,10 +48,11 @@ class Wire {
   }
   // The next chunk, which must go in this direction; none while nothing can move.
   std::optional<LinkLogic::Start> start(Direction direction = forward) {
-    const auto next = logic_.next();
+    const LinkLogic::Start* next = logic_.next();
     logic_.check_invariants();
-    if (next) BOOST_TEST(next->lane == static_cast<std::uint32_t>(direction));
-    return next;
+    if (next == nullptr) return std::nullopt;
+    BOOST_TEST(next->lane == static_cast<std::uint32_t>(direction));
+    return *next;
   }
   void finish(const LinkLogic::Start& chunk) {
     logic_.on_finished(chunk.lane, now_, now_ + chunk.expected);
@@ -99,7 +100,7 @@ BOOST_AUTO_TEST_CASE(directions_do_not_wait_for_each_other) {
   const auto back = wire.start(backward);
   BOOST_REQUIRE((there && back));
   BOOST_TEST(wire.logic().busy_lanes() == 2U);
-  BOOST_TEST(wire.logic().item_on(1) == 1U);
+  BOOST_TEST(wire.logic().under_way(1).item == 1U);
   wire.finish(*back);
   BOOST_TEST(!wire.logic().is_idle());
   wire.finish(*there);
