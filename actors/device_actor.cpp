@@ -9,13 +9,16 @@ namespace {
 // Computes ops through a backend, with tensors in a store.
 class DeviceWork {
  public:
-  DeviceWork(std::unique_ptr<DeviceBackend> backend, MemoryStore& store)
-      : backend_(std::move(backend)), store_(&store), cache_(store.pool()) {}
+  DeviceWork(std::unique_ptr<DeviceBackend> backend, MemoryStore& store, MemoryId memory)
+      : backend_(std::move(backend)),
+        store_(&store),
+        cache_(store.pool()),
+        is_tracked_(store.keeps_track_of(memory)) {}
 
   void enter_thread() { backend_->enter_thread(); }
 
   Started start(const DeviceLogic::Start& start, const Share& share) {
-    store_->acquire(share.output(start.item), cache_);
+    if (is_tracked_) store_->acquire(share.output(start.item), cache_);
     const Share::Kernel& kernel = share.kernels[share.kernel[start.item]];
     return backend_->start(start.lane, {.kind = kernel.kind,
                                         .attrs = &kernel.attrs,
@@ -26,7 +29,9 @@ class DeviceWork {
   }
 
   void finished(const DeviceLogic::Start& start, const Share& share, Duration took) {
-    for (const ReplicaId input : share.inputs_of(start.item)) store_->release(input, cache_);
+    if (is_tracked_) {
+      for (const ReplicaId input : share.inputs_of(start.item)) store_->release(input, cache_);
+    }
     this->took(start, share) = took;
   }
 
@@ -51,6 +56,7 @@ class DeviceWork {
   std::unique_ptr<DeviceBackend> backend_;
   MemoryStore* store_;
   BufferCache cache_;
+  bool is_tracked_;
 };
 
 using DeviceActor = ResourceActor<DeviceLogic, DeviceWork>;
@@ -64,7 +70,7 @@ caf::actor spawn_device(caf::actor_system& system, const Stage& stage, DeviceId 
   const auto make_work = [&stage, device](Completions& completions) {
     const BackendContext context{stage.machine, stage.ops, stage.store, completions};
     return DeviceWork(choose_backend(stage.mode, stage.machine, device).make(context, device),
-                      stage.store);
+                      stage.store, stage.machine.device(device).memory);
   };
   const DeviceLogic logic(self, static_cast<int>(lanes));
   caf::actor_config config(thread);

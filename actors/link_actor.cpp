@@ -16,7 +16,7 @@ class LinkWork {
 
   Started start(const LinkLogic::Start& start, const Share& share) {
     const ReplicaId to = share.output(start.item);
-    if (start.first) store_->acquire(to, cache_);
+    if (start.first && is_tracked(to)) store_->acquire(to, cache_);
     return backend_->start(static_cast<Direction>(start.lane),
                            {.from = share.inputs_of(start.item)[0],
                             .to = to,
@@ -30,10 +30,13 @@ class LinkWork {
   bool may_block(const LinkLogic::Start&, const Share&) const { return false; }
 
   void finished(const LinkLogic::Start& start, const Share& share, Duration) {
-    if (start.last) store_->release(share.inputs_of(start.item)[0], cache_);
+    const ReplicaId from = share.inputs_of(start.item)[0];
+    if (start.last && is_tracked(from)) store_->release(from, cache_);
   }
 
  private:
+  bool is_tracked(ReplicaId r) const { return store_->keeps_track_of(store_->memory(r)); }
+
   std::unique_ptr<LinkBackend> backend_;
   MemoryStore* store_;
   BufferCache cache_;

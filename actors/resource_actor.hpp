@@ -131,7 +131,7 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
   using Decision = typename Logic::Start;
 
   // For so long notices are held back, to go with others: about what a message costs both ends.
-  static constexpr Duration notice_patience = std::chrono::microseconds(1);
+  static constexpr Duration notice_patience = std::chrono::microseconds(2);
 
   Instant now() const { return instant_of(*clock_); }
 

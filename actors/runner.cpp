@@ -13,6 +13,7 @@
 #include "core/result/verify.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <future>
 #include <optional>
 
@@ -35,6 +36,8 @@ class Theatre {
     }
     system_ = std::make_unique<caf::actor_system>(config_);
     if (virtual_time) {
+      // It would be asked with each message who speaks, and nobody listens.
+      caf::logger::set_current_actor_system(nullptr);
       VirtualTime::of(*system_).set_seed(seed);
     } else {
       mailbox_alarms_.emplace(*system_);
@@ -192,6 +195,7 @@ RunResult Run::act(const Scenario& scenario, Plan& plan, MemoryStore& store) {
                     resource_name(machine_, ResourceId::at(resources->size())), error.what()),
         "give it fewer streams or cores, or this process more threads");
   }
+  const auto begun = std::chrono::steady_clock::now();
   caf::anon_send(coordinator, Introduce{resources});
   bool told_to_stop = false;
   int idle_rounds = 0;
@@ -206,7 +210,9 @@ RunResult Run::act(const Scenario& scenario, Plan& plan, MemoryStore& store) {
       caf::anon_send(coordinator, Interrupt{});
     }
   }
-  return result.get();
+  RunResult outcome = result.get();
+  outcome.took = std::chrono::steady_clock::now() - begun;
+  return outcome;
 }
 
 void Run::check(const Scenario& scenario, const Plan& plan, const MemoryStore& store,

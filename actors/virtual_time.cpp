@@ -24,30 +24,79 @@ void VirtualClock::schedule(time_point due, Sleeper* sleeper, std::uint32_t inde
   // `mix` is a bijection: orders stay distinct.
   const std::uint64_t order = seed_ == 0 ? scheduled_ : mix(scheduled_ ^ mix(seed_));
   ++scheduled_;
-  events_.push_back({due, order, sleeper, index});
+  if (seed_ == 0) {
+    if (Batch* const batch = batch_of(due)) {
+      ++batched_;
+      return fill(batch->events.emplace_back(), due, order, sleeper, index);
+    }
+  }
+  fill(events_.emplace_back(), due, order, sleeper, index);
   std::push_heap(events_.begin(), events_.end(), later);
 }
 
-void VirtualClock::advance() {
-  TROUPE_ASSERT(!events_.empty());
-  const time_point due = events_.front().due;
-  current_time = std::max(current_time, due);
-  while (!events_.empty() && events_.front().due == due) {
-    std::pop_heap(events_.begin(), events_.end(), later);
-    const Event event_due = events_.back();
-    events_.pop_back();
-    if (event_due.sleeper != nullptr) {
-      event_due.sleeper->on_alarm(event_due.index);
-    } else {
-      Message& message = messages_[event_due.index];
-      message.receiver->enqueue(std::move(message.content), nullptr);
+// The one that holds events of this due time, or an empty one; null where there is neither.
+VirtualClock::Batch* VirtualClock::batch_of(time_point due) {
+  Batch* free = nullptr;
+  for (Batch& batch : batches_) {
+    if (batch.is_empty()) {
+      free = &batch;
+    } else if (batch.due == due) {
+      return &batch;
     }
   }
-  if (events_.empty()) messages_.clear();
+  if (free == nullptr) return nullptr;
+  free->due = due;
+  free->events.clear();
+  free->next = 0;
+  return free;
+}
+
+// Takes out the event that is next, due not after `until`; false where there is none.
+bool VirtualClock::take_next(time_point until, Event& next) {
+  Batch* first = nullptr;
+  for (Batch& batch : batches_) {
+    if (batch.is_empty()) continue;
+    if (first == nullptr || later(first->events[first->next], batch.events[batch.next])) {
+      first = &batch;
+    }
+  }
+  const bool from_heap =
+      !events_.empty() && (first == nullptr || later(first->events[first->next], events_.front()));
+  if (!from_heap && first == nullptr) return false;
+  const Event& earliest = from_heap ? events_.front() : first->events[first->next];
+  if (earliest.due > until) return false;
+  next = earliest;
+  if (from_heap) {
+    std::pop_heap(events_.begin(), events_.end(), later);
+    events_.pop_back();
+  } else {
+    ++first->next;
+    --batched_;
+  }
+  return true;
+}
+
+void VirtualClock::advance() {
+  Event next;
+  const bool found = take_next(time_point::max(), next);
+  TROUPE_ASSERT(found);
+  current_time = std::max(current_time, next.due);
+  const time_point due = next.due;
+  do {
+    if (next.sleeper != nullptr) {
+      next.sleeper->on_alarm(next.index);
+    } else {
+      Message& message = messages_[next.index];
+      message.receiver->enqueue(std::move(message.content), nullptr);
+    }
+  } while (take_next(due, next));
+  if (is_empty()) messages_.clear();
 }
 
 void VirtualClock::drop_all() {
   events_.clear();
+  for (Batch& batch : batches_) batch = Batch{};
+  batched_ = 0;
   messages_.clear();
 }
 

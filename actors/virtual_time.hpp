@@ -5,6 +5,8 @@
 #include "actors/alarm_clock.hpp"
 #include "core/base/random.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -31,7 +33,7 @@ class VirtualClock final : public caf::detail::test_actor_clock, public AlarmClo
   void schedule_message(time_point due, caf::strong_actor_ptr receiver,
                         caf::mailbox_element_ptr content) override;
 
-  bool is_empty() const { return events_.empty(); }
+  bool is_empty() const { return events_.empty() && batched_ == 0; }
   // Jumps to the next due time and lets happen what is due then. There must be something.
   void advance();
   void drop_all();
@@ -53,7 +55,30 @@ class VirtualClock final : public caf::detail::test_actor_clock, public AlarmClo
   }
   void schedule(time_point due, Sleeper* sleeper, std::uint32_t index);
 
-  std::vector<Event> events_;  // a heap, the next on top
+  // Events that are due together, in the order they were scheduled. Most events of a simulation
+  // have one of a few due times, that of ops like those just started, and need no place in the
+  // heap.
+  struct Batch {
+    time_point due{};
+    std::vector<Event> events = {};
+    std::size_t next = 0;
+    bool is_empty() const { return next == events.size(); }
+  };
+
+  Batch* batch_of(time_point due);
+  bool take_next(time_point until, Event& next);
+  // Field by field, in place: a copy of what was just written would wait for it.
+  static void fill(Event& e, time_point due, std::uint64_t order, Sleeper* sleeper,
+                   std::uint32_t index) {
+    e.due = due;
+    e.order = order;
+    e.sleeper = sleeper;
+    e.index = index;
+  }
+
+  std::vector<Event> events_;     // a heap, the next on top
+  std::array<Batch, 8> batches_;  // used where the order is that of scheduling
+  std::size_t batched_ = 0;       // events in them
   std::vector<Message> messages_;
   std::uint64_t scheduled_ = 0;
   std::uint64_t seed_ = 0;

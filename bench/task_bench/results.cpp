@@ -36,7 +36,7 @@ Result summarize(const Runtime& runtime, const PointTask& task,
   r.build_s = median_of([](const Measurement& m) { return seconds(m.times.build); });
   r.plan_s = median_of([](const Measurement& m) { return seconds(m.times.plan); });
   r.run_s = median_of([](const Measurement& m) { return seconds(m.times.run); });
-  r.makespan_s = median_of([](const Measurement& m) { return seconds(m.times.makespan); });
+  r.rest_s = median_of([](const Measurement& m) { return seconds(m.times.rest); });
   r.peak_bytes = median_of([](const Measurement& m) { return static_cast<double>(m.peak_bytes); });
   if (runtime.computes && r.run_s > 0) {
     r.flops_per_s = task.mean_flops() * static_cast<double>(task.pattern.points()) / r.run_s;
@@ -47,19 +47,20 @@ Result summarize(const Runtime& runtime, const PointTask& task,
 std::string table(const PointTask& task, std::span<const Result> results, bool with_metg) {
   const auto tasks = static_cast<double>(task.pattern.points());
   // The dash of three bytes is one column wide; fmt counts columns.
-  std::string text = fmt::format("{:<12}{:>10}{:>10}{:>10}{:>14}{:>12}{:>16}", "", "build", "plan",
-                                 "run", "tasks/s", "bytes", "FLOP/s");
+  std::string text = fmt::format("{:<12}{:>10}{:>10}{:>10}{:>10}{:>14}{:>12}{:>16}", "", "build",
+                                 "plan", "run", "rest", "tasks/s", "bytes", "FLOP/s");
   if (with_metg) text += fmt::format("{:>12}", "METG");
-  text += fmt::format("\n{:<12}{:>10}{:>10}{:>10}{:>14}{:>12}{:>16}", "", "ns/task", "ns/task",
-                      "ns/task", "", "per task", "");
+  text += fmt::format("\n{:<12}{:>10}{:>10}{:>10}{:>10}{:>14}{:>12}{:>16}", "", "ns/task",
+                      "ns/task", "ns/task", "ns/task", "", "per task", "");
   if (with_metg) text += fmt::format("{:>12}", "us");
   text += "\n";
   for (const Result& r : results) {
     const auto per_task_ns = [&](double s) { return fmt::format("{:.1f}", s * 1e9 / tasks); };
-    text += fmt::format("{:<12}{:>10}{:>10}{:>10}{:>14.0f}{:>12.0f}{:>16}", r.runtime,
-                        per_task_ns(r.build_s), per_task_ns(r.plan_s), per_task_ns(r.run_s),
-                        r.run_s > 0 ? tasks / r.run_s : 0, r.peak_bytes / tasks,
-                        or_dash(r.flops_per_s > 0, format_flops(r.flops_per_s)));
+    text +=
+        fmt::format("{:<12}{:>10}{:>10}{:>10}{:>10}{:>14.0f}{:>12.0f}{:>16}", r.runtime,
+                    per_task_ns(r.build_s), per_task_ns(r.plan_s), per_task_ns(r.run_s),
+                    per_task_ns(r.rest_s), r.run_s > 0 ? tasks / r.run_s : 0, r.peak_bytes / tasks,
+                    or_dash(r.flops_per_s > 0, format_flops(r.flops_per_s)));
     if (with_metg) {
       text += fmt::format("{:>12}", or_dash(r.metg_s.has_value(),
                                             fmt::format("{:.3f}", r.metg_s.value_or(0) * 1e6)));
@@ -91,7 +92,7 @@ void write_json(const PointTask& task, std::size_t devices, int repetitions,
                     {"build_ns_per_task", r.build_s * 1e9 / tasks},
                     {"plan_ns_per_task", r.plan_s * 1e9 / tasks},
                     {"run_ns_per_task", r.run_s * 1e9 / tasks},
-                    {"makespan_ns_per_task", or_null(r.makespan_s > 0, r.makespan_s * 1e9 / tasks)},
+                    {"rest_ns_per_task", r.rest_s * 1e9 / tasks},
                     {"tasks_per_s", or_null(r.run_s > 0, tasks / r.run_s)},
                     {"bytes_per_task", r.peak_bytes / tasks},
                     {"flops_per_s", or_null(r.flops_per_s > 0, r.flops_per_s)},

@@ -18,7 +18,7 @@ struct Result {
   double build_s = 0;
   double plan_s = 0;
   double run_s = 0;
-  double makespan_s = 0;  // 0: not known
+  double rest_s = 0;
   double peak_bytes = 0;
   double flops_per_s = 0;  // 0: its tasks compute nothing
   std::optional<double> metg_s = {};
@@ -32,7 +32,7 @@ std::string table(const PointTask& task, std::span<const Result> results, bool w
 
 // A list with an object per runtime: runtime, type, width, steps, devices, kernel, iterations,
 // bytes, output_bytes, tasks, repetitions; build_ns_per_task, plan_ns_per_task, run_ns_per_task,
-// tasks_per_s, bytes_per_task (peak memory); makespan_ns_per_task, flops_per_s and metg_us, null
+// tasks_per_s, bytes_per_task (peak memory); rest_ns_per_task; flops_per_s and metg_us, null
 // where there is none.
 void write_json(const PointTask& task, std::size_t devices, int repetitions,
                 std::span<const Result> results, std::ostream& out);

@@ -22,8 +22,7 @@ struct Times {
   Duration build{0};
   Duration plan{0};
   Duration run{0};
-  Duration makespan{
-      0};  // part of `run`: from the first task's start to the last one's end, if known
+  Duration rest{0};  // around it: threads, space for outputs, reports, where they are timed
 };
 
 // Carries the workload out once and blocks until it is done. Starting threads and taking space for

@@ -89,6 +89,12 @@ class MemoryStore {
 
   BufferPool& pool() { return pool_; }
 
+  // False: nothing would come of acquiring and releasing replicas there, since there are no buffers
+  // and all announced ones fit. Stays so until the next install().
+  bool keeps_track_of(MemoryId m) const {
+    return backing_ == Backing::buffers || memories_[m.index()].is_counted;
+  }
+
   std::uint64_t bytes_used(MemoryId m) const;  // by all that is held; needs quiet
   std::size_t replica_count() const { return count_; }
 

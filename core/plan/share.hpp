@@ -29,7 +29,7 @@ inline const std::string& resource_name(const Machine& machine, ResourceId resou
 // plan, dependencies before dependents.
 using UnitId = Id<struct UnitTag>;
 
-// An item of the share of an actor: one unit.
+// An item of the share of an actor: one unit. Numbers from the share's size on are its arrivals.
 struct ItemRef {
   ResourceId resource;
   std::uint32_t item = 0;
@@ -38,7 +38,7 @@ struct ItemRef {
 
 // An item may start when it has been notified waits_for times. Items of a link stand in unit order,
 // those of a device in the order of their priority: the longest way to the end of the graph first,
-// among equals what others wait for, then unit order.
+// then unit order.
 struct Share {
   std::uint32_t window = 0;
   bool timed = true;  // false: prepared before the clock starts, not recorded
@@ -49,6 +49,10 @@ struct Share {
   std::vector<Duration> expected;              // by the cost model; of a transfer, without latency
   std::vector<std::uint32_t> first_successor;  // size() + 1
   std::vector<ItemRef> successors;
+  // What several items here wait for of one unit elsewhere, that one tells once. In unit order.
+  std::vector<std::uint32_t> first_arrival = {0};  // one more than there are arrivals
+  std::vector<std::uint32_t> arrivals;             // items
+
   std::vector<std::uint32_t> first_input;  // size() + 1
   std::vector<ReplicaId> inputs;           // a transfer has one
 
@@ -78,6 +82,10 @@ struct Share {
   std::span<const ItemRef> successors_of(std::uint32_t item) const {
     return {successors.data() + first_successor[item],
             first_successor[item + 1] - first_successor[item]};
+  }
+  std::span<const std::uint32_t> items_of_arrival(std::uint32_t arrival) const {
+    return {arrivals.data() + first_arrival[arrival],
+            first_arrival[arrival + 1] - first_arrival[arrival]};
   }
   std::span<const ReplicaId> inputs_of(std::uint32_t item) const {
     return {inputs.data() + first_input[item], first_input[item + 1] - first_input[item]};

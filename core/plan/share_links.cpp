@@ -61,6 +61,39 @@ void permute_items(Share& share, std::span<const Unit> units, std::span<const Un
   }
 }
 
+// Where an item has several successors in one other share, makes them one arrival there.
+void join_arrivals(ResourceId self, Share& share, const ShareTable<Window>& shares) {
+  std::uint32_t kept = 0;  // successors
+  for (std::uint32_t item = 0; item < share.size(); ++item) {
+    const std::uint32_t begin = share.first_successor[item];
+    const std::uint32_t end = share.first_successor[item + 1];
+    share.first_successor[item] = kept;
+    // The first one of a paced transfer takes it chunk by chunk, by itself.
+    const bool paces = !share.moves.empty() && share.moves[item].paces;
+    const std::uint32_t first = kept + (paces ? 1 : 0);
+    for (std::uint32_t s = begin; s < end; ++s) {
+      const ItemRef to = share.successors[s];
+      const auto known = std::find_if(
+          share.successors.begin() + first, share.successors.begin() + std::max(first, kept),
+          [&](const ItemRef& k) { return to.resource != self && k.resource == to.resource; });
+      if (kept <= first || known == share.successors.begin() + kept) {
+        share.successors[kept++] = to;
+        continue;
+      }
+      Share& there = shares[to.resource];
+      if (known->item < there.size()) {
+        there.arrivals.push_back(known->item);
+        known->item = there.size() + static_cast<std::uint32_t>(there.first_arrival.size()) - 1;
+        there.first_arrival.push_back(static_cast<std::uint32_t>(there.arrivals.size()));
+      }
+      there.arrivals.push_back(to.item);
+      there.first_arrival.back() = static_cast<std::uint32_t>(there.arrivals.size());
+    }
+  }
+  share.first_successor[share.size()] = kept;
+  share.successors.resize(kept);
+}
+
 }  // namespace
 
 void link_successors(Plan& plan, std::span<const RoomEdge> room) {
@@ -87,6 +120,7 @@ void link_successors(Plan& plan, std::span<const RoomEdge> room) {
       share.successors[share.first_successor[item + 1]++] = to;
     });
     for (auto& [resource, share] : window.shares) share.first_successor.pop_back();
+    for (auto& [resource, share] : window.shares) join_arrivals(resource, share, shares);
   }
 }
 
@@ -114,20 +148,10 @@ void order_by_priority(Plan& plan, const Machine& machine, std::span<const Durat
   for (Window& window : plan.windows) {
     for (auto& [resource, share] : window.shares) {
       if (resource.index() >= machine.devices.size()) continue;
+      const auto is_longer = [&](UnitId a, UnitId b) { return rank[a.index()] > rank[b.index()]; };
+      if (std::is_sorted(share.unit.begin(), share.unit.end(), is_longer)) continue;
       order = share.unit;
-      const auto rank_of = [&](UnitId u) { return rank[u.index()]; };
-      const auto is_longer = [&](UnitId a, UnitId b) { return rank_of(a) > rank_of(b); };
-      if (!std::is_sorted(order.begin(), order.end(), is_longer)) {
-        std::stable_sort(order.begin(), order.end(), is_longer);
-      }
-      const auto is_awaited = [&](UnitId u) { return !plan.replicas[u.index()].is_private; };
-      for (auto from = order.begin(); from != order.end();) {
-        const auto to =
-            std::find_if(from, order.end(), [&](UnitId u) { return rank_of(u) != rank_of(*from); });
-        std::stable_partition(from, to, is_awaited);
-        from = to;
-      }
-      if (order == share.unit) continue;
+      std::stable_sort(order.begin(), order.end(), is_longer);
       permute_items(share, plan.units, order);
       for (std::uint32_t item = 0; item < share.size(); ++item) {
         plan.units[share.unit[item].index()].ref.item = item;

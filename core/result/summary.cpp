@@ -253,6 +253,7 @@ ScenarioReport summarize(const Graph& graph, const Machine& machine, Plan& plan,
                    : result.ending == Ending::failed ? Outcome::failed
                                                      : Outcome::interrupted;
   report.error = result.cause;
+  report.took = result.took;
   Summary(graph, machine, plan, result).fill(report);
   return report;
 }

@@ -21,6 +21,7 @@ struct RunResult {
   Ending ending = Ending::done;
   std::string cause;
   std::optional<Instant> origin;
+  Duration took{0};  // real time
   std::vector<std::pair<ResourceId, std::vector<ShareRecords>>> records;
 };
 

@@ -28,7 +28,15 @@ void ShareProgress::notify(std::uint32_t window, std::uint32_t item,
     early_.push_back({window, item});
     return;
   }
-  TROUPE_ASSERT(window == share_.window && item < share_.size());
+  TROUPE_ASSERT(window == share_.window);
+  if (item < share_.size()) return notify_one(item, ready, chunks);
+  for (const std::uint32_t i : share_.items_of_arrival(item - share_.size())) {
+    notify_one(i, ready, chunks);
+  }
+}
+
+void ShareProgress::notify_one(std::uint32_t item, std::vector<std::uint32_t>& ready,
+                               std::vector<std::uint32_t>& chunks) {
   if (share_.waits_for[item] == 0) {
     chunks.push_back(item);
   } else if (--share_.waits_for[item] == 0) {

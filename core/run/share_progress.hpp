@@ -37,9 +37,9 @@ class ShareProgress {
   // that have more chunks waiting to `chunks`. The share before it must be complete.
   void load(Share share, std::vector<std::uint32_t>& ready, std::vector<std::uint32_t>& chunks);
 
-  // A dependency of `item` of window `window` is done. Appends the item to `ready` when that was
-  // the last one. Further notices for an item (chunks of a paced transfer) are appended to
-  // `chunks`.
+  // A dependency of `item` of window `window` is done, or one of all items of an arrival. Appends
+  // an item to `ready` when that was its last one. Further notices for an item (chunks of a paced
+  // transfer) are appended to `chunks`.
   void notify(std::uint32_t window, std::uint32_t item, std::vector<std::uint32_t>& ready,
               std::vector<std::uint32_t>& chunks);
 
@@ -69,6 +69,8 @@ class ShareProgress {
     std::uint32_t item;
   };
 
+  void notify_one(std::uint32_t item, std::vector<std::uint32_t>& ready,
+                  std::vector<std::uint32_t>& chunks);
   void retire();
 
   bool loaded_ = false;

@@ -63,6 +63,9 @@ struct ScenarioReport {
   Duration lower_bound{0};      // max(critical path, busiest device, busiest link direction)
   std::string bound_by;         // "gpu0", "pcie0 vram0→host", "critical path"
   Duration makespan{0};
+  // Real time it took the actors, from the first message to the last record handed in; the makespan
+  // of a real run, about. Neither planning nor reporting is in it.
+  Duration took{0};
   std::optional<bool> verified;  // every result equals the serial execution; none: not checked
   std::string mismatch;          // where verified is false: the first tensor that differs
   std::vector<ResourceUse> resources;

@@ -150,9 +150,7 @@ BOOST_AUTO_TEST_CASE(a_result_says_what_was_measured) {
        {"build_ns_per_task", "plan_ns_per_task", "run_ns_per_task", "bytes_per_task"}) {
     BOOST_TEST(troupe.at(figure).get<double>() > 0, figure);
   }
-  BOOST_TEST(troupe.at("makespan_ns_per_task").get<double>() > 0);
-  BOOST_TEST(troupe.at("makespan_ns_per_task") < troupe.at("run_ns_per_task"));
-  BOOST_TEST(list[0].at("makespan_ns_per_task").is_null());
+  BOOST_TEST(troupe.at("rest_ns_per_task").get<double>() > 0);
   BOOST_TEST(troupe.at("metg_us").is_null());
 }
 

@@ -46,9 +46,7 @@ class PlanCheck {
     BOOST_TEST(s.first_input.back() == s.inputs.size());
     const bool is_device = resource.index() < c_.machine.devices.size();
     BOOST_TEST(std::is_sorted(s.unit.begin(), s.unit.end(), [&](UnitId a, UnitId b) {
-      const auto is_private = [&](UnitId u) { return plan_.replicas[u.index()].is_private; };
       if (is_device && rank(a) != rank(b)) return rank(a) > rank(b);
-      if (is_device && is_private(a) != is_private(b)) return is_private(b);
       return a < b;
     }));
     BOOST_TEST(s.kernel.size() == (is_device ? n : 0));
@@ -88,7 +86,20 @@ class PlanCheck {
     for (const auto& [resource, share] : window.shares) {
       for (std::uint32_t i = 0; i < share.size(); ++i) {
         for (const ItemRef next : share.successors_of(i)) {
-          BOOST_TEST(named_by[next].insert(share.unit[i]).second);
+          const auto name = [&](std::uint32_t item) {
+            const ItemRef ref{next.resource, item};
+            BOOST_TEST(named_by[ref].insert(share.unit[i]).second);
+          };
+          const Share& there = share_in(window, next.resource);
+          if (next.item < there.size()) {
+            name(next.item);
+            continue;
+          }
+          // An arrival stands for several items of another share.
+          const auto items = there.items_of_arrival(next.item - there.size());
+          BOOST_TEST((next.resource != resource));
+          BOOST_TEST(items.size() > 1U);
+          for (const std::uint32_t item : items) name(item);
         }
       }
     }
@@ -106,6 +117,11 @@ class PlanCheck {
     }
   }
 
+  static const Share& share_in(const Window& window, ResourceId resource) {
+    return std::find_if(window.shares.begin(), window.shares.end(),
+                        [&](const auto& s) { return s.first == resource; })
+        ->second;
+  }
   Duration rank(UnitId u) const { return rank_[u.index()]; }
   Duration expected(UnitId u) const { return look(u, &Share::expected); }
   Duration look(UnitId u, std::vector<Duration> Share::*field) const {
