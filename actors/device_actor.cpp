@@ -75,7 +75,8 @@ caf::actor spawn_device(caf::actor_system& system, const Stage& stage, DeviceId 
   const DeviceLogic logic(self, static_cast<int>(lanes));
   caf::actor_config config(thread);
   return system.spawn_class<DeviceActor, caf::no_spawn_options>(
-      config, self, coordinator, std::ref(stage.alarms), logic, lanes, make_work);
+      config, self, coordinator, std::ref(stage.alarms), logic, lanes, thread != nullptr,
+      make_work);
 }
 
 }  // namespace troupe

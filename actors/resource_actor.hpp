@@ -7,6 +7,7 @@
 #include "actors/messages.hpp"
 #include "core/backend/backend.hpp"
 #include "core/base/error.hpp"
+#include "core/base/relax.hpp"
 
 #include <algorithm>
 #include <array>
@@ -42,17 +43,20 @@ class MailboxCompletions final : public Completions {
 template <class Logic, class Work>
 class ResourceActor final : public caf::event_based_actor, public Sleeper {
  public:
-  // `make_work` is called with this actor's Completions, which outlive the Work.
+  // `make_work` is called with this actor's Completions, which outlive the Work. `waits_briefly`:
+  // with a thread of its own that may look for messages for some microseconds.
   template <class MakeWork>
   ResourceActor(caf::actor_config& config, ResourceId self, caf::actor coordinator,
-                AlarmClock& alarms, Logic logic, std::uint32_t lanes, MakeWork make_work)
+                AlarmClock& alarms, Logic logic, std::uint32_t lanes, bool waits_briefly,
+                MakeWork make_work)
       : caf::event_based_actor(config),
         self_(self),
         coordinator_(std::move(coordinator)),
         alarms_(alarms),
         logic_(std::move(logic)),
         work_(std::in_place, make_work(completions_)),
-        since_(lanes) {}
+        since_(lanes),
+        waits_briefly_(waits_briefly) {}
 
   caf::behavior make_behavior() override {
     // Made anew by the thread that will use them: what the spawning thread allocated for two actors
@@ -145,6 +149,13 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
     }
     pass_on();
     report();
+    if (waits_briefly_) await_message();
+  }
+
+  // A message that comes soon is cheaper to take from here than to be woken for.
+  void await_message() {
+    if (!logic_.is_idle() || logic_.progress().is_complete()) return;
+    for (int spins = 0; spins < 100 && mailbox().empty(); ++spins) relax();
   }
 
   // Lets whoever waits for the records know that there is nothing under way any more.
@@ -253,8 +264,9 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
   Logic logic_;
   std::optional<Work> work_;    // until exit
   std::vector<Instant> since_;  // by lane: when what is under way began
-  Instant now_{};               // in pump()
-  Instant notices_since_{};     // since when the oldest notice waits to be told
+  bool waits_briefly_;
+  Instant now_{};            // in pump()
+  Instant notices_since_{};  // since when the oldest notice waits to be told
   std::uint32_t reported_ = 0;
   Instant reported_at_{};
   bool collecting_ = false;

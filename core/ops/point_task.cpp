@@ -65,7 +65,7 @@ void PointTask::check() const {
   expect_range<std::uint64_t>("the number of output bytes", output_bytes, pair_bytes, bytes_max);
 }
 
-void do_work(const PointTask& task, Point point) {
+void do_work(const PointTask& task, const Point& point) {
   const double share = share_of(task, point);
   const auto part = [share](std::int64_t n) {
     return static_cast<std::int64_t>(static_cast<double>(n) * share + 0.5);
@@ -74,7 +74,7 @@ void do_work(const PointTask& task, Point point) {
   if (task.work == PointWork::memory) move_bytes(part(task.bytes));
 }
 
-void refuse_payload(std::span<const std::byte> payload, Point expected, Point reader,
+void refuse_payload(std::span<const std::byte> payload, const Point& expected, const Point& reader,
                     std::size_t input) {
   const PointTask::Pair wanted = PointTask::pair_of(expected);
   for (std::size_t at = 0; at < payload.size(); at += sizeof wanted) {

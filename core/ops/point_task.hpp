@@ -52,20 +52,20 @@ struct PointTask {
 };
 
 // The work alone, on the calling thread.
-void do_work(const PointTask& task, Point point);
+void do_work(const PointTask& task, const Point& point);
 
 // Throws a run Error unless the payload is that of `expected`. `reader` and `input` are for it.
-[[noreturn]] void refuse_payload(std::span<const std::byte> payload, Point expected, Point reader,
-                                 std::size_t input);
-inline void check_payload(std::span<const std::byte> payload, Point expected, Point reader,
-                          std::size_t input) {
+[[noreturn]] void refuse_payload(std::span<const std::byte> payload, const Point& expected,
+                                 const Point& reader, std::size_t input);
+inline void check_payload(std::span<const std::byte> payload, const Point& expected,
+                          const Point& reader, std::size_t input) {
   const PointTask::Pair wanted = PointTask::pair_of(expected);
   for (std::size_t at = 0; at < payload.size(); at += sizeof wanted) {
     if (std::memcmp(payload.data() + at, wanted.data(), sizeof wanted) == 0) continue;
     refuse_payload(payload, expected, reader, input);
   }
 }
-inline void write_payload(std::span<std::byte> payload, Point point) {
+inline void write_payload(std::span<std::byte> payload, const Point& point) {
   const PointTask::Pair pair = PointTask::pair_of(point);
   for (std::size_t at = 0; at < payload.size(); at += sizeof pair) {
     std::memcpy(payload.data() + at, pair.data(), sizeof pair);
@@ -77,11 +77,11 @@ inline void write_payload(std::span<std::byte> payload, Point point) {
 // std::span<const std::byte>. Returns how many dependences there are. Throws a run Error where one
 // carries something else.
 template <class Input>
-std::size_t carry_out(const PointTask& task, Point point, Input&& input,
+std::size_t carry_out(const PointTask& task, const Point& point, Input&& input,
                       std::span<std::byte> output) {
   std::size_t k = 0;
   for_each_dependence(task.pattern, point.t, point.i, [&](std::uint32_t column) {
-    check_payload(input(k, column), {point.t - 1, column}, point, k);
+    check_payload(input(k, column), Point{point.t - 1, column}, point, k);
     ++k;
   });
   if (task.work != PointWork::empty) do_work(task, point);

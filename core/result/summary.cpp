@@ -186,6 +186,13 @@ class Summary {
     // One label for each group, computed or moved.
     std::vector<std::uint32_t> label_of(graph_.group_count() * 2, Span::no_index);
     std::vector<std::uint32_t> span_of(records_.size(), Span::no_index);
+    std::size_t dependencies = 0;
+    for (const Window& window : plan_.windows) {
+      for (const auto& [resource, share] : window.shares) dependencies += share.inputs.size();
+    }
+    timeline.spans.reserve(records_.size());
+    timeline.first_predecessor.reserve(records_.size() + 1);
+    timeline.predecessors.reserve(dependencies);
     timeline.first_predecessor.push_back(0);
     each_finished([&](std::size_t i, const Unit& unit, std::span<const ReplicaId> inputs) {
       const OpId op = unit.op;
