@@ -16,6 +16,7 @@
 #include <chrono>
 #include <future>
 #include <optional>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -50,11 +51,18 @@ class Theatre {
     return *mailbox_alarms_;
   }
   // Threads for the coordinator, then devices, then links; to be called before they are spawned.
+  // Throws a run Error where the host gives no more.
   void prepare(std::size_t devices, std::size_t links) {
     if (virtual_time_) return;
     std::vector<Waiting> threads(1 + devices + links, Waiting::asleep);
     std::fill_n(threads.begin() + 1, devices, Waiting::briefly);
-    ActorThreads::of(*system_).start_threads(threads);
+    try {
+      ActorThreads::of(*system_).start_threads(threads);
+    } catch (const std::system_error& error) {
+      throw run_error(
+          fmt::format("could not start {} threads: {}", threads.size(), error.what()),
+          "use a machine of fewer devices and links, or give this process more threads");
+    }
   }
   // The next of them; none where time is virtual.
   caf::execution_unit* next_thread() {
