@@ -299,9 +299,9 @@ BOOST_AUTO_TEST_CASE(what_one_item_of_another_share_waits_for_tells_that_item) {
   BOOST_TEST(window.shares[1].second.arrivals.empty());
 }
 
-// On dev0:  x ─── y ─┬─ z      p (which nothing reads)
-//           └────────│── on dev1: v ─── w (on dev0)
-//                    └── w
+// x on dev0 ─┬─ y on dev0 ─┬─ z on dev0
+//            ├─ v on dev1 ─┤
+//            └─────────────┴─ w on dev0     p on dev0, which nothing reads
 BOOST_AUTO_TEST_CASE(a_replica_is_private_where_its_maker_and_all_its_readers_are_one_resource) {
   SmallGraph g;
   const Machine machine = neighbours();
@@ -310,13 +310,13 @@ BOOST_AUTO_TEST_CASE(a_replica_is_private_where_its_maker_and_all_its_readers_ar
   g.work("z", 100, {y}, on(dev0));
   g.work("p", 100, {}, on(dev0));
   const OpId v = g.work("v", 100, {x}, on(dev1));
-  g.work("w", 100, {y, v}, on(dev0));
+  g.work("w", 100, {x, y, v}, on(dev0));
   const Plan plan = make_plan(g.graph, machine, g.everything(), {});
   const PlanView view(g.graph, machine, plan);
   const auto is_private = [&](const std::string& unit) {
     return plan.replicas[view.find(unit).index()].is_private;
   };
-  BOOST_TEST(!is_private("x on dev0"));  // v reads it after y has
+  BOOST_TEST(!is_private("x on dev0"));  // v reads it, between y and w
   BOOST_TEST(is_private("y on dev0"));
   BOOST_TEST(is_private("p on dev0"));
   BOOST_TEST(!is_private("v on dev1"));  // read by dev0 only, which didn't make it
