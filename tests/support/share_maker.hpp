@@ -37,4 +37,11 @@ inline Share make_share(const std::vector<Item>& items, std::uint32_t window = 0
   return share;
 }
 
+// Gives the share one more arrival, of these items; the number that stands for it in a notice.
+inline std::uint32_t add_arrival(Share& share, const std::vector<std::uint32_t>& items) {
+  share.arrivals.insert(share.arrivals.end(), items.begin(), items.end());
+  share.first_arrival.push_back(static_cast<std::uint32_t>(share.arrivals.size()));
+  return share.size() + static_cast<std::uint32_t>(share.first_arrival.size()) - 2;
+}
+
 }  // namespace troupe::testing

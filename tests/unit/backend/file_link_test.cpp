@@ -71,6 +71,38 @@ BOOST_FIXTURE_TEST_CASE(a_tensor_survives_the_way_to_storage_and_back, HostAndDi
   BOOST_TEST(std::memcmp(store.data(from), store.data(back), bytes) == 0);
 }
 
+// Tensors of less than a page share pages: what comes back must not spill over.
+BOOST_FIXTURE_TEST_CASE(a_small_tensor_survives_the_way_and_leaves_its_neighbours_alone,
+                        HostAndDisk) {
+  const auto [from, stored, back] = install(25);
+  const auto [below, ignored, above] = install(25);
+  const std::uint64_t bytes = store.type(from).bytes();
+  BOOST_TEST(bytes == 100U);
+  const auto capacity = static_cast<std::ptrdiff_t>(buffer_capacity(bytes));
+  BOOST_TEST(reinterpret_cast<std::uintptr_t>(store.data(back)) % 4096 != 0U);
+  // Buffers that lie beside `back` in memory.
+  BOOST_TEST_REQUIRE((store.data(from) - store.data(back) == capacity ||
+                      store.data(back) - store.data(from) == capacity ||
+                      store.data(below) - store.data(back) == capacity ||
+                      store.data(back) - store.data(below) == capacity));
+  for (const ReplicaId r : {from, back, below, above}) {
+    std::memset(store.data(r), 0xEE, buffer_capacity(bytes));
+  }
+  for (std::uint64_t i = 0; i < bytes; ++i) store.data(from)[i] = std::byte(i * 7 + 1);
+  BOOST_TEST(!move(Direction::forward, from, stored).cause.has_value());
+  BOOST_TEST(std::filesystem::file_size(store.file(stored)) == bytes);
+  BOOST_TEST(!move(Direction::backward, stored, back).cause.has_value());
+  BOOST_TEST(std::memcmp(store.data(from), store.data(back), bytes) == 0);
+  for (std::uint64_t i = 0; i < bytes; ++i) {
+    BOOST_TEST_REQUIRE((store.data(back)[i] == std::byte(i * 7 + 1)));
+    BOOST_TEST_REQUIRE((store.data(below)[i] == std::byte{0xEE}));
+    BOOST_TEST_REQUIRE((store.data(above)[i] == std::byte{0xEE}));
+  }
+  for (auto i = bytes; i < buffer_capacity(bytes); ++i) {
+    BOOST_TEST_REQUIRE((store.data(back)[i] == std::byte{0xEE}));
+  }
+}
+
 BOOST_FIXTURE_TEST_CASE(a_storage_directory_that_disappears_fails_the_transfer_by_name,
                         HostAndDisk) {
   const auto [from, stored, back] = install(1000);

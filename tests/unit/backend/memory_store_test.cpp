@@ -268,6 +268,72 @@ BOOST_AUTO_TEST_CASE(counters_stay_right_when_threads_acquire_and_release_at_onc
   BOOST_TEST(store.bytes_used(ram) == threads * each / 2 * 1024);
 }
 
+BOOST_AUTO_TEST_CASE(a_private_replica_goes_with_its_last_reader_as_any_other_does) {
+  MemoryStore store(ram_and_disk(1 << 20, 0), Backing::buffers);
+  const ReplicaId r = store.install(
+      std::array{ReplicaSpec{
+          .memory = ram, .type = 0, .readers = 3, .leaves_digest = true, .is_private = true}},
+      types);
+  BufferCache cache(store.pool());
+  store.acquire(r, cache);
+  std::memset(store.data(r), 3, store.type(r).bytes());
+  const Digest wanted = digest_of({store.data(r), store.type(r).bytes()});
+  for (int reader = 0; reader < 2; ++reader) {
+    store.release(r, cache);
+    BOOST_TEST(store.held(r));
+    BOOST_TEST(store.data(r) != nullptr);
+  }
+  store.release(r, cache);
+  BOOST_TEST(!store.held(r));
+  BOOST_TEST(store.data(r) == nullptr);
+  BOOST_TEST((store.digest(r) == wanted));
+  store.check_invariants();
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_kept_track_of_where_no_buffers_are_and_everything_fits) {
+  MemoryStore store(ram_and_disk(2048, 1 << 20), Backing::accounted);
+  const std::array two{ReplicaSpec{ram, 0, 1}, ReplicaSpec{ram, 0, 1}};
+  const std::array three{ReplicaSpec{ram, 0, 1}, ReplicaSpec{ram, 0, 1}, ReplicaSpec{ram, 0, 1},
+                         ReplicaSpec{disk, 0, 1}};
+  store.install(two, types);
+  BOOST_TEST(!store.keeps_track_of(ram));
+  BOOST_TEST(!store.keeps_track_of(disk));
+  store.clear();
+  store.install(three, types);
+  BOOST_TEST(store.keeps_track_of(ram));
+  BOOST_TEST(!store.keeps_track_of(disk));
+  store.clear();
+  store.install(two, types);
+  BOOST_TEST(!store.keeps_track_of(ram));
+
+  MemoryStore backed(ram_and_disk(1 << 20, 0), Backing::buffers);
+  backed.install(two, types);
+  BOOST_TEST(backed.keeps_track_of(ram));
+}
+
+BOOST_AUTO_TEST_CASE(replicas_that_make_a_memory_too_small_let_it_count_what_is_held_already) {
+  MemoryStore store(ram_and_disk(2048, 0), Backing::accounted);
+  const ReplicaId first =
+      store.install(std::array{ReplicaSpec{ram, 0, 1}, ReplicaSpec{ram, 0, 1}}, types);
+  const ReplicaId second = ReplicaId::at(first.index() + 1);
+  store.acquire(first);
+  BOOST_TEST(!store.keeps_track_of(ram));
+  const ReplicaId third = store.install(std::array{ReplicaSpec{ram, 0, 1}}, types);
+  BOOST_TEST(store.keeps_track_of(ram));
+  store.check_invariants();
+  store.acquire(second);
+  BOOST_CHECK_EXCEPTION(store.acquire(third), Error,
+                        [](const Error& e) { return contains(e, {"0 B of 2 KiB available"}); });
+  BOOST_TEST(!store.held(third));
+  store.release(first);
+  store.acquire(third);
+  store.check_invariants();
+  store.release(second);
+  store.release(third);
+  store.check_invariants();
+  BOOST_TEST(store.bytes_used(ram) == 0U);
+}
+
 // 640,000 ops of a simulated stencil may cost 300 bytes each; the store's part is under 24.
 BOOST_AUTO_TEST_CASE(an_accounted_replica_costs_under_24_bytes) {
   constexpr std::size_t count = 640'000;

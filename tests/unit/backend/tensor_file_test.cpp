@@ -106,6 +106,30 @@ BOOST_AUTO_TEST_CASE(a_part_that_is_not_the_end_leaves_the_bytes_after_it_alone)
   BOOST_TEST((in.data()[100] == std::byte{0xEE}));
 }
 
+// Direct I/O can't: of what isn't aligned or is less than a page not a byte beside it may be
+// touched.
+BOOST_AUTO_TEST_CASE(a_small_or_unaligned_tensor_is_written_and_read_to_the_byte) {
+  const TemporaryDirectory directory;
+  const std::filesystem::path file = directory.path() / "t";
+  for (const std::uint64_t size : {1UL, 100UL, 4095UL, 5000UL, 20'000UL}) {
+    for (const std::uint64_t shift : {0UL, 64UL, 4032UL}) {
+      // From a page on, what is aligned may use the rest of its capacity.
+      if (shift == 0 && size >= 4096) continue;
+      BOOST_TEST_CONTEXT("size " << size << ", shift " << shift) {
+        Tensor out(32'768);
+        write_part(file, whole(size), out.fill().data() + shift);
+        BOOST_TEST(std::filesystem::file_size(file) == size);
+        Tensor in(32'768);
+        read_part(file, whole(size), in.data() + shift);
+        BOOST_TEST(std::memcmp(in.data() + shift, out.data() + shift, size) == 0);
+        const auto is_untouched = [](std::byte b) { return b == std::byte{0xEE}; };
+        BOOST_TEST(std::all_of(in.data(), in.data() + shift, is_untouched));
+        BOOST_TEST(std::all_of(in.data() + shift + size, in.data() + 32'768, is_untouched));
+      }
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_shorter_tensor_written_over_a_longer_one_leaves_nothing_of_it) {
   const TemporaryDirectory directory;
   const std::filesystem::path file = directory.path() / "t";

@@ -132,6 +132,103 @@ BOOST_AUTO_TEST_CASE(an_op_may_be_given_the_inputs_of_another_as_its_own) {
   }
 }
 
+// x (2 by 3) ─── y, once by its spec and once by its form
+BOOST_AUTO_TEST_CASE(an_op_of_a_form_is_the_one_that_its_spec_would_give) {
+  SmallGraph g;
+  const OpId x = g.op("x", "uniform", {}, {}, {}, {DType::f32, {2, 3}});
+  const OpKindId matmul = g.graph.kinds().find("matmul");
+  const std::vector<OpId> inputs{x, x};
+  const OpSpec spec{
+      .kind = matmul, .inputs = inputs, .placement = on(DeviceId{1}), .attrs = {false, true}};
+  g.graph.begin_group("y", true);
+  const OpId by_spec = g.graph.append(spec);
+  const FormId form =
+      g.graph.form({.kind = spec.kind, .placement = spec.placement, .attrs = spec.attrs});
+  BOOST_TEST((form == g.graph.op_class(by_spec).form));
+  const OpId by_form = g.graph.append(form, inputs);
+  BOOST_TEST(by_form.value == by_spec.value + 1);
+  BOOST_TEST(
+      (std::vector(g.graph.inputs(by_form).begin(), g.graph.inputs(by_form).end()) == inputs));
+  BOOST_TEST((g.graph.kind_id(by_form) == matmul));
+  BOOST_TEST((g.graph.type(by_form) == TensorType{DType::f32, {2, 2}}));
+  BOOST_TEST((g.graph.attrs(by_form) == spec.attrs));
+  BOOST_TEST((g.graph.placement(by_form) == spec.placement));
+  BOOST_TEST(g.graph.work(by_form).flops == 2.0 * 2 * 2 * 3);
+  BOOST_TEST(g.graph.class_index(by_form) == g.graph.class_index(by_spec));
+  BOOST_TEST(g.graph.name(by_form) == "y[1]");
+}
+
+BOOST_AUTO_TEST_CASE(forms_that_differ_in_anything_are_others) {
+  SmallGraph g;
+  g.graph.begin_group("forms");
+  const OpForm work{.kind = g.graph.kinds().find("work"),
+                    .placement = on(DeviceId{0}),
+                    .attrs = {5.0},
+                    .declared = {DType::f64, {3}}};
+  OpForm kind = work;
+  kind.kind = g.graph.kinds().find("uniform");
+  kind.attrs = {};
+  OpForm place = work;
+  place.placement = on(DeviceId{1});
+  OpForm attrs = work;
+  attrs.attrs = {6.0};
+  OpForm declared = work;
+  declared.declared = {DType::f64, {4}};
+  const FormId first = g.graph.form(work);
+  for (const OpForm& other : {kind, place, attrs, declared}) {
+    BOOST_TEST((g.graph.form(other) != first));
+  }
+  BOOST_TEST((g.graph.form(work) == first));
+}
+
+// f ══ sum    also f, f ── sum    d ══ sum (of other types)
+BOOST_AUTO_TEST_CASE(a_class_is_a_form_with_inputs_of_certain_types) {
+  SmallGraph g;
+  const OpId f = g.op("f", "uniform", {}, {}, {}, {DType::f32, {2, 2}});
+  const OpId also_f = g.op("also f", "uniform", {}, {}, {}, {DType::f32, {2, 2}});
+  const OpId d = g.op("d", "uniform", {}, {}, {}, {DType::f64, {5}});
+  g.graph.begin_group("sums");
+  const FormId add = g.graph.form({.kind = g.graph.kinds().find("add")});
+  const auto append = [&](std::vector<OpId> inputs) { return g.graph.append(add, inputs); };
+  const OpId first = append({f, f});
+  const OpId other = append({d, d});
+  BOOST_TEST(g.graph.class_index(f) == g.graph.class_index(also_f));
+  BOOST_TEST(g.graph.class_index(f) != g.graph.class_index(d));
+  BOOST_TEST(g.graph.class_index(other) != g.graph.class_index(first));
+  BOOST_TEST((g.graph.op_class(other).form == g.graph.op_class(first).form));
+  BOOST_TEST((g.graph.type(first) == TensorType{DType::f32, {2, 2}}));
+  BOOST_TEST((g.graph.type(other) == TensorType{DType::f64, {5}}));
+  // Whichever came before.
+  for (int round = 0; round < 3; ++round) {
+    BOOST_TEST(g.graph.class_index(append({also_f, f})) == g.graph.class_index(first));
+    BOOST_TEST(g.graph.class_index(append({d, d})) == g.graph.class_index(other));
+  }
+  BOOST_TEST(g.graph.classes().size() == 4U);  // f, d and their sums
+  // Another number of inputs is another class, too.
+  const FormId work = g.graph.form(
+      {.kind = g.graph.kinds().find("work"), .attrs = {1.0}, .declared = {DType::f64, {1}}});
+  const OpId of_two = g.graph.append(work, std::vector{d, d});
+  const OpId of_one = g.graph.append(work, std::vector{d});
+  BOOST_TEST(g.graph.class_index(of_one) != g.graph.class_index(of_two));
+}
+
+// Of many classes only the latest are looked at; what is found must still be right.
+BOOST_AUTO_TEST_CASE(a_form_with_inputs_of_very_many_types_keeps_them_apart) {
+  SmallGraph g;
+  constexpr std::size_t types = 40;
+  for (std::size_t i = 0; i < types; ++i) {
+    g.op("x", "uniform", {}, {}, {}, {DType::f64, {static_cast<std::int64_t>(i + 1)}});
+  }
+  g.graph.begin_group("relus");
+  const FormId relu = g.graph.form({.kind = g.graph.kinds().find("relu")});
+  for (std::size_t i = 0; i < 5 * types; ++i) {
+    const OpId x = OpId::at(i * 7 % types);
+    const OpId y = g.graph.append(relu, std::span(&x, 1));
+    BOOST_TEST_REQUIRE((g.graph.type(y) == g.graph.type(x)));
+    BOOST_TEST_REQUIRE((g.graph.inputs(y)[0] == x));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_copy_has_the_type_of_what_it_copies) {
   SmallGraph g;
   const OpId x = g.op("x", "uniform", {}, {}, {}, {DType::f32, {5, 7}});

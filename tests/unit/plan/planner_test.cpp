@@ -33,6 +33,20 @@ Machine pair() {
   return m.machine;
 }
 
+// dev0 and dev1 on one memory.
+Machine neighbours() {
+  SmallMachine m;
+  const MemoryId a = m.memory("a");
+  m.device("dev0", a);
+  m.device("dev1", a);
+  return m.machine;
+}
+
+std::vector<std::uint32_t> items_of_arrival(const Share& share, std::uint32_t item) {
+  const auto items = share.items_of_arrival(item - share.size());
+  return {items.begin(), items.end()};
+}
+
 BOOST_AUTO_TEST_SUITE(planner)
 
 // x ── y    on one device
@@ -219,6 +233,138 @@ BOOST_AUTO_TEST_CASE(equal_attributes_in_a_row_are_stored_once_in_a_share) {
     BOOST_TEST(std::get<double>(share.kernels[share.kernel[i]].attrs.at(0)) ==
                (share.unit[i].value < 3 ? 100 : 200));
   }
+}
+
+// x on dev0 ─┬─ y on dev1
+//            ├─ z on dev1 (which waits for y, too)
+//            └─ v and w on dev0
+BOOST_AUTO_TEST_CASE(what_several_items_of_another_share_wait_for_is_one_arrival_there) {
+  SmallGraph g;
+  const Machine machine = neighbours();
+  const OpId x = g.work("x", 100, {}, on(dev0));
+  const OpId y = g.work("y", 100, {x}, on(dev1));
+  g.work("v", 100, {x}, on(dev0));
+  g.work("z", 100, {x, y}, on(dev1));
+  g.work("w", 100, {x}, on(dev0));
+  const Plan plan = make_plan(g.graph, machine, g.everything(), {});
+  const PlanView view(g.graph, machine, plan);
+  const Share& here = view.share(view.find("x on dev0"));
+  const Share& there = view.share(view.find("y on dev1"));
+  const std::vector<ItemRef> wanted{{ResourceId{1}, there.size()},
+                                    view.item(view.find("v on dev0")),
+                                    view.item(view.find("w on dev0"))};
+  const auto successors = here.successors_of(view.item(view.find("x on dev0")).item);
+  BOOST_TEST((std::vector(successors.begin(), successors.end()) == wanted));
+  BOOST_TEST(here.successors.size() == 3U);
+  BOOST_TEST(here.arrivals.empty());
+  BOOST_REQUIRE(there.first_arrival.size() == 2U);
+  BOOST_TEST(items_of_arrival(there, there.size()) == (std::vector<std::uint32_t>{0, 1}));
+  BOOST_TEST(there.waits_for == (std::vector<std::uint32_t>{1, 2}));
+}
+
+// x0 and x1 on dev0 ─┬─ y on dev1    x2 on dev0 ─── w on dev1
+//                    └─ z on dev1
+BOOST_AUTO_TEST_CASE(each_op_that_several_items_elsewhere_wait_for_is_an_arrival_of_its_own) {
+  SmallGraph g;
+  const Machine machine = neighbours();
+  const OpId x0 = g.work("x0", 100, {}, on(dev0));
+  const OpId x1 = g.work("x1", 100, {}, on(dev0));
+  const OpId x2 = g.work("x2", 100, {}, on(dev0));
+  g.work("y", 100, {x0, x1}, on(dev1));
+  g.work("z", 100, {x0, x1}, on(dev1));
+  g.work("w", 100, {x2}, on(dev1));
+  const Plan plan = make_plan(g.graph, machine, g.everything(), {});
+  const PlanView view(g.graph, machine, plan);
+  const Share& here = view.share(view.find("x0 on dev0"));
+  const Share& there = view.share(view.find("y on dev1"));
+  BOOST_REQUIRE(there.size() == 3U);
+  BOOST_REQUIRE(there.first_arrival.size() == 3U);
+  BOOST_TEST((here.successors == std::vector<ItemRef>{{ResourceId{1}, 3},
+                                                      {ResourceId{1}, 4},
+                                                      view.item(view.find("w on dev1"))}));
+  BOOST_TEST(items_of_arrival(there, 3) == (std::vector<std::uint32_t>{0, 1}));
+  BOOST_TEST(items_of_arrival(there, 4) == (std::vector<std::uint32_t>{0, 1}));
+}
+
+// x on dev0 ─── y on dev1
+BOOST_AUTO_TEST_CASE(what_one_item_of_another_share_waits_for_tells_that_item) {
+  SmallGraph g;
+  const OpId x = g.work("x", 100, {}, on(dev0));
+  g.work("y", 100, {x, x}, on(dev1));
+  const Plan plan = make_plan(g.graph, neighbours(), g.everything(), {});
+  const Window& window = plan.windows[0];
+  BOOST_REQUIRE(window.shares.size() == 2U);
+  BOOST_TEST((window.shares[0].second.successors == std::vector{ItemRef{ResourceId{1}, 0}}));
+  BOOST_TEST(window.shares[1].second.first_arrival.size() == 1U);
+  BOOST_TEST(window.shares[1].second.arrivals.empty());
+}
+
+// x on dev0 ─┬─ y on dev0 ─┬─ z on dev0
+//            ├─ v on dev1 ─┤
+//            └─────────────┴─ w on dev0     p on dev0, which nothing reads
+BOOST_AUTO_TEST_CASE(a_replica_is_private_where_its_maker_and_all_its_readers_are_one_resource) {
+  SmallGraph g;
+  const Machine machine = neighbours();
+  const OpId x = g.work("x", 100, {}, on(dev0));
+  const OpId y = g.work("y", 100, {x}, on(dev0));
+  g.work("z", 100, {y}, on(dev0));
+  g.work("p", 100, {}, on(dev0));
+  const OpId v = g.work("v", 100, {x}, on(dev1));
+  g.work("w", 100, {x, y, v}, on(dev0));
+  const Plan plan = make_plan(g.graph, machine, g.everything(), {});
+  const PlanView view(g.graph, machine, plan);
+  const auto is_private = [&](const std::string& unit) {
+    return plan.replicas[view.find(unit).index()].is_private;
+  };
+  BOOST_TEST(!is_private("x on dev0"));  // v reads it, between y and w
+  BOOST_TEST(is_private("y on dev0"));
+  BOOST_TEST(is_private("p on dev0"));
+  BOOST_TEST(!is_private("v on dev1"));  // read by dev0 only, which didn't make it
+}
+
+// x on dev0 ── link ── y on dev1:  the link reads x, and dev1 what the link has made
+BOOST_AUTO_TEST_CASE(what_is_moved_is_not_private) {
+  SmallGraph g;
+  const Machine machine = pair();
+  const OpId x = g.work("x", 100, {}, on(dev0));
+  g.work("y", 100, {x}, on(dev1));
+  const Plan plan = make_plan(g.graph, machine, g.everything(), {});
+  const PlanView view(g.graph, machine, plan);
+  BOOST_TEST(!plan.replicas[view.find("x on dev0").index()].is_private);
+  BOOST_TEST(!plan.replicas[view.find("x over link").index()].is_private);
+}
+
+// a ─── b ─┬─ c    two of 64 bytes at once, and c of another type, which is kept
+//          └──┴─ d
+BOOST_AUTO_TEST_CASE(buffers_are_what_is_in_ram_at_once_in_graph_order) {
+  SmallGraph g;
+  const OpId a = g.work("a", 1, {}, on(dev0), 64);
+  const OpId b = g.work("b", 1, {a}, on(dev0), 64);
+  const OpId c = g.work("c", 1, {b}, on(dev0), 24);
+  g.work("d", 1, {b, c}, on(dev0), 64);
+  const PlanOptions options{.ram_bytes = 1 << 20};
+  const Plan plan = make_plan(g.graph, pair(), g.everything(), options);
+  BOOST_REQUIRE(g.graph.types().size() == 2U);
+  // a and b, then b and d; never three.
+  BOOST_TEST(plan.buffers == (std::vector<std::uint64_t>{2, 1}));
+}
+
+// Four of one type that nothing reads are kept, or their copies.
+BOOST_AUTO_TEST_CASE(results_that_are_kept_and_replicas_in_other_memories_need_buffers_too) {
+  SmallGraph g;
+  for (int i = 0; i < 4; ++i) g.work("x", 1, {}, on(dev0));
+  const PlanOptions options{.ram_bytes = 1 << 20};
+  Machine machine = pair();
+  BOOST_TEST(make_plan(g.graph, machine, g.everything(), options).buffers ==
+             std::vector<std::uint64_t>{4});
+  for (std::size_t i = 0; i < 4; ++i) g.copy("copy", OpId::at(i), to(MemoryId{1}));
+  // The first is there beside its copy, then goes; so does each after it.
+  BOOST_TEST(make_plan(g.graph, machine, g.everything(), options).buffers ==
+             std::vector<std::uint64_t>{5});
+  machine.memories[1].kind = MemoryKind::storage;
+  BOOST_TEST(make_plan(g.graph, machine, g.everything(), options).buffers ==
+             std::vector<std::uint64_t>{4});
+  BOOST_TEST(make_plan(g.graph, machine, g.everything(), {}).buffers.empty());  // simulated
 }
 
 BOOST_AUTO_TEST_SUITE_END()

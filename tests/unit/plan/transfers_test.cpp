@@ -247,6 +247,50 @@ BOOST_AUTO_TEST_CASE(a_transfer_belongs_to_the_window_of_its_reader) {
   BOOST_TEST((view.share(UnitId{1}).expected[0] == Duration{0}));
 }
 
+// x on gpu0 ── pcie0 ── pcie1 ─┬─ y on gpu1
+//                              └─ z on gpu1
+BOOST_AUTO_TEST_CASE(what_several_ops_wait_for_a_transfer_tells_their_device_once) {
+  SmallGraph g;
+  const OpId x = g.work("x", 1, {}, on(gpu0));
+  g.work("y", 1, {x}, on(gpu1));
+  g.work("z", 1, {x}, on(gpu1));
+  const Planned p(g);
+  const Share& pcie1 = p.view.share(p.view.find("x over pcie1"));
+  const Share& there = p.view.share(p.view.find("y on gpu1"));
+  BOOST_TEST((pcie1.successors == std::vector{ItemRef{ResourceId{1}, 2}}));
+  BOOST_TEST((there.first_arrival == std::vector<std::uint32_t>{0, 2}));
+  BOOST_TEST((there.arrivals == std::vector<std::uint32_t>{0, 1}));
+}
+
+// x on gpu0 ── pcie0 ─┬─ first over pcie1, chunk by chunk
+//                     ├─ second over pcie1, which has been in the host
+//                     └─ x over pcie1 ── y on gpu1
+BOOST_AUTO_TEST_CASE(the_next_transfer_of_a_route_takes_its_chunks_by_itself) {
+  SmallGraph g;
+  const OpId x = g.work("x", 1, {}, on(gpu0), 10'000);
+  g.copy("first", x, to(MemoryId{1}));
+  g.copy("second", x, to(MemoryId{1}));
+  const Planned two(g);
+  expect_units(two, {"x on gpu0", "x over pcie0", "first over pcie1", "second over pcie1"});
+  BOOST_TEST_REQUIRE(two.view.move("x over pcie0").paces);
+  // One besides the one that is paced: no arrival.
+  const Share& two_pcie0 = two.view.share(UnitId{1});
+  BOOST_TEST(
+      (two_pcie0.successors == std::vector{two.view.item(two.view.find("first over pcie1")),
+                                           two.view.item(two.view.find("second over pcie1"))}));
+  BOOST_TEST(two.view.share(UnitId{2}).arrivals.empty());
+
+  g.work("y", 1, {x}, on(gpu1));
+  const Planned three(g);
+  const Share& pcie0 = three.view.share(UnitId{1});
+  const Share& pcie1 = three.view.share(UnitId{2});
+  BOOST_REQUIRE(pcie1.size() == 3U);
+  // The other two are an arrival.
+  BOOST_TEST((pcie0.successors ==
+              std::vector{three.view.item(UnitId{2}), ItemRef{pcie0.successors[0].resource, 3}}));
+  BOOST_TEST((pcie1.arrivals == std::vector<std::uint32_t>{1, 2}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -9,6 +9,7 @@
 namespace troupe {
 namespace {
 
+using testing::add_arrival;
 using testing::make_share;
 using Items = std::vector<std::uint32_t>;
 
@@ -101,6 +102,60 @@ BOOST_AUTO_TEST_CASE(early_chunks_are_counted_when_the_share_arrives) {
   load(make_share({{.waits_for = 1}}));
   BOOST_TEST(ready == Items{0});
   BOOST_TEST(chunks == (Items{0, 0}));
+}
+
+// elsewhere ─┬─ 0
+//            ├─ 2 (which waits for somebody else, too)
+//            └─ 3        and 1, which waits for somebody else only
+BOOST_AUTO_TEST_CASE(an_arrival_is_one_dependency_of_each_of_its_items) {
+  Share share =
+      make_share({{.waits_for = 1}, {.waits_for = 1}, {.waits_for = 2}, {.waits_for = 1}});
+  const std::uint32_t arrival = add_arrival(share, {0, 2, 3});
+  BOOST_TEST(arrival == 4U);
+  load(std::move(share));
+  BOOST_TEST(ready.empty());
+  notify(0, arrival);
+  BOOST_TEST(ready == (Items{0, 3}));
+  BOOST_TEST(progress.waits_for(1) == 1U);
+  BOOST_TEST(progress.waits_for(2) == 1U);
+  notify(0, 2);
+  BOOST_TEST(ready == (Items{0, 3, 2}));
+  notify(0, 1);
+  BOOST_TEST(ready == (Items{0, 3, 2, 1}));
+  BOOST_TEST(chunks.empty());
+}
+
+BOOST_AUTO_TEST_CASE(an_item_may_wait_for_several_arrivals) {
+  Share share = make_share({{.waits_for = 2}, {.waits_for = 1}, {.waits_for = 2}});
+  const std::uint32_t first = add_arrival(share, {0, 1});
+  const std::uint32_t second = add_arrival(share, {0, 2});
+  const std::uint32_t third = add_arrival(share, {2});
+  load(std::move(share));
+  notify(0, third);
+  BOOST_TEST(ready.empty());
+  notify(0, second);
+  BOOST_TEST(ready == Items{2});
+  notify(0, first);
+  BOOST_TEST(ready == (Items{2, 0, 1}));
+}
+
+BOOST_AUTO_TEST_CASE(an_arrival_that_comes_before_its_share_counts_when_that_arrives) {
+  Share second = make_share({{.waits_for = 2}, {.waits_for = 1}, {.waits_for = 1}}, 1);
+  const std::uint32_t arrival = add_arrival(second, {0, 2});
+  notify(1, arrival);
+  load(make_share({{}, {}, {}, {.waits_for = 1}}));
+  // In this share, which has an item of that number, it means nothing.
+  BOOST_TEST(ready == (Items{0, 1, 2}));
+  notify(0, 3);
+  for (const std::uint32_t item : {0U, 1U, 2U, 3U}) complete(item);
+  ready.clear();
+  load(std::move(second));
+  BOOST_TEST(ready == Items{2});
+  BOOST_TEST(progress.waits_for(0) == 1U);
+  BOOST_TEST(progress.waits_for(1) == 1U);
+  notify(1, 0);
+  BOOST_TEST(ready == (Items{2, 0}));
+  BOOST_TEST(chunks.empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_successor_that_knows_already_is_skipped) {

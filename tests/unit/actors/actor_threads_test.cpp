@@ -1,0 +1,177 @@
+#include "actors/actor_threads.hpp"
+
+#include <array>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+// What these tests send: where it was handled is told by the promise.
+struct Where {
+  std::shared_ptr<std::promise<std::thread::id>> answer;
+};
+// Its handler waits until the test opens the gate.
+struct Block {
+  std::shared_ptr<std::promise<void>> begun;
+  std::shared_future<void> gate;
+};
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(Where)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(Block)
+
+namespace troupe {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Only a test that fails waits so long.
+constexpr auto patience = 60s;
+
+// Says on which thread it handles its messages.
+class Speaker : public caf::event_based_actor {
+ public:
+  using caf::event_based_actor::event_based_actor;
+  caf::behavior make_behavior() override {
+    return {
+        [](const Where& where) { where.answer->set_value(std::this_thread::get_id()); },
+        [](const Block& block) {
+          block.begun->set_value();
+          block.gate.wait();
+        },
+    };
+  }
+};
+
+class World {
+ public:
+  World() {
+    config_.load<ActorThreads>();
+    system_ = std::make_unique<caf::actor_system>(config_);
+  }
+  ~World() {
+    for (const caf::actor& a : actors_) caf::anon_send_exit(a, caf::exit_reason::user_shutdown);
+  }
+  ActorThreads& threads() { return ActorThreads::of(*system_); }
+  caf::actor spawn_on(std::size_t thread) {
+    caf::actor_config config(threads().thread(thread));
+    actors_.push_back(system_->spawn_class<Speaker, caf::no_spawn_options>(config));
+    return actors_.back();
+  }
+  caf::actor spawn_anywhere() {
+    actors_.push_back(system_->spawn<Speaker>());
+    return actors_.back();
+  }
+
+ private:
+  caf::actor_system_config config_;
+  std::unique_ptr<caf::actor_system> system_;
+  std::vector<caf::actor> actors_;  // before the system, which waits for their ends
+};
+
+std::thread::id value_of(std::future<std::thread::id> answer) {
+  BOOST_REQUIRE((answer.wait_for(patience) == std::future_status::ready));
+  return answer.get();
+}
+
+std::future<std::thread::id> ask(const caf::actor& actor) {
+  Where where{std::make_shared<std::promise<std::thread::id>>()};
+  std::future<std::thread::id> answer = where.answer->get_future();
+  caf::anon_send(actor, std::move(where));
+  return answer;
+}
+
+std::future<std::thread::id> ask_after(const caf::actor& actor, std::chrono::milliseconds delay) {
+  Where where{std::make_shared<std::promise<std::thread::id>>()};
+  std::future<std::thread::id> answer = where.answer->get_future();
+  caf::delayed_anon_send(actor, delay, std::move(where));
+  return answer;
+}
+
+BOOST_AUTO_TEST_SUITE(actor_threads)
+
+BOOST_AUTO_TEST_CASE(an_actor_handles_its_messages_on_a_thread_of_its_own_always_the_same) {
+  World world;
+  world.threads().start_threads(
+      std::array{Waiting::asleep, Waiting::briefly, Waiting::asleep, Waiting::briefly});
+  const std::array actors{world.spawn_on(0), world.spawn_on(1), world.spawn_on(2),
+                          world.spawn_on(3), world.spawn_anywhere()};
+  std::vector<std::thread::id> homes;
+  for (const caf::actor& a : actors) homes.push_back(value_of(ask(a)));
+  const std::set<std::thread::id> distinct(homes.begin(), homes.end());
+  BOOST_TEST(distinct.size() == actors.size());
+  BOOST_TEST(!distinct.contains(std::this_thread::get_id()));
+  // One by one, so that they sleep between, and many at once.
+  for (int round = 0; round < 100; ++round) {
+    for (std::size_t i = 0; i < actors.size(); ++i) {
+      BOOST_TEST((value_of(ask(actors[i])) == homes[i]));
+    }
+  }
+  std::vector<std::future<std::thread::id>> answers;
+  for (int round = 0; round < 1000; ++round) {
+    for (const caf::actor& a : actors) answers.push_back(ask(a));
+  }
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    BOOST_TEST((value_of(std::move(answers[i])) == homes[i % actors.size()]));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_blocked_actor_keeps_no_other_from_its_messages) {
+  for (const Waiting waiting : {Waiting::asleep, Waiting::briefly}) {
+    World world;
+    world.threads().start_threads(std::array{waiting, waiting});
+    const caf::actor blocked = world.spawn_on(0);
+    const caf::actor other = world.spawn_on(1);
+    const caf::actor third = world.spawn_anywhere();
+    std::promise<void> gate;
+    Block block{std::make_shared<std::promise<void>>(), gate.get_future().share()};
+    std::future<void> begun = block.begun->get_future();
+    caf::anon_send(blocked, std::move(block));
+    BOOST_REQUIRE((begun.wait_for(patience) == std::future_status::ready));
+    std::future<std::thread::id> behind = ask(blocked);
+    for (int i = 0; i < 100; ++i) {
+      value_of(ask(other));
+      value_of(ask(third));
+    }
+    BOOST_TEST((behind.wait_for(0s) == std::future_status::timeout));
+    gate.set_value();
+    value_of(std::move(behind));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(delayed_messages_arrive_on_the_thread_of_their_actor) {
+  World world;
+  world.threads().start_threads(std::array{Waiting::asleep, Waiting::briefly});
+  for (const caf::actor& a : {world.spawn_on(0), world.spawn_on(1), world.spawn_anywhere()}) {
+    std::future<std::thread::id> later = ask_after(a, 2ms);
+    const std::thread::id home = value_of(ask(a));
+    BOOST_TEST((value_of(std::move(later)) == home));
+    BOOST_TEST((value_of(ask_after(a, 0ms)) == home));
+  }
+}
+
+// What isn't right here never comes to an end.
+BOOST_AUTO_TEST_CASE(a_system_ends_whether_or_not_its_threads_were_started_or_used) {
+  { World without_threads; }
+  {
+    World with_an_actor;
+    BOOST_TEST((value_of(ask(with_an_actor.spawn_anywhere())) != std::this_thread::get_id()));
+  }
+  for (const Waiting waiting : {Waiting::asleep, Waiting::briefly}) {
+    World unused;
+    unused.threads().start_threads(std::array{waiting, waiting, waiting});
+    World half_used;
+    half_used.threads().start_threads(std::array{waiting, waiting});
+    BOOST_TEST((value_of(ask(half_used.spawn_on(1))) != std::this_thread::get_id()));
+  }
+  World none;
+  none.threads().start_threads({});
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe
