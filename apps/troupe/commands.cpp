@@ -1,6 +1,7 @@
 #include "apps/troupe/commands.hpp"
 
 #include "actors/runner.hpp"
+#include "apps/troupe/complain.hpp"
 #include "apps/troupe/interrupts.hpp"
 #include "apps/troupe/output_file.hpp"
 #include "apps/troupe/progress_bar.hpp"
@@ -184,12 +185,12 @@ int carry_out(Mode mode, const RunArguments& arguments) {
   bar.clear();
   attempt([&] { print(report_text(report)); });
   for (const ScenarioReport& s : report.scenarios) {
-    if (!s.error.empty()) fmt::print(stderr, "troupe: scenario '{}': {}\n", s.name, s.error);
-    if (!s.mismatch.empty()) fmt::print(stderr, "troupe: scenario '{}': {}\n", s.name, s.mismatch);
+    if (!s.error.empty()) complain("troupe: scenario '{}': {}\n", s.name, s.error);
+    if (!s.mismatch.empty()) complain("troupe: scenario '{}': {}\n", s.name, s.mismatch);
   }
-  if (interrupted()) fmt::print(stderr, "troupe: interrupted\n");
+  if (report.interrupted) complain("troupe: interrupted\n");
   if (failure) throw *failure;
-  return interrupted() ? exit_failed : exit_code(report);
+  return report.interrupted ? exit_failed : exit_code(report);
 }
 
 std::string count(std::size_t n, const char* what) {

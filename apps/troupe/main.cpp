@@ -1,5 +1,6 @@
 // troupe: runs and simulates computation graphs. See README.md.
 #include "apps/troupe/commands.hpp"
+#include "apps/troupe/complain.hpp"
 #include "core/base/error.hpp"
 #include "core/base/suggest.hpp"
 
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fcntl.h>
 #include <fmt/format.h>
 
 namespace {
@@ -27,12 +29,19 @@ std::string is_seed(const std::string& text) {
   return fmt::format("'{}' is not a whole number from 0 to 2^64-1", text);
 }
 
+std::string is_path(const std::string& text) {
+  return text.empty() ? "the path is empty" : "";
+}
+
 void add_run_options(CLI::App& command, troupe::RunArguments& arguments) {
   command.add_option("FILE", arguments.file, "A run file, e.g. config/runs/quickstart.yaml")
       ->required();
-  command.add_option("--json", arguments.json, "Write the report as JSON to this path");
-  command.add_option("--trace", arguments.trace,
-                     "Write a Chrome trace (open it in Perfetto) to this path");
+  command.add_option("--json", arguments.json, "Write the report as JSON to this path")
+      ->check(is_path);
+  command
+      .add_option("--trace", arguments.trace,
+                  "Write a Chrome trace (open it in Perfetto) to this path")
+      ->check(is_path);
   command.add_option("--scenario", arguments.scenarios,
                      "Only the scenario of this name (may be given several times)");
   command.add_option(
@@ -51,21 +60,21 @@ void add_run_options(CLI::App& command, troupe::RunArguments& arguments) {
 int refuse(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   if (!chosen.empty()) {
-    fmt::print(stderr, "troupe: {}; 'troupe {} --help' shows how it is called\n", error.what(),
-               chosen.front()->get_name());
+    troupe::complain("troupe: {}; 'troupe {} --help' shows how it is called\n", error.what(),
+                     chosen.front()->get_name());
     return troupe::exit_usage;
   }
   std::vector<std::string_view> names;
   for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
   const std::vector<std::string> words = app.remaining();
   if (words.empty()) {
-    fmt::print(stderr, "troupe: no command is given; one of: {}\n", fmt::join(names, ", "));
+    troupe::complain("troupe: no command is given; one of: {}\n", fmt::join(names, ", "));
   } else if (words.front().starts_with('-')) {
-    fmt::print(stderr, "troupe: there is no option '{}'; 'troupe --help' lists them\n",
-               words.front());
+    troupe::complain("troupe: there is no option '{}'; 'troupe --help' lists them\n",
+                     words.front());
   } else {
-    fmt::print(stderr, "troupe: there is no command '{}'; {}\n", words.front(),
-               troupe::suggestion(words.front(), names));
+    troupe::complain("troupe: there is no command '{}'; {}\n", words.front(),
+                     troupe::suggestion(words.front(), names));
   }
   return troupe::exit_usage;
 }
@@ -73,6 +82,10 @@ int refuse(const CLI::App& app, const CLI::ParseError& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Whatever is opened where standard error was closed would get the messages.
+  for (int fd = 0; fd < 3; ++fd) {
+    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDWR);
+  }
   CLI::App app{
       "Troupe runs a computation graph on the devices and links of a machine, and predicts "
       "that run on machines you don't have, with the same actors."};
@@ -104,10 +117,10 @@ int main(int argc, char** argv) {
     if (validate->parsed()) return troupe::validate_command(file);
     if (machine->parsed()) return troupe::machine_command();
   } catch (const troupe::Error& error) {
-    fmt::print(stderr, "troupe: {}\n", error.what());
+    troupe::complain("troupe: {}\n", error.what());
     return error.kind() == troupe::ErrorKind::usage ? troupe::exit_usage : troupe::exit_failed;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "troupe: {}\n", error.what());
+    troupe::complain("troupe: {}\n", error.what());
     return troupe::exit_failed;
   }
   return troupe::exit_usage;

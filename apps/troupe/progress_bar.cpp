@@ -1,5 +1,7 @@
 #include "apps/troupe/progress_bar.hpp"
 
+#include "apps/troupe/complain.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <utility>
@@ -51,7 +53,7 @@ void ProgressBar::show(const RunProgress& progress) {
 void ProgressBar::say(const std::string& lines) {
   const std::lock_guard lock(mutex_);
   wipe();
-  fmt::print(stderr, "{}", lines);
+  complain("{}", lines);
 }
 
 void ProgressBar::clear() {
@@ -70,7 +72,7 @@ void ProgressBar::redraw_until_cleared() {
   if (cleared_.wait_until(lock, made_ + 1s, is_cleared)) return;
   do {
     if (what_.empty()) continue;
-    fmt::print(stderr, "\r\033[K{}", line());
+    complain("\r\033[K{}", line());
     std::fflush(stderr);
     is_drawn_ = true;
   } while (!cleared_.wait_for(lock, 100ms, is_cleared));
@@ -91,7 +93,7 @@ std::string ProgressBar::line() const {
 
 void ProgressBar::wipe() {
   if (!is_drawn_) return;
-  fmt::print(stderr, "\r\033[K");
+  complain("\r\033[K");
   std::fflush(stderr);
   is_drawn_ = false;
 }

@@ -94,6 +94,7 @@ class Summary {
     Instant last = origin_;
     for (std::size_t i = 0; i < records_.size(); ++i) {
       if (!records_[i].finished()) continue;
+      ++report.finished;
       if (unit(i).transfer) ++report.transfers;
       report.serial += records_[i].busy;
       last = std::max(last, records_[i].end);

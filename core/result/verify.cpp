@@ -2,6 +2,7 @@
 
 #include "core/backend/digest.hpp"
 #include "core/backend/serial.hpp"
+#include "core/base/error.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -39,7 +40,11 @@ Verdict verify(const Graph& graph, const Plan& plan, const MemoryStore& store,
     for (; next != plan.results.end() && next->op == op; ++next) {
       std::string how;
       if (next->is_kept) {
-        how = difference(store, next->replica, expected, from_file);
+        try {
+          how = difference(store, next->replica, expected, from_file);
+        } catch (const Error& error) {
+          throw run_error(fmt::format("'{}': {}", graph.name(op), error.problem()), error.remedy());
+        }
       } else if (store.digest(next->replica) != digest_of(expected)) {
         how = "by its digest";
       }

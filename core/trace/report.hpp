@@ -58,7 +58,8 @@ struct ScenarioReport {
   std::string error;            // where it failed: names op, device and cause
   std::uint64_t ops = 0;        // finished ones
   std::uint64_t transfers = 0;  // finished ones; a copy over n links is n
-  std::uint64_t planned = 0;    // ops and transfers together
+  std::uint64_t planned = 0;    // ops and transfers together; a copy over links is only these
+  std::uint64_t finished = 0;   // of the planned ones
   Duration serial{0};           // sum of all op and transfer times
   Duration lower_bound{0};      // max(critical path, busiest device, busiest link direction)
   std::string bound_by;         // "gpu0", "pcie0 vram0→host", "critical path"

@@ -85,7 +85,7 @@ std::string efficiency_text(double ratio) {
 }
 
 std::string finished_text(const ScenarioReport& s) {
-  return fmt::format("{} of {}", count_text(s.ops + s.transfers), count_text(s.planned));
+  return fmt::format("{} of {}", count_text(s.finished), count_text(s.planned));
 }
 
 std::string verified_text(const ScenarioReport& s) {

@@ -1,9 +1,12 @@
 // Command lines and output paths that can't be, through the program.
 #include "tests/support/refusal.hpp"
 
+#include <cstdlib>
 #include <filesystem>
+#include <string>
 
 #include <boost/test/unit_test.hpp>
+#include <sys/wait.h>
 
 using namespace troupe::testing;
 namespace fs = std::filesystem;
@@ -94,6 +97,25 @@ BOOST_AUTO_TEST_CASE(an_output_path_that_can_not_be_written_is_refused) {
   refused("/proc/troupe-report.json", "");
   refused("run.yaml/report.json", "Not a directory");
   refused("/", "it is a directory");
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_output_path_is_refused) {
+  for (const char* option : {"--json", "--trace"}) {
+    check_refused(Ready(), {"simulate", "run.yaml", option, ""}, option, {"the path is empty"});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(messages_that_nobody_can_hear_change_no_exit_code) {
+  const std::string program = TROUPE_PROGRAM;
+  const auto exit_code_of = [](const std::string& command) {
+    return WEXITSTATUS(std::system(command.c_str()));
+  };
+  BOOST_TEST(exit_code_of(program + " run missing.yaml 2>/dev/full") == 2);
+  BOOST_TEST(exit_code_of(program + " run missing.yaml 2>&-") == 2);
+  BOOST_TEST(exit_code_of(program + " 2>/dev/full") == 2);
+  const Ready ready;
+  BOOST_TEST(exit_code_of(program + " simulate " + (ready.path() / "run.yaml").string() +
+                          " --verbose >/dev/null 2>/dev/full") == 0);
 }
 
 BOOST_AUTO_TEST_CASE(an_output_path_that_is_read_only_is_refused,

@@ -100,6 +100,7 @@ BOOST_AUTO_TEST_CASE(ops_of_a_group_carry_their_index_and_streams_their_number) 
   BOOST_TEST(report.ops == 6U);
   BOOST_TEST(report.transfers == 3U);
   BOOST_TEST(report.planned == 6U);
+  BOOST_TEST(report.finished == 6U);  // a copy over a link is one unit, though an op and a transfer
   BOOST_TEST((report.serial == Duration{540}));
   BOOST_TEST((report.makespan == Duration{340}));
   BOOST_TEST(report.timeline.predecessors == (std::vector<std::uint32_t>{0, 1, 2}),

@@ -50,6 +50,7 @@ ScenarioReport Scenario::finish(const std::string& bound_by, Duration lower_boun
              report_.makespan.count() > 0 ? seconds(busy[i]) / seconds(report_.makespan) : 0});
   }
   report_.planned = report_.ops + report_.transfers;
+  report_.finished = report_.planned;
   report_.bound_by = bound_by;
   report_.lower_bound = lower_bound;
   return report_;
