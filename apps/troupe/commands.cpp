@@ -151,11 +151,11 @@ int carry_out(Mode mode, const RunArguments& arguments) {
            .interrupted = &interrupted(),
            .on_progress = [&bar](const RunProgress& progress) { bar.show(progress); }});
   times.ended("planned", run.op_count());
-  catch_interrupts();
   std::optional<OutputFile> json;
   std::optional<OutputFile> trace;
   if (!arguments.json.empty()) json.emplace(arguments.json);
   if (!arguments.trace.empty()) trace.emplace(arguments.trace);
+  catch_interrupts();  // opening a pipe may have waited for its reader, and could be ended
   if (arguments.verbose) bar.say(describe_backends(mode, file.machine));
 
   Report report = run.perform();

@@ -18,8 +18,8 @@
 //       "lower_bound_s": 1.028000000,        no schedule can beat it
 //       "bound_by": "pcie0 vram0→host",      a device, a link direction, "critical path"
 //       "makespan_s": 1.060000000,
-//       "speedup": 1.223585,                 serial / makespan
-//       "overlap_efficiency": 0.969811,      lower bound / makespan
+//       "speedup": 1.223585,                 serial / makespan; null where it didn't finish
+//       "overlap_efficiency": 0.969811,      lower bound / makespan; likewise
 //       "verified": true,                    equal to the serial execution; null: unchecked
 //       "mismatch": "…",                     only where verified is false: what differs first
 //       "resources": [{
@@ -126,8 +126,9 @@ void write_scenario(JsonWriter& json, const ScenarioReport& s) {
   json.member("lower_bound_s", json_seconds(s.lower_bound));
   json.member("bound_by", json_string(s.bound_by));
   json.member("makespan_s", json_seconds(s.makespan));
-  json.member("speedup", json_ratio(s.speedup()));
-  json.member("overlap_efficiency", json_ratio(s.overlap_efficiency()));
+  const bool done = s.outcome == Outcome::done;
+  json.member("speedup", done ? json_ratio(s.speedup()) : "null");
+  json.member("overlap_efficiency", done ? json_ratio(s.overlap_efficiency()) : "null");
   json.member("verified", s.verified ? (*s.verified ? "true" : "false") : "null");
   if (s.verified && !*s.verified) json.member("mismatch", json_string(s.mismatch));
   json.key("resources");

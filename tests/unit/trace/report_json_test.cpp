@@ -48,6 +48,18 @@ BOOST_AUTO_TEST_CASE(every_key_is_there) {
   BOOST_TEST(json["scenarios"][1]["verified"] == true);
 }
 
+BOOST_AUTO_TEST_CASE(what_did_not_finish_has_no_speedup) {
+  Report report = samples::one_gpu();
+  report.scenarios[0].outcome = Outcome::failed;
+  report.scenarios[1].outcome = Outcome::interrupted;
+  const auto json = nlohmann::json::parse(written(report));
+  for (const std::size_t unfinished : {0, 1}) {
+    BOOST_TEST(json["scenarios"][unfinished]["speedup"].is_null());
+    BOOST_TEST(json["scenarios"][unfinished]["overlap_efficiency"].is_null());
+  }
+  BOOST_TEST(json["scenarios"][2]["speedup"].is_number());
+}
+
 BOOST_AUTO_TEST_CASE(times_are_exact_to_the_nanosecond) {
   Report report;
   report.scenarios.resize(1);
