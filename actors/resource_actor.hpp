@@ -10,8 +10,6 @@
 #include "core/base/relax.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -59,10 +57,6 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
         waits_briefly_(waits_briefly) {}
 
   caf::behavior make_behavior() override {
-    // Made anew by the thread that will use them: what the spawning thread allocated for two actors
-    // may lie in one cache line, and either would wait for the other's writes.
-    logic_ = Logic(logic_);
-    since_ = std::vector<Instant>(since_.size());
     completions_.deliver_to(caf::actor_cast<caf::actor>(this));
     clock_ = &clock();
     // CAF tries them in this order: the two frequent ones come first.
@@ -270,7 +264,6 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
   std::uint32_t reported_ = 0;
   Instant reported_at_{};
   bool collecting_ = false;
-  std::array<std::byte, 64> apart_{};  // from the next actor's cache line
 };
 
 }  // namespace troupe

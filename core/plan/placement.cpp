@@ -18,8 +18,8 @@ class Placer {
   std::vector<Placement> place(const std::vector<WindowOps>& windows) {
     std::vector<OpId> timed;
     for (const WindowOps& window : windows) {
-      std::vector<bool> checked(graph_.classes().size(),
-                                false);  // ops of a class have one placement
+      // Ops of a class have one placement.
+      std::vector<bool> checked(graph_.classes().size(), false);
       for (const OpId op : window.ops) {
         placements_[op.index()] = graph_.placement(op);
         const std::uint32_t op_class = graph_.class_index(op);

@@ -62,9 +62,7 @@ class Planner {
     return ResourceId::at(machine_.devices.size() + l.index());
   }
   SourcePlace place_of(OpId op) const { return graph_.group(graph_.group_of(op)).place; }
-  const Placement& placement(OpId op) const {
-    return placements_.empty() ? graph_.placement(op) : placements_[op.index()];
-  }
+  const Placement& placement(OpId op) const { return placements_[op.index()]; }
 
   // ---- units ----------------------------------------------------------------------------------
 
@@ -138,23 +136,19 @@ class Planner {
                            .transfer = transfer,
                            .makes_result = !transfer,
                            .reads_twice = reads_twice});
-    std::uint32_t waits_for = 0;
     for (const ReplicaId input : inputs) {
       ReplicaSpec& read = plan_.replicas[input.index()];
       ++read.readers;
       if (plan_.units[maker_of(input).index()].ref.resource != r) read.is_private = false;
-      if (maker_of(input) >= window_first) ++waits_for;
     }
     s.unit.push_back(unit);
     s.expected.push_back(expected);
     count_time(expected);
     s.inputs.insert(s.inputs.end(), inputs.begin(), inputs.end());
     s.first_input.push_back(static_cast<std::uint32_t>(s.inputs.size()));
-    if (reads_twice) {
-      waits_for = 0;
-      for (const ReplicaId input : distinct_.of(plan_.units.back(), s)) {
-        if (maker_of(input) >= window_first) ++waits_for;
-      }
+    std::uint32_t waits_for = 0;
+    for (const ReplicaId input : distinct_.of(plan_.units.back(), s)) {
+      if (maker_of(input) >= window_first) ++waits_for;
     }
     s.waits_for.push_back(waits_for);
     plan_.replicas.push_back(
@@ -217,6 +211,7 @@ class Planner {
     return latest.time;
   }
 
+  // Into s.kernels. Ops that follow each other on a device mostly have the same one.
   std::uint32_t kernel_in(Share& s, DeviceId device, OpId op) {
     Latest& latest = latest_[device.index()];
     const std::uint32_t attrs = graph_.attrs_index(op);

@@ -28,8 +28,8 @@ struct RunResult {
 // "run[3] on gpu0", "run[3] over pcie0"
 std::string unit_name(const Graph& graph, const Machine& machine, const Plan& plan, UnitId unit);
 
-// What must be done before the unit: "'x' on gpu0, 'x' over pcie0", or "nothing"; others that it
-// waits for are those that make room in its memory.
+// The tensors that must be there before the unit starts: "'x', 'y'", or "nothing"; what else it
+// waits for makes room in its memory.
 std::string unit_needs(const Graph& graph, const Plan& plan, UnitId unit);
 
 // Counts, times, bounds (design.md, Words), utilisation and timeline of one scenario. The lower
