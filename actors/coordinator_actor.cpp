@@ -2,27 +2,20 @@
 
 #include "actors/clock.hpp"
 #include "actors/messages.hpp"
+#include "core/base/sliding.hpp"
+
+#include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace troupe {
 namespace {
 
-std::vector<CoordinatorLogic::WindowSize> sizes(const std::vector<Window>& windows) {
-  std::vector<CoordinatorLogic::WindowSize> result;
-  for (const Window& w : windows) result.push_back({.items = w.items, .timed = w.timed});
-  return result;
-}
-
 class CoordinatorActor : public caf::event_based_actor {
  public:
-  CoordinatorActor(caf::actor_config& config, std::vector<Window> windows, std::size_t resources,
-                   Podium* podium, Duration pulse)
-      : caf::event_based_actor(config),
-        logic_(resources, sizes(windows)),
-        windows_(std::move(windows)),
-        podium_(podium),
-        pulse_(pulse) {
+  CoordinatorActor(caf::actor_config& config, std::size_t resources, Podium* podium, Duration pulse)
+      : caf::event_based_actor(config), logic_(resources), podium_(podium), pulse_(pulse) {
     set_down_handler([this](const caf::down_msg& down) { on_down(down); });
   }
 
@@ -41,22 +34,42 @@ class CoordinatorActor : public caf::event_based_actor {
           act();
           if (pulse_ > Duration{0}) delayed_send(this, pulse_, CheckPulse{});
         },
-        [this](const Progress& p) {
-          logic_.on_progress(p.resource, p.window, p.done, instant_of(clock()));
-          podium_->items_done.store(logic_.items_done(), std::memory_order_relaxed);
+        [this](TakeWindow& message) {
+          Window& window = message.window;
+          const CoordinatorLogic::WindowSize size{.shares = window.shares.size(),
+                                                  .items = window.items,
+                                                  .timed = window.timed,
+                                                  .waits = window.waits};
+          windows_.push_back({.to_send = std::move(window.shares), .finished = {}});
+          logic_.on_window(size, instant_of(clock()));
+          act();
+        },
+        [this](LastWindow) {
+          logic_.on_last_window(instant_of(clock()));
+          act();
+        },
+        [this](const Progress& p) { on_progress(p.resource, p.done); },
+        [this](ShareComplete& complete) {
+          on_progress(complete.resource, complete.done);
+          const std::uint32_t window = complete.share.window;
+          windows_[window].finished.emplace_back(complete.resource, std::move(complete.share));
+          logic_.on_share_complete(window, instant_of(clock()));
           act();
         },
         [this](const Failure& f) {
-          logic_.on_failure(fmt::format("{}: {}", podium_->unit_name(f.unit), f.cause));
+          logic_.on_failure({.cause = f.cause, .unit = f.unit});
           act();
         },
         [this](Interrupt) {
           logic_.on_interrupt();
           act();
         },
-        [this](Records& r) {
-          result_.records.emplace_back(r.resource, std::move(r.records));
-          logic_.on_records(r.resource);
+        [this](HandIn& last) {
+          on_progress(last.resource, last.done);
+          for (Share& share : last.shares) {
+            result_.shares.emplace_back(last.resource, std::move(share));
+          }
+          logic_.on_handed_in(last.resource);
           act();
         },
         [this](CheckPulse) {
@@ -73,17 +86,16 @@ class CoordinatorActor : public caf::event_based_actor {
           if (s.round != round_) return;
           statuses_.push_back(s.status);
           if (statuses_.size() < asked_) return;
-          logic_.on_all_statuses(statuses_, [this](const auto& stuck) { return describe(stuck); });
+          logic_.on_all_statuses(statuses_);
           act();
         },
     };
   }
 
  private:
-  std::string describe(const CoordinatorLogic::Status& s) const {
-    const std::string name = podium_->unit_name(s.pending);
-    if (s.missing == 0) return fmt::format("{} waits for the rest of a transfer", name);
-    return fmt::format("{} waits for {} of {}", name, s.missing, podium_->unit_needs(s.pending));
+  void on_progress(ResourceId resource, std::uint64_t items) {
+    logic_.on_progress(resource, items);
+    podium_->items_done.store(logic_.items_done(), std::memory_order_relaxed);
   }
 
   void act() {
@@ -93,10 +105,18 @@ class CoordinatorActor : public caf::event_based_actor {
   }
 
   void carry_out(const CoordinatorLogic::SendWindow& command) {
-    for (auto& [resource, share] : windows_[command.window].shares) {
+    for (auto& [resource, share] : std::exchange(windows_[command.window].to_send, {})) {
       send((*resources_)[resource.index()], TakeShare{std::move(share)});
     }
-    windows_[command.window].shares.clear();
+  }
+  void carry_out(const CoordinatorLogic::WindowDone& command) {
+    ResourceShares finished = std::exchange(windows_[command.window].finished, {});
+    windows_.forget_before(command.window + 1);
+    if (podium_->on_window_done) {
+      podium_->on_window_done(std::move(finished));
+    } else {
+      std::move(finished.begin(), finished.end(), std::back_inserter(result_.shares));
+    }
   }
   void carry_out(CoordinatorLogic::StopAll) {
     for (const caf::actor& r : *resources_) send(r, Stop{});
@@ -109,18 +129,18 @@ class CoordinatorActor : public caf::event_based_actor {
     end_if_alone();
   }
 
-  // A resource that goes before it has handed in its records has crashed.
+  // A resource that goes before it has handed in what is left has crashed.
   void on_down(const caf::down_msg& down) {
     ++down_;
     for (std::size_t i = 0; i < resources_->size(); ++i) {
       if ((*resources_)[i].address() != down.source) continue;
       const ResourceId resource = ResourceId::at(i);
       if (down.reason != caf::exit_reason::normal) {
-        logic_.on_failure(fmt::format("the actor of {} ended unexpectedly ({})",
-                                      podium_->resource_name(resource),
-                                      caf::to_string(down.reason)));
+        logic_.on_failure(
+            {.cause = fmt::format("the actor of {} ended unexpectedly ({})",
+                                  podium_->resource_name(resource), caf::to_string(down.reason))});
       }
-      logic_.on_records(resource);
+      logic_.on_handed_in(resource);
     }
     act();
     end_if_alone();
@@ -131,14 +151,23 @@ class CoordinatorActor : public caf::event_based_actor {
   void end_if_alone() {
     if (!is_finished_ || down_ < resources_->size()) return;
     result_.ending = logic_.outcome();
-    result_.cause = logic_.cause();
+    result_.failure = logic_.failure();
     result_.origin = logic_.origin();
+    for (std::size_t w = windows_.first(); w < windows_.size(); ++w) {
+      auto& finished = windows_[w].finished;
+      std::move(finished.begin(), finished.end(), std::back_inserter(result_.shares));
+    }
     podium_->result.set_value(std::move(result_));
     quit();
   }
 
+  struct WindowShares {
+    ResourceShares to_send;   // until it has begun
+    ResourceShares finished;  // that came back
+  };
+
   CoordinatorLogic logic_;
-  std::vector<Window> windows_;
+  Sliding<WindowShares> windows_;  // by number, those that aren't done
   Podium* podium_;
   Duration pulse_;
   std::shared_ptr<const std::vector<caf::actor>> resources_ =
@@ -154,12 +183,11 @@ class CoordinatorActor : public caf::event_based_actor {
 
 }  // namespace
 
-caf::actor spawn_coordinator(caf::actor_system& system, std::vector<Window> windows,
-                             std::size_t resources, Podium& podium, Duration pulse,
-                             caf::execution_unit* thread) {
+caf::actor spawn_coordinator(caf::actor_system& system, std::size_t resources, Podium& podium,
+                             Duration pulse, caf::execution_unit* thread) {
   caf::actor_config config(thread);
-  return system.spawn_class<CoordinatorActor, caf::no_spawn_options>(config, std::move(windows),
-                                                                     resources, &podium, pulse);
+  return system.spawn_class<CoordinatorActor, caf::no_spawn_options>(config, resources, &podium,
+                                                                     pulse);
 }
 
 }  // namespace troupe

@@ -17,42 +17,40 @@ class DeviceWork {
 
   void enter_thread() { backend_->enter_thread(); }
 
-  Started start(const DeviceLogic::Start& start, const Share& share) {
-    if (is_tracked_) store_->acquire(share.output(start.item), cache_);
-    const Share::Kernel& kernel = share.kernels[share.kernel[start.item]];
+  Started start(const DeviceLogic::Start& start) {
+    const Share& share = start.part->share;
+    const Share::Item& item = share.items[start.item];
+    const Share::Kernel& kernel = share.kernels[item.kernel];
+    const ReplicaId output = share.output(start.item);
+    if (is_tracked_) store_->acquire(output, cache_);
     return backend_->start(start.lane, {.kind = kernel.kind,
                                         .attrs = &kernel.attrs,
                                         .inputs = share.inputs_of(start.item),
-                                        .output = share.output(start.item),
-                                        .expected = share.expected[start.item],
-                                        .index = share.index[start.item]});
+                                        .output = output,
+                                        .expected = kernel.expected,
+                                        .index = item.index});
   }
 
-  void finished(const DeviceLogic::Start& start, const Share& share, Duration took) {
+  void finished(const DeviceLogic::Start& start, Duration took) {
     if (is_tracked_) {
-      for (const ReplicaId input : share.inputs_of(start.item)) store_->release(input, cache_);
+      for (const ReplicaId input : start.part->share.inputs_of(start.item)) {
+        store_->release(input, cache_);
+      }
     }
-    this->took(start, share) = took;
+    kernel(start).took = took;
   }
 
   // As far as one can tell: a kernel takes what it took the last time.
-  bool may_block(const DeviceLogic::Start& start, const Share& share) {
-    return took(start, share) > std::chrono::microseconds(2);
+  bool may_block(const DeviceLogic::Start& start) const {
+    return kernel(start).took > std::chrono::microseconds(2);
   }
 
  private:
-  static constexpr std::uint32_t no_window = 0xFFFF'FFFF;
-
-  Duration& took(const DeviceLogic::Start& start, const Share& share) {
-    if (window_ != share.window) {
-      window_ = share.window;
-      took_.assign(share.kernels.size(), longest_duration);
-    }
-    return took_[share.kernel[start.item]];
+  static Share::Kernel& kernel(const DeviceLogic::Start& start) {
+    Share& share = start.part->share;
+    return share.kernels[share.items[start.item].kernel];
   }
 
-  std::uint32_t window_ = no_window;
-  std::vector<Duration> took_;  // by kernel of that window's share: the last time
   std::unique_ptr<DeviceBackend> backend_;
   MemoryStore* store_;
   BufferCache cache_;
@@ -72,10 +70,10 @@ caf::actor spawn_device(caf::actor_system& system, const Stage& stage, DeviceId 
     return DeviceWork(choose_backend(stage.mode, stage.machine, device).make(context, device),
                       stage.store, stage.machine.device(device).memory);
   };
-  const DeviceLogic logic(self, static_cast<int>(lanes));
+  DeviceLogic logic(self, static_cast<int>(lanes));
   caf::actor_config config(thread);
   return system.spawn_class<DeviceActor, caf::no_spawn_options>(
-      config, self, coordinator, std::ref(stage.alarms), logic, lanes, thread != nullptr,
+      config, self, coordinator, std::ref(stage.alarms), std::move(logic), lanes, thread != nullptr,
       make_work);
 }
 

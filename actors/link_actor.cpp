@@ -14,7 +14,8 @@ class LinkWork {
 
   void enter_thread() { backend_->enter_thread(); }
 
-  Started start(const LinkLogic::Start& start, const Share& share) {
+  Started start(const LinkLogic::Start& start) {
+    const Share& share = start.part->share;
     const ReplicaId to = share.output(start.item);
     if (start.first && is_tracked(to)) store_->acquire(to, cache_);
     return backend_->start(static_cast<Direction>(start.lane),
@@ -27,10 +28,10 @@ class LinkWork {
                             .expected = start.expected});
   }
 
-  bool may_block(const LinkLogic::Start&, const Share&) const { return false; }
+  bool may_block(const LinkLogic::Start&) const { return false; }
 
-  void finished(const LinkLogic::Start& start, const Share& share, Duration) {
-    const ReplicaId from = share.inputs_of(start.item)[0];
+  void finished(const LinkLogic::Start& start, Duration) {
+    const ReplicaId from = start.part->share.inputs_of(start.item)[0];
     if (start.last && is_tracked(from)) store_->release(from, cache_);
   }
 
@@ -55,11 +56,11 @@ caf::actor spawn_link(caf::actor_system& system, const Stage& stage, LinkId link
                     stage.store);
   };
   const Link& l = stage.machine.link(link);
-  const LinkLogic logic(self, l.sharing, l.latency);
+  LinkLogic logic(self, l.sharing, l.latency);
   constexpr std::uint32_t lanes = 2;  // one per direction
   caf::actor_config config(thread);
   return system.spawn_class<LinkActor, caf::no_spawn_options>(
-      config, self, coordinator, std::ref(stage.alarms), logic, lanes, false, make_work);
+      config, self, coordinator, std::ref(stage.alarms), std::move(logic), lanes, false, make_work);
 }
 
 }  // namespace troupe

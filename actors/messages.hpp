@@ -1,9 +1,9 @@
 // What the actors tell each other. Values only: ids, counts and flat arrays.
 #pragma once
 
+#include "core/plan/plan.hpp"
 #include "core/plan/share.hpp"
 #include "core/run/coordinator_logic.hpp"
-#include "core/run/share_progress.hpp"
 
 #include <array>
 #include <cstddef>
@@ -25,6 +25,11 @@ struct Introduce {
 struct Ready {
   ResourceId resource;
 };
+// runner → coordinator: one more window; no more windows.
+struct TakeWindow {
+  Window window;
+};
+struct LastWindow {};
 // coordinator → resource: your part of a window.
 struct TakeShare {
   Share share;
@@ -47,11 +52,16 @@ struct LaneFailed {
   std::uint32_t lane;
   std::string cause;
 };
-// resource → coordinator: so many items of this window are done.
+// resource → coordinator: so many items are done, of all shares so far.
 struct Progress {
   ResourceId resource;
-  std::uint32_t window;
   std::uint64_t done;
+};
+// resource → coordinator: this share is complete, here it is back.
+struct ShareComplete {
+  ResourceId resource;
+  std::uint64_t done;  // likewise
+  Share share;
 };
 // resource → coordinator: this unit failed.
 struct Failure {
@@ -61,11 +71,12 @@ struct Failure {
 };
 // coordinator → resource: start nothing more.
 struct Stop {};
-// coordinator → resource: hand in your records as soon as you are idle, and quit.
+// coordinator → resource: hand in what is left as soon as you are idle, and quit.
 struct Collect {};
-struct Records {
+struct HandIn {
   ResourceId resource;
-  std::vector<ShareRecords> records;
+  std::uint64_t done;  // likewise
+  std::vector<Share> shares;
 };
 // coordinator → resource: how are you? Answered with Status.
 struct AskStatus {
@@ -85,15 +96,18 @@ struct CheckPulse {};
 // Messages stay within the process for now; a distributed run will give these types `inspect`.
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Introduce)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Ready)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::TakeWindow)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::LastWindow)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::TakeShare)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Notice)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::LaneDone)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::LaneFailed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Progress)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::ShareComplete)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Failure)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Stop)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Collect)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Records)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::HandIn)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::AskStatus)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Status)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Interrupt)

@@ -8,6 +8,7 @@
 #include "core/backend/backend.hpp"
 #include "core/base/error.hpp"
 #include "core/base/relax.hpp"
+#include "core/run/share_progress.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -34,10 +35,9 @@ class MailboxCompletions final : public Completions {
 
 // `Logic` is DeviceLogic or LinkLogic. `Work` carries a decision out:
 //   void enter_thread();
-//   Started start(const Logic::Start&, const Share&);     may throw Error
-//   void finished(const Logic::Start&, const Share&, Duration took);
-//                                                         lets go of what was read; may throw
-//   bool may_block(const Logic::Start&, const Share&);    for longer than a message takes
+//   Started start(const Logic::Start&);                    may throw Error
+//   void finished(const Logic::Start&, Duration took);     lets go of what was read; may throw
+//   bool may_block(const Logic::Start&);                   for longer than a message takes
 template <class Logic, class Work>
 class ResourceActor final : public caf::event_based_actor, public Sleeper {
  public:
@@ -73,7 +73,6 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
         },
         [this](TakeShare& message) {
           logic_.on_share(std::move(message.share));
-          reported_ = 0;
           pump();
         },
         [this](const LaneFailed& failed) {
@@ -89,21 +88,13 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
           collecting_ = true;
           pump();
           if (!logic_.is_idle()) return;  // comes again when it is
-          send(coordinator_, Records{self_, logic_.progress().take_records()});
+          ShareProgress& progress = logic_.progress();
+          send(coordinator_, HandIn{self_, progress.done(), progress.take_all()});
           quit();
         },
         [this](const AskStatus& ask) {
           pump();
-          const ShareProgress& progress = logic_.progress();
-          CoordinatorLogic::Status status{.resource = self_,
-                                          .in_flight = logic_.busy_lanes(),
-                                          .window = progress.share().window,
-                                          .done = progress.done()};
-          if (const auto item = progress.first_pending()) {
-            status.pending = progress.share().unit[*item];
-            status.missing = progress.waits_for(*item);
-          }
-          send(coordinator_, Status{ask.round, status});
+          send(coordinator_, Status{ask.round, status()});
         },
     };
   }
@@ -148,7 +139,7 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
 
   // A message that comes soon is cheaper to take from here than to be woken for.
   void await_message() {
-    if (!logic_.is_idle() || logic_.progress().is_complete()) return;
+    if (!logic_.is_idle() || logic_.progress().parts().empty()) return;
     for (int spins = 0; spins < 100 && mailbox().empty(); ++spins) relax();
   }
 
@@ -160,15 +151,14 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
   // Whether the work was done on this very thread.
   bool begin(const Decision& start) {
     // What waits to be told goes out before work that takes longer than a message.
-    const Share& share = logic_.progress().share();
     if (!logic_.notices().empty() &&
-        (now_ - notices_since_ > notice_patience || work_->may_block(start, share))) {
+        (now_ - notices_since_ > notice_patience || work_->may_block(start))) {
       pass_on();
       now_ = now();
     }
     since_[start.lane] = now_;
     try {
-      const Started started = work_->start(start, share);
+      const Started started = work_->start(start);
       switch (started.state) {
         case Started::State::finished:
           now_ = now();  // and the next one's start: what lies between them is its cost as well
@@ -190,7 +180,7 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
   void finish(std::uint32_t lane, Instant end) {
     const Instant since = since_[lane];
     try {
-      work_->finished(logic_.under_way(lane), logic_.progress().share(), end - since);
+      work_->finished(logic_.under_way(lane), end - since);
     } catch (const std::exception& error) {
       fail(lane, error.what());
       return;
@@ -201,31 +191,36 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
   }
 
   void fail(std::uint32_t lane, std::string cause) {
-    const UnitId unit = logic_.progress().share().unit[logic_.under_way(lane).item];
+    const Decision& failed = logic_.under_way(lane);
+    const UnitId unit = failed.part->share.items[failed.item].unit;
     logic_.on_failed(lane);
     logic_.on_stop();
     send(coordinator_, Failure{self_, unit, std::move(cause)});
   }
 
-  // Sends the notices that have come together, those for one actor in one message.
+  // Sends the notices that have come together, those for one actor and window in one message.
   void pass_on() {
-    std::vector<ItemRef>& notices = logic_.notices();
+    std::vector<WindowItem>& notices = logic_.notices();
     if (notices.empty()) return;
-    group_by_resource(notices);
+    group(notices);
     for (auto from = notices.begin(); from != notices.end();) {
-      const ResourceId to = from->resource;
-      Notice notice{.window = logic_.progress().share().window, .item = {}};
-      for (; from != notices.end() && from->resource == to && notice.count < Notice::most; ++from) {
-        notice.item[notice.count++] = from->item;
+      const WindowItem& first = *from;
+      Notice notice{.window = first.window, .item = {}};
+      for (; from != notices.end() && !before(first, *from) && notice.count < Notice::most;
+           ++from) {
+        notice.item[notice.count++] = from->ref.item;
       }
-      caf::anon_send((*resources_)[to.index()], notice);
+      caf::anon_send((*resources_)[first.ref.resource.index()], notice);
     }
     notices.clear();
   }
 
-  // In their order for each resource. Mostly there are few.
-  static void group_by_resource(std::vector<ItemRef>& notices) {
-    const auto before = [](const ItemRef& a, const ItemRef& b) { return a.resource < b.resource; };
+  static bool before(const WindowItem& a, const WindowItem& b) {
+    return a.ref.resource != b.ref.resource ? a.ref.resource < b.ref.resource : a.window < b.window;
+  }
+
+  // By actor and window, in their order for each. Mostly there are few.
+  static void group(std::vector<WindowItem>& notices) {
     constexpr std::size_t few = 32;
     if (notices.size() > few) return std::stable_sort(notices.begin(), notices.end(), before);
     for (auto next = notices.begin() + 1; next != notices.end(); ++next) {
@@ -233,20 +228,35 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
     }
   }
 
-  // Progress goes out in batches: a share's end at once, else every few thousand items, or every
-  // tenth of a second.
+  // A share that is complete goes back at once. Other progress is told in batches: every few
+  // thousand items, or every tenth of a second.
   void report() {
-    constexpr std::uint32_t batch = 4096;
+    constexpr std::uint64_t batch = 4096;
     constexpr Duration interval = std::chrono::milliseconds(100);
-    const ShareProgress& progress = logic_.progress();
-    if (progress.done() == reported_) return;
-    if (!progress.is_complete() && progress.done() - reported_ < batch &&
-        now_ - reported_at_ < interval) {
-      return;
+    ShareProgress& progress = logic_.progress();
+    while (std::optional<Share> share = progress.take_complete()) {
+      reported_ = progress.done();
+      send(coordinator_, ShareComplete{self_, reported_, std::move(*share)});
     }
+    const std::uint64_t news = progress.done() - reported_;
+    if (news == 0 || (news < batch && now_ - reported_at_ < interval)) return;
     reported_ = progress.done();
     reported_at_ = now_;
-    send(coordinator_, Progress{self_, progress.share().window, reported_});
+    send(coordinator_, Progress{self_, reported_});
+  }
+
+  CoordinatorLogic::Status status() const {
+    const ShareProgress& progress = logic_.progress();
+    CoordinatorLogic::Status status{
+        .resource = self_, .in_flight = logic_.busy_lanes(), .done = progress.done()};
+    if (progress.parts().empty()) return status;
+    // What is complete has been handed in.
+    const std::vector<Share::Item>& items = progress.parts().front()->share.items;
+    const auto pending = std::find_if(items.begin(), items.end(),
+                                      [](const Share::Item& item) { return !item.finished(); });
+    status.pending = pending->unit;
+    status.missing = pending->waits_for;
+    return status;
   }
 
   ResourceId self_;
@@ -261,7 +271,7 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
   bool waits_briefly_;
   Instant now_{};            // in pump()
   Instant notices_since_{};  // since when the oldest notice waits to be told
-  std::uint32_t reported_ = 0;
+  std::uint64_t reported_ = 0;
   Instant reported_at_{};
   bool collecting_ = false;
 };

@@ -169,8 +169,6 @@ void Run::perform(const Scenario& scenario, Plan& plan, MemoryStore& store, Repo
 RunResult Run::act(const Scenario& scenario, Plan& plan, MemoryStore& store) {
   // The actors use it until the theatre is closed.
   Podium podium;
-  podium.unit_name = [&](UnitId unit) { return unit_name(graph_, machine_, plan, unit); };
-  podium.unit_needs = [&](UnitId unit) { return unit_needs(graph_, plan, unit); };
   podium.resource_name = [&](ResourceId r) { return resource_name(machine_, r); };
   std::future<RunResult> result = podium.result.get_future();
 
@@ -182,9 +180,9 @@ RunResult Run::act(const Scenario& scenario, Plan& plan, MemoryStore& store) {
   Theatre theatre(has_virtual_time(options_.mode), options_.seed);
   const Stage stage{machine_, graph_.kinds(), store, theatre.alarms(), options_.mode};
   theatre.prepare(machine_.devices.size(), machine_.links.size());
-  const caf::actor coordinator = spawn_coordinator(theatre.system(), plan.take_shares(),
-                                                   machine_.devices.size() + machine_.links.size(),
-                                                   podium, theatre.pulse(), theatre.next_thread());
+  const caf::actor coordinator =
+      spawn_coordinator(theatre.system(), machine_.devices.size() + machine_.links.size(), podium,
+                        theatre.pulse(), theatre.next_thread());
   auto resources = std::make_shared<std::vector<caf::actor>>();
   try {
     for (std::size_t d = 0; d < machine_.devices.size(); ++d) {
@@ -204,6 +202,10 @@ RunResult Run::act(const Scenario& scenario, Plan& plan, MemoryStore& store) {
         "give it fewer streams or cores, or this process more threads");
   }
   const auto begun = std::chrono::steady_clock::now();
+  for (Window& window : plan.take_shares()) {
+    caf::anon_send(coordinator, TakeWindow{std::move(window)});
+  }
+  caf::anon_send(coordinator, LastWindow{});
   caf::anon_send(coordinator, Introduce{resources});
   bool told_to_stop = false;
   int idle_rounds = 0;

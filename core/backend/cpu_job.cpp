@@ -9,11 +9,13 @@ void CpuJob::prepare(const OpRegistry& ops, const MemoryStore& store, const Kern
   TROUPE_ASSERT(kernel_ != nullptr);
   inputs_.clear();
   for (const ReplicaId r : call.inputs) {
-    inputs_.push_back({.type = store.type(r), .data = store.data(r)});
-    TROUPE_ASSERT(inputs_.back().data != nullptr);
+    const MemoryStore::View input = store.view(r);
+    TROUPE_ASSERT(input.data != nullptr);
+    inputs_.push_back({.type = input.type, .data = input.data});
   }
-  output_type_ = &store.type(call.output);
-  output_ = store.data(call.output);
+  const MemoryStore::View output = store.view(call.output);
+  output_type_ = &output.type;
+  output_ = output.data;
   TROUPE_ASSERT(output_ != nullptr);
   attrs_ = call.attrs;
   index_ = call.index;

@@ -45,29 +45,27 @@ ReplicaId MemoryStore::install(std::span<const ReplicaSpec> replicas,
   TROUPE_ASSERT(count_ + replicas.size() < ReplicaId::none_value);
   if (backing_ == Backing::buffers) reserve_buffers(replicas, types, at_once, keep_going);
 
-  std::vector<std::uint32_t> type_of(types.size());
-  for (std::size_t i = 0; i < types.size(); ++i) type_of[i] = intern(types[i], i);
-
   const ReplicaId first = ReplicaId::at(count_);
   while (blocks_.size() * block_size < count_ + replicas.size()) {
     blocks_.push_back(std::make_unique<Block>());
-    if (backing_ != Backing::buffers) continue;
-    buffers_.push_back(std::make_unique<BufferBlock>());
     digests_.emplace_back();
   }
+  std::uint32_t kind = 0;
+  const ReplicaSpec* before = nullptr;  // the next one mostly is like it
   for (const ReplicaSpec& spec : replicas) {
     TROUPE_ASSERT(spec.memory.index() < memories_.size());
-    memories_[spec.memory.index()].announced += types_[type_of[spec.type]].bytes;
+    if (before == nullptr || before->type != spec.type || before->memory != spec.memory) {
+      kind = intern(types[spec.type], spec.memory, kind);
+    }
+    before = &spec;
+    memories_[spec.memory.index()].announced += kinds_[kind].bytes;
     const ReplicaId id = ReplicaId::at(count_++);
     Replica& r = at(id);
-    r.type = type_of[spec.type];
-    r.memory = static_cast<std::uint16_t>(spec.memory.value);
+    r.kind = kind & kind_mask;
     r.is_private = spec.is_private;
+    r.leaves_digest = spec.leaves_digest && backing_ == Backing::buffers;
     r.readers.store(spec.readers, std::memory_order_relaxed);
-    r.held.store(false, std::memory_order_relaxed);
-    if (backing_ != Backing::buffers) continue;
-    buffer(id) = nullptr;
-    r.leaves_digest = spec.leaves_digest;
+    r.buffer.store(nullptr, std::memory_order_relaxed);
     auto& digests = digests_[id.index() / block_size];
     if (r.leaves_digest && !digests) digests = std::make_unique<DigestBlock>();
   }
@@ -80,20 +78,24 @@ ReplicaId MemoryStore::install(std::span<const ReplicaSpec> replicas,
   return first;
 }
 
-// Windows of one graph give the same types in the same order, so `likely` is nearly always it. Else
-// only the latest are looked at: a graph of a great many types must not make installing slow.
-std::uint32_t MemoryStore::intern(const TensorType& type, std::size_t likely) {
-  if (likely < types_.size() && types_[likely].type == type) {
-    return static_cast<std::uint32_t>(likely);
-  }
+// Only the latest are looked at: a graph of a great many types must not make installing slow.
+std::uint32_t MemoryStore::intern(const TensorType& type, MemoryId memory, std::size_t likely) {
+  const auto is_it = [&](const Kind& k) { return k.memory == memory && k.type == type; };
+  if (likely < kinds_.size() && is_it(kinds_[likely])) return static_cast<std::uint32_t>(likely);
   constexpr std::size_t lookback = 64;
-  const std::size_t oldest = types_.size() - std::min(types_.size(), lookback);
-  for (std::size_t i = types_.size(); i-- > oldest;) {
-    if (types_[i].type == type) return static_cast<std::uint32_t>(i);
+  const std::size_t oldest = kinds_.size() - std::min(kinds_.size(), lookback);
+  for (std::size_t i = kinds_.size(); i-- > oldest;) {
+    if (is_it(kinds_[i])) return static_cast<std::uint32_t>(i);
   }
-  types_.push_back(
-      {.type = type, .bytes = type.bytes(), .capacity = BufferPool::capacity_for(type.bytes())});
-  return static_cast<std::uint32_t>(types_.size() - 1);
+  TROUPE_ASSERT(kinds_.size() < kind_mask);
+  const bool has_buffer =
+      backing_ == Backing::buffers && memories_[memory.index()].kind == MemoryKind::ram;
+  const std::uint64_t bytes = type.bytes();
+  kinds_.push_back({.type = type,
+                    .memory = memory,
+                    .bytes = bytes,
+                    .capacity = has_buffer ? BufferPool::capacity_for(bytes) : 0});
+  return static_cast<std::uint32_t>(kinds_.size() - 1);
 }
 
 void MemoryStore::reserve_buffers(std::span<const ReplicaSpec> replicas,
@@ -132,19 +134,20 @@ void MemoryStore::reserve_buffers(std::span<const ReplicaSpec> replicas,
 
 void MemoryStore::acquire(ReplicaId r, BufferCache* cache) {
   Replica& replica = at(r);
-  TROUPE_ASSERT(!replica.held.load(std::memory_order_relaxed));
-  Node& node = memories_[replica.memory];
-  const Type& type = types_[replica.type];
-  if (node.is_counted) count(node, type.bytes);
-  if (backing_ == Backing::buffers && node.kind == MemoryKind::ram) {
+  TROUPE_ASSERT(replica.buffer.load(std::memory_order_relaxed) == nullptr);
+  const Kind& kind = kind_of(replica);
+  Node& node = memories_[kind.memory.index()];
+  if (node.is_counted) count(node, kind.bytes);
+  std::byte* buffer = no_buffer;
+  if (kind.capacity > 0) {
     try {
-      buffer(r) = cache != nullptr ? cache->take(type.capacity) : pool_.take(type.capacity);
+      buffer = cache != nullptr ? cache->take(kind.capacity) : pool_.take(kind.capacity);
     } catch (...) {
-      if (node.is_counted) node.used.fetch_sub(type.bytes, std::memory_order_relaxed);
+      if (node.is_counted) node.used.fetch_sub(kind.bytes, std::memory_order_relaxed);
       throw;
     }
   }
-  replica.held.store(true, std::memory_order_release);
+  replica.buffer.store(buffer, std::memory_order_release);
 }
 
 void MemoryStore::count(Node& node, std::uint64_t bytes) {
@@ -168,7 +171,7 @@ void MemoryStore::let_go(ReplicaId r, BufferCache* cache) {
 }
 
 Digest MemoryStore::take_digest(ReplicaId r) const {
-  const std::uint64_t bytes = types_[at(r).type].bytes;
+  const std::uint64_t bytes = kind_of(at(r)).bytes;
   if (const std::byte* values = data(r)) return digest_of({values, bytes});
   const std::optional<Digest> digest = digest_of_file(file(r), bytes);
   if (!digest) throw unreadable(r);
@@ -177,25 +180,22 @@ Digest MemoryStore::take_digest(ReplicaId r) const {
 
 void MemoryStore::free_buffer(ReplicaId r, BufferCache* cache) {
   Replica& replica = at(r);
-  TROUPE_ASSERT(replica.held.load(std::memory_order_acquire));
-  Node& node = memories_[replica.memory];
-  const std::uint64_t bytes = types_[replica.type].bytes;
-  if (backing_ == Backing::buffers) {
-    if (node.kind == MemoryKind::ram) {
-      std::byte* const freed = std::exchange(buffer(r), nullptr);
-      const std::uint64_t capacity = types_[replica.type].capacity;
-      if (cache != nullptr) {
-        cache->give(capacity, freed);
-      } else {
-        pool_.give(capacity, freed);
-      }
-    } else {
+  std::byte* const buffer = replica.held();
+  TROUPE_ASSERT(buffer != nullptr);
+  const Kind& kind = kind_of(replica);
+  Node& node = memories_[kind.memory.index()];
+  if (kind.capacity == 0) {
+    if (node.folder) {
       std::error_code ignored;  // never written, or its folder is gone: nothing to free
       std::filesystem::remove(file(r), ignored);
     }
+  } else if (cache != nullptr) {
+    cache->give(kind.capacity, buffer);
+  } else {
+    pool_.give(kind.capacity, buffer);
   }
-  replica.held.store(false, std::memory_order_release);
-  if (node.is_counted) node.used.fetch_sub(bytes, std::memory_order_relaxed);
+  replica.buffer.store(nullptr, std::memory_order_release);
+  if (node.is_counted) node.used.fetch_sub(kind.bytes, std::memory_order_relaxed);
 }
 
 void MemoryStore::clear() {
@@ -203,7 +203,7 @@ void MemoryStore::clear() {
     if (held(ReplicaId::at(i))) free_buffer(ReplicaId::at(i), nullptr);
   }
   count_ = 0;
-  types_.clear();
+  kinds_.clear();
   for (Node& node : memories_) {
     TROUPE_ASSERT(node.used == 0);
     node.announced = 0;
@@ -212,14 +212,14 @@ void MemoryStore::clear() {
 }
 
 std::filesystem::path MemoryStore::file(ReplicaId r) const {
-  const Node& node = memories_[at(r).memory];
+  const Node& node = memories_[memory(r).index()];
   if (!node.folder) return {};
   return node.folder->path() / fmt::format("tensor-{}", r.value);
 }
 
 void MemoryStore::read(ReplicaId r, std::vector<std::byte>& out) const {
   TROUPE_ASSERT(backing_ == Backing::buffers && held(r));
-  out.resize(types_[at(r).type].bytes);
+  out.resize(kind_of(at(r)).bytes);
   if (const std::byte* values = data(r)) {
     std::memcpy(out.data(), values, out.size());
     return;
@@ -233,8 +233,8 @@ void MemoryStore::read(ReplicaId r, std::vector<std::byte>& out) const {
 
 Error MemoryStore::unreadable(ReplicaId r) const {
   return run_error(fmt::format("can't read a tensor of {} back from memory '{}' (file '{}')",
-                               format_bytes(types_[at(r).type].bytes), memories_[at(r).memory].name,
-                               file(r).string()),
+                               format_bytes(kind_of(at(r)).bytes),
+                               memories_[memory(r).index()].name, file(r).string()),
                    "check the directory and its disk");
 }
 
@@ -247,7 +247,7 @@ std::uint64_t MemoryStore::bytes_used(MemoryId m) const {
   std::uint64_t used = 0;
   for (std::size_t i = 0; i < count_; ++i) {
     const Replica& replica = at(ReplicaId::at(i));
-    if (replica.memory == m.value && replica.held) used += types_[replica.type].bytes;
+    if (kind_of(replica).memory == m && replica.held() != nullptr) used += kind_of(replica).bytes;
   }
   return used;
 }

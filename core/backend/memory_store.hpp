@@ -74,13 +74,22 @@ class MemoryStore {
   // Frees and forgets every replica, for the next scenario (ids start anew); buffers stay pooled.
   void clear();
 
-  const TensorType& type(ReplicaId r) const { return types_[at(r).type].type; }
-  MemoryId memory(ReplicaId r) const { return MemoryId{at(r).memory}; }
+  const TensorType& type(ReplicaId r) const { return kind_of(at(r)).type; }
+  MemoryId memory(ReplicaId r) const { return kind_of(at(r)).memory; }
   // RAM, backed and acquired; else null.
-  std::byte* data(ReplicaId r) const { return backing_ == Backing::buffers ? buffer(r) : nullptr; }
+  std::byte* data(ReplicaId r) const { return values(at(r)); }
+  // Both at once.
+  struct View {
+    const TensorType& type;
+    std::byte* data;
+  };
+  View view(ReplicaId r) const {
+    const Replica& replica = at(r);
+    return {kind_of(replica).type, values(replica)};
+  }
   std::filesystem::path file(ReplicaId r) const;  // storage and backed; else empty
   // Acquired and not yet freed.
-  bool held(ReplicaId r) const { return at(r).held.load(std::memory_order_acquire); }
+  bool held(ReplicaId r) const { return at(r).held() != nullptr; }
 
   // The values, from RAM or from its file, into `out` (resized). Throws a run Error.
   void read(ReplicaId r, std::vector<std::byte>& out) const;
@@ -102,19 +111,26 @@ class MemoryStore {
   void check_invariants() const;
 
  private:
-  // A run has as many of these as ops and transfers.
+  static constexpr std::uint32_t kind_mask = (1U << 30) - 1;
+  // A run has as many of these as ops and transfers: four to a cache line.
   struct Replica {
     std::atomic<std::uint32_t> readers{0};
-    std::uint32_t type = 0;
-    std::uint16_t memory = 0;
-    bool is_private = false;
-    bool leaves_digest = false;
-    std::atomic<bool> held{false};
+    std::uint32_t kind : 30 = 0;
+    bool is_private : 1 = false;
+    bool leaves_digest : 1 = false;
+    // Its buffer, or `no_buffer` where it is held without one; null: not held.
+    std::atomic<std::byte*> buffer{nullptr};
+
+    std::byte* held() const { return buffer.load(std::memory_order_acquire); }
   };
-  struct Type {
+  static inline std::byte no_buffer[1] = {};
+
+  // Replicas of one type in one memory.
+  struct Kind {
     TensorType type;
+    MemoryId memory;
     std::uint64_t bytes = 0;
-    std::uint64_t capacity = 0;  // of a buffer for it
+    std::uint64_t capacity = 0;  // of a buffer; 0: has none
   };
   struct Node {
     std::string name;
@@ -128,7 +144,6 @@ class MemoryStore {
   // Replicas stay where they are while more are installed: atomics can't be moved.
   static constexpr std::size_t block_size = 1 << 12;
   using Block = std::array<Replica, block_size>;
-  using BufferBlock = std::array<std::byte*, block_size>;
   using DigestBlock = std::array<Digest, block_size>;
 
   Replica& at(ReplicaId r) {
@@ -136,8 +151,10 @@ class MemoryStore {
     return (*blocks_[r.index() / block_size])[r.index() % block_size];
   }
   const Replica& at(ReplicaId r) const { return const_cast<MemoryStore*>(this)->at(r); }
-  std::byte*& buffer(ReplicaId r) const {
-    return (*buffers_[r.index() / block_size])[r.index() % block_size];
+  const Kind& kind_of(const Replica& r) const { return kinds_[r.kind]; }
+  static std::byte* values(const Replica& r) {
+    std::byte* const buffer = r.held();
+    return buffer == no_buffer ? nullptr : buffer;
   }
 
   // Counts one reader less.
@@ -154,7 +171,7 @@ class MemoryStore {
     TROUPE_ASSERT(before > 0);
     return before == 1;
   }
-  std::uint32_t intern(const TensorType& type, std::size_t likely);
+  std::uint32_t intern(const TensorType& type, MemoryId memory, std::size_t likely);
   void reserve_buffers(std::span<const ReplicaSpec> replicas, std::span<const TensorType> types,
                        std::span<const std::uint64_t> at_once,
                        const std::function<bool()>& keep_going);
@@ -167,9 +184,8 @@ class MemoryStore {
 
   Backing backing_;
   std::deque<Node> memories_;
-  std::vector<Type> types_;
+  std::vector<Kind> kinds_;
   std::vector<std::unique_ptr<Block>> blocks_;
-  std::vector<std::unique_ptr<BufferBlock>> buffers_;  // where backed
   std::vector<std::unique_ptr<DigestBlock>> digests_;  // where backed; null: nobody leaves one
   std::size_t count_ = 0;
   BufferPool pool_;

@@ -3,139 +3,116 @@
 #include "core/cost/cost_model.hpp"
 #include "core/plan/heft.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace troupe {
-namespace {
 
-class Placer {
- public:
-  Placer(const Graph& graph, const Machine& machine, Router& router, const PlanOptions& options)
-      : graph_(graph), machine_(machine), router_(router), options_(options) {
-    placements_.resize(graph.size());
-  }
-
-  std::vector<Placement> place(const std::vector<WindowOps>& windows) {
-    std::vector<OpId> timed;
-    for (const WindowOps& window : windows) {
-      // Ops of a class have one placement.
-      std::vector<bool> checked(graph_.classes().size(), false);
-      for (const OpId op : window.ops) {
-        placements_[op.index()] = graph_.placement(op);
-        const std::uint32_t op_class = graph_.class_index(op);
-        if (checked[op_class]) continue;
-        checked[op_class] = true;
-        if (graph_.placement(op).device) check_device(op, window.timed);
-      }
-      if (window.timed) timed.insert(timed.end(), window.ops.begin(), window.ops.end());
-    }
-    place_timed(timed);
-    for (const WindowOps& window : windows) {
-      if (!window.timed) place_prepared(window.ops, timed);
-    }
-    return std::move(placements_);
-  }
-
- private:
-  bool is_placed(OpId op) const { return placements_[op.index()] != Placement{}; }
-
-  bool can_run(DeviceId device, OpId op, bool timed) const {
-    const OpKind& kind = graph_.kind(op);
-    if (options_.has_kernel && !options_.has_kernel(device, kind)) return false;
-    return !options_.needs_costs || !timed ||
-           has_cost(machine_.device(device), kind, graph_.work(op));
-  }
-
-  SourcePlace place_of(OpId op) const { return graph_.group(graph_.group_of(op)).place; }
-
-  void check_device(OpId op, bool timed) const {
-    const DeviceId device = graph_.placement(op).device;
-    if (can_run(device, op, timed)) return;
-    const std::string& name = machine_.device(device).name;
-    const std::string_view kind = graph_.kind(op).name;
-    throw usage_error(
-        place_of(op),
-        fmt::format("'{}' is placed on {}, which has no kernel for '{}'", graph_.name(op), name,
-                    kind),
-        options_.needs_costs
-            ? fmt::format("give {} a rate for it in the machine file ('{}: 10 TFLOP/s' or 'flops:')"
-                          ", or place the op elsewhere",
-                          name, kind)
-            : "place the op on a device that has one");
-  }
-
-  [[noreturn]] void nobody_can(OpId op) const {
-    throw usage_error(place_of(op),
-                      fmt::format("no device has a kernel for '{}', the kind of '{}'",
-                                  graph_.kind(op).name, graph_.name(op)),
-                      options_.needs_costs
-                          ? fmt::format("give one a rate for it in the machine file ('{}: 10 "
-                                        "TFLOP/s' or 'flops:')",
-                                        graph_.kind(op).name)
-                          : "use another op");
-  }
-
-  void place_timed(const std::vector<OpId>& ops) {
-    bool all_placed = true;
-    for (const OpId op : ops) all_placed = all_placed && is_placed(op);
-    if (all_placed) return;
-    const std::vector<DeviceId> devices = heft_placement(
-        {.graph = graph_,
-         .machine = machine_,
-         .router = router_,
-         .ops = ops,
-         .fixed = [&](OpId op) { return placements_[op.index()].device; },
-         .home =
-             [&](OpId op) {
-               const Placement& p = placements_[op.index()];
-               return p.device ? machine_.device(p.device).memory : p.memory;
-             },
-         .can_run = [&](DeviceId device, OpId op) { return can_run(device, op, true); }});
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-      if (is_placed(ops[i])) continue;
-      if (!devices[i]) nobody_can(ops[i]);
-      placements_[ops[i].index()].device = devices[i];
+void Placements::place(const std::vector<WindowOps>& windows) {
+  bool is_any_open = false;
+  for (const WindowOps& window : windows) {
+    // Ops of a class have one placement.
+    std::vector<bool> checked(graph_.classes().size(), false);
+    for (const OpId op : window.ops) {
+      const std::uint32_t op_class = graph_.class_index(op);
+      if (checked[op_class]) continue;
+      checked[op_class] = true;
+      const Placement& given = graph_.placement(op);
+      is_any_open = is_any_open || !is_given(given);
+      if (given.device) check_device(op, window.timed);
     }
   }
-
-  // Readers come after what they read, so that one pass backwards sees every reader's placement.
-  void place_prepared(const std::vector<OpId>& ops, const std::vector<OpId>& timed) {
-    std::vector<DeviceId> wanted(graph_.size());
-    const auto want = [&](const std::vector<OpId>& readers) {
-      for (std::size_t i = readers.size(); i-- > 0;) {
-        const OpId reader = readers[i];
-        if (!is_placed(reader)) placements_[reader.index()].device = choose(reader, wanted);
-        const DeviceId device = placements_[reader.index()].device;
-        if (!device) continue;
-        for (const OpId input : graph_.inputs(reader)) wanted[input.index()] = device;
-      }
-    };
-    want(timed);
-    want(ops);
+  if (!is_any_open) return;
+  chosen_.resize(graph_.size());
+  std::vector<OpId> timed;
+  for (const WindowOps& window : windows) {
+    if (window.timed) timed.insert(timed.end(), window.ops.begin(), window.ops.end());
   }
+  place_timed(timed);
+  for (const WindowOps& window : windows) {
+    if (!window.timed) place_prepared(window.ops, timed);
+  }
+}
 
-  DeviceId choose(OpId op, const std::vector<DeviceId>& wanted) const {
-    const DeviceId with_reader = wanted[op.index()];
-    if (with_reader && can_run(with_reader, op, false)) return with_reader;
-    for (std::size_t d = 0; d < machine_.devices.size(); ++d) {
-      if (can_run(DeviceId::at(d), op, false)) return DeviceId::at(d);
+bool Placements::can_run(DeviceId device, OpId op, bool timed) const {
+  const OpKind& kind = graph_.kind(op);
+  if (options_.has_kernel && !options_.has_kernel(device, kind)) return false;
+  return !options_.needs_costs || !timed ||
+         has_cost(machine_.device(device), kind, graph_.work(op));
+}
+
+void Placements::check_device(OpId op, bool timed) const {
+  const DeviceId device = graph_.placement(op).device;
+  if (can_run(device, op, timed)) return;
+  const std::string& name = machine_.device(device).name;
+  const std::string_view kind = graph_.kind(op).name;
+  throw usage_error(
+      place_of(op),
+      fmt::format("'{}' is placed on {}, which has no kernel for '{}'", graph_.name(op), name,
+                  kind),
+      options_.needs_costs
+          ? fmt::format("give {} a rate for it in the machine file ('{}: 10 TFLOP/s' or 'flops:')"
+                        ", or place the op elsewhere",
+                        name, kind)
+          : "place the op on a device that has one");
+}
+
+void Placements::nobody_can(OpId op) const {
+  throw usage_error(place_of(op),
+                    fmt::format("no device has a kernel for '{}', the kind of '{}'",
+                                graph_.kind(op).name, graph_.name(op)),
+                    options_.needs_costs
+                        ? fmt::format("give one a rate for it in the machine file ('{}: 10 "
+                                      "TFLOP/s' or 'flops:')",
+                                      graph_.kind(op).name)
+                        : "use another op");
+}
+
+void Placements::place_timed(const std::vector<OpId>& ops) {
+  if (std::all_of(ops.begin(), ops.end(), [this](OpId op) { return is_placed(op); })) return;
+  const std::vector<DeviceId> devices = heft_placement(
+      {.graph = graph_,
+       .machine = machine_,
+       .router = router_,
+       .ops = ops,
+       .fixed = [&](OpId op) { return of(op).device; },
+       .home =
+           [&](OpId op) {
+             const Placement p = of(op);
+             return p.device ? machine_.device(p.device).memory : p.memory;
+           },
+       .can_run = [&](DeviceId device, OpId op) { return can_run(device, op, true); }});
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (is_placed(ops[i])) continue;
+    if (!devices[i]) nobody_can(ops[i]);
+    chosen_[ops[i].index()] = devices[i];
+  }
+}
+
+// Readers come after what they read, so that one pass backwards sees every reader's placement.
+void Placements::place_prepared(const std::vector<OpId>& ops, const std::vector<OpId>& timed) {
+  std::vector<DeviceId> wanted(graph_.size());
+  const auto want = [&](const std::vector<OpId>& readers) {
+    for (std::size_t i = readers.size(); i-- > 0;) {
+      const OpId reader = readers[i];
+      if (!is_placed(reader)) chosen_[reader.index()] = choose(reader, wanted);
+      const DeviceId device = of(reader).device;
+      if (!device) continue;
+      for (const OpId input : graph_.inputs(reader)) wanted[input.index()] = device;
     }
-    nobody_can(op);
+  };
+  want(timed);
+  want(ops);
+}
+
+DeviceId Placements::choose(OpId op, const std::vector<DeviceId>& wanted) const {
+  const DeviceId with_reader = wanted[op.index()];
+  if (with_reader && can_run(with_reader, op, false)) return with_reader;
+  for (std::size_t d = 0; d < machine_.devices.size(); ++d) {
+    if (can_run(DeviceId::at(d), op, false)) return DeviceId::at(d);
   }
-
-  const Graph& graph_;
-  const Machine& machine_;
-  Router& router_;
-  const PlanOptions& options_;
-  std::vector<Placement> placements_;
-};
-
-}  // namespace
-
-std::vector<Placement> place_ops(const Graph& graph, const Machine& machine, Router& router,
-                                 const std::vector<WindowOps>& windows,
-                                 const PlanOptions& options) {
-  return Placer(graph, machine, router, options).place(windows);
+  nobody_can(op);
 }
 
 }  // namespace troupe

@@ -10,7 +10,8 @@ std::vector<Window> Plan::take_shares() {
     taken.push_back({.shares = std::exchange(window.shares, {}),
                      .first = window.first,
                      .items = window.items,
-                     .timed = window.timed});
+                     .timed = window.timed,
+                     .waits = window.waits});
   }
   return taken;
 }

@@ -14,12 +14,13 @@
 
 namespace troupe {
 
-// Ops between two waits. All of it completes before the next window starts.
+// Ops that are planned and handed out together.
 struct Window {
-  std::vector<std::pair<ResourceId, Share>> shares;  // of the resources that have work
-  UnitId first;                                      // its units are numbered in a row
-  std::uint64_t items = 0;                           // how many there are
+  ResourceShares shares;    // of the resources that have work
+  UnitId first;             // its units are numbered in a row
+  std::uint64_t items = 0;  // how many there are
   bool timed = true;
+  bool waits = true;  // starts only when all windows before it are done
 };
 
 struct Unit {

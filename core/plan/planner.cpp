@@ -23,13 +23,14 @@ class Planner {
         machine_(machine),
         options_(options),
         router_(machine),
+        placements_(graph, machine, router_, options),
         home_(graph.size()),
         share_of_(machine.devices.size() + machine.links.size()),
-        latest_(machine.devices.size()) {}
+        kernel_classes_(machine.devices.size()) {}
 
   Plan make(const Scenario& scenario) {
     const std::vector<WindowOps> windows = scenario_windows(graph_, scenario);
-    placements_ = place_ops(graph_, machine_, router_, windows, options_);
+    placements_.place(windows);
     std::size_t ops = 0;
     for (const WindowOps& window : windows) ops += window.ops.size();
     plan_.ops.reserve(ops);
@@ -62,7 +63,7 @@ class Planner {
     return ResourceId::at(machine_.devices.size() + l.index());
   }
   SourcePlace place_of(OpId op) const { return graph_.group(graph_.group_of(op)).place; }
-  const Placement& placement(OpId op) const { return placements_[op.index()]; }
+  Placement placement(OpId op) const { return placements_.of(op); }
 
   // ---- units ----------------------------------------------------------------------------------
 
@@ -74,7 +75,7 @@ class Planner {
     window.first = UnitId::at(plan_.units.size());
     reserve_shares(ops.ops);
     for (const OpId op : ops.ops) {
-      if (const Placement& where = placement(op); where.memory) {
+      if (const Placement where = placement(op); where.memory) {
         add_copy(op, where.memory);
       } else {
         add_kernel(op, where.device);
@@ -91,21 +92,16 @@ class Planner {
     };
     std::vector<Size> sizes(machine_.devices.size());
     for (const OpId op : ops) {
-      const Placement& where = placement(op);
+      const Placement where = placement(op);
       if (where.memory) continue;
       Size& size = sizes[where.device.index()];
       ++size.items;
-      size.inputs += graph_.inputs(op).size();
+      size.inputs += graph_.op_class(op).input_types.size();
     }
     for (std::size_t d = 0; d < sizes.size(); ++d) {
       if (sizes[d].items == 0) continue;
       Share& s = share(ResourceId::at(d));
-      s.unit.reserve(sizes[d].items);
-      s.waits_for.reserve(sizes[d].items);
-      s.expected.reserve(sizes[d].items);
-      s.kernel.reserve(sizes[d].items);
-      s.index.reserve(sizes[d].items);
-      s.first_input.reserve(sizes[d].items + 1);
+      s.items.reserve(sizes[d].items + 1);
       s.inputs.reserve(sizes[d].inputs);
     }
   }
@@ -118,7 +114,6 @@ class Planner {
       Share& fresh = window.shares.back().second;
       fresh.window = static_cast<std::uint32_t>(plan_.windows.size() - 1);
       fresh.timed = window.timed;
-      fresh.first_input.push_back(0);
       slot = window.shares.size();
     }
     return window.shares[slot - 1].second;
@@ -141,16 +136,17 @@ class Planner {
       ++read.readers;
       if (plan_.units[maker_of(input).index()].ref.resource != r) read.is_private = false;
     }
-    s.unit.push_back(unit);
-    s.expected.push_back(expected);
-    count_time(expected);
-    s.inputs.insert(s.inputs.end(), inputs.begin(), inputs.end());
-    s.first_input.push_back(static_cast<std::uint32_t>(s.inputs.size()));
-    std::uint32_t waits_for = 0;
+    Share::Item& item = s.add_item();
+    item.unit = unit;
+    for (const ReplicaId input : inputs) s.add_input(input);
     for (const ReplicaId input : distinct_.of(plan_.units.back(), s)) {
-      if (maker_of(input) >= window_first) ++waits_for;
+      if (maker_of(input) < window_first) continue;
+      ++item.waits_for;
+      const ItemRef from = plan_.units[maker_of(input).index()].ref;
+      // For now a count: see link_successors.
+      ++share(from.resource).items[from.item].first_successor;
     }
-    s.waits_for.push_back(waits_for);
+    count_time(expected);
     plan_.replicas.push_back(
         {.memory = target, .type = graph_.type_index(op), .readers = 0, .is_private = true});
     return ReplicaId{unit.value};
@@ -183,11 +179,13 @@ class Planner {
     const MemoryId memory = machine_.device(device).memory;
     inputs_.clear();
     for (const OpId input : graph_.inputs(op)) inputs_.push_back(replica_in(input, memory, op));
-    home_[op.index()] =
-        add_unit(resource(device), op, false, inputs_, memory, kernel_time(device, op));
     Share& s = share(resource(device));
-    s.kernel.push_back(kernel_in(s, device, op));
-    s.index.push_back(index_of(op));
+    const std::uint32_t kernel = kernel_in(s, device, op);
+    home_[op.index()] =
+        add_unit(resource(device), op, false, inputs_, memory, s.kernels[kernel].expected);
+    Share::Item& item = s.items[s.size() - 1];
+    item.kernel = kernel;
+    item.index = index_of(op);
   }
 
   // In its group. Ops come in graph order within a window, so the last group looked up is mostly
@@ -201,24 +199,25 @@ class Planner {
     return op.value - group_first_.value;
   }
 
-  Duration kernel_time(DeviceId device, OpId op) {
-    if (options_.needs_costs && !plan_.windows.back().timed) return Duration{0};
-    Latest& latest = latest_[device.index()];
-    if (latest.op_class != graph_.class_index(op)) {
-      latest.op_class = graph_.class_index(op);
-      latest.time = op_time(machine_.device(device), graph_.kind(op), graph_.work(op));
-    }
-    return latest.time;
-  }
+  // Whether the window at hand takes no time.
+  bool is_free() const { return options_.needs_costs && !plan_.windows.back().timed; }
 
-  // Into s.kernels. Ops that follow each other on a device mostly have the same one.
+  // Into s.kernels. Ops of few classes take turns on a device mostly.
   std::uint32_t kernel_in(Share& s, DeviceId device, OpId op) {
-    Latest& latest = latest_[device.index()];
-    const std::uint32_t attrs = graph_.attrs_index(op);
-    if (s.kernels.empty() || s.kernels.back().kind != graph_.kind_id(op) || latest.attrs != attrs) {
-      s.kernels.push_back({.kind = graph_.kind_id(op), .attrs = graph_.attrs(op)});
-      latest.attrs = attrs;
+    std::vector<std::uint32_t>& classes = kernel_classes_[device.index()];
+    if (s.kernels.empty()) classes.clear();
+    const std::uint32_t op_class = graph_.class_index(op);
+    constexpr std::size_t lookback = 16;
+    const std::size_t oldest = classes.size() - std::min(classes.size(), lookback);
+    for (std::size_t k = classes.size(); k-- > oldest;) {
+      if (classes[k] == op_class) return static_cast<std::uint32_t>(k);
     }
+    s.kernels.push_back({.kind = graph_.kind_id(op),
+                         .attrs = graph_.attrs(op),
+                         .expected = is_free() ? Duration{0}
+                                               : op_time(machine_.device(device), graph_.kind(op),
+                                                         graph_.work(op))});
+    classes.push_back(op_class);
     return static_cast<std::uint32_t>(s.kernels.size() - 1);
   }
 
@@ -249,7 +248,7 @@ class Planner {
       const OpKind& kind = graph_.kind(op);
       if (device.memory != memory) continue;
       if (options_.has_kernel && !options_.has_kernel(DeviceId::at(d), kind)) continue;
-      const bool needs_cost = options_.needs_costs && plan_.windows.back().timed;
+      const bool needs_cost = options_.needs_costs && !is_free();
       if (!needs_cost || has_cost(device, kind, graph_.work(op))) return DeviceId::at(d);
     }
     return DeviceId::none();
@@ -308,17 +307,16 @@ class Planner {
       const bool is_last = h + 1 == route.size();
       const bool makes_result = is_last && ends_copy;
       const ReplicaId from = at;
+      const Duration expected = is_free() ? Duration{0} : wire_time(link, hop.direction, bytes);
       at = add_unit(resource(hop.link), makes_result ? reader : tensor, true, std::span(&from, 1),
-                    next,
-                    options_.needs_costs && !plan_.windows.back().timed
-                        ? Duration{0}
-                        : wire_time(link, hop.direction, bytes));
+                    next, expected);
       count_time(link.latency);
       plan_.units.back().makes_result = makes_result;
       plan_.units.back().paced = h > 0;
       plan_.units.back().chunks = static_cast<std::uint16_t>(chunks);
       share(resource(hop.link))
           .moves.push_back({.bytes = bytes,
+                            .expected = expected,
                             .chunks = chunks,
                             .direction = hop.direction,
                             .paced = h > 0,
@@ -396,17 +394,12 @@ class Planner {
   const PlanOptions& options_;
   Router router_;
   Plan plan_;
-  std::vector<Placement> placements_;
+  Placements placements_;
   std::vector<ReplicaId> home_;                             // by op
   std::unordered_map<std::uint64_t, ReplicaId> elsewhere_;  // by op and memory
   std::vector<std::size_t> share_of_;  // by resource, in the window being built
-  struct Latest {
-    std::uint32_t op_class = 0xFFFF'FFFF;
-    std::uint32_t attrs = 0;
-    Duration time{0};
-  };
-  std::vector<Latest> latest_;  // by device: what its op before this one was like
-  OpId group_first_ = {};       // ops of the group last looked up
+  std::vector<std::vector<std::uint32_t>> kernel_classes_;  // by device: of its share's kernels
+  OpId group_first_ = {};                                   // ops of the group last looked up
   OpId group_end_ = {};
   std::vector<ReplicaId> inputs_;  // of the op being added
   std::vector<ReplicaId> sorted_;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace troupe {
@@ -35,61 +36,132 @@ struct ItemRef {
   std::uint32_t item = 0;
   friend auto operator<=>(const ItemRef&, const ItemRef&) = default;
 };
+// An item of some window.
+struct WindowItem {
+  std::uint32_t window = 0;
+  ItemRef ref;
+};
 
 // An item may start when it has been notified waits_for times. Items of a link stand in unit order,
 // those of a device in the order of their priority: the longest way to the end of the graph first,
 // then unit order.
 struct Share {
+  static constexpr Instant never = Instant::min();
+
+  // All that is said of an item by itself lies together, what becomes of it included: carrying it
+  // out takes a cache line or two, and a device's items are mostly met in their order.
+  struct Item {
+    UnitId unit;
+    std::uint32_t waits_for = 0;
+    std::uint32_t first_input = 0;      // of inputs; they end where the next item's begin
+    std::uint32_t first_successor = 0;  // of successors, likewise
+    std::uint32_t kernel = 0;           // of kernels, on devices
+    std::uint32_t index = 0;            // of the op in its group, on devices
+    std::uint16_t lane = 0;             // that carried it out
+    bool has_late = false;              // something in a later window waits for it
+    Instant start = never;              // when that began and ended
+    Instant end = never;
+
+    bool finished() const { return end != never; }
+  };
+
+  // An item of this share, or one elsewhere (or an arrival): an entry of `elsewhere`.
+  struct Successor {
+    static constexpr std::uint32_t elsewhere_bit = 0x8000'0000;
+    std::uint32_t value = 0;
+
+    bool is_elsewhere() const { return (value & elsewhere_bit) != 0; }
+    std::uint32_t place() const { return value & ~elsewhere_bit; }
+  };
+
   std::uint32_t window = 0;
   bool timed = true;  // false: prepared before the clock starts, not recorded
 
-  // For every item:
-  std::vector<UnitId> unit;
-  std::vector<std::uint32_t> waits_for;
-  std::vector<Duration> expected;              // by the cost model; of a transfer, without latency
-  std::vector<std::uint32_t> first_successor;  // size() + 1
-  std::vector<ItemRef> successors;
+  std::vector<Item> items = {Item{}};  // and one at the end that is none
+  std::vector<ReplicaId> inputs;       // a transfer has one
+  std::vector<Successor> successors;
+  std::vector<ItemRef> elsewhere;
   // What several items here wait for of one unit elsewhere, that one tells once. In unit order.
   std::vector<std::uint32_t> first_arrival = {0};  // one more than there are arrivals
   std::vector<std::uint32_t> arrivals;             // items
 
-  std::vector<std::uint32_t> first_input;  // size() + 1
-  std::vector<ReplicaId> inputs;           // a transfer has one
+  // Items of earlier windows of this actor that items of this window wait for, here or elsewhere.
+  struct LateEdge {
+    std::uint32_t window;
+    std::uint32_t item;
+    ItemRef to;
+  };
+  std::vector<LateEdge> late;
 
-  // Devices: what to compute.
+  // Devices: what to compute. Ops of one class have one.
   struct Kernel {
     OpKindId kind;
     Attrs attrs;
+    Duration expected{0};              // by the cost model
+    Duration took = longest_duration;  // the last time
   };
-  std::vector<std::uint32_t> kernel;  // for every item, into kernels
-  std::vector<std::uint32_t> index;   // for every item: of its op in its group
   std::vector<Kernel> kernels;
 
-  // Links: what to move. On a route of several links a transfer is cut into chunks; each chunk that
-  // one link has delivered is a notice to the next.
+  // Links: what to move, for every item. On a route of several links a transfer is cut into chunks;
+  // each chunk that one link has delivered is a notice to the next.
   struct Move {
     std::uint64_t bytes = 0;
+    Duration expected{0};  // by the cost model, without latency
     std::uint32_t chunks = 1;
     Direction direction = Direction::forward;
     bool paced = false;  // chunks arrive one by one from the link before
     bool paces = false;  // the first successor is this tensor on the next link
+
+    // What became of it.
+    std::uint32_t chunks_here = 0;                  // may move
+    std::uint32_t chunks_moved = 0;                 // have moved
+    std::uint32_t shortest_chunk_ns = 0xFFFF'FFFF;  // saturates
+    Duration busy{0};  // less than from start to end where it waited for chunks
   };
   std::vector<Move> moves;
 
-  std::uint32_t size() const { return static_cast<std::uint32_t>(unit.size()); }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(items.size() - 1); }
   // What an item makes: replicas are numbered with the units that make them.
-  ReplicaId output(std::uint32_t item) const { return ReplicaId{unit[item].value}; }
-  std::span<const ItemRef> successors_of(std::uint32_t item) const {
-    return {successors.data() + first_successor[item],
-            first_successor[item + 1] - first_successor[item]};
+  ReplicaId output(std::uint32_t item) const { return ReplicaId{items[item].unit.value}; }
+  std::span<const ReplicaId> inputs_of(std::uint32_t item) const {
+    const std::uint32_t first = items[item].first_input;
+    return {inputs.data() + first, items[item + 1].first_input - first};
+  }
+  std::span<const Successor> successors_of(std::uint32_t item) const {
+    const std::uint32_t first = items[item].first_successor;
+    return {successors.data() + first, items[item + 1].first_successor - first};
   }
   std::span<const std::uint32_t> items_of_arrival(std::uint32_t arrival) const {
     return {arrivals.data() + first_arrival[arrival],
             first_arrival[arrival + 1] - first_arrival[arrival]};
   }
-  std::span<const ReplicaId> inputs_of(std::uint32_t item) const {
-    return {inputs.data() + first_input[item], first_input[item + 1] - first_input[item]};
+  bool is_transfer() const { return !moves.empty(); }
+  Duration expected(std::uint32_t item) const {
+    return is_transfer() ? moves[item].expected : kernels[items[item].kernel].expected;
+  }
+  // For how long a lane was taken by it; it must have finished.
+  Duration busy(std::uint32_t item) const {
+    return is_transfer() ? moves[item].busy : items[item].end - items[item].start;
+  }
+
+  // Adds an item, whose inputs and successors are empty for now.
+  Item& add_item() {
+    items.push_back({.unit = {},
+                     .first_input = items.back().first_input,
+                     .first_successor = static_cast<std::uint32_t>(successors.size())});
+    return items[items.size() - 2];
+  }
+  // What stands for it among successors.
+  Successor add_elsewhere(ItemRef item) {
+    elsewhere.push_back(item);
+    return {static_cast<std::uint32_t>(elsewhere.size() - 1) | Successor::elsewhere_bit};
+  }
+  void add_input(ReplicaId input) {  // to the last item
+    inputs.push_back(input);
+    ++items.back().first_input;
   }
 };
+
+using ResourceShares = std::vector<std::pair<ResourceId, Share>>;
 
 }  // namespace troupe

@@ -7,22 +7,24 @@
 namespace troupe {
 namespace {
 
-// Calls visit(share, item, successor) for each edge within the window, successors in unit order.
+// Calls visit(share, item, successor) for each edge within the window, successors from the last
+// unit to the first.
 template <class Visit>
-void each_edge(const Plan& plan, const Window& window, std::span<const RoomEdge> room,
-               const ShareTable<Window>& shares, Visit visit) {
+void each_edge_backwards(const Plan& plan, const Window& window, std::span<const RoomEdge> room,
+                         const ShareTable<Window>& shares, Visit visit) {
   DistinctInputs distinct;
-  auto edge = room.begin();
-  for (std::size_t u = window.first.index(); u < window.first.index() + window.items; ++u) {
+  auto edge = room.rbegin();
+  for (std::size_t u = window.first.index() + window.items; u-- > window.first.index();) {
     const Unit& unit = plan.units[u];
     const auto visit_from = [&](UnitId p) {
       const ItemRef from = plan.units[p.index()].ref;
-      visit(shares[from.resource], from.item, unit.ref);
+      visit(shares[from.resource], from, unit.ref);
     };
-    for (const ReplicaId input : distinct.of(unit, shares[unit.ref.resource])) {
-      if (maker_of(input) >= window.first) visit_from(maker_of(input));
+    for (; edge != room.rend() && edge->to.index() == u; ++edge) visit_from(edge->from);
+    const std::span<const ReplicaId> inputs = distinct.of(unit, shares[unit.ref.resource]);
+    for (std::size_t i = inputs.size(); i-- > 0;) {
+      if (maker_of(inputs[i]) >= window.first) visit_from(maker_of(inputs[i]));
     }
-    for (; edge != room.end() && edge->to.index() == u; ++edge) visit_from(edge->from);
   }
 }
 
@@ -36,63 +38,78 @@ std::span<const RoomEdge> room_of(const Window& window, std::span<const RoomEdge
 }
 
 // Puts the items in the order of `order`, their units.
-void permute_items(Share& share, std::span<const Unit> units, std::span<const UnitId> order) {
-  const Share old = std::exchange(share, Share{});
-  share.window = old.window;
-  share.timed = old.timed;
-  share.kernels = old.kernels;
-  share.unit.assign(order.begin(), order.end());
-  const std::size_t n = order.size();
-  share.waits_for.resize(n);
-  share.expected.resize(n);
-  share.kernel.resize(n);
-  share.index.resize(n);
-  share.first_input.resize(n + 1);
-  share.inputs.reserve(old.inputs.size());
-  for (std::size_t to = 0; to < n; ++to) {
-    const std::uint32_t from = units[order[to].index()].ref.item;
-    share.waits_for[to] = old.waits_for[from];
-    share.expected[to] = old.expected[from];
-    share.kernel[to] = old.kernel[from];
-    share.index[to] = old.index[from];
-    const auto inputs = old.inputs_of(from);
-    share.inputs.insert(share.inputs.end(), inputs.begin(), inputs.end());
-    share.first_input[to + 1] = static_cast<std::uint32_t>(share.inputs.size());
+void permute_items(Share& share, const Plan& plan, std::span<const UnitId> order) {
+  const std::vector<Share::Item> items = std::exchange(share.items, {Share::Item{}});
+  const std::vector<ReplicaId> inputs = std::exchange(share.inputs, {});
+  share.items.reserve(items.size());
+  share.inputs.reserve(inputs.size());
+  for (const UnitId unit : order) {
+    const std::uint32_t from = plan.units[unit.index()].ref.item;
+    Share::Item& item = share.add_item();
+    const std::uint32_t first_input = item.first_input;
+    item = items[from];
+    item.first_input = first_input;
+    for (std::uint32_t i = items[from].first_input; i < items[from + 1].first_input; ++i) {
+      share.add_input(inputs[i]);
+    }
   }
 }
 
 // Where an item has several successors in one other share, makes them one arrival there.
-void join_arrivals(ResourceId self, Share& share, const ShareTable<Window>& shares) {
-  std::uint32_t kept = 0;  // successors
-  for (std::uint32_t item = 0; item < share.size(); ++item) {
-    const std::uint32_t begin = share.first_successor[item];
-    const std::uint32_t end = share.first_successor[item + 1];
-    share.first_successor[item] = kept;
-    // The first one of a paced transfer takes it chunk by chunk, by itself.
-    const bool paces = !share.moves.empty() && share.moves[item].paces;
-    const std::uint32_t first = kept + (paces ? 1 : 0);
-    for (std::uint32_t s = begin; s < end; ++s) {
-      const ItemRef to = share.successors[s];
-      const auto known = std::find_if(
-          share.successors.begin() + first, share.successors.begin() + std::max(first, kept),
-          [&](const ItemRef& k) { return to.resource != self && k.resource == to.resource; });
-      if (kept <= first || known == share.successors.begin() + kept) {
-        share.successors[kept++] = to;
-        continue;
-      }
-      Share& there = shares[to.resource];
-      if (known->item < there.size()) {
-        there.arrivals.push_back(known->item);
-        known->item = there.size() + static_cast<std::uint32_t>(there.first_arrival.size()) - 1;
-        there.first_arrival.push_back(static_cast<std::uint32_t>(there.arrivals.size()));
-      }
-      there.arrivals.push_back(to.item);
-      there.first_arrival.back() = static_cast<std::uint32_t>(there.arrivals.size());
+class ArrivalJoiner {
+ public:
+  ArrivalJoiner(Share& share, const ShareTable<Window>& shares)
+      : share_(share), shares_(shares), elsewhere_(std::exchange(share.elsewhere, {})) {}
+
+  void join() {
+    for (std::uint32_t item = 0; item < share_.size(); ++item) {
+      const std::uint32_t begin = share_.items[item].first_successor;
+      const std::uint32_t end = share_.items[item + 1].first_successor;
+      share_.items[item].first_successor = kept_;
+      // The first one of a paced transfer takes it chunk by chunk, by itself.
+      const bool paces = share_.is_transfer() && share_.moves[item].paces;
+      const std::uint32_t first = kept_ + (paces ? 1 : 0);
+      for (std::uint32_t s = begin; s < end; ++s) keep(share_.successors[s], first);
     }
+    share_.items[share_.size()].first_successor = kept_;
+    share_.successors.resize(kept_);
   }
-  share.first_successor[share.size()] = kept;
-  share.successors.resize(kept);
-}
+
+ private:
+  // One of the successors that may be joined, from the `first` of them on.
+  void keep(Share::Successor next, std::uint32_t first) {
+    if (!next.is_elsewhere()) {
+      share_.successors[kept_++] = next;
+      return;
+    }
+    const ItemRef to = elsewhere_[next.place()];
+    for (std::uint32_t s = first; s < kept_; ++s) {
+      const Share::Successor known = share_.successors[s];
+      if (!known.is_elsewhere()) continue;
+      ItemRef& told = share_.elsewhere[known.place()];
+      if (told.resource != to.resource) continue;
+      add_to_arrival(told, to.item);
+      return;
+    }
+    share_.successors[kept_++] = share_.add_elsewhere(to);
+  }
+
+  void add_to_arrival(ItemRef& told, std::uint32_t item) {
+    Share& there = shares_[told.resource];
+    if (told.item < there.size()) {
+      there.arrivals.push_back(told.item);
+      told.item = there.size() + static_cast<std::uint32_t>(there.first_arrival.size()) - 1;
+      there.first_arrival.push_back(static_cast<std::uint32_t>(there.arrivals.size()));
+    }
+    there.arrivals.push_back(item);
+    there.first_arrival.back() = static_cast<std::uint32_t>(there.arrivals.size());
+  }
+
+  Share& share_;
+  const ShareTable<Window>& shares_;
+  const std::vector<ItemRef> elsewhere_;  // as it was
+  std::uint32_t kept_ = 0;                // successors
+};
 
 }  // namespace
 
@@ -103,24 +120,24 @@ void link_successors(Plan& plan, std::span<const RoomEdge> room) {
     const std::span<const RoomEdge> window_room = room_of(window, room);
     for (const RoomEdge& edge : window_room) {
       const ItemRef to = plan.units[edge.to.index()].ref;
-      ++shares[to.resource].waits_for[to.item];
+      const ItemRef from = plan.units[edge.from.index()].ref;
+      ++shares[to.resource].items[to.item].waits_for;
+      ++shares[from.resource].items[from.item].first_successor;
     }
-    // Each start is one place too far to the right: filling moves it to where it belongs.
+    // From counts to ends; filling from there back leaves the starts.
     for (auto& [resource, share] : window.shares) {
-      share.first_successor.assign(share.size() + 2, 0);
+      std::uint32_t end = 0;
+      for (Share::Item& item : share.items) end = item.first_successor += end;
+      share.successors.resize(end);
     }
-    each_edge(plan, window, window_room, shares,
-              [](Share& share, std::uint32_t item, ItemRef) { ++share.first_successor[item + 2]; });
+    each_edge_backwards(
+        plan, window, window_room, shares, [](Share& share, const ItemRef& from, ItemRef to) {
+          share.successors[--share.items[from.item].first_successor] =
+              to.resource == from.resource ? Share::Successor{to.item} : share.add_elsewhere(to);
+        });
     for (auto& [resource, share] : window.shares) {
-      std::vector<std::uint32_t>& first = share.first_successor;
-      std::partial_sum(first.begin(), first.end(), first.begin());
-      share.successors.resize(first.back());
+      if (!share.elsewhere.empty()) ArrivalJoiner(share, shares).join();
     }
-    each_edge(plan, window, window_room, shares, [](Share& share, std::uint32_t item, ItemRef to) {
-      share.successors[share.first_successor[item + 1]++] = to;
-    });
-    for (auto& [resource, share] : window.shares) share.first_successor.pop_back();
-    for (auto& [resource, share] : window.shares) join_arrivals(resource, share, shares);
   }
 }
 
@@ -133,7 +150,7 @@ std::vector<Duration> unit_ranks(const Plan& plan) {
     for (std::size_t u = window.first.index() + window.items; u-- > window.first.index();) {
       const ItemRef ref = plan.units[u].ref;
       const Share& share = shares[ref.resource];
-      rank[u] += std::max(share.expected[ref.item], Duration{1});
+      rank[u] += std::max(share.expected(ref.item), Duration{1});
       for (const ReplicaId input : share.inputs_of(ref.item)) {
         Duration& before = rank[maker_of(input).index()];
         before = std::max(before, rank[u]);
@@ -149,12 +166,16 @@ void order_by_priority(Plan& plan, const Machine& machine, std::span<const Durat
     for (auto& [resource, share] : window.shares) {
       if (resource.index() >= machine.devices.size()) continue;
       const auto is_longer = [&](UnitId a, UnitId b) { return rank[a.index()] > rank[b.index()]; };
-      if (std::is_sorted(share.unit.begin(), share.unit.end(), is_longer)) continue;
-      order = share.unit;
+      const auto is_item_longer = [&](const Share::Item& a, const Share::Item& b) {
+        return is_longer(a.unit, b.unit);
+      };
+      if (std::is_sorted(share.items.begin(), share.items.end() - 1, is_item_longer)) continue;
+      order.clear();
+      for (std::uint32_t i = 0; i < share.size(); ++i) order.push_back(share.items[i].unit);
       std::stable_sort(order.begin(), order.end(), is_longer);
-      permute_items(share, plan.units, order);
+      permute_items(share, plan, order);
       for (std::uint32_t item = 0; item < share.size(); ++item) {
-        plan.units[share.unit[item].index()].ref.item = item;
+        plan.units[share.items[item].unit.index()].ref.item = item;
       }
     }
   }

@@ -44,42 +44,29 @@ class Summary {
  public:
   Summary(const Graph& graph, const Machine& machine, Plan& plan, RunResult& result)
       : graph_(graph), machine_(machine), plan_(plan), tracks_(machine) {
-    records_.resize(plan.units.size() - first_timed());
-    for (auto& [resource, shares] : result.records) {
-      for (ShareRecords& share : shares) {
-        if (share.share.timed) {
-          for (std::size_t i = 0; i < share.records.size(); ++i) {
-            records_[share.share.unit[i].index() - first_timed()] = share.records[i];
-          }
-        }
-        plan.put_back(resource, std::move(share.share));
-        share = ShareRecords{};  // a big run would hold everything twice
-      }
-    }
+    for (auto& [resource, share] : result.shares) plan.put_back(resource, std::move(share));
+    result.shares.clear();
     origin_ = result.origin.value_or(Instant{});
   }
 
-  // Calls visit(i, unit, its inputs) for each timed unit that finished, in graph order.
+  // Calls visit(i, unit, its share) for each timed unit that finished, in graph order.
   template <class Visit>
   void each_finished(Visit visit) const {
     ShareTable<> shares;
-    DistinctInputs distinct;
     for (const Window& window : plan_.windows) {
       if (!window.timed) continue;
       shares.enter(window);
       for (std::size_t u = window.first.index(); u < window.first.index() + window.items; ++u) {
-        const std::size_t i = u - first_timed();
-        if (!records_[i].finished()) continue;
         const Unit& unit = plan_.units[u];
-        visit(i, unit, distinct.of(unit, shares[unit.ref.resource]));
+        const Share& share = shares[unit.ref.resource];
+        if (share.items[unit.ref.item].finished()) visit(u - first_timed(), unit, share);
       }
     }
   }
 
   void fill(ScenarioReport& report) {
-    report.planned = records_.size();
+    report.planned = plan_.timed_units();
     add_times(report);
-    add_resources(report);
     add_bound(report);
     add_timeline(report);
   }
@@ -88,43 +75,34 @@ class Summary {
   std::size_t first_timed() const {
     return plan_.first_timed ? plan_.first_timed.index() : plan_.units.size();
   }
-  const Unit& unit(std::size_t i) const { return plan_.units[first_timed() + i]; }
 
   void add_times(ScenarioReport& report) {
     Instant last = origin_;
-    for (std::size_t i = 0; i < records_.size(); ++i) {
-      if (!records_[i].finished()) continue;
-      ++report.finished;
-      if (unit(i).transfer) ++report.transfers;
-      report.serial += records_[i].busy;
-      last = std::max(last, records_[i].end);
+    std::vector<Duration> busy(machine_.devices.size() + 2 * machine_.links.size(), Duration{0});
+    for (const Window& window : plan_.windows) {
+      if (!window.timed) continue;
+      for (const auto& [resource, share] : window.shares) {
+        const bool is_device = resource.index() < machine_.devices.size();
+        for (std::uint32_t i = 0; i < share.size(); ++i) {
+          const Share::Item& item = share.items[i];
+          if (!item.finished()) continue;
+          ++report.finished;
+          if (share.is_transfer()) ++report.transfers;
+          if (plan_.units[item.unit.index()].makes_result) ++report.ops;
+          report.serial += share.busy(i);
+          last = std::max(last, item.end);
+          busy[is_device ? resource.index()
+                         : 2 * resource.index() - machine_.devices.size() + item.lane] +=
+              share.busy(i);
+        }
+      }
     }
     report.makespan = last - origin_;
-    report.ops = count_ops();
+    add_resources(report, busy);
   }
 
-  // Ops whose own unit finished: the kernel, or the last transfer of a copy.
-  std::uint64_t count_ops() const {
-    std::uint64_t ops = 0;
-    for (std::size_t i = 0; i < records_.size(); ++i) {
-      if (!records_[i].finished()) continue;
-      if (unit(i).makes_result) ++ops;
-    }
-    return ops;
-  }
-
-  // Rows for devices and for the link directions that were used.
-  void add_resources(ScenarioReport& report) {
-    std::vector<Duration> busy(machine_.devices.size() + 2 * machine_.links.size(), Duration{0});
-    for (std::size_t i = 0; i < records_.size(); ++i) {
-      if (!records_[i].finished()) continue;
-      const std::size_t r = unit(i).ref.resource.index();
-      const std::size_t row =
-          r < machine_.devices.size()
-              ? r
-              : machine_.devices.size() + 2 * (r - machine_.devices.size()) + records_[i].lane;
-      busy[row] += records_[i].busy;
-    }
+  // A row for each device and for each direction of a link.
+  void add_resources(ScenarioReport& report, std::span<const Duration> busy) {
     for (std::size_t row = 0; row < busy.size(); ++row) {
       ResourceUse use;
       use.busy = busy[row];
@@ -160,24 +138,33 @@ class Summary {
   // On a route of several links the next one may begin when the first chunk is there, and ends no
   // earlier than a chunk after the last. Chunks differ in a real run; the shortest bounds them all.
   Duration critical_path() const {
-    std::vector<Duration> ready(records_.size(), Duration{0});
-    std::vector<Duration> finish(records_.size(), Duration{0});
+    struct Times {
+      Duration ready{0};
+      Duration finish{0};
+      Duration shortest_chunk{0};
+    };
+    std::vector<Times> times(plan_.timed_units());
     Duration longest{0};
-    each_finished([&](std::size_t i, const Unit&, std::span<const ReplicaId> inputs) {
+    DistinctInputs distinct;
+    each_finished([&](std::size_t i, const Unit& unit, const Share& share) {
+      Times& own = times[i];
+      if (unit.transfer) {
+        own.shortest_chunk = Duration{share.moves[unit.ref.item].shortest_chunk_ns};
+      }
       Duration at_least{0};
-      for (const ReplicaId input : inputs) {
+      for (const ReplicaId input : distinct.of(unit, share)) {
         const UnitId p = maker_of(input);
         if (p.index() < first_timed()) continue;
-        const std::size_t k = p.index() - first_timed();
+        const Times& before = times[p.index() - first_timed()];
         if (plan_.chunks_between(p, UnitId::at(first_timed() + i)) == 1) {
-          ready[i] = std::max(ready[i], finish[k]);
+          own.ready = std::max(own.ready, before.finish);
         } else {
-          ready[i] = std::max(ready[i], ready[k] + Duration{records_[k].shortest_chunk_ns});
-          at_least = std::max(at_least, finish[k] + Duration{records_[i].shortest_chunk_ns});
+          own.ready = std::max(own.ready, before.ready + before.shortest_chunk);
+          at_least = std::max(at_least, before.finish + own.shortest_chunk);
         }
       }
-      finish[i] = std::max(ready[i] + records_[i].busy, at_least);
-      longest = std::max(longest, finish[i]);
+      own.finish = std::max(own.ready + share.busy(unit.ref.item), at_least);
+      longest = std::max(longest, own.finish);
     });
     return longest;
   }
@@ -186,16 +173,18 @@ class Summary {
     Timeline& timeline = report.timeline;
     // One label for each group, computed or moved.
     std::vector<std::uint32_t> label_of(graph_.group_count() * 2, Span::no_index);
-    std::vector<std::uint32_t> span_of(records_.size(), Span::no_index);
+    std::vector<std::uint32_t> span_of(plan_.timed_units(), Span::no_index);
+    DistinctInputs distinct;
     std::size_t dependencies = 0;
     for (const Window& window : plan_.windows) {
       for (const auto& [resource, share] : window.shares) dependencies += share.inputs.size();
     }
-    timeline.spans.reserve(records_.size());
-    timeline.first_predecessor.reserve(records_.size() + 1);
+    timeline.spans.reserve(report.finished);
+    timeline.first_predecessor.reserve(report.finished + 1);
     timeline.predecessors.reserve(dependencies);
     timeline.first_predecessor.push_back(0);
-    each_finished([&](std::size_t i, const Unit& unit, std::span<const ReplicaId> inputs) {
+    each_finished([&](std::size_t i, const Unit& unit, const Share& share) {
+      const Share::Item& item = share.items[unit.ref.item];
       const OpId op = unit.op;
       const GroupId g = graph_.group_of(op);
       const Group& group = graph_.group(g);
@@ -208,12 +197,12 @@ class Summary {
       }
       span_of[i] = static_cast<std::uint32_t>(timeline.spans.size());
       timeline.spans.push_back(
-          {.track = tracks_.track(unit.ref.resource, records_[i].lane),
+          {.track = tracks_.track(unit.ref.resource, item.lane),
            .label = label,
            .index = group.indexed ? op.value - group.first.value : Span::no_index,
-           .start = Instant{records_[i].start - origin_},
-           .end = Instant{records_[i].end - origin_}});
-      for (const ReplicaId input : inputs) {
+           .start = Instant{item.start - origin_},
+           .end = Instant{item.end - origin_}});
+      for (const ReplicaId input : distinct.of(unit, share)) {
         const UnitId p = maker_of(input);
         if (p.index() < first_timed()) continue;
         timeline.predecessors.push_back(span_of[p.index() - first_timed()]);
@@ -228,7 +217,6 @@ class Summary {
   const Machine& machine_;
   const Plan& plan_;
   Tracks tracks_;
-  std::vector<Record> records_;  // of timed units
   Instant origin_{};
 };
 
@@ -253,6 +241,21 @@ std::string unit_needs(const Graph& graph, const Plan& plan, UnitId unit) {
   return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, ", "));
 }
 
+std::string describe(const CoordinatorLogic::Failure& failure, const Graph& graph,
+                     const Machine& machine, const Plan& plan) {
+  if (failure.unit) {
+    return fmt::format("{}: {}", unit_name(graph, machine, plan, failure.unit), failure.cause);
+  }
+  std::vector<std::string> stuck;
+  for (const CoordinatorLogic::Status& s : failure.stuck) {
+    const std::string name = unit_name(graph, machine, plan, s.pending);
+    stuck.push_back(s.missing == 0 ? fmt::format("{} waits for the rest of a transfer", name)
+                                   : fmt::format("{} waits for {} of {}", name, s.missing,
+                                                 unit_needs(graph, plan, s.pending)));
+  }
+  return failure.cause + (stuck.empty() ? "" : ": ") + fmt::format("{}", fmt::join(stuck, "; "));
+}
+
 ScenarioReport summarize(const Graph& graph, const Machine& machine, Plan& plan,
                          const std::string& name, RunResult result) {
   ScenarioReport report;
@@ -260,7 +263,7 @@ ScenarioReport summarize(const Graph& graph, const Machine& machine, Plan& plan,
   report.outcome = result.ending == Ending::done     ? Outcome::done
                    : result.ending == Ending::failed ? Outcome::failed
                                                      : Outcome::interrupted;
-  report.error = result.cause;
+  report.error = describe(result.failure, graph, machine, plan);
   report.took = result.took;
   Summary(graph, machine, plan, result).fill(report);
   return report;

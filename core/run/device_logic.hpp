@@ -2,22 +2,22 @@
 #pragma once
 
 #include "core/base/assert.hpp"
-#include "core/run/ready_set.hpp"
 #include "core/run/share_progress.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
 namespace troupe {
 
-// Ready ops start in the order in which they stand in the share, which is that of their priority.
+// Ready ops start in the order of their windows, and there in the order in which they stand in the
+// share, which is that of their priority.
 class DeviceLogic {
  public:
   struct Start {
     std::uint32_t lane;
     std::uint32_t item;
+    Part* part;
   };
 
   DeviceLogic(ResourceId self, int lanes);
@@ -37,7 +37,7 @@ class DeviceLogic {
   const Start& under_way(std::uint32_t lane) const { return lanes_[lane].start; }
 
   // Items of other actors to notify, in the order they were released; the caller empties it.
-  std::vector<ItemRef>& notices() { return notices_; }
+  std::vector<WindowItem>& notices() { return notices_; }
   bool is_idle() const { return busy_ == 0; }
   std::uint32_t busy_lanes() const { return busy_; }
   ShareProgress& progress() { return progress_; }
@@ -45,49 +45,55 @@ class DeviceLogic {
   void check_invariants() const;
 
  private:
-  void queue_released();
-
-  ResourceId self_;
-  ShareProgress progress_;
-  ReadySet ready_;
-  std::vector<std::uint32_t> released_;  // not yet among the ready
-  std::vector<std::uint32_t> chunks_;    // always empty: devices take whole tensors
+  // Of ShareProgress.
+  struct Sink {
+    DeviceLogic& logic;
+    void ready(Part& part, std::uint32_t item) {
+      part.ready.insert(item);
+      ++logic.ready_;
+    }
+    void chunk(Part&, std::uint32_t) { TROUPE_ASSERT(false); }  // devices take whole tensors
+    void notice(const WindowItem& to) { logic.notices_.push_back(to); }
+  };
   struct Lane {
     Start start;
     bool is_busy = false;
   };
+
+  ShareProgress progress_;
+  std::uint32_t ready_ = 0;  // items, in all parts
   std::vector<Lane> lanes_;
   std::uint32_t busy_ = 0;
-  std::vector<ItemRef> notices_;
+  std::vector<WindowItem> notices_;
   bool stopped_ = false;
 };
 
 inline void DeviceLogic::on_finished(std::uint32_t lane, Instant start, Instant end) {
   TROUPE_ASSERT(lanes_[lane].is_busy);
-  const std::uint32_t item = lanes_[lane].start.item;
+  const Start& done = lanes_[lane].start;
   lanes_[lane].is_busy = false;
   --busy_;
-  progress_.record(item) = {.start = start, .end = end, .busy = end - start, .lane = lane};
-  progress_.complete(item, self_, false, released_, notices_);
-  queue_released();
+  Share::Item& item = done.part->share.items[done.item];
+  item.start = start;
+  item.end = end;
+  item.lane = static_cast<std::uint16_t>(lane);
+  progress_.complete(*done.part, done.item, false, Sink{*this});
 }
 
 inline const DeviceLogic::Start* DeviceLogic::next() {
-  if (stopped_ || ready_.empty() || busy_ == lanes_.size()) return nullptr;
+  if (stopped_ || ready_ == 0 || busy_ == lanes_.size()) return nullptr;
   std::uint32_t free = 0;
   while (lanes_[free].is_busy) ++free;
+  auto part = progress_.parts().begin();
+  while ((*part)->ready.empty()) ++part;
   Lane& lane = lanes_[free];
   lane.start.lane = free;
-  lane.start.item = ready_.pop();
+  lane.start.item = (*part)->ready.pop();
+  lane.start.part = part->get();
   lane.is_busy = true;
+  --ready_;
   ++busy_;
   return &lane.start;
-}
-
-inline void DeviceLogic::queue_released() {
-  TROUPE_ASSERT(chunks_.empty());
-  for (const std::uint32_t item : released_) ready_.insert(item);
-  released_.clear();
 }
 
 }  // namespace troupe

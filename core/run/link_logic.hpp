@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,6 +18,7 @@ class LinkLogic {
   struct Start {
     std::uint32_t lane;  // a Direction
     std::uint32_t item;
+    Part* part;
     std::uint64_t offset;
     std::uint64_t bytes;
     bool first;
@@ -41,39 +41,48 @@ class LinkLogic {
   const Start& under_way(std::uint32_t lane) const { return lanes_[lane].start; }
 
   // Items of other actors to notify, in the order they were released; the caller empties it.
-  std::vector<ItemRef>& notices() { return notices_; }
-  bool is_idle() const { return !lanes_[0].current && !lanes_[1].current; }
+  std::vector<WindowItem>& notices() { return notices_; }
+  bool is_idle() const { return !lanes_[0].is_busy && !lanes_[1].is_busy; }
   std::uint32_t busy_lanes() const {
-    return (lanes_[0].current ? 1U : 0U) + (lanes_[1].current ? 1U : 0U);
+    return (lanes_[0].is_busy ? 1U : 0U) + (lanes_[1].is_busy ? 1U : 0U);
   }
   ShareProgress& progress() { return progress_; }
   const ShareProgress& progress() const { return progress_; }
   void check_invariants() const;
 
  private:
-  struct Lane {
-    std::deque<std::uint32_t> queue;       // all that have begun or may, in turn
-    std::optional<std::uint32_t> current;  // one of the queue
-    Start start{};                         // of the current one
+  // Of ShareProgress.
+  struct Sink {
+    LinkLogic& logic;
+    void ready(Part& part, std::uint32_t item) {
+      Share::Move& move = part.share.moves[item];
+      move.chunks_here = move.paced ? 1 : move.chunks;
+      logic.lanes_[static_cast<int>(move.direction)].queue.push_back({&part, item});
+    }
+    void chunk(Part& part, std::uint32_t item) { ++part.share.moves[item].chunks_here; }
+    void notice(const WindowItem& to) { logic.notices_.push_back(to); }
   };
-  struct Chunks {
-    std::uint32_t here = 0;   // may move
-    std::uint32_t moved = 0;  // have moved
+  struct Waiting {
+    Part* part;
+    std::uint32_t item;
+    Share::Move& move() const { return part->share.moves[item]; }
+    friend bool operator==(const Waiting&, const Waiting&) = default;
+  };
+  struct Lane {
+    std::deque<Waiting> queue;  // all that have begun or may, in turn
+    bool is_busy = false;
+    Start start{};  // of what is under way, one of the queue
+    Waiting current() const { return {start.part, start.item}; }
   };
 
-  void queue_released();
   static void leave_queue(Lane& lane);  // the current one does
   const Start* next_on(std::uint32_t lane);
 
-  ResourceId self_;
   Sharing sharing_;
   Duration latency_;
   ShareProgress progress_;
-  std::vector<Chunks> chunks_;           // by item
-  std::vector<std::uint32_t> released_;  // became ready
-  std::vector<std::uint32_t> arrived_;   // one more chunk each
   Lane lanes_[2];
-  std::vector<ItemRef> notices_;
+  std::vector<WindowItem> notices_;
   bool stopped_ = false;
 };
 

@@ -14,50 +14,73 @@ class ReadySet {
  public:
   // Empties the set, for numbers below `limit`.
   void reset(std::uint32_t limit) {
-    levels_.clear();
-    std::size_t bits = limit;
-    do {
-      bits = (bits + 63) / 64;
-      levels_.emplace_back(bits, 0);
-    } while (bits > 1);
+    std::size_t words = (std::size_t{limit} + 63) / 64;
+    words_.assign(words, 0);
+    summaries_.clear();
+    while (words > 1) {
+      words = (words + 63) / 64;
+      summaries_.emplace_back(words, 0);
+    }
+    lowest_ = 0;
     size_ = 0;
   }
 
   // `item` must not be there yet.
   void insert(std::uint32_t item) {
     ++size_;
-    for (std::vector<std::uint64_t>& level : levels_) {
-      std::uint64_t& word = level[item / 64];
-      const bool was_empty = word == 0;
-      word |= std::uint64_t{1} << item % 64;
-      if (!was_empty) return;
-      item /= 64;
-    }
+    std::uint32_t at = item / 64;
+    const bool was_empty = words_[at] == 0;
+    words_[at] |= std::uint64_t{1} << item % 64;
+    if (at < lowest_) lowest_ = at;
+    if (was_empty) summarize(at);
   }
 
   // Takes the smallest out; there must be one.
   std::uint32_t pop() {
     --size_;
-    std::uint32_t item = 0;
-    for (std::size_t l = levels_.size(); l-- > 0;) {
-      item = item * 64 + static_cast<std::uint32_t>(std::countr_zero(levels_[l][item]));
-    }
-    const std::uint32_t smallest = item;
-    for (std::vector<std::uint64_t>& level : levels_) {
-      std::uint64_t& word = level[item / 64];
-      word &= word - 1;  // its lowest bit is the one
-      if (word != 0) break;
-      item /= 64;
-    }
-    return smallest;
+    if (words_[lowest_] == 0) lowest_ = find_lowest();
+    std::uint64_t& word = words_[lowest_];
+    const auto bit = static_cast<std::uint32_t>(std::countr_zero(word));
+    word &= word - 1;
+    if (word == 0) forget(lowest_);
+    return lowest_ * 64 + bit;
   }
 
   bool empty() const { return size_ == 0; }
   std::uint32_t size() const { return size_; }
-  bool contains(std::uint32_t item) const { return (levels_[0][item / 64] >> item % 64 & 1) != 0; }
+  bool contains(std::uint32_t item) const { return (words_[item / 64] >> item % 64 & 1) != 0; }
 
  private:
-  std::vector<std::vector<std::uint64_t>> levels_;
+  // Word `at` has got its first bit.
+  void summarize(std::uint32_t at) {
+    for (std::vector<std::uint64_t>& summary : summaries_) {
+      std::uint64_t& word = summary[at / 64];
+      const bool was_empty = word == 0;
+      word |= std::uint64_t{1} << at % 64;
+      if (!was_empty) return;
+      at /= 64;
+    }
+  }
+  // Word `at` has lost its last bit.
+  void forget(std::uint32_t at) {
+    for (std::vector<std::uint64_t>& summary : summaries_) {
+      std::uint64_t& word = summary[at / 64];
+      word &= ~(std::uint64_t{1} << at % 64);
+      if (word != 0) return;
+      at /= 64;
+    }
+  }
+  std::uint32_t find_lowest() const {
+    std::uint32_t at = 0;
+    for (std::size_t s = summaries_.size(); s-- > 0;) {
+      at = at * 64 + static_cast<std::uint32_t>(std::countr_zero(summaries_[s][at]));
+    }
+    return at;
+  }
+
+  std::vector<std::uint64_t> words_;
+  std::vector<std::vector<std::uint64_t>> summaries_;  // the last one is a single word
+  std::uint32_t lowest_ = 0;                           // no word before it has a bit
   std::uint32_t size_ = 0;
 };
 

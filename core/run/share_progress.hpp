@@ -1,65 +1,61 @@
-// How far an actor has come with its share: which items wait for what, and which may start.
+// How far an actor has come with its shares: which items wait for what, and which may start.
 #pragma once
 
 #include "core/base/assert.hpp"
 #include "core/plan/share.hpp"
+#include "core/run/ready_set.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
-#include <span>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace troupe {
 
-// When one item ran. Empty (start == end == never) for an item that didn't.
-struct Record {
-  Instant start = never;
-  Instant end = never;
-  Duration busy{0};  // less than end - start where a transfer waited for chunks
-  std::uint32_t lane = 0;
-  std::uint32_t shortest_chunk_ns = 0xFFFF'FFFF;  // of a transfer; saturates
-
-  static constexpr Instant never = Instant::min();
-  bool finished() const { return end != never; }
-};
-
-// A share that has been worked on, and what became of its items.
-struct ShareRecords {
+// A share that is being worked on.
+struct Part {
   Share share;
-  std::vector<Record> records;  // by item
+  std::uint32_t done = 0;
+  ReadySet ready = {};  // of a device: the items that may start
+  // Items of later windows that wait for an item of this one.
+  std::unordered_multimap<std::uint32_t, WindowItem> late = {};
+
+  bool is_complete() const { return done == share.size(); }
 };
 
-// Dependency counters of one actor. Notices may come before the share they are for, since they come
-// from other actors than the share does; they are kept and counted when it arrives.
+// Dependency counters of one actor. Several shares may be under way, of windows that need not wait
+// for each other. Notices may come before the share they are for, since they come from other actors
+// than the share does; they are kept and counted when it arrives.
+//
+// What becomes known goes to a `Sink`:
+//   void ready(Part&, std::uint32_t item);   it may start
+//   void chunk(Part&, std::uint32_t item);   a further notice for an item (of a paced transfer)
+//   void notice(const WindowItem&);          an item of another actor: one dependency is done
 class ShareProgress {
  public:
-  // Makes `share` the current one; appends the items that may start at once to `ready`, and those
-  // that have more chunks waiting to `chunks`. The share before it must be complete.
-  void load(Share share, std::vector<std::uint32_t>& ready, std::vector<std::uint32_t>& chunks);
+  explicit ShareProgress(ResourceId self) : self_(self) {}
 
-  // A dependency of `item` of window `window` is done, or one of all items of an arrival. Appends
-  // an item to `ready` when that was its last one. Further notices for an item (chunks of a paced
-  // transfer) are appended to `chunks`.
-  void notify(std::uint32_t window, std::uint32_t item, std::vector<std::uint32_t>& ready,
-              std::vector<std::uint32_t>& chunks);
+  // Takes one more share, of a later window than all before.
+  template <class Sink>
+  void load(Share share, Sink&& sink);
 
-  // `item` is done: appends the items of this actor that it released to `ready`, and those of
-  // others to `notices`. `self` is this actor. `skip_first`: the first successor knows already.
-  void complete(std::uint32_t item, ResourceId self, bool skip_first,
-                std::vector<std::uint32_t>& ready, std::vector<ItemRef>& notices);
+  // A dependency of `item` of window `window` is done, or one of all items of an arrival.
+  template <class Sink>
+  void notify(std::uint32_t window, std::uint32_t item, Sink&& sink);
 
-  const Share& share() const { return share_; }
-  std::uint32_t done() const { return done_; }
-  std::uint32_t pending() const { return share_.size() - done_; }
-  bool is_complete() const { return pending() == 0; }
-  // How many notices the item still waits for.
-  std::uint32_t waits_for(std::uint32_t item) const { return share_.waits_for[item]; }
-  // The first item that isn't done; none where all are.
-  std::optional<std::uint32_t> first_pending() const;
+  // `item` is done, its record written. `skip_first`: the first successor knows already.
+  template <class Sink>
+  void complete(Part& part, std::uint32_t item, bool skip_first, Sink&& sink);
 
-  Record& record(std::uint32_t item) { return records_[item]; }
-  // Hands over the records of all shares so far and forgets the current one.
-  std::vector<ShareRecords> take_records();
+  // Those under way, in the order of their windows. They stay where they are until taken.
+  const std::vector<std::unique_ptr<Part>>& parts() const { return parts_; }
+  std::uint64_t done() const { return done_; }  // items of all shares so far
+  // Takes a share out that is complete; none where there is none.
+  std::optional<Share> take_complete();
+  // Takes out all that is left.
+  std::vector<Share> take_all();
 
   void check_invariants() const;
 
@@ -69,31 +65,111 @@ class ShareProgress {
     std::uint32_t item;
   };
 
-  void notify_one(std::uint32_t item, std::vector<std::uint32_t>& ready,
-                  std::vector<std::uint32_t>& chunks);
-  void retire();
-
-  bool loaded_ = false;
-  Share share_;
-  std::uint32_t done_ = 0;
-  std::vector<Record> records_;  // by item
-  std::vector<Early> early_;
-  std::vector<ShareRecords> history_;  // of the shares before this one
-};
-
-// Inline, with what calls it in DeviceLogic: an op of no work costs little more than this.
-inline void ShareProgress::complete(std::uint32_t item, ResourceId self, bool skip_first,
-                                    std::vector<std::uint32_t>& ready,
-                                    std::vector<ItemRef>& notices) {
-  TROUPE_ASSERT(share_.waits_for[item] == 0 && done_ < share_.size());
-  ++done_;
-  for (const ItemRef next : share_.successors_of(item).subspan(skip_first ? 1 : 0)) {
-    if (next.resource != self) {
-      notices.push_back(next);
-    } else if (--share_.waits_for[next.item] == 0) {
-      ready.push_back(next.item);
+  Part* find(std::uint32_t window) const {
+    for (const auto& part : parts_) {
+      if (part->share.window == window) return part.get();
+    }
+    return nullptr;
+  }
+  template <class Sink>
+  static void notify_one(Part& part, std::uint32_t item, Sink& sink) {
+    std::uint32_t& waits_for = part.share.items[item].waits_for;
+    if (waits_for == 0) {
+      sink.chunk(part, item);
+    } else if (--waits_for == 0) {
+      sink.ready(part, item);
     }
   }
+  // What waits for a dependency in an earlier window, that one being done.
+  template <class Sink>
+  void release(const WindowItem& to, Sink& sink) {
+    if (to.ref.resource != self_) {
+      sink.notice(to);
+    } else {
+      notify(to.window, to.ref.item, sink);
+    }
+  }
+  template <class Sink>
+  void release_late(Part& part, std::uint32_t item, Sink& sink);
+  // Brings what the items after `latest` will count down near. A device that takes turns with many
+  // others on one thread would wait for each line.
+  static void prefetch(const Share& share, std::uint32_t item, std::uint32_t latest) {
+    constexpr std::uint32_t ahead = 4;
+    __builtin_prefetch(share.items.data() + std::min(latest + ahead, share.size()), 1);
+    __builtin_prefetch(share.successors.data() +
+                       share.items[std::min(item + ahead, share.size())].first_successor);
+  }
+
+  ResourceId self_;
+  std::vector<std::unique_ptr<Part>> parts_;
+  std::uint64_t done_ = 0;
+  std::uint32_t complete_ = 0;     // parts that are
+  std::uint32_t next_window_ = 0;  // above all loaded so far
+  std::vector<Early> early_;
+};
+
+template <class Sink>
+void ShareProgress::load(Share share, Sink&& sink) {
+  TROUPE_ASSERT(share.window >= next_window_);
+  next_window_ = share.window + 1;
+  Part& part = *parts_.emplace_back(std::make_unique<Part>(Part{.share = std::move(share)}));
+  part.ready.reset(part.share.size());
+  for (std::uint32_t item = 0; item < part.share.size(); ++item) {
+    if (part.share.items[item].waits_for == 0) sink.ready(part, item);
+  }
+  for (const Share::LateEdge& edge : part.share.late) {
+    const WindowItem to{part.share.window, edge.to};
+    // A part that is gone was complete.
+    Part* const from = find(edge.window);
+    if (from == nullptr || from->share.items[edge.item].finished()) {
+      release(to, sink);
+    } else {
+      from->share.items[edge.item].has_late = true;
+      from->late.emplace(edge.item, to);
+    }
+  }
+  if (part.is_complete()) ++complete_;
+  for (const Early& e : std::exchange(early_, {})) notify(e.window, e.item, sink);
+}
+
+template <class Sink>
+void ShareProgress::notify(std::uint32_t window, std::uint32_t item, Sink&& sink) {
+  Part* const part = find(window);
+  if (part == nullptr) {
+    TROUPE_ASSERT(window >= next_window_);
+    early_.push_back({window, item});
+    return;
+  }
+  if (item < part->share.size()) return notify_one(*part, item, sink);
+  for (const std::uint32_t i : part->share.items_of_arrival(item - part->share.size())) {
+    notify_one(*part, i, sink);
+  }
+}
+
+template <class Sink>
+void ShareProgress::complete(Part& part, std::uint32_t item, bool skip_first, Sink&& sink) {
+  Share& share = part.share;
+  TROUPE_ASSERT(share.items[item].waits_for == 0 && part.done < share.size());
+  ++done_;
+  if (++part.done == share.size()) ++complete_;
+  std::uint32_t latest = item;
+  for (const Share::Successor next : share.successors_of(item).subspan(skip_first ? 1 : 0)) {
+    if (next.is_elsewhere()) {
+      sink.notice({share.window, share.elsewhere[next.place()]});
+      continue;
+    }
+    latest = next.value;
+    if (--share.items[latest].waits_for == 0) sink.ready(part, latest);
+  }
+  prefetch(share, item, latest);
+  if (share.items[item].has_late) release_late(part, item, sink);
+}
+
+template <class Sink>
+void ShareProgress::release_late(Part& part, std::uint32_t item, Sink& sink) {
+  const auto [begin, end] = part.late.equal_range(item);
+  for (auto late = begin; late != end; ++late) release(late->second, sink);
+  part.late.erase(begin, end);
 }
 
 }  // namespace troupe
