@@ -1,0 +1,47 @@
+// A table that one thread adds to while others read.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+// A thread may read the elements that it has been told of by whoever added them (a message, say):
+// they are never changed. What was outgrown stays until clear().
+template <class T>
+class SharedTable {
+ public:
+  const T& operator[](std::size_t i) const { return now_.load(std::memory_order_relaxed)[i]; }
+
+  // The rest is for the adding thread.
+  std::size_t size() const { return size_; }
+  void push_back(T value) {
+    if (size_ == capacity_) grow();
+    generations_.back()[size_++] = std::move(value);
+  }
+  // Nobody may read meanwhile.
+  void clear() {
+    generations_.clear();
+    now_.store(nullptr, std::memory_order_relaxed);
+    size_ = capacity_ = 0;
+  }
+
+ private:
+  void grow() {
+    capacity_ = capacity_ == 0 ? 64 : 2 * capacity_;
+    generations_.push_back(std::make_unique<T[]>(capacity_));
+    T* const grown = generations_.back().get();
+    for (std::size_t i = 0; i < size_; ++i) grown[i] = (*this)[i];
+    now_.store(grown, std::memory_order_relaxed);
+  }
+
+  std::atomic<T*> now_ = nullptr;
+  std::vector<std::unique_ptr<T[]>> generations_;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+}  // namespace troupe
