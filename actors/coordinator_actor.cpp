@@ -158,6 +158,7 @@ class CoordinatorActor : public caf::event_based_actor {
       std::move(finished.begin(), finished.end(), std::back_inserter(result_.shares));
     }
     podium_->result.set_value(std::move(result_));
+    if (podium_->on_end) podium_->on_end();
     quit();
   }
 

@@ -19,6 +19,7 @@ struct Podium {
   // Takes the shares of each window that is done, in order, on the coordinator's thread. None: they
   // are in the result.
   std::function<void(ResourceShares)> on_window_done = {};
+  std::function<void()> on_end = {};  // called there too, when the result is there
   std::function<std::string(ResourceId)> resource_name = {};  // for errors
 };
 

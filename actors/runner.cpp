@@ -1,112 +1,24 @@
 #include "actors/runner.hpp"
 
-#include "actors/actor_threads.hpp"
-#include "actors/coordinator_actor.hpp"
-#include "actors/device_actor.hpp"
-#include "actors/link_actor.hpp"
-#include "actors/messages.hpp"
-#include "actors/virtual_time.hpp"
-#include "core/base/assert.hpp"
+#include "actors/cast.hpp"
 #include "core/base/error.hpp"
 #include "core/plan/planner.hpp"
 #include "core/result/summary.hpp"
 #include "core/result/verify.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <future>
 #include <optional>
-#include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace troupe {
-namespace {
-
-using namespace std::chrono_literals;
-
-// Where actors live, and how time passes there: the one difference between a real run and a
-// simulation that this room knows.
-class Theatre {
- public:
-  Theatre(bool virtual_time, std::uint64_t seed) : virtual_time_(virtual_time) {
-    if (virtual_time) {
-      config_.load<VirtualTime>();
-    } else {
-      config_.load<ActorThreads>();
-    }
-    system_ = std::make_unique<caf::actor_system>(config_);
-    if (virtual_time) {
-      // It would be asked with each message who speaks, and nobody listens.
-      caf::logger::set_current_actor_system(nullptr);
-      VirtualTime::of(*system_).set_seed(seed);
-    } else {
-      mailbox_alarms_.emplace(*system_);
-    }
-  }
-
-  caf::actor_system& system() { return *system_; }
-  AlarmClock& alarms() {
-    if (virtual_time_) return VirtualTime::of(*system_).clock();
-    return *mailbox_alarms_;
-  }
-  // Threads for the coordinator, then devices, then links; to be called before they are spawned.
-  // Throws a run Error where the host gives no more.
-  void prepare(std::size_t devices, std::size_t links) {
-    if (virtual_time_) return;
-    std::vector<Waiting> threads(1 + devices + links, Waiting::asleep);
-    std::fill_n(threads.begin() + 1, devices, Waiting::briefly);
-    try {
-      ActorThreads::of(*system_).start_threads(threads);
-    } catch (const std::system_error& error) {
-      throw run_error(
-          fmt::format("could not start {} threads: {}", threads.size(), error.what()),
-          "use a machine of fewer devices and links, or give this process more threads");
-    }
-  }
-  // The next of them; none where time is virtual.
-  caf::execution_unit* next_thread() {
-    return virtual_time_ ? nullptr : ActorThreads::of(*system_).thread(threads_given_++);
-  }
-  Duration pulse() const { return virtual_time_ ? 0ms : 1000ms; }
-
-  // Lets the actors act for a moment. False where nothing is left for them to do.
-  bool proceed(const std::future<RunResult>& result) {
-    constexpr std::size_t events = 1 << 14;
-    if (virtual_time_) return VirtualTime::of(*system_).run(events) > 0;
-    result.wait_for(50ms);
-    return true;
-  }
-
- private:
-  bool virtual_time_;
-  caf::actor_system_config config_;
-  std::unique_ptr<caf::actor_system> system_;
-  std::optional<MailboxAlarms> mailbox_alarms_;  // in real time
-  std::size_t threads_given_ = 0;
-};
-
-}  // namespace
 
 Run::Run(const Machine& machine, const Graph& graph, std::span<const Scenario> scenarios,
          RunOptions options)
     : machine_(machine), graph_(graph), scenarios_(scenarios), options_(std::move(options)) {
-  std::vector<const DeviceBackendEntry*> backends;
-  for (std::size_t d = 0; d < machine.devices.size(); ++d) {
-    backends.push_back(&choose_backend(options_.mode, machine, DeviceId::at(d)));
-  }
-  for (std::size_t l = 0; l < machine.links.size(); ++l) {
-    choose_backend(options_.mode, machine, LinkId::at(l));
-  }
-  PlanOptions plan_options{.needs_costs = has_virtual_time(options_.mode),
-                           .compare_results = options_.verify && computes_values(options_.mode)};
-  if (computes_values(options_.mode)) {
-    plan_options.ram_bytes =
-        options_.ram_bytes ? *options_.ram_bytes : BufferPool::usable_host_bytes();
-    plan_options.has_kernel = [&](DeviceId device, const OpKind& kind) {
-      return backends[device.index()]->has_kernel(machine, device, kind);
-    };
-  }
+  PlanOptions plan_options = troupe::plan_options(machine, options_.mode, options_.ram_bytes);
+  plan_options.compare_results = options_.verify && computes_values(options_.mode);
   for (const Scenario& scenario : scenarios) {
     plans_.push_back(make_plan(graph, machine, scenario, plan_options));
     op_count_ += plans_.back().ops.size();
@@ -146,8 +58,10 @@ void Run::perform(const Scenario& scenario, Plan& plan, MemoryStore& store, Repo
     for (std::uint64_t& count : plan.buffers) {
       count *= machine_.devices.size() + machine_.links.size();
     }
-    store.install(plan.replicas, graph_.types(), plan.buffers,
-                  [this] { return !is_interrupted(); });
+    const std::span<const ReplicaSpec> replicas = plan.replicas.slice(0, plan.replicas.size());
+    store.reserve_buffers(replicas, graph_.types(), plan.buffers,
+                          [this] { return !is_interrupted(); });
+    store.install(replicas, graph_.types());
     has_begun = true;
     if (is_interrupted()) {
       result.outcome = Outcome::interrupted;
@@ -167,62 +81,18 @@ void Run::perform(const Scenario& scenario, Plan& plan, MemoryStore& store, Repo
 }
 
 RunResult Run::act(const Scenario& scenario, Plan& plan, MemoryStore& store) {
-  // The actors use it until the theatre is closed.
-  Podium podium;
-  podium.resource_name = [&](ResourceId r) { return resource_name(machine_, r); };
-  std::future<RunResult> result = podium.result.get_future();
-
-  if (computes_values(options_.mode)) {
-    for (const OpClass& op : graph_.classes()) {
-      if (const auto load = graph_.kinds()[op.kind].load; load != nullptr) load();
-    }
-  }
-  Theatre theatre(has_virtual_time(options_.mode), options_.seed);
-  const Stage stage{machine_, graph_.kinds(), store, theatre.alarms(), options_.mode};
-  theatre.prepare(machine_.devices.size(), machine_.links.size());
-  const caf::actor coordinator =
-      spawn_coordinator(theatre.system(), machine_.devices.size() + machine_.links.size(), podium,
-                        theatre.pulse(), theatre.next_thread());
-  auto resources = std::make_shared<std::vector<caf::actor>>();
-  try {
-    for (std::size_t d = 0; d < machine_.devices.size(); ++d) {
-      resources->push_back(spawn_device(theatre.system(), stage, DeviceId::at(d), coordinator,
-                                        theatre.next_thread()));
-    }
-    for (std::size_t l = 0; l < machine_.links.size(); ++l) {
-      resources->push_back(
-          spawn_link(theatre.system(), stage, LinkId::at(l), coordinator, theatre.next_thread()));
-    }
-  } catch (const std::exception& error) {
-    for (const caf::actor& r : *resources) caf::anon_send_exit(r, caf::exit_reason::kill);
-    caf::anon_send_exit(coordinator, caf::exit_reason::kill);
-    throw run_error(
-        fmt::format("could not set {} up: {}",
-                    resource_name(machine_, ResourceId::at(resources->size())), error.what()),
-        "give it fewer streams or cores, or this process more threads");
-  }
-  const auto begun = std::chrono::steady_clock::now();
-  for (Window& window : plan.take_shares()) {
-    caf::anon_send(coordinator, TakeWindow{std::move(window)});
-  }
-  caf::anon_send(coordinator, LastWindow{});
-  caf::anon_send(coordinator, Introduce{resources});
+  if (computes_values(options_.mode)) load_kernels(graph_);
+  Cast cast(machine_, graph_.kinds(), store, {.mode = options_.mode, .seed = options_.seed});
+  for (Window& window : plan.take_shares()) cast.send(std::move(window));
+  cast.send_last();
+  cast.begin();
   bool told_to_stop = false;
-  int idle_rounds = 0;
-  while (result.wait_for(0s) != std::future_status::ready) {
-    if (!theatre.proceed(result)) {
-      // The coordinator looks twice and then ends a run that is stuck.
-      TROUPE_ASSERT(++idle_rounds < 8);
-      caf::anon_send(coordinator, CheckPulse{});
-    }
-    tell(scenario, RunProgress::Stage::running, podium.items_done, plan.units.size());
-    if (is_interrupted() && !std::exchange(told_to_stop, true)) {
-      caf::anon_send(coordinator, Interrupt{});
-    }
+  while (!cast.is_over()) {
+    cast.proceed();
+    tell(scenario, RunProgress::Stage::running, cast.items_done(), plan.units.size());
+    if (is_interrupted() && !std::exchange(told_to_stop, true)) cast.interrupt();
   }
-  RunResult outcome = result.get();
-  outcome.took = std::chrono::steady_clock::now() - begun;
-  return outcome;
+  return cast.take_result();
 }
 
 void Run::check(const Scenario& scenario, const Plan& plan, const MemoryStore& store,

@@ -21,6 +21,7 @@ struct Arguments {
   std::vector<std::string> runtimes = {"troupe"};
   std::int64_t width = 32;
   std::int64_t steps = 1000;
+  std::int64_t window = 0;
   std::int64_t radix = 3;
   std::int64_t period = 3;
   double fraction = 0.25;
@@ -126,6 +127,10 @@ Options read_options(int argc, const char* const* argv) {
   app.add_option("--type", a.type, "Dependence pattern")->capture_default_str();
   app.add_option("--width", a.width, "Columns")->capture_default_str();
   app.add_option("--steps", a.steps, "Rows")->capture_default_str();
+  const CLI::Option* window = app.add_option(
+      "--window", a.window,
+      "troupe and simulate append so many rows at a time while earlier ones run: memory then "
+      "doesn't grow with the steps; default: all before the run");
   const CLI::Option* radix =
       app.add_option("--radix", a.radix, "Columns read (nearest, spread, random_nearest)")
           ->capture_default_str();
@@ -166,6 +171,7 @@ Options read_options(int argc, const char* const* argv) {
 
   options.workload.task = task_of(a, radix->count() > 0);
   const PointTask& task = options.workload.task;
+  if (window->count() > 0) options.workload.window = count("--window", a.window);
   options.workload.cores = cores_of(a, devices->count() > 0, task.pattern.width);
   options.repetitions = static_cast<int>(std::min(count("--repetitions", a.repetitions), 1000U));
   choose_runtimes(a, options);
@@ -196,6 +202,7 @@ std::vector<std::string> arguments_for(const Runtime& runtime, const Workload& w
   add("--type", info(p.dependence).name);
   add("--width", p.width);
   add("--steps", p.steps);
+  if (workload.window > 0) add("--window", workload.window);
   add("--radix", p.radix);
   add("--period", p.period);
   add("--fraction", p.fraction);

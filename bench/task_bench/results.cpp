@@ -95,6 +95,7 @@ void write_json(const PointTask& task, std::size_t devices, int repetitions,
                     {"rest_ns_per_task", r.rest_s * 1e9 / tasks},
                     {"tasks_per_s", or_null(r.run_s > 0, tasks / r.run_s)},
                     {"bytes_per_task", r.peak_bytes / tasks},
+                    {"peak_bytes", r.peak_bytes},
                     {"flops_per_s", or_null(r.flops_per_s > 0, r.flops_per_s)},
                     {"metg_us", or_null(r.metg_s.has_value(), r.metg_s.value_or(0) * 1e6)}});
   }

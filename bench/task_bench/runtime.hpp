@@ -14,6 +14,9 @@ namespace troupe::bench {
 
 struct Workload {
   PointTask task;
+  // Troupe appends so many rows at a time while earlier ones run; 0: it builds all of the graph
+  // first.
+  std::uint32_t window = 0;
   std::vector<int> cores;  // one for each device or thread, by OS number
 };
 

@@ -2,8 +2,10 @@
 // memory, so that there are no transfers. Columns are dealt to devices in blocks.
 //
 // `run` is the time from the actors' first message to their last record (ScenarioReport::took).
-// Starting their threads, setting buffers aside and making the report is `rest`.
+// Starting their threads, setting buffers aside and making the report is `rest`. In windows,
+// building and planning go on meanwhile, and `run` is all from the first op appended to the report.
 #include "actors/runner.hpp"
+#include "actors/stream.hpp"
 #include "bench/task_bench/peer.hpp"
 #include "core/base/error.hpp"
 #include "core/graph/patterns.hpp"
@@ -33,15 +35,18 @@ Machine make_machine(const Workload& workload, Mode mode) {
   return machine;
 }
 
-Times measure(const Workload& workload, Mode mode) {
-  const Machine machine = make_machine(workload, mode);
+std::vector<DeviceId> all_devices(const Machine& machine) {
   std::vector<DeviceId> devices;
   for (std::size_t d = 0; d < machine.devices.size(); ++d) devices.push_back(DeviceId::at(d));
+  return devices;
+}
 
+Times measure_whole(const Workload& workload, Mode mode) {
+  const Machine machine = make_machine(workload, mode);
   Times times;
   const Stopwatch build;
   Graph graph;
-  const GroupId group = append_points(graph, workload.task, devices, "task");
+  const GroupId group = append_points(graph, workload.task, all_devices(machine), "task");
   times.build = build.elapsed();
 
   const std::vector<Scenario> scenarios{{.name = "all", .steps = {Step{.group = group}}}};
@@ -56,6 +61,34 @@ Times measure(const Workload& workload, Mode mode) {
   times.run = scenario.took;
   times.rest = all.elapsed() - times.run;
   return times;
+}
+
+// Building and planning go on while it runs.
+Times measure_windows(const Workload& workload, Mode mode) {
+  const Machine machine = make_machine(workload, mode);
+  const std::vector<DeviceId> devices = all_devices(machine);
+  Times times;
+  const Stopwatch all;
+  Graph graph;
+  Stream stream(machine, graph, {.mode = mode});
+  const Stopwatch run;
+  const PointTask& task = workload.task;
+  PatternRows rows(graph, task.pattern, point_ops(graph, task, devices), "task");
+  const bool reads_before = task.pattern.inputs_max() > 0;
+  do {
+    rows.append(workload.window);
+  } while (stream.submit(reads_before ? rows.last_row() : OpId::at(graph.size())) &&
+           !rows.is_complete());
+  const ScenarioReport report = stream.finish("all");
+  times.run = run.elapsed();
+  if (report.outcome != Outcome::done) throw run_error(report.error);
+  if (report.ops != task.pattern.points()) throw run_error("not every task was carried out");
+  times.rest = all.elapsed() - times.run;
+  return times;
+}
+
+Times measure(const Workload& workload, Mode mode) {
+  return workload.window > 0 ? measure_windows(workload, mode) : measure_whole(workload, mode);
 }
 
 }  // namespace

@@ -39,17 +39,10 @@ MemoryStore::MemoryStore(const Machine& machine, Backing backing) : backing_(bac
 MemoryStore::~MemoryStore() = default;
 
 ReplicaId MemoryStore::install(std::span<const ReplicaSpec> replicas,
-                               std::span<const TensorType> types,
-                               std::span<const std::uint64_t> at_once,
-                               const std::function<bool()>& keep_going) {
+                               std::span<const TensorType> types) {
   TROUPE_ASSERT(count_ + replicas.size() < ReplicaId::none_value);
-  if (backing_ == Backing::buffers) reserve_buffers(replicas, types, at_once, keep_going);
-
   const ReplicaId first = ReplicaId::at(count_);
-  while (blocks_.size() * block_size < count_ + replicas.size()) {
-    blocks_.push_back(std::make_unique<Block>());
-    digests_.emplace_back();
-  }
+  while (blocks_.size() * block_size < count_ + replicas.size()) add_block();
   std::uint32_t kind = 0;
   const ReplicaSpec* before = nullptr;  // the next one mostly is like it
   for (const ReplicaSpec& spec : replicas) {
@@ -66,9 +59,8 @@ ReplicaId MemoryStore::install(std::span<const ReplicaSpec> replicas,
     r.leaves_digest = spec.leaves_digest && backing_ == Backing::buffers;
     r.readers.store(spec.readers, std::memory_order_relaxed);
     r.buffer.store(nullptr, std::memory_order_relaxed);
-    auto& digests = digests_[id.index() / block_size];
-    if (r.leaves_digest && !digests) digests = std::make_unique<DigestBlock>();
   }
+  if (backing_ == Backing::buffers) add_digests(first, replicas);
   for (std::size_t m = 0; m < memories_.size(); ++m) {
     Node& node = memories_[m];
     if (node.is_counted || node.announced <= node.size_bytes) continue;
@@ -76,6 +68,49 @@ ReplicaId MemoryStore::install(std::span<const ReplicaSpec> replicas,
     node.used = bytes_used(MemoryId::at(m));
   }
   return first;
+}
+
+void MemoryStore::add_block() {
+  if (free_blocks_.empty()) {
+    own_blocks_.push_back(std::make_unique<Block>());
+    free_blocks_.push_back(own_blocks_.back().get());
+  }
+  blocks_.push_back(free_blocks_.back());
+  free_blocks_.pop_back();
+}
+
+// A block of digests where there is a replica that leaves one.
+void MemoryStore::add_digests(ReplicaId first, std::span<const ReplicaSpec> replicas) {
+  while (digests_.size() < blocks_.size()) digests_.push_back(nullptr);
+  for (std::size_t i = 0; i < replicas.size(); ++i) {
+    const std::size_t block = (first.index() + i) / block_size;
+    if (!replicas[i].leaves_digest || digests_[block] != nullptr) continue;
+    own_digests_.push_back(std::make_unique<DigestBlock>());
+    digests_.replace(block, own_digests_.back().get());
+  }
+}
+
+bool MemoryStore::has_room(std::span<const ReplicaSpec> replicas,
+                           std::span<const TensorType> types) const {
+  std::vector<std::uint64_t> wanted;
+  for (const Node& node : memories_) wanted.push_back(node.announced);
+  for (const ReplicaSpec& spec : replicas) {
+    wanted[spec.memory.index()] += types[spec.type].bytes();
+  }
+  for (std::size_t m = 0; m < wanted.size(); ++m) {
+    if (wanted[m] > memories_[m].size_bytes) return false;
+  }
+  return true;
+}
+
+void MemoryStore::forget_before(ReplicaId first) {
+  for (; first_ < first.index(); ++first_) {
+    const Replica& replica = at(ReplicaId::at(first_));
+    TROUPE_ASSERT(replica.held() == nullptr);
+    const Kind& kind = kind_of(replica);
+    memories_[kind.memory.index()].announced -= kind.bytes;
+    if (first_ % block_size + 1 == block_size) free_blocks_.push_back(blocks_[first_ / block_size]);
+  }
 }
 
 // Only the latest are looked at: a graph of a great many types must not make installing slow.
@@ -102,6 +137,7 @@ void MemoryStore::reserve_buffers(std::span<const ReplicaSpec> replicas,
                                   std::span<const TensorType> types,
                                   std::span<const std::uint64_t> at_once,
                                   const std::function<bool()>& keep_going) {
+  if (backing_ != Backing::buffers) return;
   std::vector<std::uint64_t> bytes(types.size());
   std::transform(types.begin(), types.end(), bytes.begin(),
                  [](const TensorType& t) { return t.bytes(); });
@@ -199,11 +235,16 @@ void MemoryStore::free_buffer(ReplicaId r, BufferCache* cache) {
 }
 
 void MemoryStore::clear() {
-  for (std::size_t i = 0; i < count_; ++i) {
+  for (std::size_t i = first_; i < count_; ++i) {
     if (held(ReplicaId::at(i))) free_buffer(ReplicaId::at(i), nullptr);
   }
-  count_ = 0;
+  first_ = count_ = 0;
   kinds_.clear();
+  blocks_.clear();
+  digests_.clear();
+  own_digests_.clear();
+  free_blocks_.clear();
+  for (const auto& block : own_blocks_) free_blocks_.push_back(block.get());
   for (Node& node : memories_) {
     TROUPE_ASSERT(node.used == 0);
     node.announced = 0;
@@ -245,7 +286,7 @@ const Digest& MemoryStore::digest(ReplicaId r) const {
 
 std::uint64_t MemoryStore::bytes_used(MemoryId m) const {
   std::uint64_t used = 0;
-  for (std::size_t i = 0; i < count_; ++i) {
+  for (std::size_t i = first_; i < count_; ++i) {
     const Replica& replica = at(ReplicaId::at(i));
     if (kind_of(replica).memory == m && replica.held() != nullptr) used += kind_of(replica).bytes;
   }

@@ -7,6 +7,7 @@
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"
 #include "core/base/id.hpp"
+#include "core/base/shared_table.hpp"
 #include "core/graph/replica.hpp"
 #include "core/machine/machine.hpp"
 #include "core/ops/tensor_type.hpp"
@@ -34,8 +35,9 @@ namespace troupe {
 // replicas announced for it at once: no other can be full. A memory of size 0 takes as much as
 // there is: what the file system has free for backed storage, else any amount.
 //
-// install() and clear() need quiet: nothing else may be called meanwhile. All else may be called
-// from any thread, for different replicas at once.
+// install(), add_readers(), forget_before() and clear() are for one thread, and the last one needs
+// quiet: nothing else may be called meanwhile. All else may be called from any thread, for
+// different replicas at once, by whoever that thread has told of them.
 class MemoryStore {
  public:
   enum class Backing { accounted, buffers };
@@ -48,14 +50,24 @@ class MemoryStore {
   MemoryStore& operator=(const MemoryStore&) = delete;
 
   // Announces the replicas of a window and returns the id of the first; the rest follow in order.
-  // Where backed, takes and touches the buffers they may need at once, so that no page fault falls
-  // into a timing: of each type `at_once` (empty: one for each replica) in RAM, as far as their
-  // memory's size and the host's memory go (acquire() makes the others). Throws a run Error where
-  // the host has not enough memory for even one of each size. Taking buffers ends early where
+  // While others are in use, all must fit (see has_room) or none be limited.
+  ReplicaId install(std::span<const ReplicaSpec> replicas, std::span<const TensorType> types);
+  // Where backed, takes and touches the buffers that these replicas may need at once, so that no
+  // page fault falls into a timing: of each type `at_once` (empty: one for each replica) in RAM, as
+  // far as their memory's size and the host's memory go (acquire() makes the others). Throws a run
+  // Error where the host has not enough memory for even one of each size. Ends early where
   // `keep_going`, which is asked about every hundredth of a second, says no.
-  ReplicaId install(std::span<const ReplicaSpec> replicas, std::span<const TensorType> types,
-                    std::span<const std::uint64_t> at_once = {},
-                    const std::function<bool()>& keep_going = {});
+  void reserve_buffers(std::span<const ReplicaSpec> replicas, std::span<const TensorType> types,
+                       std::span<const std::uint64_t> at_once = {},
+                       const std::function<bool()>& keep_going = {});
+  // One more item will read the replica, which must have a reader yet that isn't done.
+  void add_readers(ReplicaId r, std::uint32_t more) {
+    at(r).readers.fetch_add(more, std::memory_order_relaxed);
+  }
+  // Whether every memory can hold these replicas besides all that is announced.
+  bool has_room(std::span<const ReplicaSpec> replicas, std::span<const TensorType> types) const;
+  // Replicas older than `first` are gone: none is held, and none will be asked for.
+  void forget_before(ReplicaId first);
 
   // Takes a buffer for a replica that is about to be written. Throws a run Error that says needed
   // and available where the memory is full.
@@ -105,7 +117,7 @@ class MemoryStore {
   }
 
   std::uint64_t bytes_used(MemoryId m) const;  // by all that is held; needs quiet
-  std::size_t replica_count() const { return count_; }
+  std::size_t replica_count() const { return count_ - first_; }
 
   // TROUPE_ASSERTs that the bytes in use are those of the replicas held. Needs quiet.
   void check_invariants() const;
@@ -146,10 +158,7 @@ class MemoryStore {
   using Block = std::array<Replica, block_size>;
   using DigestBlock = std::array<Digest, block_size>;
 
-  Replica& at(ReplicaId r) {
-    TROUPE_ASSERT(r.index() < count_);
-    return (*blocks_[r.index() / block_size])[r.index() % block_size];
-  }
+  Replica& at(ReplicaId r) { return (*blocks_[r.index() / block_size])[r.index() % block_size]; }
   const Replica& at(ReplicaId r) const { return const_cast<MemoryStore*>(this)->at(r); }
   const Kind& kind_of(const Replica& r) const { return kinds_[r.kind]; }
   static std::byte* values(const Replica& r) {
@@ -172,9 +181,8 @@ class MemoryStore {
     return before == 1;
   }
   std::uint32_t intern(const TensorType& type, MemoryId memory, std::size_t likely);
-  void reserve_buffers(std::span<const ReplicaSpec> replicas, std::span<const TensorType> types,
-                       std::span<const std::uint64_t> at_once,
-                       const std::function<bool()>& keep_going);
+  void add_block();
+  void add_digests(ReplicaId first, std::span<const ReplicaSpec> replicas);
   Digest take_digest(ReplicaId r) const;
   void acquire(ReplicaId r, BufferCache* cache);
   void let_go(ReplicaId r, BufferCache* cache);
@@ -184,10 +192,14 @@ class MemoryStore {
 
   Backing backing_;
   std::deque<Node> memories_;
-  std::vector<Kind> kinds_;
-  std::vector<std::unique_ptr<Block>> blocks_;
-  std::vector<std::unique_ptr<DigestBlock>> digests_;  // where backed; null: nobody leaves one
-  std::size_t count_ = 0;
+  SharedTable<Kind> kinds_;
+  SharedTable<Block*> blocks_;
+  SharedTable<DigestBlock*> digests_;  // where backed; null: nobody leaves one
+  std::vector<std::unique_ptr<Block>> own_blocks_;
+  std::vector<Block*> free_blocks_;
+  std::vector<std::unique_ptr<DigestBlock>> own_digests_;
+  std::size_t first_ = 0;  // the oldest replica that isn't forgotten
+  std::size_t count_ = 0;  // announced since clear()
   BufferPool pool_;
 };
 

@@ -9,8 +9,8 @@
 
 namespace troupe {
 
-// A thread may read the elements that it has been told of by whoever added them (a message, say):
-// they are never changed. What was outgrown stays until clear().
+// A thread may read the elements that it has been told of by whoever added them (a message, say).
+// What was outgrown stays until clear().
 template <class T>
 class SharedTable {
  public:
@@ -22,6 +22,8 @@ class SharedTable {
     if (size_ == capacity_) grow();
     generations_.back()[size_++] = std::move(value);
   }
+  // Of an element that nobody has been told of.
+  void replace(std::size_t i, T value) { generations_.back()[i] = std::move(value); }
   // Nobody may read meanwhile.
   void clear() {
     generations_.clear();

@@ -27,6 +27,10 @@ class Sliding {
   // The index must be held; this isn't checked.
   T& operator[](std::size_t index) { return elements_[index - start_]; }
   const T& operator[](std::size_t index) const { return elements_[index - start_]; }
+  T& back() { return elements_.back(); }
+  // Over what is held.
+  auto begin() const { return elements_.begin() + static_cast<std::ptrdiff_t>(first_ - start_); }
+  auto end() const { return elements_.end(); }
   std::span<const T> slice(std::size_t index, std::size_t count) const {
     return {elements_.data() + (index - start_), count};
   }

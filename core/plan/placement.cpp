@@ -24,7 +24,7 @@ void Placements::place(const std::vector<WindowOps>& windows) {
     }
   }
   if (!is_any_open) return;
-  chosen_.resize(graph_.size());
+  while (chosen_.size() < graph_.size()) chosen_.push_back(DeviceId::none());
   std::vector<OpId> timed;
   for (const WindowOps& window : windows) {
     if (window.timed) timed.insert(timed.end(), window.ops.begin(), window.ops.end());

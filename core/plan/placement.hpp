@@ -1,10 +1,12 @@
 // Where every op of a scenario runs.
 #pragma once
 
+#include "core/base/sliding.hpp"
 #include "core/machine/route.hpp"
 #include "core/plan/planner.hpp"
 #include "core/plan/windows.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace troupe {
@@ -18,6 +20,9 @@ class Placements {
 
   // Throws a usage Error where a device lacks an op's kernel or no device has it.
   void place(const std::vector<WindowOps>& windows);
+
+  // Ops before `op` are not asked for any more.
+  void forget_before(OpId op) { chosen_.forget_before(std::min(op.index(), chosen_.size())); }
 
   // A device, or none with the target memory for a copy that links carry out. Of ops in the
   // windows.
@@ -41,7 +46,7 @@ class Placements {
   const Machine& machine_;
   Router& router_;
   const PlanOptions& options_;
-  std::vector<DeviceId> chosen_;  // by op, where any has no placement of its own
+  Sliding<DeviceId> chosen_;  // by op, where any has no placement of its own
 };
 
 }  // namespace troupe

@@ -1,6 +1,7 @@
 // A scenario made ready to run: where every op runs, which transfers it takes, each actor's shares.
 #pragma once
 
+#include "core/base/sliding.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/scenario.hpp"
 #include "core/machine/machine.hpp"
@@ -16,9 +17,10 @@ namespace troupe {
 
 // Ops that are planned and handed out together.
 struct Window {
-  ResourceShares shares;    // of the resources that have work
-  UnitId first;             // its units are numbered in a row
-  std::uint64_t items = 0;  // how many there are
+  std::uint32_t number = 0;  // from 0 on, over the whole run
+  ResourceShares shares;     // of the resources that have work
+  UnitId first;              // its units are numbered in a row
+  std::uint64_t items = 0;   // how many there are
   bool timed = true;
   bool waits = true;  // starts only when all windows before it are done
 };
@@ -33,14 +35,15 @@ struct Unit {
   std::uint16_t chunks = 1;       // of a transfer
 };
 
+// Of a scenario all of it; of a stream what is needed still, see WindowPlanner.
 struct Plan {
   std::vector<Window> windows;
 
-  std::vector<Unit> units;  // of timed windows and of what is prepared before them
-  UnitId first_timed;       // units before it are prepared before the clock starts
+  Sliding<Unit> units;  // of timed windows and of what is prepared before them
+  UnitId first_timed;   // units before it are prepared before the clock starts
 
   // What each unit makes, in MemoryStore order; types are the graph's.
-  std::vector<ReplicaSpec> replicas;
+  Sliding<ReplicaSpec> replicas;
   // Of each of the graph's types, how many are in RAM at once when ops run in graph order; empty
   // for a simulation.
   std::vector<std::uint64_t> buffers;
@@ -53,10 +56,24 @@ struct Plan {
   std::vector<OpId> ops;        // every op of the plan, in graph order
   std::uint64_t timed_ops = 0;
 
+  // Of a stream: where the windows begin that were planned before, the latest at the end.
+  struct Earlier {
+    UnitId first;
+    std::uint32_t window = 0;
+  };
+  std::vector<Earlier> earlier;
+  // Of a unit in one of them.
+  std::uint32_t window_of(UnitId unit) const {
+    std::size_t e = earlier.size() - 1;
+    while (earlier[e].first > unit) --e;
+    return earlier[e].window;
+  }
+
   // Hands the shares out, and takes one back.
   std::vector<Window> take_shares();
   void put_back(ResourceId resource, Share share) {
-    windows[share.window].shares.emplace_back(resource, std::move(share));
+    Window& window = windows[share.window - windows.front().number];
+    window.shares.emplace_back(resource, std::move(share));
   }
 
   std::size_t timed_units() const { return first_timed ? units.size() - first_timed.index() : 0; }
@@ -82,6 +99,10 @@ class ShareTable {
   }
   // Of a resource that has one in the window entered last.
   auto& operator[](ResourceId resource) const { return *shares_[resource.index()]; }
+  // Null for one that hasn't; for a table that entered a single window.
+  auto* find(ResourceId resource) const {
+    return resource.index() < shares_.size() ? shares_[resource.index()] : nullptr;
+  }
 
  private:
   using SharePointer = decltype(&std::declval<WindowType&>().shares.front().second);

@@ -14,35 +14,29 @@
 #include <fmt/format.h>
 
 namespace troupe {
-namespace {
 
 class Planner {
  public:
-  Planner(const Graph& graph, const Machine& machine, const PlanOptions& options)
+  Planner(const Graph& graph, const Machine& machine, PlanOptions options)
       : graph_(graph),
         machine_(machine),
-        options_(options),
+        options_(std::move(options)),
         router_(machine),
-        placements_(graph, machine, router_, options),
-        home_(graph.size()),
+        placements_(graph, machine, router_, options_),
         share_of_(machine.devices.size() + machine.links.size()),
         kernel_classes_(machine.devices.size()) {}
 
   Plan make(const Scenario& scenario) {
     const std::vector<WindowOps> windows = scenario_windows(graph_, scenario);
     placements_.place(windows);
+    make_homes();
     std::size_t ops = 0;
     for (const WindowOps& window : windows) ops += window.ops.size();
     plan_.ops.reserve(ops);
     plan_.units.reserve(ops);
     plan_.replicas.reserve(ops);
     for (const WindowOps& window : windows) add_window(window);
-    if (!fits_time_) {
-      throw usage_error(
-          scenario.place,
-          fmt::format("scenario '{}' would take longer than 100 years", scenario.name),
-          "look for a rate that is too low or a repeat that is too high");
-    }
+    check_time(scenario.place, fmt::format("scenario '{}'", scenario.name));
     for (const WindowOps& window : windows) {
       plan_.ops.insert(plan_.ops.end(), window.ops.begin(), window.ops.end());
       if (window.timed) plan_.timed_ops += window.ops.size();
@@ -51,11 +45,49 @@ class Planner {
       std::sort(plan_.ops.begin(), plan_.ops.end());
     }
     keep_results(windows);
-    order_by_priority(plan_, machine_, unit_ranks(plan_));
+    order_by_priority(plan_, machine_, UnitRanks(plan_));
     link_successors(plan_, order_by_memory(graph_, machine_, plan_));
     check_ram(scenario);
     return std::move(plan_);
   }
+
+  PlannedWindow make_next(OpId keep_from) {
+    WindowOps next;
+    for (; next_op_ < graph_.size(); ++next_op_) next.ops.push_back(OpId::at(next_op_));
+    TROUPE_ASSERT(!next.ops.empty());
+    placements_.place({next});
+    make_homes();
+    plan_.windows.clear();
+    read_again_.clear();
+    add_window(next);
+    check_time(place_of(next.ops.front()), "what was appended");
+    PlannedWindow planned;
+    planned.holds = hold_results(keep_from);
+    Window& window = plan_.windows.back();
+    window.waits = false;
+    order_by_priority(plan_, machine_, UnitRanks(plan_));
+    link_successors(plan_, {});
+    const auto replicas = plan_.replicas.slice(window.first.index(), window.items);
+    planned.replicas.assign(replicas.begin(), replicas.end());
+    planned.read_again = read_again_;
+    plan_.earlier.push_back({window.first, window.number});
+    planned.window = std::move(window);
+    plan_.windows.clear();
+    forget_ops(keep_from);
+    return planned;
+  }
+
+  void forget(std::uint32_t window, ReplicaId replica) {
+    const auto first =
+        std::find_if(plan_.earlier.begin(), plan_.earlier.end(),
+                     [&](const Plan::Earlier& earlier) { return earlier.window >= window; });
+    plan_.earlier.erase(plan_.earlier.begin(), first);
+    plan_.units.forget_before(plan_.earlier.empty() ? plan_.units.size()
+                                                    : plan_.earlier.front().first.index());
+    plan_.replicas.forget_before(replica.index());
+  }
+
+  const Plan& plan() const { return plan_; }
 
  private:
   ResourceId resource(DeviceId d) const { return ResourceId{d.value}; }
@@ -70,6 +102,7 @@ class Planner {
   void add_window(const WindowOps& ops) {
     std::fill(share_of_.begin(), share_of_.end(), std::size_t{0});
     Window& window = plan_.windows.emplace_back();
+    window.number = next_window_++;
     window.timed = ops.timed;
     if (ops.timed && !plan_.first_timed) plan_.first_timed = UnitId::at(plan_.units.size());
     window.first = UnitId::at(plan_.units.size());
@@ -112,7 +145,7 @@ class Planner {
     if (slot == 0) {
       window.shares.emplace_back(r, Share{});
       Share& fresh = window.shares.back().second;
-      fresh.window = static_cast<std::uint32_t>(plan_.windows.size() - 1);
+      fresh.window = window.number;
       fresh.timed = window.timed;
       slot = window.shares.size();
     }
@@ -134,7 +167,11 @@ class Planner {
     for (const ReplicaId input : inputs) {
       ReplicaSpec& read = plan_.replicas[input.index()];
       ++read.readers;
-      if (plan_.units[maker_of(input).index()].ref.resource != r) read.is_private = false;
+      const std::size_t maker = maker_of(input).index();
+      if (!plan_.units.holds(maker) || plan_.units[maker].ref.resource != r) {
+        read.is_private = false;
+      }
+      if (maker_of(input) < window_first) read_again_.push_back(input);
     }
     Share::Item& item = s.add_item();
     item.unit = unit;
@@ -341,7 +378,40 @@ class Planner {
         std::clamp<std::uint64_t>((bytes + chunk - 1) / chunk, 1, most));
   }
 
+  void make_homes() {
+    home_.reserve(graph_.size() - home_.size());
+    while (home_.size() < graph_.size()) home_.push_back(ReplicaId::none());
+  }
+
   // ---- after all units are known ----------------------------------------------------------------
+
+  void check_time(const SourcePlace& place, const std::string& what) const {
+    if (fits_time_) return;
+    throw usage_error(place, fmt::format("{} would take longer than 100 years", what),
+                      "look for a rate that is too low or a repeat that is too high");
+  }
+
+  // Of the window just planned: what may be read later, and what nobody reads.
+  std::vector<PlannedWindow::Hold> hold_results(OpId keep_from) {
+    std::vector<PlannedWindow::Hold> holds;
+    for (std::size_t u = plan_.windows.back().first.index(); u < plan_.units.size(); ++u) {
+      ReplicaSpec& spec = plan_.replicas[u];
+      const bool may_be_read = plan_.units[u].op >= keep_from;
+      if (!may_be_read && spec.readers > 0) continue;
+      ++spec.readers;
+      spec.is_private = spec.is_private && !may_be_read;
+      holds.push_back({plan_.units[u].op, ReplicaId::at(u)});
+    }
+    return holds;
+  }
+
+  void forget_ops(OpId keep_from) {
+    home_.forget_before(keep_from.index());
+    placements_.forget_before(keep_from);
+    std::erase_if(elsewhere_, [&](const auto& known) {
+      return known.first >> 32 < keep_from.value;  // see key()
+    });
+  }
 
   void keep_results(const std::vector<WindowOps>& windows) {
     std::vector<std::uint64_t> kept(machine_.memories.size(), 0);
@@ -391,16 +461,19 @@ class Planner {
 
   const Graph& graph_;
   const Machine& machine_;
-  const PlanOptions& options_;
+  const PlanOptions options_;
   Router router_;
   Plan plan_;
   Placements placements_;
-  std::vector<ReplicaId> home_;                             // by op
+  Sliding<ReplicaId> home_;                                 // by op
   std::unordered_map<std::uint64_t, ReplicaId> elsewhere_;  // by op and memory
   std::vector<std::size_t> share_of_;  // by resource, in the window being built
   std::vector<std::vector<std::uint32_t>> kernel_classes_;  // by device: of its share's kernels
   OpId group_first_ = {};                                   // ops of the group last looked up
   OpId group_end_ = {};
+  std::size_t next_op_ = 0;            // of a stream
+  std::vector<ReplicaId> read_again_;  // made before the window at hand
+  std::uint32_t next_window_ = 0;
   std::vector<ReplicaId> inputs_;  // of the op being added
   std::vector<ReplicaId> sorted_;
   DistinctInputs distinct_;
@@ -408,11 +481,25 @@ class Planner {
   bool fits_time_ = true;  // whether it stays below longest_duration
 };
 
-}  // namespace
-
 Plan make_plan(const Graph& graph, const Machine& machine, const Scenario& scenario,
                const PlanOptions& options) {
   return Planner(graph, machine, options).make(scenario);
+}
+
+WindowPlanner::WindowPlanner(const Graph& graph, const Machine& machine, PlanOptions options)
+    : planner_(std::make_unique<Planner>(graph, machine, std::move(options))) {}
+WindowPlanner::~WindowPlanner() = default;
+
+PlannedWindow WindowPlanner::plan(OpId keep_from) {
+  return planner_->make_next(keep_from);
+}
+
+void WindowPlanner::forget(std::uint32_t window, ReplicaId replica) {
+  planner_->forget(window, replica);
+}
+
+const Plan& WindowPlanner::plan() const {
+  return planner_->plan();
 }
 
 }  // namespace troupe

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <vector>
 
 namespace troupe {
 
@@ -33,5 +35,44 @@ struct PlanOptions {
 // named).
 Plan make_plan(const Graph& graph, const Machine& machine, const Scenario& scenario,
                const PlanOptions& options);
+
+// A window of a graph that is appended while it runs.
+struct PlannedWindow {
+  Window window;
+  std::vector<ReplicaSpec> replicas;  // what its units make, in their order
+  // Each of these has one reader more; may be there several times.
+  std::vector<ReplicaId> read_again;
+  // What this window makes and has one reader besides those known: whoever runs it, who lets go of
+  // it when the window is done and nothing that comes later reads it.
+  struct Hold {
+    OpId op;
+    ReplicaId replica;
+  };
+  std::vector<Hold> holds;
+};
+
+// Plans a graph window by window while earlier windows run. What waits for an earlier window is a
+// late edge in a share of the one it waits for (share.hpp). Priorities and automatic placement know
+// nothing of what is still to come, and nothing is ordered by memory: whoever runs the windows
+// admits them as there is room.
+class WindowPlanner {
+ public:
+  // Graph and machine must outlive it.
+  WindowPlanner(const Graph& graph, const Machine& machine, PlanOptions options);
+  ~WindowPlanner();
+
+  // Plans all ops appended since the last call, of which there must be one. Ops before `keep_from`
+  // will not be read by those appended later. Throws like make_plan; the planner is of no use then.
+  PlannedWindow plan(OpId keep_from);
+
+  // All windows before number `window` are done and all that was made before `replica` is gone.
+  void forget(std::uint32_t window, ReplicaId replica);
+
+  // Units and replicas that aren't forgotten, and no windows.
+  const Plan& plan() const;
+
+ private:
+  std::unique_ptr<class Planner> planner_;
+};
 
 }  // namespace troupe

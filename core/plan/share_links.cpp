@@ -113,6 +113,34 @@ class ArrivalJoiner {
 
 }  // namespace
 
+// What the units of a window wait for in earlier ones that it doesn't wait for as a whole.
+void add_late_edges(const Plan& plan, Window& window, const ShareTable<Window>& shares) {
+  DistinctInputs distinct;
+  std::vector<std::pair<ResourceId, Share::LateEdge>> late;
+  for (std::size_t u = window.first.index(); u < window.first.index() + window.items; ++u) {
+    const Unit& unit = plan.units[u];
+    Share& share = shares[unit.ref.resource];
+    for (const ReplicaId input : distinct.of(unit, share)) {
+      const UnitId maker = maker_of(input);
+      if (maker >= window.first || !plan.units.holds(maker.index())) continue;  // or it is done
+      ++share.items[unit.ref.item].waits_for;
+      const ItemRef from = plan.units[maker.index()].ref;
+      late.push_back({from.resource, {plan.window_of(maker), from.item, unit.ref}});
+    }
+  }
+  // A resource may have nothing else to do in this window.
+  for (const auto& [resource, edge] : late) {
+    auto there = std::find_if(window.shares.begin(), window.shares.end(),
+                              [r = resource](const auto& known) { return known.first == r; });
+    if (there == window.shares.end()) {
+      Share share;
+      share.window = window.number;
+      there = window.shares.insert(there, {resource, std::move(share)});
+    }
+    there->second.late.push_back(edge);
+  }
+}
+
 void link_successors(Plan& plan, std::span<const RoomEdge> room) {
   ShareTable<Window> shares;
   for (Window& window : plan.windows) {
@@ -138,11 +166,14 @@ void link_successors(Plan& plan, std::span<const RoomEdge> room) {
     for (auto& [resource, share] : window.shares) {
       if (!share.elsewhere.empty()) ArrivalJoiner(share, shares).join();
     }
+    if (!window.waits) add_late_edges(plan, window, shares);
   }
 }
 
-std::vector<Duration> unit_ranks(const Plan& plan) {
-  std::vector<Duration> rank(plan.units.size(), Duration{0});
+UnitRanks::UnitRanks(const Plan& plan) {
+  if (plan.windows.empty()) return;
+  first_ = plan.windows.front().first.index();
+  ranks_.resize(plan.units.size() - first_, Duration{0});
   ShareTable<> shares;
   for (std::size_t w = plan.windows.size(); w-- > 0;) {
     const Window& window = plan.windows[w];
@@ -150,22 +181,23 @@ std::vector<Duration> unit_ranks(const Plan& plan) {
     for (std::size_t u = window.first.index() + window.items; u-- > window.first.index();) {
       const ItemRef ref = plan.units[u].ref;
       const Share& share = shares[ref.resource];
-      rank[u] += std::max(share.expected(ref.item), Duration{1});
+      Duration& rank = ranks_[u - first_];
+      rank += std::max(share.expected(ref.item), Duration{1});
       for (const ReplicaId input : share.inputs_of(ref.item)) {
-        Duration& before = rank[maker_of(input).index()];
-        before = std::max(before, rank[u]);
+        if (input.index() < first_) continue;               // of a window planned before
+        Duration& before = ranks_[input.index() - first_];  // of its maker
+        before = std::max(before, rank);
       }
     }
   }
-  return rank;
 }
 
-void order_by_priority(Plan& plan, const Machine& machine, std::span<const Duration> rank) {
+void order_by_priority(Plan& plan, const Machine& machine, const UnitRanks& rank) {
   std::vector<UnitId> order;
   for (Window& window : plan.windows) {
     for (auto& [resource, share] : window.shares) {
       if (resource.index() >= machine.devices.size()) continue;
-      const auto is_longer = [&](UnitId a, UnitId b) { return rank[a.index()] > rank[b.index()]; };
+      const auto is_longer = [&](UnitId a, UnitId b) { return rank[a] > rank[b]; };
       const auto is_item_longer = [&](const Share::Item& a, const Share::Item& b) {
         return is_longer(a.unit, b.unit);
       };

@@ -11,15 +11,23 @@ namespace troupe {
 
 // Fills first_successor and successors of every share from the inputs of the units and from `room`,
 // whose edges also add to what items wait for. What waits for an earlier window is not a successor:
-// windows follow each other whole.
+// windows follow each other whole, or else it is a late edge.
 void link_successors(Plan& plan, std::span<const RoomEdge> room);
 
-// Of every unit, expected times (at least 1 ns each) along the longest way from its start to the
-// end of the plan.
-std::vector<Duration> unit_ranks(const Plan& plan);
+// Of every unit in the plan's windows, expected times (at least 1 ns each) along the longest way
+// from its start to the end of the plan.
+class UnitRanks {
+ public:
+  explicit UnitRanks(const Plan& plan);
+  Duration operator[](UnitId unit) const { return ranks_[unit.index() - first_]; }
+
+ private:
+  std::size_t first_ = 0;
+  std::vector<Duration> ranks_;
+};
 
 // Puts the items of every device's share in order of priority (share.hpp), by the rank of their
 // units. For plans whose items stand in unit order and have no successors yet.
-void order_by_priority(Plan& plan, const Machine& machine, std::span<const Duration> rank);
+void order_by_priority(Plan& plan, const Machine& machine, const UnitRanks& rank);
 
 }  // namespace troupe

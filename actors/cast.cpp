@@ -1,0 +1,283 @@
+#include "actors/cast.hpp"
+
+#include "actors/actor_threads.hpp"
+#include "actors/coordinator_actor.hpp"
+#include "actors/device_actor.hpp"
+#include "actors/link_actor.hpp"
+#include "actors/messages.hpp"
+#include "actors/virtual_time.hpp"
+#include "core/base/assert.hpp"
+#include "core/base/error.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <future>
+#include <mutex>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Where actors live, and how time passes there: the one difference between a real run and a
+// simulation that this room knows.
+class Theatre {
+ public:
+  Theatre(bool virtual_time, std::uint64_t seed) : virtual_time_(virtual_time) {
+    if (virtual_time) {
+      config_.load<VirtualTime>();
+    } else {
+      config_.load<ActorThreads>();
+    }
+    system_ = std::make_unique<caf::actor_system>(config_);
+    if (virtual_time) {
+      // It would be asked with each message who speaks, and nobody listens.
+      caf::logger::set_current_actor_system(nullptr);
+      VirtualTime::of(*system_).set_seed(seed);
+    } else {
+      mailbox_alarms_.emplace(*system_);
+    }
+  }
+
+  caf::actor_system& system() { return *system_; }
+  AlarmClock& alarms() {
+    if (virtual_time_) return VirtualTime::of(*system_).clock();
+    return *mailbox_alarms_;
+  }
+  // Threads for the coordinator, then devices, then links; to be called before they are spawned.
+  // Throws a run Error where the host gives no more.
+  void prepare(std::size_t devices, std::size_t links) {
+    if (virtual_time_) return;
+    std::vector<Waiting> threads(1 + devices + links, Waiting::asleep);
+    std::fill_n(threads.begin() + 1, devices, Waiting::briefly);
+    try {
+      ActorThreads::of(*system_).start_threads(threads);
+    } catch (const std::system_error& error) {
+      throw run_error(
+          fmt::format("could not start {} threads: {}", threads.size(), error.what()),
+          "use a machine of fewer devices and links, or give this process more threads");
+    }
+  }
+  // The next of them; none where time is virtual.
+  caf::execution_unit* next_thread() {
+    return virtual_time_ ? nullptr : ActorThreads::of(*system_).thread(threads_given_++);
+  }
+  Duration pulse() const { return virtual_time_ ? 0ms : 1000ms; }
+
+  bool has_virtual_time() const { return virtual_time_; }
+  // Lets virtual time pass. False where nothing is left to happen.
+  bool proceed() {
+    constexpr std::size_t events = 1 << 14;
+    return VirtualTime::of(*system_).run(events) > 0;
+  }
+
+ private:
+  bool virtual_time_;
+  caf::actor_system_config config_;
+  std::unique_ptr<caf::actor_system> system_;
+  std::optional<MailboxAlarms> mailbox_alarms_;  // in real time
+  std::size_t threads_given_ = 0;
+};
+
+// What the coordinator's thread hands over.
+class Deliveries {
+ public:
+  void put(ResourceShares window) {
+    {
+      const std::lock_guard lock(mutex_);
+      windows_.push_back(std::move(window));
+    }
+    changed_.notify_one();
+  }
+  void end() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+    }
+    changed_.notify_one();
+  }
+  void wait_for(std::chrono::milliseconds time) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, time, [this] { return is_over_ || !windows_.empty(); });
+  }
+  std::optional<ResourceShares> take() {
+    const std::lock_guard lock(mutex_);
+    if (windows_.empty()) return std::nullopt;
+    ResourceShares window = std::move(windows_.front());
+    windows_.pop_front();
+    return window;
+  }
+  bool is_over() const {
+    const std::lock_guard lock(mutex_);
+    return is_over_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<ResourceShares> windows_;
+  bool is_over_ = false;
+};
+
+}  // namespace
+
+class Cast::Impl {
+ public:
+  Impl(const Machine& machine, const OpRegistry& ops, MemoryStore& store,
+       const CastOptions& options)
+      : result_(podium_.result.get_future()),
+        theatre_(has_virtual_time(options.mode), options.seed),
+        stage_{machine, ops, store, theatre_.alarms(), options.mode} {
+    podium_.resource_name = [&machine](ResourceId r) { return resource_name(machine, r); };
+    podium_.on_end = [this] {
+      took_ = std::chrono::steady_clock::now() - begun_;
+      deliveries_.end();
+    };
+    if (options.by_window) {
+      podium_.on_window_done = [this](ResourceShares w) { deliveries_.put(std::move(w)); };
+    }
+    theatre_.prepare(machine.devices.size(), machine.links.size());
+    coordinator_ =
+        spawn_coordinator(theatre_.system(), machine.devices.size() + machine.links.size(), podium_,
+                          theatre_.pulse(), theatre_.next_thread());
+    spawn_resources(machine);
+  }
+
+  ~Impl() {
+    begin();
+    interrupt();
+    while (!is_over()) proceed();
+  }
+
+  template <class Message>
+  void tell(Message message) {
+    caf::anon_send(coordinator_, std::move(message));
+  }
+  void interrupt() { tell(Interrupt{}); }
+
+  void begin() {
+    if (has_begun_) return;
+    has_begun_ = true;
+    begun_ = std::chrono::steady_clock::now();
+    tell(Introduce{resources_});
+  }
+
+  void proceed() {
+    if (!theatre_.has_virtual_time()) return deliveries_.wait_for(50ms);
+    if (theatre_.proceed()) {
+      idle_rounds_ = 0;
+      return;
+    }
+    // The coordinator looks twice and then ends a run that is stuck.
+    TROUPE_ASSERT(++idle_rounds_ < 8);
+    tell(CheckPulse{});
+  }
+
+  std::optional<ResourceShares> take_window() { return deliveries_.take(); }
+  bool is_over() const { return deliveries_.is_over(); }
+  std::uint64_t items_done() const { return podium_.items_done; }
+  RunResult take_result() {
+    RunResult result = result_.get();
+    result.took = took_;
+    return result;
+  }
+
+ private:
+  void spawn_resources(const Machine& machine) {
+    try {
+      for (std::size_t d = 0; d < machine.devices.size(); ++d) {
+        resources_->push_back(spawn_device(theatre_.system(), stage_, DeviceId::at(d), coordinator_,
+                                           theatre_.next_thread()));
+      }
+      for (std::size_t l = 0; l < machine.links.size(); ++l) {
+        resources_->push_back(spawn_link(theatre_.system(), stage_, LinkId::at(l), coordinator_,
+                                         theatre_.next_thread()));
+      }
+    } catch (const std::exception& error) {
+      for (const caf::actor& r : *resources_) caf::anon_send_exit(r, caf::exit_reason::kill);
+      caf::anon_send_exit(coordinator_, caf::exit_reason::kill);
+      throw run_error(
+          fmt::format("could not set {} up: {}",
+                      resource_name(machine, ResourceId::at(resources_->size())), error.what()),
+          "give it fewer streams or cores, or this process more threads");
+    }
+  }
+
+  // What the actors use until the theatre is closed.
+  Deliveries deliveries_;
+  Podium podium_;
+  std::chrono::steady_clock::time_point begun_{};
+  Duration took_{0};
+
+  std::future<RunResult> result_;
+  Theatre theatre_;
+  const Stage stage_;
+  caf::actor coordinator_;
+  std::shared_ptr<std::vector<caf::actor>> resources_ = std::make_shared<std::vector<caf::actor>>();
+  bool has_begun_ = false;
+  int idle_rounds_ = 0;
+};
+
+PlanOptions plan_options(const Machine& machine, Mode mode,
+                         std::optional<std::uint64_t> ram_bytes) {
+  std::vector<const DeviceBackendEntry*> backends;
+  for (std::size_t d = 0; d < machine.devices.size(); ++d) {
+    backends.push_back(&choose_backend(mode, machine, DeviceId::at(d)));
+  }
+  for (std::size_t l = 0; l < machine.links.size(); ++l) {
+    choose_backend(mode, machine, LinkId::at(l));
+  }
+  PlanOptions options{.needs_costs = has_virtual_time(mode)};
+  if (!computes_values(mode)) return options;
+  options.ram_bytes = ram_bytes ? *ram_bytes : BufferPool::usable_host_bytes();
+  options.has_kernel = [&machine, backends](DeviceId device, const OpKind& kind) {
+    return backends[device.index()]->has_kernel(machine, device, kind);
+  };
+  return options;
+}
+
+void load_kernels(const Graph& graph, std::size_t first_class) {
+  for (const OpClass& op : graph.classes().subspan(first_class)) {
+    if (const auto load = graph.kinds()[op.kind].load; load != nullptr) load();
+  }
+}
+
+Cast::Cast(const Machine& machine, const OpRegistry& ops, MemoryStore& store, CastOptions options)
+    : impl_(std::make_unique<Impl>(machine, ops, store, options)) {}
+Cast::~Cast() = default;
+
+void Cast::send(Window window) {
+  impl_->tell(TakeWindow{std::move(window)});
+}
+void Cast::send_last() {
+  impl_->tell(LastWindow{});
+}
+void Cast::begin() {
+  impl_->begin();
+}
+void Cast::interrupt() {
+  impl_->interrupt();
+}
+void Cast::proceed() {
+  impl_->proceed();
+}
+std::optional<ResourceShares> Cast::take_window() {
+  return impl_->take_window();
+}
+bool Cast::is_over() const {
+  return impl_->is_over();
+}
+std::uint64_t Cast::items_done() const {
+  return impl_->items_done();
+}
+RunResult Cast::take_result() {
+  return impl_->take_result();
+}
+
+}  // namespace troupe

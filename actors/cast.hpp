@@ -1,0 +1,68 @@
+// The actors of one run: set up, given windows, and gone when it is over.
+#pragma once
+
+#include "core/backend/memory_store.hpp"
+#include "core/backend/registry.hpp"
+#include "core/graph/graph.hpp"
+#include "core/machine/machine.hpp"
+#include "core/ops/registry.hpp"
+#include "core/plan/plan.hpp"
+#include "core/plan/planner.hpp"
+#include "core/result/summary.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace troupe {
+
+// What a planner must know of the mode. Throws a usage Error where a device or a link has no
+// backend for it. `ram_bytes`: what tensors may take of the host's memory, where the mode computes
+// any; none: what is available now, less a reserve. `machine` must outlive what is returned.
+PlanOptions plan_options(const Machine& machine, Mode mode, std::optional<std::uint64_t> ram_bytes);
+
+// Loads the libraries that kernels of the graph's classes from `first_class` on need, where they
+// aren't loaded yet.
+void load_kernels(const Graph& graph, std::size_t first_class = 0);
+
+struct CastOptions {
+  Mode mode = Mode::run;
+  std::uint64_t seed = 0;
+  // The shares of a window that is done come one window at a time, from take_window(), and else all
+  // in the result.
+  bool by_window = false;
+};
+
+// A coordinator and an actor for each device and each link of a machine, with the scheduler and the
+// clock of the mode. For use by one thread.
+class Cast {
+ public:
+  // Machine, ops and store must outlive it. Throws a run Error where the host hasn't enough
+  // threads.
+  Cast(const Machine& machine, const OpRegistry& ops, MemoryStore& store, CastOptions options);
+  // Blocks until the actors are gone; a run that isn't over is interrupted.
+  ~Cast();
+
+  // Windows may be sent before and while they act; after the last one, no more.
+  void send(Window window);
+  void send_last();
+  // The actors begin with the first window.
+  void begin();
+  void interrupt();
+
+  // Lets them act: until there is a window to take or the run is over, but for about 50 ms at most,
+  // or some thousand events of virtual time.
+  void proceed();
+  std::optional<ResourceShares> take_window();  // none: no window is done that wasn't taken
+  bool is_over() const;
+  std::uint64_t items_done() const;  // ops and transfers
+  // Of a run that is over; once.
+  RunResult take_result();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,130 @@
+#include "actors/stream.hpp"
+
+#include "core/base/assert.hpp"
+#include "core/base/error.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace troupe {
+
+Stream::Stream(const Machine& machine, Graph& graph, StreamOptions options)
+    : graph_(graph),
+      options_(options),
+      planner_(graph, machine, plan_options(machine, options.mode, options.ram_bytes)),
+      store_(machine, computes_values(options.mode) ? MemoryStore::Backing::buffers
+                                                    : MemoryStore::Backing::accounted),
+      summary_(graph, machine, planner_.plan(), options.keep_timeline),
+      cast_(machine, graph.kinds(), store_,
+            {.mode = options.mode, .seed = options.seed, .by_window = true}) {
+  cast_.begin();
+}
+
+Stream::~Stream() = default;
+
+bool Stream::submit(OpId keep_from) {
+  TROUPE_ASSERT(keep_from.index() <= graph_.size());
+  if (submitted_.index() == graph_.size()) return !cast_.is_over();
+  while (std::optional<ResourceShares> done = cast_.take_window()) retire(std::move(*done));
+  while (!cast_.is_over() && in_flight_.size() >= options_.windows_in_flight) await_window();
+  if (cast_.is_over()) return false;
+  PlannedWindow planned = planner_.plan(keep_from);
+  submitted_ = OpId::at(graph_.size());
+  note(planned);
+  while (!cast_.is_over() && !store_.has_room(planned.replicas, graph_.types())) {
+    if (in_flight_.size() == 1) {
+      throw usage_error("a memory can't hold what one window makes and what is kept for it",
+                        "submit smaller windows, or give the memory more");
+    }
+    await_window();
+  }
+  if (cast_.is_over()) return false;
+  hand_out(std::move(planned));
+  keep_from_ = std::max(keep_from_, keep_from);
+  return true;
+}
+
+void Stream::note(const PlannedWindow& planned) {
+  const Window& window = planned.window;
+  InFlight& entry = in_flight_.emplace_back();
+  entry.window = {.number = window.number,
+                  .shares = {},
+                  .first = window.first,
+                  .items = window.items,
+                  .timed = window.timed,
+                  .waits = window.waits};
+  entry.end = submitted_;
+  entry.oldest = ReplicaId{window.first.value};
+  for (const ReplicaId r : planned.read_again) entry.oldest = std::min(entry.oldest, r);
+  entry.holds = planned.holds;
+}
+
+void Stream::hand_out(PlannedWindow planned) {
+  if (computes_values(options_.mode)) {
+    load_kernels(graph_, std::exchange(loaded_, graph_.classes().size()));
+    store_.reserve_buffers(planned.replicas, graph_.types());
+  }
+  store_.install(planned.replicas, graph_.types());
+  for (const ReplicaId r : planned.read_again) store_.add_readers(r, 1);
+  cast_.send(std::move(planned.window));
+}
+
+void Stream::await_window() {
+  while (!cast_.is_over()) {
+    if (std::optional<ResourceShares> done = cast_.take_window()) return retire(std::move(*done));
+    cast_.proceed();
+    if (options_.interrupted != nullptr && options_.interrupted->load() &&
+        !std::exchange(told_to_stop_, true)) {
+      cast_.interrupt();
+    }
+  }
+}
+
+// Windows are done in their order.
+void Stream::retire(ResourceShares shares) {
+  InFlight done = std::move(in_flight_.front());
+  in_flight_.pop_front();
+  done.window.shares = std::move(shares);
+  summary_.add(done.window);
+  holds_.insert(holds_.end(), done.holds.begin(), done.holds.end());
+  std::erase_if(holds_, [this](const PlannedWindow::Hold& hold) {
+    if (hold.op >= keep_from_) return false;
+    if (store_.keeps_track_of(store_.memory(hold.replica))) store_.release(hold.replica);
+    return true;
+  });
+  forget(done.end);
+}
+
+// What is older than all that is kept and all that windows in flight make and read. `begin`: the
+// first op that isn't done.
+void Stream::forget(OpId begin) {
+  ReplicaId oldest = ReplicaId::at(planner_.plan().units.size());
+  for (const InFlight& window : in_flight_) oldest = std::min(oldest, window.oldest);
+  for (const PlannedWindow::Hold& hold : holds_) oldest = std::min(oldest, hold.replica);
+  store_.forget_before(oldest);
+  summary_.forget_before(maker_of(oldest));
+  planner_.forget(in_flight_.empty() ? std::numeric_limits<std::uint32_t>::max()
+                                     : in_flight_.front().window.number,
+                  oldest);
+  graph_.forget_before(std::min(keep_from_, begin));
+}
+
+ScenarioReport Stream::finish(const std::string& name) {
+  cast_.send_last();
+  while (!cast_.is_over()) await_window();
+  while (std::optional<ResourceShares> done = cast_.take_window()) retire(std::move(*done));
+  RunResult result = cast_.take_result();
+  // What was under way when the run ended early.
+  for (auto& [resource, share] : std::exchange(result.shares, {})) {
+    const auto window =
+        std::find_if(in_flight_.begin(), in_flight_.end(),
+                     [number = share.window](const auto& w) { return w.window.number == number; });
+    TROUPE_ASSERT(window != in_flight_.end());
+    window->window.shares.emplace_back(resource, std::move(share));
+  }
+  for (const InFlight& window : in_flight_) summary_.add(window.window);
+  return summary_.finish(name, result);
+}
+
+}  // namespace troupe
