@@ -251,7 +251,7 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
         .resource = self_, .in_flight = logic_.busy_lanes(), .done = progress.done()};
     if (progress.parts().empty()) return status;
     // What is complete has been handed in.
-    const std::vector<Share::Item>& items = progress.parts().front()->share.items;
+    const BigVector<Share::Item>& items = progress.parts().front()->share.items;
     const auto pending = std::find_if(items.begin(), items.end(),
                                       [](const Share::Item& item) { return !item.finished(); });
     status.pending = pending->unit;

@@ -1,6 +1,8 @@
 // A sequence that grows at its end and is forgotten from its beginning, with indices that stay.
 #pragma once
 
+#include "core/base/big_vector.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -66,7 +68,7 @@ class Sliding {
   }
 
  private:
-  std::vector<T> elements_;
+  BigVector<T> elements_;
   std::size_t start_ = 0;  // the index of elements_[0]
   std::size_t first_ = 0;
 };

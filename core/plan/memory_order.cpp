@@ -29,9 +29,8 @@ class MemoryOrder {
  public:
   MemoryOrder(const Graph& graph, const Machine& machine, const Plan& plan)
       : graph_(graph), machine_(machine), plan_(plan), rooms_(machine.memories.size()) {
-    for (const ReplicaSpec& r : plan.replicas) {
-      rooms_[r.memory.index()].wanted += bytes_of(r);
-    }
+    for (const TensorType& type : graph.types()) bytes_.push_back(type.bytes());
+    for (const ReplicaSpec& r : plan.replicas) rooms_[r.memory.index()].wanted += bytes_of(r);
     for (std::size_t m = 0; m < rooms_.size(); ++m) {
       rooms_[m].fresh = machine.memories[m].size_bytes;
       rooms_[m].is_tight = !is_unlimited(machine.memories[m]) && rooms_[m].wanted > rooms_[m].fresh;
@@ -81,7 +80,7 @@ class MemoryOrder {
     friend auto operator<=>(const Read&, const Read&) = default;
   };
 
-  std::uint64_t bytes_of(const ReplicaSpec& r) const { return graph_.types()[r.type].bytes(); }
+  std::uint64_t bytes_of(const ReplicaSpec& r) const { return bytes_[r.type]; }
 
   void take(UnitId u) {
     const ReplicaSpec& made = plan_.replicas[u.index()];
@@ -145,6 +144,7 @@ class MemoryOrder {
   const Graph& graph_;
   const Machine& machine_;
   const Plan& plan_;
+  std::vector<std::uint64_t> bytes_;         // by type
   std::vector<Room> rooms_;                  // by memory
   std::vector<std::uint32_t> readers_left_;  // by replica
   std::vector<Read> reads_;                  // in order

@@ -100,9 +100,10 @@ class Planner {
   // ---- units ----------------------------------------------------------------------------------
 
   void add_window(const WindowOps& ops) {
-    std::fill(share_of_.begin(), share_of_.end(), std::size_t{0});
+    std::fill(share_of_.begin(), share_of_.end(), nullptr);
     Window& window = plan_.windows.emplace_back();
     window.number = next_window_++;
+    window.shares.reserve(share_of_.size());  // they stay where they are
     window.timed = ops.timed;
     if (ops.timed && !plan_.first_timed) plan_.first_timed = UnitId::at(plan_.units.size());
     window.first = UnitId::at(plan_.units.size());
@@ -140,23 +141,20 @@ class Planner {
   }
 
   Share& share(ResourceId r) {
-    Window& window = plan_.windows.back();
-    std::size_t& slot = share_of_[r.index()];  // 1 + index into window.shares
-    if (slot == 0) {
-      window.shares.emplace_back(r, Share{});
-      Share& fresh = window.shares.back().second;
-      fresh.window = window.number;
-      fresh.timed = window.timed;
-      slot = window.shares.size();
+    Share*& known = share_of_[r.index()];
+    if (known == nullptr) {
+      Window& window = plan_.windows.back();
+      known = &window.shares.emplace_back(r, Share{}).second;
+      known->window = window.number;
+      known->timed = window.timed;
     }
-    return window.shares[slot - 1].second;
+    return *known;
   }
 
   // Adds a unit that reads `inputs` and makes a new replica of `op`'s tensor in `target`.
   ReplicaId add_unit(ResourceId r, OpId op, bool transfer, std::span<const ReplicaId> inputs,
                      MemoryId target, Duration expected) {
     Share& s = share(r);
-    const UnitId window_first = plan_.windows.back().first;
     const bool reads_twice = has_repeats(inputs);
     const UnitId unit = UnitId::at(plan_.units.size());
     plan_.units.push_back({.ref = {r, s.size()},
@@ -164,29 +162,38 @@ class Planner {
                            .transfer = transfer,
                            .makes_result = !transfer,
                            .reads_twice = reads_twice});
+    Share::Item& item = s.add_item();
+    item.unit = unit;
+    s.add_inputs(inputs);
     for (const ReplicaId input : inputs) {
       ReplicaSpec& read = plan_.replicas[input.index()];
       ++read.readers;
-      const std::size_t maker = maker_of(input).index();
-      if (!plan_.units.holds(maker) || plan_.units[maker].ref.resource != r) {
-        read.is_private = false;
-      }
-      if (maker_of(input) < window_first) read_again_.push_back(input);
+      read.is_private = read.is_private && is_made_by(r, maker_of(input));
+      if (!reads_twice) count_wait(s, item, input);
+      const bool is_late = maker_of(input) < plan_.windows.back().first;
+      if (is_late && !plan_.earlier.empty()) read_again_.push_back(input);
     }
-    Share::Item& item = s.add_item();
-    item.unit = unit;
-    for (const ReplicaId input : inputs) s.add_input(input);
-    for (const ReplicaId input : distinct_.of(plan_.units.back(), s)) {
-      if (maker_of(input) < window_first) continue;
-      ++item.waits_for;
-      const ItemRef from = plan_.units[maker_of(input).index()].ref;
-      // For now a count: see link_successors.
-      ++share(from.resource).items[from.item].first_successor;
+    if (reads_twice) {
+      for (const ReplicaId input : distinct_.of(plan_.units.back(), s)) count_wait(s, item, input);
     }
     count_time(expected);
     plan_.replicas.push_back(
         {.memory = target, .type = graph_.type_index(op), .readers = 0, .is_private = true});
     return ReplicaId{unit.value};
+  }
+
+  bool is_made_by(ResourceId r, UnitId unit) const {
+    return plan_.units.holds(unit.index()) && plan_.units[unit.index()].ref.resource == r;
+  }
+
+  // The item, the last one of `s`, waits for what makes `input`.
+  void count_wait(Share& s, Share::Item& item, ReplicaId input) {
+    const UnitId maker = maker_of(input);
+    if (maker < plan_.windows.back().first) return;
+    ++item.waits_for;
+    const ItemRef from = plan_.units[maker.index()].ref;
+    Share& there = from.resource == plan_.units.back().ref.resource ? s : share(from.resource);
+    ++there.items[from.item].first_successor;  // for now a count: see link_successors
   }
 
   // Whether something stands there more than once.
@@ -415,9 +422,9 @@ class Planner {
 
   void keep_results(const std::vector<WindowOps>& windows) {
     std::vector<std::uint64_t> kept(machine_.memories.size(), 0);
-    for (const ReplicaSpec& r : plan_.replicas) {
-      kept[r.memory.index()] += graph_.types()[r.type].bytes();
-    }
+    std::vector<std::uint64_t> bytes;  // by type
+    for (const TensorType& type : graph_.types()) bytes.push_back(type.bytes());
+    for (const ReplicaSpec& r : plan_.replicas) kept[r.memory.index()] += bytes[r.type];
     std::uint64_t in_ram = 0;
     for (std::size_t m = 0; m < kept.size(); ++m) {
       if (machine_.memories[m].kind == MemoryKind::ram) in_ram += kept[m];
@@ -467,7 +474,7 @@ class Planner {
   Placements placements_;
   Sliding<ReplicaId> home_;                                 // by op
   std::unordered_map<std::uint64_t, ReplicaId> elsewhere_;  // by op and memory
-  std::vector<std::size_t> share_of_;  // by resource, in the window being built
+  std::vector<Share*> share_of_;  // by resource, in the window being built
   std::vector<std::vector<std::uint32_t>> kernel_classes_;  // by device: of its share's kernels
   OpId group_first_ = {};                                   // ops of the group last looked up
   OpId group_end_ = {};

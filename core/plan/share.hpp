@@ -2,6 +2,7 @@
 // included.
 #pragma once
 
+#include "core/base/big_vector.hpp"
 #include "core/base/id.hpp"
 #include "core/base/time.hpp"
 #include "core/graph/replica.hpp"
@@ -77,9 +78,9 @@ struct Share {
   std::uint32_t window = 0;
   bool timed = true;  // false: prepared before the clock starts, not recorded
 
-  std::vector<Item> items = {Item{}};  // and one at the end that is none
-  std::vector<ReplicaId> inputs;       // a transfer has one
-  std::vector<Successor> successors;
+  BigVector<Item> items = {Item{}};  // and one at the end that is none
+  BigVector<ReplicaId> inputs;       // a transfer has one
+  BigVector<Successor> successors;
   std::vector<ItemRef> elsewhere;
   // What several items here wait for of one unit elsewhere, that one tells once. In unit order.
   std::vector<std::uint32_t> first_arrival = {0};  // one more than there are arrivals
@@ -156,9 +157,9 @@ struct Share {
     elsewhere.push_back(item);
     return {static_cast<std::uint32_t>(elsewhere.size() - 1) | Successor::elsewhere_bit};
   }
-  void add_input(ReplicaId input) {  // to the last item
-    inputs.push_back(input);
-    ++items.back().first_input;
+  void add_inputs(std::span<const ReplicaId> more) {  // to the last item
+    inputs.insert(inputs.end(), more.begin(), more.end());
+    items.back().first_input = static_cast<std::uint32_t>(inputs.size());
   }
 };
 

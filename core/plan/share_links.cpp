@@ -39,8 +39,8 @@ std::span<const RoomEdge> room_of(const Window& window, std::span<const RoomEdge
 
 // Puts the items in the order of `order`, their units.
 void permute_items(Share& share, const Plan& plan, std::span<const UnitId> order) {
-  const std::vector<Share::Item> items = std::exchange(share.items, {Share::Item{}});
-  const std::vector<ReplicaId> inputs = std::exchange(share.inputs, {});
+  const BigVector<Share::Item> items = std::exchange(share.items, {Share::Item{}});
+  const BigVector<ReplicaId> inputs = std::exchange(share.inputs, {});
   share.items.reserve(items.size());
   share.inputs.reserve(inputs.size());
   for (const UnitId unit : order) {
@@ -49,9 +49,8 @@ void permute_items(Share& share, const Plan& plan, std::span<const UnitId> order
     const std::uint32_t first_input = item.first_input;
     item = items[from];
     item.first_input = first_input;
-    for (std::uint32_t i = items[from].first_input; i < items[from + 1].first_input; ++i) {
-      share.add_input(inputs[i]);
-    }
+    const std::uint32_t begin = items[from].first_input;
+    share.add_inputs(std::span(inputs).subspan(begin, items[from + 1].first_input - begin));
   }
 }
 

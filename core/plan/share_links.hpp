@@ -23,7 +23,7 @@ class UnitRanks {
 
  private:
   std::size_t first_ = 0;
-  std::vector<Duration> ranks_;
+  BigVector<Duration> ranks_;
 };
 
 // Puts the items of every device's share in order of priority (share.hpp), by the rank of their

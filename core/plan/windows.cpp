@@ -26,6 +26,7 @@ Listing list_steps(const Graph& graph, const Scenario& scenario) {
       continue;
     }
     const Group& group = graph.group(step.group);
+    listing.windows.back().ops.reserve(listing.windows.back().ops.size() + group.count);
     for (std::uint32_t i = 0; i < group.count; ++i) {
       const OpId op{group.first.value + i};
       if (listing.window_of[op.index()] != unlisted) {
@@ -61,9 +62,10 @@ void check_order(const Graph& graph, const Scenario& scenario, const Listing& li
 std::vector<WindowOps> scenario_windows(const Graph& graph, const Scenario& scenario) {
   Listing listing = list_steps(graph, scenario);
   std::vector<bool> needed(graph.size(), false);
-  for (const WindowOps& window : listing.windows) {
-    for (const OpId op : window.ops) {
+  for (std::uint32_t w = 0; w < listing.windows.size(); ++w) {
+    for (const OpId op : listing.windows[w].ops) {
       for (const OpId input : graph.inputs(op)) {
+        if (listing.window_of[input.index()] == w) continue;
         check_order(graph, scenario, listing, op, input);
         if (listing.window_of[input.index()] == unlisted) needed[input.index()] = true;
       }
