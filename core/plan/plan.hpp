@@ -75,6 +75,10 @@ class ShareTable {
   ShareTable() = default;
 
   void enter(WindowType& window) {
+    if (window_ != nullptr) {
+      for (const auto& [resource, share] : window_->shares) shares_[resource.index()] = nullptr;
+    }
+    window_ = &window;
     for (auto& [resource, share] : window.shares) {
       if (resource.index() >= shares_.size()) shares_.resize(resource.index() + 1, nullptr);
       shares_[resource.index()] = &share;
@@ -82,10 +86,15 @@ class ShareTable {
   }
   // Of a resource that has one in the window entered last.
   auto& operator[](ResourceId resource) const { return *shares_[resource.index()]; }
+  // Likewise; null where it has none.
+  auto* find(ResourceId resource) const {
+    return resource.index() < shares_.size() ? shares_[resource.index()] : nullptr;
+  }
 
  private:
   using SharePointer = decltype(&std::declval<WindowType&>().shares.front().second);
   std::vector<SharePointer> shares_;
+  WindowType* window_ = nullptr;
 };
 
 inline UnitId maker_of(ReplicaId replica) {

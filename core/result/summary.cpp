@@ -58,8 +58,10 @@ class Summary {
       shares.enter(window);
       for (std::size_t u = window.first.index(); u < window.first.index() + window.items; ++u) {
         const Unit& unit = plan_.units[u];
-        const Share& share = shares[unit.ref.resource];
-        if (share.items[unit.ref.item].finished()) visit(u - first_timed(), unit, share);
+        // A share that never went out, or whose actor died, has not come back.
+        const Share* const share = shares.find(unit.ref.resource);
+        if (share == nullptr || !share->items[unit.ref.item].finished()) continue;
+        visit(u - first_timed(), unit, *share);
       }
     }
   }
