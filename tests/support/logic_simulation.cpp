@@ -5,22 +5,13 @@
 #include <utility>
 
 namespace troupe::testing {
-namespace {
-
-std::vector<CoordinatorLogic::WindowSize> sizes(const Plan& plan) {
-  std::vector<CoordinatorLogic::WindowSize> result;
-  for (const Window& w : plan.windows) result.push_back({.items = w.items, .timed = w.timed});
-  return result;
-}
-
-}  // namespace
 
 LogicSimulation::LogicSimulation(const Machine& machine, Plan& plan, Options options)
     : options_(options),
       random_(options.seed),
-      chief_(machine.devices.size() + machine.links.size(), sizes(plan)),
+      chief_(machine.devices.size() + machine.links.size()),
       windows_(plan.take_shares()),
-      mailboxes_(machine.devices.size() + machine.links.size() + 1),
+      mailboxes_(machine.devices.size() + machine.links.size() + 2),
       collecting_(mailboxes_.size()),
       gone_(mailboxes_.size()) {
   for (std::size_t d = 0; d < machine.devices.size(); ++d) {
@@ -32,15 +23,30 @@ LogicSimulation::LogicSimulation(const Machine& machine, Plan& plan, Options opt
 }
 
 RunResult LogicSimulation::run() {
-  chief_.on_begin(now_);
-  act();
+  post(coordinator(), [this] {
+    chief_.on_begin(now_);
+    act();
+  });
+  for (const Window& w : windows_) {
+    post(runner(),
+         [this,
+          size = CoordinatorLogic::WindowSize{
+              .shares = w.shares.size(), .items = w.items, .timed = w.timed, .waits = w.waits}] {
+           chief_.on_window(size, now_);
+           act();
+         });
+  }
+  post(runner(), [this] {
+    chief_.on_last_window(now_);
+    act();
+  });
   while (!is_finished_) {
     if (deliver_one()) continue;
     TROUPE_ASSERT(!due_.empty());  // else it is stuck
     pass_time();
   }
   result_.ending = chief_.outcome();
-  result_.cause = chief_.cause();
+  result_.failure = chief_.failure();
   result_.origin = chief_.origin();
   return std::move(result_);
 }
@@ -71,12 +77,13 @@ void LogicSimulation::pass_time() {
 void LogicSimulation::finish(const Due& due) {
   std::visit(
       [&](auto& logic) {
-        const UnitId unit = logic.progress().share().unit[logic.under_way(due.lane).item];
+        const auto& start = logic.under_way(due.lane);
+        const UnitId unit = start.part->share.items[start.item].unit;
         if (options_.failing == unit) {
           logic.on_failed(due.lane);
           logic.on_stop();
-          post(coordinator(), [this] {
-            chief_.on_failure("on purpose");
+          post(coordinator(), [this, unit] {
+            chief_.on_failure({.cause = "on purpose", .unit = unit});
             act();
           });
         } else {
@@ -103,36 +110,48 @@ void LogicSimulation::pump(ResourceId resource) {
           if constexpr (requires { start->expected; }) {
             time = start->expected;
           } else {
-            time = logic.progress().share().expected[start->item];
+            time = start->part->share.expected(start->item);
           }
           due_[{now_ + time, scheduled_++}] = {resource, start->lane, now_};
         }
-        const std::uint32_t window = logic.progress().share().window;
-        for (const ItemRef to : std::exchange(logic.notices(), {})) {
-          post(to.resource.index(), [this, to, window] {
+        for (const WindowItem& to : std::exchange(logic.notices(), {})) {
+          post(to.ref.resource.index(), [this, to] {
             std::visit(
                 [&](auto& there) {
-                  there.on_notice(window, std::span(&to.item, 1));
+                  there.on_notice(to.window, std::span(&to.ref.item, 1));
                   there.check_invariants();
                 },
-                logics_[to.resource.index()]);
-            pump(to.resource);
+                logics_[to.ref.resource.index()]);
+            pump(to.ref.resource);
           });
         }
-        const std::uint64_t done = logic.progress().done();
-        post(coordinator(), [this, resource, window, done] {
-          chief_.on_progress(resource, window, done, now_);
-          act();
-        });
+        hand_in(resource, logic.progress());
+        logic.check_invariants();
         if (!collecting_[resource.index()] || !logic.is_idle() || gone_[resource.index()]) return;
         gone_[resource.index()] = true;
-        post(coordinator(), [this, resource, records = logic.progress().take_records()] {
-          result_.records.emplace_back(resource, records);
-          chief_.on_records(resource);
+        post(coordinator(), [this, resource, shares = logic.progress().take_all()] {
+          for (const Share& share : shares) result_.shares.emplace_back(resource, share);
+          chief_.on_handed_in(resource);
           act();
         });
       },
       logics_[resource.index()]);
+}
+
+// What is complete, and how far it has come.
+void LogicSimulation::hand_in(ResourceId resource, ShareProgress& progress) {
+  const std::uint64_t done = progress.done();
+  post(coordinator(), [this, resource, done] {
+    chief_.on_progress(resource, done);
+    act();
+  });
+  while (std::optional<Share> share = progress.take_complete()) {
+    post(coordinator(), [this, resource, complete = std::move(*share)] {
+      result_.shares.emplace_back(resource, complete);
+      chief_.on_share_complete(complete.window, now_);
+      act();
+    });
+  }
 }
 
 void LogicSimulation::act() {

@@ -1,5 +1,6 @@
 // The run logic without CAF: coordinator, devices and links as state machines, with messages in a
-// seeded order and virtual time. Every event is followed by check_invariants().
+// seeded order and virtual time. Some windows are there when the run begins, others come while it
+// goes on. Every event is followed by check_invariants().
 #pragma once
 
 #include "core/base/random.hpp"
@@ -44,6 +45,7 @@ class LogicSimulation {
   };
 
   std::size_t coordinator() const { return logics_.size(); }
+  std::size_t runner() const { return logics_.size() + 1; }
   void post(std::size_t to, std::function<void()> message) {
     mailboxes_[to].push_back(std::move(message));
   }
@@ -51,8 +53,10 @@ class LogicSimulation {
   void pass_time();
   void finish(const Due& due);
   void pump(ResourceId resource);
+  void hand_in(ResourceId resource, ShareProgress& progress);
   void act();
   void carry_out(const CoordinatorLogic::SendWindow& command);
+  void carry_out(CoordinatorLogic::WindowDone) {}
   void carry_out(CoordinatorLogic::StopAll);
   void carry_out(CoordinatorLogic::CollectAll);
   void carry_out(CoordinatorLogic::Finish) { is_finished_ = true; }
@@ -61,8 +65,9 @@ class LogicSimulation {
   Random random_;
   CoordinatorLogic chief_;
   std::vector<Window> windows_;
-  std::vector<Logic> logics_;                                 // by resource
-  std::vector<std::deque<std::function<void()>>> mailboxes_;  // by resource, then the coordinator's
+  std::deque<Logic> logics_;  // by resource
+  // By resource, then the coordinator's, then what the runner is to do.
+  std::vector<std::deque<std::function<void()>>> mailboxes_;
   std::vector<bool> collecting_;
   std::vector<bool> gone_;
   std::map<Key, Due> due_;

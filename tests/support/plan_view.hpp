@@ -47,7 +47,7 @@ class PlanView {
     for (const Window& window : plan_.windows) {
       for (const auto& [resource, share] : window.shares) {
         if (resource != item(u).resource || item(u).item >= share.size()) continue;
-        if (share.unit[item(u).item] == u) return share;
+        if (share.items[item(u).item].unit == u) return share;
       }
     }
     std::abort();

@@ -4,6 +4,7 @@
 #include "core/plan/share.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,25 +15,32 @@ struct Item {
   std::uint32_t waits_for = 0;
   std::vector<ItemRef> successors = {};
   Duration expected{0};
-  Share::Move move = {};
+  std::optional<Share::Move> move = {};  // of a transfer
 };
 
-// Units are numbered from `first_unit` on, and each makes the replica of its number.
-inline Share make_share(const std::vector<Item>& items, std::uint32_t window = 0, bool timed = true,
-                        std::uint32_t first_unit = 0) {
+// Of `self`, where all items are transfers or none. Units are numbered from `first_unit` on, and
+// each makes the replica of its number.
+inline Share make_share(ResourceId self, const std::vector<Item>& items, std::uint32_t window = 0,
+                        bool timed = true, std::uint32_t first_unit = 0) {
   Share share;
   share.window = window;
   share.timed = timed;
-  share.first_successor.push_back(0);
-  share.first_input.push_back(0);
   for (const Item& item : items) {
-    share.unit.push_back(UnitId{first_unit + share.size()});
-    share.waits_for.push_back(item.waits_for);
-    share.expected.push_back(item.expected);
-    share.successors.insert(share.successors.end(), item.successors.begin(), item.successors.end());
-    share.first_successor.push_back(static_cast<std::uint32_t>(share.successors.size()));
-    share.first_input.push_back(0);
-    share.moves.push_back(item.move);
+    Share::Item& made = share.add_item();
+    made.unit = UnitId{first_unit + share.size() - 1};
+    made.waits_for = item.waits_for;
+    if (item.move) {
+      share.moves.push_back(*item.move);
+      share.moves.back().expected = item.expected;
+    } else {
+      made.kernel = static_cast<std::uint32_t>(share.kernels.size());
+      share.kernels.push_back({.kind = {}, .attrs = {}, .expected = item.expected});
+    }
+    for (const ItemRef& next : item.successors) {
+      share.successors.push_back(next.resource == self ? Share::Successor{next.item}
+                                                       : share.add_elsewhere(next));
+    }
+    share.items.back().first_successor = static_cast<std::uint32_t>(share.successors.size());
   }
   return share;
 }

@@ -26,14 +26,9 @@ using namespace std::chrono_literals;
 constexpr ResourceId dev0{0};
 constexpr ResourceId dev1{1};
 
-Window window(std::vector<std::pair<ResourceId, Share>> shares) {
+Window window(ResourceShares shares) {
   Window w;
-  for (auto& [resource, share] : shares) {
-    w.items += share.size();
-    share.kernel.resize(share.size());
-    share.index.resize(share.size());
-    share.kernels.resize(1);
-  }
+  for (const auto& [resource, share] : shares) w.items += share.size();
   w.shares = std::move(shares);
   return w;
 }
@@ -62,15 +57,15 @@ class SmallStage {
     stage_.emplace(Stage{machine_.machine, builtin_ops(), *store_,
                          virtual_time ? static_cast<AlarmClock&>(time().clock()) : *alarms_,
                          Mode::simulate});
-    podium_.unit_name = [](UnitId u) { return "unit " + std::to_string(u.value); };
-    podium_.unit_needs = [](UnitId) { return "all before"; };
     podium_.resource_name = [](ResourceId r) { return "resource " + std::to_string(r.value); };
     result_ = podium_.result.get_future();
     const auto thread = [&](std::size_t i) {
       return virtual_time ? nullptr : ActorThreads::of(*system_).thread(i);
     };
-    coordinator_ = spawn_coordinator(*system_, std::move(windows), 3, podium_,
+    coordinator_ = spawn_coordinator(*system_, 3, podium_,
                                      virtual_time ? Duration{0} : Duration{20ms}, thread(0));
+    for (Window& w : windows) caf::anon_send(coordinator_, TakeWindow{std::move(w)});
+    caf::anon_send(coordinator_, LastWindow{});
     resources_ = std::make_shared<std::vector<caf::actor>>();
     for (std::size_t d = 0; d < 2; ++d) {
       resources_->push_back(
@@ -118,22 +113,32 @@ class SmallStage {
   std::shared_ptr<std::vector<caf::actor>> resources_;
 };
 
-void expect_failure(SmallStage& stage, const std::string& cause) {
+// How the run failed, for this cause.
+CoordinatorLogic::Failure expect_failure(SmallStage& stage, const std::string& cause) {
   const std::optional<RunResult> result = stage.end();
   BOOST_REQUIRE(result.has_value());
   BOOST_TEST((result->ending == Ending::failed));
-  BOOST_TEST(result->cause.find(cause) != std::string::npos, result->cause);
+  BOOST_TEST(result->failure.cause.find(cause) != std::string::npos, result->failure.cause);
+  return result->failure;
+}
+// Because only this unit is pending, which waits for one other.
+void expect_stuck(SmallStage& stage, UnitId unit) {
+  const CoordinatorLogic::Failure failure =
+      expect_failure(stage, "nothing is in flight and 1 ops and transfers are pending");
+  BOOST_TEST_REQUIRE(failure.stuck.size() == 1U);
+  BOOST_TEST((failure.stuck[0].pending == unit));
+  BOOST_TEST(failure.stuck[0].missing == 1U);
 }
 
 // 0 (for which nobody says what it waits for)    1
 std::vector<Window> unsatisfiable() {
-  return {window({{dev0, make_share({{.waits_for = 1}, {.expected = 1us}})}})};
+  return {window({{dev0, make_share(dev0, {{.waits_for = 1}, {.expected = 1us}})}})};
 }
 
 // Work for dev0 that takes a while, then some for dev1.
 std::vector<Window> long_work() {
-  return {window({{dev0, make_share({{.successors = {{dev1, 0}}, .expected = 200ms}, {}})},
-                  {dev1, make_share({{.waits_for = 1}}, 0, true, 2)}})};
+  return {window({{dev0, make_share(dev0, {{.successors = {{dev1, 0}}, .expected = 200ms}, {}})},
+                  {dev1, make_share(dev1, {{.waits_for = 1}}, 0, true, 2)}})};
 }
 
 BOOST_AUTO_TEST_SUITE(broken_runs)
@@ -152,10 +157,7 @@ BOOST_AUTO_TEST_CASE(an_op_that_waits_for_nothing_that_will_come_is_a_verdict) {
   for (const bool virtual_time : {true, false}) {
     SmallStage stage(virtual_time, unsatisfiable());
     stage.begin();
-    expect_failure(
-        stage,
-        "nothing is in flight and 1 ops and transfers are pending: unit 0 waits for 1 of "
-        "all before");
+    expect_stuck(stage, UnitId{0});
   }
 }
 
@@ -163,13 +165,10 @@ BOOST_AUTO_TEST_CASE(an_op_that_waits_for_nothing_that_will_come_is_a_verdict) {
 BOOST_AUTO_TEST_CASE(a_run_that_is_stuck_in_a_later_window_is_a_verdict) {
   for (const bool virtual_time : {true, false}) {
     SmallStage stage(virtual_time,
-                     {window({{dev0, make_share(std::vector<Item>(9))}}),
-                      window({{dev1, make_share({{.waits_for = 1}, {}}, 1, true, 9)}})});
+                     {window({{dev0, make_share(dev0, std::vector<Item>(9))}}),
+                      window({{dev1, make_share(dev1, {{.waits_for = 1}, {}}, 1, true, 9)}})});
     stage.begin();
-    expect_failure(
-        stage,
-        "nothing is in flight and 1 ops and transfers are pending: unit 9 waits for 1 of "
-        "all before");
+    expect_stuck(stage, UnitId{9});
   }
 }
 
@@ -179,10 +178,8 @@ BOOST_AUTO_TEST_CASE(what_finished_before_a_stuck_end_is_recorded) {
   const auto result = stage.end();
   BOOST_REQUIRE(result.has_value());
   std::size_t finished = 0;
-  for (const auto& [resource, shares] : result->records) {
-    for (const ShareRecords& share : shares) {
-      for (const Record& record : share.records) finished += record.finished() ? 1U : 0U;
-    }
+  for (const auto& [resource, share] : result->shares) {
+    for (const Share::Item& item : share.items) finished += item.finished() ? 1U : 0U;
   }
   BOOST_TEST(finished == 1U);
 }

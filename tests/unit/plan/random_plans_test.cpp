@@ -1,6 +1,7 @@
 #include "core/plan/planner.hpp"
 #include "core/plan/share_links.hpp"
 #include "tests/support/random_case.hpp"
+#include "tests/support/share_view.hpp"
 
 #include <map>
 #include <set>
@@ -12,6 +13,8 @@ namespace troupe {
 namespace {
 
 using testing::RandomCase;
+using testing::successors_of;
+using testing::units;
 
 // Checks one plan against its own arrays and against the graph.
 class PlanCheck {
@@ -38,23 +41,40 @@ class PlanCheck {
  private:
   void check_share(ResourceId resource, const Share& s) {
     const std::size_t n = s.size();
-    BOOST_TEST(s.waits_for.size() == n);
-    BOOST_TEST(s.expected.size() == n);
-    BOOST_TEST(s.first_successor.size() == n + 1);
-    BOOST_TEST(s.first_input.size() == n + 1);
-    BOOST_TEST(s.first_successor.back() == s.successors.size());
-    BOOST_TEST(s.first_input.back() == s.inputs.size());
+    const auto starts_grow = [&](std::uint32_t Share::Item::*start, std::size_t end) {
+      BOOST_TEST((s.items[0].*start == 0U));
+      BOOST_TEST((s.items[n].*start == end));
+      BOOST_TEST(std::is_sorted(
+          s.items.begin(), s.items.end(),
+          [&](const Share::Item& a, const Share::Item& b) { return a.*start < b.*start; }));
+    };
+    starts_grow(&Share::Item::first_successor, s.successors.size());
+    starts_grow(&Share::Item::first_input, s.inputs.size());
+    BOOST_TEST(!s.items[n].unit);
+    for (const Share::Item& item : s.items) BOOST_TEST(!item.finished());
+    std::size_t elsewhere = 0;
+    for (const Share::Successor next : s.successors) {
+      const bool is_elsewhere = next.is_elsewhere();
+      BOOST_TEST(next.place() < (is_elsewhere ? s.elsewhere.size() : n));
+      elsewhere += is_elsewhere ? 1U : 0U;
+    }
+    BOOST_TEST(elsewhere == s.elsewhere.size());
+    for (const ItemRef& other : s.elsewhere) BOOST_TEST((other.resource != resource));
     const bool is_device = resource.index() < c_.machine.devices.size();
-    BOOST_TEST(std::is_sorted(s.unit.begin(), s.unit.end(), [&](UnitId a, UnitId b) {
+    const std::vector<UnitId> order = units(s);
+    BOOST_TEST(std::is_sorted(order.begin(), order.end(), [&](UnitId a, UnitId b) {
       if (is_device && rank(a) != rank(b)) return rank(a) > rank(b);
       return a < b;
     }));
-    BOOST_TEST(s.kernel.size() == (is_device ? n : 0));
+    BOOST_TEST(s.kernels.empty() == !is_device);
+    for (std::uint32_t i = 0; is_device && i < n; ++i) {
+      BOOST_TEST(s.items[i].kernel < s.kernels.size());
+    }
     BOOST_TEST(s.moves.size() == (is_device ? 0 : n));
   }
 
   void check_unit(ResourceId resource, const Share& s, std::uint32_t item) {
-    const Unit& unit = plan_.units[s.unit[item].index()];
+    const Unit& unit = plan_.units[s.items[item].unit.index()];
     BOOST_TEST((unit.ref == ItemRef{resource, item}));
     for (const ReplicaId input : s.inputs_of(item)) {
       BOOST_TEST((input < s.output(item)));
@@ -67,9 +87,9 @@ class PlanCheck {
       BOOST_TEST((link.target(s.moves[item].direction) == output.memory));
       BOOST_TEST(s.moves[item].bytes == c_.graph.type(unit.op).bytes());
       if (s.moves[item].paces) {
-        const ItemRef next = s.successors_of(item)[0];
-        BOOST_TEST((plan_.units[s.unit[item].index() + 1].ref == next));
-        BOOST_TEST(plan_.units[s.unit[item].index() + 1].paced);
+        const ItemRef next = successors_of(resource, s, item)[0];
+        BOOST_TEST((plan_.units[s.items[item].unit.index() + 1].ref == next));
+        BOOST_TEST(plan_.units[s.items[item].unit.index() + 1].paced);
       }
     } else {
       BOOST_TEST((c_.machine.devices[resource.index()].memory == output.memory));
@@ -85,10 +105,10 @@ class PlanCheck {
     std::map<ItemRef, std::set<UnitId>> named_by;
     for (const auto& [resource, share] : window.shares) {
       for (std::uint32_t i = 0; i < share.size(); ++i) {
-        for (const ItemRef next : share.successors_of(i)) {
+        for (const ItemRef& next : successors_of(resource, share, i)) {
           const auto name = [&](std::uint32_t item) {
             const ItemRef ref{next.resource, item};
-            BOOST_TEST(named_by[ref].insert(share.unit[i]).second);
+            BOOST_TEST(named_by[ref].insert(share.items[i].unit).second);
           };
           const Share& there = share_in(window, next.resource);
           if (next.item < there.size()) {
@@ -106,12 +126,12 @@ class PlanCheck {
     for (const auto& [resource, share] : window.shares) {
       for (std::uint32_t i = 0; i < share.size(); ++i) {
         const std::set<UnitId>& waits = named_by[{resource, i}];
-        BOOST_TEST(waits.size() == share.waits_for[i]);
-        const auto all = distinct_.of(plan_.units[share.unit[i].index()], share);
-        for (const ReplicaId p : all) BOOST_TEST((maker_of(p) < share.unit[i]));
+        BOOST_TEST(waits.size() == share.items[i].waits_for);
+        const auto all = distinct_.of(plan_.units[share.items[i].unit.index()], share);
+        for (const ReplicaId p : all) BOOST_TEST((maker_of(p) < share.items[i].unit));
         for (const UnitId w : waits) {
           BOOST_TEST((std::find(all.begin(), all.end(), ReplicaId{w.value}) != all.end()));
-          BOOST_TEST((rank(w) >= rank(share.unit[i]) + expected(w)));
+          BOOST_TEST((rank(w) >= rank(share.items[i].unit) + expected(w)));
         }
       }
     }
@@ -123,13 +143,13 @@ class PlanCheck {
         ->second;
   }
   Duration rank(UnitId u) const { return rank_[u.index()]; }
-  Duration expected(UnitId u) const { return look(u, &Share::expected); }
-  Duration look(UnitId u, std::vector<Duration> Share::*field) const {
+  Duration expected(UnitId u) const {
     const ItemRef ref = plan_.units[u.index()].ref;
     for (const Window& window : plan_.windows) {
       for (const auto& [resource, share] : window.shares) {
-        if (resource == ref.resource && ref.item < share.size() && share.unit[ref.item] == u) {
-          return (share.*field)[ref.item];
+        if (resource == ref.resource && ref.item < share.size() &&
+            share.items[ref.item].unit == u) {
+          return share.expected(ref.item);
         }
       }
     }

@@ -193,8 +193,25 @@ BOOST_AUTO_TEST_CASE(a_failed_run_reports_the_cause_and_what_finished) {
   g.work("c", 250, {}, on(gpu0));
   const ScenarioReport report = simulate(g, g.everything(), {.failing = UnitId{1}});
   BOOST_TEST((report.outcome == Outcome::failed));
-  BOOST_TEST(report.error == "on purpose");
+  BOOST_TEST(report.error == "'b' on gpu0: on purpose");
   expect_spans(report, {"a on gpu0 stream 1 0-100", "c on gpu0 stream 0 0-250"});
+}
+
+// a 10 (fails)    c 100 | b 50    d 50 on cpu
+BOOST_AUTO_TEST_CASE(what_never_began_is_not_reported) {
+  SmallGraph g;
+  g.work("a", 10, {}, on(gpu0));
+  g.work("c", 100, {}, on(gpu0));
+  g.work("b", 50, {}, on(gpu0));
+  g.work("d", 50, {}, on(cpu));
+  const ScenarioReport report =
+      simulate(g, g.scenario({"a", "c", "wait", "b", "d"}), {.failing = UnitId{0}});
+  BOOST_TEST((report.outcome == Outcome::failed));
+  expect_spans(report, {"c on gpu0 stream 0 0-100"});
+  BOOST_TEST(report.planned == 4U);
+  BOOST_TEST(report.ops == 1U);
+  BOOST_TEST(report.finished == 1U);
+  BOOST_TEST((report.lower_bound == Duration{100}));
 }
 
 BOOST_AUTO_TEST_CASE(a_scenario_of_nothing_is_done_at_once) {
@@ -216,6 +233,33 @@ BOOST_AUTO_TEST_CASE(units_are_named_by_op_and_resource) {
   BOOST_TEST(unit_needs(g.graph, plan, UnitId{0}) == "nothing");
   BOOST_TEST(unit_needs(g.graph, plan, UnitId{1}) == "'x'");
   BOOST_TEST(resource_name(machine, ResourceId{2}) == "pcie0");
+}
+
+// x ── copy ─┬─ z on cpu
+//        y ──┘
+BOOST_AUTO_TEST_CASE(a_failure_is_described_by_its_unit_or_by_what_is_stuck) {
+  SmallGraph g;
+  const OpId x = g.work("x", 100, {}, on(gpu0));
+  const OpId copy = g.copy("copy", x, to(host));
+  const OpId y = g.work("y", 100, {}, on(cpu));
+  g.work("z", 100, {copy, y}, on(cpu));
+  const Machine machine = gpu_and_host();
+  const Plan plan = make_plan(g.graph, machine, g.everything(), {});
+  const auto pending = [](std::uint32_t unit, std::uint32_t missing) {
+    return CoordinatorLogic::Status{.resource = {}, .pending = UnitId{unit}, .missing = missing};
+  };
+  const auto words = [&](const CoordinatorLogic::Failure& failure) {
+    return describe(failure, g.graph, machine, plan);
+  };
+  BOOST_TEST(words({}).empty());
+  BOOST_TEST(words({.cause = "gpu0 is gone"}) == "gpu0 is gone");
+  BOOST_TEST(words({.cause = "no room", .unit = UnitId{1}}) == "'copy' over pcie0: no room");
+  BOOST_TEST(words({.cause = "2 are pending", .stuck = {pending(1, 0)}}) ==
+             "2 are pending: 'copy' over pcie0 waits for the rest of a transfer");
+  BOOST_TEST(
+      words({.cause = "3 are pending", .stuck = {pending(0, 1), pending(1, 1), pending(3, 2)}}) ==
+      "3 are pending: 'x' on gpu0 waits for 1 of nothing; 'copy' over pcie0 waits for 1 of "
+      "'x'; 'z' on cpu waits for 2 of 'copy', 'y'");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

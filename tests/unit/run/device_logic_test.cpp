@@ -1,6 +1,7 @@
 #include "core/run/device_logic.hpp"
 
 #include "tests/support/share_maker.hpp"
+#include "tests/support/share_view.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -12,6 +13,8 @@ namespace {
 
 using testing::Item;
 using testing::make_share;
+using testing::told;
+using testing::Told;
 using Items = std::vector<std::uint32_t>;
 
 constexpr ResourceId self{0};
@@ -23,7 +26,7 @@ class Device {
   explicit Device(int lanes) : logic_(self, lanes) {}
 
   void share(const std::vector<Item>& items, std::uint32_t window = 0) {
-    logic_.on_share(make_share(items, window));
+    logic_.on_share(make_share(self, items, window));
     logic_.check_invariants();
   }
   void notice(const Items& items, std::uint32_t window = 0) {
@@ -57,6 +60,12 @@ class Device {
     logic_.check_invariants();
   }
   DeviceLogic& logic() { return logic_; }
+  const Share& current_share() const { return logic_.progress().parts().at(0)->share; }
+  // Takes out the share that is complete; there must be one.
+  void hand_in() {
+    BOOST_TEST_REQUIRE(logic_.progress().take_complete().has_value());
+    logic_.check_invariants();
+  }
 
  private:
   std::uint32_t take(std::uint32_t item) {
@@ -87,7 +96,7 @@ BOOST_AUTO_TEST_CASE(ready_ops_start_in_the_order_of_the_share) {
     d.finish(next[0]);
   }
   BOOST_TEST(order == (Items{0, 1, 2, 3}));
-  BOOST_TEST(d.logic().progress().is_complete());
+  d.hand_in();
 }
 
 // 0 ── 1 (urgent)    2
@@ -124,7 +133,7 @@ BOOST_AUTO_TEST_CASE(what_leaves_the_device_becomes_a_notice_and_what_comes_in_r
   BOOST_TEST(d.start() == Items{0});
   BOOST_TEST(d.logic().notices().empty());
   d.finish(0);
-  BOOST_TEST((d.logic().notices() == std::vector{ItemRef{other, 3}}));
+  BOOST_TEST((told(d.logic().notices()) == Told{{0, {other, 3}}}));
   BOOST_TEST(d.start() == Items{1});
 }
 
@@ -134,6 +143,7 @@ BOOST_AUTO_TEST_CASE(a_share_follows_when_the_one_before_it_is_complete) {
   d.share({{}});
   d.start();
   d.finish(0);
+  d.hand_in();
   d.share({{.waits_for = 1}}, 1);
   BOOST_TEST(d.start() == Items{0});
 }
@@ -148,7 +158,7 @@ BOOST_AUTO_TEST_CASE(an_op_that_failed_releases_nothing_and_leaves_no_record) {
   BOOST_TEST(d.logic().notices().empty());
   BOOST_TEST(d.logic().is_idle());
   BOOST_TEST(d.logic().progress().done() == 0U);
-  BOOST_TEST(!d.logic().progress().take_records()[0].records[0].finished());
+  BOOST_TEST(!d.logic().progress().take_all().at(0).items[0].finished());
 }
 
 BOOST_AUTO_TEST_CASE(after_a_stop_nothing_starts_and_what_runs_may_finish) {
@@ -170,10 +180,11 @@ BOOST_AUTO_TEST_CASE(a_record_says_when_and_on_which_lane) {
   d.share(std::vector<Item>(2));
   d.start();
   d.finish(1);
-  const Record record = d.logic().progress().record(1);
+  const Share::Item& record = d.current_share().items[1];
   BOOST_TEST(record.lane == 1U);
-  BOOST_TEST((record.busy == Duration{10}));
-  BOOST_TEST((record.end - record.start == Duration{10}));
+  BOOST_TEST((record.start == Instant{}));
+  BOOST_TEST((record.end == Instant{Duration{10}}));
+  BOOST_TEST((d.current_share().busy(1) == Duration{10}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

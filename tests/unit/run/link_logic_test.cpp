@@ -1,6 +1,7 @@
 #include "core/run/link_logic.hpp"
 
 #include "tests/support/share_maker.hpp"
+#include "tests/support/share_view.hpp"
 
 #include <optional>
 #include <vector>
@@ -12,6 +13,8 @@ namespace {
 
 using testing::Item;
 using testing::make_share;
+using testing::told;
+using testing::Told;
 using Items = std::vector<std::uint32_t>;
 
 constexpr ResourceId self{2};
@@ -23,13 +26,13 @@ constexpr Direction backward = Direction::backward;
 // A transfer of `chunks` pages, each of which takes 100 ns.
 Item pages(std::uint32_t chunks, Direction direction = forward) {
   return {.expected = Duration{100} * chunks,
-          .move = {.bytes = 4096ULL * chunks, .chunks = chunks, .direction = direction}};
+          .move = Share::Move{.bytes = 4096ULL * chunks, .chunks = chunks, .direction = direction}};
 }
 // The same, waiting for its chunks to come over the link before.
 Item paced_pages(std::uint32_t chunks) {
   Item item = pages(chunks);
   item.waits_for = 1;
-  item.move.paced = true;
+  item.move->paced = true;
   return item;
 }
 
@@ -39,7 +42,7 @@ class Wire {
   explicit Wire(Sharing sharing, Duration latency = {}) : logic_(self, sharing, latency) {}
 
   void share(const std::vector<Item>& items, bool timed = true) {
-    logic_.on_share(make_share(items, 0, timed));
+    logic_.on_share(make_share(self, items, 0, timed));
     logic_.check_invariants();
   }
   void notice(const Items& items) {
@@ -72,6 +75,7 @@ class Wire {
     return order;
   }
   LinkLogic& logic() { return logic_; }
+  const Share& current_share() const { return logic_.progress().parts().at(0)->share; }
 
  private:
   LinkLogic logic_;
@@ -84,7 +88,7 @@ BOOST_AUTO_TEST_CASE(a_fifo_link_finishes_a_transfer_before_the_next) {
   Wire wire(Sharing::fifo);
   wire.share({pages(3), pages(1), pages(2)});
   BOOST_TEST(wire.move_all() == (Items{0, 0, 0, 1, 2, 2}));
-  BOOST_TEST(wire.logic().progress().is_complete());
+  BOOST_TEST(wire.logic().progress().take_complete().has_value());
 }
 
 BOOST_AUTO_TEST_CASE(a_fair_link_takes_a_chunk_of_each_in_turn) {
@@ -116,7 +120,7 @@ BOOST_AUTO_TEST_CASE(a_paced_transfer_moves_a_chunk_for_each_that_has_arrived) {
   BOOST_TEST(wire.move_all() == Items{0});
   wire.notice({0, 0});
   BOOST_TEST(wire.move_all() == (Items{0, 0}));
-  BOOST_TEST(wire.logic().progress().is_complete());
+  BOOST_TEST(wire.logic().progress().take_complete().has_value());
 }
 
 BOOST_AUTO_TEST_CASE(chunks_that_arrive_before_the_share_are_not_lost) {
@@ -154,16 +158,16 @@ BOOST_AUTO_TEST_CASE(each_chunk_is_a_notice_to_the_next_link_and_the_end_one_to_
   Wire wire(Sharing::fifo);
   Item item = pages(3);
   item.successors = {{next_link, 5}, {device, 9}};
-  item.move.paces = true;
+  item.move->paces = true;
   wire.share({item});
   auto& notices = wire.logic().notices();
   for (int chunk = 0; chunk < 2; ++chunk) {
     wire.move_one();
-    BOOST_TEST((notices == std::vector{ItemRef{next_link, 5}}));
+    BOOST_TEST((told(notices) == Told{{0, {next_link, 5}}}));
     notices.clear();
   }
   wire.move_one();
-  BOOST_TEST((notices == std::vector{ItemRef{next_link, 5}, ItemRef{device, 9}}));
+  BOOST_TEST((told(notices) == Told{{0, {next_link, 5}}, {0, {device, 9}}}));
 }
 
 BOOST_AUTO_TEST_CASE(latency_is_paid_once_and_wire_time_divides_without_rest) {
@@ -179,9 +183,8 @@ BOOST_AUTO_TEST_CASE(latency_is_paid_once_and_wire_time_divides_without_rest) {
     wire.finish(*chunk);
   }
   BOOST_TEST((times == std::vector{Duration{1033}, Duration{33}, Duration{34}}));
-  const Record record = wire.logic().progress().record(0);
-  BOOST_TEST((record.busy == Duration{1100}));
-  BOOST_TEST(record.shortest_chunk_ns == 33U);
+  BOOST_TEST((wire.current_share().busy(0) == Duration{1100}));
+  BOOST_TEST(wire.current_share().moves[0].shortest_chunk_ns == 33U);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_prepared_before_the_clock_starts_takes_no_latency) {
@@ -213,7 +216,7 @@ BOOST_AUTO_TEST_CASE(chunks_cover_every_byte_once_and_begin_on_pages) {
       BOOST_TEST_CONTEXT(bytes << " bytes in " << chunks << " chunks") {
         Wire wire(Sharing::fair);
         Item item = pages(chunks);
-        item.move.bytes = bytes;
+        item.move->bytes = bytes;
         wire.share({item});
         std::uint64_t end = 0;
         std::uint32_t count = 0;
@@ -243,7 +246,7 @@ BOOST_AUTO_TEST_CASE(a_transfer_that_failed_releases_nothing) {
   wire.logic().check_invariants();
   BOOST_TEST(wire.logic().is_idle());
   BOOST_TEST(wire.logic().notices().empty());
-  BOOST_TEST(!wire.logic().progress().record(0).finished());
+  BOOST_TEST(!wire.current_share().items[0].finished());
 }
 
 BOOST_AUTO_TEST_CASE(after_a_stop_no_further_chunk_starts) {

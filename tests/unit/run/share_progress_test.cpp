@@ -1,7 +1,10 @@
 #include "core/run/share_progress.hpp"
 
 #include "tests/support/share_maker.hpp"
+#include "tests/support/share_view.hpp"
 
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -10,30 +13,54 @@ namespace troupe {
 namespace {
 
 using testing::add_arrival;
-using testing::make_share;
+using testing::Item;
+using testing::told;
+using testing::Told;
 using Items = std::vector<std::uint32_t>;
 
 constexpr ResourceId self{0};
 constexpr ResourceId other{1};
 
-// ShareProgress with the lists that it fills, checked after every event.
+// ShareProgress with what it tells its sink, checked after every event.
 struct Fixture {
-  ShareProgress progress;
+  ShareProgress progress{self};
   Items ready;
   Items chunks;
-  std::vector<ItemRef> notices;
+  std::vector<WindowItem> notices;
 
+  struct Sink {
+    Fixture& test;
+    void ready(Part&, std::uint32_t item) { test.ready.push_back(item); }
+    void chunk(Part&, std::uint32_t item) { test.chunks.push_back(item); }
+    void notice(const WindowItem& to) { test.notices.push_back(to); }
+  };
+
+  static Share make_share(const std::vector<Item>& items, std::uint32_t window = 0,
+                          bool timed = true, std::uint32_t first_unit = 0) {
+    return testing::make_share(self, items, window, timed, first_unit);
+  }
   void load(Share share) {
-    progress.load(std::move(share), ready, chunks);
+    progress.load(std::move(share), Sink{*this});
     progress.check_invariants();
   }
   void notify(std::uint32_t window, std::uint32_t item) {
-    progress.notify(window, item, ready, chunks);
+    progress.notify(window, item, Sink{*this});
     progress.check_invariants();
   }
+  // The one that is under way; there must be one.
+  Part& part() { return *progress.parts().at(0); }
+  std::uint32_t waits_for(std::uint32_t item) { return part().share.items[item].waits_for; }
   void complete(std::uint32_t item, bool skip_first = false) {
-    progress.complete(item, self, skip_first, ready, notices);
+    part().share.items[item].end = Instant{};
+    progress.complete(part(), item, skip_first, Sink{*this});
     progress.check_invariants();
+  }
+  // The share that is complete; there must be one.
+  Share take() {
+    std::optional<Share> share = progress.take_complete();
+    progress.check_invariants();
+    BOOST_REQUIRE(share.has_value());
+    return std::move(*share);
   }
 };
 
@@ -48,14 +75,15 @@ BOOST_AUTO_TEST_CASE(completed_items_release_their_successors_here_and_elsewhere
   BOOST_TEST(ready == Items{0});
   complete(0);
   BOOST_TEST(ready == (Items{0, 1}));
-  BOOST_TEST((notices == std::vector{ItemRef{other, 7}}));
+  BOOST_TEST((told(notices) == Told{{0, {other, 7}}}));
   complete(1);
   BOOST_TEST(ready == (Items{0, 1}));
-  BOOST_TEST(progress.pending() == 1U);
+  BOOST_TEST(part().done == 2U);
+  BOOST_TEST(!progress.take_complete());
   notify(0, 2);
   BOOST_TEST(ready == (Items{0, 1, 2}));
   complete(2);
-  BOOST_TEST(progress.is_complete());
+  BOOST_TEST(part().is_complete());
   BOOST_TEST(progress.done() == 3U);
 }
 
@@ -69,6 +97,7 @@ BOOST_AUTO_TEST_CASE(notices_that_come_before_their_share_count_when_it_arrives)
   notify(0, 0);
   complete(1);
   complete(0);
+  take();
   ready.clear();
   load(make_share({{.waits_for = 1}}, 1));
   BOOST_TEST(ready == Items{0});
@@ -78,10 +107,12 @@ BOOST_AUTO_TEST_CASE(notices_may_be_several_windows_early) {
   notify(3, 0);
   load(make_share({{}}));
   complete(0);
+  take();
   ready.clear();
   load(make_share({{}}, 2));
   BOOST_TEST(ready == Items{0});
   complete(0);
+  take();
   ready.clear();
   load(make_share({{.waits_for = 1}}, 3));
   BOOST_TEST(ready == Items{0});
@@ -116,8 +147,8 @@ BOOST_AUTO_TEST_CASE(an_arrival_is_one_dependency_of_each_of_its_items) {
   BOOST_TEST(ready.empty());
   notify(0, arrival);
   BOOST_TEST(ready == (Items{0, 3}));
-  BOOST_TEST(progress.waits_for(1) == 1U);
-  BOOST_TEST(progress.waits_for(2) == 1U);
+  BOOST_TEST(waits_for(1) == 1U);
+  BOOST_TEST(waits_for(2) == 1U);
   notify(0, 2);
   BOOST_TEST(ready == (Items{0, 3, 2}));
   notify(0, 1);
@@ -148,11 +179,12 @@ BOOST_AUTO_TEST_CASE(an_arrival_that_comes_before_its_share_counts_when_that_arr
   BOOST_TEST(ready == (Items{0, 1, 2}));
   notify(0, 3);
   for (const std::uint32_t item : {0U, 1U, 2U, 3U}) complete(item);
+  take();
   ready.clear();
   load(std::move(second));
   BOOST_TEST(ready == Items{2});
-  BOOST_TEST(progress.waits_for(0) == 1U);
-  BOOST_TEST(progress.waits_for(1) == 1U);
+  BOOST_TEST(waits_for(0) == 1U);
+  BOOST_TEST(waits_for(1) == 1U);
   notify(1, 0);
   BOOST_TEST(ready == (Items{2, 0}));
   BOOST_TEST(chunks.empty());
@@ -161,25 +193,41 @@ BOOST_AUTO_TEST_CASE(an_arrival_that_comes_before_its_share_counts_when_that_arr
 BOOST_AUTO_TEST_CASE(a_successor_that_knows_already_is_skipped) {
   load(make_share({{.successors = {{other, 4}, {other, 5}}}}));
   complete(0, true);
-  BOOST_TEST((notices == std::vector{ItemRef{other, 5}}));
+  BOOST_TEST((told(notices) == Told{{0, {other, 5}}}));
 }
 
-BOOST_AUTO_TEST_CASE(records_of_all_shares_are_handed_over_with_their_units) {
+BOOST_AUTO_TEST_CASE(a_share_that_is_complete_is_handed_over_once_with_its_records) {
+  load(make_share({{}, {}}, 0, false, 10));
+  complete(1);
+  BOOST_TEST(!progress.take_complete());
+  complete(0);
+  const Share share = take();
+  BOOST_TEST(share.window == 0U);
+  BOOST_TEST(!share.timed);
+  BOOST_TEST((testing::units(share) == std::vector{UnitId{10}, UnitId{11}}));
+  BOOST_TEST((share.items[0].finished() && share.items[1].finished()));
+  BOOST_TEST(!progress.take_complete());
+  BOOST_TEST(progress.parts().empty());
+  BOOST_TEST(progress.done() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_left_is_handed_over_with_the_records_of_what_was_done) {
   load(make_share({{}}, 0, false, 10));
   complete(0);
+  take();
   load(make_share({{}, {.waits_for = 1}}, 1, true, 20));
-  progress.record(0) = {.start = Instant{Duration{1}}, .end = Instant{Duration{2}}};
   complete(0);
-  const std::vector<ShareRecords> records = progress.take_records();
+  const std::vector<Share> left = progress.take_all();
   progress.check_invariants();
-  BOOST_REQUIRE(records.size() == 2U);
-  BOOST_TEST(!records[0].share.timed);
-  BOOST_TEST((records[0].share.unit == std::vector{UnitId{10}}));
-  BOOST_TEST(records[1].share.timed);
-  BOOST_TEST((records[1].share.unit == std::vector{UnitId{20}, UnitId{21}}));
-  BOOST_TEST(records[1].records[0].finished());
-  BOOST_TEST(!records[1].records[1].finished());
-  BOOST_TEST(progress.take_records().empty());
+  BOOST_REQUIRE(left.size() == 1U);
+  BOOST_TEST(left[0].timed);
+  BOOST_TEST((testing::units(left[0]) == std::vector{UnitId{20}, UnitId{21}}));
+  BOOST_TEST(left[0].items[0].finished());
+  BOOST_TEST(!left[0].items[1].finished());
+  BOOST_TEST(progress.done() == 2U);
+  BOOST_TEST(progress.parts().empty());
+  BOOST_TEST(progress.take_all().empty());
+  BOOST_TEST(!progress.take_complete());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

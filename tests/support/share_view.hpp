@@ -1,0 +1,53 @@
+// Fields of a share gathered over its items, and what it says in few bytes spelt out.
+#pragma once
+
+#include "core/plan/share.hpp"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace troupe::testing {
+
+// What `item` of `self`'s share is followed by, there and elsewhere.
+inline std::vector<ItemRef> successors_of(ResourceId self, const Share& share, std::uint32_t item) {
+  std::vector<ItemRef> refs;
+  for (const Share::Successor next : share.successors_of(item)) {
+    refs.push_back(next.is_elsewhere() ? share.elsewhere[next.place()] : ItemRef{self, next.value});
+  }
+  return refs;
+}
+// Those of all items, in their order.
+inline std::vector<ItemRef> successors(ResourceId self, const Share& share) {
+  std::vector<ItemRef> refs;
+  for (std::uint32_t item = 0; item < share.size(); ++item) {
+    for (const ItemRef& next : successors_of(self, share, item)) refs.push_back(next);
+  }
+  return refs;
+}
+
+template <class Field>
+auto of_each_item(const Share& share, Field field) {
+  std::vector<decltype(field(0U))> values;
+  for (std::uint32_t item = 0; item < share.size(); ++item) values.push_back(field(item));
+  return values;
+}
+inline std::vector<UnitId> units(const Share& share) {
+  return of_each_item(share, [&](std::uint32_t i) { return share.items[i].unit; });
+}
+inline std::vector<std::uint32_t> waits_for(const Share& share) {
+  return of_each_item(share, [&](std::uint32_t i) { return share.items[i].waits_for; });
+}
+inline std::vector<Duration> expected(const Share& share) {
+  return of_each_item(share, [&](std::uint32_t i) { return share.expected(i); });
+}
+
+// Notices as values that compare: the window, and the item there.
+using Told = std::vector<std::pair<std::uint32_t, ItemRef>>;
+inline Told told(const std::vector<WindowItem>& notices) {
+  Told values;
+  for (const WindowItem& to : notices) values.emplace_back(to.window, to.ref);
+  return values;
+}
+
+}  // namespace troupe::testing
