@@ -25,6 +25,7 @@ Stream::~Stream() = default;
 
 bool Stream::submit(OpId keep_from) {
   TROUPE_ASSERT(keep_from.index() <= graph_.size());
+  heed_interrupt();
   if (submitted_.index() == graph_.size()) return !cast_.is_over();
   while (std::optional<ResourceShares> done = cast_.take_window()) retire(std::move(*done));
   while (!cast_.is_over() && in_flight_.size() >= options_.windows_in_flight) await_window();
@@ -73,12 +74,14 @@ void Stream::hand_out(PlannedWindow planned) {
 void Stream::await_window() {
   while (!cast_.is_over()) {
     if (std::optional<ResourceShares> done = cast_.take_window()) return retire(std::move(*done));
+    heed_interrupt();
     cast_.proceed();
-    if (options_.interrupted != nullptr && options_.interrupted->load() &&
-        !std::exchange(told_to_stop_, true)) {
-      cast_.interrupt();
-    }
   }
+}
+
+void Stream::heed_interrupt() {
+  if (options_.interrupted == nullptr || !options_.interrupted->load()) return;
+  if (!std::exchange(told_to_stop_, true)) cast_.interrupt();
 }
 
 // Windows are done in their order.

@@ -83,6 +83,7 @@ class Stream {
   void hand_out(PlannedWindow planned);
   // Lets the actors act until a window is done or the run is over.
   void await_window();
+  void heed_interrupt();
   void retire(ResourceShares shares);
   void forget(OpId begin);
 

@@ -14,7 +14,7 @@ namespace troupe {
 template <class T>
 class SharedTable {
  public:
-  const T& operator[](std::size_t i) const { return now_.load(std::memory_order_relaxed)[i]; }
+  const T& operator[](std::size_t i) const { return now_.load(std::memory_order_acquire)[i]; }
 
   // The rest is for the adding thread.
   std::size_t size() const { return size_; }
@@ -37,7 +37,7 @@ class SharedTable {
     generations_.push_back(std::make_unique<T[]>(capacity_));
     T* const grown = generations_.back().get();
     for (std::size_t i = 0; i < size_; ++i) grown[i] = (*this)[i];
-    now_.store(grown, std::memory_order_relaxed);
+    now_.store(grown, std::memory_order_release);
   }
 
   std::atomic<T*> now_ = nullptr;

@@ -52,6 +52,7 @@ class Planner {
   }
 
   PlannedWindow make_next(OpId keep_from) {
+    is_stream_ = true;
     WindowOps next;
     for (; next_op_ < graph_.size(); ++next_op_) next.ops.push_back(OpId::at(next_op_));
     TROUPE_ASSERT(!next.ops.empty());
@@ -171,7 +172,7 @@ class Planner {
       read.is_private = read.is_private && is_made_by(r, maker_of(input));
       if (!reads_twice) count_wait(s, item, input);
       const bool is_late = maker_of(input) < plan_.windows.back().first;
-      if (is_late && !plan_.earlier.empty()) read_again_.push_back(input);
+      if (is_late && is_stream_) read_again_.push_back(input);
     }
     if (reads_twice) {
       for (const ReplicaId input : distinct_.of(plan_.units.back(), s)) count_wait(s, item, input);
@@ -478,6 +479,7 @@ class Planner {
   std::vector<std::vector<std::uint32_t>> kernel_classes_;  // by device: of its share's kernels
   OpId group_first_ = {};                                   // ops of the group last looked up
   OpId group_end_ = {};
+  bool is_stream_ = false;
   std::size_t next_op_ = 0;            // of a stream
   std::vector<ReplicaId> read_again_;  // made before the window at hand
   std::uint32_t next_window_ = 0;

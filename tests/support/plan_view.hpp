@@ -57,7 +57,7 @@ class PlanView {
     const UnitId u = find(of);
     return share(u).moves[item(u).item];
   }
-  Duration rank(const std::string& of) const { return unit_ranks(plan_)[find(of).index()]; }
+  Duration rank(const std::string& of) const { return UnitRanks(plan_)[find(of)]; }
   // Memories of a unit's inputs and of its output.
   MemoryId output_memory(UnitId u) const { return plan_.replicas[u.index()].memory; }
 

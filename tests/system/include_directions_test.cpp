@@ -63,7 +63,7 @@ const std::vector<Library> libraries{
     {"the system's C library",
      {"dlfcn.h", "fcntl.h", "malloc.h", "poll.h", "pthread.h", "pty.h", "sched.h", "signal.h",
       "stdlib.h", "sys/", "termios.h", "unistd.h"},
-     {"core/machine", "core/backend", "core/ops", "apps", "bench"}},
+     {"core/base", "core/machine", "core/backend", "core/ops", "apps", "bench"}},
 };
 
 bool contains(const Names& names, std::string_view name) {

@@ -227,10 +227,10 @@ BOOST_AUTO_TEST_CASE(a_storage_directory_that_is_not_there_is_a_usage_error_with
   BOOST_TEST(simulated.replica_count() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(a_run_that_the_host_can_never_hold_is_refused_when_installed) {
+BOOST_AUTO_TEST_CASE(a_run_that_the_host_can_never_hold_is_refused_when_buffers_are_reserved) {
   MemoryStore store(ram_and_disk(std::uint64_t{1} << 60, 0), Backing::buffers);
   const std::array huge{TensorType{DType::f64, Shape{Shape::max_elements}}};
-  BOOST_CHECK_THROW(store.install(std::array{ReplicaSpec{ram, 0, 1}}, huge), Error);
+  BOOST_CHECK_THROW(store.reserve_buffers(std::array{ReplicaSpec{ram, 0, 1}}, huge), Error);
 }
 
 BOOST_AUTO_TEST_CASE(windows_with_other_types_keep_the_types_of_earlier_ones) {

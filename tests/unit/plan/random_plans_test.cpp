@@ -19,7 +19,7 @@ using testing::units;
 // Checks one plan against its own arrays and against the graph.
 class PlanCheck {
  public:
-  PlanCheck(const RandomCase& c, const Plan& plan) : c_(c), plan_(plan), rank_(unit_ranks(plan)) {}
+  PlanCheck(const RandomCase& c, const Plan& plan) : c_(c), plan_(plan), rank_(plan) {}
 
   void run() {
     std::uint64_t items = 0;
@@ -142,7 +142,7 @@ class PlanCheck {
                         [&](const auto& s) { return s.first == resource; })
         ->second;
   }
-  Duration rank(UnitId u) const { return rank_[u.index()]; }
+  Duration rank(UnitId u) const { return rank_[u]; }
   Duration expected(UnitId u) const {
     const ItemRef ref = plan_.units[u.index()].ref;
     for (const Window& window : plan_.windows) {
@@ -175,7 +175,7 @@ class PlanCheck {
 
   const RandomCase& c_;
   const Plan& plan_;
-  std::vector<Duration> rank_;  // by unit
+  UnitRanks rank_;
   DistinctInputs distinct_;
 };
 
