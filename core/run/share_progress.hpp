@@ -6,9 +6,9 @@
 #include "core/run/ready_set.hpp"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -20,7 +20,7 @@ struct Part {
   std::uint32_t done = 0;
   ReadySet ready = {};  // of a device: the items that may start
   // Items of later windows that wait for an item of this one.
-  std::unordered_multimap<std::uint32_t, WindowItem> late = {};
+  std::multimap<std::uint32_t, WindowItem> late = {};
 
   bool is_complete() const { return done == share.size(); }
 };
@@ -91,14 +91,6 @@ class ShareProgress {
   }
   template <class Sink>
   void release_late(Part& part, std::uint32_t item, Sink& sink);
-  // Brings what the items after `latest` will count down near. A device that takes turns with many
-  // others on one thread would wait for each line.
-  static void prefetch(const Share& share, std::uint32_t item, std::uint32_t latest) {
-    constexpr std::uint32_t ahead = 4;
-    __builtin_prefetch(share.items.data() + std::min(latest + ahead, share.size()), 1);
-    __builtin_prefetch(share.successors.data() +
-                       share.items[std::min(item + ahead, share.size())].first_successor);
-  }
 
   ResourceId self_;
   std::vector<std::unique_ptr<Part>> parts_;
@@ -152,16 +144,13 @@ void ShareProgress::complete(Part& part, std::uint32_t item, bool skip_first, Si
   TROUPE_ASSERT(share.items[item].waits_for == 0 && part.done < share.size());
   ++done_;
   if (++part.done == share.size()) ++complete_;
-  std::uint32_t latest = item;
   for (const Share::Successor next : share.successors_of(item).subspan(skip_first ? 1 : 0)) {
     if (next.is_elsewhere()) {
       sink.notice({share.window, share.elsewhere[next.place()]});
-      continue;
+    } else if (--share.items[next.value].waits_for == 0) {
+      sink.ready(part, next.value);
     }
-    latest = next.value;
-    if (--share.items[latest].waits_for == 0) sink.ready(part, latest);
   }
-  prefetch(share, item, latest);
   if (share.items[item].has_late) release_late(part, item, sink);
 }
 
