@@ -1,16 +1,8 @@
 // Runs that can't end well, from shares written by hand: they end with an error, never with a hang.
-#include "actors/actor_threads.hpp"
-#include "actors/coordinator_actor.hpp"
-#include "actors/device_actor.hpp"
-#include "actors/link_actor.hpp"
-#include "actors/messages.hpp"
-#include "actors/virtual_time.hpp"
-#include "tests/support/share_maker.hpp"
-#include "tests/support/small_graph.hpp"
-#include "tests/support/small_machine.hpp"
+#include "tests/unit/actors/small_stage.hpp"
 
 #include <optional>
-#include <utility>
+#include <string>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -20,98 +12,12 @@ namespace {
 
 using testing::Item;
 using testing::make_share;
-using testing::SmallMachine;
+using testing::SmallStage;
+using testing::window;
 using namespace std::chrono_literals;
 
 constexpr ResourceId dev0{0};
 constexpr ResourceId dev1{1};
-
-Window window(ResourceShares shares) {
-  Window w;
-  for (const auto& [resource, share] : shares) w.items += share.size();
-  w.shares = std::move(shares);
-  return w;
-}
-
-// Two simulated devices under virtual or real time.
-class SmallStage {
- public:
-  SmallStage(bool virtual_time, std::vector<Window> windows) : virtual_time_(virtual_time) {
-    machine_.device("dev0", machine_.memory("a"), 2);
-    machine_.device("dev1", machine_.memory("b"));
-    machine_.link("link", MemoryId{0}, MemoryId{1});
-    store_.emplace(machine_.machine, MemoryStore::Backing::accounted);
-    const std::vector<ReplicaSpec> replicas(20, ReplicaSpec{.memory = MemoryId{0}});
-    const std::vector<TensorType> types{testing::of_bytes(8)};
-    store_->install(replicas, types);
-    if (virtual_time) {
-      config_.load<VirtualTime>();
-    } else {
-      config_.load<ActorThreads>();
-    }
-    system_.emplace(config_);
-    if (!virtual_time) {
-      alarms_.emplace(*system_);
-      ActorThreads::of(*system_).start_threads(std::vector(4, Waiting::asleep));
-    }
-    stage_.emplace(Stage{machine_.machine, builtin_ops(), *store_,
-                         virtual_time ? static_cast<AlarmClock&>(time().clock()) : *alarms_,
-                         Mode::simulate});
-    podium_.resource_name = [](ResourceId r) { return "resource " + std::to_string(r.value); };
-    result_ = podium_.result.get_future();
-    const auto thread = [&](std::size_t i) {
-      return virtual_time ? nullptr : ActorThreads::of(*system_).thread(i);
-    };
-    coordinator_ = spawn_coordinator(*system_, 3, podium_,
-                                     virtual_time ? Duration{0} : Duration{20ms}, thread(0));
-    for (Window& w : windows) caf::anon_send(coordinator_, TakeWindow{std::move(w)});
-    caf::anon_send(coordinator_, LastWindow{});
-    resources_ = std::make_shared<std::vector<caf::actor>>();
-    for (std::size_t d = 0; d < 2; ++d) {
-      resources_->push_back(
-          spawn_device(*system_, *stage_, DeviceId::at(d), coordinator_, thread(1 + d)));
-    }
-    resources_->push_back(spawn_link(*system_, *stage_, LinkId{0}, coordinator_, thread(3)));
-  }
-
-  void begin() { caf::anon_send(coordinator_, Introduce{resources_}); }
-  void kill(ResourceId resource) {
-    caf::anon_send_exit((*resources_)[resource.index()], caf::exit_reason::out_of_workers);
-  }
-  void interrupt() { caf::anon_send(coordinator_, Interrupt{}); }
-  void steps(std::size_t count) {
-    if (virtual_time_) time().run(count);
-  }
-
-  // The result; none where the run hangs.
-  std::optional<RunResult> end() {
-    for (int round = 0; virtual_time_ && round < 8; ++round) {
-      while (time().run(1000) > 0) {
-      }
-      if (result_.wait_for(0s) == std::future_status::ready) break;
-      caf::anon_send(coordinator_, CheckPulse{});
-    }
-    if (result_.wait_for(virtual_time_ ? 0s : 60s) != std::future_status::ready) {
-      return std::nullopt;
-    }
-    return result_.get();
-  }
-
- private:
-  VirtualTime& time() { return VirtualTime::of(*system_); }
-
-  bool virtual_time_;
-  SmallMachine machine_;
-  std::optional<MemoryStore> store_;
-  caf::actor_system_config config_;
-  std::optional<caf::actor_system> system_;
-  std::optional<MailboxAlarms> alarms_;
-  std::optional<Stage> stage_;
-  Podium podium_;
-  std::future<RunResult> result_;
-  caf::actor coordinator_;
-  std::shared_ptr<std::vector<caf::actor>> resources_;
-};
 
 // How the run failed, for this cause.
 CoordinatorLogic::Failure expect_failure(SmallStage& stage, const std::string& cause) {

@@ -1,5 +1,6 @@
 #include "core/plan/planner.hpp"
 
+#include "core/cost/cost_model.hpp"
 #include "tests/support/plan_view.hpp"
 #include "tests/support/share_view.hpp"
 #include "tests/support/small_graph.hpp"
@@ -238,6 +239,30 @@ BOOST_AUTO_TEST_CASE(equal_attributes_in_a_row_are_stored_once_in_a_share) {
   for (std::uint32_t i = 0; i < 6; ++i) {
     BOOST_TEST(std::get<double>(share.kernels[share.items[i].kernel].attrs.at(0)) ==
                (share.items[i].unit.value < 3 ? 100 : 200));
+  }
+}
+
+// relu of two sizes and scale take turns
+BOOST_AUTO_TEST_CASE(ops_of_few_classes_have_one_kernel_a_class_with_the_time_that_it_takes) {
+  SmallGraph g;
+  const OpId small = g.work("small", 100, {}, on(dev0), 8);
+  const OpId large = g.work("large", 100, {}, on(dev0), 800);
+  for (int i = 0; i < 4; ++i) {
+    g.op("relu", "relu", {small}, on(dev0));
+    g.op("relu", "relu", {large}, on(dev0));
+    g.op("scale", "scale", {large}, on(dev0), {2.0});
+  }
+  const Machine machine = pair();
+  const Plan plan = make_plan(g.graph, machine, g.everything(), {.needs_costs = true});
+  const Share& share = plan.windows[0].shares[0].second;
+  BOOST_TEST(share.kernels.size() == 5U);
+  for (std::uint32_t i = 0; i < share.size(); ++i) {
+    const OpId op = plan.units[share.items[i].unit.index()].op;
+    const Share::Kernel& kernel = share.kernels[share.items[i].kernel];
+    BOOST_TEST((kernel.kind == g.graph.kind_id(op)));
+    BOOST_TEST((kernel.attrs == g.graph.attrs(op)));
+    BOOST_TEST(
+        (kernel.expected == op_time(machine.devices[0], g.graph.kind(op), g.graph.work(op))));
   }
 }
 

@@ -1,3 +1,4 @@
+#include "core/cost/cost_model.hpp"
 #include "core/plan/planner.hpp"
 #include "core/plan/share_links.hpp"
 #include "tests/support/random_case.hpp"
@@ -19,7 +20,8 @@ using testing::units;
 // Checks one plan against its own arrays and against the graph.
 class PlanCheck {
  public:
-  PlanCheck(const RandomCase& c, const Plan& plan) : c_(c), plan_(plan), rank_(plan) {}
+  PlanCheck(const RandomCase& c, const Plan& plan, bool has_free_windows)
+      : c_(c), plan_(plan), has_free_windows_(has_free_windows), rank_(plan) {}
 
   void run() {
     std::uint64_t items = 0;
@@ -92,7 +94,13 @@ class PlanCheck {
         BOOST_TEST(plan_.units[s.items[item].unit.index() + 1].paced);
       }
     } else {
-      BOOST_TEST((c_.machine.devices[resource.index()].memory == output.memory));
+      const Device& device = c_.machine.devices[resource.index()];
+      const Share::Kernel& kernel = s.kernels[s.items[item].kernel];
+      BOOST_TEST((kernel.kind == c_.graph.kind_id(unit.op)));
+      BOOST_TEST((kernel.attrs == c_.graph.attrs(unit.op)));
+      const Duration time = op_time(device, c_.graph.kind(unit.op), c_.graph.work(unit.op));
+      BOOST_TEST((kernel.expected == (has_free_windows_ && !s.timed ? Duration{0} : time)));
+      BOOST_TEST((device.memory == output.memory));
       for (const ReplicaId input : s.inputs_of(item)) {
         BOOST_TEST((plan_.replicas[input.index()].memory == output.memory));
       }
@@ -175,6 +183,7 @@ class PlanCheck {
 
   const RandomCase& c_;
   const Plan& plan_;
+  bool has_free_windows_;  // where nothing takes time before the clock starts
   UnitRanks rank_;
   DistinctInputs distinct_;
 };
@@ -188,7 +197,7 @@ BOOST_AUTO_TEST_CASE(shares_of_random_graphs_agree_with_each_other_and_the_graph
       for (const bool simulated : {false, true}) {
         const Plan plan = make_plan(c.graph, c.machine, c.scenario,
                                     {.needs_costs = simulated, .compare_results = !simulated});
-        PlanCheck(c, plan).run();
+        PlanCheck(c, plan, simulated).run();
       }
     }
   }

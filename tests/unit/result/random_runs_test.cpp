@@ -3,6 +3,7 @@
 #include "core/result/summary.hpp"
 #include "tests/support/logic_simulation.hpp"
 #include "tests/support/random_case.hpp"
+#include "tests/support/stream_windows.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -12,15 +13,27 @@ namespace {
 using testing::LogicSimulation;
 using testing::RandomCase;
 
-ScenarioReport simulate(const RandomCase& c, const LogicSimulation::Options& options) {
+ScenarioReport simulate(const RandomCase& c, const LogicSimulation::Options& options,
+                        bool streamed = false) {
   Plan plan = make_plan(c.graph, c.machine, c.scenario, {.needs_costs = true});
+  if (streamed) testing::stream_windows(plan);
   const RunResult result = LogicSimulation(c.machine, plan, options).run();
   return summarize(c.graph, c.machine, plan, "random", result);
+}
+
+// Streams of devices come first.
+bool is_link(const ScenarioReport& report, std::uint32_t track) {
+  int streams = 0;
+  for (const ResourceUse& use : report.resources) {
+    if (use.kind == ResourceUse::Kind::device) streams += use.lanes;
+  }
+  return track >= static_cast<std::uint32_t>(streams);
 }
 
 // What holds for every report, whatever became of the run.
 void check(const ScenarioReport& report) {
   const Timeline& t = report.timeline;
+  BOOST_TEST(t.spans.size() == report.finished);
   BOOST_TEST((report.lower_bound <= report.makespan));
   for (const ResourceUse& use : report.resources) {
     BOOST_TEST(use.utilisation >= 0);
@@ -35,6 +48,9 @@ void check(const ScenarioReport& report) {
       const Span& before = t.spans[t.predecessors[k]];
       BOOST_TEST((before.start <= t.spans[i].start));
       BOOST_TEST((before.end <= t.spans[i].end));
+      // Only on a route is a tensor moved on before all of it is there.
+      if (is_link(report, before.track) && is_link(report, t.spans[i].track)) continue;
+      BOOST_TEST((before.end <= t.spans[i].start));
     }
   }
   BOOST_TEST((report.makespan == last));
@@ -66,6 +82,57 @@ BOOST_AUTO_TEST_CASE(interrupted_and_failed_runs_end_and_report_what_finished) {
       BOOST_TEST((interrupted.outcome != Outcome::failed));
       const ScenarioReport failed =
           simulate(c, {.seed = seed, .failing = UnitId::at(c.random.below(c.graph.size()))});
+      check(failed);
+      BOOST_TEST((failed.outcome != Outcome::interrupted));
+    }
+  }
+}
+
+// Where a span begins before one of an earlier window has ended.
+bool windows_overlap(const RandomCase& c, const ScenarioReport& report) {
+  const Plan plan = make_plan(c.graph, c.machine, c.scenario, {.needs_costs = true});
+  Instant last_end = Instant::min();
+  for (const Window& window : plan.windows) {
+    if (!window.timed) continue;
+    Instant window_end = last_end;
+    for (std::uint64_t u = 0; u < window.items; ++u) {
+      const Span& span = report.timeline.spans[window.first.index() + u - plan.first_timed.index()];
+      if (span.start < last_end) return true;
+      window_end = std::max(window_end, span.end);
+    }
+    last_end = window_end;
+  }
+  return false;
+}
+
+BOOST_AUTO_TEST_CASE(windows_that_need_not_wait_overlap_and_wait_for_what_they_read) {
+  std::size_t overlapping = 0;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      const RandomCase c(seed);
+      BOOST_TEST(!windows_overlap(c, simulate(c, {})));
+      for (std::uint64_t order = 0; order < 3; ++order) {
+        const ScenarioReport report = simulate(c, {.seed = order}, true);
+        BOOST_TEST_REQUIRE((report.outcome == Outcome::done));
+        BOOST_TEST_REQUIRE(report.timeline.spans.size() == report.planned);
+        check(report);
+        overlapping += windows_overlap(c, report) ? 1U : 0U;
+      }
+    }
+  }
+  BOOST_TEST(overlapping > 0U);
+}
+
+BOOST_AUTO_TEST_CASE(runs_with_several_windows_under_way_may_be_interrupted_or_fail) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      RandomCase c(seed);
+      const ScenarioReport interrupted =
+          simulate(c, {.seed = seed, .interrupt_after = c.random.below(40)}, true);
+      check(interrupted);
+      BOOST_TEST((interrupted.outcome != Outcome::failed));
+      const ScenarioReport failed =
+          simulate(c, {.seed = seed, .failing = UnitId::at(c.random.below(c.graph.size()))}, true);
       check(failed);
       BOOST_TEST((failed.outcome != Outcome::interrupted));
     }

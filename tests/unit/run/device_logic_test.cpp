@@ -1,9 +1,7 @@
 #include "core/run/device_logic.hpp"
 
-#include "tests/support/share_maker.hpp"
-#include "tests/support/share_view.hpp"
+#include "tests/unit/run/device_fixture.hpp"
 
-#include <algorithm>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -12,76 +10,14 @@ namespace troupe {
 namespace {
 
 using testing::Item;
-using testing::make_share;
-using testing::told;
+using testing::Items;
+using testing::Places;
 using testing::Told;
-using Items = std::vector<std::uint32_t>;
+using testing::told;
+using Device = testing::TestedDevice;
 
-constexpr ResourceId self{0};
+constexpr ResourceId self = Device::self;
 constexpr ResourceId other{1};
-
-// DeviceLogic checked after every event.
-class Device {
- public:
-  explicit Device(int lanes) : logic_(self, lanes) {}
-
-  void share(const std::vector<Item>& items, std::uint32_t window = 0) {
-    logic_.on_share(make_share(self, items, window));
-    logic_.check_invariants();
-  }
-  void notice(const Items& items, std::uint32_t window = 0) {
-    logic_.on_notice(window, items);
-    logic_.check_invariants();
-  }
-  // Starts what can start; the items in that order.
-  Items start() {
-    Items started;
-    while (const auto* next = logic_.next()) {
-      logic_.check_invariants();
-      started.push_back(next->item);
-      running_.push_back(*next);
-    }
-    return started;
-  }
-  // The lane of a running item, which ends now.
-  std::uint32_t finish(std::uint32_t item) {
-    const std::uint32_t lane = take(item);
-    now_ += Duration{10};
-    logic_.on_finished(lane, now_ - Duration{10}, now_);
-    logic_.check_invariants();
-    return lane;
-  }
-  void fail(std::uint32_t item) {
-    logic_.on_failed(take(item));
-    logic_.check_invariants();
-  }
-  void stop() {
-    logic_.on_stop();
-    logic_.check_invariants();
-  }
-  DeviceLogic& logic() { return logic_; }
-  const Share& current_share() const { return logic_.progress().parts().at(0)->share; }
-  // Takes out the share that is complete; there must be one.
-  void hand_in() {
-    BOOST_TEST_REQUIRE(logic_.progress().take_complete().has_value());
-    logic_.check_invariants();
-  }
-
- private:
-  std::uint32_t take(std::uint32_t item) {
-    const auto found = std::find_if(running_.begin(), running_.end(),
-                                    [&](const auto& s) { return s.item == item; });
-    BOOST_REQUIRE((found != running_.end()));
-    const std::uint32_t lane = found->lane;
-    BOOST_TEST(logic_.under_way(lane).item == item);
-    running_.erase(found);
-    return lane;
-  }
-
-  DeviceLogic logic_;
-  std::vector<DeviceLogic::Start> running_;
-  Instant now_{};
-};
 
 BOOST_AUTO_TEST_SUITE(device_logic)
 
@@ -89,13 +25,7 @@ BOOST_AUTO_TEST_CASE(ready_ops_start_in_the_order_of_the_share) {
   Device d(1);
   d.share({{.waits_for = 1}, {}, {.waits_for = 1}, {}});
   d.notice({2, 0});
-  Items order;
-  for (Items next = d.start(); !next.empty(); next = d.start()) {
-    BOOST_TEST(next.size() == 1U);
-    order.push_back(next[0]);
-    d.finish(next[0]);
-  }
-  BOOST_TEST(order == (Items{0, 1, 2, 3}));
+  BOOST_TEST((d.run() == Places{{0, 0}, {0, 1}, {0, 2}, {0, 3}}));
   d.hand_in();
 }
 

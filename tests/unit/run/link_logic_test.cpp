@@ -4,6 +4,7 @@
 #include "tests/support/share_view.hpp"
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -41,12 +42,15 @@ class Wire {
  public:
   explicit Wire(Sharing sharing, Duration latency = {}) : logic_(self, sharing, latency) {}
 
-  void share(const std::vector<Item>& items, bool timed = true) {
-    logic_.on_share(make_share(self, items, 0, timed));
+  void share(const std::vector<Item>& items, bool timed = true, std::uint32_t window = 0,
+             std::vector<Share::LateEdge> late = {}) {
+    Share share = make_share(self, items, window, timed);
+    share.late = std::move(late);
+    logic_.on_share(std::move(share));
     logic_.check_invariants();
   }
-  void notice(const Items& items) {
-    logic_.on_notice(0, items);
+  void notice(const Items& items, std::uint32_t window = 0) {
+    logic_.on_notice(window, items);
     logic_.check_invariants();
   }
   // The next chunk, which must go in this direction; none while nothing can move.
@@ -73,6 +77,15 @@ class Wire {
     Items order;
     while (const auto item = move_one()) order.push_back(*item);
     return order;
+  }
+  // The windows of the chunks that move.
+  Items move_windows() {
+    Items windows;
+    while (const auto chunk = start()) {
+      windows.push_back(chunk->part->share.window);
+      finish(*chunk);
+    }
+    return windows;
   }
   LinkLogic& logic() { return logic_; }
   const Share& current_share() const { return logic_.progress().parts().at(0)->share; }
@@ -258,6 +271,56 @@ BOOST_AUTO_TEST_CASE(after_a_stop_no_further_chunk_starts) {
   BOOST_TEST(!wire.move_one());
   BOOST_TEST(wire.logic().is_idle());
   BOOST_TEST(wire.logic().progress().done() == 0U);
+}
+
+// window 0: 0 (3 chunks)    window 1: 0 (2 chunks)
+BOOST_AUTO_TEST_CASE(transfers_of_several_windows_share_a_link_in_the_order_they_became_ready) {
+  Wire fifo(Sharing::fifo);
+  fifo.share({pages(3)});
+  fifo.share({pages(2)}, true, 1);
+  BOOST_TEST((fifo.move_windows() == Items{0, 0, 0, 1, 1}));
+  Wire fair(Sharing::fair);
+  fair.share({pages(3)});
+  fair.share({pages(2)}, true, 1);
+  BOOST_TEST((fair.move_windows() == Items{0, 1, 0, 1, 0}));
+}
+
+// The older window's second chunk comes late, that of the newer one in time.
+BOOST_AUTO_TEST_CASE(chunks_count_for_the_window_they_are_of) {
+  Wire wire(Sharing::fifo);
+  Item item = paced_pages(2);
+  item.move->paces = true;
+  item.successors = {{next_link, 5}};
+  wire.share({item});
+  wire.share({item}, true, 1);
+  wire.notice({0});
+  wire.notice({0, 0}, 1);
+  BOOST_TEST((wire.move_windows() == Items{0, 1, 1}));
+  BOOST_TEST((told(wire.logic().notices()) ==
+              Told{{0, {next_link, 5}}, {1, {next_link, 5}}, {1, {next_link, 5}}}));
+  const std::optional<Share> complete = wire.logic().progress().take_complete();
+  BOOST_TEST_REQUIRE(complete.has_value());
+  BOOST_TEST(complete->window == 1U);
+  wire.notice({0});
+  BOOST_TEST((wire.move_windows() == Items{0}));
+  BOOST_TEST(wire.logic().progress().take_complete().has_value());
+}
+
+// window 0: 0 (2 chunks) ─┬─ window 1: 0
+//                         └─ window 1: item 9 of a device
+BOOST_AUTO_TEST_CASE(what_waits_for_a_transfer_of_an_earlier_window_waits_for_its_last_chunk) {
+  Wire wire(Sharing::fair);
+  wire.share({pages(2)});
+  Item waiting = pages(1);
+  waiting.waits_for = 1;
+  wire.share(
+      {waiting}, true, 1,
+      {{.window = 0, .item = 0, .to = {self, 0}}, {.window = 0, .item = 0, .to = {device, 9}}});
+  wire.move_one();
+  BOOST_TEST(wire.logic().notices().empty());
+  wire.move_one();
+  BOOST_TEST((told(wire.logic().notices()) == Told{{1, {device, 9}}}));
+  BOOST_TEST((wire.move_windows() == Items{1}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

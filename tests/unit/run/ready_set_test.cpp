@@ -11,7 +11,7 @@ namespace troupe {
 namespace {
 
 // Ends of one word, of one word of words, and a set of four levels.
-constexpr std::initializer_list<std::uint32_t> limits = {1, 63, 64, 65, 4096, 300'000};
+constexpr std::initializer_list<std::uint32_t> limits = {1, 63, 64, 65, 4096, 4097, 300'000};
 
 BOOST_AUTO_TEST_SUITE(ready_set)
 
@@ -54,6 +54,42 @@ BOOST_AUTO_TEST_CASE(every_number_below_the_limit_may_be_in_at_once) {
     for (std::uint32_t item = 0; item < limit; ++item) BOOST_TEST_REQUIRE(ready.pop() == item);
     BOOST_TEST(ready.empty());
   }
+}
+
+// Numbers come out upwards and go in below, at their last place or in a word far before it.
+BOOST_AUTO_TEST_CASE(what_is_put_in_below_what_has_come_out_comes_out_next) {
+  for (const std::uint32_t limit : limits) {
+    BOOST_TEST_CONTEXT("limit " << limit) {
+      ReadySet ready;
+      ready.reset(limit);
+      ready.insert(limit - 1);
+      for (std::uint32_t item = limit - 1; item > 0; item /= 2) {
+        BOOST_TEST(ready.pop() == item);
+        ready.insert(item);
+        ready.insert(item / 2);
+        BOOST_TEST(ready.pop() == item / 2);
+        BOOST_TEST(ready.pop() == item);
+        ready.insert(item / 2);
+      }
+      BOOST_TEST(ready.pop() == 0U);
+      BOOST_TEST(ready.empty());
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_set_for_no_numbers_is_empty) {
+  ReadySet fresh;
+  BOOST_TEST(fresh.empty());
+  fresh.reset(0);
+  BOOST_TEST(fresh.empty());
+  fresh.reset(70);
+  fresh.insert(69);
+  fresh.reset(0);
+  BOOST_TEST(fresh.size() == 0U);
+  fresh.reset(1);
+  BOOST_TEST(!fresh.contains(0));
+  fresh.insert(0);
+  BOOST_TEST(fresh.pop() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_reset_empties_it_and_changes_its_limit) {

@@ -1,9 +1,7 @@
 #include "core/run/share_progress.hpp"
 
-#include "tests/support/share_maker.hpp"
-#include "tests/support/share_view.hpp"
+#include "tests/unit/run/progress_fixture.hpp"
 
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,58 +11,12 @@ namespace troupe {
 namespace {
 
 using testing::add_arrival;
-using testing::Item;
-using testing::told;
 using testing::Told;
+using testing::told;
+using testing::units;
 using Items = std::vector<std::uint32_t>;
 
-constexpr ResourceId self{0};
-constexpr ResourceId other{1};
-
-// ShareProgress with what it tells its sink, checked after every event.
-struct Fixture {
-  ShareProgress progress{self};
-  Items ready;
-  Items chunks;
-  std::vector<WindowItem> notices;
-
-  struct Sink {
-    Fixture& test;
-    void ready(Part&, std::uint32_t item) { test.ready.push_back(item); }
-    void chunk(Part&, std::uint32_t item) { test.chunks.push_back(item); }
-    void notice(const WindowItem& to) { test.notices.push_back(to); }
-  };
-
-  static Share make_share(const std::vector<Item>& items, std::uint32_t window = 0,
-                          bool timed = true, std::uint32_t first_unit = 0) {
-    return testing::make_share(self, items, window, timed, first_unit);
-  }
-  void load(Share share) {
-    progress.load(std::move(share), Sink{*this});
-    progress.check_invariants();
-  }
-  void notify(std::uint32_t window, std::uint32_t item) {
-    progress.notify(window, item, Sink{*this});
-    progress.check_invariants();
-  }
-  // The one that is under way; there must be one.
-  Part& part() { return *progress.parts().at(0); }
-  std::uint32_t waits_for(std::uint32_t item) { return part().share.items[item].waits_for; }
-  void complete(std::uint32_t item, bool skip_first = false) {
-    part().share.items[item].end = Instant{};
-    progress.complete(part(), item, skip_first, Sink{*this});
-    progress.check_invariants();
-  }
-  // The share that is complete; there must be one.
-  Share take() {
-    std::optional<Share> share = progress.take_complete();
-    progress.check_invariants();
-    BOOST_REQUIRE(share.has_value());
-    return std::move(*share);
-  }
-};
-
-BOOST_FIXTURE_TEST_SUITE(share_progress, Fixture)
+BOOST_FIXTURE_TEST_SUITE(share_progress, testing::ProgressFixture)
 
 // 0 ─┬─ 1 ── 2 (which waits for somebody else, too)
 //    └─ item 7 of another
@@ -204,7 +156,7 @@ BOOST_AUTO_TEST_CASE(a_share_that_is_complete_is_handed_over_once_with_its_recor
   const Share share = take();
   BOOST_TEST(share.window == 0U);
   BOOST_TEST(!share.timed);
-  BOOST_TEST((testing::units(share) == std::vector{UnitId{10}, UnitId{11}}));
+  BOOST_TEST((units(share) == std::vector{UnitId{10}, UnitId{11}}));
   BOOST_TEST((share.items[0].finished() && share.items[1].finished()));
   BOOST_TEST(!progress.take_complete());
   BOOST_TEST(progress.parts().empty());
@@ -221,7 +173,7 @@ BOOST_AUTO_TEST_CASE(what_is_left_is_handed_over_with_the_records_of_what_was_do
   progress.check_invariants();
   BOOST_REQUIRE(left.size() == 1U);
   BOOST_TEST(left[0].timed);
-  BOOST_TEST((testing::units(left[0]) == std::vector{UnitId{20}, UnitId{21}}));
+  BOOST_TEST((units(left[0]) == std::vector{UnitId{20}, UnitId{21}}));
   BOOST_TEST(left[0].items[0].finished());
   BOOST_TEST(!left[0].items[1].finished());
   BOOST_TEST(progress.done() == 2U);

@@ -1,0 +1,68 @@
+// Makes a plan's windows start without waiting for each other.
+#pragma once
+
+#include "core/plan/plan.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace troupe::testing {
+
+class WindowStreamer {
+ public:
+  explicit WindowStreamer(Plan& plan) : plan_(plan) {}
+
+  // What is prepared is still waited for. What later windows read of earlier ones becomes late
+  // edges, held back by nothing else: memories must have room for all.
+  void run() {
+    for (std::size_t w = 1; w < plan_.windows.size(); ++w) {
+      Window& window = plan_.windows[w];
+      window.waits = !plan_.windows[w - 1].timed;
+      if (window.waits) continue;
+      for (std::uint32_t u = 0; u < window.items; ++u) {
+        add_edges_to(window, plan_.units[window.first.index() + u].ref);
+      }
+    }
+  }
+
+ private:
+  void add_edges_to(Window& window, const ItemRef& to) {
+    const Share& reading = share(window, to.resource);
+    const UnitId unit = reading.items[to.item].unit;
+    const auto distinct = distinct_.of(plan_.units[unit.index()], reading);
+    const std::vector<ReplicaId> inputs(distinct.begin(), distinct.end());  // shares may move
+    for (const ReplicaId input : inputs) {
+      if (maker_of(input) >= window.first) continue;
+      const ItemRef from = plan_.units[maker_of(input).index()].ref;
+      share(window, from.resource)
+          .late.push_back({.window = window_of(maker_of(input)), .item = from.item, .to = to});
+      ++share(window, to.resource).items[to.item].waits_for;
+    }
+  }
+  // Makes an empty one where there is none.
+  Share& share(Window& window, ResourceId resource) {
+    for (auto& [r, share] : window.shares) {
+      if (r == resource) return share;
+    }
+    Share& made = window.shares.emplace_back(resource, Share{}).second;
+    made.window = static_cast<std::uint32_t>(&window - plan_.windows.data());
+    made.timed = window.timed;
+    return made;
+  }
+  std::uint32_t window_of(UnitId unit) const {
+    const auto after = std::upper_bound(plan_.windows.begin(), plan_.windows.end(), unit,
+                                        [](UnitId u, const Window& w) { return u < w.first; });
+    return static_cast<std::uint32_t>(after - plan_.windows.begin() - 1);
+  }
+
+  Plan& plan_;
+  DistinctInputs distinct_;
+};
+
+inline void stream_windows(Plan& plan) {
+  WindowStreamer(plan).run();
+}
+
+}  // namespace troupe::testing

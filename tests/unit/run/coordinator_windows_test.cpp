@@ -1,0 +1,159 @@
+// The coordinator with several windows under way, and with windows that come while it runs.
+#include "tests/unit/run/coordinator_fixture.hpp"
+
+#include <string>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+using testing::Coordinator;
+using testing::Names;
+using testing::r0;
+using testing::r1;
+using testing::Sizes;
+using testing::status;
+
+BOOST_AUTO_TEST_SUITE(coordinator_windows)
+
+BOOST_AUTO_TEST_CASE(windows_that_need_not_wait_are_sent_at_once) {
+  Coordinator c(Sizes{{.shares = 1, .items = 1},
+                      {.shares = 1, .items = 1, .waits = false},
+                      {.shares = 1, .items = 1},
+                      {.shares = 1, .items = 1, .waits = false}});
+  BOOST_TEST(c.begin() == (Names{"send 0", "send 1"}));
+  // The third waits for all before it, and the fourth, which needn't, stays behind it.
+  BOOST_TEST(c.complete(0) == Names{"done 0"});
+  BOOST_TEST(c.complete(1) == (Names{"done 1", "send 2", "send 3"}));
+  BOOST_TEST(c.complete(2) == Names{"done 2"});
+  BOOST_TEST(c.complete(3) == (Names{"done 3", "collect"}));
+}
+
+BOOST_AUTO_TEST_CASE(windows_are_done_in_their_order_though_a_later_one_is_complete_first) {
+  Coordinator c(Sizes{{.shares = 2, .items = 2},
+                      {.shares = 1, .items = 1, .waits = false},
+                      {.shares = 2, .items = 2, .waits = false},
+                      {.shares = 1, .items = 1, .waits = false}});
+  c.begin();
+  BOOST_TEST(c.complete(2) == Names{});
+  BOOST_TEST(c.complete(1) == Names{});
+  BOOST_TEST(c.complete(0) == Names{});
+  BOOST_TEST(c.complete(3) == Names{});
+  BOOST_TEST(c.complete(0) == (Names{"done 0", "done 1"}));
+  BOOST_TEST(c.logic().is_running());
+  BOOST_TEST(c.complete(2) == (Names{"done 2", "done 3", "collect"}));
+}
+
+// The second has no share, but isn't done before the first.
+BOOST_AUTO_TEST_CASE(a_window_without_shares_is_done_after_those_before_it) {
+  Coordinator c(Sizes{{.shares = 1, .items = 1}, {.waits = false}, {.waits = true}});
+  BOOST_TEST(c.begin() == (Names{"send 0", "send 1"}));
+  BOOST_TEST(c.complete(0) == (Names{"done 0", "done 1", "send 2", "done 2", "collect"}));
+}
+
+BOOST_AUTO_TEST_CASE(windows_may_come_while_it_runs) {
+  Coordinator c;
+  BOOST_TEST(c.window({.shares = 1, .items = 1}) == Names{});
+  BOOST_TEST(c.begin() == Names{"send 0"});
+  BOOST_TEST(c.window({.shares = 1, .items = 1}) == Names{});
+  BOOST_TEST(c.window({.shares = 1, .items = 1, .waits = false}) == Names{});
+  BOOST_TEST(c.complete(0) == (Names{"done 0", "send 1", "send 2"}));
+  BOOST_TEST(c.window({.shares = 1, .items = 1, .waits = false}) == Names{"send 3"});
+  for (std::uint32_t window = 1; window <= 3; ++window) {
+    BOOST_TEST(c.complete(window) == Names{"done " + std::to_string(window)});
+  }
+  // All is done, and still more may come.
+  BOOST_TEST(c.logic().is_running());
+  BOOST_TEST(c.window({.shares = 1, .items = 1}) == Names{"send 4"});
+  BOOST_TEST(c.last_window() == Names{});
+  BOOST_TEST(c.complete(4) == (Names{"done 4", "collect"}));
+}
+
+BOOST_AUTO_TEST_CASE(the_last_window_ends_a_run_in_which_all_is_done) {
+  Coordinator c;
+  BOOST_TEST(c.begin() == Names{});
+  BOOST_TEST(c.window({.shares = 1, .items = 1}, 3) == Names{"send 0"});
+  BOOST_TEST(c.complete(0, 5) == Names{"done 0"});
+  BOOST_TEST(c.logic().is_running());
+  BOOST_TEST(c.last_window(9) == Names{"collect"});
+  BOOST_TEST(!c.logic().is_running());
+  BOOST_TEST((c.logic().origin() == Instant{Duration{3}}));
+  BOOST_TEST((c.logic().outcome() == Ending::done));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_waits_for_windows_is_not_stuck) {
+  Coordinator c;
+  c.begin();
+  c.window({.shares = 1, .items = 1});
+  c.progress(r0, 1);
+  c.complete(0);
+  for (int round = 0; round < 3; ++round) {
+    BOOST_TEST(c.statuses(status(r0, 0, 1), status(r1, 0, 0)) == Names{});
+  }
+  BOOST_TEST(c.logic().is_running());
+}
+
+BOOST_AUTO_TEST_CASE(windows_that_come_after_the_end_are_not_sent) {
+  Coordinator c;
+  c.begin();
+  c.window({.shares = 1, .items = 1});
+  BOOST_TEST(c.fail("it broke") == (Names{"stop", "collect"}));
+  BOOST_TEST(c.window({.shares = 1, .items = 1, .waits = false}) == Names{});
+  BOOST_TEST(c.last_window() == Names{});
+  BOOST_TEST(c.complete(0) == Names{});
+  c.hand_in(r0);
+  BOOST_TEST(c.hand_in(r1) == Names{"finish"});
+  BOOST_TEST((c.logic().outcome() == Ending::failed));
+}
+
+// Two windows are out and stand still, a third waits for them.
+BOOST_AUTO_TEST_CASE(a_verdict_counts_what_is_pending_in_all_windows_that_were_sent) {
+  Coordinator c(Sizes{{.shares = 1, .items = 4},
+                      {.shares = 2, .items = 5, .waits = false},
+                      {.shares = 1, .items = 100}});
+  c.begin();
+  CoordinatorLogic::Status first = status(r0, 0, 3);
+  first.pending = UnitId{3};
+  first.missing = 1;
+  CoordinatorLogic::Status second = status(r1, 0, 2);
+  second.pending = UnitId{8};
+  second.missing = 2;
+  BOOST_TEST(c.statuses(first, second) == Names{});
+  BOOST_TEST(c.statuses(first, second) == (Names{"stop", "collect"}));
+  const CoordinatorLogic::Failure& failure = c.logic().failure();
+  BOOST_TEST(failure.cause == "nothing is in flight and 4 ops and transfers are pending");
+  BOOST_TEST_REQUIRE(failure.stuck.size() == 2U);
+  BOOST_TEST((failure.stuck[0].pending == UnitId{3}));
+  BOOST_TEST((failure.stuck[1].pending == UnitId{8}));
+}
+
+BOOST_AUTO_TEST_CASE(a_window_that_comes_and_is_sent_may_set_a_quiet_run_going) {
+  Coordinator c;
+  c.begin();
+  c.window({.shares = 1, .items = 2});
+  const auto quiet = [&] { return c.statuses(status(r0, 0, 1), status(r1, 0, 0)); };
+  BOOST_TEST(quiet() == Names{});
+  BOOST_TEST(c.window({.shares = 1, .items = 2, .waits = false}) == Names{"send 1"});
+  BOOST_TEST(quiet() == Names{});
+  // One that stays here doesn't.
+  BOOST_TEST(c.window({.shares = 1, .items = 2}) == Names{});
+  BOOST_TEST(quiet() == (Names{"stop", "collect"}));
+}
+
+// Of a simulation whose first window is prepared: no clock runs until that is done.
+BOOST_AUTO_TEST_CASE(the_clock_starts_when_a_timed_window_is_sent_and_not_when_it_comes) {
+  Coordinator c;
+  c.begin();
+  c.window({.shares = 1, .items = 1, .timed = false}, 1);
+  c.window({.shares = 1, .items = 1}, 2);
+  BOOST_TEST(!c.logic().origin());
+  BOOST_TEST(c.complete(0, 7) == (Names{"done 0", "send 1"}));
+  BOOST_TEST((c.logic().origin() == Instant{Duration{7}}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

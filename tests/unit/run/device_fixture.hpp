@@ -1,0 +1,107 @@
+// A device that the test tells when its work is done.
+#pragma once
+
+#include "core/run/device_logic.hpp"
+#include "tests/support/share_maker.hpp"
+#include "tests/support/share_view.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe::testing {
+
+using Items = std::vector<std::uint32_t>;
+using Places = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // windows, items
+
+// DeviceLogic checked after every event.
+class TestedDevice {
+ public:
+  static constexpr ResourceId self{0};
+  explicit TestedDevice(int lanes) : logic_(self, lanes) {}
+
+  void share(const std::vector<Item>& items, std::uint32_t window = 0,
+             std::vector<Share::LateEdge> late = {}) {
+    Share share = make_share(self, items, window);
+    share.late = std::move(late);
+    logic_.on_share(std::move(share));
+    logic_.check_invariants();
+  }
+  void notice(const Items& items, std::uint32_t window = 0) {
+    logic_.on_notice(window, items);
+    logic_.check_invariants();
+  }
+  // Starts what can start; the items in that order.
+  Items start() {
+    Items started;
+    for (const auto& [window, item] : start_places()) started.push_back(item);
+    return started;
+  }
+  Places start_places() {
+    Places started;
+    while (const auto* next = logic_.next()) {
+      logic_.check_invariants();
+      started.emplace_back(next->part->share.window, next->item);
+      running_.push_back(*next);
+    }
+    return started;
+  }
+  // Starts and finishes one after the other until nothing is ready; the order.
+  Places run() {
+    Places order;
+    for (Places next = start_places(); !next.empty(); next = start_places()) {
+      BOOST_TEST_REQUIRE(next.size() == 1U);
+      order.push_back(next[0]);
+      finish(next[0].second, next[0].first);
+    }
+    return order;
+  }
+  // The lane of a running item, which ends now.
+  std::uint32_t finish(std::uint32_t item, std::uint32_t window = 0) {
+    const std::uint32_t lane = take(item, window);
+    now_ += Duration{10};
+    logic_.on_finished(lane, now_ - Duration{10}, now_);
+    logic_.check_invariants();
+    return lane;
+  }
+  void fail(std::uint32_t item) {
+    logic_.on_failed(take(item, 0));
+    logic_.check_invariants();
+  }
+  void stop() {
+    logic_.on_stop();
+    logic_.check_invariants();
+  }
+  DeviceLogic& logic() { return logic_; }
+  const Share& current_share() const { return logic_.progress().parts().at(0)->share; }
+  // Takes out the share that is complete; there must be one.
+  Share hand_in() {
+    std::optional<Share> share = logic_.progress().take_complete();
+    logic_.check_invariants();
+    BOOST_TEST_REQUIRE(share.has_value());
+    return std::move(*share);
+  }
+
+ private:
+  std::uint32_t take(std::uint32_t item, std::uint32_t window) {
+    const auto found = std::find_if(running_.begin(), running_.end(), [&](const auto& s) {
+      return s.item == item && s.part->share.window == window;
+    });
+    BOOST_REQUIRE((found != running_.end()));
+    const std::uint32_t lane = found->lane;
+    BOOST_TEST(logic_.under_way(lane).item == item);
+    BOOST_TEST(logic_.under_way(lane).part->share.window == window);
+    running_.erase(found);
+    return lane;
+  }
+
+  DeviceLogic logic_;
+  std::vector<DeviceLogic::Start> running_;
+  Instant now_{};
+};
+
+}  // namespace troupe::testing
