@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
@@ -65,5 +66,11 @@ class Sliding {
   std::size_t start_ = 0;  // the index of elements_[0]
   std::size_t first_ = 0;
 };
+
+// The index that ends in these 32 bits, of those from `oldest` on: with fewer than 2^32 kept, half
+// of an index is enough to store.
+constexpr std::size_t index_from(std::size_t oldest, std::uint32_t lower_half) {
+  return oldest + static_cast<std::uint32_t>(lower_half - oldest);
+}
 
 }  // namespace troupe

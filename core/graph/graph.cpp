@@ -3,6 +3,7 @@
 #include "core/base/assert.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -97,23 +98,27 @@ FormId Graph::form(const OpForm& form) {
 
 OpId Graph::append(FormId form, std::span<const OpId> inputs) {
   TROUPE_ASSERT(!groups_.empty());
+  TROUPE_ASSERT(size() < OpId::none_value);
+  TROUPE_ASSERT(inputs_.size() - inputs_.first() + inputs.size() <=
+                std::numeric_limits<std::uint32_t>::max());
   const std::uint32_t op_class = find_class(form, inputs);
   const auto first_input = static_cast<std::uint32_t>(inputs_.size());
-  // They may be another op's, which move when the table grows.
-  std::vector<OpId> copied;
-  if (inputs.size() > inputs_.capacity() - inputs_.size()) {
-    copied.assign(inputs.begin(), inputs.end());
-    inputs = copied;
-  }
-  inputs_.insert(inputs_.end(), inputs.begin(), inputs.end());
+  inputs_.append(inputs);
   rows_.push_back({first_input, op_class});
   ++groups_.back().count;
   return OpId::at(size() - 1);
 }
 
 void Graph::reserve(std::size_t ops, std::size_t inputs) {
-  rows_.reserve(rows_.size() + ops);
-  inputs_.reserve(inputs_.size() + inputs);
+  rows_.reserve(ops);
+  inputs_.reserve(inputs);
+}
+
+void Graph::forget_before(OpId first) {
+  TROUPE_ASSERT(first.index() <= size());
+  if (first.index() <= rows_.first()) return;
+  inputs_.forget_before(index_from(inputs_.first(), first_input(first.index())));
+  rows_.forget_before(first.index());
 }
 
 bool Graph::takes(const OpClass& op_class, std::span<const OpId> inputs) const {
@@ -125,7 +130,7 @@ bool Graph::takes(const OpClass& op_class, std::span<const OpId> inputs) const {
 }
 
 std::uint32_t Graph::find_class(FormId form, std::span<const OpId> inputs) {
-  for (const OpId input : inputs) TROUPE_ASSERT(input.index() < size());
+  for (const OpId input : inputs) TROUPE_ASSERT(rows_.holds(input.index()));
   std::vector<std::uint32_t>& known = forms_[form.index()].classes;
   for (std::size_t i = known.size(); i-- > oldest_to_compare(known.size());) {
     if (!takes(classes_[known[i]], inputs)) continue;

@@ -3,6 +3,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/id.hpp"
+#include "core/base/sliding.hpp"
 #include "core/ops/registry.hpp"
 
 #include <cstdint>
@@ -59,9 +60,10 @@ struct OpClass {
   std::vector<std::uint32_t> input_types = {};  // of Graph::types
 };
 
-// Append-only: ops may be added while earlier ones run, nothing is ever changed or taken away, and
-// an op's inputs are older than it, so there is no cycle. 8 bytes an op and 4 an input: all else is
-// stored once for each class. Not safe for concurrent writers.
+// Append-only: ops may be added while earlier ones run, nothing is ever changed, and an op's inputs
+// are older than it, so there is no cycle. 8 bytes an op and 4 an input: all else is stored once
+// for each class. The oldest ops may be forgotten; ids go on, to 2^32 - 2. Not safe for concurrent
+// writers.
 class Graph {
  public:
   // `ops` must outlive the graph.
@@ -81,15 +83,23 @@ class Graph {
   // Makes room for so many more ops and inputs at once.
   void reserve(std::size_t ops, std::size_t inputs);
 
+  // Ops before `first` are no longer asked for, and no op appended from now on reads them: frees
+  // what is held for them, in bulk. Their names, groups and classes stay. `first` is at most
+  // OpId::at(size()); nothing happens where it is forgotten already.
+  void forget_before(OpId first);
+
+  // Ops ever appended.
   std::size_t size() const { return rows_.size(); }
+  // The oldest op that is not forgotten; OpId::at(size()) where there is none. Of older ones only
+  // name() and group_of() may be asked.
+  OpId first() const { return OpId::at(rows_.first()); }
   const OpRegistry& kinds() const { return *ops_; }
   OpKindId kind_id(OpId op) const { return op_class(op).kind; }
   const OpKind& kind(OpId op) const { return (*ops_)[kind_id(op)]; }
   std::span<const OpId> inputs(OpId op) const {
-    const std::size_t begin = rows_[op.index()].first_input;
-    const std::size_t end =
-        op.index() + 1 < rows_.size() ? rows_[op.index() + 1].first_input : inputs_.size();
-    return {inputs_.data() + begin, end - begin};
+    const std::uint32_t begin = rows_[op.index()].first_input;
+    const std::uint32_t end = first_input(op.index() + 1);
+    return inputs_.slice(index_from(inputs_.first(), begin), end - begin);
   }
   const TensorType& type(OpId op) const { return types_[type_index(op)]; }
   const Attrs& attrs(OpId op) const { return attrs_[attrs_index(op)]; }
@@ -113,6 +123,7 @@ class Graph {
 
  private:
   struct OpRow {
+    // The lower half of an index: in all there may be more, but append() keeps fewer at once.
     std::uint32_t first_input;
     std::uint32_t op_class;
   };
@@ -124,13 +135,18 @@ class Graph {
     std::vector<std::uint32_t> classes = {};  // the one used last at the end
   };
 
+  // Of a row or of the one to come.
+  std::uint32_t first_input(std::size_t row) const {
+    return row < rows_.size() ? rows_[row].first_input : static_cast<std::uint32_t>(inputs_.size());
+  }
+
   bool takes(const OpClass& op_class, std::span<const OpId> inputs) const;
   std::uint32_t find_class(FormId form, std::span<const OpId> inputs);
   std::uint32_t add_class(FormId form, std::span<const OpId> inputs);
 
   const OpRegistry* ops_;
-  std::vector<OpRow> rows_;
-  std::vector<OpId> inputs_;
+  Sliding<OpRow> rows_;
+  Sliding<OpId> inputs_;
   std::vector<OpClass> classes_;
   std::vector<FormRow> forms_;
   std::vector<TensorType> types_;

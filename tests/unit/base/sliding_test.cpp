@@ -147,6 +147,16 @@ BOOST_AUTO_TEST_CASE(what_forgotten_elements_own_is_freed) {
   BOOST_TEST(owned.use_count() == 11);
 }
 
+BOOST_AUTO_TEST_CASE(half_an_index_tells_which_of_those_kept_it_is) {
+  constexpr std::size_t turn = std::size_t{1} << 32;
+  for (const std::size_t oldest : {std::size_t{0}, turn - 5, turn, 7 * turn - 1, 7 * turn + 9}) {
+    for (const std::size_t after : {std::size_t{0}, std::size_t{3}, std::size_t{10}, turn - 1}) {
+      const std::size_t index = oldest + after;
+      BOOST_TEST(index_from(oldest, static_cast<std::uint32_t>(index)) == index);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
