@@ -2,48 +2,71 @@
 
 #include "core/base/assert.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace troupe {
 
-GroupId append_pattern(Graph& graph, const Pattern& pattern, const PatternOps& ops,
-                       std::string name, SourcePlace place) {
-  pattern.check();
-  const GroupId group = graph.begin_group(std::move(name), true, std::move(place));
-  // A form for each device: ops differ in their inputs only.
-  std::vector<FormId> forms;
+PatternOps point_ops(const Graph& graph, const PointTask& task, std::span<const DeviceId> devices) {
+  task.check();
+  const OpKindId point = graph.kinds().find("point");
+  TROUPE_ASSERT(point);
+  return {.kernel = point, .attrs = to_attrs(task), .devices = devices};
+}
+
+PatternRows::PatternRows(Graph& graph, const Pattern& pattern, const PatternOps& ops,
+                         std::string name, SourcePlace place)
+    : graph_(graph), pattern_(pattern), last_row_(graph.size()) {
+  pattern_.check();
+  group_ = graph_.begin_group(std::move(name), true, std::move(place));
+  std::vector<FormId> forms;  // by device
   for (const DeviceId device : ops.devices) {
     forms.push_back(
-        graph.form({.kind = ops.kernel, .placement = {.device = device}, .attrs = ops.attrs}));
+        graph_.form({.kind = ops.kernel, .placement = {.device = device}, .attrs = ops.attrs}));
   }
-  if (forms.empty()) forms.push_back(graph.form({.kind = ops.kernel, .attrs = ops.attrs}));
+  if (forms.empty()) forms.push_back(graph_.form({.kind = ops.kernel, .attrs = ops.attrs}));
+  inputs_.resize(pattern_.inputs_max());
+  for (std::uint32_t i = 0; i < pattern_.width; ++i) {
+    forms_.push_back(forms[block_of(i, pattern_.width, forms.size())]);
+  }
+}
+
+void PatternRows::append(std::uint32_t steps) {
+  const std::uint64_t ops_before = pattern_.first_of_row(next_);
+  TROUPE_ASSERT(group_.index() + 1 == graph_.group_count());
+  TROUPE_ASSERT(graph_.size() == graph_.group(group_).first.index() + ops_before);
+  const std::uint32_t end = next_ + std::min(steps, pattern_.steps - next_);
   constexpr std::uint32_t few = 8;  // with more, the most is far from the mean
-  const std::uint32_t inputs_each = pattern.inputs_max();
-  graph.reserve(pattern.points(), inputs_each <= few ? pattern.points() * inputs_each : 0);
-  std::vector<OpId> inputs;
-  std::size_t row_before = graph.size();
-  for (std::uint32_t t = 0; t < pattern.steps; ++t) {
-    const std::size_t row = graph.size();
-    for (std::uint32_t i = 0; i < pattern.points_of_row(t); ++i) {
-      inputs.clear();
-      for_each_dependence(pattern, t, i, [&](std::uint32_t column) {
-        inputs.push_back(OpId::at(row_before + column));
-      });
-      graph.append(forms[block_of(i, pattern.width, forms.size())], inputs);
-    }
-    row_before = row;
+  const std::uint32_t inputs_each = pattern_.inputs_max();
+  const std::uint64_t ops = pattern_.first_of_row(end) - ops_before;
+  graph_.reserve(ops, inputs_each <= few ? ops * inputs_each : 0);
+  while (next_ < end) append_row();
+}
+
+void PatternRows::append_row() {
+  const std::size_t row = graph_.size();
+  for (std::uint32_t i = 0; i < pattern_.points_of_row(next_); ++i) {
+    std::size_t count = 0;
+    for_each_dependence(pattern_, next_, i, [&](std::uint32_t column) {
+      inputs_[count++] = OpId::at(last_row_ + column);
+    });
+    graph_.append(forms_[i], std::span(inputs_).first(count));
   }
-  return group;
+  last_row_ = row;
+  ++next_;
+}
+
+GroupId append_pattern(Graph& graph, const Pattern& pattern, const PatternOps& ops,
+                       std::string name, SourcePlace place) {
+  PatternRows rows(graph, pattern, ops, std::move(name), std::move(place));
+  rows.append(pattern.steps);
+  return rows.group();
 }
 
 GroupId append_points(Graph& graph, const PointTask& task, std::span<const DeviceId> devices,
                       std::string name, SourcePlace place) {
-  task.check();
-  const OpKindId point = graph.kinds().find("point");
-  TROUPE_ASSERT(point);
-  return append_pattern(graph, task.pattern,
-                        {.kernel = point, .attrs = to_attrs(task), .devices = devices},
-                        std::move(name), std::move(place));
+  return append_pattern(graph, task.pattern, point_ops(graph, task, devices), std::move(name),
+                        std::move(place));
 }
 
 }  // namespace troupe

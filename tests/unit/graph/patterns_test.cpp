@@ -1,7 +1,9 @@
 #include "core/graph/patterns.hpp"
 
+#include "core/base/random.hpp"
 #include "tests/support/expect_error.hpp"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -37,6 +39,19 @@ std::vector<std::uint32_t> inputs(const Graph& graph, std::size_t op) {
 }
 
 using Columns = std::vector<std::uint32_t>;
+
+// Whether ops [first, end) of two graphs are the same.
+bool same_ops(const Graph& a, const Graph& b, std::size_t first, std::size_t end) {
+  for (std::size_t op = first; op < end; ++op) {
+    const OpId id = OpId::at(op);
+    const bool same = inputs(a, op) == inputs(b, op) && a.name(id) == b.name(id) &&
+                      a.placement(id) == b.placement(id) && a.class_index(id) == b.class_index(id);
+    if (!same) return false;
+  }
+  return true;
+}
+
+constexpr std::array three_devices = {DeviceId{7}, DeviceId{8}, DeviceId{9}};
 
 }  // namespace
 
@@ -133,10 +148,88 @@ BOOST_AUTO_TEST_CASE(points_know_their_pattern) {
   BOOST_TEST(inputs(graph, 11) == (Columns{5, 7}));
 }
 
+BOOST_AUTO_TEST_CASE(rows_are_the_same_ops_however_they_are_split_and_whatever_is_forgotten) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    for (std::size_t d = 0; d < dependences().size(); ++d) {
+      Random random(mix(seed) + d);
+      const auto width = static_cast<std::uint32_t>(3 + random.below(30));
+      const Pattern pattern{.dependence = static_cast<Dependence>(d),
+                            .width = width,
+                            .steps = static_cast<std::uint32_t>(1 + random.below(40)),
+                            .radix = std::min(width, 5U),
+                            .fraction = 0.5,
+                            .seed = seed};
+      BOOST_TEST_CONTEXT("seed " << seed << ", " << dependences()[d].name) {
+        // Behind another pattern, so that no index is right by chance.
+        Graph whole = stencil(2, 3).graph;
+        append_pattern(whole, pattern, spins(three_devices), "rows");
+        Graph split = stencil(2, 3).graph;
+        PatternRows rows(split, pattern, spins(three_devices), "rows");
+        std::uint32_t appended = 0;
+        while (!rows.is_complete()) {
+          const auto steps = static_cast<std::uint32_t>(random.below(8));
+          const std::size_t before = split.size();
+          rows.append(steps);
+          appended = std::min(appended + steps, pattern.steps);
+          BOOST_TEST_REQUIRE(split.size() == 6 + pattern.first_of_row(appended));
+          BOOST_TEST_REQUIRE(same_ops(split, whole, before, split.size()));
+          if (random.below(3) == 0) continue;
+          split.forget_before(rows.last_row());
+          BOOST_TEST_REQUIRE(same_ops(split, whole, rows.last_row().index(), split.size()));
+        }
+        BOOST_TEST(split.size() == whole.size());
+        BOOST_TEST(split.group(rows.group()).count == pattern.points());
+        BOOST_TEST(split.classes().size() == whole.classes().size());
+      }
+    }
+  }
+}
+
+// t = 0:  0
+//         |\.
+// t = 1:  1 2
+//         | |\.
+// t = 2:  3 4 5
+BOOST_AUTO_TEST_CASE(rows_know_where_the_last_one_begins_and_when_they_end) {
+  Graph graph = stencil(2, 1).graph;
+  PatternRows rows(graph, {.dependence = Dependence::tree, .width = 3, .steps = 3}, spins(),
+                   "tree");
+  BOOST_TEST(rows.group().value == 1U);
+  BOOST_TEST(rows.last_row().value == 2U);
+  BOOST_TEST(!rows.is_complete());
+  rows.append(2);
+  BOOST_TEST(rows.last_row().value == 2U + 1);
+  rows.append(0);
+  BOOST_TEST(rows.last_row().value == 2U + 1);
+  BOOST_TEST(!rows.is_complete());
+  // More than are left.
+  rows.append(4);
+  BOOST_TEST(rows.last_row().value == 2U + 3);
+  BOOST_TEST(rows.is_complete());
+  rows.append(1);
+  BOOST_TEST(graph.size() == 2U + 6);
+}
+
+BOOST_AUTO_TEST_CASE(points_may_be_appended_in_rows) {
+  PointTask task;
+  task.pattern = {.dependence = Dependence::spread, .width = 5, .steps = 9};
+  Graph whole;
+  append_points(whole, task, three_devices, "points");
+  Graph split;
+  PatternRows rows(split, task.pattern, point_ops(split, task, three_devices), "points");
+  while (!rows.is_complete()) rows.append(2);
+  BOOST_TEST(split.size() == whole.size());
+  BOOST_TEST(same_ops(split, whole, 0, whole.size()));
+  BOOST_TEST((split.attrs(rows.last_row()) == to_attrs(task)));
+}
+
 BOOST_AUTO_TEST_CASE(a_pattern_that_can_not_be_is_refused) {
   Graph graph;
   testing::expect_error(ErrorKind::usage, "the width is 0",
                         [&] { append_pattern(graph, stencil_pattern(0, 2), spins(), "none"); });
+  testing::expect_error(ErrorKind::usage, "the width is 0",
+                        [&] { PatternRows(graph, stencil_pattern(0, 2), spins(), "none"); });
+  BOOST_TEST(graph.group_count() == 0U);
   testing::expect_error(ErrorKind::usage, "the number of output bytes is 8", [&] {
     append_points(graph, {.pattern = stencil_pattern(2, 2), .output_bytes = 8}, {}, "none");
   });
