@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace troupe {
@@ -132,7 +133,7 @@ class Graph {
     std::uint32_t attrs;
     Placement placement;
     TensorType declared;
-    std::vector<std::uint32_t> classes = {};  // the one used last at the end
+    std::vector<std::uint32_t> recent = {};  // classes, a few, the one used last at the end
   };
 
   // Of a row or of the one to come.
@@ -142,12 +143,16 @@ class Graph {
 
   bool takes(const OpClass& op_class, std::span<const OpId> inputs) const;
   std::uint32_t find_class(FormId form, std::span<const OpId> inputs);
+  std::uint32_t find_old_class(FormId form, std::span<const OpId> inputs);
   std::uint32_t add_class(FormId form, std::span<const OpId> inputs);
 
   const OpRegistry* ops_;
   Sliding<OpRow> rows_;
   Sliding<OpId> inputs_;
   std::vector<OpClass> classes_;
+  // By form and input types. Without it, a stream whose ops are of more classes in turn than are
+  // looked back at would add to them for ever.
+  std::unordered_multimap<std::uint64_t, std::uint32_t> classes_by_hash_;
   std::vector<FormRow> forms_;
   std::vector<TensorType> types_;
   std::vector<Attrs> attrs_;
