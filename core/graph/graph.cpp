@@ -1,6 +1,7 @@
 #include "core/graph/graph.hpp"
 
 #include "core/base/assert.hpp"
+#include "core/base/random.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -11,10 +12,10 @@
 namespace troupe {
 namespace {
 
-// Where a search for an equal entry ends, from the latest one back: runs of like ops hit the last
-// ones, and a table that grew very diverse must not make appending slow.
+// How many entries a search for an equal one looks at, from the latest one back: runs of like ops
+// hit the last ones, and a table that grew very diverse must not make appending slow.
+constexpr std::size_t lookback = 16;
 std::size_t oldest_to_compare(std::size_t entries) {
-  constexpr std::size_t lookback = 16;
   return entries > lookback ? entries - lookback : 0;
 }
 
@@ -99,7 +100,8 @@ FormId Graph::form(const OpForm& form) {
 OpId Graph::append(FormId form, std::span<const OpId> inputs) {
   TROUPE_ASSERT(!groups_.empty());
   TROUPE_ASSERT(size() < OpId::none_value);
-  TROUPE_ASSERT(inputs_.size() - inputs_.first() <= std::numeric_limits<std::uint32_t>::max());
+  TROUPE_ASSERT(inputs_.size() - inputs_.first() + inputs.size() <=
+                std::numeric_limits<std::uint32_t>::max());
   const std::uint32_t op_class = find_class(form, inputs);
   const auto first_input = static_cast<std::uint32_t>(inputs_.size());
   inputs_.append(inputs);
@@ -116,7 +118,7 @@ void Graph::reserve(std::size_t ops, std::size_t inputs) {
 void Graph::forget_before(OpId first) {
   TROUPE_ASSERT(first.index() <= size());
   if (first.index() <= rows_.first()) return;
-  inputs_.forget_before(first_input(first.index()));
+  inputs_.forget_before(index_from(inputs_.first(), first_input(first.index())));
   rows_.forget_before(first.index());
 }
 
@@ -130,14 +132,28 @@ bool Graph::takes(const OpClass& op_class, std::span<const OpId> inputs) const {
 
 std::uint32_t Graph::find_class(FormId form, std::span<const OpId> inputs) {
   for (const OpId input : inputs) TROUPE_ASSERT(rows_.holds(input.index()));
-  std::vector<std::uint32_t>& known = forms_[form.index()].classes;
-  for (std::size_t i = known.size(); i-- > oldest_to_compare(known.size());) {
-    if (!takes(classes_[known[i]], inputs)) continue;
-    std::swap(known[i], known.back());
-    return known.back();
+  std::vector<std::uint32_t>& recent = forms_[form.index()].recent;
+  for (std::size_t i = recent.size(); i-- > 0;) {
+    if (!takes(classes_[recent[i]], inputs)) continue;
+    std::swap(recent[i], recent.back());
+    return recent.back();
   }
-  known.push_back(add_class(form, inputs));
-  return known.back();
+  if (recent.size() == lookback) recent.erase(recent.begin());
+  recent.push_back(find_old_class(form, inputs));
+  return recent.back();
+}
+
+std::uint32_t Graph::find_old_class(FormId form, std::span<const OpId> inputs) {
+  std::uint64_t hash = form.value;
+  for (const OpId input : inputs) hash = mix(hash ^ type_index(input));
+  const auto [begin, end] = classes_by_hash_.equal_range(hash);
+  for (auto at = begin; at != end; ++at) {
+    const OpClass& known = classes_[at->second];
+    if (known.form == form && takes(known, inputs)) return at->second;
+  }
+  const std::uint32_t added = add_class(form, inputs);
+  classes_by_hash_.emplace(hash, added);
+  return added;
 }
 
 std::uint32_t Graph::add_class(FormId form, std::span<const OpId> inputs) {

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace troupe {
@@ -97,8 +98,9 @@ class Graph {
   OpKindId kind_id(OpId op) const { return op_class(op).kind; }
   const OpKind& kind(OpId op) const { return (*ops_)[kind_id(op)]; }
   std::span<const OpId> inputs(OpId op) const {
-    const std::size_t begin = first_input(op.index());
-    return inputs_.slice(begin, first_input(op.index() + 1) - begin);
+    const std::uint32_t begin = rows_[op.index()].first_input;
+    const std::uint32_t end = first_input(op.index() + 1);
+    return inputs_.slice(index_from(inputs_.first(), begin), end - begin);
   }
   const TensorType& type(OpId op) const { return types_[type_index(op)]; }
   const Attrs& attrs(OpId op) const { return attrs_[attrs_index(op)]; }
@@ -131,23 +133,26 @@ class Graph {
     std::uint32_t attrs;
     Placement placement;
     TensorType declared;
-    std::vector<std::uint32_t> classes = {};  // the one used last at the end
+    std::vector<std::uint32_t> recent = {};  // classes, a few, the one used last at the end
   };
 
-  // In inputs_, of op `row` or of the one to come.
-  std::size_t first_input(std::size_t row) const {
-    if (row == rows_.size()) return inputs_.size();
-    return index_from(inputs_.first(), rows_[row].first_input);
+  // Of a row or of the one to come.
+  std::uint32_t first_input(std::size_t row) const {
+    return row < rows_.size() ? rows_[row].first_input : static_cast<std::uint32_t>(inputs_.size());
   }
 
   bool takes(const OpClass& op_class, std::span<const OpId> inputs) const;
   std::uint32_t find_class(FormId form, std::span<const OpId> inputs);
+  std::uint32_t find_old_class(FormId form, std::span<const OpId> inputs);
   std::uint32_t add_class(FormId form, std::span<const OpId> inputs);
 
   const OpRegistry* ops_;
   Sliding<OpRow> rows_;
   Sliding<OpId> inputs_;
   std::vector<OpClass> classes_;
+  // By form and input types. Without it, a stream whose ops are of more classes in turn than are
+  // looked back at would add to them for ever.
+  std::unordered_multimap<std::uint64_t, std::uint32_t> classes_by_hash_;
   std::vector<FormRow> forms_;
   std::vector<TensorType> types_;
   std::vector<Attrs> attrs_;

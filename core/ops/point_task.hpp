@@ -1,5 +1,5 @@
 // What one point of a Task Bench pattern does, whoever runs it: Troupe's op `point` and the peers
-// in bench/ call the same function.
+// in bench/ call the same functions.
 //
 // A point's output, its payload, is the pair (t, i) of 64-bit integers, again and again until it is
 // full. Every reader checks all of it: a correctness test for free.
@@ -72,18 +72,25 @@ inline void write_payload(std::span<std::byte> payload, const Point& point) {
   }
 }
 
-// Carries a point out on the calling thread: checks what it reads, works, writes its payload.
-// `input(k, column)` gives the payload of its k-th dependence, point (t-1, column), as a
-// std::span<const std::byte>. Returns how many dependences there are. Throws a run Error where one
-// carries something else.
+// Checks all that a point reads: `input(k, column)` gives the payload of its k-th dependence, point
+// (t-1, column), as a std::span<const std::byte>. Returns how many dependences there are. Throws a
+// run Error where one carries something else.
 template <class Input>
-std::size_t carry_out(const PointTask& task, const Point& point, Input&& input,
-                      std::span<std::byte> output) {
+std::size_t check_inputs(const Pattern& pattern, const Point& point, Input&& input) {
   std::size_t k = 0;
-  for_each_dependence(task.pattern, point.t, point.i, [&](std::uint32_t column) {
+  for_each_dependence(pattern, point.t, point.i, [&](std::uint32_t column) {
     check_payload(input(k, column), Point{point.t - 1, column}, point, k);
     ++k;
   });
+  return k;
+}
+
+// Carries a point out on the calling thread: checks what it reads, works, writes its payload.
+// `input`, what is returned and thrown: as for check_inputs.
+template <class Input>
+std::size_t carry_out(const PointTask& task, const Point& point, Input&& input,
+                      std::span<std::byte> output) {
+  const std::size_t k = check_inputs(task.pattern, point, input);
   if (task.work != PointWork::empty) do_work(task, point);
   write_payload(output, point);
   return k;

@@ -400,7 +400,7 @@ BOOST_AUTO_TEST_CASE(a_replica_costs_16_bytes) {
   for (const Backing backing : {Backing::accounted, Backing::buffers}) {
     MemoryStore store(ram_and_disk(1 << 30, 0), backing);
     const std::size_t before = in_use();
-    store.install(replicas, types, std::array<std::uint64_t, 2>{1, 0});
+    store.install(replicas, types);
     const double bytes_each = static_cast<double>(in_use() - before) / count;
     BOOST_TEST_MESSAGE("bytes a replica: " << bytes_each);
     BOOST_TEST(bytes_each < 16.5);

@@ -5,6 +5,7 @@
 #include "tests/support/small_graph.hpp"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -214,7 +215,21 @@ BOOST_AUTO_TEST_CASE(a_class_is_a_form_with_inputs_of_certain_types) {
   BOOST_TEST(g.graph.class_index(of_one) != g.graph.class_index(of_two));
 }
 
-// Of many classes only the latest are looked at; what is found must still be right.
+// However many came in between: a graph that forgets its ops would keep their classes.
+BOOST_AUTO_TEST_CASE(a_form_of_very_many_classes_has_each_once) {
+  SmallGraph g;
+  const OpId x = g.work("x", 1);
+  const FormId sum = g.graph.op_class(x).form;
+  constexpr std::size_t classes = 60;  // by their number of inputs
+  for (std::size_t i = 0; i < 5 * classes; ++i) {
+    const OpId y = g.graph.append(sum, std::vector<OpId>(i * 7 % classes, x));
+    BOOST_TEST_REQUIRE(g.graph.inputs(y).size() == i * 7 % classes);
+    BOOST_TEST_REQUIRE(g.graph.op_class(y).input_types.size() == i * 7 % classes);
+  }
+  BOOST_TEST(g.graph.classes().size() == classes);
+}
+
+// Of many classes the latest are looked at first; what is found must still be right.
 BOOST_AUTO_TEST_CASE(a_form_with_inputs_of_very_many_types_keeps_them_apart) {
   SmallGraph g;
   constexpr std::size_t types = 40;
@@ -289,6 +304,20 @@ BOOST_AUTO_TEST_CASE(ops_like_forgotten_ones_are_of_their_class) {
   }
   BOOST_TEST(g.graph.classes().size() == 2U);
   BOOST_TEST(g.graph.types().size() == 1U);
+}
+
+// As their addresses tell.
+BOOST_AUTO_TEST_CASE(inputs_take_the_place_of_forgotten_ones) {
+  SmallGraph g;
+  OpId last = g.work("x", 5);
+  const FormId form = g.graph.op_class(last).form;
+  std::set<const OpId*> places;
+  for (int i = 0; i < 100'000; ++i) {
+    last = g.graph.append(form, std::vector{last, last});
+    places.insert(g.graph.inputs(last).data());
+    if (i % 100 == 0) g.graph.forget_before(last);
+  }
+  BOOST_TEST(places.size() < 2'000U);
 }
 
 BOOST_AUTO_TEST_CASE(a_graph_that_forgets_is_the_one_that_does_not_as_far_as_it_remembers) {
