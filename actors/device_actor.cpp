@@ -37,13 +37,13 @@ class DeviceWork {
         store_->release(input, cache_);
       }
     }
-    kernel(start).took = took;
+    // Written where it changes only: other devices' kernels may lie in the same cache line.
+    const bool is_long = took > std::chrono::microseconds(2);
+    if (kernel(start).is_long != is_long) kernel(start).is_long = is_long;
   }
 
   // As far as one can tell: a kernel takes what it took the last time.
-  bool may_block(const DeviceLogic::Start& start) const {
-    return kernel(start).took > std::chrono::microseconds(2);
-  }
+  bool may_block(const DeviceLogic::Start& start) const { return kernel(start).is_long; }
 
  private:
   static Share::Kernel& kernel(const DeviceLogic::Start& start) {

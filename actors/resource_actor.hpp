@@ -38,8 +38,9 @@ class MailboxCompletions final : public Completions {
 //   Started start(const Logic::Start&);                    may throw Error
 //   void finished(const Logic::Start&, Duration took);     lets go of what was read; may throw
 //   bool may_block(const Logic::Start&);                   for longer than a message takes
+// No two of them share a cache line: they are written with every op.
 template <class Logic, class Work>
-class ResourceActor final : public caf::event_based_actor, public Sleeper {
+class alignas(64) ResourceActor final : public caf::event_based_actor, public Sleeper {
  public:
   // `make_work` is called with this actor's Completions, which outlive the Work. `waits_briefly`:
   // with a thread of its own that may look for messages for some microseconds.
@@ -156,7 +157,7 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
       pass_on();
       now_ = now();
     }
-    since_[start.lane] = now_;
+    since_[start.lane].instant = now_;
     try {
       const Started started = work_->start(start);
       switch (started.state) {
@@ -178,7 +179,7 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
   }
 
   void finish(std::uint32_t lane, Instant end) {
-    const Instant since = since_[lane];
+    const Instant since = since_[lane].instant;
     try {
       work_->finished(logic_.under_way(lane), end - since);
     } catch (const std::exception& error) {
@@ -266,8 +267,11 @@ class ResourceActor final : public caf::event_based_actor, public Sleeper {
   std::shared_ptr<const std::vector<caf::actor>> resources_;
   MailboxCompletions completions_;
   Logic logic_;
-  std::optional<Work> work_;    // until exit
-  std::vector<Instant> since_;  // by lane: when what is under way began
+  std::optional<Work> work_;  // until exit
+  struct alignas(64) Since {
+    Instant instant{};
+  };
+  std::vector<Since> since_;  // by lane: when what is under way began; each in a cache line
   bool waits_briefly_;
   Instant now_{};            // in pump()
   Instant notices_since_{};  // since when the oldest notice waits to be told

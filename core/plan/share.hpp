@@ -98,8 +98,8 @@ struct Share {
   struct Kernel {
     OpKindId kind;
     Attrs attrs;
-    Duration expected{0};              // by the cost model
-    Duration took = longest_duration;  // the last time
+    Duration expected{0};  // by the cost model
+    bool is_long = true;   // it took longer than a message the last time, as far as is known
   };
   std::vector<Kernel> kernels;
 

@@ -55,7 +55,8 @@ class DeviceLogic {
     void chunk(Part&, std::uint32_t) { TROUPE_ASSERT(false); }  // devices take whole tensors
     void notice(const WindowItem& to) { logic.notices_.push_back(to); }
   };
-  struct Lane {
+  // Written with every op: each in a cache line of its own, away from other devices' lanes.
+  struct alignas(64) Lane {
     Start start;
     bool is_busy = false;
   };
