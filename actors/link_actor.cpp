@@ -9,15 +9,20 @@ namespace {
 // Moves chunks through a backend, between tensors in a store.
 class LinkWork {
  public:
-  LinkWork(std::unique_ptr<LinkBackend> backend, MemoryStore& store)
-      : backend_(std::move(backend)), store_(&store), cache_(store.pool()) {}
+  LinkWork(std::unique_ptr<LinkBackend> backend, MemoryStore& store, const Link& link)
+      : backend_(std::move(backend)), store_(&store), cache_(store.pool()) {
+    for (const Direction d : {Direction::forward, Direction::backward}) {
+      target_is_tracked_[static_cast<int>(d)] = store.keeps_track_of(link.target(d));
+      source_is_tracked_[static_cast<int>(d)] = store.keeps_track_of(link.source(d));
+    }
+  }
 
   void enter_thread() { backend_->enter_thread(); }
 
   Started start(const LinkLogic::Start& start) {
     const Share& share = start.part->share;
     const ReplicaId to = share.output(start.item);
-    if (start.first && is_tracked(to)) store_->acquire(to, cache_);
+    if (start.first && target_is_tracked_[start.lane]) store_->acquire(to, cache_);
     return backend_->start(static_cast<Direction>(start.lane),
                            {.from = share.inputs_of(start.item)[0],
                             .to = to,
@@ -32,15 +37,15 @@ class LinkWork {
 
   void finished(const LinkLogic::Start& start, Duration) {
     const ReplicaId from = start.part->share.inputs_of(start.item)[0];
-    if (start.last && is_tracked(from)) store_->release(from, cache_);
+    if (start.last && source_is_tracked_[start.lane]) store_->release(from, cache_);
   }
 
  private:
-  bool is_tracked(ReplicaId r) const { return store_->keeps_track_of(store_->memory(r)); }
-
   std::unique_ptr<LinkBackend> backend_;
   MemoryStore* store_;
   BufferCache cache_;
+  bool target_is_tracked_[2];  // by direction
+  bool source_is_tracked_[2];
 };
 
 using LinkActor = ResourceActor<LinkLogic, LinkWork>;
@@ -53,7 +58,7 @@ caf::actor spawn_link(caf::actor_system& system, const Stage& stage, LinkId link
   const auto make_work = [&stage, link](Completions& completions) {
     const BackendContext context{stage.machine, stage.ops, stage.store, completions};
     return LinkWork(choose_backend(stage.mode, stage.machine, link).make(context, link),
-                    stage.store);
+                    stage.store, stage.machine.link(link));
   };
   const Link& l = stage.machine.link(link);
   LinkLogic logic(self, l.sharing, l.latency);

@@ -152,6 +152,12 @@ struct Share {
                      .first_successor = static_cast<std::uint32_t>(successors.size())});
     return items[items.size() - 2];
   }
+  void forget_successors() {
+    successors = {};
+    elsewhere = {};
+    first_arrival = {};
+    arrivals = {};
+  }
   // What stands for it among successors.
   Successor add_elsewhere(ItemRef item) {
     elsewhere.push_back(item);

@@ -33,7 +33,6 @@ Summary::Summary(const Graph& graph, const Machine& machine, const Plan& plan, b
   const std::size_t units = plan_.timed_units();
   earliest_.reserve(units);
   if (!with_timeline) return;
-  span_of_.reserve(units);
   report_.timeline.spans.reserve(units);
   report_.timeline.first_predecessor.reserve(units + 1);
 }
@@ -51,15 +50,13 @@ void Summary::add(const Window& window) {
     const bool finished = share != nullptr && share->items[unit.ref.item].finished();
     if (!finished) {
       earliest_.push_back({});
-      if (with_timeline_) span_of_.push_back(Span::no_index);
+      unfinished_.push_back(UnitId::at(u));
       continue;
     }
     const std::span<const ReplicaId> inputs = distinct.of(unit, *share);
-    earliest_.push_back(earliest(unit, UnitId::at(u), *share, inputs));
+    earliest_.push_back(earliest(UnitId::at(u), shares, inputs));
     critical_path_ = std::max(critical_path_, earliest_.back().finish);
-    if (!with_timeline_) continue;
-    span_of_.push_back(static_cast<std::uint32_t>(report_.timeline.spans.size()));
-    add_span(unit, *share, inputs);
+    if (with_timeline_) add_span(unit, *share, inputs);
   }
 }
 
@@ -76,7 +73,6 @@ void Summary::forget_before(UnitId unit) {
   if (!plan_.first_timed || unit <= plan_.first_timed) return;
   const std::size_t first = unit.index() - plan_.first_timed.index();
   earliest_.forget_before(std::min(first, earliest_.size()));
-  span_of_.forget_before(std::min(first, span_of_.size()));
 }
 
 void Summary::add_times(const Window& window) {
@@ -99,26 +95,29 @@ void Summary::add_times(const Window& window) {
 
 // On a route of several links the next one may begin when the first chunk is there, and ends no
 // earlier than a chunk after the last. Chunks differ in a real run; the shortest bounds them all.
-Summary::Earliest Summary::earliest(const Unit& unit, UnitId id, const Share& share,
+Summary::Earliest Summary::earliest(UnitId unit, const ShareTable<>& shares,
                                     std::span<const ReplicaId> inputs) const {
   Earliest own;
-  if (unit.transfer) {
-    own.shortest_chunk = Duration{share.moves[unit.ref.item].shortest_chunk_ns};
-  }
   Duration at_least{0};
   for (const ReplicaId input : inputs) {
     const UnitId p = maker_of(input);
     if (p < plan_.first_timed) continue;
     const Earliest& before = earliest_[p.index() - plan_.first_timed.index()];
-    if (plan_.chunks_between(p, id) == 1) {
+    if (plan_.chunks_between(p, unit) == 1) {
       own.ready = std::max(own.ready, before.finish);
     } else {
-      own.ready = std::max(own.ready, before.ready + before.shortest_chunk);
-      at_least = std::max(at_least, before.finish + own.shortest_chunk);
+      own.ready = std::max(own.ready, before.ready + shortest_chunk(p, shares));
+      at_least = std::max(at_least, before.finish + shortest_chunk(unit, shares));
     }
   }
-  own.finish = std::max(own.ready + share.busy(unit.ref.item), at_least);
+  const ItemRef ref = plan_.units[unit.index()].ref;
+  own.finish = std::max(own.ready + shares[ref.resource].busy(ref.item), at_least);
   return own;
+}
+
+Duration Summary::shortest_chunk(UnitId transfer, const ShareTable<>& shares) const {
+  const ItemRef ref = plan_.units[transfer.index()].ref;
+  return Duration{shares[ref.resource].moves[ref.item].shortest_chunk_ns};
 }
 
 void Summary::add_span(const Unit& unit, const Share& share, std::span<const ReplicaId> inputs) {
@@ -144,9 +143,16 @@ void Summary::add_span(const Unit& unit, const Share& share, std::span<const Rep
   for (const ReplicaId input : inputs) {
     const UnitId p = maker_of(input);
     if (p < plan_.first_timed) continue;
-    timeline.predecessors.push_back(span_of_[p.index() - plan_.first_timed.index()]);
+    timeline.predecessors.push_back(span_of(p));
   }
   timeline.first_predecessor.push_back(static_cast<std::uint32_t>(timeline.predecessors.size()));
+}
+
+// There is a span for each unit that finished, in their order.
+std::uint32_t Summary::span_of(UnitId unit) const {
+  const auto unfinished_before =
+      std::lower_bound(unfinished_.begin(), unfinished_.end(), unit) - unfinished_.begin();
+  return static_cast<std::uint32_t>(unit.value - plan_.first_timed.value - unfinished_before);
 }
 
 // A row for each device and for each direction of a link.
@@ -238,7 +244,10 @@ std::string describe(const CoordinatorLogic::Failure& failure, const Graph& grap
 
 ScenarioReport summarize(const Graph& graph, const Machine& machine, Plan& plan,
                          const std::string& name, RunResult result) {
-  for (auto& [resource, share] : result.shares) plan.put_back(resource, std::move(share));
+  for (auto& [resource, share] : result.shares) {
+    share.forget_successors();  // nobody needs them any more, and the timeline needs room
+    plan.put_back(resource, std::move(share));
+  }
   result.shares.clear();
   Summary summary(graph, machine, plan, true);
   for (const Window& window : plan.windows) summary.add(window);

@@ -56,14 +56,15 @@ class Summary {
   struct Earliest {
     Duration ready{0};
     Duration finish{0};
-    Duration shortest_chunk{0};
   };
 
   void reserve_predecessors(const Window& window);
   void add_times(const Window& window);
-  Earliest earliest(const Unit& unit, UnitId id, const Share& share,
+  Earliest earliest(UnitId unit, const ShareTable<>& shares,
                     std::span<const ReplicaId> inputs) const;
+  Duration shortest_chunk(UnitId transfer, const ShareTable<>& shares) const;
   void add_span(const Unit& unit, const Share& share, std::span<const ReplicaId> inputs);
+  std::uint32_t span_of(UnitId unit) const;
   void add_resources();
   void add_bound();
 
@@ -75,8 +76,8 @@ class Summary {
   Instant last_ = Instant::min();  // when the latest one ended
   std::vector<Duration> busy_;     // by device, then by link and direction
   Duration critical_path_{0};
-  Sliding<Earliest> earliest_;              // by unit from first_timed on, like what follows
-  Sliding<std::uint32_t> span_of_;          // where there is a timeline
+  Sliding<Earliest> earliest_;  // by unit from first_timed on
+  std::vector<UnitId> unfinished_;
   std::vector<std::uint32_t> label_of_;     // by group, computed or moved
   std::vector<std::uint32_t> first_track_;  // by resource
 };
