@@ -47,20 +47,21 @@ Result summarize(const Runtime& runtime, const PointTask& task,
 std::string table(const PointTask& task, std::span<const Result> results, bool with_metg) {
   const auto tasks = static_cast<double>(task.pattern.points());
   // The dash of three bytes is one column wide; fmt counts columns.
-  std::string text = fmt::format("{:<12}{:>10}{:>10}{:>10}{:>10}{:>14}{:>12}{:>16}", "", "build",
-                                 "plan", "run", "rest", "tasks/s", "bytes", "FLOP/s");
+  std::string text =
+      fmt::format("{:<12}{:>10}{:>10}{:>10}{:>10}{:>14}{:>10}{:>10}{:>16}", "", "build", "plan",
+                  "run", "rest", "tasks/s", "bytes", "peak", "FLOP/s");
   if (with_metg) text += fmt::format("{:>12}", "METG");
-  text += fmt::format("\n{:<12}{:>10}{:>10}{:>10}{:>10}{:>14}{:>12}{:>16}", "", "ns/task",
-                      "ns/task", "ns/task", "ns/task", "", "per task", "");
+  text += fmt::format("\n{:<12}{:>10}{:>10}{:>10}{:>10}{:>14}{:>10}{:>10}{:>16}", "", "ns/task",
+                      "ns/task", "ns/task", "ns/task", "", "per task", "MiB", "");
   if (with_metg) text += fmt::format("{:>12}", "us");
   text += "\n";
   for (const Result& r : results) {
     const auto per_task_ns = [&](double s) { return fmt::format("{:.1f}", s * 1e9 / tasks); };
     text +=
-        fmt::format("{:<12}{:>10}{:>10}{:>10}{:>10}{:>14.0f}{:>12.0f}{:>16}", r.runtime,
+        fmt::format("{:<12}{:>10}{:>10}{:>10}{:>10}{:>14.0f}{:>10.0f}{:>10.1f}{:>16}", r.runtime,
                     per_task_ns(r.build_s), per_task_ns(r.plan_s), per_task_ns(r.run_s),
                     per_task_ns(r.rest_s), r.run_s > 0 ? tasks / r.run_s : 0, r.peak_bytes / tasks,
-                    or_dash(r.flops_per_s > 0, format_flops(r.flops_per_s)));
+                    r.peak_bytes / 0x1p20, or_dash(r.flops_per_s > 0, format_flops(r.flops_per_s)));
     if (with_metg) {
       text += fmt::format("{:>12}", or_dash(r.metg_s.has_value(),
                                             fmt::format("{:.3f}", r.metg_s.value_or(0) * 1e6)));

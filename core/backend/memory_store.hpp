@@ -7,6 +7,7 @@
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"
 #include "core/base/id.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/base/shared_table.hpp"
 #include "core/graph/replica.hpp"
 #include "core/machine/machine.hpp"
@@ -82,6 +83,11 @@ class MemoryStore {
   }
   void release(ReplicaId r, BufferCache& cache) {
     if (is_last_reader(at(r))) let_go(r, &cache);
+  }
+  // Lets the calling thread's cache fetch what release() of these will write, all at once: one
+  // after the other, those that other threads read as well would take as long as the op.
+  void prefetch(std::span<const ReplicaId> inputs) const {
+    for (const ReplicaId r : inputs) prefetch_to_write(&at(r));
   }
   // Frees and forgets every replica, for the next scenario (ids start anew); buffers stay pooled.
   void clear();
