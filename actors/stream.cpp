@@ -33,6 +33,10 @@ bool Stream::submit(OpId keep_from) {
   PlannedWindow planned = planner_.plan(keep_from);
   submitted_ = OpId::at(graph_.size());
   note(planned);
+  // What it reads is counted before anything is let go of to make room for it.
+  for (const ReplicaId r : planned.read_again) store_.add_readers(r, 1);
+  keep_from_ = std::max(keep_from_, keep_from);
+  let_go();
   while (!cast_.is_over() && !store_.has_room(planned.replicas, graph_.types())) {
     if (in_flight_.size() == 1) {
       throw usage_error("a memory can't hold what one window makes and what is kept for it",
@@ -42,7 +46,6 @@ bool Stream::submit(OpId keep_from) {
   }
   if (cast_.is_over()) return false;
   hand_out(std::move(planned));
-  keep_from_ = std::max(keep_from_, keep_from);
   return true;
 }
 
@@ -67,7 +70,6 @@ void Stream::hand_out(PlannedWindow planned) {
     store_.reserve_buffers(planned.replicas, graph_.types());
   }
   store_.install(planned.replicas, graph_.types());
-  for (const ReplicaId r : planned.read_again) store_.add_readers(r, 1);
   cast_.send(std::move(planned.window));
 }
 
@@ -91,17 +93,22 @@ void Stream::retire(ResourceShares shares) {
   done.window.shares = std::move(shares);
   summary_.add(done.window);
   holds_.insert(holds_.end(), done.holds.begin(), done.holds.end());
+  done_ = done.end;
+  let_go();
+}
+
+// Of what nothing reads that is still to come, and forgets what that leaves.
+void Stream::let_go() {
   std::erase_if(holds_, [this](const PlannedWindow::Hold& hold) {
     if (hold.op >= keep_from_) return false;
     if (store_.keeps_track_of(store_.memory(hold.replica))) store_.release(hold.replica);
     return true;
   });
-  forget(done.end);
+  forget();
 }
 
-// What is older than all that is kept and all that windows in flight make and read. `begin`: the
-// first op that isn't done.
-void Stream::forget(OpId begin) {
+// What is older than all that is kept and all that windows in flight make and read.
+void Stream::forget() {
   ReplicaId oldest = ReplicaId::at(planner_.plan().units.size());
   for (const InFlight& window : in_flight_) oldest = std::min(oldest, window.oldest);
   for (const PlannedWindow::Hold& hold : holds_) oldest = std::min(oldest, hold.replica);
@@ -110,7 +117,7 @@ void Stream::forget(OpId begin) {
   planner_.forget(in_flight_.empty() ? std::numeric_limits<std::uint32_t>::max()
                                      : in_flight_.front().window.number,
                   oldest);
-  graph_.forget_before(std::min(keep_from_, begin));
+  graph_.forget_before(std::min(keep_from_, done_));
 }
 
 ScenarioReport Stream::finish(const std::string& name) {

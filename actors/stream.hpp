@@ -85,7 +85,8 @@ class Stream {
   void await_window();
   void heed_interrupt();
   void retire(ResourceShares shares);
-  void forget(OpId begin);
+  void let_go();
+  void forget();
 
   Graph& graph_;
   const StreamOptions options_;
@@ -97,6 +98,7 @@ class Stream {
   std::vector<PlannedWindow::Hold> holds_;  // of windows that are done
   OpId keep_from_ = OpId::at(0);
   OpId submitted_ = OpId::at(0);  // ops before it
+  OpId done_ = OpId::at(0);       // ops before it
   std::size_t loaded_ = 0;        // classes whose kernels are
   bool told_to_stop_ = false;
 };

@@ -2,6 +2,7 @@
 
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"
+#include "core/base/random.hpp"
 #include "core/base/units.hpp"
 
 #include <algorithm>
@@ -113,16 +114,25 @@ void MemoryStore::forget_before(ReplicaId first) {
   }
 }
 
-// Only the latest are looked at: a graph of a great many types must not make installing slow.
+// The latest are looked at first: mostly it is one of them.
 std::uint32_t MemoryStore::intern(const TensorType& type, MemoryId memory, std::size_t likely) {
   const auto is_it = [&](const Kind& k) { return k.memory == memory && k.type == type; };
   if (likely < kinds_.size() && is_it(kinds_[likely])) return static_cast<std::uint32_t>(likely);
-  constexpr std::size_t lookback = 64;
+  constexpr std::size_t lookback = 8;
   const std::size_t oldest = kinds_.size() - std::min(kinds_.size(), lookback);
   for (std::size_t i = kinds_.size(); i-- > oldest;) {
     if (is_it(kinds_[i])) return static_cast<std::uint32_t>(i);
   }
+  std::uint64_t hash = mix((std::uint64_t{memory.value} << 32) | size_of(type.dtype));
+  for (std::size_t d = 0; d < type.shape.rank(); ++d) {
+    hash = mix(hash ^ static_cast<std::uint64_t>(type.shape[d]));
+  }
+  const auto [begin, end] = kinds_by_hash_.equal_range(hash);
+  for (auto known = begin; known != end; ++known) {
+    if (is_it(kinds_[known->second])) return known->second;
+  }
   TROUPE_ASSERT(kinds_.size() < kind_mask);
+  kinds_by_hash_.emplace(hash, static_cast<std::uint32_t>(kinds_.size()));
   const bool has_buffer =
       backing_ == Backing::buffers && memories_[memory.index()].kind == MemoryKind::ram;
   const std::uint64_t bytes = type.bytes();
@@ -240,6 +250,7 @@ void MemoryStore::clear() {
   }
   first_ = count_ = 0;
   kinds_.clear();
+  kinds_by_hash_.clear();
   blocks_.clear();
   digests_.clear();
   own_digests_.clear();

@@ -24,6 +24,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace troupe {
@@ -199,6 +200,9 @@ class MemoryStore {
   Backing backing_;
   std::deque<Node> memories_;
   SharedTable<Kind> kinds_;
+  // By type and memory. Without it, windows that take turns in more kinds than are looked back at
+  // would add to them for ever.
+  std::unordered_multimap<std::uint64_t, std::uint32_t> kinds_by_hash_;
   SharedTable<Block*> blocks_;
   SharedTable<DigestBlock*> digests_;  // where backed; null: nobody leaves one
   std::vector<std::unique_ptr<Block>> own_blocks_;

@@ -16,6 +16,9 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
+const std::vector<std::string> all_patterns{
+    "trivial",    "no_comm", "stencil_1d", "stencil_1d_periodic", "dom", "tree", "fft",
+    "all_to_all", "nearest", "spread",     "random_nearest"};
 const std::vector<std::string> all_runtimes{"troupe", "simulate", "sequential", "tbb",
                                             "openmp", "starpu",   "simgrid"};
 
@@ -55,6 +58,16 @@ BOOST_AUTO_TEST_CASE(sizes_that_are_not_positive_are_refused) {
       check_refused({option, value}, {option + " is " + value, "from 1 to"});
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_window_that_is_no_positive_number_is_refused) {
+  for (const std::string value : {"0", "-1"}) {
+    check_refused({"--window", value}, {"--window is " + value, "from 1 to"});
+  }
+  for (const std::string value : {"ten", "1.5", "", "99999999999999999999"}) {
+    check_refused({"--window", value}, {"--window"});
+  }
+  check_refused({"--window"}, {"--window"});
 }
 
 BOOST_AUTO_TEST_CASE(sizes_whose_product_overflows_are_refused) {
@@ -102,9 +115,7 @@ BOOST_AUTO_TEST_CASE(a_path_that_can_not_be_written_is_refused_before_anything_r
 // Payloads are checked as they are read, so that a run that ends well has carried the pattern out.
 BOOST_AUTO_TEST_CASE(every_runtime_carries_out_every_pattern_or_is_named_as_absent) {
   const Workspace workspace;
-  for (const std::string type :
-       {"trivial", "no_comm", "stencil_1d", "stencil_1d_periodic", "dom", "tree", "fft",
-        "all_to_all", "nearest", "spread", "random_nearest"}) {
+  for (const std::string& type : all_patterns) {
     const Finished f = run(workspace, {"--type",         type,
                                        "--width",        "6",
                                        "--steps",        "9",
@@ -127,6 +138,49 @@ BOOST_AUTO_TEST_CASE(every_runtime_carries_out_every_pattern_or_is_named_as_abse
         BOOST_TEST(seen.contains(runtime) != absent, runtime);
       }
     }
+  }
+}
+
+// Windows that divide the steps, that don't, and that have room for all of them.
+BOOST_AUTO_TEST_CASE(every_pattern_runs_in_windows) {
+  const Workspace workspace;
+  for (const std::string& type : all_patterns) {
+    for (const std::string window : {"1", "4", "9", "1000"}) {
+      const Finished f =
+          run(workspace, {"--type", type, "--width", "6", "--steps", "9", "--window", window,
+                          "--devices", "2", "--runtime", "troupe,simulate", "--output-bytes", "40",
+                          "--repetitions", "1", "--json", "result.json"});
+      BOOST_TEST_CONTEXT(type << " in windows of " << window << ": " << f.err) {
+        BOOST_TEST(f.exit_code == 0);
+        BOOST_TEST(f.err == "");
+        BOOST_TEST(nlohmann::json::parse(workspace.read("result.json")).size() == 2U);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(memory_does_not_grow_with_the_tasks_of_a_run_in_windows) {
+  const Workspace workspace;
+  // Of 64 columns, of 10^5 tasks and of ten times as many.
+  const auto peaks = [&](const std::string& steps) {
+    const Finished f =
+        run(workspace,
+            {"--type", "trivial", "--width", "64", "--steps", steps, "--window", "100", "--devices",
+             "2", "--runtime", "troupe,simulate", "--repetitions", "1", "--json", "result.json"});
+    BOOST_TEST_REQUIRE(f.exit_code == 0, f.err);
+    std::vector<double> bytes;
+    for (const auto& entry : nlohmann::json::parse(workspace.read("result.json"))) {
+      bytes.push_back(entry.at("peak_bytes").get<double>());
+    }
+    return bytes;
+  };
+  const std::vector<double> few = peaks("1563");
+  const std::vector<double> many = peaks("15625");
+  BOOST_TEST_REQUIRE(few.size() == 2U);
+  BOOST_TEST_REQUIRE(many.size() == 2U);
+  for (std::size_t runtime = 0; runtime < 2; ++runtime) {
+    BOOST_TEST(few[runtime] > 0);
+    BOOST_TEST(many[runtime] <= few[runtime] + (4 << 20));
   }
 }
 

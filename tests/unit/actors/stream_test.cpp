@@ -214,6 +214,32 @@ BOOST_AUTO_TEST_CASE(a_window_that_a_memory_can_never_hold_is_refused) {
                [&] { stream.submit(OpId::at(0)); });
 }
 
+// x │ y │ z reads y      with room for one and a half, and then for two and a half
+BOOST_AUTO_TEST_CASE(what_no_later_window_reads_makes_room_for_the_window_that_says_so) {
+  for (const Mode mode : all_modes) {
+    const Machine tight = pair(12 << 10);
+    SmallGraph g;
+    Stream stream(tight, g.graph, {.mode = mode});
+    const OpId x = g.work("x", 100, {}, on(dev0), 8 << 10);
+    BOOST_TEST(stream.submit(x));
+    const OpId y = g.work("y", 100, {}, on(dev0), 8 << 10);
+    BOOST_TEST(stream.submit(y));
+    BOOST_TEST(stream.finish("tight").ops == 2U);
+  }
+  for (const Mode mode : all_modes) {
+    const Machine wider = pair(20 << 10);
+    SmallGraph g;
+    Stream stream(wider, g.graph, {.mode = mode});
+    const OpId x = g.work("x", 100, {}, on(dev0), 8 << 10);
+    BOOST_TEST(stream.submit(x));
+    const OpId y = g.work("y", 100, {}, on(dev0), 8 << 10);
+    BOOST_TEST(stream.submit(x));
+    g.work("z", 100, {y}, on(dev0), 8 << 10);
+    BOOST_TEST(stream.submit(all_so_far(g)));
+    BOOST_TEST(stream.finish("wider").ops == 3U);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_failure_ends_the_stream_and_is_named) {
   const Machine machine = pair();
   for (const Mode mode : {Mode::rehearse, Mode::run}) {

@@ -1,0 +1,86 @@
+#include "core/base/big_vector.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+using Bytes = BigAllocator<std::byte>;
+
+bool is_aligned(const void* memory, std::size_t to) {
+  return reinterpret_cast<std::uintptr_t>(memory) % to == 0;
+}
+
+BOOST_AUTO_TEST_SUITE(big_vector)
+
+// On both sides of where it asks for huge pages.
+BOOST_AUTO_TEST_CASE(memory_of_any_size_can_be_written_to_its_end_and_given_back) {
+  Bytes allocator;
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{4096}, Bytes::big - 1, Bytes::big,
+                                  Bytes::big + 1, 3 * Bytes::big + 12'345}) {
+    std::byte* const memory = allocator.allocate(bytes);
+    memory[0] = std::byte{1};
+    memory[bytes - 1] = std::byte{2};
+    BOOST_TEST((memory[bytes - 1] == std::byte{2}));
+    allocator.deallocate(memory, bytes);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_takes_several_megabytes_begins_with_a_huge_page) {
+  BigAllocator<std::uint64_t> words;
+  constexpr std::size_t huge_page = std::size_t{2} << 20;
+  for (const std::size_t bytes : {2 * huge_page, 2 * huge_page + 8, 5 * huge_page - 8}) {
+    std::array<std::uint64_t*, 4> several{};  // one might be aligned by chance
+    for (std::uint64_t*& memory : several) {
+      memory = words.allocate(bytes / 8);
+      BOOST_TEST(is_aligned(memory, huge_page));
+    }
+    for (std::uint64_t* const memory : several) words.deallocate(memory, bytes / 8);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(elements_are_aligned_as_their_type_wants_in_small_and_in_big) {
+  struct alignas(128) Line {
+    std::byte bytes[128];
+  };
+  for (const std::size_t count : {3U, 100'000U}) {
+    const BigVector<Line> lines(count);
+    BOOST_TEST(is_aligned(lines.data(), 128));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(values_stay_when_a_vector_grows_big_and_shrinks_again) {
+  BigVector<std::uint64_t> v;
+  constexpr std::uint64_t count = 1'500'000;  // 12 MB
+  for (std::uint64_t i = 0; i < count; ++i) v.push_back(i * i);
+  BOOST_TEST(is_aligned(v.data(), Bytes::huge_page));
+  std::uint64_t wrong = 0;
+  for (std::uint64_t i = 0; i < count; ++i) wrong += v[i] != i * i ? 1U : 0U;
+  BOOST_TEST(wrong == 0U);
+  v.resize(1000);
+  v.shrink_to_fit();
+  BOOST_TEST(v.capacity() < 100'000U);
+  for (std::uint64_t i = 0; i < v.size(); ++i) BOOST_TEST(v[i] == i * i);
+}
+
+BOOST_AUTO_TEST_CASE(a_vector_that_is_moved_takes_its_memory_along) {
+  BigVector<std::uint32_t> from(2'000'000);
+  std::iota(from.begin(), from.end(), 0U);
+  const std::uint32_t* const memory = from.data();
+  BigVector<std::uint32_t> into;
+  into = std::move(from);
+  BOOST_TEST((into.data() == memory));
+  BOOST_TEST(into.size() == 2'000'000U);
+  BOOST_TEST(into.back() == 1'999'999U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe
