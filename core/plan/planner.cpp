@@ -223,7 +223,10 @@ class Planner {
   void add_kernel(OpId op, DeviceId device) {
     const MemoryId memory = machine_.device(device).memory;
     inputs_.clear();
-    for (const OpId input : graph_.inputs(op)) inputs_.push_back(replica_in(input, memory, op));
+    for (const OpId input : graph_.inputs(op)) {
+      check_kept(input, op);
+      inputs_.push_back(replica_in(input, memory, op));
+    }
     Share& s = share(resource(device));
     const std::uint32_t kernel = kernel_in(s, device, op);
     home_[op.index()] =
@@ -231,6 +234,14 @@ class Planner {
     Share::Item& item = s.items[s.size() - 1];
     item.kernel = kernel;
     item.index = index_of(op);
+  }
+
+  void check_kept(OpId input, OpId reader) const {
+    if (input.index() >= home_.first()) return;
+    throw usage_error(place_of(reader),
+                      fmt::format("'{}' reads '{}', which nothing was to read any more",
+                                  graph_.name(reader), graph_.name(input)),
+                      "submit earlier windows with an older keep_from");
   }
 
   // In its group. Ops come in graph order within a window, so the last group looked up is mostly
@@ -269,6 +280,7 @@ class Planner {
   // Links make the result where the tensor comes from elsewhere; within a memory a device does.
   void add_copy(OpId op, MemoryId target) {
     const OpId source = graph_.inputs(op)[0];
+    check_kept(source, op);
     const bool starts_here = plan_.replicas[home_[source.index()].index()].memory == target;
     if (const ReplicaId local = known_replica(source, target); local) {
       if (const DeviceId device = copier_at(target, op); device) {

@@ -300,6 +300,17 @@ BOOST_AUTO_TEST_CASE(an_op_that_no_device_can_run_is_refused_by_submit) {
                [&] { stream.submit(all_so_far(g)); });
 }
 
+BOOST_AUTO_TEST_CASE(an_op_that_reads_what_was_let_go_is_refused) {
+  const Machine machine = pair();
+  SmallGraph g;
+  Stream stream(machine, g.graph, {.mode = Mode::simulate});
+  const OpId x = g.work("x", 100, {}, on(dev0));
+  BOOST_TEST(stream.submit(all_so_far(g)));
+  g.work("y", 100, {x}, on(dev0));
+  expect_error(ErrorKind::usage, "'y' reads 'x', which nothing was to read any more",
+               [&] { stream.submit(all_so_far(g)); });
+}
+
 BOOST_AUTO_TEST_CASE(the_order_of_messages_does_not_change_a_simulated_stream) {
   const Machine machine = pair();
   const std::vector<DeviceId> devices{dev0, dev1};
