@@ -224,8 +224,7 @@ class Cast::Impl {
   int idle_rounds_ = 0;
 };
 
-PlanOptions plan_options(const Machine& machine, Mode mode,
-                         std::optional<std::uint64_t> ram_bytes) {
+PlanOptions plan_options(const Machine& machine, Mode mode) {
   std::vector<const DeviceBackendEntry*> backends;
   for (std::size_t d = 0; d < machine.devices.size(); ++d) {
     backends.push_back(&choose_backend(mode, machine, DeviceId::at(d)));
@@ -235,7 +234,6 @@ PlanOptions plan_options(const Machine& machine, Mode mode,
   }
   PlanOptions options{.needs_costs = has_virtual_time(mode)};
   if (!computes_values(mode)) return options;
-  options.ram_bytes = ram_bytes ? *ram_bytes : BufferPool::usable_host_bytes();
   options.has_kernel = [&machine, backends](DeviceId device, const OpKind& kind) {
     return backends[device.index()]->has_kernel(machine, device, kind);
   };

@@ -18,9 +18,8 @@
 namespace troupe {
 
 // What a planner must know of the mode. Throws a usage Error where a device or a link has no
-// backend for it. `ram_bytes`: what tensors may take of the host's memory, where the mode computes
-// any; none: what is available now, less a reserve. `machine` must outlive what is returned.
-PlanOptions plan_options(const Machine& machine, Mode mode, std::optional<std::uint64_t> ram_bytes);
+// backend for it. `machine` must outlive what is returned.
+PlanOptions plan_options(const Machine& machine, Mode mode);
 
 // Loads the libraries that kernels of the graph's classes from `first_class` on need, where they
 // aren't loaded yet.

@@ -17,7 +17,11 @@ namespace troupe {
 Run::Run(const Machine& machine, const Graph& graph, std::span<const Scenario> scenarios,
          RunOptions options)
     : machine_(machine), graph_(graph), scenarios_(scenarios), options_(std::move(options)) {
-  PlanOptions plan_options = troupe::plan_options(machine, options_.mode, options_.ram_bytes);
+  PlanOptions plan_options = troupe::plan_options(machine, options_.mode);
+  if (computes_values(options_.mode)) {
+    plan_options.ram_bytes =
+        options_.ram_bytes ? *options_.ram_bytes : BufferPool::usable_host_bytes();
+  }
   plan_options.compare_results = options_.verify && computes_values(options_.mode);
   for (const Scenario& scenario : scenarios) {
     plans_.push_back(make_plan(graph, machine, scenario, plan_options));

@@ -12,7 +12,7 @@ namespace troupe {
 Stream::Stream(const Machine& machine, Graph& graph, StreamOptions options)
     : graph_(graph),
       options_(options),
-      planner_(graph, machine, plan_options(machine, options.mode, options.ram_bytes)),
+      planner_(graph, machine, plan_options(machine, options.mode)),
       store_(machine, computes_values(options.mode) ? MemoryStore::Backing::buffers
                                                     : MemoryStore::Backing::accounted),
       summary_(graph, machine, planner_.plan(), options.keep_timeline),

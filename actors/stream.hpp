@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,9 +29,6 @@ struct StreamOptions {
   bool keep_timeline = false;
   // Set from anywhere (a signal handler) to end the run.
   const std::atomic<bool>* interrupted = nullptr;
-  // What tensors may take of the host's memory, where the mode computes any; none: what is
-  // available when the Stream is made, less a reserve.
-  std::optional<std::uint64_t> ram_bytes = {};
 };
 
 // A run of windows: the ops appended to the graph between two calls of submit(). A window starts as
