@@ -71,6 +71,10 @@ class Theatre {
   Duration pulse() const { return virtual_time_ ? 0ms : 1000ms; }
 
   bool has_virtual_time() const { return virtual_time_; }
+  // Virtual time stands still when what is done may lead to more work.
+  void pause() {
+    if (virtual_time_) VirtualTime::of(*system_).pause();
+  }
   // Lets virtual time pass. False where nothing is left to happen.
   bool proceed() {
     constexpr std::size_t events = 1 << 14;
@@ -140,7 +144,10 @@ class Cast::Impl {
       deliveries_.end();
     };
     if (options.by_window) {
-      podium_.on_window_done = [this](ResourceShares w) { deliveries_.put(std::move(w)); };
+      podium_.on_window_done = [this](ResourceShares window) {
+        deliveries_.put(std::move(window));
+        theatre_.pause();
+      };
     }
     theatre_.prepare(machine.devices.size(), machine.links.size());
     coordinator_ =
@@ -152,7 +159,11 @@ class Cast::Impl {
   ~Impl() {
     begin();
     interrupt();
-    while (!is_over()) proceed();
+    while (!is_over()) {
+      proceed();
+      while (take_window()) {
+      }
+    }
   }
 
   template <class Message>
@@ -170,15 +181,13 @@ class Cast::Impl {
 
   void proceed() {
     if (!theatre_.has_virtual_time()) return deliveries_.wait_for(50ms);
-    if (theatre_.proceed()) {
-      idle_rounds_ = 0;
-      return;
-    }
+    if (theatre_.proceed()) return;
     // The coordinator looks twice and then ends a run that is stuck.
     TROUPE_ASSERT(++idle_rounds_ < 8);
     tell(CheckPulse{});
   }
 
+  void expect_events() { idle_rounds_ = 0; }
   std::optional<ResourceShares> take_window() { return deliveries_.take(); }
   bool is_over() const { return deliveries_.is_over(); }
   std::uint64_t items_done() const { return podium_.items_done; }
@@ -251,6 +260,7 @@ Cast::Cast(const Machine& machine, const OpRegistry& ops, MemoryStore& store, Ca
 Cast::~Cast() = default;
 
 void Cast::send(Window window) {
+  impl_->expect_events();
   impl_->tell(TakeWindow{std::move(window)});
 }
 void Cast::send_last() {

@@ -5,6 +5,7 @@
 #include "core/base/sliding.hpp"
 
 #include <iterator>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,6 +25,7 @@ class CoordinatorActor : public caf::event_based_actor {
         [this](Introduce& who) {
           resources_ = std::move(who.resources);
           for (const caf::actor& r : *resources_) {
+            known_.emplace(r.id(), ResourceId::at(known_.size()));
             monitor(r);
             send(r, Introduce{resources_});
           }
@@ -132,9 +134,8 @@ class CoordinatorActor : public caf::event_based_actor {
   // A resource that goes before it has handed in what is left has crashed.
   void on_down(const caf::down_msg& down) {
     ++down_;
-    for (std::size_t i = 0; i < resources_->size(); ++i) {
-      if ((*resources_)[i].address() != down.source) continue;
-      const ResourceId resource = ResourceId::at(i);
+    if (const auto gone = known_.find(down.source.id()); gone != known_.end()) {
+      const ResourceId resource = gone->second;
       if (down.reason != caf::exit_reason::normal) {
         logic_.on_failure(
             {.cause = fmt::format("the actor of {} ended unexpectedly ({})",
@@ -173,6 +174,7 @@ class CoordinatorActor : public caf::event_based_actor {
   Duration pulse_;
   std::shared_ptr<const std::vector<caf::actor>> resources_ =
       std::make_shared<const std::vector<caf::actor>>();
+  std::unordered_map<caf::actor_id, ResourceId> known_;
   std::size_t ready_ = 0;
   std::size_t down_ = 0;
   std::uint64_t round_ = 0;

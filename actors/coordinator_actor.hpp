@@ -12,7 +12,7 @@
 
 namespace troupe {
 
-// What the coordinator shares with the runner, which outlives it.
+// What the coordinator shares with its cast (cast.hpp), which outlives it.
 struct Podium {
   std::promise<RunResult> result;
   std::atomic<std::uint64_t> items_done = 0;
@@ -23,11 +23,11 @@ struct Podium {
   std::function<std::string(ResourceId)> resource_name = {};  // for errors
 };
 
-// Spawns the coordinator. It begins when the runner has introduced every resource's actor, carries
+// Spawns the coordinator. It begins when the cast has introduced every resource's actor, carries
 // out the windows that it is sent, and when the last one is done (or the run has failed, or was
 // interrupted) fulfils podium.result, with all resource actors gone.
 // `pulse`: how often to check that the run is not stuck; zero: never (virtual time, where the
-// runner sees it).
+// cast sees it).
 caf::actor spawn_coordinator(caf::actor_system& system, std::size_t resources, Podium& podium,
                              Duration pulse, caf::execution_unit* thread);
 

@@ -17,7 +17,7 @@
 
 namespace troupe {
 
-// runner → coordinator → resource: who else there is, by ResourceId. A resource answers with Ready.
+// cast → coordinator → resource: who else there is, by ResourceId. A resource answers with Ready.
 struct Introduce {
   std::shared_ptr<const std::vector<caf::actor>> resources;
 };
@@ -25,7 +25,7 @@ struct Introduce {
 struct Ready {
   ResourceId resource;
 };
-// runner → coordinator: one more window; no more windows.
+// cast → coordinator: one more window; no more windows.
 struct TakeWindow {
   Window window;
 };
@@ -86,9 +86,9 @@ struct Status {
   std::uint64_t round;
   CoordinatorLogic::Status status;
 };
-// runner → coordinator.
+// cast → coordinator.
 struct Interrupt {};
-// coordinator → itself, or runner → coordinator when nothing moves: ask everybody.
+// coordinator → itself, or cast → coordinator when nothing moves: ask everybody.
 struct CheckPulse {};
 
 }  // namespace troupe

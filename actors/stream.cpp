@@ -18,6 +18,7 @@ Stream::Stream(const Machine& machine, Graph& graph, StreamOptions options)
       summary_(graph, machine, planner_.plan(), options.keep_timeline),
       cast_(machine, graph.kinds(), store_,
             {.mode = options.mode, .seed = options.seed, .by_window = true}) {
+  TROUPE_ASSERT(options_.windows_in_flight > 0);
   cast_.begin();
 }
 
@@ -25,6 +26,16 @@ Stream::~Stream() = default;
 
 bool Stream::submit(OpId keep_from) {
   TROUPE_ASSERT(keep_from.index() <= graph_.size());
+  if (!refusal_.empty()) return false;
+  try {
+    return hand_over(keep_from);
+  } catch (const Error& error) {
+    refusal_ = error.what();
+    throw;
+  }
+}
+
+bool Stream::hand_over(OpId keep_from) {
   heed_interrupt();
   if (submitted_.index() == graph_.size()) return !cast_.is_over();
   while (std::optional<ResourceShares> done = cast_.take_window()) retire(std::move(*done));
@@ -67,9 +78,12 @@ void Stream::note(const PlannedWindow& planned) {
 void Stream::hand_out(PlannedWindow planned) {
   if (computes_values(options_.mode)) {
     load_kernels(graph_, std::exchange(loaded_, graph_.classes().size()));
-    store_.reserve_buffers(planned.replicas, graph_.types());
+    store_.reserve_buffers(planned.replicas, graph_.types(), {}, [this] {
+      return options_.interrupted == nullptr || !options_.interrupted->load();
+    });
   }
   store_.install(planned.replicas, graph_.types());
+  installed_ = ReplicaId::at(planned.window.first.index() + planned.window.items);
   cast_.send(std::move(planned.window));
 }
 
@@ -109,7 +123,7 @@ void Stream::let_go() {
 
 // What is older than all that is kept and all that windows in flight make and read.
 void Stream::forget() {
-  ReplicaId oldest = ReplicaId::at(planner_.plan().units.size());
+  ReplicaId oldest = installed_;
   for (const InFlight& window : in_flight_) oldest = std::min(oldest, window.oldest);
   for (const PlannedWindow::Hold& hold : holds_) oldest = std::min(oldest, hold.replica);
   store_.forget_before(oldest);
@@ -134,7 +148,12 @@ ScenarioReport Stream::finish(const std::string& name) {
     window->window.shares.emplace_back(resource, std::move(share));
   }
   for (const InFlight& window : in_flight_) summary_.add(window.window);
-  return summary_.finish(name, result);
+  ScenarioReport report = summary_.finish(name, result);
+  if (!refusal_.empty() && report.outcome == Outcome::done) {
+    report.outcome = Outcome::failed;
+    report.error = refusal_;
+  }
+  return report;
 }
 
 }  // namespace troupe

@@ -41,10 +41,13 @@ struct StreamOptions {
 //     … graph.append(…) …
 //     if (!stream.submit(oldest_op_still_needed)) break;
 //   }
-//   ScenarioReport report = stream.finish();
+//   ScenarioReport report = stream.finish("name");
 //
-// Results are not compared with a serial execution, and are gone when the run is over. For use by
-// one thread, the one that appends to the graph.
+// Results are not compared with a serial execution, and are gone when the run is over. What is
+// submitted is compared with the machine's memories, and not with what the host has: a window that
+// the host can't hold fails. Ops of more than 16 forms in turn are best appended with
+// Graph::form's, each made once: the graph finds only the latest again. For use by one thread, the
+// one that appends to the graph.
 class Stream {
  public:
   // Starts the actors. Machine and graph must outlive it; the graph must not have forgotten
@@ -59,8 +62,8 @@ class Stream {
   // forgotten when their window is done. Blocks while as many windows are in flight as may be, and
   // while a memory has no room for what the window makes. False where the run has ended early (it
   // failed or was interrupted): finish() says why. Throws a usage Error, as planning a scenario
-  // does, or where a memory can't hold what the window makes and what must be kept for it; the run
-  // can only be finished then.
+  // does, or where a memory can't hold what the window makes and what must be kept for it, and a
+  // run Error where the host can't; the run can only be finished then, and has failed.
   bool submit(OpId keep_from);
 
   // Blocks until all is done, or until the run has failed or was interrupted. Call it last, and
@@ -75,6 +78,7 @@ class Stream {
     std::vector<PlannedWindow::Hold> holds;
   };
 
+  bool hand_over(OpId keep_from);
   void note(const PlannedWindow& planned);
   void hand_out(PlannedWindow planned);
   // Lets the actors act until a window is done or the run is over.
@@ -96,7 +100,9 @@ class Stream {
   OpId submitted_ = OpId::at(0);  // ops before it
   OpId done_ = OpId::at(0);       // ops before it
   std::size_t loaded_ = 0;        // classes whose kernels are
+  ReplicaId installed_{0};        // the store has those before it
   bool told_to_stop_ = false;
+  std::string refusal_;  // of a window that submit() threw for
 };
 
 }  // namespace troupe

@@ -134,7 +134,8 @@ caf::resumable* VirtualTime::take_job() {
 std::size_t VirtualTime::run(std::size_t events) {
   const std::size_t messages_at_once = seed_ == 0 ? 64 : 1;
   std::size_t taken = 0;
-  for (; taken < events; ++taken) {
+  pausing_ = false;
+  for (; taken < events && !pausing_; ++taken) {
     if (jobs_.empty()) {
       if (clock_.is_empty()) break;
       clock_.advance();

@@ -101,6 +101,8 @@ class VirtualTime final : public caf::scheduler::abstract_coordinator {
   // Delivers messages and lets time pass until nothing is left or `events` steps were taken; the
   // number taken.
   std::size_t run(std::size_t events);
+  // To be called by what runs there: run() returns after this step.
+  void pause() { pausing_ = true; }
 
   // caf::scheduler::abstract_coordinator
   void start() override;
@@ -124,6 +126,7 @@ class VirtualTime final : public caf::scheduler::abstract_coordinator {
   VirtualClock clock_;
   std::deque<caf::resumable*> jobs_;
   std::unique_ptr<Unit> unit_;
+  bool pausing_ = false;
   std::uint64_t seed_ = 0;
   Random random_{0};
 };

@@ -147,7 +147,7 @@ int compare(const Options& options) {
              task.pattern.points(), devices, devices == 1 ? "" : "s", options.repetitions);
   fmt::print("{}", table(task, results, options.metg.has_value()));
   if (json.is_open()) {
-    write_json(task, devices, options.repetitions, results, json);
+    write_json(options.workload, options.repetitions, results, json);
     if (!json.flush()) throw run_error(fmt::format("'{}' could not be written", options.json));
   }
   return results.size() == options.runtimes.size() ? exit_done : exit_failed;

@@ -8,6 +8,8 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,6 +66,7 @@ std::optional<Measurement> measure_apart(std::vector<std::string> arguments) {
   if (child < 0) throw refused("another process");
   if (child == 0) {
     close(ends[0]);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);  // whoever ends this program ends its measurement
     execv("/proc/self/exe", argv.data());
     _exit(127);
   }

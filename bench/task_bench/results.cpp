@@ -71,8 +71,9 @@ std::string table(const PointTask& task, std::span<const Result> results, bool w
   return text;
 }
 
-void write_json(const PointTask& task, std::size_t devices, int repetitions,
-                std::span<const Result> results, std::ostream& out) {
+void write_json(const Workload& workload, int repetitions, std::span<const Result> results,
+                std::ostream& out) {
+  const PointTask& task = workload.task;
   const auto tasks = static_cast<double>(task.pattern.points());
   const auto or_null = [](bool known, double value) {
     return known ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
@@ -83,7 +84,8 @@ void write_json(const PointTask& task, std::size_t devices, int repetitions,
                     {"type", info(task.pattern.dependence).name},
                     {"width", task.pattern.width},
                     {"steps", task.pattern.steps},
-                    {"devices", devices},
+                    {"window", workload.window},
+                    {"devices", workload.cores.size()},
                     {"kernel", point_work_names[static_cast<std::size_t>(task.work)]},
                     {"iterations", task.iterations},
                     {"bytes", task.bytes},

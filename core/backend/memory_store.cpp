@@ -105,6 +105,7 @@ bool MemoryStore::has_room(std::span<const ReplicaSpec> replicas,
 }
 
 void MemoryStore::forget_before(ReplicaId first) {
+  TROUPE_ASSERT(first.index() <= count_);
   for (; first_ < first.index(); ++first_) {
     const Replica& replica = at(ReplicaId::at(first_));
     TROUPE_ASSERT(replica.held() == nullptr);

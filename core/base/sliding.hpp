@@ -54,6 +54,12 @@ class Sliding {
     elements_.reserve(std::max(wanted, 2 * elements_.capacity()));
   }
 
+  // The next element will have this index. Nothing may be held.
+  void start_at(std::size_t index) {
+    elements_.clear();
+    start_ = first_ = index;
+  }
+
   // Forgets what is older than `index`, which is at most size(); nothing where that is forgotten
   // already. Amortised O(1).
   void forget_before(std::size_t index) {

@@ -130,8 +130,17 @@ bool Graph::takes(const OpClass& op_class, std::span<const OpId> inputs) const {
   return true;
 }
 
+void Graph::refuse_input(OpId input) const {
+  TROUPE_ASSERT(input.index() < size());
+  throw usage_error(groups_.back().place,
+                    fmt::format("'{}' can't be read any more: it was forgotten", name(input)),
+                    "say that it is still needed while it is");
+}
+
 std::uint32_t Graph::find_class(FormId form, std::span<const OpId> inputs) {
-  for (const OpId input : inputs) TROUPE_ASSERT(rows_.holds(input.index()));
+  for (const OpId input : inputs) {
+    if (!rows_.holds(input.index())) refuse_input(input);
+  }
   std::vector<std::uint32_t>& recent = forms_[form.index()].recent;
   for (std::size_t i = recent.size(); i-- > 0;) {
     if (!takes(classes_[recent[i]], inputs)) continue;

@@ -141,6 +141,7 @@ class Graph {
     return row < rows_.size() ? rows_[row].first_input : static_cast<std::uint32_t>(inputs_.size());
   }
 
+  [[noreturn]] void refuse_input(OpId input) const;
   bool takes(const OpClass& op_class, std::span<const OpId> inputs) const;
   std::uint32_t find_class(FormId form, std::span<const OpId> inputs);
   std::uint32_t find_old_class(FormId form, std::span<const OpId> inputs);

@@ -24,6 +24,13 @@ void Placements::place(const std::vector<WindowOps>& windows) {
     }
   }
   if (!is_any_open) return;
+  if (chosen_.first() == chosen_.size()) {
+    std::size_t first = graph_.size();
+    for (const WindowOps& window : windows) {
+      if (!window.ops.empty()) first = std::min(first, window.ops.front().index());
+    }
+    chosen_.start_at(first);
+  }
   while (chosen_.size() < graph_.size()) chosen_.push_back(DeviceId::none());
   std::vector<OpId> timed;
   for (const WindowOps& window : windows) {

@@ -54,7 +54,11 @@ class Planner {
   PlannedWindow make_next(OpId keep_from) {
     is_stream_ = true;
     WindowOps next;
-    for (; next_op_ < graph_.size(); ++next_op_) next.ops.push_back(OpId::at(next_op_));
+    for (; next_op_ < graph_.size(); ++next_op_) {
+      const OpId op = OpId::at(next_op_);
+      for (const OpId input : graph_.inputs(op)) check_kept(input, op);
+      next.ops.push_back(op);
+    }
     TROUPE_ASSERT(!next.ops.empty());
     placements_.place({next});
     make_homes();
@@ -223,10 +227,7 @@ class Planner {
   void add_kernel(OpId op, DeviceId device) {
     const MemoryId memory = machine_.device(device).memory;
     inputs_.clear();
-    for (const OpId input : graph_.inputs(op)) {
-      check_kept(input, op);
-      inputs_.push_back(replica_in(input, memory, op));
-    }
+    for (const OpId input : graph_.inputs(op)) inputs_.push_back(replica_in(input, memory, op));
     Share& s = share(resource(device));
     const std::uint32_t kernel = kernel_in(s, device, op);
     home_[op.index()] =
@@ -280,7 +281,6 @@ class Planner {
   // Links make the result where the tensor comes from elsewhere; within a memory a device does.
   void add_copy(OpId op, MemoryId target) {
     const OpId source = graph_.inputs(op)[0];
-    check_kept(source, op);
     const bool starts_here = plan_.replicas[home_[source.index()].index()].memory == target;
     if (const ReplicaId local = known_replica(source, target); local) {
       if (const DeviceId device = copier_at(target, op); device) {

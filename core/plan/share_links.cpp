@@ -110,10 +110,9 @@ class ArrivalJoiner {
   std::uint32_t kept_ = 0;                // successors
 };
 
-}  // namespace
-
 // What the units of a window wait for in earlier ones that it doesn't wait for as a whole.
-void add_late_edges(const Plan& plan, Window& window, const ShareTable<Window>& shares) {
+void add_late_edges(const Plan& plan, Window& window) {
+  ShareTable<Window> shares(window);
   DistinctInputs distinct;
   std::vector<std::pair<ResourceId, Share::LateEdge>> late;
   for (std::size_t u = window.first.index(); u < window.first.index() + window.items; ++u) {
@@ -127,18 +126,18 @@ void add_late_edges(const Plan& plan, Window& window, const ShareTable<Window>& 
       late.push_back({from.resource, {plan.window_of(maker), from.item, unit.ref}});
     }
   }
-  // A resource may have nothing else to do in this window.
   for (const auto& [resource, edge] : late) {
-    auto there = std::find_if(window.shares.begin(), window.shares.end(),
-                              [r = resource](const auto& known) { return known.first == r; });
-    if (there == window.shares.end()) {
-      Share share;
+    if (shares.find(resource) == nullptr) {
+      // It has nothing else to do in this window.
+      Share& share = window.shares.emplace_back(resource, Share{}).second;
       share.window = window.number;
-      there = window.shares.insert(there, {resource, std::move(share)});
+      shares.enter(window);
     }
-    there->second.late.push_back(edge);
+    shares[resource].late.push_back(edge);
   }
 }
+
+}  // namespace
 
 void link_successors(Plan& plan, std::span<const RoomEdge> room) {
   ShareTable<Window> shares;
@@ -165,7 +164,7 @@ void link_successors(Plan& plan, std::span<const RoomEdge> room) {
     for (auto& [resource, share] : window.shares) {
       if (!share.elsewhere.empty()) ArrivalJoiner(share, shares).join();
     }
-    if (!window.waits) add_late_edges(plan, window, shares);
+    if (!window.waits) add_late_edges(plan, window);
   }
 }
 

@@ -26,7 +26,7 @@ Listing list_steps(const Graph& graph, const Scenario& scenario) {
       continue;
     }
     const Group& group = graph.group(step.group);
-    listing.windows.back().ops.reserve(listing.windows.back().ops.size() + group.count);
+    if (listing.windows.back().ops.empty()) listing.windows.back().ops.reserve(group.count);
     for (std::uint32_t i = 0; i < group.count; ++i) {
       const OpId op{group.first.value + i};
       if (listing.window_of[op.index()] != unlisted) {

@@ -311,6 +311,58 @@ BOOST_AUTO_TEST_CASE(an_op_that_reads_what_was_let_go_is_refused) {
                [&] { stream.submit(all_so_far(g)); });
 }
 
+BOOST_AUTO_TEST_CASE(a_stream_that_refused_a_window_can_be_finished_and_has_failed) {
+  const Machine machine = pair();
+  for (const Mode mode : all_modes) {
+    SmallGraph g;
+    Stream stream(machine, g.graph, {.mode = mode});
+    const OpId x = g.work("x", 100, {}, on(dev0));
+    BOOST_TEST(stream.submit(all_so_far(g)));
+    for (int i = 0; i < 5000; ++i) g.work("y" + std::to_string(i), 100, {}, on(dev0));
+    try {
+      g.work("z", 100, {x}, on(dev0));
+      stream.submit(all_so_far(g));
+      BOOST_ERROR("x was let go");
+    } catch (const Error& error) {
+      BOOST_TEST((error.kind() == ErrorKind::usage));
+    }
+    const ScenarioReport report = stream.finish("refused");
+    BOOST_TEST(report.ops == 1U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_window_too_large_fails_the_stream) {
+  const Machine machine = pair(16 << 10);
+  SmallGraph g;
+  Stream stream(machine, g.graph, {.mode = Mode::simulate});
+  g.work("x", 100, {}, on(dev0));
+  BOOST_TEST(stream.submit(all_so_far(g)));
+  g.work("huge", 100, {}, on(dev0), 32 << 10);
+  expect_error(ErrorKind::usage, "a memory can't hold", [&] { stream.submit(all_so_far(g)); });
+  g.work("later", 100, {}, on(dev0));
+  BOOST_TEST(!stream.submit(all_so_far(g)));
+  const ScenarioReport report = stream.finish("too large");
+  BOOST_TEST((report.outcome == Outcome::failed));
+  BOOST_TEST(report.error.find("a memory can't hold") != std::string::npos);
+  BOOST_TEST(report.ops == 1U);
+}
+
+// Time stands still while a window that is done makes room for the next.
+BOOST_AUTO_TEST_CASE(few_windows_in_flight_take_as_long_as_many_where_devices_are_kept_busy) {
+  const Machine machine = pair();
+  std::vector<std::int64_t> makespans;
+  for (const std::size_t in_flight : {3U, 1000U}) {
+    SmallGraph g;
+    Stream stream(machine, g.graph, {.mode = Mode::simulate, .windows_in_flight = in_flight});
+    for (int i = 0; i < 600; ++i) {
+      g.work("x" + std::to_string(i), 100, {}, i % 2 == 0 ? on(DeviceId{1}) : on(dev0));
+      BOOST_TEST(stream.submit(all_so_far(g)));
+    }
+    makespans.push_back(stream.finish("alternating").makespan.count());
+  }
+  BOOST_TEST(makespans[0] == makespans[1]);
+}
+
 BOOST_AUTO_TEST_CASE(the_order_of_messages_does_not_change_a_simulated_stream) {
   const Machine machine = pair();
   const std::vector<DeviceId> devices{dev0, dev1};
