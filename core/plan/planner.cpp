@@ -5,6 +5,7 @@
 #include "core/cost/cost_model.hpp"
 #include "core/plan/memory_order.hpp"
 #include "core/plan/placement.hpp"
+#include "core/plan/results.hpp"
 #include "core/plan/share_links.hpp"
 #include "core/plan/windows.hpp"
 
@@ -44,7 +45,7 @@ class Planner {
     if (!std::is_sorted(plan_.ops.begin(), plan_.ops.end())) {
       std::sort(plan_.ops.begin(), plan_.ops.end());
     }
-    keep_results(windows);
+    keep_results(plan_, graph_, machine_, options_, windows, home_);
     order_by_priority(plan_, machine_, UnitRanks(plan_));
     link_successors(plan_, order_by_memory(graph_, machine_, plan_));
     check_ram(scenario);
@@ -67,7 +68,7 @@ class Planner {
     add_window(next);
     check_time(place_of(next.ops.front()), "what was appended");
     PlannedWindow planned;
-    planned.holds = hold_results(keep_from);
+    planned.holds = hold_results(plan_, keep_from);
     Window& window = plan_.windows.back();
     window.waits = false;
     order_by_priority(plan_, machine_, UnitRanks(plan_));
@@ -411,60 +412,12 @@ class Planner {
                       "look for a rate that is too low or a repeat that is too high");
   }
 
-  // Of the window just planned: what may be read later, and what nobody reads.
-  std::vector<PlannedWindow::Hold> hold_results(OpId keep_from) {
-    std::vector<PlannedWindow::Hold> holds;
-    for (std::size_t u = plan_.windows.back().first.index(); u < plan_.units.size(); ++u) {
-      ReplicaSpec& spec = plan_.replicas[u];
-      const bool may_be_read = plan_.units[u].op >= keep_from;
-      if (!may_be_read && spec.readers > 0) continue;
-      ++spec.readers;
-      spec.is_private = spec.is_private && !may_be_read;
-      holds.push_back({plan_.units[u].op, ReplicaId::at(u)});
-    }
-    return holds;
-  }
-
   void forget_ops(OpId keep_from) {
     home_.forget_before(keep_from.index());
     placements_.forget_before(keep_from);
     std::erase_if(elsewhere_, [&](const auto& known) {
       return known.first >> 32 < keep_from.value;  // see key()
     });
-  }
-
-  void keep_results(const std::vector<WindowOps>& windows) {
-    std::vector<std::uint64_t> kept(machine_.memories.size(), 0);
-    std::vector<std::uint64_t> bytes;  // by type
-    for (const TensorType& type : graph_.types()) bytes.push_back(type.bytes());
-    for (const ReplicaSpec& r : plan_.replicas) kept[r.memory.index()] += bytes[r.type];
-    std::uint64_t in_ram = 0;
-    for (std::size_t m = 0; m < kept.size(); ++m) {
-      if (machine_.memories[m].kind == MemoryKind::ram) in_ram += kept[m];
-    }
-    const auto has_room = [&](MemoryId m) {
-      const Memory& memory = machine_.memory(m);
-      if (memory.kind == MemoryKind::ram && options_.ram_bytes &&
-          in_ram > *options_.ram_bytes / 4) {
-        return false;
-      }
-      return is_unlimited(memory) || kept[m.index()] <= memory.size_bytes / 4;
-    };
-    for (const WindowOps& window : windows) {
-      if (!window.timed) continue;
-      for (const OpId op : window.ops) {
-        const ReplicaId home = home_[op.index()];
-        ReplicaSpec& spec = plan_.replicas[home.index()];
-        const bool is_kept =
-            spec.readers == 0 || (options_.compare_results && has_room(spec.memory));
-        if (!is_kept && !options_.compare_results) continue;
-        if (is_kept) ++spec.readers;
-        spec.leaves_digest = !is_kept;
-        plan_.results.push_back({op, home, is_kept});
-      }
-    }
-    std::sort(plan_.results.begin(), plan_.results.end(),
-              [](const Plan::Result& a, const Plan::Result& b) { return a.op < b.op; });
   }
 
   void check_ram(const Scenario& scenario) {

@@ -1,0 +1,57 @@
+#include "core/plan/results.hpp"
+
+#include "core/plan/memory_order.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace troupe {
+
+void keep_results(Plan& plan, const Graph& graph, const Machine& machine,
+                  const PlanOptions& options, const std::vector<WindowOps>& windows,
+                  const Sliding<ReplicaId>& home) {
+  std::vector<std::uint64_t> kept(machine.memories.size(), 0);
+  std::vector<std::uint64_t> bytes;  // by type
+  for (const TensorType& type : graph.types()) bytes.push_back(type.bytes());
+  for (const ReplicaSpec& r : plan.replicas) kept[r.memory.index()] += bytes[r.type];
+  std::uint64_t in_ram = 0;
+  for (std::size_t m = 0; m < kept.size(); ++m) {
+    if (machine.memories[m].kind == MemoryKind::ram) in_ram += kept[m];
+  }
+  const auto has_room = [&](MemoryId m) {
+    const Memory& memory = machine.memory(m);
+    if (memory.kind == MemoryKind::ram && options.ram_bytes && in_ram > *options.ram_bytes / 4) {
+      return false;
+    }
+    return is_unlimited(memory) || kept[m.index()] <= memory.size_bytes / 4;
+  };
+  for (const WindowOps& window : windows) {
+    if (!window.timed) continue;
+    for (const OpId op : window.ops) {
+      const ReplicaId result = home[op.index()];
+      ReplicaSpec& spec = plan.replicas[result.index()];
+      const bool is_kept = spec.readers == 0 || (options.compare_results && has_room(spec.memory));
+      if (!is_kept && !options.compare_results) continue;
+      if (is_kept) ++spec.readers;
+      spec.leaves_digest = !is_kept;
+      plan.results.push_back({op, result, is_kept});
+    }
+  }
+  std::sort(plan.results.begin(), plan.results.end(),
+            [](const Plan::Result& a, const Plan::Result& b) { return a.op < b.op; });
+}
+
+std::vector<PlannedWindow::Hold> hold_results(Plan& plan, OpId keep_from) {
+  std::vector<PlannedWindow::Hold> holds;
+  for (std::size_t u = plan.windows.back().first.index(); u < plan.units.size(); ++u) {
+    ReplicaSpec& spec = plan.replicas[u];
+    const bool may_be_read = plan.units[u].op >= keep_from;
+    if (!may_be_read && spec.readers > 0) continue;
+    ++spec.readers;
+    spec.is_private = spec.is_private && !may_be_read;
+    holds.push_back({plan.units[u].op, ReplicaId::at(u)});
+  }
+  return holds;
+}
+
+}  // namespace troupe
