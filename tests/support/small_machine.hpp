@@ -34,4 +34,20 @@ struct SmallMachine {
   }
 };
 
+// dev0, of so many streams, and dev1, with a memory each ("a" and "b") and a link between them.
+struct TwoDevices {
+  int streams = 1;
+  Duration latency{0};
+  std::uint64_t size_bytes = 1 << 30;
+};
+inline Machine two_devices(const TwoDevices& options = {}) {
+  SmallMachine m;
+  const MemoryId a = m.memory("a", options.size_bytes);
+  const MemoryId b = m.memory("b", options.size_bytes);
+  m.device("dev0", a, options.streams);
+  m.device("dev1", b);
+  m.link("link", a, b, options.latency);
+  return m.machine;
+}
+
 }  // namespace troupe::testing

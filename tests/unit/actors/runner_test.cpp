@@ -27,13 +27,7 @@ constexpr DeviceId dev1{1};
 
 // dev0 (two streams) and dev1 with a memory each and a link.
 Machine pair() {
-  SmallMachine m;
-  const MemoryId a = m.memory("a");
-  const MemoryId b = m.memory("b");
-  m.device("dev0", a, 2);
-  m.device("dev1", b);
-  m.link("link", a, b);
-  return m.machine;
+  return testing::two_devices({.streams = 2});
 }
 
 Report perform(const SmallGraph& g, const std::vector<Scenario>& scenarios, RunOptions options,

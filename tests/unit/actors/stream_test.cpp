@@ -28,13 +28,7 @@ constexpr Mode all_modes[] = {Mode::simulate, Mode::rehearse, Mode::run};
 
 // dev0 (two streams) and dev1 with a memory each and a link.
 Machine pair(std::uint64_t size_bytes = 1 << 30) {
-  SmallMachine m;
-  const MemoryId a = m.memory("a", size_bytes);
-  const MemoryId b = m.memory("b", size_bytes);
-  m.device("dev0", a, 2);
-  m.device("dev1", b);
-  m.link("link", a, b);
-  return m.machine;
+  return testing::two_devices({.streams = 2, .size_bytes = size_bytes});
 }
 
 OpId all_so_far(const SmallGraph& g) {

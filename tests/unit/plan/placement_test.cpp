@@ -23,13 +23,7 @@ constexpr DeviceId second{1};
 
 // Two equal devices with a memory each, and a link.
 Machine pair() {
-  SmallMachine m;
-  const MemoryId a = m.memory("a");
-  const MemoryId b = m.memory("b");
-  m.device("dev0", a);
-  m.device("dev1", b);
-  m.link("link", a, b);
-  return m.machine;
+  return testing::two_devices();
 }
 
 // Of the ops in the scenario's windows.

@@ -31,13 +31,7 @@ constexpr DeviceId dev1{1};
 
 // dev0 and dev1 with a memory each, 1 ns a byte and 1 µs of latency between them.
 Machine pair() {
-  SmallMachine m;
-  const MemoryId a = m.memory("a");
-  const MemoryId b = m.memory("b");
-  m.device("dev0", a);
-  m.device("dev1", b);
-  m.link("link", a, b, std::chrono::microseconds(1));
-  return m.machine;
+  return testing::two_devices({.latency = std::chrono::microseconds(1)});
 }
 
 // dev0 and dev1 on one memory.

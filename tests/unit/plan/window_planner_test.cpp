@@ -34,13 +34,7 @@ constexpr MemoryId memory_b{1};
 
 // dev0 and dev1 with a memory each, and a link.
 Machine pair() {
-  SmallMachine m;
-  const MemoryId a = m.memory("a");
-  const MemoryId b = m.memory("b");
-  m.device("dev0", a);
-  m.device("dev1", b);
-  m.link("link", a, b);
-  return m.machine;
+  return testing::two_devices();
 }
 
 // dev0 and dev1 on one memory.
