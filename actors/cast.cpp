@@ -5,6 +5,7 @@
 #include "actors/device_actor.hpp"
 #include "actors/link_actor.hpp"
 #include "actors/messages.hpp"
+#include "actors/real_clock.hpp"
 #include "actors/virtual_time.hpp"
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"
@@ -41,14 +42,14 @@ class Theatre {
       caf::logger::set_current_actor_system(nullptr);
       VirtualTime::of(*system_).set_seed(seed);
     } else {
-      mailbox_alarms_.emplace(*system_);
+      real_clock_.emplace(*system_);
     }
   }
 
   caf::actor_system& system() { return *system_; }
-  AlarmClock& alarms() {
+  Clock& clock() {
     if (virtual_time_) return VirtualTime::of(*system_).clock();
-    return *mailbox_alarms_;
+    return *real_clock_;
   }
   // Threads for the coordinator, then devices, then links; to be called before they are spawned.
   // Throws a run Error where the host gives no more.
@@ -85,7 +86,7 @@ class Theatre {
   bool virtual_time_;
   caf::actor_system_config config_;
   std::unique_ptr<caf::actor_system> system_;
-  std::optional<MailboxAlarms> mailbox_alarms_;  // in real time
+  std::optional<RealClock> real_clock_;
   std::size_t threads_given_ = 0;
 };
 
@@ -137,7 +138,7 @@ class Cast::Impl {
        const CastOptions& options)
       : result_(podium_.result.get_future()),
         theatre_(has_virtual_time(options.mode), options.seed),
-        stage_{machine, ops, store, theatre_.alarms(), options.mode} {
+        stage_{machine, ops, store, theatre_.clock(), options.mode} {
     podium_.resource_name = [&machine](ResourceId r) { return resource_name(machine, r); };
     podium_.on_end = [this] {
       took_ = std::chrono::steady_clock::now() - begun_;
@@ -152,7 +153,7 @@ class Cast::Impl {
     theatre_.prepare(machine.devices.size(), machine.links.size());
     coordinator_ =
         spawn_coordinator(theatre_.system(), machine.devices.size() + machine.links.size(), podium_,
-                          theatre_.pulse(), theatre_.next_thread());
+                          theatre_.clock(), theatre_.pulse(), theatre_.next_thread());
     spawn_resources(machine);
   }
 

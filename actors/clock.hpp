@@ -1,14 +1,35 @@
-// The actors' clock: CAF's, virtual or steady, as core's Instant.
+// Time as the actors of a run see it, real or virtual.
 #pragma once
 
 #include "core/base/time.hpp"
 
-#include <caf/actor_clock.hpp>
+#include <cstdint>
+
+#include <caf/all.hpp>
 
 namespace troupe {
 
-inline Instant instant_of(const caf::actor_clock& clock) {
-  return Instant{std::chrono::duration_cast<Duration>(clock.now().time_since_epoch())};
-}
+// An actor that sets alarms.
+class Sleeper {
+ public:
+  // The time of an alarm for this lane has come. Called where no message of this actor is being
+  // handled, and never at the same time as one.
+  virtual void on_alarm(std::uint32_t lane) = 0;
+  virtual caf::strong_actor_ptr handle() = 0;
+
+ protected:
+  ~Sleeper() = default;
+};
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  // The present. What was done before it in this thread, and what a message that this thread has
+  // received tells of, doesn't lie after it.
+  virtual Instant instant() const = 0;
+  // Calls sleeper.on_alarm(lane) when `time` has passed. The sleeper must exist
+  // until then, be it as an actor that has quit.
+  virtual void ring_after(Duration time, Sleeper& sleeper, std::uint32_t lane) = 0;
+};
 
 }  // namespace troupe

@@ -1,6 +1,5 @@
 #include "actors/coordinator_actor.hpp"
 
-#include "actors/clock.hpp"
 #include "actors/messages.hpp"
 #include "core/base/sliding.hpp"
 
@@ -15,8 +14,13 @@ namespace {
 
 class CoordinatorActor : public caf::event_based_actor {
  public:
-  CoordinatorActor(caf::actor_config& config, std::size_t resources, Podium* podium, Duration pulse)
-      : caf::event_based_actor(config), logic_(resources), podium_(podium), pulse_(pulse) {
+  CoordinatorActor(caf::actor_config& config, std::size_t resources, Podium* podium,
+                   const Clock& clock, Duration pulse)
+      : caf::event_based_actor(config),
+        logic_(resources),
+        podium_(podium),
+        clock_(clock),
+        pulse_(pulse) {
     set_down_handler([this](const caf::down_msg& down) { on_down(down); });
   }
 
@@ -32,7 +36,7 @@ class CoordinatorActor : public caf::event_based_actor {
         },
         [this](Ready) {
           if (++ready_ < resources_->size()) return;
-          logic_.on_begin(instant_of(clock()));
+          logic_.on_begin(clock_.instant());
           act();
           if (pulse_ > Duration{0}) delayed_send(this, pulse_, CheckPulse{});
         },
@@ -43,11 +47,11 @@ class CoordinatorActor : public caf::event_based_actor {
                                                   .timed = window.timed,
                                                   .waits = window.waits};
           windows_.push_back({.to_send = std::move(window.shares), .finished = {}});
-          logic_.on_window(size, instant_of(clock()));
+          logic_.on_window(size, clock_.instant());
           act();
         },
         [this](LastWindow) {
-          logic_.on_last_window(instant_of(clock()));
+          logic_.on_last_window(clock_.instant());
           act();
         },
         [this](const Progress& p) { on_progress(p.resource, p.done); },
@@ -55,7 +59,7 @@ class CoordinatorActor : public caf::event_based_actor {
           on_progress(complete.resource, complete.done);
           const std::uint32_t window = complete.share.window;
           windows_[window].finished.emplace_back(complete.resource, std::move(complete.share));
-          logic_.on_share_complete(window, instant_of(clock()));
+          logic_.on_share_complete(window, clock_.instant());
           act();
         },
         [this](const Failure& f) {
@@ -171,6 +175,7 @@ class CoordinatorActor : public caf::event_based_actor {
   CoordinatorLogic logic_;
   Sliding<WindowShares> windows_;  // by number, those that aren't done
   Podium* podium_;
+  const Clock& clock_;
   Duration pulse_;
   std::shared_ptr<const std::vector<caf::actor>> resources_ =
       std::make_shared<const std::vector<caf::actor>>();
@@ -187,10 +192,10 @@ class CoordinatorActor : public caf::event_based_actor {
 }  // namespace
 
 caf::actor spawn_coordinator(caf::actor_system& system, std::size_t resources, Podium& podium,
-                             Duration pulse, caf::execution_unit* thread) {
+                             const Clock& clock, Duration pulse, caf::execution_unit* thread) {
   caf::actor_config config(thread);
   return system.spawn_class<CoordinatorActor, caf::no_spawn_options>(config, resources, &podium,
-                                                                     pulse);
+                                                                     std::cref(clock), pulse);
 }
 
 }  // namespace troupe

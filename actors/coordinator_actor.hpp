@@ -1,6 +1,7 @@
 // The coordinator as an actor: hands windows out, hears of progress, collects records.
 #pragma once
 
+#include "actors/clock.hpp"
 #include "core/result/summary.hpp"
 
 #include <atomic>
@@ -29,6 +30,6 @@ struct Podium {
 // `pulse`: how often to check that the run is not stuck; zero: never (virtual time, where the
 // cast sees it).
 caf::actor spawn_coordinator(caf::actor_system& system, std::size_t resources, Podium& podium,
-                             Duration pulse, caf::execution_unit* thread);
+                             const Clock& clock, Duration pulse, caf::execution_unit* thread);
 
 }  // namespace troupe

@@ -1,7 +1,7 @@
 // A device as an actor.
 #pragma once
 
-#include "actors/alarm_clock.hpp"
+#include "actors/clock.hpp"
 #include "core/backend/backend.hpp"
 #include "core/backend/memory_store.hpp"
 #include "core/backend/registry.hpp"
@@ -18,7 +18,7 @@ struct Stage {
   const Machine& machine;
   const OpRegistry& ops;
   MemoryStore& store;
-  AlarmClock& alarms;
+  Clock& clock;
   Mode mode;
 };
 

@@ -65,7 +65,7 @@ caf::actor spawn_link(caf::actor_system& system, const Stage& stage, LinkId link
   constexpr std::uint32_t lanes = 2;  // one per direction
   caf::actor_config config(thread);
   return system.spawn_class<LinkActor, caf::no_spawn_options>(
-      config, self, coordinator, std::ref(stage.alarms), std::move(logic), lanes, false, make_work);
+      config, self, coordinator, std::ref(stage.clock), std::move(logic), lanes, false, make_work);
 }
 
 }  // namespace troupe

@@ -2,7 +2,6 @@
 // through a backend, and passes notices on.
 #pragma once
 
-#include "actors/alarm_clock.hpp"
 #include "actors/clock.hpp"
 #include "actors/messages.hpp"
 #include "core/backend/backend.hpp"
@@ -45,13 +44,12 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
   // `make_work` is called with this actor's Completions, which outlive the Work. `waits_briefly`:
   // with a thread of its own that may look for messages for some microseconds.
   template <class MakeWork>
-  ResourceActor(caf::actor_config& config, ResourceId self, caf::actor coordinator,
-                AlarmClock& alarms, Logic logic, std::uint32_t lanes, bool waits_briefly,
-                MakeWork make_work)
+  ResourceActor(caf::actor_config& config, ResourceId self, caf::actor coordinator, Clock& clock,
+                Logic logic, std::uint32_t lanes, bool waits_briefly, MakeWork make_work)
       : caf::event_based_actor(config),
         self_(self),
         coordinator_(std::move(coordinator)),
-        alarms_(alarms),
+        clock_(clock),
         logic_(std::move(logic)),
         work_(std::in_place, make_work(completions_)),
         since_(lanes),
@@ -59,7 +57,6 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
 
   caf::behavior make_behavior() override {
     completions_.deliver_to(caf::actor_cast<caf::actor>(this));
-    clock_ = &clock();
     // CAF tries them in this order: the two frequent ones come first.
     return {
         [this](const LaneDone& message) { on_alarm(message.lane); },
@@ -123,7 +120,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
   // For so long notices are held back, to go with others: about what a message costs both ends.
   static constexpr Duration notice_patience = std::chrono::microseconds(2);
 
-  Instant now() const { return instant_of(*clock_); }
+  Instant now() const { return clock_.instant(); }
 
   // Starts what can start. After work done on this very thread it looks whether there is a message,
   // and leaves the rest to that, which ends here too: a notice may have released something more
@@ -166,7 +163,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
           finish(start.lane, now_);
           return true;
         case Started::State::after:
-          alarms_.ring_after(started.after, *this, start.lane);
+          clock_.ring_after(started.after, *this, start.lane);
           return false;
         case Started::State::pending:
           now_ = now();
@@ -261,9 +258,8 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
   }
 
   ResourceId self_;
-  const caf::actor_clock* clock_ = nullptr;
   caf::actor coordinator_;
-  AlarmClock& alarms_;
+  Clock& clock_;
   std::shared_ptr<const std::vector<caf::actor>> resources_;
   MailboxCompletions completions_;
   Logic logic_;

@@ -2,7 +2,7 @@
 // time.
 #pragma once
 
-#include "actors/alarm_clock.hpp"
+#include "actors/clock.hpp"
 #include "core/base/random.hpp"
 
 #include <array>
@@ -21,10 +21,13 @@ namespace troupe {
 // Time stands still while messages are delivered and jumps to what is due next when none is left.
 // What is due together happens together, in the order it was scheduled or, with a seed, in a seeded
 // one.
-class VirtualClock final : public caf::detail::test_actor_clock, public AlarmClock {
+class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
  public:
   void set_seed(std::uint64_t seed);
 
+  Instant instant() const override {
+    return Instant{std::chrono::duration_cast<Duration>(current_time.time_since_epoch())};
+  }
   // Rings by a plain call, on the thread in VirtualTime::run: a simulation sets one alarm for each
   // op, and a message for each would cost more than all the rest.
   void ring_after(Duration time, Sleeper& sleeper, std::uint32_t lane) override;

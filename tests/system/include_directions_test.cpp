@@ -64,6 +64,7 @@ const std::vector<Library> libraries{
      {"dlfcn.h", "fcntl.h", "malloc.h", "poll.h", "pthread.h", "pty.h", "sched.h", "signal.h",
       "stdlib.h", "sys/", "termios.h", "unistd.h"},
      {"core/base", "core/machine", "core/backend", "core/ops", "apps", "bench"}},
+    {"the processor's instructions", {"x86intrin.h"}, {"actors"}},
 };
 
 bool contains(const Names& names, std::string_view name) {

@@ -6,6 +6,7 @@
 #include "actors/device_actor.hpp"
 #include "actors/link_actor.hpp"
 #include "actors/messages.hpp"
+#include "actors/real_clock.hpp"
 #include "actors/virtual_time.hpp"
 #include "tests/support/share_maker.hpp"
 #include "tests/support/small_graph.hpp"
@@ -57,11 +58,11 @@ class SmallStage {
     }
     system_.emplace(config_);
     if (!virtual_time) {
-      alarms_.emplace(*system_);
+      real_clock_.emplace(*system_);
       ActorThreads::of(*system_).start_threads(std::vector(4, Waiting::asleep));
     }
     stage_.emplace(Stage{machine_.machine, builtin_ops(), *store_,
-                         virtual_time ? static_cast<AlarmClock&>(time().clock()) : *alarms_,
+                         virtual_time ? static_cast<Clock&>(time().clock()) : *real_clock_,
                          Mode::simulate});
     podium_.resource_name = [](ResourceId r) { return "resource " + std::to_string(r.value); };
     podium_.on_window_done = std::move(on_window_done);
@@ -69,8 +70,8 @@ class SmallStage {
     const auto thread = [&](std::size_t i) {
       return virtual_time ? nullptr : ActorThreads::of(*system_).thread(i);
     };
-    coordinator_ =
-        spawn_coordinator(*system_, 3, podium_, virtual_time ? Duration{0} : pulse, thread(0));
+    coordinator_ = spawn_coordinator(*system_, 3, podium_, stage_->clock,
+                                     virtual_time ? Duration{0} : pulse, thread(0));
     resources_ = std::make_shared<std::vector<caf::actor>>();
     for (std::size_t d = 0; d < 2; ++d) {
       resources_->push_back(
@@ -117,7 +118,7 @@ class SmallStage {
   std::optional<MemoryStore> store_;
   caf::actor_system_config config_;
   std::optional<caf::actor_system> system_;
-  std::optional<MailboxAlarms> alarms_;
+  std::optional<RealClock> real_clock_;
   std::optional<Stage> stage_;
   Podium podium_;
   std::future<RunResult> result_;

@@ -1,7 +1,5 @@
 #include "actors/virtual_time.hpp"
 
-#include "actors/clock.hpp"
-
 #include <memory>
 #include <set>
 #include <string>
@@ -24,9 +22,9 @@ using namespace std::chrono_literals;
 // "3@20": a ball from 3, 20 ns after the beginning.
 using Log = std::vector<std::string>;
 
-std::string at(const caf::actor_clock& clock) {
+std::string at(const Clock& clock) {
   const Instant beginning{1ns};  // CAF's test clock starts there
-  return "@" + std::to_string((instant_of(clock) - beginning).count());
+  return "@" + std::to_string((clock.instant() - beginning).count());
 }
 
 // Writes down what arrives, and throws it back as often as it says.
@@ -35,7 +33,7 @@ class Player : public caf::event_based_actor {
   Player(caf::actor_config& config, Log* log) : caf::event_based_actor(config), log_(log) {}
   caf::behavior make_behavior() override {
     return {[this](const Ball& ball) {
-      log_->push_back(std::to_string(ball.from) + at(clock()));
+      log_->push_back(std::to_string(ball.from) + at(VirtualTime::of(system()).clock()));
       if (ball.bounces > 0) send(this, Ball{ball.from, ball.bounces - 1});
     }};
   }

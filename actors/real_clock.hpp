@@ -1,0 +1,34 @@
+// Real time for actors.
+#pragma once
+
+#include "actors/clock.hpp"
+
+#include <caf/all.hpp>
+
+namespace troupe {
+
+// Reads the time as std::chrono::steady_clock has it, from the processor's time stamp counter where
+// the system's own clock relies on it: that takes half as long, and each op takes a reading. An
+// alarm is a delayed message to the sleeper, who calls its own on_alarm.
+class RealClock final : public Clock {
+ public:
+  // The first one of a process blocks for some milliseconds, to measure the counter's rate.
+  explicit RealClock(caf::actor_system& system);
+
+  Instant instant() const override;
+  void ring_after(Duration time, Sleeper& sleeper, std::uint32_t lane) override;
+
+ private:
+  // A rate of 0: there is none.
+  struct Counter {
+    std::uint64_t base_ticks = 0;
+    std::int64_t base_ns = 0;
+    double ns_per_tick = 0;
+  };
+  static Counter measure();
+
+  caf::actor_system& system_;
+  const Counter counter_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,69 @@
+#include "actors/real_clock.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct RealTime {
+  caf::actor_system_config config;
+  caf::actor_system system{config};
+  RealClock clock{system};
+};
+
+Instant steady() {
+  return Instant{std::chrono::steady_clock::now().time_since_epoch()};
+}
+
+BOOST_FIXTURE_TEST_SUITE(real_clock, RealTime)
+
+BOOST_AUTO_TEST_CASE(it_shows_what_the_steady_clock_shows) {
+  for (int i = 0; i < 10; ++i) {
+    const Instant before = steady();
+    const Instant shown = clock.instant();
+    const Instant after = steady();
+    // The counter's rate was measured: after a second it may be off by some microseconds.
+    BOOST_TEST((shown >= before - 1ms));
+    BOOST_TEST((shown <= after + 1ms));
+    std::this_thread::sleep_for(10ms);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(clocks_of_one_process_agree) {
+  const RealClock other(system);
+  const Instant before = clock.instant();
+  const Instant shown = other.instant();
+  BOOST_TEST((shown >= before));
+  BOOST_TEST((shown <= clock.instant()));
+}
+
+BOOST_AUTO_TEST_CASE(what_another_thread_told_of_lies_in_the_past) {
+  constexpr int turns = 20'000;
+  std::atomic<std::int64_t> latest = 0;
+  std::atomic<int> turn = 0;
+  std::atomic<int> backwards = 0;
+  const auto take_turns = [&](int self) {
+    for (int i = self; i < turns; i += 2) {
+      while (turn.load(std::memory_order_acquire) != i) std::this_thread::yield();
+      const std::int64_t shown = clock.instant().time_since_epoch().count();
+      if (shown < latest.load(std::memory_order_relaxed)) ++backwards;
+      latest.store(shown, std::memory_order_relaxed);
+      turn.store(i + 1, std::memory_order_release);
+    }
+  };
+  std::thread other(take_turns, 1);
+  take_turns(0);
+  other.join();
+  BOOST_TEST(backwards == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe
