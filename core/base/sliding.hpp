@@ -38,6 +38,12 @@ class Sliding {
   }
 
   void push_back(T value) { elements_.push_back(std::move(value)); }
+  // Appends copies of `value` until the size is this.
+  void grow_to(std::size_t size, const T& value) {
+    if (size <= this->size()) return;
+    reserve(size - this->size());
+    elements_.resize(size - start_, value);
+  }
   // `values` may be a slice of this sequence.
   void append(std::span<const T> values) {
     std::vector<T> copied;

@@ -97,6 +97,24 @@ FormId Graph::form(const OpForm& form) {
   }
 }
 
+// Whether all inputs are there and of the types that the class takes.
+inline bool Graph::takes(const OpClass& op_class, std::span<const OpId> inputs) const {
+  if (op_class.input_types.size() != inputs.size()) return false;
+  bool fits = true;
+  const std::uint32_t* type = op_class.input_types.data();
+  for (const OpId input : inputs) {
+    if (!rows_.holds(input.index())) return false;
+    fits &= class_types_[class_index(input)] == *type++;
+  }
+  return fits;
+}
+
+inline std::uint32_t Graph::find_class(FormId form, std::span<const OpId> inputs) {
+  const std::vector<std::uint32_t>& recent = forms_[form.index()].recent;
+  if (!recent.empty() && takes(classes_[recent.back()], inputs)) return recent.back();
+  return find_older_class(form, inputs);
+}
+
 OpId Graph::append(FormId form, std::span<const OpId> inputs) {
   TROUPE_ASSERT(!groups_.empty());
   TROUPE_ASSERT(size() < OpId::none_value);
@@ -122,14 +140,6 @@ void Graph::forget_before(OpId first) {
   rows_.forget_before(first.index());
 }
 
-bool Graph::takes(const OpClass& op_class, std::span<const OpId> inputs) const {
-  if (op_class.input_types.size() != inputs.size()) return false;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (type_index(inputs[i]) != op_class.input_types[i]) return false;
-  }
-  return true;
-}
-
 void Graph::refuse_input(OpId input) const {
   TROUPE_ASSERT(input.index() < size());
   throw usage_error(groups_.back().place,
@@ -137,7 +147,7 @@ void Graph::refuse_input(OpId input) const {
                     "say that it is still needed while it is");
 }
 
-std::uint32_t Graph::find_class(FormId form, std::span<const OpId> inputs) {
+std::uint32_t Graph::find_older_class(FormId form, std::span<const OpId> inputs) {
   for (const OpId input : inputs) {
     if (!rows_.holds(input.index())) refuse_input(input);
   }
@@ -148,11 +158,11 @@ std::uint32_t Graph::find_class(FormId form, std::span<const OpId> inputs) {
     return recent.back();
   }
   if (recent.size() == lookback) recent.erase(recent.begin());
-  recent.push_back(find_old_class(form, inputs));
+  recent.push_back(find_by_hash(form, inputs));
   return recent.back();
 }
 
-std::uint32_t Graph::find_old_class(FormId form, std::span<const OpId> inputs) {
+std::uint32_t Graph::find_by_hash(FormId form, std::span<const OpId> inputs) {
   std::uint64_t hash = form.value;
   for (const OpId input : inputs) hash = mix(hash ^ type_index(input));
   const auto [begin, end] = classes_by_hash_.equal_range(hash);
@@ -184,6 +194,7 @@ std::uint32_t Graph::add_class(FormId form, std::span<const OpId> inputs) {
   } catch (const Error& error) {
     throw error.at(groups_.back().place);
   }
+  class_types_.push_back(op_class.type);
   classes_.push_back(std::move(op_class));
   return static_cast<std::uint32_t>(classes_.size() - 1);
 }

@@ -144,13 +144,15 @@ class Graph {
   [[noreturn]] void refuse_input(OpId input) const;
   bool takes(const OpClass& op_class, std::span<const OpId> inputs) const;
   std::uint32_t find_class(FormId form, std::span<const OpId> inputs);
-  std::uint32_t find_old_class(FormId form, std::span<const OpId> inputs);
+  std::uint32_t find_older_class(FormId form, std::span<const OpId> inputs);
+  std::uint32_t find_by_hash(FormId form, std::span<const OpId> inputs);
   std::uint32_t add_class(FormId form, std::span<const OpId> inputs);
 
   const OpRegistry* ops_;
   Sliding<OpRow> rows_;
   Sliding<OpId> inputs_;
   std::vector<OpClass> classes_;
+  std::vector<std::uint32_t> class_types_;  // what they make, once more
   // By form and input types. Without it, a stream whose ops are of more classes in turn than are
   // looked back at would add to them for ever.
   std::unordered_multimap<std::uint64_t, std::uint32_t> classes_by_hash_;

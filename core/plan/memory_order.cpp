@@ -167,27 +167,30 @@ RamNeed ram_needed(const Graph& graph, const Machine& machine, const Plan& plan)
   RamNeed need;
   need.buffers.resize(graph.types().size(), 0);
   std::uint64_t bytes = 0;
-  std::vector<std::uint32_t> readers_left;
-  readers_left.reserve(plan.replicas.size());
-  for (const ReplicaSpec& r : plan.replicas) readers_left.push_back(r.readers);
-  const auto is_in_ram = [&](const ReplicaSpec& r) {
-    return machine.memory(r.memory).kind == MemoryKind::ram;
-  };
-  each_unit(plan, [&](UnitId u, std::span<const ReplicaId> inputs, const Window&) {
-    const ReplicaSpec& made = plan.replicas[u.index()];  // a unit's output has its number
-    if (is_in_ram(made)) {
+  // Those that each unit reads last, as lists.
+  BigVector<ReplicaId> freed(plan.units.size());
+  BigVector<ReplicaId> next(plan.units.size());
+  for (std::size_t r = 0; r < plan.replicas.size(); ++r) {
+    const ReplicaSpec& spec = plan.replicas[r];
+    if (!spec.last_reader || machine.memory(spec.memory).kind != MemoryKind::ram) continue;
+    ReplicaId& first = freed[spec.last_reader.index()];
+    next[r] = first;
+    first = ReplicaId::at(r);
+  }
+  // A unit's output has its number.
+  for (std::size_t u = 0; u < plan.units.size(); ++u) {
+    const ReplicaSpec& made = plan.replicas[u];
+    if (machine.memory(made.memory).kind == MemoryKind::ram) {
       need.buffers[made.type] = std::max(need.buffers[made.type], ++now[made.type]);
       bytes += capacity[made.type];
       need.bytes = std::max(need.bytes, bytes);
     }
-    for (const ReplicaId input : inputs) {
-      if (--readers_left[input.index()] > 0) continue;
-      const ReplicaSpec& gone = plan.replicas[input.index()];
-      if (!is_in_ram(gone)) continue;
-      --now[gone.type];
-      bytes -= capacity[gone.type];
+    for (ReplicaId gone = freed[u]; gone; gone = next[gone.index()]) {
+      const std::uint32_t type = plan.replicas[gone.index()].type;
+      --now[type];
+      bytes -= capacity[type];
     }
-  });
+  }
   // The store wants one buffer of each size, come what may.
   std::set<std::uint64_t> sizes;
   for (std::size_t t = 0; t < capacity.size(); ++t) {

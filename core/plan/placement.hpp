@@ -11,6 +11,11 @@
 
 namespace troupe {
 
+// Whether it was given with the op.
+inline bool is_given(const Placement& p) {
+  return p.device || p.memory;
+}
+
 // Explicit placements are kept; ops without one are placed by HEFT, and among what is prepared
 // before the clock starts with their first reader. All references must outlive it.
 class Placements {
@@ -32,7 +37,6 @@ class Placements {
   }
 
  private:
-  static bool is_given(const Placement& p) { return p.device || p.memory; }
   bool is_placed(OpId op) const { return is_given(graph_.placement(op)) || chosen_[op.index()]; }
   bool can_run(DeviceId device, OpId op, bool timed) const;
   SourcePlace place_of(OpId op) const { return graph_.group(graph_.group_of(op)).place; }

@@ -145,10 +145,10 @@ struct Share {
     return is_transfer() ? moves[item].busy : items[item].end - items[item].start;
   }
 
-  // Adds an item, whose inputs and successors are empty for now.
+  // Adds an item, with the inputs that were appended since the last one and no successors yet.
   Item& add_item() {
     items.push_back({.unit = {},
-                     .first_input = items.back().first_input,
+                     .first_input = static_cast<std::uint32_t>(inputs.size()),
                      .first_successor = static_cast<std::uint32_t>(successors.size())});
     return items[items.size() - 2];
   }
@@ -162,10 +162,6 @@ struct Share {
   Successor add_elsewhere(ItemRef item) {
     elsewhere.push_back(item);
     return {static_cast<std::uint32_t>(elsewhere.size() - 1) | Successor::elsewhere_bit};
-  }
-  void add_inputs(std::span<const ReplicaId> more) {  // to the last item
-    inputs.insert(inputs.end(), more.begin(), more.end());
-    items.back().first_input = static_cast<std::uint32_t>(inputs.size());
   }
 };
 

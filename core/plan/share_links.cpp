@@ -7,27 +7,6 @@
 namespace troupe {
 namespace {
 
-// Calls visit(share, item, successor) for each edge within the window, successors from the last
-// unit to the first.
-template <class Visit>
-void each_edge_backwards(const Plan& plan, const Window& window, std::span<const RoomEdge> room,
-                         const ShareTable<Window>& shares, Visit visit) {
-  DistinctInputs distinct;
-  auto edge = room.rbegin();
-  for (std::size_t u = window.first.index() + window.items; u-- > window.first.index();) {
-    const Unit& unit = plan.units[u];
-    const auto visit_from = [&](UnitId p) {
-      const ItemRef from = plan.units[p.index()].ref;
-      visit(shares[from.resource], from, unit.ref);
-    };
-    for (; edge != room.rend() && edge->to.index() == u; ++edge) visit_from(edge->from);
-    const std::span<const ReplicaId> inputs = distinct.of(unit, shares[unit.ref.resource]);
-    for (std::size_t i = inputs.size(); i-- > 0;) {
-      if (maker_of(inputs[i]) >= window.first) visit_from(maker_of(inputs[i]));
-    }
-  }
-}
-
 // Those of `room` that lie within the window.
 std::span<const RoomEdge> room_of(const Window& window, std::span<const RoomEdge> room) {
   const auto at = [&](std::size_t unit) {
@@ -37,6 +16,57 @@ std::span<const RoomEdge> room_of(const Window& window, std::span<const RoomEdge
   return {at(window.first.index()), at(window.first.index() + window.items)};
 }
 
+// Fills the successors of a window's items, whose `first_successor` are their ends, from the last
+// one to the first: that leaves the starts. Whether an item tells several elsewhere.
+class SuccessorFiller {
+ public:
+  SuccessorFiller(const Plan& plan, const Window& window, std::span<const RoomEdge> room,
+                  const ShareTable<Window>& shares)
+      : plan_(plan),
+        first_(window.first),
+        end_(first_.index() + window.items),
+        room_(room),
+        shares_(shares),
+        tells_elsewhere_(window.items) {}
+
+  bool fill() {
+    auto edge = room_.rbegin();
+    for (std::size_t u = end_; u-- > first_.index();) {
+      const Unit& unit = plan_.units[u];
+      Share& share = shares_[unit.ref.resource];
+      for (; edge != room_.rend() && edge->to.index() == u; ++edge) add(edge->from, unit, share);
+      const std::span<const ReplicaId> inputs = distinct_.of(unit, share);
+      for (std::size_t i = inputs.size(); i-- > 0;) {
+        if (maker_of(inputs[i]) >= first_) add(maker_of(inputs[i]), unit, share);
+      }
+    }
+    return tells_several_;
+  }
+
+ private:
+  void add(UnitId maker, const Unit& unit, Share& share) {
+    const ItemRef from = plan_.units[maker.index()].ref;
+    if (from.resource == unit.ref.resource) {
+      share.successors[--share.items[from.item].first_successor] = {unit.ref.item};
+    } else {
+      Share& there = shares_[from.resource];
+      there.successors[--there.items[from.item].first_successor] = there.add_elsewhere(unit.ref);
+      const std::size_t place = maker.index() - first_.index();
+      tells_several_ = tells_several_ || tells_elsewhere_[place];
+      tells_elsewhere_[place] = true;
+    }
+  }
+
+  const Plan& plan_;
+  const UnitId first_;
+  const std::size_t end_;
+  const std::span<const RoomEdge> room_;
+  const ShareTable<Window>& shares_;
+  std::vector<bool> tells_elsewhere_;  // by unit
+  bool tells_several_ = false;
+  DistinctInputs distinct_;
+};
+
 // Puts the items in the order of `order`, their units.
 void permute_items(Share& share, const Plan& plan, std::span<const UnitId> order) {
   const BigVector<Share::Item> items = std::exchange(share.items, {Share::Item{}});
@@ -45,12 +75,12 @@ void permute_items(Share& share, const Plan& plan, std::span<const UnitId> order
   share.inputs.reserve(inputs.size());
   for (const UnitId unit : order) {
     const std::uint32_t from = plan.units[unit.index()].ref.item;
+    share.inputs.insert(share.inputs.end(), inputs.begin() + items[from].first_input,
+                        inputs.begin() + items[from + 1].first_input);
     Share::Item& item = share.add_item();
     const std::uint32_t first_input = item.first_input;
     item = items[from];
     item.first_input = first_input;
-    const std::uint32_t begin = items[from].first_input;
-    share.add_inputs(std::span(inputs).subspan(begin, items[from + 1].first_input - begin));
   }
 }
 
@@ -156,13 +186,10 @@ void link_successors(Plan& plan, std::span<const RoomEdge> room) {
       for (Share::Item& item : share.items) end = item.first_successor += end;
       share.successors.resize(end);
     }
-    each_edge_backwards(
-        plan, window, window_room, shares, [](Share& share, const ItemRef& from, ItemRef to) {
-          share.successors[--share.items[from.item].first_successor] =
-              to.resource == from.resource ? Share::Successor{to.item} : share.add_elsewhere(to);
-        });
-    for (auto& [resource, share] : window.shares) {
-      if (!share.elsewhere.empty()) ArrivalJoiner(share, shares).join();
+    if (SuccessorFiller(plan, window, window_room, shares).fill()) {
+      for (auto& [resource, share] : window.shares) {
+        if (!share.elsewhere.empty()) ArrivalJoiner(share, shares).join();
+      }
     }
     if (!window.waits) add_late_edges(plan, window);
   }
@@ -179,12 +206,12 @@ UnitRanks::UnitRanks(const Plan& plan) {
     for (std::size_t u = window.first.index() + window.items; u-- > window.first.index();) {
       const ItemRef ref = plan.units[u].ref;
       const Share& share = shares[ref.resource];
-      Duration& rank = ranks_[u - first_];
-      rank += std::max(share.expected(ref.item), Duration{1});
+      const Duration rank = ranks_[u - first_] + std::max(share.expected(ref.item), Duration{1});
+      ranks_[u - first_] = rank;
       for (const ReplicaId input : share.inputs_of(ref.item)) {
-        if (input.index() < first_) continue;               // of a window planned before
-        Duration& before = ranks_[input.index() - first_];  // of its maker
-        before = std::max(before, rank);
+        const std::size_t maker = input.index() - first_;
+        if (maker >= ranks_.size()) continue;  // of a window planned before
+        if (ranks_[maker] < rank) ranks_[maker] = rank;
       }
     }
   }

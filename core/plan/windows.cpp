@@ -61,6 +61,9 @@ void check_order(const Graph& graph, const Scenario& scenario, const Listing& li
 
 std::vector<WindowOps> scenario_windows(const Graph& graph, const Scenario& scenario) {
   Listing listing = list_steps(graph, scenario);
+  const bool lists_all_at_once =
+      listing.windows.size() == 1 && listing.windows[0].ops.size() == graph.size();
+  if (lists_all_at_once) return std::move(listing.windows);  // nothing is missing, nothing late
   std::vector<bool> needed(graph.size(), false);
   for (std::uint32_t w = 0; w < listing.windows.size(); ++w) {
     for (const OpId op : listing.windows[w].ops) {

@@ -1,0 +1,336 @@
+#include "core/plan/unit_builder.hpp"
+
+#include "core/cost/cost_model.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace troupe {
+
+void UnitBuilder::add_window(const WindowOps& ops) {
+  const std::uint32_t number = next_window_++;
+  home_.grow_to(graph_.size(), ReplicaId::none());
+  std::fill(share_of_.begin(), share_of_.end(), nullptr);
+  read_again_.clear();
+  class_kernels_.resize(graph_.classes().size());
+  first_ = UnitId::at(plan_.units.size());
+  Window& window = plan_.windows.emplace_back();
+  window.number = number;
+  window.shares.reserve(share_of_.size());  // they stay where they are
+  window.timed = ops.timed;
+  window.first = first_;
+  if (ops.timed && !plan_.first_timed) plan_.first_timed = first_;
+  reserve(ops.ops);
+  for (const OpId op : ops.ops) {
+    if (const Placement where = placements_.of(op); where.memory) {
+      add_copy(op, where.memory);
+    } else {
+      add_kernel(op, where.device);
+    }
+  }
+  window.items = plan_.units.size() - first_.index();
+}
+
+void UnitBuilder::forget_before(OpId op) {
+  home_.forget_before(op.index());
+  std::erase_if(elsewhere_, [&](const auto& known) {
+    return known.first >> 32 < op.value;  // see key()
+  });
+}
+
+// Room for what is known beforehand: transfers come on top.
+void UnitBuilder::reserve(const std::vector<OpId>& ops) {
+  plan_.units.reserve(ops.size());
+  plan_.replicas.reserve(ops.size());
+  struct Size {
+    std::size_t items = 0;
+    std::size_t inputs = 0;
+  };
+  std::vector<Size> sizes(machine_.devices.size());
+  const auto count = [&](DeviceId device, const OpClass& op_class, std::size_t items) {
+    Size& size = sizes[device.index()];
+    size.items += items;
+    size.inputs += items * op_class.input_types.size();
+  };
+  std::vector<std::size_t> of_class(graph_.classes().size());
+  for (const OpId op : ops) ++of_class[graph_.class_index(op)];
+  bool is_any_open = false;  // placed op by op, not class by class
+  for (std::size_t c = 0; c < of_class.size(); ++c) {
+    const OpClass& op_class = graph_.classes()[c];
+    if (op_class.placement.device) count(op_class.placement.device, op_class, of_class[c]);
+    is_any_open = is_any_open || !is_given(op_class.placement);
+  }
+  for (std::size_t i = 0; is_any_open && i < ops.size(); ++i) {
+    const OpClass& op_class = graph_.op_class(ops[i]);
+    if (!is_given(op_class.placement)) count(placements_.of(ops[i]).device, op_class, 1);
+  }
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d].items == 0) continue;
+    Share& s = share(ResourceId::at(d));
+    s.items.reserve(sizes[d].items + 1);
+    s.inputs.reserve(sizes[d].inputs);
+  }
+}
+
+Share& UnitBuilder::add_share(ResourceId r) {
+  Window& window = plan_.windows.back();
+  Share& added = window.shares.emplace_back(r, Share{}).second;
+  added.window = window.number;
+  added.timed = window.timed;
+  share_of_[r.index()] = &added;
+  return added;
+}
+
+// ---- units
+// ----------------------------------------------------------------------------------------
+
+// Counts a reader, a new item of `s`. Whether it waits for what makes `input`.
+inline bool UnitBuilder::read(ReplicaId input, UnitId reader, ResourceId r, Share& s) {
+  ReplicaSpec& spec = plan_.replicas[input.index()];
+  ++spec.readers;
+  spec.last_reader = ReplicaId{reader.value};
+  const UnitId maker = maker_of(input);
+  if (maker < first_) {
+    read_again(input, r);
+    return false;
+  }
+  const ItemRef from = plan_.units[maker.index()].ref;
+  Share* there = &s;
+  if (from.resource != r) {
+    spec.is_private = false;
+    there = share_of_[from.resource.index()];
+  }
+  ++there->items[from.item].first_successor;
+  return true;
+}
+
+// Of an earlier window, maybe one that is forgotten.
+void UnitBuilder::read_again(ReplicaId input, ResourceId r) {
+  const std::size_t maker = maker_of(input).index();
+  if (!plan_.units.holds(maker) || plan_.units[maker].ref.resource != r) {
+    plan_.replicas[input.index()].is_private = false;
+  }
+  read_again_.push_back(input);
+}
+
+// Whether something stands there more than once; in sorted_ then.
+inline bool UnitBuilder::has_repeats(std::span<const ReplicaId> inputs) {
+  bool ascends = true;
+  for (std::size_t i = 1; i < inputs.size(); ++i) ascends &= inputs[i - 1] < inputs[i];
+  if (ascends) return false;
+  sorted_.assign(inputs.begin(), inputs.end());
+  std::sort(sorted_.begin(), sorted_.end());
+  return std::adjacent_find(sorted_.begin(), sorted_.end()) != sorted_.end();
+}
+
+// Makes an item of what was appended to the inputs of `s` since its last one, and a unit of it.
+Share::Item& UnitBuilder::add_unit(ResourceId r, Share& s, Unit unit, MemoryId target) {
+  const UnitId id = UnitId::at(plan_.units.size());
+  unit.ref = {r, s.size()};
+  Share::Item& item = s.add_item();
+  item.unit = id;
+  const std::span<const ReplicaId> inputs = s.inputs_of(unit.ref.item);
+  std::uint32_t waits = 0;
+  for (const ReplicaId input : inputs) waits += read(input, id, r, s) ? 1 : 0;
+  unit.reads_twice = has_repeats(inputs);
+  if (unit.reads_twice) waits -= uncount_repeats();
+  item.waits_for = waits;
+  plan_.units.push_back(unit);
+  plan_.replicas.push_back(
+      {.memory = target, .type = graph_.type_index(unit.op), .is_private = true});
+  return item;
+}
+
+// Takes back what read() counted for what stands there again (sorted_ holds the inputs): makers
+// tell once. How often a wait was counted too much.
+std::uint32_t UnitBuilder::uncount_repeats() {
+  std::uint32_t waits = 0;
+  for (std::size_t i = 1; i < sorted_.size(); ++i) {
+    const UnitId maker = maker_of(sorted_[i]);
+    if (sorted_[i] != sorted_[i - 1] || maker < first_) continue;
+    const ItemRef from = plan_.units[maker.index()].ref;
+    --share(from.resource).items[from.item].first_successor;
+    ++waits;
+  }
+  return waits;
+}
+
+// In its group. Ops come in graph order within a window, so the last group looked up is mostly the
+// right one.
+inline std::uint32_t UnitBuilder::index_of(OpId op) {
+  if (op < group_first_ || op >= group_end_) {
+    const Group& group = graph_.group(graph_.group_of(op));
+    group_first_ = group.first;
+    group_end_ = OpId{group.first.value + group.count};
+  }
+  return op.value - group_first_.value;
+}
+
+// Into s.kernels, its ops' class being one of few mostly.
+inline std::uint32_t UnitBuilder::kernel_in(Share& s, DeviceId device, OpId op) {
+  ClassKernel& known = class_kernels_[graph_.class_index(op)];
+  if (known.window != s.window || known.device != device) {
+    known = {s.window, device, find_kernel(s, device, op)};
+  }
+  return known.kernel;
+}
+
+void UnitBuilder::add_kernel(OpId op, DeviceId device) {
+  const MemoryId memory = machine_.device(device).memory;
+  const ResourceId r = resource(device);
+  Share& s = share(r);
+  for (const OpId input : graph_.inputs(op)) {
+    const ReplicaId home = home_[input.index()];
+    const bool is_here = plan_.replicas[home.index()].memory == memory;
+    s.inputs.push_back(is_here ? home : replica_in(input, memory, op));
+  }
+  Share::Item& item = add_unit(r, s, {.ref = {}, .op = op, .makes_result = true}, memory);
+  item.kernel = kernel_in(s, device, op);
+  item.index = index_of(op);
+  home_[op.index()] = s.output(s.size() - 1);
+  count_time(s.kernels[item.kernel].expected);
+}
+
+std::uint32_t UnitBuilder::find_kernel(Share& s, DeviceId device, OpId op) {
+  std::vector<std::uint32_t>& classes = kernel_classes_[device.index()];
+  if (s.kernels.empty()) classes.clear();
+  const std::uint32_t op_class = graph_.class_index(op);
+  constexpr std::size_t lookback = 16;
+  const std::size_t oldest = classes.size() - std::min(classes.size(), lookback);
+  for (std::size_t k = classes.size(); k-- > oldest;) {
+    if (classes[k] == op_class) return static_cast<std::uint32_t>(k);
+  }
+  s.kernels.push_back(
+      {.kind = graph_.kind_id(op),
+       .attrs = graph_.attrs(op),
+       .expected = is_free() ? Duration{0}
+                             : op_time(machine_.device(device), graph_.kind(op), graph_.work(op))});
+  classes.push_back(op_class);
+  return static_cast<std::uint32_t>(s.kernels.size() - 1);
+}
+
+// Links make the result where the tensor comes from elsewhere; within a memory a device does.
+void UnitBuilder::add_copy(OpId op, MemoryId target) {
+  const OpId source = graph_.inputs(op)[0];
+  const bool starts_here = plan_.replicas[home_[source.index()].index()].memory == target;
+  if (const ReplicaId local = known_replica(source, target); local) {
+    if (const DeviceId device = copier_at(target, op); device) {
+      add_kernel(op, device);
+      return;
+    }
+  }
+  if (starts_here) {
+    throw usage_error(
+        place_of(op),
+        fmt::format("'{}' copies within {}, where no device has a kernel for '{}'", graph_.name(op),
+                    machine_.memory(target).name, graph_.kind(op).name),
+        "copy to another memory");
+  }
+  home_[op.index()] = add_transfers(source, target, op, true);
+}
+
+// None where no device on this memory can copy within it.
+DeviceId UnitBuilder::copier_at(MemoryId memory, OpId op) const {
+  for (std::size_t d = 0; d < machine_.devices.size(); ++d) {
+    const Device& device = machine_.devices[d];
+    const OpKind& kind = graph_.kind(op);
+    if (device.memory != memory) continue;
+    if (options_.has_kernel && !options_.has_kernel(DeviceId::at(d), kind)) continue;
+    const bool needs_cost = options_.needs_costs && !is_free();
+    if (!needs_cost || has_cost(device, kind, graph_.work(op))) return DeviceId::at(d);
+  }
+  return DeviceId::none();
+}
+
+// ---- replicas and transfers
+// -----------------------------------------------------------------------
+
+ReplicaId UnitBuilder::known_replica(OpId op, MemoryId memory) const {
+  const ReplicaId home = home_[op.index()];
+  if (plan_.replicas[home.index()].memory == memory) return home;
+  const auto found = elsewhere_.find(key(op, memory));
+  return found == elsewhere_.end() ? ReplicaId::none() : found->second;
+}
+
+ReplicaId UnitBuilder::replica_in(OpId tensor, MemoryId memory, OpId reader) {
+  if (const ReplicaId known = known_replica(tensor, memory); known) return known;
+  const ReplicaId moved = add_transfers(tensor, memory, reader, false);
+  elsewhere_[key(tensor, memory)] = moved;
+  return moved;
+}
+
+// The transfers that bring `tensor` to `target` for `reader`, the last of which makes the result of
+// `reader` where `ends_copy`. What lands on the way is kept as a replica that later readers may
+// use.
+ReplicaId UnitBuilder::add_transfers(OpId tensor, MemoryId target, OpId reader, bool ends_copy) {
+  ReplicaId at = home_[tensor.index()];
+  const MemoryId source = plan_.replicas[at.index()].memory;
+  const Route* whole_route = router_.route(source, target);
+  if (whole_route == nullptr) {
+    throw usage_error(place_of(reader),
+                      fmt::format("'{}' needs '{}' in {}, and there is no route from {}",
+                                  graph_.name(reader), graph_.name(tensor),
+                                  machine_.memory(target).name, machine_.memory(source).name),
+                      "add a link between them to the machine, or place the op elsewhere");
+  }
+  std::span<const Hop> route = *whole_route;
+  for (std::size_t h = route.size(); h-- > 1;) {
+    const Hop& hop = route[h];
+    const ReplicaId on_the_way =
+        known_replica(tensor, machine_.link(hop.link).source(hop.direction));
+    if (!on_the_way) continue;
+    at = on_the_way;
+    route = route.subspan(h);
+    break;
+  }
+  const std::uint64_t bytes = graph_.type(tensor).bytes();
+  const std::uint32_t chunks = chunk_count(route, bytes);
+  for (std::size_t h = 0; h < route.size(); ++h) {
+    const Hop& hop = route[h];
+    const Link& link = machine_.link(hop.link);
+    const MemoryId next = link.target(hop.direction);
+    const bool is_last = h + 1 == route.size();
+    const bool makes_result = is_last && ends_copy;
+    const Duration expected = is_free() ? Duration{0} : wire_time(link, hop.direction, bytes);
+    const ResourceId r = resource(hop.link);
+    Share& s = share(r);
+    s.inputs.push_back(at);
+    add_unit(r, s,
+             {.ref = {},
+              .op = makes_result ? reader : tensor,
+              .transfer = true,
+              .makes_result = makes_result,
+              .paced = h > 0,
+              .chunks = static_cast<std::uint16_t>(chunks)},
+             next);
+    s.moves.push_back({.bytes = bytes,
+                       .expected = expected,
+                       .chunks = chunks,
+                       .direction = hop.direction,
+                       .paced = h > 0,
+                       .paces = !is_last});
+    at = s.output(s.size() - 1);
+    count_time(expected);
+    count_time(link.latency);
+    if (!is_last) elsewhere_.try_emplace(key(tensor, next), at);
+  }
+  return at;
+}
+
+// One where a link does its transfers one by one; else so many that sharing and pipelining work.
+std::uint32_t UnitBuilder::chunk_count(std::span<const Hop> route, std::uint64_t bytes) const {
+  constexpr std::uint64_t most = 0xFFFF;
+  std::uint64_t chunk = machine_.link(route[0].link).chunk_bytes;
+  bool whole = route.size() == 1;
+  for (const Hop& hop : route) {
+    const Link& link = machine_.link(hop.link);
+    chunk = std::min(chunk, link.chunk_bytes);
+    whole = whole && link.sharing == Sharing::fifo;
+  }
+  if (whole) return 1;
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>((bytes + chunk - 1) / chunk, 1, most));
+}
+
+}  // namespace troupe
