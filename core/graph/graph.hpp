@@ -110,7 +110,7 @@ class Graph {
   std::span<const TensorType> types() const { return types_; }
 
   // Ops with equal indices have equal types, attributes or classes.
-  std::uint32_t type_index(OpId op) const { return op_class(op).type; }
+  std::uint32_t type_index(OpId op) const { return class_types_[class_index(op)]; }
   std::uint32_t attrs_index(OpId op) const { return op_class(op).attrs; }
   std::uint32_t class_index(OpId op) const { return rows_[op.index()].op_class; }
   const OpClass& op_class(OpId op) const { return classes_[class_index(op)]; }

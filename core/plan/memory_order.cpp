@@ -25,22 +25,34 @@ void each_unit(const Plan& plan, const F& f) {
   }
 }
 
+// Which memories can't hold all tensors of the plan together.
+std::vector<bool> tight_memories(const Graph& graph, const Machine& machine, const Plan& plan) {
+  std::vector<std::uint64_t> bytes;  // by type
+  for (const TensorType& type : graph.types()) bytes.push_back(type.bytes());
+  std::vector<std::uint64_t> wanted(machine.memories.size(), 0);
+  for (const ReplicaSpec& r : plan.replicas) wanted[r.memory.index()] += bytes[r.type];
+  std::vector<bool> tight;
+  for (std::size_t m = 0; m < wanted.size(); ++m) {
+    const Memory& memory = machine.memories[m];
+    tight.push_back(!is_unlimited(memory) && wanted[m] > memory.size_bytes);
+  }
+  return tight;
+}
+
 class MemoryOrder {
  public:
   MemoryOrder(const Graph& graph, const Machine& machine, const Plan& plan)
       : graph_(graph), machine_(machine), plan_(plan), rooms_(machine.memories.size()) {
     for (const TensorType& type : graph.types()) bytes_.push_back(type.bytes());
-    for (const ReplicaSpec& r : plan.replicas) rooms_[r.memory.index()].wanted += bytes_of(r);
+    const std::vector<bool> tight = tight_memories(graph, machine, plan);
     for (std::size_t m = 0; m < rooms_.size(); ++m) {
       rooms_[m].fresh = machine.memories[m].size_bytes;
-      rooms_[m].is_tight = !is_unlimited(machine.memories[m]) && rooms_[m].wanted > rooms_[m].fresh;
-      is_any_tight_ = is_any_tight_ || rooms_[m].is_tight;
+      rooms_[m].is_tight = tight[m];
     }
   }
 
   // Replicas are numbered with the units that make them, so a unit's output has its number.
   std::vector<RoomEdge> play() {
-    if (!is_any_tight_) return {};
     for (const ReplicaSpec& r : plan_.replicas) readers_left_.push_back(r.readers);
     using Inputs = std::span<const ReplicaId>;
     each_unit(plan_, [this](UnitId u, Inputs inputs, const Window&) {
@@ -68,9 +80,8 @@ class MemoryOrder {
     std::uint64_t bytes = 0;
   };
   struct Room {
-    std::uint64_t wanted = 0;  // by all tensors together
-    bool is_tight = false;     // can't hold them all
-    std::uint64_t fresh = 0;   // never used yet
+    bool is_tight = false;    // can't hold all tensors together
+    std::uint64_t fresh = 0;  // never used yet
     std::uint64_t reusable = 0;
     std::deque<Freed> freed = {};  // the longest gone first: they are least in the way
   };
@@ -148,9 +159,8 @@ class MemoryOrder {
   std::vector<Room> rooms_;                  // by memory
   std::vector<std::uint32_t> readers_left_;  // by replica
   std::vector<Read> reads_;                  // in order
-  bool is_any_tight_ = false;
-  UnitId window_first_;  // of the unit at hand
-  ShareTable<> shares_;  // of its window
+  UnitId window_first_;                      // of the unit at hand
+  ShareTable<> shares_;                      // of its window
   std::vector<RoomEdge> edges_;
 };
 
@@ -198,6 +208,11 @@ RamNeed ram_needed(const Graph& graph, const Machine& machine, const Plan& plan)
   }
   need.bytes = std::max(need.bytes, std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}));
   return need;
+}
+
+bool is_any_tight(const Graph& graph, const Machine& machine, const Plan& plan) {
+  const std::vector<bool> tight = tight_memories(graph, machine, plan);
+  return std::find(tight.begin(), tight.end(), true) != tight.end();
 }
 
 std::vector<RoomEdge> order_by_memory(const Graph& graph, const Machine& machine,

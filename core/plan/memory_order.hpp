@@ -28,11 +28,14 @@ struct RamNeed {
 };
 RamNeed ram_needed(const Graph& graph, const Machine& machine, const Plan& plan);
 
-// Plays the plan through in graph order. Throws a usage Error, with the op's place, where a memory
-// can't hold what must be in it at once then; needed and available are named. Where it can, but not
-// all tensors of the plan together, gives the edges that keep every other order within it as well:
-// sorted by `to`, within windows, from < to, none that is a dependency already. Replicas must know
-// all their readers.
+// Whether there is a memory that can't hold all tensors of the plan together.
+bool is_any_tight(const Graph& graph, const Machine& machine, const Plan& plan);
+
+// For plans where there is. Plays the plan through in graph order. Throws a usage Error, with the
+// op's place, where a memory can't hold what must be in it at once then; needed and available are
+// named. Where it can, gives the edges that keep every other order within it as well: sorted by
+// `to`, within windows, from < to, none that is a dependency already. Replicas must know all their
+// readers.
 std::vector<RoomEdge> order_by_memory(const Graph& graph, const Machine& machine, const Plan& plan);
 
 }  // namespace troupe

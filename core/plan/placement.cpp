@@ -76,7 +76,7 @@ void Placements::nobody_can(OpId op) const {
                         : "use another op");
 }
 
-void Placements::place_timed(const std::vector<OpId>& ops) {
+void Placements::place_timed(std::span<const OpId> ops) {
   if (std::all_of(ops.begin(), ops.end(), [this](OpId op) { return is_placed(op); })) return;
   const std::vector<DeviceId> devices = heft_placement(
       {.graph = graph_,
@@ -98,9 +98,9 @@ void Placements::place_timed(const std::vector<OpId>& ops) {
 }
 
 // Readers come after what they read, so that one pass backwards sees every reader's placement.
-void Placements::place_prepared(const std::vector<OpId>& ops, const std::vector<OpId>& timed) {
+void Placements::place_prepared(std::span<const OpId> ops, std::span<const OpId> timed) {
   std::vector<DeviceId> wanted(graph_.size());
-  const auto want = [&](const std::vector<OpId>& readers) {
+  const auto want = [&](std::span<const OpId> readers) {
     for (std::size_t i = readers.size(); i-- > 0;) {
       const OpId reader = readers[i];
       if (!is_placed(reader)) chosen_[reader.index()] = choose(reader, wanted);

@@ -7,6 +7,7 @@
 #include "core/plan/windows.hpp"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 namespace troupe {
@@ -42,8 +43,8 @@ class Placements {
   SourcePlace place_of(OpId op) const { return graph_.group(graph_.group_of(op)).place; }
   void check_device(OpId op, bool timed) const;
   [[noreturn]] void nobody_can(OpId op) const;
-  void place_timed(const std::vector<OpId>& ops);
-  void place_prepared(const std::vector<OpId>& ops, const std::vector<OpId>& timed);
+  void place_timed(std::span<const OpId> ops);
+  void place_prepared(std::span<const OpId> ops, std::span<const OpId> timed);
   DeviceId choose(OpId op, const std::vector<DeviceId>& wanted) const;
 
   const Graph& graph_;

@@ -99,6 +99,8 @@ class ShareTable {
   }
   // Of a resource that has one in the window entered last.
   auto& operator[](ResourceId resource) const { return *shares_[resource.index()]; }
+  // One past the highest resource that any window entered so far had.
+  std::size_t size() const { return shares_.size(); }
   // Null for one that hasn't; for a table that entered a single window.
   auto* find(ResourceId resource) const {
     return resource.index() < shares_.size() ? shares_[resource.index()] : nullptr;

@@ -10,6 +10,7 @@
 #include "core/plan/windows.hpp"
 
 #include <algorithm>
+#include <future>
 
 #include <fmt/format.h>
 
@@ -30,17 +31,20 @@ class Planner {
     placements_.place(windows);
     for (const WindowOps& window : windows) units_.add_window(window);
     check_time(scenario.place, fmt::format("scenario '{}'", scenario.name));
-    for (const WindowOps& window : windows) {
-      plan_.ops.insert(plan_.ops.end(), window.ops.begin(), window.ops.end());
-      if (window.timed) plan_.timed_ops += window.ops.size();
-    }
-    if (!std::is_sorted(plan_.ops.begin(), plan_.ops.end())) {
-      std::sort(plan_.ops.begin(), plan_.ops.end());
-    }
-    keep_results(plan_, graph_, machine_, options_, windows, units_.home());
+    // What becomes of the tensors, and the order of the items: neither asks for the other, but
+    // where some must wait for room.
+    constexpr std::size_t many = 1 << 14;  // takes some hundred times what starting a thread does
+    const auto policy = plan_.units.size() < many ? std::launch::deferred
+                                                  : std::launch::async | std::launch::deferred;
+    std::future<RamNeed> ram = std::async(policy, [&] { return settle_tensors(windows); });
     order_by_priority(plan_, machine_, UnitRanks(plan_));
-    link_successors(plan_, order_by_memory(graph_, machine_, plan_));
-    check_ram(scenario);
+    std::vector<RoomEdge> room;
+    if (is_any_tight(graph_, machine_, plan_)) {
+      ram.wait();
+      room = order_by_memory(graph_, machine_, plan_);
+    }
+    link_successors(plan_, room);
+    check_ram(scenario, ram.get());
     return std::move(plan_);
   }
 
@@ -106,11 +110,21 @@ class Planner {
     placements_.forget_before(keep_from);
   }
 
-  void check_ram(const Scenario& scenario) {
-    if (!options_.ram_bytes) return;
-    RamNeed need = ram_needed(graph_, machine_, plan_);
+  RamNeed settle_tensors(const std::vector<WindowOps>& windows) {
+    for (const WindowOps& window : windows) {
+      plan_.ops.insert(plan_.ops.end(), window.ops.begin(), window.ops.end());
+      if (window.timed) plan_.timed_ops += window.ops.size();
+    }
+    if (!std::is_sorted(plan_.ops.begin(), plan_.ops.end())) {
+      std::sort(plan_.ops.begin(), plan_.ops.end());
+    }
+    keep_results(plan_, graph_, machine_, options_, windows, units_.home());
+    return options_.ram_bytes ? ram_needed(graph_, machine_, plan_) : RamNeed{};
+  }
+
+  void check_ram(const Scenario& scenario, RamNeed need) {
     plan_.buffers = std::move(need.buffers);
-    if (need.bytes <= *options_.ram_bytes) return;
+    if (!options_.ram_bytes || need.bytes <= *options_.ram_bytes) return;
     throw usage_error(
         scenario.place,
         fmt::format("scenario '{}' needs {} of this host's memory at once, and {} are available",

@@ -200,14 +200,20 @@ UnitRanks::UnitRanks(const Plan& plan) {
   first_ = plan.windows.front().first.index();
   ranks_.resize(plan.units.size() - first_, Duration{0});
   ShareTable<> shares;
+  std::vector<Duration> after;  // by resource: the rank of the item looked at last
   for (std::size_t w = plan.windows.size(); w-- > 0;) {
     const Window& window = plan.windows[w];
     shares.enter(window);
+    after.assign(shares.size(), Duration{0});
+    is_out_of_order_.resize(shares.size());
     for (std::size_t u = window.first.index() + window.items; u-- > window.first.index();) {
       const ItemRef ref = plan.units[u].ref;
       const Share& share = shares[ref.resource];
       const Duration rank = ranks_[u - first_] + std::max(share.expected(ref.item), Duration{1});
       ranks_[u - first_] = rank;
+      Duration& next = after[ref.resource.index()];
+      if (rank < next) is_out_of_order_[ref.resource.index()] = true;
+      next = rank;
       for (const ReplicaId input : share.inputs_of(ref.item)) {
         const std::size_t maker = input.index() - first_;
         if (maker >= ranks_.size()) continue;  // of a window planned before
@@ -222,11 +228,8 @@ void order_by_priority(Plan& plan, const Machine& machine, const UnitRanks& rank
   for (Window& window : plan.windows) {
     for (auto& [resource, share] : window.shares) {
       if (resource.index() >= machine.devices.size()) continue;
+      if (rank.are_in_order(resource)) continue;
       const auto is_longer = [&](UnitId a, UnitId b) { return rank[a] > rank[b]; };
-      const auto is_item_longer = [&](const Share::Item& a, const Share::Item& b) {
-        return is_longer(a.unit, b.unit);
-      };
-      if (std::is_sorted(share.items.begin(), share.items.end() - 1, is_item_longer)) continue;
       order.clear();
       for (std::uint32_t i = 0; i < share.size(); ++i) order.push_back(share.items[i].unit);
       std::stable_sort(order.begin(), order.end(), is_longer);

@@ -15,19 +15,22 @@ namespace troupe {
 void link_successors(Plan& plan, std::span<const RoomEdge> room);
 
 // Of every unit in the plan's windows, expected times (at least 1 ns each) along the longest way
-// from its start to the end of the plan.
+// from its start to the end of the plan. For plans whose items stand in unit order.
 class UnitRanks {
  public:
   explicit UnitRanks(const Plan& plan);
   Duration operator[](UnitId unit) const { return ranks_[unit.index() - first_]; }
+  // Whether in all shares of a resource the longest way comes first as they are.
+  bool are_in_order(ResourceId resource) const { return !is_out_of_order_[resource.index()]; }
 
  private:
   std::size_t first_ = 0;
   BigVector<Duration> ranks_;
+  std::vector<char> is_out_of_order_;  // by resource
 };
 
 // Puts the items of every device's share in order of priority (share.hpp), by the rank of their
-// units. For plans whose items stand in unit order and have no successors yet.
+// units. For plans whose items have no successors yet.
 void order_by_priority(Plan& plan, const Machine& machine, const UnitRanks& rank);
 
 }  // namespace troupe

@@ -64,7 +64,7 @@ class UnitBuilder {
   // Whether the window at hand takes no time.
   bool is_free() const { return options_.needs_costs && !plan_.windows.back().timed; }
 
-  void reserve(const std::vector<OpId>& ops);
+  void reserve(std::span<const OpId> ops);
   Share& share(ResourceId r) {
     Share* const known = share_of_[r.index()];
     return known != nullptr ? *known : add_share(r);

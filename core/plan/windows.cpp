@@ -10,15 +10,19 @@ namespace {
 
 constexpr std::uint32_t unlisted = std::numeric_limits<std::uint32_t>::max();
 
-// Which window each op is listed in; the windows' ops.
+// Which window each group is listed in; the windows' ops.
 struct Listing {
-  std::vector<std::uint32_t> window_of;
+  std::vector<std::uint32_t> window_of_group;
   std::vector<WindowOps> windows;
+
+  std::uint32_t window_of(const Graph& graph, OpId op) const {
+    return window_of_group[graph.group_of(op).index()];
+  }
 };
 
 Listing list_steps(const Graph& graph, const Scenario& scenario) {
   Listing listing;
-  listing.window_of.assign(graph.size(), unlisted);
+  listing.window_of_group.assign(graph.group_count(), unlisted);
   listing.windows.emplace_back();
   for (const Step& step : scenario.steps) {
     if (step.is_wait()) {
@@ -26,17 +30,17 @@ Listing list_steps(const Graph& graph, const Scenario& scenario) {
       continue;
     }
     const Group& group = graph.group(step.group);
-    if (listing.windows.back().ops.empty()) listing.windows.back().ops.reserve(group.count);
-    for (std::uint32_t i = 0; i < group.count; ++i) {
-      const OpId op{group.first.value + i};
-      if (listing.window_of[op.index()] != unlisted) {
-        throw usage_error(step.place,
-                          fmt::format("scenario '{}' lists '{}' twice", scenario.name, group.name),
-                          "list each task once; its results can't be made twice");
-      }
-      listing.window_of[op.index()] = static_cast<std::uint32_t>(listing.windows.size() - 1);
-      listing.windows.back().ops.push_back(op);
+    std::uint32_t& listed_in = listing.window_of_group[step.group.index()];
+    if (listed_in != unlisted && group.count > 0) {
+      throw usage_error(step.place,
+                        fmt::format("scenario '{}' lists '{}' twice", scenario.name, group.name),
+                        "list each task once; its results can't be made twice");
     }
+    listed_in = static_cast<std::uint32_t>(listing.windows.size() - 1);
+    std::vector<OpId>& ops = listing.windows.back().ops;
+    const std::size_t before = ops.size();
+    ops.resize(before + group.count);
+    for (std::uint32_t i = 0; i < group.count; ++i) ops[before + i] = OpId{group.first.value + i};
   }
   if (listing.windows.back().ops.empty()) listing.windows.pop_back();
   for (WindowOps& window : listing.windows) {
@@ -48,8 +52,8 @@ Listing list_steps(const Graph& graph, const Scenario& scenario) {
 
 void check_order(const Graph& graph, const Scenario& scenario, const Listing& listing, OpId op,
                  OpId input) {
-  const std::uint32_t made_in = listing.window_of[input.index()];
-  if (made_in == unlisted || made_in <= listing.window_of[op.index()]) return;
+  const std::uint32_t made_in = listing.window_of(graph, input);
+  if (made_in == unlisted || made_in <= listing.window_of(graph, op)) return;
   throw usage_error(scenario.place,
                     fmt::format("scenario '{}' starts '{}' before what it needs: '{}' is listed "
                                 "only after a later wait",
@@ -68,9 +72,9 @@ std::vector<WindowOps> scenario_windows(const Graph& graph, const Scenario& scen
   for (std::uint32_t w = 0; w < listing.windows.size(); ++w) {
     for (const OpId op : listing.windows[w].ops) {
       for (const OpId input : graph.inputs(op)) {
-        if (listing.window_of[input.index()] == w) continue;
+        if (listing.window_of(graph, input) == w) continue;
         check_order(graph, scenario, listing, op, input);
-        if (listing.window_of[input.index()] == unlisted) needed[input.index()] = true;
+        if (listing.window_of(graph, input) == unlisted) needed[input.index()] = true;
       }
     }
   }
@@ -79,7 +83,7 @@ std::vector<WindowOps> scenario_windows(const Graph& graph, const Scenario& scen
     if (!needed[i]) continue;
     const OpId op = OpId::at(i);
     for (const OpId input : graph.inputs(op)) {
-      const std::uint32_t made_in = listing.window_of[input.index()];
+      const std::uint32_t made_in = listing.window_of(graph, input);
       if (made_in != unlisted) {
         throw usage_error(
             scenario.place,
