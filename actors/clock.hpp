@@ -27,6 +27,9 @@ class Clock {
   // The present. What was done before it in this thread, and what a message that this thread has
   // received tells of, doesn't lie after it.
   virtual Instant instant() const = 0;
+  // The present for one who knows that it isn't before `earlier`. The processor need not have
+  // finished what was done before it in this thread.
+  virtual Instant instant_after(Instant earlier) const = 0;
   // Calls sleeper.on_alarm(lane) when `time` has passed. The sleeper must exist
   // until then, be it as an actor that has quit.
   virtual void ring_after(Duration time, Sleeper& sleeper, std::uint32_t lane) = 0;

@@ -2,6 +2,7 @@
 
 #include "actors/messages.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <string>
@@ -79,16 +80,24 @@ RealClock::Counter RealClock::measure() {
 #endif
 }
 
+inline Instant RealClock::at(std::uint64_t ticks) const {
+  const auto since = static_cast<double>(static_cast<std::int64_t>(ticks - counter_.base_ticks));
+  return Instant{
+      Duration{counter_.base_ns + static_cast<std::int64_t>(since * counter_.ns_per_tick)}};
+}
+
 Instant RealClock::instant() const {
 #if defined(__x86_64__)
-  if (counter_.ns_per_tick > 0) {
-    const auto since = static_cast<std::int64_t>(ticks() - counter_.base_ticks);
-    return Instant{
-        Duration{counter_.base_ns +
-                 static_cast<std::int64_t>(static_cast<double>(since) * counter_.ns_per_tick)}};
-  }
+  if (counter_.ns_per_tick > 0) return at(ticks());
 #endif
   return Instant{Duration{steady_ns()}};
+}
+
+Instant RealClock::instant_after(Instant earlier) const {
+#if defined(__x86_64__)
+  if (counter_.ns_per_tick > 0) return std::max(earlier, at(__rdtsc()));
+#endif
+  return std::max(earlier, Instant{Duration{steady_ns()}});
 }
 
 void RealClock::ring_after(Duration time, Sleeper& sleeper, std::uint32_t lane) {

@@ -16,6 +16,7 @@ class RealClock final : public Clock {
   explicit RealClock(caf::actor_system& system);
 
   Instant instant() const override;
+  Instant instant_after(Instant earlier) const override;
   void ring_after(Duration time, Sleeper& sleeper, std::uint32_t lane) override;
 
  private:
@@ -26,6 +27,7 @@ class RealClock final : public Clock {
     double ns_per_tick = 0;
   };
   static Counter measure();
+  Instant at(std::uint64_t ticks) const;
 
   caf::actor_system& system_;
   const Counter counter_;

@@ -117,7 +117,9 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
  private:
   using Decision = typename Logic::Start;
 
-  // For so long notices are held back, to go with others: about what a message costs both ends.
+  // Notices are held back to go with others: while more come in short order, and at most for about
+  // what a message costs both ends.
+  static constexpr Duration notice_lull = std::chrono::nanoseconds(300);
   static constexpr Duration notice_patience = std::chrono::microseconds(2);
 
   Instant now() const { return clock_.instant(); }
@@ -150,7 +152,8 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
   bool begin(const Decision& start) {
     // What waits to be told goes out before work that takes longer than a message.
     if (!logic_.notices().empty() &&
-        (now_ - notices_since_ > notice_patience || work_->may_block(start))) {
+        (now_ - notices_latest_ > notice_lull || now_ - notices_since_ > notice_patience ||
+         work_->may_block(start))) {
       pass_on();
       now_ = now();
     }
@@ -159,7 +162,8 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
       const Started started = work_->start(start);
       switch (started.state) {
         case Started::State::finished:
-          now_ = now();  // and the next one's start: what lies between them is its cost as well
+          // And the next one's start: what lies between them is its cost as well.
+          now_ = clock_.instant_after(now_);
           finish(start.lane, now_);
           return true;
         case Started::State::after:
@@ -183,9 +187,11 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
       fail(lane, error.what());
       return;
     }
-    const bool had_notices = !logic_.notices().empty();
+    const std::size_t notices = logic_.notices().size();
     logic_.on_finished(lane, since, end);
-    if (!had_notices) notices_since_ = end;
+    if (logic_.notices().size() == notices) return;
+    if (notices == 0) notices_since_ = end;
+    notices_latest_ = end;
   }
 
   void fail(std::uint32_t lane, std::string cause) {
@@ -269,8 +275,9 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
   };
   std::vector<Since> since_;  // by lane: when what is under way began; each in a cache line
   bool waits_briefly_;
-  Instant now_{};            // in pump()
-  Instant notices_since_{};  // since when the oldest notice waits to be told
+  Instant now_{};             // in pump()
+  Instant notices_since_{};   // since when the oldest notice waits to be told
+  Instant notices_latest_{};  // and the latest
   std::uint64_t reported_ = 0;
   Instant reported_at_{};
   bool collecting_ = false;

@@ -28,6 +28,7 @@ class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
   Instant instant() const override {
     return Instant{std::chrono::duration_cast<Duration>(current_time.time_since_epoch())};
   }
+  Instant instant_after(Instant) const override { return instant(); }
   // Rings by a plain call, on the thread in VirtualTime::run: a simulation sets one alarm for each
   // op, and a message for each would cost more than all the rest.
   void ring_after(Duration time, Sleeper& sleeper, std::uint32_t lane) override;

@@ -35,6 +35,18 @@ BOOST_AUTO_TEST_CASE(it_shows_what_the_steady_clock_shows) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_reading_after_another_is_not_before_it) {
+  Instant latest = clock.instant();
+  for (int i = 0; i < 100'000; ++i) {
+    const Instant shown = clock.instant_after(latest);
+    BOOST_REQUIRE((shown >= latest));
+    latest = shown;
+  }
+  BOOST_TEST((latest <= clock.instant()));
+  const Instant ahead = latest + 1h;
+  BOOST_TEST((clock.instant_after(ahead) == ahead));
+}
+
 BOOST_AUTO_TEST_CASE(clocks_of_one_process_agree) {
   const RealClock other(system);
   const Instant before = clock.instant();
