@@ -59,11 +59,11 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
     completions_.deliver_to(caf::actor_cast<caf::actor>(this));
     // CAF tries them in this order: the two frequent ones come first.
     return {
-        [this](const LaneDone& message) { on_alarm(message.lane); },
         [this](const Notice& notice) {
           logic_.on_notice(notice.window, notice.items());
           pump();
         },
+        [this](const LaneDone& message) { on_alarm(message.lane); },
         [this](Introduce& who) {
           resources_ = std::move(who.resources);
           work_->enter_thread();
@@ -119,20 +119,23 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
 
   // Notices are held back to go with others: while more come in short order, and at most for about
   // what a message costs both ends.
-  static constexpr Duration notice_lull = std::chrono::nanoseconds(300);
+  static constexpr Duration notice_lull = std::chrono::nanoseconds(800);
   static constexpr Duration notice_patience = std::chrono::microseconds(2);
 
   Instant now() const { return clock_.instant(); }
 
   // Starts what can start. After work done on this very thread it looks whether there is a message,
   // and leaves the rest to that, which ends here too: a notice may have released something more
-  // urgent.
+  // urgent. Notices then wait as well, or two devices that tell each other much would send each
+  // by itself.
   void pump() {
     now_ = now();
+    bool goes_on = false;  // with the next message
     while (const Decision* const start = logic_.next()) {
-      if (begin(*start) && !mailbox().empty()) break;
+      goes_on = begin(*start) && !mailbox().empty();
+      if (goes_on) break;
     }
-    pass_on();
+    if (!goes_on) pass_on();
     report();
     if (waits_briefly_) await_message();
   }
