@@ -126,14 +126,16 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
 
   // Starts what can start. After work done on this very thread it looks whether there is a message,
   // and leaves the rest to that, which ends here too: a notice may have released something more
-  // urgent. Notices then wait as well, or two devices that tell each other much would send each
-  // by itself.
+  // urgent. Notices wait as well then, while there is more to start, or two devices that tell each
+  // other much would send each by itself.
   void pump() {
     now_ = now();
-    bool goes_on = false;  // with the next message
+    bool goes_on = false;  // after the next message
     while (const Decision* const start = logic_.next()) {
-      goes_on = begin(*start) && !mailbox().empty();
-      if (goes_on) break;
+      if (begin(*start) && !mailbox().empty()) {
+        goes_on = logic_.tells_more_soon();
+        break;
+      }
     }
     if (!goes_on) pass_on();
     report();

@@ -38,6 +38,8 @@ class DeviceLogic {
 
   // Items of other actors to notify, in the order they were released; the caller empties it.
   std::vector<WindowItem>& notices() { return notices_; }
+  // Whether more of them are to be expected soon: there are ops that could start.
+  bool tells_more_soon() const { return ready_ > 0 && !stopped_; }
   bool is_idle() const { return busy_ == 0; }
   std::uint32_t busy_lanes() const { return busy_; }
   ShareProgress& progress() { return progress_; }
