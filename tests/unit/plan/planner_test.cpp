@@ -375,6 +375,20 @@ BOOST_AUTO_TEST_CASE(buffers_are_what_is_in_ram_at_once_in_graph_order) {
   BOOST_TEST(plan.buffers == (std::vector<std::uint64_t>{2, 1}));
 }
 
+// a ─── b ─── c ─── d
+BOOST_AUTO_TEST_CASE(
+    a_result_that_is_kept_for_comparison_needs_its_buffer_after_its_last_reader_too) {
+  SmallGraph g;
+  OpId last = g.work("a", 1, {}, on(dev0), 64);
+  for (const char* name : {"b", "c", "d"}) last = g.work(name, 1, {last}, on(dev0), 64);
+  PlanOptions options{.ram_bytes = 1 << 20};
+  BOOST_TEST(make_plan(g.graph, pair(), g.everything(), options).buffers ==
+             std::vector<std::uint64_t>{2});
+  options.compare_results = true;
+  BOOST_TEST(make_plan(g.graph, pair(), g.everything(), options).buffers ==
+             std::vector<std::uint64_t>{4});
+}
+
 // Four of one type that nothing reads are kept, or their copies.
 BOOST_AUTO_TEST_CASE(results_that_are_kept_and_replicas_in_other_memories_need_buffers_too) {
   SmallGraph g;
