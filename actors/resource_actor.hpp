@@ -70,6 +70,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
           send(coordinator_, Ready{self_});
         },
         [this](TakeShare& message) {
+          pass_on();  // loading a large share takes long
           logic_.on_share(std::move(message.share));
           pump();
         },
@@ -117,8 +118,8 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
  private:
   using Decision = typename Logic::Start;
 
-  // Notices are held back to go with others: while more come in short order, and at most for about
-  // what a message costs both ends.
+  // Notices are held back to go with others: while more come in short order, and for a while at
+  // most. The limits were measured, see docs/decisions/0017-when-notices-go.md.
   static constexpr Duration notice_lull = std::chrono::nanoseconds(800);
   static constexpr Duration notice_patience = std::chrono::microseconds(2);
 

@@ -29,6 +29,11 @@ class Planner {
   Plan make(const Scenario& scenario) {
     const std::vector<WindowOps> windows = scenario_windows(graph_, scenario);
     placements_.place(windows);
+    std::size_t ops = 0;
+    for (const WindowOps& window : windows) ops += window.ops.size();
+    plan_.ops.reserve(ops);
+    plan_.units.reserve(ops);
+    plan_.replicas.reserve(ops);
     for (const WindowOps& window : windows) units_.add_window(window);
     check_time(scenario.place, fmt::format("scenario '{}'", scenario.name));
     // What becomes of the tensors, and the order of the items: neither asks for the other, but

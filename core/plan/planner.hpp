@@ -28,6 +28,7 @@ struct PlanOptions {
 
 // Places ops (explicitly, else by earliest finish time, see heft.hpp), inserts a transfer wherever
 // an op reads a tensor that its device's memory doesn't hold, and splits the outcome into shares.
+// Blocks; for a large scenario it takes a second thread for a part, where the host has one.
 //
 // Throws a usage Error that names op and device (with the op's place) where a device lacks the
 // kernel, there is no route, the scenario lists something before what it needs, or a memory or the

@@ -1,7 +1,6 @@
 #include "core/plan/share_links.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 namespace troupe {

@@ -15,12 +15,13 @@ namespace troupe {
 void link_successors(Plan& plan, std::span<const RoomEdge> room);
 
 // Of every unit in the plan's windows, expected times (at least 1 ns each) along the longest way
-// from its start to the end of the plan. For plans whose items stand in unit order.
+// from its start to the end of the plan.
 class UnitRanks {
  public:
   explicit UnitRanks(const Plan& plan);
   Duration operator[](UnitId unit) const { return ranks_[unit.index() - first_]; }
-  // Whether in all shares of a resource the longest way comes first as they are.
+  // Whether in all shares of a resource the longest way comes first as they are. For plans whose
+  // items stand in unit order.
   bool are_in_order(ResourceId resource) const { return !is_out_of_order_[resource.index()]; }
 
  private:

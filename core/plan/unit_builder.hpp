@@ -114,7 +114,7 @@ class UnitBuilder {
   UnitId first_;
   std::vector<Share*> share_of_;                            // by resource
   std::vector<std::vector<std::uint32_t>> kernel_classes_;  // by device: of its share's kernels
-  std::vector<ClassKernel> class_kernels_;                  // by class
+  std::vector<ClassKernel> class_kernels_;  // by class, found without looking through those
 
   OpId group_first_ = {};  // ops of the group last looked up
   OpId group_end_ = {};

@@ -50,10 +50,7 @@ Listing list_steps(const Graph& graph, const Scenario& scenario) {
   return listing;
 }
 
-void check_order(const Graph& graph, const Scenario& scenario, const Listing& listing, OpId op,
-                 OpId input) {
-  const std::uint32_t made_in = listing.window_of(graph, input);
-  if (made_in == unlisted || made_in <= listing.window_of(graph, op)) return;
+[[noreturn]] void refuse_order(const Graph& graph, const Scenario& scenario, OpId op, OpId input) {
   throw usage_error(scenario.place,
                     fmt::format("scenario '{}' starts '{}' before what it needs: '{}' is listed "
                                 "only after a later wait",
@@ -72,9 +69,12 @@ std::vector<WindowOps> scenario_windows(const Graph& graph, const Scenario& scen
   for (std::uint32_t w = 0; w < listing.windows.size(); ++w) {
     for (const OpId op : listing.windows[w].ops) {
       for (const OpId input : graph.inputs(op)) {
-        if (listing.window_of(graph, input) == w) continue;
-        check_order(graph, scenario, listing, op, input);
-        if (listing.window_of(graph, input) == unlisted) needed[input.index()] = true;
+        const std::uint32_t made_in = listing.window_of(graph, input);
+        if (made_in == unlisted) {
+          needed[input.index()] = true;
+        } else if (made_in > w) {
+          refuse_order(graph, scenario, op, input);
+        }
       }
     }
   }

@@ -42,7 +42,8 @@ class LinkLogic {
 
   // Items of other actors to notify, in the order they were released; the caller empties it.
   std::vector<WindowItem>& notices() { return notices_; }
-  // Whether more of them are to be expected soon: a chunk takes longer than a message.
+  // Whether more of them are to be expected soon. Links tell at the end of each round: most chunks
+  // take longer than a message.
   bool tells_more_soon() const { return false; }
   bool is_idle() const { return !lanes_[0].is_busy && !lanes_[1].is_busy; }
   std::uint32_t busy_lanes() const {
