@@ -156,7 +156,8 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
 
   // Whether the work was done on this very thread.
   bool begin(const Decision& start) {
-    // What waits to be told goes out before work that takes longer than a message.
+    // What waits to be told goes out when it has waited long enough, and before work that takes
+    // longer than a message.
     if (!logic_.notices().empty() &&
         (now_ - notices_latest_ > notice_lull || now_ - notices_since_ > notice_patience ||
          work_->may_block(start))) {

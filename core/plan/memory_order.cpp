@@ -27,10 +27,7 @@ void each_unit(const Plan& plan, const F& f) {
 
 // Which memories can't hold all tensors of the plan together.
 std::vector<bool> tight_memories(const Graph& graph, const Machine& machine, const Plan& plan) {
-  std::vector<std::uint64_t> bytes;  // by type
-  for (const TensorType& type : graph.types()) bytes.push_back(type.bytes());
-  std::vector<std::uint64_t> wanted(machine.memories.size(), 0);
-  for (const ReplicaSpec& r : plan.replicas) wanted[r.memory.index()] += bytes[r.type];
+  const std::vector<std::uint64_t> wanted = bytes_in_all(graph, machine, plan);
   std::vector<bool> tight;
   for (std::size_t m = 0; m < wanted.size(); ++m) {
     const Memory& memory = machine.memories[m];
@@ -168,6 +165,15 @@ class MemoryOrder {
 
 bool is_unlimited(const Memory& memory) {
   return memory.kind == MemoryKind::storage && memory.size_bytes == 0;
+}
+
+std::vector<std::uint64_t> bytes_in_all(const Graph& graph, const Machine& machine,
+                                        const Plan& plan) {
+  std::vector<std::uint64_t> of_type;
+  for (const TensorType& type : graph.types()) of_type.push_back(type.bytes());
+  std::vector<std::uint64_t> bytes(machine.memories.size(), 0);
+  for (const ReplicaSpec& r : plan.replicas) bytes[r.memory.index()] += of_type[r.type];
+  return bytes;
 }
 
 RamNeed ram_needed(const Graph& graph, const Machine& machine, const Plan& plan) {

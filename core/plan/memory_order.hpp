@@ -20,6 +20,10 @@ struct RoomEdge {
 // Storage on a file system that doesn't tell its size: the run finds out.
 bool is_unlimited(const Memory& memory);
 
+// What all tensors of the plan take together, by memory.
+std::vector<std::uint64_t> bytes_in_all(const Graph& graph, const Machine& machine,
+                                        const Plan& plan);
+
 // The most that the tensors in all memories of kind RAM take together when ops run in graph order.
 // Replicas must know all their readers.
 struct RamNeed {

@@ -29,7 +29,7 @@ class Planner {
   Plan make(const Scenario& scenario) {
     const std::vector<WindowOps> windows = scenario_windows(graph_, scenario);
     placements_.place(windows);
-    std::size_t ops = 0;
+    std::size_t ops = 0;  // transfers come on top
     for (const WindowOps& window : windows) ops += window.ops.size();
     plan_.ops.reserve(ops);
     plan_.units.reserve(ops);
@@ -73,7 +73,7 @@ class Planner {
     link_successors(plan_, {});
     const auto replicas = plan_.replicas.slice(window.first.index(), window.items);
     planned.replicas.assign(replicas.begin(), replicas.end());
-    planned.read_again.assign(units_.inputs_of_earlier().begin(), units_.inputs_of_earlier().end());
+    planned.read_again.assign(units_.read_again().begin(), units_.read_again().end());
     plan_.earlier.push_back({window.first, window.number});
     planned.window = std::move(window);
     plan_.windows.clear();

@@ -10,10 +10,7 @@ namespace troupe {
 void keep_results(Plan& plan, const Graph& graph, const Machine& machine,
                   const PlanOptions& options, const std::vector<WindowOps>& windows,
                   const Sliding<ReplicaId>& home) {
-  std::vector<std::uint64_t> kept(machine.memories.size(), 0);
-  std::vector<std::uint64_t> bytes;  // by type
-  for (const TensorType& type : graph.types()) bytes.push_back(type.bytes());
-  for (const ReplicaSpec& r : plan.replicas) kept[r.memory.index()] += bytes[r.type];
+  const std::vector<std::uint64_t> kept = bytes_in_all(graph, machine, plan);
   std::uint64_t in_ram = 0;
   for (std::size_t m = 0; m < kept.size(); ++m) {
     if (machine.memories[m].kind == MemoryKind::ram) in_ram += kept[m];

@@ -21,7 +21,7 @@ void UnitBuilder::add_window(const WindowOps& ops) {
   window.timed = ops.timed;
   window.first = first_;
   if (ops.timed && !plan_.first_timed) plan_.first_timed = first_;
-  reserve(ops.ops);
+  reserve_shares(ops.ops);
   for (const OpId op : ops.ops) {
     if (const Placement where = placements_.of(op); where.memory) {
       add_copy(op, where.memory);
@@ -39,16 +39,14 @@ void UnitBuilder::forget_before(OpId op) {
   });
 }
 
-// Room for what is known beforehand: transfers come on top.
-void UnitBuilder::reserve(std::span<const OpId> ops) {
-  plan_.units.reserve(ops.size());
-  plan_.replicas.reserve(ops.size());
+// Room for what devices have to do.
+void UnitBuilder::reserve_shares(std::span<const OpId> ops) {
   struct Size {
     std::size_t items = 0;
     std::size_t inputs = 0;
   };
   std::vector<Size> sizes(machine_.devices.size());
-  Size* size = nullptr;  // of the device of the ops before; null where each has its own
+  Size* size = nullptr;  // of the device that has the op's class; null: to be looked up
   std::uint32_t op_class = 0;
   std::size_t inputs = 0;
   for (const OpId op : ops) {
@@ -87,7 +85,7 @@ inline bool UnitBuilder::read(ReplicaId input, UnitId reader, ResourceId r, Shar
   spec.last_reader = ReplicaId{reader.value};
   const UnitId maker = maker_of(input);
   if (maker < first_) {
-    read_again(input, r);
+    read_earlier(input, r);
     return false;
   }
   const ItemRef from = plan_.units[maker.index()].ref;
@@ -101,7 +99,7 @@ inline bool UnitBuilder::read(ReplicaId input, UnitId reader, ResourceId r, Shar
 }
 
 // Of an earlier window, maybe one that is forgotten.
-void UnitBuilder::read_again(ReplicaId input, ResourceId r) {
+void UnitBuilder::read_earlier(ReplicaId input, ResourceId r) {
   const std::size_t maker = maker_of(input).index();
   if (!plan_.units.holds(maker) || plan_.units[maker].ref.resource != r) {
     plan_.replicas[input.index()].is_private = false;

@@ -41,7 +41,7 @@ class UnitBuilder {
   // Where each op's own result is; none for ops of no window.
   const Sliding<ReplicaId>& home() const { return home_; }
   // What the last window reads of earlier ones; may be there several times.
-  std::span<const ReplicaId> inputs_of_earlier() const { return read_again_; }
+  std::span<const ReplicaId> read_again() const { return read_again_; }
   // Whether all that was added would take less than longest_duration one after the other.
   bool fits_time() const { return fits_time_; }
 
@@ -64,7 +64,7 @@ class UnitBuilder {
   // Whether the window at hand takes no time.
   bool is_free() const { return options_.needs_costs && !plan_.windows.back().timed; }
 
-  void reserve(std::span<const OpId> ops);
+  void reserve_shares(std::span<const OpId> ops);
   Share& share(ResourceId r) {
     Share* const known = share_of_[r.index()];
     return known != nullptr ? *known : add_share(r);
@@ -73,7 +73,7 @@ class UnitBuilder {
 
   Share::Item& add_unit(ResourceId r, Share& s, Unit unit, MemoryId target);
   bool read(ReplicaId input, UnitId reader, ResourceId r, Share& s);
-  void read_again(ReplicaId input, ResourceId r);
+  void read_earlier(ReplicaId input, ResourceId r);
   bool has_repeats(std::span<const ReplicaId> inputs);
   std::uint32_t uncount_repeats();
   void count_time(Duration expected) {
