@@ -15,6 +15,10 @@ class Sleeper {
   // The time of an alarm for this lane has come. Called where no message of this actor is being
   // handled, and never at the same time as one.
   virtual void on_alarm(std::uint32_t lane) = 0;
+  // The alarm is near: what it will touch may be fetched into the cache. Comes once for each step,
+  // in their order, some alarms of others apart; where few others ring, steps are left out.
+  virtual void before_alarm(std::uint32_t lane, std::uint32_t step) = 0;
+  static constexpr std::uint32_t steps_before_alarm = 5;
   virtual caf::strong_actor_ptr handle() = 0;
 
  protected:

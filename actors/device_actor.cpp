@@ -76,7 +76,7 @@ caf::actor spawn_device(caf::actor_system& system, const Stage& stage, DeviceId 
   DeviceLogic logic(self, static_cast<int>(lanes));
   caf::actor_config config(thread);
   return system.spawn_class<DeviceActor, caf::no_spawn_options>(
-      config, self, coordinator, std::ref(stage.clock), std::move(logic), lanes, thread != nullptr,
+      config, self, coordinator, std::ref(stage.clock), std::move(logic), thread != nullptr,
       make_work);
 }
 

@@ -62,10 +62,9 @@ caf::actor spawn_link(caf::actor_system& system, const Stage& stage, LinkId link
   };
   const Link& l = stage.machine.link(link);
   LinkLogic logic(self, l.sharing, l.latency);
-  constexpr std::uint32_t lanes = 2;  // one per direction
   caf::actor_config config(thread);
   return system.spawn_class<LinkActor, caf::no_spawn_options>(
-      config, self, coordinator, std::ref(stage.clock), std::move(logic), lanes, false, make_work);
+      config, self, coordinator, std::ref(stage.clock), std::move(logic), false, make_work);
 }
 
 }  // namespace troupe

@@ -45,14 +45,13 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
   // with a thread of its own that may look for messages for some microseconds.
   template <class MakeWork>
   ResourceActor(caf::actor_config& config, ResourceId self, caf::actor coordinator, Clock& clock,
-                Logic logic, std::uint32_t lanes, bool waits_briefly, MakeWork make_work)
+                Logic logic, bool waits_briefly, MakeWork make_work)
       : caf::event_based_actor(config),
+        logic_(std::move(logic)),
         self_(self),
         coordinator_(std::move(coordinator)),
         clock_(clock),
-        logic_(std::move(logic)),
         work_(std::in_place, make_work(completions_)),
-        since_(lanes),
         waits_briefly_(waits_briefly) {}
 
   caf::behavior make_behavior() override {
@@ -105,6 +104,13 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
     pump();
     leave_if_idle();
   }
+  // What each step fetches is where the next one looks.
+  void before_alarm(std::uint32_t lane, std::uint32_t step) override {
+    static_assert(steps_before_alarm == 1 + ShareProgress::prefetch_steps);
+    const Decision& ending = logic_.under_way(lane);
+    if (step == 0) return prefetch_to_read(&ending);
+    ShareProgress::prefetch(*ending.part, ending.item, step - 1);
+  }
   caf::strong_actor_ptr handle() override { return ctrl(); }
 
   void on_exit() override {
@@ -132,7 +138,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
   void pump() {
     now_ = now();
     bool goes_on = false;  // after the next message
-    while (const Decision* const start = logic_.next()) {
+    while (Decision* const start = logic_.next()) {
       if (begin(*start) && !mailbox().empty()) {
         goes_on = logic_.tells_more_soon();
         break;
@@ -155,7 +161,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
   }
 
   // Whether the work was done on this very thread.
-  bool begin(const Decision& start) {
+  bool begin(Decision& start) {
     // What waits to be told goes out when it has waited long enough, and before work that takes
     // longer than a message.
     if (!logic_.notices().empty() &&
@@ -164,7 +170,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
       pass_on();
       now_ = now();
     }
-    since_[start.lane].instant = now_;
+    start.since = now_;
     try {
       const Started started = work_->start(start);
       switch (started.state) {
@@ -187,9 +193,10 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
   }
 
   void finish(std::uint32_t lane, Instant end) {
-    const Instant since = since_[lane].instant;
+    const Decision& ending = logic_.under_way(lane);
+    const Instant since = ending.since;
     try {
-      work_->finished(logic_.under_way(lane), end - since);
+      work_->finished(ending, end - since);
     } catch (const std::exception& error) {
       fail(lane, error.what());
       return;
@@ -270,17 +277,13 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
     return status;
   }
 
+  Logic logic_;
   ResourceId self_;
   caf::actor coordinator_;
   Clock& clock_;
   std::shared_ptr<const std::vector<caf::actor>> resources_;
   MailboxCompletions completions_;
-  Logic logic_;
   std::optional<Work> work_;  // until exit
-  struct alignas(64) Since {
-    Instant instant{};
-  };
-  std::vector<Since> since_;  // by lane: when what is under way began; each in a cache line
   bool waits_briefly_;
   Instant now_{};             // in pump()
   Instant notices_since_{};   // since when the oldest notice waits to be told

@@ -70,7 +70,9 @@ class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
   };
 
   Batch* batch_of(time_point due);
+  Batch* earliest_batch();
   bool take_next(time_point until, Event& next);
+  static void announce(const Batch& batch);
   // Field by field, in place: a copy of what was just written would wait for it.
   static void fill(Event& e, time_point due, std::uint64_t order, Sleeper* sleeper,
                    std::uint32_t index) {
@@ -80,9 +82,11 @@ class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
     e.index = index;
   }
 
-  std::vector<Event> events_;     // a heap, the next on top
-  std::array<Batch, 8> batches_;  // used where the order is that of scheduling
-  std::size_t batched_ = 0;       // events in them
+  std::vector<Event> events_;       // a heap, the next on top
+  std::array<Batch, 8> batches_;    // used where the order is that of scheduling
+  Batch* filling_ = &batches_[0];   // the one that was added to last
+  Batch* emptying_ = &batches_[0];  // and taken from
+  std::size_t batched_ = 0;         // events in them
   std::vector<Message> messages_;
   std::uint64_t scheduled_ = 0;
   std::uint64_t seed_ = 0;

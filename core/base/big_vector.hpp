@@ -5,41 +5,119 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <sys/mman.h>
 
 namespace troupe {
 
+class Arena;
+
 // Asks for huge pages where an array takes several of them: fewer page faults when it is filled,
 // and fewer misses of the translation cache when it is read here and there.
+//
+// With an arena it takes memory from there, which must outlive it and goes back with the arena.
 template <class T>
 struct BigAllocator {
   using value_type = T;
+  using propagate_on_container_move_assignment = std::true_type;
+  using propagate_on_container_swap = std::true_type;
   static constexpr std::size_t huge_page = std::size_t{1} << 21;
   static constexpr std::size_t big = 2 * huge_page;
 
   BigAllocator() = default;
+  explicit BigAllocator(Arena& from) : arena(&from) {}
   template <class U>
-  BigAllocator(const BigAllocator<U>&) {}
+  BigAllocator(const BigAllocator<U>& other) : arena(other.arena) {}
 
-  T* allocate(std::size_t n) {
-    const std::size_t bytes = n * sizeof(T);
-    if (bytes < big) return std::allocator<T>().allocate(n);
-    void* const memory =
-        std::aligned_alloc(huge_page, (bytes + huge_page - 1) / huge_page * huge_page);
-    if (memory == nullptr) throw std::bad_alloc();
-    madvise(memory, bytes, MADV_HUGEPAGE);  // a system without huge pages may refuse
-    return static_cast<T*>(memory);
-  }
-  void deallocate(T* memory, std::size_t n) noexcept {
-    if (n * sizeof(T) < big) return std::allocator<T>().deallocate(memory, n);
-    std::free(memory);
-  }
-  friend bool operator==(const BigAllocator&, const BigAllocator&) { return true; }
+  T* allocate(std::size_t n);
+  void deallocate(T* memory, std::size_t n) noexcept;
+  // Copies are nobody else's.
+  BigAllocator select_on_container_copy_construction() const { return {}; }
+  friend bool operator==(const BigAllocator&, const BigAllocator&) = default;
+
+  Arena* arena = nullptr;
 };
 
 template <class T>
 using BigVector = std::vector<T, BigAllocator<T>>;
+
+// Memory for many arrays, side by side in few blocks. It goes back as a whole. For one thread.
+class Arena {
+ public:
+  Arena() = default;
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  static constexpr std::size_t alignment = 64;  // no two arrays share a cache line
+  // What an array takes.
+  static constexpr std::size_t room_for(std::size_t bytes) {
+    return (bytes + alignment - 1) / alignment * alignment;
+  }
+  // What is allocated next comes from a new block of this size, as long as it suffices.
+  void reserve(std::size_t bytes);
+  void* allocate(std::size_t bytes);
+
+ private:
+  struct alignas(alignment) Line {
+    std::byte bytes[alignment];
+  };
+  struct Block {
+    Line* lines;
+    std::size_t size;
+  };
+  std::vector<Block> blocks_;
+  Line* next_ = nullptr;  // in the last one
+  Line* end_ = nullptr;
+};
+
+// An empty one in `arena`, with room for so many elements.
+template <class T>
+BigVector<T> vector_in(Arena& arena, std::size_t capacity) {
+  static_assert(alignof(T) <= Arena::alignment);
+  BigVector<T> vector{BigAllocator<T>(arena)};
+  vector.reserve(capacity);
+  return vector;
+}
+
+template <class T>
+T* BigAllocator<T>::allocate(std::size_t n) {
+  const std::size_t bytes = n * sizeof(T);
+  if (arena != nullptr) return static_cast<T*>(arena->allocate(bytes));
+  if (bytes < big) return std::allocator<T>().allocate(n);
+  void* const memory =
+      std::aligned_alloc(huge_page, (bytes + huge_page - 1) / huge_page * huge_page);
+  if (memory == nullptr) throw std::bad_alloc();
+  madvise(memory, bytes, MADV_HUGEPAGE);  // a system without huge pages may refuse
+  return static_cast<T*>(memory);
+}
+
+template <class T>
+void BigAllocator<T>::deallocate(T* memory, std::size_t n) noexcept {
+  if (arena != nullptr) return;
+  if (n * sizeof(T) < big) return std::allocator<T>().deallocate(memory, n);
+  std::free(memory);
+}
+
+inline Arena::~Arena() {
+  for (const Block& block : blocks_) BigAllocator<Line>().deallocate(block.lines, block.size);
+}
+
+inline void Arena::reserve(std::size_t bytes) {
+  const std::size_t size = room_for(bytes) / alignment;
+  blocks_.reserve(blocks_.size() + 1);
+  next_ = BigAllocator<Line>().allocate(size);
+  end_ = next_ + size;
+  blocks_.push_back({next_, size});
+}
+
+inline void* Arena::allocate(std::size_t bytes) {
+  const auto lines = static_cast<std::ptrdiff_t>(room_for(bytes) / alignment);
+  if (end_ - next_ < lines) reserve(bytes);
+  return std::exchange(next_, next_ + lines);
+}
 
 }  // namespace troupe

@@ -38,6 +38,7 @@ class Sliding {
   }
 
   void push_back(T value) { elements_.push_back(std::move(value)); }
+  T& emplace_back() { return elements_.emplace_back(); }
   // Appends copies of `value` until the size is this.
   void grow_to(std::size_t size, const T& value) {
     if (size <= this->size()) return;

@@ -10,6 +10,7 @@
 #include "core/ops/op_kind.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -79,9 +80,19 @@ struct Share {
   bool timed = true;  // false: prepared before the clock starts, not recorded
 
   BigVector<Item> items = {Item{}};  // and one at the end that is none
-  BigVector<ReplicaId> inputs;       // a transfer has one
   BigVector<Successor> successors;
+  BigVector<ReplicaId> inputs;  // a transfer has one
   std::vector<ItemRef> elsewhere;
+
+  // Devices: what to compute. Ops of one class have one.
+  struct Kernel {
+    OpKindId kind;
+    Attrs attrs;
+    Duration expected{0};  // by the cost model
+    bool is_long = true;   // it took longer than a message the last time, as far as is known
+  };
+  std::vector<Kernel> kernels;
+
   // What several items here wait for of one unit elsewhere, that one tells once. In unit order.
   std::vector<std::uint32_t> first_arrival = {0};  // one more than there are arrivals
   std::vector<std::uint32_t> arrivals;             // items
@@ -93,15 +104,6 @@ struct Share {
     ItemRef to;
   };
   std::vector<LateEdge> late;
-
-  // Devices: what to compute. Ops of one class have one.
-  struct Kernel {
-    OpKindId kind;
-    Attrs attrs;
-    Duration expected{0};  // by the cost model
-    bool is_long = true;   // it took longer than a message the last time, as far as is known
-  };
-  std::vector<Kernel> kernels;
 
   // Links: what to move, for every item. On a route of several links a transfer is cut into chunks;
   // each chunk that one link has delivered is a notice to the next.
@@ -120,6 +122,10 @@ struct Share {
     Duration busy{0};  // less than from start to end where it waited for chunks
   };
   std::vector<Move> moves;
+
+  // Where those of all shares of the window lie side by side, as far as their sizes were known.
+  std::shared_ptr<Arena> item_room;  // and of inputs
+  std::shared_ptr<Arena> successor_room;
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(items.size() - 1); }
   // What an item makes: replicas are numbered with the units that make them.
@@ -154,6 +160,7 @@ struct Share {
   }
   void forget_successors() {
     successors = {};
+    successor_room = {};
     elsewhere = {};
     first_arrival = {};
     arrivals = {};

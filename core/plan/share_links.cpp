@@ -68,10 +68,10 @@ class SuccessorFiller {
 
 // Puts the items in the order of `order`, their units.
 void permute_items(Share& share, const Plan& plan, std::span<const UnitId> order) {
-  const BigVector<Share::Item> items = std::exchange(share.items, {Share::Item{}});
-  const BigVector<ReplicaId> inputs = std::exchange(share.inputs, {});
-  share.items.reserve(items.size());
-  share.inputs.reserve(inputs.size());
+  const BigVector<Share::Item> items = share.items;
+  const BigVector<ReplicaId> inputs = share.inputs;
+  share.items.assign(1, Share::Item{});
+  share.inputs.clear();
   for (const UnitId unit : order) {
     const std::uint32_t from = plan.units[unit.index()].ref.item;
     share.inputs.insert(share.inputs.end(), inputs.begin() + items[from].first_input,
@@ -180,9 +180,18 @@ void link_successors(Plan& plan, std::span<const RoomEdge> room) {
       ++shares[from.resource].items[from.item].first_successor;
     }
     // From counts to ends; filling from there back leaves the starts.
+    std::size_t bytes = 0;
     for (auto& [resource, share] : window.shares) {
       std::uint32_t end = 0;
       for (Share::Item& item : share.items) end = item.first_successor += end;
+      bytes += Arena::room_for(end * sizeof(Share::Successor));
+    }
+    const auto successor_room = std::make_shared<Arena>();
+    successor_room->reserve(bytes);
+    for (auto& [resource, share] : window.shares) {
+      const std::uint32_t end = share.items.back().first_successor;
+      share.successor_room = successor_room;
+      share.successors = vector_in<Share::Successor>(*successor_room, end);
       share.successors.resize(end);
     }
     if (SuccessorFiller(plan, window, window_room, shares).fill()) {

@@ -61,11 +61,21 @@ void UnitBuilder::reserve_shares(std::span<const OpId> ops) {
     size->inputs += inputs;
     if (!is_given(graph_.placement(op))) size = nullptr;
   }
+  std::size_t bytes = 0;
+  for (const Size& known : sizes) {
+    if (known.items == 0) continue;
+    bytes += Arena::room_for((known.items + 1) * sizeof(Share::Item)) +
+             Arena::room_for(known.inputs * sizeof(ReplicaId));
+  }
+  const auto room = std::make_shared<Arena>();
+  room->reserve(bytes);
   for (std::size_t d = 0; d < sizes.size(); ++d) {
     if (sizes[d].items == 0) continue;
     Share& s = share(ResourceId::at(d));
-    s.items.reserve(sizes[d].items + 1);
-    s.inputs.reserve(sizes[d].inputs);
+    s.item_room = room;
+    s.items = vector_in<Share::Item>(*room, sizes[d].items + 1);
+    s.items.emplace_back();
+    s.inputs = vector_in<ReplicaId>(*room, sizes[d].inputs);
   }
 }
 
@@ -135,8 +145,11 @@ bool UnitBuilder::has_repeats(std::span<const ReplicaId> inputs) {
   if (unit.reads_twice) waits -= uncount_repeats();
   item.waits_for = waits;
   plan_.units.push_back(unit);
-  plan_.replicas.push_back(
-      {.memory = target, .type = graph_.type_index(unit.op), .is_private = true});
+  // In place: a copy of what was just written would wait for it.
+  ReplicaSpec& made = plan_.replicas.emplace_back();
+  made.memory = target;
+  made.type = graph_.type_index(unit.op);
+  made.is_private = true;
   return item;
 }
 

@@ -5,7 +5,7 @@
 namespace troupe {
 
 DeviceLogic::DeviceLogic(ResourceId self, int lanes)
-    : progress_(self), lanes_(static_cast<std::size_t>(lanes)) {
+    : lanes_(static_cast<std::size_t>(lanes)), progress_(self) {
   TROUPE_ASSERT(lanes > 0);
 }
 

@@ -18,6 +18,7 @@ class DeviceLogic {
     std::uint32_t lane;
     std::uint32_t item;
     Part* part;
+    Instant since{};  // for whoever carries it out, to keep when that began
   };
 
   DeviceLogic(ResourceId self, int lanes);
@@ -33,7 +34,7 @@ class DeviceLogic {
 
   // The next op to start, its lane taken; null while no op is ready or no lane free. It stays what
   // is under way on its lane until that has finished.
-  const Start* next();
+  Start* next();
   const Start& under_way(std::uint32_t lane) const { return lanes_[lane].start; }
 
   // Items of other actors to notify, in the order they were released; the caller empties it.
@@ -63,9 +64,9 @@ class DeviceLogic {
     bool is_busy = false;
   };
 
+  std::vector<Lane> lanes_;
   ShareProgress progress_;
   std::uint32_t ready_ = 0;  // items, in all parts
-  std::vector<Lane> lanes_;
   std::uint32_t busy_ = 0;
   std::vector<WindowItem> notices_;
   bool stopped_ = false;
@@ -83,7 +84,7 @@ inline void DeviceLogic::on_finished(std::uint32_t lane, Instant start, Instant 
   progress_.complete(*done.part, done.item, false, Sink{*this});
 }
 
-inline const DeviceLogic::Start* DeviceLogic::next() {
+inline DeviceLogic::Start* DeviceLogic::next() {
   if (stopped_ || ready_ == 0 || busy_ == lanes_.size()) return nullptr;
   std::uint32_t free = 0;
   while (lanes_[free].is_busy) ++free;

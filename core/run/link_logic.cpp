@@ -65,13 +65,13 @@ void LinkLogic::leave_queue(Lane& lane) {
   lane.queue.erase(std::find(lane.queue.begin(), lane.queue.end(), lane.current()));
 }
 
-const LinkLogic::Start* LinkLogic::next() {
+LinkLogic::Start* LinkLogic::next() {
   if (stopped_) return nullptr;
-  const Start* const start = next_on(0);
+  Start* const start = next_on(0);
   return start != nullptr ? start : next_on(1);
 }
 
-const LinkLogic::Start* LinkLogic::next_on(std::uint32_t lane) {
+LinkLogic::Start* LinkLogic::next_on(std::uint32_t lane) {
   Lane& l = lanes_[lane];
   if (l.is_busy) return nullptr;
   const auto movable = std::find_if(l.queue.begin(), l.queue.end(), [](const Waiting& w) {

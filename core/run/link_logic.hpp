@@ -24,6 +24,7 @@ class LinkLogic {
     bool first;
     bool last;
     Duration expected;  // by the cost model; the first chunk carries the latency
+    Instant since{};    // for whoever carries it out, to keep when that began
   };
 
   LinkLogic(ResourceId self, Sharing sharing, Duration latency);
@@ -37,7 +38,7 @@ class LinkLogic {
 
   // The next chunk to start, its lane taken; null while nothing can move. It stays what is under
   // way on its lane until that has finished.
-  const Start* next();
+  Start* next();
   const Start& under_way(std::uint32_t lane) const { return lanes_[lane].start; }
 
   // Items of other actors to notify, in the order they were released; the caller empties it.
@@ -79,7 +80,7 @@ class LinkLogic {
   };
 
   static void leave_queue(Lane& lane);  // the current one does
-  const Start* next_on(std::uint32_t lane);
+  Start* next_on(std::uint32_t lane);
 
   Sharing sharing_;
   Duration latency_;

@@ -1,6 +1,9 @@
 // A set of item numbers whose smallest is at hand.
 #pragma once
 
+#include "core/base/prefetch.hpp"
+
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -14,13 +17,14 @@ class ReadySet {
  public:
   // Empties the set, for numbers below `limit`.
   void reset(std::uint32_t limit) {
-    std::size_t words = (std::size_t{limit} + 63) / 64;
-    words_.assign(words, 0);
-    summaries_.clear();
-    while (words > 1) {
+    std::uint32_t words = static_cast<std::uint32_t>((std::uint64_t{limit} + 63) / 64);
+    std::uint32_t end = words;
+    for (levels_ = 0; words > 1; ++levels_) {
       words = (words + 63) / 64;
-      summaries_.emplace_back(words, 0);
+      level_[levels_] = end;
+      end += words;
     }
+    words_.assign(end, 0);
     lowest_ = 0;
     size_ = 0;
   }
@@ -46,6 +50,9 @@ class ReadySet {
     return lowest_ * 64 + bit;
   }
 
+  // Lets the cache fetch what pop() will look at.
+  void prefetch() const { prefetch_to_read(words_.data() + lowest_); }
+
   bool empty() const { return size_ == 0; }
   std::uint32_t size() const { return size_; }
   bool contains(std::uint32_t item) const { return (words_[item / 64] >> item % 64 & 1) != 0; }
@@ -53,8 +60,8 @@ class ReadySet {
  private:
   // Word `at` has got its first bit.
   void summarize(std::uint32_t at) {
-    for (std::vector<std::uint64_t>& summary : summaries_) {
-      std::uint64_t& word = summary[at / 64];
+    for (std::uint32_t l = 0; l < levels_; ++l) {
+      std::uint64_t& word = words_[level_[l] + at / 64];
       const bool was_empty = word == 0;
       word |= std::uint64_t{1} << at % 64;
       if (!was_empty) return;
@@ -63,8 +70,8 @@ class ReadySet {
   }
   // Word `at` has lost its last bit.
   void forget(std::uint32_t at) {
-    for (std::vector<std::uint64_t>& summary : summaries_) {
-      std::uint64_t& word = summary[at / 64];
+    for (std::uint32_t l = 0; l < levels_; ++l) {
+      std::uint64_t& word = words_[level_[l] + at / 64];
       word &= ~(std::uint64_t{1} << at % 64);
       if (word != 0) return;
       at /= 64;
@@ -72,15 +79,16 @@ class ReadySet {
   }
   std::uint32_t find_lowest() const {
     std::uint32_t at = 0;
-    for (std::size_t s = summaries_.size(); s-- > 0;) {
-      at = at * 64 + static_cast<std::uint32_t>(std::countr_zero(summaries_[s][at]));
+    for (std::uint32_t l = levels_; l-- > 0;) {
+      at = at * 64 + static_cast<std::uint32_t>(std::countr_zero(words_[level_[l] + at]));
     }
     return at;
   }
 
-  std::vector<std::uint64_t> words_;
-  std::vector<std::vector<std::uint64_t>> summaries_;  // the last one is a single word
-  std::uint32_t lowest_ = 0;                           // no word before it has a bit
+  std::vector<std::uint64_t> words_;         // those that tell of others last
+  std::array<std::uint32_t, 5> level_ = {};  // where those over the items begin, those over them…
+  std::uint32_t levels_ = 0;
+  std::uint32_t lowest_ = 0;  // no word before it has a bit
   std::uint32_t size_ = 0;
 };
 

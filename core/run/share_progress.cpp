@@ -4,8 +4,7 @@
 
 namespace troupe {
 
-std::optional<Share> ShareProgress::take_complete() {
-  if (complete_ == 0) return std::nullopt;
+Share ShareProgress::take_first_complete() {
   const auto found = std::find_if(parts_.begin(), parts_.end(),
                                   [](const auto& part) { return part->is_complete(); });
   Share share = std::move((*found)->share);

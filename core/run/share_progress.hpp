@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/assert.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/plan/share.hpp"
 #include "core/run/ready_set.hpp"
 
@@ -15,10 +16,10 @@
 namespace troupe {
 
 // A share that is being worked on.
-struct Part {
-  Share share;
-  std::uint32_t done = 0;
+struct alignas(64) Part {
   ReadySet ready = {};  // of a device: the items that may start
+  std::uint32_t done = 0;
+  Share share;
   // Items of later windows that wait for an item of this one.
   std::multimap<std::uint32_t, WindowItem> late = {};
 
@@ -49,11 +50,18 @@ class ShareProgress {
   template <class Sink>
   void complete(Part& part, std::uint32_t item, bool skip_first, Sink&& sink);
 
+  // Lets the cache fetch what complete() will touch, step by step: each follows from the one
+  // before.
+  static constexpr std::uint32_t prefetch_steps = 4;
+  static void prefetch(const Part& part, std::uint32_t item, std::uint32_t step);
+
   // Those under way, in the order of their windows. They stay where they are until taken.
   const std::vector<std::unique_ptr<Part>>& parts() const { return parts_; }
   std::uint64_t done() const { return done_; }  // items of all shares so far
   // Takes a share out that is complete; none where there is none.
-  std::optional<Share> take_complete();
+  std::optional<Share> take_complete() {
+    return complete_ > 0 ? std::optional<Share>(take_first_complete()) : std::nullopt;
+  }
   // Takes out all that is left.
   std::vector<Share> take_all();
 
@@ -89,6 +97,7 @@ class ShareProgress {
       notify(to.window, to.ref.item, sink);
     }
   }
+  Share take_first_complete();
   template <class Sink>
   void release_late(Part& part, std::uint32_t item, Sink& sink);
 
@@ -152,6 +161,31 @@ void ShareProgress::complete(Part& part, std::uint32_t item, bool skip_first, Si
     }
   }
   if (share.items[item].has_late) release_late(part, item, sink);
+}
+
+inline void ShareProgress::prefetch(const Part& part, std::uint32_t item, std::uint32_t step) {
+  const Share& share = part.share;
+  switch (step) {
+    case 0:
+      prefetch_to_read(&part.ready);
+      prefetch_to_read(&share.items);
+      prefetch_to_read(&share.elsewhere);
+      break;
+    case 1:
+      prefetch_to_read(&share.items[item]);
+      prefetch_to_read(&share.items[item + 1]);
+      part.ready.prefetch();
+      break;
+    case 2:
+      prefetch_to_read(share.successors.data() + share.items[item].first_successor);
+      break;
+    default:
+      for (const Share::Successor next : share.successors_of(item)) {
+        const void* const known = share.elsewhere.data() + next.place();
+        const void* const here = share.items.data() + next.value;
+        prefetch_to_read(next.is_elsewhere() ? known : here);
+      }
+  }
 }
 
 template <class Sink>

@@ -1,5 +1,6 @@
 #include "actors/virtual_time.hpp"
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -46,10 +47,18 @@ class Player : public caf::event_based_actor {
 class Dreamer : public Sleeper {
  public:
   Dreamer(VirtualClock& clock, Log& log) : clock_(clock), log_(log) {}
+  void before_alarm(std::uint32_t lane, std::uint32_t step) override {
+    BOOST_TEST(step >= last_step[lane]);
+    last_step[lane] = step;
+    ++steps[lane];
+  }
   void on_alarm(std::uint32_t lane) override {
     log_.push_back("alarm " + std::to_string(lane) + at(clock_));
   }
   caf::strong_actor_ptr handle() override { return nullptr; }
+
+  std::map<std::uint32_t, std::uint32_t> steps;  // before an alarm, by lane
+  std::map<std::uint32_t, std::uint32_t> last_step;
 
  private:
   VirtualClock& clock_;
@@ -138,6 +147,25 @@ BOOST_AUTO_TEST_CASE(what_is_due_together_happens_together_before_anything_that_
   world.run();
   BOOST_TEST(world.log.size() == 4U);
   BOOST_TEST(clock.is_empty());
+}
+
+BOOST_AUTO_TEST_CASE(an_alarm_among_many_is_announced_step_by_step_before_it_rings) {
+  World world;
+  Dreamer dreamer(world.time().clock(), world.log);
+  for (std::uint32_t lane = 0; lane < 100; ++lane) {
+    world.time().clock().ring_after(7ns, dreamer, lane);
+  }
+  for (std::uint32_t lane = 0; lane < 100; ++lane) {
+    world.time().clock().ring_after(9ns, dreamer, 1000 + lane);
+  }
+  world.time().clock().advance();
+  BOOST_TEST(world.log.size() == 100U);
+  BOOST_TEST(dreamer.steps[50] == Sleeper::steps_before_alarm);
+  BOOST_TEST(dreamer.steps[1050] == 0U);
+  world.run();
+  BOOST_TEST(world.log.size() == 200U);
+  BOOST_TEST(dreamer.steps[50] == Sleeper::steps_before_alarm);
+  BOOST_TEST(dreamer.steps[1050] == Sleeper::steps_before_alarm);
 }
 
 BOOST_AUTO_TEST_CASE(a_seed_orders_what_is_due_together_but_not_what_is_due_apart) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -78,6 +79,50 @@ BOOST_AUTO_TEST_CASE(a_vector_that_is_moved_takes_its_memory_along) {
   BOOST_TEST((into.data() == memory));
   BOOST_TEST(into.size() == 2'000'000U);
   BOOST_TEST(into.back() == 1'999'999U);
+}
+
+BOOST_AUTO_TEST_CASE(arrays_in_an_arena_lie_side_by_side_and_share_no_cache_line) {
+  Arena arena;
+  arena.reserve(2 * Arena::room_for(100) + Arena::room_for(640));
+  const auto a = vector_in<std::byte>(arena, 100);
+  const auto b = vector_in<std::uint64_t>(arena, 80);
+  const auto c = vector_in<std::byte>(arena, 100);
+  const auto* const begin = reinterpret_cast<const std::byte*>(a.data());
+  BOOST_TEST(is_aligned(begin, 64));
+  BOOST_TEST((reinterpret_cast<const std::byte*>(b.data()) == begin + 128));
+  BOOST_TEST((c.data() == begin + 128 + 640));
+}
+
+BOOST_AUTO_TEST_CASE(a_vector_may_outgrow_the_arena_it_is_in) {
+  Arena arena;
+  arena.reserve(64);
+  auto grown = vector_in<std::uint32_t>(arena, 16);
+  auto other = vector_in<std::uint32_t>(arena, 4);
+  other.assign(4, 7);
+  for (std::uint32_t i = 0; i < 100'000; ++i) grown.push_back(i);
+  std::uint32_t wrong = 0;
+  for (std::uint32_t i = 0; i < 100'000; ++i) wrong += grown[i] != i ? 1U : 0U;
+  BOOST_TEST(wrong == 0U);
+  BOOST_TEST((other == BigVector<std::uint32_t>(4, 7)));
+}
+
+BOOST_AUTO_TEST_CASE(a_vector_may_move_with_its_arena_and_a_copy_needs_none) {
+  BigVector<std::uint32_t> copy;
+  {
+    auto arena = std::make_unique<Arena>();
+    arena->reserve(400);
+    auto from = vector_in<std::uint32_t>(*arena, 100);
+    from.assign(100, 5);
+    const std::uint32_t* const memory = from.data();
+    BigVector<std::uint32_t> into = {1, 2, 3};
+    into = std::move(from);
+    BOOST_TEST((into.data() == memory));
+    copy = BigVector<std::uint32_t>(into);
+    arena = nullptr;  // before what lies in it, as in a share that is assigned to
+    into = {};
+    BOOST_TEST(into.empty());
+  }
+  BOOST_TEST((copy == BigVector<std::uint32_t>(100, 5)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
