@@ -22,10 +22,7 @@ class DeviceWork {
     const Share::Item& item = share.items[start.item];
     const Share::Kernel& kernel = share.kernels[item.kernel];
     const ReplicaId output = share.output(start.item);
-    if (is_tracked_) {
-      store_->prefetch(share.inputs_of(start.item));
-      store_->acquire(output, cache_);
-    }
+    if (is_tracked_) store_->acquire(output, cache_);
     return backend_->start(start.lane, {.kind = kernel.kind,
                                         .attrs = &kernel.attrs,
                                         .inputs = share.inputs_of(start.item),

@@ -196,7 +196,7 @@ BufferCache::~BufferCache() {
 }
 
 BufferCache::Bin& BufferCache::bin(std::uint64_t capacity) {
-  if (!bins_.empty() && bins_.front().capacity == capacity) return bins_.front();
+  if (is_first(capacity)) return bins_.front();
   auto found = std::find_if(bins_.begin(), bins_.end(),
                             [&](const Bin& b) { return b.capacity == capacity; });
   if (found == bins_.end()) found = bins_.insert(bins_.end(), Bin{capacity, {}});
@@ -204,7 +204,8 @@ BufferCache::Bin& BufferCache::bin(std::uint64_t capacity) {
   return bins_.front();
 }
 
-std::byte* BufferCache::take(std::uint64_t capacity) {
+// Wherever there is one.
+std::byte* BufferCache::find(std::uint64_t capacity) {
   if (capacity > largest) return pool_->take(capacity);
   std::vector<std::byte*>& free = bin(capacity).free;
   if (free.empty()) pool_->take_some(capacity, batch, free);
@@ -214,11 +215,12 @@ std::byte* BufferCache::take(std::uint64_t capacity) {
   return buffer;
 }
 
-void BufferCache::give(std::uint64_t capacity, std::byte* buffer) {
+// Where it belongs, be there too many.
+void BufferCache::keep(std::uint64_t capacity, std::byte* buffer) {
   if (capacity > largest) return pool_->give(capacity, buffer);
   std::vector<std::byte*>& free = bin(capacity).free;
   free.push_back(buffer);
-  if (free.size() < 2 * batch) return;
+  if (free.size() < most) return;
   pool_->give_some(capacity, std::span(free).first(batch));
   free.erase(free.begin(), free.begin() + batch);
 }

@@ -90,18 +90,32 @@ class BufferCache {
   BufferCache& operator=(BufferCache&&) = delete;
 
   // As BufferPool's.
-  std::byte* take(std::uint64_t capacity);
-  void give(std::uint64_t capacity, std::byte* buffer);
+  std::byte* take(std::uint64_t capacity) {
+    if (!is_first(capacity) || bins_.front().free.empty()) return find(capacity);
+    std::byte* const buffer = bins_.front().free.back();
+    bins_.front().free.pop_back();
+    return buffer;
+  }
+  void give(std::uint64_t capacity, std::byte* buffer) {
+    if (!is_first(capacity) || bins_.front().free.size() >= most) return keep(capacity, buffer);
+    bins_.front().free.push_back(buffer);
+  }
 
  private:
   static constexpr std::uint64_t largest = 32 << 10;
   static constexpr std::size_t batch = 64;
+  static constexpr std::size_t most = 2 * batch;  // of one capacity
 
   struct Bin {
     std::uint64_t capacity;
     std::vector<std::byte*> free;
   };
+  bool is_first(std::uint64_t capacity) const {
+    return !bins_.empty() && bins_.front().capacity == capacity;
+  }
   Bin& bin(std::uint64_t capacity);
+  std::byte* find(std::uint64_t capacity);
+  void keep(std::uint64_t capacity, std::byte* buffer);
 
   BufferPool* pool_;
   std::vector<Bin> bins_;  // the one used last in front

@@ -9,7 +9,7 @@ void CpuJob::prepare(const OpRegistry& ops, const MemoryStore& store, const Kern
   TROUPE_ASSERT(kernel_ != nullptr);
   inputs_.clear();
   for (const ReplicaId r : call.inputs) {
-    const MemoryStore::View input = store.view(r);
+    const MemoryStore::View input = store.view_to_release(r);
     TROUPE_ASSERT(input.data != nullptr);
     inputs_.push_back({.type = input.type, .data = input.data});
   }

@@ -52,7 +52,7 @@ ReplicaId MemoryStore::install(std::span<const ReplicaSpec> replicas,
       kind = intern(types[spec.type], spec.memory, kind);
     }
     before = &spec;
-    memories_[spec.memory.index()].announced += kinds_[kind].bytes;
+    kinds_[kind].node->announced += kinds_[kind].bytes;
     const ReplicaId id = ReplicaId::at(count_++);
     Replica& r = at(id);
     r.kind = kind & kind_mask;
@@ -110,7 +110,7 @@ void MemoryStore::forget_before(ReplicaId first) {
     const Replica& replica = at(ReplicaId::at(first_));
     TROUPE_ASSERT(replica.held() == nullptr);
     const Kind& kind = kind_of(replica);
-    memories_[kind.memory.index()].announced -= kind.bytes;
+    kind.node->announced -= kind.bytes;
     if (first_ % block_size + 1 == block_size) free_blocks_.push_back(blocks_[first_ / block_size]);
   }
 }
@@ -139,6 +139,7 @@ std::uint32_t MemoryStore::intern(const TensorType& type, MemoryId memory, std::
   const std::uint64_t bytes = type.bytes();
   kinds_.push_back({.type = type,
                     .memory = memory,
+                    .node = &memories_[memory.index()],
                     .bytes = bytes,
                     .capacity = has_buffer ? BufferPool::capacity_for(bytes) : 0});
   return static_cast<std::uint32_t>(kinds_.size() - 1);
@@ -183,7 +184,7 @@ void MemoryStore::acquire(ReplicaId r, BufferCache* cache) {
   Replica& replica = at(r);
   TROUPE_ASSERT(replica.buffer.load(std::memory_order_relaxed) == nullptr);
   const Kind& kind = kind_of(replica);
-  Node& node = memories_[kind.memory.index()];
+  Node& node = *kind.node;
   if (node.is_counted) count(node, kind.bytes);
   std::byte* buffer = no_buffer;
   if (kind.capacity > 0) {
@@ -230,7 +231,7 @@ void MemoryStore::free_buffer(ReplicaId r, BufferCache* cache) {
   std::byte* const buffer = replica.held();
   TROUPE_ASSERT(buffer != nullptr);
   const Kind& kind = kind_of(replica);
-  Node& node = memories_[kind.memory.index()];
+  Node& node = *kind.node;
   if (kind.capacity == 0) {
     if (node.folder) {
       std::error_code ignored;  // never written, or its folder is gone: nothing to free

@@ -85,11 +85,6 @@ class MemoryStore {
   void release(ReplicaId r, BufferCache& cache) {
     if (is_last_reader(at(r))) let_go(r, &cache);
   }
-  // Lets the calling thread's cache fetch what release() of these will write, all at once: one
-  // after the other, those that other threads read as well would take as long as the op.
-  void prefetch(std::span<const ReplicaId> inputs) const {
-    for (const ReplicaId r : inputs) prefetch_to_write(&at(r));
-  }
   // Frees and forgets every replica, for the next scenario (ids start anew); buffers stay pooled.
   void clear();
 
@@ -105,6 +100,12 @@ class MemoryStore {
   View view(ReplicaId r) const {
     const Replica& replica = at(r);
     return {kind_of(replica).type, values(replica)};
+  }
+  // Of one that the calling thread will release. What that writes is fetched into its cache now:
+  // else, where other threads read the replica as well, release() would wait for it.
+  View view_to_release(ReplicaId r) const {
+    prefetch_to_write(&at(r));
+    return view(r);
   }
   std::filesystem::path file(ReplicaId r) const;  // storage and backed; else empty
   // Acquired and not yet freed.
@@ -144,13 +145,6 @@ class MemoryStore {
   };
   static inline std::byte no_buffer[1] = {};
 
-  // Replicas of one type in one memory.
-  struct Kind {
-    TensorType type;
-    MemoryId memory;
-    std::uint64_t bytes = 0;
-    std::uint64_t capacity = 0;  // of a buffer; 0: has none
-  };
   struct Node {
     std::string name;
     MemoryKind kind = MemoryKind::ram;
@@ -159,6 +153,14 @@ class MemoryStore {
     std::uint64_t announced = 0;  // bytes of all replicas
     bool is_counted = false;      // they are more than it takes
     std::atomic<std::uint64_t> used{0};
+  };
+  // Replicas of one type in one memory.
+  struct Kind {
+    TensorType type;
+    MemoryId memory;
+    Node* node = nullptr;  // of the memory
+    std::uint64_t bytes = 0;
+    std::uint64_t capacity = 0;  // of a buffer; 0: has none
   };
   // Replicas stay where they are while more are installed: atomics can't be moved.
   static constexpr std::size_t block_size = 1 << 12;

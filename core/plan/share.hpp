@@ -97,6 +97,8 @@ struct Share {
   std::vector<std::uint32_t> first_arrival = {0};  // one more than there are arrivals
   std::vector<std::uint32_t> arrivals;             // items
 
+  std::vector<std::uint32_t> first_items;  // in order: those that nothing in this window precedes
+
   // Items of earlier windows of this actor that items of this window wait for, here or elsewhere.
   struct LateEdge {
     std::uint32_t window;

@@ -183,7 +183,12 @@ void link_successors(Plan& plan, std::span<const RoomEdge> room) {
     std::size_t bytes = 0;
     for (auto& [resource, share] : window.shares) {
       std::uint32_t end = 0;
-      for (Share::Item& item : share.items) end = item.first_successor += end;
+      for (std::uint32_t i = 0; i < share.size(); ++i) {
+        Share::Item& item = share.items[i];
+        end = item.first_successor += end;
+        if (item.waits_for == 0) share.first_items.push_back(i);
+      }
+      share.items.back().first_successor = end;
       bytes += Arena::room_for(end * sizeof(Share::Successor));
     }
     const auto successor_room = std::make_shared<Arena>();

@@ -115,7 +115,7 @@ void ShareProgress::load(Share share, Sink&& sink) {
   next_window_ = share.window + 1;
   Part& part = *parts_.emplace_back(std::make_unique<Part>(Part{.share = std::move(share)}));
   part.ready.reset(part.share.size());
-  for (std::uint32_t item = 0; item < part.share.size(); ++item) {
+  for (const std::uint32_t item : part.share.first_items) {
     if (part.share.items[item].waits_for == 0) sink.ready(part, item);
   }
   for (const Share::LateEdge& edge : part.share.late) {

@@ -29,6 +29,7 @@ inline Share make_share(ResourceId self, const std::vector<Item>& items, std::ui
     Share::Item& made = share.add_item();
     made.unit = UnitId{first_unit + share.size() - 1};
     made.waits_for = item.waits_for;
+    if (item.waits_for == 0) share.first_items.push_back(share.size() - 1);
     if (item.move) {
       share.moves.push_back(*item.move);
       share.moves.back().expected = item.expected;

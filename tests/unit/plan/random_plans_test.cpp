@@ -73,6 +73,11 @@ class PlanCheck {
       BOOST_TEST(s.items[i].kernel < s.kernels.size());
     }
     BOOST_TEST(s.moves.size() == (is_device ? 0 : n));
+    std::vector<std::uint32_t> first;
+    for (std::uint32_t i = 0; i < n; ++i) {
+      if (s.items[i].waits_for == 0) first.push_back(i);
+    }
+    BOOST_TEST(s.first_items == first, boost::test_tools::per_element());
   }
 
   void check_unit(ResourceId resource, const Share& s, std::uint32_t item) {
