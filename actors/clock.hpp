@@ -18,7 +18,7 @@ class Sleeper {
   // The alarm is near: what it will touch may be fetched into the cache. Comes once for each step,
   // in their order, some alarms of others apart; where few others ring, steps are left out.
   virtual void before_alarm(std::uint32_t lane, std::uint32_t step) = 0;
-  static constexpr std::uint32_t steps_before_alarm = 5;
+  static constexpr std::uint32_t steps_before_alarm = 3;
   virtual caf::strong_actor_ptr handle() = 0;
 
  protected:

@@ -106,10 +106,10 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
   }
   // What each step fetches is where the next one looks.
   void before_alarm(std::uint32_t lane, std::uint32_t step) override {
-    static_assert(steps_before_alarm == 1 + ShareProgress::prefetch_steps);
     const Decision& ending = logic_.under_way(lane);
     if (step == 0) return prefetch_to_read(&ending);
-    ShareProgress::prefetch(*ending.part, ending.item, step - 1);
+    if (step == 1) return ShareProgress::prefetch(*ending.part, ending.path);
+    ShareProgress::prefetch_successors(*ending.part, ending.item);
   }
   caf::strong_actor_ptr handle() override { return ctrl(); }
 
@@ -180,6 +180,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
           finish(start.lane, now_);
           return true;
         case Started::State::after:
+          start.path = ShareProgress::path_of(*start.part, start.item);
           clock_.ring_after(started.after, *this, start.lane);
           return false;
         case Started::State::pending:

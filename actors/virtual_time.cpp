@@ -83,8 +83,8 @@ bool VirtualClock::take_next(time_point until, Event& next) {
   return true;
 }
 
-// Tells sleepers that are due soon after what is next. Where there are few, all that they touch is
-// in the cache anyway.
+// Tells sleepers that are due soon after what is next. What a dozen of them touch is in the cache
+// anyway.
 inline void VirtualClock::announce(const Batch& batch) {
   constexpr std::size_t distance = 3;  // between steps, in events
   constexpr std::size_t far = distance * (Sleeper::steps_before_alarm + 1);

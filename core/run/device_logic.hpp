@@ -18,7 +18,10 @@ class DeviceLogic {
     std::uint32_t lane;
     std::uint32_t item;
     Part* part;
-    Instant since{};  // for whoever carries it out, to keep when that began
+    // For whoever carries it out, to keep: when that began, and what will be looked at when it
+    // ends.
+    Instant since{};
+    ShareProgress::Path path = {};
   };
 
   DeviceLogic(ResourceId self, int lanes);

@@ -24,7 +24,10 @@ class LinkLogic {
     bool first;
     bool last;
     Duration expected;  // by the cost model; the first chunk carries the latency
-    Instant since{};    // for whoever carries it out, to keep when that began
+    // For whoever carries it out, to keep: when that began, and what will be looked at when it
+    // ends.
+    Instant since{};
+    ShareProgress::Path path = {};
   };
 
   LinkLogic(ResourceId self, Sharing sharing, Duration latency);

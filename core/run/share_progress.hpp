@@ -50,10 +50,16 @@ class ShareProgress {
   template <class Sink>
   void complete(Part& part, std::uint32_t item, bool skip_first, Sink&& sink);
 
-  // Lets the cache fetch what complete() will touch, step by step: each follows from the one
-  // before.
-  static constexpr std::uint32_t prefetch_steps = 4;
-  static void prefetch(const Part& part, std::uint32_t item, std::uint32_t step);
+  // Where complete() of an item will look first. Looks at the item itself.
+  struct Path {
+    const Share::Item* item = nullptr;
+    const Share::Successor* successors = nullptr;
+  };
+  static Path path_of(const Part& part, std::uint32_t item);
+  // Lets the cache fetch what complete() will touch: first what its path tells, then what is found
+  // there.
+  static void prefetch(const Part& part, const Path& path);
+  static void prefetch_successors(const Part& part, std::uint32_t item);
 
   // Those under way, in the order of their windows. They stay where they are until taken.
   const std::vector<std::unique_ptr<Part>>& parts() const { return parts_; }
@@ -163,29 +169,28 @@ void ShareProgress::complete(Part& part, std::uint32_t item, bool skip_first, Si
   if (share.items[item].has_late) release_late(part, item, sink);
 }
 
-inline void ShareProgress::prefetch(const Part& part, std::uint32_t item, std::uint32_t step) {
+inline ShareProgress::Path ShareProgress::path_of(const Part& part, std::uint32_t item) {
   const Share& share = part.share;
-  switch (step) {
-    case 0:
-      prefetch_to_read(&part.ready);
-      prefetch_to_read(&share.items);
-      prefetch_to_read(&share.elsewhere);
-      break;
-    case 1:
-      prefetch_to_read(&share.items[item]);
-      prefetch_to_read(&share.items[item + 1]);
-      part.ready.prefetch();
-      break;
-    case 2:
-      prefetch_to_read(share.successors.data() + share.items[item].first_successor);
-      break;
-    default:
-      for (const Share::Successor next : share.successors_of(item)) {
-        const void* const known = share.elsewhere.data() + next.place();
-        const void* const here = share.items.data() + next.value;
-        prefetch_to_read(next.is_elsewhere() ? known : here);
-      }
+  return {&share.items[item], share.successors.data() + share.items[item].first_successor};
+}
+
+inline void ShareProgress::prefetch(const Part& part, const Path& path) {
+  prefetch_to_read(&part.ready);
+  prefetch_to_read(&part.share.items);
+  prefetch_to_read(&part.share.elsewhere);
+  prefetch_to_read(path.item);
+  prefetch_to_read(path.item + 1);
+  prefetch_to_read(path.successors);
+}
+
+inline void ShareProgress::prefetch_successors(const Part& part, std::uint32_t item) {
+  const Share& share = part.share;
+  for (const Share::Successor next : share.successors_of(item)) {
+    const void* const known = share.elsewhere.data() + next.place();
+    const void* const here = share.items.data() + next.value;
+    prefetch_to_read(next.is_elsewhere() ? known : here);
   }
+  part.ready.prefetch();
 }
 
 template <class Sink>
