@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/time.hpp"
+#include "core/plan/share.hpp"
 
 #include <cstdint>
 
@@ -18,7 +19,9 @@ class Sleeper {
   // The alarm is near: what it will touch may be fetched into the cache. Comes once for each step,
   // in their order, some alarms of others apart; where few others ring, steps are left out.
   virtual void before_alarm(std::uint32_t lane, std::uint32_t step) = 0;
-  static constexpr std::uint32_t steps_before_alarm = 3;
+  // The same for a notice of `item` that waits in its mailbox.
+  virtual void before_notice(std::uint32_t item, std::uint32_t step) = 0;
+  static constexpr std::uint32_t steps_before = 3;
   virtual caf::strong_actor_ptr handle() = 0;
 
  protected:
@@ -37,6 +40,12 @@ class Clock {
   // Calls sleeper.on_alarm(lane) when `time` has passed. The sleeper must exist
   // until then, be it as an actor that has quit.
   virtual void ring_after(Duration time, Sleeper& sleeper, std::uint32_t lane) = 0;
+
+  // For clocks that know what comes next, and tell sleepers before it does: who they are, and that
+  // a notice of `item` is about to be sent to one of them.
+  virtual void enlist(ResourceId who, Sleeper& sleeper) = 0;
+  virtual void strike_off(ResourceId who, const Sleeper& sleeper) = 0;  // it quits
+  virtual void expect_notice(ResourceId who, std::uint32_t item) = 0;
 };
 
 }  // namespace troupe

@@ -56,6 +56,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
 
   caf::behavior make_behavior() override {
     completions_.deliver_to(caf::actor_cast<caf::actor>(this));
+    clock_.enlist(self_, *this);
     // CAF tries them in this order: the two frequent ones come first.
     return {
         [this](const Notice& notice) {
@@ -111,9 +112,17 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
     if (step == 1) return ShareProgress::prefetch(*ending.part, ending.path);
     ShareProgress::prefetch_successors(*ending.part, ending.item);
   }
+  void before_notice(std::uint32_t item, std::uint32_t step) override {
+    const auto& parts = logic_.progress().parts();
+    if (parts.empty()) return;
+    if (step == 0) return prefetch_to_read(&parts.front());
+    if (step == 1) return ShareProgress::prefetch(*parts.front());
+    ShareProgress::prefetch_item(*parts.front(), item);
+  }
   caf::strong_actor_ptr handle() override { return ctrl(); }
 
   void on_exit() override {
+    clock_.strike_off(self_, *this);
     work_.reset();
     // These would keep this actor alive for ever.
     completions_.deliver_to(nullptr);
@@ -229,6 +238,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
            ++from) {
         notice.item[notice.count++] = from->ref.item;
       }
+      clock_.expect_notice(first.ref.resource, notice.item[0]);
       caf::anon_send((*resources_)[first.ref.resource.index()], notice);
     }
     notices.clear();

@@ -5,8 +5,29 @@
 #include "core/base/prefetch.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace troupe {
+namespace {
+
+// Of what will happen one after the other, `queue` from `next` on, tells the sleepers what is near:
+// tell(sleeper, entry, step). What the last dozen touch is in the cache anyway.
+template <class Queue, class SleeperOf, class Tell>
+void announce(const Queue& queue, std::size_t next, SleeperOf sleeper_of, Tell tell) {
+  constexpr std::size_t distance = 3;  // between steps
+  constexpr std::size_t far = distance * (Sleeper::steps_before + 1);
+  if (queue.size() - next <= far) return;
+  const char* const sleeper = reinterpret_cast<const char*>(sleeper_of(queue[next + far]));
+  prefetch_to_read(sleeper);
+  prefetch_to_read(sleeper + 64);
+  for (std::uint32_t step = 0; step < Sleeper::steps_before; ++step) {
+    const auto& near = queue[next + far - distance * (step + 1)];
+    if (Sleeper* const told = sleeper_of(near)) tell(*told, near, step);
+  }
+}
+
+}  // namespace
+
 void VirtualClock::set_seed(std::uint64_t seed) {
   seed_ = seed;
 }
@@ -79,24 +100,48 @@ bool VirtualClock::take_next(time_point until, Event& next) {
   if (batch == nullptr || batch->due > until) return false;
   next = batch->events[batch->next++];
   --batched_;
-  announce(*batch);
+  announce(
+      batch->events, batch->next, [](const Event& e) { return e.sleeper; },
+      [](Sleeper& sleeper, const Event& e, std::uint32_t step) {
+        sleeper.before_alarm(e.index, step);
+      });
   return true;
 }
 
-// Tells sleepers that are due soon after what is next. What a dozen of them touch is in the cache
-// anyway.
-inline void VirtualClock::announce(const Batch& batch) {
-  constexpr std::size_t distance = 3;  // between steps, in events
-  constexpr std::size_t far = distance * (Sleeper::steps_before_alarm + 1);
-  if (batch.events.size() - batch.next <= far) return;
-  const Event* const next = &batch.events[batch.next];
-  const char* const sleeper = reinterpret_cast<const char*>(next[far].sleeper);
-  prefetch_to_read(sleeper);
-  prefetch_to_read(sleeper + 64);
-  for (std::uint32_t step = 0; step < Sleeper::steps_before_alarm; ++step) {
-    const Event& e = next[far - distance * (step + 1)];
-    if (e.sleeper != nullptr) e.sleeper->before_alarm(e.index, step);
+void VirtualClock::enlist(ResourceId who, Sleeper& sleeper) {
+  if (who.index() >= enlisted_.size()) enlisted_.resize(who.index() + 1);
+  enlisted_[who.index()].sleeper = &sleeper;
+}
+
+void VirtualClock::strike_off(ResourceId who, const Sleeper& sleeper) {
+  if (who.index() >= enlisted_.size() || enlisted_[who.index()].sleeper != &sleeper) return;
+  enlisted_[who.index()].sleeper = nullptr;
+}
+
+void VirtualClock::expect_notice(ResourceId who, std::uint32_t item) {
+  if (who.index() >= enlisted_.size()) return;
+  if (std::exchange(enlisted_[who.index()].expects, true)) return;
+  Expected& expected = expected_.emplace_back();
+  expected.who = who;
+  expected.item = item;
+}
+
+void VirtualClock::pass_notice() {
+  if (passed_ == expected_.size()) return;
+  announce(
+      expected_, passed_, [this](const Expected& e) { return enlisted_[e.who.index()].sleeper; },
+      [](Sleeper& sleeper, const Expected& e, std::uint32_t step) {
+        sleeper.before_notice(e.item, step);
+      });
+  enlisted_[expected_[passed_++].who.index()].expects = false;
+}
+
+void VirtualClock::pass_all_notices() {
+  for (; passed_ < expected_.size(); ++passed_) {
+    enlisted_[expected_[passed_].who.index()].expects = false;
   }
+  expected_.clear();
+  passed_ = 0;
 }
 
 void VirtualClock::advance() {
@@ -162,11 +207,13 @@ std::size_t VirtualTime::run(std::size_t events) {
   pausing_ = false;
   for (; taken < events && !pausing_; ++taken) {
     if (jobs_.empty()) {
+      clock_.pass_all_notices();
       if (clock_.is_empty()) break;
       clock_.advance();
       continue;
     }
     caf::resumable* job = take_job();
+    clock_.pass_notice();
     switch (job->resume(unit_.get(), messages_at_once)) {
       case caf::resumable::resume_later:
         enqueue(job);

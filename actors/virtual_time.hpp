@@ -33,6 +33,13 @@ class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
   // op, and a message for each would cost more than all the rest.
   void ring_after(Duration time, Sleeper& sleeper, std::uint32_t lane) override;
 
+  void enlist(ResourceId who, Sleeper& sleeper) override;
+  void strike_off(ResourceId who, const Sleeper& sleeper) override;
+  void expect_notice(ResourceId who, std::uint32_t item) override;
+  // The next of those who expect a notice will get it now; all have got theirs.
+  void pass_notice();
+  void pass_all_notices();
+
   using caf::detail::test_actor_clock::schedule_message;
   void schedule_message(time_point due, caf::strong_actor_ptr receiver,
                         caf::mailbox_element_ptr content) override;
@@ -72,7 +79,6 @@ class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
   Batch* batch_of(time_point due);
   Batch* earliest_batch();
   bool take_next(time_point until, Event& next);
-  static void announce(const Batch& batch);
   // Field by field, in place: a copy of what was just written would wait for it.
   static void fill(Event& e, time_point due, std::uint64_t order, Sleeper* sleeper,
                    std::uint32_t index) {
@@ -88,6 +94,18 @@ class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
   Batch* emptying_ = &batches_[0];  // and taken from
   std::size_t batched_ = 0;         // events in them
   std::vector<Message> messages_;
+  struct Enlisted {
+    Sleeper* sleeper = nullptr;
+    bool expects = false;  // a notice
+  };
+  // In the order in which they will get the first.
+  struct Expected {
+    ResourceId who;
+    std::uint32_t item = 0;
+  };
+  std::vector<Enlisted> enlisted_;  // by resource
+  std::vector<Expected> expected_;
+  std::size_t passed_ = 0;  // of those
   std::uint64_t scheduled_ = 0;
   std::uint64_t seed_ = 0;
 };

@@ -59,6 +59,9 @@ class ShareProgress {
   // Lets the cache fetch what complete() will touch: first what its path tells, then what is found
   // there.
   static void prefetch(const Part& part, const Path& path);
+  // And notify(), likewise.
+  static void prefetch(const Part& part);
+  static void prefetch_item(const Part& part, std::uint32_t item);
   static void prefetch_successors(const Part& part, std::uint32_t item);
 
   // Those under way, in the order of their windows. They stay where they are until taken.
@@ -174,10 +177,19 @@ inline ShareProgress::Path ShareProgress::path_of(const Part& part, std::uint32_
   return {&share.items[item], share.successors.data() + share.items[item].first_successor};
 }
 
-inline void ShareProgress::prefetch(const Part& part, const Path& path) {
+inline void ShareProgress::prefetch(const Part& part) {
   prefetch_to_read(&part.ready);
   prefetch_to_read(&part.share.items);
   prefetch_to_read(&part.share.elsewhere);
+}
+
+inline void ShareProgress::prefetch_item(const Part& part, std::uint32_t item) {
+  if (item < part.share.size()) prefetch_to_read(&part.share.items[item]);
+  part.ready.prefetch();
+}
+
+inline void ShareProgress::prefetch(const Part& part, const Path& path) {
+  prefetch(part);
   prefetch_to_read(path.item);
   prefetch_to_read(path.item + 1);
   prefetch_to_read(path.successors);

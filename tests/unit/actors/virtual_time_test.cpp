@@ -55,6 +55,7 @@ class Dreamer : public Sleeper {
   void on_alarm(std::uint32_t lane) override {
     log_.push_back("alarm " + std::to_string(lane) + at(clock_));
   }
+  void before_notice(std::uint32_t item, std::uint32_t step) override { before_alarm(item, step); }
   caf::strong_actor_ptr handle() override { return nullptr; }
 
   std::map<std::uint32_t, std::uint32_t> steps;  // before an alarm, by lane
@@ -160,12 +161,35 @@ BOOST_AUTO_TEST_CASE(an_alarm_among_many_is_announced_step_by_step_before_it_rin
   }
   world.time().clock().advance();
   BOOST_TEST(world.log.size() == 100U);
-  BOOST_TEST(dreamer.steps[50] == Sleeper::steps_before_alarm);
+  BOOST_TEST(dreamer.steps[50] == Sleeper::steps_before);
   BOOST_TEST(dreamer.steps[1050] == 0U);
   world.run();
   BOOST_TEST(world.log.size() == 200U);
-  BOOST_TEST(dreamer.steps[50] == Sleeper::steps_before_alarm);
-  BOOST_TEST(dreamer.steps[1050] == Sleeper::steps_before_alarm);
+  BOOST_TEST(dreamer.steps[50] == Sleeper::steps_before);
+  BOOST_TEST(dreamer.steps[1050] == Sleeper::steps_before);
+}
+
+BOOST_AUTO_TEST_CASE(a_notice_among_many_is_announced_step_by_step_before_it_is_handled) {
+  World world;
+  VirtualClock& clock = world.time().clock();
+  Dreamer dreamer(clock, world.log);
+  Dreamer gone(clock, world.log);
+  for (std::uint32_t i = 0; i < 100; ++i) clock.enlist(ResourceId{i}, i == 70 ? gone : dreamer);
+  // The second one for the same comes with the first.
+  for (std::uint32_t i = 0; i < 200; ++i) clock.expect_notice(ResourceId{i % 100}, i);
+  clock.expect_notice(ResourceId{100}, 300);  // nobody has enlisted
+  for (int i = 0; i < 51; ++i) clock.pass_notice();
+  BOOST_TEST(dreamer.steps[50] == Sleeper::steps_before);
+  clock.strike_off(ResourceId{70}, gone);
+  clock.strike_off(ResourceId{71}, gone);
+  for (int i = 51; i < 100; ++i) clock.pass_notice();
+  BOOST_TEST(dreamer.steps[71] == Sleeper::steps_before);
+  BOOST_TEST(dreamer.steps.rbegin()->first < 100U);
+  BOOST_TEST(gone.steps.empty());
+  clock.pass_notice();
+  clock.pass_all_notices();
+  clock.expect_notice(ResourceId{3}, 3);
+  clock.pass_notice();
 }
 
 BOOST_AUTO_TEST_CASE(a_seed_orders_what_is_due_together_but_not_what_is_due_apart) {
