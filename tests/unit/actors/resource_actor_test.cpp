@@ -1,0 +1,134 @@
+// When a device's notices go, with work that is done as soon as it is started.
+#include "actors/resource_actor.hpp"
+
+#include "actors/virtual_time.hpp"
+#include "core/run/device_logic.hpp"
+#include "tests/support/share_maker.hpp"
+
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+using testing::Item;
+using testing::make_share;
+
+constexpr ResourceId self{0};
+constexpr ResourceId other{1};
+
+using Notices = std::vector<std::vector<std::uint32_t>>;  // a message each, of items
+
+// Whoever is told.
+class Listener final : public caf::event_based_actor {
+ public:
+  Listener(caf::actor_config& config, Notices* heard)
+      : caf::event_based_actor(config), heard_(heard) {}
+  caf::behavior make_behavior() override {
+    return {[this](const Notice& n) {
+              heard_->push_back({n.items().begin(), n.items().end()});
+            },
+            [](const Ready&) {}, [](const Status&) {}, [](const Progress&) {},
+            [](const ShareComplete&) {}};
+  }
+
+ private:
+  Notices* heard_;
+};
+
+// What the test decides about the work.
+struct Plot {
+  caf::actor device;
+  std::set<std::uint32_t> visited;  // items during which a message comes in
+  std::set<std::uint32_t> long_items;
+};
+
+class Work {
+ public:
+  explicit Work(const Plot& plot) : plot_(&plot) {}
+  void enter_thread() {}
+  Started start(const DeviceLogic::Start& start) {
+    if (plot_->visited.contains(start.item)) caf::anon_send(plot_->device, AskStatus{1});
+    return {};
+  }
+  void finished(const DeviceLogic::Start&, Duration) {}
+  bool may_block(const DeviceLogic::Start& start) const {
+    return plot_->long_items.contains(start.item);
+  }
+
+ private:
+  const Plot* plot_;
+};
+
+using Device = ResourceActor<DeviceLogic, Work>;
+
+// The notices that a device sends which computes these items.
+Notices told(const std::vector<Item>& items, std::set<std::uint32_t> visited,
+             std::set<std::uint32_t> long_items = {}) {
+  caf::actor_system_config config;
+  config.load<VirtualTime>();
+  caf::actor_system system(config);
+  VirtualTime& time = VirtualTime::of(system);
+  const auto settle = [&] { time.run(1000); };
+  Notices heard;
+  const caf::actor listener = system.spawn<Listener>(&heard);
+  Plot plot{.device = {}, .visited = std::move(visited), .long_items = std::move(long_items)};
+  caf::actor_config of_device(nullptr);
+  plot.device = system.spawn_class<Device, caf::no_spawn_options>(
+      of_device, self, listener, std::ref(static_cast<Clock&>(time.clock())), DeviceLogic(self, 1),
+      false, [&](Completions&) { return Work(plot); });
+  const auto resources = std::make_shared<const std::vector<caf::actor>>(
+      std::vector<caf::actor>{plot.device, listener});
+  caf::anon_send(plot.device, Introduce{resources});
+  caf::anon_send(plot.device, TakeShare{make_share(self, items)});
+  settle();
+  caf::anon_send_exit(plot.device, caf::exit_reason::user_shutdown);
+  caf::anon_send_exit(listener, caf::exit_reason::user_shutdown);
+  plot.device = nullptr;
+  settle();
+  return heard;
+}
+
+// An item that one of the other device waits for.
+Item leaving(std::uint32_t item) {
+  return {.successors = {{other, item}}};
+}
+
+BOOST_AUTO_TEST_SUITE(resource_actor)
+
+BOOST_AUTO_TEST_CASE(notices_of_a_round_go_together) {
+  BOOST_TEST((told({leaving(4), {}, leaving(5)}, {}) == Notices{{4, 5}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_message_that_comes_in_sends_no_notices_out_while_there_is_more_to_start) {
+  BOOST_TEST((told({leaving(4), {}, leaving(5)}, {0, 1}) == Notices{{4, 5}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_notice_goes_where_a_message_comes_in_and_nothing_else_can_start) {
+  // What the second waits for never comes.
+  BOOST_TEST((told({leaving(4), {.waits_for = 1}}, {0}) == Notices{{4}}));
+}
+
+BOOST_AUTO_TEST_CASE(notices_go_before_work_that_may_take_long) {
+  BOOST_TEST((told({leaving(4), {}, leaving(5)}, {}, {1}) == Notices{{4}, {5}}));
+}
+
+BOOST_AUTO_TEST_CASE(many_notices_for_one_are_several_messages_in_order) {
+  std::vector<Item> items;
+  std::vector<std::uint32_t> first;
+  for (std::uint32_t i = 0; i < Notice::most + 2; ++i) {
+    items.push_back(leaving(i));
+    if (i < Notice::most) first.push_back(i);
+  }
+  const auto most = static_cast<std::uint32_t>(Notice::most);
+  BOOST_TEST((told(items, {}) == Notices{first, {most, most + 1}}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe
