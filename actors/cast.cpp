@@ -38,8 +38,6 @@ class Theatre {
     }
     system_ = std::make_unique<caf::actor_system>(config_);
     if (virtual_time) {
-      // It would be asked with each message who speaks, and nobody listens.
-      caf::logger::set_current_actor_system(nullptr);
       VirtualTime::of(*system_).set_seed(seed);
     } else {
       real_clock_.emplace(*system_);
@@ -85,8 +83,8 @@ class Theatre {
  private:
   bool virtual_time_;
   caf::actor_system_config config_;
+  std::optional<RealClock> real_clock_;  // before the system: actors use it until they are gone
   std::unique_ptr<caf::actor_system> system_;
-  std::optional<RealClock> real_clock_;
   std::size_t threads_given_ = 0;
 };
 

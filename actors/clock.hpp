@@ -10,14 +10,15 @@
 
 namespace troupe {
 
-// An actor that sets alarms.
+// An actor that sets alarms, and may be told what is near.
 class Sleeper {
  public:
   // The time of an alarm for this lane has come. Called where no message of this actor is being
   // handled, and never at the same time as one.
   virtual void on_alarm(std::uint32_t lane) = 0;
-  // The alarm is near: what it will touch may be fetched into the cache. Comes once for each step,
-  // in their order, some alarms of others apart; where few others ring, steps are left out.
+  // The alarm is near: what it will touch may be fetched into the cache, and nothing else be done.
+  // Comes once for each step, in their order, some alarms of others apart; where few others ring,
+  // steps are left out.
   virtual void before_alarm(std::uint32_t lane, std::uint32_t step) = 0;
   // The same for a notice of `item` that waits in its mailbox.
   virtual void before_notice(std::uint32_t item, std::uint32_t step) = 0;
@@ -41,11 +42,11 @@ class Clock {
   // until then, be it as an actor that has quit.
   virtual void ring_after(Duration time, Sleeper& sleeper, std::uint32_t lane) = 0;
 
-  // For clocks that know what comes next, and tell sleepers before it does: who they are, and that
-  // a notice of `item` is about to be sent to one of them.
-  virtual void enlist(ResourceId who, Sleeper& sleeper) = 0;
-  virtual void strike_off(ResourceId who, const Sleeper& sleeper) = 0;  // it quits
-  virtual void expect_notice(ResourceId who, std::uint32_t item) = 0;
+  // For clocks that know what comes next and tell sleepers before it does: who they are, until
+  // they quit, and that a notice of `item` is about to be sent to one.
+  virtual void enlist(ResourceId, Sleeper&) {}
+  virtual void strike_off(ResourceId, const Sleeper&) {}
+  virtual void expect_notice(ResourceId, [[maybe_unused]] std::uint32_t item) {}
 };
 
 }  // namespace troupe

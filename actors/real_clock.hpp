@@ -18,9 +18,6 @@ class RealClock final : public Clock {
   Instant instant() const override;
   Instant instant_after(Instant earlier) const override;
   void ring_after(Duration time, Sleeper& sleeper, std::uint32_t lane) override;
-  void enlist(ResourceId, Sleeper&) override {}
-  void strike_off(ResourceId, const Sleeper&) override {}
-  void expect_notice(ResourceId, std::uint32_t) override {}
 
  private:
   // A rate of 0: there is none.

@@ -6,6 +6,7 @@
 #include "actors/messages.hpp"
 #include "core/backend/backend.hpp"
 #include "core/base/error.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/base/relax.hpp"
 #include "core/run/share_progress.hpp"
 

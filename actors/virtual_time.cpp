@@ -11,15 +11,17 @@ namespace troupe {
 namespace {
 
 // Of what will happen one after the other, `queue` from `next` on, tells the sleepers what is near:
-// tell(sleeper, entry, step). What the last dozen touch is in the cache anyway.
+// tell(sleeper, entry, step). The last dozen are not told: it pays where many take turns.
 template <class Queue, class SleeperOf, class Tell>
 void announce(const Queue& queue, std::size_t next, SleeperOf sleeper_of, Tell tell) {
   constexpr std::size_t distance = 3;  // between steps
   constexpr std::size_t far = distance * (Sleeper::steps_before + 1);
   if (queue.size() - next <= far) return;
-  const char* const sleeper = reinterpret_cast<const char*>(sleeper_of(queue[next + far]));
-  prefetch_to_read(sleeper);
-  prefetch_to_read(sleeper + 64);
+  // Where steps begin: the actor itself, which takes two lines to say where its lanes lie.
+  if (const Sleeper* const first = sleeper_of(queue[next + far])) {
+    prefetch_to_read(first);
+    prefetch_to_read(reinterpret_cast<const char*>(first) + 64);
+  }
   for (std::uint32_t step = 0; step < Sleeper::steps_before; ++step) {
     const auto& near = queue[next + far - distance * (step + 1)];
     if (Sleeper* const told = sleeper_of(near)) tell(*told, near, step);
@@ -43,6 +45,7 @@ void VirtualClock::schedule_message(time_point due, caf::strong_actor_ptr receiv
 }
 
 void VirtualClock::schedule(time_point due, Sleeper* sleeper, std::uint32_t index) {
+  due = std::max(due, current_time);  // what should have happened happens now
   // `mix` is a bijection: orders stay distinct.
   const std::uint64_t order = seed_ == 0 ? scheduled_ : mix(scheduled_ ^ mix(seed_));
   ++scheduled_;
@@ -148,7 +151,7 @@ void VirtualClock::advance() {
   Event next;
   const bool found = take_next(time_point::max(), next);
   TROUPE_ASSERT(found);
-  current_time = std::max(current_time, next.due);
+  current_time = next.due;
   const time_point due = next.due;
   do {
     if (next.sleeper != nullptr) {

@@ -36,7 +36,8 @@ class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
   void enlist(ResourceId who, Sleeper& sleeper) override;
   void strike_off(ResourceId who, const Sleeper& sleeper) override;
   void expect_notice(ResourceId who, std::uint32_t item) override;
-  // The next of those who expect a notice will get it now; all have got theirs.
+  // An actor is about to get its messages: as far as one can tell, the next of those who expect a
+  // notice. All have got theirs.
   void pass_notice();
   void pass_all_notices();
 
@@ -125,7 +126,7 @@ class VirtualTime final : public caf::scheduler::abstract_coordinator {
   void set_seed(std::uint64_t seed);
 
   // Delivers messages and lets time pass until nothing is left or `events` steps were taken; the
-  // number taken.
+  // number taken. The calling thread has no logger of CAF's afterwards.
   std::size_t run(std::size_t events);
   // To be called by what runs there: run() returns after this step.
   void pause() { pausing_ = true; }

@@ -220,7 +220,7 @@ void BufferCache::keep(std::uint64_t capacity, std::byte* buffer) {
   if (capacity > largest) return pool_->give(capacity, buffer);
   std::vector<std::byte*>& free = bin(capacity).free;
   free.push_back(buffer);
-  if (free.size() < most) return;
+  if (free.size() <= most) return;
   pool_->give_some(capacity, std::span(free).first(batch));
   free.erase(free.begin(), free.begin() + batch);
 }

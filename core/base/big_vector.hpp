@@ -18,7 +18,8 @@ class Arena;
 // Asks for huge pages where an array takes several of them: fewer page faults when it is filled,
 // and fewer misses of the translation cache when it is read here and there.
 //
-// With an arena it takes memory from there, which must outlive it and goes back with the arena.
+// With an arena it takes memory from there, which goes back with the arena. Elements must not be
+// used after that; letting go of them is no use.
 template <class T>
 struct BigAllocator {
   using value_type = T;
@@ -77,7 +78,7 @@ class Arena {
 // An empty one in `arena`, with room for so many elements.
 template <class T>
 BigVector<T> vector_in(Arena& arena, std::size_t capacity) {
-  static_assert(alignof(T) <= Arena::alignment);
+  static_assert(alignof(T) <= Arena::alignment && std::is_trivially_destructible_v<T>);
   BigVector<T> vector{BigAllocator<T>(arena)};
   vector.reserve(capacity);
   return vector;

@@ -125,9 +125,18 @@ struct Share {
   };
   std::vector<Move> moves;
 
-  // Where those of all shares of the window lie side by side, as far as their sizes were known.
-  std::shared_ptr<Arena> item_room;  // and of inputs
+  // Where the items and inputs of all shares of the window lie side by side, and their successors,
+  // as far as their number was known. A share can be moved, or copied to a new one that has no part
+  // of this; assigning a copy would leave the arrays behind.
+  std::shared_ptr<Arena> item_room;
   std::shared_ptr<Arena> successor_room;
+
+  Share() = default;
+  Share(const Share&) = default;
+  Share(Share&&) = default;
+  Share& operator=(const Share&) = delete;
+  Share& operator=(Share&&) = default;
+  ~Share() = default;
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(items.size() - 1); }
   // What an item makes: replicas are numbered with the units that make them.

@@ -59,10 +59,10 @@ class ShareProgress {
   // Lets the cache fetch what complete() will touch: first what its path tells, then what is found
   // there.
   static void prefetch(const Part& part, const Path& path);
-  // And notify(), likewise.
+  static void prefetch_successors(const Part& part, std::uint32_t item);
+  // What notify() will touch: first the part, then the item, of which it may have none.
   static void prefetch(const Part& part);
   static void prefetch_item(const Part& part, std::uint32_t item);
-  static void prefetch_successors(const Part& part, std::uint32_t item);
 
   // Those under way, in the order of their windows. They stay where they are until taken.
   const std::vector<std::unique_ptr<Part>>& parts() const { return parts_; }
@@ -198,9 +198,8 @@ inline void ShareProgress::prefetch(const Part& part, const Path& path) {
 inline void ShareProgress::prefetch_successors(const Part& part, std::uint32_t item) {
   const Share& share = part.share;
   for (const Share::Successor next : share.successors_of(item)) {
-    const void* const known = share.elsewhere.data() + next.place();
-    const void* const here = share.items.data() + next.value;
-    prefetch_to_read(next.is_elsewhere() ? known : here);
+    prefetch_to_read(next.is_elsewhere() ? static_cast<const void*>(&share.elsewhere[next.place()])
+                                         : &share.items[next.value]);
   }
   part.ready.prefetch();
 }

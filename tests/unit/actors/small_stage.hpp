@@ -117,8 +117,8 @@ class SmallStage {
   SmallMachine machine_;
   std::optional<MemoryStore> store_;
   caf::actor_system_config config_;
+  std::optional<RealClock> real_clock_;  // actors use it until they are gone
   std::optional<caf::actor_system> system_;
-  std::optional<RealClock> real_clock_;
   std::optional<Stage> stage_;
   Podium podium_;
   std::future<RunResult> result_;

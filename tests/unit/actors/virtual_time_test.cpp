@@ -43,23 +43,29 @@ class Player : public caf::event_based_actor {
   Log* log_;
 };
 
-// Writes alarms down.
+// Writes alarms down, and what is said before.
 class Dreamer : public Sleeper {
  public:
   Dreamer(VirtualClock& clock, Log& log) : clock_(clock), log_(log) {}
-  void before_alarm(std::uint32_t lane, std::uint32_t step) override {
-    BOOST_TEST(step >= last_step[lane]);
-    last_step[lane] = step;
-    ++steps[lane];
-  }
   void on_alarm(std::uint32_t lane) override {
     log_.push_back("alarm " + std::to_string(lane) + at(clock_));
+    ++happened;
+  }
+  void before_alarm(std::uint32_t lane, std::uint32_t step) override {
+    const auto known = steps.find(lane);
+    if (known != steps.end()) BOOST_TEST(step > known->second.back().step);
+    steps[lane].push_back({step, happened});
   }
   void before_notice(std::uint32_t item, std::uint32_t step) override { before_alarm(item, step); }
   caf::strong_actor_ptr handle() override { return nullptr; }
 
-  std::map<std::uint32_t, std::uint32_t> steps;  // before an alarm, by lane
-  std::map<std::uint32_t, std::uint32_t> last_step;
+  // By lane or item: what was announced, and after how many others had their turn.
+  struct Step {
+    std::uint32_t step;
+    std::size_t after;
+  };
+  std::map<std::uint32_t, std::vector<Step>> steps;
+  std::size_t happened = 0;
 
  private:
   VirtualClock& clock_;
@@ -150,6 +156,16 @@ BOOST_AUTO_TEST_CASE(what_is_due_together_happens_together_before_anything_that_
   BOOST_TEST(clock.is_empty());
 }
 
+// One step after the other, the last one shortly before its turn comes.
+void expect_announced(const Dreamer& dreamer, std::uint32_t lane, std::size_t turn) {
+  BOOST_TEST_REQUIRE(dreamer.steps.contains(lane));
+  const std::vector<Dreamer::Step>& steps = dreamer.steps.at(lane);
+  BOOST_TEST_REQUIRE(steps.size() == Sleeper::steps_before);
+  for (std::size_t s = 1; s < steps.size(); ++s) BOOST_TEST(steps[s - 1].after < steps[s].after);
+  BOOST_TEST(steps.back().after < turn);
+  BOOST_TEST(steps.front().after + 20 > turn);
+}
+
 BOOST_AUTO_TEST_CASE(an_alarm_among_many_is_announced_step_by_step_before_it_rings) {
   World world;
   Dreamer dreamer(world.time().clock(), world.log);
@@ -161,12 +177,13 @@ BOOST_AUTO_TEST_CASE(an_alarm_among_many_is_announced_step_by_step_before_it_rin
   }
   world.time().clock().advance();
   BOOST_TEST(world.log.size() == 100U);
-  BOOST_TEST(dreamer.steps[50] == Sleeper::steps_before);
-  BOOST_TEST(dreamer.steps[1050] == 0U);
+  BOOST_TEST(dreamer.steps.rbegin()->first < 100U);
   world.run();
   BOOST_TEST(world.log.size() == 200U);
-  BOOST_TEST(dreamer.steps[50] == Sleeper::steps_before);
-  BOOST_TEST(dreamer.steps[1050] == Sleeper::steps_before);
+  for (const std::uint32_t lane : {20U, 50U, 80U}) {
+    expect_announced(dreamer, lane, lane);
+    expect_announced(dreamer, 1000 + lane, 100 + lane);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_notice_among_many_is_announced_step_by_step_before_it_is_handled) {
@@ -174,22 +191,38 @@ BOOST_AUTO_TEST_CASE(a_notice_among_many_is_announced_step_by_step_before_it_is_
   VirtualClock& clock = world.time().clock();
   Dreamer dreamer(clock, world.log);
   Dreamer gone(clock, world.log);
+  const auto pass = [&](int notices) {
+    for (; notices > 0; --notices) {
+      clock.pass_notice();
+      ++dreamer.happened;
+    }
+  };
   for (std::uint32_t i = 0; i < 100; ++i) clock.enlist(ResourceId{i}, i == 70 ? gone : dreamer);
   // The second one for the same comes with the first.
   for (std::uint32_t i = 0; i < 200; ++i) clock.expect_notice(ResourceId{i % 100}, i);
   clock.expect_notice(ResourceId{100}, 300);  // nobody has enlisted
-  for (int i = 0; i < 51; ++i) clock.pass_notice();
-  BOOST_TEST(dreamer.steps[50] == Sleeper::steps_before);
+  pass(50);
   clock.strike_off(ResourceId{70}, gone);
-  clock.strike_off(ResourceId{71}, gone);
-  for (int i = 51; i < 100; ++i) clock.pass_notice();
-  BOOST_TEST(dreamer.steps[71] == Sleeper::steps_before);
+  clock.strike_off(ResourceId{71}, gone);  // another has enlisted there since
+  pass(50);
+  for (const std::uint32_t item : {20U, 50U, 71U, 80U}) expect_announced(dreamer, item, item);
   BOOST_TEST(dreamer.steps.rbegin()->first < 100U);
   BOOST_TEST(gone.steps.empty());
-  clock.pass_notice();
+}
+
+BOOST_AUTO_TEST_CASE(those_who_have_got_their_notices_may_expect_others) {
+  World world;
+  VirtualClock& clock = world.time().clock();
+  Dreamer dreamer(clock, world.log);
+  for (std::uint32_t i = 0; i < 40; ++i) clock.enlist(ResourceId{i}, dreamer);
+  for (std::uint32_t i = 0; i < 40; ++i) clock.expect_notice(ResourceId{i}, i);
+  for (int i = 0; i < 5; ++i) clock.pass_notice();
   clock.pass_all_notices();
-  clock.expect_notice(ResourceId{3}, 3);
-  clock.pass_notice();
+  dreamer.steps.clear();
+  for (std::uint32_t i = 0; i < 40; ++i) clock.expect_notice(ResourceId{i}, 1000 + i);
+  for (; dreamer.happened < 40; ++dreamer.happened) clock.pass_notice();
+  expect_announced(dreamer, 1030, 30);
+  BOOST_TEST(dreamer.steps.begin()->first >= 1000U);
 }
 
 BOOST_AUTO_TEST_CASE(a_seed_orders_what_is_due_together_but_not_what_is_due_apart) {
