@@ -289,7 +289,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
     return status;
   }
 
-  Logic logic_;
+  Logic logic_;  // first: near the Sleeper, whose lines virtual time fetches
   ResourceId self_;
   caf::actor coordinator_;
   Clock& clock_;

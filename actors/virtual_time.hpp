@@ -62,6 +62,14 @@ class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
     caf::strong_actor_ptr receiver;
     caf::mailbox_element_ptr content;
   };
+  struct Enlisted {
+    Sleeper* sleeper = nullptr;
+    bool expects = false;  // a notice
+  };
+  struct Expected {
+    ResourceId who;
+    std::uint32_t item = 0;
+  };
   static bool later(const Event& a, const Event& b) {
     return a.due != b.due ? a.due > b.due : a.order > b.order;
   }
@@ -95,18 +103,9 @@ class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
   Batch* emptying_ = &batches_[0];  // and taken from
   std::size_t batched_ = 0;         // events in them
   std::vector<Message> messages_;
-  struct Enlisted {
-    Sleeper* sleeper = nullptr;
-    bool expects = false;  // a notice
-  };
-  // In the order in which they will get the first.
-  struct Expected {
-    ResourceId who;
-    std::uint32_t item = 0;
-  };
   std::vector<Enlisted> enlisted_;  // by resource
-  std::vector<Expected> expected_;
-  std::size_t passed_ = 0;  // of those
+  std::vector<Expected> expected_;  // in the order in which they will get the first notice
+  std::size_t passed_ = 0;          // of those
   std::uint64_t scheduled_ = 0;
   std::uint64_t seed_ = 0;
 };

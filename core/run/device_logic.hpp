@@ -67,7 +67,7 @@ class DeviceLogic {
     bool is_busy = false;
   };
 
-  std::vector<Lane> lanes_;
+  std::vector<Lane> lanes_;  // first: see ResourceActor
   ShareProgress progress_;
   std::uint32_t ready_ = 0;  // items, in all parts
   std::uint32_t busy_ = 0;

@@ -20,7 +20,7 @@ class ReadySet {
     std::uint32_t end = words;
     for (levels_ = 0; words > 1; ++levels_) {
       words = (words + 63) / 64;
-      level_[levels_] = end;
+      level_begin_[levels_] = end;
       end += words;
     }
     words_.assign(end, 0);
@@ -60,7 +60,7 @@ class ReadySet {
   // Word `at` has got its first bit.
   void summarize(std::uint32_t at) {
     for (std::uint32_t l = 0; l < levels_; ++l) {
-      std::uint64_t& word = words_[level_[l] + at / 64];
+      std::uint64_t& word = words_[level_begin_[l] + at / 64];
       const bool was_empty = word == 0;
       word |= std::uint64_t{1} << at % 64;
       if (!was_empty) return;
@@ -70,7 +70,7 @@ class ReadySet {
   // Word `at` has lost its last bit.
   void forget(std::uint32_t at) {
     for (std::uint32_t l = 0; l < levels_; ++l) {
-      std::uint64_t& word = words_[level_[l] + at / 64];
+      std::uint64_t& word = words_[level_begin_[l] + at / 64];
       word &= ~(std::uint64_t{1} << at % 64);
       if (word != 0) return;
       at /= 64;
@@ -79,13 +79,14 @@ class ReadySet {
   std::uint32_t find_lowest() const {
     std::uint32_t at = 0;
     for (std::uint32_t l = levels_; l-- > 0;) {
-      at = at * 64 + static_cast<std::uint32_t>(std::countr_zero(words_[level_[l] + at]));
+      at = at * 64 + static_cast<std::uint32_t>(std::countr_zero(words_[level_begin_[l] + at]));
     }
     return at;
   }
 
-  std::vector<std::uint64_t> words_;         // those that tell of others last
-  std::array<std::uint32_t, 5> level_ = {};  // where those over the items begin, those over them…
+  std::vector<std::uint64_t> words_;  // those that tell of others last
+  std::array<std::uint32_t, 5> level_begin_ =
+      {};  // where those over the items begin, those over them…
   std::uint32_t levels_ = 0;
   std::uint32_t lowest_ = 0;  // no word before it has a bit
   std::uint32_t size_ = 0;

@@ -15,7 +15,7 @@
 
 namespace troupe {
 
-// A share that is being worked on.
+// A share that is being worked on. What is met with every item comes first, in few cache lines.
 struct alignas(64) Part {
   ReadySet ready = {};  // of a device: the items that may start
   std::uint32_t done = 0;
@@ -124,6 +124,7 @@ void ShareProgress::load(Share share, Sink&& sink) {
   next_window_ = share.window + 1;
   Part& part = *parts_.emplace_back(std::make_unique<Part>(Part{.share = std::move(share)}));
   part.ready.reset(part.share.size());
+  // Those that wait for a late edge start later.
   for (const std::uint32_t item : part.share.first_items) {
     if (part.share.items[item].waits_for == 0) sink.ready(part, item);
   }

@@ -131,6 +131,20 @@ BOOST_AUTO_TEST_CASE(delayed_messages_arrive_in_order_of_their_time) {
   BOOST_TEST(world.log == (Log{"1@10", "1@10", "3@30"}), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(what_should_have_happened_happens_now_in_its_turn) {
+  World world;
+  const caf::actor player = world.player();
+  throw_after(world, player, 30ns, {3});
+  world.run();
+  Dreamer dreamer(world.time().clock(), world.log);
+  world.time().clock().ring_after(0ns, dreamer, 0);
+  world.time().clock().ring_after(-20ns, dreamer, 1);
+  world.time().clock().ring_after(0ns, dreamer, 2);
+  world.run();
+  BOOST_TEST(world.log == (Log{"3@30", "alarm 0@30", "alarm 1@30", "alarm 2@30"}),
+             boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(time_stands_still_while_messages_are_left) {
   World world;
   const caf::actor player = world.player();
