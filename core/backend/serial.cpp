@@ -41,7 +41,7 @@ class SerialTeam final : public Team {
 
 class SerialRun {
  public:
-  SerialRun(const Graph& graph, std::span<const OpId> ops)
+  SerialRun(const Graph& graph, const OpRanges& ops)
       : graph_(graph), readers_(graph.size()), values_(graph.size()) {
     for (const OpId op : ops) {
       for (const OpId input : graph.inputs(op)) ++readers_[input.index()];
@@ -86,7 +86,7 @@ class SerialRun {
 
 }  // namespace
 
-void run_serial(const Graph& graph, std::span<const OpId> ops,
+void run_serial(const Graph& graph, const OpRanges& ops,
                 const std::function<bool(OpId, std::span<const std::byte>)>& visit) {
   SerialRun run(graph, ops);
   for (const OpId op : ops) {

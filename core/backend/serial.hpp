@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/graph/graph.hpp"
+#include "core/graph/op_ranges.hpp"
 
 #include <functional>
 #include <span>
@@ -13,7 +14,7 @@ namespace troupe {
 // the calling thread and hands each result to `visit` as soon as it is made; a result is freed
 // after its last reader. Blocks until done, or until `visit` returns false. Throws a run Error
 // where a kernel fails.
-void run_serial(const Graph& graph, std::span<const OpId> ops,
+void run_serial(const Graph& graph, const OpRanges& ops,
                 const std::function<bool(OpId, std::span<const std::byte>)>& visit);
 
 }  // namespace troupe

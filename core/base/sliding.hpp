@@ -54,6 +54,11 @@ class Sliding {
     }
     elements_.insert(elements_.end(), values.begin(), values.end());
   }
+  // What it has room for and doesn't hold yet.
+  std::span<const std::byte> room() const {
+    return std::as_bytes(
+        std::span(elements_.data() + elements_.size(), capacity() - elements_.size()));
+  }
   // Makes room for so many more. However often it is called, growing costs O(1) an element.
   void reserve(std::size_t more) {
     const std::size_t wanted = elements_.size() + more;

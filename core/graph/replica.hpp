@@ -15,9 +15,6 @@ struct ReplicaSpec {
   std::uint32_t readers = 0;   // items that will read it, plus one where the runner keeps it
   bool leaves_digest = false;  // of its values, taken when the last reader is done
   bool is_private = false;     // made and read by one actor only
-  // Of a scenario, for planning only: made by the item that reads it last in graph order; none
-  // where nobody does or it is kept.
-  ReplicaId last_reader = {};
 };
 
 // What a tensor of so many bytes takes in RAM: whole cache lines, so that threads that write

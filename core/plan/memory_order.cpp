@@ -25,6 +25,20 @@ void each_unit(const Plan& plan, const F& f) {
   }
 }
 
+// The same backwards.
+template <class F>
+void each_unit_backwards(const Plan& plan, const F& f) {
+  ShareTable<> shares;
+  for (std::size_t w = plan.windows.size(); w-- > 0;) {
+    const Window& window = plan.windows[w];
+    shares.enter(window);
+    for (std::size_t u = window.first.index() + window.items; u-- > window.first.index();) {
+      const ItemRef ref = plan.units[u].ref;
+      f(UnitId::at(u), shares[ref.resource].inputs_of(ref.item));
+    }
+  }
+}
+
 // Which memories can't hold all tensors of the plan together.
 std::vector<bool> tight_memories(const Graph& graph, const Machine& machine, const Plan& plan) {
   const std::vector<std::uint64_t> wanted = bytes_in_all(graph, machine, plan);
@@ -179,34 +193,35 @@ std::vector<std::uint64_t> bytes_in_all(const Graph& graph, const Machine& machi
 RamNeed ram_needed(const Graph& graph, const Machine& machine, const Plan& plan) {
   std::vector<std::uint64_t> capacity;  // by type
   for (const TensorType& type : graph.types()) capacity.push_back(buffer_capacity(type.bytes()));
+  std::vector<char> is_ram;  // by memory
+  for (const Memory& memory : machine.memories) is_ram.push_back(memory.kind == MemoryKind::ram);
+  std::vector<char> held(plan.replicas.size(), false);
   std::vector<std::uint64_t> now(graph.types().size(), 0);  // buffers by type
+  std::uint64_t bytes = 0;
   RamNeed need;
   need.buffers.resize(graph.types().size(), 0);
-  std::uint64_t bytes = 0;
-  // Those that each unit reads last, as lists.
-  BigVector<ReplicaId> freed(plan.units.size());
-  BigVector<ReplicaId> next(plan.units.size());
-  for (std::size_t r = 0; r < plan.replicas.size(); ++r) {
-    const ReplicaSpec& spec = plan.replicas[r];
-    if (!spec.last_reader || machine.memory(spec.memory).kind != MemoryKind::ram) continue;
-    ReplicaId& first = freed[spec.last_reader.index()];
-    next[r] = first;
-    first = ReplicaId::at(r);
+  const auto hold = [&](ReplicaId replica) {
+    if (held[replica.index()]) return;
+    held[replica.index()] = true;
+    const ReplicaSpec& spec = plan.replicas[replica.index()];
+    if (!is_ram[spec.memory.index()]) return;
+    need.buffers[spec.type] = std::max(need.buffers[spec.type], ++now[spec.type]);
+    bytes += capacity[spec.type];
+    need.bytes = std::max(need.bytes, bytes);
+  };
+  // From the end on, whoever is met first reads it last.
+  for (const Plan::Result& result : plan.results) {
+    if (result.is_kept) hold(result.replica);
   }
-  // A unit's output has its number.
-  for (std::size_t u = 0; u < plan.units.size(); ++u) {
-    const ReplicaSpec& made = plan.replicas[u];
-    if (machine.memory(made.memory).kind == MemoryKind::ram) {
-      need.buffers[made.type] = std::max(need.buffers[made.type], ++now[made.type]);
-      bytes += capacity[made.type];
-      need.bytes = std::max(need.bytes, bytes);
-    }
-    for (ReplicaId gone = freed[u]; gone; gone = next[gone.index()]) {
-      const std::uint32_t type = plan.replicas[gone.index()].type;
-      --now[type];
-      bytes -= capacity[type];
-    }
-  }
+  each_unit_backwards(plan, [&](UnitId u, std::span<const ReplicaId> inputs) {
+    for (const ReplicaId input : inputs) hold(input);
+    const ReplicaId made{u.value};
+    hold(made);
+    const ReplicaSpec& spec = plan.replicas[made.index()];
+    if (!is_ram[spec.memory.index()]) return;
+    --now[spec.type];
+    bytes -= capacity[spec.type];
+  });
   // The store wants one buffer of each size, come what may.
   std::set<std::uint64_t> sizes;
   for (std::size_t t = 0; t < capacity.size(); ++t) {

@@ -38,7 +38,8 @@ void Placements::place(const std::vector<WindowOps>& windows) {
   }
   place_timed(timed);
   for (const WindowOps& window : windows) {
-    if (!window.timed) place_prepared(window.ops, timed);
+    if (window.timed) continue;
+    place_prepared(std::vector<OpId>(window.ops.begin(), window.ops.end()), timed);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/base/sliding.hpp"
 #include "core/graph/graph.hpp"
+#include "core/graph/op_ranges.hpp"
 #include "core/graph/scenario.hpp"
 #include "core/machine/machine.hpp"
 #include "core/plan/share.hpp"
@@ -53,7 +54,7 @@ struct Plan {
     bool is_kept = true;  // still there when the run ends; else it leaves a digest
   };
   std::vector<Result> results;  // in op order; all of them where they are to be compared
-  std::vector<OpId> ops;        // every op of the plan, in graph order
+  OpRanges ops;                 // every op of the plan, in graph order
   std::uint64_t timed_ops = 0;
 
   // Of a stream: where the windows begin that were planned before, the latest at the end.

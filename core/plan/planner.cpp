@@ -29,20 +29,25 @@ class Planner {
   Plan make(const Scenario& scenario) {
     const std::vector<WindowOps> windows = scenario_windows(graph_, scenario);
     placements_.place(windows);
-    std::size_t ops = 0;  // transfers come on top
-    for (const WindowOps& window : windows) ops += window.ops.size();
-    plan_.ops.reserve(ops);
-    plan_.units.reserve(ops);
-    plan_.replicas.reserve(ops);
+    for (const WindowOps& window : windows) {
+      plan_.ops.append(window.ops);
+      if (window.timed) plan_.timed_ops += window.ops.size();
+    }
+    plan_.ops.sort();
+    plan_.units.reserve(plan_.ops.size());  // transfers come on top
+    plan_.replicas.reserve(plan_.ops.size());
     for (const WindowOps& window : windows) units_.add_window(window);
     check_time(scenario.place, fmt::format("scenario '{}'", scenario.name));
-    // What becomes of the tensors, and the order of the items: neither asks for the other, but
-    // where some must wait for room.
+    // What becomes of the tensors, and what comes after each item: neither asks for the other, but
+    // where items must change places or wait for room.
     constexpr std::size_t many = 1 << 14;  // takes some hundred times what starting a thread does
     const auto policy = plan_.units.size() < many ? std::launch::deferred
                                                   : std::launch::async | std::launch::deferred;
     std::future<RamNeed> ram = std::async(policy, [&] { return settle_tensors(windows); });
-    order_by_priority(plan_, machine_, UnitRanks(plan_));
+    if (const UnitRanks ranks(plan_); !ranks.are_in_order()) {
+      ram.wait();
+      order_by_priority(plan_, machine_, ranks);
+    }
     std::vector<RoomEdge> room;
     if (is_any_tight(graph_, machine_, plan_)) {
       ram.wait();
@@ -58,7 +63,7 @@ class Planner {
     for (; next_op_ < graph_.size(); ++next_op_) {
       const OpId op = OpId::at(next_op_);
       for (const OpId input : graph_.inputs(op)) check_kept(input, op);
-      next.ops.push_back(op);
+      next.ops.append(op);
     }
     TROUPE_ASSERT(!next.ops.empty());
     placements_.place({next});
@@ -116,13 +121,6 @@ class Planner {
   }
 
   RamNeed settle_tensors(const std::vector<WindowOps>& windows) {
-    for (const WindowOps& window : windows) {
-      plan_.ops.insert(plan_.ops.end(), window.ops.begin(), window.ops.end());
-      if (window.timed) plan_.timed_ops += window.ops.size();
-    }
-    if (!std::is_sorted(plan_.ops.begin(), plan_.ops.end())) {
-      std::sort(plan_.ops.begin(), plan_.ops.end());
-    }
     keep_results(plan_, graph_, machine_, options_, windows, units_.home());
     return options_.ram_bytes ? ram_needed(graph_, machine_, plan_) : RamNeed{};
   }

@@ -29,10 +29,7 @@ void keep_results(Plan& plan, const Graph& graph, const Machine& machine,
       ReplicaSpec& spec = plan.replicas[result.index()];
       const bool is_kept = spec.readers == 0 || (options.compare_results && has_room(spec.memory));
       if (!is_kept && !options.compare_results) continue;
-      if (is_kept) {
-        ++spec.readers;
-        spec.last_reader = ReplicaId::none();
-      }
+      if (is_kept) ++spec.readers;
       spec.leaves_digest = !is_kept;
       plan.results.push_back({op, result, is_kept});
     }

@@ -43,17 +43,22 @@ class SuccessorFiller {
   }
 
  private:
-  void add(UnitId maker, const Unit& unit, Share& share) {
+  // Inlined by force, for each edge: 20 of 40 instructions.
+  [[gnu::always_inline]] void add(UnitId maker, const Unit& unit, Share& share) {
     const ItemRef from = plan_.units[maker.index()].ref;
     if (from.resource == unit.ref.resource) {
       share.successors[--share.items[from.item].first_successor] = {unit.ref.item};
     } else {
-      Share& there = shares_[from.resource];
-      there.successors[--there.items[from.item].first_successor] = there.add_elsewhere(unit.ref);
-      const std::size_t place = maker.index() - first_.index();
-      tells_several_ = tells_several_ || tells_elsewhere_[place];
-      tells_elsewhere_[place] = true;
+      add_elsewhere(maker, from, unit.ref);
     }
+  }
+
+  void add_elsewhere(UnitId maker, ItemRef from, ItemRef to) {
+    Share& there = shares_[from.resource];
+    there.successors[--there.items[from.item].first_successor] = there.add_elsewhere(to);
+    const std::size_t place = maker.index() - first_.index();
+    tells_several_ = tells_several_ || tells_elsewhere_[place];
+    tells_elsewhere_[place] = true;
   }
 
   const Plan& plan_;

@@ -2,6 +2,7 @@
 // device's memory doesn't hold.
 #pragma once
 
+#include "core/base/prefault.hpp"
 #include "core/base/sliding.hpp"
 #include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
@@ -64,15 +65,21 @@ class UnitBuilder {
   // Whether the window at hand takes no time.
   bool is_free() const { return options_.needs_costs && !plan_.windows.back().timed; }
 
-  void reserve_shares(std::span<const OpId> ops);
+  Prefault::Bytes reserve_shares(const OpRanges& ops);
   Share& share(ResourceId r) {
     Share* const known = share_of_[r.index()];
     return known != nullptr ? *known : add_share(r);
   }
   Share& add_share(ResourceId r);
 
-  Share::Item& add_unit(ResourceId r, Share& s, Unit unit, MemoryId target);
-  bool read(ReplicaId input, UnitId reader, ResourceId r, Share& s);
+  // What is known of the inputs of the item to come.
+  struct Reads {
+    std::uint32_t waits = 0;  // for items of this window
+    std::uint32_t next = 0;   // one past the last one
+    bool ascend = true;       // then none is there twice
+  };
+  void read(ReplicaId input, ResourceId r, Share& s, Reads& reads);
+  Share::Item& add_unit(ResourceId r, Share& s, Unit unit, const Reads& reads, MemoryId target);
   void read_earlier(ReplicaId input, ResourceId r);
   bool has_repeats(std::span<const ReplicaId> inputs);
   std::uint32_t uncount_repeats();

@@ -1,6 +1,5 @@
 #include "core/plan/windows.hpp"
 
-#include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
@@ -37,16 +36,10 @@ Listing list_steps(const Graph& graph, const Scenario& scenario) {
                         "list each task once; its results can't be made twice");
     }
     listed_in = static_cast<std::uint32_t>(listing.windows.size() - 1);
-    std::vector<OpId>& ops = listing.windows.back().ops;
-    const std::size_t before = ops.size();
-    ops.resize(before + group.count);
-    for (std::uint32_t i = 0; i < group.count; ++i) ops[before + i] = OpId{group.first.value + i};
+    listing.windows.back().ops.append(group.first, group.count);
   }
   if (listing.windows.back().ops.empty()) listing.windows.pop_back();
-  for (WindowOps& window : listing.windows) {
-    if (std::is_sorted(window.ops.begin(), window.ops.end())) continue;
-    std::sort(window.ops.begin(), window.ops.end());
-  }
+  for (WindowOps& window : listing.windows) window.ops.sort();
   return listing;
 }
 
@@ -78,7 +71,6 @@ std::vector<WindowOps> scenario_windows(const Graph& graph, const Scenario& scen
       }
     }
   }
-  WindowOps prepared{.ops = {}, .timed = false};
   for (std::size_t i = graph.size(); i-- > 0;) {
     if (!needed[i]) continue;
     const OpId op = OpId::at(i);
@@ -94,9 +86,11 @@ std::vector<WindowOps> scenario_windows(const Graph& graph, const Scenario& scen
       }
       needed[input.index()] = true;
     }
-    prepared.ops.push_back(op);
   }
-  std::reverse(prepared.ops.begin(), prepared.ops.end());
+  WindowOps prepared{.ops = {}, .timed = false};
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    if (needed[i]) prepared.ops.append(OpId::at(i));
+  }
   if (!prepared.ops.empty()) listing.windows.insert(listing.windows.begin(), std::move(prepared));
   return std::move(listing.windows);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/graph/graph.hpp"
+#include "core/graph/op_ranges.hpp"
 #include "core/graph/scenario.hpp"
 
 #include <vector>
@@ -9,7 +10,7 @@
 namespace troupe {
 
 struct WindowOps {
-  std::vector<OpId> ops;  // in graph order
+  OpRanges ops;  // in graph order
   bool timed = true;
 };
 

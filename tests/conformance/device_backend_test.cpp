@@ -88,9 +88,9 @@ struct OneOp {
   }
 };
 
-std::vector<OpId> all_ops(const Graph& graph) {
-  std::vector<OpId> ops;
-  for (std::size_t i = 0; i < graph.size(); ++i) ops.push_back(OpId::at(i));
+OpRanges all_ops(const Graph& graph) {
+  OpRanges ops;
+  for (std::size_t i = 0; i < graph.size(); ++i) ops.append(OpId::at(i));
   return ops;
 }
 
@@ -98,8 +98,7 @@ using Values = std::vector<std::vector<std::byte>>;  // by op
 
 Values serial_values(const Graph& graph) {
   Values values(graph.size());
-  const std::vector<OpId> ops = all_ops(graph);
-  run_serial(graph, ops, [&](OpId op, std::span<const std::byte> bytes) {
+  run_serial(graph, all_ops(graph), [&](OpId op, std::span<const std::byte> bytes) {
     values[op.index()].assign(bytes.begin(), bytes.end());
     return true;
   });

@@ -12,7 +12,7 @@ namespace {
 
 using testing::expect_error;
 using testing::SmallGraph;
-using Ops = std::vector<OpId>;
+using Ops = OpRanges;
 
 BOOST_AUTO_TEST_SUITE(windows)
 
