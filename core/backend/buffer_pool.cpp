@@ -2,6 +2,7 @@
 
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"
+#include "core/base/prefault.hpp"
 #include "core/base/units.hpp"
 #include "core/machine/host_memory.hpp"
 
@@ -19,9 +20,7 @@ constexpr std::uint64_t huge_page_bytes = 2 << 20;
 
 // Writes to each page, so that the page faults happen now.
 void touch(std::byte* start, std::uint64_t bytes) {
-#ifdef MADV_POPULATE_WRITE
-  if (madvise(start, bytes, MADV_POPULATE_WRITE) == 0) return;  // Linux 5.14 and later
-#endif
+  if (populate({start, bytes})) return;
   for (std::uint64_t i = 0; i < bytes; i += BufferPool::page_bytes) {
     *const_cast<volatile std::byte*>(start + i) = std::byte{0};
   }

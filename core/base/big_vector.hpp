@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
-#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -62,8 +61,6 @@ class Arena {
   // What is allocated next comes from a new block of this size, as long as it suffices.
   void reserve(std::size_t bytes);
   void* allocate(std::size_t bytes);
-  // What is left of the block at hand.
-  std::span<const std::byte> room() const { return std::as_bytes(std::span(next_, end_)); }
 
  private:
   struct alignas(alignment) Line {

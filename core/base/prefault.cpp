@@ -18,16 +18,20 @@ std::uintptr_t round_up(std::uintptr_t address, std::uintptr_t unit) {
   return (address + unit - 1) / unit * unit;
 }
 
-// The pages that lie between these whole. False where the system refuses.
-bool populate(std::uintptr_t begin, std::uintptr_t end) {
+}  // namespace
+
+bool populate(std::span<const std::byte> memory) {
+#ifdef MADV_POPULATE_WRITE
   static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
   const std::uintptr_t first = round_up(begin, page);
-  const std::uintptr_t last = end / page * page;
+  const std::uintptr_t last = (begin + memory.size()) / page * page;
   if (first >= last) return true;
   return madvise(reinterpret_cast<void*>(first), last - first, MADV_POPULATE_WRITE) == 0;
+#else
+  return memory.empty();
+#endif
 }
-
-}  // namespace
 
 Prefault::Prefault(std::vector<Bytes> arrays) : arrays_(std::move(arrays)) {
   std::size_t bytes = 0;
@@ -45,6 +49,7 @@ Prefault::~Prefault() {
   if (thread_.joinable()) thread_.join();
 }
 
+// Round by round the same fraction of each array, in parts that end where huge pages do.
 void Prefault::work() const {
   std::size_t longest = 0;
   for (const Bytes array : arrays_) longest = std::max(longest, array.size());
@@ -52,11 +57,12 @@ void Prefault::work() const {
   for (std::size_t round = 0; round < rounds; ++round) {
     for (const Bytes array : arrays_) {
       const auto begin = reinterpret_cast<std::uintptr_t>(array.data());
-      const std::uintptr_t end = begin + array.size();
-      const auto at = [&](std::size_t r) {
-        return r == 0 ? begin : std::min(round_up(begin + array.size() * r / rounds, part), end);
+      const auto end_of = [&](std::size_t r) {
+        const std::uintptr_t end = round_up(begin + array.size() * (r + 1) / rounds, part);
+        return std::min<std::size_t>(end - begin, array.size());
       };
-      if (stop_ || !populate(at(round), at(round + 1))) return;
+      const std::size_t from = round == 0 ? 0 : end_of(round - 1);
+      if (stop_ || !populate(array.subspan(from, end_of(round) - from))) return;
     }
   }
 }

@@ -1,4 +1,4 @@
-// Memory that is there when it is needed.
+// Memory that is there before it is touched.
 #pragma once
 
 #include <atomic>
@@ -9,9 +9,13 @@
 
 namespace troupe {
 
-// Has the system give big arrays their memory from a second thread, ahead of the one that fills
-// them, which else waits for it page by page. Contents stay as they are. Does nothing where the
-// arrays are small, the system can't do so (Linux before 5.14) or has no thread left.
+// Has the system give the pages that lie in `memory` whole, at once rather than one by one as they
+// are touched; what they hold stays. Blocks. False where it can't: Linux before 5.14, or no memory
+// left.
+bool populate(std::span<const std::byte> memory);
+
+// Populates big arrays from a second thread, ahead of the one that fills them. Does nothing where
+// they are small, or there is no thread left.
 class Prefault {
  public:
   using Bytes = std::span<const std::byte>;

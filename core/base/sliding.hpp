@@ -54,16 +54,14 @@ class Sliding {
     }
     elements_.insert(elements_.end(), values.begin(), values.end());
   }
-  // What it has room for and doesn't hold yet.
-  std::span<const std::byte> room() const {
-    return std::as_bytes(
-        std::span(elements_.data() + elements_.size(), capacity() - elements_.size()));
-  }
-  // Makes room for so many more. However often it is called, growing costs O(1) an element.
-  void reserve(std::size_t more) {
-    const std::size_t wanted = elements_.size() + more;
-    if (wanted <= elements_.capacity()) return;
-    elements_.reserve(std::max(wanted, 2 * elements_.capacity()));
+  bool has_room(std::size_t more) const { return more <= elements_.capacity() - elements_.size(); }
+  // Makes room for so many more, and returns it. However often it is called, growing costs O(1) an
+  // element.
+  std::span<const std::byte> reserve(std::size_t more) {
+    if (!has_room(more)) {
+      elements_.reserve(std::max(elements_.size() + more, 2 * elements_.capacity()));
+    }
+    return std::as_bytes(std::span(elements_.data() + elements_.size(), more));
   }
 
   // The next element will have this index. Nothing may be held.

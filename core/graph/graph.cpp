@@ -128,9 +128,8 @@ OpId Graph::append(FormId form, std::span<const OpId> inputs) {
   return OpId::at(size() - 1);
 }
 
-void Graph::reserve(std::size_t ops, std::size_t inputs) {
-  rows_.reserve(ops);
-  inputs_.reserve(inputs);
+std::vector<std::span<const std::byte>> Graph::reserve(std::size_t ops, std::size_t inputs) {
+  return {rows_.reserve(ops), inputs_.reserve(inputs)};
 }
 
 void Graph::forget_before(OpId first) {

@@ -81,8 +81,8 @@ class Graph {
   // The same in two steps, for many ops of one form: only their inputs are looked at op by op.
   FormId form(const OpForm& form);
   OpId append(FormId form, std::span<const OpId> inputs);
-  // Makes room for so many more ops and inputs at once.
-  void reserve(std::size_t ops, std::size_t inputs);
+  // Makes room for so many more ops and inputs at once, and returns it: in it they will lie.
+  std::vector<std::span<const std::byte>> reserve(std::size_t ops, std::size_t inputs);
 
   // Ops before `first` are no longer asked for, and no op appended from now on reads them: frees
   // what is held for them, in bulk. Their names, groups and classes stay. `first` is at most

@@ -32,6 +32,7 @@ class OpRanges {
     }
     size_ += count;
   }
+  // Of another list.
   void append(const OpRanges& other) {
     for (const Range& range : other.ranges_) append(OpId{range.first}, range.end - range.first);
   }
@@ -65,10 +66,11 @@ class OpRanges {
 // Valid until the list changes.
 class OpRanges::Iterator {
  public:
-  using iterator_category = std::forward_iterator_tag;
+  using iterator_category = std::input_iterator_tag;  // its reference is a value
+  using iterator_concept = std::forward_iterator_tag;
   using value_type = OpId;
   using difference_type = std::ptrdiff_t;
-  using pointer = const OpId*;
+  using pointer = void;
   using reference = OpId;
 
   Iterator() = default;

@@ -1,6 +1,7 @@
 #include "core/graph/patterns.hpp"
 
 #include "core/base/assert.hpp"
+#include "core/base/prefault.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -39,7 +40,7 @@ void PatternRows::append(std::uint32_t steps) {
   constexpr std::uint32_t few = 8;  // with more, the most is far from the mean
   const std::uint32_t inputs_each = pattern_.inputs_max();
   const std::uint64_t ops = pattern_.first_of_row(end) - ops_before;
-  graph_.reserve(ops, inputs_each <= few ? ops * inputs_each : 0);
+  const Prefault prefault(graph_.reserve(ops, inputs_each <= few ? ops * inputs_each : 0));
   while (next_ < end) append_row();
 }
 

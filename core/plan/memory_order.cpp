@@ -1,5 +1,6 @@
 #include "core/plan/memory_order.hpp"
 
+#include "core/base/assert.hpp"
 #include "core/base/units.hpp"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ void each_unit(const Plan& plan, const F& f) {
   }
 }
 
-// The same backwards.
+// Calls f(unit, its inputs) from the last one to the first.
 template <class F>
 void each_unit_backwards(const Plan& plan, const F& f) {
   ShareTable<> shares;
@@ -215,9 +216,8 @@ RamNeed ram_needed(const Graph& graph, const Machine& machine, const Plan& plan)
   }
   each_unit_backwards(plan, [&](UnitId u, std::span<const ReplicaId> inputs) {
     for (const ReplicaId input : inputs) hold(input);
-    const ReplicaId made{u.value};
-    hold(made);
-    const ReplicaSpec& spec = plan.replicas[made.index()];
+    TROUPE_ASSERT(held[u.index()]);  // all that is made is read or kept
+    const ReplicaSpec& spec = plan.replicas[u.index()];
     if (!is_ram[spec.memory.index()]) return;
     --now[spec.type];
     bytes -= capacity[spec.type];

@@ -25,7 +25,7 @@ std::vector<std::uint64_t> bytes_in_all(const Graph& graph, const Machine& machi
                                         const Plan& plan);
 
 // The most that the tensors in all memories of kind RAM take together when ops run in graph order.
-// Replicas must know all their readers.
+// The plan must know its results: those that are kept stay to the end.
 struct RamNeed {
   std::uint64_t bytes = 0;  // of buffers; at least one of each size, for that is reserved
   std::vector<std::uint64_t> buffers;  // of each of the graph's types at once

@@ -44,7 +44,7 @@ class Planner {
     const auto policy = plan_.units.size() < many ? std::launch::deferred
                                                   : std::launch::async | std::launch::deferred;
     std::future<RamNeed> ram = std::async(policy, [&] { return settle_tensors(windows); });
-    if (const UnitRanks ranks(plan_); !ranks.are_in_order()) {
+    if (const UnitRanks ranks(plan_); !ranks.are_in_order(machine_)) {
       ram.wait();
       order_by_priority(plan_, machine_, ranks);
     }

@@ -63,7 +63,8 @@ class WindowPlanner {
   ~WindowPlanner();
 
   // Plans all ops appended since the last call, of which there must be one. Ops before `keep_from`
-  // will not be read by those appended later. Throws like make_plan; the planner is of no use then.
+  // will not be read by those appended later. Blocks and throws like make_plan; the planner is of
+  // no use then.
   PlannedWindow plan(OpId keep_from);
 
   // All windows before number `window` are done and all that was made before `replica` is gone.

@@ -43,7 +43,7 @@ class SuccessorFiller {
   }
 
  private:
-  // Inlined by force, for each edge: 20 of 40 instructions.
+  // Inlined by force: that saves 20 of 40 instructions for each edge.
   [[gnu::always_inline]] void add(UnitId maker, const Unit& unit, Share& share) {
     const ItemRef from = plan_.units[maker.index()].ref;
     if (from.resource == unit.ref.resource) {
@@ -211,6 +211,13 @@ void link_successors(Plan& plan, std::span<const RoomEdge> room) {
     }
     if (!window.waits) add_late_edges(plan, window);
   }
+}
+
+bool UnitRanks::are_in_order(const Machine& machine) const {
+  for (std::size_t d = 0; d < std::min(machine.devices.size(), is_out_of_order_.size()); ++d) {
+    if (is_out_of_order_[d]) return false;
+  }
+  return true;
 }
 
 UnitRanks::UnitRanks(const Plan& plan) {

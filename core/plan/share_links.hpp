@@ -4,7 +4,6 @@
 #include "core/plan/memory_order.hpp"
 #include "core/plan/plan.hpp"
 
-#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -21,13 +20,10 @@ class UnitRanks {
  public:
   explicit UnitRanks(const Plan& plan);
   Duration operator[](UnitId unit) const { return ranks_[unit.index() - first_]; }
-  // Whether in all shares, or in those of a resource, the longest way comes first as they are. For
-  // plans whose items stand in unit order.
-  bool are_in_order() const {
-    return std::find(is_out_of_order_.begin(), is_out_of_order_.end(), true) ==
-           is_out_of_order_.end();
-  }
+  // Whether in all shares of a resource, or of all devices, the longest way comes first as they
+  // are. For plans whose items stand in unit order.
   bool are_in_order(ResourceId resource) const { return !is_out_of_order_[resource.index()]; }
+  bool are_in_order(const Machine& machine) const;
 
  private:
   std::size_t first_ = 0;

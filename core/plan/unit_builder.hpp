@@ -13,6 +13,7 @@
 #include "core/plan/windows.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -65,7 +66,9 @@ class UnitBuilder {
   // Whether the window at hand takes no time.
   bool is_free() const { return options_.needs_costs && !plan_.windows.back().timed; }
 
-  Prefault::Bytes reserve_shares(const OpRanges& ops);
+  void reserve_shares(const OpRanges& ops);
+  void reserve_units(std::size_t count);
+  void make_room(std::size_t transfers);
   Share& share(ResourceId r) {
     Share* const known = share_of_[r.index()];
     return known != nullptr ? *known : add_share(r);
@@ -75,7 +78,7 @@ class UnitBuilder {
   // What is known of the inputs of the item to come.
   struct Reads {
     std::uint32_t waits = 0;  // for items of this window
-    std::uint32_t next = 0;   // one past the last one
+    std::uint32_t next = 0;   // one past the id of the last input
     bool ascend = true;       // then none is there twice
   };
   void read(ReplicaId input, ResourceId r, Share& s, Reads& reads);
@@ -122,6 +125,10 @@ class UnitBuilder {
   std::vector<Share*> share_of_;                            // by resource
   std::vector<std::vector<std::uint32_t>> kernel_classes_;  // by device: of its share's kernels
   std::vector<ClassKernel> class_kernels_;  // by class, found without looking through those
+
+  std::size_t ops_left_ = 0;
+  std::vector<Prefault::Bytes> reserved_;  // of its shares
+  std::optional<Prefault> prefault_;       // while it is filled
 
   OpId group_first_ = {};  // ops of the group last looked up
   OpId group_end_ = {};

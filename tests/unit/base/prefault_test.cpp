@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
+#include <cstddef>
+#include <span>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -21,6 +22,7 @@ class Fresh {
       : bytes_(bytes),
         memory_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
     BOOST_REQUIRE(memory_ != MAP_FAILED);
+    madvise(memory_, bytes, MADV_NOHUGEPAGE);  // would bring pages that nobody asked for
   }
   ~Fresh() { munmap(memory_, bytes_); }
   Fresh(const Fresh&) = delete;
@@ -59,7 +61,7 @@ BOOST_AUTO_TEST_CASE(whole_pages_of_big_arrays_are_there_without_being_touched) 
   const Fresh a(16 * mib);
   const Fresh b(5 * mib);
   const std::size_t page = Fresh::page();
-  const bool is_known = madvise(a.bytes().data(), page, MADV_POPULATE_WRITE) == 0;
+  const bool is_known = populate(a.bytes().first(page));
   {
     // The first page and the last one lie in it in part.
     const Prefault prefault({a.bytes(), b.bytes().subspan(1, b.bytes().size() - 2)});

@@ -1,6 +1,7 @@
 #include "core/plan/planner.hpp"
 
 #include "core/cost/cost_model.hpp"
+#include "tests/support/expect_error.hpp"
 #include "tests/support/plan_view.hpp"
 #include "tests/support/share_view.hpp"
 #include "tests/support/small_graph.hpp"
@@ -14,6 +15,7 @@
 namespace troupe {
 namespace {
 
+using testing::expect_error;
 using testing::expected;
 using testing::on;
 using testing::PlanView;
@@ -405,6 +407,35 @@ BOOST_AUTO_TEST_CASE(results_that_are_kept_and_replicas_in_other_memories_need_b
   BOOST_TEST(make_plan(g.graph, machine, g.everything(), options).buffers ==
              std::vector<std::uint64_t>{4});
   BOOST_TEST(make_plan(g.graph, machine, g.everything(), {}).buffers.empty());  // simulated
+}
+
+// 20,000 ops that nobody reads, then a chain of four, which is to come first. Of the chain two
+// tensors are there at once, and what nobody reads stays.
+BOOST_AUTO_TEST_CASE(a_large_plan_is_put_in_order_and_fitted_into_memory_too) {
+  constexpr std::uint64_t many = 20'000;
+  SmallGraph g;
+  g.graph.begin_group("many", true);
+  const OpForm form{.kind = g.graph.kinds().find("work"),
+                    .placement = on(dev0),
+                    .attrs = {1.0},
+                    .declared = testing::of_bytes(8)};
+  for (std::uint64_t i = 0; i < many; ++i) g.graph.append(g.graph.form(form), {});
+  OpId last = g.work("a", 1, {}, on(dev0));
+  for (const char* name : {"b", "c", "d"}) last = g.work(name, 1, {last}, on(dev0));
+  Machine machine = pair();
+  machine.memories[0].size_bytes = (many + 2) * 8;
+  const PlanOptions options{.ram_bytes = 1 << 30};
+  const Plan plan = make_plan(g.graph, machine, g.everything(), options);
+  BOOST_TEST(plan.buffers == std::vector<std::uint64_t>{many + 2});
+  const Share& share = plan.windows[0].shares[0].second;
+  BOOST_REQUIRE(share.size() == many + 4);
+  BOOST_TEST((share.items[0].unit == UnitId::at(many)));
+  BOOST_TEST((share.items[1].unit == UnitId::at(many + 1)));
+  BOOST_TEST((share.items[2].unit == UnitId::at(many + 2)));
+  BOOST_TEST((share.items[3].unit == UnitId::at(0)));
+  machine.memories[0].size_bytes -= 8;
+  expect_error(ErrorKind::usage, "'b' on dev0 needs 8 B",
+               [&] { make_plan(g.graph, machine, g.everything(), options); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -38,6 +38,7 @@ class PlanCheck {
     }
     BOOST_TEST(items == plan_.units.size());
     check_readers();
+    if (!plan_.buffers.empty()) check_buffers();
   }
 
  private:
@@ -186,6 +187,38 @@ class PlanCheck {
     }
   }
 
+  // One unit after the other: what it makes is there from then on, and what it was the last to read
+  // goes.
+  void check_buffers() {
+    std::vector<UnitId> last_reader(plan_.replicas.size());
+    for (const Window& window : plan_.windows) {
+      for (const auto& [resource, share] : window.shares) {
+        for (std::uint32_t i = 0; i < share.size(); ++i) {
+          for (const ReplicaId input : share.inputs_of(i)) {
+            UnitId& last = last_reader[input.index()];
+            if (!last || last < share.items[i].unit) last = share.items[i].unit;
+          }
+        }
+      }
+    }
+    for (const Plan::Result& result : plan_.results) {
+      if (result.is_kept) last_reader[result.replica.index()] = UnitId::none();
+    }
+    std::multimap<UnitId, std::size_t> leaves;
+    std::vector<std::uint64_t> now(c_.graph.types().size(), 0);
+    std::vector<std::uint64_t> most = now;
+    for (std::size_t r = 0; r < last_reader.size(); ++r) {
+      const ReplicaSpec& spec = plan_.replicas[r];
+      if (c_.machine.memory(spec.memory).kind == MemoryKind::ram) {
+        most[spec.type] = std::max(most[spec.type], ++now[spec.type]);
+        if (last_reader[r]) leaves.emplace(last_reader[r], spec.type);
+      }
+      const auto [begin, end] = leaves.equal_range(UnitId::at(r));
+      for (auto gone = begin; gone != end; ++gone) --now[gone->second];
+    }
+    BOOST_TEST(plan_.buffers == most, boost::test_tools::per_element());
+  }
+
   const RandomCase& c_;
   const Plan& plan_;
   bool has_free_windows_;  // where nothing takes time before the clock starts
@@ -204,8 +237,24 @@ BOOST_AUTO_TEST_CASE(shares_of_random_graphs_agree_with_each_other_and_the_graph
                                     {.needs_costs = simulated, .compare_results = !simulated});
         PlanCheck(c, plan, simulated).run();
       }
+      for (const bool compared : {false, true}) {
+        const Plan plan =
+            make_plan(c.graph, c.machine, c.scenario,
+                      {.compare_results = compared, .ram_bytes = std::uint64_t{1} << 50});
+        BOOST_TEST(!plan.buffers.empty());
+        PlanCheck(c, plan, false).run();
+      }
     }
   }
+}
+
+// Large enough for a second thread.
+BOOST_AUTO_TEST_CASE(so_do_those_of_a_large_one) {
+  const RandomCase c(1, {.ops_max = 40'000, .small = true});
+  const Plan plan =
+      make_plan(c.graph, c.machine, c.scenario, {.ram_bytes = std::uint64_t{1} << 50});
+  BOOST_TEST(plan.units.size() >= 20'000U);
+  PlanCheck(c, plan, false).run();
 }
 
 BOOST_AUTO_TEST_SUITE_END()
