@@ -7,6 +7,7 @@
 #include <deque>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -187,7 +188,16 @@ std::vector<std::uint64_t> bytes_in_all(const Graph& graph, const Machine& machi
   std::vector<std::uint64_t> of_type;
   for (const TensorType& type : graph.types()) of_type.push_back(type.bytes());
   std::vector<std::uint64_t> bytes(machine.memories.size(), 0);
-  for (const ReplicaSpec& r : plan.replicas) bytes[r.memory.index()] += of_type[r.type];
+  MemoryId memory{0};
+  std::uint64_t sum = 0;  // in a row in one memory: each sum in the table waits for the one before
+  for (const ReplicaSpec& r : plan.replicas) {
+    if (r.memory != memory) {
+      bytes[memory.index()] += std::exchange(sum, 0);
+      memory = r.memory;
+    }
+    sum += of_type[r.type];
+  }
+  if (sum > 0) bytes[memory.index()] += sum;
   return bytes;
 }
 
