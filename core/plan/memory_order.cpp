@@ -189,7 +189,8 @@ std::vector<std::uint64_t> bytes_in_all(const Graph& graph, const Machine& machi
   for (const TensorType& type : graph.types()) of_type.push_back(type.bytes());
   std::vector<std::uint64_t> bytes(machine.memories.size(), 0);
   MemoryId memory{0};
-  std::uint64_t sum = 0;  // in a row in one memory: each sum in the table waits for the one before
+  // Of replicas in a row in one memory: an addition to the table waits for the one before.
+  std::uint64_t sum = 0;
   for (const ReplicaSpec& r : plan.replicas) {
     if (r.memory != memory) {
       bytes[memory.index()] += std::exchange(sum, 0);

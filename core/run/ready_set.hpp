@@ -85,8 +85,8 @@ class ReadySet {
   }
 
   std::vector<std::uint64_t> words_;  // those that tell of others last
-  std::array<std::uint32_t, 5> level_begin_ =
-      {};  // where those over the items begin, those over them…
+  // Where those over the items' words begin, those over them…
+  std::array<std::uint32_t, 5> level_begin_ = {};
   std::uint32_t levels_ = 0;
   std::uint32_t lowest_ = 0;  // no word before it has a bit
   std::uint32_t size_ = 0;

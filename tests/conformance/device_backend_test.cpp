@@ -90,7 +90,7 @@ struct OneOp {
 
 OpRanges all_ops(const Graph& graph) {
   OpRanges ops;
-  for (std::size_t i = 0; i < graph.size(); ++i) ops.append(OpId::at(i));
+  ops.append(OpId{0}, static_cast<std::uint32_t>(graph.size()));
   return ops;
 }
 

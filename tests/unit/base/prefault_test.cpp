@@ -88,15 +88,6 @@ BOOST_AUTO_TEST_CASE(what_is_written_meanwhile_stays) {
   BOOST_TEST(same);
 }
 
-BOOST_AUTO_TEST_CASE(small_arrays_are_left_alone) {
-  const Fresh fresh(mib);
-  {
-    const Prefault prefault({fresh.bytes(), {}});
-    usleep(20'000);
-  }
-  BOOST_TEST(fresh.resident_pages() == 0U);
-}
-
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "core/graph/op_ranges.hpp"
 
+#include <cstdint>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -22,7 +23,7 @@ BOOST_AUTO_TEST_CASE(ops_come_in_the_order_in_which_they_were_appended) {
   ops.append(OpId{7}, 3);
   ops.append(OpId{10});
   ops.append(OpId{2}, 2);
-  ops.append(OpId{3 + 1}, 0);
+  ops.append(OpId{4}, 0);
   BOOST_TEST((values(ops) == Values{7, 8, 9, 10, 2, 3}));
   BOOST_TEST(ops.size() == 6U);
   BOOST_TEST(ops.front().value == 7U);
