@@ -60,7 +60,8 @@ class ShareProgress {
   // there.
   static void prefetch(const Part& part, const Path& path);
   static void prefetch_successors(const Part& part, std::uint32_t item);
-  // What notify() will touch: first the part, then the item, of which it may have none.
+  // What notify() will touch: first the part, then the item, of which it may have none, and what
+  // starting it will.
   static void prefetch(const Part& part);
   static void prefetch_item(const Part& part, std::uint32_t item);
 
@@ -185,7 +186,11 @@ inline void ShareProgress::prefetch(const Part& part) {
 }
 
 inline void ShareProgress::prefetch_item(const Part& part, std::uint32_t item) {
-  if (item < part.share.size()) prefetch_to_read(&part.share.items[item]);
+  if (item < part.share.size()) {
+    prefetch_to_read(&part.share.items[item]);
+    prefetch_to_read(&part.share.items[item + 1]);
+  }
+  prefetch_to_read(part.share.kernels.data());
   part.ready.prefetch();
 }
 
