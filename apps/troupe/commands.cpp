@@ -193,10 +193,6 @@ int carry_out(Mode mode, const RunArguments& arguments) {
   return report.interrupted ? exit_failed : exit_code(report);
 }
 
-std::string count(std::size_t n, const char* what) {
-  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
-}
-
 // Why the file can't be carried out in this mode; none where it can.
 std::optional<Error> obstacle(Mode mode, RunFile& file) {
   try {
@@ -224,11 +220,12 @@ int validate_command(const std::string& path) {
   if (is_machine_file(path)) {
     const Machine machine = load_machine_file(path);
     bar.clear();
-    print(fmt::format(
-        "{}: a valid machine file: {}, {}, {}\n", path, count(machine.devices.size(), "device"),
-        machine.memories.size() == 1 ? "1 memory"
-                                     : fmt::format("{} memories", machine.memories.size()),
-        count(machine.links.size(), "link")));
+    print(fmt::format("{}: a valid machine file: {}, {}, {}\n", path,
+                      format_count(machine.devices.size(), "device"),
+                      machine.memories.size() == 1
+                          ? "1 memory"
+                          : fmt::format("{} memories", machine.memories.size()),
+                      format_count(machine.links.size(), "link")));
     return exit_done;
   }
   RunFile file = load_run_file(path);
@@ -237,11 +234,11 @@ int validate_command(const std::string& path) {
   const std::optional<Error> execution = obstacle(Mode::run, file);
   if (simulation && execution) throw *simulation;
   bar.clear();
-  print(
-      fmt::format("{}: a valid run file: {}, {}\n  can be simulated: {}\n"
-                  "  can run on this machine: {}\n",
-                  path, count(file.graph.size(), "op"), count(file.scenarios.size(), "scenario"),
-                  simulation ? simulation->what() : "yes", execution ? execution->what() : "yes"));
+  print(fmt::format(
+      "{}: a valid run file: {}, {}\n  can be simulated: {}\n"
+      "  can run on this machine: {}\n",
+      path, format_count(file.graph.size(), "op"), format_count(file.scenarios.size(), "scenario"),
+      simulation ? simulation->what() : "yes", execution ? execution->what() : "yes"));
   return exit_done;
 }
 

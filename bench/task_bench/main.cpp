@@ -7,6 +7,7 @@
 #include "bench/task_bench/process.hpp"
 #include "bench/task_bench/results.hpp"
 #include "core/base/error.hpp"
+#include "core/base/units.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -141,10 +142,11 @@ int compare(const Options& options) {
   if (results.empty()) return exit_failed;
   if (options.metg) add_metg(options, measured, results);
 
-  const std::size_t devices = options.workload.cores.size();
-  fmt::print("{}: {} columns, {} steps, {} tasks on {} device{}; medians of {}\n",
-             info(task.pattern.dependence).name, task.pattern.width, task.pattern.steps,
-             task.pattern.points(), devices, devices == 1 ? "" : "s", options.repetitions);
+  const Pattern& pattern = task.pattern;
+  fmt::print("{}: {}, {}, {} on {}; medians of {}\n", info(pattern.dependence).name,
+             format_count(pattern.width, "column"), format_count(pattern.steps, "step"),
+             format_count(pattern.points(), "task"),
+             format_count(options.workload.cores.size(), "device"), options.repetitions);
   fmt::print("{}", table(task, results, options.metg.has_value()));
   if (json.is_open()) {
     write_json(options.workload, options.repetitions, results, json);

@@ -1,5 +1,6 @@
-// OpenMP tasks with `depend`, made in order by one thread while the others carry them out. The
-// clauses keep a writer behind the readers of what it overwrites, so two rows of payloads will do.
+// OpenMP tasks with `depend`, made in order by one thread while the others carry them out. As in
+// Task Bench itself, every task has a payload of its own: else the clauses would also have to keep
+// each writer behind the readers of what it overwrites.
 #include "bench/task_bench/peer.hpp"
 #include "core/backend/openblas/pinning.hpp"
 
@@ -12,7 +13,7 @@ namespace {
 
 struct Shared {
   const PointTask& task;
-  const Payloads payloads{task, 2};
+  const Payloads payloads{task, task.pattern.steps};
   FirstError error = {};
 };
 

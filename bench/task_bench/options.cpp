@@ -2,6 +2,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/suggest.hpp"
+#include "core/base/units.hpp"
 #include "core/machine/discover.hpp"
 
 #include <algorithm>
@@ -34,14 +35,16 @@ struct Arguments {
   std::int64_t repetitions = 3;
 };
 
-// The option of this name, an integer of [least, 2^32).
-std::uint32_t count(std::string_view option, std::int64_t value, std::int64_t least = 1) {
-  constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
-  if (value < least || value > most) {
-    throw usage_error(fmt::format("{} is {}", option, value),
-                      fmt::format("give it a whole number from {} to {}", least, most));
-  }
-  return static_cast<std::uint32_t>(value);
+// The option of this name, an integer of [least, most].
+std::uint32_t count(std::string_view option, std::int64_t value, std::int64_t least = 1,
+                    std::int64_t most = std::numeric_limits<std::uint32_t>::max()) {
+  if (value >= least && value <= most) return static_cast<std::uint32_t>(value);
+  using Limits = std::numeric_limits<std::int64_t>;  // what doesn't fit is read as one of these
+  const std::string given = value == Limits::max()   ? "too large"
+                            : value == Limits::min() ? "too small"
+                                                     : fmt::format("{}", value);
+  throw usage_error(fmt::format("{} is {}", option, given),
+                    fmt::format("give it a whole number from {} to {}", least, most));
 }
 
 // The index of `name` in `choices`.
@@ -97,8 +100,8 @@ std::vector<int> cores_of(const Arguments& a, bool given, std::uint32_t width) {
   const std::uint32_t devices = given ? count("--devices", a.devices)
                                       : std::min(width, static_cast<std::uint32_t>(host.size()));
   if (devices > width) {
-    throw usage_error(fmt::format("--devices is {}, and the pattern has {} column{}", devices,
-                                  width, width == 1 ? "" : "s"),
+    throw usage_error(fmt::format("--devices is {}, and the pattern has {}", devices,
+                                  format_count(width, "column")),
                       "each device needs a column");
   }
   std::vector<int> cores;
@@ -173,7 +176,7 @@ Options read_options(int argc, const char* const* argv) {
   const PointTask& task = options.workload.task;
   if (window->count() > 0) options.workload.window = count("--window", a.window);
   options.workload.cores = cores_of(a, devices->count() > 0, task.pattern.width);
-  options.repetitions = static_cast<int>(std::min(count("--repetitions", a.repetitions), 1000U));
+  options.repetitions = static_cast<int>(count("--repetitions", a.repetitions, 1, 1000));
   choose_runtimes(a, options);
   if (metg_option->count() > 0) {
     if (!(metg > 0 && metg < 1)) {

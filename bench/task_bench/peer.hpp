@@ -2,7 +2,9 @@
 #pragma once
 
 #include "bench/task_bench/runtime.hpp"
-#include "core/base/assert.hpp"
+#include "core/backend/buffer_pool.hpp"
+#include "core/base/error.hpp"
+#include "core/base/units.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -11,8 +13,9 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <span>
+
+#include <fmt/format.h>
 
 namespace troupe::bench {
 
@@ -36,8 +39,13 @@ class Payloads {
         // Whole cache lines: neighbours on different threads must not share one.
         stride_((bytes_ + line - 1) / line * line) {
     const std::size_t size = std::size_t{rows} * width_ * stride_;
-    data_.reset(static_cast<std::byte*>(std::aligned_alloc(line, size)));
-    if (!data_) throw std::bad_alloc();
+    if (size <= BufferPool::usable_host_bytes()) {
+      data_.reset(static_cast<std::byte*>(std::aligned_alloc(line, size)));
+    }
+    if (!data_) {
+      throw usage_error(fmt::format("payloads of {} don't fit into memory", format_bytes(size)),
+                        "make fewer or smaller ones");
+    }
     std::memset(data_.get(), 0xFF, size);  // no payload, and no page left to fault on
   }
 

@@ -46,8 +46,8 @@ Times measure(const Workload& workload) {
   FirstError error;
   Times times;
   arena.execute([&] {
-    const Stopwatch build;
     const Payloads payloads(task, task.pattern.steps);
+    const Stopwatch build;
     flow::graph graph;
     std::deque<Node> nodes;  // nodes can't be moved
     std::vector<Node*> roots;

@@ -194,4 +194,8 @@ std::string format_duration(Duration d) {
   return scaled(static_cast<double>(d.count()), std::span(duration_units).first(4));
 }
 
+std::string format_count(std::uint64_t n, std::string_view what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
+
 }  // namespace troupe

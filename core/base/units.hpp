@@ -23,5 +23,7 @@ std::string format_flops(double flops_per_s);
 std::string format_bandwidth(double bytes_per_s);
 std::string format_bytes(std::uint64_t bytes);
 std::string format_duration(Duration d);
+// "1 device", "3 devices".
+std::string format_count(std::uint64_t n, std::string_view what);
 
 }  // namespace troupe

@@ -2,6 +2,7 @@
 
 #include "core/base/suggest.hpp"
 #include "core/base/text.hpp"
+#include "core/base/units.hpp"
 #include "core/config/pattern.hpp"
 #include "core/config/values.hpp"
 
@@ -246,11 +247,10 @@ class TaskReader {
     if (const Node* n = find(body_, "on")) {
       read_devices(*n);
       if (task_.devices.size() > pattern.width) {
-        throw usage_error(
-            n->place(),
-            fmt::format("{} has {} column{}, but `on` lists {} devices", what_, pattern.width,
-                        pattern.width == 1 ? "" : "s", task_.devices.size()),
-            "list at most as many devices as there are columns");
+        throw usage_error(n->place(),
+                          fmt::format("{} has {}, but `on` lists {} devices", what_,
+                                      format_count(pattern.width, "column"), task_.devices.size()),
+                          "list at most as many devices as there are columns");
       }
     }
   }

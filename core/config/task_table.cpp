@@ -2,6 +2,7 @@
 #include "core/base/assert.hpp"
 #include "core/base/suggest.hpp"
 #include "core/base/text.hpp"
+#include "core/base/units.hpp"
 #include "core/config/task.hpp"
 #include "core/config/values.hpp"
 
@@ -141,8 +142,8 @@ void set_count(const TaskTable& table, Task& task) {
   }
   if (task.devices.size() > task.count) {
     throw usage_error(find(*task.body, "on")->place(),
-                      fmt::format("'{}' is {} op{}, but `on` lists {} devices", task.name,
-                                  task.count, task.count == 1 ? "" : "s", task.devices.size()),
+                      fmt::format("'{}' is {}, but `on` lists {} devices", task.name,
+                                  format_count(task.count, "op"), task.devices.size()),
                       "list at most as many devices as there are ops");
   }
 }

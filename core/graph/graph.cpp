@@ -2,6 +2,7 @@
 
 #include "core/base/assert.hpp"
 #include "core/base/random.hpp"
+#include "core/base/units.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -31,10 +32,9 @@ std::uint32_t intern(std::vector<T>& table, const T& value) {
 
 void check_input_count(const OpKind& kind, std::size_t count) {
   if (count >= kind.inputs_min && count <= kind.inputs_max) return;
-  const std::string wanted =
-      kind.inputs_min == kind.inputs_max
-          ? fmt::format("{} input{}", kind.inputs_min, kind.inputs_min == 1 ? "" : "s")
-          : fmt::format("{} to {} inputs", kind.inputs_min, kind.inputs_max);
+  const std::string wanted = kind.inputs_min == kind.inputs_max
+                                 ? format_count(kind.inputs_min, "input")
+                                 : fmt::format("{} to {} inputs", kind.inputs_min, kind.inputs_max);
   throw usage_error(fmt::format("'{}' takes {}, and {} {} given", kind.name, wanted, count,
                                 count == 1 ? "is" : "are"),
                     fmt::format("give it {}", wanted));

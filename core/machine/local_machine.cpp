@@ -165,8 +165,9 @@ Machine local_machine(const HostInfo& host, const LocalMachineOptions& options) 
 }
 
 std::string describe_yaml(const HostInfo& host) {
-  std::string out = fmt::format("# {}\n# {} core{}: {}\n", host.cpu_model, host.cores.size(),
-                                host.cores.size() == 1 ? "" : "s", fmt::join(host.cores, ", "));
+  std::string out =
+      fmt::format("# {}\n# {}: {}\n", host.cpu_model, format_count(host.cores.size(), "core"),
+                  fmt::join(host.cores, ", "));
   for (const CacheInfo& c : host.caches) {
     out += fmt::format("# {} × {} of L{} cache\n", c.count, format_bytes(c.size_bytes), c.level);
   }

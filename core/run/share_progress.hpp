@@ -60,8 +60,8 @@ class ShareProgress {
   // there.
   static void prefetch(const Part& part, const Path& path);
   static void prefetch_successors(const Part& part, std::uint32_t item);
-  // What notify() will touch: first the part, then the item, of which it may have none, and what
-  // starting it will.
+  // What notify() will touch: first the part, then the item, if the part has it, and what starting
+  // it will touch.
   static void prefetch(const Part& part);
   static void prefetch_item(const Part& part, std::uint32_t item);
 

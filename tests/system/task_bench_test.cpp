@@ -75,7 +75,8 @@ BOOST_AUTO_TEST_CASE(sizes_whose_product_overflows_are_refused) {
                 {"18446744065119617025 points"});
   check_refused({"--type", "all_to_all", "--width", "20000", "--steps", "100"},
                 {"40000000000 dependences"});
-  check_refused({"--width", "99999999999999999999"}, {"--width"});
+  check_refused({"--width", "99999999999999999999"}, {"--width is too large"});
+  check_refused({"--radix", "-99999999999999999999"}, {"--radix is too small"});
 }
 
 BOOST_AUTO_TEST_CASE(more_devices_than_columns_are_refused) {
@@ -105,7 +106,17 @@ BOOST_AUTO_TEST_CASE(numbers_out_of_range_are_refused) {
   check_refused({"--imbalance", "1.5"}, {"imbalance is 1.5"});
   check_refused({"--fraction", "2"}, {"fraction is 2"});
   check_refused({"--seed", "-1"}, {"--seed is -1"});
+  check_refused({"--repetitions", "1001"}, {"--repetitions is 1001", "to 1000"});
   check_refused({"--type", "spread", "--width", "4", "--radix", "5"}, {"radix is 5", "4 columns"});
+}
+
+BOOST_AUTO_TEST_CASE(payloads_that_no_host_can_hold_are_named) {
+  const Workspace workspace;
+  const Finished f = run(workspace, {"--output-bytes", "1073741824", "--width", "20000000",
+                                     "--steps", "1", "--runtime", "sequential"});
+  BOOST_TEST(f.exit_code == 1);
+  BOOST_TEST_INFO(f.err);
+  BOOST_TEST(f.err.find("payloads of 42.95 PB don't fit into memory") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_path_that_can_not_be_written_is_refused_before_anything_runs) {

@@ -120,6 +120,12 @@ BOOST_AUTO_TEST_CASE(quantities_are_printed_in_the_unit_that_reads_best) {
   BOOST_TEST(format_duration(3600s) == "3600 s");
 }
 
+BOOST_AUTO_TEST_CASE(counts_are_printed_with_what_is_counted) {
+  BOOST_TEST(format_count(0, "device") == "0 devices");
+  BOOST_TEST(format_count(1, "device") == "1 device");
+  BOOST_TEST(format_count(2, "device") == "2 devices");
+}
+
 BOOST_AUTO_TEST_CASE(rounding_moves_on_to_the_next_unit) {
   BOOST_TEST(format_duration(999'960us) == "1 s");
   BOOST_TEST(format_bandwidth(999.99e6) == "1 GB/s");
