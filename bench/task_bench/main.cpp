@@ -51,6 +51,13 @@ class PeerHome {
   fs::path path_;
 };
 
+// None where the runtime failed, which is said.
+std::optional<Measurement> measure_or_say(const Runtime& runtime, const Workload& workload) {
+  auto m = measure_apart(arguments_for(runtime, workload));
+  if (!m) fmt::print(stderr, "task_bench: {} failed\n", runtime.name);
+  return m;
+}
+
 // Measures each of the runtimes so often, in turns. A runtime that fails gets no more turns and an
 // empty list.
 std::vector<std::vector<Measurement>> measure_in_turns(std::span<const Runtime* const> runtimes,
@@ -60,11 +67,10 @@ std::vector<std::vector<Measurement>> measure_in_turns(std::span<const Runtime* 
   for (int n = 0; n < repetitions; ++n) {
     for (std::size_t r = 0; r < runtimes.size(); ++r) {
       if (failed[r]) continue;
-      if (const auto m = measure_apart(arguments_for(*runtimes[r], workload))) {
+      if (const auto m = measure_or_say(*runtimes[r], workload)) {
         all[r].push_back(*m);
         continue;
       }
-      fmt::print(stderr, "task_bench: {} failed\n", runtimes[r]->name);
       failed[r] = true;
       all[r].clear();
     }
@@ -82,26 +88,24 @@ void add_metg(const Options& options, std::span<const Runtime* const> measured,
     runtimes.push_back(measured[r]);
     targets.push_back(&results[r]);
   }
-  const auto measure = [&](std::span<const std::size_t> active, std::int64_t iterations) {
+  std::vector<bool> failed(runtimes.size(), false);
+  const auto measure = [&](std::size_t r, std::int64_t iterations) {
     Workload workload = options.workload;
     workload.task.iterations = iterations;
-    std::vector<const Runtime*> chosen;
-    for (const std::size_t r : active) chosen.push_back(runtimes[r]);
-    const auto all = measure_in_turns(chosen, workload, options.repetitions);
-    const auto tasks = static_cast<double>(workload.task.pattern.points());
-    std::vector<Rate> rates;
-    for (std::size_t k = 0; k < chosen.size(); ++k) {
-      const std::size_t cores = chosen[k]->serial ? 1 : workload.cores.size();
-      Rate& rate = rates.emplace_back(Rate{.cores = cores});
-      if (all[k].empty()) continue;  // it failed: no rate
-      const Result result = summarize(*chosen[k], workload.task, all[k]);
-      rate.granularity_s = result.run_s * static_cast<double>(cores) / tasks;
-      rate.flops_per_s = result.flops_per_s;
-    }
-    return rates;
+    const std::size_t cores = runtimes[r]->serial ? 1 : workload.cores.size();
+    Rate rate{.cores = cores};
+    if (failed[r]) return rate;
+    const auto m = measure_or_say(*runtimes[r], workload);
+    failed[r] = !m.has_value();
+    if (failed[r]) return rate;
+    const Result result = summarize(*runtimes[r], workload.task, {&*m, 1});
+    rate.granularity_s = result.run_s * static_cast<double>(cores) /
+                         static_cast<double>(workload.task.pattern.points());
+    rate.flops_per_s = result.flops_per_s;
+    return rate;
   };
-  const auto metg =
-      find_metg(runtimes.size(), options.workload.task.iterations, *options.metg, measure);
+  const auto metg = find_metg(runtimes.size(), options.workload.task.iterations, *options.metg,
+                              options.repetitions, measure);
   for (std::size_t r = 0; r < metg.size(); ++r) {
     targets[r]->metg_s = metg[r];
     if (!metg[r]) {

@@ -1,9 +1,11 @@
 #include "bench/task_bench/metg.hpp"
 
+#include "bench/task_bench/median.hpp"
 #include "core/base/assert.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -20,18 +22,21 @@ std::optional<double> crossing_s(std::span<const Sample> samples, double wanted)
   return std::nullopt;
 }
 
-std::vector<std::optional<double>> find_metg(
-    std::size_t runtimes, std::int64_t iterations_max, double wanted,
-    const std::function<std::vector<Rate>(std::span<const std::size_t>, std::int64_t)>& measure) {
-  TROUPE_ASSERT(iterations_max > 0);
+namespace {
+
+using Measure = std::function<Rate(std::size_t, std::int64_t)>;
+
+// Of each runtime; infinity: it has none.
+std::vector<double> search(std::size_t runtimes, std::int64_t iterations_max, double wanted,
+                           const Measure& measure) {
   std::vector<std::vector<Sample>> samples(runtimes);
   std::vector<std::size_t> active(runtimes);
   std::iota(active.begin(), active.end(), std::size_t{0});
   std::map<std::size_t, double> peaks;  // by cores
   for (std::int64_t iterations = iterations_max; iterations > 0 && !active.empty();
        iterations /= 2) {
-    const std::vector<Rate> rates = measure(active, iterations);
-    TROUPE_ASSERT(rates.size() == active.size());
+    std::vector<Rate> rates;
+    for (const std::size_t r : active) rates.push_back(measure(r, iterations));
     if (iterations == iterations_max) {
       for (const Rate& rate : rates) {
         double& peak = peaks[rate.cores];
@@ -45,9 +50,30 @@ std::vector<std::optional<double>> find_metg(
     }
     std::erase_if(active, [&](std::size_t r) { return samples[r].back().efficiency < wanted; });
   }
-  std::vector<std::optional<double>> metg;
-  for (const std::vector<Sample>& s : samples) metg.push_back(crossing_s(s, wanted));
+  std::vector<double> metg;
+  for (const std::vector<Sample>& s : samples) {
+    metg.push_back(crossing_s(s, wanted).value_or(std::numeric_limits<double>::infinity()));
+  }
   return metg;
+}
+
+}  // namespace
+
+std::vector<std::optional<double>> find_metg(std::size_t runtimes, std::int64_t iterations_max,
+                                             double wanted, int repetitions,
+                                             const Measure& measure) {
+  TROUPE_ASSERT(iterations_max > 0 && repetitions > 0);
+  std::vector<std::vector<double>> found(runtimes);
+  for (int n = 0; n < repetitions; ++n) {
+    const std::vector<double> metg = search(runtimes, iterations_max, wanted, measure);
+    for (std::size_t r = 0; r < runtimes; ++r) found[r].push_back(metg[r]);
+  }
+  std::vector<std::optional<double>> medians;
+  for (const std::vector<double>& of_one : found) {
+    const double middle = median(of_one);
+    medians.push_back(std::isfinite(middle) ? std::optional(middle) : std::nullopt);
+  }
+  return medians;
 }
 
 }  // namespace troupe::bench

@@ -20,20 +20,22 @@ struct Sample {
 // tasks first: linear in the logarithm of the granularity. None where it never does.
 std::optional<double> crossing_s(std::span<const Sample> samples, double wanted);
 
-// What is measured of one runtime at one size.
+// One measurement of a runtime at one size; zeros where it failed.
 struct Rate {
   double granularity_s = 0;
   double flops_per_s = 0;
   std::size_t cores = 1;
 };
 
-// The METG of each of `runtimes` runtimes, in seconds. `measure(active, iterations)` gives the
-// rates of the runtimes `active` with tasks of this size. The first size is `iterations_max`, which
-// gives the peak: the best rate of all runtimes on as many cores. Then the iterations are halved
-// down to one, for those that still reach `wanted`. None for a runtime that doesn't reach it with
-// iterations_max, or still does with a single iteration.
+// The METG of each of `runtimes` runtimes, in seconds: the medians of so many searches as
+// `repetitions`. `measure(runtime, iterations)` measures one of them with tasks of this size. A
+// search begins with `iterations_max` for all, in turns, which gives the peak: the best rate on as
+// many cores. Then the iterations are halved down to one, for those that still reach `wanted`. A
+// search takes a moment, so that a host that is slower at times is so for all runtimes in it alike.
+// None for a runtime that mostly doesn't reach `wanted` with iterations_max, or still does with a
+// single iteration.
 std::vector<std::optional<double>> find_metg(
-    std::size_t runtimes, std::int64_t iterations_max, double wanted,
-    const std::function<std::vector<Rate>(std::span<const std::size_t>, std::int64_t)>& measure);
+    std::size_t runtimes, std::int64_t iterations_max, double wanted, int repetitions,
+    const std::function<Rate(std::size_t, std::int64_t)>& measure);
 
 }  // namespace troupe::bench

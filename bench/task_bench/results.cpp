@@ -1,9 +1,8 @@
 #include "bench/task_bench/results.hpp"
 
-#include "core/base/assert.hpp"
+#include "bench/task_bench/median.hpp"
 #include "core/base/units.hpp"
 
-#include <algorithm>
 #include <ostream>
 
 #include <fmt/format.h>
@@ -17,13 +16,6 @@ std::string or_dash(bool known, const std::string& text) {
 }
 
 }  // namespace
-
-double median(std::vector<double> values) {
-  TROUPE_ASSERT(!values.empty());
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 Result summarize(const Runtime& runtime, const PointTask& task,
                  std::span<const Measurement> measurements) {

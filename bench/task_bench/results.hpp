@@ -24,7 +24,6 @@ struct Result {
   std::optional<double> metg_s = {};
 };
 
-double median(std::vector<double> values);
 Result summarize(const Runtime& runtime, const PointTask& task,
                  std::span<const Measurement> measurements);
 

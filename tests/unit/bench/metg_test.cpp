@@ -42,49 +42,60 @@ BOOST_AUTO_TEST_CASE(a_runtime_that_starts_below_has_no_crossing) {
 // With an overhead of x per task, half the time is work where tasks take 2x.
 BOOST_AUTO_TEST_CASE(a_fixed_overhead_gives_a_metg_of_twice_that) {
   const std::vector<double> overheads{3e-6, 50e-6};
-  const auto metg =
-      find_metg(2, 1 << 20, 0.5, [&](std::span<const std::size_t> active, std::int64_t iterations) {
-        std::vector<Rate> rates;
-        for (const std::size_t r : active) rates.push_back(rate_of(overheads[r], iterations));
-        return rates;
-      });
+  const auto metg = find_metg(2, 1 << 20, 0.5, 1, [&](std::size_t r, std::int64_t iterations) {
+    return rate_of(overheads[r], iterations);
+  });
   BOOST_TEST(is_near(metg.at(0).value(), 6e-6));
   BOOST_TEST(is_near(metg.at(1).value(), 100e-6));
 }
 
-BOOST_AUTO_TEST_CASE(sizes_are_halved_for_those_that_still_reach_it) {
+BOOST_AUTO_TEST_CASE(each_search_halves_the_sizes_for_those_that_still_reach_it) {
   std::vector<Sizes> sizes(2);
-  find_metg(2, 64, 0.5, [&](std::span<const std::size_t> active, std::int64_t iterations) {
-    std::vector<Rate> rates;
-    for (const std::size_t r : active) {
-      sizes[r].push_back(iterations);
-      rates.push_back(rate_of(r == 0 ? 3e-6 : 12e-6, iterations));
-    }
-    return rates;
+  find_metg(2, 64, 0.5, 2, [&](std::size_t r, std::int64_t iterations) {
+    sizes[r].push_back(iterations);
+    return rate_of(r == 0 ? 3e-6 : 12e-6, iterations);
   });
-  BOOST_TEST(sizes[0] == (Sizes{64, 32, 16, 8, 4, 2}));
-  BOOST_TEST(sizes[1] == (Sizes{64, 32, 16, 8}));
+  BOOST_TEST(sizes[0] == (Sizes{64, 32, 16, 8, 4, 2, 64, 32, 16, 8, 4, 2}));
+  BOOST_TEST(sizes[1] == (Sizes{64, 32, 16, 8, 64, 32, 16, 8}));
+}
+
+// In one search of three the host makes every task slower.
+BOOST_AUTO_TEST_CASE(a_slow_search_changes_nothing) {
+  for (const int slow : {0, 1, 2}) {
+    int round = -1;
+    const auto metg = find_metg(1, 1024, 0.5, 3, [&](std::size_t, std::int64_t iterations) {
+      if (iterations == 1024) ++round;
+      return rate_of(round == slow ? 40e-6 : 4e-6, iterations);
+    });
+    BOOST_TEST(is_near(metg.at(0).value(), 8e-6));
+  }
+}
+
+// Without overhead the rate never falls.
+BOOST_AUTO_TEST_CASE(a_runtime_that_mostly_has_no_metg_has_none) {
+  for (const int with : {1, 2}) {  // of three searches
+    int round = -1;
+    const auto metg = find_metg(1, 1024, 0.5, 3, [&](std::size_t, std::int64_t iterations) {
+      if (iterations == 1024) ++round;
+      return rate_of(round < with ? 4e-6 : 0, iterations);
+    });
+    BOOST_TEST(metg.at(0).has_value() == (with == 2));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(the_peak_is_the_best_rate_on_as_many_cores) {
-  const auto metg =
-      find_metg(3, 1024, 0.5, [&](std::span<const std::size_t> active, std::int64_t iterations) {
-        std::vector<Rate> rates;
-        for (const std::size_t r : active) {
-          rates.push_back(rate_of(3e-6, iterations, r == 2 ? 1 : 2));
-          if (r == 1) rates.back().flops_per_s *= 0.4;  // never reaches half of what the first does
-        }
-        return rates;
-      });
+  const auto metg = find_metg(3, 1024, 0.5, 1, [&](std::size_t r, std::int64_t iterations) {
+    Rate rate = rate_of(3e-6, iterations, r == 2 ? 1 : 2);
+    if (r == 1) rate.flops_per_s *= 0.4;  // never reaches half of what the first does
+    return rate;
+  });
   BOOST_TEST(metg.at(0).has_value());
   BOOST_TEST(!metg.at(1).has_value());
   BOOST_TEST(metg.at(2).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(a_runtime_that_failed_has_no_metg) {
-  const auto metg = find_metg(1, 1024, 0.5, [](std::span<const std::size_t>, std::int64_t) {
-    return std::vector<Rate>{{}};
-  });
+  const auto metg = find_metg(1, 1024, 0.5, 2, [](std::size_t, std::int64_t) { return Rate{}; });
   BOOST_TEST(!metg.at(0).has_value());
 }
 
