@@ -92,16 +92,16 @@ void add_metg(const Options& options, std::span<const Runtime* const> measured,
   const auto measure = [&](std::size_t r, std::int64_t iterations) {
     Workload workload = options.workload;
     workload.task.iterations = iterations;
-    const std::size_t cores = runtimes[r]->serial ? 1 : workload.cores.size();
-    Rate rate{.cores = cores};
+    Rate rate{.cores = runtimes[r]->serial ? 1 : workload.cores.size()};
     if (failed[r]) return rate;
-    const auto m = measure_or_say(*runtimes[r], workload);
-    failed[r] = !m.has_value();
-    if (failed[r]) return rate;
-    const Result result = summarize(*runtimes[r], workload.task, {&*m, 1});
-    rate.granularity_s = result.run_s * static_cast<double>(cores) /
-                         static_cast<double>(workload.task.pattern.points());
-    rate.flops_per_s = result.flops_per_s;
+    if (const auto m = measure_or_say(*runtimes[r], workload)) {
+      const Result result = summarize(*runtimes[r], workload.task, {&*m, 1});
+      rate.granularity_s = result.run_s * static_cast<double>(rate.cores) /
+                           static_cast<double>(workload.task.pattern.points());
+      rate.flops_per_s = result.flops_per_s;
+    } else {
+      failed[r] = true;
+    }
     return rate;
   };
   const auto metg = find_metg(runtimes.size(), options.workload.task.iterations, *options.metg,

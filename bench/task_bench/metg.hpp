@@ -27,13 +27,13 @@ struct Rate {
   std::size_t cores = 1;
 };
 
-// The METG of each of `runtimes` runtimes, in seconds: the medians of so many searches as
+// The METG of each of `runtimes` runtimes, in seconds: the medians of as many searches as
 // `repetitions`. `measure(runtime, iterations)` measures one of them with tasks of this size. A
-// search begins with `iterations_max` for all, in turns, which gives the peak: the best rate on as
-// many cores. Then the iterations are halved down to one, for those that still reach `wanted`. A
-// search takes a moment, so that a host that is slower at times is so for all runtimes in it alike.
-// None for a runtime that mostly doesn't reach `wanted` with iterations_max, or still does with a
-// single iteration.
+// search begins with `iterations_max`, which gives the peak: the best rate on as many cores. Then
+// the iterations are halved down to one, for those that still reach `wanted`. All runtimes take
+// turns at each size, so that a host that is slower for a while mostly is so for all of a search.
+// None for a runtime that in half of the searches doesn't reach `wanted` with iterations_max, or
+// still does with a single iteration.
 std::vector<std::optional<double>> find_metg(
     std::size_t runtimes, std::int64_t iterations_max, double wanted, int repetitions,
     const std::function<Rate(std::size_t, std::int64_t)>& measure);

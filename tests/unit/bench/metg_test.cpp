@@ -59,6 +59,18 @@ BOOST_AUTO_TEST_CASE(each_search_halves_the_sizes_for_those_that_still_reach_it)
   BOOST_TEST(sizes[1] == (Sizes{64, 32, 16, 8, 64, 32, 16, 8}));
 }
 
+BOOST_AUTO_TEST_CASE(all_runtimes_take_turns_at_each_size) {
+  std::vector<std::size_t> order;
+  Sizes sizes;
+  find_metg(2, 2, 0.1, 1, [&](std::size_t r, std::int64_t iterations) {
+    order.push_back(r);
+    sizes.push_back(iterations);
+    return rate_of(1e-6, iterations);
+  });
+  BOOST_TEST(order == (std::vector<std::size_t>{0, 1, 0, 1}));
+  BOOST_TEST(sizes == (Sizes{2, 2, 1, 1}));
+}
+
 // In one search of three the host makes every task slower.
 BOOST_AUTO_TEST_CASE(a_slow_search_changes_nothing) {
   for (const int slow : {0, 1, 2}) {
