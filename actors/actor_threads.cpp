@@ -1,6 +1,6 @@
 #include "actors/actor_threads.hpp"
 
-#include "actors/mute.hpp"
+#include "actors/silent_printer.hpp"
 #include "core/base/assert.hpp"
 #include "core/base/relax.hpp"
 
@@ -171,7 +171,7 @@ void ActorThreads::enqueue(caf::resumable* job) {
 void ActorThreads::start() {
   shared_ = std::make_unique<Shared>(*this);
   clock_thread_ = std::thread([this] { clock_.run_dispatch_loop(); });
-  utility_actors_[printer_id] = system().spawn<Mute, caf::hidden>();
+  utility_actors_[printer_id] = system().spawn<SilentPrinter, caf::hidden>();
 }
 
 void ActorThreads::stop() {

@@ -1,7 +1,7 @@
 #include "actors/coordinator_actor.hpp"
 
 #include "actors/messages.hpp"
-#include "core/base/sliding.hpp"
+#include "core/base/sliding_vector.hpp"
 
 #include <iterator>
 #include <unordered_map>
@@ -14,13 +14,13 @@ namespace {
 
 class CoordinatorActor : public caf::event_based_actor {
  public:
-  CoordinatorActor(caf::actor_config& config, std::size_t resources, Podium* podium,
-                   const Clock& clock, Duration pulse)
+  CoordinatorActor(caf::actor_config& config, std::size_t resources, CoordinatorHooks* hooks,
+                   const Clock& clock, Duration stall_check_interval)
       : caf::event_based_actor(config),
         logic_(resources),
-        podium_(podium),
+        hooks_(hooks),
         clock_(clock),
-        pulse_(pulse) {
+        stall_check_interval_(stall_check_interval) {
     set_down_handler([this](const caf::down_msg& down) { on_down(down); });
   }
 
@@ -38,9 +38,10 @@ class CoordinatorActor : public caf::event_based_actor {
           if (++ready_ < resources_->size()) return;
           logic_.on_begin(clock_.instant());
           act();
-          if (pulse_ > Duration{0}) delayed_send(this, pulse_, CheckPulse{});
+          if (stall_check_interval_ > Duration{0})
+            delayed_send(this, stall_check_interval_, CheckStall{});
         },
-        [this](TakeWindow& message) {
+        [this](AddWindow& message) {
           Window& window = message.window;
           const CoordinatorLogic::WindowSize size{.shares = window.shares.size(),
                                                   .items = window.items,
@@ -50,8 +51,8 @@ class CoordinatorActor : public caf::event_based_actor {
           logic_.on_window(size, clock_.instant());
           act();
         },
-        [this](LastWindow) {
-          logic_.on_last_window(clock_.instant());
+        [this](EndOfWindows) {
+          logic_.on_end_of_windows(clock_.instant());
           act();
         },
         [this](const Progress& p) { on_progress(p.resource, p.done); },
@@ -70,23 +71,24 @@ class CoordinatorActor : public caf::event_based_actor {
           logic_.on_interrupt();
           act();
         },
-        [this](HandIn& last) {
+        [this](Collected& last) {
           on_progress(last.resource, last.done);
           for (Share& share : last.shares) {
             result_.shares.emplace_back(last.resource, std::move(share));
           }
-          logic_.on_handed_in(last.resource);
+          logic_.on_collected(last.resource);
           act();
         },
-        [this](CheckPulse) {
+        [this](CheckStall) {
           if (!logic_.is_running()) return;
           if (statuses_.size() == asked_) {
             ++round_;
             statuses_.clear();
             asked_ = resources_->size();
-            for (const caf::actor& r : *resources_) send(r, AskStatus{round_});
+            for (const caf::actor& r : *resources_) send(r, StatusRequest{round_});
           }
-          if (pulse_ > Duration{0}) delayed_send(this, pulse_, CheckPulse{});
+          if (stall_check_interval_ > Duration{0})
+            delayed_send(this, stall_check_interval_, CheckStall{});
         },
         [this](const Status& s) {
           if (s.round != round_) return;
@@ -101,7 +103,7 @@ class CoordinatorActor : public caf::event_based_actor {
  private:
   void on_progress(ResourceId resource, std::uint64_t items) {
     logic_.on_progress(resource, items);
-    podium_->items_done.store(logic_.items_done(), std::memory_order_relaxed);
+    hooks_->items_done.store(logic_.items_done(), std::memory_order_relaxed);
   }
 
   void act() {
@@ -112,14 +114,14 @@ class CoordinatorActor : public caf::event_based_actor {
 
   void carry_out(const CoordinatorLogic::SendWindow& command) {
     for (auto& [resource, share] : std::exchange(windows_[command.window].to_send, {})) {
-      send((*resources_)[resource.index()], TakeShare{std::move(share)});
+      send((*resources_)[resource.index()], AssignShare{std::move(share)});
     }
   }
   void carry_out(const CoordinatorLogic::WindowDone& command) {
     ResourceShares finished = std::exchange(windows_[command.window].finished, {});
     windows_.forget_before(command.window + 1);
-    if (podium_->on_window_done) {
-      podium_->on_window_done(std::move(finished));
+    if (hooks_->on_window_done) {
+      hooks_->on_window_done(std::move(finished));
     } else {
       std::move(finished.begin(), finished.end(), std::back_inserter(result_.shares));
     }
@@ -143,9 +145,9 @@ class CoordinatorActor : public caf::event_based_actor {
       if (down.reason != caf::exit_reason::normal) {
         logic_.on_failure(
             {.cause = fmt::format("the actor of {} ended unexpectedly ({})",
-                                  podium_->resource_name(resource), caf::to_string(down.reason))});
+                                  hooks_->resource_name(resource), caf::to_string(down.reason))});
       }
-      logic_.on_handed_in(resource);
+      logic_.on_collected(resource);
     }
     act();
     end_if_alone();
@@ -162,8 +164,8 @@ class CoordinatorActor : public caf::event_based_actor {
       auto& finished = windows_[w].finished;
       std::move(finished.begin(), finished.end(), std::back_inserter(result_.shares));
     }
-    podium_->result.set_value(std::move(result_));
-    if (podium_->on_end) podium_->on_end();
+    hooks_->result.set_value(std::move(result_));
+    if (hooks_->on_end) hooks_->on_end();
     quit();
   }
 
@@ -173,10 +175,10 @@ class CoordinatorActor : public caf::event_based_actor {
   };
 
   CoordinatorLogic logic_;
-  Sliding<WindowShares> windows_;  // by number, those that aren't done
-  Podium* podium_;
+  SlidingVector<WindowShares> windows_;  // by number, those that aren't done
+  CoordinatorHooks* hooks_;
   const Clock& clock_;
-  Duration pulse_;
+  Duration stall_check_interval_;
   std::shared_ptr<const std::vector<caf::actor>> resources_ =
       std::make_shared<const std::vector<caf::actor>>();
   std::unordered_map<caf::actor_id, ResourceId> known_;
@@ -191,11 +193,12 @@ class CoordinatorActor : public caf::event_based_actor {
 
 }  // namespace
 
-caf::actor spawn_coordinator(caf::actor_system& system, std::size_t resources, Podium& podium,
-                             const Clock& clock, Duration pulse, caf::execution_unit* thread) {
+caf::actor spawn_coordinator(caf::actor_system& system, std::size_t resources,
+                             CoordinatorHooks& hooks, const Clock& clock,
+                             Duration stall_check_interval, caf::execution_unit* thread) {
   caf::actor_config config(thread);
-  return system.spawn_class<CoordinatorActor, caf::no_spawn_options>(config, resources, &podium,
-                                                                     std::cref(clock), pulse);
+  return system.spawn_class<CoordinatorActor, caf::no_spawn_options>(
+      config, resources, &hooks, std::cref(clock), stall_check_interval);
 }
 
 }  // namespace troupe

@@ -13,8 +13,8 @@
 
 namespace troupe {
 
-// What the coordinator shares with its cast (cast.hpp), which outlives it.
-struct Podium {
+// What the coordinator shares with its runtime (actor_runtime.hpp), which outlives it.
+struct CoordinatorHooks {
   std::promise<RunResult> result;
   std::atomic<std::uint64_t> items_done = 0;
   // Takes the shares of each window that is done, in order, on the coordinator's thread. None: they
@@ -24,12 +24,13 @@ struct Podium {
   std::function<std::string(ResourceId)> resource_name = {};  // for errors
 };
 
-// Spawns the coordinator. It begins when the cast has introduced every resource's actor, carries
+// Spawns the coordinator. It begins when the runtime has introduced every resource's actor, carries
 // out the windows that it is sent, and when the last one is done (or the run has failed, or was
-// interrupted) fulfils podium.result, with all resource actors gone.
-// `pulse`: how often to check that the run is not stuck; zero: never (virtual time, where the
-// cast sees it).
-caf::actor spawn_coordinator(caf::actor_system& system, std::size_t resources, Podium& podium,
-                             const Clock& clock, Duration pulse, caf::execution_unit* thread);
+// interrupted) fulfils hooks.result, with all resource actors gone.
+// `stall_check_interval`: how often to check that the run is not stuck; zero: never (virtual time,
+// where the runtime sees it).
+caf::actor spawn_coordinator(caf::actor_system& system, std::size_t resources,
+                             CoordinatorHooks& hooks, const Clock& clock,
+                             Duration stall_check_interval, caf::execution_unit* thread);
 
 }  // namespace troupe

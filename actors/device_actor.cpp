@@ -1,6 +1,7 @@
 #include "actors/device_actor.hpp"
 
 #include "actors/resource_actor.hpp"
+#include "core/backend/registry.hpp"
 #include "core/run/device_logic.hpp"
 
 namespace troupe {
@@ -13,7 +14,7 @@ class DeviceWork {
       : backend_(std::move(backend)),
         store_(&store),
         cache_(store.pool()),
-        is_tracked_(store.keeps_track_of(memory)) {}
+        is_tracked_(store.is_tracked(memory)) {}
 
   void enter_thread() { backend_->enter_thread(); }
 
@@ -61,19 +62,20 @@ using DeviceActor = ResourceActor<DeviceLogic, DeviceWork>;
 
 }  // namespace
 
-caf::actor spawn_device(caf::actor_system& system, const Stage& stage, DeviceId device,
+caf::actor spawn_device(caf::actor_system& system, const RunContext& context, DeviceId device,
                         const caf::actor& coordinator, caf::execution_unit* thread) {
   const ResourceId self{device.value};
-  const auto lanes = static_cast<std::uint32_t>(stage.machine.device(device).streams);
-  const auto make_work = [&stage, device](Completions& completions) {
-    const BackendContext context{stage.machine, stage.ops, stage.store, completions};
-    return DeviceWork(choose_backend(stage.mode, stage.machine, device).make(context, device),
-                      stage.store, stage.machine.device(device).memory);
+  const auto lanes = static_cast<std::uint32_t>(context.machine.device(device).streams);
+  const auto make_work = [&context, device](Completions& completions) {
+    const BackendContext backend_context{context.machine, context.ops, context.store, completions};
+    return DeviceWork(
+        choose_backend(context.mode, context.machine, device).make(backend_context, device),
+        context.store, context.machine.device(device).memory);
   };
   DeviceLogic logic(self, static_cast<int>(lanes));
   caf::actor_config config(thread);
   return system.spawn_class<DeviceActor, caf::no_spawn_options>(
-      config, self, coordinator, std::ref(stage.clock), std::move(logic), thread != nullptr,
+      config, self, coordinator, std::ref(context.clock), std::move(logic), thread != nullptr,
       make_work);
 }
 

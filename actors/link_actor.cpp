@@ -1,6 +1,7 @@
 #include "actors/link_actor.hpp"
 
 #include "actors/resource_actor.hpp"
+#include "core/backend/registry.hpp"
 #include "core/run/link_logic.hpp"
 
 namespace troupe {
@@ -12,8 +13,8 @@ class LinkWork {
   LinkWork(std::unique_ptr<LinkBackend> backend, MemoryStore& store, const Link& link)
       : backend_(std::move(backend)), store_(&store), cache_(store.pool()) {
     for (const Direction d : {Direction::forward, Direction::backward}) {
-      target_is_tracked_[static_cast<int>(d)] = store.keeps_track_of(link.target(d));
-      source_is_tracked_[static_cast<int>(d)] = store.keeps_track_of(link.source(d));
+      target_is_tracked_[static_cast<int>(d)] = store.is_tracked(link.target(d));
+      source_is_tracked_[static_cast<int>(d)] = store.is_tracked(link.source(d));
     }
   }
 
@@ -52,19 +53,19 @@ using LinkActor = ResourceActor<LinkLogic, LinkWork>;
 
 }  // namespace
 
-caf::actor spawn_link(caf::actor_system& system, const Stage& stage, LinkId link,
+caf::actor spawn_link(caf::actor_system& system, const RunContext& context, LinkId link,
                       const caf::actor& coordinator, caf::execution_unit* thread) {
-  const ResourceId self = ResourceId::at(stage.machine.devices.size() + link.index());
-  const auto make_work = [&stage, link](Completions& completions) {
-    const BackendContext context{stage.machine, stage.ops, stage.store, completions};
-    return LinkWork(choose_backend(stage.mode, stage.machine, link).make(context, link),
-                    stage.store, stage.machine.link(link));
+  const ResourceId self = ResourceId::at(context.machine.devices.size() + link.index());
+  const auto make_work = [&context, link](Completions& completions) {
+    const BackendContext backend_context{context.machine, context.ops, context.store, completions};
+    return LinkWork(choose_backend(context.mode, context.machine, link).make(backend_context, link),
+                    context.store, context.machine.link(link));
   };
-  const Link& l = stage.machine.link(link);
+  const Link& l = context.machine.link(link);
   LinkLogic logic(self, l.sharing, l.latency);
   caf::actor_config config(thread);
   return system.spawn_class<LinkActor, caf::no_spawn_options>(
-      config, self, coordinator, std::ref(stage.clock), std::move(logic), false, make_work);
+      config, self, coordinator, std::ref(context.clock), std::move(logic), false, make_work);
 }
 
 }  // namespace troupe

@@ -17,7 +17,8 @@
 
 namespace troupe {
 
-// cast → coordinator → resource: who else there is, by ResourceId. A resource answers with Ready.
+// runtime → coordinator → resource: who else there is, by ResourceId. A resource answers with
+// Ready.
 struct Introduce {
   std::shared_ptr<const std::vector<caf::actor>> resources;
 };
@@ -25,21 +26,22 @@ struct Introduce {
 struct Ready {
   ResourceId resource;
 };
-// cast → coordinator: one more window; no more windows.
-struct TakeWindow {
+// runtime → coordinator: one more window; no more windows.
+struct AddWindow {
   Window window;
 };
-struct LastWindow {};
+struct EndOfWindows {};
 // coordinator → resource: your part of a window.
-struct TakeShare {
+struct AssignShare {
   Share share;
 };
 // resource → resource: one dependency of each of these items of yours is done.
 struct Notice {
-  static constexpr std::size_t most = 14;  // a message of one cache line, with nothing on the heap
+  static constexpr std::size_t items_max =
+      14;  // a message of one cache line, with nothing on the heap
   std::uint32_t window = 0;
   std::uint32_t count = 0;
-  std::array<std::uint32_t, most> item;
+  std::array<std::uint32_t, items_max> item;
 
   std::span<const std::uint32_t> items() const { return {item.data(), count}; }
 };
@@ -73,32 +75,32 @@ struct Failure {
 struct Stop {};
 // coordinator → resource: hand in what is left as soon as you are idle, and quit.
 struct Collect {};
-struct HandIn {
+struct Collected {
   ResourceId resource;
   std::uint64_t done;  // likewise
   std::vector<Share> shares;
 };
 // coordinator → resource: how are you? Answered with Status.
-struct AskStatus {
+struct StatusRequest {
   std::uint64_t round;
 };
 struct Status {
   std::uint64_t round;
   CoordinatorLogic::Status status;
 };
-// cast → coordinator.
+// runtime → coordinator.
 struct Interrupt {};
-// coordinator → itself, or cast → coordinator when nothing moves: ask everybody.
-struct CheckPulse {};
+// coordinator → itself, or runtime → coordinator when nothing moves: ask everybody.
+struct CheckStall {};
 
 }  // namespace troupe
 
 // Messages stay within the process for now; a distributed run will give these types `inspect`.
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Introduce)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Ready)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::TakeWindow)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::LastWindow)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::TakeShare)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::AddWindow)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::EndOfWindows)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::AssignShare)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Notice)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::LaneDone)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::LaneFailed)
@@ -107,8 +109,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::ShareComplete)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Failure)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Stop)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Collect)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::HandIn)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::AskStatus)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Collected)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::StatusRequest)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Status)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Interrupt)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::CheckPulse)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::CheckStall)

@@ -40,20 +40,20 @@ class MailboxCompletions final : public Completions {
 //   bool may_block(const Logic::Start&);                   for longer than a message takes
 // No two of them share a cache line: they are written with every op.
 template <class Logic, class Work>
-class alignas(64) ResourceActor final : public caf::event_based_actor, public Sleeper {
+class alignas(64) ResourceActor final : public caf::event_based_actor, public TimerListener {
  public:
-  // `make_work` is called with this actor's Completions, which outlive the Work. `waits_briefly`:
+  // `make_work` is called with this actor's Completions, which outlive the Work. `may_spin`:
   // with a thread of its own that may look for messages for some microseconds.
   template <class MakeWork>
   ResourceActor(caf::actor_config& config, ResourceId self, caf::actor coordinator, Clock& clock,
-                Logic logic, bool waits_briefly, MakeWork make_work)
+                Logic logic, bool may_spin, MakeWork make_work)
       : caf::event_based_actor(config),
         logic_(std::move(logic)),
         self_(self),
         coordinator_(std::move(coordinator)),
         clock_(clock),
         work_(std::in_place, make_work(completions_)),
-        waits_briefly_(waits_briefly) {}
+        may_spin_(may_spin) {}
 
   caf::behavior make_behavior() override {
     completions_.deliver_to(caf::actor_cast<caf::actor>(this));
@@ -62,49 +62,49 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
     return {
         [this](const Notice& notice) {
           logic_.on_notice(notice.window, notice.items());
-          pump();
+          start_ready();
         },
-        [this](const LaneDone& message) { on_alarm(message.lane); },
+        [this](const LaneDone& message) { on_timer(message.lane); },
         [this](Introduce& who) {
           resources_ = std::move(who.resources);
           work_->enter_thread();
           send(coordinator_, Ready{self_});
         },
-        [this](TakeShare& message) {
-          pass_on();  // loading a large share takes long
+        [this](AssignShare& message) {
+          flush_notices();  // loading a large share takes long
           logic_.on_share(std::move(message.share));
-          pump();
+          start_ready();
         },
         [this](const LaneFailed& failed) {
           fail(failed.lane, failed.cause);
-          pump();
-          leave_if_idle();
+          start_ready();
+          collect_if_idle();
         },
         [this](Stop) {
           logic_.on_stop();
-          pump();
+          start_ready();
         },
         [this](Collect) {
           collecting_ = true;
-          pump();
+          start_ready();
           if (!logic_.is_idle()) return;  // comes again when it is
           ShareProgress& progress = logic_.progress();
-          send(coordinator_, HandIn{self_, progress.done(), progress.take_all()});
+          send(coordinator_, Collected{self_, progress.done(), progress.take_all()});
           quit();
         },
-        [this](const AskStatus& ask) {
-          pump();
+        [this](const StatusRequest& ask) {
+          start_ready();
           send(coordinator_, Status{ask.round, status()});
         },
     };
   }
 
   // The work on this lane is finished.
-  void on_alarm(std::uint32_t lane) override {
+  void on_timer(std::uint32_t lane) override {
     if (!work_) return;  // it died while the work was under way
     finish(lane, now());
-    pump();
-    leave_if_idle();
+    start_ready();
+    collect_if_idle();
   }
   // What each step fetches is where the next one looks.
   void before_alarm(std::uint32_t lane, std::uint32_t step) override {
@@ -136,8 +136,8 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
 
   // Notices are held back to go with others: while more come in short order, and for a while at
   // most. The limits were measured, see docs/decisions/0017-when-notices-go.md.
-  static constexpr Duration notice_lull = std::chrono::nanoseconds(800);
-  static constexpr Duration notice_patience = std::chrono::microseconds(2);
+  static constexpr Duration notice_gap_max = std::chrono::nanoseconds(800);
+  static constexpr Duration notice_delay_max = std::chrono::microseconds(2);
 
   Instant now() const { return clock_.instant(); }
 
@@ -145,28 +145,28 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
   // and leaves the rest to that, which ends here too: a notice may have released something more
   // urgent. Notices wait as well then, while there is more to start, or two devices that tell each
   // other much would send each by itself.
-  void pump() {
+  void start_ready() {
     now_ = now();
     bool goes_on = false;  // after the next message
     while (Decision* const start = logic_.next()) {
       if (begin(*start) && !mailbox().empty()) {
-        goes_on = logic_.tells_more_soon();
+        goes_on = logic_.expects_more_notices();
         break;
       }
     }
-    if (!goes_on) pass_on();
+    if (!goes_on) flush_notices();
     report();
-    if (waits_briefly_) await_message();
+    if (may_spin_) spin_for_message();
   }
 
   // A message that comes soon is cheaper to take from here than to be woken for.
-  void await_message() {
+  void spin_for_message() {
     if (!logic_.is_idle() || logic_.progress().parts().empty()) return;
     for (int spins = 0; spins < 100 && mailbox().empty(); ++spins) relax();
   }
 
   // Lets whoever waits for the records know that there is nothing under way any more.
-  void leave_if_idle() {
+  void collect_if_idle() {
     if (collecting_ && logic_.is_idle()) send(this, Collect{});
   }
 
@@ -175,9 +175,9 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
     // What waits to be told goes out when it has waited long enough, and before work that takes
     // longer than a message.
     if (!logic_.notices().empty() &&
-        (now_ - notices_latest_ > notice_lull || now_ - notices_since_ > notice_patience ||
+        (now_ - notices_latest_ > notice_gap_max || now_ - notices_since_ > notice_delay_max ||
          work_->may_block(start))) {
-      pass_on();
+      flush_notices();
       now_ = now();
     }
     start.since = now_;
@@ -191,7 +191,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
           return true;
         case Started::State::after:
           start.path = ShareProgress::path_of(*start.part, start.item);
-          clock_.ring_after(started.after, *this, start.lane);
+          clock_.start_timer(started.after, *this, start.lane);
           return false;
         case Started::State::pending:
           now_ = now();
@@ -228,14 +228,14 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
   }
 
   // Sends the notices that have come together, those for one actor and window in one message.
-  void pass_on() {
+  void flush_notices() {
     std::vector<WindowItem>& notices = logic_.notices();
     if (notices.empty()) return;
     group(notices);
     for (auto from = notices.begin(); from != notices.end();) {
       const WindowItem& first = *from;
       Notice notice{.window = first.window, .item = {}};
-      for (; from != notices.end() && !before(first, *from) && notice.count < Notice::most;
+      for (; from != notices.end() && !before(first, *from) && notice.count < Notice::items_max;
            ++from) {
         notice.item[notice.count++] = from->ref.item;
       }
@@ -251,8 +251,9 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
 
   // By actor and window, in their order for each. Mostly there are few.
   static void group(std::vector<WindowItem>& notices) {
-    constexpr std::size_t few = 32;
-    if (notices.size() > few) return std::stable_sort(notices.begin(), notices.end(), before);
+    constexpr std::size_t insertion_sort_max = 32;
+    if (notices.size() > insertion_sort_max)
+      return std::stable_sort(notices.begin(), notices.end(), before);
     for (auto next = notices.begin() + 1; next != notices.end(); ++next) {
       std::rotate(std::upper_bound(notices.begin(), next, *next, before), next, next + 1);
     }
@@ -289,15 +290,15 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Sl
     return status;
   }
 
-  Logic logic_;  // first: near the Sleeper, whose lines virtual time fetches
+  Logic logic_;  // first: near the TimerListener, whose lines virtual time fetches
   ResourceId self_;
   caf::actor coordinator_;
   Clock& clock_;
   std::shared_ptr<const std::vector<caf::actor>> resources_;
   MailboxCompletions completions_;
   std::optional<Work> work_;  // until exit
-  bool waits_briefly_;
-  Instant now_{};             // in pump()
+  bool may_spin_;
+  Instant now_{};             // in start_ready()
   Instant notices_since_{};   // since when the oldest notice waits to be told
   Instant notices_latest_{};  // and the latest
   std::uint64_t reported_ = 0;

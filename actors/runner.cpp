@@ -1,6 +1,6 @@
 #include "actors/runner.hpp"
 
-#include "actors/cast.hpp"
+#include "actors/actor_runtime.hpp"
 #include "core/base/error.hpp"
 #include "core/plan/planner.hpp"
 #include "core/result/summary.hpp"
@@ -91,17 +91,18 @@ void Run::perform(const Scenario& scenario, Plan& plan, MemoryStore& store, Repo
 
 RunResult Run::act(const Scenario& scenario, Plan& plan, MemoryStore& store) {
   if (computes_values(options_.mode)) load_kernels(graph_);
-  Cast cast(machine_, graph_.kinds(), store, {.mode = options_.mode, .seed = options_.seed});
-  for (Window& window : plan.take_shares()) cast.send(std::move(window));
-  cast.send_last();
-  cast.begin();
-  bool told_to_stop = false;
-  while (!cast.is_over()) {
-    cast.proceed();
-    tell(scenario, RunProgress::Stage::running, cast.items_done(), plan.units.size());
-    if (is_interrupted() && !std::exchange(told_to_stop, true)) cast.interrupt();
+  ActorRuntime runtime(machine_, graph_.kinds(), store,
+                       {.mode = options_.mode, .seed = options_.seed});
+  for (Window& window : plan.take_shares()) runtime.send(std::move(window));
+  runtime.send_end();
+  runtime.begin();
+  bool stop_requested = false;
+  while (!runtime.is_over()) {
+    runtime.proceed();
+    tell(scenario, RunProgress::Stage::running, runtime.items_done(), plan.units.size());
+    if (is_interrupted() && !std::exchange(stop_requested, true)) runtime.interrupt();
   }
-  return cast.take_result();
+  return runtime.take_result();
 }
 
 void Run::check(const Scenario& scenario, const Plan& plan, const MemoryStore& store,

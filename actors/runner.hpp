@@ -1,7 +1,7 @@
 // Runs or simulates scenarios with actors: the front door of this room.
 #pragma once
 
-#include "core/backend/registry.hpp"
+#include "core/backend/backend.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/scenario.hpp"
 #include "core/machine/machine.hpp"

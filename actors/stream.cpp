@@ -16,10 +16,10 @@ Stream::Stream(const Machine& machine, Graph& graph, StreamOptions options)
       store_(machine, computes_values(options.mode) ? MemoryStore::Backing::buffers
                                                     : MemoryStore::Backing::accounted),
       summary_(graph, machine, planner_.plan(), options.keep_timeline),
-      cast_(machine, graph.kinds(), store_,
-            {.mode = options.mode, .seed = options.seed, .by_window = true}) {
+      runtime_(machine, graph.kinds(), store_,
+               {.mode = options.mode, .seed = options.seed, .by_window = true}) {
   TROUPE_ASSERT(options_.windows_in_flight > 0);
-  cast_.begin();
+  runtime_.begin();
 }
 
 Stream::~Stream() = default;
@@ -28,35 +28,35 @@ bool Stream::submit(OpId keep_from) {
   TROUPE_ASSERT(keep_from.index() <= graph_.size());
   if (!refusal_.empty()) return false;
   try {
-    return hand_over(keep_from);
+    return plan_and_send(keep_from);
   } catch (const Error& error) {
     refusal_ = error.what();
     throw;
   }
 }
 
-bool Stream::hand_over(OpId keep_from) {
-  heed_interrupt();
-  if (submitted_.index() == graph_.size()) return !cast_.is_over();
-  while (std::optional<ResourceShares> done = cast_.take_window()) retire(std::move(*done));
-  while (!cast_.is_over() && in_flight_.size() >= options_.windows_in_flight) await_window();
-  if (cast_.is_over()) return false;
+bool Stream::plan_and_send(OpId keep_from) {
+  check_interrupt();
+  if (submitted_.index() == graph_.size()) return !runtime_.is_over();
+  while (std::optional<ResourceShares> done = runtime_.take_window()) retire(std::move(*done));
+  while (!runtime_.is_over() && in_flight_.size() >= options_.windows_in_flight) await_window();
+  if (runtime_.is_over()) return false;
   PlannedWindow planned = planner_.plan(keep_from);
   submitted_ = OpId::at(graph_.size());
   note(planned);
   // What it reads is counted before anything is let go of to make room for it.
   for (const ReplicaId r : planned.read_again) store_.add_readers(r, 1);
   keep_from_ = std::max(keep_from_, keep_from);
-  let_go();
-  while (!cast_.is_over() && !store_.has_room(planned.replicas, graph_.types())) {
+  release_unread();
+  while (!runtime_.is_over() && !store_.has_room(planned.replicas, graph_.types())) {
     if (in_flight_.size() == 1) {
       throw usage_error("a memory can't hold what one window makes and what is kept for it",
                         "submit smaller windows, or give the memory more");
     }
     await_window();
   }
-  if (cast_.is_over()) return false;
-  hand_out(std::move(planned));
+  if (runtime_.is_over()) return false;
+  send_window(std::move(planned));
   return true;
 }
 
@@ -75,7 +75,7 @@ void Stream::note(const PlannedWindow& planned) {
   entry.holds = planned.holds;
 }
 
-void Stream::hand_out(PlannedWindow planned) {
+void Stream::send_window(PlannedWindow planned) {
   if (computes_values(options_.mode)) {
     load_kernels(graph_, std::exchange(loaded_, graph_.classes().size()));
     store_.reserve_buffers(planned.replicas, graph_.types(), {}, [this] {
@@ -84,20 +84,21 @@ void Stream::hand_out(PlannedWindow planned) {
   }
   store_.install(planned.replicas, graph_.types());
   installed_ = ReplicaId::at(planned.window.first.index() + planned.window.items);
-  cast_.send(std::move(planned.window));
+  runtime_.send(std::move(planned.window));
 }
 
 void Stream::await_window() {
-  while (!cast_.is_over()) {
-    if (std::optional<ResourceShares> done = cast_.take_window()) return retire(std::move(*done));
-    heed_interrupt();
-    cast_.proceed();
+  while (!runtime_.is_over()) {
+    if (std::optional<ResourceShares> done = runtime_.take_window())
+      return retire(std::move(*done));
+    check_interrupt();
+    runtime_.proceed();
   }
 }
 
-void Stream::heed_interrupt() {
+void Stream::check_interrupt() {
   if (options_.interrupted == nullptr || !options_.interrupted->load()) return;
-  if (!std::exchange(told_to_stop_, true)) cast_.interrupt();
+  if (!std::exchange(stop_requested_, true)) runtime_.interrupt();
 }
 
 // Windows are done in their order.
@@ -108,14 +109,14 @@ void Stream::retire(ResourceShares shares) {
   summary_.add(done.window);
   holds_.insert(holds_.end(), done.holds.begin(), done.holds.end());
   done_ = done.end;
-  let_go();
+  release_unread();
 }
 
 // Of what nothing reads that is still to come, and forgets what that leaves.
-void Stream::let_go() {
+void Stream::release_unread() {
   std::erase_if(holds_, [this](const PlannedWindow::Hold& hold) {
     if (hold.op >= keep_from_) return false;
-    if (store_.keeps_track_of(store_.memory(hold.replica))) store_.release(hold.replica);
+    if (store_.is_tracked(store_.memory(hold.replica))) store_.release(hold.replica);
     return true;
   });
   forget();
@@ -135,10 +136,10 @@ void Stream::forget() {
 }
 
 ScenarioReport Stream::finish(const std::string& name) {
-  cast_.send_last();
-  while (!cast_.is_over()) await_window();
-  while (std::optional<ResourceShares> done = cast_.take_window()) retire(std::move(*done));
-  RunResult result = cast_.take_result();
+  runtime_.send_end();
+  while (!runtime_.is_over()) await_window();
+  while (std::optional<ResourceShares> done = runtime_.take_window()) retire(std::move(*done));
+  RunResult result = runtime_.take_result();
   // What was under way when the run ended early.
   for (auto& [resource, share] : std::exchange(result.shares, {})) {
     const auto window =

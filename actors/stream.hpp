@@ -1,7 +1,7 @@
 // Runs or simulates a graph while it is appended: more ops than would ever fit in memory at once.
 #pragma once
 
-#include "actors/cast.hpp"
+#include "actors/actor_runtime.hpp"
 #include "core/backend/memory_store.hpp"
 #include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
@@ -45,9 +45,9 @@ struct StreamOptions {
 //
 // Results are not compared with a serial execution, and are gone when the run is over. What is
 // submitted is compared with the machine's memories, and not with what the host has: a window that
-// the host can't hold fails. Ops of more than 16 forms in turn are best appended with
-// Graph::form's, each made once: the graph finds only the latest again. For use by one thread, the
-// one that appends to the graph.
+// the host can't hold fails. Ops of more than 16 templates in turn are best appended with
+// Graph::add_template's, each made once: the graph finds only the latest again. For use by one
+// thread, the one that appends to the graph.
 class Stream {
  public:
   // Starts the actors. Machine and graph must outlive it; the graph must not have forgotten
@@ -78,14 +78,14 @@ class Stream {
     std::vector<PlannedWindow::Hold> holds;
   };
 
-  bool hand_over(OpId keep_from);
+  bool plan_and_send(OpId keep_from);
   void note(const PlannedWindow& planned);
-  void hand_out(PlannedWindow planned);
+  void send_window(PlannedWindow planned);
   // Lets the actors act until a window is done or the run is over.
   void await_window();
-  void heed_interrupt();
+  void check_interrupt();
   void retire(ResourceShares shares);
-  void let_go();
+  void release_unread();
   void forget();
 
   Graph& graph_;
@@ -93,7 +93,7 @@ class Stream {
   WindowPlanner planner_;
   MemoryStore store_;
   Summary summary_;
-  Cast cast_;                               // after all that its actors use
+  ActorRuntime runtime_;                    // after all that its actors use
   std::deque<InFlight> in_flight_;          // the last one may wait for room
   std::vector<PlannedWindow::Hold> holds_;  // of windows that are done
   OpId keep_from_ = OpId::at(0);
@@ -101,7 +101,7 @@ class Stream {
   OpId done_ = OpId::at(0);       // ops before it
   std::size_t loaded_ = 0;        // classes whose kernels are
   ReplicaId installed_{0};        // the store has those before it
-  bool told_to_stop_ = false;
+  bool stop_requested_ = false;
   std::string refusal_;  // of a window that submit() threw for
 };
 

@@ -1,6 +1,6 @@
 #include "actors/virtual_time.hpp"
 
-#include "actors/mute.hpp"
+#include "actors/silent_printer.hpp"
 #include "core/base/assert.hpp"
 #include "core/base/prefetch.hpp"
 
@@ -15,16 +15,16 @@ namespace {
 template <class Queue, class SleeperOf, class Tell>
 void announce(const Queue& queue, std::size_t next, SleeperOf sleeper_of, Tell tell) {
   constexpr std::size_t distance = 3;  // between steps
-  constexpr std::size_t far = distance * (Sleeper::steps_before + 1);
+  constexpr std::size_t far = distance * (TimerListener::steps_before + 1);
   if (queue.size() - next <= far) return;
   // Where steps begin: the actor itself, which takes two lines to say where its lanes lie.
-  if (const Sleeper* const first = sleeper_of(queue[next + far])) {
+  if (const TimerListener* const first = sleeper_of(queue[next + far])) {
     prefetch_to_read(first);
     prefetch_to_read(reinterpret_cast<const char*>(first) + 64);
   }
-  for (std::uint32_t step = 0; step < Sleeper::steps_before; ++step) {
+  for (std::uint32_t step = 0; step < TimerListener::steps_before; ++step) {
     const auto& near = queue[next + far - distance * (step + 1)];
-    if (Sleeper* const told = sleeper_of(near)) tell(*told, near, step);
+    if (TimerListener* const told = sleeper_of(near)) tell(*told, near, step);
   }
 }
 
@@ -34,7 +34,7 @@ void VirtualClock::set_seed(std::uint64_t seed) {
   seed_ = seed;
 }
 
-void VirtualClock::ring_after(Duration time, Sleeper& sleeper, std::uint32_t lane) {
+void VirtualClock::start_timer(Duration time, TimerListener& sleeper, std::uint32_t lane) {
   schedule(current_time + time, &sleeper, lane);
 }
 
@@ -44,7 +44,7 @@ void VirtualClock::schedule_message(time_point due, caf::strong_actor_ptr receiv
   schedule(due, nullptr, static_cast<std::uint32_t>(messages_.size() - 1));
 }
 
-void VirtualClock::schedule(time_point due, Sleeper* sleeper, std::uint32_t index) {
+void VirtualClock::schedule(time_point due, TimerListener* sleeper, std::uint32_t index) {
   due = std::max(due, current_time);  // what should have happened happens now
   // `mix` is a bijection: orders stay distinct.
   const std::uint64_t order = seed_ == 0 ? scheduled_ : mix(scheduled_ ^ mix(seed_));
@@ -105,18 +105,18 @@ bool VirtualClock::take_next(time_point until, Event& next) {
   --batched_;
   announce(
       batch->events, batch->next, [](const Event& e) { return e.sleeper; },
-      [](Sleeper& sleeper, const Event& e, std::uint32_t step) {
+      [](TimerListener& sleeper, const Event& e, std::uint32_t step) {
         sleeper.before_alarm(e.index, step);
       });
   return true;
 }
 
-void VirtualClock::enlist(ResourceId who, Sleeper& sleeper) {
+void VirtualClock::enlist(ResourceId who, TimerListener& sleeper) {
   if (who.index() >= enlisted_.size()) enlisted_.resize(who.index() + 1);
   enlisted_[who.index()].sleeper = &sleeper;
 }
 
-void VirtualClock::strike_off(ResourceId who, const Sleeper& sleeper) {
+void VirtualClock::strike_off(ResourceId who, const TimerListener& sleeper) {
   if (who.index() >= enlisted_.size() || enlisted_[who.index()].sleeper != &sleeper) return;
   enlisted_[who.index()].sleeper = nullptr;
 }
@@ -133,7 +133,7 @@ void VirtualClock::pass_notice() {
   if (passed_ == expected_.size()) return;
   announce(
       expected_, passed_, [this](const Expected& e) { return enlisted_[e.who.index()].sleeper; },
-      [](Sleeper& sleeper, const Expected& e, std::uint32_t step) {
+      [](TimerListener& sleeper, const Expected& e, std::uint32_t step) {
         sleeper.before_notice(e.item, step);
       });
   enlisted_[expected_[passed_++].who.index()].expects = false;
@@ -155,7 +155,7 @@ void VirtualClock::advance() {
   const time_point due = next.due;
   do {
     if (next.sleeper != nullptr) {
-      next.sleeper->on_alarm(next.index);
+      next.sleeper->on_timer(next.index);
     } else {
       Message& message = messages_[next.index];
       message.receiver->enqueue(std::move(message.content), nullptr);
@@ -234,7 +234,7 @@ std::size_t VirtualTime::run(std::size_t events) {
 
 // CAF's own printer would be a thread.
 void VirtualTime::start() {
-  utility_actors_[printer_id] = system().spawn<Mute, caf::hidden>();
+  utility_actors_[printer_id] = system().spawn<SilentPrinter, caf::hidden>();
 }
 
 void VirtualTime::stop() {

@@ -31,10 +31,10 @@ class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
   Instant instant_after(Instant) const override { return instant(); }
   // Rings by a plain call, on the thread in VirtualTime::run: a simulation sets one alarm for each
   // op, and a message for each would cost more than all the rest.
-  void ring_after(Duration time, Sleeper& sleeper, std::uint32_t lane) override;
+  void start_timer(Duration time, TimerListener& sleeper, std::uint32_t lane) override;
 
-  void enlist(ResourceId who, Sleeper& sleeper) override;
-  void strike_off(ResourceId who, const Sleeper& sleeper) override;
+  void enlist(ResourceId who, TimerListener& sleeper) override;
+  void strike_off(ResourceId who, const TimerListener& sleeper) override;
   void expect_notice(ResourceId who, std::uint32_t item) override;
   // An actor is about to get its messages: as far as one can tell, the next of those who expect a
   // notice. All have got theirs.
@@ -55,7 +55,7 @@ class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
   struct Event {
     time_point due;
     std::uint64_t order;
-    Sleeper* sleeper;
+    TimerListener* sleeper;
     std::uint32_t index;  // of an alarm: the lane
   };
   struct Message {
@@ -63,7 +63,7 @@ class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
     caf::mailbox_element_ptr content;
   };
   struct Enlisted {
-    Sleeper* sleeper = nullptr;
+    TimerListener* sleeper = nullptr;
     bool expects = false;  // a notice
   };
   struct Expected {
@@ -73,7 +73,7 @@ class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
   static bool later(const Event& a, const Event& b) {
     return a.due != b.due ? a.due > b.due : a.order > b.order;
   }
-  void schedule(time_point due, Sleeper* sleeper, std::uint32_t index);
+  void schedule(time_point due, TimerListener* sleeper, std::uint32_t index);
 
   // Events that are due together, in the order they were scheduled. Most events of a simulation
   // have one of a few due times, that of ops like those just started, and need no place in the
@@ -89,7 +89,7 @@ class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
   Batch* earliest_batch();
   bool take_next(time_point until, Event& next);
   // Field by field, in place: a copy of what was just written would wait for it.
-  static void fill(Event& e, time_point due, std::uint64_t order, Sleeper* sleeper,
+  static void fill(Event& e, time_point due, std::uint64_t order, TimerListener* sleeper,
                    std::uint32_t index) {
     e.due = due;
     e.order = order;

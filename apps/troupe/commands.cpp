@@ -1,10 +1,11 @@
 #include "apps/troupe/commands.hpp"
 
 #include "actors/runner.hpp"
-#include "apps/troupe/complain.hpp"
 #include "apps/troupe/interrupts.hpp"
 #include "apps/troupe/output_file.hpp"
+#include "apps/troupe/print_error.hpp"
 #include "apps/troupe/progress_bar.hpp"
+#include "core/backend/registry.hpp"
 #include "core/base/error.hpp"
 #include "core/base/suggest.hpp"
 #include "core/base/units.hpp"
@@ -76,7 +77,7 @@ std::string describe_backends(Mode mode, const Machine& machine) {
 }
 
 // Fills in what a machine file may leave to the machine that really runs it.
-void settle(Machine& machine) {
+void complete_for_this_host(Machine& machine) {
   assign_cores(machine, discover_host());
   measure_storage(machine);
 }
@@ -141,7 +142,7 @@ int carry_out(Mode mode, const RunArguments& arguments) {
   for (const std::string& mapping : arguments.map) {
     map_device(file.machine, mapping, discover_host());
   }
-  if (mode == Mode::run) settle(file.machine);
+  if (mode == Mode::run) complete_for_this_host(file.machine);
   const std::vector<Scenario> scenarios = chosen_scenarios(file, arguments.scenarios);
   bar.begin("planning " + arguments.file);
   Run run(file.machine, file.graph, scenarios,
@@ -185,18 +186,18 @@ int carry_out(Mode mode, const RunArguments& arguments) {
   bar.clear();
   attempt([&] { print(report_text(report)); });
   for (const ScenarioReport& s : report.scenarios) {
-    if (!s.error.empty()) complain("troupe: scenario '{}': {}\n", s.name, s.error);
-    if (!s.mismatch.empty()) complain("troupe: scenario '{}': {}\n", s.name, s.mismatch);
+    if (!s.error.empty()) print_error("troupe: scenario '{}': {}\n", s.name, s.error);
+    if (!s.mismatch.empty()) print_error("troupe: scenario '{}': {}\n", s.name, s.mismatch);
   }
-  if (report.interrupted) complain("troupe: interrupted\n");
+  if (report.interrupted) print_error("troupe: interrupted\n");
   if (failure) throw *failure;
   return report.interrupted ? exit_failed : exit_code(report);
 }
 
 // Why the file can't be carried out in this mode; none where it can.
-std::optional<Error> obstacle(Mode mode, RunFile& file) {
+std::optional<Error> refusal_in(Mode mode, RunFile& file) {
   try {
-    if (mode == Mode::run) settle(file.machine);
+    if (mode == Mode::run) complete_for_this_host(file.machine);
     Run(file.machine, file.graph, file.scenarios, {.mode = mode});
     return std::nullopt;
   } catch (const Error& error) {
@@ -230,8 +231,8 @@ int validate_command(const std::string& path) {
   }
   RunFile file = load_run_file(path);
   bar.begin("planning " + path);
-  const std::optional<Error> simulation = obstacle(Mode::simulate, file);
-  const std::optional<Error> execution = obstacle(Mode::run, file);
+  const std::optional<Error> simulation = refusal_in(Mode::simulate, file);
+  const std::optional<Error> execution = refusal_in(Mode::run, file);
   if (simulation && execution) throw *simulation;
   bar.clear();
   print(fmt::format(

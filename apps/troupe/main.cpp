@@ -1,6 +1,6 @@
 // troupe: runs and simulates computation graphs. See README.md.
 #include "apps/troupe/commands.hpp"
-#include "apps/troupe/complain.hpp"
+#include "apps/troupe/print_error.hpp"
 #include "core/base/error.hpp"
 #include "core/base/suggest.hpp"
 
@@ -60,21 +60,21 @@ void add_run_options(CLI::App& command, troupe::RunArguments& arguments) {
 int refuse(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   if (!chosen.empty()) {
-    troupe::complain("troupe: {}; 'troupe {} --help' shows how it is called\n", error.what(),
-                     chosen.front()->get_name());
+    troupe::print_error("troupe: {}; 'troupe {} --help' shows how it is called\n", error.what(),
+                        chosen.front()->get_name());
     return troupe::exit_usage;
   }
   std::vector<std::string_view> names;
   for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
   const std::vector<std::string> words = app.remaining();
   if (words.empty()) {
-    troupe::complain("troupe: no command is given; one of: {}\n", fmt::join(names, ", "));
+    troupe::print_error("troupe: no command is given; one of: {}\n", fmt::join(names, ", "));
   } else if (words.front().starts_with('-')) {
-    troupe::complain("troupe: there is no option '{}'; 'troupe --help' lists them\n",
-                     words.front());
+    troupe::print_error("troupe: there is no option '{}'; 'troupe --help' lists them\n",
+                        words.front());
   } else {
-    troupe::complain("troupe: there is no command '{}'; {}\n", words.front(),
-                     troupe::suggestion(words.front(), names));
+    troupe::print_error("troupe: there is no command '{}'; {}\n", words.front(),
+                        troupe::suggestion(words.front(), names));
   }
   return troupe::exit_usage;
 }
@@ -117,10 +117,10 @@ int main(int argc, char** argv) {
     if (validate->parsed()) return troupe::validate_command(file);
     if (machine->parsed()) return troupe::machine_command();
   } catch (const troupe::Error& error) {
-    troupe::complain("troupe: {}\n", error.what());
+    troupe::print_error("troupe: {}\n", error.what());
     return error.kind() == troupe::ErrorKind::usage ? troupe::exit_usage : troupe::exit_failed;
   } catch (const std::exception& error) {
-    troupe::complain("troupe: {}\n", error.what());
+    troupe::print_error("troupe: {}\n", error.what());
     return troupe::exit_failed;
   }
   return troupe::exit_usage;

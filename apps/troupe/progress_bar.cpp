@@ -1,6 +1,6 @@
 #include "apps/troupe/progress_bar.hpp"
 
-#include "apps/troupe/complain.hpp"
+#include "apps/troupe/print_error.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -53,7 +53,7 @@ void ProgressBar::show(const RunProgress& progress) {
 void ProgressBar::say(const std::string& lines) {
   const std::lock_guard lock(mutex_);
   wipe();
-  complain("{}", lines);
+  print_error("{}", lines);
 }
 
 void ProgressBar::clear() {
@@ -72,7 +72,7 @@ void ProgressBar::redraw_until_cleared() {
   if (cleared_.wait_until(lock, made_ + 1s, is_cleared)) return;
   do {
     if (what_.empty()) continue;
-    complain("\r\033[K{}", line());
+    print_error("\r\033[K{}", line());
     std::fflush(stderr);
     is_drawn_ = true;
   } while (!cleared_.wait_for(lock, 100ms, is_cleared));
@@ -93,7 +93,7 @@ std::string ProgressBar::line() const {
 
 void ProgressBar::wipe() {
   if (!is_drawn_) return;
-  complain("\r\033[K");
+  print_error("\r\033[K");
   std::fflush(stderr);
   is_drawn_ = false;
 }

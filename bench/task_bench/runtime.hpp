@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/base/time.hpp"
-#include "core/ops/point_task.hpp"
+#include "core/patterns/point_task.hpp"
 
 #include <cstdint>
 #include <span>

@@ -3,7 +3,7 @@
 // hosts share a memory, so nothing is sent; tasks do nothing, and there are no payloads to check.
 #include "bench/task_bench/peer.hpp"
 #include "core/base/error.hpp"
-#include "core/graph/patterns.hpp"
+#include "core/patterns/patterns.hpp"
 
 #include <string>
 #include <vector>

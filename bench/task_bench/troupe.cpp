@@ -8,8 +8,8 @@
 #include "actors/stream.hpp"
 #include "bench/task_bench/peer.hpp"
 #include "core/base/error.hpp"
-#include "core/graph/patterns.hpp"
 #include "core/machine/discover.hpp"
+#include "core/patterns/patterns.hpp"
 
 #include <string>
 #include <vector>
@@ -45,7 +45,7 @@ Times measure_whole(const Workload& workload, Mode mode) {
   const Machine machine = make_machine(workload, mode);
   Times times;
   const Stopwatch build;
-  Graph graph;
+  Graph graph{pattern_ops()};
   const GroupId group = append_points(graph, workload.task, all_devices(machine), "task");
   times.build = build.elapsed();
 
@@ -69,7 +69,7 @@ Times measure_windows(const Workload& workload, Mode mode) {
   const std::vector<DeviceId> devices = all_devices(machine);
   Times times;
   const Stopwatch all;
-  Graph graph;
+  Graph graph{pattern_ops()};
   Stream stream(machine, graph, {.mode = mode});
   const Stopwatch run;
   const PointTask& task = workload.task;

@@ -10,8 +10,21 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace troupe {
+
+enum class Mode : std::uint8_t {
+  run,       // real devices, real time
+  simulate,  // the cost model's times, virtual time, no values
+  rehearse,  // the cost model's times, virtual time, and the values that such a run would give
+};
+constexpr bool has_virtual_time(Mode mode) {
+  return mode != Mode::run;
+}
+constexpr bool computes_values(Mode mode) {
+  return mode != Mode::simulate;
+}
 
 // What start() answers: the work is finished, will be after a time (which the caller lets pass on
 // its clock), or its end will be told to Completions.
@@ -77,6 +90,23 @@ struct BackendContext {
   const OpRegistry& ops;
   MemoryStore& store;
   Completions& completions;
+};
+
+// An entry serves one mode: real backends a run, simulated ones a simulation.
+struct DeviceBackendEntry {
+  std::string_view name;
+  // Whether it can carry out the work of this device here and now.
+  bool (*fits)(const Machine&, DeviceId);
+  bool (*has_kernel)(const Machine&, DeviceId, const OpKind&);
+  std::unique_ptr<DeviceBackend> (*make)(const BackendContext&, DeviceId);
+  Mode mode = Mode::run;
+};
+
+struct LinkBackendEntry {
+  std::string_view name;
+  bool (*fits)(const Machine&, LinkId);
+  std::unique_ptr<LinkBackend> (*make)(const BackendContext&, LinkId);
+  Mode mode = Mode::run;
 };
 
 }  // namespace troupe

@@ -106,13 +106,13 @@ void BufferPool::give(std::uint64_t capacity, std::byte* buffer) noexcept {
   bins_.find(capacity)->second.free.push_back(buffer);
 }
 
-void BufferPool::take_some(std::uint64_t capacity, std::size_t most,
+void BufferPool::take_some(std::uint64_t capacity, std::size_t count_max,
                            std::vector<std::byte*>& buffers) {
   const std::lock_guard lock(mutex_);
   const auto bin = bins_.find(capacity);
   if (bin == bins_.end()) return;
   std::vector<std::byte*>& free = bin->second.free;
-  const auto first = free.end() - static_cast<std::ptrdiff_t>(std::min(most, free.size()));
+  const auto first = free.end() - static_cast<std::ptrdiff_t>(std::min(count_max, free.size()));
   buffers.insert(buffers.end(), first, free.end());
   free.erase(first, free.end());
 }
@@ -205,9 +205,9 @@ BufferCache::Bin& BufferCache::bin(std::uint64_t capacity) {
 
 // Wherever there is one.
 std::byte* BufferCache::find(std::uint64_t capacity) {
-  if (capacity > largest) return pool_->take(capacity);
+  if (capacity > capacity_max) return pool_->take(capacity);
   std::vector<std::byte*>& free = bin(capacity).free;
-  if (free.empty()) pool_->take_some(capacity, batch, free);
+  if (free.empty()) pool_->take_some(capacity, refill_count, free);
   if (free.empty()) return pool_->take(capacity);
   std::byte* const buffer = free.back();
   free.pop_back();
@@ -216,12 +216,12 @@ std::byte* BufferCache::find(std::uint64_t capacity) {
 
 // Where it belongs, be there too many.
 void BufferCache::keep(std::uint64_t capacity, std::byte* buffer) {
-  if (capacity > largest) return pool_->give(capacity, buffer);
+  if (capacity > capacity_max) return pool_->give(capacity, buffer);
   std::vector<std::byte*>& free = bin(capacity).free;
   free.push_back(buffer);
-  if (free.size() <= most) return;
-  pool_->give_some(capacity, std::span(free).first(batch));
-  free.erase(free.begin(), free.begin() + batch);
+  if (free.size() <= buffers_max) return;
+  pool_->give_some(capacity, std::span(free).first(refill_count));
+  free.erase(free.begin(), free.begin() + refill_count);
 }
 
 }  // namespace troupe

@@ -1,7 +1,7 @@
 // Buffers for tensors, kept for reuse by size.
 #pragma once
 
-#include "core/graph/replica.hpp"
+#include "core/base/buffer_capacity.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -46,8 +46,9 @@ class BufferPool {
   std::byte* take(std::uint64_t capacity);
   // `buffer` came from take(capacity). Never fails.
   void give(std::uint64_t capacity, std::byte* buffer) noexcept;
-  // The same for several: up to `most` free buffers, of which there may be none, into `buffers`.
-  void take_some(std::uint64_t capacity, std::size_t most, std::vector<std::byte*>& buffers);
+  // The same for several: up to `count_max` free buffers, of which there may be none, into
+  // `buffers`.
+  void take_some(std::uint64_t capacity, std::size_t count_max, std::vector<std::byte*>& buffers);
   void give_some(std::uint64_t capacity, std::span<std::byte* const> buffers) noexcept;
 
   std::uint64_t bytes_mapped() const;
@@ -97,14 +98,15 @@ class BufferCache {
     return buffer;
   }
   void give(std::uint64_t capacity, std::byte* buffer) {
-    if (!is_first(capacity) || bins_.front().free.size() >= most) return keep(capacity, buffer);
+    if (!is_first(capacity) || bins_.front().free.size() >= buffers_max)
+      return keep(capacity, buffer);
     bins_.front().free.push_back(buffer);
   }
 
  private:
-  static constexpr std::uint64_t largest = 32 << 10;
-  static constexpr std::size_t batch = 64;
-  static constexpr std::size_t most = 2 * batch;  // of one capacity
+  static constexpr std::uint64_t capacity_max = 32 << 10;
+  static constexpr std::size_t refill_count = 64;
+  static constexpr std::size_t buffers_max = 2 * refill_count;  // of one capacity
 
   struct Bin {
     std::uint64_t capacity;

@@ -210,7 +210,7 @@ void MemoryStore::count(Node& node, std::uint64_t bytes) {
   } while (!node.used.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
 }
 
-void MemoryStore::let_go(ReplicaId r, BufferCache* cache) {
+void MemoryStore::free_replica(ReplicaId r, BufferCache* cache) {
   Replica& replica = at(r);
   if (replica.leaves_digest) {
     (*digests_[r.index() / block_size])[r.index() % block_size] = take_digest(r);

@@ -80,10 +80,10 @@ class MemoryStore {
   // replica that is to leave one, which blocks. A replica announced without readers is held until
   // clear(). Throws a run Error where the file to take the digest of can't be read.
   void release(ReplicaId r) {
-    if (is_last_reader(at(r))) let_go(r, nullptr);
+    if (is_last_reader(at(r))) free_replica(r, nullptr);
   }
   void release(ReplicaId r, BufferCache& cache) {
-    if (is_last_reader(at(r))) let_go(r, &cache);
+    if (is_last_reader(at(r))) free_replica(r, &cache);
   }
   // Frees and forgets every replica, for the next scenario (ids start anew); buffers stay pooled.
   void clear();
@@ -120,7 +120,7 @@ class MemoryStore {
 
   // False: nothing would come of acquiring and releasing replicas there, since there are no buffers
   // and all announced ones fit. Stays so until the next install().
-  bool keeps_track_of(MemoryId m) const {
+  bool is_tracked(MemoryId m) const {
     return backing_ == Backing::buffers || memories_[m.index()].is_counted;
   }
 
@@ -194,7 +194,7 @@ class MemoryStore {
   void add_digests(ReplicaId first, std::span<const ReplicaSpec> replicas);
   Digest take_digest(ReplicaId r) const;
   void acquire(ReplicaId r, BufferCache* cache);
-  void let_go(ReplicaId r, BufferCache* cache);
+  void free_replica(ReplicaId r, BufferCache* cache);
   void count(Node& node, std::uint64_t bytes);
   void free_buffer(ReplicaId r, BufferCache* cache);
   Error unreadable(ReplicaId r) const;

@@ -25,17 +25,6 @@ const Entry* first_fit(std::span<const Entry> entries, Mode mode, const Machine&
   return found == entries.end() ? nullptr : &*found;
 }
 
-// The GPU whose own memory this is, or null. A memory that a CPU uses too is the host's.
-const Device* gpu_of(const Machine& machine, MemoryId memory) {
-  const Device* owner = nullptr;
-  for (const Device& device : machine.devices) {
-    if (device.memory != memory) continue;
-    if (device.kind == DeviceKind::cpu) return nullptr;
-    owner = &device;
-  }
-  return owner;
-}
-
 std::string stand_in_remedy(const Machine& machine, const Device& gpu) {
   const auto cpu = std::find_if(machine.devices.begin(), machine.devices.end(),
                                 [](const Device& d) { return d.kind == DeviceKind::cpu; });
@@ -80,7 +69,7 @@ const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId
   const std::string ends = fmt::format("link {} joins {} and {}", link.name,
                                        machine.memory(link.a).name, machine.memory(link.b).name);
   for (const MemoryId end : {link.a, link.b}) {
-    if (const Device* gpu = gpu_of(machine, end)) {
+    if (const Device* gpu = owning_gpu(machine, end)) {
       throw usage_error(link.place,
                         fmt::format("{}, and {} is the memory of the GPU {}, which Troupe can't "
                                     "use on this machine",
@@ -99,10 +88,6 @@ const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId
   }
   throw usage_error(link.place, fmt::format("{}, and nothing here can copy between them", ends),
                     "simulate the file with 'troupe simulate'");
-}
-
-bool in_process_ram(const Machine& machine, MemoryId memory) {
-  return machine.memory(memory).kind == MemoryKind::ram && gpu_of(machine, memory) == nullptr;
 }
 
 }  // namespace troupe

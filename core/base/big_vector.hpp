@@ -25,8 +25,8 @@ struct BigAllocator {
   using value_type = T;
   using propagate_on_container_move_assignment = std::true_type;
   using propagate_on_container_swap = std::true_type;
-  static constexpr std::size_t huge_page = std::size_t{1} << 21;
-  static constexpr std::size_t big = 2 * huge_page;
+  static constexpr std::size_t huge_page_bytes = std::size_t{1} << 21;
+  static constexpr std::size_t huge_pages_min_bytes = 2 * huge_page_bytes;
 
   BigAllocator() = default;
   explicit BigAllocator(Arena& from) : arena(&from) {}
@@ -88,9 +88,9 @@ template <class T>
 T* BigAllocator<T>::allocate(std::size_t n) {
   const std::size_t bytes = n * sizeof(T);
   if (arena != nullptr) return static_cast<T*>(arena->allocate(bytes));
-  if (bytes < big) return std::allocator<T>().allocate(n);
-  void* const memory =
-      std::aligned_alloc(huge_page, (bytes + huge_page - 1) / huge_page * huge_page);
+  if (bytes < huge_pages_min_bytes) return std::allocator<T>().allocate(n);
+  void* const memory = std::aligned_alloc(
+      huge_page_bytes, (bytes + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes);
   if (memory == nullptr) throw std::bad_alloc();
   madvise(memory, bytes, MADV_HUGEPAGE);  // a system without huge pages may refuse
   return static_cast<T*>(memory);
@@ -99,7 +99,7 @@ T* BigAllocator<T>::allocate(std::size_t n) {
 template <class T>
 void BigAllocator<T>::deallocate(T* memory, std::size_t n) noexcept {
   if (arena != nullptr) return;
-  if (n * sizeof(T) < big) return std::allocator<T>().deallocate(memory, n);
+  if (n * sizeof(T) < huge_pages_min_bytes) return std::allocator<T>().deallocate(memory, n);
   std::free(memory);
 }
 

@@ -16,7 +16,7 @@ bool is_continuation(char c) {
 }
 
 // The length of the UTF-8 character at the start of `text`; 0 where there is none. Refuses overlong
-// forms, surrogates and what lies beyond U+10FFFF (RFC 3629, section 4).
+// templates, surrogates and what lies beyond U+10FFFF (RFC 3629, section 4).
 std::size_t character_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
@@ -76,9 +76,9 @@ bool quotes_close(std::string_view text, std::size_t begin) {
 }
 
 std::string shortened(std::string_view text) {
-  constexpr std::size_t most = 60;
-  if (text.size() <= most) return std::string(text);
-  std::size_t end = most;
+  constexpr std::size_t bytes_max = 60;
+  if (text.size() <= bytes_max) return std::string(text);
+  std::size_t end = bytes_max;
   while (end > 0 && is_continuation(text[end])) --end;
   return std::string(text.substr(0, end)) + "…";
 }

@@ -123,10 +123,10 @@ double parse_positive(std::string_view text, const Quantity& q) {
   return value;
 }
 
-double parse_not_negative(std::string_view text, const Quantity& q, double most) {
+double parse_not_negative(std::string_view text, const Quantity& q, double value_max) {
   const Parsed p = parse(text, q);
   if (p.number < 0) throw refuse(text, "it must not be negative", q);
-  if (!(p.number * p.factor <= most)) throw refuse(text, "it is too large", q);
+  if (!(p.number * p.factor <= value_max)) throw refuse(text, "it is too large", q);
   return p.number * p.factor;
 }
 

@@ -3,7 +3,7 @@
 #include "core/base/suggest.hpp"
 #include "core/base/text.hpp"
 #include "core/config/values.hpp"
-#include "core/ops/registry.hpp"
+#include "core/patterns/point_task.hpp"
 
 #include <algorithm>
 #include <array>
@@ -218,9 +218,9 @@ class PartsReader {
   // The ops that a device may have a rate for: those that it, not a link, carries out.
   static const std::vector<std::string_view>& op_names() {
     static const std::vector<std::string_view> names = [] {
-      std::vector<std::string_view> result = builtin_ops().names();
+      std::vector<std::string_view> result = pattern_ops().names();
       std::erase_if(result, [](std::string_view name) {
-        return builtin_ops()[builtin_ops().find(name)].moves_data;
+        return pattern_ops()[pattern_ops().find(name)].moves_data;
       });
       return result;
     }();

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/config/document.hpp"
-#include "core/ops/point_task.hpp"
+#include "core/patterns/point_task.hpp"
 
 #include <string>
 #include <string_view>

@@ -5,6 +5,7 @@
 #include "core/graph/graph.hpp"
 #include "core/graph/scenario.hpp"
 #include "core/machine/machine.hpp"
+#include "core/patterns/point_task.hpp"
 
 #include <filesystem>
 #include <string>
@@ -17,7 +18,7 @@ struct RunFile {
   std::string title;                   // `about:`, may be empty
   std::filesystem::path machine_file;  // empty where the machine stands in the run file
   Machine machine;
-  Graph graph;
+  Graph graph{pattern_ops()};
   std::vector<Scenario> scenarios;
 };
 

@@ -57,9 +57,7 @@ class TaskReader {
   }
 
   void read_op(const Node& op) {
-    std::vector<std::string_view> names = ops_.names();
-    std::erase_if(names, [&](std::string_view name) { return ops_[ops_.find(name)].of_pattern; });
-    task_.kind = ops_.find(read_name(op, "op", names, "which is unknown"));
+    task_.kind = ops_.find(read_name(op, "op", builtin_ops().names(), "which is unknown"));
     const OpKind& kind = ops_[task_.kind];
     check_op_keys(kind);
     read_attrs(op, kind);
@@ -121,7 +119,7 @@ class TaskReader {
       const std::string& what;
       const AttrSpec& spec;
       Attr operator()(bool) const { return read_bool(node, what); }
-      Attr operator()(std::int64_t) const { return read_integer(node, what, 0, spec.most); }
+      Attr operator()(std::int64_t) const { return read_integer(node, what, 0, spec.value_max); }
       Attr operator()(double) const { return read_number(node, what); }
       Attr operator()(Duration) const { return read_duration(node, what); }
     };
@@ -258,10 +256,10 @@ class TaskReader {
   // The kinds of op that take any number of inputs that the pattern gives them, and the works of
   // points.
   std::vector<std::string_view> kernels() const {
-    std::vector<std::string_view> names = ops_.names();
+    std::vector<std::string_view> names = builtin_ops().names();
     std::erase_if(names, [&](std::string_view name) {
       const OpKind& kind = ops_[ops_.find(name)];
-      return kind.moves_data || kind.declares_type || kind.of_pattern || kind.inputs_min > 0 ||
+      return kind.moves_data || kind.declares_type || kind.inputs_min > 0 ||
              kind.inputs_max < task_.pattern->inputs_max();
     });
     for (const std::string_view work : point_work_names) {

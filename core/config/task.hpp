@@ -4,8 +4,8 @@
 
 #include "core/config/document.hpp"
 #include "core/graph/graph.hpp"
-#include "core/graph/patterns.hpp"
 #include "core/machine/machine.hpp"
+#include "core/patterns/patterns.hpp"
 
 #include <cstdint>
 #include <optional>

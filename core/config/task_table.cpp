@@ -154,10 +154,10 @@ std::optional<std::size_t> find_counting_attr(const Task& task, const OpKind& ki
     const AttrSpec& spec = kind.attrs[i];
     const auto* start = std::get_if<std::int64_t>(&task.attrs[i]);
     if (spec.name != counting_attr || start == nullptr) continue;
-    if (*start > spec.most - (task.count - 1)) {
+    if (*start > spec.value_max - (task.count - 1)) {
       throw usage_error(
           find(*task.body, spec.name)->place(),
-          fmt::format("{} of '{}' counts up beyond {}", spec.name, task.name, spec.most),
+          fmt::format("{} of '{}' counts up beyond {}", spec.name, task.name, spec.value_max),
           "start lower");
     }
     return i;

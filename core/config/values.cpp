@@ -65,14 +65,14 @@ std::string read_string(const Node& node, std::string_view what) {
   return scalar(node, what, "some text");
 }
 
-std::int64_t read_integer(const Node& node, std::string_view what, std::int64_t least,
-                          std::int64_t most) {
-  const std::string expected = fmt::format("a whole number from {} to {}", least, most);
+std::int64_t read_integer(const Node& node, std::string_view what, std::int64_t value_min,
+                          std::int64_t value_max) {
+  const std::string expected = fmt::format("a whole number from {} to {}", value_min, value_max);
   const std::string& text = scalar(node, what, expected);
   std::int64_t value = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, status] = std::from_chars(text.data(), end, value);
-  if (status != std::errc{} || rest != end || value < least || value > most) {
+  if (status != std::errc{} || rest != end || value < value_min || value > value_max) {
     refuse(node, what, expected);
   }
   return value;

@@ -20,8 +20,8 @@ const Node& expect_map(const Node& node, std::string_view what);   // may be emp
 const Node& expect_list(const Node& node, std::string_view what);  // may be empty
 
 std::string read_string(const Node& node, std::string_view what);  // not empty
-std::int64_t read_integer(const Node& node, std::string_view what, std::int64_t least,
-                          std::int64_t most);
+std::int64_t read_integer(const Node& node, std::string_view what, std::int64_t value_min,
+                          std::int64_t value_max);
 double read_number(const Node& node, std::string_view what);  // finite
 bool read_bool(const Node& node, std::string_view what);      // true or false
 double read_flops(const Node& node, std::string_view what);

@@ -55,9 +55,10 @@ Attrs complete_attrs(const OpKind& kind, const Attrs& given) {
   for (std::size_t i = 0; i < given.size(); ++i) {
     const AttrSpec& spec = kind.attrs[i];
     TROUPE_ASSERT(given[i].index() == spec.fallback.index());
-    if (const auto* n = std::get_if<std::int64_t>(&given[i]); n && (*n < 0 || *n > spec.most)) {
+    if (const auto* n = std::get_if<std::int64_t>(&given[i]);
+        n && (*n < 0 || *n > spec.value_max)) {
       throw usage_error(fmt::format("'{}' of '{}' is {}", spec.name, kind.name, *n),
-                        fmt::format("it goes from 0 to {}", spec.most));
+                        fmt::format("it goes from 0 to {}", spec.value_max));
     }
   }
   return given;
@@ -75,23 +76,23 @@ GroupId Graph::begin_group(std::string name, bool indexed, SourcePlace place) {
 }
 
 OpId Graph::append(const OpSpec& op) {
-  return append(form({op.kind, op.placement, op.attrs, op.declared}), op.inputs);
+  return append(add_template({op.kind, op.placement, op.attrs, op.declared}), op.inputs);
 }
 
-FormId Graph::form(const OpForm& form) {
+OpTemplateId Graph::add_template(const OpTemplate& op_template) {
   TROUPE_ASSERT(!groups_.empty());
-  const OpKind& kind = (*ops_)[form.kind];
+  const OpKind& kind = (*ops_)[op_template.kind];
   try {
-    const std::uint32_t attrs = intern(attrs_, complete_attrs(kind, form.attrs));
-    for (std::size_t i = forms_.size(); i-- > oldest_to_compare(forms_.size());) {
-      const FormRow& known = forms_[i];
-      if (known.kind == form.kind && known.attrs == attrs && known.placement == form.placement &&
-          known.declared == form.declared) {
-        return FormId::at(i);
+    const std::uint32_t attrs = intern(attrs_, complete_attrs(kind, op_template.attrs));
+    for (std::size_t i = templates_.size(); i-- > oldest_to_compare(templates_.size());) {
+      const TemplateRow& known = templates_[i];
+      if (known.kind == op_template.kind && known.attrs == attrs &&
+          known.placement == op_template.placement && known.declared == op_template.declared) {
+        return OpTemplateId::at(i);
       }
     }
-    forms_.push_back({form.kind, attrs, form.placement, form.declared});
-    return FormId::at(forms_.size() - 1);
+    templates_.push_back({op_template.kind, attrs, op_template.placement, op_template.declared});
+    return OpTemplateId::at(templates_.size() - 1);
   } catch (const Error& error) {
     throw error.at(groups_.back().place);
   }
@@ -109,18 +110,18 @@ inline bool Graph::takes(const OpClass& op_class, std::span<const OpId> inputs) 
   return fits;
 }
 
-inline std::uint32_t Graph::find_class(FormId form, std::span<const OpId> inputs) {
-  const std::vector<std::uint32_t>& recent = forms_[form.index()].recent;
+inline std::uint32_t Graph::find_class(OpTemplateId op_template, std::span<const OpId> inputs) {
+  const std::vector<std::uint32_t>& recent = templates_[op_template.index()].recent;
   if (!recent.empty() && takes(classes_[recent.back()], inputs)) return recent.back();
-  return find_older_class(form, inputs);
+  return find_older_class(op_template, inputs);
 }
 
-OpId Graph::append(FormId form, std::span<const OpId> inputs) {
+OpId Graph::append(OpTemplateId op_template, std::span<const OpId> inputs) {
   TROUPE_ASSERT(!groups_.empty());
   TROUPE_ASSERT(size() < OpId::none_value);
   TROUPE_ASSERT(inputs_.size() - inputs_.first() + inputs.size() <=
                 std::numeric_limits<std::uint32_t>::max());
-  const std::uint32_t op_class = find_class(form, inputs);
+  const std::uint32_t op_class = find_class(op_template, inputs);
   const auto first_input = static_cast<std::uint32_t>(inputs_.size());
   inputs_.append(inputs);
   rows_.push_back({first_input, op_class});
@@ -146,38 +147,39 @@ void Graph::refuse_input(OpId input) const {
                     "say that it is still needed while it is");
 }
 
-std::uint32_t Graph::find_older_class(FormId form, std::span<const OpId> inputs) {
+std::uint32_t Graph::find_older_class(OpTemplateId op_template, std::span<const OpId> inputs) {
   for (const OpId input : inputs) {
     if (!rows_.holds(input.index())) refuse_input(input);
   }
-  std::vector<std::uint32_t>& recent = forms_[form.index()].recent;
+  std::vector<std::uint32_t>& recent = templates_[op_template.index()].recent;
   for (std::size_t i = recent.size(); i-- > 0;) {
     if (!takes(classes_[recent[i]], inputs)) continue;
     std::swap(recent[i], recent.back());
     return recent.back();
   }
   if (recent.size() == lookback) recent.erase(recent.begin());
-  recent.push_back(find_by_hash(form, inputs));
+  recent.push_back(find_by_hash(op_template, inputs));
   return recent.back();
 }
 
-std::uint32_t Graph::find_by_hash(FormId form, std::span<const OpId> inputs) {
-  std::uint64_t hash = form.value;
+std::uint32_t Graph::find_by_hash(OpTemplateId op_template, std::span<const OpId> inputs) {
+  std::uint64_t hash = op_template.value;
   for (const OpId input : inputs) hash = mix(hash ^ type_index(input));
   const auto [begin, end] = classes_by_hash_.equal_range(hash);
   for (auto at = begin; at != end; ++at) {
     const OpClass& known = classes_[at->second];
-    if (known.form == form && takes(known, inputs)) return at->second;
+    if (known.op_template == op_template && takes(known, inputs)) return at->second;
   }
-  const std::uint32_t added = add_class(form, inputs);
+  const std::uint32_t added = add_class(op_template, inputs);
   classes_by_hash_.emplace(hash, added);
   return added;
 }
 
-std::uint32_t Graph::add_class(FormId form, std::span<const OpId> inputs) {
-  const FormRow& row = forms_[form.index()];
+std::uint32_t Graph::add_class(OpTemplateId op_template, std::span<const OpId> inputs) {
+  const TemplateRow& row = templates_[op_template.index()];
   const OpKind& kind = (*ops_)[row.kind];
-  OpClass op_class{.form = form, .kind = row.kind, .attrs = row.attrs, .placement = row.placement};
+  OpClass op_class{
+      .op_template = op_template, .kind = row.kind, .attrs = row.attrs, .placement = row.placement};
   std::vector<TensorType> input_types;
   for (const OpId input : inputs) {
     op_class.input_types.push_back(type_index(input));

@@ -3,7 +3,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/id.hpp"
-#include "core/base/sliding.hpp"
+#include "core/base/sliding_vector.hpp"
 #include "core/ops/registry.hpp"
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct Group {
 };
 
 // What may be said of an op besides its inputs.
-struct OpForm {
+struct OpTemplate {
   OpKindId kind;
   Placement placement = {};
   Attrs attrs = {};          // empty: every attribute takes its fallback
@@ -47,12 +47,12 @@ struct OpSpec {
   TensorType declared = {};
 };
 
-using FormId = Id<struct FormTag>;
+using OpTemplateId = Id<struct OpTemplateTag>;
 
 // Ops of one form that take inputs of the same types: all is known of them but which tensors they
 // read.
 struct OpClass {
-  FormId form;
+  OpTemplateId op_template;
   OpKindId kind;
   std::uint32_t attrs = 0;  // of Graph::attrs_table
   std::uint32_t type = 0;   // of Graph::types, what it makes
@@ -79,8 +79,8 @@ class Graph {
   OpId append(const OpSpec& op);
 
   // The same in two steps, for many ops of one form: only their inputs are looked at op by op.
-  FormId form(const OpForm& form);
-  OpId append(FormId form, std::span<const OpId> inputs);
+  OpTemplateId add_template(const OpTemplate& op_template);
+  OpId append(OpTemplateId op_template, std::span<const OpId> inputs);
   // Makes room for so many more ops and inputs at once, and returns it: in it they will lie.
   std::vector<std::span<const std::byte>> reserve(std::size_t ops, std::size_t inputs);
 
@@ -128,7 +128,7 @@ class Graph {
     std::uint32_t first_input;
     std::uint32_t op_class;
   };
-  struct FormRow {
+  struct TemplateRow {
     OpKindId kind;
     std::uint32_t attrs;
     Placement placement;
@@ -143,20 +143,20 @@ class Graph {
 
   [[noreturn]] void refuse_input(OpId input) const;
   bool takes(const OpClass& op_class, std::span<const OpId> inputs) const;
-  std::uint32_t find_class(FormId form, std::span<const OpId> inputs);
-  std::uint32_t find_older_class(FormId form, std::span<const OpId> inputs);
-  std::uint32_t find_by_hash(FormId form, std::span<const OpId> inputs);
-  std::uint32_t add_class(FormId form, std::span<const OpId> inputs);
+  std::uint32_t find_class(OpTemplateId op_template, std::span<const OpId> inputs);
+  std::uint32_t find_older_class(OpTemplateId op_template, std::span<const OpId> inputs);
+  std::uint32_t find_by_hash(OpTemplateId op_template, std::span<const OpId> inputs);
+  std::uint32_t add_class(OpTemplateId op_template, std::span<const OpId> inputs);
 
   const OpRegistry* ops_;
-  Sliding<OpRow> rows_;
-  Sliding<OpId> inputs_;
+  SlidingVector<OpRow> rows_;
+  SlidingVector<OpId> inputs_;
   std::vector<OpClass> classes_;
   std::vector<std::uint32_t> class_types_;  // what they make, once more
   // By form and input types. Without it, a stream whose ops are of more classes in turn than are
   // looked back at would add to them for ever.
   std::unordered_multimap<std::uint64_t, std::uint32_t> classes_by_hash_;
-  std::vector<FormRow> forms_;
+  std::vector<TemplateRow> templates_;
   std::vector<TensorType> types_;
   std::vector<Attrs> attrs_;
   std::vector<Group> groups_;

@@ -29,6 +29,20 @@ LinkId Machine::find_link(std::string_view wanted) const {
   return find_by_name<LinkId>(links, wanted);
 }
 
+const Device* owning_gpu(const Machine& machine, MemoryId memory) {
+  const Device* owner = nullptr;
+  for (const Device& device : machine.devices) {
+    if (device.memory != memory) continue;
+    if (device.kind == DeviceKind::cpu) return nullptr;
+    owner = &device;
+  }
+  return owner;
+}
+
+bool is_host_ram(const Machine& machine, MemoryId memory) {
+  return machine.memory(memory).kind == MemoryKind::ram && owning_gpu(machine, memory) == nullptr;
+}
+
 std::string direction_name(const Machine& machine, LinkId link, Direction direction) {
   const Link& l = machine.link(link);
   return fmt::format("{} {}→{}", l.name, machine.memory(l.source(direction)).name,

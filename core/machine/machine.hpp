@@ -80,6 +80,12 @@ struct Machine {
   LinkId find_link(std::string_view wanted) const;
 };
 
+// The GPU that this memory belongs to, or null. A memory that a CPU device uses too is the host's.
+const Device* owning_gpu(const Machine& machine, MemoryId memory);
+
+// Whether this process can read and write the memory in a real run: RAM that no GPU owns.
+bool is_host_ram(const Machine& machine, MemoryId memory);
+
 // "pcie0 host→vram0"
 std::string direction_name(const Machine& machine, LinkId link, Direction direction);
 

@@ -18,6 +18,5 @@ OpKind copy_op();
 OpKind spin_op();
 OpKind sleep_op();
 OpKind fail_op();
-OpKind point_op();
 
 }  // namespace troupe

@@ -45,15 +45,15 @@ TensorType type(const OpSignature& op) {
   if (a.shape.rank() != 2 || b.shape.rank() != 2) {
     throw usage_error(inputs(), "both must be matrices: shapes of two extents");
   }
-  constexpr std::int64_t most = std::numeric_limits<blasint>::max();
+  constexpr std::int64_t extent_max = std::numeric_limits<blasint>::max();
   const Extents e = extents_of(a.shape, b.shape, op.attrs);
   if (e.k != e.k_b) {
     throw usage_error(inputs(), fmt::format("the columns of the first ({}) must be as many as the "
                                             "rows of the second ({})",
                                             e.k, e.k_b));
   }
-  if (std::max({e.m, e.n, e.k}) > most) {
-    throw usage_error(inputs(), fmt::format("OpenBLAS takes extents up to {}", most));
+  if (std::max({e.m, e.n, e.k}) > extent_max) {
+    throw usage_error(inputs(), fmt::format("OpenBLAS takes extents up to {}", extent_max));
   }
   return {a.dtype, Shape{e.m, e.n}};
 }

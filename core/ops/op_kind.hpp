@@ -23,7 +23,7 @@ struct AttrSpec {
   std::string_view name;
   Attr fallback;
   bool required = false;
-  std::int64_t most = std::int64_t{1} << 40;  // upper limit for integers; the lower one is 0
+  std::int64_t value_max = std::int64_t{1} << 40;  // upper limit for integers; the lower one is 0
 };
 
 // Attribute values in the order of OpKind::attrs.
@@ -90,7 +90,6 @@ struct OpKind {
   bool declares_type = false;  // takes `shape` and `dtype`
   bool moves_data = false;     // done by links, not by a kernel (copy)
   bool fixed_time = false;     // takes the same time on every device (sleep): needs no rate
-  bool of_pattern = false;     // part of a pattern (point): makes no sense as a task of its own
 
   // The output's type; throws a usage Error (without a place) where the inputs don't fit.
   TensorType (*type)(const OpSignature&) = nullptr;

@@ -32,9 +32,8 @@ std::vector<std::string_view> OpRegistry::names() const {
 const OpRegistry& builtin_ops() {
   static const OpRegistry registry = [] {
     OpRegistry r;
-    for (OpKind (*const make)() :
-         {uniform_op, zeros_op, matmul_op, add_op, sub_op, mul_op, scale_op, relu_op, copy_op,
-          spin_op, sleep_op, fail_op, point_op}) {
+    for (OpKind (*const make)() : {uniform_op, zeros_op, matmul_op, add_op, sub_op, mul_op,
+                                   scale_op, relu_op, copy_op, spin_op, sleep_op, fail_op}) {
       r.add(make());
     }
     return r;

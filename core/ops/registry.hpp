@@ -23,7 +23,7 @@ class OpRegistry {
   std::vector<OpKind> kinds_;
 };
 
-// uniform, zeros, matmul, add, sub, mul, scale, relu, copy, spin, sleep, fail, point.
+// uniform, zeros, matmul, add, sub, mul, scale, relu, copy, spin, sleep, fail.
 // Copy it to add kinds of your own.
 const OpRegistry& builtin_ops();
 

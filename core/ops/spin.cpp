@@ -49,7 +49,7 @@ OpKind spin_op() {
           .attrs = {{.name = "iterations",
                      .fallback = std::int64_t{0},
                      .required = true,
-                     .most = 1'000'000'000'000}},
+                     .value_max = 1'000'000'000'000}},
           .type = type,
           .work = work,
           .cpu = kernel};

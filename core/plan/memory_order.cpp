@@ -1,6 +1,7 @@
 #include "core/plan/memory_order.hpp"
 
 #include "core/base/assert.hpp"
+#include "core/base/buffer_capacity.hpp"
 #include "core/base/units.hpp"
 
 #include <algorithm>
@@ -77,7 +78,7 @@ class MemoryOrder {
       if (window_first_ != window.first) shares_.enter(window);
       window_first_ = window.first;
       take(u);
-      for (const ReplicaId input : inputs) let_go(input);
+      for (const ReplicaId input : inputs) release(input);
     });
     std::sort(edges_.begin(), edges_.end(), [](const RoomEdge& a, const RoomEdge& b) {
       return std::pair(a.to, a.from) < std::pair(b.to, b.from);
@@ -126,7 +127,7 @@ class MemoryOrder {
     }
   }
 
-  void let_go(ReplicaId tensor) {
+  void release(ReplicaId tensor) {
     if (--readers_left_[tensor.index()] > 0) return;
     const ReplicaSpec& spec = plan_.replicas[tensor.index()];
     Room& room = rooms_[spec.memory.index()];

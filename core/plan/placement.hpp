@@ -1,9 +1,9 @@
 // Where every op of a scenario runs.
 #pragma once
 
-#include "core/base/sliding.hpp"
+#include "core/base/sliding_vector.hpp"
 #include "core/machine/route.hpp"
-#include "core/plan/planner.hpp"
+#include "core/plan/plan_options.hpp"
 #include "core/plan/windows.hpp"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ class Placements {
   const Machine& machine_;
   Router& router_;
   const PlanOptions& options_;
-  Sliding<DeviceId> chosen_;  // by op, where any has no placement of its own
+  SlidingVector<DeviceId> chosen_;  // by op, where any has no placement of its own
 };
 
 }  // namespace troupe

@@ -1,7 +1,7 @@
 // A scenario made ready to run: where every op runs, which transfers it takes, each actor's shares.
 #pragma once
 
-#include "core/base/sliding.hpp"
+#include "core/base/sliding_vector.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/op_ranges.hpp"
 #include "core/graph/scenario.hpp"
@@ -40,11 +40,11 @@ struct Unit {
 struct Plan {
   std::vector<Window> windows;
 
-  Sliding<Unit> units;  // of timed windows and of what is prepared before them
-  UnitId first_timed;   // units before it are prepared before the clock starts
+  SlidingVector<Unit> units;  // of timed windows and of what is prepared before them
+  UnitId first_timed;         // units before it are prepared before the clock starts
 
   // What each unit makes, in MemoryStore order; types are the graph's.
-  Sliding<ReplicaSpec> replicas;
+  SlidingVector<ReplicaSpec> replicas;
   // Of each of the graph's types, how many are in RAM at once when ops run in graph order; empty
   // for a simulation.
   std::vector<std::uint64_t> buffers;

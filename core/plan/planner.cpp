@@ -40,9 +40,11 @@ class Planner {
     check_time(scenario.place, fmt::format("scenario '{}'", scenario.name));
     // What becomes of the tensors, and what comes after each item: neither asks for the other, but
     // where items must change places or wait for room.
-    constexpr std::size_t many = 1 << 14;  // takes some hundred times what starting a thread does
-    const auto policy = plan_.units.size() < many ? std::launch::deferred
-                                                  : std::launch::async | std::launch::deferred;
+    constexpr std::size_t async_planning_units_min =
+        1 << 14;  // takes some hundred times what starting a thread does
+    const auto policy = plan_.units.size() < async_planning_units_min
+                            ? std::launch::deferred
+                            : std::launch::async | std::launch::deferred;
     std::future<RamNeed> ram = std::async(policy, [&] { return settle_tensors(windows); });
     if (const UnitRanks ranks(plan_); !ranks.are_in_order(machine_)) {
       ram.wait();

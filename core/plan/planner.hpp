@@ -2,29 +2,13 @@
 #pragma once
 
 #include "core/plan/plan.hpp"
+#include "core/plan/plan_options.hpp"
 
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <vector>
 
 namespace troupe {
-
-struct PlanOptions {
-  // Whether a device can carry out a kind of op (by its backend); none: every device can.
-  std::function<bool(DeviceId, const OpKind&)> has_kernel = {};
-  // Ops must be timeable from the machine file (a simulation); what is prepared before the clock
-  // starts then takes no time.
-  bool needs_costs = false;
-  // Every result is to be compared with a serial execution: it is kept until the run ends where
-  // that takes at most a quarter of its memory, and else leaves a digest. Those that no op of the
-  // scenario reads are always kept.
-  bool compare_results = false;
-  // What the host has for the tensors in all memories of kind RAM together; none: any amount (a
-  // simulation). Of this, too, the results that are kept may take a quarter.
-  std::optional<std::uint64_t> ram_bytes = {};
-};
 
 // Places ops (explicitly, else by earliest finish time, see heft.hpp), inserts a transfer wherever
 // an op reads a tensor that its device's memory doesn't hold, and splits the outcome into shares.

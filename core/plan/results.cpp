@@ -9,7 +9,7 @@ namespace troupe {
 
 void keep_results(Plan& plan, const Graph& graph, const Machine& machine,
                   const PlanOptions& options, const std::vector<WindowOps>& windows,
-                  const Sliding<ReplicaId>& home) {
+                  const SlidingVector<ReplicaId>& home) {
   const std::vector<std::uint64_t> kept = bytes_in_all(graph, machine, plan);
   std::uint64_t in_ram = 0;
   for (std::size_t m = 0; m < kept.size(); ++m) {

@@ -1,7 +1,7 @@
 // Which of the tensors that a plan makes stay, and for how long.
 #pragma once
 
-#include "core/base/sliding.hpp"
+#include "core/base/sliding_vector.hpp"
 #include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
 #include "core/plan/plan.hpp"
@@ -17,7 +17,7 @@ namespace troupe {
 // other readers.
 void keep_results(Plan& plan, const Graph& graph, const Machine& machine,
                   const PlanOptions& options, const std::vector<WindowOps>& windows,
-                  const Sliding<ReplicaId>& home);
+                  const SlidingVector<ReplicaId>& home);
 
 // Of the plan's last window, one of a stream: what may be read later (ops from `keep_from` on) and
 // what nobody reads. Each gets a reader more.

@@ -349,7 +349,7 @@ ReplicaId UnitBuilder::add_transfers(OpId tensor, MemoryId target, OpId reader, 
 
 // One where a link does its transfers one by one; else so many that sharing and pipelining work.
 std::uint32_t UnitBuilder::chunk_count(std::span<const Hop> route, std::uint64_t bytes) const {
-  constexpr std::uint64_t most = 0xFFFF;
+  constexpr std::uint64_t chunks_max = 0xFFFF;
   std::uint64_t chunk = machine_.link(route[0].link).chunk_bytes;
   bool whole = route.size() == 1;
   for (const Hop& hop : route) {
@@ -359,7 +359,7 @@ std::uint32_t UnitBuilder::chunk_count(std::span<const Hop> route, std::uint64_t
   }
   if (whole) return 1;
   return static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>((bytes + chunk - 1) / chunk, 1, most));
+      std::clamp<std::uint64_t>((bytes + chunk - 1) / chunk, 1, chunks_max));
 }
 
 }  // namespace troupe

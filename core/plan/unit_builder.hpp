@@ -3,13 +3,13 @@
 #pragma once
 
 #include "core/base/prefault.hpp"
-#include "core/base/sliding.hpp"
+#include "core/base/sliding_vector.hpp"
 #include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
 #include "core/machine/route.hpp"
 #include "core/plan/placement.hpp"
 #include "core/plan/plan.hpp"
-#include "core/plan/planner.hpp"
+#include "core/plan/plan_options.hpp"
 #include "core/plan/windows.hpp"
 
 #include <cstdint>
@@ -41,7 +41,7 @@ class UnitBuilder {
   void add_window(const WindowOps& ops);
 
   // Where each op's own result is; none for ops of no window.
-  const Sliding<ReplicaId>& home() const { return home_; }
+  const SlidingVector<ReplicaId>& home() const { return home_; }
   // What the last window reads of earlier ones; may be there several times.
   std::span<const ReplicaId> read_again() const { return read_again_; }
   // Whether all that was added would take less than longest_duration one after the other.
@@ -113,7 +113,7 @@ class UnitBuilder {
   const Placements& placements_;
   Plan& plan_;
 
-  Sliding<ReplicaId> home_;                                 // by op
+  SlidingVector<ReplicaId> home_;                           // by op
   std::unordered_map<std::uint64_t, ReplicaId> elsewhere_;  // by op and memory
   std::vector<ReplicaId> read_again_;
   Duration serial_{0};  // sum of all expected times so far

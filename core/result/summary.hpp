@@ -1,7 +1,7 @@
 // From the records of a run to its report: the same for real and simulated runs.
 #pragma once
 
-#include "core/base/sliding.hpp"
+#include "core/base/sliding_vector.hpp"
 #include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
 #include "core/plan/plan.hpp"
@@ -76,7 +76,7 @@ class Summary {
   Instant last_ = Instant::min();  // when the latest one ended
   std::vector<Duration> busy_;     // by device, then by link and direction
   Duration critical_path_{0};
-  Sliding<Earliest> earliest_;  // by unit from first_timed on
+  SlidingVector<Earliest> earliest_;  // by unit from first_timed on
   std::vector<UnitId> unfinished_;
   std::vector<std::uint32_t> label_of_;     // by group, computed or moved
   std::vector<std::uint32_t> first_track_;  // by resource

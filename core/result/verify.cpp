@@ -1,8 +1,8 @@
 #include "core/result/verify.hpp"
 
 #include "core/backend/digest.hpp"
-#include "core/backend/serial.hpp"
 #include "core/base/error.hpp"
+#include "core/result/serial.hpp"
 
 #include <algorithm>
 #include <cstring>

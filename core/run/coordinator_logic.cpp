@@ -11,7 +11,7 @@
 namespace troupe {
 
 CoordinatorLogic::CoordinatorLogic(std::size_t resources)
-    : done_(resources, 0), handed_in_(resources, false), missing_(resources) {}
+    : done_(resources, 0), is_collected_(resources, false), missing_(resources) {}
 
 void CoordinatorLogic::on_window(const WindowSize& size, Instant now) {
   TROUPE_ASSERT(!is_closed_);
@@ -19,7 +19,7 @@ void CoordinatorLogic::on_window(const WindowSize& size, Instant now) {
   proceed(now);
 }
 
-void CoordinatorLogic::on_last_window(Instant now) {
+void CoordinatorLogic::on_end_of_windows(Instant now) {
   is_closed_ = true;
   proceed(now);
 }
@@ -88,9 +88,9 @@ void CoordinatorLogic::end(Ending outcome) {
   }
 }
 
-void CoordinatorLogic::on_handed_in(ResourceId resource) {
-  if (phase_ != Phase::collecting || handed_in_[resource.index()]) return;
-  handed_in_[resource.index()] = true;
+void CoordinatorLogic::on_collected(ResourceId resource) {
+  if (phase_ != Phase::collecting || is_collected_[resource.index()]) return;
+  is_collected_[resource.index()] = true;
   if (--missing_ > 0) return;
   phase_ = Phase::finished;
   commands_.push_back(Finish{});
@@ -123,7 +123,7 @@ void CoordinatorLogic::check_invariants() const {
   TROUPE_ASSERT(std::accumulate(done_.begin(), done_.end(), std::uint64_t{0}) == items_done_);
   TROUPE_ASSERT(items_done_ <= items_sent_);
   TROUPE_ASSERT(first_ <= sent_ && sent_ - first_ <= windows_.size());
-  const auto missing = std::count(handed_in_.begin(), handed_in_.end(), false);
+  const auto missing = std::count(is_collected_.begin(), is_collected_.end(), false);
   TROUPE_ASSERT(static_cast<std::size_t>(missing) == missing_);
 }
 

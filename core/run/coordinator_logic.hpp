@@ -56,7 +56,7 @@ class CoordinatorLogic {
   // One more window, the first one being number 0; before or while it runs.
   void on_window(const WindowSize& size, Instant now);
   // No further windows will come.
-  void on_last_window(Instant now);
+  void on_end_of_windows(Instant now);
 
   void on_begin(Instant now);
   // `resource` has finished `done` items since the run began.
@@ -67,7 +67,7 @@ class CoordinatorLogic {
   void on_failure(Failure failure);
   void on_interrupt();
   // `resource` has handed in what was left, or is gone.
-  void on_handed_in(ResourceId resource);
+  void on_collected(ResourceId resource);
 
   // Everybody has answered. Two rounds that are alike, with nothing in flight and items pending,
   // mean that the run will never end: it fails with that verdict.
@@ -99,7 +99,7 @@ class CoordinatorLogic {
   std::uint64_t items_sent_ = 0;
   std::uint64_t items_done_ = 0;
   std::vector<std::uint64_t> done_;  // by resource
-  std::vector<bool> handed_in_;
+  std::vector<bool> is_collected_;
   std::size_t missing_ = 0;  // resources that haven't
   std::optional<Instant> origin_;
   std::optional<std::uint64_t> quiet_at_;  // items done when the last round of statuses was quiet

@@ -17,7 +17,7 @@ class DeviceLogic {
   struct Start {
     std::uint32_t lane;
     std::uint32_t item;
-    Part* part;
+    ActiveShare* part;
     // For whoever carries it out, to keep: when that began, and what will be looked at when it
     // ends.
     Instant since{};
@@ -43,7 +43,7 @@ class DeviceLogic {
   // Items of other actors to notify, in the order they were released; the caller empties it.
   std::vector<WindowItem>& notices() { return notices_; }
   // Whether more of them are to be expected soon: there are ops that could start.
-  bool tells_more_soon() const { return ready_ > 0 && !stopped_; }
+  bool expects_more_notices() const { return ready_ > 0 && !stopped_; }
   bool is_idle() const { return busy_ == 0; }
   std::uint32_t busy_lanes() const { return busy_; }
   ShareProgress& progress() { return progress_; }
@@ -54,11 +54,11 @@ class DeviceLogic {
   // Of ShareProgress.
   struct Sink {
     DeviceLogic& logic;
-    void ready(Part& part, std::uint32_t item) {
+    void ready(ActiveShare& part, std::uint32_t item) {
       part.ready.insert(item);
       ++logic.ready_;
     }
-    void chunk(Part&, std::uint32_t) { TROUPE_ASSERT(false); }  // devices take whole tensors
+    void chunk(ActiveShare&, std::uint32_t) { TROUPE_ASSERT(false); }  // devices take whole tensors
     void notice(const WindowItem& to) { logic.notices_.push_back(to); }
   };
   // Written with every op: each in a cache line of its own, away from other devices' lanes.

@@ -18,7 +18,7 @@ class LinkLogic {
   struct Start {
     std::uint32_t lane;  // a Direction
     std::uint32_t item;
-    Part* part;
+    ActiveShare* part;
     std::uint64_t offset;
     std::uint64_t bytes;
     bool first;
@@ -48,7 +48,7 @@ class LinkLogic {
   std::vector<WindowItem>& notices() { return notices_; }
   // Whether more of them are to be expected soon. Links tell at the end of each round: most chunks
   // take longer than a message.
-  bool tells_more_soon() const { return false; }
+  bool expects_more_notices() const { return false; }
   bool is_idle() const { return !lanes_[0].is_busy && !lanes_[1].is_busy; }
   std::uint32_t busy_lanes() const {
     return (lanes_[0].is_busy ? 1U : 0U) + (lanes_[1].is_busy ? 1U : 0U);
@@ -61,16 +61,16 @@ class LinkLogic {
   // Of ShareProgress.
   struct Sink {
     LinkLogic& logic;
-    void ready(Part& part, std::uint32_t item) {
+    void ready(ActiveShare& part, std::uint32_t item) {
       Share::Move& move = part.share.moves[item];
       move.chunks_here = move.paced ? 1 : move.chunks;
       logic.lanes_[static_cast<int>(move.direction)].queue.push_back({&part, item});
     }
-    void chunk(Part& part, std::uint32_t item) { ++part.share.moves[item].chunks_here; }
+    void chunk(ActiveShare& part, std::uint32_t item) { ++part.share.moves[item].chunks_here; }
     void notice(const WindowItem& to) { logic.notices_.push_back(to); }
   };
   struct Waiting {
-    Part* part;
+    ActiveShare* part;
     std::uint32_t item;
     Share::Move& move() const { return part->share.moves[item]; }
     friend bool operator==(const Waiting&, const Waiting&) = default;

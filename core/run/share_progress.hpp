@@ -16,7 +16,7 @@
 namespace troupe {
 
 // A share that is being worked on. What is met with every item comes first, in few cache lines.
-struct alignas(64) Part {
+struct alignas(64) ActiveShare {
   ReadySet ready = {};  // of a device: the items that may start
   std::uint32_t done = 0;
   Share share;
@@ -31,9 +31,10 @@ struct alignas(64) Part {
 // than the share does; they are kept and counted when it arrives.
 //
 // What becomes known goes to a `Sink`:
-//   void ready(Part&, std::uint32_t item);   it may start
-//   void chunk(Part&, std::uint32_t item);   a further notice for an item (of a paced transfer)
-//   void notice(const WindowItem&);          an item of another actor: one dependency is done
+//   void ready(ActiveShare&, std::uint32_t item);   it may start
+//   void chunk(ActiveShare&, std::uint32_t item);   a further notice for an item (of a paced
+//   transfer) void notice(const WindowItem&);          an item of another actor: one dependency is
+//   done
 class ShareProgress {
  public:
   explicit ShareProgress(ResourceId self) : self_(self) {}
@@ -48,25 +49,25 @@ class ShareProgress {
 
   // `item` is done, its record written. `skip_first`: the first successor knows already.
   template <class Sink>
-  void complete(Part& part, std::uint32_t item, bool skip_first, Sink&& sink);
+  void complete(ActiveShare& part, std::uint32_t item, bool skip_first, Sink&& sink);
 
   // Where complete() of an item will look first. Looks at the item itself.
   struct Path {
     const Share::Item* item = nullptr;
     const Share::Successor* successors = nullptr;
   };
-  static Path path_of(const Part& part, std::uint32_t item);
+  static Path path_of(const ActiveShare& part, std::uint32_t item);
   // Lets the cache fetch what complete() will touch: first what its path tells, then what is found
   // there.
-  static void prefetch(const Part& part, const Path& path);
-  static void prefetch_successors(const Part& part, std::uint32_t item);
+  static void prefetch(const ActiveShare& part, const Path& path);
+  static void prefetch_successors(const ActiveShare& part, std::uint32_t item);
   // What notify() will touch: first the part, then the item, if the part has it, and what starting
   // it will touch.
-  static void prefetch(const Part& part);
-  static void prefetch_item(const Part& part, std::uint32_t item);
+  static void prefetch(const ActiveShare& part);
+  static void prefetch_item(const ActiveShare& part, std::uint32_t item);
 
   // Those under way, in the order of their windows. They stay where they are until taken.
-  const std::vector<std::unique_ptr<Part>>& parts() const { return parts_; }
+  const std::vector<std::unique_ptr<ActiveShare>>& parts() const { return parts_; }
   std::uint64_t done() const { return done_; }  // items of all shares so far
   // Takes a share out that is complete; none where there is none.
   std::optional<Share> take_complete() {
@@ -83,14 +84,14 @@ class ShareProgress {
     std::uint32_t item;
   };
 
-  Part* find(std::uint32_t window) const {
+  ActiveShare* find(std::uint32_t window) const {
     for (const auto& part : parts_) {
       if (part->share.window == window) return part.get();
     }
     return nullptr;
   }
   template <class Sink>
-  static void notify_one(Part& part, std::uint32_t item, Sink& sink) {
+  static void notify_one(ActiveShare& part, std::uint32_t item, Sink& sink) {
     std::uint32_t& waits_for = part.share.items[item].waits_for;
     if (waits_for == 0) {
       sink.chunk(part, item);
@@ -109,10 +110,10 @@ class ShareProgress {
   }
   Share take_first_complete();
   template <class Sink>
-  void release_late(Part& part, std::uint32_t item, Sink& sink);
+  void release_late(ActiveShare& part, std::uint32_t item, Sink& sink);
 
   ResourceId self_;
-  std::vector<std::unique_ptr<Part>> parts_;
+  std::vector<std::unique_ptr<ActiveShare>> parts_;
   std::uint64_t done_ = 0;
   std::uint32_t complete_ = 0;     // parts that are
   std::uint32_t next_window_ = 0;  // above all loaded so far
@@ -123,7 +124,8 @@ template <class Sink>
 void ShareProgress::load(Share share, Sink&& sink) {
   TROUPE_ASSERT(share.window >= next_window_);
   next_window_ = share.window + 1;
-  Part& part = *parts_.emplace_back(std::make_unique<Part>(Part{.share = std::move(share)}));
+  ActiveShare& part =
+      *parts_.emplace_back(std::make_unique<ActiveShare>(ActiveShare{.share = std::move(share)}));
   part.ready.reset(part.share.size());
   // Those that wait for a late edge start later.
   for (const std::uint32_t item : part.share.first_items) {
@@ -132,7 +134,7 @@ void ShareProgress::load(Share share, Sink&& sink) {
   for (const Share::LateEdge& edge : part.share.late) {
     const WindowItem to{part.share.window, edge.to};
     // A part that is gone was complete.
-    Part* const from = find(edge.window);
+    ActiveShare* const from = find(edge.window);
     if (from == nullptr || from->share.items[edge.item].finished()) {
       release(to, sink);
     } else {
@@ -146,7 +148,7 @@ void ShareProgress::load(Share share, Sink&& sink) {
 
 template <class Sink>
 void ShareProgress::notify(std::uint32_t window, std::uint32_t item, Sink&& sink) {
-  Part* const part = find(window);
+  ActiveShare* const part = find(window);
   if (part == nullptr) {
     TROUPE_ASSERT(window >= next_window_);
     early_.push_back({window, item});
@@ -159,7 +161,7 @@ void ShareProgress::notify(std::uint32_t window, std::uint32_t item, Sink&& sink
 }
 
 template <class Sink>
-void ShareProgress::complete(Part& part, std::uint32_t item, bool skip_first, Sink&& sink) {
+void ShareProgress::complete(ActiveShare& part, std::uint32_t item, bool skip_first, Sink&& sink) {
   Share& share = part.share;
   TROUPE_ASSERT(share.items[item].waits_for == 0 && part.done < share.size());
   ++done_;
@@ -174,18 +176,18 @@ void ShareProgress::complete(Part& part, std::uint32_t item, bool skip_first, Si
   if (share.items[item].has_late) release_late(part, item, sink);
 }
 
-inline ShareProgress::Path ShareProgress::path_of(const Part& part, std::uint32_t item) {
+inline ShareProgress::Path ShareProgress::path_of(const ActiveShare& part, std::uint32_t item) {
   const Share& share = part.share;
   return {&share.items[item], share.successors.data() + share.items[item].first_successor};
 }
 
-inline void ShareProgress::prefetch(const Part& part) {
+inline void ShareProgress::prefetch(const ActiveShare& part) {
   prefetch_to_read(&part.ready);
   prefetch_to_read(&part.share.items);
   prefetch_to_read(&part.share.elsewhere);
 }
 
-inline void ShareProgress::prefetch_item(const Part& part, std::uint32_t item) {
+inline void ShareProgress::prefetch_item(const ActiveShare& part, std::uint32_t item) {
   if (item < part.share.size()) {
     prefetch_to_read(&part.share.items[item]);
     prefetch_to_read(&part.share.items[item + 1]);
@@ -194,14 +196,14 @@ inline void ShareProgress::prefetch_item(const Part& part, std::uint32_t item) {
   part.ready.prefetch();
 }
 
-inline void ShareProgress::prefetch(const Part& part, const Path& path) {
+inline void ShareProgress::prefetch(const ActiveShare& part, const Path& path) {
   prefetch(part);
   prefetch_to_read(path.item);
   prefetch_to_read(path.item + 1);
   prefetch_to_read(path.successors);
 }
 
-inline void ShareProgress::prefetch_successors(const Part& part, std::uint32_t item) {
+inline void ShareProgress::prefetch_successors(const ActiveShare& part, std::uint32_t item) {
   const Share& share = part.share;
   for (const Share::Successor next : share.successors_of(item)) {
     prefetch_to_read(next.is_elsewhere() ? static_cast<const void*>(&share.elsewhere[next.place()])
@@ -211,7 +213,7 @@ inline void ShareProgress::prefetch_successors(const Part& part, std::uint32_t i
 }
 
 template <class Sink>
-void ShareProgress::release_late(Part& part, std::uint32_t item, Sink& sink) {
+void ShareProgress::release_late(ActiveShare& part, std::uint32_t item, Sink& sink) {
   const auto [begin, end] = part.late.equal_range(item);
   for (auto late = begin; late != end; ++late) release(late->second, sink);
   part.late.erase(begin, end);

@@ -32,10 +32,10 @@ int main() {
 
   // What like ops have in common is said once.
   graph.begin_group("scaled", true);
-  std::vector<FormId> scale;
+  std::vector<OpTemplateId> scale;
   for (const Placement& p : placements) {
-    scale.push_back(
-        graph.form({.kind = graph.kinds().find("scale"), .placement = p, .attrs = {0.999}}));
+    scale.push_back(graph.add_template(
+        {.kind = graph.kinds().find("scale"), .placement = p, .attrs = {0.999}}));
   }
   constexpr int windows = 100;
   constexpr int steps = 500;

@@ -1,9 +1,9 @@
 // What every device backend must do, whatever it is.
 #include "core/backend/registry.hpp"
-#include "core/backend/serial.hpp"
 #include "core/base/error.hpp"
-#include "core/graph/patterns.hpp"
 #include "core/machine/discover.hpp"
+#include "core/patterns/patterns.hpp"
+#include "core/result/serial.hpp"
 #include "tests/support/waiting_completions.hpp"
 
 #include <array>
@@ -62,12 +62,12 @@ Attrs some_attrs(const OpKind& kind) {
 //      ├─ op     (or as many inputs as its kind takes, 0 to 2; of a pattern: its last point)
 //   b ─┘
 struct OneOp {
-  Graph graph;
+  Graph graph{pattern_ops()};
   OpId op;
 
   OneOp(OpKindId kind_id, DType dtype, Shape shape) {
     const OpKind& kind = graph.kinds()[kind_id];
-    if (kind.of_pattern) {
+    if (kind.name == "point") {
       PointTask task;
       task.pattern = {.dependence = Dependence::stencil_1d, .width = 2, .steps = 2};
       append_points(graph, task, {}, "under_test");
@@ -118,7 +118,7 @@ class Bench {
   void run(const std::function<void(Bench&)>& body) {
     std::thread([&] {
       backend_ = entry_.make(
-          {.machine = machine_, .ops = builtin_ops(), .store = store_, .completions = told_},
+          {.machine = machine_, .ops = pattern_ops(), .store = store_, .completions = told_},
           device_);
       backend_->enter_thread();
       body(*this);
@@ -239,8 +239,8 @@ BOOST_AUTO_TEST_CASE(it_does_every_op_it_has_a_kernel_for_as_the_serial_executio
   const std::array dtypes{DType::f32, DType::f64};
   for_each_fit([&](const auto& entry, const Machine& machine, DeviceId device) {
     Bench(entry, machine, device).run([&](Bench& bench) {
-      for (std::size_t k = 0; k < builtin_ops().size(); ++k) {
-        const OpKind& kind = builtin_ops()[OpKindId::at(k)];
+      for (std::size_t k = 0; k < pattern_ops().size(); ++k) {
+        const OpKind& kind = pattern_ops()[OpKindId::at(k)];
         if (kind.name == "fail") continue;
         if (!entry.has_kernel(machine, device, kind)) {
           std::cout << "skipped: " << kind.name << " by " << entry.name << " on "
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(it_does_every_op_it_has_a_kernel_for_as_the_serial_executio
 }
 
 BOOST_AUTO_TEST_CASE(an_op_that_fails_says_why_and_the_lane_goes_on) {
-  const OneOp failing(builtin_ops().find("fail"), DType::f64, Shape{4});
+  const OneOp failing(pattern_ops().find("fail"), DType::f64, Shape{4});
   for_each_fit([&](const auto& entry, const Machine& machine, DeviceId device) {
     if (!computes_values(entry.mode)) return;
     Bench(entry, machine, device).run([&](Bench& bench) {
@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(all_lanes_may_be_busy_at_once_and_each_end_is_told_once_on_
   for_each_fit([](const auto& entry, const Machine& machine, DeviceId device) {
     Bench(entry, machine, device).run([&](Bench& bench) {
       const auto lanes = static_cast<std::uint32_t>(bench.backend().lanes());
-      Graph graph;
+      Graph graph{pattern_ops()};
       graph.begin_group("u", true);
       for (std::uint32_t lane = 0; lane < lanes; ++lane) {
         graph.append({.kind = graph.kinds().find("uniform"),

@@ -1,6 +1,6 @@
 // Patterns carried out by actors: every payload is checked by its readers, and every result equals
 // the serial execution.
-#include "core/graph/patterns.hpp"
+#include "core/patterns/patterns.hpp"
 
 #include "actors/runner.hpp"
 #include "tests/support/small_machine.hpp"
@@ -44,7 +44,7 @@ PointTask task_of(Dependence dependence, std::uint32_t width, std::uint32_t step
 // With another group ahead of it, so that an op's place in the graph is not its place in its group.
 Report perform(const PointTask& task, Mode mode, std::uint64_t order) {
   const Machine machine = three_devices();
-  Graph graph;
+  Graph graph{pattern_ops()};
   const GroupId first = append_points(graph, task_of(Dependence::dom, 3, 2), devices, "first");
   const GroupId points = append_points(graph, task, devices, "points");
   const std::vector<Scenario> scenarios{
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(every_pattern_and_every_work_runs_on_threads) {
 // All of the pattern's ops, but each reads the row before as if it were shifted by one column.
 BOOST_AUTO_TEST_CASE(a_graph_that_is_not_the_pattern_it_says_fails) {
   const Machine machine = three_devices();
-  Graph graph;
+  Graph graph{pattern_ops()};
   const PointTask task = task_of(Dependence::no_comm, 3, 2);
   const GroupId group = graph.begin_group("points", true);
   OpSpec op{.kind = graph.kinds().find("point"), .attrs = to_attrs(task)};

@@ -37,7 +37,7 @@ RunResult LogicSimulation::run() {
          });
   }
   post(runner(), [this] {
-    chief_.on_last_window(now_);
+    chief_.on_end_of_windows(now_);
     act();
   });
   while (!is_finished_) {
@@ -98,10 +98,10 @@ void LogicSimulation::finish(const Due& due) {
       act();
     });
   }
-  pump(due.resource);
+  start_ready(due.resource);
 }
 
-void LogicSimulation::pump(ResourceId resource) {
+void LogicSimulation::start_ready(ResourceId resource) {
   std::visit(
       [&](auto& logic) {
         while (const auto* start = logic.next()) {
@@ -122,7 +122,7 @@ void LogicSimulation::pump(ResourceId resource) {
                   there.check_invariants();
                 },
                 logics_[to.ref.resource.index()]);
-            pump(to.ref.resource);
+            start_ready(to.ref.resource);
           });
         }
         hand_in(resource, logic.progress());
@@ -131,7 +131,7 @@ void LogicSimulation::pump(ResourceId resource) {
         gone_[resource.index()] = true;
         post(coordinator(), [this, resource, shares = logic.progress().take_all()] {
           for (const Share& share : shares) result_.shares.emplace_back(resource, share);
-          chief_.on_handed_in(resource);
+          chief_.on_collected(resource);
           act();
         });
       },
@@ -171,7 +171,7 @@ void LogicSimulation::carry_out(const CoordinatorLogic::SendWindow& command) {
             logic.check_invariants();
           },
           logics_[to.index()]);
-      pump(to);
+      start_ready(to);
     });
   }
 }
@@ -186,7 +186,7 @@ void LogicSimulation::carry_out(CoordinatorLogic::CollectAll) {
   for (std::size_t r = 0; r < logics_.size(); ++r) {
     post(r, [this, r] {
       collecting_[r] = true;
-      pump(ResourceId::at(r));
+      start_ready(ResourceId::at(r));
     });
   }
 }

@@ -52,7 +52,7 @@ class LogicSimulation {
   bool deliver_one();
   void pass_time();
   void finish(const Due& due);
-  void pump(ResourceId resource);
+  void start_ready(ResourceId resource);
   void hand_in(ResourceId resource, ShareProgress& progress);
   void act();
   void carry_out(const CoordinatorLogic::SendWindow& command);

@@ -48,7 +48,7 @@ bool fits(const Machine& machine, LinkId id) {
   const Link& link = machine.link(id);
   const bool a_stores = machine.memory(link.a).kind == MemoryKind::storage;
   const bool b_stores = machine.memory(link.b).kind == MemoryKind::storage;
-  return a_stores != b_stores && in_process_ram(machine, a_stores ? link.b : link.a);
+  return a_stores != b_stores && is_host_ram(machine, a_stores ? link.b : link.a);
 }
 
 std::unique_ptr<LinkBackend> make(const BackendContext& context, LinkId) {

@@ -1,7 +1,7 @@
 // Transfers between a memory of this process and a storage directory: real writes and reads.
 #pragma once
 
-#include "core/backend/registry.hpp"
+#include "core/backend/backend.hpp"
 
 namespace troupe {
 

@@ -45,7 +45,7 @@ class MemcpyLink final : public LinkBackend {
 
 bool fits(const Machine& machine, LinkId id) {
   const Link& link = machine.link(id);
-  return in_process_ram(machine, link.a) && in_process_ram(machine, link.b);
+  return is_host_ram(machine, link.a) && is_host_ram(machine, link.b);
 }
 
 std::unique_ptr<LinkBackend> make(const BackendContext& context, LinkId) {

@@ -1,7 +1,7 @@
 // Copies between two memories of this process.
 #pragma once
 
-#include "core/backend/registry.hpp"
+#include "core/backend/backend.hpp"
 
 namespace troupe {
 

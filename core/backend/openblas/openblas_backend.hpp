@@ -1,7 +1,7 @@
 // CPU devices that compute, with the CPU kernels of core/ops (matrix products by OpenBLAS).
 #pragma once
 
-#include "core/backend/registry.hpp"
+#include "core/backend/backend.hpp"
 
 namespace troupe {
 

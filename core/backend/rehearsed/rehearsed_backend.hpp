@@ -2,7 +2,7 @@
 // simulated schedule would give as results, on one thread and under every message order.
 #pragma once
 
-#include "core/backend/registry.hpp"
+#include "core/backend/backend.hpp"
 
 namespace troupe {
 

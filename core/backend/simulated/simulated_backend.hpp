@@ -1,7 +1,7 @@
 // Devices and links that take the time the cost model expects, and do nothing else.
 #pragma once
 
-#include "core/backend/registry.hpp"
+#include "core/backend/backend.hpp"
 
 namespace troupe {
 

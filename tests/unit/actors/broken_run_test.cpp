@@ -1,5 +1,5 @@
 // Runs that can't end well, from shares written by hand: they end with an error, never with a hang.
-#include "tests/unit/actors/small_stage.hpp"
+#include "tests/unit/actors/small_run.hpp"
 
 #include <optional>
 #include <string>
@@ -12,7 +12,7 @@ namespace {
 
 using testing::Item;
 using testing::make_share;
-using testing::SmallStage;
+using testing::SmallRun;
 using testing::window;
 using namespace std::chrono_literals;
 
@@ -20,17 +20,17 @@ constexpr ResourceId dev0{0};
 constexpr ResourceId dev1{1};
 
 // How the run failed, for this cause.
-CoordinatorLogic::Failure expect_failure(SmallStage& stage, const std::string& cause) {
-  const std::optional<RunResult> result = stage.end();
+CoordinatorLogic::Failure expect_failure(SmallRun& run, const std::string& cause) {
+  const std::optional<RunResult> result = run.end();
   BOOST_REQUIRE(result.has_value());
   BOOST_TEST((result->ending == Ending::failed));
   BOOST_TEST(result->failure.cause.find(cause) != std::string::npos, result->failure.cause);
   return result->failure;
 }
 // Because only this unit is pending, which waits for one other.
-void expect_stuck(SmallStage& stage, UnitId unit) {
+void expect_stuck(SmallRun& run, UnitId unit) {
   const CoordinatorLogic::Failure failure =
-      expect_failure(stage, "nothing is in flight and 1 ops and transfers are pending");
+      expect_failure(run, "nothing is in flight and 1 ops and transfers are pending");
   BOOST_TEST_REQUIRE(failure.stuck.size() == 1U);
   BOOST_TEST((failure.stuck[0].pending == unit));
   BOOST_TEST(failure.stuck[0].missing == 1U);
@@ -51,9 +51,9 @@ BOOST_AUTO_TEST_SUITE(broken_runs)
 
 BOOST_AUTO_TEST_CASE(a_run_that_can_go_on_does) {
   for (const bool virtual_time : {true, false}) {
-    SmallStage stage(virtual_time, long_work());
-    stage.begin();
-    const auto result = stage.end();
+    SmallRun run(virtual_time, long_work());
+    run.begin();
+    const auto result = run.end();
     BOOST_REQUIRE(result.has_value());
     BOOST_TEST((result->ending == Ending::done));
   }
@@ -61,27 +61,27 @@ BOOST_AUTO_TEST_CASE(a_run_that_can_go_on_does) {
 
 BOOST_AUTO_TEST_CASE(an_op_that_waits_for_nothing_that_will_come_is_a_verdict) {
   for (const bool virtual_time : {true, false}) {
-    SmallStage stage(virtual_time, unsatisfiable());
-    stage.begin();
-    expect_stuck(stage, UnitId{0});
+    SmallRun run(virtual_time, unsatisfiable());
+    run.begin();
+    expect_stuck(run, UnitId{0});
   }
 }
 
 // dev0 works in the first window only; dev1 waits for ever in the second.
 BOOST_AUTO_TEST_CASE(a_run_that_is_stuck_in_a_later_window_is_a_verdict) {
   for (const bool virtual_time : {true, false}) {
-    SmallStage stage(virtual_time,
-                     {window({{dev0, make_share(dev0, std::vector<Item>(9))}}),
-                      window({{dev1, make_share(dev1, {{.waits_for = 1}, {}}, 1, true, 9)}})});
-    stage.begin();
-    expect_stuck(stage, UnitId{9});
+    SmallRun run(virtual_time,
+                 {window({{dev0, make_share(dev0, std::vector<Item>(9))}}),
+                  window({{dev1, make_share(dev1, {{.waits_for = 1}, {}}, 1, true, 9)}})});
+    run.begin();
+    expect_stuck(run, UnitId{9});
   }
 }
 
 BOOST_AUTO_TEST_CASE(what_finished_before_a_stuck_end_is_recorded) {
-  SmallStage stage(true, unsatisfiable());
-  stage.begin();
-  const auto result = stage.end();
+  SmallRun run(true, unsatisfiable());
+  run.begin();
+  const auto result = run.end();
   BOOST_REQUIRE(result.has_value());
   std::size_t finished = 0;
   for (const auto& [resource, share] : result->shares) {
@@ -92,32 +92,32 @@ BOOST_AUTO_TEST_CASE(what_finished_before_a_stuck_end_is_recorded) {
 
 BOOST_AUTO_TEST_CASE(a_device_whose_actor_dies_at_work_fails_the_run) {
   for (const bool virtual_time : {true, false}) {
-    SmallStage stage(virtual_time, long_work());
-    stage.begin();
-    stage.steps(12);
-    stage.kill(dev0);
-    expect_failure(stage, "the actor of resource 0 ended unexpectedly");
+    SmallRun run(virtual_time, long_work());
+    run.begin();
+    run.steps(12);
+    run.kill(dev0);
+    expect_failure(run, "the actor of resource 0 ended unexpectedly");
   }
 }
 
 BOOST_AUTO_TEST_CASE(a_device_whose_actor_dies_before_the_run_begins_fails_it) {
   for (const ResourceId resource : {dev0, dev1, ResourceId{2}}) {
     for (const bool virtual_time : {true, false}) {
-      SmallStage stage(virtual_time, long_work());
-      stage.kill(resource);
-      stage.begin();
-      expect_failure(stage, "ended unexpectedly");
+      SmallRun run(virtual_time, long_work());
+      run.kill(resource);
+      run.begin();
+      expect_failure(run, "ended unexpectedly");
     }
   }
 }
 
 BOOST_AUTO_TEST_CASE(an_interrupt_at_any_step_ends_the_run) {
   for (std::size_t steps = 0; steps < 40; ++steps) {
-    SmallStage stage(true, long_work());
-    stage.begin();
-    stage.steps(steps);
-    stage.interrupt();
-    const auto result = stage.end();
+    SmallRun run(true, long_work());
+    run.begin();
+    run.steps(steps);
+    run.interrupt();
+    const auto result = run.end();
     BOOST_REQUIRE(result.has_value());
     BOOST_TEST((result->ending != Ending::failed));
   }
@@ -125,11 +125,11 @@ BOOST_AUTO_TEST_CASE(an_interrupt_at_any_step_ends_the_run) {
 
 BOOST_AUTO_TEST_CASE(a_death_at_any_step_ends_the_run) {
   for (std::size_t steps = 0; steps < 40; ++steps) {
-    SmallStage stage(true, long_work());
-    stage.begin();
-    stage.steps(steps);
-    stage.kill(dev0);
-    BOOST_TEST(stage.end().has_value());
+    SmallRun run(true, long_work());
+    run.begin();
+    run.steps(steps);
+    run.kill(dev0);
+    BOOST_TEST(run.end().has_value());
   }
 }
 

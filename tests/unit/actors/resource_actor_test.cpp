@@ -53,7 +53,7 @@ class Work {
   explicit Work(const Plot& plot) : plot_(&plot) {}
   void enter_thread() {}
   Started start(const DeviceLogic::Start& start) {
-    if (plot_->visited.contains(start.item)) caf::anon_send(plot_->device, AskStatus{1});
+    if (plot_->visited.contains(start.item)) caf::anon_send(plot_->device, StatusRequest{1});
     return {};
   }
   void finished(const DeviceLogic::Start&, Duration) {}
@@ -73,11 +73,11 @@ class Register final : public Clock {
   explicit Register(Clock& clock) : clock_(clock) {}
   Instant instant() const override { return clock_.instant(); }
   Instant instant_after(Instant earlier) const override { return clock_.instant_after(earlier); }
-  void ring_after(Duration time, Sleeper& sleeper, std::uint32_t lane) override {
-    clock_.ring_after(time, sleeper, lane);
+  void start_timer(Duration time, TimerListener& sleeper, std::uint32_t lane) override {
+    clock_.start_timer(time, sleeper, lane);
   }
-  void enlist(ResourceId who, Sleeper& sleeper) override { present.emplace(who, &sleeper); }
-  void strike_off(ResourceId who, const Sleeper& sleeper) override {
+  void enlist(ResourceId who, TimerListener& sleeper) override { present.emplace(who, &sleeper); }
+  void strike_off(ResourceId who, const TimerListener& sleeper) override {
     BOOST_TEST(present[who] == &sleeper);
     present.erase(who);
   }
@@ -86,7 +86,7 @@ class Register final : public Clock {
     expected.emplace_back(who, item);
   }
 
-  std::map<ResourceId, const Sleeper*> present;
+  std::map<ResourceId, const TimerListener*> present;
   std::vector<std::pair<ResourceId, std::uint32_t>> expected;
 
  private:
@@ -102,7 +102,7 @@ Notices told(const std::vector<Item>& items, std::set<std::uint32_t> visited,
   caf::actor_system system(config);
   VirtualTime& time = VirtualTime::of(system);
   Register clock(time.clock());
-  const auto settle = [&] { time.run(1000); };
+  const auto complete_for_this_host = [&] { time.run(1000); };
   Notices heard;
   const caf::actor listener = system.spawn<Listener>(&heard);
   Plot plot{.device = {}, .visited = std::move(visited), .long_items = std::move(long_items)};
@@ -113,12 +113,12 @@ Notices told(const std::vector<Item>& items, std::set<std::uint32_t> visited,
   const auto resources = std::make_shared<const std::vector<caf::actor>>(
       std::vector<caf::actor>{plot.device, listener});
   caf::anon_send(plot.device, Introduce{resources});
-  caf::anon_send(plot.device, TakeShare{make_share(self, items)});
-  settle();
+  caf::anon_send(plot.device, AssignShare{make_share(self, items)});
+  complete_for_this_host();
   caf::anon_send_exit(plot.device, caf::exit_reason::user_shutdown);
   caf::anon_send_exit(listener, caf::exit_reason::user_shutdown);
   plot.device = nullptr;
-  settle();
+  complete_for_this_host();
   BOOST_TEST(clock.present.empty());
   BOOST_TEST_REQUIRE(clock.expected.size() == heard.size());
   for (std::size_t n = 0; n < heard.size(); ++n) {
@@ -154,11 +154,11 @@ BOOST_AUTO_TEST_CASE(notices_go_before_work_that_may_take_long) {
 BOOST_AUTO_TEST_CASE(many_notices_for_one_are_several_messages_in_order) {
   std::vector<Item> items;
   std::vector<std::uint32_t> first;
-  for (std::uint32_t i = 0; i < Notice::most + 2; ++i) {
+  for (std::uint32_t i = 0; i < Notice::items_max + 2; ++i) {
     items.push_back(leaving(i));
-    if (i < Notice::most) first.push_back(i);
+    if (i < Notice::items_max) first.push_back(i);
   }
-  const auto most = static_cast<std::uint32_t>(Notice::most);
+  const auto most = static_cast<std::uint32_t>(Notice::items_max);
   BOOST_TEST((told(items, {}) == Notices{first, {most, most + 1}}));
 }
 

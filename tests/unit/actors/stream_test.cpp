@@ -1,7 +1,7 @@
 #include "actors/stream.hpp"
 
 #include "core/base/random.hpp"
-#include "core/graph/patterns.hpp"
+#include "core/patterns/patterns.hpp"
 #include "tests/support/expect_error.hpp"
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(a_pattern_in_windows_of_any_size_carries_the_right_payloads
                           .period = 3,
                           .fraction = 0.5,
                           .seed = seed};
-          Graph graph;
+          Graph graph{pattern_ops()};
           Stream stream(machine, graph, {.mode = mode, .windows_in_flight = 1 + random.below(4)});
           PatternRows rows(graph, task.pattern, point_ops(graph, task, devices), "grid");
           while (!rows.is_complete()) {
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(nothing_appended_is_no_window) {
 BOOST_AUTO_TEST_CASE(a_stream_of_nothing_is_done) {
   const Machine machine = pair();
   for (const Mode mode : all_modes) {
-    Graph graph;
+    Graph graph{pattern_ops()};
     Stream stream(machine, graph, {.mode = mode});
     const ScenarioReport report = stream.finish("nothing");
     BOOST_TEST((report.outcome == Outcome::done));
@@ -294,7 +294,7 @@ BOOST_AUTO_TEST_CASE(an_op_that_no_device_can_run_is_refused_by_submit) {
                [&] { stream.submit(all_so_far(g)); });
 }
 
-BOOST_AUTO_TEST_CASE(an_op_that_reads_what_was_let_go_is_refused) {
+BOOST_AUTO_TEST_CASE(an_op_that_reads_what_was_released_is_refused) {
   const Machine machine = pair();
   SmallGraph g;
   Stream stream(machine, g.graph, {.mode = Mode::simulate});
@@ -364,7 +364,7 @@ BOOST_AUTO_TEST_CASE(the_order_of_messages_does_not_change_a_simulated_stream) {
   task.pattern = {.dependence = Dependence::stencil_1d, .width = 6, .steps = 40};
   std::vector<std::int64_t> makespans;
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
-    Graph graph;
+    Graph graph{pattern_ops()};
     Stream stream(machine, graph, {.mode = Mode::simulate, .seed = seed, .windows_in_flight = 100});
     PatternRows rows(graph, task.pattern, point_ops(graph, task, devices), "grid");
     while (!rows.is_complete()) {

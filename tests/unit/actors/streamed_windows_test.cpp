@@ -1,5 +1,5 @@
 // Windows that come while the run goes on, and that needn't wait for each other.
-#include "tests/unit/actors/small_stage.hpp"
+#include "tests/unit/actors/small_run.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -15,7 +15,7 @@ namespace {
 
 using testing::Item;
 using testing::make_share;
-using testing::SmallStage;
+using testing::SmallRun;
 using testing::window;
 using namespace std::chrono_literals;
 
@@ -54,21 +54,21 @@ BOOST_AUTO_TEST_SUITE(streamed_windows)
 
 BOOST_AUTO_TEST_CASE(windows_that_come_while_the_run_goes_on_are_carried_out) {
   for (const bool virtual_time : {true, false}) {
-    SmallStage stage(virtual_time);
-    stage.begin();
+    SmallRun run(virtual_time);
+    run.begin();
     for (Window& w : overlapping()) {
-      stage.steps(7);
-      stage.take(std::move(w));
+      run.steps(7);
+      run.take(std::move(w));
     }
-    stage.steps(1000);
+    run.steps(1000);
     // By now all is done under virtual time, and the run waits for what is to come.
-    stage.take(window({{dev0, make_share(dev0, {{}}, 3, true, 4)}}));
-    stage.last_window();
-    const std::optional<RunResult> result = stage.end();
+    run.take(window({{dev0, make_share(dev0, {{}}, 3, true, 4)}}));
+    run.last_window();
+    const std::optional<RunResult> result = run.end();
     BOOST_TEST_REQUIRE(result.has_value());
     BOOST_TEST((result->ending == Ending::done));
     BOOST_TEST(finished(result->shares) == 5U);
-    BOOST_TEST(stage.items_done() == 5U);
+    BOOST_TEST(run.items_done() == 5U);
     const Instant made = find(result->shares, dev0, 0).items[0].end;
     BOOST_TEST((find(result->shares, dev1, 1).items[0].start >= made));
   }
@@ -78,11 +78,11 @@ BOOST_AUTO_TEST_CASE(windows_that_come_while_the_run_goes_on_are_carried_out) {
 BOOST_AUTO_TEST_CASE(the_shares_of_windows_are_handed_over_in_the_windows_order) {
   for (const bool virtual_time : {true, false}) {
     std::vector<ResourceShares> done;
-    SmallStage stage(virtual_time, [&](ResourceShares s) { done.push_back(std::move(s)); });
-    for (Window& w : overlapping()) stage.take(std::move(w));
-    stage.last_window();
-    stage.begin();
-    const std::optional<RunResult> result = stage.end();
+    SmallRun run(virtual_time, [&](ResourceShares s) { done.push_back(std::move(s)); });
+    for (Window& w : overlapping()) run.take(std::move(w));
+    run.last_window();
+    run.begin();
+    const std::optional<RunResult> result = run.end();
     BOOST_TEST_REQUIRE(result.has_value());
     BOOST_TEST((result->ending == Ending::done));
     BOOST_TEST(result->shares.empty());
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(the_shares_of_windows_are_handed_over_in_the_windows_order)
 //                      └─ window 2: likewise
 BOOST_AUTO_TEST_CASE(an_op_may_release_more_than_a_message_holds_in_several_windows) {
   constexpr std::uint32_t many = 40;
-  static_assert(many > 2 * Notice::most);
+  static_assert(many > 2 * Notice::items_max);
   for (const bool virtual_time : {true, false}) {
     std::vector<Window> windows = {window({{dev0, make_share(dev0, {{.expected = 1ms}})}})};
     const std::vector<Item> waiting(many, Item{.waits_for = 1});
@@ -116,9 +116,9 @@ BOOST_AUTO_TEST_CASE(an_op_may_release_more_than_a_message_holds_in_several_wind
       windows.push_back(
           window({{dev0, here}, {dev1, make_share(dev1, waiting, w, true, unit + many)}}, at_once));
     }
-    SmallStage stage(virtual_time, std::move(windows));
-    stage.begin();
-    const std::optional<RunResult> result = stage.end();
+    SmallRun run(virtual_time, std::move(windows));
+    run.begin();
+    const std::optional<RunResult> result = run.end();
     BOOST_TEST_REQUIRE(result.has_value());
     BOOST_TEST((result->ending == Ending::done));
     BOOST_TEST(finished(result->shares) == 1 + 4U * many);
@@ -136,13 +136,13 @@ BOOST_AUTO_TEST_CASE(
     a_run_that_is_stuck_in_several_windows_names_the_oldest_pending_of_each_device) {
   using Pending = std::set<std::pair<UnitId, std::uint32_t>>;  // and how much it waits for
   for (const bool virtual_time : {true, false}) {
-    SmallStage stage(virtual_time,
-                     {window({{dev0, make_share(dev0, {{}, {.waits_for = 1}})}}),
-                      window({{dev0, make_share(dev0, {{.waits_for = 3}}, 1, true, 2)},
-                              {dev1, make_share(dev1, {{.waits_for = 2}, {}}, 1, true, 3)}},
-                             at_once)});
-    stage.begin();
-    const std::optional<RunResult> result = stage.end();
+    SmallRun run(virtual_time,
+                 {window({{dev0, make_share(dev0, {{}, {.waits_for = 1}})}}),
+                  window({{dev0, make_share(dev0, {{.waits_for = 3}}, 1, true, 2)},
+                          {dev1, make_share(dev1, {{.waits_for = 2}, {}}, 1, true, 3)}},
+                         at_once)});
+    run.begin();
+    const std::optional<RunResult> result = run.end();
     BOOST_TEST_REQUIRE(result.has_value());
     BOOST_TEST((result->ending == Ending::failed));
     BOOST_TEST(result->failure.cause == "nothing is in flight and 3 ops and transfers are pending");
@@ -158,19 +158,19 @@ BOOST_AUTO_TEST_CASE(an_interrupt_at_any_step_ends_the_run_and_loses_nothing_tha
   for (std::size_t steps = 0; steps < 60; ++steps) {
     BOOST_TEST_CONTEXT("after " << steps << " steps") {
       ResourceShares all;
-      SmallStage stage(true, [&](ResourceShares done) {
+      SmallRun run(true, [&](ResourceShares done) {
         std::move(done.begin(), done.end(), std::back_inserter(all));
       });
-      stage.begin();
-      for (Window& w : overlapping()) stage.take(std::move(w));
-      stage.steps(steps);
-      stage.interrupt();
-      stage.last_window();
-      std::optional<RunResult> result = stage.end();
+      run.begin();
+      for (Window& w : overlapping()) run.take(std::move(w));
+      run.steps(steps);
+      run.interrupt();
+      run.last_window();
+      std::optional<RunResult> result = run.end();
       BOOST_TEST_REQUIRE(result.has_value());
       BOOST_TEST((result->ending != Ending::failed));
       std::move(result->shares.begin(), result->shares.end(), std::back_inserter(all));
-      BOOST_TEST(finished(all) == stage.items_done());
+      BOOST_TEST(finished(all) == run.items_done());
       std::set<std::pair<ResourceId, std::uint32_t>> distinct;
       for (const auto& [resource, share] : all) distinct.insert({resource, share.window});
       BOOST_TEST(distinct.size() == all.size());
@@ -186,13 +186,13 @@ BOOST_AUTO_TEST_CASE(an_interrupt_at_any_step_ends_the_run_and_loses_nothing_tha
 BOOST_AUTO_TEST_CASE(a_death_at_any_step_ends_the_run) {
   for (const ResourceId dying : {dev0, dev1}) {
     for (std::size_t steps = 0; steps < 60; ++steps) {
-      SmallStage stage(true);
-      stage.begin();
-      for (Window& w : overlapping()) stage.take(std::move(w));
-      stage.steps(steps);
-      stage.kill(dying);
-      stage.last_window();
-      BOOST_TEST(stage.end().has_value());
+      SmallRun run(true);
+      run.begin();
+      for (Window& w : overlapping()) run.take(std::move(w));
+      run.steps(steps);
+      run.kill(dying);
+      run.last_window();
+      BOOST_TEST(run.end().has_value());
     }
   }
 }

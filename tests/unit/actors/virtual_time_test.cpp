@@ -44,10 +44,10 @@ class Player : public caf::event_based_actor {
 };
 
 // Writes alarms down, and what is said before.
-class Dreamer : public Sleeper {
+class Dreamer : public TimerListener {
  public:
   Dreamer(VirtualClock& clock, Log& log) : clock_(clock), log_(log) {}
-  void on_alarm(std::uint32_t lane) override {
+  void on_timer(std::uint32_t lane) override {
     log_.push_back("alarm " + std::to_string(lane) + at(clock_));
     ++happened;
   }
@@ -137,9 +137,9 @@ BOOST_AUTO_TEST_CASE(what_should_have_happened_happens_now_in_its_turn) {
   throw_after(world, player, 30ns, {3});
   world.run();
   Dreamer dreamer(world.time().clock(), world.log);
-  world.time().clock().ring_after(0ns, dreamer, 0);
-  world.time().clock().ring_after(-20ns, dreamer, 1);
-  world.time().clock().ring_after(0ns, dreamer, 2);
+  world.time().clock().start_timer(0ns, dreamer, 0);
+  world.time().clock().start_timer(-20ns, dreamer, 1);
+  world.time().clock().start_timer(0ns, dreamer, 2);
   world.run();
   BOOST_TEST(world.log == (Log{"3@30", "alarm 0@30", "alarm 1@30", "alarm 2@30"}),
              boost::test_tools::per_element());
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(time_stands_still_while_messages_are_left) {
   World world;
   const caf::actor player = world.player();
   Dreamer dreamer(world.time().clock(), world.log);
-  world.time().clock().ring_after(5ns, dreamer, 0);
+  world.time().clock().start_timer(5ns, dreamer, 0);
   caf::anon_send(player, Ball{1, 3});
   world.run();
   BOOST_TEST(world.log == (Log{"1@0", "1@0", "1@0", "1@0", "alarm 0@5"}),
@@ -160,8 +160,8 @@ BOOST_AUTO_TEST_CASE(what_is_due_together_happens_together_before_anything_that_
   World world;
   Dreamer dreamer(world.time().clock(), world.log);
   VirtualClock& clock = world.time().clock();
-  for (const std::uint32_t lane : {0U, 1U, 2U}) clock.ring_after(7ns, dreamer, lane);
-  clock.ring_after(8ns, dreamer, 3);
+  for (const std::uint32_t lane : {0U, 1U, 2U}) clock.start_timer(7ns, dreamer, lane);
+  clock.start_timer(8ns, dreamer, 3);
   clock.advance();
   BOOST_TEST(world.log == (Log{"alarm 0@7", "alarm 1@7", "alarm 2@7"}),
              boost::test_tools::per_element());
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(what_is_due_together_happens_together_before_anything_that_
 void expect_announced(const Dreamer& dreamer, std::uint32_t lane, std::size_t turn) {
   BOOST_TEST_REQUIRE(dreamer.steps.contains(lane));
   const std::vector<Dreamer::Step>& steps = dreamer.steps.at(lane);
-  BOOST_TEST_REQUIRE(steps.size() == Sleeper::steps_before);
+  BOOST_TEST_REQUIRE(steps.size() == TimerListener::steps_before);
   for (std::size_t s = 1; s < steps.size(); ++s) BOOST_TEST(steps[s - 1].after < steps[s].after);
   BOOST_TEST(steps.back().after < turn);
   BOOST_TEST(steps.front().after + 20 > turn);
@@ -184,10 +184,10 @@ BOOST_AUTO_TEST_CASE(an_alarm_among_many_is_announced_step_by_step_before_it_rin
   World world;
   Dreamer dreamer(world.time().clock(), world.log);
   for (std::uint32_t lane = 0; lane < 100; ++lane) {
-    world.time().clock().ring_after(7ns, dreamer, lane);
+    world.time().clock().start_timer(7ns, dreamer, lane);
   }
   for (std::uint32_t lane = 0; lane < 100; ++lane) {
-    world.time().clock().ring_after(9ns, dreamer, 1000 + lane);
+    world.time().clock().start_timer(9ns, dreamer, 1000 + lane);
   }
   world.time().clock().advance();
   BOOST_TEST(world.log.size() == 100U);
@@ -245,9 +245,9 @@ BOOST_AUTO_TEST_CASE(a_seed_orders_what_is_due_together_but_not_what_is_due_apar
     World world(seed);
     Dreamer dreamer(world.time().clock(), world.log);
     for (const std::uint32_t lane : {0U, 1U, 2U}) {
-      world.time().clock().ring_after(7ns, dreamer, lane);
+      world.time().clock().start_timer(7ns, dreamer, lane);
     }
-    world.time().clock().ring_after(6ns, dreamer, 9);
+    world.time().clock().start_timer(6ns, dreamer, 9);
     world.run();
     BOOST_TEST(world.log.front() == "alarm 9@6");
     orders.insert(world.log);

@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(replicas_of_many_types_in_several_memories_keep_type_memory
   // All of RAM's and no more: 4 bytes × 1 … 100, four times.
   MemoryStore store(ram_and_disk(4 * 4 * 5050, 1 << 20), Backing::accounted);
   const ReplicaId first = store.install(replicas, many);
-  BOOST_TEST(!store.keeps_track_of(ram));
+  BOOST_TEST(!store.is_tracked(ram));
   std::uint64_t bytes[2] = {0, 0};
   for (std::size_t i = 0; i < replicas.size(); ++i) {
     const ReplicaId r = ReplicaId::at(first.index() + i);
@@ -274,7 +274,7 @@ BOOST_AUTO_TEST_CASE(replicas_of_many_types_in_several_memories_keep_type_memory
   BOOST_TEST(store.bytes_used(disk) == bytes[1]);
   BOOST_TEST(bytes[0] == 4U * 4 * 5050);
   store.install(std::array{ReplicaSpec{ram, 0, 1}}, many);
-  BOOST_TEST(store.keeps_track_of(ram));
+  BOOST_TEST(store.is_tracked(ram));
   store.check_invariants();
 }
 
@@ -351,19 +351,19 @@ BOOST_AUTO_TEST_CASE(nothing_is_kept_track_of_where_no_buffers_are_and_everythin
   const std::array three{ReplicaSpec{ram, 0, 1}, ReplicaSpec{ram, 0, 1}, ReplicaSpec{ram, 0, 1},
                          ReplicaSpec{disk, 0, 1}};
   store.install(two, types);
-  BOOST_TEST(!store.keeps_track_of(ram));
-  BOOST_TEST(!store.keeps_track_of(disk));
+  BOOST_TEST(!store.is_tracked(ram));
+  BOOST_TEST(!store.is_tracked(disk));
   store.clear();
   store.install(three, types);
-  BOOST_TEST(store.keeps_track_of(ram));
-  BOOST_TEST(!store.keeps_track_of(disk));
+  BOOST_TEST(store.is_tracked(ram));
+  BOOST_TEST(!store.is_tracked(disk));
   store.clear();
   store.install(two, types);
-  BOOST_TEST(!store.keeps_track_of(ram));
+  BOOST_TEST(!store.is_tracked(ram));
 
   MemoryStore backed(ram_and_disk(1 << 20, 0), Backing::buffers);
   backed.install(two, types);
-  BOOST_TEST(backed.keeps_track_of(ram));
+  BOOST_TEST(backed.is_tracked(ram));
 }
 
 BOOST_AUTO_TEST_CASE(replicas_that_make_a_memory_too_small_let_it_count_what_is_held_already) {
@@ -372,9 +372,9 @@ BOOST_AUTO_TEST_CASE(replicas_that_make_a_memory_too_small_let_it_count_what_is_
       store.install(std::array{ReplicaSpec{ram, 0, 1}, ReplicaSpec{ram, 0, 1}}, types);
   const ReplicaId second = ReplicaId::at(first.index() + 1);
   store.acquire(first);
-  BOOST_TEST(!store.keeps_track_of(ram));
+  BOOST_TEST(!store.is_tracked(ram));
   const ReplicaId third = store.install(std::array{ReplicaSpec{ram, 0, 1}}, types);
-  BOOST_TEST(store.keeps_track_of(ram));
+  BOOST_TEST(store.is_tracked(ram));
   store.check_invariants();
   store.acquire(second);
   BOOST_CHECK_EXCEPTION(store.acquire(third), Error,

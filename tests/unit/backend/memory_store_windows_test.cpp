@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(windows_that_fit_one_after_the_other_never_make_a_memory_co
     BOOST_TEST(!store.has_room(kibibytes(a, 1), types));
     store.forget_before(ReplicaId::at(first.index() + 4));
   }
-  BOOST_TEST(!store.keeps_track_of(a));
+  BOOST_TEST(!store.is_tracked(a));
 }
 
 // A window is a quarter of a block of replicas, a whole one, or more.

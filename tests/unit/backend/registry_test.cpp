@@ -90,10 +90,10 @@ BOOST_AUTO_TEST_CASE(a_link_between_two_storages_names_both) {
 
 BOOST_AUTO_TEST_CASE(a_memory_that_a_cpu_shares_with_a_gpu_is_the_hosts) {
   Machine m = some_of_everything();
-  BOOST_TEST(!in_process_ram(m, MemoryId{1}));
-  BOOST_TEST(!in_process_ram(m, MemoryId{2}));
+  BOOST_TEST(!is_host_ram(m, MemoryId{1}));
+  BOOST_TEST(!is_host_ram(m, MemoryId{2}));
   m.devices[0].memory = MemoryId{1};
-  BOOST_TEST(in_process_ram(m, MemoryId{1}));
+  BOOST_TEST(is_host_ram(m, MemoryId{1}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -23,8 +23,10 @@ BOOST_AUTO_TEST_SUITE(big_vector)
 // On both sides of where it asks for huge pages.
 BOOST_AUTO_TEST_CASE(memory_of_any_size_can_be_written_to_its_end_and_given_back) {
   Bytes allocator;
-  for (const std::size_t bytes : {std::size_t{1}, std::size_t{4096}, Bytes::big - 1, Bytes::big,
-                                  Bytes::big + 1, 3 * Bytes::big + 12'345}) {
+  for (const std::size_t bytes :
+       {std::size_t{1}, std::size_t{4096}, Bytes::huge_pages_min_bytes - 1,
+        Bytes::huge_pages_min_bytes, Bytes::huge_pages_min_bytes + 1,
+        3 * Bytes::huge_pages_min_bytes + 12'345}) {
     std::byte* const memory = allocator.allocate(bytes);
     memory[0] = std::byte{1};
     memory[bytes - 1] = std::byte{2};
@@ -60,7 +62,7 @@ BOOST_AUTO_TEST_CASE(values_stay_when_a_vector_grows_big_and_shrinks_again) {
   BigVector<std::uint64_t> v;
   constexpr std::uint64_t count = 1'500'000;  // 12 MB
   for (std::uint64_t i = 0; i < count; ++i) v.push_back(i * i);
-  BOOST_TEST(is_aligned(v.data(), Bytes::huge_page));
+  BOOST_TEST(is_aligned(v.data(), Bytes::huge_page_bytes));
   std::uint64_t wrong = 0;
   for (std::uint64_t i = 0; i < count; ++i) wrong += v[i] != i * i ? 1U : 0U;
   BOOST_TEST(wrong == 0U);

@@ -1,6 +1,6 @@
 // Tasks of run files that stand for a pattern.
-#include "core/ops/dependence.hpp"
-#include "core/ops/point_task.hpp"
+#include "core/patterns/dependence.hpp"
+#include "core/patterns/point_task.hpp"
 #include "tests/unit/config/task_files.hpp"
 
 #include <string>

@@ -145,10 +145,10 @@ BOOST_AUTO_TEST_CASE(an_op_of_a_form_is_the_one_that_its_spec_would_give) {
       .kind = matmul, .inputs = inputs, .placement = on(DeviceId{1}), .attrs = {false, true}};
   g.graph.begin_group("y", true);
   const OpId by_spec = g.graph.append(spec);
-  const FormId form =
-      g.graph.form({.kind = spec.kind, .placement = spec.placement, .attrs = spec.attrs});
-  BOOST_TEST((form == g.graph.op_class(by_spec).form));
-  const OpId by_form = g.graph.append(form, inputs);
+  const OpTemplateId op_template =
+      g.graph.add_template({.kind = spec.kind, .placement = spec.placement, .attrs = spec.attrs});
+  BOOST_TEST((op_template == g.graph.op_class(by_spec).op_template));
+  const OpId by_form = g.graph.append(op_template, inputs);
   BOOST_TEST(by_form.value == by_spec.value + 1);
   BOOST_TEST(
       (std::vector(g.graph.inputs(by_form).begin(), g.graph.inputs(by_form).end()) == inputs));
@@ -163,25 +163,25 @@ BOOST_AUTO_TEST_CASE(an_op_of_a_form_is_the_one_that_its_spec_would_give) {
 
 BOOST_AUTO_TEST_CASE(forms_that_differ_in_anything_are_others) {
   SmallGraph g;
-  g.graph.begin_group("forms");
-  const OpForm work{.kind = g.graph.kinds().find("work"),
-                    .placement = on(DeviceId{0}),
-                    .attrs = {5.0},
-                    .declared = {DType::f64, {3}}};
-  OpForm kind = work;
+  g.graph.begin_group("templates");
+  const OpTemplate work{.kind = g.graph.kinds().find("work"),
+                        .placement = on(DeviceId{0}),
+                        .attrs = {5.0},
+                        .declared = {DType::f64, {3}}};
+  OpTemplate kind = work;
   kind.kind = g.graph.kinds().find("uniform");
   kind.attrs = {};
-  OpForm place = work;
+  OpTemplate place = work;
   place.placement = on(DeviceId{1});
-  OpForm attrs = work;
+  OpTemplate attrs = work;
   attrs.attrs = {6.0};
-  OpForm declared = work;
+  OpTemplate declared = work;
   declared.declared = {DType::f64, {4}};
-  const FormId first = g.graph.form(work);
-  for (const OpForm& other : {kind, place, attrs, declared}) {
-    BOOST_TEST((g.graph.form(other) != first));
+  const OpTemplateId first = g.graph.add_template(work);
+  for (const OpTemplate& other : {kind, place, attrs, declared}) {
+    BOOST_TEST((g.graph.add_template(other) != first));
   }
-  BOOST_TEST((g.graph.form(work) == first));
+  BOOST_TEST((g.graph.add_template(work) == first));
 }
 
 // f ══ sum    also f, f ── sum    d ══ sum (of other types)
@@ -191,14 +191,14 @@ BOOST_AUTO_TEST_CASE(a_class_is_a_form_with_inputs_of_certain_types) {
   const OpId also_f = g.op("also f", "uniform", {}, {}, {}, {DType::f32, {2, 2}});
   const OpId d = g.op("d", "uniform", {}, {}, {}, {DType::f64, {5}});
   g.graph.begin_group("sums");
-  const FormId add = g.graph.form({.kind = g.graph.kinds().find("add")});
+  const OpTemplateId add = g.graph.add_template({.kind = g.graph.kinds().find("add")});
   const auto append = [&](std::vector<OpId> inputs) { return g.graph.append(add, inputs); };
   const OpId first = append({f, f});
   const OpId other = append({d, d});
   BOOST_TEST(g.graph.class_index(f) == g.graph.class_index(also_f));
   BOOST_TEST(g.graph.class_index(f) != g.graph.class_index(d));
   BOOST_TEST(g.graph.class_index(other) != g.graph.class_index(first));
-  BOOST_TEST((g.graph.op_class(other).form == g.graph.op_class(first).form));
+  BOOST_TEST((g.graph.op_class(other).op_template == g.graph.op_class(first).op_template));
   BOOST_TEST((g.graph.type(first) == TensorType{DType::f32, {2, 2}}));
   BOOST_TEST((g.graph.type(other) == TensorType{DType::f64, {5}}));
   // Whichever came before.
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(a_class_is_a_form_with_inputs_of_certain_types) {
   }
   BOOST_TEST(g.graph.classes().size() == 4U);  // f, d and their sums
   // Another number of inputs is another class, too.
-  const FormId work = g.graph.form(
+  const OpTemplateId work = g.graph.add_template(
       {.kind = g.graph.kinds().find("work"), .attrs = {1.0}, .declared = {DType::f64, {1}}});
   const OpId of_two = g.graph.append(work, std::vector{d, d});
   const OpId of_one = g.graph.append(work, std::vector{d});
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(a_class_is_a_form_with_inputs_of_certain_types) {
 BOOST_AUTO_TEST_CASE(a_form_of_very_many_classes_has_each_once) {
   SmallGraph g;
   const OpId x = g.work("x", 1);
-  const FormId sum = g.graph.op_class(x).form;
+  const OpTemplateId sum = g.graph.op_class(x).op_template;
   constexpr std::size_t classes = 60;  // by their number of inputs
   for (std::size_t i = 0; i < 5 * classes; ++i) {
     const OpId y = g.graph.append(sum, std::vector<OpId>(i * 7 % classes, x));
@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(a_form_with_inputs_of_very_many_types_keeps_them_apart) {
     g.op("x", "uniform", {}, {}, {}, {DType::f64, {static_cast<std::int64_t>(i + 1)}});
   }
   g.graph.begin_group("relus");
-  const FormId relu = g.graph.form({.kind = g.graph.kinds().find("relu")});
+  const OpTemplateId relu = g.graph.add_template({.kind = g.graph.kinds().find("relu")});
   for (std::size_t i = 0; i < 5 * types; ++i) {
     const OpId x = OpId::at(i * 7 % types);
     const OpId y = g.graph.append(relu, std::span(&x, 1));
@@ -310,10 +310,10 @@ BOOST_AUTO_TEST_CASE(ops_like_forgotten_ones_are_of_their_class) {
 BOOST_AUTO_TEST_CASE(inputs_take_the_place_of_forgotten_ones) {
   SmallGraph g;
   OpId last = g.work("x", 5);
-  const FormId form = g.graph.op_class(last).form;
+  const OpTemplateId op_template = g.graph.op_class(last).op_template;
   std::set<const OpId*> places;
   for (int i = 0; i < 100'000; ++i) {
-    last = g.graph.append(form, std::vector{last, last});
+    last = g.graph.append(op_template, std::vector{last, last});
     places.insert(g.graph.inputs(last).data());
     if (i % 100 == 0) g.graph.forget_before(last);
   }

@@ -1,6 +1,6 @@
 // add, sub, mul, scale, relu, copy and zeros.
 #include "tests/support/expect_error.hpp"
-#include "tests/unit/ops/op_fixture.hpp"
+#include "tests/support/op_fixture.hpp"
 
 #include <cmath>
 #include <limits>

@@ -1,5 +1,5 @@
 #include "tests/support/expect_error.hpp"
-#include "tests/unit/ops/op_fixture.hpp"
+#include "tests/support/op_fixture.hpp"
 
 #include <cmath>
 #include <limits>

@@ -15,8 +15,8 @@ BOOST_AUTO_TEST_CASE(every_builtin_kind_is_found_by_its_name) {
     BOOST_REQUIRE_MESSAGE(id, name);
     BOOST_TEST(builtin_ops()[id].name == name);
   }
-  BOOST_TEST(builtin_ops().size() == 13U);
-  BOOST_TEST(builtin_ops().names().size() == 13U);
+  BOOST_TEST(builtin_ops().size() == 12U);
+  BOOST_TEST(builtin_ops().names().size() == 12U);
 }
 
 BOOST_AUTO_TEST_CASE(every_builtin_kind_has_a_summary_and_a_cpu_kernel) {

@@ -1,6 +1,6 @@
 // spin, sleep and fail: ops of a chosen length.
 #include "tests/support/expect_error.hpp"
-#include "tests/unit/ops/op_fixture.hpp"
+#include "tests/support/op_fixture.hpp"
 
 #include <chrono>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tests/unit/ops/op_fixture.hpp"
+#include "tests/support/op_fixture.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -415,11 +415,11 @@ BOOST_AUTO_TEST_CASE(a_large_plan_is_put_in_order_and_fitted_into_memory_too) {
   constexpr std::uint64_t many = 20'000;
   SmallGraph g;
   g.graph.begin_group("many", true);
-  const OpForm form{.kind = g.graph.kinds().find("work"),
-                    .placement = on(dev0),
-                    .attrs = {1.0},
-                    .declared = testing::of_bytes(8)};
-  for (std::uint64_t i = 0; i < many; ++i) g.graph.append(g.graph.form(form), {});
+  const OpTemplate op_template{.kind = g.graph.kinds().find("work"),
+                               .placement = on(dev0),
+                               .attrs = {1.0},
+                               .declared = testing::of_bytes(8)};
+  for (std::uint64_t i = 0; i < many; ++i) g.graph.append(g.graph.add_template(op_template), {});
   OpId last = g.work("a", 1, {}, on(dev0));
   for (const char* name : {"b", "c", "d"}) last = g.work(name, 1, {last}, on(dev0));
   Machine machine = pair();

@@ -315,18 +315,18 @@ BOOST_AUTO_TEST_CASE(memory_does_not_grow_with_the_windows_that_are_forgotten) {
   Graph graph(testing::test_ops());
   WindowPlanner planner(graph, machine, {});
   graph.begin_group("all", true);
-  const FormId forms[] = {graph.form({.kind = graph.kinds().find("work"),
-                                      .placement = on(dev0),
-                                      .declared = testing::of_bytes(8)}),
-                          graph.form({.kind = graph.kinds().find("work"),
-                                      .placement = on(dev1),
-                                      .declared = testing::of_bytes(8)})};
+  const OpTemplateId templates[] = {graph.add_template({.kind = graph.kinds().find("work"),
+                                                        .placement = on(dev0),
+                                                        .declared = testing::of_bytes(8)}),
+                                    graph.add_template({.kind = graph.kinds().find("work"),
+                                                        .placement = on(dev1),
+                                                        .declared = testing::of_bytes(8)})};
   std::size_t before = 0;
   std::vector<OpId> last;
   for (std::uint32_t w = 0; w < 3000; ++w) {
     if (w == 300) before = bytes_in_use();
     std::vector<OpId> row;
-    for (std::size_t i = 0; i < 10; ++i) row.push_back(graph.append(forms[i % 2], last));
+    for (std::size_t i = 0; i < 10; ++i) row.push_back(graph.append(templates[i % 2], last));
     last = {row[0], row[1]};
     const PlannedWindow planned = planner.plan(row[0]);
     // The window before is done.

@@ -136,10 +136,10 @@ BOOST_AUTO_TEST_CASE(a_long_chain_of_windows_takes_no_more_memory_than_a_short_o
   const DeviceId device = m.device("dev0", m.memory("a"));
   Graph graph(testing::test_ops());
   graph.begin_group("chain", true);
-  const FormId form = graph.form({.kind = graph.kinds().find("work"),
-                                  .placement = on(device),
-                                  .attrs = {10.0},
-                                  .declared = testing::of_bytes(8)});
+  const OpTemplateId op_template = graph.add_template({.kind = graph.kinds().find("work"),
+                                                       .placement = on(device),
+                                                       .attrs = {10.0},
+                                                       .declared = testing::of_bytes(8)});
   WindowPlanner planner(graph, m.machine, {});
   Summary summary(graph, m.machine, planner.plan(), false);
   constexpr std::uint32_t windows = 10'000;
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(a_long_chain_of_windows_takes_no_more_memory_than_a_short_o
   std::vector<OpId> inputs;
   for (std::uint32_t w = 0; w < windows; ++w) {
     if (w == 1000) before = bytes_in_use();
-    for (std::uint32_t i = 0; i < each; ++i) inputs = {graph.append(form, inputs)};
+    for (std::uint32_t i = 0; i < each; ++i) inputs = {graph.append(op_template, inputs)};
     Window window = planner.plan(inputs[0]).window;
     Share& share = window.shares[0].second;
     for (std::uint32_t i = 0; i < each; ++i) {

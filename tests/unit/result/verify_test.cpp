@@ -51,7 +51,7 @@ struct Gone : Kept {
       for (std::size_t i = 0; i < 10; ++i) values(r.replica)[i] = r.op.value;
     }
   }
-  void let_go() {
+  void release_all() {
     for (const Plan::Result& r : plan.results) {
       const std::uint32_t readers = plan.replicas[r.replica.index()].readers;
       for (std::uint32_t n = 0; n < readers && !r.is_kept; ++n) store->release(r.replica);
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_FIXTURE_TEST_SUITE(verification_by_digests, Gone)
 
 BOOST_AUTO_TEST_CASE(results_that_are_gone_are_equal_where_their_digests_are) {
-  let_go();
+  release_all();
   BOOST_TEST(plan.results.size() == 3U);
   BOOST_TEST(!store->held(plan.results[0].replica));
   BOOST_TEST(!store->held(plan.results[1].replica));
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(results_that_are_gone_are_equal_where_their_digests_are) {
 
 BOOST_AUTO_TEST_CASE(a_result_that_is_gone_and_was_wrong_is_named) {
   values(plan.results[1].replica)[9] = 1.5;
-  let_go();
+  release_all();
   const Verdict verdict = verify(g.graph, plan, *store, go_on);
   BOOST_TEST(!verdict.equal);
   BOOST_TEST(verdict.mismatch == "'y' differs from the serial execution, by its digest");

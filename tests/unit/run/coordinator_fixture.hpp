@@ -46,7 +46,7 @@ class Coordinator {
     return after([&] { logic_.on_window(size, Instant{Duration{at}}); });
   }
   Names last_window(int at = 0) {
-    return after([&] { logic_.on_last_window(Instant{Duration{at}}); });
+    return after([&] { logic_.on_end_of_windows(Instant{Duration{at}}); });
   }
   Names begin(int at = 0) {
     return after([&] { logic_.on_begin(Instant{Duration{at}}); });
@@ -64,7 +64,7 @@ class Coordinator {
     return after([&] { logic_.on_interrupt(); });
   }
   Names hand_in(ResourceId r) {
-    return after([&] { logic_.on_handed_in(r); });
+    return after([&] { logic_.on_collected(r); });
   }
   Names statuses(const CoordinatorLogic::Status& a, const CoordinatorLogic::Status& b) {
     return statuses(std::vector{a, b});

@@ -69,19 +69,19 @@ BOOST_AUTO_TEST_CASE(what_leaves_the_device_becomes_a_notice_and_what_comes_in_r
 
 BOOST_AUTO_TEST_CASE(a_device_tells_more_soon_while_an_op_could_start) {
   Device d(1);
-  BOOST_TEST(!d.logic().tells_more_soon());
+  BOOST_TEST(!d.logic().expects_more_notices());
   d.share({{}, {}, {.waits_for = 1}});
-  BOOST_TEST(d.logic().tells_more_soon());
+  BOOST_TEST(d.logic().expects_more_notices());
   d.start();
-  BOOST_TEST(d.logic().tells_more_soon());  // 1, once the lane is free
+  BOOST_TEST(d.logic().expects_more_notices());  // 1, once the lane is free
   d.finish(0);
   d.start();
-  BOOST_TEST(!d.logic().tells_more_soon());  // 2 waits for a notice
+  BOOST_TEST(!d.logic().expects_more_notices());  // 2 waits for a notice
   d.finish(1);
   d.notice({2});
-  BOOST_TEST(d.logic().tells_more_soon());
+  BOOST_TEST(d.logic().expects_more_notices());
   d.logic().on_stop();
-  BOOST_TEST(!d.logic().tells_more_soon());
+  BOOST_TEST(!d.logic().expects_more_notices());
 }
 
 BOOST_AUTO_TEST_CASE(a_share_follows_when_the_one_before_it_is_complete) {

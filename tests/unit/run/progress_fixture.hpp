@@ -27,11 +27,11 @@ struct ProgressFixture {
 
   struct Sink {
     ProgressFixture& test;
-    void ready(Part& part, std::uint32_t item) {
+    void ready(ActiveShare& part, std::uint32_t item) {
       test.ready.push_back(item);
       test.ready_windows.push_back(part.share.window);
     }
-    void chunk(Part&, std::uint32_t item) { test.chunks.push_back(item); }
+    void chunk(ActiveShare&, std::uint32_t item) { test.chunks.push_back(item); }
     void notice(const WindowItem& to) { test.notices.push_back(to); }
   };
 
@@ -48,7 +48,7 @@ struct ProgressFixture {
     progress.check_invariants();
   }
   // Of the window that has been under way for longest; there must be one.
-  Part& part() {
+  ActiveShare& part() {
     BOOST_TEST_REQUIRE(!progress.parts().empty());
     return *progress.parts().front();
   }
@@ -69,7 +69,7 @@ struct ProgressFixture {
   }
 
  private:
-  void complete(Part& in, std::uint32_t item, bool skip_first) {
+  void complete(ActiveShare& in, std::uint32_t item, bool skip_first) {
     in.share.items[item].end = Instant{};
     progress.complete(in, item, skip_first, Sink{*this});
     progress.check_invariants();

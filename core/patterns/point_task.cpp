@@ -1,4 +1,4 @@
-#include "core/ops/point_task.hpp"
+#include "core/patterns/point_task.hpp"
 
 #include "core/base/error.hpp"
 
@@ -38,10 +38,10 @@ void move_bytes(std::int64_t bytes) {
 }
 
 template <class T>
-void expect_range(std::string_view what, T value, T least, T most) {
-  if (value >= least && value <= most) return;
+void expect_range(std::string_view what, T value, T value_min, T value_max) {
+  if (value >= value_min && value <= value_max) return;
   throw usage_error(fmt::format("{} is {}", what, value),
-                    fmt::format("it goes from {} to {}", least, most));
+                    fmt::format("it goes from {} to {}", value_min, value_max));
 }
 
 }  // namespace

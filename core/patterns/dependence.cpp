@@ -1,4 +1,4 @@
-#include "core/ops/dependence.hpp"
+#include "core/patterns/dependence.hpp"
 
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"
@@ -41,10 +41,10 @@ void expect_positive(std::string_view what, std::uint32_t value) {
 }
 
 void expect_at_most(std::string_view what, std::uint64_t value, std::string_view factors,
-                    std::uint64_t most) {
-  if (value <= most) return;
+                    std::uint64_t limit) {
+  if (value <= limit) return;
   throw usage_error(fmt::format("the pattern has {} {}, {}", value, what, factors),
-                    fmt::format("the limit is {}", most));
+                    fmt::format("the limit is {}", limit));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "core/graph/patterns.hpp"
+#include "core/patterns/patterns.hpp"
 
 #include "core/base/assert.hpp"
 #include "core/base/prefault.hpp"
@@ -20,15 +20,16 @@ PatternRows::PatternRows(Graph& graph, const Pattern& pattern, const PatternOps&
     : graph_(graph), pattern_(pattern), last_row_(graph.size()) {
   pattern_.check();
   group_ = graph_.begin_group(std::move(name), true, std::move(place));
-  std::vector<FormId> forms;  // by device
+  std::vector<OpTemplateId> templates;  // by device
   for (const DeviceId device : ops.devices) {
-    forms.push_back(
-        graph_.form({.kind = ops.kernel, .placement = {.device = device}, .attrs = ops.attrs}));
+    templates.push_back(graph_.add_template(
+        {.kind = ops.kernel, .placement = {.device = device}, .attrs = ops.attrs}));
   }
-  if (forms.empty()) forms.push_back(graph_.form({.kind = ops.kernel, .attrs = ops.attrs}));
+  if (templates.empty())
+    templates.push_back(graph_.add_template({.kind = ops.kernel, .attrs = ops.attrs}));
   inputs_.resize(pattern_.inputs_max());
   for (std::uint32_t i = 0; i < pattern_.width; ++i) {
-    forms_.push_back(forms[block_of(i, pattern_.width, forms.size())]);
+    templates_.push_back(templates[block_of(i, pattern_.width, templates.size())]);
   }
 }
 
@@ -51,7 +52,7 @@ void PatternRows::append_row() {
     for_each_dependence(pattern_, next_, i, [&](std::uint32_t column) {
       inputs_[count++] = OpId::at(last_row_ + column);
     });
-    graph_.append(forms_[i], std::span(inputs_).first(count));
+    graph_.append(templates_[i], std::span(inputs_).first(count));
   }
   last_row_ = row;
   ++next_;

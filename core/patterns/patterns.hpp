@@ -1,9 +1,9 @@
-// Regular graphs that are named rather than written out: the patterns of core/ops/dependence.hpp as
-// ops of a graph.
+// Regular graphs that are named rather than written out: the patterns of
+// core/patterns/dependence.hpp as ops of a graph.
 #pragma once
 
 #include "core/graph/graph.hpp"
-#include "core/ops/point_task.hpp"
+#include "core/patterns/point_task.hpp"
 
 #include <cstdint>
 #include <span>
@@ -43,7 +43,7 @@ PatternOps point_ops(const Graph& graph, const PointTask& task,
 class PatternRows {
  public:
   // Opens the group. The graph must outlive this; the pattern and the ops need not. Throws what
-  // Pattern::check and Graph::form throw.
+  // Pattern::check and Graph::add_template throw.
   PatternRows(Graph& graph, const Pattern& pattern, const PatternOps& ops, std::string name,
               SourcePlace place = {});
 
@@ -64,8 +64,9 @@ class PatternRows {
   Graph& graph_;
   Pattern pattern_;
   GroupId group_;
-  std::vector<FormId> forms_;  // by column: ops differ in their device and their inputs only
-  std::uint32_t next_ = 0;     // row
+  std::vector<OpTemplateId>
+      templates_;           // by column: ops differ in their device and their inputs only
+  std::uint32_t next_ = 0;  // row
   std::size_t last_row_;
   std::vector<OpId> inputs_;  // room for those of one op
 };

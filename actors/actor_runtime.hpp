@@ -1,8 +1,8 @@
 // The actors of one run: set up, given windows, and gone when it is over.
 #pragma once
 
+#include "core/backend/backend.hpp"
 #include "core/backend/memory_store.hpp"
-#include "core/backend/registry.hpp"
 #include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
 #include "core/ops/registry.hpp"
@@ -25,7 +25,7 @@ PlanOptions plan_options(const Machine& machine, Mode mode);
 // aren't loaded yet.
 void load_kernels(const Graph& graph, std::size_t first_class = 0);
 
-struct CastOptions {
+struct ActorRuntimeOptions {
   Mode mode = Mode::run;
   std::uint64_t seed = 0;
   // The shares of a window that is done come one window at a time, from take_window(), and else all
@@ -35,17 +35,18 @@ struct CastOptions {
 
 // A coordinator and an actor for each device and each link of a machine, with the scheduler and the
 // clock of the mode. For use by one thread.
-class Cast {
+class ActorRuntime {
  public:
   // Machine, ops and store must outlive it. Throws a run Error where the host hasn't enough
   // threads.
-  Cast(const Machine& machine, const OpRegistry& ops, MemoryStore& store, CastOptions options);
+  ActorRuntime(const Machine& machine, const OpRegistry& ops, MemoryStore& store,
+               ActorRuntimeOptions options);
   // Blocks until the actors are gone; a run that isn't over is interrupted.
-  ~Cast();
+  ~ActorRuntime();
 
   // Windows may be sent before and while they act; after the last one, no more.
   void send(Window window);
-  void send_last();
+  void send_end();
   // The actors begin with the first window.
   void begin();
   void interrupt();

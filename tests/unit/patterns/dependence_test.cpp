@@ -1,5 +1,5 @@
 // The edges of every pattern, against ones written out by hand.
-#include "core/ops/dependence.hpp"
+#include "core/patterns/dependence.hpp"
 
 #include "tests/support/expect_error.hpp"
 

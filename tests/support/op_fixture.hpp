@@ -3,7 +3,7 @@
 
 #include "core/base/assert.hpp"
 #include "core/base/random.hpp"
-#include "core/ops/registry.hpp"
+#include "core/patterns/point_task.hpp"
 
 #include <atomic>
 #include <cstring>
@@ -82,9 +82,9 @@ inline Tensor random_tensor(TensorType type, std::uint64_t seed) {
 }
 
 inline const OpKind& op_kind(std::string_view name) {
-  const OpKindId id = builtin_ops().find(name);
+  const OpKindId id = pattern_ops().find(name);
   TROUPE_ASSERT(id);
-  return builtin_ops()[id];
+  return pattern_ops()[id];
 }
 
 inline TensorType type_of(std::string_view op, const std::vector<TensorType>& inputs,

@@ -2,8 +2,7 @@
 // op's index in its group; its inputs are the points that the pattern says, in the pattern's order.
 // The output is float64 [2 * pairs] and holds no numbers but the payload of point_task.hpp.
 #include "core/base/error.hpp"
-#include "core/ops/builtin.hpp"
-#include "core/ops/point_task.hpp"
+#include "core/patterns/point_task.hpp"
 
 #include <limits>
 
@@ -12,7 +11,7 @@
 namespace troupe {
 namespace {
 
-constexpr std::int64_t most_uint32 = std::numeric_limits<std::uint32_t>::max();
+constexpr std::int64_t uint32_max = std::numeric_limits<std::uint32_t>::max();
 
 // In the order of `attrs` below.
 Pattern pattern_of(const Attrs& attrs) {
@@ -83,6 +82,37 @@ void kernel(const CpuCall& call) {
   write_payload({call.output.data, bytes}, point);
 }
 
+OpKind point_op() {
+  return {
+      .name = "point",
+      .summary = "one point of a Task Bench pattern",
+      .inputs_min = 0,
+      .inputs_max = uint32_max,
+      .attrs = {{.name = "pattern",
+                 .fallback = std::int64_t{0},
+                 .value_max = static_cast<std::int64_t>(Dependence::random_nearest)},
+                {.name = "width", .fallback = std::int64_t{1}, .value_max = uint32_max},
+                {.name = "steps", .fallback = std::int64_t{1}, .value_max = uint32_max},
+                {.name = "radix", .fallback = std::int64_t{1}, .value_max = uint32_max},
+                {.name = "period", .fallback = std::int64_t{1}, .value_max = uint32_max},
+                {.name = "fraction", .fallback = 0.0},
+                {.name = "seed", .fallback = std::int64_t{0}},
+                {.name = "work",
+                 .fallback = std::int64_t{0},
+                 .value_max = static_cast<std::int64_t>(PointWork::memory)},
+                {.name = "iterations",
+                 .fallback = std::int64_t{0},
+                 .value_max = PointTask::iterations_max},
+                {.name = "bytes", .fallback = std::int64_t{0}, .value_max = PointTask::bytes_max},
+                {.name = "imbalance", .fallback = 0.0},
+                {.name = "output_bytes",
+                 .fallback = std::int64_t{PointTask::pair_bytes},
+                 .value_max = PointTask::bytes_max}},
+      .type = type,
+      .work = work,
+      .cpu = kernel};
+}
+
 }  // namespace
 
 Attrs to_attrs(const PointTask& task) {
@@ -93,35 +123,13 @@ Attrs to_attrs(const PointTask& task) {
           task.iterations,       task.bytes,       task.imbalance,   integer(task.output_bytes)};
 }
 
-OpKind point_op() {
-  return {.name = "point",
-          .summary = "one point of a Task Bench pattern",
-          .inputs_min = 0,
-          .inputs_max = most_uint32,
-          .attrs = {{.name = "pattern",
-                     .fallback = std::int64_t{0},
-                     .most = static_cast<std::int64_t>(Dependence::random_nearest)},
-                    {.name = "width", .fallback = std::int64_t{1}, .most = most_uint32},
-                    {.name = "steps", .fallback = std::int64_t{1}, .most = most_uint32},
-                    {.name = "radix", .fallback = std::int64_t{1}, .most = most_uint32},
-                    {.name = "period", .fallback = std::int64_t{1}, .most = most_uint32},
-                    {.name = "fraction", .fallback = 0.0},
-                    {.name = "seed", .fallback = std::int64_t{0}},
-                    {.name = "work",
-                     .fallback = std::int64_t{0},
-                     .most = static_cast<std::int64_t>(PointWork::memory)},
-                    {.name = "iterations",
-                     .fallback = std::int64_t{0},
-                     .most = PointTask::iterations_max},
-                    {.name = "bytes", .fallback = std::int64_t{0}, .most = PointTask::bytes_max},
-                    {.name = "imbalance", .fallback = 0.0},
-                    {.name = "output_bytes",
-                     .fallback = std::int64_t{PointTask::pair_bytes},
-                     .most = PointTask::bytes_max}},
-          .of_pattern = true,
-          .type = type,
-          .work = work,
-          .cpu = kernel};
+const OpRegistry& pattern_ops() {
+  static const OpRegistry registry = [] {
+    OpRegistry ops = builtin_ops();
+    ops.add(point_op());
+    return ops;
+  }();
+  return registry;
 }
 
 }  // namespace troupe

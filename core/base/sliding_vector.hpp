@@ -16,7 +16,7 @@ namespace troupe {
 // forgotten. Lies in one piece of memory, which grows to at most a few times what was kept at once,
 // however many elements come and go. References last until the next call that isn't const.
 template <class T>
-class Sliding {
+class SlidingVector {
  public:
   // One past the last index: elements ever appended.
   std::size_t size() const { return start_ + elements_.size(); }
@@ -75,10 +75,10 @@ class Sliding {
   void forget_before(std::size_t index) {
     if (index <= first_) return;
     first_ = index;
-    constexpr std::size_t few = 64;
+    constexpr std::size_t erase_min = 64;
     const std::size_t dropped = first_ - start_;
     // No more elements are moved than leave for good.
-    if (dropped < few || 2 * dropped < elements_.size()) return;
+    if (dropped < erase_min || 2 * dropped < elements_.size()) return;
     elements_.erase(elements_.begin(), elements_.begin() + static_cast<std::ptrdiff_t>(dropped));
     start_ = first_;
   }

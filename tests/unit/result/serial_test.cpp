@@ -1,4 +1,4 @@
-#include "core/backend/serial.hpp"
+#include "core/result/serial.hpp"
 
 #include "tests/support/expect_error.hpp"
 

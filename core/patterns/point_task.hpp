@@ -5,8 +5,8 @@
 // full. Every reader checks all of it: a correctness test for free.
 #pragma once
 
-#include "core/ops/dependence.hpp"
-#include "core/ops/op_kind.hpp"
+#include "core/ops/registry.hpp"
+#include "core/patterns/dependence.hpp"
 
 #include <array>
 #include <cstddef>
@@ -95,6 +95,10 @@ std::size_t carry_out(const PointTask& task, const Point& point, Input&& input,
   write_payload(output, point);
   return k;
 }
+
+// The kinds of builtin_ops() and `point`, which carries out one point of a pattern: what a graph
+// must be made with to hold patterns of points. `point` is no task of its own in a run file.
+const OpRegistry& pattern_ops();
 
 // The attributes of op `point`.
 Attrs to_attrs(const PointTask& task);

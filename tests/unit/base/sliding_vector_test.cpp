@@ -1,4 +1,4 @@
-#include "core/base/sliding.hpp"
+#include "core/base/sliding_vector.hpp"
 
 #include "core/base/random.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 using Numbers = std::vector<std::uint64_t>;
 
-Numbers kept(const Sliding<std::uint64_t>& s) {
+Numbers kept(const SlidingVector<std::uint64_t>& s) {
   const auto slice = s.slice(s.first(), s.size() - s.first());
   return {slice.begin(), slice.end()};
 }
@@ -22,7 +22,7 @@ Numbers kept(const Sliding<std::uint64_t>& s) {
 BOOST_AUTO_TEST_SUITE(sliding)
 
 BOOST_AUTO_TEST_CASE(an_element_keeps_its_index_when_older_ones_are_forgotten) {
-  Sliding<std::uint64_t> s;
+  SlidingVector<std::uint64_t> s;
   BOOST_TEST(s.first() == 0U);
   BOOST_TEST(s.size() == 0U);
   for (std::uint64_t i = 0; i < 1000; ++i) s.push_back(7 * i);
@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(an_element_keeps_its_index_when_older_ones_are_forgotten) {
 }
 
 BOOST_AUTO_TEST_CASE(it_holds_what_was_appended_and_is_not_forgotten) {
-  Sliding<std::uint64_t> s;
+  SlidingVector<std::uint64_t> s;
   BOOST_TEST(!s.holds(0));
   for (std::uint64_t i = 0; i < 10; ++i) s.push_back(i);
   s.forget_before(4);
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(it_holds_what_was_appended_and_is_not_forgotten) {
 
 BOOST_AUTO_TEST_CASE(all_of_it_may_be_forgotten) {
   for (const std::size_t count : {3U, 3000U}) {
-    Sliding<std::uint64_t> s;
+    SlidingVector<std::uint64_t> s;
     for (std::uint64_t i = 0; i < count; ++i) s.push_back(i);
     s.forget_before(count);
     BOOST_TEST(s.first() == count);
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(all_of_it_may_be_forgotten) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_forgotten_stays_so) {
-  Sliding<std::uint64_t> s;
+  SlidingVector<std::uint64_t> s;
   for (std::uint64_t i = 0; i < 10; ++i) s.push_back(i);
   s.forget_before(6);
   s.forget_before(2);
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(what_is_forgotten_stays_so) {
 
 // While there is room for it, and while there isn't.
 BOOST_AUTO_TEST_CASE(a_slice_of_its_own_may_be_appended) {
-  Sliding<std::uint64_t> s;
+  SlidingVector<std::uint64_t> s;
   for (std::uint64_t i = 0; i < 200; ++i) s.push_back(i);
   s.forget_before(150);
   for (int round = 0; round < 20; ++round) s.append(s.slice(197, 3));
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(it_is_what_a_queue_with_a_counter_would_be) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       Random random(seed);
-      Sliding<std::uint64_t> s;
+      SlidingVector<std::uint64_t> s;
       std::deque<std::uint64_t> queue;
       std::size_t forgotten = 0;
       for (int step = 0; step < 500; ++step) {
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(it_is_what_a_queue_with_a_counter_would_be) {
 
 BOOST_AUTO_TEST_CASE(memory_is_bounded_by_what_is_kept_at_once) {
   for (const std::size_t window : {1U, 10U, 1000U}) {
-    Sliding<std::uint64_t> s;
+    SlidingVector<std::uint64_t> s;
     for (std::size_t round = 0; round < 2000; ++round) {
       s.reserve(window);
       for (std::size_t i = 0; i < window; ++i) s.push_back(round);
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(memory_is_bounded_by_what_is_kept_at_once) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_reserved_in_small_pieces_moves_seldom) {
-  Sliding<std::uint64_t> s;
+  SlidingVector<std::uint64_t> s;
   std::size_t moves = 0;
   for (std::size_t round = 0; round < 10'000; ++round) {
     const std::size_t before = s.capacity();
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(what_is_reserved_in_small_pieces_moves_seldom) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_reserved_once_never_moves) {
-  Sliding<std::uint64_t> s;
+  SlidingVector<std::uint64_t> s;
   s.push_back(1);
   s.reserve(5000);
   const std::uint64_t* const place = &s[0];
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(what_is_reserved_once_never_moves) {
 
 // Sooner or later: some of the latest to be forgotten may wait for more.
 BOOST_AUTO_TEST_CASE(what_forgotten_elements_own_is_freed) {
-  Sliding<std::shared_ptr<int>> s;
+  SlidingVector<std::shared_ptr<int>> s;
   const auto owned = std::make_shared<int>(1);
   for (int i = 0; i < 10'000; ++i) s.push_back(owned);
   s.forget_before(9'990);

@@ -1,4 +1,4 @@
-#include "core/graph/patterns.hpp"
+#include "core/patterns/patterns.hpp"
 
 #include "core/base/random.hpp"
 #include "tests/support/expect_error.hpp"
@@ -14,7 +14,7 @@ using namespace troupe;
 namespace {
 
 struct Grid {
-  Graph graph;
+  Graph graph{pattern_ops()};
   GroupId group;
 };
 
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(blocks_are_contiguous_and_differ_by_one_at_most) {
 //         | |\.
 // t = 2:  3 4 5   (4 reads 1, 5 reads 2)
 BOOST_AUTO_TEST_CASE(a_tree_has_shorter_rows_first) {
-  Graph graph;
+  Graph graph{pattern_ops()};
   const std::array devices = {DeviceId::at(0), DeviceId::at(1), DeviceId::at(2)};
   append_pattern(graph, {.dependence = Dependence::tree, .width = 3, .steps = 3}, spins(devices),
                  "tree");
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(a_tree_has_shorter_rows_first) {
 }
 
 BOOST_AUTO_TEST_CASE(points_know_their_pattern) {
-  Graph graph;
+  Graph graph{pattern_ops()};
   PointTask task;
   task.pattern = {.dependence = Dependence::fft, .width = 4, .steps = 3};
   task.output_bytes = 32;
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(points_may_be_appended_in_rows) {
 }
 
 BOOST_AUTO_TEST_CASE(a_pattern_that_can_not_be_is_refused) {
-  Graph graph;
+  Graph graph{pattern_ops()};
   testing::expect_error(ErrorKind::usage, "the width is 0",
                         [&] { append_pattern(graph, stencil_pattern(0, 2), spins(), "none"); });
   testing::expect_error(ErrorKind::usage, "the width is 0",

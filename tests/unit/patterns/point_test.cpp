@@ -1,7 +1,7 @@
 // point: what it makes, and that it notices what it should not have read.
-#include "core/ops/point_task.hpp"
+#include "core/patterns/point_task.hpp"
 #include "tests/support/expect_error.hpp"
-#include "tests/unit/ops/op_fixture.hpp"
+#include "tests/support/op_fixture.hpp"
 
 #include <string>
 

@@ -34,15 +34,15 @@ inline Window window(ResourceShares shares, bool waits = true) {
 
 // Two simulated devices and a link between them under virtual or real time, which carry out windows
 // written by hand.
-class SmallStage {
+class SmallRun {
  public:
   // All of the run's windows are there when it begins.
-  SmallStage(bool virtual_time, std::vector<Window> windows) : SmallStage(virtual_time) {
+  SmallRun(bool virtual_time, std::vector<Window> windows) : SmallRun(virtual_time) {
     for (Window& w : windows) take(std::move(w));
     last_window();
   }
-  // Windows are to come. `on_window_done`: as Podium's.
-  explicit SmallStage(bool virtual_time, std::function<void(ResourceShares)> on_window_done = {})
+  // Windows are to come. `on_window_done`: as CoordinatorHooks's.
+  explicit SmallRun(bool virtual_time, std::function<void(ResourceShares)> on_window_done = {})
       : virtual_time_(virtual_time) {
     machine_.device("dev0", machine_.memory("a"), 2);
     machine_.device("dev1", machine_.memory("b"));
@@ -61,27 +61,27 @@ class SmallStage {
       real_clock_.emplace(*system_);
       ActorThreads::of(*system_).start_threads(std::vector(4, Waiting::asleep));
     }
-    stage_.emplace(Stage{machine_.machine, builtin_ops(), *store_,
-                         virtual_time ? static_cast<Clock&>(time().clock()) : *real_clock_,
-                         Mode::simulate});
-    podium_.resource_name = [](ResourceId r) { return "resource " + std::to_string(r.value); };
-    podium_.on_window_done = std::move(on_window_done);
-    result_ = podium_.result.get_future();
+    context_.emplace(RunContext{machine_.machine, builtin_ops(), *store_,
+                                virtual_time ? static_cast<Clock&>(time().clock()) : *real_clock_,
+                                Mode::simulate});
+    hooks_.resource_name = [](ResourceId r) { return "resource " + std::to_string(r.value); };
+    hooks_.on_window_done = std::move(on_window_done);
+    result_ = hooks_.result.get_future();
     const auto thread = [&](std::size_t i) {
       return virtual_time ? nullptr : ActorThreads::of(*system_).thread(i);
     };
-    coordinator_ = spawn_coordinator(*system_, 3, podium_, stage_->clock,
-                                     virtual_time ? Duration{0} : pulse, thread(0));
+    coordinator_ = spawn_coordinator(*system_, 3, hooks_, context_->clock,
+                                     virtual_time ? Duration{0} : stall_check_interval, thread(0));
     resources_ = std::make_shared<std::vector<caf::actor>>();
     for (std::size_t d = 0; d < 2; ++d) {
       resources_->push_back(
-          spawn_device(*system_, *stage_, DeviceId::at(d), coordinator_, thread(1 + d)));
+          spawn_device(*system_, *context_, DeviceId::at(d), coordinator_, thread(1 + d)));
     }
-    resources_->push_back(spawn_link(*system_, *stage_, LinkId{0}, coordinator_, thread(3)));
+    resources_->push_back(spawn_link(*system_, *context_, LinkId{0}, coordinator_, thread(3)));
   }
 
-  void take(Window window) { caf::anon_send(coordinator_, TakeWindow{std::move(window)}); }
-  void last_window() { caf::anon_send(coordinator_, LastWindow{}); }
+  void take(Window window) { caf::anon_send(coordinator_, AddWindow{std::move(window)}); }
+  void last_window() { caf::anon_send(coordinator_, EndOfWindows{}); }
   void begin() { caf::anon_send(coordinator_, Introduce{resources_}); }
   void kill(ResourceId resource) {
     caf::anon_send_exit((*resources_)[resource.index()], caf::exit_reason::out_of_workers);
@@ -91,7 +91,7 @@ class SmallStage {
     if (virtual_time_) time().run(count);
   }
 
-  std::uint64_t items_done() const { return podium_.items_done; }
+  std::uint64_t items_done() const { return hooks_.items_done; }
 
   // The result; none where the run hangs.
   std::optional<RunResult> end() {
@@ -99,7 +99,7 @@ class SmallStage {
       while (time().run(1000) > 0) {
       }
       if (result_.wait_for(Duration{0}) == std::future_status::ready) break;
-      caf::anon_send(coordinator_, CheckPulse{});
+      caf::anon_send(coordinator_, CheckStall{});
     }
     if (result_.wait_for(virtual_time_ ? Duration{0} : patience) != std::future_status::ready) {
       return std::nullopt;
@@ -108,7 +108,7 @@ class SmallStage {
   }
 
  private:
-  static constexpr Duration pulse = std::chrono::milliseconds(20);
+  static constexpr Duration stall_check_interval = std::chrono::milliseconds(20);
   static constexpr Duration patience = std::chrono::seconds(60);  // only a test that fails needs it
 
   VirtualTime& time() { return VirtualTime::of(*system_); }
@@ -119,8 +119,8 @@ class SmallStage {
   caf::actor_system_config config_;
   std::optional<RealClock> real_clock_;  // actors use it until they are gone
   std::optional<caf::actor_system> system_;
-  std::optional<Stage> stage_;
-  Podium podium_;
+  std::optional<RunContext> context_;
+  CoordinatorHooks hooks_;
   std::future<RunResult> result_;
   caf::actor coordinator_;
   std::shared_ptr<std::vector<caf::actor>> resources_;

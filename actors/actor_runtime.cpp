@@ -1,4 +1,4 @@
-#include "actors/cast.hpp"
+#include "actors/actor_runtime.hpp"
 
 #include "actors/actor_threads.hpp"
 #include "actors/coordinator_actor.hpp"
@@ -7,6 +7,7 @@
 #include "actors/messages.hpp"
 #include "actors/real_clock.hpp"
 #include "actors/virtual_time.hpp"
+#include "core/backend/registry.hpp"
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"
 
@@ -28,9 +29,9 @@ using namespace std::chrono_literals;
 
 // Where actors live, and how time passes there: the one difference between a real run and a
 // simulation that this room knows.
-class Theatre {
+class ActorSystemSetup {
  public:
-  Theatre(bool virtual_time, std::uint64_t seed) : virtual_time_(virtual_time) {
+  ActorSystemSetup(bool virtual_time, std::uint64_t seed) : virtual_time_(virtual_time) {
     if (virtual_time) {
       config_.load<VirtualTime>();
     } else {
@@ -67,7 +68,7 @@ class Theatre {
   caf::execution_unit* next_thread() {
     return virtual_time_ ? nullptr : ActorThreads::of(*system_).thread(threads_given_++);
   }
-  Duration pulse() const { return virtual_time_ ? 0ms : 1000ms; }
+  Duration stall_check_interval() const { return virtual_time_ ? 0ms : 1000ms; }
 
   bool has_virtual_time() const { return virtual_time_; }
   // Virtual time stands still when what is done may lead to more work.
@@ -130,28 +131,28 @@ class Deliveries {
 
 }  // namespace
 
-class Cast::Impl {
+class ActorRuntime::Impl {
  public:
   Impl(const Machine& machine, const OpRegistry& ops, MemoryStore& store,
-       const CastOptions& options)
-      : result_(podium_.result.get_future()),
-        theatre_(has_virtual_time(options.mode), options.seed),
-        stage_{machine, ops, store, theatre_.clock(), options.mode} {
-    podium_.resource_name = [&machine](ResourceId r) { return resource_name(machine, r); };
-    podium_.on_end = [this] {
+       const ActorRuntimeOptions& options)
+      : result_(hooks_.result.get_future()),
+        setup_(has_virtual_time(options.mode), options.seed),
+        context_{machine, ops, store, setup_.clock(), options.mode} {
+    hooks_.resource_name = [&machine](ResourceId r) { return resource_name(machine, r); };
+    hooks_.on_end = [this] {
       took_ = std::chrono::steady_clock::now() - begun_;
       deliveries_.end();
     };
     if (options.by_window) {
-      podium_.on_window_done = [this](ResourceShares window) {
+      hooks_.on_window_done = [this](ResourceShares window) {
         deliveries_.put(std::move(window));
-        theatre_.pause();
+        setup_.pause();
       };
     }
-    theatre_.prepare(machine.devices.size(), machine.links.size());
+    setup_.prepare(machine.devices.size(), machine.links.size());
     coordinator_ =
-        spawn_coordinator(theatre_.system(), machine.devices.size() + machine.links.size(), podium_,
-                          theatre_.clock(), theatre_.pulse(), theatre_.next_thread());
+        spawn_coordinator(setup_.system(), machine.devices.size() + machine.links.size(), hooks_,
+                          setup_.clock(), setup_.stall_check_interval(), setup_.next_thread());
     spawn_resources(machine);
   }
 
@@ -179,17 +180,17 @@ class Cast::Impl {
   }
 
   void proceed() {
-    if (!theatre_.has_virtual_time()) return deliveries_.wait_for(50ms);
-    if (theatre_.proceed()) return;
+    if (!setup_.has_virtual_time()) return deliveries_.wait_for(50ms);
+    if (setup_.proceed()) return;
     // The coordinator looks twice and then ends a run that is stuck.
     TROUPE_ASSERT(++idle_rounds_ < 8);
-    tell(CheckPulse{});
+    tell(CheckStall{});
   }
 
   void expect_events() { idle_rounds_ = 0; }
   std::optional<ResourceShares> take_window() { return deliveries_.take(); }
   bool is_over() const { return deliveries_.is_over(); }
-  std::uint64_t items_done() const { return podium_.items_done; }
+  std::uint64_t items_done() const { return hooks_.items_done; }
   RunResult take_result() {
     RunResult result = result_.get();
     result.took = took_;
@@ -200,12 +201,12 @@ class Cast::Impl {
   void spawn_resources(const Machine& machine) {
     try {
       for (std::size_t d = 0; d < machine.devices.size(); ++d) {
-        resources_->push_back(spawn_device(theatre_.system(), stage_, DeviceId::at(d), coordinator_,
-                                           theatre_.next_thread()));
+        resources_->push_back(spawn_device(setup_.system(), context_, DeviceId::at(d), coordinator_,
+                                           setup_.next_thread()));
       }
       for (std::size_t l = 0; l < machine.links.size(); ++l) {
-        resources_->push_back(spawn_link(theatre_.system(), stage_, LinkId::at(l), coordinator_,
-                                         theatre_.next_thread()));
+        resources_->push_back(spawn_link(setup_.system(), context_, LinkId::at(l), coordinator_,
+                                         setup_.next_thread()));
       }
     } catch (const std::exception& error) {
       for (const caf::actor& r : *resources_) caf::anon_send_exit(r, caf::exit_reason::kill);
@@ -217,15 +218,15 @@ class Cast::Impl {
     }
   }
 
-  // What the actors use until the theatre is closed.
+  // What the actors use until the actor system is gone.
   Deliveries deliveries_;
-  Podium podium_;
+  CoordinatorHooks hooks_;
   std::chrono::steady_clock::time_point begun_{};
   Duration took_{0};
 
   std::future<RunResult> result_;
-  Theatre theatre_;
-  const Stage stage_;
+  ActorSystemSetup setup_;
+  const RunContext context_;
   caf::actor coordinator_;
   std::shared_ptr<std::vector<caf::actor>> resources_ = std::make_shared<std::vector<caf::actor>>();
   bool has_begun_ = false;
@@ -254,36 +255,37 @@ void load_kernels(const Graph& graph, std::size_t first_class) {
   }
 }
 
-Cast::Cast(const Machine& machine, const OpRegistry& ops, MemoryStore& store, CastOptions options)
+ActorRuntime::ActorRuntime(const Machine& machine, const OpRegistry& ops, MemoryStore& store,
+                           ActorRuntimeOptions options)
     : impl_(std::make_unique<Impl>(machine, ops, store, options)) {}
-Cast::~Cast() = default;
+ActorRuntime::~ActorRuntime() = default;
 
-void Cast::send(Window window) {
+void ActorRuntime::send(Window window) {
   impl_->expect_events();
-  impl_->tell(TakeWindow{std::move(window)});
+  impl_->tell(AddWindow{std::move(window)});
 }
-void Cast::send_last() {
-  impl_->tell(LastWindow{});
+void ActorRuntime::send_end() {
+  impl_->tell(EndOfWindows{});
 }
-void Cast::begin() {
+void ActorRuntime::begin() {
   impl_->begin();
 }
-void Cast::interrupt() {
+void ActorRuntime::interrupt() {
   impl_->interrupt();
 }
-void Cast::proceed() {
+void ActorRuntime::proceed() {
   impl_->proceed();
 }
-std::optional<ResourceShares> Cast::take_window() {
+std::optional<ResourceShares> ActorRuntime::take_window() {
   return impl_->take_window();
 }
-bool Cast::is_over() const {
+bool ActorRuntime::is_over() const {
   return impl_->is_over();
 }
-std::uint64_t Cast::items_done() const {
+std::uint64_t ActorRuntime::items_done() const {
   return impl_->items_done();
 }
-RunResult Cast::take_result() {
+RunResult ActorRuntime::take_result() {
   return impl_->take_result();
 }
 

@@ -1,4 +1,4 @@
-#include "core/backend/serial.hpp"
+#include "core/result/serial.hpp"
 
 #include "core/base/assert.hpp"
 #include "core/base/units.hpp"
