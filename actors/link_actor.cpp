@@ -61,8 +61,7 @@ caf::actor spawn_link(caf::actor_system& system, const RunContext& context, Link
     return LinkWork(choose_backend(context.mode, context.machine, link).make(backend_context, link),
                     context.store, context.machine.link(link));
   };
-  const Link& l = context.machine.link(link);
-  LinkLogic logic(self, l.sharing, l.latency);
+  LinkLogic logic(self, context.machine.link(link).sharing);
   caf::actor_config config(thread);
   return system.spawn_class<LinkActor, caf::no_spawn_options>(
       config, self, coordinator, std::ref(context.clock), std::move(logic), false, make_work);

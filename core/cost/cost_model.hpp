@@ -1,32 +1,33 @@
-// How long ops and transfers take: rooflines over a machine's figures.
+// How long ops and transfers take: the one question that planning, simulated runs and reports of
+// expected times ask. A cost model is a value: a file in this folder for each, chosen in
+// core/backend/run_setting.cpp.
 #pragma once
 
+#include "core/base/id.hpp"
+#include "core/cost/transfer_cost.hpp"
+#include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
-#include "core/ops/op_kind.hpp"
 
 #include <cstdint>
 
 namespace troupe {
 
-// Whether the machine file says anything of `device` that bears on ops of this kind: a rate for it
-// by name, a general `flops`, or a `bandwidth`; an op of fixed time (sleep) needs nothing.
-bool has_cost(const Device& device, const OpKind& kind);
+// For one machine. Answers are the same whenever and however often a question is asked.
+// Thread-safe.
+class CostModel {
+ public:
+  virtual ~CostModel() = default;
 
-// Whether that is enough to time this very op: a bandwidth alone will do for at most one FLOP per
-// byte, which memory bounds on any device.
-bool has_cost(const Device& device, const OpKind& kind, const Work& work);
+  // Whether the model can tell the time of ops of this class of `graph` on `device`. A simulation
+  // needs that; a real run doesn't.
+  virtual bool knows(DeviceId device, const Graph& graph, const OpClass& op_class) const = 0;
 
-// Roofline (Williams, Waterman, Patterson: Roofline, CACM 2009):
-//   launch + fixed + max(FLOPs / rate, bytes / bandwidth)
-// The rate is that of the op by name, else the device's `flops`. What the file leaves out does not
-// bound the time; where it says nothing at all, 1 GFLOP/s and 1 GB/s stand in, so that a real run
-// can still order its ops.
-Duration op_time(const Device& device, const OpKind& kind, const Work& work);
+  // One op of this class of `graph`. Where the model doesn't know it, a rough time that still lets
+  // a real run order its ops.
+  virtual Duration op(DeviceId device, const Graph& graph, const OpClass& op_class) const = 0;
 
-// bytes / bandwidth, without latency: what a chunk adds.
-Duration wire_time(const Link& link, Direction direction, std::uint64_t bytes);
-
-// latency + bytes / bandwidth.
-Duration transfer_time(const Link& link, Direction direction, std::uint64_t bytes);
+  // A tensor of `bytes` over `link` in one direction, with the link to itself.
+  virtual TransferCost transfer(LinkId link, Direction direction, std::uint64_t bytes) const = 0;
+};
 
 }  // namespace troupe

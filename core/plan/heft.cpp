@@ -1,7 +1,5 @@
 #include "core/plan/heft.hpp"
 
-#include "core/cost/cost_model.hpp"
-
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -77,7 +75,7 @@ class Heft {
   }
 
   Duration time_on(DeviceId d, OpId op) const {
-    return op_time(r_.machine.device(d), r_.graph.kind(op), r_.graph.work(op));
+    return r_.cost.op(d, r_.graph, r_.graph.op_class(op));
   }
 
   Duration route_time(MemoryId from, MemoryId to, std::uint64_t bytes) const {
@@ -85,7 +83,7 @@ class Heft {
     if (route == nullptr) return out_of_reach;
     Duration total{0};
     for (const Hop& hop : *route) {
-      total += transfer_time(r_.machine.link(hop.link), hop.direction, bytes);
+      total += r_.cost.transfer(hop.link, hop.direction, bytes).total();
     }
     return total;
   }

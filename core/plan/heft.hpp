@@ -2,6 +2,7 @@
 // Scheduling for Heterogeneous Computing, IEEE TPDS 13(3), 2002).
 #pragma once
 
+#include "core/cost/cost_model.hpp"
 #include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
 #include "core/machine/route.hpp"
@@ -15,6 +16,7 @@ namespace troupe {
 struct HeftRequest {
   const Graph& graph;
   const Machine& machine;
+  const CostModel& cost;
   Router& router;
   std::span<const OpId> ops;  // in graph order
   // The device of an op that is placed already (or of an earlier window), else none.

@@ -1,6 +1,5 @@
 #include "core/plan/placement.hpp"
 
-#include "core/cost/cost_model.hpp"
 #include "core/plan/heft.hpp"
 
 #include <algorithm>
@@ -46,8 +45,7 @@ void Placements::place(const std::vector<WindowOps>& windows) {
 bool Placements::can_run(DeviceId device, OpId op, bool timed) const {
   const OpKind& kind = graph_.kind(op);
   if (options_.has_kernel && !options_.has_kernel(device, kind)) return false;
-  return !options_.needs_costs || !timed ||
-         has_cost(machine_.device(device), kind, graph_.work(op));
+  return !options_.needs_costs || !timed || cost_.knows(device, graph_, graph_.op_class(op));
 }
 
 void Placements::check_device(OpId op, bool timed) const {
@@ -82,6 +80,7 @@ void Placements::place_timed(std::span<const OpId> ops) {
   const std::vector<DeviceId> devices = heft_placement(
       {.graph = graph_,
        .machine = machine_,
+       .cost = cost_,
        .router = router_,
        .ops = ops,
        .fixed = [&](OpId op) { return of(op).device; },

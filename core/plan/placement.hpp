@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/sliding_vector.hpp"
+#include "core/cost/cost_model.hpp"
 #include "core/machine/route.hpp"
 #include "core/plan/plan_options.hpp"
 #include "core/plan/windows.hpp"
@@ -21,8 +22,9 @@ inline bool is_given(const Placement& p) {
 // before the clock starts with their first reader. All references must outlive it.
 class Placements {
  public:
-  Placements(const Graph& graph, const Machine& machine, Router& router, const PlanOptions& options)
-      : graph_(graph), machine_(machine), router_(router), options_(options) {}
+  Placements(const Graph& graph, const Machine& machine, const CostModel& cost, Router& router,
+             const PlanOptions& options)
+      : graph_(graph), machine_(machine), cost_(cost), router_(router), options_(options) {}
 
   // Throws a usage Error where a device lacks an op's kernel or no device has it.
   void place(const std::vector<WindowOps>& windows);
@@ -49,6 +51,7 @@ class Placements {
 
   const Graph& graph_;
   const Machine& machine_;
+  const CostModel& cost_;
   Router& router_;
   const PlanOptions& options_;
   SlidingVector<DeviceId> chosen_;  // by op, where any has no placement of its own

@@ -1,7 +1,5 @@
 #include "core/plan/unit_builder.hpp"
 
-#include "core/cost/cost_model.hpp"
-
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -234,8 +232,7 @@ std::uint32_t UnitBuilder::find_kernel(Share& s, DeviceId device, OpId op) {
   s.kernels.push_back(
       {.kind = graph_.kind_id(op),
        .attrs = graph_.attrs(op),
-       .expected = is_free() ? Duration{0}
-                             : op_time(machine_.device(device), graph_.kind(op), graph_.work(op))});
+       .expected = is_free() ? Duration{0} : cost_.op(device, graph_, graph_.op_class(op))});
   classes.push_back(op_class);
   return static_cast<std::uint32_t>(s.kernels.size() - 1);
 }
@@ -268,7 +265,9 @@ DeviceId UnitBuilder::copier_at(MemoryId memory, OpId op) const {
     if (device.memory != memory) continue;
     if (options_.has_kernel && !options_.has_kernel(DeviceId::at(d), kind)) continue;
     const bool needs_cost = options_.needs_costs && !is_free();
-    if (!needs_cost || has_cost(device, kind, graph_.work(op))) return DeviceId::at(d);
+    if (!needs_cost || cost_.knows(DeviceId::at(d), graph_, graph_.op_class(op))) {
+      return DeviceId::at(d);
+    }
   }
   return DeviceId::none();
 }
@@ -320,7 +319,8 @@ ReplicaId UnitBuilder::add_transfers(OpId tensor, MemoryId target, OpId reader, 
     const MemoryId next = link.target(hop.direction);
     const bool is_last = h + 1 == route.size();
     const bool makes_result = is_last && ends_copy;
-    const Duration expected = is_free() ? Duration{0} : wire_time(link, hop.direction, bytes);
+    const TransferCost expected =
+        is_free() ? TransferCost{} : cost_.transfer(hop.link, hop.direction, bytes);
     const ResourceId r = resource(hop.link);
     Share& s = share(r);
     Reads reads;
@@ -340,8 +340,7 @@ ReplicaId UnitBuilder::add_transfers(OpId tensor, MemoryId target, OpId reader, 
                        .paced = h > 0,
                        .paces = !is_last});
     at = s.output(s.size() - 1);
-    count_time(expected);
-    count_time(link.latency);
+    count_time(expected.total());
     if (!is_last) elsewhere_.try_emplace(key(tensor, next), at);
   }
   return at;

@@ -4,6 +4,7 @@
 
 #include "core/base/prefault.hpp"
 #include "core/base/sliding_vector.hpp"
+#include "core/cost/cost_model.hpp"
 #include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
 #include "core/machine/route.hpp"
@@ -24,10 +25,11 @@ class UnitBuilder {
  public:
   // All references must outlive it.
   UnitBuilder(const Graph& graph, const Machine& machine, const PlanOptions& options,
-              Router& router, const Placements& placements, Plan& plan)
+              const CostModel& cost, Router& router, const Placements& placements, Plan& plan)
       : graph_(graph),
         machine_(machine),
         options_(options),
+        cost_(cost),
         router_(router),
         placements_(placements),
         plan_(plan),
@@ -109,6 +111,7 @@ class UnitBuilder {
   const Graph& graph_;
   const Machine& machine_;
   const PlanOptions& options_;
+  const CostModel& cost_;
   Router& router_;
   const Placements& placements_;
   Plan& plan_;

@@ -30,7 +30,7 @@ class LinkLogic {
     ShareProgress::Path path = {};
   };
 
-  LinkLogic(ResourceId self, Sharing sharing, Duration latency);
+  LinkLogic(ResourceId self, Sharing sharing);
 
   void on_share(Share share);
   void on_notice(std::uint32_t window, std::span<const std::uint32_t> items);
@@ -86,7 +86,6 @@ class LinkLogic {
   Start* next_on(std::uint32_t lane);
 
   Sharing sharing_;
-  Duration latency_;
   ShareProgress progress_;
   Lane lanes_[2];
   std::vector<WindowItem> notices_;

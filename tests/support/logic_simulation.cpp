@@ -18,7 +18,7 @@ LogicSimulation::LogicSimulation(const Machine& machine, Plan& plan, Options opt
     logics_.emplace_back(DeviceLogic(ResourceId::at(d), machine.devices[d].streams));
   }
   for (const Link& link : machine.links) {
-    logics_.emplace_back(LinkLogic(ResourceId::at(logics_.size()), link.sharing, link.latency));
+    logics_.emplace_back(LinkLogic(ResourceId::at(logics_.size()), link.sharing));
   }
 }
 

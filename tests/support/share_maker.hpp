@@ -14,7 +14,8 @@ namespace troupe::testing {
 struct Item {
   std::uint32_t waits_for = 0;
   std::vector<ItemRef> successors = {};
-  Duration expected{0};
+  Duration expected{0};  // of a transfer without its latency
+  Duration latency{0};
   std::optional<Share::Move> move = {};  // of a transfer
 };
 
@@ -32,7 +33,7 @@ inline Share make_share(ResourceId self, const std::vector<Item>& items, std::ui
     if (item.waits_for == 0) share.first_items.push_back(share.size() - 1);
     if (item.move) {
       share.moves.push_back(*item.move);
-      share.moves.back().expected = item.expected;
+      share.moves.back().expected = {.latency = item.latency, .wire = item.expected};
     } else {
       made.kernel = static_cast<std::uint32_t>(share.kernels.size());
       share.kernels.push_back({.kind = {}, .attrs = {}, .expected = item.expected});

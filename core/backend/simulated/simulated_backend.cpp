@@ -1,7 +1,5 @@
 #include "core/backend/simulated/simulated_backend.hpp"
 
-#include "core/cost/cost_model.hpp"
-
 namespace troupe {
 namespace {
 
@@ -32,8 +30,9 @@ bool fits_link(const Machine&, LinkId) {
   return true;
 }
 
-bool has_kernel(const Machine& machine, DeviceId device, const OpKind& kind) {
-  return has_cost(machine.device(device), kind);
+// Whether the time of an op can be told is the cost model's to say.
+bool has_kernel(const Machine&, DeviceId, const OpKind&) {
+  return true;
 }
 
 std::unique_ptr<DeviceBackend> make_device(const BackendContext& context, DeviceId device) {

@@ -1,5 +1,6 @@
 #include "core/plan/heft.hpp"
 
+#include "core/cost/roofline.hpp"
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"
 
@@ -37,12 +38,14 @@ struct Request {
 };
 
 std::vector<DeviceId> place(const Graph& graph, const Machine& machine, Request request = {}) {
+  const Roofline cost(machine);
   Router router(machine);
   if (request.ops.empty()) {
     for (std::size_t i = 0; i < graph.size(); ++i) request.ops.push_back(OpId::at(i));
   }
   return heft_placement({.graph = graph,
                          .machine = machine,
+                         .cost = cost,
                          .router = router,
                          .ops = request.ops,
                          .fixed = [&](OpId op) { return graph.placement(op).device; },

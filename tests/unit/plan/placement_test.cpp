@@ -1,5 +1,6 @@
 #include "core/plan/placement.hpp"
 
+#include "core/cost/roofline.hpp"
 #include "tests/support/expect_error.hpp"
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"
@@ -29,9 +30,10 @@ Machine pair() {
 // Of the ops in the scenario's windows.
 std::map<OpId, Placement> place(const SmallGraph& g, const Machine& machine,
                                 const Scenario& scenario, const PlanOptions& options = {}) {
+  const Roofline cost(machine);
   Router router(machine);
   const std::vector<WindowOps> windows = scenario_windows(g.graph, scenario);
-  Placements placements(g.graph, machine, router, options);
+  Placements placements(g.graph, machine, cost, router, options);
   placements.place(windows);
   std::map<OpId, Placement> placed;
   for (const WindowOps& window : windows) {

@@ -1,6 +1,6 @@
 #include "core/plan/planner.hpp"
 
-#include "core/cost/cost_model.hpp"
+#include "core/cost/roofline.hpp"
 #include "tests/support/expect_error.hpp"
 #include "tests/support/plan_view.hpp"
 #include "tests/support/share_view.hpp"
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(ops_of_few_classes_have_one_kernel_a_class_with_the_time_th
     BOOST_TEST((kernel.kind == g.graph.kind_id(op)));
     BOOST_TEST((kernel.attrs == g.graph.attrs(op)));
     BOOST_TEST(
-        (kernel.expected == op_time(machine.devices[0], g.graph.kind(op), g.graph.work(op))));
+        (kernel.expected == Roofline(machine).op(DeviceId{0}, g.graph, g.graph.op_class(op))));
   }
 }
 

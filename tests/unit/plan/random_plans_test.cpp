@@ -1,4 +1,4 @@
-#include "core/cost/cost_model.hpp"
+#include "core/cost/roofline.hpp"
 #include "core/plan/planner.hpp"
 #include "core/plan/share_links.hpp"
 #include "tests/support/random_case.hpp"
@@ -104,7 +104,9 @@ class PlanCheck {
       const Share::Kernel& kernel = s.kernels[s.items[item].kernel];
       BOOST_TEST((kernel.kind == c_.graph.kind_id(unit.op)));
       BOOST_TEST((kernel.attrs == c_.graph.attrs(unit.op)));
-      const Duration time = op_time(device, c_.graph.kind(unit.op), c_.graph.work(unit.op));
+      const Duration time =
+          Roofline(c_.machine)
+              .op(DeviceId{unit.ref.resource.value}, c_.graph, c_.graph.op_class(unit.op));
       BOOST_TEST((kernel.expected == (has_free_windows_ && !s.timed ? Duration{0} : time)));
       BOOST_TEST((device.memory == output.memory));
       for (const ReplicaId input : s.inputs_of(item)) {

@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE(a_transfer_belongs_to_the_window_of_its_reader) {
                  (Names{"x on gpu0", "x over pcie0", "x over pcie1", "y on gpu1", "run on gpu1"}),
              boost::test_tools::per_element());
   BOOST_TEST((plan.first_timed == UnitId{4}));
-  BOOST_TEST((view.share(UnitId{1}).expected(0) == Duration{0}));
+  BOOST_TEST((view.share(UnitId{1}).moves[0].expected.total() == Duration{0}));
 }
 
 // x on gpu0 ── pcie0 ── pcie1 ─┬─ y on gpu1
