@@ -7,7 +7,6 @@
 #include "actors/messages.hpp"
 #include "actors/real_clock.hpp"
 #include "actors/virtual_time.hpp"
-#include "core/backend/registry.hpp"
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"
 
@@ -133,11 +132,11 @@ class Deliveries {
 
 class ActorRuntime::Impl {
  public:
-  Impl(const Machine& machine, const OpRegistry& ops, MemoryStore& store,
+  Impl(const Machine& machine, const OpRegistry& ops, MemoryStore& store, const RunSetting& setting,
        const ActorRuntimeOptions& options)
       : result_(hooks_.result.get_future()),
-        setup_(has_virtual_time(options.mode), options.seed),
-        context_{machine, ops, store, setup_.clock(), options.mode} {
+        setup_(setting.has_virtual_time, options.seed),
+        context_{machine, ops, store, setup_.clock(), setting} {
     hooks_.resource_name = [&machine](ResourceId r) { return resource_name(machine, r); };
     hooks_.on_end = [this] {
       took_ = std::chrono::steady_clock::now() - begun_;
@@ -233,22 +232,6 @@ class ActorRuntime::Impl {
   int idle_rounds_ = 0;
 };
 
-PlanOptions plan_options(const Machine& machine, Mode mode) {
-  std::vector<const DeviceBackendEntry*> backends;
-  for (std::size_t d = 0; d < machine.devices.size(); ++d) {
-    backends.push_back(&choose_backend(mode, machine, DeviceId::at(d)));
-  }
-  for (std::size_t l = 0; l < machine.links.size(); ++l) {
-    choose_backend(mode, machine, LinkId::at(l));
-  }
-  PlanOptions options{.needs_costs = has_virtual_time(mode)};
-  if (!computes_values(mode)) return options;
-  options.has_kernel = [&machine, backends](DeviceId device, const OpKind& kind) {
-    return backends[device.index()]->has_kernel(machine, device, kind);
-  };
-  return options;
-}
-
 void load_kernels(const Graph& graph, std::size_t first_class) {
   for (const OpClass& op : graph.classes().subspan(first_class)) {
     if (const auto load = graph.kinds()[op.kind].load; load != nullptr) load();
@@ -256,8 +239,8 @@ void load_kernels(const Graph& graph, std::size_t first_class) {
 }
 
 ActorRuntime::ActorRuntime(const Machine& machine, const OpRegistry& ops, MemoryStore& store,
-                           ActorRuntimeOptions options)
-    : impl_(std::make_unique<Impl>(machine, ops, store, options)) {}
+                           const RunSetting& setting, ActorRuntimeOptions options)
+    : impl_(std::make_unique<Impl>(machine, ops, store, setting, options)) {}
 ActorRuntime::~ActorRuntime() = default;
 
 void ActorRuntime::send(Window window) {

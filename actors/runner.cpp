@@ -16,27 +16,27 @@ namespace troupe {
 
 Run::Run(const Machine& machine, const Graph& graph, std::span<const Scenario> scenarios,
          RunOptions options)
-    : machine_(machine), graph_(graph), scenarios_(scenarios), options_(std::move(options)) {
-  PlanOptions plan_options = troupe::plan_options(machine, options_.mode);
-  if (computes_values(options_.mode)) {
-    plan_options.ram_bytes =
-        options_.ram_bytes ? *options_.ram_bytes : BufferPool::usable_host_bytes();
-  }
-  plan_options.compare_results = options_.verify && computes_values(options_.mode);
+    : machine_(machine),
+      graph_(graph),
+      scenarios_(scenarios),
+      options_(std::move(options)),
+      setting_(make_run_setting(options_.mode, machine, options_.verify)) {
+  std::optional<std::uint64_t> ram_bytes = options_.ram_bytes;
+  if (setting_.has_values() && !ram_bytes) ram_bytes = BufferPool::usable_host_bytes();
+  const PlanOptions planning = plan_options(setting_, machine, ram_bytes);
   for (const Scenario& scenario : scenarios) {
-    plans_.push_back(make_plan(graph, machine, scenario, plan_options));
+    plans_.push_back(make_plan(graph, machine, scenario, planning));
     op_count_ += plans_.back().ops.size();
-    if (!plan_options.compare_results) plans_.back().ops = {};  // for verification only
+    if (!setting_.compares_results) plans_.back().ops = {};  // for verification only
   }
 }
 
 Report Run::perform() {
   Report report;
   report.machine = machine_.name;
-  report.mode = options_.mode == Mode::run ? "run" : "simulate";
+  report.mode = setting_.name;
   report.seed = options_.seed;
-  MemoryStore store(machine_, computes_values(options_.mode) ? MemoryStore::Backing::buffers
-                                                             : MemoryStore::Backing::accounted);
+  MemoryStore store(machine_, setting_.backing);
   for (std::size_t i = 0; i < scenarios_.size(); ++i) {
     ScenarioReport& scenario = report.scenarios.emplace_back();
     scenario.name = scenarios_[i].name;
@@ -67,7 +67,7 @@ void Run::perform(const Scenario& scenario, Plan& plan, MemoryStore& store, Repo
     store.reserve_buffers(replicas, graph_.types(), plan.buffers,
                           [this] { return !is_interrupted(); });
     // A simulation whose memories can hold it all needs no store.
-    if (computes_values(options_.mode) || !store.has_room(replicas, graph_.types())) {
+    if (setting_.has_values() || !store.has_room(replicas, graph_.types())) {
       store.install(replicas, graph_.types());
     }
     plan.replicas = {};
@@ -78,7 +78,7 @@ void Run::perform(const Scenario& scenario, Plan& plan, MemoryStore& store, Repo
     }
     RunResult outcome = act(scenario, plan, store);
     result = summarize(graph_, machine_, plan, scenario.name, std::move(outcome));
-    if (result.outcome == Outcome::done && options_.verify && computes_values(options_.mode)) {
+    if (result.outcome == Outcome::done && setting_.compares_results) {
       check(scenario, plan, store, report);
     }
   } catch (const Error& error) {
@@ -90,9 +90,8 @@ void Run::perform(const Scenario& scenario, Plan& plan, MemoryStore& store, Repo
 }
 
 RunResult Run::act(const Scenario& scenario, Plan& plan, MemoryStore& store) {
-  if (computes_values(options_.mode)) load_kernels(graph_);
-  ActorRuntime runtime(machine_, graph_.kinds(), store,
-                       {.mode = options_.mode, .seed = options_.seed});
+  if (setting_.has_values()) load_kernels(graph_);
+  ActorRuntime runtime(machine_, graph_.kinds(), store, setting_, {.seed = options_.seed});
   for (Window& window : plan.take_shares()) runtime.send(std::move(window));
   runtime.send_end();
   runtime.begin();

@@ -1,7 +1,7 @@
 // Runs or simulates scenarios with actors: the front door of this room.
 #pragma once
 
-#include "core/backend/backend.hpp"
+#include "actors/run_setting.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/scenario.hpp"
 #include "core/machine/machine.hpp"
@@ -76,6 +76,7 @@ class Run {
   const Graph& graph_;
   std::span<const Scenario> scenarios_;
   RunOptions options_;
+  RunSetting setting_;
   std::vector<Plan> plans_;  // by scenario, until it has been performed
   std::uint64_t op_count_ = 0;
 };

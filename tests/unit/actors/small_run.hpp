@@ -61,9 +61,10 @@ class SmallRun {
       real_clock_.emplace(*system_);
       ActorThreads::of(*system_).start_threads(std::vector(4, Waiting::asleep));
     }
+    setting_ = make_run_setting(Mode::simulate, machine_.machine, false);
     context_.emplace(RunContext{machine_.machine, builtin_ops(), *store_,
                                 virtual_time ? static_cast<Clock&>(time().clock()) : *real_clock_,
-                                Mode::simulate});
+                                setting_});
     hooks_.resource_name = [](ResourceId r) { return "resource " + std::to_string(r.value); };
     hooks_.on_window_done = std::move(on_window_done);
     result_ = hooks_.result.get_future();
@@ -119,6 +120,7 @@ class SmallRun {
   caf::actor_system_config config_;
   std::optional<RealClock> real_clock_;  // actors use it until they are gone
   std::optional<caf::actor_system> system_;
+  RunSetting setting_;
   std::optional<RunContext> context_;
   CoordinatorHooks hooks_;
   std::future<RunResult> result_;
