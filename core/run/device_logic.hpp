@@ -21,7 +21,7 @@ class DeviceLogic {
     // For whoever carries it out, to keep: when that began, and what will be looked at when it
     // ends.
     Instant since{};
-    ShareProgress::Path path = {};
+    CompletionPath path = {};
   };
 
   DeviceLogic(ResourceId self, int lanes);

@@ -27,7 +27,7 @@ class LinkLogic {
     // For whoever carries it out, to keep: when that began, and what will be looked at when it
     // ends.
     Instant since{};
-    ShareProgress::Path path = {};
+    CompletionPath path = {};
   };
 
   LinkLogic(ResourceId self, Sharing sharing);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/base/assert.hpp"
-#include "core/base/prefetch.hpp"
 #include "core/plan/share.hpp"
 #include "core/run/ready_set.hpp"
 
@@ -24,6 +23,17 @@ struct alignas(64) ActiveShare {
   std::multimap<std::uint32_t, WindowItem> late = {};
 
   bool is_complete() const { return done == share.size(); }
+};
+
+// Where complete() of an item looks first. Kept with the work under way, for lookahead.hpp.
+struct CompletionPath {
+  const Share::Item* item = nullptr;
+  const Share::Successor* successors = nullptr;
+
+  CompletionPath() = default;
+  CompletionPath(const ActiveShare& part, std::uint32_t i)
+      : item(&part.share.items[i]),
+        successors(part.share.successors.data() + item->first_successor) {}
 };
 
 // Dependency counters of one actor. Several shares may be under way, of windows that need not wait
@@ -50,21 +60,6 @@ class ShareProgress {
   // `item` is done, its record written. `skip_first`: the first successor knows already.
   template <class Sink>
   void complete(ActiveShare& part, std::uint32_t item, bool skip_first, Sink&& sink);
-
-  // Where complete() of an item will look first. Looks at the item itself.
-  struct Path {
-    const Share::Item* item = nullptr;
-    const Share::Successor* successors = nullptr;
-  };
-  static Path path_of(const ActiveShare& part, std::uint32_t item);
-  // Lets the cache fetch what complete() will touch: first what its path tells, then what is found
-  // there.
-  static void prefetch(const ActiveShare& part, const Path& path);
-  static void prefetch_successors(const ActiveShare& part, std::uint32_t item);
-  // What notify() will touch: first the part, then the item, if the part has it, and what starting
-  // it will touch.
-  static void prefetch(const ActiveShare& part);
-  static void prefetch_item(const ActiveShare& part, std::uint32_t item);
 
   // Those under way, in the order of their windows. They stay where they are until taken.
   const std::vector<std::unique_ptr<ActiveShare>>& parts() const { return parts_; }
@@ -174,42 +169,6 @@ void ShareProgress::complete(ActiveShare& part, std::uint32_t item, bool skip_fi
     }
   }
   if (share.items[item].has_late) release_late(part, item, sink);
-}
-
-inline ShareProgress::Path ShareProgress::path_of(const ActiveShare& part, std::uint32_t item) {
-  const Share& share = part.share;
-  return {&share.items[item], share.successors.data() + share.items[item].first_successor};
-}
-
-inline void ShareProgress::prefetch(const ActiveShare& part) {
-  prefetch_to_read(&part.ready);
-  prefetch_to_read(&part.share.items);
-  prefetch_to_read(&part.share.elsewhere);
-}
-
-inline void ShareProgress::prefetch_item(const ActiveShare& part, std::uint32_t item) {
-  if (item < part.share.size()) {
-    prefetch_to_read(&part.share.items[item]);
-    prefetch_to_read(&part.share.items[item + 1]);
-  }
-  prefetch_to_read(part.share.kernels.data());
-  part.ready.prefetch();
-}
-
-inline void ShareProgress::prefetch(const ActiveShare& part, const Path& path) {
-  prefetch(part);
-  prefetch_to_read(path.item);
-  prefetch_to_read(path.item + 1);
-  prefetch_to_read(path.successors);
-}
-
-inline void ShareProgress::prefetch_successors(const ActiveShare& part, std::uint32_t item) {
-  const Share& share = part.share;
-  for (const Share::Successor next : share.successors_of(item)) {
-    prefetch_to_read(next.is_elsewhere() ? static_cast<const void*>(&share.elsewhere[next.place()])
-                                         : &share.items[next.value]);
-  }
-  part.ready.prefetch();
 }
 
 template <class Sink>
