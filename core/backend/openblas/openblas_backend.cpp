@@ -28,7 +28,6 @@ class InlineBackend final : public DeviceBackend {
   void enter_thread() override {
     if (!cores_.empty()) pin_this_thread({cores_.data(), 1});
   }
-  int lanes() const override { return 1; }
 
   Started start(std::uint32_t lane, const KernelCall& call) override {
     TROUPE_ASSERT(lane == 0);
@@ -60,8 +59,6 @@ class StreamedBackend final : public DeviceBackend {
           std::make_unique<Stream>(context.completions, s, share_of(device.cores, s, streams)));
     }
   }
-
-  int lanes() const override { return static_cast<int>(streams_.size()); }
 
   Started start(std::uint32_t lane, const KernelCall& call) override {
     TROUPE_ASSERT(lane < streams_.size());

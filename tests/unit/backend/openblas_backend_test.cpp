@@ -86,7 +86,6 @@ BOOST_AUTO_TEST_CASE(it_fits_cpu_devices_and_runs_what_has_a_cpu_kernel) {
 
 BOOST_AUTO_TEST_CASE(one_stream_computes_on_the_calling_thread) {
   Sample s(1);
-  BOOST_TEST(s.backend->lanes() == 1);
   const Started started = s.backend->start(0, s.call("spin", s.attrs[0], 0));
   BOOST_TEST((started.state == Started::State::finished));
   BOOST_TEST(s.completions.count() == 0U);
@@ -96,7 +95,6 @@ BOOST_AUTO_TEST_CASE(one_stream_computes_on_the_calling_thread) {
 
 BOOST_AUTO_TEST_CASE(several_streams_compute_at_once_and_tell_their_ends) {
   Sample s(4);
-  BOOST_TEST(s.backend->lanes() == 4);
   for (int round = 0; round < 100; ++round) {
     for (std::uint32_t lane = 0; lane < 4; ++lane) {
       const Started started = s.backend->start(lane, s.call("spin", s.attrs[0], lane));
