@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -44,6 +45,13 @@ struct BigAllocator {
 
 template <class T>
 using BigVector = std::vector<T, BigAllocator<T>>;
+
+// The room that is reserved and not filled yet.
+template <class T>
+std::span<const std::byte> unfilled(const BigVector<T>& vector) {
+  return std::as_bytes(
+      std::span<const T>(vector.data() + vector.size(), vector.capacity() - vector.size()));
+}
 
 // Memory for many arrays, side by side in few blocks. It goes back as a whole. For one thread.
 class Arena {

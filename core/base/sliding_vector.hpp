@@ -55,14 +55,13 @@ class SlidingVector {
     elements_.insert(elements_.end(), values.begin(), values.end());
   }
   bool has_room(std::size_t more) const { return more <= elements_.capacity() - elements_.size(); }
-  // Makes room for so many more, and returns it. However often it is called, growing costs O(1) an
-  // element.
-  std::span<const std::byte> reserve(std::size_t more) {
-    if (!has_room(more)) {
-      elements_.reserve(std::max(elements_.size() + more, 2 * elements_.capacity()));
-    }
-    return std::as_bytes(std::span(elements_.data() + elements_.size(), more));
+  // Makes room for `more` elements. However often it is called, growing costs O(1) an element.
+  void reserve(std::size_t more) {
+    if (has_room(more)) return;
+    elements_.reserve(std::max(elements_.size() + more, 2 * elements_.capacity()));
   }
+  // The room that is reserved and not filled yet.
+  std::span<const std::byte> unfilled() const { return troupe::unfilled(elements_); }
 
   // The next element will have this index. Nothing may be held.
   void start_at(std::size_t index) {

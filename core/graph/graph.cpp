@@ -129,8 +129,10 @@ OpId Graph::append(OpTemplateId op_template, std::span<const OpId> inputs) {
   return OpId::at(size() - 1);
 }
 
-std::vector<std::span<const std::byte>> Graph::reserve(std::size_t ops, std::size_t inputs) {
-  return {rows_.reserve(ops), inputs_.reserve(inputs)};
+Prefault Graph::reserve(std::size_t ops, std::size_t inputs) {
+  rows_.reserve(ops);
+  inputs_.reserve(inputs);
+  return Prefault({rows_.unfilled(), inputs_.unfilled()});
 }
 
 void Graph::forget_before(OpId first) {

@@ -3,6 +3,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/id.hpp"
+#include "core/base/prefault.hpp"
 #include "core/base/sliding_vector.hpp"
 #include "core/ops/registry.hpp"
 
@@ -54,7 +55,7 @@ using OpTemplateId = Id<struct OpTemplateTag>;
 struct OpClass {
   OpTemplateId op_template;
   OpKindId kind;
-  std::uint32_t attrs = 0;  // of Graph::attrs_table
+  std::uint32_t attrs = 0;  // index of the attributes, see Graph::attrs_index
   std::uint32_t type = 0;   // of Graph::types, what it makes
   Placement placement = {};
   Work work = {};
@@ -81,8 +82,9 @@ class Graph {
   // The same in two steps, for many ops of one form: only their inputs are looked at op by op.
   OpTemplateId add_template(const OpTemplate& op_template);
   OpId append(OpTemplateId op_template, std::span<const OpId> inputs);
-  // Makes room for so many more ops and inputs at once, and returns it: in it they will lie.
-  std::vector<std::span<const std::byte>> reserve(std::size_t ops, std::size_t inputs);
+  // Makes room for so many more ops and inputs at once. While the result lives, a second thread
+  // populates that room; no more than that may be appended meanwhile.
+  [[nodiscard]] Prefault reserve(std::size_t ops, std::size_t inputs);
 
   // Ops before `first` are no longer asked for, and no op appended from now on reads them: frees
   // what is held for them, in bulk. Their names, groups and classes stay. `first` is at most
