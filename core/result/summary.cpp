@@ -42,7 +42,6 @@ void Summary::add(const Window& window) {
   add_times(window);
   if (with_timeline_) reserve_predecessors(window);
   ShareTable<> shares(window);
-  DistinctInputs distinct;
   for (std::size_t u = window.first.index(); u < window.first.index() + window.items; ++u) {
     const Unit& unit = plan_.units[u];
     // It didn't come back where its actor died.
@@ -53,7 +52,7 @@ void Summary::add(const Window& window) {
       unfinished_.push_back(UnitId::at(u));
       continue;
     }
-    const std::span<const ReplicaId> inputs = distinct.of(unit, *share);
+    const std::span<const ReplicaId> inputs = share->inputs_of(unit.ref.item);
     earliest_.push_back(earliest(UnitId::at(u), shares, inputs));
     critical_path_ = std::max(critical_path_, earliest_.back().finish);
     if (with_timeline_) add_span(unit, *share, inputs);
@@ -140,9 +139,16 @@ void Summary::add_span(const Unit& unit, const Share& share, std::span<const Rep
        .index = group.indexed ? unit.op.value - group.first.value : Span::no_index,
        .start = item.start,
        .end = item.end});
-  for (const ReplicaId input : inputs) {
-    const UnitId p = maker_of(input);
+  ReplicaId latest{0};
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const UnitId p = maker_of(inputs[i]);
     if (p < plan_.first_timed) continue;
+    // A tensor that is read twice is one predecessor. Mostly inputs ascend, and none is.
+    const auto before = inputs.first(i);
+    if (inputs[i] <= latest && std::find(before.begin(), before.end(), inputs[i]) != before.end()) {
+      continue;
+    }
+    latest = std::max(latest, inputs[i]);
     timeline.predecessors.push_back(span_of(p));
   }
   timeline.first_predecessor.push_back(static_cast<std::uint32_t>(timeline.predecessors.size()));

@@ -36,8 +36,7 @@ class PlanView {
   std::vector<std::string> predecessors(const std::string& of) const {
     std::vector<std::string> names;
     const UnitId u = find(of);
-    DistinctInputs distinct;
-    for (const ReplicaId input : distinct.of(plan_.units[u.index()], share(u))) {
+    for (const ReplicaId input : share(u).inputs_of(item(u).item)) {
       names.push_back(name(maker_of(input)));
     }
     return names;

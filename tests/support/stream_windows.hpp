@@ -30,9 +30,8 @@ class WindowStreamer {
  private:
   void add_edges_to(Window& window, const ItemRef& to) {
     const Share& reading = share(window, to.resource);
-    const UnitId unit = reading.items[to.item].unit;
-    const auto distinct = distinct_.of(plan_.units[unit.index()], reading);
-    const std::vector<ReplicaId> inputs(distinct.begin(), distinct.end());  // shares may move
+    const auto read = reading.inputs_of(to.item);
+    const std::vector<ReplicaId> inputs(read.begin(), read.end());  // shares may move
     for (const ReplicaId input : inputs) {
       if (maker_of(input) >= window.first) continue;
       const ItemRef from = plan_.units[maker_of(input).index()].ref;
@@ -58,7 +57,6 @@ class WindowStreamer {
   }
 
   Plan& plan_;
-  DistinctInputs distinct_;
 };
 
 inline void stream_windows(Plan& plan) {

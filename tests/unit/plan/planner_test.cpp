@@ -73,14 +73,14 @@ BOOST_AUTO_TEST_CASE(ops_of_one_device_make_one_share_with_their_dependencies) {
 }
 
 // x ══ y (x twice)
-BOOST_AUTO_TEST_CASE(an_input_read_twice_is_one_dependency_and_two_readers) {
+BOOST_AUTO_TEST_CASE(an_input_read_twice_is_two_dependencies_and_two_readers) {
   SmallGraph g;
   const OpId x = g.work("x", 100, {}, on(dev0));
   g.work("y", 100, {x, x}, on(dev0));
   const Plan plan = make_plan(g.graph, pair(), g.everything(), {});
   const Share& share = plan.windows[0].shares[0].second;
-  BOOST_TEST(share.items[1].waits_for == 1U);
-  BOOST_TEST(share.successors_of(0).size() == 1U);
+  BOOST_TEST(share.items[1].waits_for == 2U);
+  BOOST_TEST(share.successors_of(0).size() == 2U);
   BOOST_TEST(share.inputs_of(1).size() == 2U);
   BOOST_TEST(plan.replicas[share.output(0).index()].readers == 2U);
 }
