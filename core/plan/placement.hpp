@@ -4,6 +4,7 @@
 #include "core/base/sliding_vector.hpp"
 #include "core/machine/route.hpp"
 #include "core/plan/plan_options.hpp"
+#include "core/plan/reachability.hpp"
 #include "core/plan/windows.hpp"
 
 #include <algorithm>
@@ -17,14 +18,20 @@ inline bool is_given(const Placement& p) {
   return p.device || p.memory;
 }
 
-// Explicit placements are kept; ops without one are placed by HEFT, and among what is prepared
-// before the clock starts with their first reader. All references must outlive it.
+// Explicit placements are kept. Timed ops without one are placed by the policy of the options; ops
+// that are prepared before the clock starts go to the device of their first reader. All references
+// must outlive it.
 class Placements {
  public:
   Placements(const Graph& graph, const Machine& machine, Router& router, const PlanOptions& options)
-      : graph_(graph), machine_(machine), router_(router), options_(options) {}
+      : graph_(graph),
+        machine_(machine),
+        router_(router),
+        options_(options),
+        reachability_(machine) {}
 
-  // Throws a usage Error where a device lacks an op's kernel or no device has it.
+  // Throws a usage Error if a device lacks an op's kernel, no device has it, or no device that has
+  // it can exchange tensors with the op's inputs and readers.
   void place(const std::vector<WindowOps>& windows);
 
   // Ops before `op` are not asked for any more.
@@ -39,6 +46,11 @@ class Placements {
 
  private:
   bool is_placed(OpId op) const { return is_given(graph_.placement(op)) || chosen_[op.index()]; }
+  // None for an op without a placement.
+  MemoryId memory_of(OpId op) const {
+    const Placement p = of(op);
+    return p.device ? machine_.device(p.device).memory : p.memory;
+  }
   bool can_run(DeviceId device, OpId op, bool timed) const;
   SourcePlace place_of(OpId op) const { return graph_.group(graph_.group_of(op)).place; }
   void check_device(OpId op, bool timed) const;
@@ -51,6 +63,7 @@ class Placements {
   const Machine& machine_;
   Router& router_;
   const PlanOptions& options_;
+  Reachability reachability_;
   SlidingVector<DeviceId> chosen_;  // by op, where any has no placement of its own
 };
 

@@ -7,12 +7,15 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 
 namespace troupe {
 
 struct PlanOptions {
   // Whether a device can carry out a kind of op (by its backend); none: every device can.
   std::function<bool(DeviceId, const OpKind&)> has_kernel = {};
+  // How timed ops without a placement get a device: a name from placement_policy.hpp.
+  std::string placement_policy = "heft";
   // Ops must be timeable from the machine file (a simulation); what is prepared before the clock
   // starts then takes no time.
   bool needs_costs = false;

@@ -1,4 +1,4 @@
-#include "core/plan/heft.hpp"
+#include "core/plan/policies/heft.hpp"
 
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"
@@ -41,13 +41,14 @@ std::vector<DeviceId> place(const Graph& graph, const Machine& machine, Request 
   if (request.ops.empty()) {
     for (std::size_t i = 0; i < graph.size(); ++i) request.ops.push_back(OpId::at(i));
   }
+  Reachability anywhere(machine);
   return heft_placement({.graph = graph,
                          .machine = machine,
                          .router = router,
                          .ops = request.ops,
-                         .fixed = [&](OpId op) { return graph.placement(op).device; },
                          .home = request.home,
-                         .can_run = request.can_run});
+                         .can_run = request.can_run,
+                         .reachability = anywhere});
 }
 
 using Devices = std::vector<DeviceId>;
@@ -145,7 +146,7 @@ BOOST_AUTO_TEST_CASE(a_copy_is_on_no_device_and_its_reader_follows_it) {
 BOOST_AUTO_TEST_CASE(an_op_goes_only_where_it_can_run_and_nowhere_if_it_can_not) {
   SmallGraph g;
   const OpId a = g.work("a", 100);
-  const OpId b = g.work("b", 100);
+  const OpId b = g.work("b", 200);
   const auto placed =
       place(g.graph, fast_and_slow(),
             {.ops = {}, .can_run = [=](DeviceId d, OpId op) { return op == a && d == slow; }});
