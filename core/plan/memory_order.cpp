@@ -2,6 +2,7 @@
 
 #include "core/base/assert.hpp"
 #include "core/base/buffer_capacity.hpp"
+#include "core/base/saturating.hpp"
 #include "core/base/units.hpp"
 
 #include <algorithm>
@@ -189,17 +190,20 @@ std::vector<std::uint64_t> bytes_in_all(const Graph& graph, const Machine& machi
   std::vector<std::uint64_t> of_type;
   for (const TensorType& type : graph.types()) of_type.push_back(type.bytes());
   std::vector<std::uint64_t> bytes(machine.memories.size(), 0);
+  const auto add = [&](MemoryId m, std::uint64_t more) {
+    bytes[m.index()] = add_sat(bytes[m.index()], more);
+  };
   MemoryId memory{0};
   // Of replicas in a row in one memory: an addition to the table waits for the one before.
   std::uint64_t sum = 0;
   for (const ReplicaSpec& r : plan.replicas) {
     if (r.memory != memory) {
-      bytes[memory.index()] += std::exchange(sum, 0);
+      add(memory, std::exchange(sum, 0));
       memory = r.memory;
     }
-    sum += of_type[r.type];
+    sum = add_sat(sum, of_type[r.type]);
   }
-  if (sum > 0) bytes[memory.index()] += sum;
+  if (sum > 0) add(memory, sum);
   return bytes;
 }
 
@@ -219,7 +223,7 @@ RamNeed ram_needed(const Graph& graph, const Machine& machine, const Plan& plan)
     const ReplicaSpec& spec = plan.replicas[replica.index()];
     if (!is_ram[spec.memory.index()]) return;
     need.buffers[spec.type] = std::max(need.buffers[spec.type], ++now[spec.type]);
-    bytes += capacity[spec.type];
+    bytes = add_sat(bytes, capacity[spec.type]);  // once at the limit, need.bytes stays there
     need.bytes = std::max(need.bytes, bytes);
   };
   // From the end on, whoever is met first reads it last.
@@ -239,7 +243,8 @@ RamNeed ram_needed(const Graph& graph, const Machine& machine, const Plan& plan)
   for (std::size_t t = 0; t < capacity.size(); ++t) {
     if (need.buffers[t] > 0) sizes.insert(capacity[t]);
   }
-  need.bytes = std::max(need.bytes, std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}));
+  need.bytes =
+      std::max(need.bytes, std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}, add_sat));
   return need;
 }
 

@@ -20,7 +20,7 @@ struct RoomEdge {
 // Storage on a file system that doesn't tell its size: the run finds out.
 bool is_unlimited(const Memory& memory);
 
-// What all tensors of the plan take together, by memory.
+// What all tensors of the plan take together, by memory; at most 2^64 - 1.
 std::vector<std::uint64_t> bytes_in_all(const Graph& graph, const Machine& machine,
                                         const Plan& plan);
 
