@@ -213,14 +213,6 @@ BOOST_AUTO_TEST_CASE(tensors_of_more_than_2_to_the_64_bytes_fit_no_memory) {
                [&] { make_plan(g.graph, machine, g.everything(), {}); });
 }
 
-BOOST_AUTO_TEST_CASE(a_host_can_not_hold_more_than_2_to_the_64_bytes) {
-  const SmallGraph g = too_large();
-  Machine machine = small_gpu(1);
-  machine.memories[0].size_bytes = largest;
-  expect_error(ErrorKind::usage, "scenario 'everything' needs 18447 PB of this host's memory",
-               [&] { plan(g, machine, {.ram_bytes = std::uint64_t{1} << 40}); });
-}
-
 BOOST_AUTO_TEST_CASE(storage_of_unknown_size_is_not_checked) {
   SmallGraph g;
   const OpId x = g.work("x", 1, {}, on(gpu0), 8 * kib);
