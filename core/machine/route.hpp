@@ -26,13 +26,16 @@ class Router {
 
   // The links to take, in order; quickest for a tensor of 1 MiB, latencies included (Dijkstra).
   // Always the same one among equals; of links between the same two memories the first. Empty where
-  // `from` is `to`, null where there is no way. Stays valid as long as the router.
+  // `from` is `to`, null where there is no way. Stays valid as long as the router. The first call
+  // for a source finds its routes to all memories; others look the route up.
   const Route* route(MemoryId from, MemoryId to);
 
  private:
+  void list_leaving();
   void search(MemoryId from);
 
   const Machine* machine_;
+  std::vector<std::vector<Hop>> leaving_;  // by memory: links in the machine's order
   std::map<std::pair<MemoryId, MemoryId>, Route> routes_;
   std::vector<bool> searched_;
 };

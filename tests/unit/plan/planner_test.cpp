@@ -350,6 +350,35 @@ BOOST_AUTO_TEST_CASE(a_replica_is_private_where_its_maker_and_all_its_readers_ar
   BOOST_TEST(!is_private("v on dev1"));  // read by dev0 only, which didn't make it
 }
 
+// x on dev0 ── wait ── y on dev0
+// v on dev0 ── wait ── w on dev1, with the same memory
+//        └──── wait ── wait ── u on dev0
+BOOST_AUTO_TEST_CASE(a_replica_that_another_device_reads_in_a_later_window_is_not_private) {
+  SmallGraph g;
+  const Machine machine = neighbours();
+  const OpId x = g.work("x", 100, {}, on(dev0));
+  const OpId v = g.work("v", 100, {}, on(dev0));
+  g.work("y", 100, {x}, on(dev0));
+  g.work("w", 100, {v}, on(dev1));
+  g.work("u", 100, {v}, on(dev0));
+  const Plan plan =
+      make_plan(g.graph, machine, g.scenario({"x", "v", "wait", "y", "w", "wait", "u"}), {});
+  const PlanView view(g.graph, machine, plan);
+  BOOST_TEST(plan.replicas[view.find("x on dev0").index()].is_private);
+  BOOST_TEST(!plan.replicas[view.find("v on dev0").index()].is_private);
+}
+
+// x on dev0 ── wait ── y on dev1, in another memory: the link reads x
+BOOST_AUTO_TEST_CASE(a_replica_that_is_moved_in_a_later_window_is_not_private) {
+  SmallGraph g;
+  const Machine machine = pair();
+  const OpId x = g.work("x", 100, {}, on(dev0));
+  g.work("y", 100, {x}, on(dev1));
+  const Plan plan = make_plan(g.graph, machine, g.scenario({"x", "wait", "y"}), {});
+  const PlanView view(g.graph, machine, plan);
+  BOOST_TEST(!plan.replicas[view.find("x on dev0").index()].is_private);
+}
+
 // x on dev0 ── link ── y on dev1:  the link reads x, and dev1 what the link has made
 BOOST_AUTO_TEST_CASE(what_is_moved_is_not_private) {
   SmallGraph g;
