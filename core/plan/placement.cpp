@@ -100,16 +100,15 @@ void Placements::place_timed(std::span<const OpId> ops) {
   }
 }
 
-// Readers come after what they read, so that one pass backwards sees every reader's placement.
+// Readers come after what they read, so that one pass backwards sees every reader's placement. A
+// timed op reads each of these, directly or through others, and is placed by now: on which island
+// each must be is known.
 void Placements::place_prepared(std::span<const OpId> ops, std::span<const OpId> timed) {
   std::vector<DeviceId> wanted(graph_.size());
   const auto want = [&](std::span<const OpId> readers) {
     for (std::size_t i = readers.size(); i-- > 0;) {
       const OpId reader = readers[i];
-      if (!is_placed(reader)) {
-        chosen_[reader.index()] = choose(reader, wanted);
-        reachability_.choose(reader, chosen_[reader.index()]);
-      }
+      if (!is_placed(reader)) chosen_[reader.index()] = choose(reader, wanted);
       const DeviceId device = of(reader).device;
       if (!device) continue;
       for (const OpId input : graph_.inputs(reader)) wanted[input.index()] = device;

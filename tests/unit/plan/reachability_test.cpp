@@ -89,7 +89,27 @@ BOOST_AUTO_TEST_CASE(an_op_is_placed_where_a_copy_of_it_can_reach_its_memory) {
   SmallGraph g;
   const OpId x = g.work("x", 100);
   g.copy("copy", x, to(MemoryId{2}));
-  BOOST_TEST(units(g) == (Names{"x on far", "copy on far"}), boost::test_tools::per_element());
+  for (const Scenario& scenario : {g.everything(), g.scenario({"copy"})}) {
+    BOOST_TEST(units(g, scenario) == (Names{"x on far", "copy on far"}),
+               boost::test_tools::per_element());
+  }
+}
+
+// x ── y on far, which can't make x; near0 and the neighbour of far can
+BOOST_AUTO_TEST_CASE(what_is_prepared_is_placed_where_its_reader_can_be_reached) {
+  SmallGraph g;
+  const OpId x = g.op("x", "zeros", {}, {}, {}, testing::of_bytes(8));
+  g.work("y", 100, {x}, on(far));
+  Machine machine = two_islands();
+  machine.devices.push_back({.name = "neighbour", .memory = MemoryId{2}, .flops = 1e9});
+  const PlanOptions options{.has_kernel = [](DeviceId d, const OpKind& kind) {
+    return kind.name != "zeros" || d != far;
+  }};
+  for (const Scenario& scenario : {g.everything(), g.scenario({"y"})}) {
+    const Plan plan = make_plan(g.graph, machine, scenario, options);
+    BOOST_TEST(PlanView(g.graph, machine, plan).units() == (Names{"x on neighbour", "y on far"}),
+               boost::test_tools::per_element());
+  }
 }
 
 // x ─┬─ z     x and w have different kernels: only near0 and near1 together have both
