@@ -13,7 +13,7 @@
 
 namespace troupe {
 
-// Whether it was given with the op.
+// Whether the user placed the op, or the copy.
 inline bool is_given(const Placement& p) {
   return p.device || p.memory;
 }
@@ -34,11 +34,11 @@ class Placements {
   // it can exchange tensors with the op's inputs and readers.
   void place(const std::vector<WindowOps>& windows);
 
-  // Ops before `op` are not asked for any more.
+  // Frees what is known of ops before `op`; of() must not be called for them any more.
   void forget_before(OpId op) { chosen_.forget_before(std::min(op.index(), chosen_.size())); }
 
-  // A device, or none with the target memory for a copy that links carry out. Of ops in the
-  // windows.
+  // A device, or only the target memory for a copy that links carry out. `op` must be in a window
+  // that was placed.
   Placement of(OpId op) const {
     const Placement& given = graph_.placement(op);
     return is_given(given) ? given : Placement{.device = chosen_[op.index()]};
