@@ -1,6 +1,6 @@
 #include "core/plan/placement.hpp"
 
-#include "core/plan/heft.hpp"
+#include "core/plan/placement_policy.hpp"
 
 #include <algorithm>
 
@@ -30,7 +30,12 @@ void Placements::place(const std::vector<WindowOps>& windows) {
     }
     chosen_.start_at(first);
   }
-  while (chosen_.size() < graph_.size()) chosen_.push_back(DeviceId::none());
+  chosen_.grow_to(graph_.size(), DeviceId::none());
+  reachability_.enter({.graph = graph_,
+                       .windows = windows,
+                       .memory_of = [this](OpId op) { return memory_of(op); },
+                       .can_run = [this](DeviceId device, OpId op,
+                                         bool timed) { return can_run(device, op, timed); }});
   std::vector<OpId> timed;
   for (const WindowOps& window : windows) {
     if (window.timed) timed.insert(timed.end(), window.ops.begin(), window.ops.end());
@@ -77,19 +82,16 @@ void Placements::nobody_can(OpId op) const {
 
 void Placements::place_timed(std::span<const OpId> ops) {
   if (std::all_of(ops.begin(), ops.end(), [this](OpId op) { return is_placed(op); })) return;
-  const std::vector<DeviceId> devices = heft_placement(
+  const PlacementPolicy& policy = find_placement_policy(options_.placement_policy);
+  const std::vector<DeviceId> devices = policy.place(
       {.graph = graph_,
        .machine = machine_,
        .cost = cost_,
        .router = router_,
        .ops = ops,
-       .fixed = [&](OpId op) { return of(op).device; },
-       .home =
-           [&](OpId op) {
-             const Placement p = of(op);
-             return p.device ? machine_.device(p.device).memory : p.memory;
-           },
-       .can_run = [&](DeviceId device, OpId op) { return can_run(device, op, true); }});
+       .home = [this](OpId op) { return memory_of(op); },
+       .can_run = [this](DeviceId device, OpId op) { return can_run(device, op, true); },
+       .reachability = reachability_});
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (is_placed(ops[i])) continue;
     if (!devices[i]) nobody_can(ops[i]);
@@ -97,7 +99,9 @@ void Placements::place_timed(std::span<const OpId> ops) {
   }
 }
 
-// Readers come after what they read, so that one pass backwards sees every reader's placement.
+// Readers come after what they read, so that one pass backwards sees every reader's placement. A
+// timed op reads each of these, directly or through others, and is placed by now: on which island
+// each must be is known.
 void Placements::place_prepared(std::span<const OpId> ops, std::span<const OpId> timed) {
   std::vector<DeviceId> wanted(graph_.size());
   const auto want = [&](std::span<const OpId> readers) {
@@ -114,10 +118,13 @@ void Placements::place_prepared(std::span<const OpId> ops, std::span<const OpId>
 }
 
 DeviceId Placements::choose(OpId op, const std::vector<DeviceId>& wanted) const {
+  const auto is_possible = [&](DeviceId device) {
+    return reachability_.allows(op, device) && can_run(device, op, false);
+  };
   const DeviceId with_reader = wanted[op.index()];
-  if (with_reader && can_run(with_reader, op, false)) return with_reader;
+  if (with_reader && is_possible(with_reader)) return with_reader;
   for (std::size_t d = 0; d < machine_.devices.size(); ++d) {
-    if (can_run(DeviceId::at(d), op, false)) return DeviceId::at(d);
+    if (is_possible(DeviceId::at(d))) return DeviceId::at(d);
   }
   nobody_can(op);
 }

@@ -103,6 +103,23 @@ BOOST_AUTO_TEST_CASE(a_working_set_that_does_not_fit_its_memory_is_refused) {
                      {"'x[4]' on cpu1 needs 256 KiB in far", "0 B of its 1 MiB", "still needed"});
 }
 
+// 2,097,152 tensors of 8 TiB are 2^64 bytes, which a 64-bit sum takes for none.
+BOOST_AUTO_TEST_CASE(tensors_whose_sum_is_beyond_64_bits_do_not_fit_a_small_memory) {
+  constexpr std::string_view of_8_tib = "op: uniform, shape: [1048576, 1048576], dtype: float64";
+  check_file_refused(
+      {"simulate"},
+      fmt::format(
+          "machine:\n"
+          "  devices: {{cpu0: {{kind: cpu, memory: host, flops: 1 GFLOP/s, bandwidth: 10 GB/s}}}}\n"
+          "  memories: {{host: {{size: 1 KiB}}}}\n"
+          "tasks:\n"
+          "  ^x: {{{0}, repeat: 1000000}}\n"
+          "  y: {{{0}, repeat: 1000000}}\n"
+          "  z: {{{0}, repeat: 97152}}\n",
+          of_8_tib),
+      {"'x[0]' on cpu0 needs 8 TiB in host", "1 KiB", "available"});
+}
+
 BOOST_AUTO_TEST_CASE(a_tensor_that_does_not_fit_the_storage_is_refused) {
   check_file_refused(both_modes,
                      with_storage("{kind: storage, size: 1 MiB}",

@@ -167,8 +167,8 @@ BOOST_AUTO_TEST_CASE(every_file_includes_only_what_its_room_may_know) {
 }
 
 BOOST_AUTO_TEST_CASE(a_room_may_include_what_it_stands_on) {
-  BOOST_TEST(objection("core/plan/heft.cpp", "\"core/base/id.hpp\"") == "");
-  BOOST_TEST(objection("core/plan/heft.cpp", "\"core/plan/plan.hpp\"") == "");
+  BOOST_TEST(objection("core/plan/policies/heft.cpp", "\"core/base/id.hpp\"") == "");
+  BOOST_TEST(objection("core/plan/policies/heft.cpp", "\"core/plan/plan.hpp\"") == "");
   BOOST_TEST(objection("apps/troupe/main.cpp", "\"core/config/run_file.hpp\"") == "");
   BOOST_TEST(objection("core/base/units.cpp", "<charconv>") == "");
   BOOST_TEST(objection("core/base/units.cpp", "<fmt/format.h>") == "");
