@@ -1,6 +1,7 @@
 #include "core/config/document.hpp"
 
 #include "core/base/text.hpp"
+#include "core/config/nesting.hpp"
 
 #include <cerrno>
 #include <fstream>
@@ -21,6 +22,12 @@ namespace {
 [[noreturn]] void refuse_alias(const SourcePlace& place) {
   throw usage_error(place, "YAML anchors and aliases are not supported",
                     "write the value out where it is used");
+}
+
+[[noreturn]] void refuse_depth(const SourcePlace& place) {
+  throw usage_error(
+      place, fmt::format("lists and maps are nested deeper than {} levels", Document::depth_max),
+      "check the brackets; no Troupe file needs that many");
 }
 
 // Turns the parser's events into Nodes, and refuses what Document::load says.
@@ -111,12 +118,7 @@ class TreeBuilder : public YAML::EventHandler {
   void open(const YAML::Mark& mark, const std::string& tag, Node::Type type) {
     check_tag(mark, tag);
     refuse_as_key(mark);
-    if (levels_.size() == Document::depth_max) {
-      throw usage_error(
-          place(mark),
-          fmt::format("lists and maps are nested deeper than {} levels", Document::depth_max),
-          "check the brackets; no Troupe file needs that many");
-    }
+    if (levels_.size() == Document::depth_max) refuse_depth(place(mark));
     levels_.push_back(Level{.node = make(mark, type)});
   }
 
@@ -209,6 +211,9 @@ Document Document::load(const std::filesystem::path& path, const SourcePlace& re
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.erase(0, byte_order_mark.size());
   check_text(text, file);
+  if (const auto bracket = find_bracket_too_deep(text, depth_max)) {
+    refuse_depth({file, bracket->line, bracket->column});
+  }
 
   TreeBuilder builder(file, text);
   try {

@@ -6,6 +6,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 using namespace troupe::testing;
 
@@ -98,6 +99,17 @@ BOOST_AUTO_TEST_CASE(nesting_deeper_than_64_levels_is_refused) {
   const std::string close(64, ']');
   check_file_refused(all_commands, fmt::format("about: {}^[{}\n", open, close),
                      {"nested deeper than 64", "check the brackets"});
+}
+
+// yaml-cpp takes 1.8 GB for this file.
+BOOST_AUTO_TEST_CASE(eight_million_open_brackets_are_refused_without_much_memory) {
+  const std::string brackets((std::size_t{8} << 20) - 1024, '[');
+  check_file_refused(all_commands, "about: " + std::string(64, '[') + "^" + brackets,
+                     {"nested deeper than 64", "check the brackets"});
+  constexpr long memory_max_kib = 400 * 1024;
+  rusage children{};
+  BOOST_REQUIRE(getrusage(RUSAGE_CHILDREN, &children) == 0);
+  BOOST_TEST(children.ru_maxrss < memory_max_kib);  // of the largest program that this one started
 }
 
 BOOST_AUTO_TEST_CASE(a_file_over_8_mib_is_refused) {
