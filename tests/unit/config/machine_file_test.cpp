@@ -289,8 +289,8 @@ BOOST_AUTO_TEST_CASE(links_are_checked) {
       link_error("l: {between: [host, vram], bandwidth: 1 GB/s, latency: -1 us}")
           .starts_with("machine.yaml:8:58: latency of link 'l': '-1 us' is not a duration: it "
                        "must not be negative"));
-  BOOST_TEST(link_error("l: {between: [host, vram], bandwidth: 1 GB/s, sharing: fare}") ==
-             "machine.yaml:8:58: sharing of link 'l' is 'fare'; did you mean 'fair'?");
+  BOOST_TEST(link_error("l: {between: [host, vram], bandwidth: 1 GB/s, sharing: fiar}") ==
+             "machine.yaml:8:58: sharing of link 'l' is 'fiar'; did you mean 'fair'?");
   BOOST_TEST(link_error("l: {between: [host, vram], bandwidth: 1 GB/s, chunk: 1 B}") ==
              "machine.yaml:8:56: chunk of link 'l' is '1 B'; write at least 4 KiB");
 }
