@@ -81,12 +81,34 @@ BOOST_AUTO_TEST_CASE(an_unknown_step_of_a_scenario_is_refused) {
                      {"no task 'rum'", "did you mean 'run'?"});
 }
 
+BOOST_AUTO_TEST_CASE(a_name_unlike_all_others_is_refused_with_the_list_of_them) {
+  check_file_refused(both_modes,
+                     with_tasks("  x: {pattern: ^foo, width: 2, steps: 2, kernel: spin}\n"),
+                     {"pattern of 'x' is 'foo'", "one of: ", "dom", "fft"});
+}
+
+BOOST_AUTO_TEST_CASE(a_unit_of_bits_is_refused_with_the_quantity_in_bytes) {
+  const auto wire = [](std::string_view bandwidth) {
+    return with_tasks(
+        "  x: {op: sleep, duration: 1 ms}\n",
+        "    wire: {between: [host, far], bandwidth: ^" + std::string(bandwidth) + "}");
+  };
+  for (const char* bandwidth : {"10 Gb/s", "10 Gbps", "10 gbit/s"}) {
+    check_file_refused(both_modes, wire(bandwidth),
+                       {"bandwidth of link 'wire'", bandwidth, "stands for bits",
+                        "write \"1.25 GB/s\"", "\"10 GB/s\" if bytes are meant"});
+  }
+  check_file_refused(both_modes,
+                     with_tasks("  x: {op: sleep, duration: 1 ms}\n", "    far: {size: ^4 mb}"),
+                     {"size of memory 'far'", "stands for bits", "0.5 MB", "4 MB"});
+}
+
 BOOST_AUTO_TEST_CASE(an_unknown_unit_is_refused) {
   const auto link = [](std::string_view rest) {
     return with_tasks("  x: {op: sleep, duration: 1 ms}\n",
                       "    wire: {between: [host, far], " + std::string(rest) + "}");
   };
-  check_file_refused(both_modes, link("bandwidth: ^1 Gbps"), {"Gbps", "GB/s"});
+  check_file_refused(both_modes, link("bandwidth: ^1 GBps"), {"GBps", "did you mean 'GB/s'?"});
   check_file_refused(both_modes, link("bandwidth: 1 GB/s, latency: ^10 usec"), {"usec", "us"});
   check_file_refused(both_modes, link("bandwidth: 1 GB/s, latency: ^10"), {"10", "us"});
   check_file_refused(both_modes,
