@@ -3,6 +3,8 @@
 #include "core/base/text.hpp"
 #include "core/config/nesting.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <fstream>
 #include <sstream>
@@ -30,6 +32,63 @@ namespace {
       "check the brackets; no Troupe file needs that many");
 }
 
+// The column of the first tab in the indentation of the line that `mark` stands in; 0 if none does.
+int column_of_tab(std::string_view text, const YAML::Mark& mark) {
+  const std::string_view line = text.substr(static_cast<std::size_t>(mark.pos - mark.column));
+  const std::string_view indentation = line.substr(0, line.find_first_not_of(" \t"));
+  return static_cast<int>(indentation.find('\t') + 1);
+}
+
+[[noreturn]] void refuse_yaml(const YAML::Exception& error, std::string_view text,
+                              const std::string& file) {
+  const YAML::Mark& mark = error.mark;
+  const SourcePlace place =
+      mark.is_null() ? SourcePlace{file, 0, 0} : SourcePlace{file, mark.line + 1, mark.column + 1};
+  if (error.msg == YAML::ErrorMsg::UNKNOWN_ANCHOR) refuse_alias(place);
+  // Between brackets, tabs are allowed at the start of a line.
+  const bool in_brackets =
+      error.msg == YAML::ErrorMsg::END_OF_MAP_FLOW || error.msg == YAML::ErrorMsg::END_OF_SEQ_FLOW;
+  if (!mark.is_null() && !in_brackets) {
+    if (const int column = column_of_tab(text, mark)) {
+      throw usage_error(SourcePlace{file, mark.line + 1, column},
+                        "YAML allows no tabs for indentation", "use spaces instead of this tab");
+    }
+  }
+  throw usage_error(place, fmt::format("this is not valid YAML: {}", error.msg),
+                    "check brackets, quotes, colons and indentation here and in the line before "
+                    "(within [ ], names such as \"run[3]\" need quotes)");
+}
+
+// Whether the text begins with a word for "nothing" rather than with whatever follows nothing.
+bool is_null_written(std::string_view text) {
+  constexpr std::array<std::string_view, 4> words = {"~", "null", "Null", "NULL"};
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return text.starts_with(word); });
+}
+
+// Moves `node`, which stands at the end of `before`, to the dash of an empty list element: the last
+// character of `before` apart from blanks and comments. Leaves it where it is if that is no dash.
+void move_to_dash(std::string_view before, Node& node) {
+  for (std::int32_t line = node.line;; --line) {
+    const std::size_t line_start = before.rfind('\n') + 1;  // 0 if there is none
+    std::string_view content = before.substr(line_start);
+    for (std::size_t i = 0; i < content.size(); ++i) {
+      if (content[i] == '#' && (i == 0 || content[i - 1] == ' ' || content[i - 1] == '\t')) {
+        content = content.substr(0, i);
+      }
+    }
+    const std::size_t last = content.find_last_not_of(" \t\r");
+    if (last != std::string_view::npos) {
+      if (content[last] != '-') return;
+      node.line = line;
+      node.column = static_cast<std::int32_t>(last) + 1;
+      return;
+    }
+    if (line_start == 0) return;
+    before = before.substr(0, line_start - 1);
+  }
+}
+
 // Turns the parser's events into Nodes, and refuses what Document::load says.
 class TreeBuilder : public YAML::EventHandler {
  public:
@@ -53,9 +112,14 @@ class TreeBuilder : public YAML::EventHandler {
     refuse_as_key(mark);
     Node node = make(mark, Node::Type::null);
     // The parser marks a value that is missing at whatever comes next, which may be far away.
-    if (!levels_.empty() && levels_.back().node.type == Node::Type::map) {
-      node.line = levels_.back().node.children.back().line;
-      node.column = levels_.back().node.children.back().column;
+    if (!levels_.empty() && !is_null_written(text_.substr(static_cast<std::size_t>(mark.pos)))) {
+      const Node& parent = levels_.back().node;
+      if (parent.type == Node::Type::map) {
+        node.line = parent.children.back().line;
+        node.column = parent.children.back().column;
+      } else {
+        move_to_dash(text_.substr(0, static_cast<std::size_t>(mark.pos)), node);
+      }
     }
     attach(std::move(node));
   }
@@ -222,13 +286,7 @@ Document Document::load(const std::filesystem::path& path, const SourcePlace& re
     while (parser.HandleNextDocument(builder)) {
     }
   } catch (const YAML::Exception& error) {
-    const SourcePlace place = error.mark.is_null()
-                                  ? SourcePlace{file, 0, 0}
-                                  : SourcePlace{file, error.mark.line + 1, error.mark.column + 1};
-    if (error.msg == YAML::ErrorMsg::UNKNOWN_ANCHOR) refuse_alias(place);
-    throw usage_error(place, fmt::format("this is not valid YAML: {}", error.msg),
-                      "check brackets, quotes, colons and indentation here and in the line before "
-                      "(within [ ], names such as \"run[3]\" need quotes)");
+    refuse_yaml(error, text, file);
   }
   document.root_ = builder.take_root();
   if (document.root_ == nullptr || document.root_->type == Node::Type::null) {
