@@ -48,12 +48,16 @@
 // What YAML may be used is said in document.hpp.
 #include "core/config/machine_file.hpp"
 
+#include "core/config/file_kind.hpp"
 #include "core/config/machine_parts.hpp"
 #include "core/config/values.hpp"
 #include "core/machine/discover.hpp"
 
 #include <array>
+#include <optional>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace troupe {
 namespace {
@@ -99,9 +103,15 @@ Machine discover(const Node& node) {
 }  // namespace
 
 Machine read_machine(const Node& node, std::string_view default_name) {
-  constexpr std::array<std::string_view, 6> known = {"machine",  "about", "devices",
-                                                     "memories", "links", "discover"};
-  check_keys(expect_map(node, "a machine"), "a machine", known);
+  expect_map(node, "a machine");
+  for (std::size_t i = 0; i < node.entry_count(); ++i) {
+    if (owner_of_key(node.key(i).text) != FileKind::run) continue;
+    throw usage_error(node.key(i).place(),
+                      fmt::format("'{}' belongs to a run file, not to a machine", node.key(i).text),
+                      "move it to the top level of a run file, which names its machine file in "
+                      "`machine`");
+  }
+  check_keys(node, "a machine", machine_keys);
   Machine machine;
   if (const Node* n = find(node, "discover")) {
     for (std::size_t i = 0; i < node.entry_count(); ++i) {
@@ -115,7 +125,7 @@ Machine read_machine(const Node& node, std::string_view default_name) {
     machine = read_machine_parts(node);
   }
   if (const Node* n = find(node, "machine")) {
-    machine.name = read_string(*n, "the machine's name");
+    machine.name = read_string(*n, "the machine's name", "a name");
   } else if (machine.name.empty()) {
     machine.name = default_name;
   }
@@ -130,8 +140,12 @@ Machine load_machine_file(const std::filesystem::path& path) {
 bool is_machine_file(const std::filesystem::path& path) {
   const Document document = Document::load(path);
   const Node& root = document.root();
-  return root.type == Node::Type::map && find(root, "tasks") == nullptr &&
-         find(root, "tensors") == nullptr;
+  if (root.type != Node::Type::map) return false;
+  const std::optional<FileKind> kind = kind_of_file(root);
+  if (kind) return *kind == FileKind::machine;
+  throw usage_error(root.place(), "no key says whether this is a machine file or a run file",
+                    "a machine file has `devices` and `memories`, or `discover`; a run file has "
+                    "`machine` and `tasks`");
 }
 
 }  // namespace troupe

@@ -101,7 +101,7 @@ class PartsReader {
   }
 
   MemoryId find_memory(const Node& node, std::string_view what) const {
-    const std::string name = read_string(node, what);
+    const std::string name = read_string(node, what, "the name of a memory");
     if (const auto found = memories_.find(name); found != memories_.end()) return found->second;
     if (std::find(device_names_.begin(), device_names_.end(), name) != device_names_.end()) {
       throw usage_error(node.place(), fmt::format("{} is '{}', which is a device", what, name),
@@ -247,7 +247,7 @@ class PartsReader {
 }  // namespace
 
 std::string read_directory(const Node& node, std::string_view what) {
-  const std::filesystem::path directory = read_string(node, what);
+  const std::filesystem::path directory = read_string(node, what, "a path");
   return (std::filesystem::path(*node.file).parent_path() / directory).string();
 }
 

@@ -84,13 +84,15 @@
 // it needs comes after.
 #include "core/config/run_file.hpp"
 
+#include "core/config/file_kind.hpp"
 #include "core/config/machine_parts.hpp"
 #include "core/config/scenarios.hpp"
 #include "core/config/task.hpp"
 #include "core/config/values.hpp"
 
-#include <array>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace troupe {
 namespace {
@@ -101,11 +103,26 @@ void read_machine_of_run(const Node& node, const std::filesystem::path& run_path
     return;
   }
   const std::filesystem::path path =
-      (run_path.parent_path() / read_string(node, "the path of the machine file"))
+      (run_path.parent_path() / read_string(node, "the machine", "the path of a machine file"))
           .lexically_normal();
   const Document document = Document::load(path, node.place());
   run.machine = read_machine(document.root(), path.stem().string());
   run.machine_file = path;
+}
+
+void check_run_keys(const Node& root, const std::filesystem::path& path) {
+  if (kind_of_file(root) == FileKind::machine) {
+    throw usage_error(root.place(), "this is a machine file, not a run file",
+                      fmt::format("name a run file: one with `machine: {}` and `tasks`",
+                                  path.filename().string()));
+  }
+  for (std::size_t i = 0; i < root.entry_count(); ++i) {
+    if (owner_of_key(root.key(i).text) != FileKind::machine) continue;
+    throw usage_error(root.key(i).place(),
+                      fmt::format("'{}' belongs to a machine, not to a run file", root.key(i).text),
+                      "move it under `machine`, or into a machine file");
+  }
+  check_keys(root, "a run file", run_keys);
 }
 
 }  // namespace
@@ -113,13 +130,12 @@ void read_machine_of_run(const Node& node, const std::filesystem::path& run_path
 RunFile load_run_file(const std::filesystem::path& path) {
   const Document document = Document::load(path);
   const Node& root = expect_map(document.root(), "a run file");
-  constexpr std::array<std::string_view, 5> known = {"about", "machine", "tensors", "tasks",
-                                                     "scenarios"};
-  check_keys(root, "a run file", known);
+  check_run_keys(root, path);
 
   RunFile run;
   run.name = path.stem().string();
-  if (const Node* n = find(root, "about")) run.title = read_string(*n, "about");
+  if (const Node* n = find(root, "about"))
+    run.title = read_string(*n, "about", "text, in quotes if it begins with a bracket");
   read_machine_of_run(require(root, "machine", "the run file"), path, run);
   const Node& tasks = expect_map(require(root, "tasks", "the run file"), "tasks");
   if (tasks.entry_count() == 0) {

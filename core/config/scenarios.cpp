@@ -73,8 +73,10 @@ class NeedsCheck {
   std::unordered_map<std::size_t, bool> seen_;  // tasks that are not listed
 };
 
-std::size_t find_task(const Node& node, const TaskTable& table) {
-  const std::string name = read_string(node, "a step");
+std::size_t find_task(const Node& node, std::string_view scenario, const TaskTable& table) {
+  const std::string name =
+      read_string(node, fmt::format("a step of scenario '{}'", shortened(scenario)),
+                  "the name of a task, or wait");
   const auto found = table.by_name.find(name);
   if (found == table.by_name.end()) {
     std::vector<std::string_view> names = {wait_step};
@@ -107,7 +109,7 @@ Scenario read_scenario(const Node& key, const Node& list, const TaskTable& table
       scenario.steps.push_back(Step{.group = {}, .place = node.place()});
       continue;
     }
-    const std::size_t task = find_task(node, table);
+    const std::size_t task = find_task(node, key.text, table);
     const auto [earlier, is_new] =
         listed.emplace(task, Listed{.waits_before = waits, .node = &node});
     if (!is_new) {

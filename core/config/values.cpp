@@ -61,8 +61,8 @@ const Node& expect_list(const Node& node, std::string_view what) {
   return node;
 }
 
-std::string read_string(const Node& node, std::string_view what) {
-  return scalar(node, what, "some text");
+std::string read_string(const Node& node, std::string_view what, std::string_view expected) {
+  return scalar(node, what, expected);
 }
 
 std::int64_t read_integer(const Node& node, std::string_view what, std::int64_t value_min,
@@ -120,7 +120,10 @@ Duration read_duration(const Node& node, std::string_view what) {
 
 std::size_t read_choice(const Node& node, std::string_view what,
                         std::span<const std::string_view> choices) {
-  const std::string& text = scalar(node, what, fmt::format("{}", fmt::join(choices, " or ")));
+  const std::string expected = choices.size() == 2
+                                   ? fmt::format("{}", fmt::join(choices, " or "))
+                                   : fmt::format("one of: {}", fmt::join(choices, ", "));
+  const std::string& text = scalar(node, what, expected);
   const auto found = std::find(choices.begin(), choices.end(), text);
   if (found == choices.end()) {
     throw usage_error(node.place(), fmt::format("{} is {}", what, describe(node)),

@@ -19,7 +19,8 @@ std::string describe(const Node& node);
 const Node& expect_map(const Node& node, std::string_view what);   // may be empty
 const Node& expect_list(const Node& node, std::string_view what);  // may be empty
 
-std::string read_string(const Node& node, std::string_view what);  // not empty
+// Text that isn't empty; `expected` says what of, for messages: "the name of a task".
+std::string read_string(const Node& node, std::string_view what, std::string_view expected);
 std::int64_t read_integer(const Node& node, std::string_view what, std::int64_t value_min,
                           std::int64_t value_max);
 double read_number(const Node& node, std::string_view what);  // finite

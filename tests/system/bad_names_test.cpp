@@ -81,6 +81,20 @@ BOOST_AUTO_TEST_CASE(an_unknown_step_of_a_scenario_is_refused) {
                      {"no task 'rum'", "did you mean 'run'?"});
 }
 
+BOOST_AUTO_TEST_CASE(a_list_in_place_of_a_name_is_refused_with_what_to_write) {
+  const std::string x = "  x: {op: uniform, shape: [2], on: cpu0}\n";
+  check_file_refused(both_modes, with_tasks(x + "scenarios: {a: [^[x]]}\n"),
+                     {"a step of scenario 'a' is a list", "write the name of a task, or wait"});
+  check_file_refused(both_modes, with_tasks(x + "  y: {op: relu, in: [^[x]], on: cpu0}\n"),
+                     {"in of 'y' is a list", "write the name of a tensor or task"});
+  check_file_refused(both_modes, with_tasks(x + "  y: {op: relu, in: x, on: ^{cpu0: 1}}\n"),
+                     {"on of 'y' is a map", "write the name of a device"});
+  check_file_refused(both_modes, with_tasks(x + "  y: {op: copy, in: x, to: ^[far]}\n"),
+                     {"to of 'y' is a list", "write the name of a memory or a device"});
+  check_file_refused(both_modes, with_tasks(x + "  y: {op: ^[relu], in: x}\n"),
+                     {"op of 'y' is a list", "write the name of an op"});
+}
+
 BOOST_AUTO_TEST_CASE(a_name_unlike_all_others_is_refused_with_the_list_of_them) {
   check_file_refused(both_modes,
                      with_tasks("  x: {pattern: ^foo, width: 2, steps: 2, kernel: spin}\n"),
