@@ -42,16 +42,15 @@ constexpr std::array duration_units = {
 };
 constexpr std::size_t duration_units_listed = 5;
 
-// Far inside 64 bits, so that sums of many stay there too.
+// Far below 2^64, so that sums of a few sizes don't overflow.
 constexpr double bytes_max = 0x1p60;
 constexpr double duration_max_ns = 1e18;  // 31 years
 
-// What a kind of quantity is called, one example, its units and those worth listing.
 struct Quantity {
-  std::string_view what;
-  std::string_view example;
+  std::string_view what;     // its name, for messages
+  std::string_view example;  // for messages
   std::span<const Unit> units;
-  std::size_t listed;
+  std::size_t units_listed;  // how many of the units messages list
 };
 
 constexpr Quantity flops_quantity{"a rate", "14.4 TFLOP/s", flops_units, flops_units.size()};
@@ -74,7 +73,7 @@ std::string_view trim(std::string_view text) {
 
 std::vector<std::string_view> names(const Quantity& q) {
   std::vector<std::string_view> result;
-  for (const Unit& u : q.units.first(q.listed)) result.push_back(u.name);
+  for (const Unit& u : q.units.first(q.units_listed)) result.push_back(u.name);
   return result;
 }
 
@@ -87,7 +86,7 @@ Error refuse(std::string_view text, std::string problem, const Quantity& q) {
                      list_of_units(q));
 }
 
-// The unit of bits was taken for one of bytes, or the other way round: only the user knows.
+// The user may mean bits, or may have written a lower-case b for bytes: the message answers both.
 Error refuse_bits(std::string_view text, double number, std::string_view bytes, const Quantity& q) {
   return usage_error(
       fmt::format("'{}' is not {} in bytes: a lower-case b stands for bits", shortened(text),
@@ -167,7 +166,7 @@ std::string four_digits(double value) {
 // `value` in the largest unit that leaves at least 1 of it; `units` from small to large.
 std::string scaled(double value, std::span<const Unit> units) {
   std::size_t i = 0;
-  // 999.95 and above would print as 1000: it reads better as 1 of the next unit.
+  // 999.95 and more would be printed as 1000: print 1 of the next unit instead.
   while (i + 1 < units.size() && std::abs(value) >= units[i + 1].factor * 0.99995) ++i;
   return fmt::format("{} {}", four_digits(value / units[i].factor), units[i].name);
 }

@@ -44,7 +44,7 @@ int column_of_tab(std::string_view text, const YAML::Mark& mark) {
                     "(within [ ], names such as \"run[3]\" need quotes)");
 }
 
-// The whole file, which must be small. `place` is where an error is reported.
+// The whole file, of at most bytes_max bytes. An error has this place, and its problem this prefix.
 std::string read_file(const std::filesystem::path& path, const SourcePlace& place,
                       const std::string& prefix) {
   std::error_code status_error;
@@ -58,7 +58,8 @@ std::string read_file(const std::filesystem::path& path, const SourcePlace& plac
   std::ifstream in(path, std::ios::binary);
   std::string text;
   if (in) {
-    // One byte more than allowed tells a file that is too large; pipes have no size to ask for.
+    // Reading one byte more than allowed finds files that are too large. Pipes have no size to ask
+    // for.
     text.resize(Document::bytes_max + 1);
     in.read(text.data(), static_cast<std::streamsize>(text.size()));
     text.resize(static_cast<std::size_t>(in.gcount()));
@@ -89,7 +90,7 @@ Document Document::load(const std::filesystem::path& path, const SourcePlace& re
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.erase(0, byte_order_mark.size());
   check_text(text, file);
-  if (const auto bracket = find_bracket_too_deep(text, depth_max)) {
+  if (const auto bracket = find_bracket_too_deep(text, levels_max)) {
     refuse_depth({file, bracket->line, bracket->column});
   }
 

@@ -12,7 +12,7 @@
 //     launch: 10 us                # added to every op; default 0
 //     flops: 100 GFLOP/s           # its rate for ops that have no rate of their own here
 //     matmul: 510 GFLOP/s          # its rate for one kind of op; any op that computes may be named
-//     bandwidth: 20 GB/s           # between it and its memory: bounds ops that compute little
+//     bandwidth: 20 GB/s           # between it and its memory: limits ops that compute little
 //     cores: [0, 1]                # kind cpu: OS numbers of the cores it owns when it really runs
 //
 // memories:                        # where tensors live
@@ -31,8 +31,9 @@
 //     latency: 10 us               # once for each transfer; default 0
 //     sharing: fifo                # fifo (default): one transfer at a time in each direction, as a
 //                                  #   copy engine; fair: chunks in turn, as a bus or a network
-//     chunk: 4 MiB                 # what a fair link takes in turn, and what a route of several
-//                                  #   links is pipelined by; at least 4 KiB, default 4 MiB
+//     chunk: 4 MiB                 # a fair link carries a chunk of each transfer in turn, and a
+//                                  #   route of several links forwards chunk by chunk; at least
+//                                  #   4 KiB, default 4 MiB
 //
 // or, instead of devices, memories and links, the machine that reads the file:
 //
@@ -45,7 +46,7 @@
 //
 // A name begins with a letter or _ and goes on with letters, digits, '_', '.' and '-'. No two
 // devices, memories or links share one. Quantities have units, which core/base/units.hpp lists.
-// What YAML may be used is said in document.hpp.
+// document.hpp says which parts of YAML may be used.
 #include "core/config/machine_file.hpp"
 
 #include "core/config/file_kind.hpp"

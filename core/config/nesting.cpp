@@ -22,8 +22,8 @@ class BracketCounter {
       if (c == '#' && begins_word) {
         skip_line();
       } else if (c == '\n') {
-        // Between brackets a plain scalar may go on in the next line. Outside of them it may too,
-        // but a next line that begins with a bracket or a quote is more likely a new value.
+        // Between brackets a plain scalar may continue in the next line. Outside of brackets it may
+        // too, but a line that begins with a bracket or a quote is more likely a value of its own.
         in_plain_scalar = in_plain_scalar && open > 0;
         advance();
       } else if (open > 0 && (c == ',' || c == ']' || c == '}')) {
@@ -64,7 +64,7 @@ class BracketCounter {
     ++at_.column;
   }
 
-  // Whether the byte at hand is the last of an indicator, which a blank must follow.
+  // Whether a blank or the end of the text follows the current byte, as it must for an indicator.
   bool ends_indicator() const {
     return at_.offset + 1 == text_.size() || is_blank(text_[at_.offset + 1]);
   }

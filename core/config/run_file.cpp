@@ -6,7 +6,7 @@
 // machine: ../machines/one.yaml    # a machine file, relative to this file; or the machine
 //                                  #   itself, a map as machine_file.cpp describes
 //
-// tensors:                         # what is there before a scenario's clock starts; may be missing
+// tensors:                         # made before a scenario's clock starts; optional
 //   x: {op: uniform, shape: [6000, 6000], on: gpu0}
 //
 // tasks:                           # what the scenarios do
@@ -25,7 +25,7 @@
 //   op: matmul           # core/ops has a file for each
 //   in: [a, b]           # tensors or tasks whose results it reads, as many as the op takes
 //   on: gpu0             # the device it runs on; default: the planner chooses
-//   on: [cpu0, cpu1]     # its ops are dealt to these, each gets one contiguous block
+//   on: [cpu0, cpu1]     # its ops are split into contiguous blocks, one for each of these devices
 //   to: host             # op copy only, and needed there: the memory it ends in; a device's name
 //                        #   means that device's memory
 //   repeat: 10           # makes it a list of so many equal ops, run[0] … run[9]; 1..1,000,000
@@ -40,9 +40,9 @@
 // quotes where it stands within [ ], reads one element. A `seed` counts up: element i gets
 // seed + i.
 //
-// Patterns stand for a grid of ops, `steps` rows of `width` columns, where op (t, i) reads columns
-// of row t-1 as far as they exist: those of Task Bench (Slaughter et al., SC 2020). The task is a
-// list in row order.
+// A pattern stands for a grid of ops, `steps` rows of `width` columns. Op (t, i) reads columns of
+// row t-1, except those that don't exist. The patterns are those of Task Bench (Slaughter et al.,
+// SC 2020). The task is a list in row order.
 //
 //   pattern: stencil_1d  # i-1 to i+1
 //            stencil_1d_periodic, the same on a ring; trivial, none; no_comm, i; dom, i-1 and i;
@@ -50,13 +50,13 @@
 //            the bits of the width; all_to_all, every column;
 //            nearest, i - radix/2 to i + (radix-1)/2;
 //            spread, `radix` columns, width/radix apart and shifted by t mod period;
-//            random_nearest, those of nearest that a hash keeps, and i
+//            random_nearest, i and those columns of nearest that a hash selects
 //   width: 32
 //   steps: 20000         # width times steps at most 20,000,000, times columns read 1,000,000,000
 //   radix: 5             # nearest, spread (at most the width) and random_nearest; default: 3, at
 //                        #   most the width
 //   period: 3            # spread; default 3
-//   fraction: 0.25       # random_nearest: how likely a column other than i is kept; default 0.25
+//   fraction: 0.25       # random_nearest: how likely another column is selected; default 0.25
 //   seed: 0              # random_nearest and imbalance; default 0
 //   kernel: spin         # what each op does:
 //                        #   empty, spin (`iterations` of 128 FLOPs), memory (moves `bytes` in a
@@ -68,7 +68,7 @@
 //                        #   it, uniformly by a hash of seed, t and i; default 0
 //   output_bytes: 1 KiB  # empty, spin and memory: of each op's tensor, rounded up to a multiple of
 //                        #   16; a bare number too; at least 16, default 16
-//   on: [cpu0, cpu1]     # the columns are dealt to these in contiguous blocks
+//   on: [cpu0, cpu1]     # the columns are split into contiguous blocks, one for each of these
 //
 // A stencil_1d of spin with neither `output_bytes` nor `imbalance` is made of op `spin`, which
 // reads and makes 64 numbers.
@@ -77,11 +77,11 @@
 //
 // Scenarios
 // ---------
-// A scenario is a list of steps: tasks to start, in this order, and `wait`, which lets nothing
-// after it start before everything ahead of it has completed. Its clock starts with the first step
-// and stops when everything has completed. Tensors and tasks that its steps need but don't list are
-// prepared before the clock starts. A task is listed at most once, and not before a wait that what
-// it needs comes after.
+// A scenario is a list of steps: tasks to start, in this order, and `wait`. No step after a `wait`
+// starts until every step before it has completed. The scenario's clock starts with the first step
+// and stops when every step has completed. Tensors and tasks that the steps need but that aren't
+// listed are prepared before the clock starts. A task is listed at most once. It can't be
+// listed before a `wait` if it needs a task that is listed after that `wait`.
 #include "core/config/run_file.hpp"
 
 #include "core/config/file_kind.hpp"

@@ -15,16 +15,16 @@ namespace {
 
 constexpr std::string_view wait_step = "wait";
 
-// Where a scenario lists a task: how many waits come before, and the node that names it.
+// The step of a scenario that starts a task.
 struct Listed {
   std::size_t waits_before = 0;
-  const Node* node = nullptr;
+  const Node* node = nullptr;  // that names the task
 };
 using ListedTasks = std::unordered_map<std::size_t, Listed>;
 
-// Refuses waits that can't be satisfied: a task that needs another one which only starts after a
-// later wait, and a task that is not listed, so is prepared before the clock starts, but needs one
-// that is listed.
+// Refuses a scenario that can't be carried out in the order it is written: a task needs another one
+// that is listed after a later wait; or a task isn't listed, so that it would be prepared before
+// the clock starts, but needs one that is listed.
 class NeedsCheck {
  public:
   NeedsCheck(const TaskTable& table, const ListedTasks& listed) : table_(table), listed_(listed) {}
@@ -131,7 +131,7 @@ Scenario read_scenario(const Node& key, const Node& list, const TaskTable& table
   return scenario;
 }
 
-// What a file without scenarios gets.
+// The scenario of a file that has none.
 Scenario scenario_of_all(const Node& root, const TaskTable& table) {
   Scenario all{.name = "all", .steps = {}, .place = root.place()};
   ListedTasks listed;

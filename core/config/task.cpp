@@ -46,7 +46,7 @@ class TaskReader {
  private:
   std::string of_task(std::string_view key) const { return fmt::format("{} of {}", key, what_); }
 
-  // The name at `node`, one of `choices`; `problem` is said of any other.
+  // The name at `node`. If it is none of `choices`, throws an Error with this problem.
   std::string read_name(const Node& node, std::string_view key,
                         std::span<const std::string_view> choices, std::string_view problem) const {
     std::string name = read_string(
@@ -84,7 +84,7 @@ class TaskReader {
     known.push_back(kind.moves_data ? "to" : "on");
     if (kind.declares_type) known.insert(known.end(), {"shape", "dtype"});
     for (const AttrSpec& spec : kind.attrs) known.push_back(spec.name);
-    // Keys of other ops get a better answer than "unknown".
+    // A key that only other ops have: the message says what to do instead.
     for (std::size_t i = 0; i < body_.entry_count(); ++i) {
       const Node& key = body_.key(i);
       if (std::find(known.begin(), known.end(), key.text) != known.end()) continue;
@@ -252,8 +252,7 @@ class TaskReader {
     }
   }
 
-  // The kinds of op that take any number of inputs that the pattern gives them, and the works of
-  // points.
+  // The ops that take as many inputs as the pattern may give them, and the works of points.
   std::vector<std::string_view> kernels() const {
     std::vector<std::string_view> names = builtin_ops().names();
     std::erase_if(names, [&](std::string_view name) {

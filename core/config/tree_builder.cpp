@@ -11,7 +11,8 @@
 namespace troupe {
 namespace {
 
-// Whether the text begins with a word for "nothing" rather than with whatever follows nothing.
+// Whether the text begins with one of YAML's words for an empty value. If not, the value is
+// missing.
 bool is_null_written(std::string_view text) {
   constexpr std::array<std::string_view, 4> words = {"~", "null", "Null", "NULL"};
   return std::any_of(words.begin(), words.end(),
@@ -50,7 +51,7 @@ void refuse_alias(const SourcePlace& place) {
 
 void refuse_depth(const SourcePlace& place) {
   throw usage_error(
-      place, fmt::format("lists and maps are nested deeper than {} levels", Document::depth_max),
+      place, fmt::format("lists and maps are nested deeper than {} levels", Document::levels_max),
       "check the brackets; no Troupe file needs that many");
 }
 
@@ -64,7 +65,7 @@ void TreeBuilder::OnDocumentStart(const YAML::Mark& mark) {
 void TreeBuilder::OnNull(const YAML::Mark& mark, YAML::anchor_t) {
   refuse_as_key(mark);
   Node node = make(mark, Node::Type::null);
-  // The parser marks a value that is missing at whatever comes next, which may be far away.
+  // For a missing value the parser reports the place of the next token, which may be far away.
   if (!levels_.empty() && !is_null_written(text_.substr(static_cast<std::size_t>(mark.pos)))) {
     const Node& parent = levels_.back().node;
     if (parent.type == Node::Type::map) {
@@ -112,7 +113,7 @@ void TreeBuilder::attach(Node node) {
 void TreeBuilder::open(const YAML::Mark& mark, const std::string& tag, Node::Type type) {
   check_tag(mark, tag);
   refuse_as_key(mark);
-  if (levels_.size() == Document::depth_max) refuse_depth(place(mark));
+  if (levels_.size() == Document::levels_max) refuse_depth(place(mark));
   levels_.push_back(Level{.node = make(mark, type)});
 }
 

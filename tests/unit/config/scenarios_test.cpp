@@ -10,8 +10,9 @@ namespace {
 
 // x ──▶ run ──▶ copy ──▶ back          What tests add begins in line 8.
 constexpr std::string_view head =
-    R"(machine: {devices: {cpu: {kind: cpu, memory: m}}, memories: {m: {size: 1 GiB}, n: {size: 1 GiB}}}
-tensors:
+    "machine: {devices: {cpu: {kind: cpu, memory: m}}, "
+    "memories: {m: {size: 1 GiB}, n: {size: 1 GiB}}}\n"
+    R"(tensors:
   x: {op: uniform, shape: [4, 4], on: cpu}
 tasks:
   run:  {op: matmul, in: [x, x], repeat: 2}
