@@ -11,8 +11,8 @@ namespace troupe {
 // Throws a usage Error with file:line:column, what is wrong and what to do.
 Machine load_machine_file(const std::filesystem::path& path);
 
-// Whether a YAML file is a machine file rather than a run file: it has neither tasks nor tensors.
-// Throws as above where it can't be read.
+// Whether a YAML file is a machine file rather than a run file. Throws as above if the file can't
+// be read, or if none of its keys says which of the two it is.
 bool is_machine_file(const std::filesystem::path& path);
 
 }  // namespace troupe

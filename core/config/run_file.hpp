@@ -1,4 +1,4 @@
-// Run files in YAML: a machine, tasks (what to compute) and scenarios (in which order to start it).
+// Run files in YAML: a machine, tasks (what to compute), and scenarios (in which order).
 // The format is documented at the top of run_file.cpp.
 #pragma once
 

@@ -53,16 +53,23 @@ bool Placements::can_run(DeviceId device, OpId op, bool timed) const {
   return !options_.needs_costs || !timed || cost_.knows(device, graph_, graph_.op_class(op));
 }
 
+// Simulated devices have a kernel for every op whose cost is known: a missing cost is named first.
+bool Placements::lacks_rate(DeviceId device, OpId op) const {
+  return options_.needs_costs &&
+         !has_cost(machine_.device(device), graph_.kind(op), graph_.work(op));
+}
+
 void Placements::check_device(OpId op, bool timed) const {
   const DeviceId device = graph_.placement(op).device;
   if (can_run(device, op, timed)) return;
   const std::string& name = machine_.device(device).name;
   const std::string_view kind = graph_.kind(op).name;
+  const bool no_rate = lacks_rate(device, op);
   throw usage_error(
       place_of(op),
-      fmt::format("'{}' is placed on {}, which has no kernel for '{}'", graph_.name(op), name,
-                  kind),
-      options_.needs_costs
+      fmt::format("'{}' is placed on {}, which has no {} for '{}'", graph_.name(op), name,
+                  no_rate ? "rate" : "kernel", kind),
+      no_rate
           ? fmt::format("give {} a rate for it in the machine file ('{}: 10 TFLOP/s' or 'flops:')"
                         ", or place the op elsewhere",
                         name, kind)
@@ -70,14 +77,19 @@ void Placements::check_device(OpId op, bool timed) const {
 }
 
 void Placements::nobody_can(OpId op) const {
-  throw usage_error(place_of(op),
-                    fmt::format("no device has a kernel for '{}', the kind of '{}'",
-                                graph_.kind(op).name, graph_.name(op)),
-                    options_.needs_costs
-                        ? fmt::format("give one a rate for it in the machine file ('{}: 10 "
-                                      "TFLOP/s' or 'flops:')",
-                                      graph_.kind(op).name)
-                        : "use another op");
+  const std::string_view kind = graph_.kind(op).name;
+  bool lack_rates = true;
+  for (std::size_t d = 0; d < machine_.devices.size(); ++d) {
+    lack_rates = lack_rates && lacks_rate(DeviceId::at(d), op);
+  }
+  throw usage_error(
+      place_of(op),
+      fmt::format("no device has a {} for '{}', the kind of '{}'", lack_rates ? "rate" : "kernel",
+                  kind, graph_.name(op)),
+      lack_rates
+          ? fmt::format("give one a rate for it in the machine file ('{}: 10 TFLOP/s' or 'flops:')",
+                        kind)
+          : "use another op");
 }
 
 void Placements::place_timed(std::span<const OpId> ops) {

@@ -52,22 +52,22 @@ BOOST_AUTO_TEST_CASE(a_cycle_is_refused_with_the_names_on_it) {
   check_file_refused(both_modes, with_tasks("  a: {op: add, in: [^a, a], on: cpu0}\n"), {"a → a"});
 }
 
-BOOST_AUTO_TEST_CASE(an_op_on_a_device_without_a_kernel_for_it_is_refused) {
+BOOST_AUTO_TEST_CASE(a_simulated_op_on_a_device_without_a_rate_for_it_is_refused) {
   check_file_refused({"simulate"},
                      unmarked(gpu_machine) +
                          "tensors: {x: {op: zeros, shape: [2, 2], on: gpu0}}\n"
                          "tasks:\n  ^y: {op: relu, in: x, on: gpu0}\n",
-                     {"'y' is placed on gpu0", "no kernel for 'relu'", "rate"});
+                     {"'y' is placed on gpu0", "has no rate for 'relu'", "give gpu0 a rate"});
 }
 
-BOOST_AUTO_TEST_CASE(an_op_that_no_device_has_a_kernel_for_is_refused) {
+BOOST_AUTO_TEST_CASE(a_simulated_op_that_no_device_has_a_rate_for_is_refused) {
   check_file_refused({"simulate"},
                      "machine:\n"
                      "  devices: {cpu0: {kind: cpu, memory: host, matmul: 1 GFLOP/s}}\n"
                      "  memories: {host: {size: 1 GiB}}\n"
                      "tensors: {x: {op: zeros, shape: [2, 2]}}\n"
                      "tasks:\n  ^y: {op: relu, in: x}\n",
-                     {"no device has a kernel for 'relu'", "'y'"});
+                     {"no device has a rate for 'relu'", "'y'", "give one a rate"});
 }
 
 //   host ── far      island
