@@ -71,12 +71,11 @@ void Run::perform(const Scenario& scenario, Plan& plan, MemoryStore& store, Repo
       store.install(replicas, graph_.types());
     }
     plan.replicas = {};
-    has_begun = true;
     if (is_interrupted()) {
       result.outcome = Outcome::interrupted;
       return;
     }
-    RunResult outcome = act(scenario, plan, store);
+    RunResult outcome = act(scenario, plan, store, has_begun);
     result = summarize(graph_, machine_, plan, scenario.name, std::move(outcome));
     if (result.outcome == Outcome::done && options_.verify && computes_values(options_.mode)) {
       check(scenario, plan, store, report);
@@ -89,12 +88,13 @@ void Run::perform(const Scenario& scenario, Plan& plan, MemoryStore& store, Repo
   }
 }
 
-RunResult Run::act(const Scenario& scenario, Plan& plan, MemoryStore& store) {
+RunResult Run::act(const Scenario& scenario, Plan& plan, MemoryStore& store, bool& has_begun) {
   if (computes_values(options_.mode)) load_kernels(graph_);
   ActorRuntime runtime(machine_, graph_.kinds(), store,
                        {.mode = options_.mode, .seed = options_.seed});
   for (Window& window : plan.take_shares()) runtime.send(std::move(window));
   runtime.send_end();
+  has_begun = true;
   runtime.begin();
   bool stop_requested = false;
   while (!runtime.is_over()) {
