@@ -11,6 +11,7 @@
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -212,8 +213,8 @@ class ActorRuntime::Impl {
     try {
       return setup_.start_thread(Waiting::asleep);
     } catch (const std::exception& error) {
-      throw not_set_up(fmt::format("could not start 3 threads to set the run up: {}", error.what()),
-                       "end other programs");
+      throw not_set_up(
+          fmt::format("could not start 3 threads for the run's actors: {}", error.what()));
     }
   }
 
@@ -230,9 +231,12 @@ class ActorRuntime::Impl {
                                        : setup_.start_shared_thread());
       }
     } catch (const std::exception& error) {
-      throw not_set_up(
-          fmt::format("could not start {} threads: {}", resources.size(), error.what()),
-          "let fewer devices have work");
+      const auto devices = std::count_if(resources.begin(), resources.end(),
+                                         [this](ResourceId r) { return is_device(r); });
+      throw not_set_up(fmt::format(
+          "could not start {} threads, one for each device that has work, and those that links "
+          "share: {}",
+          devices, error.what()));
     }
     return threads;
   }
@@ -249,15 +253,15 @@ class ActorRuntime::Impl {
       }
     } catch (const std::exception& error) {
       throw not_set_up(fmt::format("could not set {} up: {}",
-                                   resource_name(context_.machine, resource), error.what()),
-                       "give it fewer streams or cores");
+                                   resource_name(context_.machine, resource), error.what()));
     }
   }
 
   // A usage Error as long as nothing has happened.
-  Error not_set_up(std::string problem, const std::string& remedy) const {
+  Error not_set_up(std::string problem) const {
     return {has_begun_ ? ErrorKind::failed : ErrorKind::usage, SourcePlace{}, std::move(problem),
-            remedy + ", or this process more threads and memory (ulimit -u, ulimit -v)"};
+            "give this process more threads and memory (ulimit -u, ulimit -v), or let fewer "
+            "devices, streams and cores have work"};
   }
 
   // What the actors use until the actor system is gone.
