@@ -357,6 +357,7 @@ BOOST_AUTO_TEST_CASE(kernels_of_a_run_use_the_cores_of_their_device_and_stream,
   }();
   const std::vector<int> usable = testing::cores_of_this_thread();
   Machine machine = pair();
+  machine.devices[0].streams = 1;
   machine.devices[1].streams = 2;
   for (const std::size_t own : {0, 1}) {
     machine.devices[0].cores = {usable[own]};
