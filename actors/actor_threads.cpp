@@ -40,7 +40,10 @@ class ActorThreads::Own final : public Unit {
  public:
   Own(ActorThreads& parent, Waiting waiting)
       : Unit(parent), parent_(parent), waiting_(waiting), thread_([this] { work(); }) {}
-  ~Own() override { stop(); }
+  ~Own() override {
+    stop();
+    join();
+  }
 
   // The first job comes from the spawning thread: the actor that this thread belongs to.
   void exec_later(caf::resumable* job) override {
@@ -53,11 +56,13 @@ class ActorThreads::Own final : public Unit {
     job_.store(job, std::memory_order_release);
     job_.notify_one();
   }
+  // Lets the thread end, once its actor has quit.
   void stop() {
-    if (!thread_.joinable()) return;
-    stopping_.store(true);
+    if (stopping_.exchange(true)) return;
     put(&wake_up_);
-    thread_.join();
+  }
+  void join() {
+    if (thread_.joinable()) thread_.join();
   }
 
  private:
@@ -200,7 +205,9 @@ void ActorThreads::start() {
 }
 
 void ActorThreads::stop() {
+  // All are told before any is waited for: each may have to wait for its core.
   for (const auto& own : own_) own->stop();
+  for (const auto& own : own_) own->join();
   caf::anon_send_exit(utility_actors_[printer_id], caf::exit_reason::kill);
   shared_->stop();
   if (!clock_thread_.joinable()) return;
