@@ -27,18 +27,21 @@ struct ActorRuntimeOptions {
   bool by_window = false;
 };
 
-// A coordinator and an actor for each device and each link of a machine, with the scheduler and the
-// clock of the mode. For use by one thread.
+// A coordinator, and an actor for each device and each link that has work, with the scheduler and
+// the clock of the mode. For use by one thread.
 class ActorRuntime {
  public:
-  // Machine, ops, store and setting must outlive it. Throws a run Error where the host hasn't
-  // enough threads.
+  // Machine, ops, store and setting must outlive the runtime. Throws a usage Error where the host
+  // hasn't enough threads.
   ActorRuntime(const Machine& machine, const OpRegistry& ops, MemoryStore& store,
                const RunSetting& setting, ActorRuntimeOptions options);
   // Blocks until the actors are gone; a run that isn't over is interrupted.
   ~ActorRuntime();
 
-  // Windows may be sent before and while they act; after the last one, no more.
+  // Windows may be sent before and while the actors act, but none after send_end(). Spawns the
+  // actors of devices and links that have work for the first time, on threads: one for each such
+  // device, and a few that the links share. Throws an Error where the host hasn't enough threads or
+  // memory for that, a usage Error before begin(), else a run Error; the window isn't sent then.
   void send(Window window);
   void send_end();
   // The actors begin with the first window.

@@ -71,12 +71,11 @@ void Run::perform(const Scenario& scenario, Plan& plan, MemoryStore& store, Repo
       store.install(replicas, graph_.types());
     }
     plan.replicas = {};
-    has_begun = true;
     if (is_interrupted()) {
       result.outcome = Outcome::interrupted;
       return;
     }
-    RunResult outcome = act(scenario, plan, store);
+    RunResult outcome = act(scenario, plan, store, has_begun);
     result = summarize(graph_, machine_, plan, scenario.name, std::move(outcome));
     if (result.outcome == Outcome::done && setting_.compares_results) {
       check(scenario, plan, store, report);
@@ -89,11 +88,12 @@ void Run::perform(const Scenario& scenario, Plan& plan, MemoryStore& store, Repo
   }
 }
 
-RunResult Run::act(const Scenario& scenario, Plan& plan, MemoryStore& store) {
+RunResult Run::act(const Scenario& scenario, Plan& plan, MemoryStore& store, bool& has_begun) {
   if (setting_.has_values()) load_kernels(graph_);
   ActorRuntime runtime(machine_, graph_.kinds(), store, setting_, {.seed = options_.seed});
   for (Window& window : plan.take_shares()) runtime.send(std::move(window));
   runtime.send_end();
+  has_begun = true;
   runtime.begin();
   bool stop_requested = false;
   while (!runtime.is_over()) {

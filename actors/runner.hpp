@@ -55,8 +55,8 @@ class Run {
       RunOptions options);
 
   // Carries the scenarios out one after the other and blocks until they are done, one has failed,
-  // or the run was interrupted. A failure is in the report; throws a run Error where the run could
-  // not even begin (not enough host memory, no storage). Call it once.
+  // or the run was interrupted. A failure is in the report; throws an Error where the run could not
+  // even begin (not enough host memory or threads, no storage). Call it once.
   Report perform();
 
   // Ops over all scenarios, those that are prepared before a clock starts included.
@@ -65,7 +65,8 @@ class Run {
  private:
   // Fills the last scenario of `report`.
   void perform(const Scenario& scenario, Plan& plan, MemoryStore& store, Report& report);
-  RunResult act(const Scenario& scenario, Plan& plan, MemoryStore& store);
+  // `has_begun` becomes true once the actors are set up.
+  RunResult act(const Scenario& scenario, Plan& plan, MemoryStore& store, bool& has_begun);
   void check(const Scenario& scenario, const Plan& plan, const MemoryStore& store,
              Report& report) const;
   bool is_interrupted() const;

@@ -40,7 +40,8 @@
 // discover: true
 // discover:
 //   cpu_devices: 2                 # its cores split among so many CPU devices cpu0, cpu1, … with a
-//                                  #   memory each; default: one for each NUMA node
+//                                  #   memory each; default: one for each NUMA node. Up to 32
+//                                  #   memories are linked in pairs, more of them through mem0
 //   storage: true                  # with a storage memory; default false
 //   directory: /mnt/scratch        # of that storage, as above
 //

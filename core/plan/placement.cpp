@@ -55,8 +55,7 @@ bool Placements::can_run(DeviceId device, OpId op, bool timed) const {
 
 // Simulated devices have a kernel for every op whose cost is known: a missing cost is named first.
 bool Placements::lacks_rate(DeviceId device, OpId op) const {
-  return options_.needs_costs &&
-         !has_cost(machine_.device(device), graph_.kind(op), graph_.work(op));
+  return options_.needs_costs && !cost_.knows(device, graph_, graph_.op_class(op));
 }
 
 void Placements::check_device(OpId op, bool timed) const {

@@ -81,6 +81,8 @@ class CoordinatorLogic {
   // When the scenario's clock started; none where it never did.
   std::optional<Instant> origin() const { return origin_; }
   bool is_running() const { return phase_ == Phase::running; }
+  // No further window starts.
+  bool is_ending() const { return phase_ == Phase::collecting || phase_ == Phase::finished; }
   std::uint64_t items_done() const { return items_done_; }
   void check_invariants() const;
 

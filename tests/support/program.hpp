@@ -44,6 +44,7 @@ class Program {
   // Blocks until it has ended.
   Finished wait();
   void send(int signal) const;
+  pid_t pid() const { return pid_; }  // its own until wait()
 
   const std::string& out() const { return streams_[0].text; }  // what it has written so far
   const std::string& err() const { return streams_[1].text; }

@@ -1,6 +1,7 @@
 #include "actors/runner.hpp"
 
 #include "tests/support/address_space.hpp"
+#include "tests/support/cores_op.hpp"
 #include "tests/support/expect_error.hpp"
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"
@@ -332,23 +333,46 @@ BOOST_AUTO_TEST_CASE(a_host_with_less_memory_than_a_later_scenario_needs_is_refu
 }
 
 // dev1 asks for more threads than there are addresses for their stacks; dev0's are there by then.
-BOOST_AUTO_TEST_CASE(a_device_that_can_not_be_set_up_fails_the_run_by_name,
+BOOST_AUTO_TEST_CASE(a_device_that_can_not_be_set_up_is_named_before_anything_runs,
                      *boost::unit_test::precondition(testing::can_limit_addresses)) {
   const SmallGraph g = fork();
   Machine machine = pair();
   machine.devices[1].cores.assign(1000, 0);
   const std::vector<Scenario> scenarios{g.everything()};
   Run run(machine, g.graph, scenarios, {.mode = Mode::run});
-  std::optional<testing::AddressSpaceLimit> limit(512 << 20);
-  const Report report = run.perform();
-  limit.reset();
-  BOOST_TEST_REQUIRE(report.scenarios.size() == 1U);
-  const ScenarioReport& s = report.scenarios[0];
-  BOOST_TEST((s.outcome == Outcome::failed));
-  BOOST_TEST(s.error.starts_with("could not set dev1 up: "), s.error);
-  BOOST_TEST(s.error.find("fewer streams or cores") != std::string::npos, s.error);
-  BOOST_TEST(s.planned == 4U);
+  {
+    const testing::AddressSpaceLimit limit(512 << 20);
+    expect_error(ErrorKind::usage, "could not set dev1 up: ", [&] { run.perform(); });
+  }
   BOOST_TEST((perform(g, {g.everything()}, {.mode = Mode::run}).scenarios[0].verified == true));
+}
+
+//   first (dev0) → link → second (dev1, which has two streams)
+BOOST_AUTO_TEST_CASE(kernels_of_a_run_use_the_cores_of_their_device_and_stream,
+                     *boost::unit_test::precondition(testing::has_two_cores)) {
+  static const OpRegistry ops = [] {
+    OpRegistry registry = testing::test_ops();
+    registry.add(testing::cores_op());
+    return registry;
+  }();
+  const std::vector<int> usable = testing::cores_of_this_thread();
+  Machine machine = pair();
+  machine.devices[0].streams = 1;
+  machine.devices[1].streams = 2;
+  for (const std::size_t own : {0, 1}) {
+    machine.devices[0].cores = {usable[own]};
+    machine.devices[1].cores = {usable[1 - own], usable[1 - own]};
+    SmallGraph g;
+    g.graph = Graph(ops);
+    const OpId first = g.op("first", "cores", {}, on(dev0), {}, {DType::f64, {1}});
+    g.op("second", "cores", {first}, on(dev1), {}, {DType::f64, {1}});
+    const std::vector<Scenario> scenarios{g.everything()};
+    const Report report =
+        Run(machine, g.graph, scenarios, {.mode = Mode::run, .verify = false}).perform();
+    BOOST_TEST((report.scenarios[0].outcome == Outcome::done));
+    BOOST_TEST((testing::SeenCores::take() ==
+                std::vector<testing::ThreadCores>{{{usable[own]}}, {{usable[1 - own]}}}));
+  }
 }
 
 // Nothing to do for anybody, one device without work, and a link that is never used.
