@@ -55,8 +55,9 @@ class Run {
       RunOptions options);
 
   // Carries the scenarios out one after the other and blocks until they are done, one has failed,
-  // or the run was interrupted. A failure is in the report; throws a run Error where the run could
-  // not even begin (not enough host memory, no storage). Call it once.
+  // or the run was interrupted; the report says of all others that they were not run. A failure is
+  // in the report, too; throws a run Error where the run could not even begin (not enough host
+  // memory, no storage). Call it once.
   Report perform();
 
   // Ops over all scenarios, those that are prepared before a clock starts included.
