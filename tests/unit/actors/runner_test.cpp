@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -289,6 +290,38 @@ BOOST_AUTO_TEST_CASE(an_interrupt_after_the_last_op_is_no_interruption) {
     BOOST_TEST((report.scenarios[0].outcome == Outcome::done));
     BOOST_TEST(report.scenarios[0].finished == report.scenarios[0].planned);
   }
+}
+
+// The only op is under way when the interrupt comes: it finishes, and with it the scenario.
+BOOST_AUTO_TEST_CASE(an_interrupt_during_the_last_op_is_no_interruption) {
+  static std::atomic<bool> has_started;
+  static std::atomic<int> words;  // of progress since then
+  has_started = false;
+  words = 0;
+  OpRegistry ops = testing::test_ops();
+  OpKind waiter = ops[ops.find("work")];
+  waiter.name = "waiter";
+  waiter.cpu = [](const CpuCall& call) {
+    std::memset(call.output.data, 0, call.output.type.bytes());
+    has_started = true;
+    while (words < 3) std::this_thread::yield();
+  };
+  ops.add(std::move(waiter));
+  SmallGraph g;
+  g.graph = Graph(ops);
+  g.op("last", "waiter", {}, on(dev0), {1.0}, testing::of_bytes(8));
+  std::atomic<bool> interrupted = false;
+  RunOptions options{.mode = Mode::run, .verify = false, .interrupted = &interrupted};
+  options.on_progress = [&](const RunProgress&) {
+    if (!has_started) return;
+    interrupted = true;
+    ++words;
+  };
+  const Report report = perform(g, {g.everything()}, options);
+  BOOST_TEST(interrupted);
+  BOOST_TEST(!report.interrupted);
+  BOOST_TEST((report.scenarios[0].outcome == Outcome::done));
+  BOOST_TEST(report.scenarios[0].ops == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(an_interrupt_while_results_are_compared_is_reported) {
