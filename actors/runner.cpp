@@ -37,20 +37,22 @@ Report Run::perform() {
   report.mode = setting_.name;
   report.seed = options_.seed;
   MemoryStore store(machine_, setting_.backing);
+  bool has_failed = false;
   for (std::size_t i = 0; i < scenarios_.size(); ++i) {
     ScenarioReport& scenario = report.scenarios.emplace_back();
     scenario.name = scenarios_[i].name;
     scenario.planned = plans_[i].timed_units();
-    if (is_interrupted()) {
-      scenario.outcome = Outcome::interrupted;
+    if (!has_failed && is_interrupted()) report.interrupted = true;
+    if (has_failed || report.interrupted) {
+      scenario.outcome = Outcome::not_run;
       continue;
     }
     perform(scenarios_[i], plans_[i], store, report);
     plans_[i] = Plan{};
     store.clear();
-    if (scenario.outcome == Outcome::failed) break;
+    if (scenario.outcome == Outcome::interrupted) report.interrupted = true;
+    has_failed = scenario.outcome == Outcome::failed;
   }
-  report.interrupted = is_interrupted();
   return report;
 }
 
@@ -77,6 +79,10 @@ void Run::perform(const Scenario& scenario, Plan& plan, MemoryStore& store, Repo
     }
     RunResult outcome = act(scenario, plan, store, has_begun);
     result = summarize(graph_, machine_, plan, scenario.name, std::move(outcome));
+    // The interrupt may have come when the last item was done, but not yet reported.
+    if (result.outcome == Outcome::interrupted && result.finished == result.planned) {
+      result.outcome = Outcome::done;
+    }
     if (result.outcome == Outcome::done && setting_.compares_results) {
       check(scenario, plan, store, report);
     }
@@ -113,6 +119,7 @@ void Run::check(const Scenario& scenario, const Plan& plan, const MemoryStore& s
     return !is_interrupted();
   });
   if (verdict.complete || !verdict.equal) result.verified = verdict.equal;
+  if (!verdict.complete) report.interrupted = true;
   result.mismatch = verdict.mismatch;
   const auto digests = std::count_if(plan.results.begin(), plan.results.end(),
                                      [](const Plan::Result& r) { return !r.is_kept; });

@@ -55,8 +55,9 @@ class Run {
       RunOptions options);
 
   // Carries the scenarios out one after the other and blocks until they are done, one has failed,
-  // or the run was interrupted. A failure is in the report; throws an Error where the run could not
-  // even begin (not enough host memory or threads, no storage). Call it once.
+  // or the run was interrupted; the report says that all others were not run. A failure is in the
+  // report, too. Throws an Error if the run could not even begin (not enough host memory or
+  // threads, no storage). Call it once.
   Report perform();
 
   // Ops over all scenarios, those that are prepared before a clock starts included.

@@ -29,7 +29,8 @@ class Error : public std::exception {
   const std::string& problem() const { return problem_; }
   const std::string& remedy() const { return remedy_; }
 
-  // "file:line:column: problem; remedy"
+  // "file:line:column: problem; remedy", in one line and without control characters (see
+  // visible()).
   const char* what() const noexcept override { return text_.c_str(); }
 
   // The same error with `place` where this one has none.

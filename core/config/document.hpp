@@ -36,6 +36,7 @@ class Node {
 class Document {
  public:
   const Node& root() const { return *root_; }
+  std::filesystem::path path() const { return *file_; }
 
   // Reads the subset of YAML that Troupe's files use: one document of maps, lists and scalars; keys
   // are scalars and occur once in their map; no anchors, aliases, merge keys or tags; UTF-8 without

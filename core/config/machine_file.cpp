@@ -135,12 +135,14 @@ Machine read_machine(const Node& node, std::string_view default_name) {
 }
 
 Machine load_machine_file(const std::filesystem::path& path) {
-  const Document document = Document::load(path);
-  return read_machine(document.root(), path.stem().string());
+  return read_machine_file(Document::load(path));
 }
 
-bool is_machine_file(const std::filesystem::path& path) {
-  const Document document = Document::load(path);
+Machine read_machine_file(const Document& document) {
+  return read_machine(document.root(), document.path().stem().string());
+}
+
+bool is_machine_file(const Document& document) {
   const Node& root = document.root();
   if (root.type != Node::Type::map) return false;
   const std::optional<FileKind> kind = kind_of_file(root);

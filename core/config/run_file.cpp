@@ -85,6 +85,7 @@
 #include "core/config/run_file.hpp"
 
 #include "core/config/file_kind.hpp"
+#include "core/config/machine_file.hpp"
 #include "core/config/machine_parts.hpp"
 #include "core/config/scenarios.hpp"
 #include "core/config/task.hpp"
@@ -105,8 +106,7 @@ void read_machine_of_run(const Node& node, const std::filesystem::path& run_path
   const std::filesystem::path path =
       (run_path.parent_path() / read_string(node, "the machine", "the path of a machine file"))
           .lexically_normal();
-  const Document document = Document::load(path, node.place());
-  run.machine = read_machine(document.root(), path.stem().string());
+  run.machine = read_machine_file(Document::load(path, node.place()));
   run.machine_file = path;
 }
 
@@ -128,7 +128,11 @@ void check_run_keys(const Node& root, const std::filesystem::path& path) {
 }  // namespace
 
 RunFile load_run_file(const std::filesystem::path& path) {
-  const Document document = Document::load(path);
+  return read_run_file(Document::load(path));
+}
+
+RunFile read_run_file(const Document& document) {
+  const std::filesystem::path path = document.path();
   const Node& root = expect_map(document.root(), "a run file");
   check_run_keys(root, path);
 

@@ -243,15 +243,15 @@ std::string bottom_line(const ScenarioReport& s, std::size_t columns, Duration c
   return line + "┘";
 }
 
-std::string_view ending(Outcome o) {
-  return o == Outcome::failed ? " · failed" : o == Outcome::interrupted ? " · interrupted" : "";
-}
-
 void append_chart(std::string& out, const ScenarioReport& scenario, const Chart& chart,
                   std::size_t number, std::size_t name_width, Duration cell_time,
                   std::size_t columns_max) {
-  append_line(out, fmt::format("{}  {} · {}{}", number, shorten(printable(scenario.name), 60),
-                               time_text(scenario.makespan), ending(scenario.outcome)));
+  std::string title = fmt::format("{}  {} · {}", number, shorten(printable(scenario.name), 60),
+                                  time_text(scenario.makespan));
+  if (scenario.outcome != Outcome::done) {
+    title.append(" · ").append(outcome_name(scenario.outcome));
+  }
+  append_line(out, title);
   if (chart.tracks.empty()) {
     out += "   nothing ran\n";
     return;
@@ -278,7 +278,8 @@ void append_chart(std::string& out, const ScenarioReport& scenario, const Chart&
 }  // namespace
 
 std::string gantt_charts(const Report& report) {
-  if (report.scenarios.empty()) return {};
+  const auto has_run = [](const ScenarioReport& s) { return s.outcome != Outcome::not_run; };
+  if (std::none_of(report.scenarios.begin(), report.scenarios.end(), has_run)) return {};
   std::vector<Chart> charts;
   std::size_t name_width = 4;
   Duration longest{1};
@@ -306,6 +307,7 @@ std::string gantt_charts(const Report& report) {
   for (std::size_t i = 0; i < charts.size(); ++i) {
     const std::int64_t length = (common_axis ? longest : charts[i].length).count();
     const auto columns = static_cast<std::int64_t>(columns_max);
+    if (!has_run(report.scenarios[i])) continue;
     if (i > 0) out += "\n";
     append_chart(out, report.scenarios[i], charts[i], i + 1, name_width,
                  Duration{(length + columns - 1) / columns}, columns_max);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace troupe {
@@ -50,15 +51,19 @@ struct ResourceUse {
   double utilisation = 0;  // busy / (lanes * makespan), 0..1
 };
 
-enum class Outcome { done, failed, interrupted };
+// `not_run`: never begun, since an earlier scenario failed or the run was interrupted.
+enum class Outcome { done, failed, interrupted, not_run };
+
+// "done", "failed", "interrupted", "not run": as reports say it.
+std::string_view outcome_name(Outcome outcome);
 
 struct ScenarioReport {
   std::string name;
   Outcome outcome = Outcome::done;
   std::string error;            // where it failed: names op, device and cause
-  std::uint64_t ops = 0;        // finished ones
+  std::uint64_t ops = 0;        // finished ones, copies too
   std::uint64_t transfers = 0;  // finished ones; a copy over n links is n
-  std::uint64_t planned = 0;    // ops and transfers together; a copy over links is only these
+  std::uint64_t planned = 0;    // ops and transfers; of a copy over links only its transfers
   std::uint64_t finished = 0;   // of the planned ones
   Duration serial{0};           // sum of all op and transfer times
   Duration lower_bound{0};      // max(critical path, busiest device, busiest link direction)
@@ -83,7 +88,7 @@ struct Report {
   std::string machine;
   std::string mode;  // "run" or "simulate"
   std::uint64_t seed = 0;
-  bool interrupted = false;  // ended early, by whoever started it
+  bool interrupted = false;  // ended early, by whoever started it; not where all was finished
   std::vector<ScenarioReport> scenarios;
   std::vector<std::string> notes;  // what a user should know of the run, one sentence each
 };

@@ -9,11 +9,14 @@
 //     "notes": ["…"],                        what a user should know of the run
 //     "scenarios": [{
 //       "name": "Run on GPU and copy",
-//       "outcome": "done",                   or "failed" or "interrupted"
+//       "outcome": "done",                   or "failed", "interrupted" (begun, but ended early),
+//                                            "not run" (never begun)
 //       "error": "…",                        only where it failed: names op, device and cause
-//       "ops": 10,                           finished
-//       "transfers": 10,                     finished; a copy over n links is n
-//       "planned": 20,                       ops and transfers together
+//       "ops": 20,                           finished: here 10 matmul and 10 copy
+//       "transfers": 10,                     finished; a copy over n links is n, of one op
+//       "planned": 20,                       what is timed: here 10 matmul and 10 transfers. A copy
+//                                            over links counts as its transfers only, so that
+//                                            ops + transfers - such copies = planned where done
 //       "serial_s": 1.297000000,             sum of all op and transfer times
 //       "lower_bound_s": 1.028000000,        no schedule can beat it
 //       "bound_by": "pcie0 vram0→host",      a device, a link direction, "critical path"
@@ -53,18 +56,6 @@ std::string json_seconds(Duration d) {
 
 std::string json_ratio(double ratio) {
   return std::isfinite(ratio) ? fmt::format("{:.6f}", ratio) : "null";
-}
-
-std::string_view outcome_name(Outcome o) {
-  switch (o) {
-    case Outcome::done:
-      return "done";
-    case Outcome::failed:
-      return "failed";
-    case Outcome::interrupted:
-      return "interrupted";
-  }
-  return "";
 }
 
 // Writes members and elements, each on its own line, with the commas between them.

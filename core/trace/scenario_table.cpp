@@ -93,10 +93,6 @@ std::string verified_text(const ScenarioReport& s) {
   return *s.verified ? "yes" : "NO";
 }
 
-std::string_view outcome_text(Outcome o) {
-  return o == Outcome::failed ? "failed" : o == Outcome::interrupted ? "interrupted" : "done";
-}
-
 std::vector<Column> columns_of(const Report& report) {
   Column number("", ""), name("", "scenario", true), ops("", "ops"), transfers("trans-", "fers"),
       serial("serial", "time"), bound("lower", "bound"), by("", "bound by", true),
@@ -106,7 +102,7 @@ std::vector<Column> columns_of(const Report& report) {
     const bool done = s.outcome == Outcome::done;
     const bool rated = done && s.makespan.count() > 0;
     const std::string ending =
-        done ? "" : fmt::format("✗ {}, {}", outcome_text(s.outcome), finished_text(s));
+        done ? "" : fmt::format("✗ {}, {}", outcome_name(s.outcome), finished_text(s));
     number.add(std::to_string(number.cells.size() + 1));
     name.add(shorten(printable(s.name), 50), ending);
     ops.add(count_text(s.ops));
@@ -144,7 +140,7 @@ void append_remarks(std::string& out, const ScenarioReport& s, std::size_t numbe
   const std::string name = shorten(printable(s.name), 60);
   if (s.outcome != Outcome::done) {
     std::string text = fmt::format("{}: {}, {} ops and transfers finished", name,
-                                   outcome_text(s.outcome), finished_text(s));
+                                   outcome_name(s.outcome), finished_text(s));
     if (!s.error.empty()) text += "\n" + s.error;
     remark(text);
   }

@@ -31,10 +31,11 @@ void check(int result, const char* what) {
   if (result < 0) throw std::system_error(errno, std::generic_category(), what);
 }
 
-Channel make_channel(bool terminal) {
+Channel make_channel(bool terminal, unsigned short columns) {
   Channel channel;
   if (terminal) {
-    check(openpty(&channel.read, &channel.write, nullptr, nullptr, nullptr), "openpty");
+    const winsize size{.ws_row = 0, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+    check(openpty(&channel.read, &channel.write, nullptr, nullptr, &size), "openpty");
     check(fcntl(channel.read, F_SETFD, FD_CLOEXEC), "fcntl");
     check(fcntl(channel.write, F_SETFD, FD_CLOEXEC), "fcntl");
   } else {
@@ -74,6 +75,11 @@ std::vector<std::string> merged_environment(const std::map<std::string, std::str
     const rlimit most{.rlim_cur = options.file_size_max, .rlim_max = options.file_size_max};
     if (setrlimit(RLIMIT_FSIZE, &most) != 0) _exit(126);
   }
+  if (options.address_space_max > 0) {
+    const rlimit most{.rlim_cur = options.address_space_max, .rlim_max = options.address_space_max};
+    if (setrlimit(RLIMIT_AS, &most) != 0) _exit(126);
+  }
+  for (const int ignored : options.ignored_signals) signal(ignored, SIG_IGN);
   execvpe(command[0], command, environment);
   _exit(127);
 }
@@ -82,11 +88,13 @@ std::vector<std::string> merged_environment(const std::map<std::string, std::str
 
 Program::Program(const std::vector<std::string>& command, const ProgramOptions& options)
     : deadline_(std::chrono::steady_clock::now() + options.limit) {
-  const Channel out = make_channel(false);
-  const Channel err = make_channel(options.terminal);
+  const Channel out = make_channel(false, 0);
+  const Channel err = make_channel(options.terminal, options.terminal_columns);
   // Everything that allocates comes before the fork.
   std::vector<std::string> arguments = command;
-  std::vector<std::string> environment = merged_environment(options.environment);
+  std::map<std::string, std::string> changes = options.environment;
+  if (options.terminal) changes.emplace("TERM", "xterm");
+  std::vector<std::string> environment = merged_environment(changes);
   const std::vector<char*> argument_pointers = pointers(arguments);
   const std::vector<char*> environment_pointers = pointers(environment);
   pid_ = fork();

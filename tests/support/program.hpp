@@ -16,10 +16,13 @@ namespace troupe::testing {
 struct ProgramOptions {
   std::map<std::string, std::string> environment = {};  // on top of this process's own
   std::filesystem::path directory = {};                 // to work in; empty: this process's
-  std::filesystem::path out = {};   // opened as standard output; empty: captured
-  std::uint64_t file_size_max = 0;  // bytes a file it writes may have (RLIMIT_FSIZE); 0: any
-  bool terminal = false;            // standard error is a terminal of its own
-  std::chrono::seconds limit{120};  // from its start; it is killed then
+  std::filesystem::path out = {};         // opened as standard output; empty: captured
+  std::uint64_t file_size_max = 0;        // bytes a file it writes may have (RLIMIT_FSIZE); 0: any
+  std::uint64_t address_space_max = 0;    // bytes (RLIMIT_AS); 0: any
+  std::vector<int> ignored_signals = {};  // when it starts
+  bool terminal = false;                  // standard error is a terminal of its own, not a dumb one
+  unsigned short terminal_columns = 0;    // 0: not known
+  std::chrono::seconds limit{120};        // from its start; it is killed then
 };
 
 struct Finished {

@@ -62,8 +62,8 @@ const std::vector<Library> libraries{
     {"StarPU", {"starpu.h"}, {"bench"}},
     {"SimGrid", {"simgrid/"}, {"bench"}},
     {"the system's C library",
-     {"dlfcn.h", "fcntl.h", "malloc.h", "poll.h", "pthread.h", "pty.h", "sched.h", "signal.h",
-      "stdlib.h", "sys/", "termios.h", "unistd.h"},
+     {"dirent.h", "dlfcn.h", "fcntl.h", "malloc.h", "poll.h", "pthread.h", "pty.h", "sched.h",
+      "signal.h", "stdlib.h", "sys/", "termios.h", "unistd.h"},
      {"core/base", "core/machine", "core/backend", "core/ops", "apps", "bench"}},
     {"the processor's instructions", {"x86intrin.h"}, {"actors"}},
 };
