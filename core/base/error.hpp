@@ -18,7 +18,7 @@ enum class ErrorKind {
   failed,  // the run itself failed: exit code 1
 };
 
-// Thrown for bad input and failing hardware; our own bugs are TROUPE_ASSERTs.
+// Thrown for bad input and failing hardware. Bugs of Troupe fail a TROUPE_ASSERT instead.
 class Error : public std::exception {
  public:
   // `problem` says what is wrong, `remedy` what to do (may be empty).
@@ -33,7 +33,7 @@ class Error : public std::exception {
   // visible()).
   const char* what() const noexcept override { return text_.c_str(); }
 
-  // The same error with `place` where this one has none.
+  // A copy of this error. If this error has no place, the copy has `place`.
   Error at(const SourcePlace& place) const;
 
  private:

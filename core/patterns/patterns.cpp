@@ -37,7 +37,8 @@ void PatternRows::append(std::uint32_t steps) {
   TROUPE_ASSERT(group_.index() + 1 == graph_.group_count());
   TROUPE_ASSERT(graph_.size() == graph_.group(group_).first.index() + ops_before);
   const std::uint32_t end = next_ + std::min(steps, pattern_.steps - next_);
-  // Only where points read few columns is the largest number of inputs near the mean.
+  // Inputs are reserved only if points read few columns, since only then is the maximum per op
+  // close to the mean.
   constexpr std::uint32_t reserved_inputs_max = 8;
   const std::uint32_t inputs_each = pattern_.inputs_max();
   const std::uint64_t ops = pattern_.first_of_row(end) - ops_before;

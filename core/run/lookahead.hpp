@@ -1,12 +1,11 @@
-// Fetching into the cache what coming events will touch.
+// Lookahead: prefetching the memory that the next events will access.
 //
-// It pays where many devices take turns on one core: in a simulation of 64 devices or more, what a
-// device touched has left the cache when its next event comes. Simulating 4,096 columns on 1,024
-// devices takes half the time with it (docs/decisions/0018-many-actors.md). In a real run each
-// device has a thread of its own and meets its own data again and again, so nothing is announced
-// there.
+// Lookahead pays in a simulation of 64 devices or more. There many devices take turns on one core,
+// so that a device's data have left the cache when its next event comes. With lookahead, simulating
+// 4,096 columns on 1,024 devices takes half the time (docs/decisions/0018-many-actors.md). A real
+// run doesn't use lookahead: each device has its own thread, whose cache keeps the device's data.
 //
-// Only speed depends on it: the order of events, their times and results are the same without.
+// Lookahead changes only the speed, not the order of events, their times or results.
 #pragma once
 
 #include "core/base/prefetch.hpp"
@@ -21,8 +20,9 @@
 
 namespace troupe {
 
-// A receiver of events that is told of those that come soon. An announcement comes in steps, in
-// their order: a step fetches the lines that the next step reads. Steps may be left out.
+// A receiver of events to which the next events are announced. An announcement is a sequence of
+// steps, numbered from 0. Each step prefetches the cache lines that the next step reads. Steps may
+// be left out.
 class LookaheadTarget {
  public:
   static constexpr std::uint32_t steps = 3;
@@ -36,15 +36,16 @@ class LookaheadTarget {
   ~LookaheadTarget() = default;
 };
 
-// Announces what a queue holds, `queue` from `next` on: for each step calls announce(target, entry,
-// step) for the entry whose turn it is. `target_of` gives the target of an entry, or null. The last
-// dozen entries are not announced: with so few, everything is in the cache.
+// Announces entries of `queue`, whose next entry to be handled is queue[next]. Call it before each
+// entry is handled. Each step is called as announce(target, entry, step) for a different entry:
+// early steps for later entries. `target_of` returns the target of an entry, or null. The last
+// dozen entries are not announced: with so few entries, their data are in the cache.
 template <class Queue, class TargetOf, class Announce>
 void announce_ahead(const Queue& queue, std::size_t next, TargetOf target_of, Announce announce) {
   constexpr std::size_t distance = 3;  // entries between two steps
   constexpr std::size_t farthest = distance * (LookaheadTarget::steps + 1);
   if (queue.size() - next <= farthest) return;
-  // Before the first step: the target itself, which begins with the two lines that the step reads.
+  // Before step 0: prefetches the first two lines of the target, which step 0 reads.
   if (const LookaheadTarget* const first = target_of(queue[next + farthest])) {
     prefetch_to_read(first);
     prefetch_to_read(reinterpret_cast<const char*>(first) + 64);
@@ -55,16 +56,16 @@ void announce_ahead(const Queue& queue, std::size_t next, TargetOf target_of, An
   }
 }
 
-// The notices that were sent and not yet handled, for a scheduler that knows in which order actors
-// handle their messages. For one thread.
+// Announces notices that were sent and not yet handled. For a scheduler that knows in which order
+// actors handle their messages. Call from one thread only.
 class NoticeLookahead {
  public:
-  // From add() to remove() a resource may be announced to.
+  // From add() to remove(), notices for `resource` are announced to `target`.
   void add(ResourceId resource, LookaheadTarget& target) {
     if (resource.index() >= targets_.size()) targets_.resize(resource.index() + 1);
     targets_[resource.index()].target = &target;
   }
-  // Nothing happens where another target was added for the resource since.
+  // Does nothing if another target was added for the resource since.
   void remove(ResourceId resource, const LookaheadTarget& target) {
     if (resource.index() >= targets_.size()) return;
     Target& known = targets_[resource.index()];
@@ -76,7 +77,8 @@ class NoticeLookahead {
     if (std::exchange(targets_[resource.index()].is_queued, true)) return;
     queue_.push_back({resource, item});
   }
-  // An actor is about to handle its messages: most likely the one whose notice was sent first.
+  // An actor is about to handle its messages. Most likely it is the actor whose notice was sent
+  // first.
   void on_turn() {
     if (next_ == queue_.size()) return;
     announce_ahead(
@@ -96,7 +98,7 @@ class NoticeLookahead {
  private:
   struct Target {
     LookaheadTarget* target = nullptr;
-    bool is_queued = false;  // the first notice counts: the others are handled with it
+    bool is_queued = false;  // only the first notice is queued: the others are handled with it
   };
   struct Sent {
     ResourceId to;
@@ -104,21 +106,21 @@ class NoticeLookahead {
   };
   std::vector<Target> targets_;  // by resource
   std::vector<Sent> queue_;
-  std::size_t next_ = 0;  // of the queue
+  std::size_t next_ = 0;  // index into queue_
 };
 
-// What ShareProgress reads and writes first when it completes an item or counts a notice down. One
-// call for each step of an announcement.
+// Prefetches the memory that ShareProgress accesses first when an item completes or a notice comes.
+// Call once for each step of an announcement.
 namespace lookahead {
 
-// The lines that any event of a share needs.
+// The lines of a share that every event accesses.
 inline void fetch(const ActiveShare& part) {
   prefetch_to_read(&part.ready);
   prefetch_to_read(&part.share.items);
   prefetch_to_read(&part.share.elsewhere);
 }
 
-// `start`: the DeviceLogic::Start or LinkLogic::Start that is about to finish.
+// `start` is the DeviceLogic::Start or LinkLogic::Start that is about to finish.
 template <class Start>
 void fetch_for_finish(const Start& start, std::uint32_t step) {
   if (step == 0) return prefetch_to_read(&start);
@@ -137,7 +139,7 @@ void fetch_for_finish(const Start& start, std::uint32_t step) {
   start.part->ready.prefetch();
 }
 
-// `parts`: the shares under way, of which the first one mostly gets the notice.
+// `parts` are the shares under way. The notice is assumed to be for the first one, as most are.
 inline void fetch_for_notice(const std::vector<std::unique_ptr<ActiveShare>>& parts,
                              std::uint32_t item, std::uint32_t step) {
   if (parts.empty()) return;

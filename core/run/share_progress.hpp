@@ -1,4 +1,4 @@
-// How far an actor has come with its shares: which items wait for what, and which may start.
+// The progress of an actor's shares: counts dependencies and reports items that may start.
 #pragma once
 
 #include "core/base/assert.hpp"
@@ -14,9 +14,9 @@
 
 namespace troupe {
 
-// A share that is being worked on. What is met with every item comes first, in few cache lines.
+// A share under way. The members that every item accesses come first, in few cache lines.
 struct alignas(64) ActiveShare {
-  ReadySet ready = {};  // of a device: the items that may start
+  ReadySet ready = {};  // devices only: the items that may start
   std::uint32_t done = 0;
   Share share;
   // Items of later windows that wait for an item of this one.
@@ -25,7 +25,8 @@ struct alignas(64) ActiveShare {
   bool is_complete() const { return done == share.size(); }
 };
 
-// Where complete() of an item looks first. Kept with the work under way, for lookahead.hpp.
+// The memory that complete() of an item reads first. Kept with the work under way, for
+// lookahead.hpp.
 struct CompletionPath {
   const Share::Item* item = nullptr;
   const Share::Successor* successors = nullptr;
@@ -36,39 +37,41 @@ struct CompletionPath {
         successors(part.share.successors.data() + item->first_successor) {}
 };
 
-// Dependency counters of one actor. Several shares may be under way, of windows that need not wait
-// for each other. Notices may come before the share they are for, since they come from other actors
-// than the share does; they are kept and counted when it arrives.
+// The dependency counters of one actor. Several shares may be under way, of windows that need not
+// wait for each other. A notice may arrive before its share, since another actor sends it. Such
+// notices are kept and counted when the share arrives.
 //
-// What becomes known goes to a `Sink`:
-//   void ready(ActiveShare&, std::uint32_t item);   it may start
-//   void chunk(ActiveShare&, std::uint32_t item);   a further notice for an item (of a paced
-//   transfer) void notice(const WindowItem&);          an item of another actor: one dependency is
-//   done
+// Events go to a `Sink`:
+//   void ready(ActiveShare&, std::uint32_t item);  // the item may start
+//   void chunk(ActiveShare&, std::uint32_t item);  // a paced transfer may move one more chunk
+//   void notice(const WindowItem&);                // notify this item of another actor
 class ShareProgress {
  public:
   explicit ShareProgress(ResourceId self) : self_(self) {}
 
-  // Takes one more share, of a later window than all before.
+  // Adds a share. Its window must be later than those of all shares added before.
   template <class Sink>
   void load(Share share, Sink&& sink);
 
-  // A dependency of `item` of window `window` is done, or one of all items of an arrival.
+  // A dependency of `item` of window `window` is satisfied. `item` may be an arrival: then this
+  // holds for each of its items.
   template <class Sink>
   void notify(std::uint32_t window, std::uint32_t item, Sink&& sink);
 
-  // `item` is done, its record written. `skip_first`: the first successor knows already.
+  // `item` is done. Its record must have been written. With `skip_first`, the first successor is
+  // not notified, because notices of chunks have been sent.
   template <class Sink>
   void complete(ActiveShare& part, std::uint32_t item, bool skip_first, Sink&& sink);
 
-  // Those under way, in the order of their windows. They stay where they are until taken.
+  // The shares under way, in the order of their windows. Their addresses don't change until they
+  // are taken.
   const std::vector<std::unique_ptr<ActiveShare>>& parts() const { return parts_; }
   std::uint64_t done() const { return done_; }  // items of all shares so far
-  // Takes a share out that is complete; none where there is none.
+  // Removes and returns a complete share. Returns nullopt if there is none.
   std::optional<Share> take_complete() {
     return complete_ > 0 ? std::optional<Share>(take_first_complete()) : std::nullopt;
   }
-  // Takes out all that is left.
+  // Removes and returns all shares.
   std::vector<Share> take_all();
 
   void check_invariants() const;
@@ -94,7 +97,7 @@ class ShareProgress {
       sink.ready(part, item);
     }
   }
-  // What waits for a dependency in an earlier window, that one being done.
+  // The dependency of `to` on an item of an earlier window is satisfied.
   template <class Sink>
   void release(const WindowItem& to, Sink& sink) {
     if (to.ref.resource != self_) {
@@ -110,8 +113,8 @@ class ShareProgress {
   ResourceId self_;
   std::vector<std::unique_ptr<ActiveShare>> parts_;
   std::uint64_t done_ = 0;
-  std::uint32_t complete_ = 0;     // parts that are
-  std::uint32_t next_window_ = 0;  // above all loaded so far
+  std::uint32_t complete_ = 0;     // number of complete shares in parts_
+  std::uint32_t next_window_ = 0;  // one past the latest window added
   std::vector<Early> early_;
 };
 
@@ -122,13 +125,13 @@ void ShareProgress::load(Share share, Sink&& sink) {
   ActiveShare& part =
       *parts_.emplace_back(std::make_unique<ActiveShare>(ActiveShare{.share = std::move(share)}));
   part.ready.reset(part.share.size());
-  // Those that wait for a late edge start later.
+  // Items that wait for a late edge are not ready yet.
   for (const std::uint32_t item : part.share.first_items) {
     if (part.share.items[item].waits_for == 0) sink.ready(part, item);
   }
   for (const Share::LateEdge& edge : part.share.late) {
     const WindowItem to{part.share.window, edge.to};
-    // A part that is gone was complete.
+    // If the earlier share is no longer under way, it was complete.
     ActiveShare* const from = find(edge.window);
     if (from == nullptr || from->share.items[edge.item].finished()) {
       release(to, sink);

@@ -1,4 +1,4 @@
-// Makes a plan's windows start without waiting for each other.
+// Changes a plan so that its windows don't wait for each other, as in a stream.
 #pragma once
 
 #include "core/plan/plan.hpp"
@@ -14,8 +14,8 @@ class WindowStreamer {
  public:
   explicit WindowStreamer(Plan& plan) : plan_(plan) {}
 
-  // What is prepared is still waited for. What later windows read of earlier ones becomes late
-  // edges, held back by nothing else: memories must have room for all.
+  // Windows still wait for the window that is prepared before the clock starts. Reads of tensors of
+  // earlier windows become late edges. Memories must have room for all tensors of the plan.
   void run() {
     for (std::size_t w = 1; w < plan_.windows.size(); ++w) {
       Window& window = plan_.windows[w];
@@ -40,7 +40,7 @@ class WindowStreamer {
       ++share(window, to.resource).items[to.item].waits_for;
     }
   }
-  // Makes an empty one where there is none.
+  // The share of `resource`. Adds an empty share if there is none.
   Share& share(Window& window, ResourceId resource) {
     for (auto& [r, share] : window.shares) {
       if (r == resource) return share;
