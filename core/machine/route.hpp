@@ -1,4 +1,4 @@
-// The way a tensor takes from one memory to another.
+// Routes: the links that a tensor takes from one memory to another.
 #pragma once
 
 #include "core/machine/machine.hpp"
@@ -18,15 +18,16 @@ struct Hop {
 
 using Route = std::vector<Hop>;
 
-// Finds the quickest routes of one machine and remembers them.
+// Finds the fastest routes of one machine and caches them. Call from one thread only.
 class Router {
  public:
   // `machine` must outlive the router.
   explicit Router(const Machine& machine) : machine_(&machine) {}
 
-  // The links to take, in order; quickest for a tensor of 1 MiB, latencies included (Dijkstra).
-  // Always the same one among equals; of links between the same two memories the first. Empty where
-  // `from` is `to`, null where there is no way. Stays valid as long as the router.
+  // Returns the route that is fastest for a tensor of 1 MiB, latencies included (Dijkstra). Among
+  // equal routes the choice is always the same; among equal links between the same two memories it
+  // is the first. Returns an empty route if `from` is `to`, and null if there is no route. The
+  // pointer is valid as long as the router.
   const Route* route(MemoryId from, MemoryId to);
 
  private:
