@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(names_are_there_and_differ) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(it_does_every_op_it_has_a_kernel_for_as_the_serial_execution_does) {
+BOOST_AUTO_TEST_CASE(a_backend_computes_every_op_as_the_serial_execution_does) {
   const std::array dtypes{DType::f32, DType::f64};
   for_each_fit([&](const auto& entry, const Machine& machine, DeviceId device) {
     Bench(entry, machine, device).run([&](Bench& bench) {

@@ -165,7 +165,7 @@ void for_each_fit(const std::function<void(Bench&)>& f) {
 
 BOOST_AUTO_TEST_SUITE(link_backend)
 
-BOOST_AUTO_TEST_CASE(links_that_it_cannot_serve_are_reported_as_skipped) {
+BOOST_AUTO_TEST_CASE(links_that_a_backend_cannot_serve_are_reported_as_skipped) {
   const Machine machine = all_kinds_of_link("");
   for (const LinkBackendEntry& entry : link_backends()) {
     for (std::size_t l = 0; l < machine.links.size(); ++l) {

@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_report_and_trace) {
 }
 
 // As little memory as the plan accepts: no order of messages may need more.
-BOOST_AUTO_TEST_CASE(what_fits_when_it_is_planned_fits_when_it_runs) {
+BOOST_AUTO_TEST_CASE(a_plan_that_fits_the_memories_fits_them_when_it_runs) {
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       RandomCase c(seed);

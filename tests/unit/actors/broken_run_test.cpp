@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_can_go_on_does) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(an_op_that_waits_for_nothing_that_will_come_is_a_verdict) {
+BOOST_AUTO_TEST_CASE(an_op_whose_notice_never_comes_fails_the_run) {
   for (const bool virtual_time : {true, false}) {
     SmallRun run(virtual_time, unsatisfiable());
     run.begin();
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(an_op_that_waits_for_nothing_that_will_come_is_a_verdict) {
 }
 
 // dev0 works in the first window only; dev1 waits for ever in the second.
-BOOST_AUTO_TEST_CASE(a_run_that_is_stuck_in_a_later_window_is_a_verdict) {
+BOOST_AUTO_TEST_CASE(a_run_that_is_stuck_in_a_later_window_fails) {
   for (const bool virtual_time : {true, false}) {
     SmallRun run(virtual_time,
                  {window({{dev0, make_share(dev0, std::vector<Item>(9))}}),
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_stuck_in_a_later_window_is_a_verdict) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(what_finished_before_a_stuck_end_is_recorded) {
+BOOST_AUTO_TEST_CASE(items_that_finished_before_a_run_was_stuck_are_recorded) {
   SmallRun run(true, unsatisfiable());
   run.begin();
   const auto result = run.end();
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(an_interrupt_at_any_step_ends_the_run) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_death_at_any_step_ends_the_run) {
+BOOST_AUTO_TEST_CASE(an_actor_that_dies_at_any_step_ends_the_run) {
   for (std::size_t steps = 0; steps < 40; ++steps) {
     SmallRun run(true, long_work());
     run.begin();

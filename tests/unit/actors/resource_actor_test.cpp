@@ -104,11 +104,11 @@ BOOST_AUTO_TEST_CASE(notices_of_a_round_go_together) {
   BOOST_TEST((told({leaving(4), {}, leaving(5)}, {}) == Notices{{4, 5}}));
 }
 
-BOOST_AUTO_TEST_CASE(a_message_that_comes_in_sends_no_notices_out_while_there_is_more_to_start) {
+BOOST_AUTO_TEST_CASE(a_message_sends_no_notices_while_more_items_can_start) {
   BOOST_TEST((told({leaving(4), {}, leaving(5)}, {0, 1}) == Notices{{4, 5}}));
 }
 
-BOOST_AUTO_TEST_CASE(a_notice_goes_where_a_message_comes_in_and_nothing_else_can_start) {
+BOOST_AUTO_TEST_CASE(a_message_sends_the_notices_if_no_item_can_start) {
   // What the second waits for never comes.
   BOOST_TEST((told({leaving(4), {.waits_for = 1}}, {0}) == Notices{{4}}));
 }
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(notices_go_before_work_that_may_take_long) {
   BOOST_TEST((told({leaving(4), {}, leaving(5)}, {}, {1}) == Notices{{4}, {5}}));
 }
 
-BOOST_AUTO_TEST_CASE(many_notices_for_one_are_several_messages_in_order) {
+BOOST_AUTO_TEST_CASE(many_notices_for_one_actor_are_several_messages_in_order) {
   std::vector<Item> items;
   std::vector<std::uint32_t> first;
   for (std::uint32_t i = 0; i < Notice::items_max + 2; ++i) {

@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(every_result_is_compared_where_memory_is_too_small_to_keep_
 }
 
 // x ── wrong ── step ── … ── hidden (× 0): what is kept at the end is right
-BOOST_AUTO_TEST_CASE(a_wrong_result_that_nothing_kept_shows_is_found_out_by_name) {
+BOOST_AUTO_TEST_CASE(a_wrong_result_that_no_kept_result_shows_is_named) {
   for (const bool damaged : {false, true}) {
     for (const Mode mode : {Mode::rehearse, Mode::run}) {
       SmallGraph g;
@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(an_interrupt_before_the_start_performs_nothing) {
 }
 
 // A chain of a thousand ops, interrupted at the first word of progress.
-BOOST_AUTO_TEST_CASE(an_interrupt_ends_the_run_with_what_finished) {
+BOOST_AUTO_TEST_CASE(an_interrupt_ends_the_run_and_keeps_what_has_finished) {
   SmallGraph g;
   OpId last = g.work("x", 1e6, {}, on(dev0));
   for (int i = 0; i < 20'000; ++i) last = g.work("x", 1e6, {last}, on(dev0));
@@ -352,7 +352,7 @@ BOOST_AUTO_TEST_CASE(a_device_that_can_not_be_set_up_fails_the_run_by_name,
 }
 
 // Nothing to do for anybody, one device without work, and a link that is never used.
-BOOST_AUTO_TEST_CASE(a_scenario_of_nothing_is_done) {
+BOOST_AUTO_TEST_CASE(an_empty_scenario_is_done) {
   const SmallGraph g = fork();
   for (const Mode mode : all_modes) {
     const Report report = perform(g, {g.scenario({"wait"})}, {.mode = mode});

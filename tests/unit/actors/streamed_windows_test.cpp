@@ -52,7 +52,7 @@ std::vector<Window> overlapping() {
 
 BOOST_AUTO_TEST_SUITE(streamed_windows)
 
-BOOST_AUTO_TEST_CASE(windows_that_come_while_the_run_goes_on_are_carried_out) {
+BOOST_AUTO_TEST_CASE(windows_that_are_added_during_the_run_are_executed) {
   for (const bool virtual_time : {true, false}) {
     SmallRun run(virtual_time);
     run.begin();
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(
   }
 }
 
-BOOST_AUTO_TEST_CASE(an_interrupt_at_any_step_ends_the_run_and_loses_nothing_that_finished) {
+BOOST_AUTO_TEST_CASE(an_interrupt_at_any_step_ends_the_run_and_loses_no_finished_item) {
   std::set<std::size_t> lengths;
   for (std::size_t steps = 0; steps < 60; ++steps) {
     BOOST_TEST_CONTEXT("after " << steps << " steps") {
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(an_interrupt_at_any_step_ends_the_run_and_loses_nothing_tha
   BOOST_TEST(lengths.size() > 2U);
 }
 
-BOOST_AUTO_TEST_CASE(a_death_at_any_step_ends_the_run) {
+BOOST_AUTO_TEST_CASE(an_actor_that_dies_at_any_step_ends_the_run) {
   for (const ResourceId dying : {dev0, dev1}) {
     for (std::size_t steps = 0; steps < 60; ++steps) {
       SmallRun run(true);

@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(delayed_messages_arrive_in_order_of_their_time) {
   BOOST_TEST(world.log == (Log{"1@10", "1@10", "3@30"}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(what_should_have_happened_happens_now_in_its_turn) {
+BOOST_AUTO_TEST_CASE(a_message_due_in_the_past_is_delivered_now_in_its_turn) {
   World world;
   const caf::actor player = world.player();
   throw_after(world, player, 30ns, {3});
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(time_stands_still_while_messages_are_left) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(what_is_due_together_happens_together_before_anything_that_follows_from_it) {
+BOOST_AUTO_TEST_CASE(events_due_together_happen_before_anything_that_follows_from_them) {
   World world;
   Dreamer dreamer(world.time().clock(), world.log);
   VirtualClock& clock = world.time().clock();
@@ -180,7 +180,7 @@ void expect_announced(const Dreamer& dreamer, std::uint32_t lane, std::size_t tu
   BOOST_TEST(steps.front().after + 20 > turn);
 }
 
-BOOST_AUTO_TEST_CASE(an_alarm_among_many_is_announced_step_by_step_before_it_rings) {
+BOOST_AUTO_TEST_CASE(a_timer_among_many_is_announced_step_by_step_before_it_expires) {
   World world;
   Dreamer dreamer(world.time().clock(), world.log);
   for (std::uint32_t lane = 0; lane < 100; ++lane) {
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(a_notice_among_many_is_announced_step_by_step_before_it_is_
   BOOST_TEST(gone.steps.empty());
 }
 
-BOOST_AUTO_TEST_CASE(those_who_have_got_their_notices_may_expect_others) {
+BOOST_AUTO_TEST_CASE(actors_that_have_handled_their_notices_may_expect_more) {
   World world;
   VirtualClock& clock = world.time().clock();
   Dreamer dreamer(clock, world.log);
@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(those_who_have_got_their_notices_may_expect_others) {
   BOOST_TEST(dreamer.steps.begin()->first >= 1000U);
 }
 
-BOOST_AUTO_TEST_CASE(a_seed_orders_what_is_due_together_but_not_what_is_due_apart) {
+BOOST_AUTO_TEST_CASE(a_seed_orders_only_events_that_are_due_at_the_same_time) {
   std::set<Log> orders;
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     World world(seed);

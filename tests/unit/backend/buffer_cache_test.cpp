@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(capacities_are_whole_lines_and_from_about_a_page_on_whole_p
   }
 }
 
-BOOST_AUTO_TEST_CASE(what_was_given_last_is_taken_first) {
+BOOST_AUTO_TEST_CASE(the_buffer_given_last_is_taken_first) {
   BufferPool pool;
   BufferCache cache(pool);
   const std::vector<std::byte*> buffers = take(cache, line, 5);
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(buffers_of_different_sizes_stay_apart) {
   for (const std::uint64_t size : sizes) BOOST_TEST(cache.take(size) == given[i++]);
 }
 
-BOOST_AUTO_TEST_CASE(its_end_gives_all_that_it_holds_back_to_the_pool) {
+BOOST_AUTO_TEST_CASE(a_destroyed_cache_returns_its_buffers_to_the_pool) {
   BufferPool pool;
   {
     BufferCache cache(pool);
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(its_end_gives_all_that_it_holds_back_to_the_pool) {
   BOOST_TEST(pool.free_count(line) == (pool.bytes_mapped() - 10 * page) / line);
 }
 
-BOOST_AUTO_TEST_CASE(of_very_many_given_most_go_to_the_pool) {
+BOOST_AUTO_TEST_CASE(a_full_cache_moves_buffers_to_the_pool) {
   constexpr std::size_t count = 1000;
   BufferPool pool;
   BufferCache cache(pool);
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(of_very_many_given_most_go_to_the_pool) {
   BOOST_TEST(cache.take(page) == buffers[count - 2]);
 }
 
-BOOST_AUTO_TEST_CASE(large_buffers_go_past_it) {
+BOOST_AUTO_TEST_CASE(large_buffers_bypass_the_cache) {
   BufferPool pool;
   BufferCache cache(pool);
   std::byte* const small = cache.take(32 * kib);

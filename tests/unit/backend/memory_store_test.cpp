@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_in_storage_is_a_file_until_its_last_reader_is_done
 }
 
 // 3 MB and a bit: files are read in parts.
-BOOST_AUTO_TEST_CASE(a_replica_that_goes_leaves_the_digest_of_its_values_from_ram_and_from_a_file) {
+BOOST_AUTO_TEST_CASE(a_freed_replica_leaves_the_digest_of_its_values_from_ram_and_from_a_file) {
   const TemporaryDirectory directory;
   MemoryStore store(ram_and_disk(8 << 20, 0, directory.path()), Backing::buffers);
   const std::array large{TensorType{DType::f32, Shape{750'001}}};
@@ -323,7 +323,7 @@ BOOST_AUTO_TEST_CASE(counters_stay_right_when_threads_acquire_and_release_at_onc
   BOOST_TEST(store.bytes_used(ram) == threads * each / 2 * 1024);
 }
 
-BOOST_AUTO_TEST_CASE(a_private_replica_goes_with_its_last_reader_as_any_other_does) {
+BOOST_AUTO_TEST_CASE(a_private_replica_is_freed_by_its_last_reader_like_any_other) {
   MemoryStore store(ram_and_disk(1 << 20, 0), Backing::buffers);
   const ReplicaId r = store.install(
       std::array{ReplicaSpec{
@@ -345,7 +345,7 @@ BOOST_AUTO_TEST_CASE(a_private_replica_goes_with_its_last_reader_as_any_other_do
   store.check_invariants();
 }
 
-BOOST_AUTO_TEST_CASE(nothing_is_kept_track_of_where_no_buffers_are_and_everything_fits) {
+BOOST_AUTO_TEST_CASE(a_memory_without_buffers_in_which_everything_fits_is_not_tracked) {
   MemoryStore store(ram_and_disk(2048, 1 << 20), Backing::accounted);
   const std::array two{ReplicaSpec{ram, 0, 1}, ReplicaSpec{ram, 0, 1}};
   const std::array three{ReplicaSpec{ram, 0, 1}, ReplicaSpec{ram, 0, 1}, ReplicaSpec{ram, 0, 1},
@@ -366,7 +366,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_kept_track_of_where_no_buffers_are_and_everythin
   BOOST_TEST(backed.is_tracked(ram));
 }
 
-BOOST_AUTO_TEST_CASE(replicas_that_make_a_memory_too_small_let_it_count_what_is_held_already) {
+BOOST_AUTO_TEST_CASE(a_memory_that_becomes_too_small_counts_the_replicas_held_already) {
   MemoryStore store(ram_and_disk(2048, 0), Backing::accounted);
   const ReplicaId first =
       store.install(std::array{ReplicaSpec{ram, 0, 1}, ReplicaSpec{ram, 0, 1}}, types);

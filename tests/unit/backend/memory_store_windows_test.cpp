@@ -41,7 +41,7 @@ std::size_t bytes_in_use() {
 
 BOOST_AUTO_TEST_SUITE(memory_store_windows)
 
-BOOST_AUTO_TEST_CASE(a_memory_has_room_for_what_fits_besides_all_that_is_announced) {
+BOOST_AUTO_TEST_CASE(a_memory_has_room_for_replicas_that_fit_besides_those_announced) {
   MemoryStore store(two_memories(4096, 1024), Backing::accounted);
   BOOST_TEST(store.has_room(kibibytes(a, 4), types));
   BOOST_TEST(!store.has_room(kibibytes(a, 5), types));
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_memory_of_no_stated_size_has_room_for_anything) {
   BOOST_TEST(!store.has_room(std::array{ReplicaSpec{b, 0, 1}}, huge));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_forgotten_gives_its_room_back_and_ids_go_on) {
+BOOST_AUTO_TEST_CASE(forgotten_replicas_make_room_and_ids_go_on) {
   for (const Backing backing : all_backings) {
     MemoryStore store(two_memories(4096, 1024), backing);
     store.install(kibibytes(a, 3), types);
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(what_is_forgotten_gives_its_room_back_and_ids_go_on) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(windows_that_fit_one_after_the_other_never_make_a_memory_count) {
+BOOST_AUTO_TEST_CASE(windows_that_fit_one_after_the_other_need_no_counting) {
   MemoryStore store(two_memories(4096, 1024), Backing::accounted);
   for (int window = 0; window < 1000; ++window) {
     BOOST_TEST_REQUIRE(store.has_room(kibibytes(a, 4), types));
@@ -115,7 +115,8 @@ BOOST_AUTO_TEST_CASE(windows_that_fit_one_after_the_other_never_make_a_memory_co
 }
 
 // A window is a quarter of a block of replicas, a whole one, or more.
-BOOST_AUTO_TEST_CASE(memory_depends_on_what_is_announced_at_once_and_not_on_how_many_windows_went) {
+BOOST_AUTO_TEST_CASE(
+    memory_depends_on_the_replicas_announced_at_once_not_on_the_number_of_windows) {
   for (const Backing backing : all_backings) {
     for (const std::size_t each : {1000U, 4096U, 6000U}) {
       MemoryStore store(two_memories(64 << 20, 1024), backing);
@@ -135,8 +136,7 @@ BOOST_AUTO_TEST_CASE(memory_depends_on_what_is_announced_at_once_and_not_on_how_
 }
 
 // Replicas are forgotten in pieces that are no multiple of the blocks they lie in.
-BOOST_AUTO_TEST_CASE(
-    what_is_not_forgotten_stays_as_it_is_while_the_memory_of_others_is_used_again) {
+BOOST_AUTO_TEST_CASE(replicas_that_are_not_forgotten_stay_while_the_memory_of_others_is_reused) {
   constexpr std::size_t each = 3001;
   constexpr std::size_t kept = 4;  // windows
   MemoryStore store(two_memories(64 << 20, 64 << 20), Backing::accounted);
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(
 }
 
 // More types than the latest that are looked at first.
-BOOST_AUTO_TEST_CASE(memory_does_not_grow_with_the_windows_where_they_take_turns_in_many_types) {
+BOOST_AUTO_TEST_CASE(memory_does_not_grow_with_the_windows_if_they_alternate_between_many_types) {
   std::vector<TensorType> many;
   std::vector<ReplicaSpec> window;
   for (std::uint32_t type = 0; type < 200; ++type) {

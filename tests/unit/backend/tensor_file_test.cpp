@@ -79,7 +79,7 @@ bool contains(std::string_view text, std::string_view part) {
 
 BOOST_AUTO_TEST_SUITE(tensor_file)
 
-BOOST_AUTO_TEST_CASE(what_is_written_is_read_back_whole_or_in_parts_of_any_size) {
+BOOST_AUTO_TEST_CASE(a_tensor_is_read_back_whole_or_in_parts_of_any_size) {
   const TemporaryDirectory directory;
   const std::filesystem::path file = directory.path() / "t";
   for (const std::uint64_t size : {1UL, 4095UL, 4096UL, 4097UL, mib + 13, 9 * mib + 5}) {

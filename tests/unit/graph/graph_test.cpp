@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(an_op_may_be_given_the_inputs_of_another_as_its_own) {
 }
 
 // x (2 by 3) ─── y, once by its spec and once by its form
-BOOST_AUTO_TEST_CASE(an_op_of_a_form_is_the_one_that_its_spec_would_give) {
+BOOST_AUTO_TEST_CASE(an_op_of_a_template_equals_the_op_that_its_spec_gives) {
   SmallGraph g;
   const OpId x = g.op("x", "uniform", {}, {}, {}, {DType::f32, {2, 3}});
   const OpKindId matmul = g.graph.kinds().find("matmul");
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(an_op_of_a_form_is_the_one_that_its_spec_would_give) {
   BOOST_TEST(g.graph.name(by_form) == "y[1]");
 }
 
-BOOST_AUTO_TEST_CASE(forms_that_differ_in_anything_are_others) {
+BOOST_AUTO_TEST_CASE(templates_that_differ_in_anything_are_distinct) {
   SmallGraph g;
   g.graph.begin_group("templates");
   const OpTemplate work{.kind = g.graph.kinds().find("work"),
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(forms_that_differ_in_anything_are_others) {
 }
 
 // f ══ sum    also f, f ── sum    d ══ sum (of other types)
-BOOST_AUTO_TEST_CASE(a_class_is_a_form_with_inputs_of_certain_types) {
+BOOST_AUTO_TEST_CASE(a_class_is_a_template_with_inputs_of_certain_types) {
   SmallGraph g;
   const OpId f = g.op("f", "uniform", {}, {}, {}, {DType::f32, {2, 2}});
   const OpId also_f = g.op("also f", "uniform", {}, {}, {}, {DType::f32, {2, 2}});
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(a_class_is_a_form_with_inputs_of_certain_types) {
 }
 
 // However many came in between: a graph that forgets its ops would keep their classes.
-BOOST_AUTO_TEST_CASE(a_form_of_very_many_classes_has_each_once) {
+BOOST_AUTO_TEST_CASE(a_template_of_very_many_classes_has_each_once) {
   SmallGraph g;
   const OpId x = g.work("x", 1);
   const OpTemplateId sum = g.graph.op_class(x).op_template;
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(a_form_of_very_many_classes_has_each_once) {
 }
 
 // Of many classes the latest are looked at first; what is found must still be right.
-BOOST_AUTO_TEST_CASE(a_form_with_inputs_of_very_many_types_keeps_them_apart) {
+BOOST_AUTO_TEST_CASE(a_template_with_inputs_of_very_many_types_keeps_them_apart) {
   SmallGraph g;
   constexpr std::size_t types = 40;
   for (std::size_t i = 0; i < types; ++i) {
@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE(a_form_with_inputs_of_very_many_types_keeps_them_apart) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_copy_has_the_type_of_what_it_copies) {
+BOOST_AUTO_TEST_CASE(a_copy_has_the_type_of_its_source) {
   SmallGraph g;
   const OpId x = g.op("x", "uniform", {}, {}, {}, {DType::f32, {5, 7}});
   const OpId y = g.copy("y", x, to(MemoryId{0}));
@@ -292,7 +292,7 @@ BOOST_AUTO_TEST_CASE(a_graph_may_forget_all_its_ops_and_go_on) {
   BOOST_TEST(std::get<double>(g.graph.attrs(y).at(0)) == 7.0);
 }
 
-BOOST_AUTO_TEST_CASE(ops_like_forgotten_ones_are_of_their_class) {
+BOOST_AUTO_TEST_CASE(ops_like_forgotten_ones_have_the_same_class) {
   SmallGraph g;
   OpId last = g.work("x", 5);
   last = g.work("y", 5, {last});

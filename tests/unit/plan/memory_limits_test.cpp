@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_is_freed_after_its_last_reader) {
 
 // x ── y ── z
 //  └────────┘
-BOOST_AUTO_TEST_CASE(what_is_read_later_stays) {
+BOOST_AUTO_TEST_CASE(a_tensor_that_is_read_later_stays) {
   SmallGraph g;
   const OpId x = g.work("x", 1, {}, on(gpu0), 8 * kib);
   const OpId y = g.work("y", 1, {x}, on(gpu0), 8 * kib);
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(what_is_read_later_stays) {
 }
 
 // x ── x' (in the host): x goes once it is copied, the copy stays
-BOOST_AUTO_TEST_CASE(what_was_copied_away_makes_room) {
+BOOST_AUTO_TEST_CASE(a_tensor_that_was_copied_away_makes_room) {
   SmallGraph g;
   for (int i = 0; i < 5; ++i) {
     const OpId x = g.work("x", 1, {}, on(gpu0), 8 * kib);
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_transfer_that_does_not_fit_is_refused_by_its_link) {
 }
 
 // gpu0 ── x (8 KiB, read by z too) ── y (4 bytes over a page) ── z; a copy of y on the host
-BOOST_AUTO_TEST_CASE(the_host_must_hold_what_is_there_at_once_in_all_its_memories_in_whole_pages) {
+BOOST_AUTO_TEST_CASE(the_host_must_have_room_for_all_tensors_held_at_once_in_whole_pages) {
   SmallGraph g;
   const OpId x = g.work("x", 1, {}, on(gpu0), 8 * kib);
   const OpId y = g.work("y", 1, {x}, on(gpu0), 4 * kib + 8);
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(storage_takes_none_of_the_hosts_memory) {
 }
 
 // Results that are kept until the end take their part of the host's memory.
-BOOST_AUTO_TEST_CASE(results_are_not_kept_where_the_host_has_no_room_for_that) {
+BOOST_AUTO_TEST_CASE(results_are_not_kept_if_the_host_has_no_room_for_them) {
   SmallGraph g;
   OpId last = g.work("x", 1, {}, on(gpu0), 8 * kib);
   for (int i = 0; i < 20; ++i) last = g.work("x", 1, {last}, on(gpu0), 8 * kib);
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(results_are_not_kept_where_the_host_has_no_room_for_that) {
 }
 
 // Keeping results for the comparison must not make a plan fail that fits without it.
-BOOST_AUTO_TEST_CASE(results_are_not_kept_where_that_would_not_fit) {
+BOOST_AUTO_TEST_CASE(results_are_not_kept_if_they_would_not_fit) {
   SmallGraph g;
   OpId last = g.work("x", 1, {}, on(gpu0), 8 * kib);
   for (int i = 0; i < 20; ++i) last = g.work("x", 1, {last}, on(gpu0), 8 * kib);

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(ops_outside_the_scenario_neither_place_others_nor_need_a_ke
 
 // x, y, z are prepared:    z ── y ── run on dev1
 //                          x ────────┘
-BOOST_AUTO_TEST_CASE(what_is_prepared_is_placed_with_its_reader) {
+BOOST_AUTO_TEST_CASE(a_prepared_op_is_placed_with_its_reader) {
   SmallGraph g;
   const OpId z = g.work("z", 100);
   const OpId y = g.work("y", 100, {z});
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(what_is_prepared_is_placed_with_its_reader) {
 
 // x ─┬─ early on dev1
 //    └─ late on dev0
-BOOST_AUTO_TEST_CASE(with_several_readers_it_is_placed_with_the_first) {
+BOOST_AUTO_TEST_CASE(a_prepared_op_with_several_readers_is_placed_with_the_first) {
   SmallGraph g;
   const OpId x = g.work("x", 100);
   g.work("early", 100, {x}, on(second));
@@ -96,7 +96,8 @@ BOOST_AUTO_TEST_CASE(with_several_readers_it_is_placed_with_the_first) {
 }
 
 // x ── copy to b: no device reads x
-BOOST_AUTO_TEST_CASE(what_only_a_copy_reads_is_prepared_on_the_first_device_that_can) {
+BOOST_AUTO_TEST_CASE(
+    a_prepared_op_that_only_a_copy_reads_goes_to_the_first_device_with_its_kernel) {
   SmallGraph g;
   const OpId x = g.work("x", 100);
   g.copy("copy", x, to(MemoryId{1}));
@@ -108,7 +109,7 @@ BOOST_AUTO_TEST_CASE(what_only_a_copy_reads_is_prepared_on_the_first_device_that
   BOOST_TEST((place(g, pair(), g.scenario({"copy"}), options).at(x) == on(second)));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_prepared_goes_elsewhere_where_its_reader_lacks_the_kernel) {
+BOOST_AUTO_TEST_CASE(a_prepared_op_goes_elsewhere_if_its_readers_device_lacks_the_kernel) {
   SmallGraph g;
   const OpId x = g.op("x", "uniform", {}, {}, {}, testing::of_bytes(8));
   g.work("run", 100, {x}, on(second));
@@ -155,7 +156,7 @@ BOOST_AUTO_TEST_CASE(a_kind_that_no_device_has_a_kernel_for_is_refused) {
 }
 
 // x ── run, and neither device says how fast anything is
-BOOST_AUTO_TEST_CASE(a_simulation_needs_costs_for_what_is_timed_only) {
+BOOST_AUTO_TEST_CASE(a_simulation_needs_costs_for_timed_ops_only) {
   Machine machine = pair();
   for (Device& d : machine.devices) d.flops.reset();
   SmallGraph g;

@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(shares_of_random_graphs_agree_with_each_other_and_the_graph
 }
 
 // Large enough for a second thread.
-BOOST_AUTO_TEST_CASE(so_do_those_of_a_large_one) {
+BOOST_AUTO_TEST_CASE(shares_of_a_large_random_graph_agree_too) {
   const RandomCase c(1, {.ops_max = 40'000, .small = true});
   const Plan plan =
       make_plan(c.graph, c.machine, c.scenario, {.ram_bytes = std::uint64_t{1} << 50});

@@ -207,7 +207,7 @@ OpEdges read_in(const Graph& graph) {
 
 BOOST_AUTO_TEST_SUITE(random_windows)
 
-BOOST_AUTO_TEST_CASE(any_windows_have_the_dependencies_of_the_whole_graph_in_one) {
+BOOST_AUTO_TEST_CASE(windows_of_any_size_have_the_dependencies_of_the_whole_graph) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       RandomCase c(seed);
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(any_windows_have_the_dependencies_of_the_whole_graph_in_one
   }
 }
 
-BOOST_AUTO_TEST_CASE(units_wait_for_what_they_read_of_windows_that_are_not_done) {
+BOOST_AUTO_TEST_CASE(units_wait_for_their_inputs_in_windows_that_are_not_done) {
   std::size_t with_fewer = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {

@@ -62,7 +62,7 @@ void expect_units(const Planned& planned, const Names& wanted) {
 BOOST_AUTO_TEST_SUITE(transfers)
 
 // x on gpu0 ── y on gpu0
-BOOST_AUTO_TEST_CASE(what_is_there_already_is_not_moved) {
+BOOST_AUTO_TEST_CASE(a_tensor_that_is_there_already_is_not_moved) {
   SmallGraph g;
   const OpId x = g.work("x", 1, {}, on(gpu0));
   g.work("y", 1, {x}, on(gpu0));
@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(a_transfer_belongs_to_the_window_of_its_reader) {
 
 // x on gpu0 ── pcie0 ── pcie1 ─┬─ y on gpu1
 //                              └─ z on gpu1
-BOOST_AUTO_TEST_CASE(what_several_ops_wait_for_a_transfer_tells_their_device_once) {
+BOOST_AUTO_TEST_CASE(a_transfer_sends_one_notice_for_several_ops_of_a_device) {
   SmallGraph g;
   const OpId x = g.work("x", 1, {}, on(gpu0));
   g.work("y", 1, {x}, on(gpu1));
@@ -268,7 +268,7 @@ BOOST_AUTO_TEST_CASE(what_several_ops_wait_for_a_transfer_tells_their_device_onc
 // x on gpu0 ── pcie0 ─┬─ first over pcie1, chunk by chunk
 //                     ├─ second over pcie1, which has been in the host
 //                     └─ x over pcie1 ── y on gpu1
-BOOST_AUTO_TEST_CASE(the_next_transfer_of_a_route_takes_its_chunks_by_itself) {
+BOOST_AUTO_TEST_CASE(the_next_transfer_of_a_route_is_part_of_no_arrival) {
   SmallGraph g;
   const OpId x = g.work("x", 1, {}, on(gpu0), 10'000);
   g.copy("first", x, to(MemoryId{1}));

@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(windows_units_and_replicas_are_numbered_over_the_whole_run)
 }
 
 // x │ y
-BOOST_AUTO_TEST_CASE(what_reads_an_earlier_window_is_a_late_edge_and_no_successor) {
+BOOST_AUTO_TEST_CASE(an_op_that_reads_an_earlier_window_has_a_late_edge_and_is_no_successor) {
   Streamed s(neighbours());
   const OpId x = s.g.work("x", 10, {}, on(dev0));
   const PlannedWindow first = s.plan();
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(what_reads_an_earlier_window_is_a_late_edge_and_no_successo
 }
 
 // x on dev0 │ y on dev1
-BOOST_AUTO_TEST_CASE(a_late_edge_goes_to_its_maker_even_where_that_has_nothing_else_to_do) {
+BOOST_AUTO_TEST_CASE(a_late_edge_is_in_the_makers_share_even_if_that_has_no_items) {
   Streamed s(neighbours());
   const OpId x = s.g.work("x", 10, {}, on(dev0));
   s.plan();
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(late_edges_name_the_items_of_each_window_once) {
 }
 
 // x │ y │ z    x's window is done when z is planned
-BOOST_AUTO_TEST_CASE(what_was_forgotten_is_no_edge_and_still_read_again) {
+BOOST_AUTO_TEST_CASE(a_forgotten_unit_has_no_late_edge_and_its_tensor_is_read_again) {
   Streamed s(neighbours());
   const OpId x = s.g.work("x", 10, {}, on(dev0));
   s.plan();
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(read_again_counts_every_reading) {
 }
 
 // x │ y and z on the other device
-BOOST_AUTO_TEST_CASE(what_a_transfer_reads_is_read_again_once) {
+BOOST_AUTO_TEST_CASE(a_tensor_that_is_transferred_is_read_again_once) {
   Streamed s(pair());
   const OpId x = s.g.work("x", 10, {}, on(dev0));
   s.plan();
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(what_a_transfer_reads_is_read_again_once) {
 }
 
 // a ── b    c
-BOOST_AUTO_TEST_CASE(what_may_be_read_later_and_what_nobody_reads_is_held) {
+BOOST_AUTO_TEST_CASE(tensors_that_may_be_read_later_or_that_nobody_reads_are_held) {
   for (const std::uint32_t keep_from : {0U, 1U, 2U, 3U}) {
     Streamed s(neighbours());
     const OpId a = s.g.work("a", 10, {}, on(dev0));
@@ -293,7 +293,7 @@ BOOST_AUTO_TEST_CASE(a_copy_that_links_make_is_read_where_it_is) {
   BOOST_TEST((late(third, over_link) == Late{{1, 0, {on_dev1, 0}}}));
 }
 
-BOOST_AUTO_TEST_CASE(what_an_op_needs_and_no_link_brings_is_refused_by_the_window_that_reads_it) {
+BOOST_AUTO_TEST_CASE(an_input_that_no_link_brings_is_refused_by_the_window_that_reads_it) {
   SmallMachine m;
   m.device("dev0", m.memory("a"));
   m.device("dev1", m.memory("b"));

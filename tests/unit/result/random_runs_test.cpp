@@ -105,7 +105,7 @@ bool windows_overlap(const RandomCase& c, const ScenarioReport& report) {
   return false;
 }
 
-BOOST_AUTO_TEST_CASE(windows_that_need_not_wait_overlap_and_wait_for_what_they_read) {
+BOOST_AUTO_TEST_CASE(windows_that_need_not_wait_overlap_and_wait_for_their_inputs) {
   std::size_t overlapping = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {

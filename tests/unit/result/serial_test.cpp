@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_part_of_a_graph_can_be_executed) {
   BOOST_TEST(n == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(it_ends_when_visit_says_so) {
+BOOST_AUTO_TEST_CASE(the_execution_ends_when_visit_returns_false) {
   Sample s;
   const OpId x = s.append("x", "zeros", {}, {}, {DType::f64, {10}});
   const OpId y = s.append("y", "fail", {x}, {Duration{0}});

@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(a_window_without_shares_is_done_after_those_before_it) {
   BOOST_TEST(c.complete(0) == (Names{"done 0", "done 1", "send 2", "done 2", "collect"}));
 }
 
-BOOST_AUTO_TEST_CASE(windows_may_come_while_it_runs) {
+BOOST_AUTO_TEST_CASE(windows_may_be_added_during_the_run) {
   Coordinator c;
   BOOST_TEST(c.window({.shares = 1, .items = 1}) == Names{});
   BOOST_TEST(c.begin() == Names{"send 0"});
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(windows_that_come_after_the_end_are_not_sent) {
 }
 
 // Two windows are out and stand still, a third waits for them.
-BOOST_AUTO_TEST_CASE(a_verdict_counts_what_is_pending_in_all_windows_that_were_sent) {
+BOOST_AUTO_TEST_CASE(a_stuck_run_counts_the_pending_items_of_all_windows_sent) {
   Coordinator c(Sizes{{.shares = 1, .items = 4},
                       {.shares = 2, .items = 5, .waits = false},
                       {.shares = 1, .items = 100}});
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(a_verdict_counts_what_is_pending_in_all_windows_that_were_s
   BOOST_TEST((failure.stuck[1].pending == UnitId{8}));
 }
 
-BOOST_AUTO_TEST_CASE(a_window_that_comes_and_is_sent_may_set_a_quiet_run_going) {
+BOOST_AUTO_TEST_CASE(a_window_that_is_sent_resets_the_check_for_a_stuck_run) {
   Coordinator c;
   c.begin();
   c.window({.shares = 1, .items = 2});
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(a_window_that_comes_and_is_sent_may_set_a_quiet_run_going) 
 }
 
 // Of a simulation whose first window is prepared: no clock runs until that is done.
-BOOST_AUTO_TEST_CASE(the_clock_starts_when_a_timed_window_is_sent_and_not_when_it_comes) {
+BOOST_AUTO_TEST_CASE(the_clock_starts_when_a_timed_window_is_sent_not_when_it_is_added) {
   Coordinator c;
   c.begin();
   c.window({.shares = 1, .items = 1, .timed = false}, 1);

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(a_window_that_is_complete_before_an_older_one_is_handed_in_
 }
 
 // One is taken out while an op of another, at the same place there, is under way.
-BOOST_AUTO_TEST_CASE(what_is_under_way_stays_when_another_window_is_handed_in) {
+BOOST_AUTO_TEST_CASE(a_running_op_stays_when_the_share_of_another_window_is_taken) {
   Device d(2);
   d.share({{}});
   d.share({{.successors = {{self, 1}}}, {.waits_for = 1}}, 1);
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(what_is_under_way_stays_when_another_window_is_handed_in) {
   BOOST_TEST(d.hand_in().items[1].finished());
 }
 
-BOOST_AUTO_TEST_CASE(notices_of_several_windows_wait_together_to_be_told) {
+BOOST_AUTO_TEST_CASE(notices_of_several_windows_are_collected_together) {
   Device d(2);
   d.share({{.successors = {{other, 3}, {other, 5}}}});
   d.share({{.successors = {{other, 3}}}}, 1);
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(notices_of_several_windows_wait_together_to_be_told) {
 
 // window 0: 0 ─┬─ window 1: 0
 //              └─ window 1: item 2 of another
-BOOST_AUTO_TEST_CASE(an_op_releases_what_waits_for_it_in_a_later_window) {
+BOOST_AUTO_TEST_CASE(an_op_releases_its_dependents_in_a_later_window) {
   Device d(1);
   d.share({{}, {.waits_for = 1}});
   d.share({{.waits_for = 1}, {}}, 1,

@@ -301,7 +301,7 @@ BOOST_AUTO_TEST_CASE(chunks_count_for_the_window_they_are_of) {
 
 // window 0: 0 (2 chunks) ─┬─ window 1: 0
 //                         └─ window 1: item 9 of a device
-BOOST_AUTO_TEST_CASE(what_waits_for_a_transfer_of_an_earlier_window_waits_for_its_last_chunk) {
+BOOST_AUTO_TEST_CASE(dependents_in_a_later_window_wait_for_the_last_chunk_of_a_transfer) {
   Wire wire(Sharing::fair);
   wire.share({pages(2)});
   Item waiting = pages(1);

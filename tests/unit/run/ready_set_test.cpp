@@ -15,7 +15,7 @@ constexpr std::initializer_list<std::uint32_t> limits = {1, 63, 64, 65, 4096, 40
 
 BOOST_AUTO_TEST_SUITE(ready_set)
 
-BOOST_AUTO_TEST_CASE(the_smallest_comes_out_first_whatever_went_in) {
+BOOST_AUTO_TEST_CASE(the_smallest_number_comes_out_first) {
   ReadySet ready;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     for (const std::uint32_t limit : limits) {
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(every_number_below_the_limit_may_be_in_at_once) {
 }
 
 // Numbers come out upwards and go in below, at their last place or in a word far before it.
-BOOST_AUTO_TEST_CASE(what_is_put_in_below_what_has_come_out_comes_out_next) {
+BOOST_AUTO_TEST_CASE(a_number_below_the_last_one_popped_comes_out_next) {
   for (const std::uint32_t limit : limits) {
     BOOST_TEST_CONTEXT("limit " << limit) {
       ReadySet ready;
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(a_set_for_no_numbers_is_empty) {
   BOOST_TEST(fresh.pop() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(a_reset_empties_it_and_changes_its_limit) {
+BOOST_AUTO_TEST_CASE(a_reset_empties_the_set_and_changes_its_limit) {
   ReadySet ready;
   for (const std::uint32_t limit : {300'000U, 65U, 4096U}) {
     ready.reset(limit);

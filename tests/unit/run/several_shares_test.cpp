@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(notices_go_to_the_window_they_are_for) {
   BOOST_TEST(ready_windows == (Items{3, 1, 0, 4}));
 }
 
-BOOST_AUTO_TEST_CASE(what_an_item_releases_elsewhere_is_of_its_own_window) {
+BOOST_AUTO_TEST_CASE(a_notice_names_the_window_of_the_item_that_sends_it) {
   for (const std::uint32_t window : {0U, 2U}) {
     load(make_share({{.successors = {{other, 7}}}}, window));
   }
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(a_window_that_is_complete_before_an_older_one_is_handed_ove
   BOOST_TEST(progress.done() == 6U);
 }
 
-BOOST_AUTO_TEST_CASE(all_that_is_left_is_handed_over_in_the_order_of_windows) {
+BOOST_AUTO_TEST_CASE(shares_that_are_left_are_taken_in_the_order_of_windows) {
   for (std::uint32_t window = 0; window < 4; ++window) load(make_share({{}}, window));
   complete_in(1, 0);
   take();
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(items_of_several_windows_may_wait_for_one) {
 }
 
 // window 0: 0 ─── 1, and both are waited for by window 1
-BOOST_AUTO_TEST_CASE(each_item_releases_only_what_waits_for_it) {
+BOOST_AUTO_TEST_CASE(each_item_releases_only_its_own_dependents) {
   load(make_share({{.successors = {{self, 1}}}, {.waits_for = 1}}));
   load(later({{.waits_for = 1}, {.waits_for = 1}}, {{.window = 0, .item = 1, .to = {self, 0}},
                                                     {.window = 0, .item = 0, .to = {self, 1}}}));

@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(an_arrival_that_comes_before_its_share_counts_when_that_arr
   BOOST_TEST(chunks.empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_successor_that_knows_already_is_skipped) {
+BOOST_AUTO_TEST_CASE(a_successor_that_was_notified_already_is_skipped) {
   load(make_share({{.successors = {{other, 4}, {other, 5}}}}));
   complete(0, true);
   BOOST_TEST((told(notices) == Told{{0, {other, 5}}}));
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(a_share_that_is_complete_is_handed_over_once_with_its_recor
   BOOST_TEST(progress.done() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_left_is_handed_over_with_the_records_of_what_was_done) {
+BOOST_AUTO_TEST_CASE(shares_that_are_left_are_taken_with_the_records_of_finished_items) {
   load(make_share({{}}, 0, false, 10));
   complete(0);
   take();
