@@ -37,7 +37,7 @@ OpId all_so_far(const SmallGraph& g) {
 
 BOOST_AUTO_TEST_SUITE(stream)
 
-// Every point checks what it reads.
+// Every point checks its inputs.
 BOOST_AUTO_TEST_CASE(a_pattern_in_windows_of_any_size_carries_the_right_payloads) {
   const auto seed = static_cast<std::uint64_t>(
       std::chrono::steady_clock::now().time_since_epoch().count() & 0xFFFF);
@@ -341,7 +341,7 @@ BOOST_AUTO_TEST_CASE(a_window_too_large_fails_the_stream) {
   BOOST_TEST(report.ops == 1U);
 }
 
-// Time stands still while a window that is done makes room for the next.
+// Virtual time doesn't pass while a completed window makes room for the next.
 BOOST_AUTO_TEST_CASE(few_windows_in_flight_take_as_long_as_many_where_devices_are_kept_busy) {
   const Machine machine = pair();
   std::vector<std::int64_t> makespans;

@@ -1,4 +1,4 @@
-// The store of a run whose windows come and go.
+// The memory store of a stream: windows are installed and forgotten during the run.
 #include "core/backend/memory_store.hpp"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(a_memory_has_room_for_replicas_that_fit_besides_those_annou
   BOOST_TEST(store.has_room(kibibytes(a, 4), types));
   BOOST_TEST(!store.has_room(kibibytes(a, 5), types));
   const ReplicaId first = store.install(kibibytes(a, 3), types);
-  // Whether they are held or were released already makes no difference.
+  // Room doesn't depend on whether replicas are held.
   for (int step = 0; step < 3; ++step) {
     BOOST_TEST(store.has_room({}, types));
     BOOST_TEST(store.has_room(kibibytes(a, 1), types));
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_memory_has_room_for_replicas_that_fit_besides_those_annou
     if (step == 0) store.acquire(first);
     if (step == 1) store.release(first);
   }
-  // 1 KiB is left, of which 64 bytes are taken by the smaller type.
+  // 1 KiB is left; the smaller type takes 64 bytes.
   BOOST_TEST(store.has_room(std::vector(16, ReplicaSpec{a, 1, 1}), types));
   BOOST_TEST(!store.has_room(std::vector(17, ReplicaSpec{a, 1, 1}), types));
   BOOST_TEST(!store.has_room(std::array{ReplicaSpec{a, 0, 1}, ReplicaSpec{a, 1, 1}}, types));
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(windows_that_fit_one_after_the_other_need_no_counting) {
   BOOST_TEST(!store.is_tracked(a));
 }
 
-// A window is a quarter of a block of replicas, a whole one, or more.
+// A window takes a quarter of a block of replicas, a whole block, or more.
 BOOST_AUTO_TEST_CASE(
     memory_depends_on_the_replicas_announced_at_once_not_on_the_number_of_windows) {
   for (const Backing backing : all_backings) {
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(
         store.install(window, types);
         if (w >= 3) store.forget_before(ReplicaId::at((w - 2) * each));
       }
-      // 16 bytes each would make 7.7 MB of the smallest.
+      // If replicas were kept, even the smallest windows would take 16 bytes each, 7.7 MB.
       const std::size_t now = bytes_in_use();
       BOOST_TEST(now < before + (256 << 10), now - before << " bytes more");
       BOOST_TEST(store.replica_count() == 3 * each);
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(
   }
 }
 
-// Replicas are forgotten in pieces that are no multiple of the blocks they lie in.
+// The numbers of replicas forgotten at once are no multiples of the block size.
 BOOST_AUTO_TEST_CASE(replicas_that_are_not_forgotten_stay_while_the_memory_of_others_is_reused) {
   constexpr std::size_t each = 3001;
   constexpr std::size_t kept = 4;  // windows
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(replicas_that_are_not_forgotten_stay_while_the_memory_of_ot
   }
 }
 
-// More types than the latest that are looked at first.
+// More types than intern() compares first.
 BOOST_AUTO_TEST_CASE(memory_does_not_grow_with_the_windows_if_they_alternate_between_many_types) {
   std::vector<TensorType> many;
   std::vector<ReplicaSpec> window;
@@ -234,11 +234,12 @@ BOOST_AUTO_TEST_CASE(readers_may_come_before_the_replica_is_made) {
   BOOST_TEST(!store.held(r));
 }
 
-// Two workers make and read what they are told of, while this thread announces further windows,
-// has tensors of earlier ones read again and forgets those that are gone. Of a window
-//   replicas  0 …  7 are read by both workers and held for windows to come,
+// Two workers make and read the replicas of announced windows. Meanwhile this thread announces
+// further windows, adds readers to replicas of earlier windows, and forgets replicas that were
+// freed. Of a window
+//   replicas  0 …  7 are read by both workers and held for later windows,
 //             8 … 15 are read by both workers,
-//            16 … 23 are read by the one that makes them.
+//            16 … 23 are read by the worker that makes them.
 class Relay {
  public:
   static constexpr std::size_t windows = 3000;
@@ -258,7 +259,7 @@ class Relay {
  private:
   static constexpr std::size_t each = 24;
   static constexpr std::size_t held = 8;
-  // Windows of which any replica may be there: room for some workers to fall behind.
+  // Windows that fit the memory at once, so that one worker may fall behind the other.
   static constexpr std::size_t at_once = 6;
 
   static std::vector<ReplicaSpec> specs() {
@@ -293,14 +294,14 @@ class Relay {
     told_.store(w + 1, std::memory_order_release);
   }
 
-  // Window w reads again what w - 2 made, and nothing older.
+  // Window w reads replicas of window w - 2 again, and none older.
   void keep_from(std::size_t w) {
     const std::size_t done = std::min(done_[0].load(std::memory_order_acquire),
                                       done_[1].load(std::memory_order_acquire));
     for (; released_ + 2 < w && released_ < done; ++released_) {
       for (std::size_t i = 0; i < held; ++i) store_.release(replica(released_, i));
     }
-    // A window is gone when the one that reads it again is done.
+    // A window can be forgotten when the window that reads it again is done.
     const std::size_t gone = done == windows ? windows : done < 2 ? 0 : done - 2;
     store_.forget_before(replica(std::min(released_, gone), 0));
   }
@@ -337,7 +338,7 @@ class Relay {
 
   const std::vector<ReplicaSpec> specs_ = specs();
   MemoryStore store_{two_memories(at_once * each * 1024, 1024), Backing::buffers};
-  std::atomic<std::size_t> told_ = 0;  // windows, like what follows
+  std::atomic<std::size_t> told_ = 0;  // windows announced
   std::array<std::atomic<std::size_t>, 2> made_{};
   std::array<std::atomic<std::size_t>, 2> done_{};
   std::size_t released_ = 0;

@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(equal_types_and_attributes_are_stored_once) {
   BOOST_TEST(g.graph.types().size() == 1U);
 }
 
-// Interning looks back a little only; what it misses must still be right.
+// Only the last few attributes and types are compared for reuse; older ones must stay correct, too.
 BOOST_AUTO_TEST_CASE(many_distinct_attributes_and_types_stay_apart) {
   SmallGraph g;
   for (int round = 0; round < 2; ++round) {
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(an_op_may_be_given_the_inputs_of_another_as_its_own) {
   }
 }
 
-// x (2 by 3) ─── y, once by its spec and once by its form
+// x (2 by 3) ─── y, once by its spec and once by its template
 BOOST_AUTO_TEST_CASE(an_op_of_a_template_equals_the_op_that_its_spec_gives) {
   SmallGraph g;
   const OpId x = g.op("x", "uniform", {}, {}, {}, {DType::f32, {2, 3}});
@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(a_class_is_a_template_with_inputs_of_certain_types) {
   BOOST_TEST((g.graph.op_class(other).op_template == g.graph.op_class(first).op_template));
   BOOST_TEST((g.graph.type(first) == TensorType{DType::f32, {2, 2}}));
   BOOST_TEST((g.graph.type(other) == TensorType{DType::f64, {5}}));
-  // Whichever came before.
+  // The class doesn't depend on the op appended before.
   for (int round = 0; round < 3; ++round) {
     BOOST_TEST(g.graph.class_index(append({also_f, f})) == g.graph.class_index(first));
     BOOST_TEST(g.graph.class_index(append({d, d})) == g.graph.class_index(other));
@@ -215,7 +215,8 @@ BOOST_AUTO_TEST_CASE(a_class_is_a_template_with_inputs_of_certain_types) {
   BOOST_TEST(g.graph.class_index(of_one) != g.graph.class_index(of_two));
 }
 
-// However many came in between: a graph that forgets its ops would keep their classes.
+// A class is found again however many others were added in between: else a graph that forgets its
+// ops would grow by their classes.
 BOOST_AUTO_TEST_CASE(a_template_of_very_many_classes_has_each_once) {
   SmallGraph g;
   const OpId x = g.work("x", 1);
@@ -229,7 +230,7 @@ BOOST_AUTO_TEST_CASE(a_template_of_very_many_classes_has_each_once) {
   BOOST_TEST(g.graph.classes().size() == classes);
 }
 
-// Of many classes the latest are looked at first; what is found must still be right.
+// The classes added last are compared first; older ones must be found, too.
 BOOST_AUTO_TEST_CASE(a_template_with_inputs_of_very_many_types_keeps_them_apart) {
   SmallGraph g;
   constexpr std::size_t types = 40;
@@ -306,7 +307,7 @@ BOOST_AUTO_TEST_CASE(ops_like_forgotten_ones_have_the_same_class) {
   BOOST_TEST(g.graph.types().size() == 1U);
 }
 
-// As their addresses tell.
+// Measured by the addresses of the inputs.
 BOOST_AUTO_TEST_CASE(inputs_take_the_place_of_forgotten_ones) {
   SmallGraph g;
   OpId last = g.work("x", 5);

@@ -27,7 +27,7 @@ Machine pair() {
   return testing::two_devices();
 }
 
-// Of the ops in the scenario's windows.
+// The placements of the ops in the scenario's windows.
 std::map<OpId, Placement> place(const SmallGraph& g, const Machine& machine,
                                 const Scenario& scenario, const PlanOptions& options = {}) {
   const Roofline cost(machine);
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(ops_outside_the_scenario_neither_place_others_nor_need_a_ke
   options.has_kernel = [](DeviceId d, const OpKind&) { return d == first; };
   const auto wanted = std::map<OpId, Placement>{{x, on(first)}, {run, on(first)}};
   BOOST_TEST((place(g, pair(), g.scenario({"run"}), options) == wanted));
-  // x goes with run though dev1 could make it, too.
+  // x is placed on the device of run, though dev1 could make it, too.
   BOOST_TEST((place(g, pair(), g.scenario({"run"})) == wanted));
 }
 

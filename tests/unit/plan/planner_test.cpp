@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(an_input_read_twice_is_two_dependencies_and_two_readers) {
   BOOST_TEST(plan.replicas[share.output(0).index()].readers == 2U);
 }
 
-// Longest ways to the end, transfers without latency:
+// Longest paths to the end, transfers without latency:
 //   a 100 ─┬─ b 30 ───────────── d 5
 //          └─ (link 80) ─ c 20 ─ (link 8) ─┘
 BOOST_AUTO_TEST_CASE(ranks_are_the_longest_paths_to_the_end) {
@@ -373,7 +373,7 @@ BOOST_AUTO_TEST_CASE(buffers_are_the_tensors_in_ram_at_once_in_graph_order) {
   const PlanOptions options{.ram_bytes = 1 << 20};
   const Plan plan = make_plan(g.graph, pair(), g.everything(), options);
   BOOST_REQUIRE(g.graph.types().size() == 2U);
-  // a and b, then b and d; never three.
+  // a and b are held together, then b and d; never three.
   BOOST_TEST(plan.buffers == (std::vector<std::uint64_t>{2, 1}));
 }
 
@@ -391,7 +391,7 @@ BOOST_AUTO_TEST_CASE(
              std::vector<std::uint64_t>{4});
 }
 
-// Four of one type that nothing reads are kept, or their copies.
+// Four results of one type that nothing reads are kept; with copies, the copies are kept.
 BOOST_AUTO_TEST_CASE(results_that_are_kept_and_replicas_in_other_memories_need_buffers_too) {
   SmallGraph g;
   for (int i = 0; i < 4; ++i) g.work("x", 1, {}, on(dev0));
@@ -400,7 +400,7 @@ BOOST_AUTO_TEST_CASE(results_that_are_kept_and_replicas_in_other_memories_need_b
   BOOST_TEST(make_plan(g.graph, machine, g.everything(), options).buffers ==
              std::vector<std::uint64_t>{4});
   for (std::size_t i = 0; i < 4; ++i) g.copy("copy", OpId::at(i), to(MemoryId{1}));
-  // The first is there beside its copy, then goes; so does each after it.
+  // Each result is freed after it has been copied, so only one is held together with its copy.
   BOOST_TEST(make_plan(g.graph, machine, g.everything(), options).buffers ==
              std::vector<std::uint64_t>{5});
   machine.memories[1].kind = MemoryKind::storage;
@@ -409,8 +409,8 @@ BOOST_AUTO_TEST_CASE(results_that_are_kept_and_replicas_in_other_memories_need_b
   BOOST_TEST(make_plan(g.graph, machine, g.everything(), {}).buffers.empty());  // simulated
 }
 
-// 20,000 ops that nobody reads, then a chain of four, which is to come first. Of the chain two
-// tensors are there at once, and what nobody reads stays.
+// 20,000 ops that nobody reads, then a chain of four, which must start first. Two tensors of the
+// chain are held at once, and all tensors that nobody reads.
 BOOST_AUTO_TEST_CASE(a_large_plan_is_put_in_order_and_fitted_into_memory_too) {
   constexpr std::uint64_t many = 20'000;
   SmallGraph g;

@@ -232,8 +232,7 @@ BOOST_AUTO_TEST_CASE(an_op_whose_input_can_not_reach_it_is_refused) {
                [&] { Planned p(g, machine); });
 }
 
-// x ── run on gpu1:   the transfer of x belongs to what is prepared or to what is timed, as its
-// reader does
+// x ── run on gpu1:   the transfer of x is prepared or timed, as its reader is
 BOOST_AUTO_TEST_CASE(a_transfer_belongs_to_the_window_of_its_reader) {
   SmallGraph g;
   const OpId x = g.work("x", 1, {}, on(gpu0));
@@ -276,7 +275,7 @@ BOOST_AUTO_TEST_CASE(the_next_transfer_of_a_route_is_part_of_no_arrival) {
   const Planned two(g);
   expect_units(two, {"x on gpu0", "x over pcie0", "first over pcie1", "second over pcie1"});
   BOOST_TEST_REQUIRE(two.view.move("x over pcie0").paces);
-  // One besides the one that is paced: no arrival.
+  // Besides the paced transfer there is only one successor, so there is no arrival.
   const Share& two_pcie0 = two.view.share(UnitId{1});
   BOOST_TEST((successors(two.view.item(UnitId{1}).resource, two_pcie0) ==
               std::vector{two.view.item(two.view.find("first over pcie1")),
@@ -288,7 +287,7 @@ BOOST_AUTO_TEST_CASE(the_next_transfer_of_a_route_is_part_of_no_arrival) {
   const Share& pcie0 = three.view.share(UnitId{1});
   const Share& pcie1 = three.view.share(UnitId{2});
   BOOST_REQUIRE(pcie1.size() == 3U);
-  // The other two are an arrival.
+  // The two other successors share an arrival.
   const ItemRef paced = three.view.item(UnitId{2});
   BOOST_TEST((successors(three.view.item(UnitId{1}).resource, pcie0) ==
               std::vector{paced, ItemRef{paced.resource, 3}}));

@@ -58,7 +58,7 @@ struct Streamed {
   WindowPlanner planner{g.graph, machine, {}};
 };
 
-// There must be one.
+// The resource must have a share.
 const Share& share(const PlannedWindow& planned, ResourceId resource) {
   for (const auto& [r, share] : planned.window.shares) {
     if (r == resource) return share;
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(a_late_edge_is_in_the_makers_share_even_if_that_has_no_item
   BOOST_TEST(share(second, on_dev1).late.empty());
 }
 
-// The longer one comes first in its share.
+// The longer op comes first in the share.
 //   short, long │ next │ reader of short, next, short
 BOOST_AUTO_TEST_CASE(late_edges_name_the_items_of_each_window_once) {
   Streamed s(neighbours());
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_is_transferred_is_read_again_once) {
   s.g.work("z", 10, {x}, on(dev1));
   const PlannedWindow second = s.plan();
   BOOST_TEST((second.read_again == Replicas{ReplicaId{0}}));
-  BOOST_TEST(readers(second)[0] == 3U + 1U);  // the copy: y twice, z, and who holds it
+  BOOST_TEST(readers(second)[0] == 3U + 1U);  // readers of the copy: y twice, z, and the hold
 }
 
 // a ── b    c
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(tensors_that_may_be_read_later_or_that_nobody_reads_are_hel
     wanted.emplace_back(c, ReplicaId{2});
     BOOST_TEST((holds(planned) == wanted));
     BOOST_TEST((readers(planned) == Counts{keep_from == 0 ? 2U : 1U, 1, 1}));
-    // What is read by windows to come may be read by any actor.
+    // A tensor that later windows may read is not private: any actor may read it.
     for (std::uint32_t op = 0; op < 3; ++op) {
       BOOST_TEST(planned.replicas[op].is_private == (op < keep_from));
     }
@@ -305,7 +305,7 @@ BOOST_AUTO_TEST_CASE(an_input_that_no_link_brings_is_refused_by_the_window_that_
                [&] { s.plan(); });
 }
 
-// Each window's ops read the one before, here and over the link.
+// The ops of each window read tensors of the window before, in the same memory and over the link.
 BOOST_AUTO_TEST_CASE(memory_does_not_grow_with_the_windows_that_are_forgotten) {
   const auto bytes_in_use = [] {
     const struct mallinfo2 info = mallinfo2();
@@ -329,7 +329,7 @@ BOOST_AUTO_TEST_CASE(memory_does_not_grow_with_the_windows_that_are_forgotten) {
     for (std::size_t i = 0; i < 10; ++i) row.push_back(graph.append(templates[i % 2], last));
     last = {row[0], row[1]};
     const PlannedWindow planned = planner.plan(row[0]);
-    // The window before is done.
+    // The previous window has completed.
     planner.forget(w, ReplicaId{planned.window.first.value});
     graph.forget_before(row[0]);
     BOOST_TEST_REQUIRE((w == 0 || planned.window.items == 10U + 2U));

@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(spans_name_ops_and_transfers_and_the_track_they_ran_on) {
   const OpId copy = g.copy("copy", x, to(host));
   static_cast<void>(copy);
   const ScenarioReport report = simulate(g, g.everything());
-  // x is in the host already when it is to be copied there: the CPU does it.
+  // x is in the host's memory already, so the CPU makes the copy there.
   expect_spans(report, {"x on gpu0 stream 0 0-100", "→x on pcie0 vram0→host 100-180",
                         "y on cpu 180-230", "copy on cpu 230-230"});
 }

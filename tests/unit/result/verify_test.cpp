@@ -39,7 +39,7 @@ struct Kept {
 
 constexpr auto go_on = [] { return true; };
 
-// The same in a memory of which they take more than a quarter: x and y go, z is kept.
+// The same in a memory of which the results take more than a quarter: x and y are freed, z is kept.
 struct Gone : Kept {
   Gone() {
     machine.machine.memories[0].size_bytes = 800;

@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(the_first_failure_ends_the_run) {
   BOOST_TEST(c.logic().failure().stuck.empty());
 }
 
-// A resource whose thread can't be set up is gone before anything was sent out.
+// A resource whose thread can't be set up quits before any window is sent.
 BOOST_AUTO_TEST_CASE(a_failure_before_the_beginning_ends_the_run) {
   Coordinator c(Sizes{{.shares = 1, .items = 2}});
   BOOST_TEST(c.fail("no thread for cpu0") == (Names{"stop", "collect"}));
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(a_stuck_run_names_up_to_three_pending_units_and_their_missi
   c.complete(0);
   std::vector<CoordinatorLogic::Status> all;
   for (std::uint32_t i = 0; i < 5; ++i) {
-    // The second has done its part, and has nothing to say.
+    // The second resource has done all its items.
     all.push_back({.resource = ResourceId{i},
                    .done = i == 0 ? 10U : 1U,
                    .pending = i == 1 ? UnitId{} : UnitId{10 + i},
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_moves_between_rounds_is_not_stuck) {
   BOOST_TEST(quiet(2) == (Names{"stop", "collect"}));
 }
 
-// r0 worked in window 0 only, and still says so in window 1.
+// r0 has items in window 0 only; its number of items done stays the same in window 1.
 BOOST_AUTO_TEST_CASE(items_done_in_earlier_windows_do_not_hide_a_stuck_run) {
   Coordinator c(Sizes{{.shares = 1, .items = 7}, {.shares = 1, .items = 3}});
   c.begin();
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(items_done_in_earlier_windows_do_not_hide_a_stuck_run) {
              "nothing is in flight and 2 ops and transfers are pending");
 }
 
-// What completed window 0 is on its way while everybody says how it is.
+// The message that completes window 0 arrives between two rounds of statuses.
 BOOST_AUTO_TEST_CASE(a_new_window_resets_the_check_for_a_stuck_run) {
   Coordinator c(Sizes{{.shares = 1, .items = 2}, {.shares = 1, .items = 2}});
   c.begin();

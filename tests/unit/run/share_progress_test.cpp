@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(an_arrival_that_comes_before_its_share_counts_when_that_arr
   const std::uint32_t arrival = add_arrival(second, {0, 2});
   notify(1, arrival);
   load(make_share({{}, {}, {}, {.waits_for = 1}}));
-  // In this share, which has an item of that number, it means nothing.
+  // This share has an item with the number of the arrival; the early notice must not release it.
   BOOST_TEST(ready == (Items{0, 1, 2}));
   notify(0, 3);
   for (const std::uint32_t item : {0U, 1U, 2U, 3U}) complete(item);
