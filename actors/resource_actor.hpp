@@ -159,7 +159,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     for (int spins = 0; spins < 100 && mailbox().empty(); ++spins) relax();
   }
 
-  // Repeats the coordinator's Collect once no work is running any more.
+  // Repeats Collect, which came while work was running, once the last work has ended.
   void collect_if_idle() {
     if (collecting_ && logic_.is_idle()) send(this, Collect{});
   }

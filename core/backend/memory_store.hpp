@@ -41,8 +41,9 @@ namespace troupe {
 // buffers, and unlimited otherwise.
 //
 // Call install(), add_readers(), forget_before() and clear() from one thread only; during clear()
-// no other function may run. All other functions are thread-safe for different replicas, in any
-// thread that learned of the replica from the installing thread.
+// no other function may run. All other functions are thread-safe for different replicas, and
+// release() also for the same one unless it is private. A thread must have learned of a replica,
+// directly or not, from the thread that installed it.
 class MemoryStore {
  public:
   enum class Backing { accounted, buffers };
@@ -118,15 +119,15 @@ class MemoryStore {
   bool held(ReplicaId r) const { return at(r).held() != nullptr; }
 
   // Copies the replica's values, from RAM or from its file, into `out`, which is resized. Blocks.
-  // Throws a run Error if the file can't be read. The replica must be held and have a buffer.
+  // Throws a run Error if the file can't be read. Needs Backing::buffers; the replica must be held.
   void read(ReplicaId r, std::vector<std::byte>& out) const;
   // The replica must have been announced to leave a digest, and released by its last reader.
   const Digest& digest(ReplicaId r) const;
 
   BufferPool& pool() { return pool_; }
 
-  // If false, acquire() and release() have no effect in this memory and may be left out: there are
-  // no buffers, and all announced replicas fit. May change with install() and clear() only.
+  // If false, acquire() and release() need not be called for replicas of this memory: there are no
+  // buffers, and all announced replicas fit. Changes with install() and clear() only.
   bool is_tracked(MemoryId m) const {
     return backing_ == Backing::buffers || memories_[m.index()].is_counted;
   }

@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(every_result_is_compared_where_memory_is_too_small_to_keep_
   }
 }
 
-// x ── wrong ── step ── … ── hidden (× 0): what is kept at the end is right
+// x ── wrong ── step ── … ── hidden (× 0): the result kept at the end is right
 BOOST_AUTO_TEST_CASE(a_wrong_result_that_no_kept_result_shows_is_named) {
   for (const bool damaged : {false, true}) {
     for (const Mode mode : {Mode::rehearse, Mode::run}) {
@@ -352,7 +352,7 @@ BOOST_AUTO_TEST_CASE(a_device_that_can_not_be_set_up_fails_the_run_by_name,
   BOOST_TEST((perform(g, {g.everything()}, {.mode = Mode::run}).scenarios[0].verified == true));
 }
 
-// A scenario without ops, one with an idle device, and one with an idle link.
+// A scenario with nothing but a wait: all devices and links are idle.
 BOOST_AUTO_TEST_CASE(an_empty_scenario_is_done) {
   const SmallGraph g = fork();
   for (const Mode mode : all_modes) {

@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(a_window_that_a_memory_can_never_hold_is_refused) {
                [&] { stream.submit(OpId::at(0)); });
 }
 
-// x │ y │ z reads y      with room for one and a half, and then for two and a half
+// x │ y │ z reads y      with room for one tensor and a half, then for two and a half
 BOOST_AUTO_TEST_CASE(tensors_before_keep_from_make_room_for_the_submitted_window) {
   for (const Mode mode : all_modes) {
     const Machine tight = pair(12 << 10);

@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE(a_copy_has_the_type_of_its_source) {
   BOOST_TEST((g.graph.placement(y) == to(MemoryId{0})));
 }
 
-// a ─ b ─ c ══ d ─ e   (a and b are forgotten before e comes)
+// a ─ b ─ c ══ d ─ e   (a and b are forgotten before e is appended)
 BOOST_AUTO_TEST_CASE(ops_keep_their_ids_names_and_inputs_when_older_ones_are_forgotten) {
   SmallGraph g;
   const OpId a = g.work("a", 1);

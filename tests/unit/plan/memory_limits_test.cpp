@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_is_read_later_stays) {
   expect_error(ErrorKind::usage, "'z' on gpu0 needs 8 KiB", [&] { plan(g, small_gpu(23)); });
 }
 
-// x ── x' (in the host): x goes once it is copied, the copy stays
+// x ── x' (in the host): x is freed once it is copied, the copy is kept
 BOOST_AUTO_TEST_CASE(a_tensor_that_was_copied_away_makes_room) {
   SmallGraph g;
   for (int i = 0; i < 5; ++i) {

@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(explicit_placements_are_kept) {
 }
 
 // x ─┬─ run on dev0
-//    └─ other on dev1, which may lack the kernel, and free: neither is listed
+//    └─ other on dev1, which may lack the kernel, and free: the scenario lists neither
 BOOST_AUTO_TEST_CASE(ops_outside_the_scenario_neither_place_others_nor_need_a_kernel) {
   SmallGraph g;
   const OpId x = g.work("x", 100);
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(a_kind_that_no_device_has_a_kernel_for_is_refused) {
                [&] { place(free, pair(), free.everything(), nothing); });
 }
 
-// x ── run, and neither device says how fast anything is
+// x ── run, and the machine gives no rates for either device
 BOOST_AUTO_TEST_CASE(a_simulation_needs_costs_for_timed_ops_only) {
   Machine machine = pair();
   for (Device& d : machine.devices) d.flops.reset();

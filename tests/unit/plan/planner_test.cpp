@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(results_that_nothing_reads_are_kept) {
   BOOST_TEST((plan.replicas[plan.results[1].replica.index()].memory == MemoryId{1}));
 }
 
-// x ── y ── z, 800 bytes each: all of it is a quarter of 9,600 bytes
+// x ── y ── z, 800 bytes each: together a quarter of 9,600 bytes
 BOOST_AUTO_TEST_CASE(every_result_is_kept_where_all_take_a_quarter_of_the_memory) {
   SmallGraph g;
   const OpId x = g.work("x", 1, {}, on(dev0), 800);
@@ -350,7 +350,7 @@ BOOST_AUTO_TEST_CASE(a_replica_is_private_where_its_maker_and_all_its_readers_ar
   BOOST_TEST(!is_private("v on dev1"));  // read by dev0 only, which didn't make it
 }
 
-// x on dev0 ── link ── y on dev1:  the link reads x, and dev1 what the link has made
+// x on dev0 ── link ── y on dev1:  the link reads x, and dev1 the link's replica
 BOOST_AUTO_TEST_CASE(a_tensor_that_is_moved_is_not_private) {
   SmallGraph g;
   const Machine machine = pair();

@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(two_readers_in_one_memory_share_a_replica) {
 }
 
 // x on gpu0 ─┬─ y on gpu1
-//            └─ z on gpu2:  what has landed in the host goes on from there
+//            └─ z on gpu2:  the second route starts at the replica in the host
 BOOST_AUTO_TEST_CASE(a_second_route_starts_where_the_first_one_left_a_replica) {
   SmallGraph g;
   const OpId x = g.work("x", 1, {}, on(gpu0), 10'000);
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(a_copy_within_a_memory_without_a_device_is_refused) {
   expect_error(ErrorKind::usage, "'again' copies within host", [&] { Planned p(g); });
 }
 
-// x on gpu0 ─┬─ y on gpu1, so that x has been in the host
+// x on gpu0 ─┬─ y on gpu1, so that a replica of x is in the host
 //            └─ copy to the host, where no device could duplicate it
 BOOST_AUTO_TEST_CASE(a_copy_to_where_the_tensor_came_through_is_moved_again) {
   SmallGraph g;
@@ -265,7 +265,7 @@ BOOST_AUTO_TEST_CASE(a_transfer_sends_one_notice_for_several_ops_of_a_device) {
 }
 
 // x on gpu0 ── pcie0 ─┬─ first over pcie1, chunk by chunk
-//                     ├─ second over pcie1, which has been in the host
+//                     ├─ second over pcie1, from the replica in the host
 //                     └─ x over pcie1 ── y on gpu1
 BOOST_AUTO_TEST_CASE(the_next_transfer_of_a_route_is_part_of_no_arrival) {
   SmallGraph g;

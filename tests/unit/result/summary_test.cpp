@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(prepared_ops_are_neither_counted_nor_shown) {
              boost::test_tools::per_element());
 }
 
-// x ── copy to the host ── y on gpu0: the copy's tensor is moved back, which is no second copy
+// x ── copy to the host ── y on gpu0: moving the copy's tensor back is a transfer, not a copy
 BOOST_AUTO_TEST_CASE(moving_the_result_of_a_copy_is_a_transfer_and_not_the_copy) {
   SmallGraph g;
   const OpId x = g.work("x", 100, {}, on(gpu0), 80);

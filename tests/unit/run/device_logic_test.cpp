@@ -53,8 +53,8 @@ BOOST_AUTO_TEST_CASE(as_many_ops_run_at_once_as_there_are_lanes) {
   BOOST_TEST(d.logic().is_idle());
 }
 
-// somebody else ── 0 ─┬─ 1
-//                     └─ item 3 of another
+// another resource ── 0 ─┬─ 1
+//                        └─ item 3 of another resource
 BOOST_AUTO_TEST_CASE(an_op_notifies_successors_elsewhere_and_a_notice_releases_an_op) {
   Device d(1);
   d.share({{.waits_for = 1, .successors = {{self, 1}, {other, 3}}}, {.waits_for = 1}});

@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(an_item_elsewhere_waits_for_one_of_an_earlier_window_here) 
   });
 }
 
-// window 0: 0 ─┬─ window 1: 0 and 2 (which waits for somebody else, too)
+// window 0: 0 ─┬─ window 1: 0 and 2 (which waits for another notice, too)
 //              ├─ items 3 and 4 of another
 //              └─ an arrival: 1 and 2
 BOOST_AUTO_TEST_CASE(several_items_here_and_elsewhere_wait_for_one_of_an_earlier_window) {
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(an_item_may_wait_for_items_of_several_windows) {
 }
 
 // window 0: 0 ─┬─ window 1: 0
-//              └─ window 2: 0, of a share that comes when window 1 waits already
+//              └─ window 2: 0, loaded when window 1 waits already
 BOOST_AUTO_TEST_CASE(items_of_several_windows_may_wait_for_one) {
   load_first();
   load(later({{.waits_for = 1}}, {{.window = 0, .item = 0, .to = {self, 0}}}));

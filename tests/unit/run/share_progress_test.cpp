@@ -18,7 +18,7 @@ using Items = std::vector<std::uint32_t>;
 
 BOOST_FIXTURE_TEST_SUITE(share_progress, testing::ProgressFixture)
 
-// 0 ─┬─ 1 ── 2 (which waits for somebody else, too)
+// 0 ─┬─ 1 ── 2 (which waits for another notice, too)
 //    └─ item 7 of another
 BOOST_AUTO_TEST_CASE(completed_items_release_their_successors_here_and_elsewhere) {
   load(make_share({{.successors = {{self, 1}, {other, 7}}},
@@ -88,8 +88,8 @@ BOOST_AUTO_TEST_CASE(early_chunks_are_counted_when_the_share_arrives) {
 }
 
 // elsewhere ─┬─ 0
-//            ├─ 2 (which waits for somebody else, too)
-//            └─ 3        and 1, which waits for somebody else only
+//            ├─ 2 (which waits for another notice, too)
+//            └─ 3        and 1, which waits for another notice only
 BOOST_AUTO_TEST_CASE(an_arrival_is_one_dependency_of_each_of_its_items) {
   Share share =
       make_share({{.waits_for = 1}, {.waits_for = 1}, {.waits_for = 2}, {.waits_for = 1}});
