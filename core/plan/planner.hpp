@@ -10,7 +10,7 @@
 
 namespace troupe {
 
-// Places ops (as the user says, else by earliest finish time, see heft.hpp), inserts a transfer
+// Places ops (as the user says, else by a policy, see placement.hpp), inserts a transfer
 // wherever an op reads a tensor that isn't in its device's memory, and splits the units into
 // shares. Blocks. A large scenario is planned on two threads if the host can start a second one.
 //
