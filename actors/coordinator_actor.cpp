@@ -170,7 +170,7 @@ class CoordinatorActor : public caf::event_based_actor {
     end_if_alone();
   }
 
-  // A resource that goes before it has handed in what is left has crashed.
+  // A resource actor that quits before it has sent Collected has crashed.
   void on_down(const caf::down_msg& down) {
     ++down_;
     if (const auto gone = known_.find(down.source.id()); gone != known_.end()) {
@@ -186,7 +186,7 @@ class CoordinatorActor : public caf::event_based_actor {
     end_if_alone();
   }
 
-  // The result is out only when every resource's actor has quit: then no thread of theirs touches
+  // Sets the result only after every resource actor has quit, so that no thread of an actor uses
   // the store any more.
   void end_if_alone() {
     if (!is_finished_ || down_ < joined_.size()) return;
@@ -203,12 +203,12 @@ class CoordinatorActor : public caf::event_based_actor {
   }
 
   struct WindowShares {
-    ResourceShares to_send;   // until it has begun
-    ResourceShares finished;  // that came back
+    ResourceShares to_send;   // empty once the window has been sent
+    ResourceShares finished;  // the shares that were sent back
   };
 
   CoordinatorLogic logic_;
-  SlidingVector<WindowShares> windows_;  // by number, those that aren't done
+  SlidingVector<WindowShares> windows_;  // by number; only windows that aren't done
   CoordinatorHooks* hooks_;
   const Clock& clock_;
   Duration stall_check_interval_;

@@ -1,4 +1,5 @@
-// The coordinator as an actor: hands windows out, hears of progress, collects records.
+// The actor around CoordinatorLogic: sends windows to the resources, and collects progress and
+// records.
 #pragma once
 
 #include "actors/clock.hpp"
@@ -14,23 +15,23 @@
 
 namespace troupe {
 
-// What the coordinator shares with its runtime (actor_runtime.hpp), which outlives it.
+// State that the coordinator shares with its runtime (actor_runtime.hpp), which outlives it.
 struct CoordinatorHooks {
   std::promise<RunResult> result;
   std::atomic<std::uint64_t> items_done = 0;
-  // Takes the shares of each window that is done, in order, on the coordinator's thread. None: they
-  // are in the result.
+  // Receives the shares of each completed window, in order, on the coordinator's thread. If empty,
+  // the shares are in the result.
   std::function<void(ResourceShares)> on_window_done = {};
-  std::function<void()> on_end = {};  // called there too, when the result is there
+  std::function<void()> on_end = {};  // called on the coordinator's thread after `result` is set
   std::function<std::string(ResourceId)> resource_name = {};  // for errors
 };
 
-// Spawns the coordinator of `resources`. It introduces them as they join, begins when it is told to
-// and all that have joined are ready, carries out the windows that it is sent, and when the last
-// one is done (or the run has failed, or was interrupted) fulfils hooks.result, with all resource
-// actors that have joined gone.
-// `stall_check_interval`: how often to check that the run is not stuck; zero: never (virtual time,
-// where the runtime sees it).
+// Spawns the coordinator. It introduces resources to each other as they join, begins when Begin has
+// arrived and every resource that has joined has answered Ready, and runs the windows sent to it.
+// When the last window has completed, or the run has failed or was interrupted, it waits until all
+// resource actors have quit, and sets hooks.result.
+// `stall_check_interval` is the time between two checks that the run can still go on. Zero: no
+// checks (virtual time, where the runtime detects a stuck run).
 caf::actor spawn_coordinator(caf::actor_system& system, ResourceActors resources,
                              CoordinatorHooks& hooks, const Clock& clock,
                              Duration stall_check_interval, caf::execution_unit* thread);

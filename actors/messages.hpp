@@ -1,4 +1,4 @@
-// What the actors tell each other. Values only: ids, counts and flat arrays.
+// The messages between actors. They contain values only: ids, counts and flat arrays.
 #pragma once
 
 #include "core/plan/plan.hpp"
@@ -17,77 +17,79 @@
 
 namespace troupe {
 
-// The actors of a run, by ResourceId. One that has no work so far is null. The runtime sets an
-// actor before it sends the first window that has work for it; a resource may look up actors that
-// items of its shares mention.
+// The actors of a run, by ResourceId. A resource that has had no work yet is null. The runtime sets
+// an actor before it sends the first window that has work for it. A resource may look up the actors
+// of all items that its shares name.
 using ResourceActors = std::shared_ptr<const std::vector<caf::actor>>;
 
-// coordinator → resource: the other actors. Answered with Ready.
+// coordinator → resource: the actors of all resources. Answered with Ready.
 struct Introduce {
   ResourceActors resources;
 };
-// resource → coordinator: my thread is set up, send me work.
+// resource → coordinator: the resource's thread is set up and can receive shares.
 struct Ready {
   ResourceId resource;
 };
-// runtime → coordinator: one more window, and the resources that have work for the first time; no
-// more windows; begin with the first window.
+// runtime → coordinator: one more window, and the resources that have work for the first time.
 struct AddWindow {
   Window window;
   std::vector<ResourceId> joining;
 };
+// runtime → coordinator: no more windows will follow.
 struct EndOfWindows {};
+// runtime → coordinator: begin with the first window.
 struct Begin {};
-// coordinator → resource: your part of a window.
+// coordinator → resource: the resource's share of a window.
 struct AssignShare {
   Share share;
 };
-// resource → resource: one dependency of each of these items of yours is done.
+// resource → resource: one dependency of each of these items of the receiver is satisfied.
 struct Notice {
-  static constexpr std::size_t items_max =
-      14;  // a message of one cache line, with nothing on the heap
+  // The notice then fills one cache line and needs no memory of its own.
+  static constexpr std::size_t items_max = 14;
   std::uint32_t window = 0;
   std::uint32_t count = 0;
   std::array<std::uint32_t, items_max> item;
 
   std::span<const std::uint32_t> items() const { return {item.data(), count}; }
 };
-// resource → itself: the work on this lane is finished (its time has passed, or its backend said
-// so).
+// backend or clock → resource: the work on this lane is finished.
 struct LaneDone {
   std::uint32_t lane;
 };
+// backend → resource: the work on this lane has failed.
 struct LaneFailed {
   std::uint32_t lane;
   std::string cause;
 };
-// resource → coordinator: so many items are done, of all shares so far.
+// resource → coordinator: the number of items done since the run began.
 struct Progress {
   ResourceId resource;
-  std::uint64_t done;
+  std::uint64_t done;  // items, over all shares
 };
-// resource → coordinator: this share is complete, here it is back.
+// resource → coordinator: a complete share, with its records.
 struct ShareComplete {
   ResourceId resource;
-  std::uint64_t done;  // likewise
+  std::uint64_t done;  // as in Progress
   Share share;
 };
-// resource → coordinator: this unit failed.
+// resource → coordinator: this unit has failed.
 struct Failure {
   ResourceId resource;
   UnitId unit;
   std::string cause;
 };
-// coordinator → resource: start nothing more.
+// coordinator → resource: start no more items.
 struct Stop {};
-// coordinator → resource: hand in what is left as soon as you are idle, and quit.
+// coordinator → resource: answer with Collected as soon as no item is running, and quit.
 struct Collect {};
+// resource → coordinator: all shares that are not complete.
 struct Collected {
   ResourceId resource;
-  std::uint64_t done;  // likewise
+  std::uint64_t done;  // as in Progress
   std::vector<Share> shares;
 };
-// coordinator → resource: how are you? Answered with Status.
+// coordinator → resource: answer with Status.
 struct StatusRequest {
   std::uint64_t round;
 };
@@ -95,14 +97,15 @@ struct Status {
   std::uint64_t round;
   CoordinatorLogic::Status status;
 };
-// runtime → coordinator.
+// runtime → coordinator: end the run early.
 struct Interrupt {};
-// coordinator → itself, or runtime → coordinator when nothing moves: ask everybody.
+// coordinator → itself, or runtime → coordinator when no event is left: ask every resource for its
+// status.
 struct CheckStall {};
 
 }  // namespace troupe
 
-// Messages stay within the process for now; a distributed run will give these types `inspect`.
+// Messages don't leave the process, so their types need no serialization (`inspect`).
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Introduce)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Ready)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::AddWindow)

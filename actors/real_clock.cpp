@@ -23,14 +23,13 @@ std::int64_t steady_ns() {
 
 #if defined(__x86_64__)
 
-// Not before all that stands before it is done.
+// Reads the counter after all preceding instructions have completed.
 std::uint64_t ticks() {
   _mm_lfence();
   return __rdtsc();
 }
 
-// The system takes its own time from the counter only where it runs at one rate, and alike on all
-// cores.
+// The system's clock uses the counter only if its rate is constant and all cores agree.
 bool is_trusted() {
   std::ifstream in("/sys/devices/system/clocksource/clocksource0/current_clocksource");
   std::string source;
@@ -42,7 +41,7 @@ struct Reading {
   std::int64_t ns;
 };
 
-// Both clocks at one moment: the closest of some tries.
+// Reads both clocks at the same moment, as nearly as 32 attempts allow.
 Reading read_both() {
   Reading best{};
   std::uint64_t closest = ~std::uint64_t{0};

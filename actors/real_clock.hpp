@@ -1,4 +1,4 @@
-// Real time for actors.
+// The clock of real runs.
 #pragma once
 
 #include "actors/clock.hpp"
@@ -7,12 +7,12 @@
 
 namespace troupe {
 
-// Reads the time as std::chrono::steady_clock has it, from the processor's time stamp counter where
-// the system's own clock relies on it: that takes half as long, and each op takes a reading. A
-// timer is a delayed message to the listener, which calls its own on_timer.
+// Gives the time of std::chrono::steady_clock. Reads the processor's time stamp counter instead if
+// the system's own clock uses it: each op takes a reading, and this one takes half as long. A timer
+// is a delayed LaneDone message to the listener's actor.
 class RealClock final : public Clock {
  public:
-  // The first one of a process blocks for some milliseconds, to measure the counter's rate.
+  // Blocks for about 10 ms the first time in a process, to measure the counter's rate.
   explicit RealClock(caf::actor_system& system);
 
   Instant instant() const override;
@@ -20,7 +20,7 @@ class RealClock final : public Clock {
   void start_timer(Duration delay, TimerListener& listener, std::uint32_t lane) override;
 
  private:
-  // A rate of 0: there is none.
+  // The counter is not used if ns_per_tick is 0.
   struct Counter {
     std::uint64_t base_ticks = 0;
     std::int64_t base_ns = 0;

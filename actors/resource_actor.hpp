@@ -1,5 +1,5 @@
-// The mailbox around a device or a link: forwards events to its logic, carries its decisions out
-// through a backend, and passes notices on.
+// The actor around a device or a link: forwards events to its logic, executes the logic's decisions
+// through a backend, and sends notices to other actors.
 #pragma once
 
 #include "actors/clock.hpp"
@@ -20,7 +20,7 @@
 
 namespace troupe {
 
-// A backend's word that a lane is done, as a message to the actor. Any thread may call it.
+// Sends the completions of a backend to the actor as messages. Thread-safe.
 class MailboxCompletions final : public Completions {
  public:
   void deliver_to(caf::actor resource) { resource_ = std::move(resource); }
@@ -33,17 +33,17 @@ class MailboxCompletions final : public Completions {
   caf::actor resource_;
 };
 
-// `Logic` is DeviceLogic or LinkLogic. `Work` carries a decision out:
+// `Logic` is DeviceLogic or LinkLogic. `Work` executes its decisions:
 //   void enter_thread();
 //   Started start(const Logic::Start&);                    may throw Error
-//   void finished(const Logic::Start&, Duration took);     lets go of what was read; may throw
+//   void finished(const Logic::Start&, Duration took);     releases the inputs; may throw Error
 //   bool may_block(const Logic::Start&);                   for longer than a message takes
-// No two of them share a cache line: they are written with every op.
+// Aligned so that two actors don't share a cache line: every op writes to its actor.
 template <class Logic, class Work>
 class alignas(64) ResourceActor final : public caf::event_based_actor, public TimerListener {
  public:
-  // `make_work` is called with this actor's Completions, which outlive the Work. `may_spin`:
-  // with a thread of its own that may look for messages for some microseconds.
+  // Calls `make_work` with this actor's Completions, which outlive the Work. `may_spin`: the actor
+  // has its own thread, which may poll the mailbox for some microseconds.
   template <class MakeWork>
   ResourceActor(caf::actor_config& config, ResourceId self, caf::actor coordinator, Clock& clock,
                 Logic logic, bool may_spin, MakeWork make_work)
@@ -59,7 +59,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
   caf::behavior make_behavior() override {
     completions_.deliver_to(caf::actor_cast<caf::actor>(this));
     if (lookahead_ != nullptr) lookahead_->add(self_, *this);
-    // CAF tries them in this order: the two frequent ones come first.
+    // CAF tries the handlers in this order: the two most frequent messages come first.
     return {
         [this](const Notice& notice) {
           logic_.on_notice(notice.window, notice.items());
@@ -88,7 +88,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
         [this](Collect) {
           collecting_ = true;
           start_ready();
-          if (!logic_.is_idle()) return;  // comes again when it is
+          if (!logic_.is_idle()) return;  // see collect_if_idle()
           ShareProgress& progress = logic_.progress();
           send(coordinator_, Collected{self_, progress.done(), progress.take_all()});
           quit();
@@ -100,9 +100,8 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     };
   }
 
-  // The work on this lane is finished.
   void on_timer(std::uint32_t lane) override {
-    if (!work_) return;  // it died while the work was under way
+    if (!work_) return;  // the actor has quit while the work was running
     finish(lane, now());
     start_ready();
     collect_if_idle();
@@ -118,7 +117,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
   void on_exit() override {
     if (lookahead_ != nullptr) lookahead_->remove(self_, *this);
     work_.reset();
-    // These would keep this actor alive for ever.
+    // These references would keep this actor alive for ever.
     completions_.deliver_to(nullptr);
     resources_.reset();
     coordinator_ = nullptr;
@@ -127,20 +126,21 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
  private:
   using Decision = typename Logic::Start;
 
-  // Notices are held back to go with others: while more come in short order, and for a while at
-  // most. The limits were measured, see docs/decisions/0017-when-notices-go.md.
+  // Notices are held back so that several go in one message: for notice_delay_max at most, and
+  // until no new one has come for notice_gap_max. Both were measured, see
+  // docs/decisions/0017-when-notices-go.md.
   static constexpr Duration notice_gap_max = std::chrono::nanoseconds(800);
   static constexpr Duration notice_delay_max = std::chrono::microseconds(2);
 
   Instant now() const { return clock_.instant(); }
 
-  // Starts what can start. After work done on this very thread it looks whether there is a message,
-  // and leaves the rest to that, which ends here too: a notice may have released something more
-  // urgent. Notices wait as well then, while there is more to start, or two devices that tell each
-  // other much would send each by itself.
+  // Starts all work that can start. If work has finished on this thread and a message has arrived,
+  // returns early: a notice in it may have released more urgent work, and its handler calls
+  // start_ready() again. Notices are then held back, too, while there is more work to start.
+  // Otherwise two devices that depend much on each other would send every notice by itself.
   void start_ready() {
     now_ = now();
-    bool goes_on = false;  // after the next message
+    bool goes_on = false;  // with the next message
     while (Decision* const start = logic_.next()) {
       if (begin(*start) && !mailbox().empty()) {
         goes_on = logic_.expects_more_notices();
@@ -152,21 +152,22 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     if (may_spin_) spin_for_message();
   }
 
-  // A message that comes soon is cheaper to take from here than to be woken for.
+  // Polls the mailbox for a while: if a message arrives soon, that is cheaper than to sleep and be
+  // woken.
   void spin_for_message() {
     if (!logic_.is_idle() || logic_.progress().parts().empty()) return;
     for (int spins = 0; spins < 100 && mailbox().empty(); ++spins) relax();
   }
 
-  // Lets whoever waits for the records know that there is nothing under way any more.
+  // Repeats Collect, which came while work was running, once the last work has ended.
   void collect_if_idle() {
     if (collecting_ && logic_.is_idle()) send(this, Collect{});
   }
 
-  // Whether the work was done on this very thread.
+  // Starts the work. Returns whether it has also finished, on this thread.
   bool begin(Decision& start) {
-    // What waits to be told goes out when it has waited long enough, and before work that takes
-    // longer than a message.
+    // Notices are sent once they have waited long enough, and before work that takes longer than a
+    // message.
     if (!logic_.notices().empty() &&
         (now_ - notices_latest_ > notice_gap_max || now_ - notices_since_ > notice_delay_max ||
          work_->may_block(start))) {
@@ -178,7 +179,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
       const Started started = work_->start(start);
       switch (started.state) {
         case Started::State::finished:
-          // And the next one's start: what lies between them is its cost as well.
+          // The end is also the start of the next work, so that the time between them is counted.
           now_ = clock_.instant_after(now_);
           finish(start.lane, now_);
           return true;
@@ -220,7 +221,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     send(coordinator_, Failure{self_, unit, std::move(cause)});
   }
 
-  // Sends the notices that have come together, those for one actor and window in one message.
+  // Sends all notices held back: one message for each actor and window.
   void flush_notices() {
     std::vector<WindowItem>& notices = logic_.notices();
     if (notices.empty()) return;
@@ -242,7 +243,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     return a.ref.resource != b.ref.resource ? a.ref.resource < b.ref.resource : a.window < b.window;
   }
 
-  // By actor and window, in their order for each. Mostly there are few.
+  // Sorts by actor and window; stable. Mostly there are few notices.
   static void group(std::vector<WindowItem>& notices) {
     constexpr std::size_t insertion_sort_max = 32;
     if (notices.size() > insertion_sort_max)
@@ -252,8 +253,8 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     }
   }
 
-  // A share that is complete goes back at once. Other progress is told in batches: every few
-  // thousand items, or every tenth of a second.
+  // Sends complete shares back at once. Reports other progress in batches: after `batch` items or
+  // `interval`.
   void report() {
     constexpr std::uint64_t batch = 4096;
     constexpr Duration interval = std::chrono::milliseconds(100);
@@ -274,7 +275,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     CoordinatorLogic::Status status{
         .resource = self_, .in_flight = logic_.busy_lanes(), .done = progress.done()};
     if (progress.parts().empty()) return status;
-    // What is complete has been handed in.
+    // Complete shares have been sent back, so the first share left has an unfinished item.
     const BigVector<Share::Item>& items = progress.parts().front()->share.items;
     const auto pending = std::find_if(items.begin(), items.end(),
                                       [](const Share::Item& item) { return !item.finished(); });
@@ -283,7 +284,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     return status;
   }
 
-  Logic logic_;  // first: near the TimerListener, whose lines virtual time fetches
+  Logic logic_;  // first, in the cache lines that announce_ahead() fetches with the TimerListener
   ResourceId self_;
   caf::actor coordinator_;
   Clock& clock_;
@@ -292,9 +293,9 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
   MailboxCompletions completions_;
   std::optional<Work> work_;  // until exit
   bool may_spin_;
-  Instant now_{};             // in start_ready()
-  Instant notices_since_{};   // since when the oldest notice waits to be told
-  Instant notices_latest_{};  // and the latest
+  Instant now_{};             // current time, in start_ready()
+  Instant notices_since_{};   // when the oldest notice held back was released
+  Instant notices_latest_{};  // when the newest one was
   std::uint64_t reported_ = 0;
   Instant reported_at_{};
   bool collecting_ = false;

@@ -1,4 +1,4 @@
-// What the actors of one run have in common.
+// The objects that all actors of one run use.
 #pragma once
 
 #include "actors/clock.hpp"
@@ -9,7 +9,7 @@
 
 namespace troupe {
 
-// All that is referred to must outlive the actors.
+// The objects referred to must outlive the actors.
 struct RunContext {
   const Machine& machine;
   const OpRegistry& ops;

@@ -1,4 +1,4 @@
-// What follows from the mode of a run, decided once and passed on.
+// The setting of a run: everything that follows from its mode, decided in one place.
 #pragma once
 
 #include "core/backend/backend.hpp"
@@ -15,8 +15,8 @@
 
 namespace troupe {
 
-// How one machine is used in a run. Nothing but the choice of scheduler and clock
-// (actors/actor_runtime.cpp) and of backends (registry.cpp) tells a simulation from a real run.
+// How a run uses its machine. A simulation and a real run differ only in what is chosen here, and
+// in the scheduler and clock that actors/actor_runtime.cpp chooses by has_virtual_time.
 struct RunSetting {
   std::string_view name;  // of the mode, in reports
   bool has_virtual_time = false;
@@ -30,12 +30,12 @@ struct RunSetting {
   bool has_values() const { return backing == MemoryStore::Backing::buffers; }
 };
 
-// Throws a usage Error where a device or a link has no backend for the mode. `verify`: compare
-// results, where the mode computes any. The machine must outlive the setting.
+// `verify`: compare results with a serial execution if the mode computes values. The machine must
+// outlive the setting. Throws a usage Error if a device or a link has no backend for the mode.
 RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify);
 
-// What planning must know of the setting, which must outlive the options. `ram_bytes`: see
-// PlanOptions; ignored where there are no values.
+// Options for planning a run with this setting. The machine must outlive them. `ram_bytes` (see
+// PlanOptions) is ignored if the setting has no values.
 PlanOptions plan_options(const RunSetting& setting, const Machine& machine,
                          std::optional<std::uint64_t> ram_bytes);
 

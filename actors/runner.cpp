@@ -61,14 +61,14 @@ void Run::perform(const Scenario& scenario, Plan& plan, MemoryStore& store, Repo
   bool has_begun = report.scenarios.size() > 1;
   try {
     tell(scenario, RunProgress::Stage::reserving, 0, 0);
-    // Devices and links at work together hold more than they would in graph order.
+    // Devices and links that work at the same time hold more tensors than in graph order.
     for (std::uint64_t& count : plan.buffers) {
       count *= machine_.devices.size() + machine_.links.size();
     }
     const std::span<const ReplicaSpec> replicas = plan.replicas.slice(0, plan.replicas.size());
     store.reserve_buffers(replicas, graph_.types(), plan.buffers,
                           [this] { return !is_interrupted(); });
-    // A simulation whose memories can hold it all needs no store.
+    // A simulation needs no store if all tensors fit into their memories at once.
     if (setting_.has_values() || !store.has_room(replicas, graph_.types())) {
       store.install(replicas, graph_.types());
     }
@@ -88,7 +88,6 @@ void Run::perform(const Scenario& scenario, Plan& plan, MemoryStore& store, Repo
     }
   } catch (const Error& error) {
     if (!has_begun) throw;
-    // What has finished until then stays in the report.
     result.outcome = Outcome::failed;
     result.error = error.what();
   }

@@ -1,4 +1,4 @@
-// Runs or simulates scenarios with actors: the front door of this room.
+// Runs or simulates scenarios: plans them, runs them with actors, and reports.
 #pragma once
 
 #include "actors/run_setting.hpp"
@@ -21,7 +21,7 @@ namespace troupe {
 
 struct RunProgress {
   enum class Stage : std::uint8_t {
-    reserving,  // buffers; how far that is isn't known
+    reserving,  // allocating buffers; `done` and `total` are 0
     running,
     verifying,
   };
@@ -35,32 +35,33 @@ struct RunOptions {
   Mode mode = Mode::run;
   // Decides the order of concurrent messages under virtual time; results don't depend on it.
   std::uint64_t seed = 0;
-  // Compare results with a serial execution, where the mode computes any.
+  // Compare results with a serial execution if the mode computes values.
   bool verify = true;
-  // Set from anywhere (a signal handler) to end the run; what finished stays in the report.
+  // The run ends early when this becomes true; the report then contains what has finished. Any
+  // thread or signal handler may set it.
   const std::atomic<bool>* interrupted = nullptr;
-  // What tensors may take of the host's memory, where the mode computes any; none: what is
-  // available when the Run is made, less a reserve.
+  // The host's memory that tensors may take if the mode computes values. None: the memory available
+  // when the Run is made, minus a reserve.
   std::optional<std::uint64_t> ram_bytes = {};
   // Called on the thread in perform(), about 20 times a second.
   std::function<void(const RunProgress&)> on_progress = {};
 };
 
-// Scenarios planned and checked, ready to be carried out on one machine.
+// Plans scenarios for one machine and runs them. Call from one thread only.
 class Run {
  public:
-  // Plans every scenario; throws a usage Error where one can't be carried out (for lack of memory,
-  // say), before anything has happened. All references must outlive the Run.
+  // Plans every scenario. Throws a usage Error if one can't run (because a memory is too small, for
+  // example); no work has been done then. The objects referred to must outlive the Run.
   Run(const Machine& machine, const Graph& graph, std::span<const Scenario> scenarios,
       RunOptions options);
 
-  // Carries the scenarios out one after the other and blocks until they are done, one has failed,
-  // or the run was interrupted; the report says that all others were not run. A failure is in the
-  // report, too. Throws an Error if the run could not even begin (not enough host memory or
-  // threads, no storage). Call it once.
+  // Runs the scenarios one after the other. Blocks until they have completed, one has failed, or
+  // the run was interrupted; the report says that all others were not run. A failure is in the
+  // report, too. Throws an Error if the first scenario can't begin (not enough host memory or
+  // threads, no storage). Must be called once only.
   Report perform();
 
-  // Ops over all scenarios, those that are prepared before a clock starts included.
+  // Number of ops in all scenarios, including those prepared before the clock starts.
   std::uint64_t op_count() const { return op_count_; }
 
  private:

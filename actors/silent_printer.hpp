@@ -1,13 +1,13 @@
-// Stands in for CAF's printer.
+// An actor that takes the place of CAF's printer and prints nothing.
 #pragma once
 
 #include <caf/all.hpp>
 
 namespace troupe {
 
-// Drops what CAF says of dying actors: the coordinator tells it better, and a printer that didn't
-// understand would be told that for ever. A class because CAF 0.17, asked to spawn a function
-// without arguments, binds a reference to a null pointer.
+// Drops CAF's messages about dying actors: the coordinator reports these with more detail. A
+// printer without a handler for them would send error messages to itself for ever. It is a class
+// because CAF 0.17 binds a reference to a null pointer when it spawns a function without arguments.
 class SilentPrinter final : public caf::event_based_actor {
  public:
   using caf::event_based_actor::event_based_actor;

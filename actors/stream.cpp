@@ -44,7 +44,7 @@ bool Stream::plan_and_send(OpId keep_from) {
   PlannedWindow planned = planner_.plan(keep_from);
   submitted_ = OpId::at(graph_.size());
   note(planned);
-  // What it reads is counted before anything is let go of to make room for it.
+  // Readers are added first, so that release_unread() doesn't free the window's inputs.
   for (const ReplicaId r : planned.read_again) store_.add_readers(r, 1);
   keep_from_ = std::max(keep_from_, keep_from);
   release_unread();
@@ -101,7 +101,7 @@ void Stream::check_interrupt() {
   if (!std::exchange(stop_requested_, true)) runtime_.interrupt();
 }
 
-// Windows are done in their order.
+// Windows complete in their order, so `shares` belong to the oldest one in flight.
 void Stream::retire(ResourceShares shares) {
   InFlight done = std::move(in_flight_.front());
   in_flight_.pop_front();
@@ -112,7 +112,7 @@ void Stream::retire(ResourceShares shares) {
   release_unread();
 }
 
-// Of what nothing reads that is still to come, and forgets what that leaves.
+// Releases the held replicas that no later window may read.
 void Stream::release_unread() {
   std::erase_if(holds_, [this](const PlannedWindow::Hold& hold) {
     if (hold.op >= keep_from_) return false;
@@ -122,7 +122,8 @@ void Stream::release_unread() {
   forget();
 }
 
-// What is older than all that is kept and all that windows in flight make and read.
+// Drops replicas, units and ops that are older than any held replica and any replica that a window
+// in flight makes or reads.
 void Stream::forget() {
   ReplicaId oldest = installed_;
   for (const InFlight& window : in_flight_) oldest = std::min(oldest, window.oldest);
@@ -140,7 +141,7 @@ ScenarioReport Stream::finish(const std::string& name) {
   while (!runtime_.is_over()) await_window();
   while (std::optional<ResourceShares> done = runtime_.take_window()) retire(std::move(*done));
   RunResult result = runtime_.take_result();
-  // What was under way when the run ended early.
+  // Shares of windows that were in flight when the run ended early.
   for (auto& [resource, share] : std::exchange(result.shares, {})) {
     const auto window =
         std::find_if(in_flight_.begin(), in_flight_.end(),

@@ -1,4 +1,4 @@
-// Runs or simulates a graph while it is appended: more ops than would ever fit in memory at once.
+// Runs or simulates a graph while ops are appended to it: more ops than fit in memory at once.
 #pragma once
 
 #include "actors/actor_runtime.hpp"
@@ -22,19 +22,19 @@ struct StreamOptions {
   Mode mode = Mode::run;
   // Decides the order of concurrent messages under virtual time; results don't depend on it.
   std::uint64_t seed = 0;
-  // Windows that may be handed out and not done. With two, one runs while the next is appended and
-  // planned; a few more keep devices busy where windows differ.
+  // Number of windows that may run at the same time; at least 1. With two, one runs while the next
+  // is appended and planned; a few more keep devices busy if windows differ in size.
   std::size_t windows_in_flight = 3;
-  // Keep when everything ran, for the report's timeline: memory then grows with the run.
+  // Keep all records for the report's timeline. Memory then grows with the length of the run.
   bool keep_timeline = false;
-  // Set from anywhere (a signal handler) to end the run.
+  // The run ends early when this becomes true. Any thread or signal handler may set it.
   const std::atomic<bool>* interrupted = nullptr;
 };
 
-// A run of windows: the ops appended to the graph between two calls of submit(). A window starts as
-// soon as it is submitted: its ops wait for what they read and not for the window before. What is
-// done is summed up and forgotten, by the graph as well, so that memory depends on what is in
-// flight and not on how long the run is.
+// Runs the graph as a sequence of windows. A window contains the ops appended between two calls of
+// submit(), and starts when it is submitted: its ops wait for their inputs, not for the window
+// before. A completed window is added to the report and forgotten, by the graph, too. So the memory
+// used depends on the windows in flight, not on the length of the run.
 //
 //   Stream stream(machine, graph, {});
 //   while (more) {
@@ -43,45 +43,46 @@ struct StreamOptions {
 //   }
 //   ScenarioReport report = stream.finish("name");
 //
-// Results are not compared with a serial execution, and are gone when the run is over. What is
-// submitted is compared with the machine's memories, and not with what the host has: a window that
-// the host can't hold fails. Ops of more than 16 templates in turn are best appended with
-// Graph::add_template's, each made once: the graph finds only the latest again. For use by one
-// thread, the one that appends to the graph.
+// Results are not compared with a serial execution, and are freed when the run ends. A window must
+// fit the memories of the machine; submit() doesn't check in advance whether it fits the host, and
+// fails if it doesn't. If ops of more than 16 templates alternate, make each template once with
+// Graph::add_template(): the graph recognizes only the templates used last. Call from one thread
+// only, the one that appends to the graph.
 class Stream {
  public:
-  // Starts the actors. Machine and graph must outlive it; the graph must not have forgotten
-  // anything. Throws a usage Error where a device or a link has no backend for the mode, and a run
-  // Error where the host hasn't enough threads.
+  // Starts the actors. Machine and graph must outlive the stream; the graph must contain all its
+  // ops still. Throws a usage Error if a device or a link has no backend for the mode, and a run
+  // Error if the host can't start enough threads.
   Stream(const Machine& machine, Graph& graph, StreamOptions options);
-  // Blocks until the actors are gone; a run that isn't finished is interrupted.
+  // Interrupts the run if it isn't finished. Blocks until the actors have quit.
   ~Stream();
 
-  // Plans what was appended since the last call as one window and hands it out; nothing where
-  // nothing was appended. Ops before `keep_from` will not be read by those appended later: they are
-  // forgotten when their window is done. Blocks while as many windows are in flight as may be, and
-  // while a memory has no room for what the window makes. False where the run has ended early (it
-  // failed or was interrupted): finish() says why. Throws a usage Error, as planning a scenario
-  // does, or where a memory can't hold what the window makes and what must be kept for it, and a
-  // run Error where the host can't; the run can only be finished then, and has failed.
+  // Plans the ops appended since the last call as one window and starts it. Does nothing if none
+  // were appended. Ops appended later must not read an op before `keep_from`; such ops are
+  // forgotten when their window has completed. Blocks while `windows_in_flight` windows are
+  // running, and while a memory has no room for the tensors of the window. Returns false if the
+  // run has ended early (it failed or was interrupted); finish() returns the reason. Throws a usage
+  // Error like make_plan(), or if a memory can't hold the window's tensors and those kept for it;
+  // throws a run Error if the host can't. After an Error the run has failed, and only finish() may
+  // be called.
   bool submit(OpId keep_from);
 
-  // Blocks until all is done, or until the run has failed or was interrupted. Call it last, and
-  // once.
+  // Blocks until all windows have completed, or the run has failed or was interrupted. Must be the
+  // last call, and be made once only.
   ScenarioReport finish(const std::string& name);
 
  private:
   struct InFlight {
     Window window;     // without its shares
-    OpId end;          // of its ops
-    ReplicaId oldest;  // that it makes or reads
+    OpId end;          // one past its last op
+    ReplicaId oldest;  // the oldest replica that it makes or reads
     std::vector<PlannedWindow::Hold> holds;
   };
 
   bool plan_and_send(OpId keep_from);
   void note(const PlannedWindow& planned);
   void send_window(PlannedWindow planned);
-  // Lets the actors act until a window is done or the run is over.
+  // Blocks until a window has completed or the run is over.
   void await_window();
   void check_interrupt();
   void retire(ResourceShares shares);
@@ -94,16 +95,16 @@ class Stream {
   WindowPlanner planner_;
   MemoryStore store_;
   Summary summary_;
-  ActorRuntime runtime_;                    // after all that its actors use
-  std::deque<InFlight> in_flight_;          // the last one may wait for room
-  std::vector<PlannedWindow::Hold> holds_;  // of windows that are done
+  ActorRuntime runtime_;                    // declared after the members that its actors use
+  std::deque<InFlight> in_flight_;          // the last window may still wait for room
+  std::vector<PlannedWindow::Hold> holds_;  // of completed windows
   OpId keep_from_ = OpId::at(0);
-  OpId submitted_ = OpId::at(0);  // ops before it
-  OpId done_ = OpId::at(0);       // ops before it
-  std::size_t loaded_ = 0;        // classes whose kernels are
-  ReplicaId installed_{0};        // the store has those before it
+  OpId submitted_ = OpId::at(0);  // ops before it have been submitted
+  OpId done_ = OpId::at(0);       // ops before it have completed
+  std::size_t loaded_ = 0;        // kernels of op classes before it have been loaded
+  ReplicaId installed_{0};        // replicas before it are in the store
   bool stop_requested_ = false;
-  std::string refusal_;  // of a window that submit() threw for
+  std::string refusal_;  // the Error that submit() has thrown
 };
 
 }  // namespace troupe

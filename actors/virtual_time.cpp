@@ -22,8 +22,8 @@ void VirtualClock::schedule_message(time_point due, caf::strong_actor_ptr receiv
 }
 
 void VirtualClock::schedule(time_point due, TimerListener* listener, std::uint32_t index) {
-  due = std::max(due, current_time);  // what should have happened happens now
-  // `mix` is a bijection: orders stay distinct.
+  due = std::max(due, current_time);  // a due time in the past means now
+  // `mix` is a bijection, so orders stay distinct.
   const std::uint64_t order = seed_ == 0 ? scheduled_ : mix(scheduled_ ^ mix(seed_));
   ++scheduled_;
   if (seed_ == 0) {
@@ -36,7 +36,7 @@ void VirtualClock::schedule(time_point due, TimerListener* listener, std::uint32
   std::push_heap(events_.begin(), events_.end(), later);
 }
 
-// The one that holds events of this due time, or an empty one; null where there is neither.
+// Returns the batch with this due time, else an empty one; null if there is neither.
 VirtualClock::Batch* VirtualClock::batch_of(time_point due) {
   if (!filling_->is_empty() && filling_->due == due) return filling_;
   Batch* free = nullptr;
@@ -54,9 +54,9 @@ VirtualClock::Batch* VirtualClock::batch_of(time_point due) {
   return filling_ = free;
 }
 
-// Null where all are empty. No two have the same due time.
+// Returns null if all batches are empty. No two batches have the same due time.
 VirtualClock::Batch* VirtualClock::earliest_batch() {
-  // Nothing is due before the present.
+  // No event is due earlier than the current time.
   if (!emptying_->is_empty() && emptying_->due == current_time) return emptying_;
   Batch* first = nullptr;
   for (Batch& batch : batches_) {
@@ -65,7 +65,7 @@ VirtualClock::Batch* VirtualClock::earliest_batch() {
   return first == nullptr ? nullptr : emptying_ = first;
 }
 
-// Takes out the event that is next, due not after `until`; false where there is none.
+// Removes the earliest event, if it is due at `until` or before. Returns false if there is none.
 bool VirtualClock::take_next(time_point until, Event& next) {
   Batch* const batch = earliest_batch();
   const bool from_heap =
@@ -145,7 +145,7 @@ caf::resumable* VirtualTime::take_job() {
 
 std::size_t VirtualTime::run(std::size_t events) {
   const std::size_t messages_at_once = seed_ == 0 ? 64 : 1;
-  // For a logger, CAF would enter in a table with every message which actor it is for.
+  // With a logger, CAF would write the receiver of every message to a table.
   caf::logger::set_current_actor_system(nullptr);
   std::size_t taken = 0;
   pausing_ = false;
@@ -173,13 +173,13 @@ std::size_t VirtualTime::run(std::size_t events) {
   return taken;
 }
 
-// CAF's own printer would be a thread.
+// CAF's own printer would run on a second thread.
 void VirtualTime::start() {
   utility_actors_[printer_id] = system().spawn<SilentPrinter, caf::hidden>();
 }
 
 void VirtualTime::stop() {
-  // Lets actors that were told to quit do so, without letting time pass.
+  // Actors that were told to quit do so now; time doesn't advance.
   clock_.drop_all();
   caf::anon_send_exit(utility_actors_[printer_id], caf::exit_reason::kill);
   while (!jobs_.empty()) run(1);

@@ -1,5 +1,5 @@
-// Virtual time: a CAF scheduler and clock under which a run is deterministic and takes no real
-// time.
+// A CAF scheduler and clock with virtual time: runs are deterministic and don't wait for time to
+// pass.
 #pragma once
 
 #include "actors/clock.hpp"
@@ -18,9 +18,9 @@
 
 namespace troupe {
 
-// Time stands still while messages are delivered and jumps to what is due next when none is left.
-// What is due together happens together, in the order it was scheduled or, with a seed, in a seeded
-// one.
+// Time doesn't pass while messages are delivered. When no message is left it advances to the
+// earliest due event. Events with the same due time happen in the order they were scheduled, or in
+// a random order given by the seed. Call from one thread only.
 class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
  public:
   void set_seed(std::uint64_t seed);
@@ -29,8 +29,8 @@ class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
     return Instant{std::chrono::duration_cast<Duration>(current_time.time_since_epoch())};
   }
   Instant instant_after(Instant) const override { return instant(); }
-  // Rings by a plain call, on the thread in VirtualTime::run: a simulation sets one alarm for each
-  // op, and a message for each would cost more than all the rest.
+  // The timer calls the listener directly, on the thread in VirtualTime::run(). A simulation starts
+  // a timer for each op, and a message for each would cost more than all other work.
   void start_timer(Duration delay, TimerListener& listener, std::uint32_t lane) override;
 
   NoticeLookahead* lookahead() override { return &lookahead_; }
@@ -40,17 +40,17 @@ class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
                         caf::mailbox_element_ptr content) override;
 
   bool is_empty() const { return events_.empty() && batched_ == 0; }
-  // Jumps to the next due time and lets happen what is due then. There must be something.
+  // Advances to the earliest due time and delivers all events due then. There must be an event.
   void advance();
   void drop_all();
 
  private:
-  // An alarm, or (listener null) a message: then `index` is its place in messages_.
+  // A timer or, if `listener` is null, a message.
   struct Event {
     time_point due;
     std::uint64_t order;
     TimerListener* listener;
-    std::uint32_t index;  // of an alarm: the lane
+    std::uint32_t index;  // a timer's lane; a message's index in messages_
   };
   struct Message {
     caf::strong_actor_ptr receiver;
@@ -61,9 +61,9 @@ class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
   }
   void schedule(time_point due, TimerListener* listener, std::uint32_t index);
 
-  // Events that are due together, in the order they were scheduled. Most events of a simulation
-  // have one of a few due times, that of ops like those just started, and need no place in the
-  // heap.
+  // Events with the same due time, in the order they were scheduled. Most events of a simulation
+  // have one of a few due times, because ops of one class take equally long. Batches keep such
+  // events out of the heap.
   struct Batch {
     time_point due{};
     std::vector<Event> events = {};
@@ -74,7 +74,8 @@ class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
   Batch* batch_of(time_point due);
   Batch* earliest_batch();
   bool take_next(time_point until, Event& next);
-  // Field by field, in place: a copy of what was just written would wait for it.
+  // Written field by field, in place: copying an event that was just stored would stall on that
+  // store.
   static void fill(Event& e, time_point due, std::uint64_t order, TimerListener* listener,
                    std::uint32_t index) {
     e.due = due;
@@ -83,35 +84,36 @@ class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
     e.index = index;
   }
 
-  std::vector<Event> events_;       // a heap, the next on top
-  std::array<Batch, 8> batches_;    // used where the order is that of scheduling
-  Batch* filling_ = &batches_[0];   // the one that was added to last
-  Batch* emptying_ = &batches_[0];  // and taken from
-  std::size_t batched_ = 0;         // events in them
+  std::vector<Event> events_;       // a heap, the earliest on top
+  std::array<Batch, 8> batches_;    // used without a seed only
+  Batch* filling_ = &batches_[0];   // an event was added to it last
+  Batch* emptying_ = &batches_[0];  // an event was taken from it last
+  std::size_t batched_ = 0;         // number of events in batches
   std::vector<Message> messages_;
   NoticeLookahead lookahead_;
   std::uint64_t scheduled_ = 0;
   std::uint64_t seed_ = 0;
 };
 
-// A single-threaded scheduler (a CAF module, loaded with `config.load<VirtualTime>()`). Nothing
-// runs but in run(), on its caller's thread; detached and blocking actors must not be used. Seed 0
-// resumes actors in the order they became runnable; any other resumes a seeded choice of them, one
-// message at a time: every order of concurrent messages can come up.
+// A single-threaded scheduler (a CAF module, loaded with `config.load<VirtualTime>()`). Actors run
+// only during run(), on the thread that calls it; there must be no detached or blocking actors.
+// With seed 0, actors are resumed in the order they became runnable. With any other seed, the
+// next actor is chosen at random and handles one message, so that every order of concurrent
+// messages can occur.
 class VirtualTime final : public caf::scheduler::abstract_coordinator {
  public:
   explicit VirtualTime(caf::actor_system& system);
 
   static caf::actor_system::module* make(caf::actor_system& system, caf::detail::type_list<>);
-  // The one that `system` was built with.
+  // The scheduler of `system`, which must be a VirtualTime.
   static VirtualTime& of(caf::actor_system& system);
 
   void set_seed(std::uint64_t seed);
 
-  // Delivers messages and lets time pass until nothing is left or `events` steps were taken; the
-  // number taken. The calling thread has no logger of CAF's afterwards.
+  // Delivers messages and advances time until no event is left or `events` steps were taken.
+  // Returns the number of steps taken. Detaches CAF's logger from the calling thread.
   std::size_t run(std::size_t events);
-  // To be called by what runs there: run() returns after this step.
+  // Makes run() return after the current step. Call from within run() only.
   void pause() { pausing_ = true; }
 
   // caf::scheduler::abstract_coordinator

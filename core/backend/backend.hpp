@@ -1,4 +1,5 @@
-// How an op or a transfer is carried out. One folder per backend; registry.hpp finds them by name.
+// The interface of backends, which execute ops and transfers. Each backend has its own folder; all
+// are listed in registry.cpp.
 #pragma once
 
 #include "core/backend/memory_store.hpp"
@@ -16,8 +17,8 @@ namespace troupe {
 
 enum class Mode : std::uint8_t {
   run,       // real devices, real time
-  simulate,  // the cost model's times, virtual time, no values
-  rehearse,  // the cost model's times, virtual time, and the values that such a run would give
+  simulate,  // virtual time, from the cost model; computes no values
+  rehearse,  // virtual time, from the cost model; computes values
 };
 constexpr bool has_virtual_time(Mode mode) {
   return mode != Mode::run;
@@ -26,15 +27,15 @@ constexpr bool computes_values(Mode mode) {
   return mode != Mode::simulate;
 }
 
-// What start() answers: the work is finished, will be after a time (which the caller lets pass on
-// its clock), or its end will be told to Completions.
+// The result of start(): the work is finished; or it finishes `after` this time on the caller's
+// clock; or it is pending, and the backend will report its end to Completions.
 struct Started {
   enum class State : std::uint8_t { finished, after, pending };
   State state = State::finished;
   Duration after{0};
 };
 
-// Where backends tell the end of pending work. Called from any thread, never from within start().
+// Receives the end of pending work. Thread-safe. Backends must not call it from within start().
 class Completions {
  public:
   virtual ~Completions() = default;
@@ -44,29 +45,29 @@ class Completions {
 
 struct KernelCall {
   OpKindId kind;
-  const Attrs* attrs = nullptr;            // outlive the work
+  const Attrs* attrs = nullptr;            // must outlive the work
   std::span<const ReplicaId> inputs = {};  // in the device's memory
-  ReplicaId output = {};                   // acquired
+  ReplicaId output = {};                   // must have been acquired
   Duration expected{0};                    // by the cost model
   std::uint32_t index = 0;                 // of the op in its group
 };
 
-// Carries out ops of one device. All calls come from one thread, the device's own.
+// Executes the ops of one device. Call from the device's thread only.
 class DeviceBackend {
  public:
   virtual ~DeviceBackend() = default;
-  // Called once on the device's thread before anything else there (pins it to the device's cores,
-  // warms the libraries up).
+  // Pins the device's thread to the device's cores and warms up the libraries. Must be called once,
+  // before any other function.
   virtual void enter_thread() {}
-  // Begins an op on a free lane; may block until it is finished. Throws a run Error where it fails
-  // at once.
+  // Starts an op on a lane, which must be free. May block until the op has finished. Throws a run
+  // Error if the op fails at once.
   virtual Started start(std::uint32_t lane, const KernelCall& call) = 0;
 };
 
 // A part of a transfer over one link: bytes [offset, offset + bytes) of a tensor.
 struct ChunkMove {
   ReplicaId from;
-  ReplicaId to;  // acquired
+  ReplicaId to;  // must have been acquired
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
   bool first = true;  // of its transfer on this link
@@ -74,12 +75,14 @@ struct ChunkMove {
   Duration expected{0};  // by the cost model
 };
 
-// Carries out transfers of one link; a lane is a Direction.
+// Executes the transfers of one link. A lane is a Direction. Call from the link's thread only.
 class LinkBackend {
  public:
   virtual ~LinkBackend() = default;
+  // Like DeviceBackend::enter_thread().
   virtual void enter_thread() {}
-  // Begins a chunk in a direction that is idle. Throws a run Error where it fails at once.
+  // Starts a chunk in a direction, which must be idle. Throws a run Error if the chunk fails at
+  // once.
   virtual Started start(Direction direction, const ChunkMove& move) = 0;
 };
 
@@ -90,10 +93,10 @@ struct BackendContext {
   Completions& completions;
 };
 
-// An entry serves one mode: real backends a run, simulated ones a simulation.
+// A backend as the registry lists it. It serves one mode.
 struct DeviceBackendEntry {
   std::string_view name;
-  // Whether it can carry out the work of this device here and now.
+  // Whether the backend can execute the ops of this device on the present host.
   bool (*fits)(const Machine&, DeviceId);
   bool (*has_kernel)(const Machine&, DeviceId, const OpKind&);
   std::unique_ptr<DeviceBackend> (*make)(const BackendContext&, DeviceId);

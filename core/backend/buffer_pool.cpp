@@ -15,11 +15,11 @@
 namespace troupe {
 namespace {
 
-// From here on the kernel is asked for huge pages: a 144 MB matrix then takes 70 page faults rather
-// than 35,000.
+// Mappings of at least this size ask the kernel for huge pages: a 144 MB matrix then causes 70 page
+// faults instead of 35,000.
 constexpr std::uint64_t huge_page_bytes = 2 << 20;
 
-// Writes to each page, so that the page faults happen now.
+// Touches each page, so that page faults happen now and not while an op is timed.
 void touch(std::byte* start, std::uint64_t bytes) {
   if (populate({start, bytes})) return;
   for (std::uint64_t i = 0; i < bytes; i += BufferPool::page_bytes) {
@@ -54,8 +54,8 @@ void BufferPool::reserve(std::span<const Need> needs, const std::function<bool()
   const auto missing = [&](const Need& need) {
     return need.count - std::min(need.count, free_count(need.capacity));
   };
-  std::uint64_t wanted = 0;    // all that is missing
-  std::uint64_t smallest = 0;  // one of each size that isn't there at all
+  std::uint64_t wanted = 0;    // bytes of all missing buffers
+  std::uint64_t smallest = 0;  // bytes of one buffer of each size of which none is free
   for (const Need& need : needs) {
     const std::uint64_t n = missing(need);
     wanted = add_sat(wanted, mul_sat(n, need.capacity));
@@ -67,7 +67,7 @@ void BufferPool::reserve(std::span<const Need> needs, const std::function<bool()
   if (wanted > room && trim(wanted - room, needs)) room = usable_host_bytes();
   if (smallest > room) throw too_little(smallest, room);
 
-  // One of each size first: with that, a run of ops that free what they read can always go on.
+  // One buffer of each size first: ops that release their inputs can then always continue.
   for (const Need& need : needs) {
     if (need.count == 0 || missing(need) < need.count) continue;
     if (!grow(need.capacity, 1, keep_going)) return;
@@ -88,13 +88,14 @@ std::byte* BufferPool::take(std::uint64_t capacity) {
       const std::lock_guard lock(mutex_);
       const auto bin = bins_.find(capacity);
       if (bin != bins_.end() && !bin->second.free.empty()) {
-        std::byte* buffer = bin->second.free.back();  // the last one used is likeliest in a cache
+        // The buffer released last is the likeliest to be in a cache.
+        std::byte* buffer = bin->second.free.back();
         bin->second.free.pop_back();
         return buffer;
       }
     }
     const std::lock_guard grow_lock(growing_);
-    if (free_count(capacity) > 0) continue;  // given back while this thread waited
+    if (free_count(capacity) > 0) continue;  // released while this thread waited for the lock
     std::uint64_t room = usable_host_bytes();
     if (capacity > room && trim(capacity - room, {})) room = usable_host_bytes();
     if (capacity > room) throw too_little(capacity, room);
@@ -135,8 +136,8 @@ std::uint64_t BufferPool::free_count(std::uint64_t capacity) const {
   return bin == bins_.end() ? 0 : bin->second.free.size();
 }
 
-// Makes `count` free buffers, or more where they are small; false where `keep_going` ended that.
-// Needs growing_.
+// Allocates `count` buffers, or more if they are small. Returns false if `keep_going` did. The
+// caller must hold growing_.
 bool BufferPool::grow(std::uint64_t capacity, std::uint64_t count,
                       const std::function<bool()>& keep_going) {
   if (capacity < page_bytes) count = std::max(count, small_mapping_bytes / capacity);
@@ -167,8 +168,8 @@ bool BufferPool::grow(std::uint64_t capacity, std::uint64_t count,
   return true;
 }
 
-// Gives free buffers beyond `keep` back to the kernel, about `bytes` of them; whether there were
-// any. Needs growing_.
+// Returns free buffers beyond `keep` to the kernel until `bytes` are released. Returns whether any
+// were. The caller must hold growing_.
 bool BufferPool::trim(std::uint64_t bytes, std::span<const Need> keep) {
   const std::lock_guard lock(mutex_);
   std::uint64_t given_up = 0;
@@ -204,7 +205,7 @@ BufferCache::Bin& BufferCache::bin(std::uint64_t capacity) {
   return bins_.front();
 }
 
-// Wherever there is one.
+// Takes a buffer from any bin of the cache, else from the pool.
 std::byte* BufferCache::find(std::uint64_t capacity) {
   if (capacity > capacity_max) return pool_->take(capacity);
   std::vector<std::byte*>& free = bin(capacity).free;
@@ -215,7 +216,7 @@ std::byte* BufferCache::find(std::uint64_t capacity) {
   return buffer;
 }
 
-// Where it belongs, be there too many.
+// Puts a buffer into its bin, or into the pool. A full bin first moves some buffers to the pool.
 void BufferCache::keep(std::uint64_t capacity, std::byte* buffer) {
   if (capacity > capacity_max) return pool_->give(capacity, buffer);
   std::vector<std::byte*>& free = bin(capacity).free;

@@ -1,4 +1,4 @@
-// Buffers for tensors, kept for reuse by size.
+// Pools of buffers for tensors, by size.
 #pragma once
 
 #include "core/base/buffer_capacity.hpp"
@@ -15,10 +15,11 @@
 
 namespace troupe {
 
-// Buffers come from the kernel, are written once to every page before they are handed out, and go
-// back to it only with the pool or where room is short. Capacities are those of buffer_capacity().
+// Allocates buffers from the kernel and keeps released ones for reuse. Every page of a buffer is
+// touched before take() returns the buffer. Memory is returned to the kernel when the pool is
+// destroyed, or when the host runs short. Capacities are those of buffer_capacity().
 //
-// All functions may be called from any thread.
+// Thread-safe.
 class BufferPool {
  public:
   static constexpr std::uint64_t page_bytes = 4096;
@@ -33,55 +34,56 @@ class BufferPool {
 
   struct Need {
     std::uint64_t capacity = 0;
-    std::uint64_t count = 0;  // buffers of it that should be free
+    std::uint64_t count = 0;  // free buffers of this capacity that there should be
   };
-  // Makes and touches what is missing, in the order given, as far as the host's available memory
-  // goes, less host_reserve. Unneeded free buffers are given up first where room is short. Throws a
-  // run Error where not even one buffer of each needed size can be had. Blocks (about 0.3 s a GiB);
-  // stops early where `keep_going`, which is asked every 32 MiB, says no.
+  // Allocates and touches missing buffers, in the order given, as far as the host's available
+  // memory minus host_reserve() allows. If memory is short, first returns free buffers that aren't
+  // needed to the kernel. Throws a run Error if there is no memory for even one buffer of each
+  // needed size. Blocks (about 0.3 s a GiB). Calls `keep_going` every 32 MiB, and stops early if it
+  // returns false.
   void reserve(std::span<const Need> needs, const std::function<bool()>& keep_going = {});
 
-  // A free buffer of exactly this capacity. Where there is none, makes one, which blocks; throws a
-  // run Error where the host has not enough memory.
+  // Returns a free buffer of exactly this capacity. If there is none, blocks and allocates one;
+  // throws a run Error if the host has too little memory.
   std::byte* take(std::uint64_t capacity);
-  // `buffer` came from take(capacity). Never fails.
+  // Releases a buffer. `buffer` must come from take(capacity).
   void give(std::uint64_t capacity, std::byte* buffer) noexcept;
-  // The same for several: up to `count_max` free buffers, of which there may be none, into
-  // `buffers`.
+  // Appends up to `count_max` free buffers to `buffers`: none if none is free.
   void take_some(std::uint64_t capacity, std::size_t count_max, std::vector<std::byte*>& buffers);
   void give_some(std::uint64_t capacity, std::span<std::byte* const> buffers) noexcept;
 
   std::uint64_t bytes_mapped() const;
   std::uint64_t free_count(std::uint64_t capacity) const;
 
-  // Memory of the host that is left alone, so that the rest of the process and its neighbours live.
+  // The part of the host's available memory that is left to the rest of this process and to others.
   static std::uint64_t host_reserve(std::uint64_t available_bytes);
-  // What buffers can have of the host's memory now. Throws a run Error where that can't be read.
+  // The bytes that buffers may allocate now. Throws a run Error if the host's available memory
+  // can't be read.
   static std::uint64_t usable_host_bytes();
 
  private:
-  // Buffers of at least this size get a mapping each, and can be given up one by one; smaller ones
-  // are cut from mappings for many, because Linux allows a process only 65,530 mappings.
+  // A buffer of at least this size has its own mapping, which can be returned to the kernel.
+  // Smaller buffers share mappings, because Linux allows a process only 65,530 of them.
   static constexpr std::uint64_t own_mapping_bytes = 1 << 20;
   static constexpr std::uint64_t small_mapping_bytes = 64 << 10;  // at least, for less than a page
 
   struct Bin {
-    std::vector<std::byte*> free;
-    std::uint64_t made = 0;  // room in `free` for all of them, so that give() can't fail
+    std::vector<std::byte*> free;  // has capacity for `made` buffers, so that give() can't fail
+    std::uint64_t made = 0;        // buffers, free or in use
   };
 
   bool grow(std::uint64_t capacity, std::uint64_t count, const std::function<bool()>& keep_going);
   bool trim(std::uint64_t bytes, std::span<const Need> keep);
 
-  std::mutex growing_;  // one caller makes buffers at a time: each looks at what the host has left
+  std::mutex growing_;  // held while allocating, so that two threads don't count on the same memory
   mutable std::mutex mutex_;
   std::map<std::uint64_t, Bin> bins_;
   std::unordered_map<std::byte*, std::uint64_t> mappings_;  // bytes by start
   std::uint64_t bytes_mapped_ = 0;
 };
 
-// Small free buffers at one thread's hand, so that it mostly needs no lock, and finds in its cache
-// what it freed last. The pool must outlive it.
+// Small free buffers of one thread: the thread mostly needs no lock, and reuses the buffers that
+// are still in its processor's cache. The pool must outlive the cache. Call from one thread only.
 class BufferCache {
  public:
   explicit BufferCache(BufferPool& pool) : pool_(&pool) {}
@@ -90,7 +92,7 @@ class BufferCache {
       : pool_(other.pool_), bins_(std::exchange(other.bins_, {})) {}
   BufferCache& operator=(BufferCache&&) = delete;
 
-  // As BufferPool's.
+  // Like BufferPool::take() and give().
   std::byte* take(std::uint64_t capacity) {
     if (!is_first(capacity) || bins_.front().free.empty()) return find(capacity);
     std::byte* const buffer = bins_.front().free.back();
@@ -120,7 +122,7 @@ class BufferCache {
   void keep(std::uint64_t capacity, std::byte* buffer);
 
   BufferPool* pool_;
-  std::vector<Bin> bins_;  // the one used last in front
+  std::vector<Bin> bins_;  // the bin used last is the first
 };
 
 }  // namespace troupe

@@ -1,4 +1,4 @@
-// One op made ready for its CPU kernel.
+// Runs one op through its CPU kernel, with tensors from the memory store.
 #pragma once
 
 #include "core/backend/backend.hpp"
@@ -9,11 +9,12 @@ namespace troupe {
 
 class CpuJob {
  public:
-  // The tensors must be in RAM and acquired. `call` may go once this returns; its attributes are
-  // the share's and stay.
+  // The tensors must be in RAM and acquired. `call` needs to live only until prepare() returns, but
+  // its attributes must outlive compute().
   void prepare(const OpRegistry& ops, const MemoryStore& store, const KernelCall& call);
 
-  // Runs the kernel on the calling thread and `team`; blocks. Throws what the kernel throws.
+  // Runs the kernel on the calling thread and `team`. Blocks until the kernel has finished. Throws
+  // what the kernel throws.
   void compute(Team& team) const;
 
  private:

@@ -7,7 +7,7 @@
 #include <vector>
 
 #if defined(__x86_64__)
-#include <xxh_x86dispatch.h>  // AVX2 or AVX-512 where the processor has them: three times the speed
+#include <xxh_x86dispatch.h>  // uses AVX2 or AVX-512 if the processor has them: 3 times as fast
 #else
 #include <xxhash.h>
 #endif

@@ -1,5 +1,5 @@
-// What a tensor leaves behind when its buffer is freed: enough to tell whether it was the right
-// one.
+// A digest of a tensor's values. It stays when the tensor is freed, so that the values can still be
+// compared.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,19 @@
 
 namespace troupe {
 
-// 128 bits (XXH3). Tensors that differ by accident have the same one once in 2^128 times.
+// 128 bits (XXH3). Two different tensors have equal digests with a probability of 2^-128, unless
+// they were made to.
 struct Digest {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
   friend bool operator==(const Digest&, const Digest&) = default;
 };
 
-// Blocks, about as long as reading the values from memory takes.
+// Blocks about as long as it takes to read the values from memory.
 Digest digest_of(std::span<const std::byte> values);
 
-// Of the first `bytes` of a file, which it reads in parts of 1 MiB; none where there aren't as
-// many.
+// Digest of the first `bytes` of a file. Blocks; reads 1 MiB at a time. Returns nullopt if the file
+// is shorter or can't be read.
 std::optional<Digest> digest_of_file(const std::filesystem::path& file, std::uint64_t bytes);
 
 }  // namespace troupe

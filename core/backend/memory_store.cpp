@@ -46,7 +46,7 @@ ReplicaId MemoryStore::install(std::span<const ReplicaSpec> replicas,
   const ReplicaId first = ReplicaId::at(count_);
   while (blocks_.size() * block_size < count_ + replicas.size()) add_block();
   std::uint32_t kind = 0;
-  const ReplicaSpec* before = nullptr;  // the next one mostly is like it
+  const ReplicaSpec* before = nullptr;  // consecutive replicas mostly have the same kind
   for (const ReplicaSpec& spec : replicas) {
     TROUPE_ASSERT(spec.memory.index() < memories_.size());
     if (before == nullptr || before->type != spec.type || before->memory != spec.memory) {
@@ -82,7 +82,7 @@ void MemoryStore::add_block() {
   free_blocks_.pop_back();
 }
 
-// A block of digests where there is a replica that leaves one.
+// Allocates a block of digests for each block in which a replica leaves one.
 void MemoryStore::add_digests(ReplicaId first, std::span<const ReplicaSpec> replicas) {
   while (digests_.size() < blocks_.size()) digests_.push_back(nullptr);
   for (std::size_t i = 0; i < replicas.size(); ++i) {
@@ -118,7 +118,7 @@ void MemoryStore::forget_before(ReplicaId first) {
   }
 }
 
-// The latest are looked at first: mostly it is one of them.
+// Searches the kinds added last first: the wanted kind is mostly one of them.
 std::uint32_t MemoryStore::intern(const TensorType& type, MemoryId memory, std::size_t likely) {
   const auto is_it = [&](const Kind& k) { return k.memory == memory && k.type == type; };
   if (likely < kinds_.size() && is_it(kinds_[likely])) return static_cast<std::uint32_t>(likely);
@@ -158,7 +158,7 @@ void MemoryStore::reserve_buffers(std::span<const ReplicaSpec> replicas,
                  [](const TensorType& t) { return t.bytes(); });
 
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> in_memory;  // by memory, bytes
-  auto slot = in_memory.end();  // of the replica before: the next one mostly is like it
+  auto slot = in_memory.end();  // consecutive replicas mostly have the same slot
   for (const ReplicaSpec& spec : replicas) {
     if (memories_[spec.memory.index()].kind == MemoryKind::storage) continue;
     const std::pair key(spec.memory.value, bytes[spec.type]);
@@ -237,7 +237,7 @@ void MemoryStore::free_buffer(ReplicaId r, BufferCache* cache) {
   Node& node = *kind.node;
   if (kind.capacity == 0) {
     if (node.folder) {
-      std::error_code ignored;  // never written, or its folder is gone: nothing to free
+      std::error_code ignored;  // if the file was never written, there is nothing to free
       std::filesystem::remove(file(r), ignored);
     }
   } else if (cache != nullptr) {

@@ -1,4 +1,5 @@
-// The tensors of one node: which memory holds which, their bytes, and how many readers remain.
+// Stores the tensors of one machine: the memory of each replica, its buffer, and its remaining
+// readers.
 #pragma once
 
 #include "core/backend/buffer_pool.hpp"
@@ -29,70 +30,75 @@
 
 namespace troupe {
 
-// Accounting for every memory; buffers too where it is backed (a real run). A buffer in RAM of a
-// page or more is page-aligned and its capacity a multiple of 4096 bytes, so that direct I/O can
-// use it; a tensor in storage is a file. Released buffers are reused for tensors of like size.
+// Counts the bytes used in each memory. With Backing::buffers (runs that compute values) also
+// allocates buffers: a tensor in RAM is a buffer of the pool, a tensor in storage is a file. A
+// buffer in RAM of a page or more is page-aligned, with a capacity that is a multiple of 4096
+// bytes, as direct I/O needs. Released buffers are reused for tensors of the same capacity.
 //
-// Bytes are counted as the tensor's own, not its capacity, and only where a memory can't hold all
-// replicas announced for it at once: no other can be full. A memory of size 0 takes as much as
-// there is: what the file system has free for backed storage, else any amount.
+// The bytes counted are those of the tensors, not the capacity of their buffers. They are counted
+// only in memories that can't hold all announced replicas at once; no other memory can become full.
+// A memory of size 0 is limited by the free bytes of its file system if it is storage with
+// buffers, and unlimited otherwise.
 //
-// install(), add_readers(), forget_before() and clear() are for one thread, and the last one needs
-// quiet: nothing else may be called meanwhile. All else may be called from any thread, for
-// different replicas at once, by whoever that thread has told of them.
+// Call install(), add_readers(), forget_before() and clear() from one thread only; during clear()
+// no other function may run. All other functions are thread-safe for different replicas, and
+// release() also for the same one unless it is private. A thread must have learned of a replica,
+// directly or not, from the thread that installed it.
 class MemoryStore {
  public:
   enum class Backing { accounted, buffers };
 
-  // Storage directories are made here (a fresh folder of this process inside each); throws a usage
-  // Error where one can't be.
+  // With buffers, creates a new folder in every storage directory. Throws a usage Error if that
+  // fails.
   MemoryStore(const Machine& machine, Backing backing);
-  ~MemoryStore();  // removes its folders
+  ~MemoryStore();  // removes the folders
   MemoryStore(const MemoryStore&) = delete;
   MemoryStore& operator=(const MemoryStore&) = delete;
 
-  // Announces the replicas of a window and returns the id of the first; the rest follow in order.
-  // While others are in use, all must fit (see has_room) or none be limited.
+  // Announces the replicas of a window. Returns the id of the first; the others are numbered
+  // consecutively. If earlier replicas are still in use, has_room(replicas, types) must hold or all
+  // memories be unlimited.
   ReplicaId install(std::span<const ReplicaSpec> replicas, std::span<const TensorType> types);
-  // Where backed, takes and touches the buffers that these replicas may need at once, so that no
-  // page fault falls into a timing: of each type `at_once` (empty: one for each replica) in RAM, as
-  // far as their memory's size and the host's memory go (acquire() makes the others). Throws a run
-  // Error where the host has not enough memory for even one of each size. Ends early where
-  // `keep_going`, which is asked about every hundredth of a second, says no.
+  // Allocates and touches the buffers that these replicas may need at once, so that no page fault
+  // falls into a timed op. Does nothing without Backing::buffers. Reserves `at_once` buffers of
+  // each type in RAM (if empty: one for each replica), but not more than the size of the memory and
+  // the host's memory allow; acquire() allocates the others. Throws a run Error if the host has no
+  // memory for even one buffer of each size. Blocks. Calls `keep_going` about every 10 ms, and ends
+  // early if it returns false.
   void reserve_buffers(std::span<const ReplicaSpec> replicas, std::span<const TensorType> types,
                        std::span<const std::uint64_t> at_once = {},
                        const std::function<bool()>& keep_going = {});
-  // One more item will read the replica, which must have a reader yet that isn't done.
+  // Adds `more` readers to a replica, which must still have a reader.
   void add_readers(ReplicaId r, std::uint32_t more) {
     at(r).readers.fetch_add(more, std::memory_order_relaxed);
   }
-  // Whether every memory can hold these replicas besides all that is announced.
+  // Whether every memory can hold these replicas in addition to all replicas announced.
   bool has_room(std::span<const ReplicaSpec> replicas, std::span<const TensorType> types) const;
-  // Replicas older than `first` are gone: none is held, and none will be asked for.
+  // Drops replicas before `first`. They must have been freed, and must not be used again.
   void forget_before(ReplicaId first);
 
-  // Takes a buffer for a replica that is about to be written. Throws a run Error that says needed
-  // and available where the memory is full.
+  // Allocates the buffer of a replica. Must be called before the replica is written. Throws a run
+  // Error with the bytes needed and available if the memory is full.
   void acquire(ReplicaId r) { acquire(r, nullptr); }
-  // With the calling thread's cache of buffers. A thread that acquires or releases many needs one.
+  // Faster with `cache`, which must belong to the calling thread.
   void acquire(ReplicaId r, BufferCache& cache) { acquire(r, &cache); }
-  // One reader is done; the last one frees the buffer, and before that takes the digest of a
-  // replica that is to leave one, which blocks. A replica announced without readers is held until
-  // clear(). Throws a run Error where the file to take the digest of can't be read.
+  // Removes one reader. If it is the last one, frees the buffer; if the replica leaves a digest,
+  // takes the digest first, which blocks. A replica announced without readers is held until
+  // clear(). Throws a run Error if the replica's file can't be read for the digest.
   void release(ReplicaId r) {
     if (is_last_reader(at(r))) free_replica(r, nullptr);
   }
   void release(ReplicaId r, BufferCache& cache) {
     if (is_last_reader(at(r))) free_replica(r, &cache);
   }
-  // Frees and forgets every replica, for the next scenario (ids start anew); buffers stay pooled.
+  // Frees and forgets every replica; ids start from 0 again. Buffers stay in the pool.
   void clear();
 
   const TensorType& type(ReplicaId r) const { return kind_of(at(r)).type; }
   MemoryId memory(ReplicaId r) const { return kind_of(at(r)).memory; }
-  // RAM, backed and acquired; else null.
+  // Returns null unless the replica has a buffer in RAM and is held.
   std::byte* data(ReplicaId r) const { return values(at(r)); }
-  // Both at once.
+  // type() and data() together.
   struct View {
     const TensorType& type;
     std::byte* data;
@@ -101,44 +107,48 @@ class MemoryStore {
     const Replica& replica = at(r);
     return {kind_of(replica).type, values(replica)};
   }
-  // Of one that the calling thread will release. What that writes is fetched into its cache now:
-  // else, where other threads read the replica as well, release() would wait for it.
+  // Like view(), for a replica that the calling thread will release. Prefetches the count of
+  // readers: release() would otherwise wait for its cache line if other threads read the replica.
   View view_to_release(ReplicaId r) const {
     prefetch_to_write(&at(r));
     return view(r);
   }
-  std::filesystem::path file(ReplicaId r) const;  // storage and backed; else empty
+  // The file of a replica in storage; empty in RAM and without buffers.
+  std::filesystem::path file(ReplicaId r) const;
   // Acquired and not yet freed.
   bool held(ReplicaId r) const { return at(r).held() != nullptr; }
 
-  // The values, from RAM or from its file, into `out` (resized). Throws a run Error.
+  // Copies the replica's values, from RAM or from its file, into `out`, which is resized. Blocks.
+  // Throws a run Error if the file can't be read. Needs Backing::buffers; the replica must be held.
   void read(ReplicaId r, std::vector<std::byte>& out) const;
-  // Backed, announced to leave it, and released by its last reader.
+  // The replica must have been announced to leave a digest, and released by its last reader.
   const Digest& digest(ReplicaId r) const;
 
   BufferPool& pool() { return pool_; }
 
-  // False: nothing would come of acquiring and releasing replicas there, since there are no buffers
-  // and all announced ones fit. Stays so until the next install().
+  // If false, acquire() and release() need not be called for replicas of this memory: there are no
+  // buffers, and all announced replicas fit. Changes with install() and clear() only.
   bool is_tracked(MemoryId m) const {
     return backing_ == Backing::buffers || memories_[m.index()].is_counted;
   }
 
-  std::uint64_t bytes_used(MemoryId m) const;  // by all that is held; needs quiet
+  // Bytes of all replicas held. No other function may run meanwhile.
+  std::uint64_t bytes_used(MemoryId m) const;
   std::size_t replica_count() const { return count_ - first_; }
 
-  // TROUPE_ASSERTs that the bytes in use are those of the replicas held. Needs quiet.
+  // Asserts that the bytes counted are those of the replicas held. No other function may run
+  // meanwhile.
   void check_invariants() const;
 
  private:
   static constexpr std::uint32_t kind_mask = (1U << 30) - 1;
-  // A run has as many of these as ops and transfers: four to a cache line.
+  // There is one for each op and transfer. Four fit into a cache line.
   struct Replica {
     std::atomic<std::uint32_t> readers{0};
     std::uint32_t kind : 30 = 0;
     bool is_private : 1 = false;
     bool leaves_digest : 1 = false;
-    // Its buffer, or `no_buffer` where it is held without one; null: not held.
+    // `no_buffer` if the replica is held without a buffer; null if it isn't held.
     std::atomic<std::byte*> buffer{nullptr};
 
     std::byte* held() const { return buffer.load(std::memory_order_acquire); }
@@ -148,11 +158,11 @@ class MemoryStore {
   struct Node {
     std::string name;
     MemoryKind kind = MemoryKind::ram;
-    std::uint64_t size_bytes = 0;  // the most it takes
+    std::uint64_t size_bytes = 0;  // the limit of `used`
     std::optional<ScratchFolder> folder = {};
-    std::uint64_t announced = 0;  // bytes of all replicas
-    bool is_counted = false;      // they are more than it takes
-    std::atomic<std::uint64_t> used{0};
+    std::uint64_t announced = 0;         // bytes of all announced replicas
+    bool is_counted = false;             // `announced` has exceeded `size_bytes`
+    std::atomic<std::uint64_t> used{0};  // bytes of the replicas held; 0 unless is_counted
   };
   // Replicas of one type in one memory.
   struct Kind {
@@ -160,9 +170,9 @@ class MemoryStore {
     MemoryId memory;
     Node* node = nullptr;  // of the memory
     std::uint64_t bytes = 0;
-    std::uint64_t capacity = 0;  // of a buffer; 0: has none
+    std::uint64_t capacity = 0;  // of a buffer in RAM; 0: no buffer
   };
-  // Replicas stay where they are while more are installed: atomics can't be moved.
+  // Replicas are stored in blocks because they must not move while others are installed.
   static constexpr std::size_t block_size = 1 << 12;
   using Block = std::array<Replica, block_size>;
   using DigestBlock = std::array<Digest, block_size>;
@@ -175,15 +185,15 @@ class MemoryStore {
     return buffer == no_buffer ? nullptr : buffer;
   }
 
-  // Counts one reader less.
+  // Removes one reader. Returns true if it was the last one.
   static bool is_last_reader(Replica& replica) {
     if (replica.is_private) {
       const std::uint32_t left = replica.readers.load(std::memory_order_relaxed) - 1;
       replica.readers.store(left, std::memory_order_relaxed);
       return left == 0;
     }
-    // Whoever sees one reader is that reader, so nobody else counts. Acquire and release: the other
-    // readers have finished with the buffer before the last one frees it.
+    // If one reader is left, it is the caller, so no other thread changes the count. Acquire and
+    // release order all accesses of other readers to the buffer before the last reader frees it.
     if (replica.readers.load(std::memory_order_acquire) == 1) return true;
     const std::uint32_t before = replica.readers.fetch_sub(1, std::memory_order_acq_rel);
     TROUPE_ASSERT(before > 0);
@@ -202,11 +212,11 @@ class MemoryStore {
   Backing backing_;
   std::deque<Node> memories_;
   SharedTable<Kind> kinds_;
-  // By type and memory. Without it, windows that take turns in more kinds than are looked back at
-  // would add to them for ever.
+  // By hash of type and memory. Finds kinds that are too old for the search in intern(), so that a
+  // long stream with many types doesn't add the same kind again and again.
   std::unordered_multimap<std::uint64_t, std::uint32_t> kinds_by_hash_;
   SharedTable<Block*> blocks_;
-  SharedTable<DigestBlock*> digests_;  // where backed; null: nobody leaves one
+  SharedTable<DigestBlock*> digests_;  // with buffers only; null if no replica of the block has one
   std::vector<std::unique_ptr<Block>> own_blocks_;
   std::vector<Block*> free_blocks_;
   std::vector<std::unique_ptr<DigestBlock>> own_digests_;

@@ -15,7 +15,7 @@
 namespace troupe {
 namespace {
 
-// The first entry that serves this mode and fits, or null.
+// Returns the first entry that serves this mode and fits, or null.
 template <class Entry, class IdType>
 const Entry* first_fit(std::span<const Entry> entries, Mode mode, const Machine& machine,
                        IdType id) {

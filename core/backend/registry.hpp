@@ -1,4 +1,4 @@
-// The one list of backends, and the one place that chooses between simulated and real ones.
+// The list of all backends, and the choice of a backend for each device and link.
 #pragma once
 
 #include "core/backend/backend.hpp"
@@ -7,12 +7,12 @@
 
 namespace troupe {
 
-// Every backend of this build, by name; for listings and the conformance tests.
+// Every backend of this build.
 std::span<const DeviceBackendEntry> device_backends();
 std::span<const LinkBackendEntry> link_backends();
 
-// The backend for a device or link in this mode. Throws a usage Error where a real run has none for
-// it (a GPU where there is none), which says how to simulate it or map it to a stand-in.
+// Returns the backend for a device or link in this mode. Throws a usage Error if there is none (a
+// GPU on a host without GPUs); the Error says how to simulate the device or map it to another one.
 const DeviceBackendEntry& choose_backend(Mode mode, const Machine& machine, DeviceId device);
 const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId link);
 

@@ -21,13 +21,13 @@ struct Device {
   std::string name;
   DeviceKind kind = DeviceKind::cpu;
   MemoryId memory = {};
-  int streams = 1;     // ops it may run at once
+  int streams = 1;     // ops that may run at once
   Duration launch{0};  // added to every op
-  // FLOP/s it reaches in ops of a kind, by op name; `flops` is for the others.
+  // FLOP/s by name of the op kind; `flops` is for all other kinds.
   std::map<std::string, double, std::less<>> op_flops = {};
   std::optional<double> flops = {};
   std::optional<double> bandwidth = {};  // bytes per second to and from its memory
-  std::vector<int> cores = {};           // OS core numbers it owns when it really runs (CPU)
+  std::vector<int> cores = {};           // of a CPU: the OS core numbers that a real run uses
   SourcePlace place = {};
 };
 
@@ -39,14 +39,14 @@ enum class MemoryKind : std::uint8_t {
 struct Memory {
   std::string name;
   MemoryKind kind = MemoryKind::ram;
-  std::uint64_t size_bytes = 0;  // storage: 0 where it is not known, and so not checked
-  std::string directory = {};    // storage: where the files go; empty: a temporary one
+  std::uint64_t size_bytes = 0;  // storage: 0 if not known, and then not checked
+  std::string directory = {};    // storage: of its files; empty: a temporary directory
   SourcePlace place = {};
 };
 
 enum class Sharing : std::uint8_t {
-  fifo,  // one transfer at a time, as a copy engine
-  fair,  // chunks taken in turn from every transfer under way, as a bus or a network
+  fifo,  // one transfer at a time, like a copy engine
+  fair,  // moves one chunk of each waiting transfer in turn, like a bus or a network
 };
 
 enum class Direction : std::uint8_t { forward, backward };  // from a to b, from b to a
@@ -56,9 +56,9 @@ struct Link {
   MemoryId a = {};
   MemoryId b = {};
   double bandwidth[2] = {0, 0};  // bytes per second, by Direction
-  Duration latency{0};           // once for each transfer
+  Duration latency{0};           // paid once for each transfer
   Sharing sharing = Sharing::fifo;
-  std::uint64_t chunk_bytes = 4 << 20;  // what a fair link takes in turn, what a route pipelines by
+  std::uint64_t chunk_bytes = 4 << 20;  // for turns on a fair link, and for pipelining on routes
   SourcePlace place = {};
 
   MemoryId source(Direction d) const { return d == Direction::forward ? a : b; }
@@ -74,13 +74,14 @@ struct Machine {
   const Device& device(DeviceId d) const { return devices[d.index()]; }
   const Memory& memory(MemoryId m) const { return memories[m.index()]; }
   const Link& link(LinkId l) const { return links[l.index()]; }
-  // None where there is no such name.
+  // Return none if there is no such name.
   DeviceId find_device(std::string_view wanted) const;
   MemoryId find_memory(std::string_view wanted) const;
   LinkId find_link(std::string_view wanted) const;
 };
 
-// The GPU that this memory belongs to, or null. A memory that a CPU device uses too is the host's.
+// Returns the GPU whose memory this is, or null. A memory that a CPU device uses, too, belongs to
+// the host.
 const Device* owning_gpu(const Machine& machine, MemoryId memory);
 
 // Whether this process can read and write the memory in a real run: RAM that no GPU owns.

@@ -1,4 +1,4 @@
-// Which links a tensor crosses from one memory to another.
+// Routes: the links that a tensor takes from one memory to another.
 #pragma once
 
 #include "core/machine/machine.hpp"
@@ -18,16 +18,17 @@ struct Hop {
 
 using Route = std::vector<Hop>;
 
-// Finds the quickest routes of one machine and remembers them.
+// Finds the fastest routes of one machine and caches them. Call from one thread only.
 class Router {
  public:
   // `machine` must outlive the router.
   explicit Router(const Machine& machine) : machine_(&machine) {}
 
-  // The links of the quickest route for a tensor of 1 MiB, latencies included (Dijkstra). Among
-  // equally quick routes the choice is always the same: of links between the same two memories, the
-  // first. Empty if `from` is `to`, null if there is no route. Valid as long as the router. The
-  // first call for a source finds its routes to all memories; later calls look the route up.
+  // Returns the route that is fastest for a tensor of 1 MiB, latencies included (Dijkstra). Among
+  // equal routes the choice is always the same; among equal links between the same two memories it
+  // is the first. Returns an empty route if `from` is `to`, and null if there is no route. The
+  // pointer is valid as long as the router. The first call for a source finds its routes to all
+  // memories; later calls look the route up.
   const Route* route(MemoryId from, MemoryId to);
 
  private:

@@ -1,4 +1,5 @@
-// A scenario made ready to run: where every op runs, which transfers it takes, each actor's shares.
+// The plan of a scenario: the device of every op, the transfers between memories, and the share of
+// every device and link.
 #pragma once
 
 #include "core/base/sliding_vector.hpp"
@@ -16,75 +17,79 @@
 
 namespace troupe {
 
-// Ops that are planned and handed out together.
+// Units that are planned and sent to the actors together.
 struct Window {
-  std::uint32_t number = 0;  // from 0 on, over the whole run
-  ResourceShares shares;     // of the resources that have work
-  UnitId first;              // its units are numbered in a row
-  std::uint64_t items = 0;   // how many there are
+  std::uint32_t number = 0;  // counted from 0 over the whole run
+  ResourceShares shares;     // only of resources that have work
+  UnitId first;              // the window's units are numbered consecutively from here
+  std::uint64_t items = 0;   // number of units
   bool timed = true;
-  bool waits = true;  // starts only when all windows before it are done
+  bool waits = true;  // starts only after all earlier windows have completed
 };
 
 struct Unit {
   ItemRef ref;
-  OpId op;  // the op, or the one whose tensor is moved
+  OpId op;  // of a transfer: the op whose tensor is moved
   bool transfer : 1 = false;
-  bool makes_result : 1 = false;  // the op's own tensor, rather than a replica of it elsewhere
-  bool paced : 1 = false;         // a transfer that takes chunks as the unit before delivers them
+  bool makes_result : 1 = false;  // makes the op's result, not a further replica of it
+  bool paced : 1 = false;         // a transfer that receives its chunks from the unit before it
   std::uint16_t chunks = 1;       // of a transfer
 };
 
-// Of a scenario all of it; of a stream what is needed still, see WindowPlanner.
+// Holds all windows of a scenario. In a stream it holds only what later windows still need (see
+// WindowPlanner).
 struct Plan {
   std::vector<Window> windows;
 
-  SlidingVector<Unit> units;  // of timed windows and of what is prepared before them
+  SlidingVector<Unit> units;  // of all windows, timed or not
   UnitId first_timed;         // units before it are prepared before the clock starts
 
-  // What each unit makes, in MemoryStore order; types are the graph's.
+  // The replica that each unit makes, numbered as in MemoryStore. `type` is an index into the types
+  // of the graph.
   SlidingVector<ReplicaSpec> replicas;
-  // Of each of the graph's types, how many are in RAM at once when ops run in graph order; empty
-  // for a simulation.
+  // By type of the graph: the largest number of replicas that are in RAM at the same time when ops
+  // run in graph order. Empty for a simulation.
   std::vector<std::uint64_t> buffers;
   struct Result {
     OpId op;
     ReplicaId replica;
-    bool is_kept = true;  // still there when the run ends; else it leaves a digest
+    bool is_kept = true;  // until the run ends; a result that isn't kept leaves a digest
   };
-  std::vector<Result> results;  // in op order; all of them where they are to be compared
+  std::vector<Result> results;  // in op order; all results if they are to be compared
   OpRanges ops;                 // every op of the plan, in graph order
   std::uint64_t timed_ops = 0;
 
-  // Of a stream: where the windows begin that were planned before, the latest at the end.
+  // The windows of a stream that were planned by earlier calls, in order of their numbers.
   struct Earlier {
     UnitId first;
     std::uint32_t window = 0;
   };
   std::vector<Earlier> earlier;
-  // Of a unit in one of them.
+  // `unit` must belong to one of the `earlier` windows.
   std::uint32_t window_of(UnitId unit) const {
     std::size_t e = earlier.size() - 1;
     while (earlier[e].first > unit) --e;
     return earlier[e].window;
   }
 
-  // Hands the shares out, and takes one back.
+  // Moves the shares out of the plan, to be sent to the actors.
   std::vector<Window> take_shares();
+  // Moves a share that an actor has completed back into its window.
   void put_back(ResourceId resource, Share share) {
     Window& window = windows[share.window - windows.front().number];
     window.shares.emplace_back(resource, std::move(share));
   }
 
   std::size_t timed_units() const { return first_timed ? units.size() - first_timed.index() : 0; }
-  // In how many parts `from` hands its tensor to `to`; 1 where `to` waits for all of it.
+  // The number of chunks in which `to` receives the tensor of `from`; 1 if `to` waits for the whole
+  // tensor.
   std::uint32_t chunks_between(UnitId from, UnitId to) const {
     const bool is_route = units[to.index()].paced && from.value + 1 == to.value;
     return is_route ? units[from.index()].chunks : 1;
   }
 };
 
-// Finds shares by resource, window by window.
+// Shares by resource, for one window after the other.
 template <class WindowType = const Window>
 class ShareTable {
  public:
@@ -97,11 +102,11 @@ class ShareTable {
       shares_[resource.index()] = &share;
     }
   }
-  // Of a resource that has one in the window entered last.
+  // `resource` must have a share in the window entered last.
   auto& operator[](ResourceId resource) const { return *shares_[resource.index()]; }
-  // One past the highest resource that any window entered so far had.
+  // One more than the highest resource number in any window entered so far.
   std::size_t size() const { return shares_.size(); }
-  // Null for one that hasn't; for a table that entered a single window.
+  // Returns null if `resource` has no share. The table must have entered one window only.
   auto* find(ResourceId resource) const {
     return resource.index() < shares_.size() ? shares_[resource.index()] : nullptr;
   }

@@ -1,4 +1,4 @@
-// What planning must know of how the plan will be carried out.
+// Options of planning that depend on how the plan will be run.
 #pragma once
 
 #include "core/base/id.hpp"
@@ -14,21 +14,21 @@
 namespace troupe {
 
 struct PlanOptions {
-  // How long ops and transfers take; none: the machine's Roofline.
+  // How long ops and transfers take. Null: the machine's Roofline.
   std::shared_ptr<const CostModel> cost = {};
-  // Whether a device can carry out a kind of op (by its backend); none: every device can.
+  // Whether a device's backend has a kernel for an op kind. Empty: every device has every kernel.
   std::function<bool(DeviceId, const OpKind&)> has_kernel = {};
   // How timed ops without a placement get a device: a name from placement_policy.hpp.
   std::string placement_policy = "heft";
-  // The cost model must know every timed op (a simulation); what is prepared before the clock
-  // starts then takes no time.
+  // For a simulation: the cost model must know every timed op, and ops that are prepared before the
+  // clock starts take no time.
   bool needs_costs = false;
-  // Every result is to be compared with a serial execution: it is kept until the run ends where
-  // that takes at most a quarter of its memory, and else leaves a digest. Those that no op of the
-  // scenario reads are always kept.
+  // Every result will be compared with a serial execution. A result is kept until the run ends if
+  // all tensors of the plan in its memory take at most a quarter of that memory; else it leaves a
+  // digest. Results that no op of the scenario reads are always kept.
   bool compare_results = false;
-  // What the host has for the tensors in all memories of kind RAM together; none: any amount (a
-  // simulation). Of this, too, the results that are kept may take a quarter.
+  // The host's memory available for tensors in all memories of kind RAM together; the rule of a
+  // quarter holds for it, too. None: unlimited (a simulation).
   std::optional<std::uint64_t> ram_bytes = {};
 };
 

@@ -36,14 +36,15 @@ class Planner {
       if (window.timed) plan_.timed_ops += window.ops.size();
     }
     plan_.ops.sort();
-    plan_.units.reserve(plan_.ops.size());  // transfers come on top
+    plan_.units.reserve(plan_.ops.size());  // without transfers, whose number isn't known yet
     plan_.replicas.reserve(plan_.ops.size());
     for (const WindowOps& window : windows) units_.add_window(window);
     check_time(scenario.place, fmt::format("scenario '{}'", scenario.name));
-    // What becomes of the tensors, and what comes after each item: neither asks for the other, but
-    // where items must change places or wait for room.
-    constexpr std::size_t async_planning_units_min =
-        1 << 14;  // takes some hundred times what starting a thread does
+    // settle_tensors() runs on a second thread while this thread links the items. It reads the
+    // items' order and writes the readers of replicas. So it must end before items are reordered,
+    // and before order_by_memory() reads the readers.
+    // Planning so many units takes a few hundred times as long as starting a thread.
+    constexpr std::size_t async_planning_units_min = 1 << 14;
     const auto policy = plan_.units.size() < async_planning_units_min
                             ? std::launch::deferred
                             : std::launch::async | std::launch::deferred;

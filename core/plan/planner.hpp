@@ -1,4 +1,4 @@
-// From a graph and a scenario to a plan.
+// Makes a plan from a graph and a scenario, or window by window from a graph that grows.
 #pragma once
 
 #include "core/plan/plan.hpp"
@@ -10,25 +10,26 @@
 
 namespace troupe {
 
-// Places ops (as given, else by the options' placement policy), inserts a transfer wherever
-// an op reads a tensor that its device's memory doesn't hold, and splits the outcome into shares.
-// Blocks; for a large scenario it takes a second thread for a part, where the host has one.
+// Places ops (as the user says, else by the options' placement policy), inserts a transfer
+// wherever an op reads a tensor that isn't in its device's memory, and splits the units into
+// shares. Blocks. A large scenario is planned on two threads if the host can start a second one.
 //
-// Throws a usage Error that names op and device (with the op's place) where a device lacks the
-// kernel, there is no route, the scenario lists something before what it needs, or a memory or the
-// host can't hold what must be in it at once when ops run in graph order (needed and available are
-// named).
+// Throws a usage Error that names op and device (with the op's place) if a device lacks the kernel,
+// there is no route, or the scenario lists an op before one of its inputs; also if a memory or the
+// host is too small for the tensors that it holds at the same time when ops run in graph order (the
+// Error names the bytes needed and available).
 Plan make_plan(const Graph& graph, const Machine& machine, const Scenario& scenario,
                const PlanOptions& options);
 
 // A window of a graph that is appended while it runs.
 struct PlannedWindow {
   Window window;
-  std::vector<ReplicaSpec> replicas;  // what its units make, in their order
-  // Each of these has one reader more; may be there several times.
+  std::vector<ReplicaSpec> replicas;  // made by the window's units, in unit order
+  // Replicas of earlier windows that get one more reader for each time they are listed.
   std::vector<ReplicaId> read_again;
-  // What this window makes and has one reader besides those known: whoever runs it, who lets go of
-  // it when the window is done and nothing that comes later reads it.
+  // A replica made in this window that later windows may read, or that nobody reads. Its number of
+  // readers includes one for the caller, which releases the replica once the window has completed
+  // and no later window reads it.
   struct Hold {
     OpId op;
     ReplicaId replica;
@@ -36,25 +37,26 @@ struct PlannedWindow {
   std::vector<Hold> holds;
 };
 
-// Plans a graph window by window while earlier windows run. What waits for an earlier window is a
-// late edge in a share of the one it waits for (share.hpp). Priorities and automatic placement know
-// nothing of what is still to come, and nothing is ordered by memory: whoever runs the windows
-// admits them as there is room.
+// Plans a graph window by window while earlier windows run. A dependency on a unit of an earlier
+// window becomes a late edge (share.hpp). Priorities and automatic placement consider only ops
+// that have been appended already. No units are ordered by memory: the caller must start a window
+// only when there is room for its tensors.
 class WindowPlanner {
  public:
-  // Graph and machine must outlive it.
+  // Graph and machine must outlive the planner.
   WindowPlanner(const Graph& graph, const Machine& machine, PlanOptions options);
   ~WindowPlanner();
 
-  // Plans all ops appended since the last call, of which there must be one. Ops before `keep_from`
-  // will not be read by those appended later. Blocks and throws like make_plan; the planner is of
-  // no use then.
+  // Plans all ops appended since the last call; there must be at least one. Ops appended later must
+  // not read an op before `keep_from`. Blocks and throws like make_plan; after an Error the planner
+  // must not be used again.
   PlannedWindow plan(OpId keep_from);
 
-  // All windows before number `window` are done and all that was made before `replica` is gone.
+  // Drops what was planned before. All windows before number `window` must have completed, and all
+  // replicas before `replica` must have been freed.
   void forget(std::uint32_t window, ReplicaId replica);
 
-  // Units and replicas that aren't forgotten, and no windows.
+  // Contains the units and replicas that aren't forgotten, and no windows.
   const Plan& plan() const;
 
  private:

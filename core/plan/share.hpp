@@ -1,5 +1,4 @@
-// What one actor has to do in one window: its part of the graph as flat arrays, dependencies
-// included.
+// The work of one actor in one window: its items and their dependencies, as flat arrays.
 #pragma once
 
 #include "core/base/big_vector.hpp"
@@ -19,7 +18,7 @@
 
 namespace troupe {
 
-// A device or a link as an actor: devices first, then links, in machine order.
+// A device or a link. Devices are numbered first, then links, both in machine order.
 using ResourceId = Id<struct ResourceTag>;
 
 // "gpu0", "pcie0"
@@ -29,46 +28,48 @@ inline const std::string& resource_name(const Machine& machine, ResourceId resou
                                     : machine.links[r - machine.devices.size()].name;
 }
 
-// One op or one transfer over one link: what is started, timed and recorded. Counted over the whole
-// plan, dependencies before dependents.
+// One op, or one transfer over one link: the unit that is started, timed and recorded. Numbered
+// over the whole plan; a unit has a higher number than the units it depends on.
 using UnitId = Id<struct UnitTag>;
 
-// An item of the share of an actor: one unit. Numbers from the share's size on are its arrivals.
+// One item of a resource's share. If `item` is the share's size or more, it stands for the arrival
+// number `item` - size.
 struct ItemRef {
   ResourceId resource;
   std::uint32_t item = 0;
   friend auto operator<=>(const ItemRef&, const ItemRef&) = default;
 };
-// An item of some window.
+// An item and its window.
 struct WindowItem {
   std::uint32_t window = 0;
   ItemRef ref;
 };
 
-// An item may start when it has been notified waits_for times. Items of a link stand in unit order,
-// those of a device in the order of their priority: the longest way to the end of the graph first,
-// then unit order.
+// An item may start once all its dependencies are satisfied: `waits_for` counts them down to 0. The
+// items of a link are in unit order. The items of a device are in order of priority: the longest
+// path to the end of the graph first, equal ones in unit order.
 struct Share {
   static constexpr Instant never = Instant::min();
 
-  // All that is said of an item by itself lies together, what becomes of it included: carrying it
-  // out takes a cache line or two, and a device's items are mostly met in their order.
+  // An item and its record. Both are stored together: executing an item then touches one or two
+  // cache lines, and a device mostly executes its items in this order.
   struct Item {
     UnitId unit;
     std::uint32_t waits_for = 0;
-    std::uint32_t first_input = 0;      // of inputs; they end where the next item's begin
-    std::uint32_t first_successor = 0;  // of successors, likewise
-    std::uint32_t kernel = 0;           // of kernels, on devices
-    std::uint32_t index = 0;            // of the op in its group, on devices
-    std::uint16_t lane = 0;             // that carried it out
-    bool has_late = false;              // something in a later window waits for it
-    Instant start = never;              // when that began and ended
+    std::uint32_t first_input = 0;      // into `inputs`; the end is the next item's first_input
+    std::uint32_t first_successor = 0;  // into `successors`, likewise
+    std::uint32_t kernel = 0;           // into `kernels`; devices only
+    std::uint32_t index = 0;            // of the op in its group; devices only
+    std::uint16_t lane = 0;             // that executed the item
+    bool has_late = false;              // an item of a later window waits for this one
+    Instant start = never;
     Instant end = never;
 
     bool finished() const { return end != never; }
   };
 
-  // An item of this share, or one elsewhere (or an arrival): an entry of `elsewhere`.
+  // An item of this share; or, with elsewhere_bit, an entry of `elsewhere`: an item or an arrival
+  // of another share.
   struct Successor {
     static constexpr std::uint32_t elsewhere_bit = 0x8000'0000;
     std::uint32_t value = 0;
@@ -80,27 +81,29 @@ struct Share {
   std::uint32_t window = 0;
   bool timed = true;  // false: prepared before the clock starts, not recorded
 
-  BigVector<Item> items = {Item{}};  // and one at the end that is none
+  BigVector<Item> items = {Item{}};  // ends with a sentinel, which is not an item
   BigVector<Successor> successors;
   BigVector<ReplicaId> inputs;  // a transfer has one
   std::vector<ItemRef> elsewhere;
 
-  // Devices: what to compute. Ops of one class have one.
+  // What a device computes. Ops of one class share a kernel.
   struct Kernel {
     OpKindId kind;
     Attrs attrs;
     Duration expected{0};  // by the cost model
-    bool is_long = true;   // it took longer than a message the last time, as far as is known
+    bool is_long = true;   // the last execution took longer than a message; true until one is known
   };
   std::vector<Kernel> kernels;
 
-  // What several items here wait for of one unit elsewhere, that one tells once. In unit order.
-  std::vector<std::uint32_t> first_arrival = {0};  // one more than there are arrivals
-  std::vector<std::uint32_t> arrivals;             // items
+  // Several items of this share may depend on the same unit of another resource. That resource then
+  // sends one notice for all of them, called an arrival.
+  std::vector<std::uint32_t> first_arrival = {0};  // into `arrivals`; one entry more than arrivals
+  std::vector<std::uint32_t> arrivals;             // items of this share
 
-  std::vector<std::uint32_t> first_items;  // in order: those that nothing in this window precedes
+  std::vector<std::uint32_t> first_items;  // items without dependencies in this window, ascending
 
-  // Items of earlier windows of this actor that items of this window wait for, here or elsewhere.
+  // An item of this window, `to` (in any share), depends on `item` of an earlier window of this
+  // resource.
   struct LateEdge {
     std::uint32_t window;
     std::uint32_t item;
@@ -108,27 +111,28 @@ struct Share {
   };
   std::vector<LateEdge> late;
 
-  // Links: what to move, for every item. On a route of several links a transfer is cut into chunks;
-  // each chunk that one link has delivered is a notice to the next.
+  // What a link moves, one entry for each item. On a route of several links a transfer is cut into
+  // chunks. For each chunk that a link has delivered it sends one notice to the next link.
   struct Move {
     std::uint64_t bytes = 0;
     TransferCost expected = {};  // by the cost model
     std::uint32_t chunks = 1;
     Direction direction = Direction::forward;
-    bool paced = false;  // chunks arrive one by one from the link before
-    bool paces = false;  // the first successor is this tensor on the next link
+    bool paced = false;  // receives its chunks one by one from the previous link of the route
+    bool paces = false;  // the first successor is the same tensor's transfer on the next link
 
-    // What became of it.
-    std::uint32_t chunks_here = 0;                  // may move
-    std::uint32_t chunks_moved = 0;                 // have moved
+    // Progress and record.
+    std::uint32_t chunks_here = 0;  // have arrived, and may move
+    std::uint32_t chunks_moved = 0;
     std::uint32_t shortest_chunk_ns = 0xFFFF'FFFF;  // saturates
-    Duration busy{0};  // less than from start to end where it waited for chunks
+    Duration busy{0};  // less than end - start if the transfer waited for chunks
   };
   std::vector<Move> moves;
 
-  // Where the items and inputs of all shares of the window lie side by side, and their successors,
-  // as far as their number was known. A share can be moved, or copied to a new one that has no part
-  // of this; assigning a copy would leave the arrays behind.
+  // Memory in which the arrays of all shares of the window lie next to each other: items and inputs
+  // in one, successors in the other. Only arrays whose size was known in advance use it. The copy
+  // constructor copies the arrays to memory of their own. Copy assignment is deleted, because it
+  // would drop the arena while the arrays still use it.
   std::shared_ptr<Arena> item_room;
   std::shared_ptr<Arena> successor_room;
 
@@ -140,7 +144,7 @@ struct Share {
   ~Share() = default;
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(items.size() - 1); }
-  // What an item makes: replicas are numbered with the units that make them.
+  // The replica that an item makes: it has the number of the item's unit.
   ReplicaId output(std::uint32_t item) const { return ReplicaId{items[item].unit.value}; }
   std::span<const ReplicaId> inputs_of(std::uint32_t item) const {
     const std::uint32_t first = items[item].first_input;
@@ -155,18 +159,19 @@ struct Share {
             first_arrival[arrival + 1] - first_arrival[arrival]};
   }
   bool is_transfer() const { return !moves.empty(); }
-  // By the cost model; of a transfer without the latency.
+  // By the cost model. A transfer's latency is not included.
   Duration expected(std::uint32_t item) const {
     return is_transfer() ? moves[item].expected.wire : kernels[items[item].kernel].expected;
   }
-  // For how long a lane was taken by it; it must have finished.
+  // How long the item occupied a lane. The item must have finished.
   Duration busy(std::uint32_t item) const {
     return is_transfer() ? moves[item].busy : items[item].end - items[item].start;
   }
 
-  // Adds an item, with the inputs that were appended since the last one and no successors yet.
+  // Adds an item. Its inputs are those appended to `inputs` since the previous call; it has no
+  // successors yet.
   Item& add_item() {
-    // In place: a copy of what was just written would wait for it.
+    // Written in place: copying an item that was just stored would stall on that store.
     Item& end = items.emplace_back();
     end.first_input = static_cast<std::uint32_t>(inputs.size());
     end.first_successor = static_cast<std::uint32_t>(successors.size());
@@ -179,7 +184,7 @@ struct Share {
     first_arrival = {};
     arrivals = {};
   }
-  // What stands for it among successors.
+  // Returns the entry for `successors` that refers to `item` of another share.
   Successor add_elsewhere(ItemRef item) {
     elsewhere.push_back(item);
     return {static_cast<std::uint32_t>(elsewhere.size() - 1) | Successor::elsewhere_bit};

@@ -6,7 +6,7 @@
 namespace troupe {
 namespace {
 
-// Those of `room` that lie within the window.
+// The edges of `room` that lie within the window.
 std::span<const RoomEdge> room_of(const Window& window, std::span<const RoomEdge> room) {
   const auto at = [&](std::size_t unit) {
     return std::lower_bound(room.begin(), room.end(), unit,
@@ -15,8 +15,9 @@ std::span<const RoomEdge> room_of(const Window& window, std::span<const RoomEdge
   return {at(window.first.index()), at(window.first.index() + window.items)};
 }
 
-// Fills the successors of a window's items, whose `first_successor` are their ends, from the last
-// one to the first: that leaves the starts. Whether an item tells several elsewhere.
+// Fills the successors of a window's items from the last unit to the first. Before fill(), the
+// `first_successor` of an item must be the end of its successors; each one added moves it back by
+// one, so that it is the beginning afterwards.
 class SuccessorFiller {
  public:
   SuccessorFiller(const Plan& plan, const Window& window, std::span<const RoomEdge> room,
@@ -28,6 +29,7 @@ class SuccessorFiller {
         shares_(shares),
         tells_elsewhere_(window.items) {}
 
+  // Returns whether an item has several successors in shares of other resources.
   bool fill() {
     auto edge = room_.rbegin();
     for (std::size_t u = end_; u-- > first_.index();) {
@@ -43,7 +45,7 @@ class SuccessorFiller {
   }
 
  private:
-  // Inlined by force: that saves 20 of 40 instructions for each edge.
+  // Forced inlining saves 20 of 40 instructions for each edge.
   [[gnu::always_inline]] void add(UnitId maker, const Unit& unit, Share& share) {
     const ItemRef from = plan_.units[maker.index()].ref;
     if (from.resource == unit.ref.resource) {
@@ -70,7 +72,7 @@ class SuccessorFiller {
   bool tells_several_ = false;
 };
 
-// Puts the items in the order of `order`, their units.
+// Reorders the items so that their units are in the order of `order`.
 void permute_items(Share& share, const Plan& plan, std::span<const UnitId> order) {
   const BigVector<Share::Item> items = share.items;
   const BigVector<ReplicaId> inputs = share.inputs;
@@ -87,7 +89,7 @@ void permute_items(Share& share, const Plan& plan, std::span<const UnitId> order
   }
 }
 
-// Where an item has several successors in one other share, makes them one arrival there.
+// If an item of `share` has several successors in one other share, replaces them by one arrival.
 class ArrivalJoiner {
  public:
   ArrivalJoiner(Share& share, const ShareTable<Window>& shares)
@@ -98,7 +100,7 @@ class ArrivalJoiner {
       const std::uint32_t begin = share_.items[item].first_successor;
       const std::uint32_t end = share_.items[item + 1].first_successor;
       share_.items[item].first_successor = kept_;
-      // The first one of a paced transfer takes it chunk by chunk, by itself.
+      // The next transfer on a route gets a notice for each chunk, so it can't share an arrival.
       const bool paces = share_.is_transfer() && share_.moves[item].paces;
       const std::uint32_t first = kept_ + (paces ? 1 : 0);
       for (std::uint32_t s = begin; s < end; ++s) keep(share_.successors[s], first);
@@ -108,7 +110,7 @@ class ArrivalJoiner {
   }
 
  private:
-  // One of the successors that may be joined, from the `first` of them on.
+  // Keeps a successor, or joins it with a kept one from index `first` on.
   void keep(Share::Successor next, std::uint32_t first) {
     if (!next.is_elsewhere()) {
       share_.successors[kept_++] = next;
@@ -139,11 +141,11 @@ class ArrivalJoiner {
 
   Share& share_;
   const ShareTable<Window>& shares_;
-  const std::vector<ItemRef> elsewhere_;  // as it was
-  std::uint32_t kept_ = 0;                // successors
+  const std::vector<ItemRef> elsewhere_;  // before successors are joined
+  std::uint32_t kept_ = 0;                // number of successors kept so far
 };
 
-// What the units of a window wait for in earlier ones that it doesn't wait for as a whole.
+// Adds the dependencies of a window's units on units of earlier windows that may still be running.
 void add_late_edges(const Plan& plan, Window& window) {
   ShareTable<Window> shares(window);
   std::vector<std::pair<ResourceId, Share::LateEdge>> late;
@@ -152,7 +154,8 @@ void add_late_edges(const Plan& plan, Window& window) {
     Share& share = shares[unit.ref.resource];
     for (const ReplicaId input : share.inputs_of(unit.ref.item)) {
       const UnitId maker = maker_of(input);
-      if (maker >= window.first || !plan.units.holds(maker.index())) continue;  // or it is done
+      // A unit that the plan has forgotten has completed.
+      if (maker >= window.first || !plan.units.holds(maker.index())) continue;
       ++share.items[unit.ref.item].waits_for;
       const ItemRef from = plan.units[maker.index()].ref;
       late.push_back({from.resource, {plan.window_of(maker), from.item, unit.ref}});
@@ -160,7 +163,7 @@ void add_late_edges(const Plan& plan, Window& window) {
   }
   for (const auto& [resource, edge] : late) {
     if (shares.find(resource) == nullptr) {
-      // It has nothing else to do in this window.
+      // The resource has no items in this window.
       Share& share = window.shares.emplace_back(resource, Share{}).second;
       share.window = window.number;
       shares.enter(window);
@@ -182,7 +185,7 @@ void link_successors(Plan& plan, std::span<const RoomEdge> room) {
       ++shares[to.resource].items[to.item].waits_for;
       ++shares[from.resource].items[from.item].first_successor;
     }
-    // From counts to ends; filling from there back leaves the starts.
+    // Turns the counts in first_successor into ends; SuccessorFiller turns them into beginnings.
     std::size_t bytes = 0;
     for (auto& [resource, share] : window.shares) {
       std::uint32_t end = 0;
@@ -223,7 +226,7 @@ UnitRanks::UnitRanks(const Plan& plan) {
   first_ = plan.windows.front().first.index();
   ranks_.resize(plan.units.size() - first_, Duration{0});
   ShareTable<> shares;
-  std::vector<Duration> after;  // by resource: the rank of the item looked at last
+  std::vector<Duration> after;  // by resource: the rank of the item after the current one
   for (std::size_t w = plan.windows.size(); w-- > 0;) {
     const Window& window = plan.windows[w];
     shares.enter(window);
@@ -239,7 +242,7 @@ UnitRanks::UnitRanks(const Plan& plan) {
       next = rank;
       for (const ReplicaId input : share.inputs_of(ref.item)) {
         const std::size_t maker = input.index() - first_;
-        if (maker >= ranks_.size()) continue;  // of a window planned before
+        if (maker >= ranks_.size()) continue;  // the input was made in a window planned earlier
         if (ranks_[maker] < rank) ranks_[maker] = rank;
       }
     }

@@ -1,4 +1,4 @@
-// What the items of a plan's shares know of those that come after them.
+// Links the items of a plan's shares to their successors, and orders them by priority.
 #pragma once
 
 #include "core/plan/memory_order.hpp"
@@ -9,19 +9,20 @@
 
 namespace troupe {
 
-// Fills first_successor and successors of every share from the inputs of the units and from `room`,
-// whose edges also add to what items wait for. What waits for an earlier window is not a successor:
-// windows follow each other whole, or else it is a late edge.
+// Fills first_successor and successors of every share, from the inputs of the units and from the
+// edges of `room`, which also raise `waits_for` of the items at their end. A unit that depends on
+// an earlier window is not a successor: either the window starts only after the earlier ones have
+// completed, or the dependency becomes a late edge.
 void link_successors(Plan& plan, std::span<const RoomEdge> room);
 
-// Of every unit in the plan's windows, expected times (at least 1 ns each) along the longest way
-// from its start to the end of the plan.
+// The rank of a unit: the longest path from the start of the unit to the end of the plan, as a sum
+// of expected times (at least 1 ns for each unit).
 class UnitRanks {
  public:
   explicit UnitRanks(const Plan& plan);
   Duration operator[](UnitId unit) const { return ranks_[unit.index() - first_]; }
-  // Whether in all shares of a resource, or of all devices, the longest way comes first as they
-  // are. For plans whose items stand in unit order.
+  // Whether the items of a resource, or of all devices, are sorted by falling rank in every window.
+  // The plan must have had its items in unit order when the ranks were made.
   bool are_in_order(ResourceId resource) const { return !is_out_of_order_[resource.index()]; }
   bool are_in_order(const Machine& machine) const;
 
@@ -31,8 +32,8 @@ class UnitRanks {
   std::vector<char> is_out_of_order_;  // by resource
 };
 
-// Puts the items of every device's share in order of priority (share.hpp), by the rank of their
-// units. For plans whose items have no successors yet.
+// Sorts the items of every device's share by priority (share.hpp), which is the rank of their
+// units. Must be called before link_successors().
 void order_by_priority(Plan& plan, const Machine& machine, const UnitRanks& rank);
 
 }  // namespace troupe

@@ -15,7 +15,7 @@ void UnitBuilder::add_window(const WindowOps& ops) {
   first_ = UnitId::at(plan_.units.size());
   Window& window = plan_.windows.emplace_back();
   window.number = number;
-  window.shares.reserve(share_of_.size());  // they stay where they are
+  window.shares.reserve(share_of_.size());  // share_of_ points to its elements
   window.timed = ops.timed;
   window.first = first_;
   if (ops.timed && !plan_.first_timed) plan_.first_timed = first_;
@@ -41,14 +41,14 @@ void UnitBuilder::forget_before(OpId op) {
   });
 }
 
-// Room for what devices have to do.
+// Reserves the items and inputs of the devices' shares.
 void UnitBuilder::reserve_shares(const OpRanges& ops) {
   struct Size {
     std::size_t items = 0;
     std::size_t inputs = 0;
   };
   std::vector<Size> sizes(machine_.devices.size());
-  Size* size = nullptr;  // of the device that has the op's class; null: to be looked up
+  Size* size = nullptr;  // of the device that computes the op; null: not looked up yet
   std::uint32_t op_class = 0;
   std::size_t inputs = 0;
   for (const OpId op : ops) {
@@ -81,9 +81,9 @@ void UnitBuilder::reserve_shares(const OpRanges& ops) {
   }
 }
 
-// Room for so many more units, which is populated while they are added.
+// Reserves memory for `count` more units. A second thread populates it while units are added.
 void UnitBuilder::reserve_units(std::size_t count) {
-  prefault_.reset();  // before arrays move
+  prefault_.reset();  // must end before the arrays are reallocated
   plan_.units.reserve(count);
   plan_.replicas.reserve(count);
   std::vector<Prefault::Bytes> arrays = {plan_.units.unfilled(), plan_.replicas.unfilled()};
@@ -95,7 +95,7 @@ void UnitBuilder::reserve_units(std::size_t count) {
   prefault_.emplace(std::move(arrays));
 }
 
-// For transfers, which come on top of what ops make.
+// Makes sure that there is room for the remaining ops and for `transfers` more units.
 void UnitBuilder::make_room(std::size_t transfers) {
   const std::size_t wanted = ops_left_ + transfers;
   if (plan_.units.has_room(wanted) && plan_.replicas.has_room(wanted)) return;
@@ -111,8 +111,8 @@ Share& UnitBuilder::add_share(ResourceId r) {
   return added;
 }
 
-// Appends to the inputs of the next item of `s`, and counts it as a reader.
-// Inlined by force, as add_unit() is: together that saves a fifth of the instructions.
+// Appends `input` to the inputs of the next item of `s`, and counts that item as a reader.
+// Forced inlining, here and of add_unit(), saves a fifth of the instructions.
 [[gnu::always_inline]] inline void UnitBuilder::read(ReplicaId input, ResourceId r, Share& s,
                                                      std::uint32_t& waits_for) {
   s.inputs.push_back(input);
@@ -133,7 +133,7 @@ Share& UnitBuilder::add_share(ResourceId r) {
   ++waits_for;
 }
 
-// Of an earlier window, maybe one that is forgotten.
+// `input` was made in an earlier window, whose units may have been forgotten.
 void UnitBuilder::read_earlier(ReplicaId input, ResourceId r) {
   const std::size_t maker = maker_of(input).index();
   if (!plan_.units.holds(maker) || plan_.units[maker].ref.resource != r) {
@@ -142,7 +142,7 @@ void UnitBuilder::read_earlier(ReplicaId input, ResourceId r) {
   read_again_.push_back(input);
 }
 
-// Makes an item of what was read since the last one of `s`, and a unit of it.
+// Adds an item to `s`, with the inputs read since the last one, and its unit to the plan.
 [[gnu::always_inline]] inline Share::Item& UnitBuilder::add_unit(ResourceId r, Share& s, Unit unit,
                                                                  std::uint32_t waits_for,
                                                                  MemoryId target) {
@@ -152,7 +152,7 @@ void UnitBuilder::read_earlier(ReplicaId input, ResourceId r) {
   item.unit = id;
   item.waits_for = waits_for;
   plan_.units.push_back(unit);
-  // In place: a copy of what was just written would wait for it.
+  // Written in place: copying a spec that was just stored would stall on that store.
   ReplicaSpec& made = plan_.replicas.emplace_back();
   made.memory = target;
   made.type = graph_.type_index(unit.op);
@@ -160,8 +160,8 @@ void UnitBuilder::read_earlier(ReplicaId input, ResourceId r) {
   return item;
 }
 
-// In its group. Ops come in graph order within a window, so the last group looked up is mostly the
-// right one.
+// Returns the index of `op` in its group. Ops come in graph order, so the group is mostly the one
+// found last.
 inline std::uint32_t UnitBuilder::index_of(OpId op) {
   if (op < group_first_ || op >= group_end_) {
     const Group& group = graph_.group(graph_.group_of(op));
@@ -171,7 +171,7 @@ inline std::uint32_t UnitBuilder::index_of(OpId op) {
   return op.value - group_first_.value;
 }
 
-// Into s.kernels, its ops' class being one of few mostly.
+// Returns the index into s.kernels. Mostly there are few op classes, and the kernel is known.
 inline std::uint32_t UnitBuilder::kernel_in(Share& s, DeviceId device, OpId op) {
   ClassKernel& known = class_kernels_[graph_.class_index(op)];
   if (known.window != s.window || known.device != device) {
@@ -215,7 +215,7 @@ std::uint32_t UnitBuilder::find_kernel(Share& s, DeviceId device, OpId op) {
   return static_cast<std::uint32_t>(s.kernels.size() - 1);
 }
 
-// Links make the result where the tensor comes from elsewhere; within a memory a device does.
+// A copy within a memory is computed by a device; a copy between memories is a row of transfers.
 void UnitBuilder::add_copy(OpId op, MemoryId target) {
   const OpId source = graph_.inputs(op)[0];
   const bool starts_here = plan_.replicas[home_[source.index()].index()].memory == target;
@@ -235,7 +235,7 @@ void UnitBuilder::add_copy(OpId op, MemoryId target) {
   home_[op.index()] = add_transfers(source, target, op, true);
 }
 
-// None where no device on this memory can copy within it.
+// Returns none if no device of this memory can copy within it.
 DeviceId UnitBuilder::copier_at(MemoryId memory, OpId op) const {
   for (std::size_t d = 0; d < machine_.devices.size(); ++d) {
     const Device& device = machine_.devices[d];
@@ -264,9 +264,8 @@ ReplicaId UnitBuilder::replica_in(OpId tensor, MemoryId memory, OpId reader) {
   return moved;
 }
 
-// The transfers that bring `tensor` to `target` for `reader`, the last of which makes the result of
-// `reader` where `ends_copy`. What lands on the way is kept as a replica that later readers may
-// use.
+// Adds the transfers that bring `tensor` to `target` for `reader`. With `ends_copy`, the last one
+// makes the result of `reader`. The replicas in memories on the way serve later readers, too.
 ReplicaId UnitBuilder::add_transfers(OpId tensor, MemoryId target, OpId reader, bool ends_copy) {
   ReplicaId at = home_[tensor.index()];
   const MemoryId source = plan_.replicas[at.index()].memory;
@@ -324,7 +323,8 @@ ReplicaId UnitBuilder::add_transfers(OpId tensor, MemoryId target, OpId reader, 
   return at;
 }
 
-// One where a link does its transfers one by one; else so many that sharing and pipelining work.
+// Returns 1 for a single link that moves its transfers one by one. Else enough chunks for transfers
+// to share a link, and to be pipelined over several links.
 std::uint32_t UnitBuilder::chunk_count(std::span<const Hop> route, std::uint64_t bytes) const {
   constexpr std::uint64_t chunks_max = 0xFFFF;
   std::uint64_t chunk = machine_.link(route[0].link).chunk_bytes;

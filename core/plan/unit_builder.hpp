@@ -1,5 +1,5 @@
-// Units from ops: an item for each op, and transfers wherever an op reads a tensor that its
-// device's memory doesn't hold.
+// Makes units from ops: one for each op, and transfers wherever an op reads a tensor that isn't in
+// its device's memory.
 #pragma once
 
 #include "core/base/prefault.hpp"
@@ -23,7 +23,7 @@ namespace troupe {
 
 class UnitBuilder {
  public:
-  // All references must outlive it.
+  // The objects referred to must outlive the builder.
   UnitBuilder(const Graph& graph, const Machine& machine, const PlanOptions& options,
               const CostModel& cost, Router& router, const Placements& placements, Plan& plan)
       : graph_(graph),
@@ -36,24 +36,24 @@ class UnitBuilder {
         share_of_(machine.devices.size() + machine.links.size()),
         kernel_classes_(machine.devices.size()) {}
 
-  // Adds a window with the units of these ops, in the order they are given, to the plan, its items
-  // in unit order; their `first_successor` is the number of units in the window that read what they
-  // make (link_successors makes starts of that). Throws a usage Error where there is no route, or a
-  // copy that nobody can carry out.
+  // Adds a window to the plan, with the units of `ops` in the given order. Items are in unit order.
+  // An item's `first_successor` is the number of units in the window that read its output;
+  // link_successors() turns the numbers into indices. Throws a usage Error if there is no route, or
+  // if no device has a kernel for a copy within a memory.
   void add_window(const WindowOps& ops);
 
-  // Where each op's own result is; none for ops of no window.
+  // The replica that is the op's result, by op; none if no window contains the op.
   const SlidingVector<ReplicaId>& home() const { return home_; }
-  // What the last window reads of earlier ones; may be there several times.
+  // Replicas of earlier windows that the last window reads. A replica is listed once for each read.
   std::span<const ReplicaId> read_again() const { return read_again_; }
-  // Whether all that was added would take less than longest_duration one after the other.
+  // Whether the serial time of all units is less than longest_duration.
   bool fits_time() const { return fits_time_; }
 
-  // Ops before `op` are not read any more.
+  // Drops all ops before `op`. No later op may read them.
   void forget_before(OpId op);
 
  private:
-  // The kernel of the ops of one class, where it was looked up last.
+  // The kernel of an op class, as found last.
   struct ClassKernel {
     std::uint32_t window = 0;
     DeviceId device = {};
@@ -65,7 +65,7 @@ class UnitBuilder {
     return ResourceId::at(machine_.devices.size() + l.index());
   }
   SourcePlace place_of(OpId op) const { return graph_.group(graph_.group_of(op)).place; }
-  // Whether the window at hand takes no time.
+  // Whether the units of the current window take no time.
   bool is_free() const { return options_.needs_costs && !plan_.windows.back().timed; }
 
   void reserve_shares(const OpRanges& ops);
@@ -77,7 +77,7 @@ class UnitBuilder {
   }
   Share& add_share(ResourceId r);
 
-  // `waits_for` counts what the next item of `s` waits for in this window.
+  // `waits_for` counts the dependencies of the next item of `s` within this window.
   void read(ReplicaId input, ResourceId r, Share& s, std::uint32_t& waits_for);
   Share::Item& add_unit(ResourceId r, Share& s, Unit unit, std::uint32_t waits_for,
                         MemoryId target);
@@ -117,16 +117,16 @@ class UnitBuilder {
   bool fits_time_ = true;
 
   std::uint32_t next_window_ = 0;
-  // Of the window at hand.
+  // The current window.
   UnitId first_;
   std::vector<Share*> share_of_;                            // by resource
-  std::vector<std::vector<std::uint32_t>> kernel_classes_;  // by device: of its share's kernels
-  std::vector<ClassKernel> class_kernels_;  // by class, found without looking through those
+  std::vector<std::vector<std::uint32_t>> kernel_classes_;  // by device: op class of each kernel
+  std::vector<ClassKernel> class_kernels_;  // by op class: saves the search in kernel_classes_
 
   std::size_t ops_left_ = 0;
-  std::optional<Prefault> prefault_;  // while it is filled
+  std::optional<Prefault> prefault_;  // of the window's arrays, while they are filled
 
-  OpId group_first_ = {};  // ops of the group last looked up
+  OpId group_first_ = {};  // ops of the group found last
   OpId group_end_ = {};
 };
 

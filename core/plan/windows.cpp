@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::uint32_t unlisted = std::numeric_limits<std::uint32_t>::max();
 
-// Which window each group is listed in; the windows' ops.
 struct Listing {
   std::vector<std::uint32_t> window_of_group;
   std::vector<WindowOps> windows;
@@ -57,7 +56,7 @@ std::vector<WindowOps> scenario_windows(const Graph& graph, const Scenario& scen
   Listing listing = list_steps(graph, scenario);
   const bool lists_all_at_once =
       listing.windows.size() == 1 && listing.windows[0].ops.size() == graph.size();
-  if (lists_all_at_once) return std::move(listing.windows);  // nothing is missing, nothing late
+  if (lists_all_at_once) return std::move(listing.windows);  // no op is missing or listed too late
   std::vector<bool> needed(graph.size(), false);
   for (std::uint32_t w = 0; w < listing.windows.size(); ++w) {
     for (const OpId op : listing.windows[w].ops) {

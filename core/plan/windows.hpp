@@ -1,4 +1,4 @@
-// A scenario's steps as windows of ops.
+// Splits the steps of a scenario into windows of ops.
 #pragma once
 
 #include "core/graph/graph.hpp"
@@ -14,9 +14,10 @@ struct WindowOps {
   bool timed = true;
 };
 
-// An untimed window of the ops that listed ops need but no step lists, if there are any; then one
-// window for the steps up to each wait and one for the rest. Throws a usage Error if a step needs a
-// step that is listed only after a later wait, or a group is listed twice.
+// The first window is untimed and contains the ops that the listed ops need but no step lists; it
+// is left out if there are no such ops. Then comes one window for the steps between two waits.
+// Throws a usage Error if an op is listed before a wait and one of its inputs only after it, if an
+// op that isn't listed needs one that is, or if a group is listed twice.
 std::vector<WindowOps> scenario_windows(const Graph& graph, const Scenario& scenario);
 
 }  // namespace troupe

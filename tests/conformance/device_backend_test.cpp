@@ -1,4 +1,4 @@
-// What every device backend must do, whatever it is.
+// What every device backend must do.
 #include "core/backend/registry.hpp"
 #include "core/base/error.hpp"
 #include "core/machine/discover.hpp"
@@ -45,7 +45,7 @@ Machine all_kinds_of_device() {
   return machine;
 }
 
-// Values for the attributes of an op, so that each kind has something to do.
+// Values for the attributes of an op, so that each op kind has some work.
 Attrs some_attrs(const OpKind& kind) {
   Attrs attrs;
   for (const AttrSpec& spec : kind.attrs) {
@@ -105,7 +105,8 @@ Values serial_values(const Graph& graph) {
   return values;
 }
 
-// A device's backend at work, on a thread of its own as in a run: enter_thread() may pin it.
+// Runs a device's backend on its own thread, as in a run, because enter_thread() may pin the
+// thread.
 class Bench {
  public:
   Bench(const DeviceBackendEntry& entry, const Machine& machine, DeviceId device)
@@ -156,7 +157,7 @@ class Bench {
                                   .index = op.value - graph.group(graph.group_of(op)).first.value});
   }
 
-  // The cause where the op failed, by whichever way the backend tells it.
+  // Runs an op. Returns the cause if it failed, however the backend reported that.
   std::optional<std::string> finish(const Graph& graph, OpId op, std::uint32_t lane) {
     try {
       const Started started = start(graph, op, lane);
@@ -226,7 +227,7 @@ BOOST_AUTO_TEST_CASE(names_are_there_and_differ) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(it_does_every_op_it_has_a_kernel_for_as_the_serial_execution_does) {
+BOOST_AUTO_TEST_CASE(a_backend_computes_every_op_as_the_serial_execution_does) {
   const std::array dtypes{DType::f32, DType::f64};
   for_each_fit([&](const auto& entry, const Machine& machine, DeviceId device) {
     Bench(entry, machine, device).run([&](Bench& bench) {
@@ -270,7 +271,7 @@ BOOST_AUTO_TEST_CASE(an_op_that_fails_says_why_and_the_lane_goes_on) {
   });
 }
 
-//   u[0] … u[n-1]: one on each lane, all under way before the first is waited for
+//   u[0] … u[n-1]: one on each lane; all are started before the test waits for the first
 BOOST_AUTO_TEST_CASE(all_lanes_may_be_busy_at_once_and_each_end_is_told_once_on_its_lane) {
   for_each_fit([](const auto& entry, const Machine& machine, DeviceId device) {
     Bench(entry, machine, device).run([&](Bench& bench) {

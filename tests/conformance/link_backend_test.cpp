@@ -1,4 +1,4 @@
-// What every link backend must do, whatever it is.
+// What every link backend must do.
 #include "core/backend/registry.hpp"
 #include "core/base/random.hpp"
 #include "tests/support/temporary_directory.hpp"
@@ -28,7 +28,7 @@ constexpr Duration expected{6'789};
 
 //   vram ──pcie── host ──copy── host1
 //                 │  │
-//           to_disk  from_disk (its ends the other way round)
+//           to_disk  from_disk (with its ends exchanged)
 //                 │  │
 //                 disk ──ssd── disk1
 Machine all_kinds_of_link(const std::filesystem::path& directory) {
@@ -77,7 +77,8 @@ class Bench {
   ReplicaId from(Direction d) const { return ReplicaId{2 * static_cast<std::uint32_t>(d)}; }
   ReplicaId to(Direction d) const { return ReplicaId{2 * static_cast<std::uint32_t>(d) + 1}; }
 
-  // New tensors of so many float32 elements; the sources hold values that depend on the direction.
+  // Makes new tensors of `elements` float32 elements. The values of the sources depend on the
+  // direction.
   void install(std::int64_t elements) {
     store_.clear();
     const std::array types{TensorType{DType::f32, Shape{elements}}};
@@ -104,7 +105,7 @@ class Bench {
                                .expected = expected});
   }
 
-  // Moves all of a direction's tensor, one chunk after another.
+  // Moves the whole tensor of a direction, one chunk after another.
   void move(Direction d, std::uint64_t chunk) {
     for (std::uint64_t at = 0; at < bytes(); at += chunk) {
       const Started started = start(d, at, std::min(chunk, bytes() - at));
@@ -165,7 +166,7 @@ void for_each_fit(const std::function<void(Bench&)>& f) {
 
 BOOST_AUTO_TEST_SUITE(link_backend)
 
-BOOST_AUTO_TEST_CASE(links_that_it_cannot_serve_are_reported_as_skipped) {
+BOOST_AUTO_TEST_CASE(links_that_a_backend_cannot_serve_are_reported_as_skipped) {
   const Machine machine = all_kinds_of_link("");
   for (const LinkBackendEntry& entry : link_backends()) {
     for (std::size_t l = 0; l < machine.links.size(); ++l) {

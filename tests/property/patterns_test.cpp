@@ -1,5 +1,5 @@
-// Patterns carried out by actors: every payload is checked by its readers, and every result equals
-// the serial execution.
+// Patterns run by actors: every payload is checked by its readers, and every result equals the
+// serial execution.
 #include "core/patterns/patterns.hpp"
 
 #include "actors/runner.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 using testing::SmallMachine;
 
-// Three devices, the first two with one memory.
+// Three devices; the first two share a memory.
 Machine three_devices() {
   SmallMachine m;
   const MemoryId near = m.memory("near");
@@ -41,7 +41,7 @@ PointTask task_of(Dependence dependence, std::uint32_t width, std::uint32_t step
   return task;
 }
 
-// With another group ahead of it, so that an op's place in the graph is not its place in its group.
+// Appended after another group, so that an op's index in the graph differs from that in its group.
 Report perform(const PointTask& task, Mode mode, std::uint64_t order) {
   const Machine machine = three_devices();
   Graph graph{pattern_ops()};

@@ -1,5 +1,5 @@
-// Random graphs on random machines, carried out by actors: every result equals the serial
-// execution bit for bit, whatever the order of messages, and every timeline obeys its graph.
+// Random graphs on random machines, run by actors: every result equals the serial execution bit for
+// bit, under any order of messages, and every timeline obeys its graph.
 #include "actors/runner.hpp"
 #include "core/plan/planner.hpp"
 #include "core/trace/writers.hpp"
@@ -39,7 +39,7 @@ bool is_accepted(const RandomCase& c) {
   }
 }
 
-// Gives every memory, one after the other, as little as the plan accepts, to within 256 bytes.
+// Makes each memory, one after the other, as small as the planner accepts, to within 256 bytes.
 void shrink_memories(RandomCase& c) {
   for (Memory& memory : c.machine.memories) {
     for (std::uint64_t step = memory.size_bytes / 2; step >= 256; step /= 2) {
@@ -112,8 +112,8 @@ BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_report_and_trace) {
   }
 }
 
-// As little memory as the plan accepts: no order of messages may need more.
-BOOST_AUTO_TEST_CASE(what_fits_when_it_is_planned_fits_when_it_runs) {
+// No order of messages may need more memory than the planner requires.
+BOOST_AUTO_TEST_CASE(a_plan_that_fits_the_memories_fits_them_when_it_runs) {
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       RandomCase c(seed);

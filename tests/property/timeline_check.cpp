@@ -98,8 +98,8 @@ void TimelineCheck::check_inputs(OpId op) const {
   for (const OpId input : graph_.inputs(op)) check_source(input, *made_.at(op)[0]);
 }
 
-// `tensor` was where `reader` read it before `reader` began; on a route of several links a part of
-// it was, and all of it before `reader` ended.
+// `tensor` must be in the memory in which `reader` reads it before `reader` begins. On a route of
+// several links a part of it must be there by then, and all of it before `reader` ends.
 void TimelineCheck::check_source(OpId tensor, const Span& reader) const {
   bool arrives = false;
   bool in_time = false;

@@ -1,4 +1,4 @@
-// Does a timeline obey its graph? Judged by graph, machine and scenario alone, not by the plan.
+// Checks that a timeline obeys its graph, from graph, machine and scenario alone, without the plan.
 #pragma once
 
 #include "core/graph/graph.hpp"

@@ -1,14 +1,15 @@
-// Devices and links that compute and copy for real but take the time the cost model expects: what a
-// simulated schedule would give as results, on one thread and under every message order.
+// Rehearsed devices and links: work takes the time that the cost model expects, and values are
+// computed and copied. So the results of a simulated schedule can be checked, on one thread and
+// under any order of messages.
 #pragma once
 
 #include "core/backend/backend.hpp"
 
 namespace troupe {
 
-// A device of any kind, through the CPU kernels.
+// Fits every device. Uses the CPU kernels.
 DeviceBackendEntry rehearsed_device_backend();
-// Between memories of kind ram.
+// Fits links between memories of kind ram.
 LinkBackendEntry rehearsed_link_backend();
 
 }  // namespace troupe

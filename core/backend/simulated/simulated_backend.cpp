@@ -24,7 +24,7 @@ bool fits_link(const Machine&, LinkId) {
   return true;
 }
 
-// Whether the time of an op can be told is the cost model's to say.
+// The cost model, not the backend, decides which ops can be simulated.
 bool has_kernel(const Machine&, DeviceId, const OpKind&) {
   return true;
 }

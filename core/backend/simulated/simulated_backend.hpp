@@ -1,11 +1,12 @@
-// Devices and links that take the time the cost model expects, and do nothing else.
+// Simulated devices and links: work takes the time that the cost model expects, and no values are
+// computed or copied.
 #pragma once
 
 #include "core/backend/backend.hpp"
 
 namespace troupe {
 
-// Fit any device and link. A simulated device has a kernel for what its figures say the cost of.
+// Fit every device and link. A simulated device has a kernel for every op kind.
 DeviceBackendEntry simulated_device_backend();
 LinkBackendEntry simulated_link_backend();
 

@@ -11,11 +11,11 @@
 
 #include <boost/test/unit_test.hpp>
 
-// What these tests send: where it was handled is told by the promise.
+// A message; its handler sets the promise to the thread it runs on.
 struct Where {
   std::shared_ptr<std::promise<std::thread::id>> answer;
 };
-// Its handler waits until the test opens the gate.
+// A message; its handler blocks until the test opens the gate.
 struct Block {
   std::shared_ptr<std::promise<void>> begun;
   std::shared_future<void> gate;
@@ -28,10 +28,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Only a test that fails waits so long.
+// Only failing tests wait so long.
 constexpr auto patience = 60s;
 
-// Says on which thread it handles its messages.
+// An actor that tells on which thread it handles its messages.
 class Speaker : public caf::event_based_actor {
  public:
   using caf::event_based_actor::event_based_actor;
@@ -69,7 +69,7 @@ class World {
  private:
   caf::actor_system_config config_;
   std::unique_ptr<caf::actor_system> system_;
-  std::vector<caf::actor> actors_;  // before the system, which waits for their ends
+  std::vector<caf::actor> actors_;  // destroyed before the system, which waits until they end
 };
 
 std::thread::id value_of(std::future<std::thread::id> answer) {
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(an_actor_handles_its_messages_on_a_thread_of_its_own_always
   const std::set<std::thread::id> distinct(homes.begin(), homes.end());
   BOOST_TEST(distinct.size() == actors.size());
   BOOST_TEST(!distinct.contains(std::this_thread::get_id()));
-  // One by one, so that they sleep between, and many at once.
+  // One message at a time, so that threads sleep in between, and many at once.
   for (int round = 0; round < 100; ++round) {
     for (std::size_t i = 0; i < actors.size(); ++i) {
       BOOST_TEST((value_of(ask(actors[i])) == homes[i]));
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(delayed_messages_arrive_on_the_thread_of_their_actor) {
   }
 }
 
-// What isn't right here never comes to an end.
+// This test hangs if it fails.
 BOOST_AUTO_TEST_CASE(a_system_ends_whether_or_not_its_threads_were_started_or_used) {
   { World without_threads; }
   {

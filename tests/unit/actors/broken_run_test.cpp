@@ -1,4 +1,4 @@
-// Runs that can't end well, from shares written by hand: they end with an error, never with a hang.
+// Runs that can't complete, from shares written by hand: they end with an error and never hang.
 #include "tests/unit/actors/small_run.hpp"
 
 #include <optional>
@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 constexpr ResourceId dev0{0};
 constexpr ResourceId dev1{1};
 
-// How the run failed, for this cause.
+// Expects that the run fails for this cause. Returns the failure.
 CoordinatorLogic::Failure expect_failure(SmallRun& run, const std::string& cause) {
   const std::optional<RunResult> result = run.end();
   BOOST_REQUIRE(result.has_value());
@@ -27,7 +27,7 @@ CoordinatorLogic::Failure expect_failure(SmallRun& run, const std::string& cause
   BOOST_TEST(result->failure.cause.find(cause) != std::string::npos, result->failure.cause);
   return result->failure;
 }
-// Because only this unit is pending, which waits for one other.
+// Expects that the run fails because only `unit` is pending, which waits for one other unit.
 void expect_stuck(SmallRun& run, UnitId unit) {
   const CoordinatorLogic::Failure failure =
       expect_failure(run, "nothing is in flight and 1 ops and transfers are pending");
@@ -36,12 +36,12 @@ void expect_stuck(SmallRun& run, UnitId unit) {
   BOOST_TEST(failure.stuck[0].missing == 1U);
 }
 
-// 0 (for which nobody says what it waits for)    1
+// 0 (waits for a notice that no item sends)    1
 std::vector<Window> unsatisfiable() {
   return {window({{dev0, make_share(dev0, {{.waits_for = 1}, {.expected = 1us}})}})};
 }
 
-// Work for dev0 that takes a while, then some for dev1.
+// An op on dev0 that takes 200 ms, then an op on dev1.
 std::vector<Window> long_work() {
   return {window({{dev0, make_share(dev0, {{.successors = {{dev1, 0}}, .expected = 200ms}, {}})},
                   {dev1, make_share(dev1, {{.waits_for = 1}}, 0, true, 2)}})};
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_can_go_on_does) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(an_op_that_waits_for_nothing_that_will_come_is_a_verdict) {
+BOOST_AUTO_TEST_CASE(an_op_whose_notice_never_comes_fails_the_run) {
   for (const bool virtual_time : {true, false}) {
     SmallRun run(virtual_time, unsatisfiable());
     run.begin();
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(an_op_that_waits_for_nothing_that_will_come_is_a_verdict) {
 }
 
 // dev0 works in the first window only; dev1 waits for ever in the second.
-BOOST_AUTO_TEST_CASE(a_run_that_is_stuck_in_a_later_window_is_a_verdict) {
+BOOST_AUTO_TEST_CASE(a_run_that_is_stuck_in_a_later_window_fails) {
   for (const bool virtual_time : {true, false}) {
     SmallRun run(virtual_time,
                  {window({{dev0, make_share(dev0, std::vector<Item>(9))}}),
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_stuck_in_a_later_window_is_a_verdict) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(what_finished_before_a_stuck_end_is_recorded) {
+BOOST_AUTO_TEST_CASE(items_that_finished_before_a_run_was_stuck_are_recorded) {
   SmallRun run(true, unsatisfiable());
   run.begin();
   const auto result = run.end();
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(an_interrupt_at_any_step_ends_the_run) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_death_at_any_step_ends_the_run) {
+BOOST_AUTO_TEST_CASE(an_actor_that_dies_at_any_step_ends_the_run) {
   for (std::size_t steps = 0; steps < 40; ++steps) {
     SmallRun run(true, long_work());
     run.begin();

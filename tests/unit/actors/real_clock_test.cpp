@@ -23,7 +23,7 @@ Instant steady() {
 
 BOOST_FIXTURE_TEST_SUITE(real_clock, RealTime)
 
-BOOST_AUTO_TEST_CASE(it_shows_what_the_steady_clock_shows) {
+BOOST_AUTO_TEST_CASE(the_real_clock_shows_what_the_steady_clock_shows) {
   for (const Instant end = steady() + 100ms; steady() < end;) {
     const Instant before = steady();
     const Instant shown = clock.instant();
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(clocks_of_one_process_agree) {
   BOOST_TEST((shown <= clock.instant()));
 }
 
-BOOST_AUTO_TEST_CASE(what_another_thread_told_of_lies_in_the_past) {
+BOOST_AUTO_TEST_CASE(a_reading_received_from_another_thread_lies_in_the_past) {
   constexpr int turns = 20'000;
   std::atomic<std::int64_t> latest = 0;
   std::atomic<int> turn = 0;

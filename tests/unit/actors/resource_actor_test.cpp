@@ -1,4 +1,4 @@
-// When a device's notices go, with work that is done as soon as it is started.
+// When a device sends its notices, if its work finishes as soon as it is started.
 #include "actors/resource_actor.hpp"
 
 #include "actors/virtual_time.hpp"
@@ -21,9 +21,9 @@ using testing::make_share;
 constexpr ResourceId self{0};
 constexpr ResourceId other{1};
 
-using Notices = std::vector<std::vector<std::uint32_t>>;  // a message each, of items
+using Notices = std::vector<std::vector<std::uint32_t>>;  // the items of each message
 
-// Whoever is told.
+// An actor that records the notices it receives.
 class Listener final : public caf::event_based_actor {
  public:
   Listener(caf::actor_config& config, Notices* heard)
@@ -40,10 +40,10 @@ class Listener final : public caf::event_based_actor {
   Notices* heard_;
 };
 
-// What the test decides about the work.
+// How the device's items behave.
 struct Plot {
   caf::actor device;
-  std::set<std::uint32_t> visited;  // items during which a message comes in
+  std::set<std::uint32_t> visited;  // items during which a message arrives
   std::set<std::uint32_t> long_items;
 };
 
@@ -66,7 +66,7 @@ class Work {
 
 using Device = ResourceActor<DeviceLogic, Work>;
 
-// The notices that a device sends which computes these items.
+// Returns the notices that a device sends when it computes these items.
 Notices told(const std::vector<Item>& items, std::set<std::uint32_t> visited,
              std::set<std::uint32_t> long_items = {}) {
   caf::actor_system_config config;
@@ -93,7 +93,7 @@ Notices told(const std::vector<Item>& items, std::set<std::uint32_t> visited,
   return heard;
 }
 
-// An item that one of the other device waits for.
+// An item with a successor on the other device.
 Item leaving(std::uint32_t item) {
   return {.successors = {{other, item}}};
 }
@@ -104,12 +104,12 @@ BOOST_AUTO_TEST_CASE(notices_of_a_round_go_together) {
   BOOST_TEST((told({leaving(4), {}, leaving(5)}, {}) == Notices{{4, 5}}));
 }
 
-BOOST_AUTO_TEST_CASE(a_message_that_comes_in_sends_no_notices_out_while_there_is_more_to_start) {
+BOOST_AUTO_TEST_CASE(a_message_sends_no_notices_while_more_items_can_start) {
   BOOST_TEST((told({leaving(4), {}, leaving(5)}, {0, 1}) == Notices{{4, 5}}));
 }
 
-BOOST_AUTO_TEST_CASE(a_notice_goes_where_a_message_comes_in_and_nothing_else_can_start) {
-  // What the second waits for never comes.
+BOOST_AUTO_TEST_CASE(a_message_sends_the_notices_if_no_item_can_start) {
+  // The notice for the second item never comes.
   BOOST_TEST((told({leaving(4), {.waits_for = 1}}, {0}) == Notices{{4}}));
 }
 
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(notices_go_before_work_that_may_take_long) {
   BOOST_TEST((told({leaving(4), {}, leaving(5)}, {}, {1}) == Notices{{4}, {5}}));
 }
 
-BOOST_AUTO_TEST_CASE(many_notices_for_one_are_several_messages_in_order) {
+BOOST_AUTO_TEST_CASE(many_notices_for_one_actor_are_several_messages_in_order) {
   std::vector<Item> items;
   std::vector<std::uint32_t> first;
   for (std::uint32_t i = 0; i < Notice::items_max + 2; ++i) {

@@ -37,7 +37,7 @@ Report perform(const SmallGraph& g, const std::vector<Scenario>& scenarios, RunO
   return Run(machine, g.graph, scenarios, std::move(options)).perform();
 }
 
-// The same with so little memory that only three tensors of 32 KiB fit, and for a run storage.
+// The same with memory for only three tensors of 32 KiB, and, in a real run, storage.
 Machine tight_pair(Mode mode) {
   Machine machine = pair();
   for (Memory& memory : machine.memories) memory.size_bytes = 96 << 10;
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(without_verification_nothing_is_compared) {
   BOOST_TEST(!report.scenarios[0].verified.has_value());
 }
 
-// A comparison that can't fail would be worth nothing.
+// Shows that the comparison can fail.
 BOOST_AUTO_TEST_CASE(a_kernel_that_gives_another_result_each_time_is_found_out) {
   for (const Mode mode : {Mode::rehearse, Mode::run}) {
     SmallGraph g;
@@ -155,8 +155,8 @@ BOOST_AUTO_TEST_CASE(every_result_is_compared_where_memory_is_too_small_to_keep_
   }
 }
 
-// x ── wrong ── step ── … ── hidden (× 0): what is kept at the end is right
-BOOST_AUTO_TEST_CASE(a_wrong_result_that_nothing_kept_shows_is_found_out_by_name) {
+// x ── wrong ── step ── … ── hidden (× 0): the result kept at the end is right
+BOOST_AUTO_TEST_CASE(a_wrong_result_that_no_kept_result_shows_is_named) {
   for (const bool damaged : {false, true}) {
     for (const Mode mode : {Mode::rehearse, Mode::run}) {
       SmallGraph g;
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_fails_ends_the_run_and_names_op_device_and_ca
   }
 }
 
-// thrower (throws what is no std::exception) and a neighbour on another stream, under way
+// thrower (throws an object that is no std::exception), while neighbour runs on another stream
 BOOST_AUTO_TEST_CASE(a_kernel_that_throws_anything_ends_the_run) {
   for (const Mode mode : {Mode::rehearse, Mode::run}) {
     SmallGraph g;
@@ -256,8 +256,8 @@ BOOST_AUTO_TEST_CASE(an_interrupt_before_the_start_performs_nothing) {
   }
 }
 
-// A chain of a thousand ops, interrupted at the first word of progress.
-BOOST_AUTO_TEST_CASE(an_interrupt_ends_the_run_with_what_finished) {
+// A chain of 20,001 ops, interrupted when progress is reported first.
+BOOST_AUTO_TEST_CASE(an_interrupt_ends_the_run_and_keeps_what_has_finished) {
   SmallGraph g;
   OpId last = g.work("x", 1e6, {}, on(dev0));
   for (int i = 0; i < 20'000; ++i) last = g.work("x", 1e6, {last}, on(dev0));
@@ -381,7 +381,7 @@ BOOST_AUTO_TEST_CASE(an_interrupt_while_buffers_are_reserved_performs_nothing) {
   }
 }
 
-// x and y of 32 KiB each are there at once, on both memories of the host together.
+// x and y of 32 KiB each are held at the same time, in two memories of one host.
 BOOST_AUTO_TEST_CASE(a_host_with_less_memory_than_a_later_scenario_needs_is_refused_at_once) {
   SmallGraph g;
   const OpId x = g.op("x", "uniform", {}, on(dev0), {std::int64_t{1}}, {DType::f64, {64, 64}});
@@ -399,7 +399,8 @@ BOOST_AUTO_TEST_CASE(a_host_with_less_memory_than_a_later_scenario_needs_is_refu
   Run(machine, g.graph, scenarios, {.mode = Mode::simulate, .ram_bytes = 0});
 }
 
-// dev1 asks for more threads than there are addresses for their stacks; dev0's are there by then.
+// The stacks of dev1's threads don't fit the address space; dev0's threads have been started
+// before.
 BOOST_AUTO_TEST_CASE(a_device_that_can_not_be_set_up_is_named_before_anything_runs,
                      *boost::unit_test::precondition(testing::can_limit_addresses)) {
   const SmallGraph g = fork();
@@ -442,8 +443,8 @@ BOOST_AUTO_TEST_CASE(kernels_of_a_run_use_the_cores_of_their_device_and_stream,
   }
 }
 
-// Nothing to do for anybody, one device without work, and a link that is never used.
-BOOST_AUTO_TEST_CASE(a_scenario_of_nothing_is_done) {
+// A scenario with nothing but a wait: all devices and links are idle.
+BOOST_AUTO_TEST_CASE(an_empty_scenario_is_done) {
   const SmallGraph g = fork();
   for (const Mode mode : all_modes) {
     const Report report = perform(g, {g.scenario({"wait"})}, {.mode = mode});

@@ -1,4 +1,4 @@
-// Runs of shares written by hand, by the actors of a small machine.
+// Runs shares written by hand, with the actors of a small machine.
 #pragma once
 
 #include "actors/actor_threads.hpp"
@@ -23,7 +23,7 @@
 
 namespace troupe::testing {
 
-// `waits`: for the windows before it.
+// `waits`: the window starts only after all earlier ones have completed.
 inline Window window(ResourceShares shares, bool waits = true) {
   Window w;
   for (const auto& [resource, share] : shares) w.items += share.size();
@@ -32,16 +32,16 @@ inline Window window(ResourceShares shares, bool waits = true) {
   return w;
 }
 
-// Two simulated devices and a link between them under virtual or real time, which carry out windows
+// Two simulated devices and a link between them, under virtual or real time, which run windows
 // written by hand.
 class SmallRun {
  public:
-  // All of the run's windows are there when it begins.
+  // All windows are added before the run begins.
   SmallRun(bool virtual_time, std::vector<Window> windows) : SmallRun(virtual_time) {
     for (Window& w : windows) take(std::move(w));
     last_window();
   }
-  // Windows are to come. `on_window_done`: as CoordinatorHooks's.
+  // Windows are added by take(). `on_window_done`: see CoordinatorHooks.
   explicit SmallRun(bool virtual_time, std::function<void(ResourceShares)> on_window_done = {})
       : virtual_time_(virtual_time) {
     machine_.device("dev0", machine_.memory("a"), 2);
@@ -94,7 +94,7 @@ class SmallRun {
 
   std::uint64_t items_done() const { return hooks_.items_done; }
 
-  // The result; none where the run hangs.
+  // Returns the result; nullopt if the run hangs.
   std::optional<RunResult> end() {
     for (int round = 0; virtual_time_ && round < 8; ++round) {
       while (time().run(1000) > 0) {
@@ -110,7 +110,7 @@ class SmallRun {
 
  private:
   static constexpr Duration stall_check_interval = std::chrono::milliseconds(20);
-  static constexpr Duration patience = std::chrono::seconds(60);  // only a test that fails needs it
+  static constexpr Duration patience = std::chrono::seconds(60);  // only failing tests wait so long
 
   caf::execution_unit* thread() {
     if (virtual_time_) return nullptr;
@@ -128,7 +128,7 @@ class SmallRun {
   SmallMachine machine_;
   std::optional<MemoryStore> store_;
   caf::actor_system_config config_;
-  std::optional<RealClock> real_clock_;  // actors use it until they are gone
+  std::optional<RealClock> real_clock_;  // must outlive the actors
   std::optional<caf::actor_system> system_;
   RunSetting setting_;
   std::optional<RunContext> context_;

@@ -37,7 +37,7 @@ OpId all_so_far(const SmallGraph& g) {
 
 BOOST_AUTO_TEST_SUITE(stream)
 
-// Every point checks what it reads.
+// Every point checks its inputs.
 BOOST_AUTO_TEST_CASE(a_pattern_in_windows_of_any_size_carries_the_right_payloads) {
   const auto seed = static_cast<std::uint64_t>(
       std::chrono::steady_clock::now().time_since_epoch().count() & 0xFFFF);
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_window_begins_while_the_one_before_it_runs) {
   BOOST_TEST(report.serial.count() == 1600);
 }
 
-BOOST_AUTO_TEST_CASE(an_op_waits_for_what_it_reads_of_earlier_windows) {
+BOOST_AUTO_TEST_CASE(an_op_waits_for_its_inputs_in_earlier_windows) {
   for (const DeviceId reader : {dev0, dev1}) {
     const Machine machine = pair();
     SmallGraph g;
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(a_whole_graph_as_one_window_takes_as_long_as_in_a_run) {
   BOOST_TEST(report.timeline.name(report.timeline.spans[0]) == "x");
 }
 
-BOOST_AUTO_TEST_CASE(nothing_appended_is_no_window) {
+BOOST_AUTO_TEST_CASE(a_submit_without_new_ops_adds_no_window) {
   const Machine machine = pair();
   SmallGraph g;
   Stream stream(machine, g.graph, {.mode = Mode::simulate});
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(nothing_appended_is_no_window) {
   BOOST_TEST(report.makespan.count() == 100);
 }
 
-BOOST_AUTO_TEST_CASE(a_stream_of_nothing_is_done) {
+BOOST_AUTO_TEST_CASE(an_empty_stream_is_done) {
   const Machine machine = pair();
   for (const Mode mode : all_modes) {
     Graph graph{pattern_ops()};
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(a_stream_of_nothing_is_done) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(windows_wait_until_a_memory_has_room_for_what_they_make) {
+BOOST_AUTO_TEST_CASE(windows_wait_until_a_memory_has_room_for_their_tensors) {
   // Room for the tensors of two windows at a time.
   const Machine machine = pair(16 << 10);
   for (const Mode mode : all_modes) {
@@ -208,8 +208,8 @@ BOOST_AUTO_TEST_CASE(a_window_that_a_memory_can_never_hold_is_refused) {
                [&] { stream.submit(OpId::at(0)); });
 }
 
-// x │ y │ z reads y      with room for one and a half, and then for two and a half
-BOOST_AUTO_TEST_CASE(what_no_later_window_reads_makes_room_for_the_window_that_says_so) {
+// x │ y │ z reads y      with room for one tensor and a half, then for two and a half
+BOOST_AUTO_TEST_CASE(tensors_before_keep_from_make_room_for_the_submitted_window) {
   for (const Mode mode : all_modes) {
     const Machine tight = pair(12 << 10);
     SmallGraph g;
@@ -294,7 +294,7 @@ BOOST_AUTO_TEST_CASE(an_op_that_no_device_can_run_is_refused_by_submit) {
                [&] { stream.submit(all_so_far(g)); });
 }
 
-BOOST_AUTO_TEST_CASE(an_op_that_reads_what_was_released_is_refused) {
+BOOST_AUTO_TEST_CASE(an_op_that_reads_a_released_tensor_is_refused) {
   const Machine machine = pair();
   SmallGraph g;
   Stream stream(machine, g.graph, {.mode = Mode::simulate});
@@ -341,7 +341,7 @@ BOOST_AUTO_TEST_CASE(a_window_too_large_fails_the_stream) {
   BOOST_TEST(report.ops == 1U);
 }
 
-// Time stands still while a window that is done makes room for the next.
+// Virtual time doesn't pass while a completed window makes room for the next.
 BOOST_AUTO_TEST_CASE(few_windows_in_flight_take_as_long_as_many_where_devices_are_kept_busy) {
   const Machine machine = pair();
   std::vector<std::int64_t> makespans;

@@ -1,4 +1,4 @@
-// Windows that come while the run goes on, and that needn't wait for each other.
+// Windows that are added during the run, and that need not wait for each other.
 #include "tests/unit/actors/small_run.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::size_t finished(const ResourceShares& shares) {
   return count;
 }
 
-// The share of a resource in a window; there must be one, and no other.
+// The share of a resource in a window; there must be exactly one.
 const Share& find(const ResourceShares& shares, ResourceId resource, std::uint32_t window) {
   const auto is_it = [&](const auto& s) {
     return s.first == resource && s.second.window == window;
@@ -41,7 +41,7 @@ const Share& find(const ResourceShares& shares, ResourceId resource, std::uint32
 }
 
 // window 0: 0 on dev0, 200 ms ─── window 1: 0 on dev1
-//                                 window 2: 0 and 1 on dev1, which wait for nothing
+//                                 window 2: 0 and 1 on dev1, without dependencies
 std::vector<Window> overlapping() {
   Share late = make_share(dev0, {}, 1);
   late.late = {{.window = 0, .item = 0, .to = {dev1, 0}}};
@@ -52,7 +52,7 @@ std::vector<Window> overlapping() {
 
 BOOST_AUTO_TEST_SUITE(streamed_windows)
 
-BOOST_AUTO_TEST_CASE(windows_that_come_while_the_run_goes_on_are_carried_out) {
+BOOST_AUTO_TEST_CASE(windows_that_are_added_during_the_run_are_executed) {
   for (const bool virtual_time : {true, false}) {
     SmallRun run(virtual_time);
     run.begin();
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(windows_that_come_while_the_run_goes_on_are_carried_out) {
       run.take(std::move(w));
     }
     run.steps(1000);
-    // By now all is done under virtual time, and the run waits for what is to come.
+    // Under virtual time all windows have completed now, and the run waits for more.
     run.take(window({{dev0, make_share(dev0, {{}}, 3, true, 4)}}));
     run.last_window();
     const std::optional<RunResult> result = run.end();
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(windows_that_come_while_the_run_goes_on_are_carried_out) {
   }
 }
 
-// The third window is complete first.
+// The third window completes first.
 BOOST_AUTO_TEST_CASE(the_shares_of_windows_are_handed_over_in_the_windows_order) {
   for (const bool virtual_time : {true, false}) {
     std::vector<ResourceShares> done;
@@ -131,10 +131,10 @@ BOOST_AUTO_TEST_CASE(an_op_may_release_more_than_a_message_holds_in_several_wind
   }
 }
 
-// dev0 waits for ever in two windows, dev1 in the second.
+// dev0 waits for notices that never come in two windows, dev1 in the second.
 BOOST_AUTO_TEST_CASE(
     a_run_that_is_stuck_in_several_windows_names_the_oldest_pending_of_each_device) {
-  using Pending = std::set<std::pair<UnitId, std::uint32_t>>;  // and how much it waits for
+  using Pending = std::set<std::pair<UnitId, std::uint32_t>>;  // unit, missing notices
   for (const bool virtual_time : {true, false}) {
     SmallRun run(virtual_time,
                  {window({{dev0, make_share(dev0, {{}, {.waits_for = 1}})}}),
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(
   }
 }
 
-BOOST_AUTO_TEST_CASE(an_interrupt_at_any_step_ends_the_run_and_loses_nothing_that_finished) {
+BOOST_AUTO_TEST_CASE(an_interrupt_at_any_step_ends_the_run_and_loses_no_finished_item) {
   std::set<std::size_t> lengths;
   for (std::size_t steps = 0; steps < 60; ++steps) {
     BOOST_TEST_CONTEXT("after " << steps << " steps") {
@@ -177,13 +177,13 @@ BOOST_AUTO_TEST_CASE(an_interrupt_at_any_step_ends_the_run_and_loses_nothing_tha
       lengths.insert(finished(all));
     }
   }
-  // Some ended before anything was done, some later, some had done all.
+  // Some runs ended before any item was done, some after all were done.
   BOOST_TEST(*lengths.begin() == 0U);
   BOOST_TEST(*lengths.rbegin() == 4U);
   BOOST_TEST(lengths.size() > 2U);
 }
 
-BOOST_AUTO_TEST_CASE(a_death_at_any_step_ends_the_run) {
+BOOST_AUTO_TEST_CASE(an_actor_that_dies_at_any_step_ends_the_run) {
   for (const ResourceId dying : {dev0, dev1}) {
     for (std::size_t steps = 0; steps < 60; ++steps) {
       SmallRun run(true);

@@ -8,7 +8,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-// What these tests send: who it is from, and how many are to follow.
+// A message that its receiver sends to itself `bounces` more times.
 struct Ball {
   int from = 0;
   int bounces = 0;
@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// "3@20": a ball from 3, 20 ns after the beginning.
+// "3@20": a ball from 3 arrived 20 ns after the beginning.
 using Log = std::vector<std::string>;
 
 std::string at(const Clock& clock) {
@@ -28,7 +28,7 @@ std::string at(const Clock& clock) {
   return "@" + std::to_string((clock.instant() - beginning).count());
 }
 
-// Writes down what arrives, and throws it back as often as it says.
+// Logs the balls that arrive, and sends each to itself as often as it says.
 class Player : public caf::event_based_actor {
  public:
   Player(caf::actor_config& config, Log* log) : caf::event_based_actor(config), log_(log) {}
@@ -43,7 +43,7 @@ class Player : public caf::event_based_actor {
   Log* log_;
 };
 
-// Writes alarms down, and what is said before.
+// Logs timers that expire, and the announcements before.
 class Dreamer : public TimerListener {
  public:
   Dreamer(VirtualClock& clock, Log& log) : clock_(clock), log_(log) {}
@@ -59,7 +59,7 @@ class Dreamer : public TimerListener {
   void before_notice(std::uint32_t item, std::uint32_t step) override { before_finish(item, step); }
   caf::strong_actor_ptr handle() override { return nullptr; }
 
-  // By lane or item: what was announced, and after how many others had their turn.
+  // By lane or item: the steps announced, and how many events had been handled before each.
   struct Step {
     std::uint32_t step;
     std::size_t after;
@@ -109,7 +109,7 @@ void throw_after(World& world, const caf::actor& player, Duration delay, Ball ba
                          caf::make_mailbox_element(nullptr, caf::make_message_id(), {}, ball));
 }
 
-// Four players who all have three messages waiting.
+// Four players, each with three messages in its mailbox.
 Log concurrent(std::uint64_t seed) {
   World world(seed);
   for (int p = 0; p < 4; ++p) {
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(delayed_messages_arrive_in_order_of_their_time) {
   BOOST_TEST(world.log == (Log{"1@10", "1@10", "3@30"}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(what_should_have_happened_happens_now_in_its_turn) {
+BOOST_AUTO_TEST_CASE(a_message_due_in_the_past_is_delivered_now_in_its_turn) {
   World world;
   const caf::actor player = world.player();
   throw_after(world, player, 30ns, {3});
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(time_stands_still_while_messages_are_left) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(what_is_due_together_happens_together_before_anything_that_follows_from_it) {
+BOOST_AUTO_TEST_CASE(events_due_together_happen_before_anything_that_follows_from_them) {
   World world;
   Dreamer dreamer(world.time().clock(), world.log);
   VirtualClock& clock = world.time().clock();
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(what_is_due_together_happens_together_before_anything_that_
   BOOST_TEST(clock.is_empty());
 }
 
-// One step after the other, the last one shortly before its turn comes.
+// The steps were announced one after the other, all less than 20 events before event `turn`.
 void expect_announced(const Dreamer& dreamer, std::uint32_t lane, std::size_t turn) {
   BOOST_TEST_REQUIRE(dreamer.steps.contains(lane));
   const std::vector<Dreamer::Step>& steps = dreamer.steps.at(lane);
@@ -180,7 +180,7 @@ void expect_announced(const Dreamer& dreamer, std::uint32_t lane, std::size_t tu
   BOOST_TEST(steps.front().after + 20 > turn);
 }
 
-BOOST_AUTO_TEST_CASE(an_alarm_among_many_is_announced_step_by_step_before_it_rings) {
+BOOST_AUTO_TEST_CASE(a_timer_among_many_is_announced_step_by_step_before_it_expires) {
   World world;
   Dreamer dreamer(world.time().clock(), world.log);
   for (std::uint32_t lane = 0; lane < 100; ++lane) {
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(a_notice_among_many_is_announced_step_by_step_before_it_is_
   };
   for (std::uint32_t i = 0; i < 100; ++i)
     clock.lookahead()->add(ResourceId{i}, i == 70 ? gone : dreamer);
-  // The second one for the same comes with the first.
+  // The second notice for a resource is handled in the same turn as the first.
   for (std::uint32_t i = 0; i < 200; ++i) clock.lookahead()->on_sent(ResourceId{i % 100}, i);
   clock.lookahead()->on_sent(ResourceId{100}, 300);  // no target was added
   pass(50);
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(a_notice_among_many_is_announced_step_by_step_before_it_is_
   BOOST_TEST(gone.steps.empty());
 }
 
-BOOST_AUTO_TEST_CASE(those_who_have_got_their_notices_may_expect_others) {
+BOOST_AUTO_TEST_CASE(actors_that_have_handled_their_notices_may_expect_more) {
   World world;
   VirtualClock& clock = world.time().clock();
   Dreamer dreamer(clock, world.log);
@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(those_who_have_got_their_notices_may_expect_others) {
   BOOST_TEST(dreamer.steps.begin()->first >= 1000U);
 }
 
-BOOST_AUTO_TEST_CASE(a_seed_orders_what_is_due_together_but_not_what_is_due_apart) {
+BOOST_AUTO_TEST_CASE(a_seed_orders_only_events_that_are_due_at_the_same_time) {
   std::set<Log> orders;
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     World world(seed);

@@ -22,7 +22,7 @@ std::uint64_t buffers_made(const BufferPool& pool, std::uint64_t capacity) {
   return pool.bytes_mapped() / capacity;
 }
 
-// So many buffers that are nobody's, by way of `cache`.
+// Takes `count` buffers from `cache`.
 std::vector<std::byte*> take(BufferCache& cache, std::uint64_t capacity, std::size_t count) {
   std::vector<std::byte*> taken(count);
   for (std::byte*& buffer : taken) buffer = cache.take(capacity);
@@ -41,12 +41,12 @@ BOOST_AUTO_TEST_CASE(capacities_are_whole_lines_and_from_about_a_page_on_whole_p
                                         {4097, 8192},
                                         {8192, 8192}}) {
     BOOST_TEST(buffer_capacity(bytes) == capacity);
-    // A capacity is its own, so that it can stand for the tensors that it serves.
+    // The capacity of a capacity is itself, so that it can identify a size of buffers.
     BOOST_TEST(buffer_capacity(capacity) == capacity);
   }
 }
 
-BOOST_AUTO_TEST_CASE(what_was_given_last_is_taken_first) {
+BOOST_AUTO_TEST_CASE(the_buffer_given_last_is_taken_first) {
   BufferPool pool;
   BufferCache cache(pool);
   const std::vector<std::byte*> buffers = take(cache, line, 5);
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(buffers_of_different_sizes_stay_apart) {
   for (const std::uint64_t size : sizes) BOOST_TEST(cache.take(size) == given[i++]);
 }
 
-BOOST_AUTO_TEST_CASE(its_end_gives_all_that_it_holds_back_to_the_pool) {
+BOOST_AUTO_TEST_CASE(a_destroyed_cache_returns_its_buffers_to_the_pool) {
   BufferPool pool;
   {
     BufferCache cache(pool);
@@ -75,13 +75,13 @@ BOOST_AUTO_TEST_CASE(its_end_gives_all_that_it_holds_back_to_the_pool) {
     }
     BOOST_TEST(pool.free_count(page) == 0U);
     BufferCache moved(std::move(cache));
-    BOOST_TEST(moved.take(page) != nullptr);  // stays out
+    BOOST_TEST(moved.take(page) != nullptr);  // never released
   }
   BOOST_TEST(pool.free_count(page) == 9U);
   BOOST_TEST(pool.free_count(line) == (pool.bytes_mapped() - 10 * page) / line);
 }
 
-BOOST_AUTO_TEST_CASE(of_very_many_given_most_go_to_the_pool) {
+BOOST_AUTO_TEST_CASE(a_full_cache_moves_buffers_to_the_pool) {
   constexpr std::size_t count = 1000;
   BufferPool pool;
   BufferCache cache(pool);
@@ -90,12 +90,12 @@ BOOST_AUTO_TEST_CASE(of_very_many_given_most_go_to_the_pool) {
   for (std::byte* buffer : buffers) cache.give(page, buffer);
   BOOST_TEST(pool.free_count(page) >= count - 128);
   BOOST_TEST(pool.free_count(page) < count);
-  // The latest ones are still at hand.
+  // The cache still has the buffers given last.
   BOOST_TEST(cache.take(page) == buffers[count - 1]);
   BOOST_TEST(cache.take(page) == buffers[count - 2]);
 }
 
-BOOST_AUTO_TEST_CASE(large_buffers_go_past_it) {
+BOOST_AUTO_TEST_CASE(large_buffers_bypass_the_cache) {
   BufferPool pool;
   BufferCache cache(pool);
   std::byte* const small = cache.take(32 * kib);
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(large_buffers_go_past_it) {
   BOOST_TEST(pool.free_count(36 * kib) == 1U);
 }
 
-// Buffers on their way to another thread, each with the number that was written to it.
+// A queue of buffers to another thread, each with the number that was written to it.
 class Lane {
  public:
   void push(std::byte* buffer, std::uint64_t number) {
@@ -126,8 +126,8 @@ class Lane {
   std::deque<std::pair<std::byte*, std::uint64_t>> sent_;
 };
 
-// Fills buffers and sends them; gives back what comes from the other one. Returns how many of those
-// somebody else had written to meanwhile.
+// Fills buffers and sends them to the other thread; releases the buffers it receives. Returns how
+// many of these had been overwritten.
 std::uint64_t exchange(BufferPool& pool, Lane& there, Lane& here, std::uint64_t first_number) {
   constexpr std::uint64_t rounds = 10'000;
   BufferCache cache(pool);

@@ -71,7 +71,7 @@ BOOST_FIXTURE_TEST_CASE(a_tensor_survives_the_way_to_storage_and_back, HostAndDi
   BOOST_TEST(std::memcmp(store.data(from), store.data(back), bytes) == 0);
 }
 
-// Tensors of less than a page share pages: what comes back must not spill over.
+// Tensors of less than a page share pages: a tensor that is read must not overwrite others.
 BOOST_FIXTURE_TEST_CASE(a_small_tensor_survives_the_way_and_leaves_its_neighbours_alone,
                         HostAndDisk) {
   const auto [from, stored, back] = install(25);
@@ -80,7 +80,7 @@ BOOST_FIXTURE_TEST_CASE(a_small_tensor_survives_the_way_and_leaves_its_neighbour
   BOOST_TEST(bytes == 100U);
   const auto capacity = static_cast<std::ptrdiff_t>(buffer_capacity(bytes));
   BOOST_TEST(reinterpret_cast<std::uintptr_t>(store.data(back)) % 4096 != 0U);
-  // Buffers that lie beside `back` in memory.
+  // At least one buffer is adjacent to `back` in memory.
   BOOST_TEST_REQUIRE((store.data(from) - store.data(back) == capacity ||
                       store.data(back) - store.data(from) == capacity ||
                       store.data(below) - store.data(back) == capacity ||

@@ -143,8 +143,8 @@ BOOST_AUTO_TEST_CASE(a_tensor_in_storage_is_a_file_until_its_last_reader_is_done
   BOOST_TEST(directory.entries() == 0U);
 }
 
-// 3 MB and a bit: files are read in parts.
-BOOST_AUTO_TEST_CASE(a_replica_that_goes_leaves_the_digest_of_its_values_from_ram_and_from_a_file) {
+// A little more than 3 MB, since files are read in parts of 1 MiB.
+BOOST_AUTO_TEST_CASE(a_freed_replica_leaves_the_digest_of_its_values_from_ram_and_from_a_file) {
   const TemporaryDirectory directory;
   MemoryStore store(ram_and_disk(8 << 20, 0, directory.path()), Backing::buffers);
   const std::array large{TensorType{DType::f32, Shape{750'001}}};
@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_gone_before_its_digest_is_taken_is_an_error)
   BOOST_CHECK_EXCEPTION(store.release(r), Error, [](const Error& e) {
     return e.kind() == ErrorKind::failed && contains(e, {"'ssd'", "1 KiB"});
   });
-  store.clear();  // an interrupted run's way: takes no digest
+  store.clear();  // takes no digest
   store.check_invariants();
 }
 
@@ -246,8 +246,7 @@ BOOST_AUTO_TEST_CASE(windows_with_other_types_keep_the_types_of_earlier_ones) {
   BOOST_TEST((store.memory(b) == disk));
 }
 
-// More types than are looked through to find one again, each in both memories, in rows and in
-// turns.
+// More types than intern() compares first, in both memories, consecutive and alternating.
 BOOST_AUTO_TEST_CASE(replicas_of_many_types_in_several_memories_keep_type_memory_and_bytes) {
   std::vector<TensorType> many;
   for (std::int64_t n = 1; n <= 100; ++n) many.push_back({DType::f32, Shape{n}});
@@ -258,7 +257,7 @@ BOOST_AUTO_TEST_CASE(replicas_of_many_types_in_several_memories_keep_type_memory
     }
   }
   for (std::uint32_t type = 0; type < many.size(); ++type) replicas.push_back({ram, type, 1});
-  // All of RAM's and no more: 4 bytes × 1 … 100, four times.
+  // RAM just holds its replicas: 4 bytes × 1 … 100, four times.
   MemoryStore store(ram_and_disk(4 * 4 * 5050, 1 << 20), Backing::accounted);
   const ReplicaId first = store.install(replicas, many);
   BOOST_TEST(!store.is_tracked(ram));
@@ -323,7 +322,7 @@ BOOST_AUTO_TEST_CASE(counters_stay_right_when_threads_acquire_and_release_at_onc
   BOOST_TEST(store.bytes_used(ram) == threads * each / 2 * 1024);
 }
 
-BOOST_AUTO_TEST_CASE(a_private_replica_goes_with_its_last_reader_as_any_other_does) {
+BOOST_AUTO_TEST_CASE(a_private_replica_is_freed_by_its_last_reader_like_any_other) {
   MemoryStore store(ram_and_disk(1 << 20, 0), Backing::buffers);
   const ReplicaId r = store.install(
       std::array{ReplicaSpec{
@@ -345,7 +344,7 @@ BOOST_AUTO_TEST_CASE(a_private_replica_goes_with_its_last_reader_as_any_other_do
   store.check_invariants();
 }
 
-BOOST_AUTO_TEST_CASE(nothing_is_kept_track_of_where_no_buffers_are_and_everything_fits) {
+BOOST_AUTO_TEST_CASE(a_memory_without_buffers_in_which_everything_fits_is_not_tracked) {
   MemoryStore store(ram_and_disk(2048, 1 << 20), Backing::accounted);
   const std::array two{ReplicaSpec{ram, 0, 1}, ReplicaSpec{ram, 0, 1}};
   const std::array three{ReplicaSpec{ram, 0, 1}, ReplicaSpec{ram, 0, 1}, ReplicaSpec{ram, 0, 1},
@@ -366,7 +365,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_kept_track_of_where_no_buffers_are_and_everythin
   BOOST_TEST(backed.is_tracked(ram));
 }
 
-BOOST_AUTO_TEST_CASE(replicas_that_make_a_memory_too_small_let_it_count_what_is_held_already) {
+BOOST_AUTO_TEST_CASE(a_memory_that_becomes_too_small_counts_the_replicas_held_already) {
   MemoryStore store(ram_and_disk(2048, 0), Backing::accounted);
   const ReplicaId first =
       store.install(std::array{ReplicaSpec{ram, 0, 1}, ReplicaSpec{ram, 0, 1}}, types);
@@ -389,7 +388,7 @@ BOOST_AUTO_TEST_CASE(replicas_that_make_a_memory_too_small_let_it_count_what_is_
   BOOST_TEST(store.bytes_used(ram) == 0U);
 }
 
-// A run has one for each op and transfer: four to a cache line, with or without a buffer.
+// A run has a replica for each op and transfer. Four fit into a cache line.
 BOOST_AUTO_TEST_CASE(a_replica_costs_16_bytes) {
   constexpr std::size_t count = 640'000;
   const std::vector<ReplicaSpec> replicas(count, ReplicaSpec{ram, 0, 1});

@@ -1,4 +1,4 @@
-// The store of a run whose windows come and go.
+// The memory store of a stream: windows are installed and forgotten during the run.
 #include "core/backend/memory_store.hpp"
 
 #include <algorithm>
@@ -41,12 +41,12 @@ std::size_t bytes_in_use() {
 
 BOOST_AUTO_TEST_SUITE(memory_store_windows)
 
-BOOST_AUTO_TEST_CASE(a_memory_has_room_for_what_fits_besides_all_that_is_announced) {
+BOOST_AUTO_TEST_CASE(a_memory_has_room_for_replicas_that_fit_besides_those_announced) {
   MemoryStore store(two_memories(4096, 1024), Backing::accounted);
   BOOST_TEST(store.has_room(kibibytes(a, 4), types));
   BOOST_TEST(!store.has_room(kibibytes(a, 5), types));
   const ReplicaId first = store.install(kibibytes(a, 3), types);
-  // Whether they are held or were released already makes no difference.
+  // Room doesn't depend on whether replicas are held.
   for (int step = 0; step < 3; ++step) {
     BOOST_TEST(store.has_room({}, types));
     BOOST_TEST(store.has_room(kibibytes(a, 1), types));
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_memory_has_room_for_what_fits_besides_all_that_is_announc
     if (step == 0) store.acquire(first);
     if (step == 1) store.release(first);
   }
-  // 1 KiB is left, of which 64 bytes are taken by the smaller type.
+  // 1 KiB is left; the smaller type takes 64 bytes.
   BOOST_TEST(store.has_room(std::vector(16, ReplicaSpec{a, 1, 1}), types));
   BOOST_TEST(!store.has_room(std::vector(17, ReplicaSpec{a, 1, 1}), types));
   BOOST_TEST(!store.has_room(std::array{ReplicaSpec{a, 0, 1}, ReplicaSpec{a, 1, 1}}, types));
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(a_memory_has_no_room_for_tensors_of_more_than_2_to_the_64_b
   BOOST_TEST(store.is_tracked(MemoryId{0}));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_forgotten_gives_its_room_back_and_ids_go_on) {
+BOOST_AUTO_TEST_CASE(forgotten_replicas_make_room_and_ids_go_on) {
   for (const Backing backing : all_backings) {
     MemoryStore store(two_memories(4096, 1024), backing);
     store.install(kibibytes(a, 3), types);
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(what_is_forgotten_gives_its_room_back_and_ids_go_on) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(windows_that_fit_one_after_the_other_never_make_a_memory_count) {
+BOOST_AUTO_TEST_CASE(windows_that_fit_one_after_the_other_need_no_counting) {
   MemoryStore store(two_memories(4096, 1024), Backing::accounted);
   for (int window = 0; window < 1000; ++window) {
     BOOST_TEST_REQUIRE(store.has_room(kibibytes(a, 4), types));
@@ -125,8 +125,9 @@ BOOST_AUTO_TEST_CASE(windows_that_fit_one_after_the_other_never_make_a_memory_co
   BOOST_TEST(!store.is_tracked(a));
 }
 
-// A window is a quarter of a block of replicas, a whole one, or more.
-BOOST_AUTO_TEST_CASE(memory_depends_on_what_is_announced_at_once_and_not_on_how_many_windows_went) {
+// A window takes a quarter of a block of replicas, a whole block, or more.
+BOOST_AUTO_TEST_CASE(
+    memory_depends_on_the_replicas_announced_at_once_not_on_the_number_of_windows) {
   for (const Backing backing : all_backings) {
     for (const std::size_t each : {1000U, 4096U, 6000U}) {
       MemoryStore store(two_memories(64 << 20, 1024), backing);
@@ -137,7 +138,7 @@ BOOST_AUTO_TEST_CASE(memory_depends_on_what_is_announced_at_once_and_not_on_how_
         store.install(window, types);
         if (w >= 3) store.forget_before(ReplicaId::at((w - 2) * each));
       }
-      // 16 bytes each would make 7.7 MB of the smallest.
+      // If replicas were kept, even the smallest windows would take 16 bytes each, 7.7 MB.
       const std::size_t now = bytes_in_use();
       BOOST_TEST(now < before + (256 << 10), now - before << " bytes more");
       BOOST_TEST(store.replica_count() == 3 * each);
@@ -145,9 +146,8 @@ BOOST_AUTO_TEST_CASE(memory_depends_on_what_is_announced_at_once_and_not_on_how_
   }
 }
 
-// Replicas are forgotten in pieces that are no multiple of the blocks they lie in.
-BOOST_AUTO_TEST_CASE(
-    what_is_not_forgotten_stays_as_it_is_while_the_memory_of_others_is_used_again) {
+// The numbers of replicas forgotten at once are no multiples of the block size.
+BOOST_AUTO_TEST_CASE(replicas_that_are_not_forgotten_stay_while_the_memory_of_others_is_reused) {
   constexpr std::size_t each = 3001;
   constexpr std::size_t kept = 4;  // windows
   MemoryStore store(two_memories(64 << 20, 64 << 20), Backing::accounted);
@@ -175,8 +175,8 @@ BOOST_AUTO_TEST_CASE(
   }
 }
 
-// More types than the latest that are looked at first.
-BOOST_AUTO_TEST_CASE(memory_does_not_grow_with_the_windows_where_they_take_turns_in_many_types) {
+// More types than intern() compares first.
+BOOST_AUTO_TEST_CASE(memory_does_not_grow_with_the_windows_if_they_alternate_between_many_types) {
   std::vector<TensorType> many;
   std::vector<ReplicaSpec> window;
   for (std::uint32_t type = 0; type < 200; ++type) {
@@ -245,11 +245,12 @@ BOOST_AUTO_TEST_CASE(readers_may_come_before_the_replica_is_made) {
   BOOST_TEST(!store.held(r));
 }
 
-// Two workers make and read what they are told of, while this thread announces further windows,
-// has tensors of earlier ones read again and forgets those that are gone. Of a window
-//   replicas  0 …  7 are read by both workers and held for windows to come,
+// Two workers make and read the replicas of announced windows. Meanwhile this thread announces
+// further windows, adds readers to replicas of earlier windows, and forgets replicas that were
+// freed. Of a window
+//   replicas  0 …  7 are read by both workers and held for later windows,
 //             8 … 15 are read by both workers,
-//            16 … 23 are read by the one that makes them.
+//            16 … 23 are read by the worker that makes them.
 class Relay {
  public:
   static constexpr std::size_t windows = 3000;
@@ -269,7 +270,7 @@ class Relay {
  private:
   static constexpr std::size_t each = 24;
   static constexpr std::size_t held = 8;
-  // Windows of which any replica may be there: room for some workers to fall behind.
+  // Windows that fit the memory at once, so that one worker may fall behind the other.
   static constexpr std::size_t at_once = 6;
 
   static std::vector<ReplicaSpec> specs() {
@@ -304,14 +305,14 @@ class Relay {
     told_.store(w + 1, std::memory_order_release);
   }
 
-  // Window w reads again what w - 2 made, and nothing older.
+  // Window w reads replicas of window w - 2 again, and none older.
   void keep_from(std::size_t w) {
     const std::size_t done = std::min(done_[0].load(std::memory_order_acquire),
                                       done_[1].load(std::memory_order_acquire));
     for (; released_ + 2 < w && released_ < done; ++released_) {
       for (std::size_t i = 0; i < held; ++i) store_.release(replica(released_, i));
     }
-    // A window is gone when the one that reads it again is done.
+    // A window can be forgotten when the window that reads it again is done.
     const std::size_t gone = done == windows ? windows : done < 2 ? 0 : done - 2;
     store_.forget_before(replica(std::min(released_, gone), 0));
   }
@@ -348,7 +349,7 @@ class Relay {
 
   const std::vector<ReplicaSpec> specs_ = specs();
   MemoryStore store_{two_memories(at_once * each * 1024, 1024), Backing::buffers};
-  std::atomic<std::size_t> told_ = 0;  // windows, like what follows
+  std::atomic<std::size_t> told_ = 0;  // windows announced
   std::array<std::atomic<std::size_t>, 2> made_{};
   std::array<std::atomic<std::size_t>, 2> done_{};
   std::size_t released_ = 0;

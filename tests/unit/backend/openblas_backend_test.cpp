@@ -70,7 +70,7 @@ struct Sample {
 
 BOOST_AUTO_TEST_SUITE(openblas_backend)
 
-BOOST_AUTO_TEST_CASE(it_fits_cpu_devices_and_runs_what_has_a_cpu_kernel) {
+BOOST_AUTO_TEST_CASE(the_backend_fits_cpu_devices_and_has_every_cpu_kernel) {
   Machine machine{.name = "test",
                   .devices = {{.name = "cpu0", .kind = DeviceKind::cpu},
                               {.name = "gpu0", .kind = DeviceKind::gpu}},

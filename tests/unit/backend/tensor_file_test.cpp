@@ -27,7 +27,7 @@ using testing::TemporaryDirectory;
 
 constexpr std::uint64_t mib = 1 << 20;
 
-// A buffer as MemoryStore has them, filled with bytes that depend on where they lie.
+// A buffer like those of MemoryStore, filled with bytes that depend on their offset.
 class Tensor {
  public:
   explicit Tensor(std::uint64_t bytes) : capacity_(BufferPool::capacity_for(bytes)) {
@@ -62,7 +62,7 @@ FilePart whole(std::uint64_t size) {
   return {.offset = 0, .bytes = size, .size = size};
 }
 
-// "" where `f` throws no run Error.
+// Returns "" if `f` throws no run Error.
 template <class F>
 std::string error_of(F f) {
   try {
@@ -79,7 +79,7 @@ bool contains(std::string_view text, std::string_view part) {
 
 BOOST_AUTO_TEST_SUITE(tensor_file)
 
-BOOST_AUTO_TEST_CASE(what_is_written_is_read_back_whole_or_in_parts_of_any_size) {
+BOOST_AUTO_TEST_CASE(a_tensor_is_read_back_whole_or_in_parts_of_any_size) {
   const TemporaryDirectory directory;
   const std::filesystem::path file = directory.path() / "t";
   for (const std::uint64_t size : {1UL, 4095UL, 4096UL, 4097UL, mib + 13, 9 * mib + 5}) {
@@ -106,14 +106,14 @@ BOOST_AUTO_TEST_CASE(a_part_that_is_not_the_end_leaves_the_bytes_after_it_alone)
   BOOST_TEST((in.data()[100] == std::byte{0xEE}));
 }
 
-// Direct I/O can't: of what isn't aligned or is less than a page not a byte beside it may be
-// touched.
+// Direct I/O isn't possible for a tensor that is unaligned or smaller than a page; no byte beside
+// the tensor may be changed.
 BOOST_AUTO_TEST_CASE(a_small_or_unaligned_tensor_is_written_and_read_to_the_byte) {
   const TemporaryDirectory directory;
   const std::filesystem::path file = directory.path() / "t";
   for (const std::uint64_t size : {1UL, 100UL, 4095UL, 5000UL, 20'000UL}) {
     for (const std::uint64_t shift : {0UL, 64UL, 4032UL}) {
-      // From a page on, what is aligned may use the rest of its capacity.
+      // An aligned tensor of a page or more may use the rest of its capacity.
       if (shift == 0 && size >= 4096) continue;
       BOOST_TEST_CONTEXT("size " << size << ", shift " << shift) {
         Tensor out(32'768);
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_has_lost_its_end_is_an_error_when_read) {
   }
 }
 
-// A file system of 1 MiB for as long as it lives.
+// A file system of 1 MiB, mounted until this is destroyed.
 class SmallFileSystem {
  public:
   explicit SmallFileSystem(const std::filesystem::path& at) : at_(at) {
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(a_disk_that_fills_up_is_an_error_that_names_directory_bytes
   BOOST_TEST(contains(text, "writing 3 MiB"));
   BOOST_TEST(contains(text, directory.path().string()));
   BOOST_TEST(contains(text, "No space left on device"));
-  // With room made, the same file is written and read as on any disk.
+  // After room is made, the same file is written and read as on any disk.
   std::filesystem::remove(directory.path() / "t");
   Tensor in(500'000);
   write_part(directory.path() / "t", whole(500'000), tensor.fill().data());

@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(every_index_is_run_once_in_every_one_of_many_jobs) {
 
 BOOST_AUTO_TEST_CASE(helpers_that_fell_asleep_wake_for_the_next_job) {
   ThreadTeam team(helpers(1));
-  // Two indices that can only end together need two threads.
+  // Each of the two indices waits for the other, so they need two threads.
   for (int job = 0; job < 20; ++job) {
     std::atomic<int> arrived = 0;
     team.run(2, [&](std::size_t) {
@@ -74,14 +74,15 @@ BOOST_AUTO_TEST_CASE(what_a_job_wrote_is_seen_by_the_caller_and_by_the_next_job)
   ThreadTeam team(helpers(3));
   std::vector<std::size_t> values(1000);
   for (std::size_t job = 1; job <= 200; ++job) {
-    // The indices are shared out anew each time, so values pass between threads.
+    // Threads get different indices in each job, so values pass between threads.
     team.run(values.size(), [&](std::size_t i) { values[i] += i; });
     BOOST_REQUIRE(std::accumulate(values.begin(), values.end(), std::size_t{0}) ==
                   job * 999U * 1000U / 2U);
   }
 }
 
-// Of 300 helpers some find room for their stacks. One that wasn't ended would end the process.
+// The address space has room for the stacks of some of 300 helpers. A helper that isn't joined
+// would terminate the process.
 BOOST_AUTO_TEST_CASE(a_team_that_can_not_have_all_its_helpers_ends_those_it_has,
                      *boost::unit_test::precondition(testing::can_limit_addresses)) {
   {

@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(equal_types_and_attributes_are_stored_once) {
   BOOST_TEST(g.graph.types().size() == 1U);
 }
 
-// Interning looks back a little only; what it misses must still be right.
+// Only the last few attributes and types are compared for reuse; older ones must stay correct, too.
 BOOST_AUTO_TEST_CASE(many_distinct_attributes_and_types_stay_apart) {
   SmallGraph g;
   for (int round = 0; round < 2; ++round) {
@@ -135,8 +135,8 @@ BOOST_AUTO_TEST_CASE(an_op_may_be_given_the_inputs_of_another_as_its_own) {
   }
 }
 
-// x (2 by 3) ─── y, once by its spec and once by its form
-BOOST_AUTO_TEST_CASE(an_op_of_a_form_is_the_one_that_its_spec_would_give) {
+// x (2 by 3) ─── y, once by its spec and once by its template
+BOOST_AUTO_TEST_CASE(an_op_of_a_template_equals_the_op_that_its_spec_gives) {
   SmallGraph g;
   const OpId x = g.op("x", "uniform", {}, {}, {}, {DType::f32, {2, 3}});
   const OpKindId matmul = g.graph.kinds().find("matmul");
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(an_op_of_a_form_is_the_one_that_its_spec_would_give) {
   BOOST_TEST(g.graph.name(by_form) == "y[1]");
 }
 
-BOOST_AUTO_TEST_CASE(forms_that_differ_in_anything_are_others) {
+BOOST_AUTO_TEST_CASE(templates_that_differ_in_anything_are_distinct) {
   SmallGraph g;
   g.graph.begin_group("templates");
   const OpTemplate work{.kind = g.graph.kinds().find("work"),
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(forms_that_differ_in_anything_are_others) {
 }
 
 // f ══ sum    also f, f ── sum    d ══ sum (of other types)
-BOOST_AUTO_TEST_CASE(a_class_is_a_form_with_inputs_of_certain_types) {
+BOOST_AUTO_TEST_CASE(a_class_is_a_template_with_inputs_of_certain_types) {
   SmallGraph g;
   const OpId f = g.op("f", "uniform", {}, {}, {}, {DType::f32, {2, 2}});
   const OpId also_f = g.op("also f", "uniform", {}, {}, {}, {DType::f32, {2, 2}});
@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(a_class_is_a_form_with_inputs_of_certain_types) {
   BOOST_TEST((g.graph.op_class(other).op_template == g.graph.op_class(first).op_template));
   BOOST_TEST((g.graph.type(first) == TensorType{DType::f32, {2, 2}}));
   BOOST_TEST((g.graph.type(other) == TensorType{DType::f64, {5}}));
-  // Whichever came before.
+  // The class doesn't depend on the op appended before.
   for (int round = 0; round < 3; ++round) {
     BOOST_TEST(g.graph.class_index(append({also_f, f})) == g.graph.class_index(first));
     BOOST_TEST(g.graph.class_index(append({d, d})) == g.graph.class_index(other));
@@ -215,8 +215,9 @@ BOOST_AUTO_TEST_CASE(a_class_is_a_form_with_inputs_of_certain_types) {
   BOOST_TEST(g.graph.class_index(of_one) != g.graph.class_index(of_two));
 }
 
-// However many came in between: a graph that forgets its ops would keep their classes.
-BOOST_AUTO_TEST_CASE(a_form_of_very_many_classes_has_each_once) {
+// A class is found again however many others were added in between: else a graph that forgets its
+// ops would grow by their classes.
+BOOST_AUTO_TEST_CASE(a_template_of_very_many_classes_has_each_once) {
   SmallGraph g;
   const OpId x = g.work("x", 1);
   const OpTemplateId sum = g.graph.op_class(x).op_template;
@@ -229,8 +230,8 @@ BOOST_AUTO_TEST_CASE(a_form_of_very_many_classes_has_each_once) {
   BOOST_TEST(g.graph.classes().size() == classes);
 }
 
-// Of many classes the latest are looked at first; what is found must still be right.
-BOOST_AUTO_TEST_CASE(a_form_with_inputs_of_very_many_types_keeps_them_apart) {
+// The classes added last are compared first; older ones must be found, too.
+BOOST_AUTO_TEST_CASE(a_template_with_inputs_of_very_many_types_keeps_them_apart) {
   SmallGraph g;
   constexpr std::size_t types = 40;
   for (std::size_t i = 0; i < types; ++i) {
@@ -246,7 +247,7 @@ BOOST_AUTO_TEST_CASE(a_form_with_inputs_of_very_many_types_keeps_them_apart) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_copy_has_the_type_of_what_it_copies) {
+BOOST_AUTO_TEST_CASE(a_copy_has_the_type_of_its_source) {
   SmallGraph g;
   const OpId x = g.op("x", "uniform", {}, {}, {}, {DType::f32, {5, 7}});
   const OpId y = g.copy("y", x, to(MemoryId{0}));
@@ -254,7 +255,7 @@ BOOST_AUTO_TEST_CASE(a_copy_has_the_type_of_what_it_copies) {
   BOOST_TEST((g.graph.placement(y) == to(MemoryId{0})));
 }
 
-// a ─ b ─ c ══ d ─ e   (a and b are forgotten before e comes)
+// a ─ b ─ c ══ d ─ e   (a and b are forgotten before e is appended)
 BOOST_AUTO_TEST_CASE(ops_keep_their_ids_names_and_inputs_when_older_ones_are_forgotten) {
   SmallGraph g;
   const OpId a = g.work("a", 1);
@@ -292,7 +293,7 @@ BOOST_AUTO_TEST_CASE(a_graph_may_forget_all_its_ops_and_go_on) {
   BOOST_TEST(std::get<double>(g.graph.attrs(y).at(0)) == 7.0);
 }
 
-BOOST_AUTO_TEST_CASE(ops_like_forgotten_ones_are_of_their_class) {
+BOOST_AUTO_TEST_CASE(ops_like_forgotten_ones_have_the_same_class) {
   SmallGraph g;
   OpId last = g.work("x", 5);
   last = g.work("y", 5, {last});
@@ -306,7 +307,7 @@ BOOST_AUTO_TEST_CASE(ops_like_forgotten_ones_are_of_their_class) {
   BOOST_TEST(g.graph.types().size() == 1U);
 }
 
-// As their addresses tell.
+// Measured by the addresses of the inputs.
 BOOST_AUTO_TEST_CASE(inputs_take_the_place_of_forgotten_ones) {
   SmallGraph g;
   OpId last = g.work("x", 5);

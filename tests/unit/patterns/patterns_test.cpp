@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(rows_are_the_same_ops_however_they_are_split_and_whatever_i
                             .fraction = 0.5,
                             .seed = seed};
       BOOST_TEST_CONTEXT("seed " << seed << ", " << dependences()[d].name) {
-        // Behind another pattern, so that no index is right by chance.
+        // Appended after another pattern, so that no index is right by chance.
         Graph whole = stencil(2, 3).graph;
         append_pattern(whole, pattern, spins(three_devices), "rows");
         Graph split = stencil(2, 3).graph;
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(rows_know_where_the_last_one_begins_and_when_they_end) {
   rows.append(0);
   BOOST_TEST(rows.last_row().value == 2U + 1);
   BOOST_TEST(!rows.is_complete());
-  // More than are left.
+  // More rows than are left.
   rows.append(4);
   BOOST_TEST(rows.last_row().value == 2U + 3);
   BOOST_TEST(rows.is_complete());

@@ -1,4 +1,4 @@
-// point: what it makes, and that it notices what it should not have read.
+// The op kind `point`: the payloads it makes, and that it detects wrong inputs.
 #include "core/patterns/point_task.hpp"
 #include "tests/support/expect_error.hpp"
 #include "tests/support/op_fixture.hpp"
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(the_cost_of_a_point_is_its_work_and_its_payloads) {
   BOOST_TEST(work(PointWork::spin).bytes == 48);
   BOOST_TEST(work(PointWork::memory).flops == 0);
   BOOST_TEST(work(PointWork::memory).bytes == 4096 + 48);
-  // On average: from none to all of it.
+  // With imbalance 1, work ranges from none to all; half on average.
   task.imbalance = 1;
   BOOST_TEST(work(PointWork::spin).flops == 64'000);
 }

@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_is_freed_after_its_last_reader) {
 
 // x ── y ── z
 //  └────────┘
-BOOST_AUTO_TEST_CASE(what_is_read_later_stays) {
+BOOST_AUTO_TEST_CASE(a_tensor_that_is_read_later_stays) {
   SmallGraph g;
   const OpId x = g.work("x", 1, {}, on(gpu0), 8 * kib);
   const OpId y = g.work("y", 1, {x}, on(gpu0), 8 * kib);
@@ -88,8 +88,8 @@ BOOST_AUTO_TEST_CASE(what_is_read_later_stays) {
   expect_error(ErrorKind::usage, "'z' on gpu0 needs 8 KiB", [&] { plan(g, small_gpu(23)); });
 }
 
-// x ── x' (in the host): x goes once it is copied, the copy stays
-BOOST_AUTO_TEST_CASE(what_was_copied_away_makes_room) {
+// x ── x' (in the host): x is freed once it is copied, the copy is kept
+BOOST_AUTO_TEST_CASE(a_tensor_that_was_copied_away_makes_room) {
   SmallGraph g;
   for (int i = 0; i < 5; ++i) {
     const OpId x = g.work("x", 1, {}, on(gpu0), 8 * kib);
@@ -111,13 +111,14 @@ BOOST_AUTO_TEST_CASE(a_transfer_that_does_not_fit_is_refused_by_its_link) {
 }
 
 // gpu0 ── x (8 KiB, read by z too) ── y (4 bytes over a page) ── z; a copy of y on the host
-BOOST_AUTO_TEST_CASE(the_host_must_hold_what_is_there_at_once_in_all_its_memories_in_whole_pages) {
+BOOST_AUTO_TEST_CASE(the_host_must_have_room_for_all_tensors_held_at_once_in_whole_pages) {
   SmallGraph g;
   const OpId x = g.work("x", 1, {}, on(gpu0), 8 * kib);
   const OpId y = g.work("y", 1, {x}, on(gpu0), 4 * kib + 8);
   const OpId z = g.work("z", 1, {x, y}, on(gpu0), 8 * kib);
   g.copy("copy", z, to(MemoryId{1}));
-  // x, y and z on the way to z; each of 8 KiB. The copy comes when x and y are gone.
+  // While z is computed x, y and z are held, each of 8 KiB. The copy is made after x and y are
+  // freed.
   plan(g, small_gpu(64), {.ram_bytes = 24 * kib});
   expect_error(ErrorKind::usage,
                "scenario 'everything' needs 24 KiB of this host's memory at once, and 23 KiB are "
@@ -134,8 +135,8 @@ BOOST_AUTO_TEST_CASE(storage_takes_none_of_the_hosts_memory) {
   plan(g, machine, {.ram_bytes = 8 * kib});
 }
 
-// Results that are kept until the end take their part of the host's memory.
-BOOST_AUTO_TEST_CASE(results_are_not_kept_where_the_host_has_no_room_for_that) {
+// Results that are kept until the end of the run count towards the host's memory.
+BOOST_AUTO_TEST_CASE(results_are_not_kept_if_the_host_has_no_room_for_them) {
   SmallGraph g;
   OpId last = g.work("x", 1, {}, on(gpu0), 8 * kib);
   for (int i = 0; i < 20; ++i) last = g.work("x", 1, {last}, on(gpu0), 8 * kib);
@@ -143,7 +144,7 @@ BOOST_AUTO_TEST_CASE(results_are_not_kept_where_the_host_has_no_room_for_that) {
 }
 
 // Keeping results for the comparison must not make a plan fail that fits without it.
-BOOST_AUTO_TEST_CASE(results_are_not_kept_where_that_would_not_fit) {
+BOOST_AUTO_TEST_CASE(results_are_not_kept_if_they_would_not_fit) {
   SmallGraph g;
   OpId last = g.work("x", 1, {}, on(gpu0), 8 * kib);
   for (int i = 0; i < 20; ++i) last = g.work("x", 1, {last}, on(gpu0), 8 * kib);
@@ -166,11 +167,11 @@ BOOST_AUTO_TEST_CASE(an_op_waits_for_the_readers_of_the_tensor_whose_room_it_tak
              boost::test_tools::per_element());
   BOOST_TEST((successors(ResourceId{1}, pcie) ==
               std::vector{ItemRef{ResourceId{0}, 2}, ItemRef{ResourceId{0}, 3}}));
-  // It is no dependency of the data: another schedule could do without.
+  // The edge is not a data dependency: another schedule may not need it.
   BOOST_TEST(testing::PlanView(g.graph, machine, plan).predecessors("x2 on gpu0").empty());
 }
 
-// A route that needs room on its way waits as a whole: its later links take notices for chunks.
+// If any memory on a route lacks room, the first link waits: later links count notices as chunks.
 //   gpu0 ── host (room for one) ── gpu1
 BOOST_AUTO_TEST_CASE(a_route_waits_at_its_first_link_for_room_further_on) {
   SmallMachine m;
@@ -189,7 +190,7 @@ BOOST_AUTO_TEST_CASE(a_route_waits_at_its_first_link_for_room_further_on) {
   const Plan plan = make_plan(g.graph, m.machine, g.everything(), {});
   using Counts = std::vector<std::uint32_t>;
   for (const auto& [resource, share] : plan.windows[0].shares) {
-    // x1, and the transfer of x0 out of the host.
+    // The transfer of x1 waits for x1, and for the transfer of x0 out of the host.
     if (resource == ResourceId{2}) BOOST_TEST((waits_for(share) == Counts{1, 2}));
     if (resource == ResourceId{3}) BOOST_TEST((waits_for(share) == Counts{1, 1}));
   }

@@ -27,7 +27,7 @@ Machine pair() {
   return testing::two_devices();
 }
 
-// Of the ops in the scenario's windows.
+// The placements of the ops in the scenario's windows.
 std::map<OpId, Placement> place(const SmallGraph& g, const Machine& machine,
                                 const Scenario& scenario, const PlanOptions& options = {}) {
   const Roofline cost(machine);
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(explicit_placements_are_kept) {
 }
 
 // x ─┬─ run on dev0
-//    └─ other on dev1, which may lack the kernel, and free: neither is listed
+//    └─ other on dev1, which may lack the kernel, and free: the scenario lists neither
 BOOST_AUTO_TEST_CASE(ops_outside_the_scenario_neither_place_others_nor_need_a_kernel) {
   SmallGraph g;
   const OpId x = g.work("x", 100);
@@ -68,13 +68,13 @@ BOOST_AUTO_TEST_CASE(ops_outside_the_scenario_neither_place_others_nor_need_a_ke
   options.has_kernel = [](DeviceId d, const OpKind&) { return d == first; };
   const auto wanted = std::map<OpId, Placement>{{x, on(first)}, {run, on(first)}};
   BOOST_TEST((place(g, pair(), g.scenario({"run"}), options) == wanted));
-  // x goes with run though dev1 could make it, too.
+  // x is placed on the device of run, though dev1 could make it, too.
   BOOST_TEST((place(g, pair(), g.scenario({"run"})) == wanted));
 }
 
 // x, y, z are prepared:    z ── y ── run on dev1
 //                          x ────────┘
-BOOST_AUTO_TEST_CASE(what_is_prepared_is_placed_with_its_reader) {
+BOOST_AUTO_TEST_CASE(a_prepared_op_is_placed_with_its_reader) {
   SmallGraph g;
   const OpId z = g.work("z", 100);
   const OpId y = g.work("y", 100, {z});
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(what_is_prepared_is_placed_with_its_reader) {
 
 // x ─┬─ early on dev1
 //    └─ late on dev0
-BOOST_AUTO_TEST_CASE(with_several_readers_it_is_placed_with_the_first) {
+BOOST_AUTO_TEST_CASE(a_prepared_op_with_several_readers_is_placed_with_the_first) {
   SmallGraph g;
   const OpId x = g.work("x", 100);
   g.work("early", 100, {x}, on(second));
@@ -96,7 +96,8 @@ BOOST_AUTO_TEST_CASE(with_several_readers_it_is_placed_with_the_first) {
 }
 
 // x ── copy to b: no device reads x
-BOOST_AUTO_TEST_CASE(what_only_a_copy_reads_is_prepared_on_the_first_device_that_can) {
+BOOST_AUTO_TEST_CASE(
+    a_prepared_op_that_only_a_copy_reads_goes_to_the_first_device_with_its_kernel) {
   SmallGraph g;
   const OpId x = g.work("x", 100);
   g.copy("copy", x, to(MemoryId{1}));
@@ -108,7 +109,7 @@ BOOST_AUTO_TEST_CASE(what_only_a_copy_reads_is_prepared_on_the_first_device_that
   BOOST_TEST((place(g, pair(), g.scenario({"copy"}), options).at(x) == on(second)));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_prepared_goes_elsewhere_where_its_reader_lacks_the_kernel) {
+BOOST_AUTO_TEST_CASE(a_prepared_op_goes_elsewhere_if_its_readers_device_lacks_the_kernel) {
   SmallGraph g;
   const OpId x = g.op("x", "uniform", {}, {}, {}, testing::of_bytes(8));
   g.work("run", 100, {x}, on(second));
@@ -154,8 +155,8 @@ BOOST_AUTO_TEST_CASE(a_kind_that_no_device_has_a_kernel_for_is_refused) {
                [&] { place(free, pair(), free.everything(), nothing); });
 }
 
-// x ── run, and neither device says how fast anything is
-BOOST_AUTO_TEST_CASE(a_simulation_needs_costs_for_what_is_timed_only) {
+// x ── run, and the machine gives no rates for either device
+BOOST_AUTO_TEST_CASE(a_simulation_needs_costs_for_timed_ops_only) {
   Machine machine = pair();
   for (Device& d : machine.devices) d.flops.reset();
   SmallGraph g;

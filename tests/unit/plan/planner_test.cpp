@@ -85,10 +85,10 @@ BOOST_AUTO_TEST_CASE(an_input_read_twice_is_two_dependencies_and_two_readers) {
   BOOST_TEST(plan.replicas[share.output(0).index()].readers == 2U);
 }
 
-// Longest ways to the end, transfers without latency:
+// Longest paths to the end, transfers without latency:
 //   a 100 ─┬─ b 30 ───────────── d 5
 //          └─ (link 80) ─ c 20 ─ (link 8) ─┘
-BOOST_AUTO_TEST_CASE(ranks_are_the_longest_ways_to_the_end) {
+BOOST_AUTO_TEST_CASE(ranks_are_the_longest_paths_to_the_end) {
   SmallGraph g;
   const OpId a = g.work("a", 100, {}, on(dev0), 80);
   const OpId b = g.work("b", 30, {a}, on(dev0));
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(ranks_are_the_longest_ways_to_the_end) {
 }
 
 // s 1    a 100 ── b 10    t 1
-BOOST_AUTO_TEST_CASE(a_device_has_the_longest_way_to_the_end_first_then_graph_order) {
+BOOST_AUTO_TEST_CASE(a_device_has_the_longest_path_to_the_end_first_then_graph_order) {
   SmallGraph g;
   g.work("s", 1, {}, on(dev0));
   const OpId a = g.work("a", 100, {}, on(dev0));
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(a_device_has_the_longest_way_to_the_end_first_then_graph_or
 }
 
 // x ── y | z:   a wait after y
-BOOST_AUTO_TEST_CASE(a_window_waits_for_nothing_of_those_before_it_but_remembers_it) {
+BOOST_AUTO_TEST_CASE(an_item_does_not_wait_for_earlier_windows_but_keeps_their_tensors_as_inputs) {
   SmallGraph g;
   const OpId x = g.work("x", 100, {}, on(dev0));
   const OpId y = g.work("y", 10, {x}, on(dev0));
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(a_window_waits_for_nothing_of_those_before_it_but_remembers
 }
 
 // x ── run:   x is prepared
-BOOST_AUTO_TEST_CASE(what_is_prepared_comes_first_and_is_not_timed) {
+BOOST_AUTO_TEST_CASE(prepared_ops_come_first_and_are_not_timed) {
   SmallGraph g;
   const OpId x = g.work("x", 100, {}, on(dev1));
   g.work("run", 10, {x}, on(dev0));
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(what_is_prepared_comes_first_and_is_not_timed) {
   BOOST_TEST((prepared.expected(0) == Duration{0}));
 }
 
-BOOST_AUTO_TEST_CASE(a_scenario_of_nothing_is_a_plan_of_nothing) {
+BOOST_AUTO_TEST_CASE(an_empty_scenario_has_an_empty_plan) {
   SmallGraph g;
   const Plan plan = make_plan(g.graph, pair(), g.scenario({"wait"}), {});
   BOOST_TEST(plan.windows.empty());
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(results_that_nothing_reads_are_kept) {
   BOOST_TEST((plan.replicas[plan.results[1].replica.index()].memory == MemoryId{1}));
 }
 
-// x ── y ── z, 800 bytes each: all of it is a quarter of 9,600 bytes
+// x ── y ── z, 800 bytes each: together a quarter of 9,600 bytes
 BOOST_AUTO_TEST_CASE(every_result_is_kept_where_all_take_a_quarter_of_the_memory) {
   SmallGraph g;
   const OpId x = g.work("x", 1, {}, on(dev0), 800);
@@ -265,7 +265,7 @@ BOOST_AUTO_TEST_CASE(ops_of_few_classes_have_one_kernel_a_class_with_the_time_th
 // x on dev0 ─┬─ y on dev1
 //            ├─ z on dev1 (which waits for y, too)
 //            └─ v and w on dev0
-BOOST_AUTO_TEST_CASE(what_several_items_of_another_share_wait_for_is_one_arrival_there) {
+BOOST_AUTO_TEST_CASE(several_items_that_wait_for_one_op_elsewhere_share_an_arrival) {
   SmallGraph g;
   const Machine machine = neighbours();
   const OpId x = g.work("x", 100, {}, on(dev0));
@@ -291,7 +291,7 @@ BOOST_AUTO_TEST_CASE(what_several_items_of_another_share_wait_for_is_one_arrival
 
 // x0 and x1 on dev0 ─┬─ y on dev1    x2 on dev0 ─── w on dev1
 //                    └─ z on dev1
-BOOST_AUTO_TEST_CASE(each_op_that_several_items_elsewhere_wait_for_is_an_arrival_of_its_own) {
+BOOST_AUTO_TEST_CASE(each_op_that_several_items_elsewhere_wait_for_has_its_own_arrival) {
   SmallGraph g;
   const Machine machine = neighbours();
   const OpId x0 = g.work("x0", 100, {}, on(dev0));
@@ -380,8 +380,8 @@ BOOST_AUTO_TEST_CASE(a_replica_that_is_moved_in_a_later_window_is_not_private) {
   BOOST_TEST(!plan.replicas[view.find("x on dev0").index()].is_private);
 }
 
-// x on dev0 ── link ── y on dev1:  the link reads x, and dev1 what the link has made
-BOOST_AUTO_TEST_CASE(what_is_moved_is_not_private) {
+// x on dev0 ── link ── y on dev1:  the link reads x, and dev1 the link's replica
+BOOST_AUTO_TEST_CASE(a_tensor_that_is_moved_is_not_private) {
   SmallGraph g;
   const Machine machine = pair();
   const OpId x = g.work("x", 100, {}, on(dev0));
@@ -394,7 +394,7 @@ BOOST_AUTO_TEST_CASE(what_is_moved_is_not_private) {
 
 // a ─── b ─┬─ c    two of 64 bytes at once, and c of another type, which is kept
 //          └──┴─ d
-BOOST_AUTO_TEST_CASE(buffers_are_what_is_in_ram_at_once_in_graph_order) {
+BOOST_AUTO_TEST_CASE(buffers_are_the_tensors_in_ram_at_once_in_graph_order) {
   SmallGraph g;
   const OpId a = g.work("a", 1, {}, on(dev0), 64);
   const OpId b = g.work("b", 1, {a}, on(dev0), 64);
@@ -403,7 +403,7 @@ BOOST_AUTO_TEST_CASE(buffers_are_what_is_in_ram_at_once_in_graph_order) {
   const PlanOptions options{.ram_bytes = 1 << 20};
   const Plan plan = make_plan(g.graph, pair(), g.everything(), options);
   BOOST_REQUIRE(g.graph.types().size() == 2U);
-  // a and b, then b and d; never three.
+  // a and b are held together, then b and d; never three.
   BOOST_TEST(plan.buffers == (std::vector<std::uint64_t>{2, 1}));
 }
 
@@ -421,7 +421,7 @@ BOOST_AUTO_TEST_CASE(
              std::vector<std::uint64_t>{4});
 }
 
-// Four of one type that nothing reads are kept, or their copies.
+// Four results of one type that nothing reads are kept; with copies, the copies are kept.
 BOOST_AUTO_TEST_CASE(results_that_are_kept_and_replicas_in_other_memories_need_buffers_too) {
   SmallGraph g;
   for (int i = 0; i < 4; ++i) g.work("x", 1, {}, on(dev0));
@@ -430,7 +430,7 @@ BOOST_AUTO_TEST_CASE(results_that_are_kept_and_replicas_in_other_memories_need_b
   BOOST_TEST(make_plan(g.graph, machine, g.everything(), options).buffers ==
              std::vector<std::uint64_t>{4});
   for (std::size_t i = 0; i < 4; ++i) g.copy("copy", OpId::at(i), to(MemoryId{1}));
-  // The first is there beside its copy, then goes; so does each after it.
+  // Each result is freed after it has been copied, so only one is held together with its copy.
   BOOST_TEST(make_plan(g.graph, machine, g.everything(), options).buffers ==
              std::vector<std::uint64_t>{5});
   machine.memories[1].kind = MemoryKind::storage;
@@ -439,8 +439,8 @@ BOOST_AUTO_TEST_CASE(results_that_are_kept_and_replicas_in_other_memories_need_b
   BOOST_TEST(make_plan(g.graph, machine, g.everything(), {}).buffers.empty());  // simulated
 }
 
-// 20,000 ops that nobody reads, then a chain of four, which is to come first. Of the chain two
-// tensors are there at once, and what nobody reads stays.
+// 20,000 ops that nobody reads, then a chain of four, which must start first. Two tensors of the
+// chain are held at once, and all tensors that nobody reads.
 BOOST_AUTO_TEST_CASE(a_large_plan_is_put_in_order_and_fitted_into_memory_too) {
   constexpr std::uint64_t many = 20'000;
   SmallGraph g;

@@ -115,8 +115,8 @@ class PlanCheck {
     }
   }
 
-  // Every item waits as often as items of its window name it as their successor, and these name it
-  // once for each time that it reads their tensor.
+  // An item's `waits_for` is the number of times that items of its window list it as a successor.
+  // Each of these lists it once for each time that it reads their tensor.
   void check_waits(const Window& window) {
     std::map<ItemRef, std::multiset<UnitId>> named_by;
     for (const auto& [resource, share] : window.shares) {
@@ -190,8 +190,8 @@ class PlanCheck {
     }
   }
 
-  // One unit after the other: what it makes is there from then on, and what it was the last to read
-  // goes.
+  // Plays the plan unit by unit: a unit's output is held from then on, and the tensors of which the
+  // unit is the last reader are freed.
   void check_buffers() {
     std::vector<UnitId> last_reader(plan_.replicas.size());
     for (const Window& window : plan_.windows) {
@@ -224,7 +224,7 @@ class PlanCheck {
 
   const RandomCase& c_;
   const Plan& plan_;
-  bool has_free_windows_;  // where nothing takes time before the clock starts
+  bool has_free_windows_;  // ops that are prepared before the clock starts take no time
   UnitRanks rank_;
 };
 
@@ -250,8 +250,8 @@ BOOST_AUTO_TEST_CASE(shares_of_random_graphs_agree_with_each_other_and_the_graph
   }
 }
 
-// Large enough for a second thread.
-BOOST_AUTO_TEST_CASE(so_do_those_of_a_large_one) {
+// Large enough to be planned on two threads.
+BOOST_AUTO_TEST_CASE(shares_of_a_large_random_graph_agree_too) {
   const RandomCase c(1, {.ops_max = 40'000, .small = true});
   const Plan plan =
       make_plan(c.graph, c.machine, c.scenario, {.ram_bytes = std::uint64_t{1} << 50});

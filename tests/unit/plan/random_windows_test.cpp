@@ -21,7 +21,7 @@ using testing::successors_of;
 using UnitEdges = std::multiset<std::pair<UnitId, UnitId>>;  // one for each reading
 using OpEdges = std::set<std::pair<OpId, OpId>>;
 
-// Plans a case's graph in windows of so many ops, and remembers all of it.
+// Plans a case's graph in windows of the given numbers of ops, and records all windows.
 class Windows {
  public:
   Windows(const RandomCase& c, const std::vector<std::size_t>& sizes, bool forgets,
@@ -30,11 +30,12 @@ class Windows {
     for (const std::size_t size : sizes) plan_next(size, forgets);
   }
 
-  // What the shares say that units wait for.
+  // The dependencies between units, from the shares.
   const UnitEdges& edges() const { return edges_; }
-  // What they read, but for what was done and forgotten when they were planned.
+  // The inputs of units, except those that were forgotten before the unit was planned.
   const UnitEdges& wanted_edges() const { return wanted_; }
-  // What ops read, from the shares' edges; what transfers bring counts as read where it came from.
+  // The dependencies between ops, from edges(). A tensor that a transfer brings counts as read from
+  // its maker.
   OpEdges op_edges() const {
     OpEdges ops;
     for (const auto& [from, to] : edges_) {
@@ -43,13 +44,14 @@ class Windows {
       if (reader.makes_result) {
         ops.emplace(maker, reader.op);
       } else {
-        BOOST_TEST((maker == reader.op));  // it moves that tensor
+        BOOST_TEST((maker == reader.op));  // a transfer moves its maker's tensor
       }
     }
     return ops;
   }
 
-  // Everything is read as often as it is said to be, and what is held is what may be read later.
+  // Every replica has the number of readers that its spec gives, and replicas are held exactly if
+  // later windows may read them.
   void check_readers() const {
     std::vector<std::uint32_t> said;
     std::vector<std::uint32_t> counted(units_.size(), 0);
@@ -101,7 +103,7 @@ class Windows {
                    .attrs = source_.attrs(op),
                    .declared = kind.declares_type ? source_.type(op) : TensorType{}});
   }
-  // By ops that aren't appended yet.
+  // The oldest op that is read by ops that aren't appended yet.
   OpId oldest_read_from(std::size_t begin) const {
     OpId oldest = OpId::at(begin);
     for (std::size_t op = begin; op < source_.size(); ++op) {
@@ -109,7 +111,7 @@ class Windows {
     }
     return oldest;
   }
-  // Of windows that aren't done, and of what may be read later.
+  // The oldest replica of windows that aren't done, or that may be read later.
   ReplicaId oldest_kept(OpId keep_from) const {
     for (std::size_t u = 0; u < units_.size(); ++u) {
       if (window_of_[u] >= forgotten_ || units_[u].op >= keep_from) return ReplicaId::at(u);
@@ -162,7 +164,7 @@ class Windows {
           wanted_.emplace(maker_of(input), share.items[i].unit);
         }
       }
-      // In the share of the one that makes what is waited for.
+      // A late edge is in the share of the resource that makes the tensor.
       for (const Share::LateEdge& edge : share.late) {
         BOOST_TEST_REQUIRE(edge.window < planned.window.number);
         BOOST_TEST(edge.window >= forgotten_);
@@ -182,7 +184,7 @@ class Windows {
   std::vector<PlannedWindow> windows_;
   std::vector<Unit> units_;
   std::vector<std::uint32_t> window_of_;  // by unit
-  std::uint32_t forgotten_ = 0;           // windows before it
+  std::uint32_t forgotten_ = 0;           // windows before it are forgotten
   UnitEdges edges_;
   UnitEdges wanted_;
 };
@@ -207,7 +209,7 @@ OpEdges read_in(const Graph& graph) {
 
 BOOST_AUTO_TEST_SUITE(random_windows)
 
-BOOST_AUTO_TEST_CASE(any_windows_have_the_dependencies_of_the_whole_graph_in_one) {
+BOOST_AUTO_TEST_CASE(windows_of_any_size_have_the_dependencies_of_the_whole_graph) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       RandomCase c(seed);
@@ -223,7 +225,7 @@ BOOST_AUTO_TEST_CASE(any_windows_have_the_dependencies_of_the_whole_graph_in_one
   }
 }
 
-BOOST_AUTO_TEST_CASE(units_wait_for_what_they_read_of_windows_that_are_not_done) {
+BOOST_AUTO_TEST_CASE(units_wait_for_their_inputs_in_windows_that_are_not_done) {
   std::size_t with_fewer = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {

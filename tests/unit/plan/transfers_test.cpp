@@ -62,7 +62,7 @@ void expect_units(const Planned& planned, const Names& wanted) {
 BOOST_AUTO_TEST_SUITE(transfers)
 
 // x on gpu0 ── y on gpu0
-BOOST_AUTO_TEST_CASE(what_is_there_already_is_not_moved) {
+BOOST_AUTO_TEST_CASE(a_tensor_that_is_there_already_is_not_moved) {
   SmallGraph g;
   const OpId x = g.work("x", 1, {}, on(gpu0));
   g.work("y", 1, {x}, on(gpu0));
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(two_readers_in_one_memory_share_a_replica) {
 }
 
 // x on gpu0 ─┬─ y on gpu1
-//            └─ z on gpu2:  what has landed in the host goes on from there
+//            └─ z on gpu2:  the second route starts at the replica in the host
 BOOST_AUTO_TEST_CASE(a_second_route_starts_where_the_first_one_left_a_replica) {
   SmallGraph g;
   const OpId x = g.work("x", 1, {}, on(gpu0), 10'000);
@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(a_copy_within_a_memory_without_a_device_is_refused) {
   expect_error(ErrorKind::usage, "'again' copies within host", [&] { Planned p(g); });
 }
 
-// x on gpu0 ─┬─ y on gpu1, so that x has been in the host
+// x on gpu0 ─┬─ y on gpu1, so that a replica of x is in the host
 //            └─ copy to the host, where no device could duplicate it
 BOOST_AUTO_TEST_CASE(a_copy_to_where_the_tensor_came_through_is_moved_again) {
   SmallGraph g;
@@ -251,8 +251,7 @@ BOOST_AUTO_TEST_CASE(an_op_whose_input_can_not_reach_it_is_refused) {
                [&] { Planned p(g, machine); });
 }
 
-// x ── run on gpu1:   the transfer of x belongs to what is prepared or to what is timed, as its
-// reader does
+// x ── run on gpu1:   the transfer of x is prepared or timed, as its reader is
 BOOST_AUTO_TEST_CASE(a_transfer_belongs_to_the_window_of_its_reader) {
   SmallGraph g;
   const OpId x = g.work("x", 1, {}, on(gpu0));
@@ -270,7 +269,7 @@ BOOST_AUTO_TEST_CASE(a_transfer_belongs_to_the_window_of_its_reader) {
 
 // x on gpu0 ── pcie0 ── pcie1 ─┬─ y on gpu1
 //                              └─ z on gpu1
-BOOST_AUTO_TEST_CASE(what_several_ops_wait_for_a_transfer_tells_their_device_once) {
+BOOST_AUTO_TEST_CASE(a_transfer_sends_one_notice_for_several_ops_of_a_device) {
   SmallGraph g;
   const OpId x = g.work("x", 1, {}, on(gpu0));
   g.work("y", 1, {x}, on(gpu1));
@@ -285,9 +284,9 @@ BOOST_AUTO_TEST_CASE(what_several_ops_wait_for_a_transfer_tells_their_device_onc
 }
 
 // x on gpu0 ── pcie0 ─┬─ first over pcie1, chunk by chunk
-//                     ├─ second over pcie1, which has been in the host
+//                     ├─ second over pcie1, from the replica in the host
 //                     └─ x over pcie1 ── y on gpu1
-BOOST_AUTO_TEST_CASE(the_next_transfer_of_a_route_takes_its_chunks_by_itself) {
+BOOST_AUTO_TEST_CASE(the_next_transfer_of_a_route_is_part_of_no_arrival) {
   SmallGraph g;
   const OpId x = g.work("x", 1, {}, on(gpu0), 10'000);
   g.copy("first", x, to(MemoryId{1}));
@@ -295,7 +294,7 @@ BOOST_AUTO_TEST_CASE(the_next_transfer_of_a_route_takes_its_chunks_by_itself) {
   const Planned two(g);
   expect_units(two, {"x on gpu0", "x over pcie0", "first over pcie1", "second over pcie1"});
   BOOST_TEST_REQUIRE(two.view.move("x over pcie0").paces);
-  // One besides the one that is paced: no arrival.
+  // Besides the paced transfer there is only one successor, so there is no arrival.
   const Share& two_pcie0 = two.view.share(UnitId{1});
   BOOST_TEST((successors(two.view.item(UnitId{1}).resource, two_pcie0) ==
               std::vector{two.view.item(two.view.find("first over pcie1")),
@@ -307,7 +306,7 @@ BOOST_AUTO_TEST_CASE(the_next_transfer_of_a_route_takes_its_chunks_by_itself) {
   const Share& pcie0 = three.view.share(UnitId{1});
   const Share& pcie1 = three.view.share(UnitId{2});
   BOOST_REQUIRE(pcie1.size() == 3U);
-  // The other two are an arrival.
+  // The two other successors share an arrival.
   const ItemRef paced = three.view.item(UnitId{2});
   BOOST_TEST((successors(three.view.item(UnitId{1}).resource, pcie0) ==
               std::vector{paced, ItemRef{paced.resource, 3}}));

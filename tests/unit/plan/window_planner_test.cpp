@@ -58,7 +58,7 @@ struct Streamed {
   WindowPlanner planner{g.graph, machine, {}};
 };
 
-// There must be one.
+// The resource must have a share.
 const Share& share(const PlannedWindow& planned, ResourceId resource) {
   for (const auto& [r, share] : planned.window.shares) {
     if (r == resource) return share;
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(windows_units_and_replicas_are_numbered_over_the_whole_run)
 }
 
 // x │ y
-BOOST_AUTO_TEST_CASE(what_reads_an_earlier_window_is_a_late_edge_and_no_successor) {
+BOOST_AUTO_TEST_CASE(an_op_that_reads_an_earlier_window_has_a_late_edge_and_is_no_successor) {
   Streamed s(neighbours());
   const OpId x = s.g.work("x", 10, {}, on(dev0));
   const PlannedWindow first = s.plan();
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(what_reads_an_earlier_window_is_a_late_edge_and_no_successo
 }
 
 // x on dev0 │ y on dev1
-BOOST_AUTO_TEST_CASE(a_late_edge_goes_to_its_maker_even_where_that_has_nothing_else_to_do) {
+BOOST_AUTO_TEST_CASE(a_late_edge_is_in_the_makers_share_even_if_that_has_no_items) {
   Streamed s(neighbours());
   const OpId x = s.g.work("x", 10, {}, on(dev0));
   s.plan();
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(a_late_edge_goes_to_its_maker_even_where_that_has_nothing_e
   BOOST_TEST(share(second, on_dev1).late.empty());
 }
 
-// The longer one comes first in its share.
+// The longer op comes first in the share.
 //   short, long │ next │ reader of short, next, short
 BOOST_AUTO_TEST_CASE(a_late_edge_is_made_for_each_reading_of_an_earlier_window) {
   Streamed s(neighbours());
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(a_late_edge_is_made_for_each_reading_of_an_earlier_window) 
 }
 
 // x │ y │ z    x's window is done when z is planned
-BOOST_AUTO_TEST_CASE(what_was_forgotten_is_no_edge_and_still_read_again) {
+BOOST_AUTO_TEST_CASE(a_forgotten_unit_has_no_late_edge_and_its_tensor_is_read_again) {
   Streamed s(neighbours());
   const OpId x = s.g.work("x", 10, {}, on(dev0));
   s.plan();
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(read_again_counts_every_reading) {
 }
 
 // x │ y and z on the other device
-BOOST_AUTO_TEST_CASE(what_a_transfer_reads_is_read_again_once) {
+BOOST_AUTO_TEST_CASE(a_tensor_that_is_transferred_is_read_again_once) {
   Streamed s(pair());
   const OpId x = s.g.work("x", 10, {}, on(dev0));
   s.plan();
@@ -221,11 +221,11 @@ BOOST_AUTO_TEST_CASE(what_a_transfer_reads_is_read_again_once) {
   s.g.work("z", 10, {x}, on(dev1));
   const PlannedWindow second = s.plan();
   BOOST_TEST((second.read_again == Replicas{ReplicaId{0}}));
-  BOOST_TEST(readers(second)[0] == 3U + 1U);  // the copy: y twice, z, and who holds it
+  BOOST_TEST(readers(second)[0] == 3U + 1U);  // readers of the copy: y twice, z, and the hold
 }
 
 // a ── b    c
-BOOST_AUTO_TEST_CASE(what_may_be_read_later_and_what_nobody_reads_is_held) {
+BOOST_AUTO_TEST_CASE(tensors_that_may_be_read_later_or_that_nobody_reads_are_held) {
   for (const std::uint32_t keep_from : {0U, 1U, 2U, 3U}) {
     Streamed s(neighbours());
     const OpId a = s.g.work("a", 10, {}, on(dev0));
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(what_may_be_read_later_and_what_nobody_reads_is_held) {
     wanted.emplace_back(c, ReplicaId{2});
     BOOST_TEST((holds(planned) == wanted));
     BOOST_TEST((readers(planned) == Counts{keep_from == 0 ? 2U : 1U, 1, 1}));
-    // What is read by windows to come may be read by any actor.
+    // A tensor that later windows may read is not private: any actor may read it.
     for (std::uint32_t op = 0; op < 3; ++op) {
       BOOST_TEST(planned.replicas[op].is_private == (op < keep_from));
     }
@@ -293,7 +293,7 @@ BOOST_AUTO_TEST_CASE(a_copy_that_links_make_is_read_where_it_is) {
   BOOST_TEST((late(third, over_link) == Late{{1, 0, {on_dev1, 0}}}));
 }
 
-BOOST_AUTO_TEST_CASE(what_an_op_needs_and_no_link_brings_is_refused_by_the_window_that_reads_it) {
+BOOST_AUTO_TEST_CASE(an_input_that_no_link_brings_is_refused_by_the_window_that_reads_it) {
   SmallMachine m;
   m.device("dev0", m.memory("a"));
   m.device("dev1", m.memory("b"));
@@ -305,7 +305,7 @@ BOOST_AUTO_TEST_CASE(what_an_op_needs_and_no_link_brings_is_refused_by_the_windo
                [&] { s.plan(); });
 }
 
-// Each window's ops read the one before, here and over the link.
+// The ops of each window read tensors of the window before, in the same memory and over the link.
 BOOST_AUTO_TEST_CASE(memory_does_not_grow_with_the_windows_that_are_forgotten) {
   const auto bytes_in_use = [] {
     const struct mallinfo2 info = mallinfo2();
@@ -329,7 +329,7 @@ BOOST_AUTO_TEST_CASE(memory_does_not_grow_with_the_windows_that_are_forgotten) {
     for (std::size_t i = 0; i < 10; ++i) row.push_back(graph.append(templates[i % 2], last));
     last = {row[0], row[1]};
     const PlannedWindow planned = planner.plan(row[0]);
-    // The window before is done.
+    // The previous window has completed.
     planner.forget(w, ReplicaId{planned.window.first.value});
     graph.forget_before(row[0]);
     BOOST_TEST_REQUIRE((w == 0 || planned.window.items == 10U + 2U));

@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(a_group_without_ops_may_be_listed) {
 }
 
 // x ── y ── run      other
-BOOST_AUTO_TEST_CASE(all_that_listed_ops_need_is_prepared_before_the_clock_starts) {
+BOOST_AUTO_TEST_CASE(ops_that_listed_ops_need_are_prepared_before_the_clock_starts) {
   SmallGraph g;
   const OpId x = g.work("x", 1);
   g.work("other", 1);
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(all_that_listed_ops_need_is_prepared_before_the_clock_start
 
 // x ── first
 //  └── second
-BOOST_AUTO_TEST_CASE(what_a_later_window_needs_is_prepared_before_the_first) {
+BOOST_AUTO_TEST_CASE(ops_that_a_later_window_needs_are_prepared_before_the_first) {
   SmallGraph g;
   const OpId x = g.work("x", 1);
   const OpId first = g.work("first", 1);

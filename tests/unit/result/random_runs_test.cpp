@@ -1,4 +1,4 @@
-// Random graphs on random machines, carried out by the run logic alone.
+// Random graphs on random machines, run by the run logic alone, without actors.
 #include "core/plan/planner.hpp"
 #include "core/result/summary.hpp"
 #include "tests/support/logic_simulation.hpp"
@@ -21,7 +21,7 @@ ScenarioReport simulate(const RandomCase& c, const LogicSimulation::Options& opt
   return summarize(c.graph, c.machine, plan, "random", result);
 }
 
-// Streams of devices come first.
+// Whether the track belongs to a link. Tracks of devices' streams are numbered first.
 bool is_link(const ScenarioReport& report, std::uint32_t track) {
   int streams = 0;
   for (const ResourceUse& use : report.resources) {
@@ -30,7 +30,7 @@ bool is_link(const ScenarioReport& report, std::uint32_t track) {
   return track >= static_cast<std::uint32_t>(streams);
 }
 
-// What holds for every report, whatever became of the run.
+// Checks what must hold for every report, whether the run was completed or not.
 void check(const ScenarioReport& report) {
   const Timeline& t = report.timeline;
   BOOST_TEST(t.spans.size() == report.finished);
@@ -48,7 +48,7 @@ void check(const ScenarioReport& report) {
       const Span& before = t.spans[t.predecessors[k]];
       BOOST_TEST((before.start <= t.spans[i].start));
       BOOST_TEST((before.end <= t.spans[i].end));
-      // Only on a route is a tensor moved on before all of it is there.
+      // Only on a route may a transfer start before the one before it has ended.
       if (is_link(report, before.track) && is_link(report, t.spans[i].track)) continue;
       BOOST_TEST((before.end <= t.spans[i].start));
     }
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(interrupted_and_failed_runs_end_and_report_what_finished) {
   }
 }
 
-// Where a span begins before one of an earlier window has ended.
+// Whether a span starts before a span of an earlier window has ended.
 bool windows_overlap(const RandomCase& c, const ScenarioReport& report) {
   const Plan plan = make_plan(c.graph, c.machine, c.scenario, {.needs_costs = true});
   Instant last_end = Instant::min();
@@ -105,7 +105,7 @@ bool windows_overlap(const RandomCase& c, const ScenarioReport& report) {
   return false;
 }
 
-BOOST_AUTO_TEST_CASE(windows_that_need_not_wait_overlap_and_wait_for_what_they_read) {
+BOOST_AUTO_TEST_CASE(windows_that_need_not_wait_overlap_and_wait_for_their_inputs) {
   std::size_t overlapping = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {

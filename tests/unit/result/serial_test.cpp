@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_result_is_freed_after_its_last_reader) {
   for (int i = 0; i < 100; ++i) ops.append(last = s.append("y", "copy", {last}));
   const long before = peak_memory_kib();
   run_serial(s.graph, ops, [](OpId, std::span<const std::byte>) { return true; });
-  // Half of all: AddressSanitizer keeps 256 MiB of what is freed.
+  // Half of all results: AddressSanitizer keeps 256 MiB of freed memory.
   BOOST_TEST(peak_memory_kib() - before < 400 * 1024);
 }
 
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_part_of_a_graph_can_be_executed) {
   BOOST_TEST(n == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(it_ends_when_visit_says_so) {
+BOOST_AUTO_TEST_CASE(the_execution_ends_when_visit_returns_false) {
   Sample s;
   const OpId x = s.append("x", "zeros", {}, {}, {DType::f64, {10}});
   const OpId y = s.append("y", "fail", {x}, {Duration{0}});

@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(spans_name_ops_and_transfers_and_the_track_they_ran_on) {
   const OpId copy = g.copy("copy", x, to(host));
   static_cast<void>(copy);
   const ScenarioReport report = simulate(g, g.everything());
-  // x is in the host already when it is to be copied there: the CPU does it.
+  // x is in the host's memory already, so the CPU makes the copy there.
   expect_spans(report, {"x on gpu0 stream 0 0-100", "→x on pcie0 vram0→host 100-180",
                         "y on cpu 180-230", "copy on cpu 230-230"});
 }
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(ops_of_a_group_carry_their_index_and_streams_their_number) 
 }
 
 // prepared x ── run
-BOOST_AUTO_TEST_CASE(what_is_prepared_is_neither_counted_nor_shown) {
+BOOST_AUTO_TEST_CASE(prepared_ops_are_neither_counted_nor_shown) {
   SmallGraph g;
   const OpId x = g.work("x", 100, {}, on(gpu0), 80);
   const OpId run = g.work("run", 100, {x}, on(gpu0));
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(what_is_prepared_is_neither_counted_nor_shown) {
              boost::test_tools::per_element());
 }
 
-// x ── copy to the host ── y on gpu0: the copy's tensor is moved back, which is no second copy
+// x ── copy to the host ── y on gpu0: moving the copy's tensor back is a transfer, not a copy
 BOOST_AUTO_TEST_CASE(moving_the_result_of_a_copy_is_a_transfer_and_not_the_copy) {
   SmallGraph g;
   const OpId x = g.work("x", 100, {}, on(gpu0), 80);
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(a_failed_run_reports_the_cause_and_what_finished) {
 }
 
 // a 10 (fails)    c 100 | b 50    d 50 on cpu
-BOOST_AUTO_TEST_CASE(what_never_began_is_not_reported) {
+BOOST_AUTO_TEST_CASE(ops_that_never_began_are_not_reported) {
   SmallGraph g;
   g.work("a", 10, {}, on(gpu0));
   g.work("c", 100, {}, on(gpu0));
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(what_never_began_is_not_reported) {
   BOOST_TEST((report.lower_bound == Duration{100}));
 }
 
-BOOST_AUTO_TEST_CASE(a_scenario_of_nothing_is_done_at_once) {
+BOOST_AUTO_TEST_CASE(an_empty_scenario_is_done_at_once) {
   SmallGraph g;
   const ScenarioReport report = simulate(g, g.scenario({"wait"}));
   BOOST_TEST((report.outcome == Outcome::done));

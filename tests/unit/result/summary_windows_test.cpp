@@ -1,4 +1,4 @@
-// Windows that are summed up one by one and forgotten.
+// Windows that are added to the summary one by one, and forgotten.
 #include "core/plan/planner.hpp"
 #include "core/result/summary.hpp"
 #include "tests/support/logic_simulation.hpp"
@@ -46,7 +46,8 @@ UnitId oldest_used_from(const Plan& plan, std::size_t begin) {
   return oldest;
 }
 
-// Forgets what it can after each window; the plan's units too where no failure names one.
+// Forgets all units no longer needed after each window. If the run failed, the plan's units are
+// kept, since the failure names one.
 ScenarioReport summarize_by_window(const RandomCase& c, Run run, bool with_timeline) {
   for (auto& [resource, share] : std::exchange(run.result.shares, {})) {
     run.plan.put_back(resource, std::move(share));
@@ -107,7 +108,7 @@ void check_by_window(const RandomCase& c, const LogicSimulation::Options& option
 
 BOOST_AUTO_TEST_SUITE(summary_windows)
 
-// Graphs that are large enough for what is forgotten to be freed.
+// The graphs are so large that memory of forgotten units is freed.
 BOOST_AUTO_TEST_CASE(windows_one_by_one_give_the_report_of_the_whole_run) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {

@@ -39,7 +39,7 @@ struct Kept {
 
 constexpr auto go_on = [] { return true; };
 
-// The same in a memory of which they take more than a quarter: x and y go, z is kept.
+// The same in a memory of which the results take more than a quarter: x and y are freed, z is kept.
 struct Gone : Kept {
   Gone() {
     machine.machine.memories[0].size_bytes = 800;
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(verification_by_digests, Gone)
 
-BOOST_AUTO_TEST_CASE(results_that_are_gone_are_equal_where_their_digests_are) {
+BOOST_AUTO_TEST_CASE(freed_results_are_equal_if_their_digests_are) {
   release_all();
   BOOST_TEST(plan.results.size() == 3U);
   BOOST_TEST(!store->held(plan.results[0].replica));
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(results_that_are_gone_are_equal_where_their_digests_are) {
   BOOST_TEST(verdict.complete);
 }
 
-BOOST_AUTO_TEST_CASE(a_result_that_is_gone_and_was_wrong_is_named) {
+BOOST_AUTO_TEST_CASE(a_freed_result_that_was_wrong_is_named) {
   values(plan.results[1].replica)[9] = 1.5;
   release_all();
   const Verdict verdict = verify(g.graph, plan, *store, go_on);

@@ -1,4 +1,4 @@
-// A coordinator whose commands are words.
+// A CoordinatorLogic for tests, which gives its commands as words.
 #pragma once
 
 #include "core/run/coordinator_logic.hpp"
@@ -30,10 +30,11 @@ struct CommandName {
   std::string operator()(CoordinatorLogic::Finish) const { return "finish"; }
 };
 
-// A coordinator of two resources, checked after every event; each says what commands it gave.
+// A coordinator of two resources. Checks its invariants after every event; each event returns the
+// commands that it gave.
 class Coordinator {
  public:
-  // That is told all windows before it begins.
+  // All windows are added before the run begins.
   explicit Coordinator(const Sizes& windows) : Coordinator() {
     for (const CoordinatorLogic::WindowSize& size : windows) {
       BOOST_TEST(window(size) == Names{});

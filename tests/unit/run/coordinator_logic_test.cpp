@@ -19,7 +19,7 @@ using testing::status;
 
 BOOST_AUTO_TEST_SUITE(coordinator_logic)
 
-BOOST_AUTO_TEST_CASE(windows_go_out_one_after_the_other_then_what_is_left_comes_in) {
+BOOST_AUTO_TEST_CASE(windows_are_sent_one_after_the_other_then_the_rest_is_collected) {
   Coordinator c(Sizes{{.shares = 2, .items = 3}, {.shares = 1, .items = 1}});
   BOOST_TEST(c.begin() == Names{"send 0"});
   BOOST_TEST(c.progress(r0, 1) == Names{});
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(windows_without_shares_are_done_as_soon_as_they_are_sent) {
   BOOST_TEST(c.complete(1) == (Names{"done 1", "send 2", "done 2", "send 3", "done 3", "collect"}));
 }
 
-BOOST_AUTO_TEST_CASE(a_run_of_nothing_ends_at_once) {
+BOOST_AUTO_TEST_CASE(an_empty_run_ends_at_once) {
   BOOST_TEST(Coordinator(Sizes{}).begin() == Names{"collect"});
   BOOST_TEST(Coordinator(Sizes(1)).begin() == (Names{"send 0", "done 0", "collect"}));
   for (const std::size_t windows : {0U, 1U, 3U}) {
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(a_run_of_nothing_ends_at_once) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(progress_counts_the_items_of_all_windows_however_often_it_is_told) {
+BOOST_AUTO_TEST_CASE(progress_counts_the_items_of_all_windows_however_often_it_is_reported) {
   Coordinator c(Sizes{{.shares = 1, .items = 1}, {.shares = 1, .items = 2}});
   c.begin();
   c.progress(r0, 1);
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(the_first_failure_ends_the_run) {
   BOOST_TEST(c.logic().failure().stuck.empty());
 }
 
-// A resource whose thread can't be set up is gone before anything was sent out.
+// A resource whose thread can't be set up quits before any window is sent.
 BOOST_AUTO_TEST_CASE(a_failure_before_the_beginning_ends_the_run) {
   Coordinator c(Sizes{{.shares = 1, .items = 2}});
   BOOST_TEST(c.fail("no thread for cpu0") == (Names{"stop", "collect"}));
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(an_interrupt_while_running_ends_the_run_and_later_ones_do_n
   BOOST_TEST((c.logic().origin() == Instant{Duration{3}}));
 }
 
-BOOST_AUTO_TEST_CASE(an_interrupt_while_what_is_left_comes_in_changes_nothing) {
+BOOST_AUTO_TEST_CASE(an_interrupt_while_shares_are_collected_changes_nothing) {
   Coordinator c(Sizes{{.shares = 1, .items = 1}});
   c.begin();
   BOOST_TEST(c.complete(0) == (Names{"done 0", "collect"}));
@@ -153,14 +153,14 @@ BOOST_AUTO_TEST_CASE(two_quiet_rounds_that_are_alike_mean_that_the_run_is_stuck)
   BOOST_TEST(c.logic().failure().stuck.empty());
 }
 
-BOOST_AUTO_TEST_CASE(the_verdict_has_up_to_three_pending_units_and_how_much_they_wait_for) {
+BOOST_AUTO_TEST_CASE(a_stuck_run_names_up_to_three_pending_units_and_their_missing_notices) {
   Coordinator c(Sizes{{.shares = 1, .items = 9}, {.shares = 5, .items = 9}});
   c.begin();
   c.progress(r0, 9);
   c.complete(0);
   std::vector<CoordinatorLogic::Status> all;
   for (std::uint32_t i = 0; i < 5; ++i) {
-    // The second has done its part, and has nothing to say.
+    // The second resource has done all its items.
     all.push_back({.resource = ResourceId{i},
                    .done = i == 0 ? 10U : 1U,
                    .pending = i == 1 ? UnitId{} : UnitId{10 + i},
@@ -191,8 +191,8 @@ BOOST_AUTO_TEST_CASE(a_run_that_moves_between_rounds_is_not_stuck) {
   BOOST_TEST(quiet(2) == (Names{"stop", "collect"}));
 }
 
-// r0 worked in window 0 only, and still says so in window 1.
-BOOST_AUTO_TEST_CASE(what_was_done_in_earlier_windows_does_not_hide_a_stuck_run) {
+// r0 has items in window 0 only; its number of items done stays the same in window 1.
+BOOST_AUTO_TEST_CASE(items_done_in_earlier_windows_do_not_hide_a_stuck_run) {
   Coordinator c(Sizes{{.shares = 1, .items = 7}, {.shares = 1, .items = 3}});
   c.begin();
   c.progress(r0, 7);
@@ -203,8 +203,8 @@ BOOST_AUTO_TEST_CASE(what_was_done_in_earlier_windows_does_not_hide_a_stuck_run)
              "nothing is in flight and 2 ops and transfers are pending");
 }
 
-// What completed window 0 is on its way while everybody says how it is.
-BOOST_AUTO_TEST_CASE(a_new_window_forgets_that_the_last_one_was_quiet) {
+// The message that completes window 0 arrives between two rounds of statuses.
+BOOST_AUTO_TEST_CASE(a_new_window_resets_the_check_for_a_stuck_run) {
   Coordinator c(Sizes{{.shares = 1, .items = 2}, {.shares = 1, .items = 2}});
   c.begin();
   const auto quiet = [&] { return c.statuses(status(r0, 0, 1), status(r1, 0, 0)); };

@@ -1,4 +1,4 @@
-// The coordinator with several windows under way, and with windows that come while it runs.
+// The coordinator with several windows in flight, and with windows added during the run.
 #include "tests/unit/run/coordinator_fixture.hpp"
 
 #include <string>
@@ -24,7 +24,8 @@ BOOST_AUTO_TEST_CASE(windows_that_need_not_wait_are_sent_at_once) {
                       {.shares = 1, .items = 1},
                       {.shares = 1, .items = 1, .waits = false}});
   BOOST_TEST(c.begin() == (Names{"send 0", "send 1"}));
-  // The third waits for all before it, and the fourth, which needn't, stays behind it.
+  // The third window waits for all before it. The fourth need not wait, but is sent after the
+  // third.
   BOOST_TEST(c.complete(0) == Names{"done 0"});
   BOOST_TEST(c.complete(1) == (Names{"done 1", "send 2", "send 3"}));
   BOOST_TEST(c.complete(2) == Names{"done 2"});
@@ -46,14 +47,14 @@ BOOST_AUTO_TEST_CASE(windows_are_done_in_their_order_though_a_later_one_is_compl
   BOOST_TEST(c.complete(2) == (Names{"done 2", "done 3", "collect"}));
 }
 
-// The second has no share, but isn't done before the first.
+// The second window has no share, but isn't done before the first.
 BOOST_AUTO_TEST_CASE(a_window_without_shares_is_done_after_those_before_it) {
   Coordinator c(Sizes{{.shares = 1, .items = 1}, {.waits = false}, {.waits = true}});
   BOOST_TEST(c.begin() == (Names{"send 0", "send 1"}));
   BOOST_TEST(c.complete(0) == (Names{"done 0", "done 1", "send 2", "done 2", "collect"}));
 }
 
-BOOST_AUTO_TEST_CASE(windows_may_come_while_it_runs) {
+BOOST_AUTO_TEST_CASE(windows_may_be_added_during_the_run) {
   Coordinator c;
   BOOST_TEST(c.window({.shares = 1, .items = 1}) == Names{});
   BOOST_TEST(c.begin() == Names{"send 0"});
@@ -64,7 +65,7 @@ BOOST_AUTO_TEST_CASE(windows_may_come_while_it_runs) {
   for (std::uint32_t window = 1; window <= 3; ++window) {
     BOOST_TEST(c.complete(window) == Names{"done " + std::to_string(window)});
   }
-  // All is done, and still more may come.
+  // All windows are done, and more may be added.
   BOOST_TEST(c.logic().is_running());
   BOOST_TEST(c.window({.shares = 1, .items = 1}) == Names{"send 4"});
   BOOST_TEST(c.last_window() == Names{});
@@ -108,8 +109,8 @@ BOOST_AUTO_TEST_CASE(windows_that_come_after_the_end_are_not_sent) {
   BOOST_TEST((c.logic().outcome() == Ending::failed));
 }
 
-// Two windows are out and stand still, a third waits for them.
-BOOST_AUTO_TEST_CASE(a_verdict_counts_what_is_pending_in_all_windows_that_were_sent) {
+// Two windows have been sent and are stuck; a third one waits for them.
+BOOST_AUTO_TEST_CASE(a_stuck_run_counts_the_pending_items_of_all_windows_sent) {
   Coordinator c(Sizes{{.shares = 1, .items = 4},
                       {.shares = 2, .items = 5, .waits = false},
                       {.shares = 1, .items = 100}});
@@ -129,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_verdict_counts_what_is_pending_in_all_windows_that_were_s
   BOOST_TEST((failure.stuck[1].pending == UnitId{8}));
 }
 
-BOOST_AUTO_TEST_CASE(a_window_that_comes_and_is_sent_may_set_a_quiet_run_going) {
+BOOST_AUTO_TEST_CASE(a_window_that_is_sent_resets_the_check_for_a_stuck_run) {
   Coordinator c;
   c.begin();
   c.window({.shares = 1, .items = 2});
@@ -137,13 +138,13 @@ BOOST_AUTO_TEST_CASE(a_window_that_comes_and_is_sent_may_set_a_quiet_run_going) 
   BOOST_TEST(quiet() == Names{});
   BOOST_TEST(c.window({.shares = 1, .items = 2, .waits = false}) == Names{"send 1"});
   BOOST_TEST(quiet() == Names{});
-  // One that stays here doesn't.
+  // A window that isn't sent doesn't reset the check.
   BOOST_TEST(c.window({.shares = 1, .items = 2}) == Names{});
   BOOST_TEST(quiet() == (Names{"stop", "collect"}));
 }
 
-// Of a simulation whose first window is prepared: no clock runs until that is done.
-BOOST_AUTO_TEST_CASE(the_clock_starts_when_a_timed_window_is_sent_and_not_when_it_comes) {
+// A run whose first window is not timed: the clock starts after that window.
+BOOST_AUTO_TEST_CASE(the_clock_starts_when_a_timed_window_is_sent_not_when_it_is_added) {
   Coordinator c;
   c.begin();
   c.window({.shares = 1, .items = 1, .timed = false}, 1);

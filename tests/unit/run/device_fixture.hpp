@@ -1,4 +1,4 @@
-// A device that the test tells when its work is done.
+// A DeviceLogic for tests, which finishes ops when the test says so.
 #pragma once
 
 #include "core/run/device_logic.hpp"
@@ -18,7 +18,7 @@ namespace troupe::testing {
 using Items = std::vector<std::uint32_t>;
 using Places = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // windows, items
 
-// DeviceLogic checked after every event.
+// A DeviceLogic whose invariants are checked after every event.
 class TestedDevice {
  public:
   static constexpr ResourceId self{0};
@@ -35,7 +35,7 @@ class TestedDevice {
     logic_.on_notice(window, items);
     logic_.check_invariants();
   }
-  // Starts what can start; the items in that order.
+  // Starts all ops that can start. Returns their items in order.
   Items start() {
     Items started;
     for (const auto& [window, item] : start_places()) started.push_back(item);
@@ -50,7 +50,7 @@ class TestedDevice {
     }
     return started;
   }
-  // Starts and finishes one after the other until nothing is ready; the order.
+  // Starts and finishes one op after the other until none is ready. Returns their order.
   Places run() {
     Places order;
     for (Places next = start_places(); !next.empty(); next = start_places()) {
@@ -60,7 +60,7 @@ class TestedDevice {
     }
     return order;
   }
-  // The lane of a running item, which ends now.
+  // Finishes a running item now. Returns its lane.
   std::uint32_t finish(std::uint32_t item, std::uint32_t window = 0) {
     const std::uint32_t lane = take(item, window);
     now_ += Duration{10};
@@ -78,7 +78,7 @@ class TestedDevice {
   }
   DeviceLogic& logic() { return logic_; }
   const Share& current_share() const { return logic_.progress().parts().at(0)->share; }
-  // Takes out the share that is complete; there must be one.
+  // Takes a complete share; there must be one.
   Share hand_in() {
     std::optional<Share> share = logic_.progress().take_complete();
     logic_.check_invariants();

@@ -53,9 +53,9 @@ BOOST_AUTO_TEST_CASE(as_many_ops_run_at_once_as_there_are_lanes) {
   BOOST_TEST(d.logic().is_idle());
 }
 
-// somebody else ── 0 ─┬─ 1
-//                     └─ item 3 of another
-BOOST_AUTO_TEST_CASE(what_leaves_the_device_becomes_a_notice_and_what_comes_in_releases) {
+// another resource ── 0 ─┬─ 1
+//                        └─ item 3 of another resource
+BOOST_AUTO_TEST_CASE(an_op_notifies_successors_elsewhere_and_a_notice_releases_an_op) {
   Device d(1);
   d.share({{.waits_for = 1, .successors = {{self, 1}, {other, 3}}}, {.waits_for = 1}});
   BOOST_TEST(d.start().empty());
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(what_leaves_the_device_becomes_a_notice_and_what_comes_in_r
   BOOST_TEST(d.start() == Items{1});
 }
 
-BOOST_AUTO_TEST_CASE(a_device_tells_more_soon_while_an_op_could_start) {
+BOOST_AUTO_TEST_CASE(a_device_expects_more_notices_while_an_op_could_start) {
   Device d(1);
   BOOST_TEST(!d.logic().expects_more_notices());
   d.share({{}, {}, {.waits_for = 1}});
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(an_op_that_failed_releases_nothing_and_leaves_no_record) {
   BOOST_TEST(!d.logic().progress().take_all().at(0).items[0].finished());
 }
 
-BOOST_AUTO_TEST_CASE(after_a_stop_nothing_starts_and_what_runs_may_finish) {
+BOOST_AUTO_TEST_CASE(after_a_stop_no_op_starts_and_running_ops_may_finish) {
   Device d(2);
   d.share(std::vector<Item>(4));
   BOOST_TEST(d.start() == (Items{0, 1}));
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(after_a_stop_nothing_starts_and_what_runs_may_finish) {
   BOOST_TEST(d.logic().progress().done() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(a_record_says_when_and_on_which_lane) {
+BOOST_AUTO_TEST_CASE(a_record_has_start_end_and_lane) {
   Device d(2);
   d.share(std::vector<Item>(2));
   d.start();

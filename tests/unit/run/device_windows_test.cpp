@@ -1,4 +1,4 @@
-// A device with shares of several windows under way.
+// A device that has shares of several windows at the same time.
 #include "tests/unit/run/device_fixture.hpp"
 
 #include <vector>
@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(ready_ops_of_an_older_window_start_first) {
   d.notice({0}, 1);
   d.finish(2);
   BOOST_TEST((d.start_places() == Places{{1, 0}}));
-  // By now there is something to do in the oldest one again.
+  // Ops of the oldest window become ready again.
   d.notice({1, 0});
   d.finish(0, 1);
   BOOST_TEST((d.run() == Places{{0, 0}, {0, 1}, {1, 1}, {2, 0}}));
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(lanes_may_work_for_several_windows_at_once) {
   BOOST_TEST(!d.current_share().items[1].finished());
 }
 
-// The older window waits for somebody else.
+// The older window waits for another resource.
 BOOST_AUTO_TEST_CASE(a_window_that_is_complete_before_an_older_one_is_handed_in_at_once) {
   Device d(1);
   d.share({{.waits_for = 1}});
@@ -73,8 +73,8 @@ BOOST_AUTO_TEST_CASE(a_window_that_is_complete_before_an_older_one_is_handed_in_
   BOOST_TEST(d.logic().progress().done() == 4U);
 }
 
-// One is taken out while an op of another, at the same place there, is under way.
-BOOST_AUTO_TEST_CASE(what_is_under_way_stays_when_another_window_is_handed_in) {
+// A share is taken while an op with the same item number in another share is running.
+BOOST_AUTO_TEST_CASE(a_running_op_stays_when_the_share_of_another_window_is_taken) {
   Device d(2);
   d.share({{}});
   d.share({{.successors = {{self, 1}}}, {.waits_for = 1}}, 1);
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(what_is_under_way_stays_when_another_window_is_handed_in) {
   BOOST_TEST(d.hand_in().items[1].finished());
 }
 
-BOOST_AUTO_TEST_CASE(notices_of_several_windows_wait_together_to_be_told) {
+BOOST_AUTO_TEST_CASE(notices_of_several_windows_are_collected_together) {
   Device d(2);
   d.share({{.successors = {{other, 3}, {other, 5}}}});
   d.share({{.successors = {{other, 3}}}}, 1);
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(notices_of_several_windows_wait_together_to_be_told) {
 
 // window 0: 0 ─┬─ window 1: 0
 //              └─ window 1: item 2 of another
-BOOST_AUTO_TEST_CASE(an_op_releases_what_waits_for_it_in_a_later_window) {
+BOOST_AUTO_TEST_CASE(an_op_releases_its_dependents_in_a_later_window) {
   Device d(1);
   d.share({{}, {.waits_for = 1}});
   d.share({{.waits_for = 1}, {}}, 1,
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(an_op_releases_what_waits_for_it_in_a_later_window) {
   BOOST_TEST(d.logic().notices().empty());
   d.finish(0);
   BOOST_TEST((told(d.logic().notices()) == Told{{1, {other, 2}}}));
-  // Before the one that has been ready for longer.
+  // Item 0 starts before item 1, which has been ready for longer.
   BOOST_TEST((d.run() == Places{{1, 0}, {1, 1}}));
 }
 

@@ -29,7 +29,7 @@ Item pages(std::uint32_t chunks, Direction direction = forward) {
   return {.expected = Duration{100} * chunks,
           .move = Share::Move{.bytes = 4096ULL * chunks, .chunks = chunks, .direction = direction}};
 }
-// The same, waiting for its chunks to come over the link before.
+// The same, but the chunks arrive over the previous link of a route.
 Item paced_pages(std::uint32_t chunks) {
   Item item = pages(chunks);
   item.waits_for = 1;
@@ -37,7 +37,8 @@ Item paced_pages(std::uint32_t chunks) {
   return item;
 }
 
-// LinkLogic checked after every event, with a clock that moves by what starts expect.
+// A LinkLogic whose invariants are checked after every event. Its clock advances by the expected
+// time of each chunk.
 class Wire {
  public:
   explicit Wire(Sharing sharing) : logic_(self, sharing) {}
@@ -53,7 +54,7 @@ class Wire {
     logic_.on_notice(window, items);
     logic_.check_invariants();
   }
-  // The next chunk, which must go in this direction; none while nothing can move.
+  // Starts the next chunk, which must move in this direction. Returns nullopt if none can move.
   std::optional<LinkLogic::Start> start(Direction direction = forward) {
     const LinkLogic::Start* next = logic_.next();
     logic_.check_invariants();
@@ -66,7 +67,7 @@ class Wire {
     now_ += chunk.expected;
     logic_.check_invariants();
   }
-  // Starts and finishes one chunk; its item, or none.
+  // Starts and finishes one chunk. Returns its item, or nullopt if none can move.
   std::optional<std::uint32_t> move_one() {
     const auto chunk = start();
     if (!chunk) return std::nullopt;
@@ -78,7 +79,7 @@ class Wire {
     while (const auto item = move_one()) order.push_back(*item);
     return order;
   }
-  // The windows of the chunks that move.
+  // Moves all chunks that can move. Returns their windows.
   Items move_windows() {
     Items windows;
     while (const auto chunk = start()) {
@@ -278,7 +279,7 @@ BOOST_AUTO_TEST_CASE(transfers_of_several_windows_share_a_link_in_the_order_they
   BOOST_TEST((fair.move_windows() == Items{0, 1, 0, 1, 0}));
 }
 
-// The older window's second chunk comes late, that of the newer one in time.
+// The second chunk of the older window arrives after that of the newer one.
 BOOST_AUTO_TEST_CASE(chunks_count_for_the_window_they_are_of) {
   Wire wire(Sharing::fifo);
   Item item = paced_pages(2);
@@ -301,7 +302,7 @@ BOOST_AUTO_TEST_CASE(chunks_count_for_the_window_they_are_of) {
 
 // window 0: 0 (2 chunks) ─┬─ window 1: 0
 //                         └─ window 1: item 9 of a device
-BOOST_AUTO_TEST_CASE(what_waits_for_a_transfer_of_an_earlier_window_waits_for_its_last_chunk) {
+BOOST_AUTO_TEST_CASE(dependents_in_a_later_window_wait_for_the_last_chunk_of_a_transfer) {
   Wire wire(Sharing::fair);
   wire.share({pages(2)});
   Item waiting = pages(1);

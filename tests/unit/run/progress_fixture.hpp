@@ -1,4 +1,5 @@
-// ShareProgress with what it tells its sink, checked after every event.
+// A ShareProgress for tests: records its calls to the sink, and checks invariants after every
+// event.
 #pragma once
 
 #include "core/run/share_progress.hpp"
@@ -19,7 +20,7 @@ struct ProgressFixture {
   static constexpr ResourceId other{1};
 
   ShareProgress progress{self};
-  // In the order they were told.
+  // Calls to the sink, in order.
   std::vector<std::uint32_t> ready;
   std::vector<std::uint32_t> ready_windows;  // of the items that are ready
   std::vector<std::uint32_t> chunks;
@@ -47,7 +48,7 @@ struct ProgressFixture {
     progress.notify(window, item, Sink{*this});
     progress.check_invariants();
   }
-  // Of the window that has been under way for longest; there must be one.
+  // The share of the oldest window; there must be one.
   ActiveShare& part() {
     BOOST_TEST_REQUIRE(!progress.parts().empty());
     return *progress.parts().front();
@@ -60,7 +61,7 @@ struct ProgressFixture {
     }
     BOOST_FAIL("window " << window << " is not under way");
   }
-  // The share that is complete; there must be one.
+  // Takes a complete share; there must be one.
   Share take() {
     std::optional<Share> share = progress.take_complete();
     progress.check_invariants();

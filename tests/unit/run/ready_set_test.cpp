@@ -10,12 +10,12 @@
 namespace troupe {
 namespace {
 
-// Ends of one word, of one word of words, and a set of four levels.
+// Limits around one word (64) and one word of words (64 × 64), and a set with four levels.
 constexpr std::initializer_list<std::uint32_t> limits = {1, 63, 64, 65, 4096, 4097, 300'000};
 
 BOOST_AUTO_TEST_SUITE(ready_set)
 
-BOOST_AUTO_TEST_CASE(the_smallest_comes_out_first_whatever_went_in) {
+BOOST_AUTO_TEST_CASE(the_smallest_number_comes_out_first) {
   ReadySet ready;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     for (const std::uint32_t limit : limits) {
@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_CASE(the_smallest_comes_out_first_whatever_went_in) {
         std::set<std::uint32_t> wanted;
         ready.reset(limit);
         for (int step = 0; step < 10'000; ++step) {
-          // Mostly in for a while, then mostly out, so that it fills up and empties.
+          // Mostly inserts for 1,000 steps, then mostly pops, so that the set fills and empties.
           const bool is_filling = step / 1000 % 2 == 0;
           if (random.below(8) == 0 ? !is_filling : is_filling) {
             const auto item = static_cast<std::uint32_t>(random.below(limit));
@@ -56,8 +56,8 @@ BOOST_AUTO_TEST_CASE(every_number_below_the_limit_may_be_in_at_once) {
   }
 }
 
-// Numbers come out upwards and go in below, at their last place or in a word far before it.
-BOOST_AUTO_TEST_CASE(what_is_put_in_below_what_has_come_out_comes_out_next) {
+// Each number popped is inserted again, with a number below it, in the same word or far before.
+BOOST_AUTO_TEST_CASE(a_number_below_the_last_one_popped_comes_out_next) {
   for (const std::uint32_t limit : limits) {
     BOOST_TEST_CONTEXT("limit " << limit) {
       ReadySet ready;
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(a_set_for_no_numbers_is_empty) {
   BOOST_TEST(fresh.pop() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(a_reset_empties_it_and_changes_its_limit) {
+BOOST_AUTO_TEST_CASE(a_reset_empties_the_set_and_changes_its_limit) {
   ReadySet ready;
   for (const std::uint32_t limit : {300'000U, 65U, 4096U}) {
     ready.reset(limit);

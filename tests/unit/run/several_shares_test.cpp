@@ -1,4 +1,4 @@
-// Shares of several windows under way at once, and what is waited for over windows.
+// Shares of several windows at the same time, and dependencies between windows.
 #include "tests/unit/run/progress_fixture.hpp"
 
 #include <algorithm>
@@ -18,17 +18,17 @@ using Items = std::vector<std::uint32_t>;
 using Late = std::vector<Share::LateEdge>;
 
 struct Fixture : testing::ProgressFixture {
-  // A share of window 1 with these edges from earlier ones.
+  // A share of window 1 with these late edges.
   static Share later(const std::vector<testing::Item>& items, Late late) {
     Share share = make_share(items, 1);
     share.late = std::move(late);
     return share;
   }
-  // Window 0: two items, of which the first will be waited for.
+  // Window 0 has two items; items of window 1 depend on the first.
   void load_first() { load(make_share({{}, {}})); }
 
-  // Loads `share`, which has edges from item 0 of window 0, while that item isn't done, when it
-  // is, and when its share is gone; `released` sees that it is released by then.
+  // Loads `share`, which has late edges from item 0 of window 0: before that item is done, after
+  // it, and after its share was taken. `released` checks that the dependents are released.
   template <class Released>
   void in_every_case(const Share& share, Released released) {
     BOOST_TEST_CONTEXT("the producer is done later") {
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(notices_go_to_the_window_they_are_for) {
   BOOST_TEST(ready_windows == (Items{3, 1, 0, 4}));
 }
 
-BOOST_AUTO_TEST_CASE(what_an_item_releases_elsewhere_is_of_its_own_window) {
+BOOST_AUTO_TEST_CASE(a_notice_names_the_window_of_the_item_that_sends_it) {
   for (const std::uint32_t window : {0U, 2U}) {
     load(make_share({{.successors = {{other, 7}}}}, window));
   }
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(a_window_that_is_complete_before_an_older_one_is_handed_ove
   BOOST_TEST(progress.done() == 6U);
 }
 
-BOOST_AUTO_TEST_CASE(all_that_is_left_is_handed_over_in_the_order_of_windows) {
+BOOST_AUTO_TEST_CASE(shares_that_are_left_are_taken_in_the_order_of_windows) {
   for (std::uint32_t window = 0; window < 4; ++window) load(make_share({{}}, window));
   complete_in(1, 0);
   take();
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(an_item_elsewhere_waits_for_one_of_an_earlier_window_here) 
   });
 }
 
-// window 0: 0 ─┬─ window 1: 0 and 2 (which waits for somebody else, too)
+// window 0: 0 ─┬─ window 1: 0 and 2 (which waits for another notice, too)
 //              ├─ items 3 and 4 of another
 //              └─ an arrival: 1 and 2
 BOOST_AUTO_TEST_CASE(several_items_here_and_elsewhere_wait_for_one_of_an_earlier_window) {
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(several_items_here_and_elsewhere_wait_for_one_of_an_earlier
                        {.window = 0, .item = 0, .to = {other, 4}}});
   share.late.push_back({.window = 0, .item = 0, .to = {self, add_arrival(share, {1, 2})}});
   in_every_case(share, [this] {
-    // In which order is nobody's concern.
+    // The order doesn't matter.
     BOOST_TEST(std::set(ready.begin() + 2, ready.end()) == (std::set<std::uint32_t>{0, 1}));
     BOOST_TEST(ready.size() == 4U);
     BOOST_TEST(notices.size() == 2U);
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(an_item_may_wait_for_items_of_several_windows) {
 }
 
 // window 0: 0 ─┬─ window 1: 0
-//              └─ window 2: 0, of a share that comes when window 1 waits already
+//              └─ window 2: 0, loaded when window 1 waits already
 BOOST_AUTO_TEST_CASE(items_of_several_windows_may_wait_for_one) {
   load_first();
   load(later({{.waits_for = 1}}, {{.window = 0, .item = 0, .to = {self, 0}}}));
@@ -223,8 +223,8 @@ BOOST_AUTO_TEST_CASE(items_of_several_windows_may_wait_for_one) {
   BOOST_TEST(ready.size() == 4U);
 }
 
-// window 0: 0 ─── 1, and both are waited for by window 1
-BOOST_AUTO_TEST_CASE(each_item_releases_only_what_waits_for_it) {
+// window 0: 0 ─── 1; items of window 1 depend on both
+BOOST_AUTO_TEST_CASE(each_item_releases_only_its_own_dependents) {
   load(make_share({{.successors = {{self, 1}}}, {.waits_for = 1}}));
   load(later({{.waits_for = 1}, {.waits_for = 1}}, {{.window = 0, .item = 1, .to = {self, 0}},
                                                     {.window = 0, .item = 0, .to = {self, 1}}}));
@@ -235,7 +235,8 @@ BOOST_AUTO_TEST_CASE(each_item_releases_only_what_waits_for_it) {
   BOOST_TEST(ready == (Items{0, 1, 1, 0}));
 }
 
-// A notice from elsewhere came before the share; what it waits for here is done already.
+// A notice from elsewhere arrives before the share; its dependency of window 0 is satisfied
+// already.
 BOOST_AUTO_TEST_CASE(early_notices_and_edges_from_earlier_windows_add_up) {
   load_first();
   complete_in(0, 0);

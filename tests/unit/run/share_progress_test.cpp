@@ -18,7 +18,7 @@ using Items = std::vector<std::uint32_t>;
 
 BOOST_FIXTURE_TEST_SUITE(share_progress, testing::ProgressFixture)
 
-// 0 ─┬─ 1 ── 2 (which waits for somebody else, too)
+// 0 ─┬─ 1 ── 2 (which waits for another notice, too)
 //    └─ item 7 of another
 BOOST_AUTO_TEST_CASE(completed_items_release_their_successors_here_and_elsewhere) {
   load(make_share({{.successors = {{self, 1}, {other, 7}}},
@@ -88,8 +88,8 @@ BOOST_AUTO_TEST_CASE(early_chunks_are_counted_when_the_share_arrives) {
 }
 
 // elsewhere ─┬─ 0
-//            ├─ 2 (which waits for somebody else, too)
-//            └─ 3        and 1, which waits for somebody else only
+//            ├─ 2 (which waits for another notice, too)
+//            └─ 3        and 1, which waits for another notice only
 BOOST_AUTO_TEST_CASE(an_arrival_is_one_dependency_of_each_of_its_items) {
   Share share =
       make_share({{.waits_for = 1}, {.waits_for = 1}, {.waits_for = 2}, {.waits_for = 1}});
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(an_arrival_that_comes_before_its_share_counts_when_that_arr
   const std::uint32_t arrival = add_arrival(second, {0, 2});
   notify(1, arrival);
   load(make_share({{}, {}, {}, {.waits_for = 1}}));
-  // In this share, which has an item of that number, it means nothing.
+  // This share has an item with the number of the arrival; the early notice must not release it.
   BOOST_TEST(ready == (Items{0, 1, 2}));
   notify(0, 3);
   for (const std::uint32_t item : {0U, 1U, 2U, 3U}) complete(item);
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(an_arrival_that_comes_before_its_share_counts_when_that_arr
   BOOST_TEST(chunks.empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_successor_that_knows_already_is_skipped) {
+BOOST_AUTO_TEST_CASE(a_successor_that_was_notified_already_is_skipped) {
   load(make_share({{.successors = {{other, 4}, {other, 5}}}}));
   complete(0, true);
   BOOST_TEST((told(notices) == Told{{0, {other, 5}}}));
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(a_share_that_is_complete_is_handed_over_once_with_its_recor
   BOOST_TEST(progress.done() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_left_is_handed_over_with_the_records_of_what_was_done) {
+BOOST_AUTO_TEST_CASE(shares_that_are_left_are_taken_with_the_records_of_finished_items) {
   load(make_share({{}}, 0, false, 10));
   complete(0);
   take();
