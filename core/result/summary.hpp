@@ -36,8 +36,9 @@ std::string unit_needs(const Graph& graph, const Plan& plan, UnitId unit);
 std::string describe(const CoordinatorLogic::Failure& failure, const Graph& graph,
                      const Machine& machine, const Plan& plan);
 
-// Counts, times, bounds (design.md, Words), utilisation and timeline of one scenario, from the
-// shares of its windows. The lower bound is taken over what finished, with the times it took.
+// Counts, times, bounds (docs/architecture.md, Words), utilisation and timeline of one scenario,
+// from the shares of its windows. The lower bound is taken over what finished, with the times it
+// took.
 class Summary {
  public:
   // `plan` knows the units of the windows that are added. All must outlive it.

@@ -46,7 +46,8 @@ BOOST_AUTO_TEST_CASE(everything_written_is_read) {
 machine: my machine
 about: text
 devices:
-  cpu: {kind: cpu, matmul: 510 GFLOP/s, flops: 20 GFLOP/s, bandwidth: 30 GB/s, memory: host, cores: [0, 2]}
+  cpu: {kind: cpu, matmul: 510 GFLOP/s, flops: 20 GFLOP/s, bandwidth: 30 GB/s,
+        memory: host, cores: [0, 2]}
   gpu0: {kind: gpu, matmul: 14.4 TFLOP/s, launch: 10 us, memory: vram0, streams: 4}
 memories:
   host: {size: 64 GiB}

@@ -10,7 +10,8 @@ namespace {
 
 // x ──▶ run ──▶ copy ──▶ back          What tests add begins in line 8.
 constexpr std::string_view head =
-    R"(machine: {devices: {cpu: {kind: cpu, memory: m}}, memories: {m: {size: 1 GiB}, n: {size: 1 GiB}}}
+    "machine: {devices: {cpu: {kind: cpu, memory: m}}, "
+    R"(memories: {m: {size: 1 GiB}, n: {size: 1 GiB}}}
 tensors:
   x: {op: uniform, shape: [4, 4], on: cpu}
 tasks:

@@ -1,4 +1,5 @@
 // A device with shares of several windows under way.
+#include "tests/support/share_view.hpp"
 #include "tests/unit/run/device_fixture.hpp"
 
 #include <vector>
@@ -8,7 +9,6 @@
 namespace troupe {
 namespace {
 
-using testing::Item;
 using testing::Items;
 using testing::Places;
 using testing::Told;
