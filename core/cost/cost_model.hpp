@@ -1,32 +1,32 @@
-// How long ops and transfers take: rooflines over a machine's figures.
+// The expected times of ops and transfers, for planning, simulated runs and reports. Each cost
+// model has a file in this folder. actors/run_setting.cpp chooses the model of a run.
 #pragma once
 
+#include "core/base/id.hpp"
+#include "core/cost/transfer_cost.hpp"
+#include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
-#include "core/ops/op_kind.hpp"
 
 #include <cstdint>
 
 namespace troupe {
 
-// Whether the machine file says anything of `device` that bears on ops of this kind: a rate for it
-// by name, a general `flops`, or a `bandwidth`; an op of fixed time (sleep) needs nothing.
-bool has_cost(const Device& device, const OpKind& kind);
+// A cost model of one machine. Equal arguments always give equal results. Thread-safe.
+class CostModel {
+ public:
+  virtual ~CostModel() = default;
 
-// Whether that is enough to time this very op: a bandwidth alone will do for at most one FLOP per
-// byte, which memory bounds on any device.
-bool has_cost(const Device& device, const OpKind& kind, const Work& work);
+  // Whether the model knows the time of ops of this class of `graph` on `device`. A simulation
+  // requires it; a real run doesn't.
+  virtual bool knows(DeviceId device, const Graph& graph, const OpClass& op_class) const = 0;
 
-// Roofline (Williams, Waterman, Patterson: Roofline, CACM 2009):
-//   launch + fixed + max(FLOPs / rate, bytes / bandwidth)
-// The rate is that of the op by name, else the device's `flops`. What the file leaves out does not
-// bound the time; where it says nothing at all, 1 GFLOP/s and 1 GB/s stand in, so that a real run
-// can still order its ops.
-Duration op_time(const Device& device, const OpKind& kind, const Work& work);
+  // The time of one op of this class of `graph`. If the model doesn't know it, a rough estimate by
+  // which a real run can order ops.
+  virtual Duration op(DeviceId device, const Graph& graph, const OpClass& op_class) const = 0;
 
-// bytes / bandwidth, without latency: what a chunk adds.
-Duration wire_time(const Link& link, Direction direction, std::uint64_t bytes);
-
-// latency + bytes / bandwidth.
-Duration transfer_time(const Link& link, Direction direction, std::uint64_t bytes);
+  // The time of a tensor of `bytes` over `link` in one direction, if no other transfer uses the
+  // link.
+  virtual TransferCost transfer(LinkId link, Direction direction, std::uint64_t bytes) const = 0;
+};
 
 }  // namespace troupe

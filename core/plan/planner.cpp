@@ -2,6 +2,7 @@
 
 #include "core/base/assert.hpp"
 #include "core/base/units.hpp"
+#include "core/cost/roofline.hpp"
 #include "core/plan/memory_order.hpp"
 #include "core/plan/placement.hpp"
 #include "core/plan/results.hpp"
@@ -22,9 +23,10 @@ class Planner {
       : graph_(graph),
         machine_(machine),
         options_(std::move(options)),
+        cost_(options_.cost ? options_.cost : std::make_shared<const Roofline>(machine)),
         router_(machine),
-        placements_(graph, machine, router_, options_),
-        units_(graph, machine, options_, router_, placements_, plan_) {}
+        placements_(graph, machine, *cost_, router_, options_),
+        units_(graph, machine, options_, *cost_, router_, placements_, plan_) {}
 
   Plan make(const Scenario& scenario) {
     const std::vector<WindowOps> windows = scenario_windows(graph_, scenario);
@@ -140,6 +142,7 @@ class Planner {
   const Graph& graph_;
   const Machine& machine_;
   const PlanOptions options_;
+  const std::shared_ptr<const CostModel> cost_;
   Router router_;
   Plan plan_;
   Placements placements_;

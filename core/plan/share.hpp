@@ -5,6 +5,7 @@
 #include "core/base/big_vector.hpp"
 #include "core/base/id.hpp"
 #include "core/base/time.hpp"
+#include "core/cost/transfer_cost.hpp"
 #include "core/graph/replica.hpp"
 #include "core/machine/machine.hpp"
 #include "core/ops/op_kind.hpp"
@@ -111,7 +112,7 @@ struct Share {
   // each chunk that one link has delivered is a notice to the next.
   struct Move {
     std::uint64_t bytes = 0;
-    Duration expected{0};  // by the cost model, without latency
+    TransferCost expected = {};  // by the cost model
     std::uint32_t chunks = 1;
     Direction direction = Direction::forward;
     bool paced = false;  // chunks arrive one by one from the link before
@@ -154,8 +155,9 @@ struct Share {
             first_arrival[arrival + 1] - first_arrival[arrival]};
   }
   bool is_transfer() const { return !moves.empty(); }
+  // By the cost model; of a transfer without the latency.
   Duration expected(std::uint32_t item) const {
-    return is_transfer() ? moves[item].expected : kernels[items[item].kernel].expected;
+    return is_transfer() ? moves[item].expected.wire : kernels[items[item].kernel].expected;
   }
   // For how long a lane was taken by it; it must have finished.
   Duration busy(std::uint32_t item) const {
@@ -165,10 +167,10 @@ struct Share {
   // Adds an item, with the inputs that were appended since the last one and no successors yet.
   Item& add_item() {
     // In place: a copy of what was just written would wait for it.
-    Item& next = items.emplace_back();
-    next.first_input = static_cast<std::uint32_t>(inputs.size());
-    next.first_successor = static_cast<std::uint32_t>(successors.size());
-    return (&next)[-1];
+    Item& end = items.emplace_back();
+    end.first_input = static_cast<std::uint32_t>(inputs.size());
+    end.first_successor = static_cast<std::uint32_t>(successors.size());
+    return items[items.size() - 2];
   }
   void forget_successors() {
     successors = {};

@@ -7,8 +7,8 @@
 namespace troupe {
 namespace {
 
-// Where chunk `i` begins: chunks are equal and whole pages, which direct I/O needs; the last one
-// takes what is left.
+// The offset of chunk `i`. Chunks have equal sizes of whole pages, as direct I/O requires. The last
+// chunk takes the rest.
 std::uint64_t chunk_offset(const Share::Move& move, std::uint32_t i) {
   constexpr std::uint64_t page = 4096;
   const std::uint64_t even = (move.bytes + move.chunks - 1) / move.chunks;
@@ -18,8 +18,7 @@ std::uint64_t chunk_offset(const Share::Move& move, std::uint32_t i) {
 
 }  // namespace
 
-LinkLogic::LinkLogic(ResourceId self, Sharing sharing, Duration latency)
-    : sharing_(sharing), latency_(latency), progress_(self) {}
+LinkLogic::LinkLogic(ResourceId self, Sharing sharing) : sharing_(sharing), progress_(self) {}
 
 void LinkLogic::on_share(Share share) {
   progress_.load(std::move(share), Sink{*this});
@@ -79,16 +78,10 @@ LinkLogic::Start* LinkLogic::next_on(std::uint32_t lane) {
   });
   if (movable == l.queue.end()) return nullptr;
   l.is_busy = true;
-  const Share& share = movable->part->share;
   const Share::Move& move = movable->move();
   const std::uint32_t i = move.chunks_moved;
   const std::uint64_t begin = chunk_offset(move, i);
   const std::uint64_t end = chunk_offset(move, i + 1);
-  const std::int64_t wire_ns = move.expected.count();
-  // wire_ns * chunks / move.chunks, without the product's overflow.
-  const auto share_of_wire = [&](std::uint32_t chunks) {
-    return wire_ns / move.chunks * chunks + wire_ns % move.chunks * chunks / move.chunks;
-  };
   l.start = Start{.lane = lane,
                   .item = movable->item,
                   .part = movable->part,
@@ -96,8 +89,7 @@ LinkLogic::Start* LinkLogic::next_on(std::uint32_t lane) {
                   .bytes = end - begin,
                   .first = i == 0,
                   .last = i + 1 == move.chunks,
-                  .expected = Duration{share_of_wire(i + 1) - share_of_wire(i)} +
-                              (i == 0 && share.timed ? latency_ : Duration{0})};
+                  .expected = move.expected.chunk(i, move.chunks)};
   return &l.start;
 }
 

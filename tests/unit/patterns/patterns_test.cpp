@@ -213,9 +213,9 @@ BOOST_AUTO_TEST_CASE(rows_know_where_the_last_one_begins_and_when_they_end) {
 BOOST_AUTO_TEST_CASE(points_may_be_appended_in_rows) {
   PointTask task;
   task.pattern = {.dependence = Dependence::spread, .width = 5, .steps = 9};
-  Graph whole;
+  Graph whole{pattern_ops()};
   append_points(whole, task, three_devices, "points");
-  Graph split;
+  Graph split{pattern_ops()};
   PatternRows rows(split, task.pattern, point_ops(split, task, three_devices), "points");
   while (!rows.is_complete()) rows.append(2);
   BOOST_TEST(split.size() == whole.size());

@@ -40,7 +40,7 @@ Item paced_pages(std::uint32_t chunks) {
 // LinkLogic checked after every event, with a clock that moves by what starts expect.
 class Wire {
  public:
-  explicit Wire(Sharing sharing, Duration latency = {}) : logic_(self, sharing, latency) {}
+  explicit Wire(Sharing sharing) : logic_(self, sharing) {}
 
   void share(const std::vector<Item>& items, bool timed = true, std::uint32_t window = 0,
              std::vector<Share::LateEdge> late = {}) {
@@ -184,8 +184,9 @@ BOOST_AUTO_TEST_CASE(each_chunk_is_a_notice_to_the_next_link_and_the_end_one_to_
 }
 
 BOOST_AUTO_TEST_CASE(latency_is_paid_once_and_wire_time_divides_without_rest) {
-  Wire wire(Sharing::fifo, Duration{1000});
+  Wire wire(Sharing::fifo);
   Item item = pages(3);
+  item.latency = Duration{1000};
   item.expected = Duration{100};
   wire.share({item});
   std::vector<Duration> times;
@@ -198,14 +199,6 @@ BOOST_AUTO_TEST_CASE(latency_is_paid_once_and_wire_time_divides_without_rest) {
   BOOST_TEST((times == std::vector{Duration{1033}, Duration{33}, Duration{34}}));
   BOOST_TEST((wire.current_share().busy(0) == Duration{1100}));
   BOOST_TEST(wire.current_share().moves[0].shortest_chunk_ns == 33U);
-}
-
-BOOST_AUTO_TEST_CASE(what_is_prepared_before_the_clock_starts_takes_no_latency) {
-  Wire wire(Sharing::fifo, Duration{1000});
-  Item item = pages(1);
-  item.expected = Duration{0};
-  wire.share({item}, false);
-  BOOST_TEST((wire.start()->expected == Duration{0}));
 }
 
 BOOST_AUTO_TEST_CASE(long_transfers_of_many_chunks_do_not_overflow) {

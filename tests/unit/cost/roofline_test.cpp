@@ -1,4 +1,4 @@
-#include "core/cost/cost_model.hpp"
+#include "core/cost/roofline.hpp"
 
 #include "core/ops/registry.hpp"
 
@@ -13,7 +13,17 @@ const OpKind& kind(std::string_view name) {
   return builtin_ops()[builtin_ops().find(name)];
 }
 
-BOOST_AUTO_TEST_SUITE(cost_model)
+Duration op_time(const Device& device, const OpKind& kind, const Work& work) {
+  const Machine machine{.name = "m", .devices = {device}, .memories = {}, .links = {}};
+  return Roofline(machine).op(DeviceId{0}, kind, work);
+}
+
+bool knows(const Device& device, const OpKind& kind, const Work& work) {
+  const Machine machine{.name = "m", .devices = {device}, .memories = {}, .links = {}};
+  return Roofline(machine).knows(DeviceId{0}, kind, work);
+}
+
+BOOST_AUTO_TEST_SUITE(roofline)
 
 BOOST_AUTO_TEST_CASE(an_op_takes_the_longer_of_its_computation_and_its_memory_traffic) {
   const Device d{.name = "d", .flops = 1e9, .bandwidth = 1e8};
@@ -46,31 +56,45 @@ BOOST_AUTO_TEST_CASE(where_it_says_nothing_a_gigaflop_and_a_gigabyte_a_second_st
   BOOST_TEST((op_time(d, kind("add"), {.flops = 0, .bytes = 2e6}) == 2ms));
 }
 
-BOOST_AUTO_TEST_CASE(an_op_has_a_cost_where_a_rate_a_bandwidth_or_its_fixed_time_says_so) {
+BOOST_AUTO_TEST_CASE(an_op_is_known_where_a_rate_a_bandwidth_or_its_fixed_time_says_so) {
   const Device nothing{.name = "d"};
   const Device matmul_only{.name = "d", .op_flops = {{"matmul", 1e9}}};
   const Device traffic{.name = "d", .bandwidth = 1e9};
   const Device general{.name = "d", .flops = 1e9};
-  BOOST_TEST(!has_cost(nothing, kind("add")));
-  BOOST_TEST(has_cost(nothing, kind("sleep")));
-  BOOST_TEST(has_cost(matmul_only, kind("matmul")));
-  BOOST_TEST(!has_cost(matmul_only, kind("add")));
-  BOOST_TEST(has_cost(traffic, kind("add")));
-  BOOST_TEST(has_cost(general, kind("add")));
+  const Work work{.flops = 1, .bytes = 1};
+  BOOST_TEST(!knows(nothing, kind("add"), work));
+  BOOST_TEST(knows(nothing, kind("sleep"), work));
+  BOOST_TEST(knows(matmul_only, kind("matmul"), work));
+  BOOST_TEST(!knows(matmul_only, kind("add"), work));
+  BOOST_TEST(knows(traffic, kind("add"), work));
+  BOOST_TEST(knows(general, kind("add"), work));
 }
 
 BOOST_AUTO_TEST_CASE(a_bandwidth_alone_times_only_what_memory_bounds) {
   const Device traffic{.name = "d", .bandwidth = 1e9};
-  BOOST_TEST(has_cost(traffic, kind("add"), {.flops = 8, .bytes = 8}));
-  BOOST_TEST(!has_cost(traffic, kind("matmul"), {.flops = 9, .bytes = 8}));
+  BOOST_TEST(knows(traffic, kind("add"), {.flops = 8, .bytes = 8}));
+  BOOST_TEST(!knows(traffic, kind("matmul"), {.flops = 9, .bytes = 8}));
 }
 
 BOOST_AUTO_TEST_CASE(a_transfer_takes_latency_and_its_bytes_in_its_own_direction) {
   const Link link{.name = "l", .bandwidth = {1e9, 5e8}, .latency = 10us};
-  BOOST_TEST((wire_time(link, Direction::forward, 1000) == 1us));
-  BOOST_TEST((wire_time(link, Direction::backward, 1000) == 2us));
-  BOOST_TEST((transfer_time(link, Direction::forward, 1000) == 11us));
-  BOOST_TEST((transfer_time(link, Direction::forward, 0) == 10us));
+  const Machine machine{.name = "m", .devices = {}, .memories = {}, .links = {link}};
+  const Roofline cost(machine);
+  BOOST_TEST((cost.transfer(LinkId{0}, Direction::forward, 1000).wire == 1us));
+  BOOST_TEST((cost.transfer(LinkId{0}, Direction::backward, 1000).wire == 2us));
+  BOOST_TEST((cost.transfer(LinkId{0}, Direction::forward, 1000).total() == 11us));
+  BOOST_TEST((cost.transfer(LinkId{0}, Direction::forward, 0).total() == 10us));
+}
+
+BOOST_AUTO_TEST_CASE(the_chunks_of_a_transfer_add_up_to_it_and_the_first_pays_the_latency) {
+  const TransferCost cost{.latency = 1000ns, .wire = 100ns};
+  BOOST_TEST((cost.chunk(0, 3) == 1033ns));
+  BOOST_TEST((cost.chunk(1, 3) == 33ns));
+  BOOST_TEST((cost.chunk(2, 3) == 34ns));
+  const TransferCost year{.wire = std::chrono::hours(24 * 365)};
+  Duration sum{0};
+  for (std::uint32_t i = 0; i < 65'535; ++i) sum += year.chunk(i, 65'535);
+  BOOST_TEST((sum == year.total()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

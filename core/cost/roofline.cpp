@@ -1,4 +1,4 @@
-#include "core/cost/cost_model.hpp"
+#include "core/cost/roofline.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -14,18 +14,24 @@ std::optional<double> rate_of(const Device& device, const OpKind& kind) {
 
 }  // namespace
 
-bool has_cost(const Device& device, const OpKind& kind) {
-  return kind.fixed_time || rate_of(device, kind) || device.bandwidth;
+bool Roofline::knows(DeviceId device, const Graph& graph, const OpClass& op_class) const {
+  return knows(device, graph.kinds()[op_class.kind], op_class.work);
 }
 
-bool has_cost(const Device& device, const OpKind& kind, const Work& work) {
+Duration Roofline::op(DeviceId device, const Graph& graph, const OpClass& op_class) const {
+  return op(device, graph.kinds()[op_class.kind], op_class.work);
+}
+
+bool Roofline::knows(DeviceId id, const OpKind& kind, const Work& work) const {
+  const Device& device = machine_->device(id);
   if (kind.fixed_time || rate_of(device, kind)) return true;
   return device.bandwidth && work.flops <= work.bytes;
 }
 
-Duration op_time(const Device& device, const OpKind& kind, const Work& work) {
+Duration Roofline::op(DeviceId id, const OpKind& kind, const Work& work) const {
   constexpr double assumed_flops = 1e9;
   constexpr double assumed_bandwidth = 1e9;
+  const Device& device = machine_->device(id);
   std::optional<double> rate = rate_of(device, kind);
   std::optional<double> bandwidth = device.bandwidth;
   if (!rate && !bandwidth) {
@@ -37,12 +43,10 @@ Duration op_time(const Device& device, const OpKind& kind, const Work& work) {
   return device.launch + work.fixed + from_seconds(std::max(compute_s, memory_s));
 }
 
-Duration wire_time(const Link& link, Direction direction, std::uint64_t bytes) {
-  return from_seconds(static_cast<double>(bytes) / link.bandwidth[static_cast<int>(direction)]);
-}
-
-Duration transfer_time(const Link& link, Direction direction, std::uint64_t bytes) {
-  return link.latency + wire_time(link, direction, bytes);
+TransferCost Roofline::transfer(LinkId id, Direction direction, std::uint64_t bytes) const {
+  const Link& link = machine_->link(id);
+  const double bandwidth = link.bandwidth[static_cast<int>(direction)];
+  return {.latency = link.latency, .wire = from_seconds(static_cast<double>(bytes) / bandwidth)};
 }
 
 }  // namespace troupe
