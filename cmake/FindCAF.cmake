@@ -1,4 +1,5 @@
-# Debian's libcaf-dev carries no CMake package: finds its headers and core library, and makes CAF::core.
+# Debian's libcaf-dev carries no CMake package: finds its headers and core library, and makes
+# CAF::core.
 find_path(CAF_INCLUDE_DIR caf/all.hpp)
 find_library(CAF_CORE_LIBRARY caf_core)
 include(FindPackageHandleStandardArgs)

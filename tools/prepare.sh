@@ -16,6 +16,7 @@ build_packages=(
   libboost-test-dev      # tests
 )
 format_packages=(clang-format)
+lint_packages=(clang-tidy shellcheck)
 peer_packages=(libtbb-dev libstarpu-dev libsimgrid-dev)  # what task_bench compares with
 
 say() { printf '\n== %s\n' "$*"; }
@@ -37,12 +38,13 @@ install_missing() {
 
   local as_root=(env DEBIAN_FRONTEND=noninteractive)
   if ((EUID != 0)); then
-    command -v sudo >/dev/null || fail "packages are missing, and there is no sudo to install them. \
-As root: apt-get install ${missing[*]}"
+    command -v sudo >/dev/null || fail "packages are missing, and there is no sudo to install \
+them. As root: apt-get install ${missing[*]}"
     as_root=(sudo "${as_root[@]}")
   fi
   say "Installing Debian packages, which takes a minute or two: ${missing[*]}"
-  "${as_root[@]}" apt-get update -qq || say "Not every package list could be fetched; trying without"
+  "${as_root[@]}" apt-get update -qq \
+    || say "Not every package list could be fetched; trying without"
   "${as_root[@]}" apt-get install -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends \
     "${missing[@]}" >/dev/null \
     || fail "installing failed. Try: apt-get install ${missing[*]}"
@@ -58,11 +60,15 @@ parallel_compilers() {
   echo $((cores < limit ? cores : limit))
 }
 
+# configure PRESET: makes build/PRESET.
+configure() { (cd "$root" && cmake --preset "$1" --log-level=WARNING >/dev/null); }
+
 # build PRESET [TARGET]: configures and builds in build/PRESET.
 build() {
   local preset=$1 targets=()
   if (($# > 1)); then targets=(--target "$2"); fi
   say "Building build/$preset${2:+/$2}"
-  (cd "$root" && cmake --preset "$preset" --log-level=WARNING >/dev/null)
-  cmake --build "$root/build/$preset" --parallel "$(parallel_compilers)" "${targets[@]}"
+  configure "$preset"
+  (cd "$root" && cmake --build --preset "$preset" --parallel "$(parallel_compilers)" \
+    "${targets[@]}")
 }

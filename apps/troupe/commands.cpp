@@ -225,9 +225,11 @@ std::optional<Error> refusal_in(Mode mode, const std::string& path, RunFile& fil
     const std::string ops = format_count(file.graph.size(), "op");
     guard(ErrorKind::usage, fmt::format("planning {} of {}", ops, path), [&] {
       if (mode == Mode::run) complete_for_this_host(file.machine);
-      Run(file.machine, file.graph, file.scenarios, {.mode = mode});
+      static_cast<void>(Run(file.machine, file.graph, file.scenarios, {.mode = mode}));
       // Makes a folder in each storage directory, and removes it.
-      if (mode == Mode::run) MemoryStore(file.machine, MemoryStore::Backing::buffers);
+      if (mode == Mode::run) {
+        static_cast<void>(MemoryStore(file.machine, MemoryStore::Backing::buffers));
+      }
     });
     return std::nullopt;
   } catch (const Error& error) {

@@ -36,6 +36,7 @@ std::vector<double> search(std::size_t runtimes, std::int64_t iterations_max, do
   for (std::int64_t iterations = iterations_max; iterations > 0 && !active.empty();
        iterations /= 2) {
     std::vector<Rate> rates;
+    rates.reserve(active.size());
     for (const std::size_t r : active) rates.push_back(measure(r, iterations));
     if (iterations == iterations_max) {
       for (const Rate& rate : rates) {
@@ -51,6 +52,7 @@ std::vector<double> search(std::size_t runtimes, std::int64_t iterations_max, do
     std::erase_if(active, [&](std::size_t r) { return samples[r].back().efficiency < wanted; });
   }
   std::vector<double> metg;
+  metg.reserve(samples.size());
   for (const std::vector<Sample>& s : samples) {
     metg.push_back(crossing_s(s, wanted).value_or(std::numeric_limits<double>::infinity()));
   }

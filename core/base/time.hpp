@@ -31,6 +31,7 @@ constexpr Duration longest_duration = std::chrono::hours(24 * 365 * 100);
 // negative.
 constexpr Duration from_seconds(double s) {
   if (s >= seconds(longest_duration)) return longest_duration;
+  // NOLINTNEXTLINE(bugprone-incorrect-roundings): std::lround isn't constexpr
   return Duration{static_cast<std::int64_t>(s * 1e9 + 0.5)};
 }
 

@@ -1,5 +1,4 @@
 // From the tasks of a run file to the ops of a graph: names, order, sizes.
-#include "core/base/assert.hpp"
 #include "core/base/suggest.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"

@@ -68,6 +68,7 @@ void PointTask::check() const {
 void do_work(const PointTask& task, const Point& point) {
   const double share = share_of(task, point);
   const auto part = [share](std::int64_t n) {
+    // NOLINTNEXTLINE(bugprone-incorrect-roundings): std::lround is a call, in each task
     return static_cast<std::int64_t>(static_cast<double>(n) * share + 0.5);
   };
   if (task.work == PointWork::spin) spin(part(task.iterations));

@@ -104,6 +104,7 @@ class MemoryOrder {
   struct Read {
     ReplicaId tensor;
     UnitId by;
+    // NOLINTNEXTLINE(modernize-use-nullptr): what is compared with 0 is no pointer
     friend auto operator<=>(const Read&, const Read&) = default;
   };
 
@@ -212,7 +213,8 @@ RamNeed ram_needed(const Graph& graph, const Machine& machine, const Plan& plan)
   std::vector<std::uint64_t> capacity;  // by type
   for (const TensorType& type : graph.types()) capacity.push_back(buffer_capacity(type.bytes()));
   std::vector<char> is_ram;  // by memory
-  for (const Memory& memory : machine.memories) is_ram.push_back(memory.kind == MemoryKind::ram);
+  for (const Memory& memory : machine.memories)
+    is_ram.push_back(memory.kind == MemoryKind::ram ? 1 : 0);
   std::vector<char> held(plan.replicas.size(), false);
   std::vector<std::uint64_t> now(graph.types().size(), 0);  // buffers by type
   std::uint64_t bytes = 0;

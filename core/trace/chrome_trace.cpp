@@ -213,9 +213,9 @@ class ScenarioWriter {
         if (lane > 0) track += fmt::format(" ({})", lane + 1);
         out_.event(R"({{"ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":{}}}}})",
                    pid_, tid, json_string(track));
-        out_.event(
-            R"({{"ph":"M","pid":{},"tid":{},"name":"thread_sort_index","args":{{"sort_index":{}}}}})",
-            pid_, tid, tid);
+        out_.event(R"({{"ph":"M","pid":{},"tid":{},"name":"thread_sort_index",)"
+                   R"("args":{{"sort_index":{}}}}})",
+                   pid_, tid, tid);
       }
     }
   }
@@ -248,10 +248,11 @@ class ScenarioWriter {
     name_.clear();
     name_ += label;
     if (s.index != Span::no_index) fmt::format_to(std::back_inserter(name_), "[{}]", s.index);
-    out_.event(
-        R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":"{}","cat":"task","args":{{"op":"{}","task":"{}"}}}})",
-        pid_, tid(i), Microseconds{nanoseconds(s.start)},
-        Microseconds{std::max<std::int64_t>((s.end - s.start).count(), 0)}, name_, name_, label);
+    out_.event(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":"{}","cat":"task",)"
+               R"("args":{{"op":"{}","task":"{}"}}}})",
+               pid_, tid(i), Microseconds{nanoseconds(s.start)},
+               Microseconds{std::max<std::int64_t>((s.end - s.start).count(), 0)}, name_, name_,
+               label);
   }
 
   void write_arrow_ends(std::uint32_t i) {
@@ -260,9 +261,9 @@ class ScenarioWriter {
     for (std::uint32_t k = timeline_.first_predecessor[i]; k < timeline_.first_predecessor[i + 1];
          ++k) {
       if (!is_drawn(timeline_.spans[timeline_.predecessors[k]], target)) continue;
-      out_.event(
-          R"({{"ph":"f","bp":"e","pid":{},"tid":{},"ts":{},"id":{},"name":"needs","cat":"dependency"}})",
-          pid_, tid(i), Microseconds{nanoseconds(target.start)}, first_arrow_ + k);
+      out_.event(R"({{"ph":"f","bp":"e","pid":{},"tid":{},"ts":{},"id":{},)"
+                 R"("name":"needs","cat":"dependency"}})",
+                 pid_, tid(i), Microseconds{nanoseconds(target.start)}, first_arrow_ + k);
     }
   }
 

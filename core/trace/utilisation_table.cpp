@@ -94,6 +94,7 @@ void append_heading(std::string& out, const Report& report, std::size_t first, s
 std::vector<Row> busiest(std::vector<Row> rows) {
   if (rows.size() <= rows_max) return rows;
   std::vector<double> busy;
+  busy.reserve(rows.size());
   for (const Row& r : rows) busy.push_back(r.busy_s);
   std::nth_element(busy.begin(), busy.begin() + rows_max - 1, busy.end(), std::greater<>());
   const double least = busy[rows_max - 1];

@@ -62,7 +62,6 @@ class Bench {
  public:
   Bench(const LinkBackendEntry& entry, const Machine& machine, LinkId link)
       : entry_(entry),
-        machine_(machine),
         link_(machine.link(link)),
         store_(machine, computes_values(entry.mode) ? MemoryStore::Backing::buffers
                                                     : MemoryStore::Backing::accounted),
@@ -143,7 +142,6 @@ class Bench {
   }
 
   const LinkBackendEntry& entry_;
-  const Machine& machine_;
   const Link& link_;
   MemoryStore store_;
   WaitingCompletions told_;

@@ -99,6 +99,7 @@ BOOST_AUTO_TEST_CASE(an_actor_handles_its_messages_on_a_thread_of_its_own_always
                           world.spawn_alone(Waiting::asleep), world.spawn_alone(Waiting::briefly),
                           world.spawn_anywhere()};
   std::vector<std::thread::id> homes;
+  homes.reserve(actors.size());
   for (const caf::actor& a : actors) homes.push_back(value_of(ask(a)));
   const std::set<std::thread::id> distinct(homes.begin(), homes.end());
   BOOST_TEST(distinct.size() == actors.size());
@@ -146,7 +147,8 @@ BOOST_AUTO_TEST_CASE(delayed_messages_arrive_on_the_thread_of_their_actor) {
                               world.spawn_alone(Waiting::briefly), world.spawn_anywhere()}) {
     std::future<std::thread::id> later = ask_after(a, 2ms);
     const std::thread::id home = value_of(ask(a));
-    BOOST_TEST((value_of(std::move(later)) == home));
+    const std::thread::id there = value_of(std::move(later));
+    BOOST_TEST((there == home));
     BOOST_TEST((value_of(ask_after(a, 0ms)) == home));
   }
 }

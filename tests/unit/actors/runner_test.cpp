@@ -21,7 +21,6 @@ namespace {
 using testing::expect_error;
 using testing::on;
 using testing::SmallGraph;
-using testing::SmallMachine;
 using testing::to;
 
 constexpr DeviceId dev0{0};

@@ -16,7 +16,6 @@ namespace {
 using testing::expect_error;
 using testing::on;
 using testing::SmallGraph;
-using testing::SmallMachine;
 using testing::to;
 
 constexpr DeviceId first{0};

@@ -3,7 +3,6 @@
 
 #include "core/run/device_logic.hpp"
 #include "tests/support/share_maker.hpp"
-#include "tests/support/share_view.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,6 @@
 #include "core/run/device_logic.hpp"
 
+#include "tests/support/share_view.hpp"
 #include "tests/unit/run/device_fixture.hpp"
 
 #include <vector>

@@ -1,4 +1,5 @@
 // A device that has shares of several windows at the same time.
+#include "tests/support/share_view.hpp"
 #include "tests/unit/run/device_fixture.hpp"
 
 #include <vector>
@@ -8,7 +9,6 @@
 namespace troupe {
 namespace {
 
-using testing::Item;
 using testing::Items;
 using testing::Places;
 using testing::Told;
