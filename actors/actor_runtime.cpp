@@ -7,7 +7,6 @@
 #include "actors/messages.hpp"
 #include "actors/real_clock.hpp"
 #include "actors/virtual_time.hpp"
-#include "core/backend/registry.hpp"
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"
 
@@ -17,7 +16,7 @@
 #include <deque>
 #include <future>
 #include <mutex>
-#include <system_error>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -50,23 +49,15 @@ class ActorSystemSetup {
     if (virtual_time_) return VirtualTime::of(*system_).clock();
     return *real_clock_;
   }
-  // Threads for the coordinator, then devices, then links; to be called before they are spawned.
-  // Throws a run Error where the host gives no more.
-  void prepare(std::size_t devices, std::size_t links) {
-    if (virtual_time_) return;
-    std::vector<Waiting> threads(1 + devices + links, Waiting::asleep);
-    std::fill_n(threads.begin() + 1, devices, Waiting::briefly);
-    try {
-      ActorThreads::of(*system_).start_threads(threads);
-    } catch (const std::system_error& error) {
-      throw run_error(
-          fmt::format("could not start {} threads: {}", threads.size(), error.what()),
-          "use a machine of fewer devices and links, or give this process more threads");
-    }
+  // The thread of an actor that may block; null where time is virtual. Throws std::system_error
+  // where the host gives no more threads.
+  caf::execution_unit* start_thread(Waiting waiting) {
+    return virtual_time_ ? nullptr : ActorThreads::of(*system_).start_own_thread(waiting);
   }
-  // The next of them; none where time is virtual.
-  caf::execution_unit* next_thread() {
-    return virtual_time_ ? nullptr : ActorThreads::of(*system_).thread(threads_given_++);
+  // That of an actor that shares threads with others: null. Throws likewise.
+  caf::execution_unit* start_shared_thread() {
+    if (!virtual_time_) ActorThreads::of(*system_).start_shared_thread();
+    return nullptr;
   }
   Duration stall_check_interval() const { return virtual_time_ ? 0ms : 1000ms; }
 
@@ -80,13 +71,17 @@ class ActorSystemSetup {
     constexpr std::size_t events = 1 << 14;
     return VirtualTime::of(*system_).run(events) > 0;
   }
+  // Under virtual time, delivers what was sent; otherwise actors' threads do.
+  void settle() {
+    while (virtual_time_ && proceed()) {
+    }
+  }
 
  private:
   bool virtual_time_;
   caf::actor_system_config config_;
   std::optional<RealClock> real_clock_;  // before the system: actors use it until they are gone
   std::unique_ptr<caf::actor_system> system_;
-  std::size_t threads_given_ = 0;
 };
 
 // What the coordinator's thread hands over.
@@ -133,11 +128,13 @@ class Deliveries {
 
 class ActorRuntime::Impl {
  public:
-  Impl(const Machine& machine, const OpRegistry& ops, MemoryStore& store,
+  Impl(const Machine& machine, const OpRegistry& ops, MemoryStore& store, const RunSetting& setting,
        const ActorRuntimeOptions& options)
       : result_(hooks_.result.get_future()),
-        setup_(has_virtual_time(options.mode), options.seed),
-        context_{machine, ops, store, setup_.clock(), options.mode} {
+        setup_(setting.has_virtual_time, options.seed),
+        context_{machine, ops, store, setup_.clock(), setting},
+        resources_(std::make_shared<std::vector<caf::actor>>(machine.devices.size() +
+                                                             machine.links.size())) {
     hooks_.resource_name = [&machine](ResourceId r) { return resource_name(machine, r); };
     hooks_.on_end = [this] {
       took_ = std::chrono::steady_clock::now() - begun_;
@@ -149,11 +146,8 @@ class ActorRuntime::Impl {
         setup_.pause();
       };
     }
-    setup_.prepare(machine.devices.size(), machine.links.size());
-    coordinator_ =
-        spawn_coordinator(setup_.system(), machine.devices.size() + machine.links.size(), hooks_,
-                          setup_.clock(), setup_.stall_check_interval(), setup_.next_thread());
-    spawn_resources(machine);
+    coordinator_ = spawn_coordinator(setup_.system(), resources_, hooks_, setup_.clock(),
+                                     setup_.stall_check_interval(), coordinator_thread());
   }
 
   ~Impl() {
@@ -164,6 +158,22 @@ class ActorRuntime::Impl {
       while (take_window()) {
       }
     }
+    // Actors that joined too late, which the coordinator doesn't know.
+    for (const caf::actor& r : *resources_) {
+      if (r) caf::anon_send_exit(r, caf::exit_reason::kill);
+    }
+    setup_.settle();
+  }
+
+  // Spawns the actors of resources that have work for the first time.
+  void send(Window window) {
+    AddWindow message{std::move(window), {}};
+    for (const auto& [resource, share] : message.window.shares) {
+      if (!(*resources_)[resource.index()]) message.joining.push_back(resource);
+    }
+    const std::vector<caf::execution_unit*> threads = start_threads(message.joining);
+    for (std::size_t i = 0; i < threads.size(); ++i) spawn(message.joining[i], threads[i]);
+    tell(std::move(message));
   }
 
   template <class Message>
@@ -176,7 +186,7 @@ class ActorRuntime::Impl {
     if (has_begun_) return;
     has_begun_ = true;
     begun_ = std::chrono::steady_clock::now();
-    tell(Introduce{resources_});
+    tell(Begin{});
   }
 
   void proceed() {
@@ -198,24 +208,59 @@ class ActorRuntime::Impl {
   }
 
  private:
-  void spawn_resources(const Machine& machine) {
+  caf::execution_unit* coordinator_thread() {
     try {
-      for (std::size_t d = 0; d < machine.devices.size(); ++d) {
-        resources_->push_back(spawn_device(setup_.system(), context_, DeviceId::at(d), coordinator_,
-                                           setup_.next_thread()));
-      }
-      for (std::size_t l = 0; l < machine.links.size(); ++l) {
-        resources_->push_back(spawn_link(setup_.system(), context_, LinkId::at(l), coordinator_,
-                                         setup_.next_thread()));
+      return setup_.start_thread(Waiting::asleep);
+    } catch (const std::exception& error) {
+      throw not_set_up(
+          fmt::format("could not start 3 threads for the run's actors: {}", error.what()));
+    }
+  }
+
+  bool is_device(ResourceId resource) const {
+    return resource.index() < context_.machine.devices.size();
+  }
+
+  // One for each device; links share some.
+  std::vector<caf::execution_unit*> start_threads(const std::vector<ResourceId>& resources) {
+    std::vector<caf::execution_unit*> threads;
+    try {
+      for (const ResourceId r : resources) {
+        threads.push_back(is_device(r) ? setup_.start_thread(Waiting::briefly)
+                                       : setup_.start_shared_thread());
       }
     } catch (const std::exception& error) {
-      for (const caf::actor& r : *resources_) caf::anon_send_exit(r, caf::exit_reason::kill);
-      caf::anon_send_exit(coordinator_, caf::exit_reason::kill);
-      throw run_error(
-          fmt::format("could not set {} up: {}",
-                      resource_name(machine, ResourceId::at(resources_->size())), error.what()),
-          "give it fewer streams or cores, or this process more threads");
+      const auto devices = std::count_if(resources.begin(), resources.end(),
+                                         [this](ResourceId r) { return is_device(r); });
+      throw not_set_up(fmt::format(
+          "could not start {} threads, one for each device that has work, and those that links "
+          "share: {}",
+          devices, error.what()));
     }
+    return threads;
+  }
+
+  void spawn(ResourceId resource, caf::execution_unit* thread) {
+    caf::actor& actor = (*resources_)[resource.index()];
+    try {
+      if (is_device(resource)) {
+        actor = spawn_device(setup_.system(), context_, DeviceId::at(resource.index()),
+                             coordinator_, thread);
+      } else {
+        const std::size_t link = resource.index() - context_.machine.devices.size();
+        actor = spawn_link(setup_.system(), context_, LinkId::at(link), coordinator_, thread);
+      }
+    } catch (const std::exception& error) {
+      throw not_set_up(fmt::format("could not set {} up: {}",
+                                   resource_name(context_.machine, resource), error.what()));
+    }
+  }
+
+  // A usage Error as long as nothing has happened.
+  Error not_set_up(std::string problem) const {
+    return {has_begun_ ? ErrorKind::failed : ErrorKind::usage, SourcePlace{}, std::move(problem),
+            "give this process more threads and memory (ulimit -u, ulimit -v), or let fewer "
+            "devices, streams and cores have work"};
   }
 
   // What the actors use until the actor system is gone.
@@ -227,27 +272,11 @@ class ActorRuntime::Impl {
   std::future<RunResult> result_;
   ActorSystemSetup setup_;
   const RunContext context_;
+  const std::shared_ptr<std::vector<caf::actor>> resources_;  // null: without work so far
   caf::actor coordinator_;
-  std::shared_ptr<std::vector<caf::actor>> resources_ = std::make_shared<std::vector<caf::actor>>();
   bool has_begun_ = false;
   int idle_rounds_ = 0;
 };
-
-PlanOptions plan_options(const Machine& machine, Mode mode) {
-  std::vector<const DeviceBackendEntry*> backends;
-  for (std::size_t d = 0; d < machine.devices.size(); ++d) {
-    backends.push_back(&choose_backend(mode, machine, DeviceId::at(d)));
-  }
-  for (std::size_t l = 0; l < machine.links.size(); ++l) {
-    choose_backend(mode, machine, LinkId::at(l));
-  }
-  PlanOptions options{.needs_costs = has_virtual_time(mode)};
-  if (!computes_values(mode)) return options;
-  options.has_kernel = [&machine, backends](DeviceId device, const OpKind& kind) {
-    return backends[device.index()]->has_kernel(machine, device, kind);
-  };
-  return options;
-}
 
 void load_kernels(const Graph& graph, std::size_t first_class) {
   for (const OpClass& op : graph.classes().subspan(first_class)) {
@@ -256,13 +285,13 @@ void load_kernels(const Graph& graph, std::size_t first_class) {
 }
 
 ActorRuntime::ActorRuntime(const Machine& machine, const OpRegistry& ops, MemoryStore& store,
-                           ActorRuntimeOptions options)
-    : impl_(std::make_unique<Impl>(machine, ops, store, options)) {}
+                           const RunSetting& setting, ActorRuntimeOptions options)
+    : impl_(std::make_unique<Impl>(machine, ops, store, setting, options)) {}
 ActorRuntime::~ActorRuntime() = default;
 
 void ActorRuntime::send(Window window) {
   impl_->expect_events();
-  impl_->tell(AddWindow{std::move(window)});
+  impl_->send(std::move(window));
 }
 void ActorRuntime::send_end() {
   impl_->tell(EndOfWindows{});

@@ -1,13 +1,12 @@
 // The actors of one run: set up, given windows, and gone when it is over.
 #pragma once
 
-#include "core/backend/backend.hpp"
+#include "actors/run_setting.hpp"
 #include "core/backend/memory_store.hpp"
 #include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
 #include "core/ops/registry.hpp"
 #include "core/plan/plan.hpp"
-#include "core/plan/planner.hpp"
 #include "core/result/summary.hpp"
 
 #include <cstdint>
@@ -17,34 +16,32 @@
 
 namespace troupe {
 
-// What a planner must know of the mode. Throws a usage Error where a device or a link has no
-// backend for it. `machine` must outlive what is returned.
-PlanOptions plan_options(const Machine& machine, Mode mode);
-
 // Loads the libraries that kernels of the graph's classes from `first_class` on need, where they
 // aren't loaded yet.
 void load_kernels(const Graph& graph, std::size_t first_class = 0);
 
 struct ActorRuntimeOptions {
-  Mode mode = Mode::run;
   std::uint64_t seed = 0;
   // The shares of a window that is done come one window at a time, from take_window(), and else all
   // in the result.
   bool by_window = false;
 };
 
-// A coordinator and an actor for each device and each link of a machine, with the scheduler and the
-// clock of the mode. For use by one thread.
+// A coordinator, and an actor for each device and each link that has work, with the scheduler and
+// the clock of the mode. For use by one thread.
 class ActorRuntime {
  public:
-  // Machine, ops and store must outlive it. Throws a run Error where the host hasn't enough
-  // threads.
+  // Machine, ops, store and setting must outlive the runtime. Throws a usage Error where the host
+  // hasn't enough threads.
   ActorRuntime(const Machine& machine, const OpRegistry& ops, MemoryStore& store,
-               ActorRuntimeOptions options);
+               const RunSetting& setting, ActorRuntimeOptions options);
   // Blocks until the actors are gone; a run that isn't over is interrupted.
   ~ActorRuntime();
 
-  // Windows may be sent before and while they act; after the last one, no more.
+  // Windows may be sent before and while the actors act, but none after send_end(). Spawns the
+  // actors of devices and links that have work for the first time, on threads: one for each such
+  // device, and a few that the links share. Throws an Error where the host hasn't enough threads or
+  // memory for that, a usage Error before begin(), else a run Error; the window isn't sent then.
   void send(Window window);
   void send_end();
   // The actors begin with the first window.

@@ -4,6 +4,7 @@
 #include "core/base/assert.hpp"
 #include "core/base/relax.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -13,8 +14,6 @@ class ActorThreads::Unit : public caf::execution_unit {
  public:
   explicit Unit(ActorThreads& parent) : caf::execution_unit(&parent.system()), parent_(parent) {}
   void exec_later(caf::resumable* job) override { parent_.enqueue(job); }
-
- protected:
   // Whether the job wants to go on at once.
   bool resume(caf::resumable* job) {
     switch (job->resume(this, parent_.max_throughput())) {
@@ -35,31 +34,35 @@ class ActorThreads::Unit : public caf::execution_unit {
   ActorThreads& parent_;
 };
 
-// An actor is scheduled at most once at a time, so a place for one job will do.
+// The thread of one actor. An actor is scheduled at most once at a time, so there is room for one
+// job.
 class ActorThreads::Own final : public Unit {
  public:
   Own(ActorThreads& parent, Waiting waiting)
-      : Unit(parent), waiting_(waiting), thread_([this] { work(); }) {}
-  ~Own() override { stop(); }
-
-  // The first job, which spawning gives, says whose thread this is.
-  void exec_later(caf::resumable* job) override {
-    if (actor_.load(std::memory_order_relaxed) != nullptr) return Unit::exec_later(job);
-    actor_.store(job, std::memory_order_release);
-    put(job);
+      : Unit(parent), parent_(parent), waiting_(waiting), thread_([this] { work(); }) {}
+  ~Own() override {
+    stop();
+    join();
   }
-  bool is_of(const caf::resumable* job) const {
-    return actor_.load(std::memory_order_acquire) == job;
+
+  // The first job comes from the spawning thread: the actor that this thread belongs to.
+  void exec_later(caf::resumable* job) override {
+    if (has_actor_) return Unit::exec_later(job);
+    has_actor_ = true;
+    parent_.add_home(job, this);
+    put(job);
   }
   void put(caf::resumable* job) {
     job_.store(job, std::memory_order_release);
     job_.notify_one();
   }
+  // Lets the thread end, once its actor has quit.
   void stop() {
-    if (!thread_.joinable()) return;
-    stopping_.store(true);
+    if (stopping_.exchange(true)) return;
     put(&wake_up_);
-    thread_.join();
+  }
+  void join() {
+    if (thread_.joinable()) thread_.join();
   }
 
  private:
@@ -89,17 +92,24 @@ class ActorThreads::Own final : public Unit {
     }
   }
 
+  ActorThreads& parent_;
   const Waiting waiting_;
-  std::atomic<caf::resumable*> actor_ = nullptr;
+  bool has_actor_ = false;  // written before the first job is put, read by this thread after that
   std::atomic<caf::resumable*> job_ = nullptr;
   std::atomic<bool> stopping_ = false;
   WakeUp wake_up_;
   std::thread thread_;  // last: it uses all the others
 };
 
-class ActorThreads::Shared final : public Unit {
+// The threads of all other actors: each takes whatever job is next.
+class ActorThreads::Shared final {
  public:
-  explicit Shared(ActorThreads& parent) : Unit(parent), thread_([this] { work(); }) {}
+  explicit Shared(ActorThreads& parent) : parent_(parent) {}
+
+  std::size_t threads() const { return threads_.size(); }
+  void start_thread() {
+    threads_.emplace_back([this] { work(); });
+  }
 
   void put(caf::resumable* job) {
     {
@@ -110,34 +120,39 @@ class ActorThreads::Shared final : public Unit {
   }
   // Does what is left, then ends.
   void stop() {
-    put(nullptr);
-    thread_.join();
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+    work();  // where there was no thread
   }
 
  private:
   void work() {
-    for (bool stopping = false;;) {
+    Unit unit(parent_);
+    for (;;) {
       std::unique_lock lock(mutex_);
-      if (stopping && jobs_.empty()) return;
-      changed_.wait(lock, [this] { return !jobs_.empty(); });
+      changed_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+      if (jobs_.empty()) return;
       caf::resumable* const job = jobs_.front();
       jobs_.pop_front();
       lock.unlock();
-      if (job == nullptr) {
-        stopping = true;
-      } else if (resume(job)) {
-        put(job);
-      }
+      if (unit.resume(job)) put(job);
     }
   }
 
+  ActorThreads& parent_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<caf::resumable*> jobs_;
-  std::thread thread_;  // last: it uses all the others
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
 };
 
-ActorThreads::ActorThreads(caf::actor_system& system) : abstract_coordinator(system) {}
+ActorThreads::ActorThreads(caf::actor_system& system)
+    : abstract_coordinator(system), shared_(std::make_unique<Shared>(*this)) {}
 ActorThreads::~ActorThreads() = default;
 
 caf::actor_system::module* ActorThreads::make(caf::actor_system& system, caf::detail::type_list<>) {
@@ -148,36 +163,54 @@ ActorThreads& ActorThreads::of(caf::actor_system& system) {
   return dynamic_cast<ActorThreads&>(system.scheduler());
 }
 
-void ActorThreads::start_threads(std::span<const Waiting> threads) {
-  TROUPE_ASSERT(own_.empty());
-  for (const Waiting waiting : threads) own_.push_back(std::make_unique<Own>(*this, waiting));
-  has_own_.store(true, std::memory_order_release);
+std::size_t ActorThreads::shared_threads_max() {
+  constexpr std::size_t least = 8;  // a few actors may each wait for a disk
+  return std::max(least, std::size_t{std::thread::hardware_concurrency()});
 }
 
-caf::execution_unit* ActorThreads::thread(std::size_t i) {
-  return own_[i].get();
+caf::execution_unit* ActorThreads::start_own_thread(Waiting waiting) {
+  if (start_failure_) std::rethrow_exception(start_failure_);
+  return own_.emplace_back(std::make_unique<Own>(*this, waiting)).get();
+}
+
+void ActorThreads::start_shared_thread() {
+  if (start_failure_) std::rethrow_exception(start_failure_);
+  if (shared_->threads() < shared_threads_max()) shared_->start_thread();
+}
+
+void ActorThreads::add_home(const caf::resumable* actor, Own* thread) {
+  homes_.push_back({actor, thread});
+  home_count_.store(homes_.size(), std::memory_order_release);
 }
 
 void ActorThreads::enqueue(caf::resumable* job) {
-  if (has_own_.load(std::memory_order_acquire)) {
-    for (const auto& own : own_) {
-      if (own->is_of(job)) return own->put(job);
-    }
+  const std::size_t count = home_count_.load(std::memory_order_acquire);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Home& home = homes_[i];
+    if (home.actor == job) return home.thread->put(job);
   }
   shared_->put(job);
 }
 
-// CAF's own printer would be one more thread.
+// CAF's own printer would be one more thread. Called in the constructor of the actor system, which
+// CAF can't undo halfway: a failure is kept for whoever starts an actor's thread.
 void ActorThreads::start() {
-  shared_ = std::make_unique<Shared>(*this);
-  clock_thread_ = std::thread([this] { clock_.run_dispatch_loop(); });
+  try {
+    shared_->start_thread();
+    clock_thread_ = std::thread([this] { clock_.run_dispatch_loop(); });
+  } catch (...) {
+    start_failure_ = std::current_exception();
+  }
   utility_actors_[printer_id] = system().spawn<SilentPrinter, caf::hidden>();
 }
 
 void ActorThreads::stop() {
+  // All are told before any is waited for: each may have to wait for its core.
   for (const auto& own : own_) own->stop();
+  for (const auto& own : own_) own->join();
   caf::anon_send_exit(utility_actors_[printer_id], caf::exit_reason::kill);
   shared_->stop();
+  if (!clock_thread_.joinable()) return;
   clock_.cancel_dispatch_loop();
   clock_thread_.join();
 }

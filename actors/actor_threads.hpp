@@ -1,10 +1,13 @@
-// Real time: a CAF scheduler under which every actor of a run has a thread of its own.
+// Real time: a CAF scheduler under which actors that compute have a thread each, and the others
+// share a few.
 #pragma once
+
+#include "core/base/shared_table.hpp"
 
 #include <atomic>
 #include <cstddef>
+#include <exception>
 #include <memory>
-#include <span>
 #include <thread>
 #include <vector>
 
@@ -17,11 +20,15 @@ namespace troupe {
 // How a thread waits for messages.
 enum class Waiting {
   asleep,   // woken by the kernel, which takes some microseconds
-  briefly,  // looks for some ten microseconds, then sleeps: for actors that exchange small messages
+  briefly,  // spins for some ten microseconds, then sleeps: for actors that exchange small messages
 };
 
-// A CAF module, loaded with `config.load<ActorThreads>()`. A kernel may block its actor's thread,
-// and nobody else's. Actors of CAF's own share one more thread.
+// A CAF module, loaded with `config.load<ActorThreads>()`. An actor with a thread of its own may
+// block that thread: other actors go on. All other actors, those of CAF included, share threads and
+// should block only briefly.
+//
+//   caf::actor_config config(threads.start_own_thread(Waiting::briefly));
+//   system.spawn_class<Device, caf::no_spawn_options>(config, …);
 class ActorThreads final : public caf::scheduler::abstract_coordinator {
  public:
   explicit ActorThreads(caf::actor_system& system);
@@ -31,11 +38,17 @@ class ActorThreads final : public caf::scheduler::abstract_coordinator {
   // The one that `system` was built with.
   static ActorThreads& of(caf::actor_system& system);
 
-  // Starts a thread for each. Call it once, before actors are spawned. Throws std::system_error
-  // where the host gives no more threads.
-  void start_threads(std::span<const Waiting> threads);
-  // What to spawn an actor on, in the order of start_threads: one actor each.
-  caf::execution_unit* thread(std::size_t i);
+  // How many threads actors share at most: one per processing unit of this host, but at least 8.
+  static std::size_t shared_threads_max();
+
+  // Both must be called by one thread, the one that spawns actors; actors may be at work meanwhile.
+  // They throw std::system_error where the host gives no more threads, and so they do if the
+  // threads of the actor system itself could not be started.
+  //
+  // Starts a thread for one actor, which must be spawned on the unit that is returned.
+  caf::execution_unit* start_own_thread(Waiting waiting);
+  // One more actor will share threads: starts one more, up to shared_threads_max().
+  void start_shared_thread();
 
   // caf::scheduler::abstract_coordinator
   void start() override;
@@ -48,12 +61,20 @@ class ActorThreads final : public caf::scheduler::abstract_coordinator {
   class Unit;    // a thread, as CAF sees it
   class Own;     // of one actor
   class Shared;  // of all others
+  struct Home {
+    const caf::resumable* actor = nullptr;
+    Own* thread = nullptr;
+  };
+
+  void add_home(const caf::resumable* actor, Own* thread);
 
   caf::detail::thread_safe_actor_clock clock_;
   std::thread clock_thread_;
   std::unique_ptr<Shared> shared_;
-  std::vector<std::unique_ptr<Own>> own_;
-  std::atomic<bool> has_own_ = false;  // own_ is complete
+  std::exception_ptr start_failure_;        // of start(); mostly null
+  std::vector<std::unique_ptr<Own>> own_;   // used by the spawning thread only
+  SharedTable<Home> homes_;                 // of the actors with a thread of their own
+  std::atomic<std::size_t> home_count_{0};  // that other threads may read
 };
 
 }  // namespace troupe

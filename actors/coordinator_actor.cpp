@@ -3,6 +3,7 @@
 #include "actors/messages.hpp"
 #include "core/base/sliding_vector.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <unordered_map>
 #include <utility>
@@ -14,34 +15,29 @@ namespace {
 
 class CoordinatorActor : public caf::event_based_actor {
  public:
-  CoordinatorActor(caf::actor_config& config, std::size_t resources, CoordinatorHooks* hooks,
+  CoordinatorActor(caf::actor_config& config, ResourceActors resources, CoordinatorHooks* hooks,
                    const Clock& clock, Duration stall_check_interval)
       : caf::event_based_actor(config),
-        logic_(resources),
+        logic_(resources->size()),
         hooks_(hooks),
         clock_(clock),
-        stall_check_interval_(stall_check_interval) {
+        stall_check_interval_(stall_check_interval),
+        resources_(std::move(resources)) {
     set_down_handler([this](const caf::down_msg& down) { on_down(down); });
   }
 
   caf::behavior make_behavior() override {
     return {
-        [this](Introduce& who) {
-          resources_ = std::move(who.resources);
-          for (const caf::actor& r : *resources_) {
-            known_.emplace(r.id(), ResourceId::at(known_.size()));
-            monitor(r);
-            send(r, Introduce{resources_});
-          }
+        [this](Begin) {
+          is_told_to_begin_ = true;
+          begin_if_ready();
         },
         [this](Ready) {
-          if (++ready_ < resources_->size()) return;
-          logic_.on_begin(clock_.instant());
-          act();
-          if (stall_check_interval_ > Duration{0})
-            delayed_send(this, stall_check_interval_, CheckStall{});
+          ++ready_;
+          begin_if_ready();
         },
         [this](AddWindow& message) {
+          for (const ResourceId resource : message.joining) join(resource);
           Window& window = message.window;
           const CoordinatorLogic::WindowSize size{.shares = window.shares.size(),
                                                   .items = window.items,
@@ -50,10 +46,14 @@ class CoordinatorActor : public caf::event_based_actor {
           windows_.push_back({.to_send = std::move(window.shares), .finished = {}});
           logic_.on_window(size, clock_.instant());
           act();
+          has_first_window_ = true;
+          begin_if_ready();
         },
         [this](EndOfWindows) {
           logic_.on_end_of_windows(clock_.instant());
           act();
+          has_first_window_ = true;
+          begin_if_ready();
         },
         [this](const Progress& p) { on_progress(p.resource, p.done); },
         [this](ShareComplete& complete) {
@@ -84,8 +84,8 @@ class CoordinatorActor : public caf::event_based_actor {
           if (statuses_.size() == asked_) {
             ++round_;
             statuses_.clear();
-            asked_ = resources_->size();
-            for (const caf::actor& r : *resources_) send(r, StatusRequest{round_});
+            asked_ = joined_.size();
+            send_to_all(StatusRequest{round_});
           }
           if (stall_check_interval_ > Duration{0})
             delayed_send(this, stall_check_interval_, CheckStall{});
@@ -101,20 +101,51 @@ class CoordinatorActor : public caf::event_based_actor {
   }
 
  private:
+  const caf::actor& actor(ResourceId resource) const { return (*resources_)[resource.index()]; }
+  template <class Message>
+  void send_to_all(const Message& message) {
+    for (const ResourceId resource : joined_) send(actor(resource), message);
+  }
+
+  void join(ResourceId resource) {
+    if (logic_.is_ending()) return;  // nobody will need it, and the runtime ends its actor
+    joined_.insert(std::upper_bound(joined_.begin(), joined_.end(), resource), resource);
+    known_.emplace(actor(resource).id(), resource);
+    monitor(actor(resource));
+    send(actor(resource), Introduce{resources_});
+  }
+
+  // Waits for those that the first windows need: their threads are set up before the clock starts.
+  // A resource that joins later gets its share right behind its introduction.
+  void begin_if_ready() {
+    if (has_begun_ || !is_told_to_begin_ || !has_first_window_ || ready_ < joined_.size()) return;
+    has_begun_ = true;
+    logic_.on_begin(clock_.instant());
+    act();
+    if (stall_check_interval_ > Duration{0})
+      delayed_send(this, stall_check_interval_, CheckStall{});
+  }
+
+  bool has_joined(ResourceId resource) const {
+    return std::binary_search(joined_.begin(), joined_.end(), resource);
+  }
+
   void on_progress(ResourceId resource, std::uint64_t items) {
     logic_.on_progress(resource, items);
     hooks_->items_done.store(logic_.items_done(), std::memory_order_relaxed);
   }
 
   void act() {
-    for (const CoordinatorLogic::Command& command : std::exchange(logic_.commands(), {})) {
-      std::visit([this](const auto& c) { carry_out(c); }, command);
+    while (!logic_.commands().empty()) {
+      for (const CoordinatorLogic::Command& command : std::exchange(logic_.commands(), {})) {
+        std::visit([this](const auto& c) { carry_out(c); }, command);
+      }
     }
   }
 
   void carry_out(const CoordinatorLogic::SendWindow& command) {
     for (auto& [resource, share] : std::exchange(windows_[command.window].to_send, {})) {
-      send((*resources_)[resource.index()], AssignShare{std::move(share)});
+      send(actor(resource), AssignShare{std::move(share)});
     }
   }
   void carry_out(const CoordinatorLogic::WindowDone& command) {
@@ -126,11 +157,13 @@ class CoordinatorActor : public caf::event_based_actor {
       std::move(finished.begin(), finished.end(), std::back_inserter(result_.shares));
     }
   }
-  void carry_out(CoordinatorLogic::StopAll) {
-    for (const caf::actor& r : *resources_) send(r, Stop{});
-  }
+  void carry_out(CoordinatorLogic::StopAll) { send_to_all(Stop{}); }
   void carry_out(CoordinatorLogic::CollectAll) {
-    for (const caf::actor& r : *resources_) send(r, Collect{});
+    send_to_all(Collect{});
+    // Those without an actor have nothing to hand in.
+    for (std::size_t r = 0; r < resources_->size(); ++r) {
+      if (!has_joined(ResourceId::at(r))) logic_.on_collected(ResourceId::at(r));
+    }
   }
   void carry_out(CoordinatorLogic::Finish) {
     is_finished_ = true;
@@ -156,7 +189,7 @@ class CoordinatorActor : public caf::event_based_actor {
   // The result is out only when every resource's actor has quit: then no thread of theirs touches
   // the store any more.
   void end_if_alone() {
-    if (!is_finished_ || down_ < resources_->size()) return;
+    if (!is_finished_ || down_ < joined_.size()) return;
     result_.ending = logic_.outcome();
     result_.failure = logic_.failure();
     result_.origin = logic_.origin();
@@ -179,9 +212,12 @@ class CoordinatorActor : public caf::event_based_actor {
   CoordinatorHooks* hooks_;
   const Clock& clock_;
   Duration stall_check_interval_;
-  std::shared_ptr<const std::vector<caf::actor>> resources_ =
-      std::make_shared<const std::vector<caf::actor>>();
+  const ResourceActors resources_;
+  std::vector<ResourceId> joined_;  // in their order
   std::unordered_map<caf::actor_id, ResourceId> known_;
+  bool is_told_to_begin_ = false;
+  bool has_first_window_ = false;  // or knows that none will come
+  bool has_begun_ = false;
   std::size_t ready_ = 0;
   std::size_t down_ = 0;
   std::uint64_t round_ = 0;
@@ -193,12 +229,12 @@ class CoordinatorActor : public caf::event_based_actor {
 
 }  // namespace
 
-caf::actor spawn_coordinator(caf::actor_system& system, std::size_t resources,
+caf::actor spawn_coordinator(caf::actor_system& system, ResourceActors resources,
                              CoordinatorHooks& hooks, const Clock& clock,
                              Duration stall_check_interval, caf::execution_unit* thread) {
   caf::actor_config config(thread);
   return system.spawn_class<CoordinatorActor, caf::no_spawn_options>(
-      config, resources, &hooks, std::cref(clock), stall_check_interval);
+      config, std::move(resources), &hooks, std::cref(clock), stall_check_interval);
 }
 
 }  // namespace troupe

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/clock.hpp"
+#include "actors/messages.hpp"
 #include "core/result/summary.hpp"
 
 #include <atomic>
@@ -24,12 +25,13 @@ struct CoordinatorHooks {
   std::function<std::string(ResourceId)> resource_name = {};  // for errors
 };
 
-// Spawns the coordinator. It begins when the runtime has introduced every resource's actor, carries
-// out the windows that it is sent, and when the last one is done (or the run has failed, or was
-// interrupted) fulfils hooks.result, with all resource actors gone.
+// Spawns the coordinator of `resources`. It introduces them as they join, begins when it is told to
+// and all that have joined are ready, carries out the windows that it is sent, and when the last
+// one is done (or the run has failed, or was interrupted) fulfils hooks.result, with all resource
+// actors that have joined gone.
 // `stall_check_interval`: how often to check that the run is not stuck; zero: never (virtual time,
 // where the runtime sees it).
-caf::actor spawn_coordinator(caf::actor_system& system, std::size_t resources,
+caf::actor spawn_coordinator(caf::actor_system& system, ResourceActors resources,
                              CoordinatorHooks& hooks, const Clock& clock,
                              Duration stall_check_interval, caf::execution_unit* thread);
 

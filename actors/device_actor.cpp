@@ -1,7 +1,6 @@
 #include "actors/device_actor.hpp"
 
 #include "actors/resource_actor.hpp"
-#include "core/backend/registry.hpp"
 #include "core/run/device_logic.hpp"
 
 namespace troupe {
@@ -69,7 +68,7 @@ caf::actor spawn_device(caf::actor_system& system, const RunContext& context, De
   const auto make_work = [&context, device](Completions& completions) {
     const BackendContext backend_context{context.machine, context.ops, context.store, completions};
     return DeviceWork(
-        choose_backend(context.mode, context.machine, device).make(backend_context, device),
+        context.setting.device_backends[device.index()]->make(backend_context, device),
         context.store, context.machine.device(device).memory);
   };
   DeviceLogic logic(self, static_cast<int>(lanes));

@@ -1,7 +1,6 @@
 #include "actors/link_actor.hpp"
 
 #include "actors/resource_actor.hpp"
-#include "core/backend/registry.hpp"
 #include "core/run/link_logic.hpp"
 
 namespace troupe {
@@ -58,7 +57,7 @@ caf::actor spawn_link(caf::actor_system& system, const RunContext& context, Link
   const ResourceId self = ResourceId::at(context.machine.devices.size() + link.index());
   const auto make_work = [&context, link](Completions& completions) {
     const BackendContext backend_context{context.machine, context.ops, context.store, completions};
-    return LinkWork(choose_backend(context.mode, context.machine, link).make(backend_context, link),
+    return LinkWork(context.setting.link_backends[link.index()]->make(backend_context, link),
                     context.store, context.machine.link(link));
   };
   LinkLogic logic(self, context.machine.link(link).sharing);

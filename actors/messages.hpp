@@ -17,20 +17,27 @@
 
 namespace troupe {
 
-// runtime → coordinator → resource: who else there is, by ResourceId. A resource answers with
-// Ready.
+// The actors of a run, by ResourceId. One that has no work so far is null. The runtime sets an
+// actor before it sends the first window that has work for it; a resource may look up actors that
+// items of its shares mention.
+using ResourceActors = std::shared_ptr<const std::vector<caf::actor>>;
+
+// coordinator → resource: the other actors. Answered with Ready.
 struct Introduce {
-  std::shared_ptr<const std::vector<caf::actor>> resources;
+  ResourceActors resources;
 };
 // resource → coordinator: my thread is set up, send me work.
 struct Ready {
   ResourceId resource;
 };
-// runtime → coordinator: one more window; no more windows.
+// runtime → coordinator: one more window, and the resources that have work for the first time; no
+// more windows; begin with the first window.
 struct AddWindow {
   Window window;
+  std::vector<ResourceId> joining;
 };
 struct EndOfWindows {};
+struct Begin {};
 // coordinator → resource: your part of a window.
 struct AssignShare {
   Share share;
@@ -100,6 +107,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Introduce)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Ready)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::AddWindow)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::EndOfWindows)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Begin)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::AssignShare)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Notice)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::LaneDone)

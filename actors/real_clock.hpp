@@ -8,8 +8,8 @@
 namespace troupe {
 
 // Reads the time as std::chrono::steady_clock has it, from the processor's time stamp counter where
-// the system's own clock relies on it: that takes half as long, and each op takes a reading. An
-// alarm is a delayed message to the sleeper, who calls its own on_timer.
+// the system's own clock relies on it: that takes half as long, and each op takes a reading. A
+// timer is a delayed message to the listener, which calls its own on_timer.
 class RealClock final : public Clock {
  public:
   // The first one of a process blocks for some milliseconds, to measure the counter's rate.
@@ -17,7 +17,7 @@ class RealClock final : public Clock {
 
   Instant instant() const override;
   Instant instant_after(Instant earlier) const override;
-  void start_timer(Duration time, TimerListener& sleeper, std::uint32_t lane) override;
+  void start_timer(Duration delay, TimerListener& listener, std::uint32_t lane) override;
 
  private:
   // A rate of 0: there is none.

@@ -6,8 +6,8 @@
 #include "actors/messages.hpp"
 #include "core/backend/backend.hpp"
 #include "core/base/error.hpp"
-#include "core/base/prefetch.hpp"
 #include "core/base/relax.hpp"
+#include "core/run/lookahead.hpp"
 #include "core/run/share_progress.hpp"
 
 #include <algorithm>
@@ -52,12 +52,13 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
         self_(self),
         coordinator_(std::move(coordinator)),
         clock_(clock),
+        lookahead_(clock.lookahead()),
         work_(std::in_place, make_work(completions_)),
         may_spin_(may_spin) {}
 
   caf::behavior make_behavior() override {
     completions_.deliver_to(caf::actor_cast<caf::actor>(this));
-    clock_.enlist(self_, *this);
+    if (lookahead_ != nullptr) lookahead_->add(self_, *this);
     // CAF tries them in this order: the two frequent ones come first.
     return {
         [this](const Notice& notice) {
@@ -106,24 +107,16 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     start_ready();
     collect_if_idle();
   }
-  // What each step fetches is where the next one looks.
-  void before_alarm(std::uint32_t lane, std::uint32_t step) override {
-    const Decision& ending = logic_.under_way(lane);
-    if (step == 0) return prefetch_to_read(&ending);
-    if (step == 1) return ShareProgress::prefetch(*ending.part, ending.path);
-    ShareProgress::prefetch_successors(*ending.part, ending.item);
+  void before_finish(std::uint32_t lane, std::uint32_t step) override {
+    lookahead::fetch_for_finish(logic_.under_way(lane), step);
   }
   void before_notice(std::uint32_t item, std::uint32_t step) override {
-    const auto& parts = logic_.progress().parts();
-    if (parts.empty()) return;
-    if (step == 0) return prefetch_to_read(&parts.front());
-    if (step == 1) return ShareProgress::prefetch(*parts.front());
-    ShareProgress::prefetch_item(*parts.front(), item);
+    lookahead::fetch_for_notice(logic_.progress().parts(), item, step);
   }
   caf::strong_actor_ptr handle() override { return ctrl(); }
 
   void on_exit() override {
-    clock_.strike_off(self_, *this);
+    if (lookahead_ != nullptr) lookahead_->remove(self_, *this);
     work_.reset();
     // These would keep this actor alive for ever.
     completions_.deliver_to(nullptr);
@@ -190,7 +183,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
           finish(start.lane, now_);
           return true;
         case Started::State::after:
-          start.path = ShareProgress::path_of(*start.part, start.item);
+          start.path = CompletionPath(*start.part, start.item);
           clock_.start_timer(started.after, *this, start.lane);
           return false;
         case Started::State::pending:
@@ -239,7 +232,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
            ++from) {
         notice.item[notice.count++] = from->ref.item;
       }
-      clock_.expect_notice(first.ref.resource, notice.item[0]);
+      if (lookahead_ != nullptr) lookahead_->on_sent(first.ref.resource, notice.item[0]);
       caf::anon_send((*resources_)[first.ref.resource.index()], notice);
     }
     notices.clear();
@@ -294,6 +287,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
   ResourceId self_;
   caf::actor coordinator_;
   Clock& clock_;
+  NoticeLookahead* const lookahead_;  // null in real time
   std::shared_ptr<const std::vector<caf::actor>> resources_;
   MailboxCompletions completions_;
   std::optional<Work> work_;  // until exit

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "actors/clock.hpp"
-#include "core/backend/backend.hpp"
+#include "actors/run_setting.hpp"
 #include "core/backend/memory_store.hpp"
 #include "core/machine/machine.hpp"
 #include "core/ops/registry.hpp"
@@ -15,7 +15,7 @@ struct RunContext {
   const OpRegistry& ops;
   MemoryStore& store;
   Clock& clock;
-  Mode mode;
+  const RunSetting& setting;
 };
 
 }  // namespace troupe

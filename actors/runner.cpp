@@ -16,41 +16,43 @@ namespace troupe {
 
 Run::Run(const Machine& machine, const Graph& graph, std::span<const Scenario> scenarios,
          RunOptions options)
-    : machine_(machine), graph_(graph), scenarios_(scenarios), options_(std::move(options)) {
-  PlanOptions plan_options = troupe::plan_options(machine, options_.mode);
-  if (computes_values(options_.mode)) {
-    plan_options.ram_bytes =
-        options_.ram_bytes ? *options_.ram_bytes : BufferPool::usable_host_bytes();
-  }
-  plan_options.compare_results = options_.verify && computes_values(options_.mode);
+    : machine_(machine),
+      graph_(graph),
+      scenarios_(scenarios),
+      options_(std::move(options)),
+      setting_(make_run_setting(options_.mode, machine, options_.verify)) {
+  std::optional<std::uint64_t> ram_bytes = options_.ram_bytes;
+  if (setting_.has_values() && !ram_bytes) ram_bytes = BufferPool::usable_host_bytes();
+  const PlanOptions planning = plan_options(setting_, machine, ram_bytes);
   for (const Scenario& scenario : scenarios) {
-    plans_.push_back(make_plan(graph, machine, scenario, plan_options));
+    plans_.push_back(make_plan(graph, machine, scenario, planning));
     op_count_ += plans_.back().ops.size();
-    if (!plan_options.compare_results) plans_.back().ops = {};  // for verification only
+    if (!setting_.compares_results) plans_.back().ops = {};  // for verification only
   }
 }
 
 Report Run::perform() {
   Report report;
   report.machine = machine_.name;
-  report.mode = options_.mode == Mode::run ? "run" : "simulate";
+  report.mode = setting_.name;
   report.seed = options_.seed;
-  MemoryStore store(machine_, computes_values(options_.mode) ? MemoryStore::Backing::buffers
-                                                             : MemoryStore::Backing::accounted);
+  MemoryStore store(machine_, setting_.backing);
+  bool has_failed = false;
   for (std::size_t i = 0; i < scenarios_.size(); ++i) {
     ScenarioReport& scenario = report.scenarios.emplace_back();
     scenario.name = scenarios_[i].name;
     scenario.planned = plans_[i].timed_units();
-    if (is_interrupted()) {
-      scenario.outcome = Outcome::interrupted;
+    if (!has_failed && is_interrupted()) report.interrupted = true;
+    if (has_failed || report.interrupted) {
+      scenario.outcome = Outcome::not_run;
       continue;
     }
     perform(scenarios_[i], plans_[i], store, report);
     plans_[i] = Plan{};
     store.clear();
-    if (scenario.outcome == Outcome::failed) break;
+    if (scenario.outcome == Outcome::interrupted) report.interrupted = true;
+    has_failed = scenario.outcome == Outcome::failed;
   }
-  report.interrupted = is_interrupted();
   return report;
 }
 
@@ -67,18 +69,21 @@ void Run::perform(const Scenario& scenario, Plan& plan, MemoryStore& store, Repo
     store.reserve_buffers(replicas, graph_.types(), plan.buffers,
                           [this] { return !is_interrupted(); });
     // A simulation whose memories can hold it all needs no store.
-    if (computes_values(options_.mode) || !store.has_room(replicas, graph_.types())) {
+    if (setting_.has_values() || !store.has_room(replicas, graph_.types())) {
       store.install(replicas, graph_.types());
     }
     plan.replicas = {};
-    has_begun = true;
     if (is_interrupted()) {
       result.outcome = Outcome::interrupted;
       return;
     }
-    RunResult outcome = act(scenario, plan, store);
+    RunResult outcome = act(scenario, plan, store, has_begun);
     result = summarize(graph_, machine_, plan, scenario.name, std::move(outcome));
-    if (result.outcome == Outcome::done && options_.verify && computes_values(options_.mode)) {
+    // The interrupt may have come when the last item was done, but not yet reported.
+    if (result.outcome == Outcome::interrupted && result.finished == result.planned) {
+      result.outcome = Outcome::done;
+    }
+    if (result.outcome == Outcome::done && setting_.compares_results) {
       check(scenario, plan, store, report);
     }
   } catch (const Error& error) {
@@ -89,12 +94,12 @@ void Run::perform(const Scenario& scenario, Plan& plan, MemoryStore& store, Repo
   }
 }
 
-RunResult Run::act(const Scenario& scenario, Plan& plan, MemoryStore& store) {
-  if (computes_values(options_.mode)) load_kernels(graph_);
-  ActorRuntime runtime(machine_, graph_.kinds(), store,
-                       {.mode = options_.mode, .seed = options_.seed});
+RunResult Run::act(const Scenario& scenario, Plan& plan, MemoryStore& store, bool& has_begun) {
+  if (setting_.has_values()) load_kernels(graph_);
+  ActorRuntime runtime(machine_, graph_.kinds(), store, setting_, {.seed = options_.seed});
   for (Window& window : plan.take_shares()) runtime.send(std::move(window));
   runtime.send_end();
+  has_begun = true;
   runtime.begin();
   bool stop_requested = false;
   while (!runtime.is_over()) {
@@ -114,6 +119,7 @@ void Run::check(const Scenario& scenario, const Plan& plan, const MemoryStore& s
     return !is_interrupted();
   });
   if (verdict.complete || !verdict.equal) result.verified = verdict.equal;
+  if (!verdict.complete) report.interrupted = true;
   result.mismatch = verdict.mismatch;
   const auto digests = std::count_if(plan.results.begin(), plan.results.end(),
                                      [](const Plan::Result& r) { return !r.is_kept; });

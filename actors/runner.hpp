@@ -1,7 +1,7 @@
 // Runs or simulates scenarios with actors: the front door of this room.
 #pragma once
 
-#include "core/backend/backend.hpp"
+#include "actors/run_setting.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/scenario.hpp"
 #include "core/machine/machine.hpp"
@@ -55,8 +55,9 @@ class Run {
       RunOptions options);
 
   // Carries the scenarios out one after the other and blocks until they are done, one has failed,
-  // or the run was interrupted. A failure is in the report; throws a run Error where the run could
-  // not even begin (not enough host memory, no storage). Call it once.
+  // or the run was interrupted; the report says that all others were not run. A failure is in the
+  // report, too. Throws an Error if the run could not even begin (not enough host memory or
+  // threads, no storage). Call it once.
   Report perform();
 
   // Ops over all scenarios, those that are prepared before a clock starts included.
@@ -65,7 +66,8 @@ class Run {
  private:
   // Fills the last scenario of `report`.
   void perform(const Scenario& scenario, Plan& plan, MemoryStore& store, Report& report);
-  RunResult act(const Scenario& scenario, Plan& plan, MemoryStore& store);
+  // `has_begun` becomes true once the actors are set up.
+  RunResult act(const Scenario& scenario, Plan& plan, MemoryStore& store, bool& has_begun);
   void check(const Scenario& scenario, const Plan& plan, const MemoryStore& store,
              Report& report) const;
   bool is_interrupted() const;
@@ -76,6 +78,7 @@ class Run {
   const Graph& graph_;
   std::span<const Scenario> scenarios_;
   RunOptions options_;
+  RunSetting setting_;
   std::vector<Plan> plans_;  // by scenario, until it has been performed
   std::uint64_t op_count_ = 0;
 };

@@ -12,12 +12,12 @@ namespace troupe {
 Stream::Stream(const Machine& machine, Graph& graph, StreamOptions options)
     : graph_(graph),
       options_(options),
-      planner_(graph, machine, plan_options(machine, options.mode)),
-      store_(machine, computes_values(options.mode) ? MemoryStore::Backing::buffers
-                                                    : MemoryStore::Backing::accounted),
+      setting_(make_run_setting(options.mode, machine, false)),
+      planner_(graph, machine, plan_options(setting_, machine, std::nullopt)),
+      store_(machine, setting_.backing),
       summary_(graph, machine, planner_.plan(), options.keep_timeline),
-      runtime_(machine, graph.kinds(), store_,
-               {.mode = options.mode, .seed = options.seed, .by_window = true}) {
+      runtime_(machine, graph.kinds(), store_, setting_,
+               {.seed = options.seed, .by_window = true}) {
   TROUPE_ASSERT(options_.windows_in_flight > 0);
   runtime_.begin();
 }
@@ -76,7 +76,7 @@ void Stream::note(const PlannedWindow& planned) {
 }
 
 void Stream::send_window(PlannedWindow planned) {
-  if (computes_values(options_.mode)) {
+  if (setting_.has_values()) {
     load_kernels(graph_, std::exchange(loaded_, graph_.classes().size()));
     store_.reserve_buffers(planned.replicas, graph_.types(), {}, [this] {
       return options_.interrupted == nullptr || !options_.interrupted->load();

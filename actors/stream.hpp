@@ -90,6 +90,7 @@ class Stream {
 
   Graph& graph_;
   const StreamOptions options_;
+  const RunSetting setting_;
   WindowPlanner planner_;
   MemoryStore store_;
   Summary summary_;

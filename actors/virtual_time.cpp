@@ -2,40 +2,17 @@
 
 #include "actors/silent_printer.hpp"
 #include "core/base/assert.hpp"
-#include "core/base/prefetch.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace troupe {
-namespace {
-
-// Of what will happen one after the other, `queue` from `next` on, tells the sleepers what is near:
-// tell(sleeper, entry, step). The last dozen are not told: it pays where many take turns.
-template <class Queue, class SleeperOf, class Tell>
-void announce(const Queue& queue, std::size_t next, SleeperOf sleeper_of, Tell tell) {
-  constexpr std::size_t distance = 3;  // between steps
-  constexpr std::size_t far = distance * (TimerListener::steps_before + 1);
-  if (queue.size() - next <= far) return;
-  // Where steps begin: the actor itself, which takes two lines to say where its lanes lie.
-  if (const TimerListener* const first = sleeper_of(queue[next + far])) {
-    prefetch_to_read(first);
-    prefetch_to_read(reinterpret_cast<const char*>(first) + 64);
-  }
-  for (std::uint32_t step = 0; step < TimerListener::steps_before; ++step) {
-    const auto& near = queue[next + far - distance * (step + 1)];
-    if (TimerListener* const told = sleeper_of(near)) tell(*told, near, step);
-  }
-}
-
-}  // namespace
-
 void VirtualClock::set_seed(std::uint64_t seed) {
   seed_ = seed;
 }
 
-void VirtualClock::start_timer(Duration time, TimerListener& sleeper, std::uint32_t lane) {
-  schedule(current_time + time, &sleeper, lane);
+void VirtualClock::start_timer(Duration delay, TimerListener& listener, std::uint32_t lane) {
+  schedule(current_time + delay, &listener, lane);
 }
 
 void VirtualClock::schedule_message(time_point due, caf::strong_actor_ptr receiver,
@@ -44,7 +21,7 @@ void VirtualClock::schedule_message(time_point due, caf::strong_actor_ptr receiv
   schedule(due, nullptr, static_cast<std::uint32_t>(messages_.size() - 1));
 }
 
-void VirtualClock::schedule(time_point due, TimerListener* sleeper, std::uint32_t index) {
+void VirtualClock::schedule(time_point due, TimerListener* listener, std::uint32_t index) {
   due = std::max(due, current_time);  // what should have happened happens now
   // `mix` is a bijection: orders stay distinct.
   const std::uint64_t order = seed_ == 0 ? scheduled_ : mix(scheduled_ ^ mix(seed_));
@@ -52,10 +29,10 @@ void VirtualClock::schedule(time_point due, TimerListener* sleeper, std::uint32_
   if (seed_ == 0) {
     if (Batch* const batch = batch_of(due)) {
       ++batched_;
-      return fill(batch->events.emplace_back(), due, order, sleeper, index);
+      return fill(batch->events.emplace_back(), due, order, listener, index);
     }
   }
-  fill(events_.emplace_back(), due, order, sleeper, index);
+  fill(events_.emplace_back(), due, order, listener, index);
   std::push_heap(events_.begin(), events_.end(), later);
 }
 
@@ -103,48 +80,12 @@ bool VirtualClock::take_next(time_point until, Event& next) {
   if (batch == nullptr || batch->due > until) return false;
   next = batch->events[batch->next++];
   --batched_;
-  announce(
-      batch->events, batch->next, [](const Event& e) { return e.sleeper; },
-      [](TimerListener& sleeper, const Event& e, std::uint32_t step) {
-        sleeper.before_alarm(e.index, step);
+  announce_ahead(
+      batch->events, batch->next, [](const Event& e) { return e.listener; },
+      [](LookaheadTarget& target, const Event& e, std::uint32_t step) {
+        target.before_finish(e.index, step);
       });
   return true;
-}
-
-void VirtualClock::enlist(ResourceId who, TimerListener& sleeper) {
-  if (who.index() >= enlisted_.size()) enlisted_.resize(who.index() + 1);
-  enlisted_[who.index()].sleeper = &sleeper;
-}
-
-void VirtualClock::strike_off(ResourceId who, const TimerListener& sleeper) {
-  if (who.index() >= enlisted_.size() || enlisted_[who.index()].sleeper != &sleeper) return;
-  enlisted_[who.index()].sleeper = nullptr;
-}
-
-void VirtualClock::expect_notice(ResourceId who, std::uint32_t item) {
-  if (who.index() >= enlisted_.size()) return;
-  if (std::exchange(enlisted_[who.index()].expects, true)) return;
-  Expected& expected = expected_.emplace_back();
-  expected.who = who;
-  expected.item = item;
-}
-
-void VirtualClock::pass_notice() {
-  if (passed_ == expected_.size()) return;
-  announce(
-      expected_, passed_, [this](const Expected& e) { return enlisted_[e.who.index()].sleeper; },
-      [](TimerListener& sleeper, const Expected& e, std::uint32_t step) {
-        sleeper.before_notice(e.item, step);
-      });
-  enlisted_[expected_[passed_++].who.index()].expects = false;
-}
-
-void VirtualClock::pass_all_notices() {
-  for (; passed_ < expected_.size(); ++passed_) {
-    enlisted_[expected_[passed_].who.index()].expects = false;
-  }
-  expected_.clear();
-  passed_ = 0;
 }
 
 void VirtualClock::advance() {
@@ -154,8 +95,8 @@ void VirtualClock::advance() {
   current_time = next.due;
   const time_point due = next.due;
   do {
-    if (next.sleeper != nullptr) {
-      next.sleeper->on_timer(next.index);
+    if (next.listener != nullptr) {
+      next.listener->on_timer(next.index);
     } else {
       Message& message = messages_[next.index];
       message.receiver->enqueue(std::move(message.content), nullptr);
@@ -210,13 +151,13 @@ std::size_t VirtualTime::run(std::size_t events) {
   pausing_ = false;
   for (; taken < events && !pausing_; ++taken) {
     if (jobs_.empty()) {
-      clock_.pass_all_notices();
+      clock_.lookahead()->on_all_handled();
       if (clock_.is_empty()) break;
       clock_.advance();
       continue;
     }
     caf::resumable* job = take_job();
-    clock_.pass_notice();
+    clock_.lookahead()->on_turn();
     switch (job->resume(unit_.get(), messages_at_once)) {
       case caf::resumable::resume_later:
         enqueue(job);

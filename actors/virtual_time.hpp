@@ -31,15 +31,9 @@ class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
   Instant instant_after(Instant) const override { return instant(); }
   // Rings by a plain call, on the thread in VirtualTime::run: a simulation sets one alarm for each
   // op, and a message for each would cost more than all the rest.
-  void start_timer(Duration time, TimerListener& sleeper, std::uint32_t lane) override;
+  void start_timer(Duration delay, TimerListener& listener, std::uint32_t lane) override;
 
-  void enlist(ResourceId who, TimerListener& sleeper) override;
-  void strike_off(ResourceId who, const TimerListener& sleeper) override;
-  void expect_notice(ResourceId who, std::uint32_t item) override;
-  // An actor is about to get its messages: as far as one can tell, the next of those who expect a
-  // notice. All have got theirs.
-  void pass_notice();
-  void pass_all_notices();
+  NoticeLookahead* lookahead() override { return &lookahead_; }
 
   using caf::detail::test_actor_clock::schedule_message;
   void schedule_message(time_point due, caf::strong_actor_ptr receiver,
@@ -51,29 +45,21 @@ class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
   void drop_all();
 
  private:
-  // An alarm, or (sleeper null) a message: then `index` is its place in messages_.
+  // An alarm, or (listener null) a message: then `index` is its place in messages_.
   struct Event {
     time_point due;
     std::uint64_t order;
-    TimerListener* sleeper;
+    TimerListener* listener;
     std::uint32_t index;  // of an alarm: the lane
   };
   struct Message {
     caf::strong_actor_ptr receiver;
     caf::mailbox_element_ptr content;
   };
-  struct Enlisted {
-    TimerListener* sleeper = nullptr;
-    bool expects = false;  // a notice
-  };
-  struct Expected {
-    ResourceId who;
-    std::uint32_t item = 0;
-  };
   static bool later(const Event& a, const Event& b) {
     return a.due != b.due ? a.due > b.due : a.order > b.order;
   }
-  void schedule(time_point due, TimerListener* sleeper, std::uint32_t index);
+  void schedule(time_point due, TimerListener* listener, std::uint32_t index);
 
   // Events that are due together, in the order they were scheduled. Most events of a simulation
   // have one of a few due times, that of ops like those just started, and need no place in the
@@ -89,11 +75,11 @@ class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
   Batch* earliest_batch();
   bool take_next(time_point until, Event& next);
   // Field by field, in place: a copy of what was just written would wait for it.
-  static void fill(Event& e, time_point due, std::uint64_t order, TimerListener* sleeper,
+  static void fill(Event& e, time_point due, std::uint64_t order, TimerListener* listener,
                    std::uint32_t index) {
     e.due = due;
     e.order = order;
-    e.sleeper = sleeper;
+    e.listener = listener;
     e.index = index;
   }
 
@@ -103,9 +89,7 @@ class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
   Batch* emptying_ = &batches_[0];  // and taken from
   std::size_t batched_ = 0;         // events in them
   std::vector<Message> messages_;
-  std::vector<Enlisted> enlisted_;  // by resource
-  std::vector<Expected> expected_;  // in the order in which they will get the first notice
-  std::size_t passed_ = 0;          // of those
+  NoticeLookahead lookahead_;
   std::uint64_t scheduled_ = 0;
   std::uint64_t seed_ = 0;
 };

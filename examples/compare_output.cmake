@@ -1,4 +1,4 @@
-# Fails unless PROGRAM succeeds and prints exactly what stands in EXPECTED.
+# Fails unless PROGRAM succeeds and prints exactly the contents of the file EXPECTED.
 execute_process(COMMAND ${PROGRAM} OUTPUT_VARIABLE actual RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "${PROGRAM} ended with ${result}")

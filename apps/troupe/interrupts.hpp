@@ -1,15 +1,22 @@
-// Ctrl-C and SIGTERM.
+// Signals that ask the program to end.
 #pragma once
 
 #include <atomic>
 
 namespace troupe {
 
-// Whether one of them has come since catch_interrupts(). Any thread may read it.
-const std::atomic<bool>& interrupted();
+// Call first of all in main(). A signal that was ignored when the program started (nohup) stays
+// ignored. Until the run begins, SIGINT, SIGTERM and SIGHUP end the program at once; SIGQUIT and
+// SIGXCPU always do. Whatever ends it, its temporary files are removed before. Writes to a pipe
+// without a reader and over the limit of a file's size fail with an error.
+void handle_signals();
 
-// Until this is called they end the program at once. From then on the first of them sets
-// interrupted() instead, so that a run ends in good order; a second one ends the program.
+// From here on the first SIGINT, SIGTERM or SIGHUP sets interrupted() instead, so that a run ends
+// in good order. A second one ends the program at once, unless it is SIGHUP: a terminal that
+// closes sends more than one.
 void catch_interrupts();
+
+// Whether a signal has come since catch_interrupts(). Any thread may read it.
+const std::atomic<bool>& interrupted();
 
 }  // namespace troupe

@@ -1,13 +1,14 @@
 // troupe: runs and simulates computation graphs. See README.md.
 #include "apps/troupe/commands.hpp"
+#include "apps/troupe/interrupts.hpp"
 #include "apps/troupe/print_error.hpp"
 #include "core/base/error.hpp"
 #include "core/base/suggest.hpp"
 
 #include <charconv>
-#include <csignal>
 #include <cstdint>
 #include <exception>
+#include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -42,11 +43,14 @@ void add_run_options(CLI::App& command, troupe::RunArguments& arguments) {
       .add_option("--trace", arguments.trace,
                   "Write a Chrome trace (open it in Perfetto) to this path")
       ->check(is_path);
-  command.add_option("--scenario", arguments.scenarios,
-                     "Only the scenario of this name (may be given several times)");
-  command.add_option(
-      "--map", arguments.map,
-      "Let a CPU stand in for a device, e.g. gpu0=cpu0 (may be given several times)");
+  command
+      .add_option("--scenario", arguments.scenarios,
+                  "Only the scenario of this name (may be given several times)")
+      ->allow_extra_args(false);
+  command
+      .add_option("--map", arguments.map,
+                  "Let a CPU stand in for a device, e.g. gpu0=cpu0 (may be given several times)")
+      ->allow_extra_args(false);
   command
       .add_option("--seed", arguments.seed,
                   "Order of concurrent messages in a simulation; 0, the default, is first come "
@@ -60,7 +64,7 @@ void add_run_options(CLI::App& command, troupe::RunArguments& arguments) {
 int refuse(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   if (!chosen.empty()) {
-    troupe::print_error("troupe: {}; 'troupe {} --help' shows how it is called\n", error.what(),
+    troupe::print_error("troupe: {}; 'troupe {} --help' shows how it is called", error.what(),
                         chosen.front()->get_name());
     return troupe::exit_usage;
   }
@@ -68,12 +72,12 @@ int refuse(const CLI::App& app, const CLI::ParseError& error) {
   for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
   const std::vector<std::string> words = app.remaining();
   if (words.empty()) {
-    troupe::print_error("troupe: no command is given; one of: {}\n", fmt::join(names, ", "));
+    troupe::print_error("troupe: no command is given; one of: {}", fmt::join(names, ", "));
   } else if (words.front().starts_with('-')) {
-    troupe::print_error("troupe: there is no option '{}'; 'troupe --help' lists them\n",
+    troupe::print_error("troupe: there is no option '{}'; 'troupe --help' lists them",
                         words.front());
   } else {
-    troupe::print_error("troupe: there is no command '{}'; {}\n", words.front(),
+    troupe::print_error("troupe: there is no command '{}'; {}", words.front(),
                         troupe::suggestion(words.front(), names));
   }
   return troupe::exit_usage;
@@ -82,6 +86,7 @@ int refuse(const CLI::App& app, const CLI::ParseError& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  troupe::handle_signals();
   // Whatever is opened where standard error was closed would get the messages.
   for (int fd = 0; fd < 3; ++fd) {
     if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDWR);
@@ -110,17 +115,19 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return refuse(app, error);
   }
-  std::signal(SIGPIPE, SIG_IGN);
   try {
     if (run->parsed()) return troupe::run_command(arguments);
     if (simulate->parsed()) return troupe::simulate_command(arguments);
     if (validate->parsed()) return troupe::validate_command(file);
     if (machine->parsed()) return troupe::machine_command();
   } catch (const troupe::Error& error) {
-    troupe::print_error("troupe: {}\n", error.what());
+    troupe::print_error("troupe: {}", error.what());
     return error.kind() == troupe::ErrorKind::usage ? troupe::exit_usage : troupe::exit_failed;
+  } catch (const std::bad_alloc&) {
+    troupe::write_to_terminal("troupe: there is not enough memory; raise the limit (ulimit -v)\n");
+    return troupe::exit_failed;
   } catch (const std::exception& error) {
-    troupe::print_error("troupe: {}\n", error.what());
+    troupe::print_error("troupe: {}", error.what());
     return troupe::exit_failed;
   }
   return troupe::exit_usage;

@@ -1,12 +1,16 @@
 #include "apps/troupe/progress_bar.hpp"
 
 #include "apps/troupe/print_error.hpp"
+#include "core/base/text.hpp"
+#include "core/trace/text_layout.hpp"
 
 #include <algorithm>
-#include <cstdio>
+#include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace troupe {
@@ -16,18 +20,24 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t width_max = 78;
 
-// `text` cut to `bytes`, but not within a character.
-std::string cut(std::string text, std::size_t bytes) {
-  if (text.size() <= bytes) return text;
-  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0) == 0x80) --bytes;
-  text.resize(bytes);
-  return text;
+bool can_redraw_lines() {
+  if (isatty(STDERR_FILENO) != 1) return false;
+  const char* terminal = std::getenv("TERM");
+  return terminal != nullptr && std::string_view(terminal) != "dumb";
+}
+
+// In columns. A line that reached the last column of a terminal would be wrapped, and its first
+// part would stay.
+std::size_t line_width_max() {
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return width_max;
+  return std::min<std::size_t>(width_max, size.ws_col - 1U);
 }
 
 }  // namespace
 
 ProgressBar::ProgressBar() {
-  if (isatty(STDERR_FILENO) == 1) painter_ = std::thread([this] { redraw_until_cleared(); });
+  if (can_redraw_lines()) painter_ = std::thread([this] { redraw_until_cleared(); });
 }
 
 void ProgressBar::begin(std::string what) {
@@ -50,10 +60,10 @@ void ProgressBar::show(const RunProgress& progress) {
               : 0;
 }
 
-void ProgressBar::say(const std::string& lines) {
+void ProgressBar::say(const std::string& message) {
   const std::lock_guard lock(mutex_);
   wipe();
-  print_error("{}", lines);
+  print_error("{}", message);
 }
 
 void ProgressBar::clear() {
@@ -72,29 +82,30 @@ void ProgressBar::redraw_until_cleared() {
   if (cleared_.wait_until(lock, made_ + 1s, is_cleared)) return;
   do {
     if (what_.empty()) continue;
-    print_error("\r\033[K{}", line());
-    std::fflush(stderr);
+    write_to_terminal("\r\033[K" + line());
     is_drawn_ = true;
   } while (!cleared_.wait_for(lock, 100ms, is_cleared));
 }
 
 std::string ProgressBar::line() const {
+  const std::size_t width = line_width_max();
+  const std::string what = visible(what_);
   if (!part_) {
     const auto taken = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - begun_);
     const std::string end = fmt::format("… {} s ]", taken.count());
-    return "[ " + cut(what_, width_max - end.size() - 2) + end;
+    const std::size_t frame = display_width("[ " + end);
+    return shorten("[ " + shorten(what, width - std::min(width, frame)) + end, width);
   }
-  constexpr std::size_t width = 24;
-  const auto filled = std::min(width, static_cast<std::size_t>(*part_ * width));
-  return cut(fmt::format("[{}{}] {:3.0f} %  {}", std::string(filled, '='),
-                         std::string(width - filled, ' '), *part_ * 100, what_),
-             width_max);
+  constexpr std::size_t bar = 24;
+  const auto filled = std::min(bar, static_cast<std::size_t>(*part_ * bar));
+  const std::string head = fmt::format("[{}{}] {:3.0f} %", std::string(filled, '='),
+                                       std::string(bar - filled, ' '), *part_ * 100);
+  return shorten(head + "  " + what, width);
 }
 
 void ProgressBar::wipe() {
   if (!is_drawn_) return;
-  print_error("\r\033[K");
-  std::fflush(stderr);
+  write_to_terminal("\r\033[K");
   is_drawn_ = false;
 }
 

@@ -12,7 +12,8 @@
 
 namespace troupe {
 
-// Shows nothing within its first second, and nothing at all where standard error is not a terminal.
+// Shows nothing within its first second, and nothing at all where standard error is not a terminal,
+// or one that can't redraw a line (TERM=dumb). No wider than the terminal is at the time.
 // A thread of its own redraws it ten times a second, whatever the program is at.
 //
 //   [ loading run.yaml… 3 s ]
@@ -27,8 +28,8 @@ class ProgressBar {
   // What the program begins now, of which it can't say how far it is: "loading run.yaml".
   void begin(std::string what);
   void show(const RunProgress& progress);
-  // Writes whole lines to standard error, terminal or not; the bar makes room for them.
-  void say(const std::string& lines);
+  // Prints a message of one line to standard error, terminal or not; the bar makes room for it.
+  void say(const std::string& message);
   // Takes the line away for good.
   void clear();
 

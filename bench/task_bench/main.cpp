@@ -1,7 +1,7 @@
 // task_bench: Troupe beside its peers on the patterns of Task Bench (Slaughter et al., SC 2020).
 //
-// Every measurement is a process of its own. Repetitions are interleaved (each runtime once, then
-// each again), so that a disturbance of the machine meets them alike; medians are shown.
+// Each measurement runs in its own process. Repetitions are interleaved (each runtime once, then
+// each again), so that a disturbance of the machine affects all runtimes alike. Medians are shown.
 #include "bench/task_bench/metg.hpp"
 #include "bench/task_bench/options.hpp"
 #include "bench/task_bench/process.hpp"
@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 // Exit codes: 0 done, 1 a runtime failed, 2 bad usage.
 enum ExitCode : int { exit_done = 0, exit_failed = 1, exit_usage = 2 };
 
-// Where peers may leave the files they keep about a machine, instead of the user's home.
+// A temporary home folder for peers, which write files about the machine to the user's home folder.
 class PeerHome {
  public:
   PeerHome() {
@@ -51,15 +51,15 @@ class PeerHome {
   fs::path path_;
 };
 
-// None where the runtime failed, which is said.
+// Measures once. Prints a message and returns nullopt if the runtime fails.
 std::optional<Measurement> measure_or_say(const Runtime& runtime, const Workload& workload) {
   auto m = measure_apart(arguments_for(runtime, workload));
   if (!m) fmt::print(stderr, "task_bench: {} failed\n", runtime.name);
   return m;
 }
 
-// Measures each of the runtimes so often, in turns. A runtime that fails gets no more turns and an
-// empty list.
+// Measures each runtime `repetitions` times, in turns. A runtime that fails gets no more turns and
+// an empty list.
 std::vector<std::vector<Measurement>> measure_in_turns(std::span<const Runtime* const> runtimes,
                                                        const Workload& workload, int repetitions) {
   std::vector<std::vector<Measurement>> all(runtimes.size());

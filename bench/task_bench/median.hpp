@@ -1,4 +1,4 @@
-// The median of measurements.
+// The median of a list of values.
 #pragma once
 
 #include "core/base/assert.hpp"
@@ -9,7 +9,7 @@
 
 namespace troupe::bench {
 
-// Of an even number the mean of the two in the middle; there must be one at least.
+// For an even number of values, the mean of the two in the middle. `values` must not be empty.
 inline double median(std::vector<double> values) {
   TROUPE_ASSERT(!values.empty());
   std::sort(values.begin(), values.end());

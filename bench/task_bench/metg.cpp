@@ -26,7 +26,7 @@ namespace {
 
 using Measure = std::function<Rate(std::size_t, std::int64_t)>;
 
-// Of each runtime; infinity: it has none.
+// The METG of each runtime, or infinity if it has none.
 std::vector<double> search(std::size_t runtimes, std::int64_t iterations_max, double wanted,
                            const Measure& measure) {
   std::vector<std::vector<Sample>> samples(runtimes);

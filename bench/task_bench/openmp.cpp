@@ -1,6 +1,6 @@
-// OpenMP tasks with `depend`, made in order by one thread while the others carry them out. As in
-// Task Bench itself, every task has a payload of its own: else the clauses would also have to keep
-// each writer behind the readers of what it overwrites.
+// OpenMP tasks with `depend`, created in order by one thread while the other threads execute them.
+// As in Task Bench itself, every task has its own payload. With fewer payloads, the clauses would
+// also have to order each writer after the readers of the old payload.
 #include "bench/task_bench/peer.hpp"
 #include "core/backend/openblas/pinning.hpp"
 
@@ -17,7 +17,7 @@ struct Shared {
   FirstError error = {};
 };
 
-// GCC 12 doesn't see that the clauses use `in` and `out`.
+// maybe_unused: GCC 12 doesn't see that the clauses use `in` and `out`.
 void submit(Shared* s, Point p, [[maybe_unused]] std::byte** in, std::size_t inputs,
             [[maybe_unused]] std::byte* out) {
 // clang-format off
@@ -27,7 +27,7 @@ void submit(Shared* s, Point p, [[maybe_unused]] std::byte** in, std::size_t inp
   s->error.guard([s, p] { s->payloads.carry_out(s->task, p); });
 }
 
-// Makes the tasks of the whole pattern.
+// Creates the tasks of the whole pattern.
 void submit_all(Shared& shared) {
   const Pattern& pattern = shared.task.pattern;
   std::vector<std::byte*> read;

@@ -15,7 +15,7 @@
 namespace troupe::bench {
 namespace {
 
-// As they are typed.
+// The arguments as the user wrote them.
 struct Arguments {
   std::string type = "stencil_1d";
   std::string kernel;
@@ -35,11 +35,11 @@ struct Arguments {
   std::int64_t repetitions = 3;
 };
 
-// The option of this name, an integer of [least, most].
+// `value` of the option of this name. Throws a usage Error unless it is in [least, most].
 std::uint32_t count(std::string_view option, std::int64_t value, std::int64_t least = 1,
                     std::int64_t most = std::numeric_limits<std::uint32_t>::max()) {
   if (value >= least && value <= most) return static_cast<std::uint32_t>(value);
-  using Limits = std::numeric_limits<std::int64_t>;  // what doesn't fit is read as one of these
+  using Limits = std::numeric_limits<std::int64_t>;  // CLI11 reads numbers out of range as a limit
   const std::string given = value == Limits::max()   ? "too large"
                             : value == Limits::min() ? "too small"
                                                      : fmt::format("{}", value);
@@ -87,14 +87,14 @@ PointTask task_of(const Arguments& a, bool radix_given) {
   task.iterations = a.iterations;
   task.bytes = a.bytes;
   task.imbalance = a.imbalance;
-  // A negative number becomes a huge one, which is refused as well, but not in its own words.
+  // Refused here, since as an unsigned number it would be named wrongly in the message.
   if (a.output_bytes < 0) count("--output-bytes", a.output_bytes, PointTask::pair_bytes);
   task.output_bytes = static_cast<std::uint64_t>(a.output_bytes);
   task.check();
   return task;
 }
 
-// One core for each device; more devices than cores share them in turn.
+// One core for each device. If there are more devices than cores, devices share cores round robin.
 std::vector<int> cores_of(const Arguments& a, bool given, std::uint32_t width) {
   const std::vector<int> host = discover_host().cores;
   const std::uint32_t devices = given ? count("--devices", a.devices)

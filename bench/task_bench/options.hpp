@@ -11,22 +11,22 @@ namespace troupe::bench {
 
 struct Options {
   Workload workload;
-  std::vector<const Runtime*> runtimes;  // those that are there
-  std::vector<const Runtime*> absent;
-  std::string json;  // path, or empty
+  std::vector<const Runtime*> runtimes;  // to measure
+  std::vector<const Runtime*> absent;    // wanted, but not built
+  std::string json;                      // path, or empty
   std::optional<double> metg;
   int repetitions = 3;
 
-  std::string help;  // not empty: that is all that is asked for
+  std::string help;  // if not empty, print this and do nothing else
 
-  // Of a process that measures one runtime once for another: where the result goes.
+  // Set in a process started by measure_apart(): the file descriptor for the result.
   std::optional<int> report_fd;
 };
 
-// Throws a usage Error for what can't be; CLI::ParseError for what isn't a command line.
+// Throws CLI::ParseError if the command line can't be parsed, a usage Error if a value is invalid.
 Options read_options(int argc, const char* const* argv);
 
-// The command line that has a process of its own measure `runtime` once with this workload.
+// The command line of a process that measures `runtime` once with this workload.
 std::vector<std::string> arguments_for(const Runtime& runtime, const Workload& workload);
 
 }  // namespace troupe::bench

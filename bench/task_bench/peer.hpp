@@ -1,4 +1,4 @@
-// What the peers share: room for payloads, a stopwatch, the first error of many threads.
+// Helpers for the peers: memory for payloads, a stopwatch, the first error of many threads.
 #pragma once
 
 #include "bench/task_bench/runtime.hpp"
@@ -27,16 +27,16 @@ class Stopwatch {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-// The payloads of the last `rows` rows. With two, a row overwrites the one before the row it reads:
-// right where the runtime keeps a writer behind the readers of what it overwrites. With as many as
-// there are steps, every task has a slot of its own.
+// Slots for the payloads of the last `rows` rows. With two rows, the tasks of a row overwrite the
+// payloads of the row before the one they read. That is correct only if the runtime starts a writer
+// after all readers of the old payload. With one row per step, every task has its own slot.
 class Payloads {
  public:
   Payloads(const PointTask& task, std::uint32_t rows)
       : rows_(rows),
         width_(task.pattern.width),
         bytes_(task.payload_bytes()),
-        // Whole cache lines: neighbours on different threads must not share one.
+        // Whole cache lines: slots written by different threads must not share a line.
         stride_((bytes_ + line - 1) / line * line) {
     const std::size_t size = std::size_t{rows} * width_ * stride_;
     if (size <= BufferPool::usable_host_bytes()) {
@@ -46,14 +46,14 @@ class Payloads {
       throw usage_error(fmt::format("payloads of {} don't fit into memory", format_bytes(size)),
                         "make fewer or smaller ones");
     }
-    std::memset(data_.get(), 0xFF, size);  // no payload, and no page left to fault on
+    std::memset(data_.get(), 0xFF, size);  // not a valid payload; populates all pages
   }
 
   std::span<std::byte> of(Point p) const {
     return {data_.get() + (std::size_t{p.t % rows_} * width_ + p.i) * stride_, bytes_};
   }
 
-  // Carries the point out between its slots.
+  // Executes the point: reads its inputs from their slots and writes its own slot.
   void carry_out(const PointTask& task, Point p) const {
     troupe::carry_out(
         task, p,
@@ -76,7 +76,7 @@ class Payloads {
   std::unique_ptr<std::byte, Free> data_;
 };
 
-// Calls f(point) for every point of the pattern in order.
+// Calls f(point) for every point of the pattern, row by row.
 template <class F>
 void for_each_point(const Pattern& pattern, F&& f) {
   for (std::uint32_t t = 0; t < pattern.steps; ++t) {
@@ -84,7 +84,8 @@ void for_each_point(const Pattern& pattern, F&& f) {
   }
 }
 
-// Keeps the first exception that tasks throw where the runtime must not see it.
+// Keeps the first exception that a task throws, so that no exception reaches the runtime.
+// Thread-safe.
 class FirstError {
  public:
   template <class F>

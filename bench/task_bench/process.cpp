@@ -16,7 +16,7 @@
 namespace troupe::bench {
 namespace {
 
-// A figure of /proc/self/status, which has them in KiB; 0 where there is none.
+// The field `name` of /proc/self/status in bytes (the file has KiB). 0 if there is no such field.
 std::uint64_t status_bytes(std::string_view name) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -25,7 +25,7 @@ std::uint64_t status_bytes(std::string_view name) {
   return 0;
 }
 
-// Makes the kernel forget how much was resident at most; it may be too old to.
+// Resets the peak of the resident set (VmHWM). Old kernels ignore it.
 void reset_peak() {
   std::ofstream("/proc/self/clear_refs") << 5;
 }
@@ -66,7 +66,7 @@ std::optional<Measurement> measure_apart(std::vector<std::string> arguments) {
   if (child < 0) throw refused("another process");
   if (child == 0) {
     close(ends[0]);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);  // whoever ends this program ends its measurement
+    prctl(PR_SET_PDEATHSIG, SIGTERM);  // the measurement ends with this program
     execv("/proc/self/exe", argv.data());
     _exit(127);
   }

@@ -1,5 +1,5 @@
-// Measurements in processes of their own, so that runtimes don't disturb each other: neither by
-// their threads and pinning nor by the memory they keep.
+// Measurements in separate processes, so that threads, pinning and memory of one runtime don't
+// disturb the next.
 #pragma once
 
 #include "bench/task_bench/runtime.hpp"
@@ -13,18 +13,18 @@ namespace troupe::bench {
 
 struct Measurement {
   Times times;
-  std::uint64_t peak_bytes = 0;  // growth of the resident set over what it was before the run
+  std::uint64_t peak_bytes = 0;  // growth of the resident set since before the run
 };
 
 // Measures once in this process.
 Measurement measure_here(const Runtime& runtime, const Workload& workload);
 
-// What a process started by measure_apart() hands its result in with.
+// Writes the result of a process started by measure_apart() to its file descriptor.
 void hand_in(const Measurement& measurement, int fd);
 
-// Runs this program again with `arguments` and "--report-fd N", and blocks until it has ended. The
-// result that it handed in there; none where it failed, and has said why on standard error. Throws
-// a run Error where the system refuses a process.
+// Runs this program again, in a new process, with `arguments` and "--report-fd N". Blocks until it
+// ends. Returns its result, or nullopt if it failed; it has then printed the reason to standard
+// error. Throws a run Error if the system can't start a process.
 std::optional<Measurement> measure_apart(std::vector<std::string> arguments);
 
 }  // namespace troupe::bench

@@ -38,7 +38,7 @@ Result summarize(const Runtime& runtime, const PointTask& task,
 
 std::string table(const PointTask& task, std::span<const Result> results, bool with_metg) {
   const auto tasks = static_cast<double>(task.pattern.points());
-  // The dash of three bytes is one column wide; fmt counts columns.
+  // fmt counts columns: the dash is one column, though three bytes.
   std::string text =
       fmt::format("{:<12}{:>10}{:>10}{:>10}{:>10}{:>14}{:>10}{:>10}{:>16}", "", "build", "plan",
                   "run", "rest", "tasks/s", "bytes", "peak", "FLOP/s");

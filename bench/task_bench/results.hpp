@@ -1,4 +1,4 @@
-// What task_bench found, as a table and as JSON.
+// The results of task_bench as a table and as JSON.
 #pragma once
 
 #include "bench/task_bench/process.hpp"
@@ -12,7 +12,7 @@
 
 namespace troupe::bench {
 
-// Of one runtime: medians over the repetitions.
+// The medians over the repetitions of one runtime.
 struct Result {
   std::string_view runtime;
   double build_s = 0;
@@ -20,7 +20,7 @@ struct Result {
   double run_s = 0;
   double rest_s = 0;
   double peak_bytes = 0;
-  double flops_per_s = 0;  // 0: its tasks compute nothing
+  double flops_per_s = 0;  // 0: tasks compute nothing
   std::optional<double> metg_s = {};
 };
 
@@ -29,10 +29,10 @@ Result summarize(const Runtime& runtime, const PointTask& task,
 
 std::string table(const PointTask& task, std::span<const Result> results, bool with_metg);
 
-// A list with an object per runtime: runtime, type, width, steps, window (rows appended at a time,
-// 0: all), devices, kernel, iterations, bytes, output_bytes, tasks, repetitions; build_ns_per_task,
-// plan_ns_per_task, run_ns_per_task, tasks_per_s, bytes_per_task and peak_bytes (peak memory);
-// rest_ns_per_task; flops_per_s and metg_us, null where there is none.
+// Writes a list with an object per runtime: runtime, type, width, steps, window (rows appended at a
+// time, 0: all), devices, kernel, iterations, bytes, output_bytes, tasks, repetitions;
+// build_ns_per_task, plan_ns_per_task, run_ns_per_task, tasks_per_s, bytes_per_task and peak_bytes
+// (peak memory); rest_ns_per_task; flops_per_s and metg_us, null if there is none.
 void write_json(const Workload& workload, int repetitions, std::span<const Result> results,
                 std::ostream& out);
 

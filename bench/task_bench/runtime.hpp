@@ -1,5 +1,5 @@
-// What Troupe is compared with: each runtime carries out the same pattern with the same task on as
-// many threads, in a file of its own.
+// The runtimes that task_bench compares: Troupe and its peers. Each executes the same pattern with
+// the same task on the same number of threads, and has its own file.
 #pragma once
 
 #include "core/base/time.hpp"
@@ -14,40 +14,40 @@ namespace troupe::bench {
 
 struct Workload {
   PointTask task;
-  // Troupe appends so many rows at a time while earlier ones run; 0: it builds all of the graph
+  // Rows that Troupe appends at a time while earlier rows run. 0: Troupe builds the whole graph
   // first.
   std::uint32_t window = 0;
   std::vector<int> cores;  // one for each device or thread, by OS number
 };
 
-// Wall times of one run. A runtime that makes its graph while it runs builds in no time.
+// Wall times of one run. `build` is 0 for a runtime that makes its graph during the run.
 struct Times {
   Duration build{0};
   Duration plan{0};
   Duration run{0};
-  Duration rest{0};  // around it: threads, space for outputs, reports, where they are timed
+  Duration rest{0};  // starting threads, memory for outputs, reports; if timed
 };
 
-// Carries the workload out once and blocks until it is done. Starting threads and taking space for
-// outputs ahead of the run isn't timed where the runtime keeps the two apart. Throws a run Error
-// where a task fails, e.g. one that reads a wrong payload.
+// Executes the workload once. Blocks until done. Starting threads and allocating outputs before the
+// run are not timed if the runtime separates them from the run. Throws a run Error if a task fails,
+// for example because it reads a wrong payload.
 using Measure = Times (*)(const Workload&);
 
 struct Runtime {
   std::string_view name;
   std::string_view summary;
-  std::string_view package = {};  // of Debian, for a peer; empty: part of this program
-  bool computes = true;           // false: it simulates, and tasks do nothing
-  bool serial = false;            // one thread, however many devices there are
-  Measure measure = nullptr;      // null: in the module of its name
+  std::string_view package = {};  // Debian package of a peer; empty: part of this program
+  bool computes = true;           // false: a simulation, whose tasks do nothing
+  bool serial = false;            // always one thread
+  Measure measure = nullptr;      // null: in the runtime's module
 };
 
-// Every runtime, in the order they are measured in.
+// All runtimes, in the order of measurement.
 std::span<const Runtime> runtimes();
 
-// Whether its module was built: its package was there then.
+// Whether the runtime can be measured: it has no module, or its module was built.
 bool is_there(const Runtime& runtime);
-// Loads the module of a peer. Throws a run Error where that fails.
+// Loads the module of a peer. Throws a run Error if that fails.
 Measure load_measure(const Runtime& runtime);
 
 Measure troupe_runtime();
@@ -56,5 +56,5 @@ Measure sequential_runtime();
 
 }  // namespace troupe::bench
 
-// What a peer's module exports: its Measure.
+// The Measure that each peer's module exports.
 extern "C" troupe::bench::Times task_bench_measure(const troupe::bench::Workload& workload);

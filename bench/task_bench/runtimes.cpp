@@ -10,7 +10,7 @@
 namespace troupe::bench {
 namespace {
 
-// Modules lie beside the program.
+// The path of a runtime's module, which is in the folder of the program.
 std::filesystem::path module_of(const Runtime& runtime) {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() /
          fmt::format("task_bench_{}.so", runtime.name);

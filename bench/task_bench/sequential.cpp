@@ -1,5 +1,5 @@
-// No runtime at all: two nested loops on one thread. Two rows of payloads are enough, since a row
-// is complete before the next begins.
+// No runtime: two nested loops on one thread. Two rows of payloads suffice, since each row is
+// complete before the next one begins.
 #include "bench/task_bench/peer.hpp"
 #include "core/backend/openblas/pinning.hpp"
 

@@ -1,6 +1,6 @@
-// SimGrid's activities under its s4u interface: an Exec of 1 us for each task on the host that its
-// column is dealt to, as Troupe's simulation has it, and a dependence for each that it reads. All
-// hosts share a memory, so nothing is sent; tasks do nothing, and there are no payloads to check.
+// Activities of SimGrid's s4u interface: an Exec of 1 us for each task, with a dependence for each
+// task that it reads. Columns are assigned to hosts as in Troupe's simulation. No data is sent, as
+// if all hosts shared a memory. Tasks do nothing, and there are no payloads to check.
 #include "bench/task_bench/peer.hpp"
 #include "core/base/error.hpp"
 #include "core/patterns/patterns.hpp"
@@ -21,7 +21,7 @@ constexpr double task_flops = 1e3;
 
 Times measure(const Workload& workload) {
   const Pattern& pattern = workload.task.pattern;
-  // One for the life of the process: SimGrid has no second.
+  // SimGrid allows one engine per process.
   std::string name = "task_bench";
   std::string quiet = "--log=root.thres:warning";
   char* arguments[] = {name.data(), quiet.data(), nullptr};

@@ -1,7 +1,8 @@
-// StarPU: a data handle for each payload, a task for each point; the dependences follow from who
-// reads and writes which handle in the order of submission. They keep a writer behind the readers
-// of what it overwrites, so two rows of payloads will do: a handle for each task saves a fifth of
-// the time at most, for twelve times the memory. Tasks are submitted while others run.
+// StarPU: a data handle for each payload, a task for each point. StarPU derives the dependences
+// from the handles that tasks read and write, in the order of submission. It also orders each
+// writer after the readers of the old payload, so two rows of payloads suffice. A handle for each
+// task saves at most a fifth of the time, for twelve times the memory. Tasks are submitted while
+// others run.
 #include "bench/task_bench/peer.hpp"
 #include "core/base/error.hpp"
 
@@ -24,7 +25,7 @@ struct Argument {
   Point point;
 };
 
-// Buffers are the inputs in order, then the output; on CPUs they are the payloads themselves.
+// `buffers` holds the inputs in order, then the output. On CPUs these are the payloads themselves.
 void carry_out_task(void* buffers[], void* argument) {
   const auto& [shared, point] = *static_cast<const Argument*>(argument);
   shared->error.guard([&, s = shared, p = point] {
@@ -41,7 +42,7 @@ void carry_out_task(void* buffers[], void* argument) {
   });
 }
 
-// Starts as many workers as there are cores, for CPUs only and without calibration.
+// Starts a worker for each core, for CPUs only and without calibration.
 class Workers {
  public:
   explicit Workers(const std::vector<int>& cores) {
@@ -57,7 +58,7 @@ class Workers {
       conf.workers_bindid[w] = static_cast<unsigned>(cores[w]);
     }
     if (starpu_init(&conf) != 0) throw run_error("StarPU could not be started");
-    // StarPU starts fewer where it finds fewer cores.
+    // StarPU starts fewer workers if it finds fewer cores.
     if (starpu_cpu_worker_get_count() != cores.size()) {
       starpu_shutdown();
       throw run_error("StarPU did not start as many workers as asked for",

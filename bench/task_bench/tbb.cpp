@@ -1,5 +1,5 @@
-// A oneTBB flow graph: a continue_node for each task, an edge for each dependence. The graph only
-// says who reads what, not who may overwrite it, so every task has a payload of its own.
+// A oneTBB flow graph: a continue_node for each task, an edge for each dependence. The edges don't
+// order a writer after the readers of an old payload, so every task has its own payload.
 #include "bench/task_bench/peer.hpp"
 #include "core/backend/openblas/pinning.hpp"
 

@@ -1,9 +1,9 @@
-// Troupe itself, run and simulated: one device for each core, one stream each, on one shared
-// memory, so that there are no transfers. Columns are dealt to devices in blocks.
+// Troupe itself, run and simulated: one device with one stream for each core. All devices share one
+// memory, so that there are no transfers. Each device computes a block of columns.
 //
 // `run` is the time from the actors' first message to their last record (ScenarioReport::took).
-// Starting their threads, setting buffers aside and making the report is `rest`. In windows,
-// building and planning go on meanwhile, and `run` is all from the first op appended to the report.
+// `rest` is the time for starting threads, allocating buffers and making the report. With windows,
+// building and planning overlap the run, and `run` is the time from the first op to the report.
 #include "actors/runner.hpp"
 #include "actors/stream.hpp"
 #include "bench/task_bench/peer.hpp"
@@ -63,7 +63,7 @@ Times measure_whole(const Workload& workload, Mode mode) {
   return times;
 }
 
-// Building and planning go on while it runs.
+// Building and planning overlap the run.
 Times measure_windows(const Workload& workload, Mode mode) {
   const Machine machine = make_machine(workload, mode);
   const std::vector<DeviceId> devices = all_devices(machine);

@@ -58,8 +58,6 @@ class DeviceBackend {
   // Called once on the device's thread before anything else there (pins it to the device's cores,
   // warms the libraries up).
   virtual void enter_thread() {}
-  // How many lanes (streams) may be busy at once, at most what the device asks for.
-  virtual int lanes() const = 0;
   // Begins an op on a free lane; may block until it is finished. Throws a run Error where it fails
   // at once.
   virtual Started start(std::uint32_t lane, const KernelCall& call) = 0;

@@ -3,6 +3,7 @@
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"
 #include "core/base/prefault.hpp"
+#include "core/base/saturating.hpp"
 #include "core/base/units.hpp"
 #include "core/machine/host_memory.hpp"
 
@@ -61,8 +62,8 @@ void BufferPool::reserve(std::span<const Need> needs, const std::function<bool()
   std::uint64_t smallest = 0;  // one of each size that isn't there at all
   for (const Need& need : needs) {
     const std::uint64_t n = missing(need);
-    wanted += n * need.capacity;
-    if (n > 0 && n == need.count) smallest += need.capacity;
+    wanted = add_sat(wanted, mul_sat(n, need.capacity));
+    if (n > 0 && n == need.count) smallest = add_sat(smallest, need.capacity);
   }
   if (wanted == 0) return;
 

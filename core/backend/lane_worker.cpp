@@ -24,51 +24,43 @@ std::optional<std::string> run_job(const std::function<void()>& job) {
 
 }  // namespace
 
-LaneWorker::LaneWorker(Completions& completions, std::uint32_t lane, std::function<void()> enter)
-    : completions_(completions),
-      lane_(lane),
-      enter_(std::move(enter)),
-      thread_([this] { work(); }) {}
+LaneWorker::LaneWorker(WorkerPool& pool, Completions& completions, std::uint32_t lane)
+    : pool_(pool), completions_(completions), lane_(lane) {}
 
 LaneWorker::~LaneWorker() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_one();
-  thread_.join();
+  std::unique_lock lock(mutex_);
+  all_reported_.wait(lock, [this] { return unreported_ == 0; });
 }
 
 void LaneWorker::submit(std::function<void()> job) {
+  TROUPE_ASSERT(!busy_.exchange(true));
+  job_ = std::move(job);
   {
     const std::lock_guard lock(mutex_);
-    TROUPE_ASSERT(!busy_);
-    job_ = std::move(job);
-    busy_ = true;
+    ++unreported_;
   }
-  changed_.notify_one();
+  try {
+    pool_.submit(*this);
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    --unreported_;
+    busy_ = false;
+    throw;
+  }
 }
 
-void LaneWorker::work() {
-  if (enter_) enter_();
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [this] { return busy_ || stopping_; });
-    if (!busy_) return;
-    auto job = std::exchange(job_, nullptr);
-    lock.unlock();
-    auto cause = run_job(job);
-    job = nullptr;  // what it holds goes before its end is told
-    lock.lock();
-    busy_ = false;  // before it is told: whoever hears of it may submit the next job at once
-    lock.unlock();
-    if (cause) {
-      completions_.failed(lane_, std::move(*cause));
-    } else {
-      completions_.completed(lane_);
-    }
-    lock.lock();
+void LaneWorker::run() noexcept {
+  std::function<void()> job = std::exchange(job_, nullptr);
+  std::optional<std::string> cause = run_job(job);
+  job = nullptr;  // what the job holds is released before its end is reported
+  busy_ = false;  // before the report: its receiver may submit the next job at once
+  if (cause) {
+    completions_.failed(lane_, std::move(*cause));
+  } else {
+    completions_.completed(lane_);
   }
+  const std::lock_guard lock(mutex_);
+  if (--unreported_ == 0) all_reported_.notify_all();
 }
 
 }  // namespace troupe

@@ -1,48 +1,48 @@
-// A thread that carries out the work of one lane: a direction of a link, a stream of a device.
+// The work of one lane (a direction of a link, a stream of a device) on the threads of a pool.
 #pragma once
 
 #include "core/backend/backend.hpp"
+#include "core/backend/worker_pool.hpp"
 
+#include <atomic>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <mutex>
-#include <thread>
 
 namespace troupe {
 
-// Runs one job at a time and tells Completions of its end: completed(lane), or failed(lane, what)
+// Runs one job at a time and reports its end to Completions: completed(lane), or failed(lane, what)
 // where the job throws.
 //
-//   LaneWorker worker(completions, lane);
+//   LaneWorker worker(pool, completions, lane);
 //   worker.submit([=] { std::memcpy(to, from, bytes); });
 //   return {.state = Started::State::pending};
-class LaneWorker {
+class LaneWorker final : private WorkerPool::Job {
  public:
-  // `enter` is called first on the worker's thread (to pin it, say); it must not throw.
-  // `completions` must outlive the worker.
-  LaneWorker(Completions& completions, std::uint32_t lane, std::function<void()> enter = {});
-  // Blocks until the job under way has ended and been told.
+  // `pool` and `completions` must outlive the worker.
+  LaneWorker(WorkerPool& pool, Completions& completions, std::uint32_t lane);
+  // Blocks until the job under way has ended and its end has been reported.
   ~LaneWorker();
   LaneWorker(const LaneWorker&) = delete;
   LaneWorker& operator=(const LaneWorker&) = delete;
 
-  // Begins a job; doesn't block. The lane must be idle: the last job's end has been told, or is
-  // being told (a completion may submit the next job).
+  // Begins a job; doesn't block. The lane must be idle: the end of the last job has been reported,
+  // or is being reported (a completion may submit the next job). Throws as WorkerPool::submit does.
   void submit(std::function<void()> job);
 
  private:
-  void work();
+  void run() noexcept override;
 
+  WorkerPool& pool_;
   Completions& completions_;
   const std::uint32_t lane_;
-  std::function<void()> enter_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
   std::function<void()> job_;
-  bool busy_ = false;
-  bool stopping_ = false;
-  std::thread thread_;  // last: it uses all the others
+  std::atomic<bool> busy_ = false;  // until the end of the job is about to be reported
+  std::mutex mutex_;
+  std::condition_variable all_reported_;
+  std::size_t unreported_ = 0;  // jobs; two where a completion has submitted the next one
 };
 
 }  // namespace troupe

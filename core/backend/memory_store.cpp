@@ -3,6 +3,7 @@
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"
 #include "core/base/random.hpp"
+#include "core/base/saturating.hpp"
 #include "core/base/units.hpp"
 
 #include <algorithm>
@@ -52,7 +53,8 @@ ReplicaId MemoryStore::install(std::span<const ReplicaSpec> replicas,
       kind = intern(types[spec.type], spec.memory, kind);
     }
     before = &spec;
-    kinds_[kind].node->announced += kinds_[kind].bytes;
+    std::uint64_t& announced = kinds_[kind].node->announced;
+    announced = add_sat(announced, kinds_[kind].bytes);
     const ReplicaId id = ReplicaId::at(count_++);
     Replica& r = at(id);
     r.kind = kind & kind_mask;
@@ -96,7 +98,8 @@ bool MemoryStore::has_room(std::span<const ReplicaSpec> replicas,
   std::vector<std::uint64_t> wanted;
   for (const Node& node : memories_) wanted.push_back(node.announced);
   for (const ReplicaSpec& spec : replicas) {
-    wanted[spec.memory.index()] += types[spec.type].bytes();
+    std::uint64_t& bytes = wanted[spec.memory.index()];
+    bytes = add_sat(bytes, types[spec.type].bytes());
   }
   for (std::size_t m = 0; m < wanted.size(); ++m) {
     if (wanted[m] > memories_[m].size_bytes) return false;

@@ -14,13 +14,7 @@
 namespace troupe {
 
 ScratchFolder::ScratchFolder(const std::filesystem::path& directory) {
-  std::error_code error;
-  const std::filesystem::path parent =
-      directory.empty() ? std::filesystem::temp_directory_path(error) : directory;
-  if (error) {
-    throw usage_error(fmt::format("there is no temporary directory: {}", error.message()),
-                      "set TMPDIR, or name a directory");
-  }
+  const std::filesystem::path parent = directory.empty() ? temporary_directory() : directory;
   std::string name = (parent / fmt::format("troupe-{}-XXXXXX", getpid())).string();
   if (mkdtemp(name.data()) == nullptr) {
     throw usage_error(fmt::format("can't make a folder in directory '{}': {}", parent.string(),
@@ -28,6 +22,7 @@ ScratchFolder::ScratchFolder(const std::filesystem::path& directory) {
                       "name a directory that exists and that you may write to");
   }
   path_ = std::filesystem::absolute(name);
+  temporary_.emplace(path_);
 }
 
 ScratchFolder::~ScratchFolder() {

@@ -1,8 +1,11 @@
 // A folder of this process alone, inside a directory, for as long as the object lives.
 #pragma once
 
+#include "core/base/temporary_path.hpp"
+
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 
 namespace troupe {
 
@@ -21,6 +24,7 @@ class ScratchFolder {
 
  private:
   std::filesystem::path path_;
+  std::optional<TemporaryPath> temporary_;  // a signal that ends the process removes the folder
 };
 
 }  // namespace troupe

@@ -1,4 +1,4 @@
-// TROUPE_ASSERT: for our own bugs, on in release builds too. Bad input gets an Error instead.
+// TROUPE_ASSERT detects bugs of Troupe, in release builds too. For bad input, throw an Error.
 #pragma once
 
 namespace troupe::detail {

@@ -1,10 +1,11 @@
-// Vectors for what a big run has millions of.
+// Vectors for millions of elements: huge pages, and an arena that holds many arrays.
 #pragma once
 
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -15,11 +16,11 @@ namespace troupe {
 
 class Arena;
 
-// Asks for huge pages where an array takes several of them: fewer page faults when it is filled,
-// and fewer misses of the translation cache when it is read here and there.
+// Asks for huge pages for arrays of at least huge_pages_min_bytes: fewer page faults when the array
+// is filled, and fewer TLB misses when it is read in random order.
 //
-// With an arena it takes memory from there, which goes back with the arena. Elements must not be
-// used after that; letting go of them is no use.
+// With an arena, memory comes from the arena, and `deallocate` is a no-op: the memory is freed when
+// the arena is destroyed. Elements must not be used after that.
 template <class T>
 struct BigAllocator {
   using value_type = T;
@@ -35,7 +36,7 @@ struct BigAllocator {
 
   T* allocate(std::size_t n);
   void deallocate(T* memory, std::size_t n) noexcept;
-  // Copies are nobody else's.
+  // The copy of a vector does not use the arena of its source.
   BigAllocator select_on_container_copy_construction() const { return {}; }
   friend bool operator==(const BigAllocator&, const BigAllocator&) = default;
 
@@ -45,7 +46,15 @@ struct BigAllocator {
 template <class T>
 using BigVector = std::vector<T, BigAllocator<T>>;
 
-// Memory for many arrays, side by side in few blocks. It goes back as a whole. For one thread.
+// The memory that `vector` has reserved and not filled yet.
+template <class T>
+std::span<const std::byte> unfilled(const BigVector<T>& vector) {
+  return std::as_bytes(
+      std::span<const T>(vector.data() + vector.size(), vector.capacity() - vector.size()));
+}
+
+// Memory for many arrays, side by side in few blocks. All of it is freed with the arena. Call from
+// one thread only.
 class Arena {
  public:
   Arena() = default;
@@ -54,11 +63,12 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
 
   static constexpr std::size_t alignment = 64;  // no two arrays share a cache line
-  // What an array takes.
+  // The memory that an array of `bytes` takes.
   static constexpr std::size_t room_for(std::size_t bytes) {
     return (bytes + alignment - 1) / alignment * alignment;
   }
-  // What is allocated next comes from a new block of this size, as long as it suffices.
+  // Allocates a new block of `bytes`, rounded up to whole cache lines. The next arrays come from
+  // this block while they fit.
   void reserve(std::size_t bytes);
   void* allocate(std::size_t bytes);
 
@@ -71,11 +81,11 @@ class Arena {
     std::size_t size;
   };
   std::vector<Block> blocks_;
-  Line* next_ = nullptr;  // in the last one
+  Line* next_ = nullptr;  // the first free line of the last block
   Line* end_ = nullptr;
 };
 
-// An empty one in `arena`, with room for so many elements.
+// An empty vector in `arena` with room for `capacity` elements.
 template <class T>
 BigVector<T> vector_in(Arena& arena, std::size_t capacity) {
   static_assert(alignof(T) <= Arena::alignment && std::is_trivially_destructible_v<T>);

@@ -5,9 +5,9 @@
 
 namespace troupe {
 
-// The bytes of a buffer for a tensor of `bytes`: whole cache lines, so that threads that write to
-// neighbouring buffers don't share a line; from about a page on whole pages, which direct I/O
-// needs.
+// The size of a buffer for a tensor of `bytes`. Small buffers are whole cache lines, so that
+// threads that write to neighbouring buffers don't share a line. Buffers from about a page on are
+// whole pages, as direct I/O requires.
 constexpr std::uint64_t buffer_capacity(std::uint64_t bytes) {
   constexpr std::uint64_t line = 64;
   constexpr std::uint64_t page = 4096;

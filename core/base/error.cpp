@@ -1,5 +1,7 @@
 #include "core/base/error.hpp"
 
+#include "core/base/text.hpp"
+
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,6 +19,7 @@ Error::Error(ErrorKind kind, SourcePlace place, std::string problem, std::string
   }
   text_ += problem_;
   if (!remedy_.empty()) text_ += "; " + remedy_;
+  text_ = visible(text_);
 }
 
 Error Error::at(const SourcePlace& place) const {

@@ -18,7 +18,7 @@ enum class ErrorKind {
   failed,  // the run itself failed: exit code 1
 };
 
-// Thrown for bad input and failing hardware; our own bugs are TROUPE_ASSERTs.
+// Thrown for bad input and failing hardware. Bugs of Troupe fail a TROUPE_ASSERT instead.
 class Error : public std::exception {
  public:
   // `problem` says what is wrong, `remedy` what to do (may be empty).
@@ -29,10 +29,11 @@ class Error : public std::exception {
   const std::string& problem() const { return problem_; }
   const std::string& remedy() const { return remedy_; }
 
-  // "file:line:column: problem; remedy"
+  // "file:line:column: problem; remedy", in one line and without control characters (see
+  // visible()).
   const char* what() const noexcept override { return text_.c_str(); }
 
-  // The same error with `place` where this one has none.
+  // A copy of this error. If this error has no place, the copy has `place`.
   Error at(const SourcePlace& place) const;
 
  private:

@@ -11,7 +11,7 @@
 namespace troupe {
 namespace {
 
-// As much as is asked for at once: a huge page.
+// Bytes populated by one system call: a huge page.
 constexpr std::size_t part = std::size_t{1} << 21;
 
 std::uintptr_t round_up(std::uintptr_t address, std::uintptr_t unit) {
@@ -36,11 +36,12 @@ bool populate(std::span<const std::byte> memory) {
 Prefault::Prefault(std::vector<Bytes> arrays) : arrays_(std::move(arrays)) {
   std::size_t bytes = 0;
   for (const Bytes array : arrays_) bytes += array.size();
-  constexpr std::size_t few = 4 * part;  // take some ten times what starting a thread does
+  // Populating these takes about ten times as long as starting a thread.
+  constexpr std::size_t few = 4 * part;
   if (bytes < few) return;
   try {
     thread_ = std::thread([this] { work(); });
-  } catch (const std::system_error&) {  // no thread left
+  } catch (const std::system_error&) {  // the process has reached its limit of threads
   }
 }
 
@@ -49,7 +50,7 @@ Prefault::~Prefault() {
   if (thread_.joinable()) thread_.join();
 }
 
-// Round by round the same fraction of each array, in parts that end where huge pages do.
+// Each round populates the same fraction of every array. Parts end at the ends of huge pages.
 void Prefault::work() const {
   std::size_t longest = 0;
   for (const Bytes array : arrays_) longest = std::max(longest, array.size());

@@ -1,4 +1,4 @@
-// Memory that is there before it is touched.
+// Populating memory before it is first touched, to avoid page faults.
 #pragma once
 
 #include <atomic>
@@ -9,19 +9,20 @@
 
 namespace troupe {
 
-// Has the system give the pages that lie in `memory` whole, at once rather than one by one as they
-// are touched; what they hold stays. Blocks. False where it can't: Linux before 5.14, or no memory
+// Populates the pages that lie wholly within `memory`, all in one system call. Their contents don't
+// change. Blocks until done. Returns false if the system can't: Linux before 5.14, or no memory
 // left.
 bool populate(std::span<const std::byte> memory);
 
-// Populates big arrays from a second thread, ahead of the one that fills them. Does nothing where
-// they are small, or there is no thread left.
+// Populates big arrays in a second thread, ahead of the thread that fills them. Does nothing if the
+// arrays are small or no thread can be started.
 class Prefault {
  public:
   using Bytes = std::span<const std::byte>;
-  // They are filled at the same time, each from its beginning, and must outlive this.
+  // The caller fills all arrays at the same time, each from its beginning. The arrays must outlive
+  // the Prefault.
   explicit Prefault(std::vector<Bytes> arrays);
-  // Waits until the part at hand is there; the rest is left.
+  // Blocks until the part under way is populated. The rest is not populated.
   ~Prefault();
   Prefault(const Prefault&) = delete;
   Prefault& operator=(const Prefault&) = delete;

@@ -1,13 +1,13 @@
-// Fetching a cache line before it is needed, without waiting for it.
+// Prefetching a cache line. Does not wait for the line.
 #pragma once
 
 namespace troupe {
 
-// As assembly on x86-64: GCC leaves calls out of functions that do nothing but __builtin_prefetch,
-// and its builtin for writing is no instruction on the oldest x86-64. Any address will do, null
-// too.
+// Assembly on x86-64, for two reasons: GCC removes calls of functions that only call
+// __builtin_prefetch, and on baseline x86-64 its builtin for writing does not emit prefetchw. Any
+// address may be passed, null too.
 
-// The line of `p` will be read, or written by the only thread that knows it.
+// For a line that will be read, or written while no other core has it.
 inline void prefetch_to_read(const void* p) {
 #if defined(__x86_64__)
   asm volatile("prefetcht0 %a0" : : "p"(p));
@@ -16,7 +16,7 @@ inline void prefetch_to_read(const void* p) {
 #endif
 }
 
-// The line of `p` will be written: takes it away from other cores' caches.
+// For a line that will be written: invalidates the line in other cores' caches.
 inline void prefetch_to_write(const void* p) {
 #if defined(__x86_64__)
   asm volatile("prefetchw %a0" : : "p"(p));

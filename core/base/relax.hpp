@@ -1,9 +1,9 @@
-// For loops that wait for another thread.
+// A pause for spin-wait loops.
 #pragma once
 
 namespace troupe {
 
-// Tells the processor that this is a waiting loop; takes 10 to 140 cycles.
+// Marks a spin-wait loop for the processor. Takes 10 to 140 cycles.
 inline void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();

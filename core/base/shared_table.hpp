@@ -1,4 +1,4 @@
-// A table that one thread adds to while others read.
+// A table that one thread appends to while other threads read.
 #pragma once
 
 #include <atomic>
@@ -9,22 +9,23 @@
 
 namespace troupe {
 
-// A thread may read the elements that it has been told of by whoever added them (a message, say).
-// What was outgrown stays until clear().
+// One thread, the writer, appends. Other threads may read an element after the writer has published
+// its index to them, for example by a message. Arrays that the table has outgrown are freed by
+// clear(), so references stay valid until then.
 template <class T>
 class SharedTable {
  public:
   const T& operator[](std::size_t i) const { return now_.load(std::memory_order_acquire)[i]; }
 
-  // The rest is for the adding thread.
+  // Call the functions below from the writer only.
   std::size_t size() const { return size_; }
   void push_back(T value) {
     if (size_ == capacity_) grow();
     generations_.back()[size_++] = std::move(value);
   }
-  // Of an element that nobody has been told of.
+  // Replaces an element. Its index must not have been published.
   void replace(std::size_t i, T value) { generations_.back()[i] = std::move(value); }
-  // Nobody may read meanwhile.
+  // Removes all elements. No thread may read meanwhile.
   void clear() {
     generations_.clear();
     now_.store(nullptr, std::memory_order_relaxed);

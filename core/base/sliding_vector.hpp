@@ -1,4 +1,4 @@
-// A sequence that grows at its end and is forgotten from its beginning, with indices that stay.
+// A sequence that grows at its end and drops elements at its beginning. Indices don't change.
 #pragma once
 
 #include "core/base/big_vector.hpp"
@@ -12,25 +12,25 @@
 
 namespace troupe {
 
-// Elements are counted from the first one that there ever was: element i is [i] until it is
-// forgotten. Lies in one piece of memory, which grows to at most a few times what was kept at once,
-// however many elements come and go. References last until the next call that isn't const.
+// An element's index counts all elements ever appended before it, and stays the same until the
+// element is dropped (forgotten). Elements are contiguous. The capacity is at most a few times the
+// largest number of elements held at once. References are valid until the next non-const call.
 template <class T>
 class SlidingVector {
  public:
-  // One past the last index: elements ever appended.
+  // One past the last index: the number of elements ever appended.
   std::size_t size() const { return start_ + elements_.size(); }
-  // The oldest index that is kept; size() where there is none.
+  // The oldest index held, or size() if none is held.
   std::size_t first() const { return first_; }
   bool holds(std::size_t index) const { return index - first_ < size() - first_; }
-  // Room for elements kept, and for forgotten ones that are in memory still.
+  // Room for the elements held and for forgotten elements that are still in memory.
   std::size_t capacity() const { return elements_.capacity(); }
 
-  // The index must be held; this isn't checked.
+  // `index` must be held. Not checked.
   T& operator[](std::size_t index) { return elements_[index - start_]; }
   const T& operator[](std::size_t index) const { return elements_[index - start_]; }
   T& back() { return elements_.back(); }
-  // Over what is held.
+  // Iterators over the elements held.
   auto begin() const { return elements_.begin() + static_cast<std::ptrdiff_t>(first_ - start_); }
   auto end() const { return elements_.end(); }
   std::span<const T> slice(std::size_t index, std::size_t count) const {
@@ -39,7 +39,7 @@ class SlidingVector {
 
   void push_back(T value) { elements_.push_back(std::move(value)); }
   T& emplace_back() { return elements_.emplace_back(); }
-  // Appends copies of `value` until the size is this.
+  // Appends copies of `value` until size() is `size`.
   void grow_to(std::size_t size, const T& value) {
     if (size <= this->size()) return;
     reserve(size - this->size());
@@ -55,29 +55,28 @@ class SlidingVector {
     elements_.insert(elements_.end(), values.begin(), values.end());
   }
   bool has_room(std::size_t more) const { return more <= elements_.capacity() - elements_.size(); }
-  // Makes room for so many more, and returns it. However often it is called, growing costs O(1) an
-  // element.
-  std::span<const std::byte> reserve(std::size_t more) {
-    if (!has_room(more)) {
-      elements_.reserve(std::max(elements_.size() + more, 2 * elements_.capacity()));
-    }
-    return std::as_bytes(std::span(elements_.data() + elements_.size(), more));
+  // Reserves memory for `more` elements. Amortised O(1) per element, even in many small calls.
+  void reserve(std::size_t more) {
+    if (has_room(more)) return;
+    elements_.reserve(std::max(elements_.size() + more, 2 * elements_.capacity()));
   }
+  // The memory that is reserved and not filled yet.
+  std::span<const std::byte> unfilled() const { return troupe::unfilled(elements_); }
 
-  // The next element will have this index. Nothing may be held.
+  // Sets the index of the next element. No element may be held.
   void start_at(std::size_t index) {
     elements_.clear();
     start_ = first_ = index;
   }
 
-  // Forgets what is older than `index`, which is at most size(); nothing where that is forgotten
-  // already. Amortised O(1).
+  // Forgets the elements before `index`, which must be at most size(). Does nothing if they are
+  // already forgotten. Amortised O(1).
   void forget_before(std::size_t index) {
     if (index <= first_) return;
     first_ = index;
     constexpr std::size_t erase_min = 64;
     const std::size_t dropped = first_ - start_;
-    // No more elements are moved than leave for good.
+    // Erases only if that moves at most as many elements as it removes.
     if (dropped < erase_min || 2 * dropped < elements_.size()) return;
     elements_.erase(elements_.begin(), elements_.begin() + static_cast<std::ptrdiff_t>(dropped));
     start_ = first_;
@@ -89,8 +88,8 @@ class SlidingVector {
   std::size_t first_ = 0;
 };
 
-// The index that ends in these 32 bits, of those from `oldest` on: with fewer than 2^32 kept, half
-// of an index is enough to store.
+// The first index from `oldest` on whose lower 32 bits are `lower_half`. With fewer than 2^32
+// elements held, the lower half of an index identifies it.
 constexpr std::size_t index_from(std::size_t oldest, std::uint32_t lower_half) {
   return oldest + static_cast<std::uint32_t>(lower_half - oldest);
 }

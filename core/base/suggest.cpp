@@ -8,13 +8,14 @@
 namespace troupe {
 namespace {
 
-// Longer names are pasted, not typed: no misspelling of a known one, and costly to compare.
-constexpr std::size_t longest_name = 64;
-// A listing beyond this helps nobody.
-constexpr std::size_t most_listed = 16;
+// A longer name is no misspelling: it was pasted. It would also take long to compare.
+constexpr std::size_t name_bytes_max = 64;
+// Names beyond this many aren't listed.
+constexpr std::size_t listed_max = 16;
 
-constexpr std::size_t edit_cost = 2;
-constexpr std::size_t case_cost = 1;  // "gb/s" is nearer to "GB/s" than to "kB/s"
+constexpr std::size_t case_cost = 1;
+// However many letters differ in case, together they cost less than one edit.
+constexpr std::size_t edit_cost = case_cost * name_bytes_max + 1;
 
 char lower(char c) {
   return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -49,16 +50,17 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string_view nearest(std::string_view name, std::span<const std::string_view> candidates) {
-  if (name.empty() || name.size() > longest_name) return {};
-  const std::size_t likely = edit_cost * std::max<std::size_t>(2, name.size() / 3);
+  if (name.empty() || name.size() > name_bytes_max) return {};
   std::string_view best;
-  std::size_t best_distance = likely + 1;
+  std::size_t best_distance = 0;
   for (const std::string_view candidate : candidates) {
-    if (candidate.size() > longest_name) continue;
+    if (candidate.size() > name_bytes_max) continue;
+    const std::size_t longer = std::max(name.size(), candidate.size());
+    const std::size_t edits_max = std::max<std::size_t>(1, longer / 3);
     const std::size_t d = distance(name, candidate);
-    // Two short names that share no letter are no likely misspelling of each other.
-    if (d >= edit_cost * std::max(name.size(), candidate.size())) continue;
-    if (d < best_distance) {
+    // Names of one letter that differ are within one edit, and have nothing in common.
+    if (d / edit_cost > edits_max || d >= edit_cost * longer) continue;
+    if (best.empty() || d < best_distance) {
       best = candidate;
       best_distance = d;
     }
@@ -71,11 +73,11 @@ std::string suggestion(std::string_view name, std::span<const std::string_view> 
   const std::string_view near = nearest(name, candidates);
   if (!near.empty()) return "did you mean '" + std::string(near) + "'?";
   std::string text = "one of: ";
-  for (std::size_t i = 0; i < std::min(candidates.size(), most_listed); ++i) {
+  for (std::size_t i = 0; i < std::min(candidates.size(), listed_max); ++i) {
     if (i > 0) text += ", ";
     text += candidates[i];
   }
-  if (candidates.size() > most_listed) {
+  if (candidates.size() > listed_max) {
     text += ", … (" + std::to_string(candidates.size()) + " in all)";
   }
   return text;

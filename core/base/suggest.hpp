@@ -7,11 +7,12 @@
 
 namespace troupe {
 
-// The candidate with the smallest edit distance to `name`; empty where none is near enough to be a
-// likely misspelling (more than a third of its letters, but at least two).
+// The candidate with the smallest edit distance to `name`, among those that differ from it by at
+// most one edit for every three letters of the longer name, or by one edit if both are shorter. The
+// case of a letter is no edit. Empty if there is no such candidate.
 std::string_view nearest(std::string_view name, std::span<const std::string_view> candidates);
 
-// "did you mean 'x'?" where one is near, else "one of: a, b, c" (or "there are none").
+// "did you mean 'x'?" if nearest() finds one, else "one of: a, b, c" (or "there are none").
 std::string suggestion(std::string_view name, std::span<const std::string_view> candidates);
 
 }  // namespace troupe

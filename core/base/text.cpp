@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace troupe {
 namespace {
 
@@ -73,6 +75,30 @@ bool quotes_close(std::string_view text, std::size_t begin) {
     }
   }
   return false;
+}
+
+std::string visible(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const std::size_t length = character_length(text.substr(i));
+    if (text[i] == '\n') {
+      result += "\\n";
+    } else if (text[i] == '\r') {
+      result += "\\r";
+    } else if (text[i] == '\t') {
+      result += "\\t";
+    } else if (length == 0 || is_control(text[i])) {
+      result += fmt::format("\\x{:02x}", byte);
+    } else if (length == 2 && byte == 0xC2 && static_cast<unsigned char>(text[i + 1]) < 0xA0) {
+      result += fmt::format("\\u{:04x}", static_cast<unsigned char>(text[i + 1]));
+    } else {
+      result += text.substr(i, length);
+    }
+    i += std::max<std::size_t>(length, 1);
+  }
+  return result;
 }
 
 std::string shortened(std::string_view text) {

@@ -17,6 +17,10 @@ bool has_control_characters(std::string_view text);
 // False where a quote opens at `begin` and the text ends before it closes.
 bool quotes_close(std::string_view text, std::size_t begin);
 
+// `text` in one line, for a terminal: control characters (C0, DEL, C1) and bytes that are not UTF-8
+// are escaped ("\n", "\x1b", "\u009b"). All else, backslashes too, stays: twice changes nothing.
+std::string visible(std::string_view text);
+
 // For messages: at most 60 bytes, cut between characters.
 std::string shortened(std::string_view text);
 

@@ -1,4 +1,4 @@
-// Time as integer nanoseconds. Nothing in core reads a clock: instants come in with events.
+// Time as integer nanoseconds. No code in core reads a clock: instants are passed in with events.
 #pragma once
 
 #include <chrono>
@@ -6,7 +6,8 @@
 
 namespace troupe {
 
-// The clock of one run. Its epoch is the start of the run; it is never read here, only counted.
+// The clock of one run, as a type for std::chrono. Its epoch is the start of the run. It has no
+// now().
 struct RunClock {
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;
@@ -22,10 +23,12 @@ constexpr double seconds(Duration d) {
   return static_cast<double>(d.count()) * 1e-9;
 }
 
-// What no run may take: leaves room to add such times up.
+// The longest time that a run may take: about a third of what Duration can hold, so that the sum of
+// two such times doesn't overflow.
 constexpr Duration longest_duration = std::chrono::hours(24 * 365 * 100);
 
-// Rounds to the nearest nanosecond, and to longest_duration above. `s` must not be negative.
+// Rounds to the nearest nanosecond. Returns longest_duration for any longer time. `s` must not be
+// negative.
 constexpr Duration from_seconds(double s) {
   if (s >= seconds(longest_duration)) return longest_duration;
   return Duration{static_cast<std::int64_t>(s * 1e9 + 0.5)};

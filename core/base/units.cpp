@@ -1,11 +1,12 @@
 #include "core/base/units.hpp"
 
 #include "core/base/error.hpp"
-#include "core/base/suggest.hpp"
+#include "core/base/number.hpp"
 #include "core/base/text.hpp"
+#include "core/base/unit_spelling.hpp"
 
+#include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <span>
 #include <vector>
@@ -41,16 +42,15 @@ constexpr std::array duration_units = {
 };
 constexpr std::size_t duration_units_listed = 5;
 
-// Far inside 64 bits, so that sums of many stay there too.
+// Far below 2^64, so that sums of a few sizes don't overflow.
 constexpr double bytes_max = 0x1p60;
 constexpr double duration_max_ns = 1e18;  // 31 years
 
-// What a kind of quantity is called, one example, its units and those worth listing.
 struct Quantity {
-  std::string_view what;
-  std::string_view example;
+  std::string_view what;     // its name, for messages
+  std::string_view example;  // for messages
   std::span<const Unit> units;
-  std::size_t listed;
+  std::size_t units_listed;  // how many of the units messages list
 };
 
 constexpr Quantity flops_quantity{"a rate", "14.4 TFLOP/s", flops_units, flops_units.size()};
@@ -73,7 +73,7 @@ std::string_view trim(std::string_view text) {
 
 std::vector<std::string_view> names(const Quantity& q) {
   std::vector<std::string_view> result;
-  for (const Unit& u : q.units.first(q.listed)) result.push_back(u.name);
+  for (const Unit& u : q.units.first(q.units_listed)) result.push_back(u.name);
   return result;
 }
 
@@ -86,17 +86,50 @@ Error refuse(std::string_view text, std::string problem, const Quantity& q) {
                      list_of_units(q));
 }
 
+// The user may mean bits, or may have written a lower-case b for bytes: the message answers both.
+Error refuse_bits(std::string_view text, double number, std::string_view bytes, const Quantity& q) {
+  return usage_error(
+      fmt::format("'{}' is not {} in bytes: a lower-case b stands for bits", shortened(text),
+                  q.what),
+      fmt::format("write \"{:.15g} {}\" (a byte has 8 bits), or \"{:.15g} {}\" if bytes are meant",
+                  number / 8, bytes, number, bytes));
+}
+
+Error refuse_unit(std::string_view text, double number, std::string_view unit, const Quantity& q) {
+  const std::vector<std::string_view> known = names(q);
+  const std::string bytes = bytes_for_bits(unit);
+  if (std::find(known.begin(), known.end(), bytes) != known.end()) {
+    return refuse_bits(text, number, bytes, q);
+  }
+  const std::string_view meant = same_unit(unit, known);
+  return refuse(text,
+                meant.empty()
+                    ? fmt::format("unknown unit '{}'", shortened(unit))
+                    : fmt::format("unknown unit '{}' (did you mean '{}'?)", shortened(unit), meant),
+                q);
+}
+
+double parse_number(std::string_view text, const Number& number, const Quantity& q) {
+  switch (number.status) {
+    case NumberStatus::ok:
+      break;
+    case NumberStatus::no_number:
+      throw refuse(text, "it must start with a number", q);
+    case NumberStatus::too_large:
+      throw refuse(text, "its number is too large", q);
+    case NumberStatus::too_near_zero:
+      throw refuse(text, "its number is too close to zero", q);
+    case NumberStatus::has_separators:
+      throw refuse(text, "a number has no separators, and a point before its fraction", q);
+  }
+  return number.value;
+}
+
 Parsed parse(std::string_view text, const Quantity& q) {
   const std::string_view trimmed = trim(text);
-  Parsed result;
-  const char* const end = trimmed.data() + trimmed.size();
-  const auto [rest, status] = std::from_chars(trimmed.data(), end, result.number);
-  if (status == std::errc::result_out_of_range) throw refuse(text, "its number is too large", q);
-  // from_chars also reads "inf" and "nan".
-  if (status != std::errc{} || !std::isfinite(result.number)) {
-    throw refuse(text, "it must start with a number", q);
-  }
-  const std::string_view unit = trim({rest, static_cast<std::size_t>(end - rest)});
+  const Number number = leading_number(trimmed);
+  Parsed result{.number = parse_number(text, number, q)};
+  const std::string_view unit = trim(trimmed.substr(number.length));
   if (unit.empty()) {
     if (result.number == 0) return result;  // zero is the same in every unit
     throw refuse(text, "it has no unit", q);
@@ -107,12 +140,7 @@ Parsed parse(std::string_view text, const Quantity& q) {
       return result;
     }
   }
-  const std::string_view near = nearest(unit, names(q));
-  throw refuse(text,
-               near.empty()
-                   ? fmt::format("unknown unit '{}'", shortened(unit))
-                   : fmt::format("unknown unit '{}' (did you mean '{}'?)", shortened(unit), near),
-               q);
+  throw refuse_unit(text, result.number, unit, q);
 }
 
 double parse_positive(std::string_view text, const Quantity& q) {
@@ -138,7 +166,7 @@ std::string four_digits(double value) {
 // `value` in the largest unit that leaves at least 1 of it; `units` from small to large.
 std::string scaled(double value, std::span<const Unit> units) {
   std::size_t i = 0;
-  // 999.95 and above would print as 1000: it reads better as 1 of the next unit.
+  // 999.95 and more would be printed as 1000: print 1 of the next unit instead.
   while (i + 1 < units.size() && std::abs(value) >= units[i + 1].factor * 0.99995) ++i;
   return fmt::format("{} {}", four_digits(value / units[i].factor), units[i].name);
 }

@@ -9,16 +9,17 @@
 
 namespace troupe {
 
-// Each throws a usage Error (without a place) that names the text and the units it takes.
-// A zero needs no unit. SI prefixes are powers of 1000 (k, M, G, T, P), IEC ones powers of 1024
-// (Ki, Mi, Gi, Ti).
+// Each function throws a usage Error, without a place, that quotes the text and says which units
+// there are. Zero needs no unit. SI prefixes are powers of 1000 (k, M, G, T, P), IEC prefixes are
+// powers of 1024 (Ki, Mi, Gi, Ti).
 double parse_flops(std::string_view text);       // FLOP/s, > 0
 double parse_bandwidth(std::string_view text);   // bytes per second, > 0
 Duration parse_duration(std::string_view text);  // ns, us, ms, s, min; >= 0
 // Bytes, >= 0; a fraction such as "7.3 GiB" is rounded to whole bytes.
 std::uint64_t parse_bytes(std::string_view text);
 
-// Up to four significant digits and the unit that reads best: "1.44 GB/s", "16 GiB", "313.9 ms".
+// Up to four significant digits, in a unit that leaves at least 1 before the point where there is
+// one: "1.44 GB/s", "16 GiB", "313.9 ms".
 std::string format_flops(double flops_per_s);
 std::string format_bandwidth(double bytes_per_s);
 std::string format_bytes(std::uint64_t bytes);

@@ -1,16 +1,15 @@
 #include "core/config/document.hpp"
 
 #include "core/base/text.hpp"
+#include "core/config/nesting.hpp"
+#include "core/config/tree_builder.hpp"
 
 #include <cerrno>
 #include <fstream>
 #include <sstream>
 #include <system_error>
-#include <unordered_map>
-#include <utility>
 
 #include <fmt/format.h>
-#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
@@ -18,153 +17,34 @@
 namespace troupe {
 namespace {
 
-[[noreturn]] void refuse_alias(const SourcePlace& place) {
-  throw usage_error(place, "YAML anchors and aliases are not supported",
-                    "write the value out where it is used");
+// The column of the first tab in the indentation of the line that `mark` stands in; 0 if none does.
+int column_of_tab(std::string_view text, const YAML::Mark& mark) {
+  const std::string_view line = text.substr(static_cast<std::size_t>(mark.pos - mark.column));
+  const std::string_view indentation = line.substr(0, line.find_first_not_of(" \t"));
+  return static_cast<int>(indentation.find('\t') + 1);
 }
 
-// Turns the parser's events into Nodes, and refuses what Document::load says.
-class TreeBuilder : public YAML::EventHandler {
- public:
-  TreeBuilder(const std::string& file, std::string_view text) : file_(file), text_(text) {}
-
-  // Null where there was no document.
-  std::unique_ptr<Node> take_root() { return std::move(root_); }
-
-  void OnDocumentStart(const YAML::Mark& mark) override {
-    if (root_ == nullptr) return;
-    throw usage_error(place(mark), "the file goes on after its one YAML document",
-                      "check the brackets and quotes before this place; a second document needs a "
-                      "file of its own");
-  }
-  void OnDocumentEnd() override {}
-
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { refuse_alias(place(mark)); }
-  void OnAnchor(const YAML::Mark& mark, const std::string&) override { refuse_alias(place(mark)); }
-
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t) override {
-    refuse_as_key(mark);
-    Node node = make(mark, Node::Type::null);
-    // The parser marks a value that is missing at whatever comes next, which may be far away.
-    if (!levels_.empty() && levels_.back().node.type == Node::Type::map) {
-      node.line = levels_.back().node.children.back().line;
-      node.column = levels_.back().node.children.back().column;
-    }
-    attach(std::move(node));
-  }
-
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t,
-                const std::string& value) override {
-    check_tag(mark, tag);
-    if (!quotes_close(text_, static_cast<std::size_t>(mark.pos))) {
-      throw usage_error(place(mark), "this quote is never closed", "close it");
-    }
-    if (has_control_characters(value)) {
-      throw usage_error(place(mark), "control characters are not supported", "remove them");
-    }
-    if (next_is_key()) check_key(mark, value);
-    Node node = make(mark, Node::Type::scalar);
-    node.text = value;
-    attach(std::move(node));
-  }
-
-  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t,
-                       YAML::EmitterStyle::value) override {
-    open(mark, tag, Node::Type::list);
-  }
-  void OnSequenceEnd() override { close(); }
-
-  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t,
-                  YAML::EmitterStyle::value) override {
-    open(mark, tag, Node::Type::map);
-  }
-  void OnMapEnd() override { close(); }
-
- private:
-  // A list or map whose end has not been read yet.
-  struct Level {
-    Node node;
-    std::unordered_map<std::string, int> key_lines = {};  // of a map
-  };
-
-  SourcePlace place(const YAML::Mark& mark) const {
-    return {file_, mark.line + 1, mark.column + 1};
-  }
-
-  Node make(const YAML::Mark& mark, Node::Type type) const {
-    Node node;
-    node.type = type;
-    node.line = mark.line + 1;
-    node.column = mark.column + 1;
-    node.file = &file_;
-    return node;
-  }
-
-  void attach(Node node) {
-    if (levels_.empty()) {
-      root_ = std::make_unique<Node>(std::move(node));
-    } else {
-      levels_.back().node.children.push_back(std::move(node));
+[[noreturn]] void refuse_yaml(const YAML::Exception& error, std::string_view text,
+                              const std::string& file) {
+  const YAML::Mark& mark = error.mark;
+  const SourcePlace place =
+      mark.is_null() ? SourcePlace{file, 0, 0} : SourcePlace{file, mark.line + 1, mark.column + 1};
+  if (error.msg == YAML::ErrorMsg::UNKNOWN_ANCHOR) refuse_alias(place);
+  // Between brackets, tabs are allowed at the start of a line.
+  const bool in_brackets =
+      error.msg == YAML::ErrorMsg::END_OF_MAP_FLOW || error.msg == YAML::ErrorMsg::END_OF_SEQ_FLOW;
+  if (!mark.is_null() && !in_brackets) {
+    if (const int column = column_of_tab(text, mark)) {
+      throw usage_error(SourcePlace{file, mark.line + 1, column},
+                        "YAML allows no tabs for indentation", "use spaces instead of this tab");
     }
   }
+  throw usage_error(place, fmt::format("this is not valid YAML: {}", error.msg),
+                    "check brackets, quotes, colons and indentation here and in the line before "
+                    "(within [ ], names such as \"run[3]\" need quotes)");
+}
 
-  void open(const YAML::Mark& mark, const std::string& tag, Node::Type type) {
-    check_tag(mark, tag);
-    refuse_as_key(mark);
-    if (levels_.size() == Document::depth_max) {
-      throw usage_error(
-          place(mark),
-          fmt::format("lists and maps are nested deeper than {} levels", Document::depth_max),
-          "check the brackets; no Troupe file needs that many");
-    }
-    levels_.push_back(Level{.node = make(mark, type)});
-  }
-
-  void close() {
-    Node node = std::move(levels_.back().node);
-    levels_.pop_back();
-    attach(std::move(node));
-  }
-
-  // Plain scalars, lists and maps have the tag "?", quoted scalars "!".
-  void check_tag(const YAML::Mark& mark, const std::string& tag) const {
-    const bool written = tag == "!" && text_.substr(static_cast<std::size_t>(mark.pos), 1) == "!";
-    if (tag.empty() || tag == "?" || (tag == "!" && !written)) return;
-    throw usage_error(place(mark), fmt::format("YAML tags ({}) are not supported", shortened(tag)),
-                      "remove it: Troupe knows the type from the key");
-  }
-
-  bool next_is_key() const {
-    return !levels_.empty() && levels_.back().node.type == Node::Type::map &&
-           levels_.back().node.children.size() % 2 == 0;
-  }
-
-  void refuse_as_key(const YAML::Mark& mark) const {
-    if (!next_is_key()) return;
-    throw usage_error(place(mark), "a key must be a plain word",
-                      "write it as `key: value`, and check that brackets are closed");
-  }
-
-  void check_key(const YAML::Mark& mark, const std::string& key) {
-    if (key == "<<") {
-      throw usage_error(place(mark), "YAML merge keys (<<) are not supported",
-                        "write the keys out where they are used");
-    }
-    const auto [earlier, is_new] = levels_.back().key_lines.emplace(key, mark.line + 1);
-    if (is_new) return;
-    throw usage_error(
-        place(mark),
-        fmt::format("'{}' occurs twice; the first is in line {}", shortened(key), earlier->second),
-        "remove or rename one of them");
-  }
-
-  const std::string& file_;
-  std::string_view text_;
-  std::unique_ptr<Node> root_;
-  std::vector<Level> levels_;
-};
-
-// The whole file, which must be small. `place` is where an error is reported.
+// The whole file, of at most bytes_max bytes. An error has this place, and its problem this prefix.
 std::string read_file(const std::filesystem::path& path, const SourcePlace& place,
                       const std::string& prefix) {
   std::error_code status_error;
@@ -178,7 +58,8 @@ std::string read_file(const std::filesystem::path& path, const SourcePlace& plac
   std::ifstream in(path, std::ios::binary);
   std::string text;
   if (in) {
-    // One byte more than allowed tells a file that is too large; pipes have no size to ask for.
+    // Reading one byte more than allowed finds files that are too large. Pipes have no size to ask
+    // for.
     text.resize(Document::bytes_max + 1);
     in.read(text.data(), static_cast<std::streamsize>(text.size()));
     text.resize(static_cast<std::size_t>(in.gcount()));
@@ -209,6 +90,9 @@ Document Document::load(const std::filesystem::path& path, const SourcePlace& re
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.erase(0, byte_order_mark.size());
   check_text(text, file);
+  if (const auto bracket = find_bracket_too_deep(text, levels_max)) {
+    refuse_depth({file, bracket->line, bracket->column});
+  }
 
   TreeBuilder builder(file, text);
   try {
@@ -217,13 +101,7 @@ Document Document::load(const std::filesystem::path& path, const SourcePlace& re
     while (parser.HandleNextDocument(builder)) {
     }
   } catch (const YAML::Exception& error) {
-    const SourcePlace place = error.mark.is_null()
-                                  ? SourcePlace{file, 0, 0}
-                                  : SourcePlace{file, error.mark.line + 1, error.mark.column + 1};
-    if (error.msg == YAML::ErrorMsg::UNKNOWN_ANCHOR) refuse_alias(place);
-    throw usage_error(place, fmt::format("this is not valid YAML: {}", error.msg),
-                      "check brackets, quotes, colons and indentation here and in the line before "
-                      "(within [ ], names such as \"run[3]\" need quotes)");
+    refuse_yaml(error, text, file);
   }
   document.root_ = builder.take_root();
   if (document.root_ == nullptr || document.root_->type == Node::Type::null) {

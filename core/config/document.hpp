@@ -31,19 +31,21 @@ class Node {
   const Node& value(std::size_t entry) const { return children[2 * entry + 1]; }
 };
 
-// One parsed file. Nodes point into it: it must outlive their use, and may be moved meanwhile.
+// One parsed file. Nodes point into the Document, which must outlive their use. Moving the Document
+// doesn't invalidate them.
 class Document {
  public:
   const Node& root() const { return *root_; }
+  std::filesystem::path path() const { return *file_; }
 
   // Reads the subset of YAML that Troupe's files use: one document of maps, lists and scalars; keys
   // are scalars and occur once in their map; no anchors, aliases, merge keys or tags; UTF-8 without
-  // control characters; at most depth_max levels and bytes_max bytes. Throws a usage Error with
-  // file:line:column for everything else, and where the file can't be read: that one at `referrer`
-  // where the path came out of another file. Blocks on the file.
+  // control characters; at most levels_max levels and bytes_max bytes. Throws a usage Error with
+  // file:line:column for everything else. If the file can't be read, the error's place is
+  // `referrer`: where another file names this one; empty if none does. Blocks until it is read.
   static Document load(const std::filesystem::path& path, const SourcePlace& referrer = {});
 
-  static constexpr std::size_t depth_max = 64;
+  static constexpr std::size_t levels_max = 64;
   static constexpr std::size_t bytes_max = std::size_t{8} << 20;
 
  private:

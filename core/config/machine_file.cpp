@@ -12,7 +12,7 @@
 //     launch: 10 us                # added to every op; default 0
 //     flops: 100 GFLOP/s           # its rate for ops that have no rate of their own here
 //     matmul: 510 GFLOP/s          # its rate for one kind of op; any op that computes may be named
-//     bandwidth: 20 GB/s           # between it and its memory: bounds ops that compute little
+//     bandwidth: 20 GB/s           # between it and its memory: limits ops that compute little
 //     cores: [0, 1]                # kind cpu: OS numbers of the cores it owns when it really runs
 //
 // memories:                        # where tensors live
@@ -31,29 +31,35 @@
 //     latency: 10 us               # once for each transfer; default 0
 //     sharing: fifo                # fifo (default): one transfer at a time in each direction, as a
 //                                  #   copy engine; fair: chunks in turn, as a bus or a network
-//     chunk: 4 MiB                 # what a fair link takes in turn, and what a route of several
-//                                  #   links is pipelined by; at least 4 KiB, default 4 MiB
+//     chunk: 4 MiB                 # a fair link carries a chunk of each transfer in turn, and a
+//                                  #   route of several links forwards chunk by chunk; at least
+//                                  #   4 KiB, default 4 MiB
 //
 // or, instead of devices, memories and links, the machine that reads the file:
 //
 // discover: true
 // discover:
 //   cpu_devices: 2                 # its cores split among so many CPU devices cpu0, cpu1, … with a
-//                                  #   memory each; default: one for each NUMA node
+//                                  #   memory each; default: one for each NUMA node. Up to 32
+//                                  #   memories are linked in pairs, more of them through mem0
 //   storage: true                  # with a storage memory; default false
 //   directory: /mnt/scratch        # of that storage, as above
 //
 // A name begins with a letter or _ and goes on with letters, digits, '_', '.' and '-'. No two
 // devices, memories or links share one. Quantities have units, which core/base/units.hpp lists.
-// What YAML may be used is said in document.hpp.
+// document.hpp says which parts of YAML may be used.
 #include "core/config/machine_file.hpp"
 
+#include "core/config/file_kind.hpp"
 #include "core/config/machine_parts.hpp"
 #include "core/config/values.hpp"
 #include "core/machine/discover.hpp"
 
 #include <array>
+#include <optional>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace troupe {
 namespace {
@@ -99,9 +105,15 @@ Machine discover(const Node& node) {
 }  // namespace
 
 Machine read_machine(const Node& node, std::string_view default_name) {
-  constexpr std::array<std::string_view, 6> known = {"machine",  "about", "devices",
-                                                     "memories", "links", "discover"};
-  check_keys(expect_map(node, "a machine"), "a machine", known);
+  expect_map(node, "a machine");
+  for (std::size_t i = 0; i < node.entry_count(); ++i) {
+    if (owner_of_key(node.key(i).text) != FileKind::run) continue;
+    throw usage_error(node.key(i).place(),
+                      fmt::format("'{}' belongs to a run file, not to a machine", node.key(i).text),
+                      "move it to the top level of a run file, which names its machine file in "
+                      "`machine`");
+  }
+  check_keys(node, "a machine", machine_keys);
   Machine machine;
   if (const Node* n = find(node, "discover")) {
     for (std::size_t i = 0; i < node.entry_count(); ++i) {
@@ -115,7 +127,7 @@ Machine read_machine(const Node& node, std::string_view default_name) {
     machine = read_machine_parts(node);
   }
   if (const Node* n = find(node, "machine")) {
-    machine.name = read_string(*n, "the machine's name");
+    machine.name = read_string(*n, "the machine's name", "a name");
   } else if (machine.name.empty()) {
     machine.name = default_name;
   }
@@ -123,15 +135,21 @@ Machine read_machine(const Node& node, std::string_view default_name) {
 }
 
 Machine load_machine_file(const std::filesystem::path& path) {
-  const Document document = Document::load(path);
-  return read_machine(document.root(), path.stem().string());
+  return read_machine_file(Document::load(path));
 }
 
-bool is_machine_file(const std::filesystem::path& path) {
-  const Document document = Document::load(path);
+Machine read_machine_file(const Document& document) {
+  return read_machine(document.root(), document.path().stem().string());
+}
+
+bool is_machine_file(const Document& document) {
   const Node& root = document.root();
-  return root.type == Node::Type::map && find(root, "tasks") == nullptr &&
-         find(root, "tensors") == nullptr;
+  if (root.type != Node::Type::map) return false;
+  const std::optional<FileKind> kind = kind_of_file(root);
+  if (kind) return *kind == FileKind::machine;
+  throw usage_error(root.place(), "no key says whether this is a machine file or a run file",
+                    "a machine file has `devices` and `memories`, or `discover`; a run file has "
+                    "`machine` and `tasks`");
 }
 
 }  // namespace troupe

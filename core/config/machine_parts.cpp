@@ -16,11 +16,11 @@ namespace troupe {
 namespace {
 
 constexpr std::int64_t streams_max = 1024;
-constexpr std::int64_t core_max = 65535;
-// Smaller chunks would be all overhead, and blow up the number of events in a simulation.
+constexpr std::int64_t core_number_max = 65535;
+// Smaller chunks would cost mostly overhead, and a simulation has an event for each.
 constexpr std::uint64_t chunk_min_bytes = 4096;
 
-// Reads one machine; keeps what it needs for messages about names.
+// Reads one machine, and keeps the names that it has read for messages.
 class PartsReader {
  public:
   explicit PartsReader(const Node& node) : node_(node) {}
@@ -28,7 +28,7 @@ class PartsReader {
   Machine read() {
     const Node& devices = section("devices");
     const Node& memories = section("memories");
-    // Memories first: the others name them.
+    // Memories first: devices and links refer to them by name.
     for_each_entry(memories, "a memory", &PartsReader::read_memory);
     for (std::size_t i = 0; i < devices.entry_count(); ++i) {
       device_names_.push_back(devices.key(i).text);
@@ -101,7 +101,7 @@ class PartsReader {
   }
 
   MemoryId find_memory(const Node& node, std::string_view what) const {
-    const std::string name = read_string(node, what);
+    const std::string name = read_string(node, what, "the name of a memory");
     if (const auto found = memories_.find(name); found != memories_.end()) return found->second;
     if (std::find(device_names_.begin(), device_names_.end(), name) != device_names_.end()) {
       throw usage_error(node.place(), fmt::format("{} is '{}', which is a device", what, name),
@@ -158,7 +158,7 @@ class PartsReader {
                         "remove `cores`");
     }
     for (const Node& n : expect_list(list, what).children) {
-      const int core = static_cast<int>(read_integer(n, what, 0, core_max));
+      const int core = static_cast<int>(read_integer(n, what, 0, core_number_max));
       if (std::find(device.cores.begin(), device.cores.end(), core) != device.cores.end()) {
         throw usage_error(n.place(), fmt::format("{} name {} twice", what, core), "remove one");
       }
@@ -215,7 +215,7 @@ class PartsReader {
     machine_.links.push_back(std::move(link));
   }
 
-  // The ops that a device may have a rate for: those that it, not a link, carries out.
+  // The ops that a device may have a rate for: those that run on devices, not on links.
   static const std::vector<std::string_view>& op_names() {
     static const std::vector<std::string_view> names = [] {
       std::vector<std::string_view> result = pattern_ops().names();
@@ -247,7 +247,7 @@ class PartsReader {
 }  // namespace
 
 std::string read_directory(const Node& node, std::string_view what) {
-  const std::filesystem::path directory = read_string(node, what);
+  const std::filesystem::path directory = read_string(node, what, "a path");
   return (std::filesystem::path(*node.file).parent_path() / directory).string();
 }
 

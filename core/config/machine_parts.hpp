@@ -1,5 +1,5 @@
-// Reading a machine out of a parsed file, be it a machine file or a map in a run file. The format
-// is documented at the top of machine_file.cpp.
+// Reads a machine from a parsed file: a machine file, or the map `machine` of a run file. The
+// format is documented at the top of machine_file.cpp.
 #pragma once
 
 #include "core/config/document.hpp"
@@ -10,13 +10,13 @@
 
 namespace troupe {
 
-// A whole machine. `default_name` is for one that doesn't say its own.
+// A whole machine. `default_name` is its name if the node gives none.
 Machine read_machine(const Node& node, std::string_view default_name);
 
-// Its devices, memories and links.
+// The devices, memories and links of a machine.
 Machine read_machine_parts(const Node& node);
 
-// A path relative to the file that the node stands in.
+// The path at the node, relative to the folder of the node's file.
 std::string read_directory(const Node& node, std::string_view what);
 
 }  // namespace troupe

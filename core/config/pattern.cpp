@@ -15,7 +15,7 @@ PointWork work_named(std::string_view kernel) {
   return static_cast<PointWork>(found - point_work_names.begin());
 }
 
-// The key that says how much of it to do; empty where there is none.
+// The key for the amount of work; empty if this work has none.
 std::string_view amount_key(PointWork work) {
   if (work == PointWork::spin) return "iterations";
   return work == PointWork::memory ? "bytes" : "";
@@ -46,8 +46,8 @@ Pattern PatternReader::read(const Node& name) const {
   return pattern;
 }
 
-// A stencil_1d whose kernel is `spin` and that says nothing of what only points have is made of the
-// op of that name, as it was before there were points.
+// A stencil_1d of kernel `spin` is made of points only if it has `output_bytes` or `imbalance`,
+// else of op `spin`.
 bool PatternReader::is_point_work(const Pattern& pattern, std::string_view kernel) const {
   if (std::find(point_work_names.begin(), point_work_names.end(), kernel) ==
       point_work_names.end()) {
@@ -112,18 +112,18 @@ double PatternReader::read_part(const Node& node, std::string_view key) const {
 
 // Bytes, as a bare number or with a unit.
 std::int64_t PatternReader::read_size(const Node& node, std::string_view key,
-                                      std::int64_t least) const {
+                                      std::int64_t bytes_min) const {
   const bool bare = node.text.find_first_not_of("0123456789") == std::string::npos;
   if (node.type != Node::Type::scalar || bare) {
-    return read_integer(node, of_task(key), least, PointTask::bytes_max);
+    return read_integer(node, of_task(key), bytes_min, PointTask::bytes_max);
   }
   const std::uint64_t bytes = read_bytes(node, of_task(key));
-  if (bytes >= static_cast<std::uint64_t>(least) &&
+  if (bytes >= static_cast<std::uint64_t>(bytes_min) &&
       bytes <= static_cast<std::uint64_t>(PointTask::bytes_max)) {
     return static_cast<std::int64_t>(bytes);
   }
   throw usage_error(node.place(), fmt::format("{} is {}", of_task(key), describe(node)),
-                    fmt::format("it goes from {} to {}", least, PointTask::bytes_max));
+                    fmt::format("it goes from {} to {}", bytes_min, PointTask::bytes_max));
 }
 
 void PatternReader::read_parameters(Pattern& pattern) const {
@@ -144,7 +144,7 @@ void PatternReader::read_parameters(Pattern& pattern) const {
   }
 }
 
-// Null where it isn't written; throws where this pattern doesn't take it.
+// Null if the task has no such key. Throws if it has, and this pattern takes no such parameter.
 const Node* PatternReader::find_parameter(const Pattern& pattern, std::string_view key,
                                           bool DependenceInfo::*takes) const {
   const Node* node = find(body_, key);

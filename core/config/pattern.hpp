@@ -1,4 +1,5 @@
-// The part of a task that only patterns have: their rule, its parameters, and what their points do.
+// Reads the entries of a task that only patterns have: the pattern, its parameters, and the work of
+// its points.
 // The format is documented at the top of run_file.cpp.
 #pragma once
 
@@ -11,21 +12,21 @@
 
 namespace troupe {
 
-// The entries of a task with `pattern: …`, read one after the other. Each function throws a usage
-// Error at what it can't read; `task` names the task for messages, as in "'grid'".
+// Reads the entries of one task with `pattern: …`. `task` names the task in messages: "'grid'",
+// with the quotes. Each function throws a usage Error at the first entry that is wrong.
 class PatternReader {
  public:
   PatternReader(const Node& body, std::string task) : body_(body), task_(std::move(task)) {}
 
-  // Width, steps and what else the pattern named at `name` takes.
+  // The pattern named at `name`, with its width, its steps and its other parameters.
   Pattern read(const Node& name) const;
 
   // Whether `kernel` means the work of points rather than an op of that name.
   bool is_point_work(const Pattern& pattern, std::string_view kernel) const;
-  // What points of the kernel that stands at `kernel` do.
+  // The work of each point, by the name that stands at `kernel`.
   PointTask read_point(const Pattern& pattern, const Node& kernel) const;
 
-  // Throws at the first key that neither the pattern nor its kernel (`known`) takes.
+  // Throws at the first key that is neither one of the pattern's nor one of the kernel's, `known`.
   void check_keys(const Pattern& pattern, std::string_view kernel,
                   std::vector<std::string_view> known) const;
 
@@ -33,7 +34,7 @@ class PatternReader {
   std::string of_task(std::string_view key) const;
   std::uint32_t read_count(const Node& node, std::string_view key) const;
   double read_part(const Node& node, std::string_view key) const;
-  std::int64_t read_size(const Node& node, std::string_view key, std::int64_t least) const;
+  std::int64_t read_size(const Node& node, std::string_view key, std::int64_t bytes_min) const;
   void read_parameters(Pattern& pattern) const;
   const Node* find_parameter(const Pattern& pattern, std::string_view key,
                              bool DependenceInfo::*takes) const;

@@ -6,7 +6,7 @@
 // machine: ../machines/one.yaml    # a machine file, relative to this file; or the machine
 //                                  #   itself, a map as machine_file.cpp describes
 //
-// tensors:                         # what is there before a scenario's clock starts; may be missing
+// tensors:                         # made before a scenario's clock starts; optional
 //   x: {op: uniform, shape: [6000, 6000], on: gpu0}
 //
 // tasks:                           # what the scenarios do
@@ -25,7 +25,7 @@
 //   op: matmul           # core/ops has a file for each
 //   in: [a, b]           # tensors or tasks whose results it reads, as many as the op takes
 //   on: gpu0             # the device it runs on; default: the planner chooses
-//   on: [cpu0, cpu1]     # its ops are dealt to these, each gets one contiguous block
+//   on: [cpu0, cpu1]     # its ops are split into contiguous blocks, one for each of these devices
 //   to: host             # op copy only, and needed there: the memory it ends in; a device's name
 //                        #   means that device's memory
 //   repeat: 10           # makes it a list of so many equal ops, run[0] … run[9]; 1..1,000,000
@@ -40,9 +40,9 @@
 // quotes where it stands within [ ], reads one element. A `seed` counts up: element i gets
 // seed + i.
 //
-// Patterns stand for a grid of ops, `steps` rows of `width` columns, where op (t, i) reads columns
-// of row t-1 as far as they exist: those of Task Bench (Slaughter et al., SC 2020). The task is a
-// list in row order.
+// A pattern stands for a grid of ops, `steps` rows of `width` columns. Op (t, i) reads columns of
+// row t-1, except those that don't exist. The patterns are those of Task Bench (Slaughter et al.,
+// SC 2020). The task is a list in row order.
 //
 //   pattern: stencil_1d  # i-1 to i+1
 //            stencil_1d_periodic, the same on a ring; trivial, none; no_comm, i; dom, i-1 and i;
@@ -50,13 +50,13 @@
 //            the bits of the width; all_to_all, every column;
 //            nearest, i - radix/2 to i + (radix-1)/2;
 //            spread, `radix` columns, width/radix apart and shifted by t mod period;
-//            random_nearest, those of nearest that a hash keeps, and i
+//            random_nearest, i and those columns of nearest that a hash selects
 //   width: 32
 //   steps: 20000         # width times steps at most 20,000,000, times columns read 1,000,000,000
 //   radix: 5             # nearest, spread (at most the width) and random_nearest; default: 3, at
 //                        #   most the width
 //   period: 3            # spread; default 3
-//   fraction: 0.25       # random_nearest: how likely a column other than i is kept; default 0.25
+//   fraction: 0.25       # random_nearest: how likely another column is selected; default 0.25
 //   seed: 0              # random_nearest and imbalance; default 0
 //   kernel: spin         # what each op does:
 //                        #   empty, spin (`iterations` of 128 FLOPs), memory (moves `bytes` in a
@@ -68,7 +68,7 @@
 //                        #   it, uniformly by a hash of seed, t and i; default 0
 //   output_bytes: 1 KiB  # empty, spin and memory: of each op's tensor, rounded up to a multiple of
 //                        #   16; a bare number too; at least 16, default 16
-//   on: [cpu0, cpu1]     # the columns are dealt to these in contiguous blocks
+//   on: [cpu0, cpu1]     # the columns are split into contiguous blocks, one for each of these
 //
 // A stencil_1d of spin with neither `output_bytes` nor `imbalance` is made of op `spin`, which
 // reads and makes 64 numbers.
@@ -77,20 +77,23 @@
 //
 // Scenarios
 // ---------
-// A scenario is a list of steps: tasks to start, in this order, and `wait`, which lets nothing
-// after it start before everything ahead of it has completed. Its clock starts with the first step
-// and stops when everything has completed. Tensors and tasks that its steps need but don't list are
-// prepared before the clock starts. A task is listed at most once, and not before a wait that what
-// it needs comes after.
+// A scenario is a list of steps: tasks to start, in this order, and `wait`. No step after a `wait`
+// starts until every step before it has completed. The scenario's clock starts with the first step
+// and stops when every step has completed. Tensors and tasks that the steps need but that aren't
+// listed are prepared before the clock starts. A task is listed at most once. It can't be
+// listed before a `wait` if it needs a task that is listed after that `wait`.
 #include "core/config/run_file.hpp"
 
+#include "core/config/file_kind.hpp"
+#include "core/config/machine_file.hpp"
 #include "core/config/machine_parts.hpp"
 #include "core/config/scenarios.hpp"
 #include "core/config/task.hpp"
 #include "core/config/values.hpp"
 
-#include <array>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace troupe {
 namespace {
@@ -101,25 +104,42 @@ void read_machine_of_run(const Node& node, const std::filesystem::path& run_path
     return;
   }
   const std::filesystem::path path =
-      (run_path.parent_path() / read_string(node, "the path of the machine file"))
+      (run_path.parent_path() / read_string(node, "the machine", "the path of a machine file"))
           .lexically_normal();
-  const Document document = Document::load(path, node.place());
-  run.machine = read_machine(document.root(), path.stem().string());
+  run.machine = read_machine_file(Document::load(path, node.place()));
   run.machine_file = path;
+}
+
+void check_run_keys(const Node& root, const std::filesystem::path& path) {
+  if (kind_of_file(root) == FileKind::machine) {
+    throw usage_error(root.place(), "this is a machine file, not a run file",
+                      fmt::format("name a run file: one with `machine: {}` and `tasks`",
+                                  path.filename().string()));
+  }
+  for (std::size_t i = 0; i < root.entry_count(); ++i) {
+    if (owner_of_key(root.key(i).text) != FileKind::machine) continue;
+    throw usage_error(root.key(i).place(),
+                      fmt::format("'{}' belongs to a machine, not to a run file", root.key(i).text),
+                      "move it under `machine`, or into a machine file");
+  }
+  check_keys(root, "a run file", run_keys);
 }
 
 }  // namespace
 
 RunFile load_run_file(const std::filesystem::path& path) {
-  const Document document = Document::load(path);
+  return read_run_file(Document::load(path));
+}
+
+RunFile read_run_file(const Document& document) {
+  const std::filesystem::path path = document.path();
   const Node& root = expect_map(document.root(), "a run file");
-  constexpr std::array<std::string_view, 5> known = {"about", "machine", "tensors", "tasks",
-                                                     "scenarios"};
-  check_keys(root, "a run file", known);
+  check_run_keys(root, path);
 
   RunFile run;
   run.name = path.stem().string();
-  if (const Node* n = find(root, "about")) run.title = read_string(*n, "about");
+  if (const Node* n = find(root, "about"))
+    run.title = read_string(*n, "about", "text, in quotes if it begins with a bracket");
   read_machine_of_run(require(root, "machine", "the run file"), path, run);
   const Node& tasks = expect_map(require(root, "tasks", "the run file"), "tasks");
   if (tasks.entry_count() == 0) {

@@ -1,7 +1,8 @@
-// Run files in YAML: a machine, tasks (what to compute) and scenarios (in which order to start it).
+// Run files in YAML: a machine, tasks (what to compute), and scenarios (in which order).
 // The format is documented at the top of run_file.cpp.
 #pragma once
 
+#include "core/config/document.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/scenario.hpp"
 #include "core/machine/machine.hpp"
@@ -22,8 +23,9 @@ struct RunFile {
   std::vector<Scenario> scenarios;
 };
 
-// Reads and checks everything that can be checked without planning. Throws a usage Error with
+// Read and check everything that can be checked without planning. Throw a usage Error with
 // file:line:column, what is wrong and what to do. `discover:` machines are looked up on this one.
 RunFile load_run_file(const std::filesystem::path& path);
+RunFile read_run_file(const Document& document);
 
 }  // namespace troupe

@@ -15,16 +15,16 @@ namespace {
 
 constexpr std::string_view wait_step = "wait";
 
-// Where a scenario lists a task: how many waits come before, and the node that names it.
+// The step of a scenario that starts a task.
 struct Listed {
   std::size_t waits_before = 0;
-  const Node* node = nullptr;
+  const Node* node = nullptr;  // that names the task
 };
 using ListedTasks = std::unordered_map<std::size_t, Listed>;
 
-// Refuses waits that can't be satisfied: a task that needs another one which only starts after a
-// later wait, and a task that is not listed, so is prepared before the clock starts, but needs one
-// that is listed.
+// Refuses a scenario that can't be carried out in the order it is written: a task needs another one
+// that is listed after a later wait; or a task isn't listed, so that it would be prepared before
+// the clock starts, but needs one that is listed.
 class NeedsCheck {
  public:
   NeedsCheck(const TaskTable& table, const ListedTasks& listed) : table_(table), listed_(listed) {}
@@ -73,8 +73,10 @@ class NeedsCheck {
   std::unordered_map<std::size_t, bool> seen_;  // tasks that are not listed
 };
 
-std::size_t find_task(const Node& node, const TaskTable& table) {
-  const std::string name = read_string(node, "a step");
+std::size_t find_task(const Node& node, std::string_view scenario, const TaskTable& table) {
+  const std::string name =
+      read_string(node, fmt::format("a step of scenario '{}'", shortened(scenario)),
+                  "the name of a task, or wait");
   const auto found = table.by_name.find(name);
   if (found == table.by_name.end()) {
     std::vector<std::string_view> names = {wait_step};
@@ -107,7 +109,7 @@ Scenario read_scenario(const Node& key, const Node& list, const TaskTable& table
       scenario.steps.push_back(Step{.group = {}, .place = node.place()});
       continue;
     }
-    const std::size_t task = find_task(node, table);
+    const std::size_t task = find_task(node, key.text, table);
     const auto [earlier, is_new] =
         listed.emplace(task, Listed{.waits_before = waits, .node = &node});
     if (!is_new) {
@@ -129,7 +131,7 @@ Scenario read_scenario(const Node& key, const Node& list, const TaskTable& table
   return scenario;
 }
 
-// What a file without scenarios gets.
+// The scenario of a file that has none.
 Scenario scenario_of_all(const Node& root, const TaskTable& table) {
   Scenario all{.name = "all", .steps = {}, .place = root.place()};
   ListedTasks listed;

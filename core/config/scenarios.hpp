@@ -9,8 +9,8 @@
 
 namespace troupe {
 
-// Reads `scenarios` of a run file, or makes the one it gets without: all tasks, as written. Throws
-// a usage Error, also where no order of execution could satisfy the waits.
+// Reads `scenarios` of a run file. A file without them gets one scenario, with all tasks in the
+// order they are written. Throws a usage Error, also if no order of execution satisfies the waits.
 std::vector<Scenario> read_scenarios(const Node& root, const TaskTable& table);
 
 }  // namespace troupe

@@ -46,10 +46,11 @@ class TaskReader {
  private:
   std::string of_task(std::string_view key) const { return fmt::format("{} of {}", key, what_); }
 
-  // The name at `node`, one of `choices`; `problem` is said of any other.
+  // The name at `node`. If it is none of `choices`, throws an Error with this problem.
   std::string read_name(const Node& node, std::string_view key,
                         std::span<const std::string_view> choices, std::string_view problem) const {
-    std::string name = read_string(node, of_task(key));
+    std::string name = read_string(
+        node, of_task(key), fmt::format("the name of {}", key == "op" ? "an op" : "a kernel"));
     if (std::find(choices.begin(), choices.end(), name) != choices.end()) return name;
     throw usage_error(node.place(),
                       fmt::format("{} of {} is '{}', {}", key, what_, shortened(name), problem),
@@ -83,7 +84,7 @@ class TaskReader {
     known.push_back(kind.moves_data ? "to" : "on");
     if (kind.declares_type) known.insert(known.end(), {"shape", "dtype"});
     for (const AttrSpec& spec : kind.attrs) known.push_back(spec.name);
-    // Keys of other ops get a better answer than "unknown".
+    // A key that only other ops have: the message says what to do instead.
     for (std::size_t i = 0; i < body_.entry_count(); ++i) {
       const Node& key = body_.key(i);
       if (std::find(known.begin(), known.end(), key.text) != known.end()) continue;
@@ -149,17 +150,17 @@ class TaskReader {
   }
 
   void read_inputs(const Node& in) {
-    if (in.type == Node::Type::scalar) {
+    if (in.type != Node::Type::list) {
       task_.inputs.push_back(read_input(in));
       return;
     }
-    for (const Node& n : expect_list(in, of_task("in")).children) {
-      task_.inputs.push_back(read_input(n));
-    }
+    for (const Node& n : in.children) task_.inputs.push_back(read_input(n));
   }
 
   TaskInput read_input(const Node& node) const {
-    TaskInput input{.name = read_string(node, of_task("in")), .element = {}, .node = &node};
+    TaskInput input{.name = read_string(node, of_task("in"), "the name of a tensor or task"),
+                    .element = {},
+                    .node = &node};
     const std::size_t bracket = input.name.find('[');
     if (bracket == std::string::npos) return input;
     std::uint32_t element = 0;
@@ -180,13 +181,11 @@ class TaskReader {
   }
 
   void read_devices(const Node& on) {
-    if (on.type == Node::Type::scalar) {
+    if (on.type != Node::Type::list) {
       task_.devices.push_back(find_device(on));
       return;
     }
-    for (const Node& n : expect_list(on, of_task("on")).children) {
-      task_.devices.push_back(find_device(n));
-    }
+    for (const Node& n : on.children) task_.devices.push_back(find_device(n));
     if (task_.devices.empty()) {
       throw usage_error(on.place(), fmt::format("{} is an empty list", of_task("on")),
                         "name a device, or remove `on` to let the planner choose");
@@ -194,7 +193,7 @@ class TaskReader {
   }
 
   DeviceId find_device(const Node& node) const {
-    const std::string name = read_string(node, of_task("on"));
+    const std::string name = read_string(node, of_task("on"), "the name of a device");
     if (const DeviceId device = machine_.find_device(name)) return device;
     if (machine_.find_memory(name)) {
       throw usage_error(node.place(),
@@ -208,7 +207,7 @@ class TaskReader {
   }
 
   MemoryId find_target(const Node& node) const {
-    const std::string name = read_string(node, of_task("to"));
+    const std::string name = read_string(node, of_task("to"), "the name of a memory or a device");
     if (const MemoryId memory = machine_.find_memory(name)) return memory;
     if (const DeviceId device = machine_.find_device(name)) return machine_.device(device).memory;
     std::vector<std::string_view> names = device_names();
@@ -253,8 +252,7 @@ class TaskReader {
     }
   }
 
-  // The kinds of op that take any number of inputs that the pattern gives them, and the works of
-  // points.
+  // The ops that take as many inputs as the pattern may give them, and the works of points.
   std::vector<std::string_view> kernels() const {
     std::vector<std::string_view> names = builtin_ops().names();
     std::erase_if(names, [&](std::string_view name) {

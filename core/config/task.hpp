@@ -15,17 +15,17 @@
 
 namespace troupe {
 
-// Limits that keep every product within its type and a mistyped number from filling the memory.
+// Limits, so that products don't overflow and a mistyped number doesn't fill the memory.
 constexpr std::int64_t repeat_max = 1'000'000;
-constexpr std::int64_t ops_max = Pattern::points_max;          // of a run file too
-constexpr std::int64_t inputs_max = Pattern::dependences_max;  // of the patterns of a run file
+constexpr std::int64_t ops_max = Pattern::points_max;          // of a run file, as of one pattern
+constexpr std::int64_t inputs_max = Pattern::dependences_max;  // of all patterns of a run file
 
 // "x", or one element of it: "x[3]".
 struct TaskInput {
   std::string name;
   std::optional<std::uint32_t> element;
   const Node* node = nullptr;
-  std::size_t task = 0;  // set once all tasks are known
+  std::size_t task = 0;  // its index in TaskTable::tasks, set once all are read
 };
 
 struct Task {
@@ -38,7 +38,7 @@ struct Task {
   Attrs attrs = {};
   TensorType declared = {};
   std::vector<TaskInput> inputs = {};
-  std::vector<DeviceId> devices = {};  // dealt contiguous blocks; empty: the planner's choice
+  std::vector<DeviceId> devices = {};  // each gets a block of the ops; empty: planner's choice
   MemoryId to = {};                    // where a copy ends
   std::optional<std::uint32_t> repeat = {};
   std::optional<Pattern> pattern = {};
@@ -49,8 +49,8 @@ struct Task {
   bool is_list = false;
 };
 
-// Reads one entry of `tensors` or `tasks`; the names in `in` are not looked up yet. The task points
-// into the nodes. Throws a usage Error.
+// Reads one entry of `tensors` or `tasks`. The names in `in` are not looked up yet. The task points
+// to the nodes, which must outlive it. Throws a usage Error.
 Task read_task(const Node& key, const Node& body, bool is_tensor, const Machine& machine,
                const OpRegistry& ops);
 
@@ -61,8 +61,8 @@ struct TaskTable {
   std::vector<std::string_view> names() const;
 };
 
-// Reads `tensors` and `tasks` of a run file and appends their ops to the graph, what others need
-// first, else in the order they are written. Throws a usage Error.
+// Reads `tensors` and `tasks` of a run file and appends their ops to the graph: each task after
+// those that it needs, otherwise in the order they are written. Throws a usage Error.
 TaskTable read_tasks(const Node& root, const Machine& machine, Graph& graph);
 
 }  // namespace troupe

@@ -14,10 +14,11 @@
 namespace troupe {
 namespace {
 
-// An integer attribute of this name counts up over the elements of a list, so that they differ.
+// An integer attribute of this name counts up from one element of a list to the next, so that the
+// elements differ.
 constexpr std::string_view counting_attr = "seed";
 
-// Names of a cycle beyond this are left out in the middle.
+// A message about a longer cycle leaves names in the middle out.
 constexpr std::size_t cycle_names_max = 12;
 
 void read_section(const Node& root, std::string_view name, bool is_tensor, const Machine& machine,
@@ -54,7 +55,7 @@ void look_names_up(TaskTable& table) {
   }
 }
 
-// `path` is a chain of tasks, each of which needs the next; the last one needs path[first].
+// `path` is a chain of tasks, each of which needs the next; the last one needs the first.
 [[noreturn]] void refuse_cycle(const TaskTable& table, std::span<const std::size_t> path,
                                const SourcePlace& place) {
   std::string text;
@@ -70,7 +71,8 @@ void look_names_up(TaskTable& table) {
       "a task can't need its own result, not even through others: remove one `in`");
 }
 
-// What others need first, else as written. Depth first without recursion: chains may be long.
+// The indices of the tasks: each task after those that it needs, otherwise in the order they are
+// written. Searches depth-first, without recursion since chains may be long.
 std::vector<std::size_t> topological_order(const TaskTable& table) {
   enum class Mark : std::uint8_t { fresh, on_path, done };
   const std::vector<Task>& tasks = table.tasks;
@@ -104,7 +106,8 @@ std::vector<std::size_t> topological_order(const TaskTable& table) {
   return order;
 }
 
-// Sets count and is_list from `repeat` and the inputs, whose own are set.
+// Sets count and is_list from `repeat`, the pattern, and count and is_list of the inputs, which
+// must be set.
 void set_count(const TaskTable& table, Task& task) {
   task.count = task.repeat.value_or(1);
   task.is_list = task.repeat.has_value();
@@ -148,7 +151,7 @@ void set_count(const TaskTable& table, Task& task) {
   }
 }
 
-// The place in OpKind::attrs of the attribute that counts up; none where there is none.
+// The index in OpKind::attrs of the attribute that counts up; nullopt if there is none.
 std::optional<std::size_t> find_counting_attr(const Task& task, const OpKind& kind) {
   for (std::size_t i = 0; i < kind.attrs.size(); ++i) {
     const AttrSpec& spec = kind.attrs[i];
@@ -189,7 +192,7 @@ void append_ops(const TaskTable& table, Task& task, Graph& graph) {
     try {
       graph.append(op);
     } catch (const Error& error) {
-      // The graph only knows where the task begins; what doesn't fit are its inputs.
+      // The graph knows only the place of the task. Its inputs are what is wrong: point there.
       const Node* in = find(*task.body, "in");
       const std::string name = task.is_list ? fmt::format("{}[{}]", task.name, i) : task.name;
       throw usage_error((in != nullptr ? in : find(*task.body, "op"))->place(),

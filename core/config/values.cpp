@@ -1,12 +1,12 @@
 #include "core/config/values.hpp"
 
+#include "core/base/number.hpp"
 #include "core/base/suggest.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 
 #include <fmt/format.h>
 
@@ -61,8 +61,8 @@ const Node& expect_list(const Node& node, std::string_view what) {
   return node;
 }
 
-std::string read_string(const Node& node, std::string_view what) {
-  return scalar(node, what, "some text");
+std::string read_string(const Node& node, std::string_view what, std::string_view expected) {
+  return scalar(node, what, expected);
 }
 
 std::int64_t read_integer(const Node& node, std::string_view what, std::int64_t value_min,
@@ -81,11 +81,18 @@ std::int64_t read_integer(const Node& node, std::string_view what, std::int64_t 
 double read_number(const Node& node, std::string_view what) {
   constexpr std::string_view expected = "a number such as 0.5";
   const std::string& text = scalar(node, what, expected);
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, status] = std::from_chars(text.data(), end, value);
-  if (status != std::errc{} || rest != end || !std::isfinite(value)) refuse(node, what, expected);
-  return value;
+  const Number number = leading_number(text);
+  if (number.status == NumberStatus::too_large || number.status == NumberStatus::too_near_zero) {
+    throw usage_error(
+        node.place(),
+        fmt::format("{} is {}, which is too {}", what, describe(node),
+                    number.status == NumberStatus::too_large ? "large" : "close to zero"),
+        fmt::format("write {}", expected));
+  }
+  if (number.status != NumberStatus::ok || number.length != text.size()) {
+    refuse(node, what, expected);
+  }
+  return number.value;
 }
 
 bool read_bool(const Node& node, std::string_view what) {
@@ -113,7 +120,10 @@ Duration read_duration(const Node& node, std::string_view what) {
 
 std::size_t read_choice(const Node& node, std::string_view what,
                         std::span<const std::string_view> choices) {
-  const std::string& text = scalar(node, what, fmt::format("{}", fmt::join(choices, " or ")));
+  const std::string expected = choices.size() == 2
+                                   ? fmt::format("{}", fmt::join(choices, " or "))
+                                   : fmt::format("one of: {}", fmt::join(choices, ", "));
+  const std::string& text = scalar(node, what, expected);
   const auto found = std::find(choices.begin(), choices.end(), text);
   if (found == choices.end()) {
     throw usage_error(node.place(), fmt::format("{} is {}", what, describe(node)),

@@ -1,5 +1,5 @@
-// Typed reading of Nodes. Each function throws a usage Error at the node's place that says what was
-// expected and what is there.
+// Reads typed values from Nodes. Each function throws a usage Error at the node's place that says
+// what is there and what to write instead.
 #pragma once
 
 #include "core/base/time.hpp"
@@ -12,14 +12,15 @@
 
 namespace troupe {
 
-// "a list", "'abc'", "nothing": what stands at a node, for messages.
+// What stands at a node, for messages: "a list", "a map", "'abc'" or "empty".
 std::string describe(const Node& node);
 
 // `what` names the thing being read, for messages: "streams of 'gpu0'".
 const Node& expect_map(const Node& node, std::string_view what);   // may be empty
 const Node& expect_list(const Node& node, std::string_view what);  // may be empty
 
-std::string read_string(const Node& node, std::string_view what);  // not empty
+// Text that isn't empty; `expected` says what of, for messages: "the name of a task".
+std::string read_string(const Node& node, std::string_view what, std::string_view expected);
 std::int64_t read_integer(const Node& node, std::string_view what, std::int64_t value_min,
                           std::int64_t value_max);
 double read_number(const Node& node, std::string_view what);  // finite
@@ -38,11 +39,11 @@ bool is_identifier(std::string_view name);
 // Checks that a key is an identifier; `what` as in "a task".
 void expect_identifier(const Node& key, std::string_view what);
 
-// Null where the map has no such key.
+// Null if the map has no such key.
 const Node* find(const Node& map, std::string_view key);
-// Throws at the map's place where there is no such key.
+// Throws at the map's place if there is no such key.
 const Node& require(const Node& map, std::string_view key, std::string_view what);
-// Throws at the first key that is not one of `known`, with the nearest one.
+// Throws at the first key that is not one of `known`, and suggests the nearest one.
 void check_keys(const Node& map, std::string_view what, std::span<const std::string_view> known);
 
 }  // namespace troupe

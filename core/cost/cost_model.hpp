@@ -1,6 +1,5 @@
-// How long ops and transfers take: the one question that planning, simulated runs and reports of
-// expected times ask. A cost model is a value: a file in this folder for each, chosen in
-// core/backend/run_setting.cpp.
+// The expected times of ops and transfers, for planning, simulated runs and reports. Each cost
+// model has a file in this folder. actors/run_setting.cpp chooses the model of a run.
 #pragma once
 
 #include "core/base/id.hpp"
@@ -12,21 +11,21 @@
 
 namespace troupe {
 
-// For one machine. Answers are the same whenever and however often a question is asked.
-// Thread-safe.
+// A cost model of one machine. Equal arguments always give equal results. Thread-safe.
 class CostModel {
  public:
   virtual ~CostModel() = default;
 
-  // Whether the model can tell the time of ops of this class of `graph` on `device`. A simulation
-  // needs that; a real run doesn't.
+  // Whether the model knows the time of ops of this class of `graph` on `device`. A simulation
+  // requires it; a real run doesn't.
   virtual bool knows(DeviceId device, const Graph& graph, const OpClass& op_class) const = 0;
 
-  // One op of this class of `graph`. Where the model doesn't know it, a rough time that still lets
-  // a real run order its ops.
+  // The time of one op of this class of `graph`. If the model doesn't know it, a rough estimate by
+  // which a real run can order ops.
   virtual Duration op(DeviceId device, const Graph& graph, const OpClass& op_class) const = 0;
 
-  // A tensor of `bytes` over `link` in one direction, with the link to itself.
+  // The time of a tensor of `bytes` over `link` in one direction, if no other transfer uses the
+  // link.
   virtual TransferCost transfer(LinkId link, Direction direction, std::uint64_t bytes) const = 0;
 };
 

@@ -12,10 +12,11 @@ struct TransferCost {
   Duration wire{0};     // for all bytes of the tensor
 
   Duration total() const { return latency + wire; }
-  // Of chunk `i` of `chunks` equal ones, i < chunks. The chunks add up to total() exactly.
+  // The time of chunk `i` of `chunks` equal chunks. `i` must be below `chunks`. The times of all
+  // chunks add up to total() exactly.
   Duration chunk(std::uint32_t i, std::uint32_t chunks) const {
     const std::int64_t ns = wire.count();
-    // ns * n / chunks, without the product's overflow.
+    // ns * n / chunks, computed without overflow of the product.
     const auto first = [&](std::uint32_t n) { return ns / chunks * n + ns % chunks * n / chunks; };
     return Duration{first(i + 1) - first(i)} + (i == 0 ? latency : Duration{0});
   }

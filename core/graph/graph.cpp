@@ -13,14 +13,15 @@
 namespace troupe {
 namespace {
 
-// How many entries a search for an equal one looks at, from the latest one back: runs of like ops
-// hit the last ones, and a table that grew very diverse must not make appending slow.
+// A search for an equal entry compares at most this many entries, newest first. Ops appended in a
+// row are mostly alike and match the newest entries; the limit keeps appending fast in a table of
+// many different entries.
 constexpr std::size_t lookback = 16;
 std::size_t oldest_to_compare(std::size_t entries) {
   return entries > lookback ? entries - lookback : 0;
 }
 
-// The index of `value` in `table`, appended where it is new or long ago.
+// Returns the index of `value` in `table`. Appends `value` if the last `lookback` entries differ.
 template <class T>
 std::uint32_t intern(std::vector<T>& table, const T& value) {
   for (std::size_t i = table.size(); i-- > oldest_to_compare(table.size());) {
@@ -98,7 +99,7 @@ OpTemplateId Graph::add_template(const OpTemplate& op_template) {
   }
 }
 
-// Whether all inputs are there and of the types that the class takes.
+// Whether all inputs exist, are not forgotten, and have the types that the class takes.
 inline bool Graph::takes(const OpClass& op_class, std::span<const OpId> inputs) const {
   if (op_class.input_types.size() != inputs.size()) return false;
   bool fits = true;
@@ -129,8 +130,10 @@ OpId Graph::append(OpTemplateId op_template, std::span<const OpId> inputs) {
   return OpId::at(size() - 1);
 }
 
-std::vector<std::span<const std::byte>> Graph::reserve(std::size_t ops, std::size_t inputs) {
-  return {rows_.reserve(ops), inputs_.reserve(inputs)};
+Prefault Graph::reserve(std::size_t ops, std::size_t inputs) {
+  rows_.reserve(ops);
+  inputs_.reserve(inputs);
+  return Prefault({rows_.unfilled(), inputs_.unfilled()});
 }
 
 void Graph::forget_before(OpId first) {
@@ -202,7 +205,7 @@ std::uint32_t Graph::add_class(OpTemplateId op_template, std::span<const OpId> i
 
 GroupId Graph::group_of(OpId op) const {
   TROUPE_ASSERT(op.index() < size());
-  // The last group that starts at or before the op; empty groups share their start with the next.
+  // The last group that starts at or before the op. An empty group starts where the next one does.
   const auto after = std::upper_bound(groups_.begin(), groups_.end(), op,
                                       [](OpId wanted, const Group& g) { return wanted < g.first; });
   return GroupId::at(static_cast<std::size_t>(after - groups_.begin()) - 1);

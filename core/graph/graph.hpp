@@ -3,6 +3,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/id.hpp"
+#include "core/base/prefault.hpp"
 #include "core/base/sliding_vector.hpp"
 #include "core/ops/registry.hpp"
 
@@ -16,23 +17,23 @@
 
 namespace troupe {
 
-// Where an op runs (a device), or where a copy ends (a memory). Empty: the planner chooses.
+// The device that computes an op, or the memory that a copy ends in. Empty: the planner chooses.
 struct Placement {
   DeviceId device = {};
   MemoryId memory = {};
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
-// Ops that belong together under one name: "run" stands for run[0] … run[n-1].
+// Ops under one name: the group "run" stands for run[0] … run[n-1].
 struct Group {
   std::string name;
   OpId first;
   std::uint32_t count = 0;
-  bool indexed = false;  // whether its ops are called name[i] rather than name
-  SourcePlace place;     // where the user wrote it
+  bool indexed = false;  // whether ops are named name[i] rather than name
+  SourcePlace place;     // in the user's file
 };
 
-// What may be said of an op besides its inputs.
+// An op template: what ops appended alike have in common, that is everything but their inputs.
 struct OpTemplate {
   OpKindId kind;
   Placement placement = {};
@@ -49,22 +50,22 @@ struct OpSpec {
 
 using OpTemplateId = Id<struct OpTemplateTag>;
 
-// Ops of one form that take inputs of the same types: all is known of them but which tensors they
-// read.
+// An op class: ops of one template whose inputs have the same types. They differ only in which
+// tensors they read.
 struct OpClass {
   OpTemplateId op_template;
   OpKindId kind;
-  std::uint32_t attrs = 0;  // of Graph::attrs_table
-  std::uint32_t type = 0;   // of Graph::types, what it makes
+  std::uint32_t attrs = 0;  // index of the attributes, see Graph::attrs_index
+  std::uint32_t type = 0;   // of the output: index into Graph::types
   Placement placement = {};
   Work work = {};
-  std::vector<std::uint32_t> input_types = {};  // of Graph::types
+  std::vector<std::uint32_t> input_types = {};  // indices into Graph::types
 };
 
-// Append-only: ops may be added while earlier ones run, nothing is ever changed, and an op's inputs
-// are older than it, so there is no cycle. 8 bytes an op and 4 an input: all else is stored once
-// for each class. The oldest ops may be forgotten; ids go on, to 2^32 - 2. Not safe for concurrent
-// writers.
+// Append-only: an op never changes, and ops may be appended while earlier ops run. An op's inputs
+// are older than the op, so there is no cycle. Takes 8 bytes per op and 4 per input; all else is
+// stored once per class. The oldest ops may be forgotten; ids continue, up to 2^32 - 2. Not safe
+// for concurrent writers.
 class Graph {
  public:
   // `ops` must outlive the graph.
@@ -73,26 +74,28 @@ class Graph {
   // Opens a group: ops appended from now on belong to it.
   GroupId begin_group(std::string name, bool indexed = false, SourcePlace place = {});
 
-  // Checks number of inputs, attributes and shapes; throws a usage Error with the open group's
-  // place. The kind decides the output's type. Needs an open group. `op.inputs` may be those of
-  // another op of this graph.
+  // Appends an op to the open group. A group must be open. The op kind determines the output's
+  // type. Throws a usage Error with the group's place if the number of inputs, an attribute or a
+  // shape is wrong. `op.inputs` may be the span that inputs() returned for another op of this
+  // graph.
   OpId append(const OpSpec& op);
 
-  // The same in two steps, for many ops of one form: only their inputs are looked at op by op.
+  // The same in two steps, for many ops of one template: append() then checks only the inputs.
   OpTemplateId add_template(const OpTemplate& op_template);
   OpId append(OpTemplateId op_template, std::span<const OpId> inputs);
-  // Makes room for so many more ops and inputs at once, and returns it: in it they will lie.
-  std::vector<std::span<const std::byte>> reserve(std::size_t ops, std::size_t inputs);
+  // Reserves memory for `ops` more ops with `inputs` inputs in total. While the result lives, a
+  // second thread populates that memory, and no more ops and inputs than these may be appended.
+  [[nodiscard]] Prefault reserve(std::size_t ops, std::size_t inputs);
 
-  // Ops before `first` are no longer asked for, and no op appended from now on reads them: frees
-  // what is held for them, in bulk. Their names, groups and classes stay. `first` is at most
-  // OpId::at(size()); nothing happens where it is forgotten already.
+  // Forgets the ops before `first`: frees their memory, in bulk. Their names, groups and classes
+  // stay. Ops appended later must not read them. `first` must be at most OpId::at(size()). Does
+  // nothing if these ops are already forgotten.
   void forget_before(OpId first);
 
   // Ops ever appended.
   std::size_t size() const { return rows_.size(); }
-  // The oldest op that is not forgotten; OpId::at(size()) where there is none. Of older ones only
-  // name() and group_of() may be asked.
+  // The oldest op that is not forgotten, or OpId::at(size()) if there is none. For older ops only
+  // name() and group_of() may be called.
   OpId first() const { return OpId::at(rows_.first()); }
   const OpRegistry& kinds() const { return *ops_; }
   OpKindId kind_id(OpId op) const { return op_class(op).kind; }
@@ -106,7 +109,7 @@ class Graph {
   const Attrs& attrs(OpId op) const { return attrs_[attrs_index(op)]; }
   const Placement& placement(OpId op) const { return op_class(op).placement; }
   const Work& work(OpId op) const { return op_class(op).work; }
-  // Every distinct type, as type_index() counts them.
+  // Every distinct type: entry i has type_index i.
   std::span<const TensorType> types() const { return types_; }
 
   // Ops with equal indices have equal types, attributes or classes.
@@ -124,7 +127,8 @@ class Graph {
 
  private:
   struct OpRow {
-    // The lower half of an index: in all there may be more, but append() keeps fewer at once.
+    // The lower half of an index into inputs_. append() asserts that fewer than 2^32 inputs are
+    // held, so this half identifies the index.
     std::uint32_t first_input;
     std::uint32_t op_class;
   };
@@ -133,10 +137,10 @@ class Graph {
     std::uint32_t attrs;
     Placement placement;
     TensorType declared;
-    std::vector<std::uint32_t> recent = {};  // classes, a few, the one used last at the end
+    std::vector<std::uint32_t> recent = {};  // up to `lookback` classes, the last used at the end
   };
 
-  // Of a row or of the one to come.
+  // Of an existing row, or of the next row to be appended.
   std::uint32_t first_input(std::size_t row) const {
     return row < rows_.size() ? rows_[row].first_input : static_cast<std::uint32_t>(inputs_.size());
   }
@@ -152,9 +156,9 @@ class Graph {
   SlidingVector<OpRow> rows_;
   SlidingVector<OpId> inputs_;
   std::vector<OpClass> classes_;
-  std::vector<std::uint32_t> class_types_;  // what they make, once more
-  // By form and input types. Without it, a stream whose ops are of more classes in turn than are
-  // looked back at would add to them for ever.
+  std::vector<std::uint32_t> class_types_;  // OpClass::type of each class, for fast access
+  // By a hash of template and input types. Without this table, a stream that alternates between
+  // more classes than `lookback` would add classes without end.
   std::unordered_multimap<std::uint64_t, std::uint32_t> classes_by_hash_;
   std::vector<TemplateRow> templates_;
   std::vector<TensorType> types_;

@@ -1,4 +1,4 @@
-// Lists of ops: groups of millions take a few bytes.
+// Compact lists of ops: a group of millions takes a few bytes.
 #pragma once
 
 #include "core/base/id.hpp"
@@ -13,7 +13,7 @@
 
 namespace troupe {
 
-// Ops in an order, kept as ranges of ids that follow each other.
+// A sequence of ops, stored as ranges of consecutive ids.
 class OpRanges {
  public:
   class Iterator;
@@ -32,11 +32,11 @@ class OpRanges {
     }
     size_ += count;
   }
-  // Of another list.
+  // Appends all ops of `other`.
   void append(const OpRanges& other) {
     for (const Range& range : other.ranges_) append(OpId{range.first}, range.end - range.first);
   }
-  // Into graph order. No op may be there twice.
+  // Sorts into graph order. No op may occur twice.
   void sort() {
     OpRanges unsorted = std::exchange(*this, {});
     std::sort(unsorted.ranges_.begin(), unsorted.ranges_.end(),
@@ -52,7 +52,7 @@ class OpRanges {
   friend bool operator==(const OpRanges&, const OpRanges&) = default;
 
  private:
-  // Not empty.
+  // first, …, end-1: never empty.
   struct Range {
     std::uint32_t first;
     std::uint32_t end;

@@ -11,9 +11,9 @@ using ReplicaId = Id<struct ReplicaTag>;  // one tensor in one memory
 
 struct ReplicaSpec {
   MemoryId memory;
-  std::uint32_t type = 0;      // into the types given with it
-  std::uint32_t readers = 0;   // items that will read it, plus one where the runner keeps it
-  bool leaves_digest = false;  // of its values, taken when the last reader is done
+  std::uint32_t type = 0;      // index into the types that are passed with the spec
+  std::uint32_t readers = 0;   // items that will read the replica; one more if it is kept
+  bool leaves_digest = false;  // a digest is taken when the last reader is done
   bool is_private = false;     // made and read by one actor only
 };
 

@@ -1,4 +1,4 @@
-// An order of work to time: groups of ops with waits between them.
+// An order of groups of ops, with waits between them, that is timed.
 #pragma once
 
 #include "core/base/error.hpp"
@@ -16,9 +16,9 @@ struct Step {
   bool is_wait() const { return !group; }
 };
 
-// e.g. [run, wait, copy, wait] against [run, copy, wait]. The clock starts with the first step and
-// stops when everything has completed. Ops that a listed group needs, but that no step lists, are
-// prepared before the clock starts.
+// For example, [run, wait, copy, wait] compared with [run, copy, wait]. The clock starts with the
+// first step and stops when all steps have completed. Ops that a listed group needs, but that no
+// step lists, are executed before the clock starts.
 struct Scenario {
   std::string name;
   std::vector<Step> steps;

@@ -38,12 +38,13 @@ struct LocalMachineOptions {
   std::string directory = {};  // of that storage; empty: a temporary one
 };
 
-// `host` as a Machine: CPU devices cpu0, cpu1, … with a memory each (mem0, …), a memcpy link
-// between each pair (copy0-1), storage (disk, with links disk0, disk1, …) where asked for. The
-// memories share what is available now, less an eighth for everything else; the disk is what its
-// file system has free. Its rates are rough estimates from the core count (local_machine.cpp says
-// which), good enough to plan with; a calibrated machine file replaces them. With fewer cores than
-// devices, devices share cores.
+// `host` as a Machine: CPU devices cpu0, cpu1, … with a memory each (mem0, …), and storage (disk,
+// with links disk0, disk1, …) where asked for. Up to 32 memories have a memcpy link between each
+// pair (copy0-1); of more, each has a link to the first (copy0-1, copy0-2, …), and a copy between
+// two others goes through that one. The memories share what is available now, less an eighth for
+// everything else; the disk is what its file system has free. Its rates are rough estimates from
+// the core count (local_machine.cpp says which), good enough to plan with; a calibrated machine
+// file replaces them. With fewer cores than devices, devices share cores.
 Machine local_machine(const HostInfo& host, const LocalMachineOptions& options);
 
 // local_machine with its storage as a machine file in YAML (config/machine_file.hpp's format), with

@@ -10,6 +10,8 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 namespace troupe {
 namespace {
@@ -68,6 +70,17 @@ void apply_group(const fs::path& root, const CgroupFiles& files, fs::path group,
   apply_limit(mount, files, memory);
 }
 
+// The limit of this process's addresses (ulimit -v), of which what is mapped has taken its part.
+void apply_address_limit(const fs::path& root, HostMemory& memory) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  const std::uint64_t mapped = number_in(root / "proc/self/statm").value_or(0) *
+                               static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  memory.total_bytes = std::min<std::uint64_t>(memory.total_bytes, limit.rlim_cur);
+  memory.available_bytes = std::min<std::uint64_t>(
+      memory.available_bytes, limit.rlim_cur - std::min<std::uint64_t>(limit.rlim_cur, mapped));
+}
+
 bool has_memory_controller(std::string_view controllers) {
   while (!controllers.empty()) {
     const std::size_t comma = std::min(controllers.find(','), controllers.size());
@@ -88,6 +101,8 @@ HostMemory host_memory(const fs::path& root) {
                     "is /proc mounted?");
   }
   HostMemory memory{.total_bytes = *total_kib << 10, .available_bytes = *available_kib << 10};
+
+  apply_address_limit(root, memory);
 
   // "4:memory:/group" for version 1, "0::/group" for version 2.
   std::ifstream groups(root / "proc/self/cgroup");

@@ -1,6 +1,7 @@
 #include "core/machine/local_cores.hpp"
 
 #include "core/base/suggest.hpp"
+#include "core/base/temporary_path.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -88,17 +89,21 @@ void measure_storage(Machine& machine) {
   namespace fs = std::filesystem;
   for (Memory& memory : machine.memories) {
     if (memory.kind != MemoryKind::storage || memory.size_bytes > 0) continue;
-    std::error_code error;
-    const fs::path directory =
-        memory.directory.empty() ? fs::temp_directory_path(error) : fs::path(memory.directory);
-    const fs::space_info space = error ? fs::space_info{} : fs::space(directory, error);
-    if (error) {
-      throw usage_error(memory.place,
-                        fmt::format("{} is to keep its files in '{}', which can't be used: {}",
-                                    memory.name, directory.string(), error.message()),
-                        "name a directory that exists");
+    try {
+      const fs::path directory =
+          memory.directory.empty() ? temporary_directory() : fs::path(memory.directory);
+      std::error_code error;
+      const fs::space_info space = fs::space(directory, error);
+      if (error) {
+        throw usage_error(
+            fmt::format("directory '{}' can't be used: {}", directory.string(), error.message()),
+            "name a directory that exists");
+      }
+      memory.size_bytes = space.available;
+    } catch (const Error& error) {
+      throw usage_error(memory.place, fmt::format("memory '{}': {}", memory.name, error.problem()),
+                        error.remedy());
     }
-    memory.size_bytes = space.available;
   }
 }
 

@@ -31,6 +31,9 @@ constexpr Duration disk_latency{100'000};
 
 constexpr std::uint64_t mib = 1 << 20;
 
+// At most so many memories are linked in pairs: 496 links.
+constexpr std::size_t paired_memories_max = 32;
+
 // The cores of each of `devices` devices; 0 devices: one for each NUMA node that has cores.
 std::vector<std::vector<int>> split_cores(const HostInfo& host, int devices) {
   std::vector<std::vector<int>> shares;
@@ -91,6 +94,19 @@ Link make_link(std::string name, MemoryId a, MemoryId b, double bandwidth, Durat
   return link;
 }
 
+// Joins the memories: each pair, or where those are too many, each with the first
+// (docs/decisions/0020-links-of-a-discovered-machine.md).
+void join_memories(Machine& machine) {
+  const std::size_t memories = machine.memories.size();
+  const std::size_t hubs = memories <= paired_memories_max ? memories : 1;
+  for (std::size_t i = 0; i < hubs; ++i) {
+    for (std::size_t j = i + 1; j < memories; ++j) {
+      machine.links.push_back(make_link(fmt::format("copy{}-{}", i, j), MemoryId::at(i),
+                                        MemoryId::at(j), copy_bandwidth, copy_latency));
+    }
+  }
+}
+
 // A size that reads back as the same number of bytes, which format_bytes may round.
 std::string exact_size(std::uint64_t bytes) {
   if (bytes % (1024 * mib) == 0) return fmt::format("{} GiB", bytes / (1024 * mib));
@@ -143,12 +159,7 @@ Machine local_machine(const HostInfo& host, const LocalMachineOptions& options) 
     memory.name = fmt::format("mem{}", i);
     memory.size_bytes = usable / cores.size() / mib * mib;
   }
-  for (std::size_t i = 0; i < cores.size(); ++i) {
-    for (std::size_t j = i + 1; j < cores.size(); ++j) {
-      machine.links.push_back(make_link(fmt::format("copy{}-{}", i, j), MemoryId::at(i),
-                                        MemoryId::at(j), copy_bandwidth, copy_latency));
-    }
-  }
+  join_memories(machine);
   if (!options.storage) return machine;
 
   const MemoryId disk = MemoryId::at(machine.memories.size());

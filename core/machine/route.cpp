@@ -11,8 +11,18 @@ const Route* Router::route(MemoryId from, MemoryId to) {
   return found == routes_.end() ? nullptr : &found->second;
 }
 
+void Router::list_leaving() {
+  leaving_.resize(machine_->memories.size());
+  for (std::size_t l = 0; l < machine_->links.size(); ++l) {
+    for (const Direction d : {Direction::forward, Direction::backward}) {
+      leaving_[machine_->links[l].source(d).index()].push_back({LinkId::at(l), d});
+    }
+  }
+}
+
 void Router::search(MemoryId from) {
   constexpr double probe_bytes = 1 << 20;
+  if (leaving_.empty()) list_leaving();
   struct Reached {
     double time_s;
     MemoryId memory;
@@ -31,21 +41,18 @@ void Router::search(MemoryId from) {
     frontier.pop();
     if (settled[here.memory.index()]) continue;
     settled[here.memory.index()] = true;
-    for (std::size_t l = 0; l < machine_->links.size(); ++l) {
-      const Link& link = machine_->links[l];
-      for (const Direction d : {Direction::forward, Direction::backward}) {
-        if (link.source(d) != here.memory) continue;
-        const MemoryId next = link.target(d);
-        const double time_s =
-            here.time_s + seconds(link.latency) + probe_bytes / link.bandwidth[static_cast<int>(d)];
-        const auto known = best.find(next);
-        if (known != best.end() && known->second <= time_s) continue;
-        best[next] = time_s;
-        Route route = routes_[{from, here.memory}];
-        route.push_back({LinkId::at(l), d});
-        routes_[{from, next}] = std::move(route);
-        frontier.push({time_s, next});
-      }
+    for (const Hop& hop : leaving_[here.memory.index()]) {
+      const Link& link = machine_->link(hop.link);
+      const MemoryId next = link.target(hop.direction);
+      const double bandwidth = link.bandwidth[static_cast<int>(hop.direction)];
+      const double time_s = here.time_s + seconds(link.latency) + probe_bytes / bandwidth;
+      const auto known = best.find(next);
+      if (known != best.end() && known->second <= time_s) continue;
+      best[next] = time_s;
+      Route route = routes_[{from, here.memory}];
+      route.push_back(hop);
+      routes_[{from, next}] = std::move(route);
+      frontier.push({time_s, next});
     }
   }
 }

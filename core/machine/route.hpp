@@ -1,4 +1,4 @@
-// The way a tensor takes from one memory to another.
+// Which links a tensor crosses from one memory to another.
 #pragma once
 
 #include "core/machine/machine.hpp"
@@ -24,15 +24,18 @@ class Router {
   // `machine` must outlive the router.
   explicit Router(const Machine& machine) : machine_(&machine) {}
 
-  // The links to take, in order; quickest for a tensor of 1 MiB, latencies included (Dijkstra).
-  // Always the same one among equals; of links between the same two memories the first. Empty where
-  // `from` is `to`, null where there is no way. Stays valid as long as the router.
+  // The links of the quickest route for a tensor of 1 MiB, latencies included (Dijkstra). Among
+  // equally quick routes the choice is always the same: of links between the same two memories, the
+  // first. Empty if `from` is `to`, null if there is no route. Valid as long as the router. The
+  // first call for a source finds its routes to all memories; later calls look the route up.
   const Route* route(MemoryId from, MemoryId to);
 
  private:
+  void list_leaving();
   void search(MemoryId from);
 
   const Machine* machine_;
+  std::vector<std::vector<Hop>> leaving_;  // by memory: links in the machine's order
   std::map<std::pair<MemoryId, MemoryId>, Route> routes_;
   std::vector<bool> searched_;
 };

@@ -26,7 +26,7 @@ Function find(void* handle, const char* name) {
 }
 
 Blas load() {
-  // What the library reads when it is loaded.
+  // The library reads this variable when it is loaded.
   setenv("OPENBLAS_NUM_THREADS", "1", 1);
   void* const handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) throw absent();

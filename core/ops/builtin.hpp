@@ -1,5 +1,5 @@
-// The kinds of ops that come with Troupe: one function and one file for each, listed in
-// registry.cpp. elementwise.cpp holds add, sub and mul.
+// The op kinds that come with Troupe: one function and one file for each, listed in registry.cpp.
+// elementwise.cpp defines add, sub and mul.
 #pragma once
 
 #include "core/ops/op_kind.hpp"

@@ -1,5 +1,5 @@
-// copy: the same values as a tensor of its own, usually in another memory. Links do the moving; the
-// kernel is for a copy that stays within one memory.
+// copy: a new tensor with the values of its input, usually in another memory. Links move the data.
+// The kernel is used only for a copy within one memory.
 #include "core/ops/builtin.hpp"
 #include "core/ops/elementwise.hpp"
 

@@ -20,7 +20,7 @@ TensorType same_types(const OpSignature& op) {
   return a;
 }
 
-// One operation an element.
+// One operation per element.
 Work work(const OpSignature& op, const TensorType& output) {
   return streaming_work(op, output, 1);
 }

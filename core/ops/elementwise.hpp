@@ -1,4 +1,4 @@
-// What ops share that make each element of their output on its own.
+// Shape rules, work and loops for ops that compute each output element independently.
 #pragma once
 
 #include "core/base/error.hpp"
@@ -9,7 +9,7 @@
 
 namespace troupe {
 
-// The rule of kinds with declares_type; throws a usage Error where no shape is given.
+// The shape rule of kinds with declares_type. Throws a usage Error if no shape is given.
 inline TensorType declared_type(const OpSignature& op) {
   if (op.declared.shape.rank() == 0) {
     throw usage_error("no shape is given", "say what to make, e.g. shape: [1000, 1000]");
@@ -17,7 +17,7 @@ inline TensorType declared_type(const OpSignature& op) {
   return op.declared;
 }
 
-// Every input read once, the output written once.
+// The work of an op that reads every input once and writes the output once.
 inline Work streaming_work(const OpSignature& op, const TensorType& output,
                            double flops_per_element) {
   Work work;
@@ -27,7 +27,7 @@ inline Work streaming_work(const OpSignature& op, const TensorType& output,
   return work;
 }
 
-// Calls f(float{}) or f(double{}).
+// Calls f(float{}) or f(double{}), as `dtype` says.
 template <class F>
 void with_element(DType dtype, const F& f) {
   if (dtype == DType::f32) {
@@ -37,8 +37,9 @@ void with_element(DType dtype, const F& f) {
   }
 }
 
-// Calls f(begin, end) for blocks that cover 0 … elements-1, on the team. 2^15 elements are 0.1 to
-// 0.3 ms of one core: small enough to share out evenly, large enough to hide the sharing.
+// Calls f(begin, end) for blocks that cover 0 … elements-1, on the team. A block of 2^15 elements
+// takes one core 0.1 to 0.3 ms: small enough to balance the load, large enough to hide the cost of
+// distributing blocks.
 template <class F>
 void for_blocks(Team& team, std::int64_t elements, const F& f) {
   constexpr std::int64_t block = std::int64_t{1} << 15;

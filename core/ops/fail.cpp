@@ -1,4 +1,4 @@
-// fail: an op that fails when it runs: a tool to see how a failure is reported, and for tests.
+// fail: an op that fails when it runs, for tests and to see how a failure is reported.
 #include "core/base/error.hpp"
 #include "core/ops/builtin.hpp"
 

@@ -14,9 +14,9 @@ constexpr std::array<std::uint64_t, Fingerprint::lanes> initial_hashes = [] {
   return hashes;
 }();
 
-// FNV-1a's step on whole words: xor, then multiply by an odd number. It can be undone, so no
-// difference in an input is lost, and `Fingerprint::unit` reads the top bits, which all lower ones
-// reach. The multiplier is that of SplitMix64's first round.
+// The step of FNV-1a on whole words: xor, then multiply by an odd number. The step is invertible,
+// so that no difference in an input is lost. All lower bits affect the top bits, which
+// `Fingerprint::unit` reads. The multiplier is that of SplitMix64's first round.
 template <class Word>
 void fold(std::array<std::uint64_t, Fingerprint::lanes>& hashes, const std::byte* data,
           std::size_t count) {

@@ -1,4 +1,4 @@
-// matmul: C = op(A) op(B) by OpenBLAS, where op transposes if asked to.
+// matmul: C = op(A) op(B) by OpenBLAS. op(X) is X, or X transposed if the attributes say so.
 #include "core/ops/blas.hpp"
 #include "core/ops/builtin.hpp"
 #include "core/ops/elementwise.hpp"
@@ -19,12 +19,12 @@ bool transpose_b(const Attrs& attrs) {
   return std::get<bool>(attrs[1]);
 }
 
-// C is m × n, and k is summed over.
+// C is m × n. k is the extent that is summed over.
 struct Extents {
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;    // of op(A)
-  std::int64_t k_b = 0;  // of op(B): the same where the inputs fit
+  std::int64_t k_b = 0;  // of op(B); must equal k
 };
 
 Extents extents_of(const Shape& a, const Shape& b, const Attrs& attrs) {
@@ -58,9 +58,9 @@ TensorType type(const OpSignature& op) {
   return {a.dtype, Shape{e.m, e.n}};
 }
 
-// 2mnk: a multiplication and an addition for each term of each sum, as the LINPACK and BLAS
+// 2mnk FLOPs: a multiplication and an addition for each term of each sum, as the LINPACK and BLAS
 // literature counts (Dongarra et al., A Set of Level 3 BLAS, ACM TOMS 16, 1990). Bytes are the
-// least there can be: every matrix once.
+// minimum: each matrix is read or written once.
 Work work(const OpSignature& op, const TensorType& output) {
   const Extents e = extents_of(op.inputs[0].shape, op.inputs[1].shape, op.attrs);
   Work work = streaming_work(op, output, 0);
@@ -68,26 +68,27 @@ Work work(const OpSignature& op, const TensorType& output) {
   return work;
 }
 
-// How C is cut for a team. It follows from the shape alone: OpenBLAS may round differently in a
-// block of another shape, and results must not depend on the number of threads.
+// How C is split into panels for a team. Depends on the shape alone: OpenBLAS may round differently
+// in a block of another shape, and results must not depend on the number of threads.
 struct Panels {
   std::size_t count = 1;
   bool by_rows = true;
-  std::int64_t extent = 0;  // rows or columns of each but the last
+  std::int64_t extent = 0;  // rows or columns of each panel but the last
 };
 
-// Each further panel of rows packs all of B once more (each of columns, A), which costs one thread
-// about 16/m (30/n) of the whole product: so many panels as cost at most 2 %, rounded down to a
-// power of two, which shares out evenly among the usual numbers of cores.
+// Each further panel of rows packs all of B once more, which costs one thread about 16/m of the
+// whole product. Each further panel of columns packs A once more: 30/n. The number of panels is the
+// largest whose cost is at most 2 %, rounded down to a power of two, which divides evenly among the
+// usual numbers of cores.
 //
 // Measured with OpenBLAS 0.3.21's AVX2 kernels on one core of a Sapphire Rapids, float32 squares,
 // median of alternating pairs against one call: 1.5 % for 1000, 1.0 % for 1500, 1.2 % for 2000, and
-// 1 % within the noise of 1 % for 3000 and 4000. Its AVX-512 kernels compute faster but don't pack
-// faster: 3 to 7 %.
+// 1 % within the noise of 1 % for 3000 and 4000. With OpenBLAS's AVX-512 kernels, which compute
+// faster but don't pack faster, 3 to 7 %.
 Panels panels_of(std::int64_t m, std::int64_t n) {
   constexpr std::int64_t rows_per_panel = 800;
   constexpr std::int64_t columns_per_panel = 1500;
-  constexpr std::int64_t align = 8;  // a multiple of what the inner kernels take at once
+  constexpr std::int64_t align = 8;  // a multiple of the inner kernels' block sizes
   const auto count_of = [](std::int64_t length, std::int64_t per_panel) {
     return static_cast<std::int64_t>(
         std::bit_floor(static_cast<std::uint64_t>(1 + length / per_panel)));
@@ -100,12 +101,12 @@ Panels panels_of(std::int64_t m, std::int64_t n) {
   const std::int64_t length = p.by_rows ? m : n;
   const std::int64_t count = p.by_rows ? by_rows : by_columns;
   p.extent = ((length + count - 1) / count + align - 1) / align * align;
-  // Rounding up may have left nothing for the last ones.
+  // Because the extent is rounded up, fewer panels may suffice.
   p.count = static_cast<std::size_t>((length + p.extent - 1) / p.extent);
   return p;
 }
 
-// C (m × n, leading extent ldc) = op(A) op(B). beta = 0, so what C held does not matter.
+// C (m × n, leading extent ldc) = op(A) op(B). beta = 0, so C may be uninitialised.
 struct Gemm {
   const Blas& blas;
   CBLAS_TRANSPOSE ta;

@@ -1,5 +1,5 @@
-// What there is to know about a kind of op: its parameters, shape rule, cost formula and kernels.
-// One file in this folder per kind; copy one to add one, and list it in registry.cpp.
+// An op kind: its parameters, shape rule, cost formula and kernels. Each kind has a file in this
+// folder. To add a kind, copy such a file and list the new kind in registry.cpp.
 #pragma once
 
 #include "core/base/time.hpp"
@@ -15,36 +15,36 @@
 
 namespace troupe {
 
-// A value given to an op besides its inputs, e.g. `alpha` of scale.
+// The value of a parameter of an op, e.g. `alpha` of scale.
 using Attr = std::variant<bool, std::int64_t, double, Duration>;
 
-// A parameter that a kind of op takes. The type of `fallback` is the type it must have.
+// A parameter of an op kind. A value must have the type of `fallback`.
 struct AttrSpec {
   std::string_view name;
   Attr fallback;
   bool required = false;
-  std::int64_t value_max = std::int64_t{1} << 40;  // upper limit for integers; the lower one is 0
+  std::int64_t value_max = std::int64_t{1} << 40;  // upper limit of integers; the lower limit is 0
 };
 
 // Attribute values in the order of OpKind::attrs.
 using Attrs = std::vector<Attr>;
 
-// What a shape rule and a cost formula may look at.
+// What shape rules and cost formulas may depend on.
 struct OpSignature {
   std::span<const TensorType> inputs;
   const Attrs& attrs;
   TensorType declared;  // `shape` and `dtype` as given, for kinds with declares_type
 };
 
-// The work one op does, for the cost model. No unit is hidden: FLOPs, bytes read plus written.
+// The work of one op, for the cost model.
 struct Work {
   double flops = 0;
-  double bytes = 0;
-  Duration fixed{0};  // time that no device makes shorter (sleep)
+  double bytes = 0;   // read plus written
+  Duration fixed{0};  // the same on every device (sleep)
 };
 
-// The threads that a CPU device owns. `run(n, f)` calls f(0) … f(n-1), each once, on any of them,
-// and returns when all are done. Which thread takes which index must not change a result.
+// The threads of a CPU device. `run(n, f)` calls each of f(0) … f(n-1) once, on any of the threads.
+// Blocks until all calls have returned. Results must not depend on which thread makes which call.
 class Team {
  public:
   virtual ~Team() = default;
@@ -77,8 +77,9 @@ struct CpuCall {
   std::uint32_t index = 0;  // of the op in its group
 };
 
-// Runs on the device's thread and blocks it. Results must not depend on team.size(): a run is
-// compared bit for bit with a serial one. Throws a run Error to fail.
+// Computes one op. Called on the device's thread; blocks until the output is written. Results must
+// not depend on team.size(): a run is compared bit for bit with a serial execution. Throws a run
+// Error if the op fails.
 using CpuKernel = void (*)(const CpuCall&);
 
 struct OpKind {
@@ -87,15 +88,15 @@ struct OpKind {
   std::size_t inputs_min = 0;
   std::size_t inputs_max = 0;
   std::vector<AttrSpec> attrs = {};
-  bool declares_type = false;  // takes `shape` and `dtype`
-  bool moves_data = false;     // done by links, not by a kernel (copy)
+  bool declares_type = false;  // the user gives `shape` and `dtype`
+  bool moves_data = false;     // links carry it out, not a kernel (copy)
   bool fixed_time = false;     // takes the same time on every device (sleep): needs no rate
 
-  // The output's type; throws a usage Error (without a place) where the inputs don't fit.
+  // Returns the output's type. Throws a usage Error without a place if the inputs don't fit.
   TensorType (*type)(const OpSignature&) = nullptr;
   Work (*work)(const OpSignature&, const TensorType& output) = nullptr;
-  CpuKernel cpu = nullptr;  // none: CPU devices can't run it
-  // Loads what the kernel needs, so that this falls into no timing; may be called again.
+  CpuKernel cpu = nullptr;  // null: CPU devices can't run ops of this kind
+  // Loads libraries that the kernel needs, before a run is timed. May be called more than once.
   void (*load)() = nullptr;
 };
 

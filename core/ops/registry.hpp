@@ -1,4 +1,4 @@
-// The kinds of ops a graph may use, by name.
+// The op kinds that a graph may use, by name.
 #pragma once
 
 #include "core/base/id.hpp"
@@ -11,9 +11,10 @@ namespace troupe {
 
 class OpRegistry {
  public:
-  // `kind.name` must outlive the registry, be new to it, and type and work be set.
+  // `kind.name` must outlive the registry and must be new to it. `kind.type` and `kind.work` must
+  // be set.
   OpKindId add(OpKind kind);
-  // None where there is no such kind.
+  // Returns none if there is no kind of this name.
   OpKindId find(std::string_view name) const;
   const OpKind& operator[](OpKindId id) const { return kinds_[id.index()]; }
   std::size_t size() const { return kinds_.size(); }
@@ -24,7 +25,7 @@ class OpRegistry {
 };
 
 // uniform, zeros, matmul, add, sub, mul, scale, relu, copy, spin, sleep, fail.
-// Copy it to add kinds of your own.
+// To add other kinds, copy the registry and add them to the copy.
 const OpRegistry& builtin_ops();
 
 }  // namespace troupe

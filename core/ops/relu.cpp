@@ -9,7 +9,7 @@ TensorType type(const OpSignature& op) {
   return op.inputs[0];
 }
 
-// One comparison an element, counted as one operation.
+// One comparison per element, counted as one operation.
 Work work(const OpSignature& op, const TensorType& output) {
   return streaming_work(op, output, 1);
 }

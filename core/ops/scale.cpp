@@ -1,4 +1,4 @@
-// scale: out[i] = alpha * x[i]. alpha is rounded to the tensor's element type first.
+// scale: out[i] = alpha * x[i], with alpha rounded to the tensor's element type.
 #include "core/ops/builtin.hpp"
 #include "core/ops/elementwise.hpp"
 
@@ -9,7 +9,7 @@ TensorType type(const OpSignature& op) {
   return op.inputs[0];
 }
 
-// One multiplication an element.
+// One multiplication per element.
 Work work(const OpSignature& op, const TensorType& output) {
   return streaming_work(op, output, 1);
 }

@@ -1,5 +1,5 @@
-// sleep: waits for a given time. Its one value depends on the inputs, so that the result tells
-// which tensors were read.
+// sleep: waits for a given time. The output is one value that depends on the inputs, so that the
+// result shows which tensors the op read.
 #include "core/ops/builtin.hpp"
 #include "core/ops/fingerprint.hpp"
 

@@ -1,10 +1,11 @@
-// spin: `a = a*a + a` over 64 doubles, a given number of times: work of a chosen length that needs
-// no memory, for benchmarks (the compute kernel of Task Bench: Slaughter et al., SC 2020).
+// spin: `a = a*a + a` over 64 doubles, a given number of times. Work of a chosen length that hardly
+// uses memory, for benchmarks (the compute kernel of Task Bench: Slaughter et al., SC 2020).
 //
-// Inputs only set the start values, so that the result tells which tensors were read. Those lie in
-// (-0.375, -0.125]: from there a*a + a = a(a + 1) climbs towards 0 without ever reaching it (as
-// -1/n after n steps), so no number of iterations overflows or gets slow by becoming subnormal; and
-// the map is one-to-one there, so different start values stay different.
+// Inputs only set the start values, so that the result shows which tensors the op read. Start
+// values lie in (-0.375, -0.125]. From there, a*a + a = a(a + 1) climbs towards 0 and never reaches
+// it (as -1/n after n steps). So values neither overflow nor become subnormal, which would be slow,
+// however many iterations there are. The map is one-to-one there, so different start values stay
+// different.
 #include "core/ops/builtin.hpp"
 #include "core/ops/fingerprint.hpp"
 
@@ -20,7 +21,7 @@ TensorType type(const OpSignature&) {
   return {DType::f64, Shape{std::int64_t{lanes}}};
 }
 
-// A multiplication and an addition per lane and iteration. Reads at most 64 elements an input.
+// A multiplication and an addition per lane and iteration. Reads at most 64 elements of each input.
 Work work(const OpSignature& op, const TensorType& output) {
   Work work;
   work.flops = 2.0 * lanes * static_cast<double>(std::get<std::int64_t>(op.attrs[0]));

@@ -24,7 +24,7 @@ Shape::Shape(std::span<const std::int64_t> extents) {
           fmt::format("shape [{}] has an extent of {}", fmt::join(extents, ", "), extent),
           "each must be at least 1");
     }
-    // Divided rather than multiplied: the product itself may not fit.
+    // Divides, because the product could overflow.
     if (extent > max_elements / product) {
       throw usage_error(fmt::format("shape [{}] has too many elements", fmt::join(extents, ", ")),
                         fmt::format("a tensor has at most 2^40 = {}", max_elements));

@@ -1,4 +1,4 @@
-// What a tensor is without its values: element type and shape.
+// The type of a tensor: element type and shape.
 #pragma once
 
 #include <array>
@@ -17,14 +17,14 @@ constexpr std::uint64_t size_of(DType t) {
 }
 std::string_view to_string(DType t);
 
-// Row-major, up to 4 dimensions, each at least 1.
+// Extents of up to 4 dimensions, each at least 1. Tensors are row-major.
 class Shape {
  public:
   static constexpr std::size_t max_rank = 4;
 
   Shape() = default;
-  // Throws a usage Error for a rank over max_rank, an extent below 1, or more than
-  // max_elements elements.
+  // Throws a usage Error if the rank is above max_rank, an extent is below 1, or there are more
+  // than max_elements elements.
   explicit Shape(std::span<const std::int64_t> extents);
   Shape(std::initializer_list<std::int64_t> extents)
       : Shape(std::span<const std::int64_t>(extents.begin(), extents.size())) {}
@@ -38,7 +38,7 @@ class Shape {
   }
   friend bool operator==(const Shape&, const Shape&) = default;
 
-  // No tensor has more elements: keeps every product of bytes and FLOPs far from overflow.
+  // The limit of elements per tensor. Keeps products of bytes and FLOPs far from overflow.
   static constexpr std::int64_t max_elements = std::int64_t{1} << 40;
 
  private:

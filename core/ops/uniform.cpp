@@ -1,7 +1,7 @@
 // uniform: seeded values in [0, 1), the same on every backend.
 //
-// Element i is the top bits of mix(mix(seed) + i): 24 of them for float32, 53 for float64, so that
-// every value is exact. Being counter-based, any element can be made alone and in any order.
+// Element i is the top 24 bits of mix(mix(seed) + i) for float32, the top 53 bits for float64, so
+// that every value is exact. The generator is counter-based: elements can be computed in any order.
 #include "core/base/random.hpp"
 #include "core/ops/builtin.hpp"
 #include "core/ops/elementwise.hpp"
@@ -22,7 +22,7 @@ Work work(const OpSignature& op, const TensorType& output) {
 }
 
 void kernel(const CpuCall& call) {
-  // Hashed, so that neighbouring seeds don't give the same sequence shifted by one.
+  // The seed is hashed, since seeds s and s+1 would give the same sequence shifted by one.
   const auto seed = mix(static_cast<std::uint64_t>(std::get<std::int64_t>(call.attrs[0])));
   with_element(call.output.type.dtype, [&](auto element) {
     using T = decltype(element);

@@ -90,7 +90,7 @@ void Pattern::check() const {
     throw usage_error(fmt::format("the radix is {}, and there are {} columns", radix, width),
                       "a spread reads at most every column once");
   }
-  // Written so that NaN is refused too.
+  // In this form the condition refuses NaN too.
   if (!(fraction >= 0 && fraction <= 1)) {
     throw usage_error(fmt::format("the fraction is {}", fraction), "it goes from 0 to 1");
   }

@@ -1,8 +1,9 @@
 // The dependence patterns of Task Bench (Slaughter et al., SC 2020): a grid of points, `steps` rows
-// of `width` columns, where point (t, i) depends on points of row t-1. Plain arithmetic, so that
-// whoever carries a point out can tell anew what it reads; graphs are made of it in core/graph.
+// of `width` columns, where point (t, i) depends on points of row t-1. Pure functions, so that the
+// code that executes a point can compute its dependences again and check them. patterns.hpp makes
+// graphs of patterns.
 //
-// To add a pattern, add it to the enumeration, to the table in dependence.cpp and to
+// To add a pattern, extend the enumeration, the table in dependence.cpp, Pattern::inputs_max and
 // for_each_dependence.
 #pragma once
 
@@ -31,16 +32,16 @@ enum class Dependence : std::uint8_t {
   random_nearest,
 };
 
-// What there is to know of a pattern besides its rule.
+// The name and parameters of a pattern.
 struct DependenceInfo {
   std::string_view name;
   std::string_view summary;  // one line, for listings
   bool takes_radix = false;
   bool takes_period = false;
-  bool takes_fraction = false;  // and the seed that goes with it
+  bool takes_fraction = false;  // and a seed
 };
 
-// By Dependence.
+// All patterns, indexed by Dependence.
 std::span<const DependenceInfo> dependences();
 const DependenceInfo& info(Dependence dependence);
 
@@ -50,25 +51,25 @@ struct Point {
   friend bool operator==(const Point&, const Point&) = default;
 };
 
-// A pattern and its size. Every function but check() expects that check() has passed.
+// A pattern and its size. check() must have passed before any other function is called.
 struct Pattern {
   Dependence dependence = Dependence::trivial;
   std::uint32_t width = 1;
   std::uint32_t steps = 1;
   std::uint32_t radix = 3;   // columns that nearest, random_nearest and spread read
-  std::uint32_t period = 3;  // spread repeats after so many rows
-  double fraction = 0.25;    // of its neighbours that random_nearest reads
-  std::uint64_t seed = 0;    // of random_nearest's choice
+  std::uint32_t period = 3;  // rows after which spread repeats
+  double fraction = 0.25;    // of the neighbours that random_nearest reads
+  std::uint64_t seed = 0;    // of the random choice of random_nearest
 
   friend bool operator==(const Pattern&, const Pattern&) = default;
 
-  // Points of row t: a tree's rows double until they reach the width.
+  // The number of points in row t. The rows of a tree double until they reach the width.
   std::uint32_t points_of_row(std::uint32_t t) const {
     if (dependence != Dependence::tree || t >= doublings()) return width;
     return std::uint32_t{1} << t;
   }
   std::uint64_t points() const { return first_of_row(steps); }
-  // Points are numbered row by row.
+  // The number of the first point of row t. Points are numbered row by row.
   std::uint64_t first_of_row(std::uint32_t t) const {
     if (dependence != Dependence::tree) return std::uint64_t{t} * width;
     const std::uint32_t grown = std::min(t, doublings());
@@ -86,14 +87,14 @@ struct Pattern {
     return {index / width, index % width};
   }
 
-  // No point reads more columns.
+  // The largest number of columns that a point reads.
   std::uint32_t inputs_max() const;
 
-  // ceil(log2(width)): the rows a tree takes to reach its width, the period of fft.
+  // ceil(log2(width)): the rows before a tree reaches its width, and the period of fft.
   std::uint32_t doublings() const { return static_cast<std::uint32_t>(std::bit_width(width - 1)); }
 
-  // Throws a usage Error where width, steps, radix or period is zero, the radix exceeds the width
-  // of a spread, the fraction is outside [0, 1], or there are too many points or dependences.
+  // Throws a usage Error if width, steps, radix or period is 0, the radix of a spread exceeds the
+  // width, the fraction is outside [0, 1], or there are too many points or dependences.
   void check() const;
 
   static constexpr std::uint64_t points_max = 20'000'000;
@@ -101,13 +102,13 @@ struct Pattern {
   static constexpr std::uint64_t dependences_max = 1'000'000'000;
 };
 
-// Calls f(column) for each column of row t-1 that point (t, i) depends on, each once; columns
-// beyond the row are left out. Row 0 depends on nothing. Allocates nothing.
+// Calls f(column) once for each column of row t-1 that point (t, i) depends on. Columns beyond the
+// row are left out. Row 0 has no dependences. Allocates no memory.
 template <class F>
 void for_each_dependence(const Pattern& p, std::uint32_t t, std::uint32_t i, F&& f) {
   if (t == 0) return;
   const std::uint32_t w = p.width;
-  // Columns i-below to i+above, as far as they exist.
+  // The existing columns among i-below to i+above.
   const auto window = [&](std::uint32_t below, std::uint32_t above) {
     const std::uint32_t last = above < w - i ? i + above : w - 1;
     for (std::uint32_t j = i > below ? i - below : 0; j <= last; ++j) f(j);

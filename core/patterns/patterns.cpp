@@ -1,7 +1,6 @@
 #include "core/patterns/patterns.hpp"
 
 #include "core/base/assert.hpp"
-#include "core/base/prefault.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -38,10 +37,13 @@ void PatternRows::append(std::uint32_t steps) {
   TROUPE_ASSERT(group_.index() + 1 == graph_.group_count());
   TROUPE_ASSERT(graph_.size() == graph_.group(group_).first.index() + ops_before);
   const std::uint32_t end = next_ + std::min(steps, pattern_.steps - next_);
-  constexpr std::uint32_t few = 8;  // with more, the most is far from the mean
+  // Inputs are reserved only if points read few columns, since only then is the maximum per op
+  // close to the mean.
+  constexpr std::uint32_t reserved_inputs_max = 8;
   const std::uint32_t inputs_each = pattern_.inputs_max();
   const std::uint64_t ops = pattern_.first_of_row(end) - ops_before;
-  const Prefault prefault(graph_.reserve(ops, inputs_each <= few ? ops * inputs_each : 0));
+  const Prefault prefault =
+      graph_.reserve(ops, inputs_each <= reserved_inputs_max ? ops * inputs_each : 0);
   while (next_ < end) append_row();
 }
 

@@ -1,5 +1,4 @@
-// Regular graphs that are named rather than written out: the patterns of
-// core/patterns/dependence.hpp as ops of a graph.
+// Appends the patterns of core/patterns/dependence.hpp to a graph.
 #pragma once
 
 #include "core/graph/graph.hpp"
@@ -12,27 +11,28 @@
 
 namespace troupe {
 
-// Which of `parts` contiguous blocks of nearly equal size element `i` of `count` falls into.
+// Splits `count` elements into `parts` contiguous blocks of nearly equal size. Returns the block of
+// element `i`.
 constexpr std::size_t block_of(std::uint64_t i, std::uint64_t count, std::size_t parts) {
   return static_cast<std::size_t>(i * parts / count);
 }
 
-// What every op of the grid does, and where.
+// The kind and attributes of every op of the grid, and the devices that compute the ops.
 struct PatternOps {
   OpKindId kernel;  // takes from 0 to pattern.inputs_max() inputs
   Attrs attrs = {};
-  // They get contiguous blocks of columns; empty: planner's choice.
+  // Each device computes a contiguous block of columns. Empty: the planner chooses.
   std::span<const DeviceId> devices = {};
 };
 
-// What points of this task do: the op `point`, whose payloads are checked by their readers.
-// `devices` must outlive what is returned. Throws what PointTask::check throws.
+// Ops of kind `point`, which check the payloads that they read. `devices` must outlive the result.
+// Throws a usage Error if PointTask::check does.
 PatternOps point_ops(const Graph& graph, const PointTask& task,
                      std::span<const DeviceId> devices = {});
 
-// Appends a pattern as one group, some rows at a time: op k of the group is pattern.point(k), and
-// reads what for_each_dependence says, in that order. However the rows are split, the ops are the
-// same.
+// Appends a pattern as one group, some rows at a time. Op k of the group is pattern.point(k). Its
+// inputs are the dependences of that point, in the order of for_each_dependence. The ops don't
+// depend on how many rows each call appends.
 //
 //   PatternRows rows(graph, pattern, ops, "grid");
 //   while (!rows.is_complete()) {
@@ -42,20 +42,20 @@ PatternOps point_ops(const Graph& graph, const PointTask& task,
 //   }
 class PatternRows {
  public:
-  // Opens the group. The graph must outlive this; the pattern and the ops need not. Throws what
-  // Pattern::check and Graph::add_template throw.
+  // Opens the group. The graph must outlive this object; the pattern and the ops need not. Throws a
+  // usage Error if Pattern::check or Graph::add_template does.
   PatternRows(Graph& graph, const Pattern& pattern, const PatternOps& ops, std::string name,
               SourcePlace place = {});
 
-  // The next rows, fewer where the pattern ends. Nothing else may have been appended to the graph,
-  // and no other group opened. Throws what Graph::append throws; where it throws, the rows may be
-  // there in part, and no more can follow.
+  // Appends the next `steps` rows, or fewer if the pattern ends. Since the constructor, no other op
+  // may have been appended to the graph and no other group opened. Throws what Graph::append
+  // throws; after that, some of the rows may be in the graph, and no more rows can be appended.
   void append(std::uint32_t steps);
   bool is_complete() const { return next_ == pattern_.steps; }
 
   GroupId group() const { return group_; }
-  // The first op of the row appended last: rows to come read none that are older. Before the first
-  // row, where that will begin.
+  // The first op of the row appended last: later rows read no older op. Before the first row is
+  // appended, the id that its first op will have.
   OpId last_row() const { return OpId::at(last_row_); }
 
  private:
@@ -64,15 +64,14 @@ class PatternRows {
   Graph& graph_;
   Pattern pattern_;
   GroupId group_;
-  std::vector<OpTemplateId>
-      templates_;           // by column: ops differ in their device and their inputs only
-  std::uint32_t next_ = 0;  // row
+  std::vector<OpTemplateId> templates_;  // by column: columns differ only in their device
+  std::uint32_t next_ = 0;               // row
   std::size_t last_row_;
-  std::vector<OpId> inputs_;  // room for those of one op
+  std::vector<OpId> inputs_;  // of the op being appended
 };
 
-// All rows at once. Throws what PatternRows throws; where it throws, the group may be there in
-// part.
+// Appends all rows at once. Throws what PatternRows throws; after that, part of the group may be in
+// the graph.
 GroupId append_pattern(Graph& graph, const Pattern& pattern, const PatternOps& ops,
                        std::string name, SourcePlace place = {});
 

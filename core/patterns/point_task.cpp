@@ -9,23 +9,23 @@
 namespace troupe {
 namespace {
 
-// The part of its work that this point does.
+// The fraction of the task's work that this point does.
 double share_of(const PointTask& task, Point p) {
   if (task.imbalance == 0) return 1;
-  // Not the sequence that random_nearest draws from.
+  // ~ makes this sequence differ from that of random_nearest.
   const std::uint64_t row = mix(~mix(task.pattern.seed) + p.t);
   const double u = static_cast<double>(mix(row + p.i) >> 11) * 0x1p-53;
   return 1 - task.imbalance * u;
 }
 
 void spin(std::int64_t iterations) {
-  // From there a*a + a climbs towards 0 without reaching it: see spin.cpp.
+  // From these values a*a + a climbs towards 0 and never reaches it: see core/ops/spin.cpp.
   alignas(64) std::array<double, 64> a;
   for (std::size_t j = 0; j < a.size(); ++j) a[j] = -0.125 - 0.25 * static_cast<double>(j) / 64;
   for (std::int64_t n = 0; n < iterations; ++n) {
     for (double& x : a) x = x * x + x;
   }
-  // Nobody reads the result; this keeps the compiler from leaving the work out.
+  // Keeps the compiler from removing the loop, whose result is not used.
   asm volatile("" : : "r"(a.data()) : "memory");
 }
 

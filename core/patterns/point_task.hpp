@@ -1,8 +1,8 @@
-// What one point of a Task Bench pattern does, whoever runs it: Troupe's op `point` and the peers
-// in bench/ call the same functions.
+// The work of one point of a Task Bench pattern. Troupe's op `point` and the peers in bench/ call
+// the same functions.
 //
-// A point's output, its payload, is the pair (t, i) of 64-bit integers, again and again until it is
-// full. Every reader checks all of it: a correctness test for free.
+// A point's output, its payload, is the pair (t, i) of 64-bit integers, repeated until the output
+// is full. Every reader checks the whole payload, so that each benchmark also tests correctness.
 #pragma once
 
 #include "core/ops/registry.hpp"
@@ -18,9 +18,9 @@
 namespace troupe {
 
 enum class PointWork : std::uint8_t {
-  empty,   // only checks what it reads
-  spin,    // a = a*a + a over 64 doubles, `iterations` times: 128 FLOPs each
-  memory,  // copies `bytes`/2 within a buffer of the thread: `bytes` read and written
+  empty,   // only checks the inputs
+  spin,    // a = a*a + a over 64 doubles, `iterations` times: 128 FLOPs per iteration
+  memory,  // copies `bytes`/2 within a buffer of the thread: `bytes` are read or written
 };
 inline constexpr std::array<std::string_view, 3> point_work_names = {"empty", "spin", "memory"};
 
@@ -43,18 +43,19 @@ struct PointTask {
   std::uint64_t payload_bytes() const {
     return (output_bytes + pair_bytes - 1) / pair_bytes * pair_bytes;
   }
-  // Of one point, averaged over the imbalance.
+  // The work of one point, averaged over the imbalance.
   double mean_flops() const;
-  double mean_bytes() const;  // that the work moves, payloads not counted
+  double mean_bytes() const;  // read or written by the work, without payloads
 
-  // Throws a usage Error where the pattern doesn't pass, or a number is out of its range.
+  // Throws a usage Error if Pattern::check does or a number is out of range.
   void check() const;
 };
 
-// The work alone, on the calling thread.
+// Does the work of a point, without checking inputs, on the calling thread. Blocks until done.
 void do_work(const PointTask& task, const Point& point);
 
-// Throws a run Error unless the payload is that of `expected`. `reader` and `input` are for it.
+// check_payload throws a run Error unless the payload is that of `expected`. The message names
+// `reader` and `input`. refuse_payload throws that Error.
 [[noreturn]] void refuse_payload(std::span<const std::byte> payload, const Point& expected,
                                  const Point& reader, std::size_t input);
 inline void check_payload(std::span<const std::byte> payload, const Point& expected,
@@ -72,9 +73,9 @@ inline void write_payload(std::span<std::byte> payload, const Point& point) {
   }
 }
 
-// Checks all that a point reads: `input(k, column)` gives the payload of its k-th dependence, point
-// (t-1, column), as a std::span<const std::byte>. Returns how many dependences there are. Throws a
-// run Error where one carries something else.
+// Checks the inputs of a point. `input(k, column)` must return the payload of the k-th dependence,
+// point (t-1, column), as a std::span<const std::byte>. Returns the number of dependences. Throws a
+// run Error if a payload is not that of the dependence.
 template <class Input>
 std::size_t check_inputs(const Pattern& pattern, const Point& point, Input&& input) {
   std::size_t k = 0;
@@ -85,8 +86,8 @@ std::size_t check_inputs(const Pattern& pattern, const Point& point, Input&& inp
   return k;
 }
 
-// Carries a point out on the calling thread: checks what it reads, works, writes its payload.
-// `input`, what is returned and thrown: as for check_inputs.
+// Executes a point on the calling thread: checks its inputs, does the work, writes the payload.
+// `input`, the result and errors are those of check_inputs.
 template <class Input>
 std::size_t carry_out(const PointTask& task, const Point& point, Input&& input,
                       std::span<std::byte> output) {
@@ -96,11 +97,11 @@ std::size_t carry_out(const PointTask& task, const Point& point, Input&& input,
   return k;
 }
 
-// The kinds of builtin_ops() and `point`, which carries out one point of a pattern: what a graph
-// must be made with to hold patterns of points. `point` is no task of its own in a run file.
+// The kinds of builtin_ops() and `point`, which executes one point of a pattern. A graph must be
+// made with this registry to hold patterns of points. A run file can't use `point` as a task.
 const OpRegistry& pattern_ops();
 
-// The attributes of op `point`.
+// `task` as the attributes of op `point`.
 Attrs to_attrs(const PointTask& task);
 
 }  // namespace troupe

@@ -2,6 +2,7 @@
 
 #include "core/base/assert.hpp"
 #include "core/base/buffer_capacity.hpp"
+#include "core/base/saturating.hpp"
 #include "core/base/units.hpp"
 
 #include <algorithm>
@@ -42,7 +43,7 @@ void each_unit_backwards(const Plan& plan, const F& f) {
   }
 }
 
-// Which memories can't hold all tensors of the plan together.
+// By memory: whether it is too small for all tensors of the plan at once.
 std::vector<bool> tight_memories(const Graph& graph, const Machine& machine, const Plan& plan) {
   const std::vector<std::uint64_t> wanted = bytes_in_all(graph, machine, plan);
   std::vector<bool> tight;
@@ -88,16 +89,17 @@ class MemoryOrder {
   }
 
  private:
-  // A part of the room of a tensor that is gone.
+  // Room, or a part of it, of a tensor that was freed.
   struct Freed {
     ReplicaId tensor;
     std::uint64_t bytes = 0;
   };
   struct Room {
-    bool is_tight = false;    // can't hold all tensors together
+    bool is_tight = false;    // too small for all tensors at once
     std::uint64_t fresh = 0;  // never used yet
     std::uint64_t reusable = 0;
-    std::deque<Freed> freed = {};  // the longest gone first: they are least in the way
+    // In the order they were freed. The first is reused first: its readers finish earliest.
+    std::deque<Freed> freed = {};
   };
   struct Read {
     ReplicaId tensor;
@@ -136,8 +138,8 @@ class MemoryOrder {
     room.reusable += bytes_of(spec);
   }
 
-  // All readers of `gone` before `writer`. On a route only the first link can wait, for the others
-  // take each notice for a chunk; its way never comes back to a memory, so no reader is among it.
+  // `writer` waits for all readers of `gone`. On a route the first transfer waits, as the others
+  // count notices as chunks. A route visits no memory twice, so no transfer of it reads `gone`.
   void add_edges(ReplicaId gone, UnitId writer) {
     while (plan_.units[writer.index()].paced) --writer.value;
     const ItemRef ref = plan_.units[writer.index()].ref;
@@ -189,17 +191,20 @@ std::vector<std::uint64_t> bytes_in_all(const Graph& graph, const Machine& machi
   std::vector<std::uint64_t> of_type;
   for (const TensorType& type : graph.types()) of_type.push_back(type.bytes());
   std::vector<std::uint64_t> bytes(machine.memories.size(), 0);
+  const auto add = [&](MemoryId m, std::uint64_t more) {
+    bytes[m.index()] = add_sat(bytes[m.index()], more);
+  };
   MemoryId memory{0};
   // Of replicas in a row in one memory: an addition to the table waits for the one before.
   std::uint64_t sum = 0;
   for (const ReplicaSpec& r : plan.replicas) {
     if (r.memory != memory) {
-      bytes[memory.index()] += std::exchange(sum, 0);
+      add(memory, std::exchange(sum, 0));
       memory = r.memory;
     }
-    sum += of_type[r.type];
+    sum = add_sat(sum, of_type[r.type]);
   }
-  if (sum > 0) bytes[memory.index()] += sum;
+  if (sum > 0) add(memory, sum);
   return bytes;
 }
 
@@ -219,10 +224,10 @@ RamNeed ram_needed(const Graph& graph, const Machine& machine, const Plan& plan)
     const ReplicaSpec& spec = plan.replicas[replica.index()];
     if (!is_ram[spec.memory.index()]) return;
     need.buffers[spec.type] = std::max(need.buffers[spec.type], ++now[spec.type]);
-    bytes += capacity[spec.type];
+    bytes = add_sat(bytes, capacity[spec.type]);  // once at the limit, need.bytes stays there
     need.bytes = std::max(need.bytes, bytes);
   };
-  // From the end on, whoever is met first reads it last.
+  // Backwards, the first unit that reads a tensor is its last reader.
   for (const Plan::Result& result : plan.results) {
     if (result.is_kept) hold(result.replica);
   }
@@ -234,12 +239,13 @@ RamNeed ram_needed(const Graph& graph, const Machine& machine, const Plan& plan)
     --now[spec.type];
     bytes -= capacity[spec.type];
   });
-  // The store wants one buffer of each size, come what may.
+  // A run reserves at least one buffer of each size.
   std::set<std::uint64_t> sizes;
   for (std::size_t t = 0; t < capacity.size(); ++t) {
     if (need.buffers[t] > 0) sizes.insert(capacity[t]);
   }
-  need.bytes = std::max(need.bytes, std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}));
+  need.bytes =
+      std::max(need.bytes, std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}, add_sat));
   return need;
 }
 

@@ -1,4 +1,4 @@
-// What doesn't fit a memory, and what must wait for room in it.
+// Refuses plans whose tensors don't fit a memory, and makes ops wait for room in a full one.
 #pragma once
 
 #include "core/graph/graph.hpp"
@@ -10,36 +10,36 @@
 
 namespace troupe {
 
-// `to` writes where the tensor was that `from` reads: it may start when `from` has finished.
+// `to` reuses the room of a tensor that `from` reads, so `to` may start when `from` has finished.
 struct RoomEdge {
   UnitId from;
   UnitId to;
   friend auto operator<=>(const RoomEdge&, const RoomEdge&) = default;
 };
 
-// Storage on a file system that doesn't tell its size: the run finds out.
+// True for storage of unknown size, which isn't checked: a write fails if the file system is full.
 bool is_unlimited(const Memory& memory);
 
-// What all tensors of the plan take together, by memory.
+// Sum of the sizes of all tensors of the plan, by memory. Stops at 2^64 - 1.
 std::vector<std::uint64_t> bytes_in_all(const Graph& graph, const Machine& machine,
                                         const Plan& plan);
 
-// The most that the tensors in all memories of kind RAM take together when ops run in graph order.
-// The plan must know its results: those that are kept stay to the end.
+// Peak size of the tensors in all memories of kind RAM when ops run in graph order. The plan's
+// results must be filled in: results that are kept are held until the end.
 struct RamNeed {
-  std::uint64_t bytes = 0;  // of buffers; at least one of each size, for that is reserved
-  std::vector<std::uint64_t> buffers;  // of each of the graph's types at once
+  std::uint64_t bytes = 0;  // of buffers; at least one buffer of each size, which a run reserves
+  std::vector<std::uint64_t> buffers;  // peak number of buffers, by type of the graph
 };
 RamNeed ram_needed(const Graph& graph, const Machine& machine, const Plan& plan);
 
-// Whether there is a memory that can't hold all tensors of the plan together.
+// Whether some memory is too small for all tensors that the plan puts there, all at once.
 bool is_any_tight(const Graph& graph, const Machine& machine, const Plan& plan);
 
-// For plans where there is. Plays the plan through in graph order. Throws a usage Error, with the
-// op's place, where a memory can't hold what must be in it at once then; needed and available are
-// named. Where it can, gives the edges that keep every other order within it as well: sorted by
-// `to`, within windows, from < to, none that is a dependency already. Replicas must know all their
-// readers.
+// For plans for which is_any_tight() is true. Simulates allocation and release in graph order.
+// Throws a usage Error with the op's place, the needed and the available bytes if a tensor doesn't
+// fit then. Otherwise returns edges that keep every other order of execution within the memories as
+// well: sorted by `to`, with from < to in one window, without edges that are dependencies already.
+// The replicas' numbers of readers must be final.
 std::vector<RoomEdge> order_by_memory(const Graph& graph, const Machine& machine, const Plan& plan);
 
 }  // namespace troupe

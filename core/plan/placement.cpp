@@ -1,6 +1,6 @@
 #include "core/plan/placement.hpp"
 
-#include "core/plan/heft.hpp"
+#include "core/plan/placement_policy.hpp"
 
 #include <algorithm>
 
@@ -30,7 +30,12 @@ void Placements::place(const std::vector<WindowOps>& windows) {
     }
     chosen_.start_at(first);
   }
-  while (chosen_.size() < graph_.size()) chosen_.push_back(DeviceId::none());
+  chosen_.grow_to(graph_.size(), DeviceId::none());
+  reachability_.enter({.graph = graph_,
+                       .windows = windows,
+                       .memory_of = [this](OpId op) { return memory_of(op); },
+                       .can_run = [this](DeviceId device, OpId op,
+                                         bool timed) { return can_run(device, op, timed); }});
   std::vector<OpId> timed;
   for (const WindowOps& window : windows) {
     if (window.timed) timed.insert(timed.end(), window.ops.begin(), window.ops.end());
@@ -48,16 +53,22 @@ bool Placements::can_run(DeviceId device, OpId op, bool timed) const {
   return !options_.needs_costs || !timed || cost_.knows(device, graph_, graph_.op_class(op));
 }
 
+// Simulated devices have a kernel for every op whose cost is known: a missing cost is named first.
+bool Placements::lacks_rate(DeviceId device, OpId op) const {
+  return options_.needs_costs && !cost_.knows(device, graph_, graph_.op_class(op));
+}
+
 void Placements::check_device(OpId op, bool timed) const {
   const DeviceId device = graph_.placement(op).device;
   if (can_run(device, op, timed)) return;
   const std::string& name = machine_.device(device).name;
   const std::string_view kind = graph_.kind(op).name;
+  const bool no_rate = lacks_rate(device, op);
   throw usage_error(
       place_of(op),
-      fmt::format("'{}' is placed on {}, which has no kernel for '{}'", graph_.name(op), name,
-                  kind),
-      options_.needs_costs
+      fmt::format("'{}' is placed on {}, which has no {} for '{}'", graph_.name(op), name,
+                  no_rate ? "rate" : "kernel", kind),
+      no_rate
           ? fmt::format("give {} a rate for it in the machine file ('{}: 10 TFLOP/s' or 'flops:')"
                         ", or place the op elsewhere",
                         name, kind)
@@ -65,31 +76,33 @@ void Placements::check_device(OpId op, bool timed) const {
 }
 
 void Placements::nobody_can(OpId op) const {
-  throw usage_error(place_of(op),
-                    fmt::format("no device has a kernel for '{}', the kind of '{}'",
-                                graph_.kind(op).name, graph_.name(op)),
-                    options_.needs_costs
-                        ? fmt::format("give one a rate for it in the machine file ('{}: 10 "
-                                      "TFLOP/s' or 'flops:')",
-                                      graph_.kind(op).name)
-                        : "use another op");
+  const std::string_view kind = graph_.kind(op).name;
+  bool lack_rates = true;
+  for (std::size_t d = 0; d < machine_.devices.size(); ++d) {
+    lack_rates = lack_rates && lacks_rate(DeviceId::at(d), op);
+  }
+  throw usage_error(
+      place_of(op),
+      fmt::format("no device has a {} for '{}', the kind of '{}'", lack_rates ? "rate" : "kernel",
+                  kind, graph_.name(op)),
+      lack_rates
+          ? fmt::format("give one a rate for it in the machine file ('{}: 10 TFLOP/s' or 'flops:')",
+                        kind)
+          : "use another op");
 }
 
 void Placements::place_timed(std::span<const OpId> ops) {
   if (std::all_of(ops.begin(), ops.end(), [this](OpId op) { return is_placed(op); })) return;
-  const std::vector<DeviceId> devices = heft_placement(
+  const PlacementPolicy& policy = find_placement_policy(options_.placement_policy);
+  const std::vector<DeviceId> devices = policy.place(
       {.graph = graph_,
        .machine = machine_,
        .cost = cost_,
        .router = router_,
        .ops = ops,
-       .fixed = [&](OpId op) { return of(op).device; },
-       .home =
-           [&](OpId op) {
-             const Placement p = of(op);
-             return p.device ? machine_.device(p.device).memory : p.memory;
-           },
-       .can_run = [&](DeviceId device, OpId op) { return can_run(device, op, true); }});
+       .home = [this](OpId op) { return memory_of(op); },
+       .can_run = [this](DeviceId device, OpId op) { return can_run(device, op, true); },
+       .reachability = reachability_});
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (is_placed(ops[i])) continue;
     if (!devices[i]) nobody_can(ops[i]);
@@ -97,7 +110,9 @@ void Placements::place_timed(std::span<const OpId> ops) {
   }
 }
 
-// Readers come after what they read, so that one pass backwards sees every reader's placement.
+// Readers come after what they read, so that one pass backwards sees every reader's placement. A
+// timed op reads each of these, directly or through others, and is placed by now: on which island
+// each must be is known.
 void Placements::place_prepared(std::span<const OpId> ops, std::span<const OpId> timed) {
   std::vector<DeviceId> wanted(graph_.size());
   const auto want = [&](std::span<const OpId> readers) {
@@ -114,10 +129,13 @@ void Placements::place_prepared(std::span<const OpId> ops, std::span<const OpId>
 }
 
 DeviceId Placements::choose(OpId op, const std::vector<DeviceId>& wanted) const {
+  const auto is_possible = [&](DeviceId device) {
+    return reachability_.allows(op, device) && can_run(device, op, false);
+  };
   const DeviceId with_reader = wanted[op.index()];
-  if (with_reader && can_run(with_reader, op, false)) return with_reader;
+  if (with_reader && is_possible(with_reader)) return with_reader;
   for (std::size_t d = 0; d < machine_.devices.size(); ++d) {
-    if (can_run(DeviceId::at(d), op, false)) return DeviceId::at(d);
+    if (is_possible(DeviceId::at(d))) return DeviceId::at(d);
   }
   nobody_can(op);
 }

@@ -5,6 +5,7 @@
 #include "core/cost/cost_model.hpp"
 #include "core/machine/route.hpp"
 #include "core/plan/plan_options.hpp"
+#include "core/plan/reachability.hpp"
 #include "core/plan/windows.hpp"
 
 #include <algorithm>
@@ -13,27 +14,34 @@
 
 namespace troupe {
 
-// Whether it was given with the op.
+// Whether the user placed the op, or the copy.
 inline bool is_given(const Placement& p) {
   return p.device || p.memory;
 }
 
-// Explicit placements are kept; ops without one are placed by HEFT, and among what is prepared
-// before the clock starts with their first reader. All references must outlive it.
+// Explicit placements are kept. Timed ops without one are placed by the policy of the options; ops
+// that are prepared before the clock starts go to the device of their first reader. All references
+// must outlive it.
 class Placements {
  public:
   Placements(const Graph& graph, const Machine& machine, const CostModel& cost, Router& router,
              const PlanOptions& options)
-      : graph_(graph), machine_(machine), cost_(cost), router_(router), options_(options) {}
+      : graph_(graph),
+        machine_(machine),
+        cost_(cost),
+        router_(router),
+        options_(options),
+        reachability_(machine) {}
 
-  // Throws a usage Error where a device lacks an op's kernel or no device has it.
+  // Throws a usage Error if a device lacks an op's kernel, no device has it, or no device that has
+  // it can exchange tensors with the op's inputs and readers.
   void place(const std::vector<WindowOps>& windows);
 
-  // Ops before `op` are not asked for any more.
+  // Frees what is known of ops before `op`; of() must not be called for them any more.
   void forget_before(OpId op) { chosen_.forget_before(std::min(op.index(), chosen_.size())); }
 
-  // A device, or none with the target memory for a copy that links carry out. Of ops in the
-  // windows.
+  // A device, or only the target memory for a copy that links carry out. `op` must be in a window
+  // that was placed.
   Placement of(OpId op) const {
     const Placement& given = graph_.placement(op);
     return is_given(given) ? given : Placement{.device = chosen_[op.index()]};
@@ -41,7 +49,13 @@ class Placements {
 
  private:
   bool is_placed(OpId op) const { return is_given(graph_.placement(op)) || chosen_[op.index()]; }
+  // None for an op without a placement.
+  MemoryId memory_of(OpId op) const {
+    const Placement p = of(op);
+    return p.device ? machine_.device(p.device).memory : p.memory;
+  }
   bool can_run(DeviceId device, OpId op, bool timed) const;
+  bool lacks_rate(DeviceId device, OpId op) const;
   SourcePlace place_of(OpId op) const { return graph_.group(graph_.group_of(op)).place; }
   void check_device(OpId op, bool timed) const;
   [[noreturn]] void nobody_can(OpId op) const;
@@ -54,6 +68,7 @@ class Placements {
   const CostModel& cost_;
   Router& router_;
   const PlanOptions& options_;
+  Reachability reachability_;
   SlidingVector<DeviceId> chosen_;  // by op, where any has no placement of its own
 };
 

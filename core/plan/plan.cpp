@@ -1,7 +1,5 @@
 #include "core/plan/plan.hpp"
 
-#include <algorithm>
-
 namespace troupe {
 
 std::vector<Window> Plan::take_shares() {
@@ -15,13 +13,6 @@ std::vector<Window> Plan::take_shares() {
                      .waits = window.waits});
   }
   return taken;
-}
-
-std::span<const ReplicaId> DistinctInputs::without_repeats(std::span<const ReplicaId> inputs) {
-  found_.assign(inputs.begin(), inputs.end());
-  std::sort(found_.begin(), found_.end());
-  found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
-  return found_;
 }
 
 }  // namespace troupe

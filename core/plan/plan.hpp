@@ -31,7 +31,6 @@ struct Unit {
   OpId op;  // the op, or the one whose tensor is moved
   bool transfer : 1 = false;
   bool makes_result : 1 = false;  // the op's own tensor, rather than a replica of it elsewhere
-  bool reads_twice : 1 = false;   // one input more than once
   bool paced : 1 = false;         // a transfer that takes chunks as the unit before delivers them
   std::uint16_t chunks = 1;       // of a transfer
 };
@@ -115,21 +114,5 @@ class ShareTable {
 inline UnitId maker_of(ReplicaId replica) {
   return UnitId{replica.value};
 }
-
-// What a unit reads, each tensor once: the units that made these are its predecessors, over windows
-// too.
-class DistinctInputs {
- public:
-  // `share` must be that of the unit. Valid until the next call.
-  std::span<const ReplicaId> of(const Unit& unit, const Share& share) {
-    const std::span<const ReplicaId> inputs = share.inputs_of(unit.ref.item);
-    return unit.reads_twice ? without_repeats(inputs) : inputs;
-  }
-
- private:
-  std::span<const ReplicaId> without_repeats(std::span<const ReplicaId> inputs);
-
-  std::vector<ReplicaId> found_;
-};
 
 }  // namespace troupe

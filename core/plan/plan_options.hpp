@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace troupe {
 
@@ -17,6 +18,8 @@ struct PlanOptions {
   std::shared_ptr<const CostModel> cost = {};
   // Whether a device can carry out a kind of op (by its backend); none: every device can.
   std::function<bool(DeviceId, const OpKind&)> has_kernel = {};
+  // How timed ops without a placement get a device: a name from placement_policy.hpp.
+  std::string placement_policy = "heft";
   // The cost model must know every timed op (a simulation); what is prepared before the clock
   // starts then takes no time.
   bool needs_costs = false;

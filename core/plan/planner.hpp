@@ -10,7 +10,7 @@
 
 namespace troupe {
 
-// Places ops (explicitly, else by earliest finish time, see heft.hpp), inserts a transfer wherever
+// Places ops (as given, else by the options' placement policy), inserts a transfer wherever
 // an op reads a tensor that its device's memory doesn't hold, and splits the outcome into shares.
 // Blocks; for a large scenario it takes a second thread for a part, where the host has one.
 //

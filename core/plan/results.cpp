@@ -1,5 +1,6 @@
 #include "core/plan/results.hpp"
 
+#include "core/base/saturating.hpp"
 #include "core/plan/memory_order.hpp"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ void keep_results(Plan& plan, const Graph& graph, const Machine& machine,
   const std::vector<std::uint64_t> kept = bytes_in_all(graph, machine, plan);
   std::uint64_t in_ram = 0;
   for (std::size_t m = 0; m < kept.size(); ++m) {
-    if (machine.memories[m].kind == MemoryKind::ram) in_ram += kept[m];
+    if (machine.memories[m].kind == MemoryKind::ram) in_ram = add_sat(in_ram, kept[m]);
   }
   const auto has_room = [&](MemoryId m) {
     const Memory& memory = machine.memory(m);

@@ -1,4 +1,4 @@
-// Which of the tensors that a plan makes stay, and for how long.
+// Which tensors of a plan are kept as results, and for how long.
 #pragma once
 
 #include "core/base/sliding_vector.hpp"
@@ -12,15 +12,15 @@
 
 namespace troupe {
 
-// Fills the plan's results, and adds a reader to each replica that is kept until the run ends: see
-// PlanOptions::compare_results. `home`: where each op's result is. Replicas must know all their
-// other readers.
+// Fills Plan::results, and adds a reader to each replica that is kept until the run ends (see
+// PlanOptions::compare_results). `home` is the replica of each op's result. All other readers must
+// have been counted.
 void keep_results(Plan& plan, const Graph& graph, const Machine& machine,
                   const PlanOptions& options, const std::vector<WindowOps>& windows,
                   const SlidingVector<ReplicaId>& home);
 
-// Of the plan's last window, one of a stream: what may be read later (ops from `keep_from` on) and
-// what nobody reads. Each gets a reader more.
+// For the last window planned of a stream: the replicas that later windows may read (ops from
+// `keep_from` on) and those without readers. Adds a reader to each.
 std::vector<PlannedWindow::Hold> hold_results(Plan& plan, OpId keep_from);
 
 }  // namespace troupe

@@ -167,10 +167,10 @@ struct Share {
   // Adds an item, with the inputs that were appended since the last one and no successors yet.
   Item& add_item() {
     // In place: a copy of what was just written would wait for it.
-    Item& next = items.emplace_back();
-    next.first_input = static_cast<std::uint32_t>(inputs.size());
-    next.first_successor = static_cast<std::uint32_t>(successors.size());
-    return (&next)[-1];
+    Item& end = items.emplace_back();
+    end.first_input = static_cast<std::uint32_t>(inputs.size());
+    end.first_successor = static_cast<std::uint32_t>(successors.size());
+    return items[items.size() - 2];
   }
   void forget_successors() {
     successors = {};

@@ -34,7 +34,7 @@ class SuccessorFiller {
       const Unit& unit = plan_.units[u];
       Share& share = shares_[unit.ref.resource];
       for (; edge != room_.rend() && edge->to.index() == u; ++edge) add(edge->from, unit, share);
-      const std::span<const ReplicaId> inputs = distinct_.of(unit, share);
+      const std::span<const ReplicaId> inputs = share.inputs_of(unit.ref.item);
       for (std::size_t i = inputs.size(); i-- > 0;) {
         if (maker_of(inputs[i]) >= first_) add(maker_of(inputs[i]), unit, share);
       }
@@ -68,7 +68,6 @@ class SuccessorFiller {
   const ShareTable<Window>& shares_;
   std::vector<bool> tells_elsewhere_;  // by unit
   bool tells_several_ = false;
-  DistinctInputs distinct_;
 };
 
 // Puts the items in the order of `order`, their units.
@@ -147,12 +146,11 @@ class ArrivalJoiner {
 // What the units of a window wait for in earlier ones that it doesn't wait for as a whole.
 void add_late_edges(const Plan& plan, Window& window) {
   ShareTable<Window> shares(window);
-  DistinctInputs distinct;
   std::vector<std::pair<ResourceId, Share::LateEdge>> late;
   for (std::size_t u = window.first.index(); u < window.first.index() + window.items; ++u) {
     const Unit& unit = plan.units[u];
     Share& share = shares[unit.ref.resource];
-    for (const ReplicaId input : distinct.of(unit, share)) {
+    for (const ReplicaId input : share.inputs_of(unit.ref.item)) {
       const UnitId maker = maker_of(input);
       if (maker >= window.first || !plan.units.holds(maker.index())) continue;  // or it is done
       ++share.items[unit.ref.item].waits_for;

@@ -47,7 +47,6 @@ void UnitBuilder::reserve_shares(const OpRanges& ops) {
     std::size_t items = 0;
     std::size_t inputs = 0;
   };
-  reserved_.clear();
   std::vector<Size> sizes(machine_.devices.size());
   Size* size = nullptr;  // of the device that has the op's class; null: to be looked up
   std::uint32_t op_class = 0;
@@ -79,17 +78,20 @@ void UnitBuilder::reserve_shares(const OpRanges& ops) {
     s.items = vector_in<Share::Item>(*room, sizes[d].items + 1);
     s.items.emplace_back();
     s.inputs = vector_in<ReplicaId>(*room, sizes[d].inputs);
-    reserved_.push_back(std::as_bytes(std::span(s.items.data(), s.items.capacity())));
-    reserved_.push_back(std::as_bytes(std::span(s.inputs.data(), s.inputs.capacity())));
   }
 }
 
-// Room for so many more units.
+// Room for so many more units, which is populated while they are added.
 void UnitBuilder::reserve_units(std::size_t count) {
   prefault_.reset();  // before arrays move
-  std::vector<Prefault::Bytes> arrays = reserved_;
-  arrays.push_back(plan_.units.reserve(count));
-  arrays.push_back(plan_.replicas.reserve(count));
+  plan_.units.reserve(count);
+  plan_.replicas.reserve(count);
+  std::vector<Prefault::Bytes> arrays = {plan_.units.unfilled(), plan_.replicas.unfilled()};
+  for (std::size_t d = 0; d < machine_.devices.size(); ++d) {
+    if (share_of_[d] == nullptr) continue;
+    arrays.push_back(unfilled(share_of_[d]->items));
+    arrays.push_back(unfilled(share_of_[d]->inputs));
+  }
   prefault_.emplace(std::move(arrays));
 }
 
@@ -112,10 +114,8 @@ Share& UnitBuilder::add_share(ResourceId r) {
 // Appends to the inputs of the next item of `s`, and counts it as a reader.
 // Inlined by force, as add_unit() is: together that saves a fifth of the instructions.
 [[gnu::always_inline]] inline void UnitBuilder::read(ReplicaId input, ResourceId r, Share& s,
-                                                     Reads& reads) {
+                                                     std::uint32_t& waits_for) {
   s.inputs.push_back(input);
-  reads.ascend &= input.value >= reads.next;
-  reads.next = input.value + 1;
   ReplicaSpec& spec = plan_.replicas[input.index()];
   ++spec.readers;
   const UnitId maker = maker_of(input);
@@ -130,7 +130,7 @@ Share& UnitBuilder::add_share(ResourceId r) {
     there = share_of_[from.resource.index()];
   }
   ++there->items[from.item].first_successor;
-  ++reads.waits;
+  ++waits_for;
 }
 
 // Of an earlier window, maybe one that is forgotten.
@@ -142,24 +142,15 @@ void UnitBuilder::read_earlier(ReplicaId input, ResourceId r) {
   read_again_.push_back(input);
 }
 
-// Whether something stands there more than once; in sorted_ then.
-bool UnitBuilder::has_repeats(std::span<const ReplicaId> inputs) {
-  sorted_.assign(inputs.begin(), inputs.end());
-  std::sort(sorted_.begin(), sorted_.end());
-  return std::adjacent_find(sorted_.begin(), sorted_.end()) != sorted_.end();
-}
-
 // Makes an item of what was read since the last one of `s`, and a unit of it.
 [[gnu::always_inline]] inline Share::Item& UnitBuilder::add_unit(ResourceId r, Share& s, Unit unit,
-                                                                 const Reads& reads,
+                                                                 std::uint32_t waits_for,
                                                                  MemoryId target) {
   const UnitId id = UnitId::at(plan_.units.size());
   unit.ref = {r, s.size()};
   Share::Item& item = s.add_item();
   item.unit = id;
-  item.waits_for = reads.waits;
-  unit.reads_twice = !reads.ascend && has_repeats(s.inputs_of(unit.ref.item));
-  if (unit.reads_twice) item.waits_for -= uncount_repeats();
+  item.waits_for = waits_for;
   plan_.units.push_back(unit);
   // In place: a copy of what was just written would wait for it.
   ReplicaSpec& made = plan_.replicas.emplace_back();
@@ -167,20 +158,6 @@ bool UnitBuilder::has_repeats(std::span<const ReplicaId> inputs) {
   made.type = graph_.type_index(unit.op);
   made.is_private = true;
   return item;
-}
-
-// Takes back what read() counted for what stands there again (sorted_ holds the inputs): makers
-// tell once. How often a wait was counted too much.
-std::uint32_t UnitBuilder::uncount_repeats() {
-  std::uint32_t waits = 0;
-  for (std::size_t i = 1; i < sorted_.size(); ++i) {
-    const UnitId maker = maker_of(sorted_[i]);
-    if (sorted_[i] != sorted_[i - 1] || maker < first_) continue;
-    const ItemRef from = plan_.units[maker.index()].ref;
-    --share(from.resource).items[from.item].first_successor;
-    ++waits;
-  }
-  return waits;
 }
 
 // In its group. Ops come in graph order within a window, so the last group looked up is mostly the
@@ -207,13 +184,14 @@ void UnitBuilder::add_kernel(OpId op, DeviceId device) {
   const MemoryId memory = machine_.device(device).memory;
   const ResourceId r = resource(device);
   Share& s = share(r);
-  Reads reads;
+  std::uint32_t waits_for = 0;
   for (const OpId input : graph_.inputs(op)) {
     const ReplicaId home = home_[input.index()];
     const bool is_here = plan_.replicas[home.index()].memory == memory;
-    read(is_here ? home : replica_in(input, memory, op), r, s, reads);
+    read(is_here ? home : replica_in(input, memory, op), r, s, waits_for);
   }
-  Share::Item& item = add_unit(r, s, {.ref = {}, .op = op, .makes_result = true}, reads, memory);
+  Share::Item& item =
+      add_unit(r, s, {.ref = {}, .op = op, .makes_result = true}, waits_for, memory);
   item.kernel = kernel_in(s, device, op);
   item.index = index_of(op);
   home_[op.index()] = ReplicaId{item.unit.value};
@@ -323,8 +301,8 @@ ReplicaId UnitBuilder::add_transfers(OpId tensor, MemoryId target, OpId reader, 
         is_free() ? TransferCost{} : cost_.transfer(hop.link, hop.direction, bytes);
     const ResourceId r = resource(hop.link);
     Share& s = share(r);
-    Reads reads;
-    read(at, r, s, reads);
+    std::uint32_t waits_for = 0;
+    read(at, r, s, waits_for);
     add_unit(r, s,
              {.ref = {},
               .op = makes_result ? reader : tensor,
@@ -332,7 +310,7 @@ ReplicaId UnitBuilder::add_transfers(OpId tensor, MemoryId target, OpId reader, 
               .makes_result = makes_result,
               .paced = h > 0,
               .chunks = static_cast<std::uint16_t>(chunks)},
-             reads, next);
+             waits_for, next);
     s.moves.push_back({.bytes = bytes,
                        .expected = expected,
                        .chunks = chunks,

@@ -77,17 +77,11 @@ class UnitBuilder {
   }
   Share& add_share(ResourceId r);
 
-  // What is known of the inputs of the item to come.
-  struct Reads {
-    std::uint32_t waits = 0;  // for items of this window
-    std::uint32_t next = 0;   // one past the id of the last input
-    bool ascend = true;       // then none is there twice
-  };
-  void read(ReplicaId input, ResourceId r, Share& s, Reads& reads);
-  Share::Item& add_unit(ResourceId r, Share& s, Unit unit, const Reads& reads, MemoryId target);
+  // `waits_for` counts what the next item of `s` waits for in this window.
+  void read(ReplicaId input, ResourceId r, Share& s, std::uint32_t& waits_for);
+  Share::Item& add_unit(ResourceId r, Share& s, Unit unit, std::uint32_t waits_for,
+                        MemoryId target);
   void read_earlier(ReplicaId input, ResourceId r);
-  bool has_repeats(std::span<const ReplicaId> inputs);
-  std::uint32_t uncount_repeats();
   void count_time(Duration expected) {
     fits_time_ = fits_time_ && expected < longest_duration - serial_;
     if (fits_time_) serial_ += expected;
@@ -130,12 +124,10 @@ class UnitBuilder {
   std::vector<ClassKernel> class_kernels_;  // by class, found without looking through those
 
   std::size_t ops_left_ = 0;
-  std::vector<Prefault::Bytes> reserved_;  // of its shares
-  std::optional<Prefault> prefault_;       // while it is filled
+  std::optional<Prefault> prefault_;  // while it is filled
 
   OpId group_first_ = {};  // ops of the group last looked up
   OpId group_end_ = {};
-  std::vector<ReplicaId> sorted_;
 };
 
 }  // namespace troupe

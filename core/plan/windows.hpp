@@ -14,9 +14,9 @@ struct WindowOps {
   bool timed = true;
 };
 
-// First, untimed, whatever the listed ops need but no step lists (no such window where there is
-// nothing); then a window for each run of steps between waits. Throws a usage Error where a step
-// needs one that is listed only after a later wait, or a group is listed twice.
+// An untimed window of the ops that listed ops need but no step lists, if there are any; then one
+// window for the steps up to each wait and one for the rest. Throws a usage Error if a step needs a
+// step that is listed only after a later wait, or a group is listed twice.
 std::vector<WindowOps> scenario_windows(const Graph& graph, const Scenario& scenario);
 
 }  // namespace troupe

@@ -48,7 +48,7 @@ class SerialRun {
     }
   }
 
-  // The result of `op`, which lives until `release`.
+  // Executes `op`. The result is valid until `release` frees it.
   std::span<const std::byte> execute(OpId op) {
     const OpKind& kind = graph_.kind(op);
     if (kind.cpu == nullptr) throw run_error("CPUs have no kernel for it");
@@ -68,7 +68,7 @@ class SerialRun {
     return {output.get(), type.bytes()};
   }
 
-  // Frees what nobody will read any more, now that `op` is done.
+  // Frees the results whose last reader was `op`.
   void release(OpId op) {
     for (const OpId input : graph_.inputs(op)) {
       if (--readers_[input.index()] == 0) values_[input.index()].reset();
@@ -78,7 +78,7 @@ class SerialRun {
 
  private:
   const Graph& graph_;
-  std::vector<std::uint32_t> readers_;  // of each op's result, that are still to come
+  std::vector<std::uint32_t> readers_;  // by op: readers of its result that are not executed yet
   std::vector<Buffer> values_;
   std::vector<ConstTensorView> inputs_;
   SerialTeam team_;

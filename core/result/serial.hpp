@@ -1,5 +1,5 @@
-// The serial execution that real runs are compared with: one op after another, one thread, no
-// devices, no links.
+// The serial execution with which real runs are compared: one op after another on one thread,
+// without devices and links.
 #pragma once
 
 #include "core/graph/graph.hpp"
@@ -10,10 +10,10 @@
 
 namespace troupe {
 
-// Executes `ops` (in this order; each input must be made by an earlier one) with the CPU kernels on
-// the calling thread and hands each result to `visit` as soon as it is made; a result is freed
-// after its last reader. Blocks until done, or until `visit` returns false. Throws a run Error
-// where a kernel fails.
+// Executes `ops` in this order with the CPU kernels on the calling thread. Each input must be the
+// output of an earlier op of `ops`. Calls `visit` with each result when its op is done, and frees a
+// result after its last reader. Blocks until done, or until `visit` returns false. Throws a run
+// Error if a kernel fails.
 void run_serial(const Graph& graph, const OpRanges& ops,
                 const std::function<bool(OpId, std::span<const std::byte>)>& visit);
 

@@ -13,7 +13,7 @@ Summary::Summary(const Graph& graph, const Machine& machine, const Plan& plan, b
       plan_(plan),
       with_timeline_(with_timeline),
       busy_(machine.devices.size() + 2 * machine.links.size(), Duration{0}) {
-  // The rows of a timeline: streams of devices, then directions of links.
+  // The tracks of a timeline: streams of devices, then directions of links.
   std::vector<Track>& tracks = report_.timeline.tracks;
   for (const Device& device : machine.devices) {
     first_track_.push_back(static_cast<std::uint32_t>(tracks.size()));
@@ -42,10 +42,9 @@ void Summary::add(const Window& window) {
   add_times(window);
   if (with_timeline_) reserve_predecessors(window);
   ShareTable<> shares(window);
-  DistinctInputs distinct;
   for (std::size_t u = window.first.index(); u < window.first.index() + window.items; ++u) {
     const Unit& unit = plan_.units[u];
-    // It didn't come back where its actor died.
+    // If its actor died, the share is missing.
     const Share* const share = shares.find(unit.ref.resource);
     const bool finished = share != nullptr && share->items[unit.ref.item].finished();
     if (!finished) {
@@ -53,14 +52,14 @@ void Summary::add(const Window& window) {
       unfinished_.push_back(UnitId::at(u));
       continue;
     }
-    const std::span<const ReplicaId> inputs = distinct.of(unit, *share);
+    const std::span<const ReplicaId> inputs = share->inputs_of(unit.ref.item);
     earliest_.push_back(earliest(UnitId::at(u), shares, inputs));
     critical_path_ = std::max(critical_path_, earliest_.back().finish);
     if (with_timeline_) add_span(unit, *share, inputs);
   }
 }
 
-// A big run would hold them twice while they grow.
+// Without a reservation, a big run would hold two copies of the list while it grows.
 void Summary::reserve_predecessors(const Window& window) {
   std::vector<std::uint32_t>& predecessors = report_.timeline.predecessors;
   std::size_t wanted = predecessors.size();
@@ -93,8 +92,9 @@ void Summary::add_times(const Window& window) {
   }
 }
 
-// On a route of several links the next one may begin when the first chunk is there, and ends no
-// earlier than a chunk after the last. Chunks differ in a real run; the shortest bounds them all.
+// On a route of several links, a transfer may begin when the link before has delivered the first
+// chunk, and ends at least one chunk after the transfer on the link before. In a real run the times
+// of chunks differ; the shortest chunk gives a valid bound.
 Summary::Earliest Summary::earliest(UnitId unit, const ShareTable<>& shares,
                                     std::span<const ReplicaId> inputs) const {
   Earliest own;
@@ -125,7 +125,7 @@ void Summary::add_span(const Unit& unit, const Share& share, std::span<const Rep
   const Share::Item& item = share.items[unit.ref.item];
   const GroupId g = graph_.group_of(unit.op);
   const Group& group = graph_.group(g);
-  // The transfer that makes a copy's result goes by the copy's name.
+  // The last transfer of a copy, which makes its result, has the name of the copy.
   const bool moved = !unit.makes_result;
   const std::size_t labelled = g.index() * 2 + (moved ? 1 : 0);
   if (labelled >= label_of_.size()) label_of_.resize(2 * graph_.group_count(), Span::no_index);
@@ -140,22 +140,30 @@ void Summary::add_span(const Unit& unit, const Share& share, std::span<const Rep
        .index = group.indexed ? unit.op.value - group.first.value : Span::no_index,
        .start = item.start,
        .end = item.end});
-  for (const ReplicaId input : inputs) {
-    const UnitId p = maker_of(input);
+  ReplicaId latest{0};
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const UnitId p = maker_of(inputs[i]);
     if (p < plan_.first_timed) continue;
+    // A tensor that is read twice counts as one predecessor. Inputs that ascend, as most do, have
+    // no repeats.
+    const auto before = inputs.first(i);
+    if (inputs[i] <= latest && std::find(before.begin(), before.end(), inputs[i]) != before.end()) {
+      continue;
+    }
+    latest = std::max(latest, inputs[i]);
     timeline.predecessors.push_back(span_of(p));
   }
   timeline.first_predecessor.push_back(static_cast<std::uint32_t>(timeline.predecessors.size()));
 }
 
-// There is a span for each unit that finished, in their order.
+// Each finished unit has a span. Spans are in the order of units.
 std::uint32_t Summary::span_of(UnitId unit) const {
   const auto unfinished_before =
       std::lower_bound(unfinished_.begin(), unfinished_.end(), unit) - unfinished_.begin();
   return static_cast<std::uint32_t>(unit.value - plan_.first_timed.value - unfinished_before);
 }
 
-// A row for each device and for each direction of a link.
+// One entry for each device and for each direction of a link.
 void Summary::add_resources() {
   for (std::size_t row = 0; row < busy_.size(); ++row) {
     ResourceUse use;
@@ -245,7 +253,7 @@ std::string describe(const CoordinatorLogic::Failure& failure, const Graph& grap
 ScenarioReport summarize(const Graph& graph, const Machine& machine, Plan& plan,
                          const std::string& name, RunResult result) {
   for (auto& [resource, share] : result.shares) {
-    share.forget_successors();  // nobody needs them any more, and the timeline needs room
+    share.forget_successors();  // not used any more: frees memory for the timeline
     plan.put_back(resource, std::move(share));
   }
   result.shares.clear();

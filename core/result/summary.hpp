@@ -1,4 +1,4 @@
-// From the records of a run to its report: the same for real and simulated runs.
+// Computes the report of a real or simulated run from its records.
 #pragma once
 
 #include "core/base/sliding_vector.hpp"
@@ -16,43 +16,45 @@
 
 namespace troupe {
 
-// What the actors hand back at the end.
+// The result of the actors of one run.
 struct RunResult {
   Ending ending = Ending::done;
   CoordinatorLogic::Failure failure = {};
   std::optional<Instant> origin;
   Duration took{0};       // real time
-  ResourceShares shares;  // with what became of their items
+  ResourceShares shares;  // with the records of their items
 };
 
 // "run[3] on gpu0", "run[3] over pcie0"
 std::string unit_name(const Graph& graph, const Machine& machine, const Plan& plan, UnitId unit);
 
-// The tensors that must be there before the unit starts: "'x', 'y'", or "nothing"; what else it
-// waits for makes room in its memory.
+// The tensors that must exist before the unit starts: "'x', 'y'", or "nothing". Other dependencies
+// of a unit only wait for room in its memory.
 std::string unit_needs(const Graph& graph, const Plan& plan, UnitId unit);
 
-// Why the run failed, in words; empty where it didn't.
+// Why the run failed, in words. Empty if it didn't fail.
 std::string describe(const CoordinatorLogic::Failure& failure, const Graph& graph,
                      const Machine& machine, const Plan& plan);
 
-// Counts, times, bounds (design.md, Words), utilisation and timeline of one scenario, from the
-// shares of its windows. The lower bound is taken over what finished, with the times it took.
+// Counts, times, bounds (docs/architecture.md, Words), utilisation and timeline of one scenario,
+// from the shares of its windows. The lower bound is that of the finished units, with their
+// measured times.
 class Summary {
  public:
-  // `plan` knows the units of the windows that are added. All must outlive it.
+  // `plan` must hold the units of the windows that are added. All arguments must outlive the
+  // Summary.
   Summary(const Graph& graph, const Machine& machine, const Plan& plan, bool with_timeline);
 
-  // One more window, its shares back in it, in order.
+  // Adds a window, in order. Its shares must have been put back into the plan.
   void add(const Window& window);
-  // No unit of a window to come reads what units before `unit` made.
+  // Frees the data of units before `unit`. Later windows must not read the outputs of these units.
   void forget_before(UnitId unit);
 
-  // `result` without its shares. Call it once.
+  // The report. The shares of `result` are not used. Must be called once.
   ScenarioReport finish(const std::string& name, const RunResult& result);
 
  private:
-  // When a unit could have begun and ended if it had waited for nothing but its inputs.
+  // When a unit could have begun and ended if it had waited only for its inputs.
   struct Earliest {
     Duration ready{0};
     Duration finish{0};
@@ -73,16 +75,16 @@ class Summary {
   const Plan& plan_;
   bool with_timeline_;
   ScenarioReport report_;
-  Instant last_ = Instant::min();  // when the latest one ended
+  Instant last_ = Instant::min();  // the latest end of a unit
   std::vector<Duration> busy_;     // by device, then by link and direction
   Duration critical_path_{0};
-  SlidingVector<Earliest> earliest_;  // by unit from first_timed on
+  SlidingVector<Earliest> earliest_;  // by unit, from Plan::first_timed on
   std::vector<UnitId> unfinished_;
-  std::vector<std::uint32_t> label_of_;     // by group, computed or moved
+  std::vector<std::uint32_t> label_of_;     // by group, for ops and for transfers
   std::vector<std::uint32_t> first_track_;  // by resource
 };
 
-// Puts the shares back into the plan and sums its windows up.
+// Puts the shares of `result` back into the plan and summarizes all windows.
 ScenarioReport summarize(const Graph& graph, const Machine& machine, Plan& plan,
                          const std::string& name, RunResult result);
 

@@ -15,7 +15,7 @@ namespace troupe {
 
 namespace {
 
-// How a kept result differs from the expected values; empty where it doesn't.
+// How a kept result differs from the expected values. Empty if it is equal.
 std::string difference(const MemoryStore& store, ReplicaId replica,
                        std::span<const std::byte> expected, std::vector<std::byte>& from_file) {
   const std::byte* actual = store.data(replica);

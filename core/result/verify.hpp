@@ -1,4 +1,4 @@
-// Are the results of a real run right? Each is compared with that of a serial execution.
+// Verification: compares each result of a real run with that of a serial execution.
 #pragma once
 
 #include "core/backend/memory_store.hpp"
@@ -12,14 +12,14 @@ namespace troupe {
 
 struct Verdict {
   bool equal = true;
-  bool complete = true;  // false: `keep_going` ended it
-  std::string mismatch;  // the first tensor that differs, and where; empty where equal
+  bool complete = true;  // false: `keep_going` returned false
+  std::string mismatch;  // the first tensor that differs, and where; empty if equal
 };
 
-// Executes the plan's ops serially on the calling thread (blocking for about the serial time) and
-// compares each of the plan's results with what that gives: one that is kept in `store` bit for
-// bit, any other by the digest that it left there. `keep_going` is asked once an op.
-// Throws a run Error where a result can't be read or a kernel fails.
+// Executes the plan's ops serially on the calling thread and compares each of the plan's results:
+// bit for bit if `store` keeps the tensor, otherwise by the digest in `store`. Blocks for about the
+// serial time, or until `keep_going`, which is called once per op, returns false. Throws a run
+// Error if a result can't be read or a kernel fails.
 Verdict verify(const Graph& graph, const Plan& plan, const MemoryStore& store,
                const std::function<bool()>& keep_going);
 

@@ -30,7 +30,7 @@ void CoordinatorLogic::on_begin(Instant now) {
   proceed(now);
 }
 
-// Whatever may happen now: windows that are done, windows that may start, the end.
+// Reports windows that are done, sends windows that may start, and ends the run after the last one.
 void CoordinatorLogic::proceed(Instant now) {
   if (phase_ != Phase::running) return;
   for (;;) {

@@ -1,5 +1,6 @@
-// The behaviour of the coordinator: hands windows out, hears when shares are complete, collects
-// what is left. It hears of progress in batches and is never between two ops.
+// The behaviour of the coordinator: sends windows to the resources, receives complete shares, and
+// at the end collects the incomplete ones. Resources report progress in batches. The coordinator
+// never takes part in the notices between ops.
 #pragma once
 
 #include "core/plan/share.hpp"
@@ -17,15 +18,15 @@ enum class Ending : std::uint8_t { done, failed, interrupted };
 
 class CoordinatorLogic {
  public:
-  // What the actor around it is to do, in order.
+  // Commands that the coordinator's actor must carry out, in order.
   struct SendWindow {
     std::uint32_t window;
   };
   struct WindowDone {  // windows are done in their order
     std::uint32_t window;
   };
-  struct StopAll {};     // tell every resource to start nothing more
-  struct CollectAll {};  // ask every resource for what is left, which it gives once it is idle
+  struct StopAll {};     // request that no resource start any more items
+  struct CollectAll {};  // request the remaining shares; each resource sends them once it is idle
   struct Finish {};      // the run is over: outcome() and failure() are final
   using Command = std::variant<SendWindow, WindowDone, StopAll, CollectAll, Finish>;
 
@@ -36,24 +37,24 @@ class CoordinatorLogic {
     bool waits = true;  // starts only when all windows before it are done
   };
 
-  // What a resource said when asked how it is.
+  // The answer of a resource to a request for its status.
   struct Status {
     ResourceId resource;
     std::uint32_t in_flight = 0;
     std::uint64_t done = 0;     // items since the run began
-    UnitId pending = {};        // the first one that isn't done; none: all are
-    std::uint32_t missing = 0;  // notices that it still waits for
+    UnitId pending = {};        // the first unit that isn't done; none: all are done
+    std::uint32_t missing = 0;  // notices that the pending unit still waits for
   };
   // Why the run failed.
   struct Failure {
     std::string cause;
-    UnitId unit = {};                // that failed, if it was one
-    std::vector<Status> stuck = {};  // or some of what will never start
+    UnitId unit = {};                // the unit that failed, if a unit did
+    std::vector<Status> stuck = {};  // some resources whose pending units will never start
   };
 
   explicit CoordinatorLogic(std::size_t resources);
 
-  // One more window, the first one being number 0; before or while it runs.
+  // Appends a window, before or during the run. Windows are numbered from 0.
   void on_window(const WindowSize& size, Instant now);
   // No further windows will come.
   void on_end_of_windows(Instant now);
@@ -63,24 +64,27 @@ class CoordinatorLogic {
   void on_progress(ResourceId resource, std::uint64_t done);
   // A share of `window` is complete.
   void on_share_complete(std::uint32_t window, Instant now);
-  // Ends the run, be it before it has begun.
+  // Ends the run, even if the run has not begun.
   void on_failure(Failure failure);
   void on_interrupt();
-  // `resource` has handed in what was left, or is gone.
+  // `resource` has sent its remaining shares, or its actor has died.
   void on_collected(ResourceId resource);
 
-  // Everybody has answered. Two rounds that are alike, with nothing in flight and items pending,
-  // mean that the run will never end: it fails with that verdict.
+  // All resources have answered a round of status requests. If two rounds in a row show the same
+  // number of items done, nothing in flight and items pending, the run can't progress: it fails.
   void on_all_statuses(const std::vector<Status>& statuses);
 
-  // The commands that the last event gave; the caller carries them out and empties the list.
+  // The commands that resulted from the last event. The caller must carry them out and clear the
+  // list.
   std::vector<Command>& commands() { return commands_; }
 
   Ending outcome() const { return outcome_; }
   const Failure& failure() const { return failure_; }
-  // When the scenario's clock started; none where it never did.
+  // When the scenario's clock started. Returns nullopt if it never did.
   std::optional<Instant> origin() const { return origin_; }
   bool is_running() const { return phase_ == Phase::running; }
+  // No further window starts.
+  bool is_ending() const { return phase_ == Phase::collecting || phase_ == Phase::finished; }
   std::uint64_t items_done() const { return items_done_; }
   void check_invariants() const;
 
@@ -92,15 +96,15 @@ class CoordinatorLogic {
 
   std::vector<Command> commands_;
   Phase phase_ = Phase::waiting;
-  std::deque<WindowSize> windows_;  // not done yet; `shares` are those that aren't complete
-  std::uint32_t first_ = 0;         // the number of the first of them
-  std::uint32_t sent_ = 0;          // windows, from the first of all on
+  std::deque<WindowSize> windows_;  // not done yet; `shares` counts the incomplete shares
+  std::uint32_t first_ = 0;         // the number of windows_.front()
+  std::uint32_t sent_ = 0;          // number of windows sent since the run began
   bool is_closed_ = false;          // no further windows will come
   std::uint64_t items_sent_ = 0;
   std::uint64_t items_done_ = 0;
   std::vector<std::uint64_t> done_;  // by resource
   std::vector<bool> is_collected_;
-  std::size_t missing_ = 0;  // resources that haven't
+  std::size_t missing_ = 0;  // resources that are not collected yet
   std::optional<Instant> origin_;
   std::optional<std::uint64_t> quiet_at_;  // items done when the last round of statuses was quiet
   Ending outcome_ = Ending::done;

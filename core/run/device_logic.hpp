@@ -10,18 +10,18 @@
 
 namespace troupe {
 
-// Ready ops start in the order of their windows, and there in the order in which they stand in the
-// share, which is that of their priority.
+// Ready ops start in the order of their windows. Within a window they start in the order of the
+// share, which is the order of priority.
 class DeviceLogic {
  public:
   struct Start {
     std::uint32_t lane;
     std::uint32_t item;
     ActiveShare* part;
-    // For whoever carries it out, to keep: when that began, and what will be looked at when it
-    // ends.
+    // Set by the actor that carries out the op: when the op began, and the memory that complete()
+    // will read first.
     Instant since{};
-    ShareProgress::Path path = {};
+    CompletionPath path = {};
   };
 
   DeviceLogic(ResourceId self, int lanes);
@@ -30,19 +30,20 @@ class DeviceLogic {
   void on_notice(std::uint32_t window, std::span<const std::uint32_t> items);
   // The op on `lane` has finished.
   void on_finished(std::uint32_t lane, Instant start, Instant end);
-  // The op on `lane` has failed: it stays unfinished and releases nothing.
+  // The op on `lane` has failed. The op stays unfinished, and no successor is notified.
   void on_failed(std::uint32_t lane);
-  // Nothing starts any more; what runs may finish.
+  // No more ops start. Ops under way may finish.
   void on_stop() { stopped_ = true; }
 
-  // The next op to start, its lane taken; null while no op is ready or no lane free. It stays what
-  // is under way on its lane until that has finished.
+  // Takes the next ready op and a free lane. Returns null if no op is ready or no lane is free. The
+  // result stays valid, as under_way(lane), until the op has finished.
   Start* next();
   const Start& under_way(std::uint32_t lane) const { return lanes_[lane].start; }
 
-  // Items of other actors to notify, in the order they were released; the caller empties it.
+  // Items of other actors to notify, in the order they were released. The caller must clear the
+  // list.
   std::vector<WindowItem>& notices() { return notices_; }
-  // Whether more of them are to be expected soon: there are ops that could start.
+  // Whether more notices are likely soon, because there are ready ops.
   bool expects_more_notices() const { return ready_ > 0 && !stopped_; }
   bool is_idle() const { return busy_ == 0; }
   std::uint32_t busy_lanes() const { return busy_; }
@@ -51,23 +52,23 @@ class DeviceLogic {
   void check_invariants() const;
 
  private:
-  // Of ShareProgress.
+  // Receives events of ShareProgress.
   struct Sink {
     DeviceLogic& logic;
     void ready(ActiveShare& part, std::uint32_t item) {
       part.ready.insert(item);
       ++logic.ready_;
     }
-    void chunk(ActiveShare&, std::uint32_t) { TROUPE_ASSERT(false); }  // devices take whole tensors
+    void chunk(ActiveShare&, std::uint32_t) { TROUPE_ASSERT(false); }  // only links receive chunks
     void notice(const WindowItem& to) { logic.notices_.push_back(to); }
   };
-  // Written with every op: each in a cache line of its own, away from other devices' lanes.
+  // Written with every op. Each lane has its own cache line, not shared with other devices.
   struct alignas(64) Lane {
     Start start;
     bool is_busy = false;
   };
 
-  std::vector<Lane> lanes_;  // first: see ResourceActor
+  std::vector<Lane> lanes_;  // first, for lookahead: see ResourceActor
   ShareProgress progress_;
   std::uint32_t ready_ = 0;  // items, in all parts
   std::uint32_t busy_ = 0;

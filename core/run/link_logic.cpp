@@ -7,8 +7,8 @@
 namespace troupe {
 namespace {
 
-// Where chunk `i` begins: chunks are equal and whole pages, which direct I/O needs; the last one
-// takes what is left.
+// The offset of chunk `i`. Chunks have equal sizes of whole pages, as direct I/O requires. The last
+// chunk takes the rest.
 std::uint64_t chunk_offset(const Share::Move& move, std::uint32_t i) {
   constexpr std::uint64_t page = 4096;
   const std::uint64_t even = (move.bytes + move.chunks - 1) / move.chunks;

@@ -1,4 +1,4 @@
-// The behaviour of a link: which transfer, or which part of one, moves next in each direction.
+// The behaviour of a link: which chunk of which transfer moves next in each direction.
 #pragma once
 
 #include "core/machine/machine.hpp"
@@ -11,8 +11,8 @@
 
 namespace troupe {
 
-// One queue per direction (a lane), in the order transfers became ready. FIFO: the oldest transfer
-// that has a chunk to move goes on; fair: they take turns, chunk by chunk.
+// Each direction (a lane) has a queue of transfers in the order in which they became ready. FIFO:
+// the oldest transfer that has a chunk to move is next. Fair: transfers take turns, chunk by chunk.
 class LinkLogic {
  public:
   struct Start {
@@ -24,10 +24,10 @@ class LinkLogic {
     bool first;
     bool last;
     Duration expected;  // by the cost model; the first chunk carries the latency
-    // For whoever carries it out, to keep: when that began, and what will be looked at when it
-    // ends.
+    // Set by the actor that carries out the chunk: when the chunk began, and the memory that
+    // complete() will read first.
     Instant since{};
-    ShareProgress::Path path = {};
+    CompletionPath path = {};
   };
 
   LinkLogic(ResourceId self, Sharing sharing);
@@ -39,15 +39,16 @@ class LinkLogic {
   void on_failed(std::uint32_t lane);
   void on_stop() { stopped_ = true; }
 
-  // The next chunk to start, its lane taken; null while nothing can move. It stays what is under
-  // way on its lane until that has finished.
+  // Takes the next chunk that can move and its lane. Returns null if no chunk can move. The result
+  // stays valid, as under_way(lane), until the chunk has finished.
   Start* next();
   const Start& under_way(std::uint32_t lane) const { return lanes_[lane].start; }
 
-  // Items of other actors to notify, in the order they were released; the caller empties it.
+  // Items of other actors to notify, in the order they were released. The caller must clear the
+  // list.
   std::vector<WindowItem>& notices() { return notices_; }
-  // Whether more of them are to be expected soon. Links tell at the end of each round: most chunks
-  // take longer than a message.
+  // Whether more notices are likely soon. Always false: links send notices at the end of each
+  // round, since most chunks take longer than a message.
   bool expects_more_notices() const { return false; }
   bool is_idle() const { return !lanes_[0].is_busy && !lanes_[1].is_busy; }
   std::uint32_t busy_lanes() const {
@@ -58,7 +59,7 @@ class LinkLogic {
   void check_invariants() const;
 
  private:
-  // Of ShareProgress.
+  // Receives events of ShareProgress.
   struct Sink {
     LinkLogic& logic;
     void ready(ActiveShare& part, std::uint32_t item) {
@@ -76,13 +77,13 @@ class LinkLogic {
     friend bool operator==(const Waiting&, const Waiting&) = default;
   };
   struct Lane {
-    std::deque<Waiting> queue;  // all that have begun or may, in turn
+    std::deque<Waiting> queue;  // transfers that have begun or may begin
     bool is_busy = false;
-    Start start{};  // of what is under way, one of the queue
+    Start start{};  // the chunk under way; its transfer is in the queue
     Waiting current() const { return {start.part, start.item}; }
   };
 
-  static void leave_queue(Lane& lane);  // the current one does
+  static void leave_queue(Lane& lane);  // removes the current transfer
   Start* next_on(std::uint32_t lane);
 
   Sharing sharing_;

@@ -1,4 +1,4 @@
-// A set of item numbers whose smallest is at hand.
+// A set of item numbers with fast removal of the smallest.
 #pragma once
 
 #include "core/base/prefetch.hpp"
@@ -10,8 +10,9 @@
 
 namespace troupe {
 
-// A bit for each number below a limit, and over each 64 words a word that tells which have a bit:
-// putting in and taking the smallest out cost a few instructions, however many there are.
+// One bit for each number below a limit, and a hierarchy of summaries: for each 64 words, a summary
+// word whose bits say which of them are not 0. insert() and pop() take a few instructions, whatever
+// the size.
 class ReadySet {
  public:
   // Empties the set, for numbers below `limit`.
@@ -28,7 +29,7 @@ class ReadySet {
     size_ = 0;
   }
 
-  // `item` must not be there yet.
+  // `item` must not be in the set.
   void insert(std::uint32_t item) {
     ++size_;
     std::uint32_t at = item / 64;
@@ -38,7 +39,7 @@ class ReadySet {
     if (was_empty) summarize(at);
   }
 
-  // Takes the smallest out; there must be one.
+  // Removes and returns the smallest item. The set must not be empty.
   std::uint32_t pop() {
     --size_;
     if (words_[lowest_] == 0) lowest_ = find_lowest();
@@ -49,7 +50,7 @@ class ReadySet {
     return lowest_ * 64 + bit;
   }
 
-  // Lets the cache fetch what pop() will look at.
+  // Prefetches the word that pop() is likely to read.
   void prefetch() const { prefetch_to_read(words_.data() + lowest_); }
 
   bool empty() const { return size_ == 0; }
@@ -57,7 +58,7 @@ class ReadySet {
   bool contains(std::uint32_t item) const { return (words_[item / 64] >> item % 64 & 1) != 0; }
 
  private:
-  // Word `at` has got its first bit.
+  // Word `at` was 0 and is no more: updates the summaries.
   void summarize(std::uint32_t at) {
     for (std::uint32_t l = 0; l < levels_; ++l) {
       std::uint64_t& word = words_[level_begin_[l] + at / 64];
@@ -67,7 +68,7 @@ class ReadySet {
       at /= 64;
     }
   }
-  // Word `at` has lost its last bit.
+  // Word `at` has become 0: updates the summaries.
   void forget(std::uint32_t at) {
     for (std::uint32_t l = 0; l < levels_; ++l) {
       std::uint64_t& word = words_[level_begin_[l] + at / 64];
@@ -84,11 +85,11 @@ class ReadySet {
     return at;
   }
 
-  std::vector<std::uint64_t> words_;  // those that tell of others last
-  // Where those over the items' words begin, those over them…
+  std::vector<std::uint64_t> words_;  // first the items' bits, then the summaries, level by level
+  // The index of the first word of each level of summaries.
   std::array<std::uint32_t, 5> level_begin_ = {};
   std::uint32_t levels_ = 0;
-  std::uint32_t lowest_ = 0;  // no word before it has a bit
+  std::uint32_t lowest_ = 0;  // all words before this one are 0
   std::uint32_t size_ = 0;
 };
 

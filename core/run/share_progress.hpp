@@ -1,8 +1,7 @@
-// How far an actor has come with its shares: which items wait for what, and which may start.
+// The progress of an actor's shares: counts dependencies and reports items that may start.
 #pragma once
 
 #include "core/base/assert.hpp"
-#include "core/base/prefetch.hpp"
 #include "core/plan/share.hpp"
 #include "core/run/ready_set.hpp"
 
@@ -15,9 +14,9 @@
 
 namespace troupe {
 
-// A share that is being worked on. What is met with every item comes first, in few cache lines.
+// A share under way. The members that every item accesses come first, in few cache lines.
 struct alignas(64) ActiveShare {
-  ReadySet ready = {};  // of a device: the items that may start
+  ReadySet ready = {};  // devices only: the items that may start
   std::uint32_t done = 0;
   Share share;
   // Items of later windows that wait for an item of this one.
@@ -26,54 +25,53 @@ struct alignas(64) ActiveShare {
   bool is_complete() const { return done == share.size(); }
 };
 
-// Dependency counters of one actor. Several shares may be under way, of windows that need not wait
-// for each other. Notices may come before the share they are for, since they come from other actors
-// than the share does; they are kept and counted when it arrives.
+// The memory that complete() of an item reads first. Kept with the work under way, for
+// lookahead.hpp.
+struct CompletionPath {
+  const Share::Item* item = nullptr;
+  const Share::Successor* successors = nullptr;
+
+  CompletionPath() = default;
+  CompletionPath(const ActiveShare& part, std::uint32_t i)
+      : item(&part.share.items[i]),
+        successors(part.share.successors.data() + item->first_successor) {}
+};
+
+// The dependency counters of one actor. Several shares may be under way, of windows that need not
+// wait for each other. A notice may arrive before its share, since another actor sends it. Such
+// notices are kept and counted when the share arrives.
 //
-// What becomes known goes to a `Sink`:
-//   void ready(ActiveShare&, std::uint32_t item);   it may start
-//   void chunk(ActiveShare&, std::uint32_t item);   a further notice for an item (of a paced
-//   transfer) void notice(const WindowItem&);          an item of another actor: one dependency is
-//   done
+// Events go to a `Sink`:
+//   void ready(ActiveShare&, std::uint32_t item);  // the item may start
+//   void chunk(ActiveShare&, std::uint32_t item);  // a paced transfer may move one more chunk
+//   void notice(const WindowItem&);                // notify this item of another actor
 class ShareProgress {
  public:
   explicit ShareProgress(ResourceId self) : self_(self) {}
 
-  // Takes one more share, of a later window than all before.
+  // Adds a share. Its window must be later than those of all shares added before.
   template <class Sink>
   void load(Share share, Sink&& sink);
 
-  // A dependency of `item` of window `window` is done, or one of all items of an arrival.
+  // A dependency of `item` of window `window` is satisfied. `item` may be an arrival: then this
+  // holds for each of its items.
   template <class Sink>
   void notify(std::uint32_t window, std::uint32_t item, Sink&& sink);
 
-  // `item` is done, its record written. `skip_first`: the first successor knows already.
+  // `item` is done. Its record must have been written. With `skip_first`, the first successor is
+  // not notified, because notices of chunks have been sent.
   template <class Sink>
   void complete(ActiveShare& part, std::uint32_t item, bool skip_first, Sink&& sink);
 
-  // Where complete() of an item will look first. Looks at the item itself.
-  struct Path {
-    const Share::Item* item = nullptr;
-    const Share::Successor* successors = nullptr;
-  };
-  static Path path_of(const ActiveShare& part, std::uint32_t item);
-  // Lets the cache fetch what complete() will touch: first what its path tells, then what is found
-  // there.
-  static void prefetch(const ActiveShare& part, const Path& path);
-  static void prefetch_successors(const ActiveShare& part, std::uint32_t item);
-  // What notify() will touch: first the part, then the item, if the part has it, and what starting
-  // it will touch.
-  static void prefetch(const ActiveShare& part);
-  static void prefetch_item(const ActiveShare& part, std::uint32_t item);
-
-  // Those under way, in the order of their windows. They stay where they are until taken.
+  // The shares under way, in the order of their windows. Their addresses don't change until they
+  // are taken.
   const std::vector<std::unique_ptr<ActiveShare>>& parts() const { return parts_; }
   std::uint64_t done() const { return done_; }  // items of all shares so far
-  // Takes a share out that is complete; none where there is none.
+  // Removes and returns a complete share. Returns nullopt if there is none.
   std::optional<Share> take_complete() {
     return complete_ > 0 ? std::optional<Share>(take_first_complete()) : std::nullopt;
   }
-  // Takes out all that is left.
+  // Removes and returns all shares.
   std::vector<Share> take_all();
 
   void check_invariants() const;
@@ -99,7 +97,7 @@ class ShareProgress {
       sink.ready(part, item);
     }
   }
-  // What waits for a dependency in an earlier window, that one being done.
+  // The dependency of `to` on an item of an earlier window is satisfied.
   template <class Sink>
   void release(const WindowItem& to, Sink& sink) {
     if (to.ref.resource != self_) {
@@ -115,8 +113,8 @@ class ShareProgress {
   ResourceId self_;
   std::vector<std::unique_ptr<ActiveShare>> parts_;
   std::uint64_t done_ = 0;
-  std::uint32_t complete_ = 0;     // parts that are
-  std::uint32_t next_window_ = 0;  // above all loaded so far
+  std::uint32_t complete_ = 0;     // number of complete shares in parts_
+  std::uint32_t next_window_ = 0;  // one past the latest window added
   std::vector<Early> early_;
 };
 
@@ -127,13 +125,13 @@ void ShareProgress::load(Share share, Sink&& sink) {
   ActiveShare& part =
       *parts_.emplace_back(std::make_unique<ActiveShare>(ActiveShare{.share = std::move(share)}));
   part.ready.reset(part.share.size());
-  // Those that wait for a late edge start later.
+  // Items that wait for a late edge are not ready yet.
   for (const std::uint32_t item : part.share.first_items) {
     if (part.share.items[item].waits_for == 0) sink.ready(part, item);
   }
   for (const Share::LateEdge& edge : part.share.late) {
     const WindowItem to{part.share.window, edge.to};
-    // A part that is gone was complete.
+    // If the earlier share is no longer under way, it was complete.
     ActiveShare* const from = find(edge.window);
     if (from == nullptr || from->share.items[edge.item].finished()) {
       release(to, sink);
@@ -174,42 +172,6 @@ void ShareProgress::complete(ActiveShare& part, std::uint32_t item, bool skip_fi
     }
   }
   if (share.items[item].has_late) release_late(part, item, sink);
-}
-
-inline ShareProgress::Path ShareProgress::path_of(const ActiveShare& part, std::uint32_t item) {
-  const Share& share = part.share;
-  return {&share.items[item], share.successors.data() + share.items[item].first_successor};
-}
-
-inline void ShareProgress::prefetch(const ActiveShare& part) {
-  prefetch_to_read(&part.ready);
-  prefetch_to_read(&part.share.items);
-  prefetch_to_read(&part.share.elsewhere);
-}
-
-inline void ShareProgress::prefetch_item(const ActiveShare& part, std::uint32_t item) {
-  if (item < part.share.size()) {
-    prefetch_to_read(&part.share.items[item]);
-    prefetch_to_read(&part.share.items[item + 1]);
-  }
-  prefetch_to_read(part.share.kernels.data());
-  part.ready.prefetch();
-}
-
-inline void ShareProgress::prefetch(const ActiveShare& part, const Path& path) {
-  prefetch(part);
-  prefetch_to_read(path.item);
-  prefetch_to_read(path.item + 1);
-  prefetch_to_read(path.successors);
-}
-
-inline void ShareProgress::prefetch_successors(const ActiveShare& part, std::uint32_t item) {
-  const Share& share = part.share;
-  for (const Share::Successor next : share.successors_of(item)) {
-    prefetch_to_read(next.is_elsewhere() ? static_cast<const void*>(&share.elsewhere[next.place()])
-                                         : &share.items[next.value]);
-  }
-  part.ready.prefetch();
 }
 
 template <class Sink>

@@ -10,13 +10,14 @@
 //     {"ph":"f","bp":"e","pid":1,"tid":3,"ts":30890.000,"id":7,"name":"needs","cat":"dependency"}
 //   ]}
 //
-// Times are microseconds with three decimals, written from integers. Viewers want the slices of a
-// thread nested or apart, so where spans of one track overlap (flows of a fair link) the track
-// becomes as many threads as needed. Thread ids count on over scenarios and are no process id,
-// because viewers take a thread with its process's id for the main one. Arrows are drawn for
-// dependencies between different tracks only; within a track the order shows. An arrow binds to the
-// slice that is open on its thread at its time, so it leaves in the last nanosecond of its source
-// (or, of a source that was still delivering, in the last one before the target began).
+// Times are microseconds with three decimals, computed from integers. Viewers require the slices of
+// a thread to be nested or disjoint. So if spans of one track overlap (flows of a fair link), the
+// track becomes several threads. Thread ids continue over scenarios and differ from all process
+// ids, because viewers treat a thread with the id of its process as the main thread. Only
+// dependencies between different tracks have arrows; within a track the order shows them. An arrow
+// belongs to the slice that is open on its thread at its time. So an arrow starts in the last
+// nanosecond of its source, or, if the source was still delivering chunks, in the last one before
+// the target began.
 #include "core/trace/json_text.hpp"
 #include "core/trace/writers.hpp"
 
@@ -37,7 +38,7 @@
 namespace troupe {
 namespace {
 
-// Collects text and hands it to the stream in large pieces.
+// Buffers text and writes it to the stream in large pieces.
 class Output {
  public:
   explicit Output(std::ostream& out) : out_(out) {}
@@ -50,7 +51,7 @@ class Output {
     fmt::format_to(std::back_inserter(buffer_), format, std::forward<Args>(args)...);
     if (buffer_.size() > flush_size) flush();
   }
-  // Writes an event on a line of its own.
+  // Writes an event on a separate line.
   template <class... Args>
   void event(fmt::format_string<Args...> format, Args&&... args) {
     buffer_.append(std::string_view(first_ ? "\n" : ",\n"));
@@ -96,11 +97,11 @@ std::int64_t nanoseconds(Instant t) {
   return t.time_since_epoch().count();
 }
 
-// Which of its track's threads each span is drawn on.
+// The threads of each track, and the thread on which each span is drawn.
 struct Threads {
   std::vector<std::uint32_t> lane_of_span;
   std::vector<std::uint32_t> lanes_of_track;       // at least 1 each
-  std::vector<std::uint32_t> first_lane_of_track;  // the lanes of all tracks, counted through
+  std::vector<std::uint32_t> first_lane_of_track;  // numbered over all tracks
 };
 
 Threads assign_threads(const Timeline& timeline) {
@@ -116,7 +117,7 @@ Threads assign_threads(const Timeline& timeline) {
   Threads threads{std::vector<std::uint32_t>(spans.size()),
                   std::vector<std::uint32_t>(timeline.tracks.size(), 1),
                   {}};
-  using Busy = std::pair<Instant, std::uint32_t>;  // until when, lane
+  using Busy = std::pair<Instant, std::uint32_t>;  // end of the last span, lane
   std::priority_queue<Busy, std::vector<Busy>, std::greater<>> busy;
   std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> free;
   std::uint32_t track = 0;
@@ -219,8 +220,9 @@ class ScenarioWriter {
     }
   }
 
-  // Viewers keep the order of the file for events of the same time. So an arrow's start follows its
-  // source at once, and its end its target: no other slice of that thread opens in between.
+  // Viewers keep the file's order of events of the same time. So the start of an arrow directly
+  // follows its source in the file, and the end of an arrow its target: no other slice of the
+  // thread opens in between.
   void write_spans() {
     for (std::uint32_t i = 0; i < timeline_.spans.size(); ++i) {
       write_slice(i);

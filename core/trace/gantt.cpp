@@ -20,14 +20,14 @@ constexpr std::size_t rows_max = 24;
 constexpr std::size_t name_width_max = 24;
 constexpr std::size_t percent_width = 6;  // " 100 %"
 constexpr std::size_t letters_max = 26;
-constexpr std::uint32_t others = letters_max;  // every group beyond these shares one symbol
+constexpr std::uint32_t others = letters_max;  // the one symbol of all other groups
 constexpr char others_symbol = '#';
 constexpr std::int64_t common_axis_ratio_max = 4;
 
-// The tracks of a chart and how its groups are written.
+// The tracks of a chart, and the letters of its groups.
 struct Chart {
-  std::vector<std::uint32_t> tracks = {};  // shown, in their order
-  std::size_t more_tracks = 0;             // busy too, but not shown
+  std::vector<std::uint32_t> tracks = {};  // the tracks shown, in the order of the timeline
+  std::size_t more_tracks = 0;             // busy, but not shown
   std::size_t idle_tracks = 0;
   std::vector<std::uint32_t> symbol_of_label = {};  // 0..others
   std::array<char, letters_max + 1> letter = {};    // by symbol
@@ -44,7 +44,7 @@ Duration end_of(const Span& s) {
   return std::max(s.end.time_since_epoch(), begin_of(s));
 }
 
-// The `most` indices with the largest weights that aren't 0, in ascending order.
+// The indices of the `most` largest weights above 0, in ascending order.
 std::vector<std::uint32_t> heaviest(const std::vector<std::uint64_t>& weights, std::size_t most) {
   std::vector<std::uint32_t> chosen;
   for (std::uint32_t i = 0; i < weights.size(); ++i) {
@@ -59,7 +59,7 @@ std::vector<std::uint32_t> heaviest(const std::vector<std::uint64_t>& weights, s
   return chosen;
 }
 
-// Letters that remind of a name, best first: initials of its words, then all its letters.
+// Letters for a name, best first: the initials of its words, then all its letters.
 std::string candidates(std::string_view name) {
   std::string initials, rest;
   bool word_begins = true;
@@ -86,7 +86,7 @@ Chart chart_of(const ScenarioReport& scenario) {
   const Timeline& timeline = scenario.timeline;
   Chart chart;
   chart.length = scenario.makespan;
-  // One nanosecond more each, so that spans of no length count too.
+  // Adds one nanosecond to each span, so that spans of length 0 count too.
   std::vector<std::uint64_t> track_busy(timeline.tracks.size());
   std::vector<std::uint64_t> label_busy(timeline.labels.size());
   for (const Span& s : timeline.spans) {
@@ -114,7 +114,7 @@ Chart chart_of(const ScenarioReport& scenario) {
   return chart;
 }
 
-// One column of one track: how long each symbol was busy there, and which had an op begin there.
+// One column of one track: the busy time of each symbol, and the symbols of ops that begin there.
 struct Cell {
   std::array<std::int64_t, letters_max + 1> busy_ns = {};
   std::uint32_t begins = 0;  // bits by symbol
@@ -138,9 +138,9 @@ class Grid {
 
   std::size_t columns() const { return columns_; }
 
-  // A capital where an op begins, a small letter where it goes on, a dot where the track worked
-  // for less than a quarter of the column. What begins in a dot gets its capital in the next
-  // column.
+  // A capital letter where an op begins, a small letter where it continues, a dot where the track
+  // is busy for less than a quarter of the column. If an op begins in a dot, the next column has
+  // the capital letter.
   std::string row_text(std::size_t row) const {
     std::string text;
     std::uint32_t begun = 0;
@@ -187,13 +187,14 @@ class Grid {
     }
   }
 
-  // The last column may end early.
+  // The time that a column covers. The last column may be shorter.
   std::int64_t length(std::size_t column) const {
     const std::int64_t begin = static_cast<std::int64_t>(column) * cell_ns_;
     return std::min(cell_ns_, chart_.length.count() - begin);
   }
 
-  // Ops that overlap on one track (flows of a fair link) can't fill more than the whole column.
+  // The busy time of a column. At most the whole column, even if ops overlap on one track (flows of
+  // a fair link).
   std::int64_t total(const Cell& cell) const {
     return std::min(std::accumulate(cell.busy_ns.begin(), cell.busy_ns.end(), std::int64_t{0}),
                     cell_ns_);
@@ -231,7 +232,7 @@ void append_legend(std::string& out, const Timeline& timeline, const Chart& char
   append_line(out, line);
 }
 
-// Marked where the scenario would have ended at best.
+// The line has a mark at the lower bound of the makespan.
 std::string bottom_line(const ScenarioReport& s, std::size_t columns, Duration cell_time) {
   std::size_t mark = columns;
   if (s.outcome == Outcome::done && s.lower_bound.count() > 0 && s.lower_bound <= s.makespan) {
@@ -243,15 +244,15 @@ std::string bottom_line(const ScenarioReport& s, std::size_t columns, Duration c
   return line + "┘";
 }
 
-std::string_view ending(Outcome o) {
-  return o == Outcome::failed ? " · failed" : o == Outcome::interrupted ? " · interrupted" : "";
-}
-
 void append_chart(std::string& out, const ScenarioReport& scenario, const Chart& chart,
                   std::size_t number, std::size_t name_width, Duration cell_time,
                   std::size_t columns_max) {
-  append_line(out, fmt::format("{}  {} · {}{}", number, shorten(printable(scenario.name), 60),
-                               time_text(scenario.makespan), ending(scenario.outcome)));
+  std::string title = fmt::format("{}  {} · {}", number, shorten(printable(scenario.name), 60),
+                                  time_text(scenario.makespan));
+  if (scenario.outcome != Outcome::done) {
+    title.append(" · ").append(outcome_name(scenario.outcome));
+  }
+  append_line(out, title);
   if (chart.tracks.empty()) {
     out += "   nothing ran\n";
     return;
@@ -278,7 +279,8 @@ void append_chart(std::string& out, const ScenarioReport& scenario, const Chart&
 }  // namespace
 
 std::string gantt_charts(const Report& report) {
-  if (report.scenarios.empty()) return {};
+  const auto has_run = [](const ScenarioReport& s) { return s.outcome != Outcome::not_run; };
+  if (std::none_of(report.scenarios.begin(), report.scenarios.end(), has_run)) return {};
   std::vector<Chart> charts;
   std::size_t name_width = 4;
   Duration longest{1};
@@ -306,6 +308,7 @@ std::string gantt_charts(const Report& report) {
   for (std::size_t i = 0; i < charts.size(); ++i) {
     const std::int64_t length = (common_axis ? longest : charts[i].length).count();
     const auto columns = static_cast<std::int64_t>(columns_max);
+    if (!has_run(report.scenarios[i])) continue;
     if (i > 0) out += "\n";
     append_chart(out, report.scenarios[i], charts[i], i + 1, name_width,
                  Duration{(length + columns - 1) / columns}, columns_max);

@@ -1,4 +1,4 @@
-// Timelines as text: a row per track, a letter per group of ops.
+// Gantt charts as text: a row per track, a letter per group of ops.
 #pragma once
 
 #include "core/trace/report.hpp"
@@ -7,9 +7,9 @@
 
 namespace troupe {
 
-// A chart per scenario, of at most 100 columns and the 24 busiest tracks each. They share one time
-// axis where the longest is at most 4 times as long as the shortest, so that they can be compared
-// by eye. Takes time and memory linear in the number of spans.
+// A chart per scenario, with at most 100 columns and the 24 busiest tracks. If the longest scenario
+// takes at most 4 times as long as the shortest, all charts have the same time axis, so that they
+// can be compared by eye. Time and memory are linear in the number of spans.
 std::string gantt_charts(const Report& report);
 
 }  // namespace troupe

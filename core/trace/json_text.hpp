@@ -1,4 +1,4 @@
-// Strings as JSON, for the writers that stream it out.
+// JSON strings, for the writers of JSON files.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace troupe {
 
-// `text` in quotes, escaped; bytes that are no UTF-8 become U+FFFD.
+// `text` escaped and in quotes. Bytes that aren't valid UTF-8 become U+FFFD.
 std::string json_string(std::string_view text);
 
 }  // namespace troupe

@@ -1,4 +1,4 @@
-// What a run or a simulation came to: plain names and numbers, the same for both.
+// The report of a run or a simulation: names and numbers only.
 #pragma once
 
 #include "core/base/time.hpp"
@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace troupe {
@@ -19,8 +20,8 @@ struct Track {
 // One op or transfer on one track.
 struct Span {
   std::uint32_t track = 0;
-  std::uint32_t label = 0;  // into Timeline::labels
-  std::uint32_t index = 0;  // of "run[3]"; no_index where the label is the whole name
+  std::uint32_t label = 0;  // index into Timeline::labels
+  std::uint32_t index = 0;  // 3 for "run[3]"; no_index if the label is the whole name
   Instant start{};          // since the scenario's clock started
   Instant end{};
 
@@ -30,10 +31,10 @@ struct Span {
 struct Timeline {
   std::vector<Track> tracks;
   std::vector<std::string> labels;  // "run", "copy", "run → host"
-  std::vector<Span> spans;          // in graph order, finished ones only
-  // Dependencies: spans[predecessors[k]] for k in first_predecessor[i] … first_predecessor[i+1]-1
-  // finished (or, on a pipelined route, delivered a part) before spans[i] started.
-  std::vector<std::uint32_t> first_predecessor;  // spans.size() + 1, or empty
+  std::vector<Span> spans;          // finished ops and transfers, in graph order
+  // Dependencies: for k in first_predecessor[i] … first_predecessor[i+1]-1, spans[predecessors[k]]
+  // finished before spans[i] started, or delivered a chunk if they are on one route.
+  std::vector<std::uint32_t> first_predecessor;  // spans.size() + 1 entries, or none
   std::vector<std::uint32_t> predecessors;
 
   std::string name(const Span& s) const {
@@ -43,32 +44,36 @@ struct Timeline {
 };
 
 struct ResourceUse {
-  std::string name;  // device, stream-less; link direction ("pcie0 host→vram0")
+  std::string name;  // "gpu0" for all its streams; "pcie0 host→vram0" for a link direction
   enum class Kind { device, link } kind = Kind::device;
-  Duration busy{0};        // summed over its streams
-  int lanes = 1;           // streams; 1 for a link direction
+  Duration busy{0};        // sum over lanes
+  int lanes = 1;           // streams of a device; 1 for a link direction
   double utilisation = 0;  // busy / (lanes * makespan), 0..1
 };
 
-enum class Outcome { done, failed, interrupted };
+// `not_run`: never begun, since an earlier scenario failed or the run was interrupted.
+enum class Outcome { done, failed, interrupted, not_run };
+
+// "done", "failed", "interrupted", "not run": as reports say it.
+std::string_view outcome_name(Outcome outcome);
 
 struct ScenarioReport {
   std::string name;
   Outcome outcome = Outcome::done;
-  std::string error;            // where it failed: names op, device and cause
-  std::uint64_t ops = 0;        // finished ones
-  std::uint64_t transfers = 0;  // finished ones; a copy over n links is n
-  std::uint64_t planned = 0;    // ops and transfers together; a copy over links is only these
-  std::uint64_t finished = 0;   // of the planned ones
+  std::string error;            // the op, the device and the cause, if it failed
+  std::uint64_t ops = 0;        // finished ops, copies included
+  std::uint64_t transfers = 0;  // finished transfers; a copy over n links is n transfers
+  std::uint64_t planned = 0;    // units; a copy over links counts only as transfers
+  std::uint64_t finished = 0;   // finished units
   Duration serial{0};           // sum of all op and transfer times
   Duration lower_bound{0};      // max(critical path, busiest device, busiest link direction)
-  std::string bound_by;         // "gpu0", "pcie0 vram0→host", "critical path"
+  std::string bound_by;         // e.g. "gpu0", "pcie0 vram0→host", "critical path"
   Duration makespan{0};
-  // Real time it took the actors, from the first message to the last record handed in; the makespan
-  // of a real run, about. Neither planning nor reporting is in it.
+  // Real time from the actors' first message to the last record received, without planning and
+  // reporting. In a real run it is close to the makespan.
   Duration took{0};
-  std::optional<bool> verified;  // every result equals the serial execution; none: not checked
-  std::string mismatch;          // where verified is false: the first tensor that differs
+  std::optional<bool> verified;  // all results equal the serial execution; nullopt: unchecked
+  std::string mismatch;          // the first tensor that differs, if verified is false
   std::vector<ResourceUse> resources;
   Timeline timeline;
 
@@ -79,13 +84,13 @@ struct ScenarioReport {
 };
 
 struct Report {
-  std::string title;  // what it is about; may be empty
+  std::string title;  // may be empty
   std::string machine;
   std::string mode;  // "run" or "simulate"
   std::uint64_t seed = 0;
-  bool interrupted = false;  // ended early, by whoever started it
+  bool interrupted = false;  // the user ended the run before everything was finished
   std::vector<ScenarioReport> scenarios;
-  std::vector<std::string> notes;  // what a user should know of the run, one sentence each
+  std::vector<std::string> notes;  // for the user, one sentence each
 };
 
 }  // namespace troupe

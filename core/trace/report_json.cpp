@@ -1,27 +1,30 @@
-// The JSON report. Times are seconds as exact decimal numbers with nanosecond digits, ratios have
-// six digits; keys come in this order, and nothing depends on the machine that writes it.
+// The JSON report. Times are seconds as exact decimal numbers with nine decimals. Ratios have six
+// decimals. Keys have the order below. The text does not depend on the machine that writes it.
 //
 //   {
 //     "machine": "one-gpu",
 //     "mode": "simulate",                    or "run"
 //     "seed": 1,
-//     "interrupted": true,                   only where it was
-//     "notes": ["…"],                        what a user should know of the run
+//     "interrupted": true,                   only if it was
+//     "notes": ["…"],                        for the user
 //     "scenarios": [{
 //       "name": "Run on GPU and copy",
-//       "outcome": "done",                   or "failed" or "interrupted"
+//       "outcome": "done",                   or "failed", "interrupted" (begun, but ended early),
+//                                            "not run" (never begun)
 //       "error": "…",                        only where it failed: names op, device and cause
-//       "ops": 10,                           finished
-//       "transfers": 10,                     finished; a copy over n links is n
-//       "planned": 20,                       ops and transfers together
+//       "ops": 20,                           finished: here 10 matmul and 10 copy
+//       "transfers": 10,                     finished; a copy over n links is n, of one op
+//       "planned": 20,                       what is timed: here 10 matmul and 10 transfers. A copy
+//                                            over links counts as its transfers only, so that
+//                                            ops + transfers - such copies = planned where done
 //       "serial_s": 1.297000000,             sum of all op and transfer times
 //       "lower_bound_s": 1.028000000,        no schedule can beat it
 //       "bound_by": "pcie0 vram0→host",      a device, a link direction, "critical path"
 //       "makespan_s": 1.060000000,
-//       "speedup": 1.223585,                 serial / makespan; null where it didn't finish
+//       "speedup": 1.223585,                 serial / makespan; null if it didn't finish
 //       "overlap_efficiency": 0.969811,      lower bound / makespan; likewise
 //       "verified": true,                    equal to the serial execution; null: unchecked
-//       "mismatch": "…",                     only where verified is false: what differs first
+//       "mismatch": "…",                     only if verified is false: what differs first
 //       "resources": [{
 //         "name": "gpu0",
 //         "kind": "device",                  or "link", one for each direction
@@ -55,19 +58,7 @@ std::string json_ratio(double ratio) {
   return std::isfinite(ratio) ? fmt::format("{:.6f}", ratio) : "null";
 }
 
-std::string_view outcome_name(Outcome o) {
-  switch (o) {
-    case Outcome::done:
-      return "done";
-    case Outcome::failed:
-      return "failed";
-    case Outcome::interrupted:
-      return "interrupted";
-  }
-  return "";
-}
-
-// Writes members and elements, each on its own line, with the commas between them.
+// Writes members and elements, each on its own line, with commas in between.
 class JsonWriter {
  public:
   explicit JsonWriter(std::ostream& out) : out_(out) {}

@@ -1,4 +1,4 @@
-// The tables of report_text(). Each is a block of lines of at most 100 columns, or empty.
+// The tables of report_text(). Each has lines of at most 100 columns, or is empty.
 #pragma once
 
 #include "core/trace/report.hpp"
@@ -7,12 +7,13 @@
 
 namespace troupe {
 
-// One row per scenario with what it came to, then a line for each that failed, was interrupted or
-// gave other values than the serial execution.
+// A row of results per scenario, then a line for each scenario that failed, was interrupted or
+// differs from the serial execution.
 std::string scenario_table(const Report& report);
 
-// Utilisation, a row per device and link direction and a column per scenario. Shows the 20 busiest
-// and says how many more there are; those that never worked are only named.
+// The utilisation table: a row per device and link direction, a column per scenario. Shows the 20
+// busiest rows and the number of other busy rows. Names the devices and link directions that were
+// never busy.
 std::string utilisation_table(const Report& report);
 
 }  // namespace troupe

@@ -13,11 +13,11 @@ namespace troupe {
 namespace {
 
 constexpr std::size_t gap = 2;              // between columns
-constexpr std::size_t text_width_min = 6;   // of a column that is wrapped
-constexpr std::size_t word_width_max = 12;  // longer words are broken where space is short
+constexpr std::size_t text_width_min = 6;   // of a wrapped column
+constexpr std::size_t word_width_max = 12;  // longer words are broken if space is short
 
 // A column of numbers is aligned right and as wide as its widest cell. A column of text is aligned
-// left and wrapped where space is short.
+// left, and wrapped if space is short.
 struct Column {
   std::array<std::string_view, 2> head;
   bool is_text = false;
@@ -56,8 +56,8 @@ struct Column {
   }
 };
 
-// Gives the two columns of text `space` columns between them: their natural widths where these
-// fit, else the split that needs the fewest lines, without breaking words if possible.
+// Divides a width of `space` between two columns of text. If their natural widths fit, they get
+// these; otherwise the division that takes the fewest lines, without breaking words if possible.
 void share_width(Column& a, Column& b, std::size_t space) {
   if (a.width + b.width <= space) return;
   std::size_t a_min = a.longest_word();
@@ -93,10 +93,6 @@ std::string verified_text(const ScenarioReport& s) {
   return *s.verified ? "yes" : "NO";
 }
 
-std::string_view outcome_text(Outcome o) {
-  return o == Outcome::failed ? "failed" : o == Outcome::interrupted ? "interrupted" : "done";
-}
-
 std::vector<Column> columns_of(const Report& report) {
   Column number("", ""), name("", "scenario", true), ops("", "ops"), transfers("trans-", "fers"),
       serial("serial", "time"), bound("lower", "bound"), by("", "bound by", true),
@@ -106,7 +102,7 @@ std::vector<Column> columns_of(const Report& report) {
     const bool done = s.outcome == Outcome::done;
     const bool rated = done && s.makespan.count() > 0;
     const std::string ending =
-        done ? "" : fmt::format("✗ {}, {}", outcome_text(s.outcome), finished_text(s));
+        done ? "" : fmt::format("✗ {}, {}", outcome_name(s.outcome), finished_text(s));
     number.add(std::to_string(number.cells.size() + 1));
     name.add(shorten(printable(s.name), 50), ending);
     ops.add(count_text(s.ops));
@@ -130,7 +126,7 @@ std::vector<Column> columns_of(const Report& report) {
           std::move(speedup), std::move(overlap), std::move(verified)};
 }
 
-// What a row can't say: why a scenario ended early, and which values were wrong.
+// Lines below the table: why a scenario ended early, and which tensors were wrong.
 void append_remarks(std::string& out, const ScenarioReport& s, std::size_t number) {
   const auto remark = [&](const std::string& text) {
     const std::string prefix = fmt::format("✗ {}  ", number);
@@ -144,7 +140,7 @@ void append_remarks(std::string& out, const ScenarioReport& s, std::size_t numbe
   const std::string name = shorten(printable(s.name), 60);
   if (s.outcome != Outcome::done) {
     std::string text = fmt::format("{}: {}, {} ops and transfers finished", name,
-                                   outcome_text(s.outcome), finished_text(s));
+                                   outcome_name(s.outcome), finished_text(s));
     if (!s.error.empty()) text += "\n" + s.error;
     remark(text);
   }

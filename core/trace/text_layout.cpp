@@ -14,7 +14,7 @@ constexpr std::string_view replacement = "\xEF\xBF\xBD";  // U+FFFD
 
 struct CodePoint {
   char32_t value = 0;
-  std::size_t bytes = 0;  // 0 where the bytes are no UTF-8
+  std::size_t bytes = 0;  // 0 if the bytes aren't UTF-8
 };
 
 CodePoint decode(std::string_view text, std::size_t at) {
@@ -42,8 +42,8 @@ bool contains(const std::array<Range, n>& ranges, char32_t c) {
                      [c](const Range& r) { return c >= r.first && c <= r.second; });
 }
 
-// The blocks that matter of Unicode's categories Mn and Cf, and of East Asian Width W and F
-// (Unicode Standard Annex 11).
+// The most used blocks of Unicode's categories Mn and Cf, and of East Asian Width W and F (Unicode
+// Standard Annex 11).
 constexpr std::array<Range, 10> zero_width{{{0x0300, 0x036F},
                                             {0x0483, 0x0489},
                                             {0x0591, 0x05BD},
@@ -75,7 +75,7 @@ std::size_t columns(char32_t c) {
   return contains(double_width, c) ? 2 : 1;
 }
 
-// The end of the longest part of `text` that starts at `from` and takes at most `width` columns.
+// The end of the longest part of `text` that starts at `from` and is at most `width` columns wide.
 std::size_t fitting_end(std::string_view text, std::size_t from, std::size_t width) {
   std::size_t used = 0;
   std::size_t at = from;
@@ -115,8 +115,9 @@ void wrap_line(std::string_view text, std::size_t width, std::vector<std::string
   if (!line.empty()) lines.push_back(std::move(line));
 }
 
-// `ns` in units of `unit_ns` to four significant digits; false where it rounds to 1000 or more of
-// them (and `last` doesn't forbid to look for a larger unit).
+// Formats `ns` in units of `unit_ns`, to four significant digits. Returns false if the result
+// rounds to 1000 units or more, so that a larger unit is better; with `last` it returns true even
+// then.
 bool format_in_unit(std::uint64_t ns, std::uint64_t unit_ns, bool last, std::string& out) {
   std::uint64_t step = unit_ns / 1000;  // of the last digit shown
   int decimals = 3;
@@ -171,7 +172,7 @@ std::string shorten(std::string_view text, std::size_t width) {
   if (full <= width) return std::string(text);
   if (width == 0) return {};
   const std::size_t head_end = fitting_end(text, 0, width / 2);
-  // The tail is what remains when enough columns have gone from the front.
+  // The tail: removes characters from the front until the rest fits.
   const std::size_t tail_width = width - 1 - width / 2;
   std::size_t tail = head_end;
   std::size_t left = full - display_width(text.substr(0, head_end));
@@ -227,7 +228,7 @@ std::string time_text(Duration d) {
   std::string text;
   if (format_in_unit(ns, 1'000, false, text)) return sign + text + " us";
   if (format_in_unit(ns, 1'000'000, false, text)) return sign + text + " ms";
-  // Up to 9999 seconds are easier to compare than hours, and so on.
+  // Seconds up to 9999, and hours likewise: easier to compare than the next larger unit.
   if (ns < 9'999'500'000'000 && format_in_unit(ns, 1'000'000'000, true, text)) {
     return sign + text + " s";
   }

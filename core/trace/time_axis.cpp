@@ -21,7 +21,7 @@ struct Unit {
 constexpr std::array<Unit, 4> units{
     {{1'000'000'000, "s"}, {1'000'000, "ms"}, {1'000, "us"}, {1, "ns"}}};
 
-// How times are written that are multiples of `step_ns`: the same number of decimals for all.
+// The format of multiples of `step_ns`, with the same number of decimals for all.
 struct Format {
   Unit unit;
   int decimals = 0;

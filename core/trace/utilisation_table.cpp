@@ -18,13 +18,13 @@ constexpr std::size_t rows_max = 20;
 constexpr std::size_t name_width_max = 24;
 constexpr std::size_t cell_width_min = 8;  // "  ▇  97%"
 constexpr std::size_t cell_width_max = 38;
-constexpr std::size_t bar_cell_width = 16;  // from here on a bar is worth drawing
+constexpr std::size_t bar_cell_width = 16;  // the narrowest cell with a bar
 constexpr std::size_t percent_width = 5;    // "100 %"
 
 struct Row {
   std::string_view name;
   double busy_s = 0;                          // over all scenarios
-  std::vector<const ResourceUse*> uses = {};  // by scenario; null where it has no such resource
+  std::vector<const ResourceUse*> uses = {};  // by scenario; null if the scenario lacks it
 };
 
 std::vector<Row> rows_of(const Report& report) {
@@ -43,7 +43,7 @@ std::vector<Row> rows_of(const Report& report) {
   return rows;
 }
 
-// "━━━━╾────" in half columns.
+// "━━━━╾────", with a resolution of half a column.
 std::string bar(double ratio, std::size_t width) {
   const auto halves = static_cast<std::size_t>(
       std::lround(std::clamp(ratio, 0.0, 1.0) * 2 * static_cast<double>(width)));
@@ -67,7 +67,7 @@ std::string cell(const ResourceUse* use, std::size_t width) {
          pad_left(percent, percent_width);
 }
 
-// The numbers and names of scenarios in one line, or two where names are long.
+// The numbers and names of scenarios, on two lines if names are long.
 void append_heading(std::string& out, const Report& report, std::size_t first, std::size_t end,
                     std::size_t name_width, std::size_t width) {
   std::array<std::string, 2> head{pad_right("utilisation", name_width),
@@ -90,7 +90,7 @@ void append_heading(std::string& out, const Report& report, std::size_t first, s
   if (two_lines) append_line(out, head[1]);
 }
 
-// The busiest rows, in their first order.
+// The busiest rows, in their original order.
 std::vector<Row> busiest(std::vector<Row> rows) {
   if (rows.size() <= rows_max) return rows;
   std::vector<double> busy;

@@ -1,4 +1,4 @@
-// Reports and timelines as text and files.
+// Writes reports as text, as JSON and as Chrome traces.
 #pragma once
 
 #include "core/trace/report.hpp"
@@ -8,16 +8,17 @@
 
 namespace troupe {
 
-// The tables and, for each scenario, a Gantt chart; no line over 100 columns (names are shortened
-// in the middle where they would not fit).
+// The tables and, for each scenario, a Gantt chart. Lines have at most 100 columns; names that
+// don't fit are shortened in the middle.
 std::string report_text(const Report& report);
 
-// The JSON report; its schema stands at the top of report_json.cpp. The same report gives the same
+// The JSON report. Its schema is at the top of report_json.cpp. The same report gives the same
 // bytes on any machine.
 void write_report_json(const Report& report, std::ostream& out);
 
 // Chrome trace JSON (Trace Event Format), which Perfetto and chrome://tracing open: a process per
-// scenario, a thread per track, flow arrows along dependencies. Streams out; holds no copy.
+// scenario, a thread per track, flow arrows along dependencies. Writes in pieces, without a copy of
+// the whole text in memory.
 void write_chrome_trace(const Report& report, std::ostream& out);
 
 }  // namespace troupe

@@ -1,6 +1,6 @@
-// What would a faster link bring? The chapter's experiment 3a (ten products of 6000 x 6000 matrices
-// on a GPU, each copied to the host) is simulated for links of several speeds, in virtual time: no
-// GPU is needed, and the times are exact.
+// How much would a faster link help? Simulates the chapter's experiment 3a (ten products of
+// 6000 x 6000 matrices on a GPU, each copied to the host) for links of several speeds. The time is
+// virtual: no GPU is needed, and the same input always gives the same times.
 #include "actors/runner.hpp"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ Machine machine_with_link(double bytes_per_s) {
   return machine;
 }
 
-// Makespan of `wait_between` ? [run, wait, copy] : [run, copy].
+// The makespan of [run, wait, copy] with `wait_between`, otherwise of [run, copy].
 Duration makespan(const Machine& machine, bool wait_between) {
   Graph graph;
   const Placement gpu{.device = machine.find_device("gpu")};

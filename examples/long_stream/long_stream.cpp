@@ -1,6 +1,6 @@
-// A computation too long to be held in memory at once: eight vectors, each scaled 50,000 times. Ops
-// are appended in windows of 500 steps while earlier windows run; what is done is forgotten, so
-// that memory doesn't grow with the number of steps.
+// A computation of unlimited length: eight vectors, each scaled 50,000 times. Ops are appended in
+// windows of 500 steps while earlier windows run. Finished ops are forgotten, so that memory
+// doesn't grow with the number of steps.
 #include "actors/stream.hpp"
 
 #include <vector>
@@ -30,7 +30,7 @@ int main() {
                                    .declared = {.shape = {64}}}));
   }
 
-  // What like ops have in common is said once.
+  // A template for the ops of each column.
   graph.begin_group("scaled", true);
   std::vector<OpTemplateId> scale;
   for (const Placement& p : placements) {
@@ -45,7 +45,7 @@ int main() {
         latest[i] = graph.append(scale[i], {&latest[i], 1});
       }
     }
-    // The last row is all that the next window reads.
+    // The next window reads only the last row, so all older ops may be forgotten.
     if (!stream.submit(latest[0])) break;
   }
 

@@ -1,6 +1,6 @@
-// Ten multiplications on one device, each result copied to another memory. Nothing is said about
-// scheduling: the copy of y[i-1] goes on while y[i] is computed. Runs on this machine's processor
-// and checks every result against a serial execution.
+// Ten multiplications on one device, each result copied to another memory. Troupe overlaps the copy
+// of y[i-1] with the computation of y[i]; the program doesn't schedule anything. Runs on this
+// machine's processor and compares every result with a serial execution.
 #include "actors/runner.hpp"
 #include "core/machine/discover.hpp"
 

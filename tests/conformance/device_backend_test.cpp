@@ -226,15 +226,6 @@ BOOST_AUTO_TEST_CASE(names_are_there_and_differ) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(it_has_at_least_one_lane_and_at_most_those_asked_for) {
-  for_each_fit([](const auto& entry, const Machine& machine, DeviceId device) {
-    Bench(entry, machine, device).run([&](Bench& bench) {
-      BOOST_TEST(bench.backend().lanes() >= 1);
-      BOOST_TEST(bench.backend().lanes() <= machine.device(device).streams);
-    });
-  });
-}
-
 BOOST_AUTO_TEST_CASE(it_does_every_op_it_has_a_kernel_for_as_the_serial_execution_does) {
   const std::array dtypes{DType::f32, DType::f64};
   for_each_fit([&](const auto& entry, const Machine& machine, DeviceId device) {
@@ -283,7 +274,7 @@ BOOST_AUTO_TEST_CASE(an_op_that_fails_says_why_and_the_lane_goes_on) {
 BOOST_AUTO_TEST_CASE(all_lanes_may_be_busy_at_once_and_each_end_is_told_once_on_its_lane) {
   for_each_fit([](const auto& entry, const Machine& machine, DeviceId device) {
     Bench(entry, machine, device).run([&](Bench& bench) {
-      const auto lanes = static_cast<std::uint32_t>(bench.backend().lanes());
+      const auto lanes = static_cast<std::uint32_t>(machine.device(device).streams);
       Graph graph{pattern_ops()};
       graph.begin_group("u", true);
       for (std::uint32_t lane = 0; lane < lanes; ++lane) {

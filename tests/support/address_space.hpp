@@ -1,4 +1,5 @@
-// A limit that even root's threads meet: each takes some megabytes of addresses for its stack.
+// A limit of the address space, which makes thread creation fail even for root: each thread takes
+// some megabytes of addresses for its stack.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace troupe::testing {
 
-// While it lives, this process gets at most `more_bytes` of addresses on top of what it has.
+// Limits this process to `more_bytes` of addresses more than it has now, until destroyed.
 class AddressSpaceLimit {
  public:
   explicit AddressSpaceLimit(std::uint64_t more_bytes) {
@@ -30,7 +31,7 @@ class AddressSpaceLimit {
   rlimit before_{};
 };
 
-// For boost::unit_test::precondition.
+// A precondition for Boost.Test.
 inline boost::test_tools::assertion_result can_limit_addresses(boost::unit_test::test_unit_id) {
 #if defined(__SANITIZE_ADDRESS__)
   boost::test_tools::assertion_result result(false);

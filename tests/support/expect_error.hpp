@@ -1,4 +1,4 @@
-// A check that something throws an Error of a kind, with a given text in it.
+// Checks that a function throws an Error of a given kind whose message contains a given text.
 #pragma once
 
 #include "core/base/error.hpp"

@@ -42,7 +42,7 @@ RunResult LogicSimulation::run() {
   });
   while (!is_finished_) {
     if (deliver_one()) continue;
-    TROUPE_ASSERT(!due_.empty());  // else it is stuck
+    TROUPE_ASSERT(!due_.empty());  // otherwise the run is stuck
     pass_time();
   }
   result_.ending = chief_.outcome();
@@ -51,7 +51,7 @@ RunResult LogicSimulation::run() {
   return std::move(result_);
 }
 
-// From any mailbox, the oldest message there.
+// Delivers the oldest message of a randomly chosen mailbox.
 bool LogicSimulation::deliver_one() {
   std::vector<std::size_t> waiting;
   for (std::size_t m = 0; m < mailboxes_.size(); ++m) {
@@ -138,7 +138,7 @@ void LogicSimulation::start_ready(ResourceId resource) {
       logics_[resource.index()]);
 }
 
-// What is complete, and how far it has come.
+// Sends complete shares and the number of items done to the coordinator.
 void LogicSimulation::hand_in(ResourceId resource, ShareProgress& progress) {
   const std::uint64_t done = progress.done();
   post(coordinator(), [this, resource, done] {

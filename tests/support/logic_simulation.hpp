@@ -1,6 +1,6 @@
-// The run logic without CAF: coordinator, devices and links as state machines, with messages in a
-// seeded order and virtual time. Some windows are there when the run begins, others come while it
-// goes on. Every event is followed by check_invariants().
+// Runs the state machines of coordinator, devices and links without CAF, in virtual time and with
+// messages in a seeded order. Some windows exist when the run begins, others are added during the
+// run. Calls check_invariants() after every event.
 #pragma once
 
 #include "core/base/random.hpp"
@@ -25,19 +25,19 @@ namespace troupe::testing {
 class LogicSimulation {
  public:
   struct Options {
-    std::uint64_t seed = 0;                             // of the order of messages
-    std::optional<std::uint64_t> interrupt_after = {};  // so many finished ops and chunks
-    std::optional<UnitId> failing = {};                 // fails when it is done
+    std::uint64_t seed = 0;                             // determines the order of messages
+    std::optional<std::uint64_t> interrupt_after = {};  // in finished ops and chunks
+    std::optional<UnitId> failing = {};                 // this unit fails at its end
   };
 
-  // Takes the plan's shares. `machine` must outlive it.
+  // Moves the shares out of `plan`. `machine` must outlive the simulation.
   LogicSimulation(const Machine& machine, Plan& plan, Options options);
 
   RunResult run();
 
  private:
   using Logic = std::variant<DeviceLogic, LinkLogic>;
-  using Key = std::pair<Instant, std::uint64_t>;  // when, and in which order
+  using Key = std::pair<Instant, std::uint64_t>;  // due time; order among equal times
   struct Due {
     ResourceId resource;
     std::uint32_t lane = 0;
@@ -66,7 +66,7 @@ class LogicSimulation {
   CoordinatorLogic chief_;
   std::vector<Window> windows_;
   std::deque<Logic> logics_;  // by resource
-  // By resource, then the coordinator's, then what the runner is to do.
+  // One for each resource, then the coordinator's, then the runner's.
   std::vector<std::deque<std::function<void()>>> mailboxes_;
   std::vector<bool> collecting_;
   std::vector<bool> gone_;

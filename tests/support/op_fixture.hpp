@@ -1,4 +1,4 @@
-// Runs single ops on small tensors, on teams of any size.
+// Runs single ops on small tensors with teams of any size.
 #pragma once
 
 #include "core/base/assert.hpp"
@@ -14,7 +14,7 @@
 
 namespace troupe::testing {
 
-// `size` threads that take indices in turn; which takes which is left to chance.
+// A team of `size` new threads. Which thread takes which index is random.
 class FreshThreadsTeam final : public Team {
  public:
   explicit FreshThreadsTeam(std::size_t size) : size_(size) {}
@@ -98,7 +98,7 @@ inline Work work_of(std::string_view op, const std::vector<TensorType>& inputs,
   return op_kind(op).work(signature, op_kind(op).type(signature));
 }
 
-// The output starts as NaNs everywhere, as an uninitialised buffer may.
+// Runs a kernel. Before that, the output is filled with NaNs, as an uninitialised buffer may be.
 inline Tensor run_op(std::string_view op, const std::vector<Tensor>& inputs, const Attrs& attrs,
                      Team& team, TensorType declared = {}, std::uint32_t index = 0) {
   std::vector<TensorType> types;
@@ -123,14 +123,14 @@ inline Tensor run_op(std::string_view op, const std::vector<Tensor>& inputs,
   return run_op(op, inputs, attrs, team, declared);
 }
 
-// As op `index` of its group.
+// Runs a kernel as op `index` of its group.
 inline Tensor run_op(std::string_view op, const std::vector<Tensor>& inputs, const Attrs& attrs,
                      std::uint32_t index) {
   SerialTeam team;
   return run_op(op, inputs, attrs, team, {}, index);
 }
 
-// Whether teams of 1, 2, 3 and 5 threads all give the same bits.
+// Whether teams of 1, 2, 3 and 5 threads give the same bits.
 inline bool same_for_every_team(std::string_view op, const std::vector<Tensor>& inputs,
                                 const Attrs& attrs = {}, TensorType declared = {}) {
   const Tensor expected = run_op(op, inputs, attrs, declared);

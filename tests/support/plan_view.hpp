@@ -1,4 +1,4 @@
-// A plan's units in words: "y on gpu0", "x over pcie0".
+// Names the units of a plan: "y on gpu0", "x over pcie0".
 #pragma once
 
 #include "core/plan/plan.hpp"
@@ -27,7 +27,7 @@ class PlanView {
     for (std::size_t u = 0; u < plan_.units.size(); ++u) names.push_back(name(UnitId::at(u)));
     return names;
   }
-  // The first unit of this name; there must be one.
+  // The first unit of this name. There must be one.
   UnitId find(const std::string& wanted) const {
     const std::vector<std::string> names = units();
     return UnitId::at(
@@ -36,13 +36,12 @@ class PlanView {
   std::vector<std::string> predecessors(const std::string& of) const {
     std::vector<std::string> names;
     const UnitId u = find(of);
-    DistinctInputs distinct;
-    for (const ReplicaId input : distinct.of(plan_.units[u.index()], share(u))) {
+    for (const ReplicaId input : share(u).inputs_of(item(u).item)) {
       names.push_back(name(maker_of(input)));
     }
     return names;
   }
-  // The share that holds a unit, and its item there.
+  // The share that contains `u`.
   const Share& share(UnitId u) const {
     for (const Window& window : plan_.windows) {
       for (const auto& [resource, share] : window.shares) {
@@ -58,7 +57,7 @@ class PlanView {
     return share(u).moves[item(u).item];
   }
   Duration rank(const std::string& of) const { return UnitRanks(plan_)[find(of)]; }
-  // Memories of a unit's inputs and of its output.
+  // The memory of a unit's output.
   MemoryId output_memory(UnitId u) const { return plan_.replicas[u.index()].memory; }
 
  private:

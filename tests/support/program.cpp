@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-// The ends of a pipe or a terminal: what the program writes, and where this process reads it.
+// The two ends of a pipe or terminal: the program writes to one, this process reads from the other.
 struct Channel {
   int read = -1;
   int write = -1;
@@ -31,10 +31,11 @@ void check(int result, const char* what) {
   if (result < 0) throw std::system_error(errno, std::generic_category(), what);
 }
 
-Channel make_channel(bool terminal) {
+Channel make_channel(bool terminal, unsigned short columns) {
   Channel channel;
   if (terminal) {
-    check(openpty(&channel.read, &channel.write, nullptr, nullptr, nullptr), "openpty");
+    const winsize size{.ws_row = 0, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+    check(openpty(&channel.read, &channel.write, nullptr, nullptr, &size), "openpty");
     check(fcntl(channel.read, F_SETFD, FD_CLOEXEC), "fcntl");
     check(fcntl(channel.write, F_SETFD, FD_CLOEXEC), "fcntl");
   } else {
@@ -62,7 +63,7 @@ std::vector<std::string> merged_environment(const std::map<std::string, std::str
   return result;
 }
 
-// In the new process, between fork and exec: only what is safe there.
+// Runs in the new process between fork and exec, so it must call only async-signal-safe functions.
 [[noreturn]] void become(char* const* command, char* const* environment,
                          const ProgramOptions& options, int out, int err) {
   const int in = open("/dev/null", O_RDONLY);
@@ -74,6 +75,11 @@ std::vector<std::string> merged_environment(const std::map<std::string, std::str
     const rlimit most{.rlim_cur = options.file_size_max, .rlim_max = options.file_size_max};
     if (setrlimit(RLIMIT_FSIZE, &most) != 0) _exit(126);
   }
+  if (options.address_space_max > 0) {
+    const rlimit most{.rlim_cur = options.address_space_max, .rlim_max = options.address_space_max};
+    if (setrlimit(RLIMIT_AS, &most) != 0) _exit(126);
+  }
+  for (const int ignored : options.ignored_signals) signal(ignored, SIG_IGN);
   execvpe(command[0], command, environment);
   _exit(127);
 }
@@ -82,11 +88,13 @@ std::vector<std::string> merged_environment(const std::map<std::string, std::str
 
 Program::Program(const std::vector<std::string>& command, const ProgramOptions& options)
     : deadline_(std::chrono::steady_clock::now() + options.limit) {
-  const Channel out = make_channel(false);
-  const Channel err = make_channel(options.terminal);
-  // Everything that allocates comes before the fork.
+  const Channel out = make_channel(false, 0);
+  const Channel err = make_channel(options.terminal, options.terminal_columns);
+  // Memory must be allocated before the fork.
   std::vector<std::string> arguments = command;
-  std::vector<std::string> environment = merged_environment(options.environment);
+  std::map<std::string, std::string> changes = options.environment;
+  if (options.terminal) changes.emplace("TERM", "xterm");
+  std::vector<std::string> environment = merged_environment(changes);
   const std::vector<char*> argument_pointers = pointers(arguments);
   const std::vector<char*> environment_pointers = pointers(environment);
   pid_ = fork();
@@ -121,7 +129,7 @@ bool Program::wait_until(const std::function<bool()>& condition) {
 
 Finished Program::wait() {
   while (!has_ended()) read_for(50ms);
-  // What is still in the pipes; a grandchild that holds them open must not keep this one waiting.
+  // Reads the rest of the pipes. Must not block if a grandchild keeps a pipe open.
   while (streams_[0].fd >= 0 || streams_[1].fd >= 0) {
     const std::size_t before = out().size() + err().size();
     read_for(0ms);
@@ -153,7 +161,7 @@ void Program::read_some(Stream& stream) {
   const ssize_t n = read(stream.fd, buffer.data(), buffer.size());
   if (n > 0) {
     stream.text.append(buffer.data(), static_cast<std::size_t>(n));
-  } else if (n == 0 || errno != EINTR) {  // a terminal whose other end was closed answers EIO
+  } else if (n == 0 || errno != EINTR) {  // EIO: the terminal's other end is closed
     close(std::exchange(stream.fd, -1));
   }
 }

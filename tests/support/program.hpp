@@ -1,4 +1,4 @@
-// A program under test: started, watched, signalled, and waited for with a deadline.
+// Runs a program under test: captures its output, sends signals, waits with a deadline.
 #pragma once
 
 #include <chrono>
@@ -14,43 +14,47 @@
 namespace troupe::testing {
 
 struct ProgramOptions {
-  std::map<std::string, std::string> environment = {};  // on top of this process's own
-  std::filesystem::path directory = {};                 // to work in; empty: this process's
-  std::filesystem::path out = {};   // opened as standard output; empty: captured
-  std::uint64_t file_size_max = 0;  // bytes a file it writes may have (RLIMIT_FSIZE); 0: any
-  bool terminal = false;            // standard error is a terminal of its own
-  std::chrono::seconds limit{120};  // from its start; it is killed then
+  std::map<std::string, std::string> environment = {};  // added to this process's own
+  std::filesystem::path directory = {};                 // working directory; empty: this process's
+  std::filesystem::path out = {};         // opened as standard output; empty: captured
+  std::uint64_t file_size_max = 0;        // bytes of a file that it writes (RLIMIT_FSIZE); 0: any
+  std::uint64_t address_space_max = 0;    // bytes (RLIMIT_AS); 0: any
+  std::vector<int> ignored_signals = {};  // from its start on
+  bool terminal = false;                  // standard error is a new terminal, not a dumb one
+  unsigned short terminal_columns = 0;    // 0: not known
+  std::chrono::seconds limit{120};        // time after which the program is killed
 };
 
 struct Finished {
-  int exit_code = -1;  // -1: a signal ended it
+  int exit_code = -1;  // -1: ended by a signal
   int signal = 0;
   bool timed_out = false;
   std::string out;
   std::string err;
 };
 
-// Not for several threads. Throws std::runtime_error where the system refuses something.
+// Call from one thread only. Throws std::runtime_error if a system call fails.
 class Program {
  public:
   Program(const std::vector<std::string>& command, const ProgramOptions& options = {});
-  ~Program();  // kills it where it still runs
+  ~Program();  // kills the program if it still runs
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  // Blocks until `condition` holds: true; or until the program has ended or reached its limit
-  // without that: false. The condition is asked every few milliseconds.
+  // Blocks until `condition` returns true, and returns true. Returns false if the program ends or
+  // reaches its limit before. `condition` is called every few milliseconds.
   bool wait_until(const std::function<bool()>& condition);
-  // Blocks until it has ended.
+  // Blocks until the program has ended.
   Finished wait();
   void send(int signal) const;
+  pid_t pid() const { return pid_; }  // its own until wait()
 
-  const std::string& out() const { return streams_[0].text; }  // what it has written so far
+  const std::string& out() const { return streams_[0].text; }  // captured so far
   const std::string& err() const { return streams_[1].text; }
 
  private:
   struct Stream {
-    int fd = -1;  // this process's end; -1: closed
+    int fd = -1;  // the end of this process; -1: closed
     std::string text;
   };
 
@@ -66,9 +70,9 @@ class Program {
   Stream streams_[2];
 };
 
-// The troupe of this build.
+// The command line of this build's `troupe`.
 std::vector<std::string> troupe_command(std::vector<std::string> arguments);
-// Runs it to its end.
+// Runs this build's `troupe`. Blocks until it has ended.
 Finished run_troupe(const std::vector<std::string>& arguments, const ProgramOptions& options = {});
 
 }  // namespace troupe::testing

@@ -69,7 +69,7 @@ class GraphMaker {
     append(kind, {}, std::move(attrs), {dtype, {extent(), extent()}});
   }
 
-  // A product of two earlier matrices, transposed where that makes them fit.
+  // A product of two earlier matrices, transposed if that makes their shapes fit.
   void append_matmul() {
     const OpId a = any();
     const TensorType& ta = graph_.type(a);
@@ -109,7 +109,7 @@ class GraphMaker {
     append("spin", std::move(inputs), {static_cast<std::int64_t>(random_.below(50))});
   }
 
-  // Recent ones more often, so that graphs get deep.
+  // Chooses a tensor. Prefers recent ones, so that graphs get deep.
   OpId any() {
     const std::size_t back = std::min(graph_.size(), chance(random_, 0.7) ? 6 : graph_.size());
     return OpId::at(graph_.size() - 1 - random_.below(back));
@@ -124,7 +124,7 @@ class GraphMaker {
     Placement p;
     if (!chance(random_, is_copy ? std::max(placed_, 0.5) : placed_)) return p;
     if (is_copy && chance(random_, 0.7)) {
-      // Within a memory a device must do it.
+      // A copy within a memory requires a device of this memory.
       p.memory = machine_.devices[random_.below(machine_.devices.size())].memory;
     } else {
       p.device = DeviceId::at(random_.below(machine_.devices.size()));

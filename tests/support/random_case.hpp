@@ -1,4 +1,4 @@
-// Random graphs, machines and scenarios; the same seed gives the same case on any machine.
+// Random graphs, machines and scenarios. A seed gives the same case on every machine.
 #pragma once
 
 #include "core/base/random.hpp"
@@ -10,9 +10,9 @@
 
 namespace troupe::testing {
 
-// 1 to 4 CPU devices of 1 to 3 streams, with memories of their own, shared ones, or both; up to two
-// memories without a device; every memory reachable from every other over links of either sharing,
-// most of them in one or two hops.
+// 1 to 4 CPU devices of 1 to 3 streams, with private or shared memories, and up to two memories
+// without a device. Every memory is reachable from every other, mostly over one or two links. Links
+// are FIFO or fair.
 Machine random_machine(Random& random);
 
 struct GraphLimits {
@@ -20,11 +20,12 @@ struct GraphLimits {
   bool small = false;  // tensors of a few elements
 };
 
-// Ops of every kind that computes, in groups of one to four; some, all or none of them placed.
+// Ops of every kind that computes, in groups of one to four. Some, all or none have a placement.
 Graph random_graph(Random& random, const Machine& machine, const GraphLimits& limits = {});
 
-// The groups in order, some of the first ones left out to be prepared and some of the last ones
-// altogether; waits between some; shuffled where there is no wait.
+// The groups in order, with waits between some of them, and shuffled between waits. Some of the
+// first groups are left out, so that they are prepared before the clock starts, and some of the
+// last.
 Scenario random_scenario(Random& random, const Graph& graph);
 
 struct RandomCase {

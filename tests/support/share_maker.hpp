@@ -1,4 +1,4 @@
-// Shares written by hand, to test what carries them out.
+// Makes shares by hand, to test the logic that executes them.
 #pragma once
 
 #include "core/plan/share.hpp"
@@ -10,17 +10,18 @@
 
 namespace troupe::testing {
 
-// One item of a share. `waits_for` counts what the test will notify or complete.
+// One item of a share. `waits_for` must count the items that the test completes and the notices
+// that it sends.
 struct Item {
   std::uint32_t waits_for = 0;
   std::vector<ItemRef> successors = {};
-  Duration expected{0};  // of a transfer without its latency
+  Duration expected{0};  // of a transfer: without latency
   Duration latency{0};
-  std::optional<Share::Move> move = {};  // of a transfer
+  std::optional<Share::Move> move = {};  // for a transfer
 };
 
-// Of `self`, where all items are transfers or none. Units are numbered from `first_unit` on, and
-// each makes the replica of its number.
+// The share of `self`. Either all items must be transfers, or none. Units are numbered from
+// `first_unit` on. Each unit makes the replica with its number.
 inline Share make_share(ResourceId self, const std::vector<Item>& items, std::uint32_t window = 0,
                         bool timed = true, std::uint32_t first_unit = 0) {
   Share share;
@@ -47,7 +48,7 @@ inline Share make_share(ResourceId self, const std::vector<Item>& items, std::ui
   return share;
 }
 
-// Gives the share one more arrival, of these items; the number that stands for it in a notice.
+// Adds an arrival of these items. Returns the number of the arrival in notices.
 inline std::uint32_t add_arrival(Share& share, const std::vector<std::uint32_t>& items) {
   share.arrivals.insert(share.arrivals.end(), items.begin(), items.end());
   share.first_arrival.push_back(static_cast<std::uint32_t>(share.arrivals.size()));

@@ -1,4 +1,4 @@
-// Fields of a share gathered over its items, and what it says in few bytes spelt out.
+// Lists fields over all items of a share, and decodes successors.
 #pragma once
 
 #include "core/plan/share.hpp"
@@ -9,7 +9,7 @@
 
 namespace troupe::testing {
 
-// What `item` of `self`'s share is followed by, there and elsewhere.
+// The successors of `item` of `self`'s share, in this share and elsewhere.
 inline std::vector<ItemRef> successors_of(ResourceId self, const Share& share, std::uint32_t item) {
   std::vector<ItemRef> refs;
   for (const Share::Successor next : share.successors_of(item)) {
@@ -17,7 +17,7 @@ inline std::vector<ItemRef> successors_of(ResourceId self, const Share& share, s
   }
   return refs;
 }
-// Those of all items, in their order.
+// The successors of all items, in the order of items.
 inline std::vector<ItemRef> successors(ResourceId self, const Share& share) {
   std::vector<ItemRef> refs;
   for (std::uint32_t item = 0; item < share.size(); ++item) {
@@ -42,7 +42,7 @@ inline std::vector<Duration> expected(const Share& share) {
   return of_each_item(share, [&](std::uint32_t i) { return share.expected(i); });
 }
 
-// Notices as values that compare: the window, and the item there.
+// Notices as values that can be compared: the window and its item.
 using Told = std::vector<std::pair<std::uint32_t, ItemRef>>;
 inline Told told(const std::vector<WindowItem>& notices) {
   Told values;

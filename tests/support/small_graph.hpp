@@ -1,4 +1,4 @@
-// Graphs to test with, built op by op, each op a group of its own.
+// Builds graphs for tests, op by op. Each op is a separate group.
 #pragma once
 
 #include "core/graph/graph.hpp"
@@ -19,13 +19,14 @@ inline Placement on(DeviceId device) {
 inline Placement to(MemoryId memory) {
   return {.device = {}, .memory = memory};
 }
-// A tensor type of so many bytes, a multiple of 8.
+// A tensor type of `bytes`, which must be a multiple of 8.
 inline TensorType of_bytes(std::int64_t bytes) {
   return {DType::f64, {bytes / 8}};
 }
 
-// builtin_ops() and "work": takes `flops` floating-point operations, makes a tensor of the declared
-// type from up to 64 others, moves no bytes. Its kernel fills the tensor with the number of inputs.
+// builtin_ops() and the kind "work": takes `flops` floating-point operations and up to 64 inputs,
+// makes a tensor of the declared type, and moves no bytes in the cost model. Its kernel fills the
+// tensor with the number of inputs.
 inline const OpRegistry& test_ops() {
   static const OpRegistry registry = [] {
     OpRegistry ops = builtin_ops();
@@ -61,7 +62,7 @@ struct SmallGraph {
                          .attrs = std::move(attrs),
                          .declared = declared});
   }
-  // On a device of 1 GFLOP/s (see small_machine.hpp) it takes `ns` nanoseconds.
+  // An op that takes `ns` nanoseconds on a device of 1 GFLOP/s, as in small_machine.hpp.
   OpId work(std::string name, double ns, std::vector<OpId> inputs = {}, Placement placement = {},
             std::int64_t bytes = 8) {
     return op(std::move(name), "work", std::move(inputs), placement, {ns}, of_bytes(bytes));
@@ -70,7 +71,7 @@ struct SmallGraph {
     return op(std::move(name), "copy", {source}, placement);
   }
 
-  // Names of groups, and "wait".
+  // `steps` are names of groups, or "wait".
   Scenario scenario(std::initializer_list<std::string_view> steps) const {
     Scenario result{.name = "test", .steps = {}};
     for (const std::string_view step : steps) {
@@ -78,7 +79,7 @@ struct SmallGraph {
     }
     return result;
   }
-  // Every group, without a wait.
+  // All groups, without waits.
   Scenario everything() const {
     Scenario result{.name = "everything", .steps = {}};
     for (std::size_t g = 0; g < graph.group_count(); ++g) {

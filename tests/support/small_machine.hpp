@@ -1,4 +1,4 @@
-// Machines to test with, whose times are easy to say: by default a FLOP or a byte takes 1 ns.
+// Machines for tests with simple times: by default a FLOP takes 1 ns, and so does a byte.
 #pragma once
 
 #include "core/machine/machine.hpp"
@@ -34,7 +34,8 @@ struct SmallMachine {
   }
 };
 
-// dev0, of so many streams, and dev1, with a memory each ("a" and "b") and a link between them.
+// dev0 with memory "a", dev1 with memory "b", and a link between the memories. `streams` is for
+// dev0.
 struct TwoDevices {
   int streams = 1;
   Duration latency{0};

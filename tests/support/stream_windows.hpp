@@ -1,4 +1,4 @@
-// Makes a plan's windows start without waiting for each other.
+// Changes a plan so that its windows don't wait for each other, as in a stream.
 #pragma once
 
 #include "core/plan/plan.hpp"
@@ -14,8 +14,8 @@ class WindowStreamer {
  public:
   explicit WindowStreamer(Plan& plan) : plan_(plan) {}
 
-  // What is prepared is still waited for. What later windows read of earlier ones becomes late
-  // edges, held back by nothing else: memories must have room for all.
+  // Windows still wait for the window that is prepared before the clock starts. Reads of tensors of
+  // earlier windows become late edges. Memories must have room for all tensors of the plan.
   void run() {
     for (std::size_t w = 1; w < plan_.windows.size(); ++w) {
       Window& window = plan_.windows[w];
@@ -30,9 +30,8 @@ class WindowStreamer {
  private:
   void add_edges_to(Window& window, const ItemRef& to) {
     const Share& reading = share(window, to.resource);
-    const UnitId unit = reading.items[to.item].unit;
-    const auto distinct = distinct_.of(plan_.units[unit.index()], reading);
-    const std::vector<ReplicaId> inputs(distinct.begin(), distinct.end());  // shares may move
+    const auto read = reading.inputs_of(to.item);
+    const std::vector<ReplicaId> inputs(read.begin(), read.end());  // shares may move
     for (const ReplicaId input : inputs) {
       if (maker_of(input) >= window.first) continue;
       const ItemRef from = plan_.units[maker_of(input).index()].ref;
@@ -41,7 +40,7 @@ class WindowStreamer {
       ++share(window, to.resource).items[to.item].waits_for;
     }
   }
-  // Makes an empty one where there is none.
+  // The share of `resource`. Adds an empty share if there is none.
   Share& share(Window& window, ResourceId resource) {
     for (auto& [r, share] : window.shares) {
       if (r == resource) return share;
@@ -58,7 +57,6 @@ class WindowStreamer {
   }
 
   Plan& plan_;
-  DistinctInputs distinct_;
 };
 
 inline void stream_windows(Plan& plan) {

@@ -1,4 +1,4 @@
-// A directory that a test may fill, removed afterwards.
+// A temporary directory for a test. The destructor removes it.
 #pragma once
 
 #include "core/backend/scratch_folder.hpp"

@@ -1,4 +1,4 @@
-// Completions for tests: keeps what it is told, and lets the test wait for it.
+// Completions for tests: queues the completions of a backend and lets the test wait for them.
 #pragma once
 
 #include "core/backend/backend.hpp"
@@ -19,7 +19,7 @@ class WaitingCompletions final : public Completions {
  public:
   struct Told {
     std::uint32_t lane = 0;
-    std::optional<std::string> cause;  // where it failed
+    std::optional<std::string> cause;  // if the work failed
   };
 
   void completed(std::uint32_t lane) override { tell({.lane = lane, .cause = {}}); }
@@ -27,7 +27,8 @@ class WaitingCompletions final : public Completions {
     tell({.lane = lane, .cause = std::move(cause)});
   }
 
-  // The next thing told. Throws where nothing comes, so that a lost completion is a failed test.
+  // Blocks until the next completion and returns it. Throws after 60 s, so that a lost completion
+  // fails the test.
   Told wait() {
     std::unique_lock lock(mutex_);
     if (!changed_.wait_for(lock, std::chrono::seconds(60), [this] { return !told_.empty(); })) {
@@ -38,7 +39,7 @@ class WaitingCompletions final : public Completions {
     return next;
   }
 
-  // How many were told since construction, waited for or not.
+  // The number of completions since construction.
   std::size_t count() const {
     const std::lock_guard lock(mutex_);
     return count_;

@@ -29,6 +29,10 @@ Finished Workspace::run(const std::vector<std::string>& arguments) const {
 std::map<std::string, std::string> Workspace::snapshot() const {
   std::map<std::string, std::string> found;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path())) {
+    if (entry.is_symlink()) {  // which may lead nowhere
+      found[entry.path().string()] = fs::read_symlink(entry.path()).string();
+      continue;
+    }
     const std::string content = entry.is_regular_file() ? read(entry.path()) : "";
     found[entry.path().string()] =
         fmt::format("{} {}", entry.last_write_time().time_since_epoch().count(), content);

@@ -14,7 +14,7 @@
 
 namespace troupe::testing {
 
-// The program starts in this folder, and makes its temporary files under it.
+// The program's working directory is this folder, and its temporary files are below it.
 class Workspace {
  public:
   Workspace();
@@ -25,22 +25,22 @@ class Workspace {
   }
   std::string read(const std::filesystem::path& name) const;
   ProgramOptions options() const;
-  // Starts troupe here and waits for its end.
+  // Runs troupe in this folder. Blocks until it has ended.
   Finished run(const std::vector<std::string>& arguments) const;
-  // Every file and folder under path() with its content and time of change.
+  // Every file and folder below path(), with its content and time of modification.
   std::map<std::string, std::string> snapshot() const;
 
  private:
   TemporaryDirectory folder_;
 };
 
-// The command that runs `command` with a tmpfs of these mount options at `folder`, seen by it
-// alone. Works where can_mount() holds.
+// The command that runs `command` with a tmpfs at `folder`, with these mount options. Only
+// `command` sees the tmpfs. Requires can_mount().
 std::vector<std::string> with_tmpfs(const std::filesystem::path& folder,
                                     const std::string& mount_options,
                                     const std::vector<std::string>& command);
 
-// For boost::unit_test::precondition: tests that need what is missing are reported as skipped.
+// Preconditions for Boost.Test: a test whose precondition doesn't hold is reported as skipped.
 boost::test_tools::assertion_result can_mount(boost::unit_test::test_unit_id);
 boost::test_tools::assertion_result obeys_permissions(boost::unit_test::test_unit_id);
 

@@ -81,12 +81,48 @@ BOOST_AUTO_TEST_CASE(an_unknown_step_of_a_scenario_is_refused) {
                      {"no task 'rum'", "did you mean 'run'?"});
 }
 
+BOOST_AUTO_TEST_CASE(a_list_in_place_of_a_name_is_refused_with_what_to_write) {
+  const std::string x = "  x: {op: uniform, shape: [2], on: cpu0}\n";
+  check_file_refused(both_modes, with_tasks(x + "scenarios: {a: [^[x]]}\n"),
+                     {"a step of scenario 'a' is a list", "write the name of a task, or wait"});
+  check_file_refused(both_modes, with_tasks(x + "  y: {op: relu, in: [^[x]], on: cpu0}\n"),
+                     {"in of 'y' is a list", "write the name of a tensor or task"});
+  check_file_refused(both_modes, with_tasks(x + "  y: {op: relu, in: x, on: ^{cpu0: 1}}\n"),
+                     {"on of 'y' is a map", "write the name of a device"});
+  check_file_refused(both_modes, with_tasks(x + "  y: {op: copy, in: x, to: ^[far]}\n"),
+                     {"to of 'y' is a list", "write the name of a memory or a device"});
+  check_file_refused(both_modes, with_tasks(x + "  y: {op: ^[relu], in: x}\n"),
+                     {"op of 'y' is a list", "write the name of an op"});
+}
+
+BOOST_AUTO_TEST_CASE(a_name_unlike_all_others_is_refused_with_the_list_of_them) {
+  check_file_refused(both_modes,
+                     with_tasks("  x: {pattern: ^foo, width: 2, steps: 2, kernel: spin}\n"),
+                     {"pattern of 'x' is 'foo'", "one of: ", "dom", "fft"});
+}
+
+BOOST_AUTO_TEST_CASE(a_unit_of_bits_is_refused_with_the_quantity_in_bytes) {
+  const auto wire = [](std::string_view bandwidth) {
+    return with_tasks(
+        "  x: {op: sleep, duration: 1 ms}\n",
+        "    wire: {between: [host, far], bandwidth: ^" + std::string(bandwidth) + "}");
+  };
+  for (const char* bandwidth : {"10 Gb/s", "10 Gbps", "10 gbit/s"}) {
+    check_file_refused(both_modes, wire(bandwidth),
+                       {"bandwidth of link 'wire'", bandwidth, "stands for bits",
+                        "write \"1.25 GB/s\"", "\"10 GB/s\" if bytes are meant"});
+  }
+  check_file_refused(both_modes,
+                     with_tasks("  x: {op: sleep, duration: 1 ms}\n", "    far: {size: ^4 mb}"),
+                     {"size of memory 'far'", "stands for bits", "0.5 MB", "4 MB"});
+}
+
 BOOST_AUTO_TEST_CASE(an_unknown_unit_is_refused) {
   const auto link = [](std::string_view rest) {
     return with_tasks("  x: {op: sleep, duration: 1 ms}\n",
                       "    wire: {between: [host, far], " + std::string(rest) + "}");
   };
-  check_file_refused(both_modes, link("bandwidth: ^1 Gbps"), {"Gbps", "GB/s"});
+  check_file_refused(both_modes, link("bandwidth: ^1 GBps"), {"GBps", "did you mean 'GB/s'?"});
   check_file_refused(both_modes, link("bandwidth: 1 GB/s, latency: ^10 usec"), {"usec", "us"});
   check_file_refused(both_modes, link("bandwidth: 1 GB/s, latency: ^10"), {"10", "us"});
   check_file_refused(both_modes,

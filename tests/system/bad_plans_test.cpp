@@ -52,22 +52,22 @@ BOOST_AUTO_TEST_CASE(a_cycle_is_refused_with_the_names_on_it) {
   check_file_refused(both_modes, with_tasks("  a: {op: add, in: [^a, a], on: cpu0}\n"), {"a → a"});
 }
 
-BOOST_AUTO_TEST_CASE(an_op_on_a_device_without_a_kernel_for_it_is_refused) {
+BOOST_AUTO_TEST_CASE(a_simulated_op_on_a_device_without_a_rate_for_it_is_refused) {
   check_file_refused({"simulate"},
                      unmarked(gpu_machine) +
                          "tensors: {x: {op: zeros, shape: [2, 2], on: gpu0}}\n"
                          "tasks:\n  ^y: {op: relu, in: x, on: gpu0}\n",
-                     {"'y' is placed on gpu0", "no kernel for 'relu'", "rate"});
+                     {"'y' is placed on gpu0", "has no rate for 'relu'", "give gpu0 a rate"});
 }
 
-BOOST_AUTO_TEST_CASE(an_op_that_no_device_has_a_kernel_for_is_refused) {
+BOOST_AUTO_TEST_CASE(a_simulated_op_that_no_device_has_a_rate_for_is_refused) {
   check_file_refused({"simulate"},
                      "machine:\n"
                      "  devices: {cpu0: {kind: cpu, memory: host, matmul: 1 GFLOP/s}}\n"
                      "  memories: {host: {size: 1 GiB}}\n"
                      "tensors: {x: {op: zeros, shape: [2, 2]}}\n"
                      "tasks:\n  ^y: {op: relu, in: x}\n",
-                     {"no device has a kernel for 'relu'", "'y'"});
+                     {"no device has a rate for 'relu'", "'y'", "give one a rate"});
 }
 
 //   host ── far      island
@@ -101,6 +101,23 @@ BOOST_AUTO_TEST_CASE(a_working_set_that_does_not_fit_its_memory_is_refused) {
   check_file_refused(both_modes,
                      with_tasks("  ^x: {op: uniform, shape: [256, 256], repeat: 5, on: cpu1}\n"),
                      {"'x[4]' on cpu1 needs 256 KiB in far", "0 B of its 1 MiB", "still needed"});
+}
+
+// 2,097,152 tensors of 8 TiB are 2^64 bytes, which a 64-bit sum takes for none.
+BOOST_AUTO_TEST_CASE(tensors_whose_sum_is_beyond_64_bits_do_not_fit_a_small_memory) {
+  constexpr std::string_view of_8_tib = "op: uniform, shape: [1048576, 1048576], dtype: float64";
+  check_file_refused(
+      {"simulate"},
+      fmt::format(
+          "machine:\n"
+          "  devices: {{cpu0: {{kind: cpu, memory: host, flops: 1 GFLOP/s, bandwidth: 10 GB/s}}}}\n"
+          "  memories: {{host: {{size: 1 KiB}}}}\n"
+          "tasks:\n"
+          "  ^x: {{{0}, repeat: 1000000}}\n"
+          "  y: {{{0}, repeat: 1000000}}\n"
+          "  z: {{{0}, repeat: 97152}}\n",
+          of_8_tib),
+      {"'x[0]' on cpu0 needs 8 TiB in host", "1 KiB", "available"});
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_that_does_not_fit_the_storage_is_refused) {

@@ -62,6 +62,25 @@ BOOST_AUTO_TEST_CASE(a_bandwidth_that_is_negative_or_zero_is_refused) {
                      {"latency of link 'wire'"});
 }
 
+BOOST_AUTO_TEST_CASE(a_number_beyond_a_double_is_told_apart_from_one_too_close_to_zero) {
+  check_file_refused(both_modes, with_link("bandwidth: ^1e400 GB/s"), {"too large"});
+  check_file_refused(both_modes, with_link("bandwidth: ^1e-400 GB/s"), {"too close to zero"});
+  check_file_refused(both_modes, with_tasks("  x: {op: sleep, duration: ^1e-400 ms}\n"),
+                     {"duration of 'x'", "too close to zero"});
+  const auto alpha = [](std::string_view value) {
+    return with_tasks(
+        "  x: {op: uniform, shape: [2], on: cpu0}\n  y: {op: scale, in: x, "
+        "alpha: ^" +
+        std::string(value) + ", on: cpu0}\n");
+  };
+  check_file_refused(both_modes, alpha("1e-400"), {"alpha of 'y' is '1e-400'", "close to zero"});
+  check_file_refused(both_modes, alpha("-1e400"), {"alpha of 'y' is '-1e400'", "too large"});
+}
+
+BOOST_AUTO_TEST_CASE(a_number_with_separators_is_refused) {
+  check_file_refused(both_modes, with_link("bandwidth: ^'1,5 GB/s'"), {"1,5 GB/s", "separators"});
+}
+
 BOOST_AUTO_TEST_CASE(a_repeat_out_of_range_is_refused) {
   const auto repeat = [](std::string_view value) {
     return with_tasks("  x: {op: zeros, shape: [2], repeat: ^" + std::string(value) +

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <memory>
-#include <optional>
 
 namespace troupe {
 namespace {
@@ -14,7 +13,9 @@ namespace {
 class FileLink final : public LinkBackend {
  public:
   explicit FileLink(const BackendContext& context)
-      : store_(context.store), completions_(context.completions) {
+      : store_(context.store),
+        workers_{LaneWorker(*pool_, context.completions, 0),
+                 LaneWorker(*pool_, context.completions, 1)} {
     ignore_file_size_signal();
   }
 
@@ -26,22 +27,21 @@ class FileLink final : public LinkBackend {
                         .last = move.last};
     TROUPE_ASSERT(part.offset + part.bytes <= part.size);
     const auto lane = static_cast<std::uint32_t>(direction);
-    std::optional<LaneWorker>& worker = workers_[lane];
-    if (!worker) worker.emplace(completions_, lane);
+    LaneWorker& worker = workers_[lane];
     if (std::byte* to = store_.data(move.to)) {
-      worker->submit([=, file = store_.file(move.from)] { read_part(file, part, to); });
+      worker.submit([=, file = store_.file(move.from)] { read_part(file, part, to); });
     } else {
       const std::byte* from = store_.data(move.from);
       TROUPE_ASSERT(from != nullptr);
-      worker->submit([=, file = store_.file(move.to)] { write_part(file, part, from); });
+      worker.submit([=, file = store_.file(move.to)] { write_part(file, part, from); });
     }
     return {.state = Started::State::pending};
   }
 
  private:
   MemoryStore& store_;
-  Completions& completions_;
-  std::array<std::optional<LaneWorker>, 2> workers_;  // by Direction
+  const std::shared_ptr<WorkerPool> pool_ = WorkerPool::of_links();
+  std::array<LaneWorker, 2> workers_;  // by Direction
 };
 
 bool fits(const Machine& machine, LinkId id) {

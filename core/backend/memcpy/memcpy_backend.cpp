@@ -6,7 +6,6 @@
 #include <array>
 #include <cstring>
 #include <memory>
-#include <optional>
 
 namespace troupe {
 namespace {
@@ -17,7 +16,9 @@ constexpr std::uint64_t inline_bytes_max = 16 << 10;
 class MemcpyLink final : public LinkBackend {
  public:
   explicit MemcpyLink(const BackendContext& context)
-      : store_(context.store), completions_(context.completions) {}
+      : store_(context.store),
+        workers_{LaneWorker(*pool_, context.completions, 0),
+                 LaneWorker(*pool_, context.completions, 1)} {}
 
   Started start(Direction direction, const ChunkMove& move) override {
     const std::byte* from = store_.data(move.from);
@@ -31,16 +32,15 @@ class MemcpyLink final : public LinkBackend {
       return {.state = Started::State::finished};
     }
     const auto lane = static_cast<std::uint32_t>(direction);
-    std::optional<LaneWorker>& worker = workers_[lane];
-    if (!worker) worker.emplace(completions_, lane);
-    worker->submit([=, bytes = move.bytes] { std::memcpy(to, from, bytes); });
+    LaneWorker& worker = workers_[lane];
+    worker.submit([=, bytes = move.bytes] { std::memcpy(to, from, bytes); });
     return {.state = Started::State::pending};
   }
 
  private:
   MemoryStore& store_;
-  Completions& completions_;
-  std::array<std::optional<LaneWorker>, 2> workers_;  // by Direction
+  const std::shared_ptr<WorkerPool> pool_ = WorkerPool::of_links();
+  std::array<LaneWorker, 2> workers_;  // by Direction
 };
 
 bool fits(const Machine& machine, LinkId id) {

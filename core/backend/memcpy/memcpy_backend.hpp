@@ -5,9 +5,9 @@
 
 namespace troupe {
 
-// Fits links between two RAM memories that no GPU owns. Each direction copies on a thread of its
-// own, so both run at once; a chunk of a few pages is copied by the caller, which takes less time
-// than waking a thread.
+// Fits links between two RAM memories that no GPU owns. Each direction copies on a thread of
+// WorkerPool::of_links(), so both run at once; a chunk of up to 16 KiB is copied by the caller,
+// which takes less time than waking a thread.
 LinkBackendEntry memcpy_link_backend();
 
 }  // namespace troupe

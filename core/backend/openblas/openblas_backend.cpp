@@ -14,7 +14,12 @@
 namespace troupe {
 namespace {
 
-// The cores of those helpers that a thread on the first one gets.
+// The core of a thread that computes; none for a device without cores.
+std::span<const int> first(std::span<const int> cores) {
+  return cores.subspan(0, cores.empty() ? 0 : 1);
+}
+
+// The cores of the helpers that a thread on the first one gets.
 std::span<const int> all_but_first(std::span<const int> cores) {
   return cores.empty() ? cores : cores.subspan(1);
 }
@@ -25,10 +30,7 @@ class InlineBackend final : public DeviceBackend {
   InlineBackend(const BackendContext& context, std::vector<int> cores)
       : context_(context), cores_(std::move(cores)), team_(all_but_first(cores_)) {}
 
-  void enter_thread() override {
-    if (!cores_.empty()) pin_this_thread({cores_.data(), 1});
-  }
-  int lanes() const override { return 1; }
+  void enter_thread() override { pin_this_thread(first(cores_)); }
 
   Started start(std::uint32_t lane, const KernelCall& call) override {
     TROUPE_ASSERT(lane == 0);
@@ -61,8 +63,6 @@ class StreamedBackend final : public DeviceBackend {
     }
   }
 
-  int lanes() const override { return static_cast<int>(streams_.size()); }
-
   Started start(std::uint32_t lane, const KernelCall& call) override {
     TROUPE_ASSERT(lane < streams_.size());
     Stream& stream = *streams_[lane];
@@ -76,14 +76,16 @@ class StreamedBackend final : public DeviceBackend {
     Stream(Completions& completions, std::size_t lane, std::vector<int> stream_cores)
         : cores(std::move(stream_cores)),
           team(all_but_first(cores)),
-          worker(completions, static_cast<std::uint32_t>(lane), [this] {
-            if (!cores.empty()) pin_this_thread({cores.data(), 1});
-          }) {}
+          pool(1, [this] { pin_this_thread(first(cores)); }),
+          worker(pool, completions, static_cast<std::uint32_t>(lane)) {
+      pool.start_all();
+    }
 
     std::vector<int> cores;
     ThreadTeam team;
     CpuJob job;
-    LaneWorker worker;  // last: its thread uses all the others
+    WorkerPool pool;  // after all that its thread uses
+    LaneWorker worker;
   };
 
   // With fewer cores than streams, streams share cores.

@@ -10,10 +10,9 @@ namespace {
 
 class RehearsedDevice final : public DeviceBackend {
  public:
-  RehearsedDevice(const BackendContext& context, DeviceId device)
-      : ops_(context.ops), store_(context.store), lanes_(context.machine.device(device).streams) {}
+  explicit RehearsedDevice(const BackendContext& context)
+      : ops_(context.ops), store_(context.store) {}
 
-  int lanes() const override { return lanes_; }
   Started start(std::uint32_t, const KernelCall& call) override {
     job_.prepare(ops_, store_, call);
     job_.compute(team_);
@@ -23,7 +22,6 @@ class RehearsedDevice final : public DeviceBackend {
  private:
   const OpRegistry& ops_;
   MemoryStore& store_;
-  int lanes_;
   ThreadTeam team_{{}};  // the calling thread alone
   CpuJob job_;
 };
@@ -45,15 +43,14 @@ class RehearsedLink final : public LinkBackend {
 }  // namespace
 
 DeviceBackendEntry rehearsed_device_backend() {
-  return {
-      .name = "rehearsed",
-      .fits = [](const Machine&, DeviceId) { return true; },
-      .has_kernel = [](const Machine&, DeviceId,
-                       const OpKind& kind) { return kind.cpu != nullptr; },
-      .make = [](const BackendContext& context, DeviceId device) -> std::unique_ptr<DeviceBackend> {
-        return std::make_unique<RehearsedDevice>(context, device);
-      },
-      .mode = Mode::rehearse};
+  return {.name = "rehearsed",
+          .fits = [](const Machine&, DeviceId) { return true; },
+          .has_kernel = [](const Machine&, DeviceId,
+                           const OpKind& kind) { return kind.cpu != nullptr; },
+          .make = [](const BackendContext& context, DeviceId) -> std::unique_ptr<DeviceBackend> {
+            return std::make_unique<RehearsedDevice>(context);
+          },
+          .mode = Mode::rehearse};
 }
 
 LinkBackendEntry rehearsed_link_backend() {

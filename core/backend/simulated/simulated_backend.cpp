@@ -5,15 +5,9 @@ namespace {
 
 class SimulatedDevice final : public DeviceBackend {
  public:
-  explicit SimulatedDevice(int lanes) : lanes_(lanes) {}
-
-  int lanes() const override { return lanes_; }
   Started start(std::uint32_t, const KernelCall& call) override {
     return {.state = Started::State::after, .after = call.expected};
   }
-
- private:
-  int lanes_;
 };
 
 class SimulatedLink final : public LinkBackend {
@@ -35,8 +29,8 @@ bool has_kernel(const Machine&, DeviceId, const OpKind&) {
   return true;
 }
 
-std::unique_ptr<DeviceBackend> make_device(const BackendContext& context, DeviceId device) {
-  return std::make_unique<SimulatedDevice>(context.machine.device(device).streams);
+std::unique_ptr<DeviceBackend> make_device(const BackendContext&, DeviceId) {
+  return std::make_unique<SimulatedDevice>();
 }
 std::unique_ptr<LinkBackend> make_link(const BackendContext&, LinkId) {
   return std::make_unique<SimulatedLink>();

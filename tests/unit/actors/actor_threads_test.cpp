@@ -56,8 +56,8 @@ class World {
     for (const caf::actor& a : actors_) caf::anon_send_exit(a, caf::exit_reason::user_shutdown);
   }
   ActorThreads& threads() { return ActorThreads::of(*system_); }
-  caf::actor spawn_on(std::size_t thread) {
-    caf::actor_config config(threads().thread(thread));
+  caf::actor spawn_alone(Waiting waiting) {
+    caf::actor_config config(threads().start_own_thread(waiting));
     actors_.push_back(system_->spawn_class<Speaker, caf::no_spawn_options>(config));
     return actors_.back();
   }
@@ -95,10 +95,9 @@ BOOST_AUTO_TEST_SUITE(actor_threads)
 
 BOOST_AUTO_TEST_CASE(an_actor_handles_its_messages_on_a_thread_of_its_own_always_the_same) {
   World world;
-  world.threads().start_threads(
-      std::array{Waiting::asleep, Waiting::briefly, Waiting::asleep, Waiting::briefly});
-  const std::array actors{world.spawn_on(0), world.spawn_on(1), world.spawn_on(2),
-                          world.spawn_on(3), world.spawn_anywhere()};
+  const std::array actors{world.spawn_alone(Waiting::asleep), world.spawn_alone(Waiting::briefly),
+                          world.spawn_alone(Waiting::asleep), world.spawn_alone(Waiting::briefly),
+                          world.spawn_anywhere()};
   std::vector<std::thread::id> homes;
   for (const caf::actor& a : actors) homes.push_back(value_of(ask(a)));
   const std::set<std::thread::id> distinct(homes.begin(), homes.end());
@@ -122,9 +121,8 @@ BOOST_AUTO_TEST_CASE(an_actor_handles_its_messages_on_a_thread_of_its_own_always
 BOOST_AUTO_TEST_CASE(a_blocked_actor_keeps_no_other_from_its_messages) {
   for (const Waiting waiting : {Waiting::asleep, Waiting::briefly}) {
     World world;
-    world.threads().start_threads(std::array{waiting, waiting});
-    const caf::actor blocked = world.spawn_on(0);
-    const caf::actor other = world.spawn_on(1);
+    const caf::actor blocked = world.spawn_alone(waiting);
+    const caf::actor other = world.spawn_alone(waiting);
     const caf::actor third = world.spawn_anywhere();
     std::promise<void> gate;
     Block block{std::make_shared<std::promise<void>>(), gate.get_future().share()};
@@ -144,8 +142,8 @@ BOOST_AUTO_TEST_CASE(a_blocked_actor_keeps_no_other_from_its_messages) {
 
 BOOST_AUTO_TEST_CASE(delayed_messages_arrive_on_the_thread_of_their_actor) {
   World world;
-  world.threads().start_threads(std::array{Waiting::asleep, Waiting::briefly});
-  for (const caf::actor& a : {world.spawn_on(0), world.spawn_on(1), world.spawn_anywhere()}) {
+  for (const caf::actor& a : {world.spawn_alone(Waiting::asleep),
+                              world.spawn_alone(Waiting::briefly), world.spawn_anywhere()}) {
     std::future<std::thread::id> later = ask_after(a, 2ms);
     const std::thread::id home = value_of(ask(a));
     BOOST_TEST((value_of(std::move(later)) == home));
@@ -162,13 +160,12 @@ BOOST_AUTO_TEST_CASE(a_system_ends_whether_or_not_its_threads_were_started_or_us
   }
   for (const Waiting waiting : {Waiting::asleep, Waiting::briefly}) {
     World unused;
-    unused.threads().start_threads(std::array{waiting, waiting, waiting});
+    for (int i = 0; i < 3; ++i) unused.threads().start_own_thread(waiting);
+    unused.threads().start_shared_thread();
     World half_used;
-    half_used.threads().start_threads(std::array{waiting, waiting});
-    BOOST_TEST((value_of(ask(half_used.spawn_on(1))) != std::this_thread::get_id()));
+    half_used.threads().start_own_thread(waiting);
+    BOOST_TEST((value_of(ask(half_used.spawn_alone(waiting))) != std::this_thread::get_id()));
   }
-  World none;
-  none.threads().start_threads({});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

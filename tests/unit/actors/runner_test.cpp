@@ -1,6 +1,7 @@
 #include "actors/runner.hpp"
 
 #include "tests/support/address_space.hpp"
+#include "tests/support/cores_op.hpp"
 #include "tests/support/expect_error.hpp"
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -196,7 +198,9 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_fails_ends_the_run_and_names_op_device_and_ca
   g.op("never", "relu", {bad}, on(dev1));
   for (const Mode mode : {Mode::rehearse, Mode::run}) {
     const Report report = perform(g, {g.everything(), g.everything()}, {.mode = mode});
-    BOOST_REQUIRE(report.scenarios.size() == 1U);
+    BOOST_REQUIRE(report.scenarios.size() == 2U);
+    BOOST_TEST((report.scenarios[1].outcome == Outcome::not_run));
+    BOOST_TEST(report.scenarios[1].planned == 4U);
     const ScenarioReport& s = report.scenarios[0];
     BOOST_TEST((s.outcome == Outcome::failed));
     BOOST_TEST(s.error.find("'bad' on dev1: it failed on purpose") != std::string::npos, s.error);
@@ -247,7 +251,7 @@ BOOST_AUTO_TEST_CASE(an_interrupt_before_the_start_performs_nothing) {
     const Report report = perform(g, {g.everything()}, {.mode = mode, .interrupted = &interrupted});
     BOOST_TEST(report.interrupted);
     BOOST_TEST_REQUIRE(report.scenarios.size() == 1U);
-    BOOST_TEST((report.scenarios[0].outcome == Outcome::interrupted));
+    BOOST_TEST((report.scenarios[0].outcome == Outcome::not_run));
     BOOST_TEST(report.scenarios[0].ops == 0U);
   }
 }
@@ -267,10 +271,73 @@ BOOST_AUTO_TEST_CASE(an_interrupt_ends_the_run_with_what_finished) {
   BOOST_REQUIRE(report.scenarios.size() == 2U);
   const ScenarioReport& s = report.scenarios[0];
   BOOST_TEST((s.outcome == Outcome::interrupted));
-  BOOST_TEST((report.scenarios[1].outcome == Outcome::interrupted));
+  BOOST_TEST((report.scenarios[1].outcome == Outcome::not_run));
   BOOST_TEST(report.scenarios[1].ops == 0U);
   BOOST_TEST(s.ops < 20'001U);
   BOOST_TEST(s.ops == s.timeline.spans.size());
+}
+
+BOOST_AUTO_TEST_CASE(an_interrupt_after_the_last_op_is_no_interruption) {
+  const SmallGraph g = fork();
+  for (const Mode mode : all_modes) {
+    std::atomic<bool> interrupted = false;
+    RunOptions options{.mode = mode, .verify = false, .interrupted = &interrupted};
+    options.on_progress = [&](const RunProgress& p) {
+      if (p.stage == RunProgress::Stage::running && p.done == p.total) interrupted = true;
+    };
+    const Report report = perform(g, {g.everything()}, options);
+    BOOST_TEST(interrupted);
+    BOOST_TEST(!report.interrupted);
+    BOOST_TEST((report.scenarios[0].outcome == Outcome::done));
+    BOOST_TEST(report.scenarios[0].finished == report.scenarios[0].planned);
+  }
+}
+
+// The only op is under way when the interrupt comes: it finishes, and with it the scenario.
+BOOST_AUTO_TEST_CASE(an_interrupt_during_the_last_op_is_no_interruption) {
+  static std::atomic<bool> has_started;
+  static std::atomic<int> words;  // of progress since then
+  has_started = false;
+  words = 0;
+  OpRegistry ops = testing::test_ops();
+  OpKind waiter = ops[ops.find("work")];
+  waiter.name = "waiter";
+  waiter.cpu = [](const CpuCall& call) {
+    std::memset(call.output.data, 0, call.output.type.bytes());
+    has_started = true;
+    while (words < 3) std::this_thread::yield();
+  };
+  ops.add(std::move(waiter));
+  SmallGraph g;
+  g.graph = Graph(ops);
+  g.op("last", "waiter", {}, on(dev0), {1.0}, testing::of_bytes(8));
+  std::atomic<bool> interrupted = false;
+  RunOptions options{.mode = Mode::run, .verify = false, .interrupted = &interrupted};
+  options.on_progress = [&](const RunProgress&) {
+    if (!has_started) return;
+    interrupted = true;
+    ++words;
+  };
+  const Report report = perform(g, {g.everything()}, options);
+  BOOST_TEST(interrupted);
+  BOOST_TEST(!report.interrupted);
+  BOOST_TEST((report.scenarios[0].outcome == Outcome::done));
+  BOOST_TEST(report.scenarios[0].ops == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(an_interrupt_while_results_are_compared_is_reported) {
+  const SmallGraph g = fork();
+  std::atomic<bool> interrupted = false;
+  RunOptions options{.mode = Mode::rehearse, .interrupted = &interrupted};
+  options.on_progress = [&](const RunProgress& p) {
+    if (p.stage == RunProgress::Stage::verifying) interrupted = true;
+  };
+  const Report report = perform(g, {g.everything(), g.everything()}, options);
+  BOOST_TEST(report.interrupted);
+  BOOST_REQUIRE(report.scenarios.size() == 2U);
+  BOOST_TEST((report.scenarios[0].outcome == Outcome::done));
+  BOOST_TEST(!report.scenarios[0].verified.has_value());
+  BOOST_TEST((report.scenarios[1].outcome == Outcome::not_run));
 }
 
 BOOST_AUTO_TEST_CASE(progress_counts_up_to_all_ops_and_transfers) {
@@ -305,8 +372,9 @@ BOOST_AUTO_TEST_CASE(an_interrupt_while_buffers_are_reserved_performs_nothing) {
     const Report report = perform(g, {g.everything(), g.everything()}, options);
     BOOST_TEST(report.interrupted);
     BOOST_TEST_REQUIRE(report.scenarios.size() == 2U);
+    BOOST_TEST((report.scenarios[0].outcome == Outcome::interrupted));
+    BOOST_TEST((report.scenarios[1].outcome == Outcome::not_run));
     for (const ScenarioReport& s : report.scenarios) {
-      BOOST_TEST((s.outcome == Outcome::interrupted));
       BOOST_TEST(s.ops == 0U);
       BOOST_TEST(s.planned == 4U);
     }
@@ -332,23 +400,46 @@ BOOST_AUTO_TEST_CASE(a_host_with_less_memory_than_a_later_scenario_needs_is_refu
 }
 
 // dev1 asks for more threads than there are addresses for their stacks; dev0's are there by then.
-BOOST_AUTO_TEST_CASE(a_device_that_can_not_be_set_up_fails_the_run_by_name,
+BOOST_AUTO_TEST_CASE(a_device_that_can_not_be_set_up_is_named_before_anything_runs,
                      *boost::unit_test::precondition(testing::can_limit_addresses)) {
   const SmallGraph g = fork();
   Machine machine = pair();
   machine.devices[1].cores.assign(1000, 0);
   const std::vector<Scenario> scenarios{g.everything()};
   Run run(machine, g.graph, scenarios, {.mode = Mode::run});
-  std::optional<testing::AddressSpaceLimit> limit(512 << 20);
-  const Report report = run.perform();
-  limit.reset();
-  BOOST_TEST_REQUIRE(report.scenarios.size() == 1U);
-  const ScenarioReport& s = report.scenarios[0];
-  BOOST_TEST((s.outcome == Outcome::failed));
-  BOOST_TEST(s.error.starts_with("could not set dev1 up: "), s.error);
-  BOOST_TEST(s.error.find("fewer streams or cores") != std::string::npos, s.error);
-  BOOST_TEST(s.planned == 4U);
+  {
+    const testing::AddressSpaceLimit limit(512 << 20);
+    expect_error(ErrorKind::usage, "could not set dev1 up: ", [&] { run.perform(); });
+  }
   BOOST_TEST((perform(g, {g.everything()}, {.mode = Mode::run}).scenarios[0].verified == true));
+}
+
+//   first (dev0) → link → second (dev1, which has two streams)
+BOOST_AUTO_TEST_CASE(kernels_of_a_run_use_the_cores_of_their_device_and_stream,
+                     *boost::unit_test::precondition(testing::has_two_cores)) {
+  static const OpRegistry ops = [] {
+    OpRegistry registry = testing::test_ops();
+    registry.add(testing::cores_op());
+    return registry;
+  }();
+  const std::vector<int> usable = testing::cores_of_this_thread();
+  Machine machine = pair();
+  machine.devices[0].streams = 1;
+  machine.devices[1].streams = 2;
+  for (const std::size_t own : {0, 1}) {
+    machine.devices[0].cores = {usable[own]};
+    machine.devices[1].cores = {usable[1 - own], usable[1 - own]};
+    SmallGraph g;
+    g.graph = Graph(ops);
+    const OpId first = g.op("first", "cores", {}, on(dev0), {}, {DType::f64, {1}});
+    g.op("second", "cores", {first}, on(dev1), {}, {DType::f64, {1}});
+    const std::vector<Scenario> scenarios{g.everything()};
+    const Report report =
+        Run(machine, g.graph, scenarios, {.mode = Mode::run, .verify = false}).perform();
+    BOOST_TEST((report.scenarios[0].outcome == Outcome::done));
+    BOOST_TEST((testing::SeenCores::take() ==
+                std::vector<testing::ThreadCores>{{{usable[own]}}, {{usable[1 - own]}}}));
+  }
 }
 
 // Nothing to do for anybody, one device without work, and a link that is never used.

@@ -59,30 +59,31 @@ class SmallRun {
     system_.emplace(config_);
     if (!virtual_time) {
       real_clock_.emplace(*system_);
-      ActorThreads::of(*system_).start_threads(std::vector(4, Waiting::asleep));
     }
+    setting_ = make_run_setting(Mode::simulate, machine_.machine, false);
     context_.emplace(RunContext{machine_.machine, builtin_ops(), *store_,
                                 virtual_time ? static_cast<Clock&>(time().clock()) : *real_clock_,
-                                Mode::simulate});
+                                setting_});
     hooks_.resource_name = [](ResourceId r) { return "resource " + std::to_string(r.value); };
     hooks_.on_window_done = std::move(on_window_done);
     result_ = hooks_.result.get_future();
-    const auto thread = [&](std::size_t i) {
-      return virtual_time ? nullptr : ActorThreads::of(*system_).thread(i);
-    };
-    coordinator_ = spawn_coordinator(*system_, 3, hooks_, context_->clock,
-                                     virtual_time ? Duration{0} : stall_check_interval, thread(0));
-    resources_ = std::make_shared<std::vector<caf::actor>>();
-    for (std::size_t d = 0; d < 2; ++d) {
-      resources_->push_back(
-          spawn_device(*system_, *context_, DeviceId::at(d), coordinator_, thread(1 + d)));
-    }
-    resources_->push_back(spawn_link(*system_, *context_, LinkId{0}, coordinator_, thread(3)));
+    resources_ = std::make_shared<std::vector<caf::actor>>(3);
+    coordinator_ = spawn_coordinator(*system_, resources_, hooks_, context_->clock,
+                                     virtual_time ? Duration{0} : stall_check_interval, thread());
   }
 
-  void take(Window window) { caf::anon_send(coordinator_, AddWindow{std::move(window)}); }
+  void take(Window window) {
+    AddWindow message{std::move(window), {}};
+    for (const auto& [resource, share] : message.window.shares) {
+      caf::actor& actor = (*resources_)[resource.index()];
+      if (actor) continue;
+      actor = spawn(resource);
+      message.joining.push_back(resource);
+    }
+    caf::anon_send(coordinator_, std::move(message));
+  }
   void last_window() { caf::anon_send(coordinator_, EndOfWindows{}); }
-  void begin() { caf::anon_send(coordinator_, Introduce{resources_}); }
+  void begin() { caf::anon_send(coordinator_, Begin{}); }
   void kill(ResourceId resource) {
     caf::anon_send_exit((*resources_)[resource.index()], caf::exit_reason::out_of_workers);
   }
@@ -111,6 +112,16 @@ class SmallRun {
   static constexpr Duration stall_check_interval = std::chrono::milliseconds(20);
   static constexpr Duration patience = std::chrono::seconds(60);  // only a test that fails needs it
 
+  caf::execution_unit* thread() {
+    if (virtual_time_) return nullptr;
+    return ActorThreads::of(*system_).start_own_thread(Waiting::asleep);
+  }
+  caf::actor spawn(ResourceId resource) {
+    if (resource.value == 2) {
+      return spawn_link(*system_, *context_, LinkId{0}, coordinator_, nullptr);
+    }
+    return spawn_device(*system_, *context_, DeviceId{resource.value}, coordinator_, thread());
+  }
   VirtualTime& time() { return VirtualTime::of(*system_); }
 
   bool virtual_time_;
@@ -119,6 +130,7 @@ class SmallRun {
   caf::actor_system_config config_;
   std::optional<RealClock> real_clock_;  // actors use it until they are gone
   std::optional<caf::actor_system> system_;
+  RunSetting setting_;
   std::optional<RunContext> context_;
   CoordinatorHooks hooks_;
   std::future<RunResult> result_;

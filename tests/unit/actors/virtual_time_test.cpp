@@ -51,12 +51,12 @@ class Dreamer : public TimerListener {
     log_.push_back("alarm " + std::to_string(lane) + at(clock_));
     ++happened;
   }
-  void before_alarm(std::uint32_t lane, std::uint32_t step) override {
+  void before_finish(std::uint32_t lane, std::uint32_t step) override {
     const auto known = steps.find(lane);
     if (known != steps.end()) BOOST_TEST(step > known->second.back().step);
     steps[lane].push_back({step, happened});
   }
-  void before_notice(std::uint32_t item, std::uint32_t step) override { before_alarm(item, step); }
+  void before_notice(std::uint32_t item, std::uint32_t step) override { before_finish(item, step); }
   caf::strong_actor_ptr handle() override { return nullptr; }
 
   // By lane or item: what was announced, and after how many others had their turn.
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(what_is_due_together_happens_together_before_anything_that_
 void expect_announced(const Dreamer& dreamer, std::uint32_t lane, std::size_t turn) {
   BOOST_TEST_REQUIRE(dreamer.steps.contains(lane));
   const std::vector<Dreamer::Step>& steps = dreamer.steps.at(lane);
-  BOOST_TEST_REQUIRE(steps.size() == TimerListener::steps_before);
+  BOOST_TEST_REQUIRE(steps.size() == LookaheadTarget::steps);
   for (std::size_t s = 1; s < steps.size(); ++s) BOOST_TEST(steps[s - 1].after < steps[s].after);
   BOOST_TEST(steps.back().after < turn);
   BOOST_TEST(steps.front().after + 20 > turn);
@@ -221,17 +221,18 @@ BOOST_AUTO_TEST_CASE(a_notice_among_many_is_announced_step_by_step_before_it_is_
   Dreamer gone(clock, world.log);
   const auto pass = [&](int notices) {
     for (; notices > 0; --notices) {
-      clock.pass_notice();
+      clock.lookahead()->on_turn();
       ++dreamer.happened;
     }
   };
-  for (std::uint32_t i = 0; i < 100; ++i) clock.enlist(ResourceId{i}, i == 70 ? gone : dreamer);
+  for (std::uint32_t i = 0; i < 100; ++i)
+    clock.lookahead()->add(ResourceId{i}, i == 70 ? gone : dreamer);
   // The second one for the same comes with the first.
-  for (std::uint32_t i = 0; i < 200; ++i) clock.expect_notice(ResourceId{i % 100}, i);
-  clock.expect_notice(ResourceId{100}, 300);  // nobody has enlisted
+  for (std::uint32_t i = 0; i < 200; ++i) clock.lookahead()->on_sent(ResourceId{i % 100}, i);
+  clock.lookahead()->on_sent(ResourceId{100}, 300);  // no target was added
   pass(50);
-  clock.strike_off(ResourceId{70}, gone);
-  clock.strike_off(ResourceId{71}, gone);  // another has enlisted there since
+  clock.lookahead()->remove(ResourceId{70}, gone);
+  clock.lookahead()->remove(ResourceId{71}, gone);  // another was added since
   pass(50);
   for (const std::uint32_t item : {20U, 50U, 71U, 80U}) expect_announced(dreamer, item, item);
   BOOST_TEST(dreamer.steps.rbegin()->first < 100U);
@@ -242,13 +243,13 @@ BOOST_AUTO_TEST_CASE(those_who_have_got_their_notices_may_expect_others) {
   World world;
   VirtualClock& clock = world.time().clock();
   Dreamer dreamer(clock, world.log);
-  for (std::uint32_t i = 0; i < 40; ++i) clock.enlist(ResourceId{i}, dreamer);
-  for (std::uint32_t i = 0; i < 40; ++i) clock.expect_notice(ResourceId{i}, i);
-  for (int i = 0; i < 5; ++i) clock.pass_notice();
-  clock.pass_all_notices();
+  for (std::uint32_t i = 0; i < 40; ++i) clock.lookahead()->add(ResourceId{i}, dreamer);
+  for (std::uint32_t i = 0; i < 40; ++i) clock.lookahead()->on_sent(ResourceId{i}, i);
+  for (int i = 0; i < 5; ++i) clock.lookahead()->on_turn();
+  clock.lookahead()->on_all_handled();
   dreamer.steps.clear();
-  for (std::uint32_t i = 0; i < 40; ++i) clock.expect_notice(ResourceId{i}, 1000 + i);
-  for (; dreamer.happened < 40; ++dreamer.happened) clock.pass_notice();
+  for (std::uint32_t i = 0; i < 40; ++i) clock.lookahead()->on_sent(ResourceId{i}, 1000 + i);
+  for (; dreamer.happened < 40; ++dreamer.happened) clock.lookahead()->on_turn();
   expect_announced(dreamer, 1030, 30);
   BOOST_TEST(dreamer.steps.begin()->first >= 1000U);
 }

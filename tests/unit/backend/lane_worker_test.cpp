@@ -1,6 +1,8 @@
 #include "core/backend/lane_worker.hpp"
 
 #include "core/base/error.hpp"
+#include "tests/support/address_space.hpp"
+#include "tests/support/expect_error.hpp"
 #include "tests/support/waiting_completions.hpp"
 
 #include <atomic>
@@ -8,6 +10,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -16,15 +19,17 @@
 namespace troupe {
 namespace {
 
+using testing::expect_error;
 using testing::WaitingCompletions;
 
 BOOST_AUTO_TEST_SUITE(lane_worker)
 
-BOOST_AUTO_TEST_CASE(a_job_runs_on_the_workers_thread_and_its_end_is_told_once) {
+BOOST_AUTO_TEST_CASE(a_job_runs_on_a_thread_of_the_pool_and_its_end_is_reported_once) {
   WaitingCompletions completions;
   std::thread::id ran_on;
   {
-    LaneWorker worker(completions, 3);
+    WorkerPool pool(1);
+    LaneWorker worker(pool, completions, 3);
     worker.submit([&] { ran_on = std::this_thread::get_id(); });
     const auto told = completions.wait();
     BOOST_TEST(told.lane == 3U);
@@ -36,7 +41,8 @@ BOOST_AUTO_TEST_CASE(a_job_runs_on_the_workers_thread_and_its_end_is_told_once) 
 
 BOOST_AUTO_TEST_CASE(a_job_that_throws_is_told_as_failed_and_the_lane_goes_on) {
   WaitingCompletions completions;
-  LaneWorker worker(completions, 1);
+  WorkerPool pool(1);
+  LaneWorker worker(pool, completions, 1);
   worker.submit([] { throw run_error("disk is on fire", "fetch water"); });
   BOOST_TEST(completions.wait().cause.value() == "disk is on fire; fetch water");
   worker.submit([] { throw std::runtime_error("plain"); });
@@ -80,32 +86,45 @@ BOOST_AUTO_TEST_CASE(the_next_job_may_be_submitted_from_within_a_completion) {
     int ended = 0;
     WaitingCompletions done;
   } chain;
-  LaneWorker worker(chain, 0);
-  chain.worker = &worker;
-  worker.submit([] {});
-  chain.done.wait();
-  BOOST_TEST(chain.ended == 1000);
+  for (const std::size_t threads_max : {1, 3}) {
+    WorkerPool pool(threads_max);
+    LaneWorker worker(pool, chain, 0);
+    chain.worker = &worker;
+    chain.ended = 0;
+    worker.submit([] {});
+    chain.done.wait();
+    BOOST_TEST(chain.ended == 1000);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(the_destructor_lets_the_job_under_way_end_and_tells_it) {
   WaitingCompletions completions;
   std::atomic<bool> ran{false};
   {
-    LaneWorker worker(completions, 0);
+    WorkerPool pool(1);
+    LaneWorker worker(pool, completions, 0);
     worker.submit([&] { ran = true; });
   }
   BOOST_TEST(ran.load());
   BOOST_TEST(completions.count() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(the_enter_function_is_called_on_the_workers_thread_before_any_job) {
+BOOST_AUTO_TEST_CASE(a_job_that_gets_no_thread_is_refused_and_the_lane_stays_idle,
+                     *boost::unit_test::precondition(testing::can_limit_addresses)) {
   WaitingCompletions completions;
-  std::thread::id entered;
-  bool same = false;
-  LaneWorker worker(completions, 0, [&] { entered = std::this_thread::get_id(); });
-  worker.submit([&] { same = entered == std::this_thread::get_id(); });
-  completions.wait();
-  BOOST_TEST(same);
+  WorkerPool pool(1);
+  LaneWorker worker(pool, completions, 0);
+  {
+    // Takes the stacks of threads that have ended as well, which the C library keeps for new ones.
+    WorkerPool greedy(300);
+    const testing::AddressSpaceLimit limit(64 << 20);
+    BOOST_CHECK_THROW(greedy.start_all(), std::system_error);
+    expect_error(ErrorKind::failed, "could not start a worker thread",
+                 [&] { worker.submit([] {}); });
+  }
+  worker.submit([] {});
+  BOOST_TEST(!completions.wait().cause.has_value());
+  BOOST_TEST(completions.count() == 1U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -79,6 +79,17 @@ BOOST_AUTO_TEST_CASE(a_memory_of_no_stated_size_has_room_for_anything) {
   BOOST_TEST(!store.has_room(std::array{ReplicaSpec{b, 0, 1}}, huge));
 }
 
+BOOST_AUTO_TEST_CASE(a_memory_has_no_room_for_tensors_of_more_than_2_to_the_64_bytes) {
+  Machine machine;
+  machine.memories = {{.name = "host", .size_bytes = 1024}};
+  MemoryStore store(machine, MemoryStore::Backing::accounted);
+  const std::array tensors{TensorType{DType::f64, Shape{1 << 20, 1 << 20}}};  // 8 TiB
+  const std::vector<ReplicaSpec> replicas(1 << 21, {.memory = MemoryId{0}, .readers = 1});
+  BOOST_TEST(!store.has_room(replicas, tensors));
+  store.install(replicas, tensors);
+  BOOST_TEST(store.is_tracked(MemoryId{0}));
+}
+
 BOOST_AUTO_TEST_CASE(what_is_forgotten_gives_its_room_back_and_ids_go_on) {
   for (const Backing backing : all_backings) {
     MemoryStore store(two_memories(4096, 1024), backing);

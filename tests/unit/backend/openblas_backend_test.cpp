@@ -1,6 +1,7 @@
 #include "core/backend/openblas/openblas_backend.hpp"
 
 #include "core/backend/openblas/pinning.hpp"
+#include "tests/support/cores_op.hpp"
 #include "tests/support/expect_error.hpp"
 #include "tests/support/waiting_completions.hpp"
 
@@ -10,23 +11,24 @@
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
-#include <sched.h>
 
 namespace troupe {
+using testing::cores_of_this_thread;
 using testing::expect_error;
+using testing::has_two_cores;
+using testing::SeenCores;
+using testing::ThreadCores;
 using testing::WaitingCompletions;
 
 namespace {
 
-std::vector<int> cores_of_this_thread() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  sched_getaffinity(0, sizeof(set), &set);
-  std::vector<int> cores;
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(core, &set)) cores.push_back(core);
-  }
-  return cores;
+const OpRegistry& ops() {
+  static const OpRegistry registry = [] {
+    OpRegistry extended = builtin_ops();
+    extended.add(testing::cores_op());
+    return extended;
+  }();
+  return registry;
 }
 
 // A CPU device with one memory, and tensors of 64 doubles in it.
@@ -48,7 +50,7 @@ struct Sample {
                 .links = {}},
         store(machine, MemoryStore::Backing::buffers),
         backend(openblas_device_backend().make(
-            {.machine = machine, .ops = builtin_ops(), .store = store, .completions = completions},
+            {.machine = machine, .ops = ops(), .store = store, .completions = completions},
             DeviceId::at(0))) {
     const std::vector<ReplicaSpec> specs(
         tensors, ReplicaSpec{.memory = MemoryId::at(0), .type = 0, .readers = 1});
@@ -57,8 +59,7 @@ struct Sample {
   }
 
   KernelCall call(const char* kind, const Attrs& attrs_of_it, std::size_t output) const {
-    return {
-        .kind = builtin_ops().find(kind), .attrs = &attrs_of_it, .output = ReplicaId::at(output)};
+    return {.kind = ops().find(kind), .attrs = &attrs_of_it, .output = ReplicaId::at(output)};
   }
   bool same(std::size_t a, std::size_t b) const {
     return std::memcmp(store.data(ReplicaId::at(a)), store.data(ReplicaId::at(b)), 512) == 0;
@@ -86,7 +87,6 @@ BOOST_AUTO_TEST_CASE(it_fits_cpu_devices_and_runs_what_has_a_cpu_kernel) {
 
 BOOST_AUTO_TEST_CASE(one_stream_computes_on_the_calling_thread) {
   Sample s(1);
-  BOOST_TEST(s.backend->lanes() == 1);
   const Started started = s.backend->start(0, s.call("spin", s.attrs[0], 0));
   BOOST_TEST((started.state == Started::State::finished));
   BOOST_TEST(s.completions.count() == 0U);
@@ -96,7 +96,6 @@ BOOST_AUTO_TEST_CASE(one_stream_computes_on_the_calling_thread) {
 
 BOOST_AUTO_TEST_CASE(several_streams_compute_at_once_and_tell_their_ends) {
   Sample s(4);
-  BOOST_TEST(s.backend->lanes() == 4);
   for (int round = 0; round < 100; ++round) {
     for (std::uint32_t lane = 0; lane < 4; ++lane) {
       const Started started = s.backend->start(lane, s.call("spin", s.attrs[0], lane));
@@ -140,6 +139,40 @@ BOOST_AUTO_TEST_CASE(a_device_without_cores_leaves_its_thread_unpinned) {
   Sample s(1);
   s.backend->enter_thread();
   BOOST_TEST(cores_of_this_thread() == usable, boost::test_tools::per_element());
+}
+
+//   cores a b, one stream: the device's thread on a, one helper on b
+BOOST_AUTO_TEST_CASE(the_threads_of_a_device_are_one_for_each_of_its_cores,
+                     *boost::unit_test::precondition(has_two_cores)) {
+  const std::vector<int> usable = cores_of_this_thread();
+  for (const auto& cores : {std::vector{usable[0], usable[1]}, std::vector{usable[1], usable[0]}}) {
+    Sample s(1, cores);
+    std::thread([&] {
+      s.backend->enter_thread();
+      s.backend->start(0, s.call("cores", s.attrs[0], 0));
+    }).join();
+    BOOST_TEST((SeenCores::take() == std::vector<ThreadCores>{{{cores[0]}, {cores[1]}}}));
+  }
+}
+
+//   cores a b, two streams: a | b;  three: a | b | a;  cores a b b a, two streams: a b | b a
+BOOST_AUTO_TEST_CASE(the_cores_of_a_device_are_split_among_its_streams,
+                     *boost::unit_test::precondition(has_two_cores)) {
+  const std::vector<int> usable = cores_of_this_thread();
+  const int a = usable[0];
+  const int b = usable[1];
+  const auto seen = [](std::vector<int> cores, std::size_t streams) {
+    Sample s(static_cast<int>(streams), std::move(cores));
+    for (std::uint32_t lane = 0; lane < streams; ++lane) {
+      s.backend->start(lane, s.call("cores", s.attrs[0], lane));
+      BOOST_TEST(!s.completions.wait().cause);
+    }
+    return SeenCores::take();
+  };
+  BOOST_TEST((seen({a, b}, 2) == std::vector<ThreadCores>{{{a}}, {{b}}}));
+  BOOST_TEST((seen({a, b}, 3) == std::vector<ThreadCores>{{{a}}, {{b}}, {{a}}}));
+  BOOST_TEST((seen({a, b, b, a}, 2) == std::vector<ThreadCores>{{{a}, {b}}, {{b}, {a}}}));
+  BOOST_TEST((seen({}, 2) == std::vector<ThreadCores>{{usable}, {usable}}));
 }
 
 BOOST_AUTO_TEST_CASE(pinning_to_no_core_or_a_missing_one_changes_nothing) {

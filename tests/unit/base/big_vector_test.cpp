@@ -20,7 +20,7 @@ bool is_aligned(const void* memory, std::size_t to) {
 
 BOOST_AUTO_TEST_SUITE(big_vector)
 
-// On both sides of where it asks for huge pages.
+// Sizes below and above the threshold for huge pages.
 BOOST_AUTO_TEST_CASE(memory_of_any_size_can_be_written_to_its_end_and_given_back) {
   Bytes allocator;
   for (const std::size_t bytes :
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(a_vector_may_move_with_its_arena_and_a_copy_needs_none) {
     into = std::move(from);
     BOOST_TEST((into.data() == memory));
     copy = BigVector<std::uint32_t>(into);
-    arena = nullptr;  // before what lies in it, as in a share that is assigned to
+    arena = nullptr;  // before the vector in it, as when a share is assigned to
     into = {};
     BOOST_TEST(into.empty());
   }

@@ -15,14 +15,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Memory that the system has not given yet.
+// Fresh memory: the system has not populated any page of it.
 class Fresh {
  public:
   explicit Fresh(std::size_t bytes)
       : bytes_(bytes),
         memory_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
     BOOST_REQUIRE(memory_ != MAP_FAILED);
-    madvise(memory_, bytes, MADV_NOHUGEPAGE);  // would bring pages that nobody asked for
+    madvise(memory_, bytes, MADV_NOHUGEPAGE);  // a huge page would populate its neighbours
   }
   ~Fresh() { munmap(memory_, bytes_); }
   Fresh(const Fresh&) = delete;
@@ -42,7 +42,7 @@ class Fresh {
   void* memory_;
 };
 
-// Whether it is so within a minute.
+// Whether `f` returns true within a minute.
 template <class F>
 bool comes_true(const F& f) {
   const auto end = Clock::now() + std::chrono::minutes(1);
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(whole_pages_of_big_arrays_are_there_without_being_touched) 
   const std::size_t page = Fresh::page();
   const bool is_known = populate(a.bytes().first(page));
   {
-    // The first page and the last one lie in it in part.
+    // The first and the last page lie only partly in the second array.
     const Prefault prefault({a.bytes(), b.bytes().subspan(1, b.bytes().size() - 2)});
     if (is_known) {
       BOOST_TEST(comes_true([&] { return a.resident_pages() == 16 * mib / page; }));

@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(a_reference_lasts_while_more_are_added) {
   const std::size_t& first = table[0];
   for (std::size_t i = 0; i < 10'000; ++i) table.push_back(i);
   BOOST_TEST(first == 7U);
-  BOOST_TEST((&first != &table[0]));  // it was outgrown
+  BOOST_TEST((&first != &table[0]));  // the table has a new array now
 }
 
 BOOST_AUTO_TEST_CASE(a_replaced_element_leaves_the_others_as_they_are) {
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(clearing_frees_all_and_counts_from_zero_again) {
   BOOST_TEST((table[0] == owned));
 }
 
-// One element in eight is replaced before anyone is told of it.
+// One element in eight is replaced before its index is published.
 BOOST_AUTO_TEST_CASE(a_thread_reads_what_it_was_told_of_while_another_adds) {
   constexpr std::size_t count = 50'000;
   SharedTable<std::shared_ptr<const std::size_t>> table;

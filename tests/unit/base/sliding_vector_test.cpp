@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(what_is_forgotten_stays_so) {
   BOOST_TEST(kept(s) == (Numbers{6, 7, 8, 9}));
 }
 
-// While there is room for it, and while there isn't.
+// With enough reserved memory for the slice, and without.
 BOOST_AUTO_TEST_CASE(a_slice_of_its_own_may_be_appended) {
   SlidingVector<std::uint64_t> s;
   for (std::uint64_t i = 0; i < 200; ++i) s.push_back(i);
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(memory_is_bounded_by_what_is_kept_at_once) {
     for (std::size_t round = 0; round < 2000; ++round) {
       s.reserve(window);
       for (std::size_t i = 0; i < window; ++i) s.push_back(round);
-      s.forget_before(s.size() - window);  // two windows are kept at most
+      s.forget_before(s.size() - window);  // at most two windows are held
       BOOST_TEST_REQUIRE(s.capacity() <= 8 * window + 256);
     }
     BOOST_TEST(s.size() == 2000 * window);
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(what_is_reserved_once_never_moves) {
   BOOST_TEST((&s[0] == place));
 }
 
-// Sooner or later: some of the latest to be forgotten may wait for more.
+// Not at once: the elements forgotten last may stay in memory until more are forgotten.
 BOOST_AUTO_TEST_CASE(what_forgotten_elements_own_is_freed) {
   SlidingVector<std::shared_ptr<int>> s;
   const auto owned = std::make_shared<int>(1);

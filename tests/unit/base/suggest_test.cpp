@@ -26,14 +26,32 @@ BOOST_AUTO_TEST_CASE(two_swapped_letters_are_one_edit) {
 }
 
 BOOST_AUTO_TEST_CASE(case_weighs_less_than_other_differences) {
-  constexpr std::array<std::string_view, 3> units = {"kB/s", "MB/s", "GB/s"};
-  BOOST_TEST(nearest("gb/s", units) == "GB/s");
-  BOOST_TEST(nearest("mb/s", units) == "MB/s");
+  constexpr std::array<std::string_view, 3> names = {"cpu1", "gpu0", "GPU1"};
+  BOOST_TEST(nearest("gpu1", names) == "GPU1");
+  BOOST_TEST(nearest("Gpu0", names) == "gpu0");
+  BOOST_TEST(nearest("MATMUL", ops) == "matmul");
+}
+
+BOOST_AUTO_TEST_CASE(a_nearest_name_differs_by_an_edit_for_every_three_letters) {
+  constexpr std::array<std::string_view, 3> names = {"in", "tasks", "bandwidth"};
+  BOOST_TEST(nearest("n", names) == "in");
+  BOOST_TEST(nearest("task", names) == "tasks");
+  BOOST_TEST(nearest("tak", names) == "");
+  BOOST_TEST(nearest("bandwith", names) == "bandwidth");
+  BOOST_TEST(nearest("badwit", names) == "bandwidth");
+  BOOST_TEST(nearest("badwi", names) == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_name_unlike_all_others_has_no_nearest_one) {
   BOOST_TEST(nearest("convolution", ops) == "");
   BOOST_TEST(nearest("x", ops) == "");
+  constexpr std::array<std::string_view, 4> patterns = {"dom", "fft", "tree", "no_comm"};
+  BOOST_TEST(nearest("foo", patterns) == "");
+  BOOST_TEST(nearest("free", patterns) == "tree");
+  BOOST_TEST(nearest("fire", patterns) == "");
+  constexpr std::array<std::string_view, 2> letters = {"a", "b"};
+  BOOST_TEST(nearest("c", letters) == "");
+  BOOST_TEST(nearest("B", letters) == "b");
   BOOST_TEST(nearest("", ops) == "");
   BOOST_TEST(nearest(std::string(100'000, 'a'), ops) == "");
 }

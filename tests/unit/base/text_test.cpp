@@ -52,6 +52,14 @@ BOOST_AUTO_TEST_CASE(quotes_close_where_the_same_quote_comes_again) {
   BOOST_TEST(quotes_close("plain", 0));
 }
 
+BOOST_AUTO_TEST_CASE(control_characters_and_bad_bytes_become_visible) {
+  BOOST_TEST(visible("a\tb\nc\rd\x1b[2J\x7f") == "a\\tb\\nc\\rd\\x1b[2J\\x7f");
+  BOOST_TEST(visible("\xC2\x80 \xC2\x9b \xC2\x9f \xC2\xA0") == "\\u0080 \\u009b \\u009f \xC2\xA0");
+  BOOST_TEST(visible("\x9b \xff \xE2\x82") == "\\x9b \\xff \\xe2\\x82");
+  BOOST_TEST(visible("größe → 行列 \\n") == "größe → 行列 \\n");
+  BOOST_TEST(visible(visible("\n")) == visible("\n"));
+}
+
 BOOST_AUTO_TEST_CASE(long_text_is_cut_between_characters) {
   BOOST_TEST(shortened("short") == "short");
   BOOST_TEST(shortened(std::string(80, 'a')) == std::string(60, 'a') + "…");

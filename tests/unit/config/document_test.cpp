@@ -2,7 +2,11 @@
 
 #include "tests/unit/config/temporary_files.hpp"
 
+#include <functional>
+#include <string>
+
 #include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
 #include <unistd.h>
 
 using namespace troupe;
@@ -19,6 +23,19 @@ std::string repeated(std::string_view part, std::size_t count) {
   std::string text;
   for (std::size_t i = 0; i < count; ++i) text += part;
   return text;
+}
+
+// line:column of every empty value, in order.
+std::string places_of_nulls(std::string_view text) {
+  const TemporaryFiles files;
+  const Document document = Document::load(files.write("a.yaml", text));
+  std::string result;
+  const std::function<void(const Node&)> visit = [&](const Node& node) {
+    if (node.type == Node::Type::null) result += fmt::format(" {}:{}", node.line, node.column);
+    for (const Node& child : node.children) visit(child);
+  };
+  visit(document.root());
+  return result;
 }
 
 }  // namespace
@@ -48,6 +65,27 @@ BOOST_AUTO_TEST_CASE(keys_and_values_keep_their_places) {
   BOOST_TEST(map.value(0).line == 5);
   BOOST_TEST(map.value(0).column == 9);
   BOOST_TEST((map.value(1).type == Node::Type::null));
+}
+
+// yaml-cpp reports a value that is missing where the next thing begins.
+BOOST_AUTO_TEST_CASE(a_missing_value_of_a_map_has_the_place_of_its_key) {
+  BOOST_TEST(places_of_nulls("a:\n\n\nb: 1\n") == " 1:1");
+  BOOST_TEST(places_of_nulls("a: {b, cc: , d: 1}\n") == " 1:5 1:8");
+  BOOST_TEST(places_of_nulls("a: # why\n  b: 1\n  c:\n") == " 3:3");
+}
+
+BOOST_AUTO_TEST_CASE(a_missing_element_of_a_list_has_the_place_of_its_dash) {
+  BOOST_TEST(places_of_nulls("a:\n  -\n  - 1\n") == " 2:3");
+  BOOST_TEST(places_of_nulls("a:\n  - 1\n  -   # x - y\n# z -\n\n\nb: 1\n") == " 3:3");
+  BOOST_TEST(places_of_nulls("a:\n  - -\n    -\n  - 1\n") == " 2:5 3:5");
+  BOOST_TEST(places_of_nulls("- 1\r\n-\r\n- 2\r\n") == " 2:1");
+  BOOST_TEST(places_of_nulls("- 1\n- ") == " 2:1");
+  BOOST_TEST(places_of_nulls("a: [1,,2]\n") == " 1:7");  // where a comma comes too early
+}
+
+BOOST_AUTO_TEST_CASE(a_written_null_has_its_own_place) {
+  BOOST_TEST(places_of_nulls("a: ~\nbb: null\n") == " 1:4 2:5");
+  BOOST_TEST(places_of_nulls("a:\n  - ~\n  - Null\nb: [1, NULL, ~]\n") == " 2:5 3:5 4:8 4:14");
 }
 
 BOOST_AUTO_TEST_CASE(nodes_stay_valid_when_their_document_moves) {
@@ -115,6 +153,21 @@ BOOST_AUTO_TEST_CASE(yaml_syntax_errors_have_their_place) {
   BOOST_TEST(refusal("a: 1\n]\n").starts_with("a.yaml:2:1: this is not valid YAML: "));
   BOOST_TEST(refusal("a: b: c\n").starts_with("a.yaml:1:5: this is not valid YAML: "));
   BOOST_TEST(refusal("a:\n  - 1\n - 2\n").starts_with("a.yaml:3:2: this is not valid YAML: "));
+}
+
+BOOST_AUTO_TEST_CASE(a_tab_that_indents_a_line_is_refused_where_it_stands) {
+  const std::string rest = "YAML allows no tabs for indentation; use spaces instead of this tab";
+  BOOST_TEST(refusal("a:\n\tb: 1\n") == "a.yaml:2:1: " + rest);
+  BOOST_TEST(refusal("\ta: 1\n") == "a.yaml:1:1: " + rest);
+  BOOST_TEST(refusal("a:\n  b: 1\n  \tc: 2\n") == "a.yaml:3:3: " + rest);
+  BOOST_TEST(refusal("a:\n\t- b\n") == "a.yaml:2:1: " + rest);
+  BOOST_TEST(refusal("a:\n\tb: 1\n  c: 2\n") == "a.yaml:2:1: " + rest);
+}
+
+BOOST_AUTO_TEST_CASE(a_tab_elsewhere_is_not_blamed) {
+  BOOST_TEST(refusal("a: {\n\tb: 1,\n\tc:\t2}\n") == "");
+  BOOST_TEST(refusal("a: {\n\tb: 1\n\tc: 2}\n").starts_with("a.yaml:3:3: this is not valid YAML"));
+  BOOST_TEST(refusal("a:\tb: c\n").starts_with("a.yaml:1:5: this is not valid YAML"));
 }
 
 BOOST_AUTO_TEST_CASE(a_quote_that_is_never_closed_is_refused) {

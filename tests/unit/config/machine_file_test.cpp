@@ -46,7 +46,8 @@ BOOST_AUTO_TEST_CASE(everything_written_is_read) {
 machine: my machine
 about: text
 devices:
-  cpu: {kind: cpu, matmul: 510 GFLOP/s, flops: 20 GFLOP/s, bandwidth: 30 GB/s, memory: host, cores: [0, 2]}
+  cpu: {kind: cpu, memory: host, cores: [0, 2],
+        matmul: 510 GFLOP/s, flops: 20 GFLOP/s, bandwidth: 30 GB/s}
   gpu0: {kind: gpu, matmul: 14.4 TFLOP/s, launch: 10 us, memory: vram0, streams: 4}
 memories:
   host: {size: 64 GiB}
@@ -289,8 +290,8 @@ BOOST_AUTO_TEST_CASE(links_are_checked) {
       link_error("l: {between: [host, vram], bandwidth: 1 GB/s, latency: -1 us}")
           .starts_with("machine.yaml:8:58: latency of link 'l': '-1 us' is not a duration: it "
                        "must not be negative"));
-  BOOST_TEST(link_error("l: {between: [host, vram], bandwidth: 1 GB/s, sharing: fare}") ==
-             "machine.yaml:8:58: sharing of link 'l' is 'fare'; did you mean 'fair'?");
+  BOOST_TEST(link_error("l: {between: [host, vram], bandwidth: 1 GB/s, sharing: fiar}") ==
+             "machine.yaml:8:58: sharing of link 'l' is 'fiar'; did you mean 'fair'?");
   BOOST_TEST(link_error("l: {between: [host, vram], bandwidth: 1 GB/s, chunk: 1 B}") ==
              "machine.yaml:8:56: chunk of link 'l' is '1 B'; write at least 4 KiB");
 }

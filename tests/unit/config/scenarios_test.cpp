@@ -10,8 +10,9 @@ namespace {
 
 // x ──▶ run ──▶ copy ──▶ back          What tests add begins in line 8.
 constexpr std::string_view head =
-    R"(machine: {devices: {cpu: {kind: cpu, memory: m}}, memories: {m: {size: 1 GiB}, n: {size: 1 GiB}}}
-tensors:
+    "machine: {devices: {cpu: {kind: cpu, memory: m}}, "
+    "memories: {m: {size: 1 GiB}, n: {size: 1 GiB}}}\n"
+    R"(tensors:
   x: {op: uniform, shape: [4, 4], on: cpu}
 tasks:
   run:  {op: matmul, in: [x, x], repeat: 2}
@@ -84,7 +85,8 @@ BOOST_AUTO_TEST_CASE(an_unknown_step_is_refused_with_the_nearest_one) {
              "run.yaml:8:22: there is no task 'wiat'; did you mean 'wait'?");
   BOOST_TEST(error("scenarios: {a: [\"run[0]\"]}\n")
                  .starts_with("run.yaml:8:17: there is no task 'run[0]'; "));
-  BOOST_TEST(error("scenarios: {a: [[run]]}\n").starts_with("run.yaml:8:17: a step is a list; "));
+  BOOST_TEST(error("scenarios: {a: [[run]]}\n") ==
+             "run.yaml:8:17: a step of scenario 'a' is a list; write the name of a task, or wait");
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_as_a_step_is_refused) {

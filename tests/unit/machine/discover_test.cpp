@@ -1,5 +1,7 @@
 #include "core/machine/discover.hpp"
 
+#include "core/machine/route.hpp"
+
 #include <numeric>
 #include <set>
 #include <string>
@@ -81,6 +83,25 @@ BOOST_AUTO_TEST_CASE(devices_share_cores_where_there_are_fewer_cores) {
   BOOST_REQUIRE(m.devices.size() == 3U);
   for (const Device& d : m.devices) BOOST_TEST((d.cores == std::vector{5}));
   BOOST_TEST(m.links.size() == 3U);
+}
+
+//   up to 32 memories: a link between each pair;  of more: mem1 ── mem0 ── mem2, …
+BOOST_AUTO_TEST_CASE(many_memories_are_joined_through_the_first_one) {
+  const HostInfo host = host_of({{0, 1}});
+  BOOST_TEST(local_machine(host, {.cpu_devices = 32}).links.size() == 32U * 31U / 2U);
+  for (const int devices : {33, 1024}) {
+    const Machine m = local_machine(host, {.cpu_devices = devices});
+    const auto others = static_cast<std::size_t>(devices) - 1;
+    BOOST_TEST_REQUIRE(m.links.size() == others);
+    for (std::size_t i = 0; i < others; ++i) {
+      BOOST_TEST((m.links[i].a == MemoryId{0} && m.links[i].b == MemoryId::at(i + 1)));
+    }
+    BOOST_TEST(m.links.back().name == "copy0-" + std::to_string(others));
+    Router router(m);
+    const Route* const route = router.route(MemoryId{1}, MemoryId::at(others));
+    BOOST_TEST_REQUIRE(route != nullptr);
+    BOOST_TEST(route->size() == 2U);
+  }
 }
 
 //   mem0 ──disk0── disk ──disk1── mem1,  mem0 ──copy0-1── mem1

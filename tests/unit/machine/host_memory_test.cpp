@@ -1,6 +1,7 @@
 #include "core/machine/host_memory.hpp"
 
 #include "core/base/error.hpp"
+#include "tests/support/address_space.hpp"
 
 #include <cstdlib>
 #include <fstream>
@@ -77,6 +78,16 @@ BOOST_FIXTURE_TEST_CASE(a_cgroup_over_its_limit_has_nothing_available, FakeRoot)
   write("sys/fs/cgroup/memory.max", "1048576\n");
   write("sys/fs/cgroup/memory.current", "2097152\n");
   BOOST_TEST(memory().available_bytes == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_limit_of_addresses_limits_it,
+                     *boost::unit_test::precondition(testing::can_limit_addresses)) {
+  const HostMemory before = host_memory();
+  const testing::AddressSpaceLimit limit(100 * mib);
+  const HostMemory limited = host_memory();
+  BOOST_TEST(limited.available_bytes <= 100 * mib);
+  BOOST_TEST(limited.available_bytes >= 50 * mib);
+  BOOST_TEST(limited.total_bytes < before.total_bytes);
 }
 
 BOOST_AUTO_TEST_CASE(without_proc_it_is_a_run_error) {

@@ -1,4 +1,4 @@
-#include "core/plan/heft.hpp"
+#include "core/plan/policies/heft.hpp"
 
 #include "core/cost/roofline.hpp"
 #include "tests/support/small_graph.hpp"
@@ -43,14 +43,15 @@ std::vector<DeviceId> place(const Graph& graph, const Machine& machine, Request 
   if (request.ops.empty()) {
     for (std::size_t i = 0; i < graph.size(); ++i) request.ops.push_back(OpId::at(i));
   }
+  Reachability anywhere(machine);
   return heft_placement({.graph = graph,
                          .machine = machine,
                          .cost = cost,
                          .router = router,
                          .ops = request.ops,
-                         .fixed = [&](OpId op) { return graph.placement(op).device; },
                          .home = request.home,
-                         .can_run = request.can_run});
+                         .can_run = request.can_run,
+                         .reachability = anywhere});
 }
 
 using Devices = std::vector<DeviceId>;
@@ -106,7 +107,83 @@ BOOST_AUTO_TEST_CASE(a_gap_that_is_long_enough_is_used) {
   BOOST_TEST((place(longer.graph, fast_and_slow())[e2.index()] == fast));
 }
 
-// Ten equal ops: a device with three streams takes three at a time.
+// The same with an e of 140 that takes 280 on slow, all of the gap there before c. On fast it would
+// end at 740.
+BOOST_AUTO_TEST_CASE(a_gap_that_fits_exactly_is_used) {
+  SmallGraph g;
+  const OpId a = g.work("a", 200, {}, {}, 80);
+  const OpId b = g.work("b", 400, {a}, {}, 80);
+  const OpId c = g.work("c", 200, {a}, {}, 80);
+  g.work("d", 200, {b, c}, {}, 80);
+  const OpId e = g.work("e", 140, {}, {}, 80);
+  BOOST_TEST((place(g.graph, fast_and_slow())[e.index()] == slow));
+}
+
+// a 100 ── a2 100     b 700     c 550      a tensor of a takes 900 ns between the memories
+//
+// one and two share a memory, three has its own: 4 of the 9 pairs of devices are in different
+// memories, so a transfer takes 400 on average and a has rank 600. The order is b a c, and the
+// first three ops each take the next free device.
+BOOST_AUTO_TEST_CASE(the_mean_of_a_transfer_is_over_all_pairs_of_devices) {
+  SmallMachine m;
+  const MemoryId shared = m.memory("shared");
+  const MemoryId own = m.memory("own");
+  const DeviceId one = m.device("one", shared);
+  const DeviceId two = m.device("two", shared);
+  const DeviceId three = m.device("three", own);
+  m.link("link", shared, own);
+  SmallGraph g;
+  const OpId a = g.work("a", 100, {}, {}, 904);
+  g.work("a2", 100, {a});
+  const OpId b = g.work("b", 700);
+  const OpId c = g.work("c", 550);
+  const Devices placed = place(g.graph, m.machine);
+  BOOST_TEST((placed[b.index()] == one));
+  BOOST_TEST((placed[a.index()] == two));
+  BOOST_TEST((placed[c.index()] == three));
+}
+
+// x on near ── y        near ──first── (no device) ──second── far
+//
+// x takes 200 + 144 ns to far. near takes k times as long for a FLOP as far does: x ends at 100 k,
+// and y at 200 k on near or at 100 k + 344 + 100 on far.
+BOOST_AUTO_TEST_CASE(a_tensor_takes_the_sum_of_the_times_over_all_links_of_its_route) {
+  SmallMachine m;
+  const MemoryId a = m.memory("a");
+  const MemoryId between = m.memory("between");
+  const MemoryId b = m.memory("b");
+  const DeviceId near = m.device("near", a);
+  const DeviceId far = m.device("far", b);
+  m.link("first", a, between, std::chrono::nanoseconds(56));
+  m.link("second", between, b);
+  const auto place_y = [&](double k) {
+    SmallGraph g;
+    const OpId x = g.work("x", 100, {}, on(near), 144);
+    const OpId y = g.work("y", 100, {x});
+    m.machine.devices[near.index()].op_flops["work"] = 1e9 / k;
+    return place(g.graph, m.machine)[y.index()];
+  };
+  BOOST_TEST((place_y(4.43) == near));
+  BOOST_TEST((place_y(4.45) == far));
+}
+
+// s 150 on one     r 100 on two ── zero ── zero ── … ── zero
+//
+// All of the chain has rank 0: only in the order of the graph is each op's input placed before it.
+BOOST_AUTO_TEST_CASE(a_chain_of_ops_without_cost_is_placed_in_the_order_of_the_graph) {
+  SmallMachine m;
+  const MemoryId shared = m.memory("shared");
+  const DeviceId one = m.device("one", shared);
+  const DeviceId two = m.device("two", shared);
+  SmallGraph g;
+  g.work("s", 150, {}, on(one));
+  OpId last = g.work("r", 100, {}, on(two));
+  for (int i = 0; i < 40; ++i) last = g.work("zero", 0, {last});
+  const Devices placed = place(g.graph, m.machine);
+  for (std::size_t i = 1; i < placed.size(); ++i) BOOST_TEST((placed[i] == two));
+}
+
+// Twelve equal ops: a device with three streams takes three at a time.
 BOOST_AUTO_TEST_CASE(streams_of_a_device_are_places_to_run) {
   SmallMachine m;
   m.device("one", m.memory("a"), 1);
@@ -148,12 +225,24 @@ BOOST_AUTO_TEST_CASE(a_copy_is_on_no_device_and_its_reader_follows_it) {
 BOOST_AUTO_TEST_CASE(an_op_goes_only_where_it_can_run_and_nowhere_if_it_can_not) {
   SmallGraph g;
   const OpId a = g.work("a", 100);
-  const OpId b = g.work("b", 100);
+  const OpId b = g.work("b", 200);
   const auto placed =
       place(g.graph, fast_and_slow(),
             {.ops = {}, .can_run = [=](DeviceId d, OpId op) { return op == a && d == slow; }});
   BOOST_TEST((placed[a.index()] == slow));
   BOOST_TEST((placed[b.index()] == DeviceId::none()));
+}
+
+// 1e18 ns are 31 years.
+BOOST_AUTO_TEST_CASE(times_beyond_a_hundred_years_do_not_overflow) {
+  SmallMachine m;
+  m.device("one", m.memory("a"));
+  m.device("other", m.memory("b"));
+  SmallGraph g;
+  OpId last = g.work("start", 1e18);
+  for (int i = 0; i < 100; ++i) last = g.work("next", 1e18, {last});
+  for (int i = 0; i < 100; ++i) g.work("alone", 1e18);
+  for (const DeviceId d : place(g.graph, m.machine)) BOOST_TEST(static_cast<bool>(d));
 }
 
 // A chain across two memories without a link: as far apart as can be, but no overflow.

@@ -1,3 +1,4 @@
+#include "core/plan/memory_order.hpp"
 #include "core/plan/planner.hpp"
 #include "tests/support/expect_error.hpp"
 #include "tests/support/plan_view.hpp"
@@ -5,6 +6,7 @@
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,19 @@ Machine small_gpu(std::uint64_t vram) {
 }
 
 constexpr DeviceId gpu0{0};
+
+// So many tensors of 8 TiB are 2^64 bytes.
+constexpr std::size_t too_many = 1 << 21;
+constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
+
+// That many independent ops on gpu0, in one group.
+SmallGraph too_large() {
+  SmallGraph g;
+  const OpId x = g.work("x", 1, {}, on(gpu0), std::int64_t{8} << 40);
+  const OpTemplateId more = g.graph.op_class(x).op_template;
+  for (std::size_t i = 1; i < too_many; ++i) g.graph.append(more, {});
+  return g;
+}
 
 void plan(const SmallGraph& g, const Machine& machine, const PlanOptions& options = {}) {
   make_plan(g.graph, machine, g.everything(), options);
@@ -202,6 +217,24 @@ BOOST_AUTO_TEST_CASE(a_route_waits_at_its_first_link_for_room_further_on) {
     if (resource == ResourceId{2}) BOOST_TEST((waits_for(share) == Counts{1, 2}));
     if (resource == ResourceId{3}) BOOST_TEST((waits_for(share) == Counts{1, 1}));
   }
+}
+
+BOOST_AUTO_TEST_CASE(tensors_of_more_than_2_to_the_64_bytes_fit_no_memory) {
+  const SmallGraph g = too_large();
+  Plan plan;
+  for (std::size_t i = 0; i < too_many; ++i) {
+    plan.replicas.push_back({.memory = MemoryId{i % 4 == 0 ? 1U : 0U}, .type = 0});
+  }
+  for (std::size_t i = 0; i < too_many / 2; ++i) {
+    plan.replicas.push_back({.memory = MemoryId{0}, .type = 0});
+  }
+  const Machine machine = small_gpu(1);
+  const auto bytes = bytes_in_all(g.graph, machine, plan);
+  BOOST_TEST(bytes == (std::vector{largest, std::uint64_t{1} << 62}),
+             boost::test_tools::per_element());
+  BOOST_TEST(is_any_tight(g.graph, machine, plan));
+  expect_error(ErrorKind::usage, "'x' on gpu0 needs 8 TiB in vram0, and 1 KiB of its 1 KiB",
+               [&] { make_plan(g.graph, machine, g.everything(), {}); });
 }
 
 BOOST_AUTO_TEST_CASE(storage_of_unknown_size_is_not_checked) {

@@ -162,9 +162,16 @@ BOOST_AUTO_TEST_CASE(a_simulation_needs_costs_for_what_is_timed_only) {
   const OpId x = g.work("x", 100);
   g.work("run", 100, {x}, on(second));
   const PlanOptions options{.needs_costs = true};
-  expect_error(ErrorKind::usage, "give dev1 a rate for it in the machine file ('work: ", [&] {
-    place(g, machine, g.scenario({"run"}), options);
-  });
+  expect_error(ErrorKind::usage,
+               "'run' is placed on dev1, which has no rate for 'work'; give dev1 a rate for it in "
+               "the machine file ('work: ",
+               [&] { place(g, machine, g.scenario({"run"}), options); });
+  SmallGraph free;
+  free.work("free", 1);
+  expect_error(ErrorKind::usage,
+               "no device has a rate for 'work', the kind of 'free'; give one a rate for it in the "
+               "machine file ('work: ",
+               [&] { place(free, machine, free.everything(), options); });
   machine.devices[1].op_flops["work"] = 1e9;
   BOOST_TEST((place(g, machine, g.scenario({"run"}), options).at(x) == on(second)));
 }
@@ -176,8 +183,14 @@ BOOST_AUTO_TEST_CASE(costs_do_not_stand_in_for_a_missing_kernel) {
   g.work("run", 100, {x}, on(second));
   const PlanOptions options{.has_kernel = [](DeviceId d, const OpKind&) { return d == first; },
                             .needs_costs = true};
-  expect_error(ErrorKind::usage, "no kernel for 'work'",
+  expect_error(ErrorKind::usage, "no kernel for 'work'; place the op on a device that has one",
                [&] { place(g, pair(), g.scenario({"run"}), options); });
+  SmallGraph free;
+  free.work("free", 1);
+  const PlanOptions nowhere{.has_kernel = [](DeviceId, const OpKind&) { return false; },
+                            .needs_costs = true};
+  expect_error(ErrorKind::usage, "no device has a kernel for 'work', the kind of 'free'",
+               [&] { place(free, pair(), free.everything(), nowhere); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -73,14 +73,14 @@ BOOST_AUTO_TEST_CASE(ops_of_one_device_make_one_share_with_their_dependencies) {
 }
 
 // x ══ y (x twice)
-BOOST_AUTO_TEST_CASE(an_input_read_twice_is_one_dependency_and_two_readers) {
+BOOST_AUTO_TEST_CASE(an_input_read_twice_is_two_dependencies_and_two_readers) {
   SmallGraph g;
   const OpId x = g.work("x", 100, {}, on(dev0));
   g.work("y", 100, {x, x}, on(dev0));
   const Plan plan = make_plan(g.graph, pair(), g.everything(), {});
   const Share& share = plan.windows[0].shares[0].second;
-  BOOST_TEST(share.items[1].waits_for == 1U);
-  BOOST_TEST(share.successors_of(0).size() == 1U);
+  BOOST_TEST(share.items[1].waits_for == 2U);
+  BOOST_TEST(share.successors_of(0).size() == 2U);
   BOOST_TEST(share.inputs_of(1).size() == 2U);
   BOOST_TEST(plan.replicas[share.output(0).index()].readers == 2U);
 }
@@ -314,17 +314,18 @@ BOOST_AUTO_TEST_CASE(each_op_that_several_items_elsewhere_wait_for_is_an_arrival
 }
 
 // x on dev0 ─── y on dev1
-BOOST_AUTO_TEST_CASE(what_one_item_of_another_share_waits_for_tells_that_item) {
+BOOST_AUTO_TEST_CASE(a_tensor_that_an_item_elsewhere_reads_twice_sends_one_notice_for_both) {
   SmallGraph g;
   const OpId x = g.work("x", 100, {}, on(dev0));
   g.work("y", 100, {x, x}, on(dev1));
   const Plan plan = make_plan(g.graph, neighbours(), g.everything(), {});
   const Window& window = plan.windows[0];
   BOOST_REQUIRE(window.shares.size() == 2U);
+  const Share& there = window.shares[1].second;
   BOOST_TEST((successors(window.shares[0].first, window.shares[0].second) ==
-              std::vector{ItemRef{ResourceId{1}, 0}}));
-  BOOST_TEST(window.shares[1].second.first_arrival.size() == 1U);
-  BOOST_TEST(window.shares[1].second.arrivals.empty());
+              std::vector{ItemRef{ResourceId{1}, there.size()}}));
+  BOOST_TEST(items_of_arrival(there, 1) == (std::vector<std::uint32_t>{0, 0}));
+  BOOST_TEST(there.items[0].waits_for == 2U);
 }
 
 // x on dev0 ─┬─ y on dev0 ─┬─ z on dev0
@@ -348,6 +349,35 @@ BOOST_AUTO_TEST_CASE(a_replica_is_private_where_its_maker_and_all_its_readers_ar
   BOOST_TEST(is_private("y on dev0"));
   BOOST_TEST(is_private("p on dev0"));
   BOOST_TEST(!is_private("v on dev1"));  // read by dev0 only, which didn't make it
+}
+
+// x on dev0 ── wait ── y on dev0
+// v on dev0 ── wait ── w on dev1, with the same memory
+//        └──── wait ── wait ── u on dev0
+BOOST_AUTO_TEST_CASE(a_replica_that_another_device_reads_in_a_later_window_is_not_private) {
+  SmallGraph g;
+  const Machine machine = neighbours();
+  const OpId x = g.work("x", 100, {}, on(dev0));
+  const OpId v = g.work("v", 100, {}, on(dev0));
+  g.work("y", 100, {x}, on(dev0));
+  g.work("w", 100, {v}, on(dev1));
+  g.work("u", 100, {v}, on(dev0));
+  const Plan plan =
+      make_plan(g.graph, machine, g.scenario({"x", "v", "wait", "y", "w", "wait", "u"}), {});
+  const PlanView view(g.graph, machine, plan);
+  BOOST_TEST(plan.replicas[view.find("x on dev0").index()].is_private);
+  BOOST_TEST(!plan.replicas[view.find("v on dev0").index()].is_private);
+}
+
+// x on dev0 ── wait ── y on dev1, in another memory: the link reads x
+BOOST_AUTO_TEST_CASE(a_replica_that_is_moved_in_a_later_window_is_not_private) {
+  SmallGraph g;
+  const Machine machine = pair();
+  const OpId x = g.work("x", 100, {}, on(dev0));
+  g.work("y", 100, {x}, on(dev1));
+  const Plan plan = make_plan(g.graph, machine, g.scenario({"x", "wait", "y"}), {});
+  const PlanView view(g.graph, machine, plan);
+  BOOST_TEST(!plan.replicas[view.find("x on dev0").index()].is_private);
 }
 
 // x on dev0 ── link ── y on dev1:  the link reads x, and dev1 what the link has made

@@ -149,6 +149,25 @@ BOOST_AUTO_TEST_CASE(a_second_route_starts_where_the_first_one_left_a_replica) {
   BOOST_TEST(p.plan.chunks_between(UnitId{1}, UnitId{4}) == 1U);
 }
 
+// a ──ab── b ──bc── c ──cd── d: x is made in a and read in c, then in d. It goes on from c, the
+// last memory of the route that it is in, not from b nor from a.
+BOOST_AUTO_TEST_CASE(a_second_route_starts_at_the_last_replica_on_its_way) {
+  SmallMachine m;
+  for (const char* name : {"a", "b", "c", "d"}) m.device(name, m.memory(name));
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    const std::string name{static_cast<char>('a' + i), static_cast<char>('b' + i)};
+    m.link(name, MemoryId{i}, MemoryId{i + 1});
+  }
+  SmallGraph g;
+  const OpId x = g.work("x", 1, {}, on(DeviceId{0}), 10'000);
+  g.work("y", 1, {x}, on(DeviceId{2}));
+  g.work("z", 1, {x}, on(DeviceId{3}));
+  const Planned p(g, m.machine);
+  expect_units(p, {"x on a", "x over ab", "x over bc", "y on c", "x over cd", "z on d"});
+  BOOST_TEST(p.view.predecessors("x over cd") == Names{"x over bc"},
+             boost::test_tools::per_element());
+}
+
 // x on gpu0 ── copy to the host ── again to gpu1 ── y on gpu1
 BOOST_AUTO_TEST_CASE(the_last_transfer_of_a_copy_makes_its_result) {
   SmallGraph g;

@@ -1,0 +1,83 @@
+#include "core/backend/worker_pool.hpp"
+
+#include "core/base/error.hpp"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace troupe {
+
+WorkerPool::WorkerPool(std::size_t threads_max, std::function<void()> enter)
+    : threads_max_(threads_max), enter_(std::move(enter)) {}
+
+WorkerPool::~WorkerPool() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+std::shared_ptr<WorkerPool> WorkerPool::of_links() {
+  static std::mutex mutex;
+  static std::weak_ptr<WorkerPool> current;
+  constexpr std::size_t least = 16;
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<WorkerPool> pool = current.lock();
+  if (pool == nullptr) {
+    pool = std::make_shared<WorkerPool>(
+        std::max(least, std::size_t{2} * std::thread::hardware_concurrency()));
+    current = pool;
+  }
+  return pool;
+}
+
+void WorkerPool::start_all() {
+  const std::lock_guard lock(mutex_);
+  while (threads_.size() < threads_max_) start_thread();
+}
+
+void WorkerPool::submit(Job& job) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (idle_ <= jobs_.size() && threads_.size() < threads_max_) {
+      try {
+        start_thread();
+      } catch (const std::system_error& error) {
+        // Where there are others, the job waits for one of them.
+        if (threads_.empty()) {
+          throw run_error(fmt::format("could not start a worker thread: {}", error.what()),
+                          "give this process more threads and memory (ulimit -u, ulimit -v)");
+        }
+      }
+    }
+    jobs_.push_back(&job);
+  }
+  changed_.notify_one();
+}
+
+void WorkerPool::start_thread() {
+  threads_.emplace_back([this] { work(); });
+}
+
+void WorkerPool::work() {
+  if (enter_) enter_();
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    ++idle_;
+    changed_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+    --idle_;
+    if (jobs_.empty()) return;
+    Job* const job = jobs_.front();
+    jobs_.pop_front();
+    lock.unlock();
+    job->run();
+    lock.lock();
+  }
+}
+
+}  // namespace troupe

@@ -1,0 +1,59 @@
+// Threads that carry out jobs which block: copies, disk requests, kernels of streams.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace troupe {
+
+// Starts a thread when a job finds no idle one, up to a limit; further jobs wait for their turn. A
+// thread has the CPU affinity of the thread whose submit() started it. Thread-safe.
+class WorkerPool {
+ public:
+  class Job {
+   public:
+    virtual void run() noexcept = 0;
+
+   protected:
+    ~Job() = default;
+  };
+
+  // `enter` is called first on each thread (to pin it, say); it must not throw.
+  explicit WorkerPool(std::size_t threads_max, std::function<void()> enter = {});
+  // Blocks until all jobs have run.
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  // The pool that all links of this process share, for as long as any of them holds it. Its limit
+  // is two threads per processing unit of this host, but at least 16: copies are bound by the
+  // processor, disk requests by how many the disk takes at once.
+  static std::shared_ptr<WorkerPool> of_links();
+
+  // Starts as many threads as there may be. Throws std::system_error where the host gives no more.
+  void start_all();
+  // Runs the job, which must live until then, on a thread of the pool. Doesn't block. Throws a run
+  // Error where the pool has no thread and can't start one; the job isn't run then.
+  void submit(Job& job);
+
+ private:
+  void start_thread();  // with the mutex held
+  void work();
+
+  const std::size_t threads_max_;
+  const std::function<void()> enter_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Job*> jobs_;
+  std::size_t idle_ = 0;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,48 @@
+// Placement policies: how ops that were given no placement get a device. To add one, write a file
+// in policies/ and list it in placement_policy.cpp; PlanOptions::placement_policy chooses by name.
+#pragma once
+
+#include "core/cost/cost_model.hpp"
+#include "core/graph/graph.hpp"
+#include "core/machine/machine.hpp"
+#include "core/machine/route.hpp"
+#include "core/plan/reachability.hpp"
+
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace troupe {
+
+struct PlacementRequest {
+  const Graph& graph;
+  const Machine& machine;
+  const CostModel& cost;
+  Router& router;
+  // The ops to place and those around them that have a placement in the graph, which must be kept.
+  // Each op comes after the ops that it reads.
+  std::span<const OpId> ops;
+  // The memory of an input that is not among `ops`; none if it has no placement.
+  std::function<MemoryId(OpId)> home;
+  // The same for all ops of a class.
+  std::function<bool(DeviceId, OpId)> can_run;
+  // An op may be placed only on a device that this allows. The policy reports each of its choices
+  // to it, so that connected ops end up where they can reach each other.
+  Reachability& reachability;
+};
+
+struct PlacementPolicy {
+  std::string_view name;
+  // Returns a device for each op, in the order of `request.ops`: the given one where there is one,
+  // none for copies to a memory and for ops that no device can run.
+  std::vector<DeviceId> (*place)(const PlacementRequest& request);
+};
+
+// Every policy of this build.
+std::span<const PlacementPolicy> placement_policies();
+
+// Throws a usage Error that lists the policies if there is none of this name.
+const PlacementPolicy& find_placement_policy(std::string_view name);
+
+}  // namespace troupe

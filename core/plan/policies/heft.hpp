@@ -1,0 +1,16 @@
+// HEFT (Topcuoglu, Hariri, Wu: Performance-Effective and Low-Complexity Task Scheduling for
+// Heterogeneous Computing, IEEE TPDS 13(3), 2002).
+#pragma once
+
+#include "core/plan/placement_policy.hpp"
+
+#include <vector>
+
+namespace troupe {
+
+// Takes ops in order of descending upward rank (mean op and transfer times over the devices that
+// can run them). Each op gets the device that finishes it earliest, in the first gap that is long
+// enough. O(n log n) for n ops and inputs, times the number of streams.
+std::vector<DeviceId> heft_placement(const PlacementRequest& request);
+
+}  // namespace troupe

@@ -1,0 +1,51 @@
+// When one stream of a device is busy, and the gaps between.
+#pragma once
+
+#include "core/base/time.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace troupe {
+
+// Finds the first gap of a given length, for insertion-based list scheduling. Both functions take
+// O(log n) time after n calls of take(): the gaps are a treap (Seidel, Aragon: Randomized Search
+// Trees, Algorithmica 16, 1996) in order of time in which each node knows the longest gap below it.
+//
+// Times are from 0 to longest_duration. Back-to-back work leaves gaps of length 0: that is where an
+// op that takes no time may start.
+class LaneSchedule {
+ public:
+  // The earliest start, not before `ready`, of a free interval of this length.
+  Duration earliest(Duration ready, Duration length) const;
+  // Makes an interval busy that earliest() found free.
+  void take(Duration start, Duration length);
+
+ private:
+  using Index = std::uint32_t;
+  static constexpr Index none = std::numeric_limits<Index>::max();
+
+  struct Gap {
+    Duration start;
+    Duration end;
+    Duration longest;        // of the gaps in this subtree
+    std::uint32_t priority;  // at least those of the children
+    Index left = none;       // earlier gaps
+    Index right = none;      // later gaps
+  };
+
+  Index last_before(Duration time) const;
+  Index first_fit(Index root, Duration after, Duration length) const;
+  void update(Index gap);
+  void add(Duration start, Duration end);
+  Index insert(Index root, Index added);
+  void split(Index root, Duration start, Index& before, Index& from);
+  bool cut(Index root, Duration start, Duration& end);
+
+  std::vector<Gap> gaps_;
+  Index root_ = none;
+  Duration busy_until_{0};  // free from then on; all gaps are before
+};
+
+}  // namespace troupe

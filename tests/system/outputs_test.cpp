@@ -1,0 +1,134 @@
+// Where --json and --trace write, and what they leave alone.
+#include "tests/support/refusal.hpp"
+
+#include <filesystem>
+#include <string>
+
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+using namespace troupe::testing;
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+class Ready : public Workspace {
+ public:
+  Ready() {
+    write("run.yaml", with_tasks("  x: {op: uniform, shape: [2], on: cpu0}\n"));
+    write("old.json", "the report of yesterday\n");
+    fs::create_directory(path() / "folder");
+    fs::create_directory_symlink("folder", path() / "alias");
+  }
+};
+
+boost::test_tools::assertion_result has_shared_memory(boost::unit_test::test_unit_id) {
+  boost::test_tools::assertion_result result(access("/dev/shm", W_OK) == 0);
+  result.message() << "there is no /dev/shm";
+  return result;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(outputs)
+
+BOOST_AUTO_TEST_CASE(a_file_under_dev_is_written_as_any_other_file,
+                     *boost::unit_test::precondition(has_shared_memory)) {
+  const Ready ready;
+  const fs::path output = fmt::format("/dev/shm/troupe-test-{}.json", getpid());
+  ready.write(output, "old");
+  const auto content = [&] { return ready.read(output); };
+  const Finished refused = ready.run(
+      {"simulate", "run.yaml", "--json", output.string(), "--trace", "nowhere/trace.json"});
+  BOOST_TEST(refused.exit_code == 2);
+  BOOST_TEST(content() == "old");
+  BOOST_TEST(ready.run({"simulate", "run.yaml", "--json", output.string()}).exit_code == 0);
+  BOOST_TEST(json::parse(content())["mode"] == "simulate");
+  fs::remove(output);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_is_replaced_passes_its_mode_on) {
+  const Ready ready;
+  const fs::perms mode = fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_exec;
+  fs::permissions(ready.path() / "old.json", mode);
+  BOOST_TEST(ready.run({"simulate", "run.yaml", "--json", "old.json"}).exit_code == 0);
+  BOOST_TEST(json::parse(ready.read("old.json"))["mode"] == "simulate");
+  BOOST_TEST((fs::status(ready.path() / "old.json").permissions() == mode));
+}
+
+BOOST_AUTO_TEST_CASE(a_link_stays_a_link_and_what_it_leads_to_is_written) {
+  const Ready ready;
+  fs::create_symlink("folder/new.json", ready.path() / "link.json");
+  BOOST_TEST(ready.run({"simulate", "run.yaml", "--json", "link.json"}).exit_code == 0);
+  BOOST_TEST(fs::is_symlink(ready.path() / "link.json"));
+  BOOST_TEST(json::parse(ready.read("folder/new.json"))["mode"] == "simulate");
+}
+
+BOOST_AUTO_TEST_CASE(outputs_that_are_one_file_by_another_name_are_refused) {
+  const Ready ready;
+  fs::create_symlink("new.json", ready.path() / "link.json");
+  fs::create_hard_link(ready.path() / "old.json", ready.path() / "hard.json");
+  const auto refused = [&](const char* a, const char* b) {
+    check_refused(ready, {"simulate", "run.yaml", "--json", a, "--trace", b}, "",
+                  {"--json and --trace", a, b, "a path of its own"});
+  };
+  refused("link.json", "new.json");
+  refused("folder/new.json", "alias/new.json");
+  refused("folder/../new.json", "alias/../link.json");
+  refused("old.json", "hard.json");
+}
+
+BOOST_AUTO_TEST_CASE(the_input_is_never_overwritten_by_another_name) {
+  const Ready ready;
+  fs::copy_file(ready.path() / "run.yaml", ready.path() / "folder/run.yaml");
+  check_refused(ready, {"simulate", "folder/run.yaml", "--json", "alias/run.yaml"}, "",
+                {"is the run file", "another path"});
+}
+
+BOOST_AUTO_TEST_CASE(standard_output_may_be_an_output_whatever_it_is) {
+  const Ready ready;
+  for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
+    ProgramOptions options = ready.options();
+    const Finished piped = run_troupe({"simulate", "run.yaml", "--json", name}, options);
+    options.out = ready.path() / "out.txt";
+    const Finished redirected = run_troupe({"simulate", "run.yaml", "--json", name}, options);
+    BOOST_TEST(piped.exit_code == 0);
+    BOOST_TEST(redirected.exit_code == 0);
+    BOOST_TEST(piped.out.starts_with("{\n"));
+    BOOST_TEST(piped.out.find("Simulated on") != std::string::npos);
+    BOOST_TEST(ready.read("out.txt") == piped.out);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_output_that_is_also_standard_output_is_refused) {
+  const Ready ready;
+  ProgramOptions options = ready.options();
+  options.out = ready.path() / "out.txt";
+  const Finished finished = run_troupe({"simulate", "run.yaml", "--json", "out.txt"}, options);
+  BOOST_TEST(finished.exit_code == 2);
+  BOOST_TEST(finished.err ==
+             "troupe: standard output goes to 'out.txt', too; give each a path of its own\n");
+}
+
+BOOST_AUTO_TEST_CASE(both_outputs_may_be_one_device) {
+  const Ready ready;
+  BOOST_TEST(ready.run({"simulate", "run.yaml", "--json", "/dev/null", "--trace", "/dev/null"})
+                 .exit_code == 0);
+}
+
+// copies: 3 of 6; transfers: 3, since each crosses one link
+BOOST_AUTO_TEST_CASE(ops_and_transfers_without_copies_are_what_was_planned) {
+  const Ready ready;
+  ready.write("copies.yaml", with_tasks("  x: {op: uniform, shape: [2], repeat: 3, on: cpu0}\n"
+                                        "  y: {op: copy, in: x, to: far}\n"));
+  BOOST_TEST(ready.run({"simulate", "copies.yaml", "--json", "new.json"}).exit_code == 0);
+  const json scenario = json::parse(ready.read("new.json"))["scenarios"][0];
+  BOOST_TEST(scenario["ops"] == 6);
+  BOOST_TEST(scenario["transfers"] == 3);
+  BOOST_TEST(scenario["planned"] == 6);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
