@@ -8,6 +8,7 @@
 #include "core/machine/host_memory.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -45,6 +46,9 @@ std::uint64_t BufferPool::host_reserve(std::uint64_t available_bytes) {
   return std::min(available_bytes / 16, std::uint64_t{256} << 20);
 }
 
+BufferPool::BufferPool(std::function<std::uint64_t()> usable_bytes)
+    : usable_bytes_(std::move(usable_bytes)) {}
+
 BufferPool::~BufferPool() {
   for (const auto& [start, bytes] : mappings_) munmap(start, bytes);
 }
@@ -63,8 +67,8 @@ void BufferPool::reserve(std::span<const Need> needs, const std::function<bool()
   }
   if (wanted == 0) return;
 
-  std::uint64_t room = usable_host_bytes();
-  if (wanted > room && trim(wanted - room, needs)) room = usable_host_bytes();
+  std::uint64_t room = usable_bytes_();
+  if (wanted > room && trim(wanted - room, needs)) room = usable_bytes_();
   if (smallest > room) throw too_little(smallest, room);
 
   // One buffer of each size first: ops that release their inputs can then always continue.
@@ -96,8 +100,8 @@ std::byte* BufferPool::take(std::uint64_t capacity) {
     }
     const std::lock_guard grow_lock(growing_);
     if (free_count(capacity) > 0) continue;  // released while this thread waited for the lock
-    std::uint64_t room = usable_host_bytes();
-    if (capacity > room && trim(capacity - room, {})) room = usable_host_bytes();
+    std::uint64_t room = usable_bytes_();
+    if (capacity > room && trim(capacity - room, {})) room = usable_bytes_();
     if (capacity > room) throw too_little(capacity, room);
     grow(capacity, 1, {});
   }
@@ -145,7 +149,7 @@ bool BufferPool::grow(std::uint64_t capacity, std::uint64_t count,
   for (std::uint64_t made = 0; made < count; made += per_mapping) {
     const std::uint64_t bytes = per_mapping * capacity;
     void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped == MAP_FAILED) throw too_little(bytes, usable_host_bytes());
+    if (mapped == MAP_FAILED) throw too_little(bytes, usable_bytes_());
     auto* start = static_cast<std::byte*>(mapped);
     if (bytes >= huge_page_bytes) madvise(start, bytes, MADV_HUGEPAGE);
     constexpr std::uint64_t part_bytes = 32 << 20;

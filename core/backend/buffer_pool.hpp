@@ -27,7 +27,8 @@ class BufferPool {
     return buffer_capacity(bytes);
   }
 
-  BufferPool() = default;
+  // `usable_bytes` tells how many bytes of the host's memory new buffers may take now.
+  explicit BufferPool(std::function<std::uint64_t()> usable_bytes = usable_host_bytes);
   ~BufferPool();
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
@@ -75,6 +76,7 @@ class BufferPool {
   bool grow(std::uint64_t capacity, std::uint64_t count, const std::function<bool()>& keep_going);
   bool trim(std::uint64_t bytes, std::span<const Need> keep);
 
+  const std::function<std::uint64_t()> usable_bytes_;
   std::mutex growing_;  // held while allocating, so that two threads don't count on the same memory
   mutable std::mutex mutex_;
   std::map<std::uint64_t, Bin> bins_;

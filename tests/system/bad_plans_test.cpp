@@ -174,4 +174,12 @@ BOOST_AUTO_TEST_CASE(a_storage_directory_that_is_missing_is_refused_before_anyth
                      {"disk", "nowhere", "name a directory"});
 }
 
+// What can be done in one mode is valid.
+BOOST_AUTO_TEST_CASE(validate_refuses_what_can_neither_be_simulated_nor_run) {
+  check_file_refused({"simulate", "run", "validate"},
+                     with_tasks("  a: {op: zeros, shape: [2, 2], on: cpu0}\n"
+                                "  ^b: {op: copy, in: a, to: island}\n"),
+                     {"'b' needs 'a' in island", "there is no route"});
+}
+
 BOOST_AUTO_TEST_SUITE_END()

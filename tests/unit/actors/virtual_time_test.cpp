@@ -180,6 +180,20 @@ void expect_announced(const Dreamer& dreamer, std::uint32_t lane, std::size_t tu
   BOOST_TEST(steps.front().after + 20 > turn);
 }
 
+// Messages for 40 different times, more than are kept apart, and several for the last of them: two
+// from the beginning on, one scheduled later.
+BOOST_AUTO_TEST_CASE(what_is_due_together_comes_in_the_order_it_was_scheduled) {
+  World world;
+  const caf::actor player = world.player();
+  for (int i = 1; i <= 40; ++i) throw_after(world, player, 10ns * i, {i});
+  throw_after(world, player, 400ns, {41});
+  while (world.log.empty()) world.time().run(1);
+  throw_after(world, player, 390ns, {42});
+  world.run();
+  BOOST_TEST_REQUIRE(world.log.size() == 42U);
+  BOOST_TEST((Log(world.log.end() - 3, world.log.end()) == Log{"40@400", "41@400", "42@400"}));
+}
+
 BOOST_AUTO_TEST_CASE(a_timer_among_many_is_announced_step_by_step_before_it_expires) {
   World world;
   Dreamer dreamer(world.time().clock(), world.log);

@@ -6,9 +6,13 @@
 #include "tests/support/waiting_completions.hpp"
 
 #include <atomic>
+#include <future>
+#include <memory>
 #include <stdexcept>
+#include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include <boost/test/unit_test.hpp>
 
@@ -47,6 +51,25 @@ BOOST_AUTO_TEST_CASE(a_job_that_throws_is_told_as_failed_and_the_lane_goes_on) {
   BOOST_TEST(completions.wait().cause.value() == "unknown exception");
   worker.submit([] {});
   BOOST_TEST(!completions.wait().cause.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(what_a_job_holds_is_freed_before_its_end_is_told) {
+  struct Watch final : Completions {
+    void completed(std::uint32_t) override { is_freed.set_value(held.expired()); }
+    void failed(std::uint32_t, std::string) override { is_freed.set_value(held.expired()); }
+    std::weak_ptr<int> held;
+    std::promise<bool> is_freed;
+  };
+  for (const bool fails : {false, true}) {
+    Watch watch;
+    LaneWorker worker(watch, 0);
+    auto held = std::make_shared<int>(1);
+    watch.held = held;
+    worker.submit([held = std::move(held), fails] {
+      if (fails) throw std::runtime_error(std::to_string(*held));
+    });
+    BOOST_TEST(watch.is_freed.get_future().get());
+  }
 }
 
 BOOST_AUTO_TEST_CASE(the_next_job_may_be_submitted_from_within_a_completion) {

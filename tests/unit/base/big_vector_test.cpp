@@ -95,6 +95,14 @@ BOOST_AUTO_TEST_CASE(arrays_in_an_arena_lie_side_by_side_and_share_no_cache_line
   BOOST_TEST((c.data() == begin + 128 + 640));
 }
 
+BOOST_AUTO_TEST_CASE(an_array_for_which_a_block_has_no_room_left_lies_in_another) {
+  Arena arena;
+  arena.reserve(2 * Arena::alignment);
+  auto* const first = static_cast<std::byte*>(arena.allocate(2 * Arena::alignment));
+  auto* const second = static_cast<std::byte*>(arena.allocate(Arena::alignment));
+  BOOST_TEST(second != first + 2 * Arena::alignment);
+}
+
 BOOST_AUTO_TEST_CASE(a_vector_may_outgrow_the_arena_it_is_in) {
   Arena arena;
   arena.reserve(64);

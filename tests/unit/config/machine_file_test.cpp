@@ -296,4 +296,13 @@ BOOST_AUTO_TEST_CASE(links_are_checked) {
              "machine.yaml:8:56: chunk of link 'l' is '1 B'; write at least 4 KiB");
 }
 
+BOOST_AUTO_TEST_CASE(a_chunk_may_be_as_small_as_a_page) {
+  const Machine m = load(R"(
+devices: {c: {kind: cpu, memory: m}}
+memories: {m: {size: 1 GB}, n: {size: 1 GB}}
+links: {l: {between: [m, n], bandwidth: 1 GB/s, chunk: 4 KiB}}
+)");
+  BOOST_TEST(m.links.at(0).chunk_bytes == 4096U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -128,6 +128,21 @@ BOOST_AUTO_TEST_CASE(a_task_that_is_not_listed_but_needs_one_that_is_is_refused)
       "the clock starts, but needs 'run', which is listed; list 'copy' too");
 }
 
+// d needs c, which needs b, which needs a: c and b aren't listed.
+BOOST_AUTO_TEST_CASE(a_task_that_is_not_listed_but_needs_a_listed_one_through_another_is_refused) {
+  const std::string text = run_error_of(
+      R"(machine: {devices: {cpu: {kind: cpu, memory: m}}, memories: {m: {size: 1 GiB}}}
+tasks:
+  a: {op: zeros, shape: [2]}
+  b: {op: relu, in: a}
+  c: {op: relu, in: b}
+  d: {op: relu, in: c}
+scenarios: {s: [a, wait, d]}
+)");
+  BOOST_TEST(text.starts_with("run.yaml:7:26: 'd' needs 'b', which isn't listed"), text);
+  BOOST_TEST(text.ends_with("but needs 'a', which is listed; list 'b' too"), text);
+}
+
 BOOST_AUTO_TEST_CASE(a_tensor_that_needs_a_listed_task_is_refused) {
   const std::string text = run_error_of(
       R"(machine: {devices: {cpu: {kind: cpu, memory: m}}, memories: {m: {size: 1 GiB}}}

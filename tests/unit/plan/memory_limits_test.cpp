@@ -171,6 +171,30 @@ BOOST_AUTO_TEST_CASE(an_op_waits_for_the_readers_of_the_tensor_whose_room_it_tak
   BOOST_TEST(testing::PlanView(g.graph, machine, plan).predecessors("x2 on gpu0").empty());
 }
 
+// x 4 KiB ── y 8 KiB ── z 16 KiB: two at a time take 24 KiB, but the store keeps buffers of all
+// sizes.
+BOOST_AUTO_TEST_CASE(a_plan_needs_one_buffer_of_each_size_though_they_are_never_held_at_once) {
+  SmallGraph g;
+  const OpId x = g.work("x", 1, {}, on(gpu0), 4 * kib);
+  const OpId y = g.work("y", 1, {x}, on(gpu0), 8 * kib);
+  g.work("z", 1, {y}, on(gpu0), 16 * kib);
+  plan(g, small_gpu(64), {.ram_bytes = 28 * kib});
+  expect_error(ErrorKind::usage, "needs 28 KiB of this host's memory at once",
+               [&] { plan(g, small_gpu(64), {.ram_bytes = 27 * kib}); });
+}
+
+// x ── copy | y: room for one at a time
+BOOST_AUTO_TEST_CASE(an_op_does_not_wait_for_readers_of_a_window_that_is_over_when_it_starts) {
+  SmallGraph g;
+  const OpId x = g.work("x", 1, {}, on(gpu0), 8 * kib);
+  g.copy("copy", x, to(MemoryId{1}));
+  g.work("y", 1, {}, on(gpu0), 8 * kib);
+  const Plan plan = make_plan(g.graph, small_gpu(8), g.scenario({"x", "copy", "wait", "y"}), {});
+  BOOST_TEST_REQUIRE(plan.windows.size() == 2U);
+  BOOST_TEST_REQUIRE(plan.windows[1].shares.size() == 1U);
+  BOOST_TEST((waits_for(plan.windows[1].shares[0].second) == std::vector<std::uint32_t>{0}));
+}
+
 // If any memory on a route lacks room, the first link waits: later links count notices as chunks.
 //   gpu0 ── host (room for one) ── gpu1
 BOOST_AUTO_TEST_CASE(a_route_waits_at_its_first_link_for_room_further_on) {

@@ -155,6 +155,16 @@ BOOST_AUTO_TEST_CASE(waits_do_not_raise_the_bound) {
   BOOST_TEST(report.overlap_efficiency() == 100.0 / 150, boost::test_tools::tolerance(1e-12));
 }
 
+// a 100 ── b 50, and c 150 on another device: critical path and both devices take 150.
+BOOST_AUTO_TEST_CASE(of_equal_bounds_a_resource_is_named_and_of_several_the_last) {
+  SmallGraph g;
+  const OpId a = g.work("a", 100, {}, on(d0));
+  g.work("b", 50, {a}, on(d0));
+  BOOST_TEST(simulate(g, row(1)).bound_by == "d0");
+  g.work("c", 150, {}, on(DeviceId{1}));
+  BOOST_TEST(simulate(g, row(2)).bound_by == "d1");
+}
+
 BOOST_AUTO_TEST_CASE(ops_that_take_no_time_are_no_trouble) {
   SmallGraph g;
   const OpId a = g.work("a", 0);

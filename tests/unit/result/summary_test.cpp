@@ -5,7 +5,9 @@
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -59,6 +61,26 @@ void expect_spans(const ScenarioReport& report, const Names& wanted) {
 }
 
 BOOST_AUTO_TEST_SUITE(summaries)
+
+// x 100 ── y 50 on one device, its clock having started 40 ns after the run's
+BOOST_AUTO_TEST_CASE(times_count_from_when_the_clock_of_the_scenario_started) {
+  SmallGraph g;
+  const OpId x = g.work("x", 100, {}, on(cpu));
+  g.work("y", 50, {x}, on(cpu));
+  const Machine machine = gpu_and_host();
+  Plan plan = make_plan(g.graph, machine, g.everything(), {.needs_costs = true});
+  RunResult result = LogicSimulation(machine, plan, {}).run();
+  for (auto& [resource, share] : result.shares) {
+    for (std::uint32_t i = 0; i < share.size(); ++i) {
+      share.items[i].start += Duration{40};
+      share.items[i].end += Duration{40};
+    }
+  }
+  result.origin = Instant{Duration{40}};
+  const ScenarioReport report = summarize(g.graph, machine, plan, "test", std::move(result));
+  BOOST_TEST((report.makespan == Duration{150}));
+  expect_spans(report, {"x on cpu 0-100", "y on cpu 100-150"});
+}
 
 // x 100 ─┬─ y 50 on cpu
 //        └─ copy to the host

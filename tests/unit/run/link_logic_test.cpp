@@ -105,6 +105,15 @@ BOOST_AUTO_TEST_CASE(a_fifo_link_finishes_a_transfer_before_the_next) {
   BOOST_TEST(wire.logic().progress().take_complete().has_value());
 }
 
+BOOST_AUTO_TEST_CASE(a_transfer_lasts_from_the_start_of_its_first_chunk_to_the_end_of_its_last) {
+  Wire wire(Sharing::fair);
+  wire.share({pages(1), pages(2), pages(1)});
+  BOOST_TEST(wire.move_all() == (Items{0, 1, 2, 1}));
+  const Share::Item& item = wire.current_share().items[1];
+  BOOST_TEST((item.start == Instant{Duration{100}}));
+  BOOST_TEST((item.end == Instant{Duration{400}}));
+}
+
 BOOST_AUTO_TEST_CASE(a_fair_link_takes_a_chunk_of_each_in_turn) {
   Wire wire(Sharing::fair);
   wire.share({pages(3), pages(1), pages(2)});

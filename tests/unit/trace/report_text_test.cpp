@@ -1,4 +1,5 @@
 #include "core/base/random.hpp"
+#include "core/trace/gantt.hpp"
 #include "core/trace/text_layout.hpp"
 #include "core/trace/writers.hpp"
 #include "tests/unit/trace/samples.hpp"
@@ -221,6 +222,20 @@ BOOST_AUTO_TEST_CASE(charts_of_very_different_lengths_have_an_axis_each) {
   BOOST_TEST(!contains(report_text(report), "All on one time axis"));
   report.scenarios[0] = samples::run_and_copy("middling", true, 4, 5ms, 5ms);
   BOOST_TEST(contains(report_text(report), "All on one time axis"));
+}
+
+// The last column of a chart stands for less time than the others where they don't share it evenly.
+BOOST_AUTO_TEST_CASE(a_track_that_is_always_busy_shows_no_dot_however_long_it_is) {
+  for (std::int64_t ns = 1; ns <= 1000; ++ns) {
+    samples::Scenario scenario("busy");
+    scenario.add(scenario.track("cpu", "cpu"), scenario.label("op"), 0, Duration{ns});
+    Report report;
+    report.scenarios.push_back(scenario.finish("cpu", Duration{ns}));
+    std::istringstream lines(gantt_charts(report));
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("cpu")) BOOST_TEST(!contains(line, "·"), ns << " ns: " << line);
+    }
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
