@@ -6,8 +6,8 @@ function(troupe_options target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
                                            -Wno-sign-conversion -Werror)
   if(CMAKE_UNITY_BUILD)
-    # It takes source files for headers.
-    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+    # Joined files see each other's names, and GCC takes them for headers.
+    target_compile_options(${target} PRIVATE -Wno-shadow -Wno-subobject-linkage)
   endif()
   if(TROUPE_SANITIZE)
     target_compile_options(${target} PUBLIC -fsanitize=${TROUPE_SANITIZE} -fno-omit-frame-pointer

@@ -83,14 +83,8 @@ int refuse(const CLI::App& app, const CLI::ParseError& error) {
   return troupe::exit_usage;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  troupe::handle_signals();
-  // Whatever is opened where standard error was closed would get the messages.
-  for (int fd = 0; fd < 3; ++fd) {
-    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDWR);
-  }
+// Does what the command line says; returns the exit code.
+int run_program(int argc, char** argv) {
   CLI::App app{
       "Troupe runs a computation graph on the devices and links of a machine, and predicts "
       "that run on machines you don't have, with the same actors."};
@@ -115,11 +109,23 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return refuse(app, error);
   }
+  if (run->parsed()) return troupe::run_command(arguments);
+  if (simulate->parsed()) return troupe::simulate_command(arguments);
+  if (validate->parsed()) return troupe::validate_command(file);
+  if (machine->parsed()) return troupe::machine_command();
+  return troupe::exit_usage;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  troupe::handle_signals();
+  // Whatever is opened where standard error was closed would get the messages.
+  for (int fd = 0; fd < 3; ++fd) {
+    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDWR);
+  }
   try {
-    if (run->parsed()) return troupe::run_command(arguments);
-    if (simulate->parsed()) return troupe::simulate_command(arguments);
-    if (validate->parsed()) return troupe::validate_command(file);
-    if (machine->parsed()) return troupe::machine_command();
+    return run_program(argc, argv);
   } catch (const troupe::Error& error) {
     troupe::print_error("troupe: {}", error.what());
     return error.kind() == troupe::ErrorKind::usage ? troupe::exit_usage : troupe::exit_failed;
@@ -130,5 +136,4 @@ int main(int argc, char** argv) {
     troupe::print_error("troupe: {}", error.what());
     return troupe::exit_failed;
   }
-  return troupe::exit_usage;
 }

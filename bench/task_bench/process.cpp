@@ -59,6 +59,7 @@ std::optional<Measurement> measure_apart(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "task_bench");
   arguments.insert(arguments.end(), {"--report-fd", std::to_string(ends[1])});
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
 

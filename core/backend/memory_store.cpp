@@ -176,6 +176,7 @@ void MemoryStore::reserve_buffers(std::span<const ReplicaSpec> replicas,
     at_once_by_capacity[BufferPool::capacity_for(bytes[t])] += at_once[t];
   }
   std::vector<BufferPool::Need> needs;
+  needs.reserve(by_capacity.size());
   for (const auto& [capacity, count] : by_capacity) {
     needs.push_back(
         {capacity, at_once.empty() ? count : std::min(count, at_once_by_capacity[capacity])});

@@ -27,6 +27,7 @@ bool populate(std::span<const std::byte> memory) {
   const std::uintptr_t first = round_up(begin, page);
   const std::uintptr_t last = (begin + memory.size()) / page * page;
   if (first >= last) return true;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): pages are told by their addresses
   return madvise(reinterpret_cast<void*>(first), last - first, MADV_POPULATE_WRITE) == 0;
 #else
   return memory.empty();

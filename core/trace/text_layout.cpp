@@ -244,7 +244,10 @@ std::string count_text(std::uint64_t n) {
     constexpr std::string_view prefixes = "kMGTPE";
     std::size_t prefix = 1;
     double scaled = static_cast<double>(n) / 1e6;
-    for (; scaled >= 999.95; scaled /= 1000) ++prefix;
+    while (scaled >= 999.95) {
+      scaled /= 1000;
+      ++prefix;
+    }
     return fmt::format("{:.4g} {}", scaled, prefixes[prefix]);
   }
   std::string digits = std::to_string(n);

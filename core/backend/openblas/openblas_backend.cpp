@@ -72,6 +72,7 @@ class StreamedBackend final : public DeviceBackend {
   }
 
  private:
+  // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): the order is that of destruction
   struct Stream {
     Stream(Completions& completions, std::size_t lane, std::vector<int> stream_cores)
         : cores(std::move(stream_cores)),
