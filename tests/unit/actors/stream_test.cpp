@@ -290,7 +290,7 @@ BOOST_AUTO_TEST_CASE(an_op_that_no_device_can_run_is_refused_by_submit) {
   SmallGraph g;
   Stream stream(m.machine, g.graph, {.mode = Mode::simulate});
   g.work("x", 100);
-  expect_error(ErrorKind::usage, "no device has a kernel for 'work'",
+  expect_error(ErrorKind::usage, "no device has a rate for 'work'",
                [&] { stream.submit(all_so_far(g)); });
 }
 

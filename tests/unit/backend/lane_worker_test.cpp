@@ -62,7 +62,8 @@ BOOST_AUTO_TEST_CASE(what_a_job_holds_is_freed_before_its_end_is_told) {
   };
   for (const bool fails : {false, true}) {
     Watch watch;
-    LaneWorker worker(watch, 0);
+    WorkerPool pool(1);
+    LaneWorker worker(pool, watch, 0);
     auto held = std::make_shared<int>(1);
     watch.held = held;
     worker.submit([held = std::move(held), fails] {
