@@ -111,6 +111,10 @@ RunResult Run::act(const Scenario& scenario, Plan& plan, MemoryStore& store, boo
 
 void Run::check(const Scenario& scenario, const Plan& plan, const MemoryStore& store,
                 Report& report) const {
+  if (is_interrupted()) {
+    report.interrupted = true;
+    return;
+  }
   ScenarioReport& result = report.scenarios.back();
   std::uint64_t checked = 0;
   const Verdict verdict = verify(graph_, plan, store, [&] {

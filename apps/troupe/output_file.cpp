@@ -124,7 +124,7 @@ int OutputFile::open_beside() {
   if (stat(target_.c_str(), &old) == 0) {
     // Only root may give a file away; for others the file then simply is theirs.
     [[maybe_unused]] const int ignored = fchown(fd, old.st_uid, old.st_gid);
-    fchmod(fd, old.st_mode & 07777);
+    fchmod(fd, old.st_mode & 0777);
   }
   return fd;
 }

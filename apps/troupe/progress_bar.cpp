@@ -98,9 +98,11 @@ std::string ProgressBar::line() const {
   }
   constexpr std::size_t bar = 24;
   const auto filled = std::min(bar, static_cast<std::size_t>(*part_ * bar));
-  const std::string head = fmt::format("[{}{}] {:3.0f} %", std::string(filled, '='),
-                                       std::string(bar - filled, ' '), *part_ * 100);
-  return shorten(head + "  " + what, width);
+  const std::string drawn =
+      fmt::format("[{}{}] ", std::string(filled, '='), std::string(bar - filled, ' '));
+  const std::string percent = fmt::format("{:3.0f} %", *part_ * 100);
+  const bool has_room = display_width(drawn + percent) <= width;
+  return shorten((has_room ? drawn : "") + percent + "  " + what, width);
 }
 
 void ProgressBar::wipe() {
