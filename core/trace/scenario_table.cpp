@@ -1,3 +1,4 @@
+#include "core/base/assert.hpp"
 #include "core/trace/report_tables.hpp"
 #include "core/trace/text_layout.hpp"
 
@@ -28,9 +29,12 @@ struct Column {
       : head{head_1, head_2}, is_text(text) {
     width = std::max(display_width(head_1), display_width(head_2));
   }
-  void add(std::string cell, std::string_view second_line = {}) {
-    width = std::max({width, display_width(cell), display_width(second_line)});
-    if (!second_line.empty()) cell.append("\n").append(second_line);
+  // `cell` may have two lines.
+  void add(std::string cell) {
+    const std::size_t end = std::min(cell.find('\n'), cell.size());
+    const std::string_view text = cell;
+    width = std::max(width, display_width(text.substr(0, end)));
+    if (end < cell.size()) width = std::max(width, display_width(text.substr(end + 1)));
     cells.push_back(std::move(cell));
   }
   std::vector<std::string> lines(std::size_t row, std::size_t at_width) const {
@@ -93,37 +97,67 @@ std::string verified_text(const ScenarioReport& s) {
   return *s.verified ? "yes" : "NO";
 }
 
+// "copy", and below it why the scenario isn't done.
+std::string name_text(const ScenarioReport& s) {
+  std::string text = shorten(printable(s.name), 50);
+  if (s.outcome == Outcome::done) return text;
+  return text + fmt::format("\n✗ {}, {}", outcome_name(s.outcome), finished_text(s));
+}
+
+std::string bound_by_text(const ScenarioReport& s) {
+  return s.bound_by.empty() ? "–" : shorten(printable(s.bound_by), 30);
+}
+
+// Speedup and overlap mean something only if the scenario is done and took time.
+bool is_rated(const ScenarioReport& s) {
+  return s.outcome == Outcome::done && s.makespan.count() > 0;
+}
+
+using Scenario = const ScenarioReport&;
+
+struct ColumnSpec {
+  std::array<std::string_view, 2> head;  // two lines
+  std::string (*cell)(Scenario);
+  bool is_text = false;
+};
+
+// The columns after the scenario's number. Exactly two hold text, which share the rest of the page.
+const ColumnSpec column_specs[] = {
+    {{"", "scenario"}, name_text, true},
+    {{"", "ops"}, [](Scenario s) { return count_text(s.ops); }},
+    {{"trans-", "fers"}, [](Scenario s) { return count_text(s.transfers); }},
+    {{"serial", "time"}, [](Scenario s) { return time_text(s.serial); }},
+    {{"lower", "bound"}, [](Scenario s) { return time_text(s.lower_bound); }},
+    {{"", "bound by"}, bound_by_text, true},
+    {{"", "makespan"}, [](Scenario s) { return time_text(s.makespan); }},
+    {{"", "speedup"}, [](Scenario s) { return is_rated(s) ? speedup_text(s.speedup()) : "–"; }},
+    {{"", "overlap"},
+     [](Scenario s) { return is_rated(s) ? efficiency_text(s.overlap_efficiency()) : "–"; }},
+    {{"", "verified"}, verified_text},
+};
+
 std::vector<Column> columns_of(const Report& report) {
-  Column number("", ""), name("", "scenario", true), ops("", "ops"), transfers("trans-", "fers"),
-      serial("serial", "time"), bound("lower", "bound"), by("", "bound by", true),
-      makespan("", "makespan"), speedup("", "speedup"), overlap("", "overlap"),
-      verified("", "verified");
-  for (const ScenarioReport& s : report.scenarios) {
-    const bool done = s.outcome == Outcome::done;
-    const bool rated = done && s.makespan.count() > 0;
-    const std::string ending =
-        done ? "" : fmt::format("✗ {}, {}", outcome_name(s.outcome), finished_text(s));
-    number.add(std::to_string(number.cells.size() + 1));
-    name.add(shorten(printable(s.name), 50), ending);
-    ops.add(count_text(s.ops));
-    transfers.add(count_text(s.transfers));
-    serial.add(time_text(s.serial));
-    bound.add(time_text(s.lower_bound));
-    by.add(s.bound_by.empty() ? "–" : shorten(printable(s.bound_by), 30));
-    makespan.add(time_text(s.makespan));
-    speedup.add(rated ? speedup_text(s.speedup()) : "–");
-    overlap.add(rated ? efficiency_text(s.overlap_efficiency()) : "–");
-    verified.add(verified_text(s));
+  std::vector<Column> columns;
+  Column& number = columns.emplace_back("", "");
+  for (std::size_t row = 0; row < report.scenarios.size(); ++row) {
+    number.add(std::to_string(row + 1));
   }
-  std::size_t fixed = 10 * gap;
-  for (const Column* c :
-       {&number, &ops, &transfers, &serial, &bound, &makespan, &speedup, &overlap, &verified}) {
-    fixed += c->width;
+  for (const ColumnSpec& spec : column_specs) {
+    Column& column = columns.emplace_back(spec.head[0], spec.head[1], spec.is_text);
+    for (const ScenarioReport& s : report.scenarios) column.add(spec.cell(s));
   }
-  share_width(name, by, page_width - std::min(fixed, page_width - 2 * text_width_min));
-  return {std::move(number),  std::move(name),    std::move(ops),     std::move(transfers),
-          std::move(serial),  std::move(bound),   std::move(by),      std::move(makespan),
-          std::move(speedup), std::move(overlap), std::move(verified)};
+  std::size_t fixed = (columns.size() - 1) * gap;
+  std::vector<Column*> texts;
+  for (Column& c : columns) {
+    if (c.is_text) {
+      texts.push_back(&c);
+    } else {
+      fixed += c.width;
+    }
+  }
+  TROUPE_ASSERT(texts.size() == 2);
+  share_width(*texts[0], *texts[1], page_width - std::min(fixed, page_width - 2 * text_width_min));
+  return columns;
 }
 
 // Lines below the table: why a scenario ended early, and which tensors were wrong.
