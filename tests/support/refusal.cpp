@@ -44,7 +44,7 @@ void check_file_refused(const std::vector<std::string>& commands, std::string_vi
   const std::size_t mark = text.find('^');
   BOOST_REQUIRE(mark != std::string::npos);
   const std::size_t line_start = mark == 0 ? 0 : text.rfind('\n', mark - 1) + 1;
-  start += fmt::format("{}:{}: ", 1 + std::count(text.begin(), text.begin() + mark, '\n'),
+  start += fmt::format("{}:{}: ", 1 + std::ranges::count(text.substr(0, mark), '\n'),
                        1 + mark - line_start);
   text.erase(mark, 1);
 

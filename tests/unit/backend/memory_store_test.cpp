@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(replicas_of_many_types_in_several_memories_keep_type_memory
   }
   for (std::uint32_t type = 0; type < many.size(); ++type) replicas.push_back({ram, type, 1});
   // RAM just holds its replicas: 4 bytes × 1 … 100, four times.
-  MemoryStore store(ram_and_disk(4 * 4 * 5050, 1 << 20), Backing::accounted);
+  MemoryStore store(ram_and_disk(std::uint64_t{4} * 4 * 5050, 1 << 20), Backing::accounted);
   const ReplicaId first = store.install(replicas, many);
   BOOST_TEST(!store.is_tracked(ram));
   std::uint64_t bytes[2] = {0, 0};

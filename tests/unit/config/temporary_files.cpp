@@ -24,7 +24,7 @@ TemporaryFiles::~TemporaryFiles() {
 
 std::filesystem::path TemporaryFiles::write(const std::filesystem::path& name,
                                             std::string_view text) const {
-  const std::filesystem::path path = folder_ / name;
+  std::filesystem::path path = folder_ / name;
   std::filesystem::create_directories(path.parent_path());
   std::ofstream(path, std::ios::binary) << text;
   return path;

@@ -122,9 +122,10 @@ class PlanCheck {
     for (const auto& [resource, share] : window.shares) {
       for (std::uint32_t i = 0; i < share.size(); ++i) {
         for (const ItemRef& next : successors_of(resource, share, i)) {
+          const UnitId unit = share.items[i].unit;
           const auto name = [&](std::uint32_t item) {
             const ItemRef ref{next.resource, item};
-            named_by[ref].insert(share.items[i].unit);
+            named_by[ref].insert(unit);
           };
           const Share& there = share_in(window, next.resource);
           if (next.item < there.size()) {
