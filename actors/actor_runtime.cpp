@@ -9,6 +9,7 @@
 #include "actors/virtual_time.hpp"
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"
+#include "core/base/units.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -58,6 +59,10 @@ class ActorSystemSetup {
   caf::execution_unit* start_shared_thread() {
     if (!virtual_time_) ActorThreads::of(*system_).start_shared_thread();
     return nullptr;
+  }
+  // How many threads start_shared_thread() starts in that many calls.
+  std::size_t shared_threads_for(std::size_t actors) const {
+    return virtual_time_ ? 0 : ActorThreads::of(*system_).shared_threads_for(actors);
   }
   Duration stall_check_interval() const { return virtual_time_ ? 0ms : 1000ms; }
 
@@ -130,20 +135,28 @@ class ActorRuntime::Impl {
  public:
   Impl(const Machine& machine, const OpRegistry& ops, MemoryStore& store, const RunSetting& setting,
        const ActorRuntimeOptions& options)
-      : result_(hooks_.result.get_future()),
+      : on_news_(options.on_news),
+        result_(hooks_.result.get_future()),
         setup_(setting.has_virtual_time, options.seed),
-        context_{machine, ops, store, setup_.clock(), setting},
+        context_{
+            machine, ops,
+            store,   setup_.clock(),
+            setting, options.interrupted != nullptr ? *options.interrupted : never_interrupted},
         resources_(std::make_shared<std::vector<caf::actor>>(machine.devices.size() +
-                                                             machine.links.size())) {
+                                                             machine.links.size())),
+        interruption_(options.interrupted, options.grace) {
     hooks_.resource_name = [&machine](ResourceId r) { return resource_name(machine, r); };
+    hooks_.interrupted = &context_.interrupted;
     hooks_.on_end = [this] {
       took_ = std::chrono::steady_clock::now() - begun_;
       deliveries_.end();
+      if (on_news_) on_news_();
     };
     if (options.by_window) {
       hooks_.on_window_done = [this](ResourceShares window) {
         deliveries_.put(std::move(window));
         setup_.pause();
+        if (on_news_) on_news_();
       };
     }
     coordinator_ = spawn_coordinator(setup_.system(), resources_, hooks_, setup_.clock(),
@@ -151,14 +164,14 @@ class ActorRuntime::Impl {
   }
 
   ~Impl() {
-    begin();
-    interrupt();
+    interrupt();  // also ends actors that were never told to begin
     while (!is_over()) {
       proceed();
       while (take_window()) {
       }
     }
-    // Actors that joined too late, which the coordinator doesn't know.
+    // Actors that joined too late, which the coordinator doesn't know, and those that were left.
+    // The destructor of the actor system waits for them.
     for (const caf::actor& r : *resources_) {
       if (r) caf::anon_send_exit(r, caf::exit_reason::kill);
     }
@@ -166,40 +179,54 @@ class ActorRuntime::Impl {
   }
 
   // Spawns the actors of resources that have work for the first time.
-  void send(Window window) {
+  void send_window(Window window) {
     AddWindow message{std::move(window), {}};
     for (const auto& [resource, share] : message.window.shares) {
       if (!(*resources_)[resource.index()]) message.joining.push_back(resource);
     }
     const std::vector<caf::execution_unit*> threads = start_threads(message.joining);
-    for (std::size_t i = 0; i < threads.size(); ++i) spawn(message.joining[i], threads[i]);
-    tell(std::move(message));
+    for (std::size_t i = 0; i < threads.size() && !interruption_.has_come(); ++i) {
+      spawn(message.joining[i], threads[i]);
+    }
+    if (interruption_.has_come()) return interrupt();
+    send(std::move(message));
   }
 
   template <class Message>
-  void tell(Message message) {
+  void send(Message message) {
     caf::anon_send(coordinator_, std::move(message));
   }
-  void interrupt() { tell(Interrupt{}); }
+  // Before what waits in the mailbox, which may be millions of messages where thousands of actors
+  // are at work.
+  template <class Message>
+  void send_first(Message message) {
+    caf::anon_send<caf::message_priority::high>(coordinator_, std::move(message));
+  }
+  void interrupt() {
+    if (!std::exchange(is_interrupted_, true)) send_first(Interrupt{});
+  }
 
   void begin() {
     if (has_begun_) return;
     has_begun_ = true;
     begun_ = std::chrono::steady_clock::now();
-    tell(Begin{});
+    send(Begin{});
   }
 
   void proceed() {
+    if (interruption_.has_come()) interrupt();
+    if (interruption_.is_grace_over() && !std::exchange(has_left_, true)) send_first(Leave{});
     if (!setup_.has_virtual_time()) return deliveries_.wait_for(50ms);
     if (setup_.proceed()) return;
     // The coordinator looks twice and then ends a run that is stuck.
     TROUPE_ASSERT(++idle_rounds_ < 8);
-    tell(CheckStall{});
+    send(CheckStall{});
   }
 
   void expect_events() { idle_rounds_ = 0; }
   std::optional<ResourceShares> take_window() { return deliveries_.take(); }
   bool is_over() const { return deliveries_.is_over(); }
+  Instant now() { return setup_.clock().instant(); }
   std::uint64_t items_done() const { return hooks_.items_done; }
   RunResult take_result() {
     RunResult result = result_.get();
@@ -223,19 +250,20 @@ class ActorRuntime::Impl {
 
   // One for each device; links share some.
   std::vector<caf::execution_unit*> start_threads(const std::vector<ResourceId>& resources) {
+    const auto devices = static_cast<std::size_t>(std::count_if(
+        resources.begin(), resources.end(), [this](ResourceId r) { return is_device(r); }));
+    const std::size_t wanted = devices + setup_.shared_threads_for(resources.size() - devices);
     std::vector<caf::execution_unit*> threads;
     try {
       for (const ResourceId r : resources) {
+        if (interruption_.has_come()) break;
         threads.push_back(is_device(r) ? setup_.start_thread(Waiting::briefly)
                                        : setup_.start_shared_thread());
       }
     } catch (const std::exception& error) {
-      const auto devices = std::count_if(resources.begin(), resources.end(),
-                                         [this](ResourceId r) { return is_device(r); });
       throw not_set_up(fmt::format(
-          "could not start {} threads, one for each device that has work, and those that links "
-          "share: {}",
-          devices, error.what()));
+          "could not start {}, one for each device that has work, and those that links share: {}",
+          format_count(wanted, "thread"), error.what()));
     }
     return threads;
   }
@@ -248,7 +276,7 @@ class ActorRuntime::Impl {
                              coordinator_, thread);
       } else {
         const std::size_t link = resource.index() - context_.machine.devices.size();
-        actor = spawn_link(setup_.system(), context_, LinkId::at(link), coordinator_, thread);
+        actor = spawn_link(setup_.system(), context_, LinkId::at(link), coordinator_);
       }
     } catch (const std::exception& error) {
       throw not_set_up(fmt::format("could not set {} up: {}",
@@ -264,6 +292,7 @@ class ActorRuntime::Impl {
   }
 
   // What the actors use until the actor system is gone.
+  const std::function<void()> on_news_;
   Deliveries deliveries_;
   CoordinatorHooks hooks_;
   std::chrono::steady_clock::time_point begun_{};
@@ -275,6 +304,9 @@ class ActorRuntime::Impl {
   const std::shared_ptr<std::vector<caf::actor>> resources_;  // null: without work so far
   caf::actor coordinator_;
   bool has_begun_ = false;
+  Interruption interruption_;
+  bool is_interrupted_ = false;  // the coordinator was told
+  bool has_left_ = false;        // likewise
   int idle_rounds_ = 0;
 };
 
@@ -285,28 +317,28 @@ void load_kernels(const Graph& graph, std::size_t first_class) {
 }
 
 ActorRuntime::ActorRuntime(const Machine& machine, const OpRegistry& ops, MemoryStore& store,
-                           const RunSetting& setting, ActorRuntimeOptions options)
+                           const RunSetting& setting, const ActorRuntimeOptions& options)
     : impl_(std::make_unique<Impl>(machine, ops, store, setting, options)) {}
 ActorRuntime::~ActorRuntime() = default;
 
 void ActorRuntime::send(Window window) {
   impl_->expect_events();
-  impl_->send(std::move(window));
+  impl_->send_window(std::move(window));
 }
 void ActorRuntime::send_end() {
-  impl_->tell(EndOfWindows{});
+  impl_->send(EndOfWindows{});
 }
 void ActorRuntime::begin() {
   impl_->begin();
-}
-void ActorRuntime::interrupt() {
-  impl_->interrupt();
 }
 void ActorRuntime::proceed() {
   impl_->proceed();
 }
 std::optional<ResourceShares> ActorRuntime::take_window() {
   return impl_->take_window();
+}
+Instant ActorRuntime::now() const {
+  return impl_->now();
 }
 bool ActorRuntime::is_over() const {
   return impl_->is_over();

@@ -1,6 +1,7 @@
-// The actors of one run: set up, given windows, and gone when it is over.
+// The actors of one run: set up, given windows, and gone when the runtime is destroyed.
 #pragma once
 
+#include "actors/interruption.hpp"
 #include "actors/run_setting.hpp"
 #include "core/backend/memory_store.hpp"
 #include "core/graph/graph.hpp"
@@ -9,7 +10,9 @@
 #include "core/plan/plan.hpp"
 #include "core/result/summary.hpp"
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -25,34 +28,44 @@ struct ActorRuntimeOptions {
   // The shares of a window that is done come one window at a time, from take_window(), and else all
   // in the result.
   bool by_window = false;
+  // Called on another thread when there is a window to take or the run is over; may be empty.
+  std::function<void()> on_news = {};
+  // The run ends early when this becomes true. Any thread or signal handler may set it.
+  const std::atomic<bool>* interrupted = nullptr;
+  Duration grace = interrupt_grace;  // for what is under way then
 };
 
 // A coordinator, and an actor for each device and each link that has work, with the scheduler and
 // the clock of the mode. For use by one thread.
+//
+// A run that is interrupted is over as soon as nothing is under way, or when the grace is over:
+// what is under way then is left, and named in the result. Its actors go on until it has ended.
 class ActorRuntime {
  public:
   // Machine, ops, store and setting must outlive the runtime. Throws a usage Error where the host
   // hasn't enough threads.
   ActorRuntime(const Machine& machine, const OpRegistry& ops, MemoryStore& store,
-               const RunSetting& setting, ActorRuntimeOptions options);
-  // Blocks until the actors are gone; a run that isn't over is interrupted.
+               const RunSetting& setting, const ActorRuntimeOptions& options);
+  // Blocks until the actors are gone, and so what they have under way; a run that isn't over is
+  // interrupted.
   ~ActorRuntime();
 
   // Windows may be sent before and while the actors act, but none after send_end(). Spawns the
   // actors of devices and links that have work for the first time, on threads: one for each such
   // device, and a few that the links share. Throws an Error where the host hasn't enough threads or
-  // memory for that, a usage Error before begin(), else a run Error; the window isn't sent then.
+  // memory for that, a usage Error before begin(), else a run Error; the window isn't sent then,
+  // and neither is it once the run is interrupted.
   void send(Window window);
   void send_end();
   // The actors begin with the first window.
   void begin();
-  void interrupt();
 
   // Lets them act: until there is a window to take or the run is over, but for about 50 ms at most,
-  // or some thousand events of virtual time.
+  // or some thousand events of virtual time. Ends the run if it is interrupted.
   void proceed();
   std::optional<ResourceShares> take_window();  // none: no window is done that wasn't taken
   bool is_over() const;
+  Instant now() const;               // by the clock of the run
   std::uint64_t items_done() const;  // ops and transfers
   // Of a run that is over; once.
   RunResult take_result();

@@ -164,8 +164,8 @@ ActorThreads& ActorThreads::of(caf::actor_system& system) {
 }
 
 std::size_t ActorThreads::shared_threads_max() {
-  constexpr std::size_t least = 8;  // a few actors may each wait for a disk
-  return std::max(least, std::size_t{std::thread::hardware_concurrency()});
+  constexpr std::size_t threads_min = 8;  // a few actors may each wait for a disk
+  return std::max(threads_min, std::size_t{std::thread::hardware_concurrency()});
 }
 
 caf::execution_unit* ActorThreads::start_own_thread(Waiting waiting) {
@@ -176,6 +176,11 @@ caf::execution_unit* ActorThreads::start_own_thread(Waiting waiting) {
 void ActorThreads::start_shared_thread() {
   if (start_failure_) std::rethrow_exception(start_failure_);
   if (shared_->threads() < shared_threads_max()) shared_->start_thread();
+}
+
+std::size_t ActorThreads::shared_threads_for(std::size_t actors) const {
+  return std::min(actors,
+                  shared_threads_max() - std::min(shared_->threads(), shared_threads_max()));
 }
 
 void ActorThreads::add_home(const caf::resumable* actor, Own* thread) {
@@ -205,7 +210,7 @@ void ActorThreads::start() {
 }
 
 void ActorThreads::stop() {
-  // All are told before any is waited for: each may have to wait for its core.
+  // All get the signal to stop before the first is joined: each may have to wait for its core.
   for (const auto& own : own_) own->stop();
   for (const auto& own : own_) own->join();
   caf::anon_send_exit(utility_actors_[printer_id], caf::exit_reason::kill);

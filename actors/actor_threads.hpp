@@ -49,6 +49,8 @@ class ActorThreads final : public caf::scheduler::abstract_coordinator {
   caf::execution_unit* start_own_thread(Waiting waiting);
   // One more actor will share threads: starts one more, up to shared_threads_max().
   void start_shared_thread();
+  // How many threads start_shared_thread() starts in that many calls.
+  std::size_t shared_threads_for(std::size_t actors) const;
 
   // caf::scheduler::abstract_coordinator
   void start() override;

@@ -1,7 +1,9 @@
 #include "actors/coordinator_actor.hpp"
 
+#include "actors/crash_reasons.hpp"
 #include "actors/messages.hpp"
 #include "core/base/sliding_vector.hpp"
+#include "core/run/records.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -24,6 +26,7 @@ class CoordinatorActor : public caf::event_based_actor {
         stall_check_interval_(stall_check_interval),
         resources_(std::move(resources)) {
     set_down_handler([this](const caf::down_msg& down) { on_down(down); });
+    set_exception_handler([this](std::exception_ptr& cause) { return crash(cause); });
   }
 
   caf::behavior make_behavior() override {
@@ -43,7 +46,7 @@ class CoordinatorActor : public caf::event_based_actor {
                                                   .items = window.items,
                                                   .timed = window.timed,
                                                   .waits = window.waits};
-          windows_.push_back({.to_send = std::move(window.shares), .finished = {}});
+          windows_.push_back({.to_send = std::move(window.shares), .sent = {}, .finished = {}});
           logic_.on_window(size, clock_.instant());
           act();
           has_first_window_ = true;
@@ -71,6 +74,7 @@ class CoordinatorActor : public caf::event_based_actor {
           logic_.on_interrupt();
           act();
         },
+        [this](Leave) { leave(); },
         [this](Collected& last) {
           on_progress(last.resource, last.done);
           for (Share& share : last.shares) {
@@ -81,6 +85,11 @@ class CoordinatorActor : public caf::event_based_actor {
         },
         [this](CheckStall) {
           if (!logic_.is_running()) return;
+          // Resources that start nothing any more aren't stuck.
+          if (hooks_->interrupted != nullptr && *hooks_->interrupted) {
+            logic_.on_interrupt();
+            return act();
+          }
           if (statuses_.size() == asked_) {
             ++round_;
             statuses_.clear();
@@ -144,7 +153,10 @@ class CoordinatorActor : public caf::event_based_actor {
   }
 
   void carry_out(const CoordinatorLogic::SendWindow& command) {
-    for (auto& [resource, share] : std::exchange(windows_[command.window].to_send, {})) {
+    WindowShares& window = windows_[command.window];
+    window.sent.reserve(window.to_send.size());
+    for (auto& [resource, share] : std::exchange(window.to_send, {})) {
+      window.sent.emplace_back(resource, share);
       send(actor(resource), AssignShare{std::move(share)});
     }
   }
@@ -175,10 +187,14 @@ class CoordinatorActor : public caf::event_based_actor {
     ++down_;
     if (const auto gone = known_.find(down.source.id()); gone != known_.end()) {
       const ResourceId resource = gone->second;
-      if (down.reason != caf::exit_reason::normal) {
-        logic_.on_failure(
-            {.cause = fmt::format("the actor of {} ended unexpectedly ({})",
-                                  hooks_->resource_name(resource), caf::to_string(down.reason))});
+      const std::string name = hooks_->resource_name(resource);
+      if (CrashReasons::is_out_of_memory(down.reason)) {
+        logic_.on_failure({.cause = fmt::format("the actor of {} found no memory left; raise the "
+                                                "limit (ulimit -v)",
+                                                name)});
+      } else if (down.reason != caf::exit_reason::normal) {
+        logic_.on_failure({.cause = fmt::format("the actor of {} ended unexpectedly ({})", name,
+                                                caf::to_string(down.reason))});
       }
       logic_.on_collected(resource);
     }
@@ -190,6 +206,30 @@ class CoordinatorActor : public caf::event_based_actor {
   // the store any more.
   void end_if_alone() {
     if (!is_finished_ || down_ < joined_.size()) return;
+    end();
+  }
+
+  // Reads the shares that are still out, and sets the result though their actors are at work. Those
+  // quit when they come to the message Collect.
+  void leave() {
+    for (std::size_t w = windows_.first(); w < windows_.size(); ++w) {
+      std::vector<bool> is_back(resources_->size(), false);
+      for (const auto& [resource, share] : windows_[w].finished) is_back[resource.index()] = true;
+      for (const SentShare& sent : windows_[w].sent) {
+        if (is_back[sent.resource().index()] || logic_.is_collected(sent.resource())) continue;
+        const Share& read = result_.shares.emplace_back(sent.resource(), sent.read()).second;
+        for (const Share::Item& item : read.items) {
+          if (item.start != Share::never && !item.finished()) {
+            result_.under_way.push_back(item.unit);
+          }
+        }
+      }
+    }
+    end();
+  }
+
+  void end() {
+    if (std::exchange(has_result_, true)) return;
     result_.ending = logic_.outcome();
     result_.failure = logic_.failure();
     result_.origin = logic_.origin();
@@ -202,9 +242,19 @@ class CoordinatorActor : public caf::event_based_actor {
     quit();
   }
 
+  // Ends the run at once: without a coordinator no share will come back.
+  caf::error crash(const std::exception_ptr& cause) {
+    if (!std::exchange(has_result_, true)) {
+      hooks_->result.set_exception(cause);
+      if (hooks_->on_end) hooks_->on_end();
+    }
+    return crash_.take(cause);
+  }
+
   struct WindowShares {
-    ResourceShares to_send;   // empty once the window has been sent
-    ResourceShares finished;  // the shares that were sent back
+    ResourceShares to_send;       // empty once the window has been sent
+    std::vector<SentShare> sent;  // where to find the shares that were sent
+    ResourceShares finished;      // the shares that were sent back
   };
 
   CoordinatorLogic logic_;
@@ -224,7 +274,9 @@ class CoordinatorActor : public caf::event_based_actor {
   std::size_t asked_ = 0;
   std::vector<CoordinatorLogic::Status> statuses_;
   bool is_finished_ = false;
+  bool has_result_ = false;  // hooks_->result
   RunResult result_;
+  CrashReasons crash_;
 };
 
 }  // namespace

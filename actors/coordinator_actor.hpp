@@ -24,12 +24,16 @@ struct CoordinatorHooks {
   std::function<void(ResourceShares)> on_window_done = {};
   std::function<void()> on_end = {};  // called on the coordinator's thread after `result` is set
   std::function<std::string(ResourceId)> resource_name = {};  // for errors
+  // That of RunContext. Interrupt follows it, but maybe late.
+  const std::atomic<bool>* interrupted = nullptr;
 };
 
 // Spawns the coordinator. It introduces resources to each other as they join, begins when Begin has
 // arrived and every resource that has joined has answered Ready, and runs the windows sent to it.
 // When the last window has completed, or the run has failed or was interrupted, it waits until all
-// resource actors have quit, and sets hooks.result.
+// resource actors have quit, and sets hooks.result. When Leave arrives before that, it sets the
+// result at once, though resource actors still use the objects of the run. If it throws (because
+// there is no memory left, say), hooks.result gets the exception at once, too.
 // `stall_check_interval` is the time between two checks that the run can still go on. Zero: no
 // checks (virtual time, where the runtime detects a stuck run).
 caf::actor spawn_coordinator(caf::actor_system& system, ResourceActors resources,

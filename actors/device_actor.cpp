@@ -24,7 +24,7 @@ class DeviceWork {
     const ReplicaId output = share.output(start.item);
     if (is_tracked_) store_->acquire(output, cache_);
     return backend_->start(start.lane, {.kind = kernel.kind,
-                                        .attrs = &kernel.attrs,
+                                        .attrs = kernel.attrs,
                                         .inputs = share.inputs_of(start.item),
                                         .output = output,
                                         .expected = kernel.expected,
@@ -42,7 +42,7 @@ class DeviceWork {
     if (kernel(start).is_long != is_long) kernel(start).is_long = is_long;
   }
 
-  // As far as one can tell: a kernel takes what it took the last time.
+  // An estimate: assumes that a kernel takes as long as it took the last time.
   bool may_block(const DeviceLogic::Start& start) const { return kernel(start).is_long; }
 
  private:
@@ -74,8 +74,8 @@ caf::actor spawn_device(caf::actor_system& system, const RunContext& context, De
   DeviceLogic logic(self, static_cast<int>(lanes));
   caf::actor_config config(thread);
   return system.spawn_class<DeviceActor, caf::no_spawn_options>(
-      config, self, coordinator, std::ref(context.clock), std::move(logic), thread != nullptr,
-      make_work);
+      config, self, coordinator, std::ref(context.clock), std::cref(context.interrupted),
+      std::move(logic), thread != nullptr, make_work);
 }
 
 }  // namespace troupe

@@ -8,8 +8,8 @@
 
 namespace troupe {
 
-// Spawns the actor of `link` on a thread of ActorThreads; none where time is virtual.
+// Spawns the actor of `link`, which shares threads with other actors.
 caf::actor spawn_link(caf::actor_system& system, const RunContext& context, LinkId link,
-                      const caf::actor& coordinator, caf::execution_unit* thread);
+                      const caf::actor& coordinator);
 
 }  // namespace troupe

@@ -26,7 +26,8 @@ using ResourceActors = std::shared_ptr<const std::vector<caf::actor>>;
 struct Introduce {
   ResourceActors resources;
 };
-// resource → coordinator: the resource's thread is set up and can receive shares.
+// resource → coordinator: the resource is set up and can receive shares. Devices and the
+// coordinator have a thread each; links share some.
 struct Ready {
   ResourceId resource;
 };
@@ -99,6 +100,9 @@ struct Status {
 };
 // runtime → coordinator: end the run early.
 struct Interrupt {};
+// runtime → coordinator: don't wait any longer for resources whose work is under way. Follows
+// Interrupt.
+struct Leave {};
 // coordinator → itself, or runtime → coordinator when no event is left: ask every resource for its
 // status.
 struct CheckStall {};
@@ -124,4 +128,5 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Collected)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::StatusRequest)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Status)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Interrupt)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Leave)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::CheckStall)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "actors/clock.hpp"
+#include "actors/crash_reasons.hpp"
 #include "actors/messages.hpp"
 #include "core/backend/backend.hpp"
 #include "core/base/error.hpp"
@@ -11,6 +12,7 @@
 #include "core/run/share_progress.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -46,15 +48,19 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
   // has its own thread, which may poll the mailbox for some microseconds.
   template <class MakeWork>
   ResourceActor(caf::actor_config& config, ResourceId self, caf::actor coordinator, Clock& clock,
-                Logic logic, bool may_spin, MakeWork make_work)
+                const std::atomic<bool>& interrupted, Logic logic, bool may_spin,
+                MakeWork make_work)
       : caf::event_based_actor(config),
         logic_(std::move(logic)),
         self_(self),
         coordinator_(std::move(coordinator)),
         clock_(clock),
+        interrupted_(interrupted),
         lookahead_(clock.lookahead()),
         work_(std::in_place, make_work(completions_)),
-        may_spin_(may_spin) {}
+        may_spin_(may_spin) {
+    set_exception_handler([this](std::exception_ptr& cause) { return crash_.take(cause); });
+  }
 
   caf::behavior make_behavior() override {
     completions_.deliver_to(caf::actor_cast<caf::actor>(this));
@@ -141,7 +147,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
   void start_ready() {
     now_ = now();
     bool goes_on = false;  // with the next message
-    while (Decision* const start = logic_.next()) {
+    while (Decision* const start = next()) {
       if (begin(*start) && !mailbox().empty()) {
         goes_on = logic_.expects_more_notices();
         break;
@@ -150,6 +156,10 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     if (!goes_on) flush_notices();
     report();
     if (may_spin_) spin_for_message();
+  }
+
+  Decision* next() {
+    return interrupted_.load(std::memory_order_relaxed) ? nullptr : logic_.next();
   }
 
   // Polls the mailbox for a while: if a message arrives soon, that is cheaper than to sleep and be
@@ -174,40 +184,41 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
       flush_notices();
       now_ = now();
     }
-    start.since = now_;
+    logic_.on_started(start.lane, now_);
+    Started started;
     try {
-      const Started started = work_->start(start);
-      switch (started.state) {
-        case Started::State::finished:
-          // The end is also the start of the next work, so that the time between them is counted.
-          now_ = clock_.instant_after(now_);
-          finish(start.lane, now_);
-          return true;
-        case Started::State::after:
-          start.path = CompletionPath(*start.part, start.item);
-          clock_.start_timer(started.after, *this, start.lane);
-          return false;
-        case Started::State::pending:
-          now_ = now();
-          return false;
-      }
+      started = work_->start(start);
     } catch (const std::exception& error) {
       fail(start.lane, error.what());
+      return false;
+    }
+    switch (started.state) {
+      case Started::State::finished:
+        // The end is also the start of the next work, so that the time between them is counted.
+        now_ = clock_.instant_after(now_);
+        finish(start.lane, now_);
+        return true;
+      case Started::State::after:
+        start.path = CompletionPath(*start.part, start.item);
+        clock_.start_timer(started.after, *this, start.lane);
+        return false;
+      case Started::State::pending:
+        now_ = now();
+        return false;
     }
     return false;
   }
 
   void finish(std::uint32_t lane, Instant end) {
-    const Decision& ending = logic_.under_way(lane);
-    const Instant since = ending.since;
     try {
-      work_->finished(ending, end - since);
+      const Decision& ending = logic_.under_way(lane);
+      work_->finished(ending, end - ending.since);
     } catch (const std::exception& error) {
       fail(lane, error.what());
       return;
     }
     const std::size_t notices = logic_.notices().size();
-    logic_.on_finished(lane, since, end);
+    logic_.on_finished(lane, end);
     if (logic_.notices().size() == notices) return;
     if (notices == 0) notices_since_ = end;
     notices_latest_ = end;
@@ -288,6 +299,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
   ResourceId self_;
   caf::actor coordinator_;
   Clock& clock_;
+  const std::atomic<bool>& interrupted_;
   NoticeLookahead* const lookahead_;  // null in real time
   std::shared_ptr<const std::vector<caf::actor>> resources_;
   MailboxCompletions completions_;
@@ -299,6 +311,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
   std::uint64_t reported_ = 0;
   Instant reported_at_{};
   bool collecting_ = false;
+  CrashReasons crash_;
 };
 
 }  // namespace troupe

@@ -7,7 +7,11 @@
 #include "core/machine/machine.hpp"
 #include "core/ops/registry.hpp"
 
+#include <atomic>
+
 namespace troupe {
+
+inline const std::atomic<bool> never_interrupted = false;
 
 // The objects referred to must outlive the actors.
 struct RunContext {
@@ -16,6 +20,9 @@ struct RunContext {
   MemoryStore& store;
   Clock& clock;
   const RunSetting& setting;
+  // From when it is true, resources start no items. Where thousands of them are at work, messages
+  // that say so would take minutes.
+  const std::atomic<bool>& interrupted = never_interrupted;
 };
 
 }  // namespace troupe

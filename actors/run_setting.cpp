@@ -1,18 +1,21 @@
 #include "actors/run_setting.hpp"
 
+#include "core/backend/buffer_pool.hpp"
 #include "core/backend/registry.hpp"
-#include "core/cost/roofline.hpp"
+#include "core/machine/discover.hpp"
+#include "core/machine/local_cores.hpp"
 
 namespace troupe {
 
 RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify) {
   const bool has_values = computes_values(mode);
   RunSetting setting{
-      .name = mode == Mode::run ? "run" : "simulate",
+      .name = has_virtual_time(mode) ? "simulate" : "run",
+      .name_past = has_virtual_time(mode) ? "simulated" : "ran",
       .has_virtual_time = has_virtual_time(mode),
       .backing = has_values ? MemoryStore::Backing::buffers : MemoryStore::Backing::accounted,
       .compares_results = verify && has_values,
-      .cost = std::make_shared<const Roofline>(machine),
+      .cost = default_cost_model(machine),
       .device_backends = {},
       .link_backends = {}};
   for (std::size_t d = 0; d < machine.devices.size(); ++d) {
@@ -22,6 +25,12 @@ RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify) {
     setting.link_backends.push_back(&choose_backend(mode, machine, LinkId::at(l)));
   }
   return setting;
+}
+
+void complete_machine(Mode mode, Machine& machine) {
+  if (has_virtual_time(mode)) return;
+  assign_cores(machine, discover_host());
+  measure_storage(machine);
 }
 
 PlanOptions plan_options(const RunSetting& setting, const Machine& machine,
@@ -34,7 +43,7 @@ PlanOptions plan_options(const RunSetting& setting, const Machine& machine,
                                                                       const OpKind& kind) {
     return backends[device.index()]->has_kernel(machine, device, kind);
   };
-  options.ram_bytes = ram_bytes;
+  options.ram_bytes = ram_bytes ? *ram_bytes : BufferPool::usable_host_bytes();
   return options;
 }
 

@@ -1,4 +1,5 @@
-// The setting of a run: everything that follows from its mode, decided in one place.
+// The setting of a run: everything that follows from its mode (run, simulate or rehearse), decided
+// in one place.
 #pragma once
 
 #include "core/backend/backend.hpp"
@@ -15,13 +16,14 @@
 
 namespace troupe {
 
-// How a run uses its machine. A simulation and a real run differ only in what is chosen here, and
-// in the scheduler and clock that actors/actor_runtime.cpp chooses by has_virtual_time.
+// What a run uses. A simulation and a real run differ only in these values, and in the scheduler
+// and clock that actors/actor_runtime.cpp chooses by has_virtual_time.
 struct RunSetting {
-  std::string_view name;  // of the mode, in reports
-  bool has_virtual_time = false;
+  std::string_view name;          // Report::mode: "run" or "simulate"
+  std::string_view name_past;     // "ran" or "simulated", for messages
+  bool has_virtual_time = false;  // else ops and transfers take the time that they really take
   MemoryStore::Backing backing = MemoryStore::Backing::accounted;
-  bool compares_results = false;  // with a serial execution
+  bool compares_results = false;  // with a serial execution, when a scenario is done
   std::shared_ptr<const CostModel> cost;
   std::vector<const DeviceBackendEntry*> device_backends;  // by DeviceId
   std::vector<const LinkBackendEntry*> link_backends;      // by LinkId
@@ -34,9 +36,16 @@ struct RunSetting {
 // outlive the setting. Throws a usage Error if a device or a link has no backend for the mode.
 RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify);
 
-// Options for planning a run with this setting. The machine must outlive them. `ram_bytes` (see
-// PlanOptions) is ignored if the setting has no values.
+// Fills in what a machine file may leave out and a run on this host needs: the cores of CPU
+// devices, the size of storage. Does nothing for modes with virtual time. Must come before
+// make_run_setting(). Throws a usage Error (with its place) for a core or a directory that isn't
+// there.
+void complete_machine(Mode mode, Machine& machine);
+
+// Options for planning a run with this setting. The machine must outlive them. `ram_bytes`: see
+// PlanOptions; none: the host's memory that is available now, minus a reserve. Ignored if the
+// setting has no values.
 PlanOptions plan_options(const RunSetting& setting, const Machine& machine,
-                         std::optional<std::uint64_t> ram_bytes);
+                         std::optional<std::uint64_t> ram_bytes = {});
 
 }  // namespace troupe

@@ -1,17 +1,23 @@
 // Runs or simulates scenarios: plans them, runs them with actors, and reports.
 #pragma once
 
+#include "actors/actor_runtime.hpp"
 #include "actors/run_setting.hpp"
+#include "core/backend/memory_store.hpp"
 #include "core/graph/graph.hpp"
+#include "core/graph/saved_file.hpp"
 #include "core/graph/scenario.hpp"
 #include "core/machine/machine.hpp"
 #include "core/plan/plan.hpp"
 #include "core/result/summary.hpp"
+#include "core/result/verify.hpp"
 #include "core/trace/report.hpp"
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <future>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,14 +26,16 @@
 namespace troupe {
 
 struct RunProgress {
-  enum class Stage : std::uint8_t {
+  // Of one scenario; each begins when the previous one has ended.
+  enum class Phase : std::uint8_t {
     reserving,  // allocating buffers; `done` and `total` are 0
     running,
     verifying,
+    saving,  // `done` and `total` are files
   };
   const std::string& scenario;
-  Stage stage = Stage::running;
-  std::uint64_t done = 0;  // ops and transfers
+  Phase phase = Phase::running;
+  std::uint64_t done = 0;  // ops and transfers, unless the phase says otherwise
   std::uint64_t total = 0;
 };
 
@@ -37,51 +45,73 @@ struct RunOptions {
   std::uint64_t seed = 0;
   // Compare results with a serial execution if the mode computes values.
   bool verify = true;
-  // The run ends early when this becomes true; the report then contains what has finished. Any
-  // thread or signal handler may set it.
+  // The run ends early when this becomes true, and must then stay so; the report contains what has
+  // finished. Any thread or signal handler may set it.
   const std::atomic<bool>* interrupted = nullptr;
+  // How long an interrupted run waits for the kernels and transfers that are under way.
+  Duration grace = interrupt_grace;
   // The host's memory that tensors may take if the mode computes values. None: the memory available
   // when the Run is made, minus a reserve.
   std::optional<std::uint64_t> ram_bytes = {};
+  // Each is written after the first scenario that makes all its results, once they have been
+  // compared; not if they differ, and not without values. Must outlive the Run.
+  std::span<const SavedFile> saves = {};
   // Called on the thread in perform(), about 20 times a second.
   std::function<void(const RunProgress&)> on_progress = {};
 };
 
 // Plans scenarios for one machine and runs them. Call from one thread only.
+//
+// perform() doesn't wait for long kernels of a run that is interrupted, be they of devices or of
+// verification. The Run owns what they use, so its destructor blocks until they have ended.
 class Run {
  public:
   // Plans every scenario. Throws a usage Error if one can't run (because a memory is too small, for
-  // example); no work has been done then. The objects referred to must outlive the Run.
+  // example), or if none makes the results of a file that is to be saved; no work has been done
+  // then. The objects referred to must outlive the Run.
   Run(const Machine& machine, const Graph& graph, std::span<const Scenario> scenarios,
       RunOptions options);
 
   // Runs the scenarios one after the other. Blocks until they have completed, one has failed, or
   // the run was interrupted; the report says that all others were not run. A failure is in the
-  // report, too. Throws an Error if the first scenario can't begin (not enough host memory or
-  // threads, no storage). Must be called once only.
+  // report, too, and so are the ops that an interrupted run has left under way. Throws an Error if
+  // the first scenario can't begin (not enough host memory or threads, no storage). Must be called
+  // once only.
   Report perform();
 
   // Number of ops in all scenarios, including those prepared before the clock starts.
   std::uint64_t op_count() const { return op_count_; }
+  const RunSetting& setting() const { return setting_; }
 
  private:
   // Fills the last scenario of `report`.
-  void perform(const Scenario& scenario, Plan& plan, MemoryStore& store, Report& report);
+  void perform(std::size_t index, Report& report);
   // `has_begun` becomes true once the actors are set up.
-  RunResult act(const Scenario& scenario, Plan& plan, MemoryStore& store, bool& has_begun);
-  void check(const Scenario& scenario, const Plan& plan, const MemoryStore& store,
-             Report& report) const;
+  RunResult act(const Scenario& scenario, Plan& plan, bool& has_begun);
+  void check(const Scenario& scenario, const Plan& plan, Report& report);
+  // Blocks until `plan` has been verified; none: the run was interrupted before.
+  std::optional<Verdict> verdict_on(const Scenario& scenario, const Plan& plan);
+  void save(std::size_t scenario, Report& report) const;
+  // Makes the plans.
+  void plan_all(PlanOptions planning);
   bool is_interrupted() const;
-  void tell(const Scenario& scenario, RunProgress::Stage stage, std::uint64_t done,
-            std::uint64_t total) const;
+  void report_progress(const Scenario& scenario, RunProgress::Phase phase, std::uint64_t done,
+                       std::uint64_t total) const;
 
   const Machine& machine_;
   const Graph& graph_;
   std::span<const Scenario> scenarios_;
   RunOptions options_;
   RunSetting setting_;
-  std::vector<Plan> plans_;  // by scenario, until it has been performed
+  std::vector<Plan> plans_;                           // by scenario, until it has been performed
+  std::vector<std::vector<const SavedFile*>> saves_;  // by scenario
   std::uint64_t op_count_ = 0;
+
+  // Kernels that were left use all members above and these, which are destroyed in reverse order.
+  std::optional<MemoryStore> store_;       // since perform()
+  std::unique_ptr<ActorRuntime> runtime_;  // while a scenario runs, and after an interruption
+  std::atomic<std::uint64_t> checked_ = 0;
+  std::future<Verdict> verdict_;
 };
 
 }  // namespace troupe

@@ -13,11 +13,11 @@ Stream::Stream(const Machine& machine, Graph& graph, StreamOptions options)
     : graph_(graph),
       options_(options),
       setting_(make_run_setting(options.mode, machine, false)),
-      planner_(graph, machine, plan_options(setting_, machine, std::nullopt)),
+      planner_(graph, machine, plan_options(setting_, machine)),
       store_(machine, setting_.backing),
       summary_(graph, machine, planner_.plan(), options.keep_timeline),
       runtime_(machine, graph.kinds(), store_, setting_,
-               {.seed = options.seed, .by_window = true}) {
+               {.seed = options.seed, .by_window = true, .interrupted = options.interrupted}) {
   TROUPE_ASSERT(options_.windows_in_flight > 0);
   runtime_.begin();
 }
@@ -36,7 +36,6 @@ bool Stream::submit(OpId keep_from) {
 }
 
 bool Stream::plan_and_send(OpId keep_from) {
-  check_interrupt();
   if (submitted_.index() == graph_.size()) return !runtime_.is_over();
   while (std::optional<ResourceShares> done = runtime_.take_window()) retire(std::move(*done));
   while (!runtime_.is_over() && in_flight_.size() >= options_.windows_in_flight) await_window();
@@ -91,14 +90,8 @@ void Stream::await_window() {
   while (!runtime_.is_over()) {
     if (std::optional<ResourceShares> done = runtime_.take_window())
       return retire(std::move(*done));
-    check_interrupt();
     runtime_.proceed();
   }
-}
-
-void Stream::check_interrupt() {
-  if (options_.interrupted == nullptr || !options_.interrupted->load()) return;
-  if (!std::exchange(stop_requested_, true)) runtime_.interrupt();
 }
 
 // Windows complete in their order, so `shares` belong to the oldest one in flight.

@@ -54,7 +54,8 @@ class Stream {
   // ops still. Throws a usage Error if a device or a link has no backend for the mode, and a run
   // Error if the host can't start enough threads.
   Stream(const Machine& machine, Graph& graph, StreamOptions options);
-  // Interrupts the run if it isn't finished. Blocks until the actors have quit.
+  // Interrupts the run if it isn't finished. Blocks until the actors have quit, and so until what
+  // an interrupted run has left under way has ended.
   ~Stream();
 
   // Plans the ops appended since the last call as one window and starts it. Does nothing if none
@@ -67,8 +68,9 @@ class Stream {
   // be called.
   bool submit(OpId keep_from);
 
-  // Blocks until all windows have completed, or the run has failed or was interrupted. Must be the
-  // last call, and be made once only.
+  // Blocks until all windows have completed, or the run has failed or was interrupted. Ops that are
+  // under way when it is interrupted have half a second to finish. Must be the last call, and be
+  // made once only.
   ScenarioReport finish(const std::string& name);
 
  private:
@@ -84,7 +86,6 @@ class Stream {
   void send_window(PlannedWindow planned);
   // Blocks until a window has completed or the run is over.
   void await_window();
-  void check_interrupt();
   void retire(ResourceShares shares);
   void release_unread();
   void forget();
@@ -103,8 +104,7 @@ class Stream {
   OpId done_ = OpId::at(0);       // ops before it have completed
   std::size_t loaded_ = 0;        // kernels of op classes before it have been loaded
   ReplicaId installed_{0};        // replicas before it are in the store
-  bool stop_requested_ = false;
-  std::string refusal_;  // the Error that submit() has thrown
+  std::string refusal_;           // the Error that submit() has thrown
 };
 
 }  // namespace troupe

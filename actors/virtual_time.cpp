@@ -179,7 +179,7 @@ void VirtualTime::start() {
 }
 
 void VirtualTime::stop() {
-  // Actors that were told to quit do so now; time doesn't advance.
+  // Actors handle their exit messages now; time doesn't advance.
   clock_.drop_all();
   caf::anon_send_exit(utility_actors_[printer_id], caf::exit_reason::kill);
   while (!jobs_.empty()) run(1);

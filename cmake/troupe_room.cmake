@@ -2,7 +2,7 @@
 function(troupe_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
-  target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
                                            -Wno-sign-conversion -Werror)
   if(CMAKE_UNITY_BUILD)
@@ -23,9 +23,14 @@ function(troupe_one_by_one target)
 endfunction()
 
 # troupe_room(name SOURCES files... USES targets...): a room is one static library, troupe_<name>.
+# All rooms together are also libtroupe.so.
 function(troupe_room name)
   cmake_parse_arguments(ROOM "" "" "SOURCES;USES" ${ARGN})
   add_library(troupe_${name} STATIC ${ROOM_SOURCES})
   target_link_libraries(troupe_${name} PUBLIC ${ROOM_USES})
   troupe_options(troupe_${name})
+  # Programs don't replace functions of the library, so GCC may inline them.
+  target_compile_options(troupe_${name} PRIVATE -fno-semantic-interposition)
+  set_target_properties(troupe_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  set_property(GLOBAL APPEND PROPERTY troupe_rooms troupe_${name})
 endfunction()

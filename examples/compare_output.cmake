@@ -1,5 +1,6 @@
-# Fails unless PROGRAM succeeds and prints exactly the contents of the file EXPECTED.
-execute_process(COMMAND ${PROGRAM} OUTPUT_VARIABLE actual RESULT_VARIABLE result)
+# Fails unless PROGRAM, with ARGUMENTS, succeeds and prints exactly the contents of the file
+# EXPECTED.
+execute_process(COMMAND ${PROGRAM} ${ARGUMENTS} OUTPUT_VARIABLE actual RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "${PROGRAM} ended with ${result}")
 endif()

@@ -1,4 +1,5 @@
-# Sourced by the tools: the Debian packages Troupe needs, and how it is built.
+# What several tools need, and source: lists of Debian packages, and functions that install packages
+# and build Troupe.
 # shellcheck shell=bash disable=SC2034
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -7,25 +8,27 @@ build_packages=(
   cmake ninja-build g++ pkg-config
   libcaf-dev             # actors
   libopenblas-dev        # matrix products
-  libhwloc-dev           # what this machine has
+  libhwloc-dev           # the cores, caches and GPUs of this machine
   libxxhash-dev          # digests of tensors
   libyaml-cpp-dev        # config files
   nlohmann-json3-dev     # reports
   libcli11-dev           # the command line
   libfmt-dev             # text
   libboost-test-dev      # tests
+  strace                 # tests of signals at an exact moment
 )
 format_packages=(clang-format)
 lint_packages=(clang-tidy shellcheck)
+docs_packages=(cmake doxygen)                            # the reference of the library
 peer_packages=(libtbb-dev libstarpu-dev libsimgrid-dev)  # what task_bench compares with
 
 say() { printf '\n== %s\n' "$*"; }
 fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 
-# Installs those of the given packages that aren't there. Uses no network when none is missing.
+# Installs the given packages that are missing. Uses the network only if one is missing.
 install_missing() {
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-    say "This is no Debian or Ubuntu: assuming that what these packages hold is installed: $*"
+    say "This is neither Debian nor Ubuntu: assuming that these packages are installed: $*"
     return
   fi
   local missing=() package
@@ -50,7 +53,7 @@ them. As root: apt-get install ${missing[*]}"
     || fail "installing failed. Try: apt-get install ${missing[*]}"
 }
 
-# How many compilers may run at once: one per core, as far as each has 1 GiB of memory.
+# Prints how many compilers may run at once: one per core, but at most one per GiB of free memory.
 parallel_compilers() {
   local cores memory_kib limit
   cores=$(nproc)

@@ -1,20 +1,19 @@
 #include "apps/troupe/commands.hpp"
 
 #include "actors/runner.hpp"
-#include "apps/troupe/descriptor_stream.hpp"
 #include "apps/troupe/guard.hpp"
 #include "apps/troupe/interrupts.hpp"
-#include "apps/troupe/output_file.hpp"
 #include "apps/troupe/print_error.hpp"
 #include "apps/troupe/progress_bar.hpp"
 #include "core/backend/memory_store.hpp"
-#include "core/backend/registry.hpp"
 #include "core/base/error.hpp"
 #include "core/base/suggest.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
 #include "core/config/machine_file.hpp"
 #include "core/config/run_file.hpp"
+#include "core/files/descriptor_stream.hpp"
+#include "core/files/output_file.hpp"
 #include "core/machine/discover.hpp"
 #include "core/machine/local_cores.hpp"
 #include "core/trace/writers.hpp"
@@ -23,6 +22,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -57,7 +57,7 @@ void print(const std::string& text) {
   if (error == 0) return;
   throw run_error(
       fmt::format("could not write to standard output: {}", std::generic_category().message(error)),
-      "free some space, or keep open what reads it");
+      "free some space, or keep the reader of the pipe open");
 }
 
 int exit_code(const Report& report) {
@@ -67,45 +67,46 @@ int exit_code(const Report& report) {
   return exit_done;
 }
 
-// A line for each device and link.
-std::vector<std::string> describe_backends(Mode mode, const Machine& machine) {
+// Returns a line for each device and link: its backend and, in a real run, its cores.
+std::vector<std::string> describe_backends(const RunSetting& setting, const Machine& machine) {
   std::vector<std::string> lines;
   for (std::size_t d = 0; d < machine.devices.size(); ++d) {
     const Device& device = machine.devices[d];
     lines.push_back(fmt::format("device {}: backend {}{}", device.name,
-                                choose_backend(mode, machine, DeviceId::at(d)).name,
-                                mode == Mode::run && !device.cores.empty()
+                                setting.device_backends[d]->name,
+                                !setting.has_virtual_time && !device.cores.empty()
                                     ? fmt::format(", cores {}", fmt::join(device.cores, " "))
                                     : ""));
   }
   for (std::size_t l = 0; l < machine.links.size(); ++l) {
-    lines.push_back(fmt::format("link {}: backend {}", machine.links[l].name,
-                                choose_backend(mode, machine, LinkId::at(l)).name));
+    lines.push_back(
+        fmt::format("link {}: backend {}", machine.links[l].name, setting.link_backends[l]->name));
   }
   return lines;
 }
 
-// Fills in what a machine file may leave to the machine that really runs it.
-void complete_for_this_host(Machine& machine) {
-  assign_cores(machine, discover_host());
-  measure_storage(machine);
+// Fills in what a machine file may leave to this host, and refuses files of tensors that can't be
+// read or written. Does only what the mode needs.
+void complete_for(Mode mode, RunFile& file) {
+  complete_machine(mode, file.machine);
+  if (computes_values(mode)) check_data(file);
 }
 
-// How long each stage of the program took, on standard error where `verbose`.
-class StageTimes {
+// If `verbose`, prints to standard error how long each phase of the program took.
+class PhaseTimes {
  public:
-  StageTimes(bool verbose, ProgressBar& bar) : verbose_(verbose), bar_(bar) {}
+  PhaseTimes(bool verbose, ProgressBar& bar) : verbose_(verbose), bar_(bar) {}
 
-  // The stage that has just ended; `ops` of what it worked on.
-  void ended(const char* stage, std::uint64_t ops) {
+  // Call at the end of each phase, with the number of ops that it worked on.
+  void ended(std::string_view phase, std::uint64_t ops) {
     const auto now = std::chrono::steady_clock::now();
     const auto taken = std::chrono::duration_cast<Duration>(now - since_);
     since_ = now;
     if (!verbose_) return;
-    std::string line = fmt::format("{} {} ops in {}", stage, ops, format_duration(taken));
+    std::string line = fmt::format("{} {} ops in {}", phase, ops, format_duration(taken));
     if (ops > 0)
       line += fmt::format(", {} ns each", taken.count() / static_cast<std::int64_t>(ops));
-    bar_.say(line);
+    bar_.print_line(line);
   }
 
  private:
@@ -114,14 +115,15 @@ class StageTimes {
   std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
 };
 
-// Refuses outputs that would overwrite each other, what was read, or standard output.
+// Throws a usage Error if an output would overwrite the other output, an input, or the file that
+// standard output goes to.
 void check_outputs(const RunArguments& arguments, const RunFile& file) {
   const auto is_shared = [](const std::string& path) {
     std::error_code ignored;
     return std::filesystem::is_other(path, ignored);  // a terminal, /dev/null, a pipe
   };
   const auto same = [&](const std::string& a, const std::string& b) {
-    std::error_code ignored;  // neither can be the other where one can't be looked at
+    std::error_code ignored;  // equivalent() fails if a file doesn't exist yet
     return !a.empty() && !b.empty() && !is_shared(a) &&
            (std::filesystem::equivalent(a, b, ignored) || output_target(a) == output_target(b));
   };
@@ -131,6 +133,16 @@ void check_outputs(const RunArguments& arguments, const RunFile& file) {
       throw usage_error(fmt::format("'{}' is the {} file, and would be overwritten", output,
                                     same(output, arguments.file) ? "run" : "machine"),
                         "give another path for the output");
+    }
+    for (const InputData& data : file.inputs) {
+      if (!same(output, data.path.string())) continue;
+      throw usage_error(fmt::format("'{}' is read by the run, and would be overwritten", output),
+                        "give another path for the output");
+    }
+    for (const SavedFile& saved : file.saves) {
+      if (!same(output, saved.path.string())) continue;
+      throw usage_error(fmt::format("a result is to be saved to '{}', too", output),
+                        "give each a path of its own");
     }
     if (same(output, "/dev/stdout") && !names_descriptor(output)) {
       throw usage_error(fmt::format("standard output goes to '{}', too", output),
@@ -148,8 +160,8 @@ void check_outputs(const RunArguments& arguments, const RunFile& file) {
 
 int carry_out(Mode mode, const RunArguments& arguments) {
   ProgressBar bar;
-  StageTimes times(arguments.verbose, bar);
-  // A phase before the run, or the run itself.
+  PhaseTimes times(arguments.verbose, bar);
+  // Runs `work` as a phase of this name, which the progress bar shows.
   const auto phase = [&](ErrorKind kind, const std::string& what, auto&& work) {
     bar.begin(what);
     return guard(kind, what, work);
@@ -157,12 +169,15 @@ int carry_out(Mode mode, const RunArguments& arguments) {
   RunFile file = phase(ErrorKind::usage, "loading " + arguments.file,
                        [&] { return load_run_file(arguments.file); });
   times.ended("loaded", file.graph.size());
-  check_outputs(arguments, file);
-  for (const std::string& mapping : arguments.map) {
-    map_device(file.machine, mapping, discover_host());
-  }
-  if (mode == Mode::run) complete_for_this_host(file.machine);
-  const std::vector<Scenario> scenarios = chosen_scenarios(file, arguments.scenarios);
+  const std::vector<Scenario> scenarios =
+      phase(ErrorKind::usage, "setting up " + arguments.file, [&] {
+        check_outputs(arguments, file);
+        for (const std::string& mapping : arguments.map) {
+          map_device(file.machine, mapping, discover_host());
+        }
+        complete_for(mode, file);
+        return chosen_scenarios(file, arguments.scenarios);
+      });
   const std::string ops = format_count(file.graph.size(), "op");
   Run run = phase(ErrorKind::usage, fmt::format("planning {} of {}", ops, arguments.file), [&] {
     return Run(file.machine, file.graph, scenarios,
@@ -170,23 +185,29 @@ int carry_out(Mode mode, const RunArguments& arguments) {
                 .seed = arguments.seed,
                 .verify = !arguments.no_verify,
                 .interrupted = &interrupted(),
+                .saves = file.saves,
                 .on_progress = [&bar](const RunProgress& progress) { bar.show(progress); }});
   });
   times.ended("planned", run.op_count());
   std::optional<OutputFile> json;
   std::optional<OutputFile> trace;
-  if (!arguments.json.empty()) json.emplace(arguments.json);
-  if (!arguments.trace.empty()) trace.emplace(arguments.trace);
-  catch_interrupts();  // opening a pipe may have waited for its reader, and could be ended
-  if (arguments.verbose) {
-    for (const std::string& line : describe_backends(mode, file.machine)) bar.say(line);
-  }
+  phase(ErrorKind::usage, "opening the outputs of " + arguments.file, [&] {
+    if (!arguments.json.empty()) json.emplace(arguments.json);
+    if (!arguments.trace.empty()) trace.emplace(arguments.trace);
+    // Not earlier: opening a named pipe waits for its reader, and a signal must end that at once.
+    catch_interrupts();
+    if (!arguments.verbose) return;
+    for (const std::string& line : describe_backends(run.setting(), file.machine)) {
+      bar.print_line(line);
+    }
+  });
 
   Report report =
       guard(ErrorKind::failed, "running " + arguments.file, [&] { return run.perform(); });
+  if (!report.interrupted) limit_interrupted_time();
   report.title = file.title;
-  times.ended(mode == Mode::run ? "ran" : "simulated", run.op_count());
-  // Whatever becomes of one of them, the others are written.
+  times.ended(run.setting().name_past, run.op_count());
+  // If an output fails, the others are written all the same. The first error is thrown at the end.
   std::optional<Error> failure;
   const auto attempt = [&failure](auto&& write) {
     try {
@@ -215,21 +236,24 @@ int carry_out(Mode mode, const RunArguments& arguments) {
     if (!s.mismatch.empty()) print_error("troupe: scenario '{}': {}", s.name, s.mismatch);
   }
   if (report.interrupted) print_error("troupe: interrupted");
+  const int code = report.interrupted ? exit_failed : exit_code(report);
+  if (interrupted()) {  // kernels may be under way, which the Run would wait for
+    if (failure) print_error("troupe: {}", failure->what());
+    leave(failure ? exit_failed : code);
+  }
   if (failure) throw *failure;
-  return report.interrupted ? exit_failed : exit_code(report);
+  return code;
 }
 
-// Why the file can't be carried out in this mode; none where it can.
+// Returns why the file can't be run in this mode, or none if it can.
 std::optional<Error> refusal_in(Mode mode, const std::string& path, RunFile& file) {
   try {
     const std::string ops = format_count(file.graph.size(), "op");
     guard(ErrorKind::usage, fmt::format("planning {} of {}", ops, path), [&] {
-      if (mode == Mode::run) complete_for_this_host(file.machine);
-      static_cast<void>(Run(file.machine, file.graph, file.scenarios, {.mode = mode}));
-      // Makes a folder in each storage directory, and removes it.
-      if (mode == Mode::run) {
-        static_cast<void>(MemoryStore(file.machine, MemoryStore::Backing::buffers));
-      }
+      complete_for(mode, file);
+      const Run run(file.machine, file.graph, file.scenarios, {.mode = mode, .saves = file.saves});
+      // If tensors will have values, makes a folder in each storage directory, and removes it.
+      static_cast<void>(MemoryStore(file.machine, run.setting().backing));
     });
     return std::nullopt;
   } catch (const Error& error) {
@@ -271,12 +295,14 @@ int validate_command(const std::string& path) {
   const std::optional<Error> execution = refusal_in(Mode::run, path, file);
   if (simulation && execution) throw *simulation;
   bar.clear();
-  print(
-      fmt::format("{}: a valid run file: {}, {}\n  can be simulated: {}\n"
-                  "  can run on this machine: {}\n",
-                  visible(path), format_count(file.graph.size(), "op"),
-                  format_count(file.scenarios.size(), "scenario"),
-                  simulation ? simulation->what() : "yes", execution ? execution->what() : "yes"));
+  const auto verdict = [](const char* what, const std::optional<Error>& refusal) {
+    return refusal ? fmt::format("  can't {}: {}\n", what, visible(refusal->what()))
+                   : fmt::format("  can {}\n", what);
+  };
+  print(fmt::format(
+      "{}: a valid run file: {}, {}\n{}{}", visible(path), format_count(file.graph.size(), "op"),
+      format_count(file.scenarios.size(), "scenario"), verdict("be simulated", simulation),
+      verdict("run on this machine", execution)));
   return exit_done;
 }
 

@@ -1,5 +1,5 @@
-// The commands of the program. Each returns the exit code for what it saw and throws an Error for
-// the rest.
+// The commands of the program. Each prints its result and returns the exit code, or throws an Error
+// if it can't be completed (a bad file, an output that can't be written).
 #pragma once
 
 #include <cstdint>

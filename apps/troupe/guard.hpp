@@ -1,4 +1,4 @@
-// What a phase of the program needs and the host doesn't have, as an Error.
+// Turns a lack of memory or threads in a phase of the program into an Error that names the phase.
 #pragma once
 
 #include "core/base/error.hpp"
@@ -14,8 +14,8 @@ Error out_of_memory(ErrorKind kind, const std::string& phase);
 // "running big.yaml failed: Resource temporarily unavailable"
 Error refused_by_system(ErrorKind kind, const std::string& phase, const std::system_error& cause);
 
-// Returns what `work` returns. Where `work` runs out of memory, or the system refuses it something
-// (a thread, say), throws an Error of this kind instead, which names the phase.
+// Returns the result of `work`. If `work` runs out of memory, or the system refuses it a resource
+// such as a thread, throws an Error of this kind instead.
 template <class Work>
 decltype(auto) guard(ErrorKind kind, const std::string& phase, Work&& work) {
   try {

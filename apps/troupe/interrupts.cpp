@@ -4,12 +4,19 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
+
+#include <unistd.h>
 
 namespace troupe {
 namespace {
 
 std::atomic<bool> is_catching = false;
 std::atomic<bool> has_come = false;
+std::atomic<bool> is_time_limited = false;
+std::atomic<int> latest_signal = SIGALRM;
+
+constexpr unsigned time_left_s = 1;
 
 extern "C" void end_at_once(int signal) {
   remove_temporary_paths();
@@ -19,8 +26,14 @@ extern "C" void end_at_once(int signal) {
 
 extern "C" void on_interrupt(int signal) {
   const int error = errno;
+  latest_signal = signal;
   if (!is_catching || (has_come.exchange(true) && signal != SIGHUP)) end_at_once(signal);
+  if (is_time_limited) alarm(time_left_s);
   errno = error;
+}
+
+extern "C" void on_alarm(int) {
+  end_at_once(latest_signal);
 }
 
 void handle(int signal, void (*handler)(int)) {
@@ -37,6 +50,7 @@ void handle(int signal, void (*handler)(int)) {
 
 void handle_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) handle(signal, on_interrupt);
+  handle(SIGALRM, on_alarm);
   for (const int signal : {SIGQUIT, SIGXCPU}) handle(signal, end_at_once);
   for (const int signal : {SIGPIPE, SIGXFSZ}) handle(signal, SIG_IGN);
 }
@@ -45,8 +59,18 @@ void catch_interrupts() {
   is_catching = true;
 }
 
+void limit_interrupted_time() {
+  is_time_limited = true;
+  if (has_come) alarm(time_left_s);
+}
+
 const std::atomic<bool>& interrupted() {
   return has_come;
+}
+
+void leave(int exit_code) {
+  remove_temporary_paths();
+  std::_Exit(exit_code);
 }
 
 }  // namespace troupe

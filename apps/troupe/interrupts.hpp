@@ -16,7 +16,15 @@ void handle_signals();
 // closes sends more than one.
 void catch_interrupts();
 
+// From here on the first of these signals gives the program one more second, for what is left to
+// write, and then ends it. So does one that has come since catch_interrupts().
+void limit_interrupted_time();
+
 // Whether a signal has come since catch_interrupts(). Any thread may read it.
 const std::atomic<bool>& interrupted();
+
+// Ends the process at once, whatever its threads are doing: removes temporary files, and destroys
+// nothing that they may use.
+[[noreturn]] void leave(int exit_code);
 
 }  // namespace troupe

@@ -1,14 +1,18 @@
 // troupe: runs and simulates computation graphs. See README.md.
 #include "apps/troupe/commands.hpp"
 #include "apps/troupe/interrupts.hpp"
+#include "apps/troupe/last_resort.hpp"
 #include "apps/troupe/print_error.hpp"
 #include "core/base/error.hpp"
 #include "core/base/suggest.hpp"
+#include "core/base/version.hpp"
 
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <new>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -20,9 +24,9 @@
 
 namespace {
 
-// What is wrong with the text of a seed; CLI11 alone would wrap -1 around and clip what is too
-// large.
-std::string is_seed(const std::string& text) {
+// Returns what is wrong with the text of a seed, or an empty string. CLI11 alone would read -1 as
+// 2^64-1, and a larger number as that.
+std::string seed_error(const std::string& text) {
   std::uint64_t seed = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, status] = std::from_chars(text.data(), end, seed);
@@ -30,37 +34,52 @@ std::string is_seed(const std::string& text) {
   return fmt::format("'{}' is not a whole number from 0 to 2^64-1", text);
 }
 
-std::string is_path(const std::string& text) {
+std::string path_error(const std::string& text) {
   return text.empty() ? "the path is empty" : "";
+}
+
+// CLI11 would take the argument after "--scenario=" for its value, though it may be FILE.
+void check_values(std::span<char* const> arguments) {
+  for (const std::string_view argument : arguments) {
+    if (argument == "--") return;
+    if (!argument.starts_with("--") || argument.find('=') != argument.size() - 1) continue;
+    throw troupe::usage_error(fmt::format("there is nothing after the '=' of '{}'", argument),
+                              "write the value right behind it, or leave the '=' out");
+  }
 }
 
 void add_run_options(CLI::App& command, troupe::RunArguments& arguments) {
   command.add_option("FILE", arguments.file, "A run file, e.g. config/runs/quickstart.yaml")
       ->required();
   command.add_option("--json", arguments.json, "Write the report as JSON to this path")
-      ->check(is_path);
+      ->option_text("PATH")
+      ->check(path_error);
   command
       .add_option("--trace", arguments.trace,
                   "Write a Chrome trace (open it in Perfetto) to this path")
-      ->check(is_path);
+      ->option_text("PATH")
+      ->check(path_error);
   command
       .add_option("--scenario", arguments.scenarios,
                   "Only the scenario of this name (may be given several times)")
+      ->option_text("NAME")
       ->allow_extra_args(false);
   command
       .add_option("--map", arguments.map,
                   "Let a CPU stand in for a device, e.g. gpu0=cpu0 (may be given several times)")
+      ->option_text("DEVICE=CPU")
       ->allow_extra_args(false);
   command
       .add_option("--seed", arguments.seed,
                   "Order of concurrent messages in a simulation; 0, the default, is first come "
                   "first served")
-      ->check(is_seed);
+      ->option_text("N")
+      ->check(seed_error);
   command.add_flag("--verbose", arguments.verbose,
-                   "Also say which backend each resource has and how long each stage took");
+                   "Also say which backend each resource has and how long each phase took");
 }
 
-// One line for a command line that can't be read.
+// Prints a line that says what is wrong with the command line. Returns the exit code.
 int refuse(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   if (!chosen.empty()) {
@@ -83,25 +102,26 @@ int refuse(const CLI::App& app, const CLI::ParseError& error) {
   return troupe::exit_usage;
 }
 
-// Does what the command line says; returns the exit code.
+// Runs the command that the command line names. Returns the exit code.
 int run_program(int argc, char** argv) {
   CLI::App app{
       "Troupe runs a computation graph on the devices and links of a machine, and predicts "
       "that run on machines you don't have, with the same actors."};
   app.require_subcommand(1);
-  app.set_version_flag("--version", "troupe 0.1.0");
+  app.set_version_flag("--version", fmt::format("troupe {}", troupe::version));
   troupe::RunArguments arguments;
   std::string file;
-  CLI::App* run = app.add_subcommand("run", "Carry a run file out on this machine");
+  CLI::App* run = app.add_subcommand("run", "Run the scenarios of a run file on this machine");
   add_run_options(*run, arguments);
   run->add_flag("--no-verify", arguments.no_verify,
                 "Don't compare the results with a serial execution");
-  CLI::App* simulate =
-      app.add_subcommand("simulate", "Predict a run file on the machine that it describes");
+  CLI::App* simulate = app.add_subcommand(
+      "simulate", "Predict how long they take on the machine that the file describes");
   add_run_options(*simulate, arguments);
   CLI::App* validate = app.add_subcommand("validate", "Check a run file or a machine file");
   validate->add_option("FILE", file, "The file to check")->required();
   CLI::App* machine = app.add_subcommand("machine", "Print this machine as a machine file");
+  check_values({argv, static_cast<std::size_t>(argc)});
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version
@@ -120,7 +140,8 @@ int run_program(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   troupe::handle_signals();
-  // Whatever is opened where standard error was closed would get the messages.
+  troupe::handle_uncaught_bad_alloc();
+  // If standard error were closed, the next file opened would get its number, and the messages.
   for (int fd = 0; fd < 3; ++fd) {
     if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDWR);
   }
@@ -130,7 +151,7 @@ int main(int argc, char** argv) {
     troupe::print_error("troupe: {}", error.what());
     return error.kind() == troupe::ErrorKind::usage ? troupe::exit_usage : troupe::exit_failed;
   } catch (const std::bad_alloc&) {
-    troupe::write_to_terminal("troupe: there is not enough memory; raise the limit (ulimit -v)\n");
+    troupe::print_out_of_memory();
     return troupe::exit_failed;
   } catch (const std::exception& error) {
     troupe::print_error("troupe: {}", error.what());

@@ -1,4 +1,4 @@
-// What goes to standard error.
+// Writes messages to standard error.
 #pragma once
 
 #include "core/base/text.hpp"
@@ -12,8 +12,8 @@
 
 namespace troupe {
 
-// Writes the bytes as they are. Where nobody can hear it (a closed terminal, a full disk) the
-// program goes on: its report and its exit code still count.
+// Writes the bytes as they are. If they can't be written (a closed terminal, a full disk), does
+// nothing: the program goes on, since its report and its exit code still count.
 inline void write_to_terminal(std::string_view bytes) {
   try {
     fmt::print(stderr, "{}", bytes);
@@ -23,8 +23,8 @@ inline void write_to_terminal(std::string_view bytes) {
   }
 }
 
-// A message of one line, whose end is added; what it quotes may hold anything (see visible()). All
-// messages pass here.
+// Writes a message and a line end. The message may quote any bytes: visible() escapes control
+// characters. All messages of the program are written by this function.
 template <class... Args>
 void print_error(fmt::format_string<Args...> format, Args&&... args) {
   write_to_terminal(visible(fmt::format(format, std::forward<Args>(args)...)) + "\n");

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -26,8 +27,8 @@ bool can_redraw_lines() {
   return terminal != nullptr && std::string_view(terminal) != "dumb";
 }
 
-// In columns. A line that reached the last column of a terminal would be wrapped, and its first
-// part would stay.
+// In columns. A terminal would wrap a line that reaches its last column, and only the end of the
+// line would be erased.
 std::size_t line_width_max() {
   winsize size{};
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return width_max;
@@ -37,7 +38,11 @@ std::size_t line_width_max() {
 }  // namespace
 
 ProgressBar::ProgressBar() {
-  if (can_redraw_lines()) painter_ = std::thread([this] { redraw_until_cleared(); });
+  if (!can_redraw_lines()) return;
+  try {
+    painter_ = std::thread([this] { redraw_until_cleared(); });
+  } catch (const std::system_error&) {  // the process has reached its limit of threads
+  }
 }
 
 void ProgressBar::begin(std::string what) {
@@ -49,18 +54,20 @@ void ProgressBar::begin(std::string what) {
 }
 
 void ProgressBar::show(const RunProgress& progress) {
-  if (progress.stage == RunProgress::Stage::reserving) {
+  if (progress.phase == RunProgress::Phase::reserving) {
     begin(fmt::format("reserving memory for {}", progress.scenario));
     return;
   }
   const std::lock_guard lock(mutex_);
-  what_ = (progress.stage == RunProgress::Stage::verifying ? "checking " : "") + progress.scenario;
+  what_ = progress.scenario;
+  if (progress.phase == RunProgress::Phase::verifying) what_ = "checking " + what_;
+  if (progress.phase == RunProgress::Phase::saving) what_ = "saving results of " + what_;
   part_ = progress.total > 0
               ? static_cast<double>(progress.done) / static_cast<double>(progress.total)
               : 0;
 }
 
-void ProgressBar::say(const std::string& message) {
+void ProgressBar::print_line(const std::string& message) {
   const std::lock_guard lock(mutex_);
   wipe();
   print_error("{}", message);

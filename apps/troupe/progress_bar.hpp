@@ -12,9 +12,9 @@
 
 namespace troupe {
 
-// Shows nothing within its first second, and nothing at all where standard error is not a terminal,
-// or one that can't redraw a line (TERM=dumb). No wider than the terminal is at the time.
-// A thread of its own redraws it ten times a second, whatever the program is at.
+// Appears after one second, and only if standard error is a terminal that can redraw a line (which
+// TERM=dumb can't) and the host has a thread for it, which redraws it ten times a second. Never
+// wider than the terminal.
 //
 //   [ loading run.yaml… 3 s ]
 //   [============            ]  50 %  everything at once
@@ -25,12 +25,12 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  // What the program begins now, of which it can't say how far it is: "loading run.yaml".
+  // Starts a phase whose progress isn't known, such as "loading run.yaml".
   void begin(std::string what);
   void show(const RunProgress& progress);
-  // Prints a message of one line to standard error, terminal or not; the bar makes room for it.
-  void say(const std::string& message);
-  // Takes the line away for good.
+  // Prints a line to standard error, whether it is a terminal or not. Erases the bar first.
+  void print_line(const std::string& message);
+  // Erases the bar. It isn't drawn again.
   void clear();
 
  private:
@@ -41,14 +41,14 @@ class ProgressBar {
   void wipe();
 
   const Clock::time_point made_ = Clock::now();
-  std::mutex mutex_;  // over all that follows, and over writing
+  std::mutex mutex_;  // guards the members below, and writing to standard error
   std::condition_variable cleared_;
   bool is_cleared_ = false;
   bool is_drawn_ = false;
   std::string what_;
   Clock::time_point begun_ = made_;
-  std::optional<double> part_;  // done; none where that isn't known
-  std::thread painter_;         // where there is a terminal
+  std::optional<double> part_;  // of the phase that is done; none: not known
+  std::thread painter_;         // runs only if there is a terminal
 };
 
 }  // namespace troupe

@@ -7,6 +7,7 @@
 #include "bench/task_bench/process.hpp"
 #include "bench/task_bench/results.hpp"
 #include "core/base/error.hpp"
+#include "core/base/temporary_path.hpp"
 #include "core/base/units.hpp"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ enum ExitCode : int { exit_done = 0, exit_failed = 1, exit_usage = 2 };
 class PeerHome {
  public:
   PeerHome() {
-    std::string name = (fs::temp_directory_path() / "task_bench-XXXXXX").string();
+    std::string name = (temporary_directory() / "task_bench-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) throw run_error("no temporary directory can be made");
     path_ = name;
     setenv("STARPU_HOME", path_.c_str(), 1);
@@ -52,7 +53,7 @@ class PeerHome {
 };
 
 // Measures once. Prints a message and returns nullopt if the runtime fails.
-std::optional<Measurement> measure_or_say(const Runtime& runtime, const Workload& workload) {
+std::optional<Measurement> try_to_measure(const Runtime& runtime, const Workload& workload) {
   auto m = measure_apart(arguments_for(runtime, workload));
   if (!m) fmt::print(stderr, "task_bench: {} failed\n", runtime.name);
   return m;
@@ -67,7 +68,7 @@ std::vector<std::vector<Measurement>> measure_in_turns(std::span<const Runtime* 
   for (int n = 0; n < repetitions; ++n) {
     for (std::size_t r = 0; r < runtimes.size(); ++r) {
       if (failed[r]) continue;
-      if (const auto m = measure_or_say(*runtimes[r], workload)) {
+      if (const auto m = try_to_measure(*runtimes[r], workload)) {
         all[r].push_back(*m);
         continue;
       }
@@ -94,7 +95,7 @@ void add_metg(const Options& options, std::span<const Runtime* const> measured,
     workload.task.iterations = iterations;
     Rate rate{.cores = runtimes[r]->serial ? 1 : workload.cores.size()};
     if (failed[r]) return rate;
-    if (const auto m = measure_or_say(*runtimes[r], workload)) {
+    if (const auto m = try_to_measure(*runtimes[r], workload)) {
       const Result result = summarize(*runtimes[r], workload.task, {&*m, 1});
       rate.granularity_s = result.run_s * static_cast<double>(rate.cores) /
                            static_cast<double>(workload.task.pattern.points());
@@ -166,7 +167,7 @@ int run(int argc, const char* const* argv) {
     return exit_done;
   }
   if (!options.report_fd) return compare(options);
-  hand_in(measure_here(*options.runtimes.at(0), options.workload), *options.report_fd);
+  send_result(measure_here(*options.runtimes.at(0), options.workload), *options.report_fd);
   return exit_done;
 }
 

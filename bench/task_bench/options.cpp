@@ -35,16 +35,16 @@ struct Arguments {
   std::int64_t repetitions = 3;
 };
 
-// `value` of the option of this name. Throws a usage Error unless it is in [least, most].
-std::uint32_t count(std::string_view option, std::int64_t value, std::int64_t least = 1,
-                    std::int64_t most = std::numeric_limits<std::uint32_t>::max()) {
-  if (value >= least && value <= most) return static_cast<std::uint32_t>(value);
+// `value` of the option of this name. Throws a usage Error unless it is in [value_min, value_max].
+std::uint32_t count(std::string_view option, std::int64_t value, std::int64_t value_min = 1,
+                    std::int64_t value_max = std::numeric_limits<std::uint32_t>::max()) {
+  if (value >= value_min && value <= value_max) return static_cast<std::uint32_t>(value);
   using Limits = std::numeric_limits<std::int64_t>;  // CLI11 reads numbers out of range as a limit
   const std::string given = value == Limits::max()   ? "too large"
                             : value == Limits::min() ? "too small"
                                                      : fmt::format("{}", value);
   throw usage_error(fmt::format("{} is {}", option, given),
-                    fmt::format("give it a whole number from {} to {}", least, most));
+                    fmt::format("give it a whole number from {} to {}", value_min, value_max));
 }
 
 // The index of `name` in `choices`.
@@ -87,7 +87,7 @@ PointTask task_of(const Arguments& a, bool radix_given) {
   task.iterations = a.iterations;
   task.bytes = a.bytes;
   task.imbalance = a.imbalance;
-  // Refused here, since as an unsigned number it would be named wrongly in the message.
+  // check() would see it as an unsigned number, and its message would quote that.
   if (a.output_bytes < 0) count("--output-bytes", a.output_bytes, PointTask::pair_bytes);
   task.output_bytes = static_cast<std::uint64_t>(a.output_bytes);
   task.check();
@@ -132,23 +132,25 @@ Options read_options(int argc, const char* const* argv) {
   app.add_option("--steps", a.steps, "Rows")->capture_default_str();
   const CLI::Option* window = app.add_option(
       "--window", a.window,
-      "troupe and simulate append so many rows at a time while earlier ones run: memory then "
+      "troupe and simulate append this many rows at a time while earlier ones run: memory then "
       "doesn't grow with the steps; default: all before the run");
   const CLI::Option* radix =
       app.add_option("--radix", a.radix, "Columns read (nearest, spread, random_nearest)")
           ->capture_default_str();
   app.add_option("--period", a.period, "Rows until a spread repeats")->capture_default_str();
-  app.add_option("--fraction", a.fraction, "Of the neighbours that random_nearest reads")
+  app.add_option("--fraction", a.fraction, "Part of the neighbours that random_nearest reads")
       ->capture_default_str();
-  app.add_option("--seed", a.seed, "Of random_nearest and of the imbalance")->capture_default_str();
+  app.add_option("--seed", a.seed, "Seed of random_nearest and of the imbalance")
+      ->capture_default_str();
   app.add_option("--kernel", a.kernel,
                  "What a task does: empty, spin or memory; default: spin where --iterations is "
                  "given, else empty");
   app.add_option("--iterations", a.iterations,
-                 "Of spin, 128 FLOPs each; with --metg: of the longest tasks");
-  app.add_option("--bytes", a.bytes, "That the kernel memory reads and writes");
+                 "Iterations of spin, 128 FLOPs each; with --metg: of the longest tasks");
+  app.add_option("--bytes", a.bytes, "Bytes that the kernel memory reads and writes");
   app.add_option("--imbalance", a.imbalance, "A task does from 1 - this of its work to all of it");
-  app.add_option("--output-bytes", a.output_bytes, "Payload of a task")->capture_default_str();
+  app.add_option("--output-bytes", a.output_bytes, "Bytes of a task's payload")
+      ->capture_default_str();
   const CLI::Option* devices = app.add_option("--devices", a.devices,
                                               "Devices of Troupe, threads of the others; default: "
                                               "as many as there are cores");

@@ -46,10 +46,10 @@ Measurement measure_here(const Runtime& runtime, const Workload& workload) {
   return m;
 }
 
-void hand_in(const Measurement& measurement, int fd) {
+void send_result(const Measurement& measurement, int fd) {
   static_assert(std::is_trivially_copyable_v<Measurement>);
   if (write(fd, &measurement, sizeof measurement) != sizeof measurement) {
-    throw refused("to take the measurement");
+    throw refused("to write the measurement");
   }
 }
 
@@ -81,8 +81,8 @@ std::optional<Measurement> measure_apart(std::vector<std::string> arguments) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  const bool handed_in = got == sizeof m && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  return handed_in ? std::optional(m) : std::nullopt;
+  const bool is_complete = got == sizeof m && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return is_complete ? std::optional(m) : std::nullopt;
 }
 
 }  // namespace troupe::bench

@@ -20,7 +20,7 @@ struct Measurement {
 Measurement measure_here(const Runtime& runtime, const Workload& workload);
 
 // Writes the result of a process started by measure_apart() to its file descriptor.
-void hand_in(const Measurement& measurement, int fd);
+void send_result(const Measurement& measurement, int fd);
 
 // Runs this program again, in a new process, with `arguments` and "--report-fd N". Blocks until it
 // ends. Returns its result, or nullopt if it failed; it has then printed the reason to standard

@@ -51,11 +51,11 @@ Times measure_whole(const Workload& workload, Mode mode) {
 
   const std::vector<Scenario> scenarios{{.name = "all", .steps = {Step{.group = group}}}};
   const Stopwatch plan;
-  Run performance(machine, graph, scenarios, {.mode = mode, .verify = false});
+  Run run(machine, graph, scenarios, {.mode = mode, .verify = false});
   times.plan = plan.elapsed();
 
   const Stopwatch all;
-  const Report report = performance.perform();
+  const Report report = run.perform();
   const ScenarioReport& scenario = report.scenarios.at(0);
   if (scenario.outcome != Outcome::done) throw run_error(scenario.error);
   times.run = scenario.took;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/backend/memory_store.hpp"
+#include "core/backend/mode.hpp"
 #include "core/base/time.hpp"
 #include "core/machine/machine.hpp"
 #include "core/ops/registry.hpp"
@@ -14,18 +15,6 @@
 #include <string_view>
 
 namespace troupe {
-
-enum class Mode : std::uint8_t {
-  run,       // real devices, real time
-  simulate,  // virtual time, from the cost model; computes no values
-  rehearse,  // virtual time, from the cost model; computes values
-};
-constexpr bool has_virtual_time(Mode mode) {
-  return mode != Mode::run;
-}
-constexpr bool computes_values(Mode mode) {
-  return mode != Mode::simulate;
-}
 
 // The result of start(): the work is finished; or it finishes `after` this time on the caller's
 // clock; or it is pending, and the backend will report its end to Completions.
@@ -75,12 +64,11 @@ struct ChunkMove {
   Duration expected{0};  // by the cost model
 };
 
-// Executes the transfers of one link. A lane is a Direction. Call from the link's thread only.
+// Executes the transfers of one link. A lane is a Direction. Call from one thread at a time, which
+// isn't always the same: links share threads.
 class LinkBackend {
  public:
   virtual ~LinkBackend() = default;
-  // Like DeviceBackend::enter_thread().
-  virtual void enter_thread() {}
   // Starts a chunk in a direction, which must be idle. Throws a run Error if the chunk fails at
   // once.
   virtual Started start(Direction direction, const ChunkMove& move) = 0;

@@ -27,7 +27,7 @@ class BufferPool {
     return buffer_capacity(bytes);
   }
 
-  // `usable_bytes` tells how many bytes of the host's memory new buffers may take now.
+  // `usable_bytes` returns how many bytes of the host's memory new buffers may take now.
   explicit BufferPool(std::function<std::uint64_t()> usable_bytes = usable_host_bytes);
   ~BufferPool();
   BufferPool(const BufferPool&) = delete;

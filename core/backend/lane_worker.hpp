@@ -14,7 +14,7 @@
 namespace troupe {
 
 // Runs one job at a time and reports its end to Completions: completed(lane), or failed(lane, what)
-// where the job throws.
+// if the job throws.
 //
 //   LaneWorker worker(pool, completions, lane);
 //   worker.submit([=] { std::memcpy(to, from, bytes); });
@@ -42,7 +42,7 @@ class LaneWorker final : private WorkerPool::Job {
   std::atomic<bool> busy_ = false;  // until the end of the job is about to be reported
   std::mutex mutex_;
   std::condition_variable all_reported_;
-  std::size_t unreported_ = 0;  // jobs; two where a completion has submitted the next one
+  std::size_t unreported_ = 0;  // jobs; two if a completion has submitted the next one
 };
 
 }  // namespace troupe

@@ -18,7 +18,8 @@
 
 namespace troupe {
 
-MemoryStore::MemoryStore(const Machine& machine, Backing backing) : backing_(backing) {
+MemoryStore::MemoryStore(const Machine& machine, Backing backing, Counting counting)
+    : backing_(backing), counting_(counting) {
   for (const Memory& memory : machine.memories) {
     Node& node = memories_.emplace_back();
     node.name = memory.name;
@@ -53,8 +54,12 @@ ReplicaId MemoryStore::install(std::span<const ReplicaSpec> replicas,
       kind = intern(types[spec.type], spec.memory, kind);
     }
     before = &spec;
-    std::uint64_t& announced = kinds_[kind].node->announced;
-    announced = add_sat(announced, kinds_[kind].bytes);
+    Node& node = *kinds_[kind].node;
+    if (counting_ == Counting::announced) {
+      node.used.fetch_add(kinds_[kind].bytes, std::memory_order_relaxed);
+    } else {
+      node.announced = add_sat(node.announced, kinds_[kind].bytes);
+    }
     const ReplicaId id = ReplicaId::at(count_++);
     Replica& r = at(id);
     r.kind = kind & kind_mask;
@@ -71,6 +76,14 @@ ReplicaId MemoryStore::install(std::span<const ReplicaSpec> replicas,
     node.used = bytes_used(MemoryId::at(m));
   }
   return first;
+}
+
+void MemoryStore::reset_blocks() {
+  blocks_.clear();
+  digests_.clear();
+  own_digests_.clear();
+  free_blocks_.clear();
+  for (const auto& block : own_blocks_) free_blocks_.push_back(block.get());
 }
 
 void MemoryStore::add_block() {
@@ -96,7 +109,10 @@ void MemoryStore::add_digests(ReplicaId first, std::span<const ReplicaSpec> repl
 bool MemoryStore::has_room(std::span<const ReplicaSpec> replicas,
                            std::span<const TensorType> types) const {
   std::vector<std::uint64_t> wanted;
-  for (const Node& node : memories_) wanted.push_back(node.announced);
+  for (const Node& node : memories_) {
+    wanted.push_back(counting_ == Counting::announced ? node.used.load(std::memory_order_relaxed)
+                                                      : node.announced);
+  }
   for (const ReplicaSpec& spec : replicas) {
     std::uint64_t& bytes = wanted[spec.memory.index()];
     bytes = add_sat(bytes, types[spec.type].bytes());
@@ -113,7 +129,7 @@ void MemoryStore::forget_before(ReplicaId first) {
     const Replica& replica = at(ReplicaId::at(first_));
     TROUPE_ASSERT(replica.held() == nullptr);
     const Kind& kind = kind_of(replica);
-    kind.node->announced -= kind.bytes;
+    if (counting_ == Counting::acquired) kind.node->announced -= kind.bytes;
     if (first_ % block_size + 1 == block_size) free_blocks_.push_back(blocks_[first_ / block_size]);
   }
 }
@@ -247,7 +263,9 @@ void MemoryStore::free_buffer(ReplicaId r, BufferCache* cache) {
     pool_.give(kind.capacity, buffer);
   }
   replica.buffer.store(nullptr, std::memory_order_release);
-  if (node.is_counted) node.used.fetch_sub(kind.bytes, std::memory_order_relaxed);
+  if (node.is_counted || counting_ == Counting::announced) {
+    node.used.fetch_sub(kind.bytes, std::memory_order_relaxed);
+  }
 }
 
 void MemoryStore::clear() {
@@ -257,11 +275,7 @@ void MemoryStore::clear() {
   first_ = count_ = 0;
   kinds_.clear();
   kinds_by_hash_.clear();
-  blocks_.clear();
-  digests_.clear();
-  own_digests_.clear();
-  free_blocks_.clear();
-  for (const auto& block : own_blocks_) free_blocks_.push_back(block.get());
+  reset_blocks();
   for (Node& node : memories_) {
     TROUPE_ASSERT(node.used == 0);
     node.announced = 0;
@@ -269,10 +283,49 @@ void MemoryStore::clear() {
   }
 }
 
-std::filesystem::path MemoryStore::file(ReplicaId r) const {
-  const Node& node = memories_[memory(r).index()];
+void MemoryStore::renumber(std::span<const ReplicaId> kept) {
+  struct Moved {
+    std::uint32_t kind;
+    std::byte* buffer;
+  };
+  std::vector<Moved> moved;
+  moved.reserve(kept.size());
+  for (const ReplicaId r : kept) {
+    // Ids only become smaller, and ascend: no file is in the way.
+    const std::filesystem::path to = file_of(at(r), ReplicaId::at(moved.size()));
+    if (!to.empty() && to != file(r)) {
+      std::error_code failure;
+      std::filesystem::rename(file(r), to, failure);
+      if (failure) throw unreadable(r);
+    }
+    moved.push_back({at(r).kind, at(r).held()});
+    at(r).buffer.store(nullptr, std::memory_order_relaxed);
+  }
+  for (std::size_t i = first_; i < count_; ++i) TROUPE_ASSERT(!held(ReplicaId::at(i)));
+  first_ = 0;
+  count_ = kept.size();
+  reset_blocks();
+  while (blocks_.size() * block_size < count_) add_block();
+  for (Node& node : memories_) node.announced = 0;
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    Replica& r = at(ReplicaId::at(i));
+    r.kind = moved[i].kind & kind_mask;
+    r.is_private = false;
+    r.leaves_digest = false;
+    r.readers.store(1, std::memory_order_relaxed);
+    r.buffer.store(moved[i].buffer, std::memory_order_relaxed);
+    if (counting_ == Counting::acquired) kind_of(r).node->announced += kind_of(r).bytes;
+  }
+}
+
+std::filesystem::path MemoryStore::file_of(const Replica& replica, ReplicaId id) const {
+  const Node& node = *kind_of(replica).node;
   if (!node.folder) return {};
-  return node.folder->path() / fmt::format("tensor-{}", r.value);
+  return node.folder->path() / fmt::format("tensor-{}", id.value);
+}
+
+std::filesystem::path MemoryStore::file(ReplicaId r) const {
+  return file_of(at(r), r);
 }
 
 void MemoryStore::read(ReplicaId r, std::vector<std::byte>& out) const {

@@ -47,17 +47,21 @@ namespace troupe {
 class MemoryStore {
  public:
   enum class Backing { accounted, buffers };
+  // Which bytes count: those of the replicas that are acquired, in memories that can't hold all
+  // announced ones; or, in every memory, those of the replicas that are announced and not yet
+  // freed. The second is for a store that gets new replicas as long as others are freed.
+  enum class Counting { acquired, announced };
 
   // With buffers, creates a new folder in every storage directory. Throws a usage Error if that
   // fails.
-  MemoryStore(const Machine& machine, Backing backing);
+  MemoryStore(const Machine& machine, Backing backing, Counting counting = Counting::acquired);
   ~MemoryStore();  // removes the folders
   MemoryStore(const MemoryStore&) = delete;
   MemoryStore& operator=(const MemoryStore&) = delete;
 
   // Announces the replicas of a window. Returns the id of the first; the others are numbered
-  // consecutively. If earlier replicas are still in use, has_room(replicas, types) must hold or all
-  // memories be unlimited.
+  // consecutively. While earlier replicas are in use, has_room(replicas, types) must be true,
+  // unless every memory is unlimited.
   ReplicaId install(std::span<const ReplicaSpec> replicas, std::span<const TensorType> types);
   // Allocates and touches the buffers that these replicas may need at once, so that no page fault
   // falls into a timed op. Does nothing without Backing::buffers. Reserves `at_once` buffers of
@@ -93,6 +97,10 @@ class MemoryStore {
   }
   // Frees and forgets every replica; ids start from 0 again. Buffers stay in the pool.
   void clear();
+  // Forgets every replica but those of `kept`, which are in ascending order and get the ids 0, 1, …
+  // and one reader each. All others must have been freed. Files are renamed; buffers don't move.
+  // No other function may run meanwhile. Throws a run Error if a file can't be renamed.
+  void renumber(std::span<const ReplicaId> kept);
 
   const TensorType& type(ReplicaId r) const { return kind_of(at(r)).type; }
   MemoryId memory(ReplicaId r) const { return kind_of(at(r)).memory; }
@@ -129,7 +137,8 @@ class MemoryStore {
   // If false, acquire() and release() need not be called for replicas of this memory: there are no
   // buffers, and all announced replicas fit. Changes with install() and clear() only.
   bool is_tracked(MemoryId m) const {
-    return backing_ == Backing::buffers || memories_[m.index()].is_counted;
+    return backing_ == Backing::buffers || counting_ == Counting::announced ||
+           memories_[m.index()].is_counted;
   }
 
   // Bytes of all replicas held. No other function may run meanwhile.
@@ -200,6 +209,8 @@ class MemoryStore {
     return before == 1;
   }
   std::uint32_t intern(const TensorType& type, MemoryId memory, std::size_t likely);
+  std::filesystem::path file_of(const Replica& replica, ReplicaId id) const;
+  void reset_blocks();
   void add_block();
   void add_digests(ReplicaId first, std::span<const ReplicaSpec> replicas);
   Digest take_digest(ReplicaId r) const;
@@ -210,6 +221,7 @@ class MemoryStore {
   Error unreadable(ReplicaId r) const;
 
   Backing backing_;
+  Counting counting_;
   std::deque<Node> memories_;
   SharedTable<Kind> kinds_;
   // By hash of type and memory. Finds kinds that are too old for the search in intern(), so that a

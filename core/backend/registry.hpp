@@ -7,7 +7,8 @@
 
 namespace troupe {
 
-// Every backend of this build.
+// Every backend of this build. Their order matters: choose_backend() takes the first one that
+// serves the mode and fits, so a special backend must stand before a general one.
 std::span<const DeviceBackendEntry> device_backends();
 std::span<const LinkBackendEntry> link_backends();
 

@@ -1,4 +1,4 @@
-// A folder of this process alone, inside a directory, for as long as the object lives.
+// A temporary folder of this process, which exists as long as the object does.
 #pragma once
 
 #include "core/base/temporary_path.hpp"
@@ -11,19 +11,18 @@ namespace troupe {
 
 class ScratchFolder {
  public:
-  // Makes `directory`/troupe-<pid>-<random>; an empty directory is the system's temporary one.
-  // Throws a usage Error (without a place) where that can't be done.
+  // Creates `directory`/troupe-<pid>-<random>; if `directory` is empty, in temporary_directory().
+  // Throws a usage Error (without a place) if that fails.
   explicit ScratchFolder(const std::filesystem::path& directory);
-  ~ScratchFolder();  // removes it with all it holds
+  ~ScratchFolder();  // removes the folder and its files
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 
-  const std::filesystem::path& path() const { return path_; }
-  // What its file system has left for this user.
+  const std::filesystem::path& path() const { return temporary_->path(); }
+  // Free bytes of its file system for this user.
   std::uint64_t free_bytes() const;
 
  private:
-  std::filesystem::path path_;
   std::optional<TemporaryPath> temporary_;  // a signal that ends the process removes the folder
 };
 

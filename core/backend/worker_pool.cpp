@@ -25,12 +25,12 @@ WorkerPool::~WorkerPool() {
 std::shared_ptr<WorkerPool> WorkerPool::of_links() {
   static std::mutex mutex;
   static std::weak_ptr<WorkerPool> current;
-  constexpr std::size_t least = 16;
+  constexpr std::size_t threads_min = 16;
   const std::lock_guard lock(mutex);
   std::shared_ptr<WorkerPool> pool = current.lock();
   if (pool == nullptr) {
     pool = std::make_shared<WorkerPool>(
-        std::max(least, std::size_t{2} * std::thread::hardware_concurrency()));
+        std::max(threads_min, std::size_t{2} * std::thread::hardware_concurrency()));
     current = pool;
   }
   return pool;

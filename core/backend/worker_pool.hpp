@@ -1,4 +1,4 @@
-// Threads that carry out jobs which block: copies, disk requests, kernels of streams.
+// Threads that run blocking jobs: copies, disk requests, kernels of streams.
 #pragma once
 
 #include <condition_variable>
@@ -31,15 +31,15 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  // The pool that all links of this process share, for as long as any of them holds it. Its limit
-  // is two threads per processing unit of this host, but at least 16: copies are bound by the
-  // processor, disk requests by how many the disk takes at once.
+  // The pool that all links of this process share. It exists as long as one of them holds it. Its
+  // limit is two threads per processing unit of this host, but at least 16: the processor bounds
+  // copies, the number of requests that a disk handles at once bounds disk requests.
   static std::shared_ptr<WorkerPool> of_links();
 
-  // Starts as many threads as there may be. Throws std::system_error where the host gives no more.
+  // Starts threads up to the limit. Throws std::system_error if the host can't start one.
   void start_all();
   // Runs the job, which must live until then, on a thread of the pool. Doesn't block. Throws a run
-  // Error where the pool has no thread and can't start one; the job isn't run then.
+  // Error if the pool has no thread and can't start one; then the job isn't run.
   void submit(Job& job);
 
  private:

@@ -12,7 +12,7 @@ namespace troupe {
 namespace {
 
 // Bytes populated by one system call: a huge page.
-constexpr std::size_t part = std::size_t{1} << 21;
+constexpr std::size_t part_bytes = std::size_t{1} << 21;
 
 std::uintptr_t round_up(std::uintptr_t address, std::uintptr_t unit) {
   return (address + unit - 1) / unit * unit;
@@ -27,7 +27,7 @@ bool populate(std::span<const std::byte> memory) {
   const std::uintptr_t first = round_up(begin, page);
   const std::uintptr_t last = (begin + memory.size()) / page * page;
   if (first >= last) return true;
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): pages are told by their addresses
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): addresses of pages
   return madvise(reinterpret_cast<void*>(first), last - first, MADV_POPULATE_WRITE) == 0;
 #else
   return memory.empty();
@@ -37,9 +37,9 @@ bool populate(std::span<const std::byte> memory) {
 Prefault::Prefault(std::vector<Bytes> arrays) : arrays_(std::move(arrays)) {
   std::size_t bytes = 0;
   for (const Bytes array : arrays_) bytes += array.size();
-  // Populating these takes about ten times as long as starting a thread.
-  constexpr std::size_t few = 4 * part;
-  if (bytes < few) return;
+  // Populating so many takes about ten times as long as starting a thread.
+  constexpr std::size_t bytes_min = 4 * part_bytes;
+  if (bytes < bytes_min) return;
   try {
     thread_ = std::thread([this] { work(); });
   } catch (const std::system_error&) {  // the process has reached its limit of threads
@@ -55,12 +55,12 @@ Prefault::~Prefault() {
 void Prefault::work() const {
   std::size_t longest = 0;
   for (const Bytes array : arrays_) longest = std::max(longest, array.size());
-  const std::size_t rounds = (longest + part - 1) / part;
+  const std::size_t rounds = (longest + part_bytes - 1) / part_bytes;
   for (std::size_t round = 0; round < rounds; ++round) {
     for (const Bytes array : arrays_) {
       const auto begin = reinterpret_cast<std::uintptr_t>(array.data());
       const auto end_of = [&](std::size_t r) {
-        const std::uintptr_t end = round_up(begin + array.size() * (r + 1) / rounds, part);
+        const std::uintptr_t end = round_up(begin + array.size() * (r + 1) / rounds, part_bytes);
         return std::min<std::size_t>(end - begin, array.size());
       };
       const std::size_t from = round == 0 ? 0 : end_of(round - 1);

@@ -12,8 +12,8 @@ constexpr std::uint64_t add_sat(std::uint64_t a, std::uint64_t b) {
   return sum < a ? std::numeric_limits<std::uint64_t>::max() : sum;
 }
 constexpr std::uint64_t mul_sat(std::uint64_t a, std::uint64_t b) {
-  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
-  return b != 0 && a > most / b ? most : a * b;
+  constexpr std::uint64_t product_max = std::numeric_limits<std::uint64_t>::max();
+  return b != 0 && a > product_max / b ? product_max : a * b;
 }
 
 }  // namespace troupe

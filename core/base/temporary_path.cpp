@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
+#include <random>
 #include <system_error>
 
 #include <dirent.h>
@@ -40,6 +41,11 @@ void remove_path(const char* path) noexcept {
   }
 }
 
+std::string random_name(std::string_view prefix) {
+  std::random_device random;
+  return fmt::format("{}{:08x}{:08x}", prefix, random(), random());
+}
+
 }  // namespace
 
 std::filesystem::path temporary_directory() {
@@ -49,7 +55,8 @@ std::filesystem::path temporary_directory() {
   std::string problem = "there is no temporary directory '/tmp'";
   for (const char* name : {"TEMPDIR", "TEMP", "TMP", "TMPDIR"}) {  // the last one wins
     if (const char* value = std::getenv(name)) {
-      problem = fmt::format("{} names no directory: '{}'", name, value);
+      problem = *value == '\0' ? fmt::format("{} is set, but empty", name)
+                               : fmt::format("{} names no directory: '{}'", name, value);
     }
   }
   throw usage_error(problem, "set TMPDIR to a directory that exists and that you may write to");
@@ -57,8 +64,8 @@ std::filesystem::path temporary_directory() {
 
 std::atomic<TemporaryPath::Entry*> TemporaryPath::entries = nullptr;
 
-TemporaryPath::TemporaryPath(const std::filesystem::path& path) {
-  entry_ = entries.load();
+TemporaryPath::TemporaryPath(const std::filesystem::path& folder, std::string_view prefix)
+    : path_(std::filesystem::absolute(folder / random_name(prefix))), entry_(entries.load()) {
   for (; entry_ != nullptr; entry_ = entry_->next) {
     Entry::State free = Entry::State::free;
     if (entry_->state.compare_exchange_strong(free, Entry::State::written)) break;
@@ -70,7 +77,7 @@ TemporaryPath::TemporaryPath(const std::filesystem::path& path) {
     while (!entries.compare_exchange_weak(entry_->next, entry_)) {
     }
   }
-  entry_->path = std::filesystem::absolute(path).string();
+  entry_->path = path_.string();
   entry_->state = Entry::State::used;
 }
 

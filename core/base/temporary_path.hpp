@@ -4,6 +4,7 @@
 #include <atomic>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace troupe {
 
@@ -12,13 +13,17 @@ namespace troupe {
 std::filesystem::path temporary_directory();
 
 // Remembers the path of a temporary file or folder as long as the object lives, so that
-// remove_temporary_paths() finds it. Thread-safe. Neither makes nor removes the file itself.
+// remove_temporary_paths() finds it. Thread-safe. Neither makes nor removes the file itself: its
+// user makes it, so a signal that comes in between, or right after, leaves nothing behind.
 class TemporaryPath {
  public:
-  explicit TemporaryPath(const std::filesystem::path& path);
+  // A new path in `folder`: `prefix` and 64 random bits.
+  TemporaryPath(const std::filesystem::path& folder, std::string_view prefix);
   ~TemporaryPath();
   TemporaryPath(const TemporaryPath&) = delete;
   TemporaryPath& operator=(const TemporaryPath&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }  // absolute
 
  private:
   friend void remove_temporary_paths() noexcept;
@@ -32,6 +37,7 @@ class TemporaryPath {
   };
   static std::atomic<Entry*> entries;
 
+  const std::filesystem::path path_;
   Entry* entry_;
 };
 

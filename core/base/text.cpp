@@ -17,8 +17,8 @@ bool is_continuation(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
 }
 
-// The length of the UTF-8 character at the start of `text`; 0 where there is none. Refuses overlong
-// templates, surrogates and what lies beyond U+10FFFF (RFC 3629, section 4).
+// The length of the UTF-8 character at the start of `text`; 0 if there is none. Refuses overlong
+// forms, surrogates and everything beyond U+10FFFF (RFC 3629, section 4).
 std::size_t character_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);

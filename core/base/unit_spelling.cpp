@@ -58,6 +58,8 @@ bool remove_ending(std::string_view& text, std::string_view ending) {
 std::string_view same_unit(std::string_view written, std::span<const std::string_view> known) {
   const std::string wanted = normal(written);
   for (const std::string_view unit : known) {
+    // "Ms" may mean megaseconds, 10^9 times as long as "ms".
+    if (unit == "ms" && written.starts_with('M')) continue;
     // "10 GB" for a bandwidth is short for "10 GB/s".
     const std::string here = normal(unit);
     if (here == wanted || here == wanted + "/s") return unit;

@@ -1,4 +1,4 @@
-// Machine files and run files are told apart by their keys.
+// Whether a file is a machine file or a run file, decided by its keys.
 #pragma once
 
 #include "core/config/document.hpp"
@@ -13,8 +13,8 @@ namespace troupe {
 // The keys at the top of each kind of file.
 inline constexpr std::array<std::string_view, 6> machine_keys = {"machine",  "about", "devices",
                                                                  "memories", "links", "discover"};
-inline constexpr std::array<std::string_view, 5> run_keys = {"about", "machine", "tensors", "tasks",
-                                                             "scenarios"};
+inline constexpr std::array<std::string_view, 6> run_keys = {"about", "machine",   "tensors",
+                                                             "tasks", "scenarios", "save"};
 
 enum class FileKind : std::uint8_t { machine, run };
 
@@ -22,7 +22,7 @@ enum class FileKind : std::uint8_t { machine, run };
 std::optional<FileKind> owner_of_key(std::string_view key);
 
 // The kind of file with this root. A key that only run files have decides first, then one that only
-// machine files have, then misspelled ones. nullopt if no key tells.
+// machine files have, then misspelled ones. nullopt if no key decides.
 std::optional<FileKind> kind_of_file(const Node& root);
 
 }  // namespace troupe

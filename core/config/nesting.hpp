@@ -17,8 +17,8 @@ struct TextPlace {
 };
 
 // The place of the first bracket, [ or {, that opens while `levels_max` others are open; nullopt if
-// there is none. Brackets in quotes, in comments and within plain words don't count, those in block
-// scalars (|, >) may. Takes linear time and constant memory.
+// there is none. Brackets in quotes, in comments, in block scalars (|, >) and within plain words
+// don't count. Takes linear time and constant memory.
 std::optional<TextPlace> find_bracket_too_deep(std::string_view text, std::size_t levels_max);
 
 }  // namespace troupe

@@ -8,6 +8,7 @@
 //
 // tensors:                         # made before a scenario's clock starts; optional
 //   x: {op: uniform, shape: [6000, 6000], on: gpu0}
+//   w: {file: w.npy, on: gpu0}
 //
 // tasks:                           # what the scenarios do
 //   run:  {op: matmul, in: [x, x], repeat: 10, on: gpu0}
@@ -17,28 +18,44 @@
 //   run, then copy: [run, wait, copy, wait]
 //   run and copy:   [run, copy, wait]
 //
+// save:                            # results that a real run writes to files; optional
+//   run: run-{i}.npy
+//
 // Tensors and tasks
 // -----------------
 // Both are written the same way; only tasks may be steps of scenarios. Names are unique over both
 // and written like those of devices; "wait" is taken. The order does not matter.
 //
-//   op: matmul           # core/ops has a file for each
+//   op: matmul           # core/ops/builtin.hpp lists them
 //   in: [a, b]           # tensors or tasks whose results it reads, as many as the op takes
 //   on: gpu0             # the device it runs on; default: the planner chooses
 //   on: [cpu0, cpu1]     # its ops are split into contiguous blocks, one for each of these devices
 //   to: host             # op copy only, and needed there: the memory it ends in; a device's name
 //                        #   means that device's memory
 //   repeat: 10           # makes it a list of so many equal ops, run[0] … run[9]; 1..1,000,000
-//   shape: [1000, 1000]  # ops without inputs (uniform, zeros): 1 to 4 extents
-//   dtype: float32       # the same ops: float32 (default) or float64
+//   shape: [1000, 1000]  # ops without inputs (uniform, zeros, constant): 1 to 8 extents
+//   dtype: float32       # the same ops: float32 (default) or float64; zeros and constant also
+//                        #   int32 and int64
 //
 // and what the op itself takes, e.g. `alpha: 0.5` (a number), `transpose_a: true`, `seed: 7` (a
-// whole number), `duration: 10 ms` (with a unit). core/ops says which, for each op.
+// whole number), `axes: [1, 0]` (whole numbers), `side: right` (a word), `duration: 10 ms` (with a
+// unit). core/ops has a file for each op, or for a few alike, which says what it takes.
 //
 // A task that reads a list is itself a list: element i reads element i of each list and all of each
 // single tensor. Lists that meet in one task, and its repeat, must be equally long. "run[3]", in
 // quotes where it stands within [ ], reads one element. A `seed` counts up: element i gets
 // seed + i.
+//
+// Values may also come from a file, instead of an op:
+//
+//   file: x.npy          # relative to this file: a .npy file in C order, or a .safetensors file;
+//                        #   little-endian, of float32, float64, int32 or int64. A simulation reads
+//                        #   only the header, and needs no file if `shape` and `dtype` are given
+//   tensor: name         # .safetensors only, and needed there: the tensor's name in the file
+//   shape, dtype         # optional: must be those of the file
+//   on: cpu0             # as above
+//
+// Integers are read by copy, add, sub and mul, which wrap around, and by sleep, spin and fail.
 //
 // A pattern stands for a grid of ops, `steps` rows of `width` columns. Op (t, i) reads columns of
 // row t-1, except those that don't exist. The patterns are those of Task Bench (Slaughter et al.,
@@ -82,11 +99,22 @@
 // and stops when every step has completed. Tensors and tasks that the steps need but that aren't
 // listed are prepared before the clock starts. A task is listed at most once. It can't be
 // listed before a `wait` if it needs a task that is listed after that `wait`.
+//
+// Saved results
+// -------------
+// `save` maps tensors and tasks to files, relative to this file: y: y.npy. In the path of a list,
+// {i} stands for the number of the element; "run[3]" saves one element. A .safetensors file may be
+// named several times and takes lists without {i}: each tensor has the name of its op, run[3]. A
+// result is kept in its memory until its scenario ends. A file is written after the first scenario
+// that makes all that it takes, once the results have been compared with a serial execution, and
+// appears only when it is complete. Nothing is saved if results differ, and in a simulation. At
+// most 10,000 files.
 #include "core/config/run_file.hpp"
 
 #include "core/config/file_kind.hpp"
 #include "core/config/machine_file.hpp"
 #include "core/config/machine_parts.hpp"
+#include "core/config/saves.hpp"
 #include "core/config/scenarios.hpp"
 #include "core/config/task.hpp"
 #include "core/config/values.hpp"
@@ -145,9 +173,24 @@ RunFile read_run_file(const Document& document) {
   if (tasks.entry_count() == 0) {
     throw usage_error(tasks.place(), "there are no tasks", "add one, such as `run: {op: …}`");
   }
-  const TaskTable table = read_tasks(root, run.machine, run.graph);
+  InputDataTable inputs(path.parent_path());
+  const TaskTable table = read_tasks(root, run.machine, run.graph, inputs);
   run.scenarios = read_scenarios(root, table);
+  run.inputs = inputs.take();
+  run.saves = read_saves(document, table, run);
   return run;
+}
+
+void check_data(const RunFile& run) {
+  for (const InputData& data : run.inputs) {
+    try {
+      if (data.file == nullptr) throw usage_error("there is no such file", "check the path");
+      data.file->check_size();
+    } catch (const Error& error) {
+      throw error_of_file(error, data.path, data.place);
+    }
+  }
+  for (const SavedFile& file : run.saves) check_target(file);
 }
 
 }  // namespace troupe

@@ -3,7 +3,9 @@
 #pragma once
 
 #include "core/config/document.hpp"
+#include "core/config/input_data.hpp"
 #include "core/graph/graph.hpp"
+#include "core/graph/saved_file.hpp"
 #include "core/graph/scenario.hpp"
 #include "core/machine/machine.hpp"
 #include "core/patterns/point_task.hpp"
@@ -21,11 +23,17 @@ struct RunFile {
   Machine machine;
   Graph graph{pattern_ops()};
   std::vector<Scenario> scenarios;
+  std::vector<InputData> inputs;  // files that tensors are read from
+  std::vector<SavedFile> saves;   // files that results are written to
 };
 
 // Read and check everything that can be checked without planning. Throw a usage Error with
 // file:line:column, what is wrong and what to do. `discover:` machines are looked up on this one.
 RunFile load_run_file(const std::filesystem::path& path);
 RunFile read_run_file(const Document& document);
+
+// What a run needs, and a simulation doesn't: throws a usage Error if a file of `inputs` isn't
+// there or not complete, or if one of `saves` can't be written.
+void check_data(const RunFile& run);
 
 }  // namespace troupe

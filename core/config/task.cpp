@@ -3,6 +3,7 @@
 #include "core/base/suggest.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
+#include "core/config/file_tensor.hpp"
 #include "core/config/pattern.hpp"
 #include "core/config/values.hpp"
 
@@ -19,8 +20,12 @@ namespace {
 class TaskReader {
  public:
   TaskReader(const Node& key, const Node& body, bool is_tensor, const Machine& machine,
-             const OpRegistry& ops)
-      : body_(body), machine_(machine), ops_(ops), what_(fmt::format("'{}'", key.text)) {
+             const OpRegistry& ops, InputDataTable& data)
+      : body_(body),
+        machine_(machine),
+        ops_(ops),
+        data_(data),
+        what_(fmt::format("'{}'", key.text)) {
     task_.name = key.text;
     task_.key = &key;
     task_.body = &body;
@@ -29,14 +34,23 @@ class TaskReader {
 
   Task read() {
     expect_map(body_, what_);
-    const Node* op = find(body_, "op");
-    const Node* pattern = find(body_, "pattern");
-    if (op != nullptr && pattern != nullptr) {
-      throw usage_error(pattern->place(), fmt::format("{} has both 'op' and 'pattern'", what_),
-                        "keep one of them");
+    const Node* only = nullptr;
+    std::string_view only_key;
+    for (const std::string_view key : {"op", "pattern", "file"}) {
+      const Node* const node = find(body_, key);
+      if (node == nullptr) continue;
+      if (only != nullptr) {
+        throw usage_error(node->place(),
+                          fmt::format("{} has both '{}' and '{}'", what_, only_key, key),
+                          "keep one of them");
+      }
+      only = node;
+      only_key = key;
     }
-    if (pattern != nullptr) {
-      read_pattern(*pattern);
+    if (only_key == "pattern") {
+      read_pattern(*only);
+    } else if (only_key == "file") {
+      read_file(*only);
     } else {
       read_op(require(body_, "op", what_));
     }
@@ -58,11 +72,24 @@ class TaskReader {
   }
 
   void read_op(const Node& op) {
-    task_.kind = ops_.find(read_name(op, "op", builtin_ops().names(), "which is unknown"));
+    std::vector<std::string_view> names = builtin_ops().names();
+    // Values can't be written as an attribute; `file` gives them.
+    std::erase_if(names, [&](std::string_view name) {
+      const std::vector<AttrSpec>& attrs = ops_[ops_.find(name)].attrs;
+      return std::any_of(attrs.begin(), attrs.end(), [](const AttrSpec& spec) {
+        return std::holds_alternative<std::shared_ptr<const ValueSource>>(spec.fallback);
+      });
+    });
+    task_.kind = ops_.find(read_name(op, "op", names, "which is unknown"));
     const OpKind& kind = ops_[task_.kind];
     check_op_keys(kind);
     read_attrs(op, kind);
-    if (kind.declares_type) read_type();
+    if (kind.declares_type) {
+      task_.declared.shape = read_shape(require(body_, "shape", what_), of_task("shape"));
+      if (const Node* n = find(body_, "dtype")) {
+        task_.declared.dtype = read_dtype(*n, of_task("dtype"));
+      }
+    }
     if (const Node* n = find(body_, "in")) read_inputs(*n);
     if (const Node* n = find(body_, "on")) read_devices(*n);
     if (kind.moves_data) {
@@ -109,7 +136,7 @@ class TaskReader {
         throw usage_error(op.place(), fmt::format("'{}' needs '{}'", kind.name, spec.name),
                           fmt::format("add `{}: …`", spec.name));
       }
-      task_.attrs.push_back(n == nullptr ? spec.fallback : read_attr(*n, spec));
+      task_.attrs.set(spec.name, n == nullptr ? spec.fallback : read_attr(*n, spec));
     }
   }
 
@@ -120,64 +147,42 @@ class TaskReader {
       const std::string& what;
       const AttrSpec& spec;
       Attr operator()(bool) const { return read_bool(node, what); }
-      Attr operator()(std::int64_t) const { return read_integer(node, what, 0, spec.value_max); }
+      Attr operator()(std::int64_t) const { return read_whole(node); }
       Attr operator()(double) const { return read_number(node, what); }
       Attr operator()(Duration) const { return read_duration(node, what); }
+      Attr operator()(const std::string&) const {
+        if (spec.choices.empty()) return read_string(node, what, "text");
+        return std::string(spec.choices[read_choice(node, what, spec.choices)]);
+      }
+      Attr operator()(const Integers&) const {
+        Integers list;
+        for (const Node& n : expect_list(node, what).children) list.push_back(read_whole(n));
+        return list;
+      }
+      std::int64_t read_whole(const Node& n) const {
+        return read_integer(n, what, spec.value_min, spec.value_max);
+      }
+      Attr operator()(const std::shared_ptr<const ValueSource>& none) const { return none; }
     };
     return std::visit(Reader{node, what, spec}, spec.fallback);
   }
 
-  void read_type() {
-    const Node& shape = require(body_, "shape", what_);
-    std::vector<std::int64_t> extents;
-    for (const Node& n : expect_list(shape, of_task("shape")).children) {
-      extents.push_back(read_integer(n, of_task("shape"), 1, Shape::max_elements));
-    }
-    if (extents.empty()) {
-      throw usage_error(shape.place(), fmt::format("{} is an empty list", of_task("shape")),
-                        "write its extents, as in [6000, 6000]");
-    }
-    try {
-      task_.declared.shape = Shape(extents);
-    } catch (const Error& error) {
-      throw error.at(shape.place());
-    }
-    constexpr std::array dtypes = {DType::f32, DType::f64};
-    constexpr std::array<std::string_view, 2> names = {"float32", "float64"};
-    if (const Node* n = find(body_, "dtype")) {
-      task_.declared.dtype = dtypes[read_choice(*n, of_task("dtype"), names)];
-    }
+  void read_file(const Node& file) {
+    constexpr std::array<std::string_view, 5> known = {"file", "tensor", "shape", "dtype", "on"};
+    check_keys(body_, fmt::format("{}, whose values are in a file,", what_), known);
+    task_.kind = ops_.find("load");
+    if (const Node* n = find(body_, "on")) read_devices(*n);
+    FileTensor tensor = read_file_tensor(body_, file, what_, data_);
+    task_.declared = tensor.type;
+    task_.attrs = {{"values", std::move(tensor.values)}};
   }
 
   void read_inputs(const Node& in) {
     if (in.type != Node::Type::list) {
-      task_.inputs.push_back(read_input(in));
+      task_.inputs.push_back(read_task_input(in, of_task("in")));
       return;
     }
-    for (const Node& n : in.children) task_.inputs.push_back(read_input(n));
-  }
-
-  TaskInput read_input(const Node& node) const {
-    TaskInput input{.name = read_string(node, of_task("in"), "the name of a tensor or task"),
-                    .element = {},
-                    .node = &node};
-    const std::size_t bracket = input.name.find('[');
-    if (bracket == std::string::npos) return input;
-    std::uint32_t element = 0;
-    bool readable = input.name.back() == ']';
-    if (readable) {
-      const char* const end = input.name.data() + input.name.size() - 1;
-      const auto [rest, status] = std::from_chars(input.name.data() + bracket + 1, end, element);
-      readable = status == std::errc{} && rest == end;
-    }
-    if (!readable) {
-      throw usage_error(node.place(),
-                        fmt::format("{} can't be read: '{}'", of_task("in"), shortened(input.name)),
-                        "name a task, or one element of it as in \"run[3]\"");
-    }
-    input.element = element;
-    input.name.resize(bracket);
-    return input;
+    for (const Node& n : in.children) task_.inputs.push_back(read_task_input(n, of_task("in")));
   }
 
   void read_devices(const Node& on) {
@@ -257,8 +262,8 @@ class TaskReader {
     std::vector<std::string_view> names = builtin_ops().names();
     std::erase_if(names, [&](std::string_view name) {
       const OpKind& kind = ops_[ops_.find(name)];
-      return kind.moves_data || kind.declares_type || kind.inputs_min > 0 ||
-             kind.inputs_max < task_.pattern->inputs_max();
+      return kind.moves_data || kind.declares_type || kind.inputs.min > 0 ||
+             kind.inputs.max < task_.pattern->inputs_max();
     });
     for (const std::string_view work : point_work_names) {
       if (std::find(names.begin(), names.end(), work) == names.end()) names.push_back(work);
@@ -269,20 +274,44 @@ class TaskReader {
   const Node& body_;
   const Machine& machine_;
   const OpRegistry& ops_;
+  InputDataTable& data_;
   std::string what_;
   Task task_;
 };
 
 }  // namespace
 
+TaskInput read_task_input(const Node& node, const std::string& what) {
+  TaskInput input{.name = read_string(node, what, "the name of a tensor or task"),
+                  .element = {},
+                  .node = &node};
+  const std::size_t bracket = input.name.find('[');
+  if (bracket == std::string::npos) return input;
+  std::uint32_t element = 0;
+  bool readable = input.name.back() == ']';
+  if (readable) {
+    const char* const end = input.name.data() + input.name.size() - 1;
+    const auto [rest, status] = std::from_chars(input.name.data() + bracket + 1, end, element);
+    readable = status == std::errc{} && rest == end;
+  }
+  if (!readable) {
+    throw usage_error(node.place(),
+                      fmt::format("{} can't be read: '{}'", what, shortened(input.name)),
+                      "name a task, or one element of it as in \"run[3]\"");
+  }
+  input.element = element;
+  input.name.resize(bracket);
+  return input;
+}
+
 Task read_task(const Node& key, const Node& body, bool is_tensor, const Machine& machine,
-               const OpRegistry& ops) {
+               const OpRegistry& ops, InputDataTable& inputs) {
   expect_identifier(key, "a task");
   if (key.text == "wait") {
     throw usage_error(key.place(), "a task can't be named 'wait': that is a step of scenarios",
                       "rename it");
   }
-  return TaskReader(key, body, is_tensor, machine, ops).read();
+  return TaskReader(key, body, is_tensor, machine, ops, inputs).read();
 }
 
 }  // namespace troupe

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/config/document.hpp"
+#include "core/config/input_data.hpp"
 #include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
 #include "core/patterns/patterns.hpp"
@@ -49,10 +50,17 @@ struct Task {
   bool is_list = false;
 };
 
+// Reads "x" or "x[3]"; `what` as in "in of 'y'". The name is not looked up. Throws a usage Error.
+TaskInput read_task_input(const Node& node, const std::string& what);
+// Throws a usage Error unless `source` has the element that `input` names, if it names one. Its
+// count must have been set.
+void check_element(const Task& source, const TaskInput& input);
+
 // Reads one entry of `tensors` or `tasks`. The names in `in` are not looked up yet. The task points
-// to the nodes, which must outlive it. Throws a usage Error.
+// to the nodes, which must outlive it. Files of tensors are opened in `inputs`. Throws a usage
+// Error.
 Task read_task(const Node& key, const Node& body, bool is_tensor, const Machine& machine,
-               const OpRegistry& ops);
+               const OpRegistry& ops, InputDataTable& inputs);
 
 struct TaskTable {
   std::vector<Task> tasks;                               // in the order they are written
@@ -63,6 +71,7 @@ struct TaskTable {
 
 // Reads `tensors` and `tasks` of a run file and appends their ops to the graph: each task after
 // those that it needs, otherwise in the order they are written. Throws a usage Error.
-TaskTable read_tasks(const Node& root, const Machine& machine, Graph& graph);
+TaskTable read_tasks(const Node& root, const Machine& machine, Graph& graph,
+                     InputDataTable& inputs);
 
 }  // namespace troupe

@@ -21,13 +21,13 @@ constexpr std::string_view counting_attr = "seed";
 constexpr std::size_t cycle_names_max = 12;
 
 void read_section(const Node& root, std::string_view name, bool is_tensor, const Machine& machine,
-                  const OpRegistry& ops, TaskTable& table) {
+                  const OpRegistry& ops, InputDataTable& inputs, TaskTable& table) {
   const Node* section = find(root, name);
   if (section == nullptr) return;
   expect_map(*section, name);
   for (std::size_t i = 0; i < section->entry_count(); ++i) {
     const Node& key = section->key(i);
-    Task task = read_task(key, section->value(i), is_tensor, machine, ops);
+    Task task = read_task(key, section->value(i), is_tensor, machine, ops, inputs);
     const auto [earlier, is_new] = table.by_name.emplace(task.name, table.tasks.size());
     if (!is_new) {
       throw usage_error(key.place(),
@@ -117,18 +117,8 @@ void set_count(const TaskTable& table, Task& task) {
   std::string decided_by = "its repeat";
   for (const TaskInput& input : task.inputs) {
     const Task& source = table.tasks[input.task];
-    if (input.element) {
-      if (!source.is_list) {
-        throw usage_error(input.node->place(),
-                          fmt::format("'{}' is a single tensor, not a list", source.name),
-                          fmt::format("write '{}'", source.name));
-      }
-      if (*input.element >= source.count) {
-        throw usage_error(input.node->place(),
-                          fmt::format("'{}' has no element {}", source.name, *input.element),
-                          fmt::format("its elements are 0 to {}", source.count - 1));
-      }
-    } else if (source.is_list) {
+    check_element(source, input);
+    if (!input.element && source.is_list) {
       if (task.is_list && task.count != source.count) {
         throw usage_error(
             input.node->place(),
@@ -150,26 +140,26 @@ void set_count(const TaskTable& table, Task& task) {
   }
 }
 
-// The index in OpKind::attrs of the attribute that counts up; nullopt if there is none.
-std::optional<std::size_t> find_counting_attr(const Task& task, const OpKind& kind) {
-  for (std::size_t i = 0; i < kind.attrs.size(); ++i) {
-    const AttrSpec& spec = kind.attrs[i];
-    const auto* start = std::get_if<std::int64_t>(&task.attrs[i]);
-    if (spec.name != counting_attr || start == nullptr) continue;
+// The first value of the attribute that counts up; nullopt if there is none.
+std::optional<std::int64_t> find_counting_attr(const Task& task, const OpKind& kind) {
+  for (const AttrSpec& spec : kind.attrs) {
+    if (spec.name != counting_attr) continue;
+    const auto* const start = std::get_if<std::int64_t>(task.attrs.find(spec.name));
+    if (start == nullptr) continue;
     if (*start > spec.value_max - (task.count - 1)) {
       throw usage_error(
           find(*task.body, spec.name)->place(),
           fmt::format("{} of '{}' counts up beyond {}", spec.name, task.name, spec.value_max),
           "start lower");
     }
-    return i;
+    return *start;
   }
   return {};
 }
 
 void append_ops(const TaskTable& table, Task& task, Graph& graph) {
   const OpKind& kind = graph.kinds()[task.kind];
-  const std::optional<std::size_t> counting = find_counting_attr(task, kind);
+  const std::optional<std::int64_t> counting = find_counting_attr(task, kind);
   task.group = graph.begin_group(task.name, task.is_list, task.key->place());
   std::vector<OpId> inputs(task.inputs.size());
   OpSpec op{.kind = task.kind,
@@ -187,7 +177,7 @@ void append_ops(const TaskTable& table, Task& task, Graph& graph) {
     if (!task.devices.empty()) {
       op.placement.device = task.devices[block_of(i, task.count, task.devices.size())];
     }
-    if (counting && i > 0) ++std::get<std::int64_t>(op.attrs[*counting]);
+    if (counting) op.attrs.set(counting_attr, *counting + i);
     try {
       graph.append(op);
     } catch (const Error& error) {
@@ -202,21 +192,36 @@ void append_ops(const TaskTable& table, Task& task, Graph& graph) {
 
 }  // namespace
 
+void check_element(const Task& source, const TaskInput& input) {
+  if (!input.element) return;
+  if (!source.is_list) {
+    throw usage_error(input.node->place(),
+                      fmt::format("'{}' is a single tensor, not a list", source.name),
+                      fmt::format("write '{}'", source.name));
+  }
+  if (*input.element >= source.count) {
+    throw usage_error(input.node->place(),
+                      fmt::format("'{}' has no element {}", source.name, *input.element),
+                      fmt::format("its elements are 0 to {}", source.count - 1));
+  }
+}
+
 std::vector<std::string_view> TaskTable::names() const {
   std::vector<std::string_view> result;
   for (const Task& task : tasks) result.push_back(task.name);
   return result;
 }
 
-TaskTable read_tasks(const Node& root, const Machine& machine, Graph& graph) {
+TaskTable read_tasks(const Node& root, const Machine& machine, Graph& graph,
+                     InputDataTable& inputs) {
   TaskTable table;
-  read_section(root, "tensors", true, machine, graph.kinds(), table);
-  read_section(root, "tasks", false, machine, graph.kinds(), table);
+  read_section(root, "tensors", true, machine, graph.kinds(), inputs, table);
+  read_section(root, "tasks", false, machine, graph.kinds(), inputs, table);
   look_names_up(table);
   const std::vector<std::size_t> order = topological_order(table);
 
   std::int64_t ops = 0;
-  std::int64_t inputs = 0;
+  std::int64_t reads = 0;
   for (const std::size_t t : order) {
     Task& task = table.tasks[t];
     set_count(table, task);
@@ -227,12 +232,12 @@ TaskTable read_tasks(const Node& root, const Machine& machine, Graph& graph) {
                         fmt::format("the limit is {}", ops_max));
     }
     if (!task.pattern) continue;
-    inputs += std::int64_t{task.count} * task.pattern->inputs_max();
-    if (inputs > inputs_max) {
-      throw usage_error(task.key->place(),
-                        fmt::format("with '{}' the patterns of the file read up to {} tensors",
-                                    task.name, inputs),
-                        fmt::format("the limit is {}", inputs_max));
+    reads += std::int64_t{task.count} * task.pattern->inputs_max();
+    if (reads > inputs_max) {
+      throw usage_error(
+          task.key->place(),
+          fmt::format("with '{}' the patterns of the file read up to {} tensors", task.name, reads),
+          fmt::format("the limit is {}", inputs_max));
     }
   }
   for (const std::size_t t : order) {

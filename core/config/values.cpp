@@ -132,6 +132,26 @@ std::size_t read_choice(const Node& node, std::string_view what,
   return static_cast<std::size_t>(found - choices.begin());
 }
 
+Shape read_shape(const Node& node, std::string_view what) {
+  std::vector<std::int64_t> extents;
+  for (const Node& n : expect_list(node, what).children) {
+    extents.push_back(read_integer(n, what, 1, Shape::max_elements));
+  }
+  if (extents.empty()) {
+    throw usage_error(node.place(), fmt::format("{} is an empty list", what),
+                      "write its extents, as in [6000, 6000]");
+  }
+  try {
+    return Shape(extents);
+  } catch (const Error& error) {
+    throw error.at(node.place());
+  }
+}
+
+DType read_dtype(const Node& node, std::string_view what) {
+  return static_cast<DType>(read_choice(node, what, dtype_names));
+}
+
 bool is_identifier(std::string_view name) {
   const auto letter = [](char c) {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';

@@ -4,6 +4,7 @@
 
 #include "core/base/time.hpp"
 #include "core/config/document.hpp"
+#include "core/ops/tensor_type.hpp"
 
 #include <cstdint>
 #include <span>
@@ -29,6 +30,8 @@ double read_flops(const Node& node, std::string_view what);
 double read_bandwidth(const Node& node, std::string_view what);
 std::uint64_t read_bytes(const Node& node, std::string_view what);
 Duration read_duration(const Node& node, std::string_view what);
+Shape read_shape(const Node& node, std::string_view what);  // a list that isn't empty
+DType read_dtype(const Node& node, std::string_view what);
 
 // The index of the node's text in `choices`; the error suggests the nearest one.
 std::size_t read_choice(const Node& node, std::string_view what,

@@ -1,5 +1,5 @@
 // The expected times of ops and transfers, for planning, simulated runs and reports. Each cost
-// model has a file in this folder. actors/run_setting.cpp chooses the model of a run.
+// model has a file in this folder.
 #pragma once
 
 #include "core/base/id.hpp"
@@ -8,6 +8,7 @@
 #include "core/machine/machine.hpp"
 
 #include <cstdint>
+#include <memory>
 
 namespace troupe {
 
@@ -28,5 +29,8 @@ class CostModel {
   // link.
   virtual TransferCost transfer(LinkId link, Direction direction, std::uint64_t bytes) const = 0;
 };
+
+// The model of plans and runs for which no other is chosen. `machine` must outlive it.
+std::shared_ptr<const CostModel> default_cost_model(const Machine& machine);
 
 }  // namespace troupe

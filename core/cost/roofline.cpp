@@ -14,25 +14,19 @@ std::optional<double> rate_of(const Device& device, const OpKind& kind) {
 
 }  // namespace
 
-bool Roofline::knows(DeviceId device, const Graph& graph, const OpClass& op_class) const {
-  return knows(device, graph.kinds()[op_class.kind], op_class.work);
-}
-
-Duration Roofline::op(DeviceId device, const Graph& graph, const OpClass& op_class) const {
-  return op(device, graph.kinds()[op_class.kind], op_class.work);
-}
-
-bool Roofline::knows(DeviceId id, const OpKind& kind, const Work& work) const {
+bool Roofline::knows(DeviceId id, const Graph& graph, const OpClass& op_class) const {
   const Device& device = machine_->device(id);
+  const OpKind& kind = graph.kinds()[op_class.kind];
   if (kind.fixed_time || rate_of(device, kind)) return true;
-  return device.bandwidth && work.flops <= work.bytes;
+  return device.bandwidth && op_class.work.flops <= op_class.work.bytes;
 }
 
-Duration Roofline::op(DeviceId id, const OpKind& kind, const Work& work) const {
+Duration Roofline::op(DeviceId id, const Graph& graph, const OpClass& op_class) const {
   constexpr double assumed_flops = 1e9;
   constexpr double assumed_bandwidth = 1e9;
   const Device& device = machine_->device(id);
-  std::optional<double> rate = rate_of(device, kind);
+  const Work& work = op_class.work;
+  std::optional<double> rate = rate_of(device, graph.kinds()[op_class.kind]);
   std::optional<double> bandwidth = device.bandwidth;
   if (!rate && !bandwidth) {
     rate = assumed_flops;

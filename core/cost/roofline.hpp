@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/cost/cost_model.hpp"
-#include "core/ops/op_kind.hpp"
 
 namespace troupe {
 
@@ -24,10 +23,6 @@ class Roofline final : public CostModel {
 
   // latency + bytes / bandwidth.
   TransferCost transfer(LinkId link, Direction direction, std::uint64_t bytes) const override;
-
-  // The same for an op that isn't in a graph.
-  bool knows(DeviceId device, const OpKind& kind, const Work& work) const;
-  Duration op(DeviceId device, const OpKind& kind, const Work& work) const;
 
  private:
   const Machine* machine_;

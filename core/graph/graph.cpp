@@ -2,7 +2,6 @@
 
 #include "core/base/assert.hpp"
 #include "core/base/random.hpp"
-#include "core/base/units.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -22,47 +21,13 @@ std::size_t oldest_to_compare(std::size_t entries) {
 }
 
 // Returns the index of `value` in `table`. Appends `value` if the last `lookback` entries differ.
-template <class T>
-std::uint32_t intern(std::vector<T>& table, const T& value) {
+template <class Table>
+std::uint32_t intern(Table& table, const typename Table::value_type& value) {
   for (std::size_t i = table.size(); i-- > oldest_to_compare(table.size());) {
     if (table[i] == value) return static_cast<std::uint32_t>(i);
   }
   table.push_back(value);
   return static_cast<std::uint32_t>(table.size() - 1);
-}
-
-void check_input_count(const OpKind& kind, std::size_t count) {
-  if (count >= kind.inputs_min && count <= kind.inputs_max) return;
-  const std::string wanted = kind.inputs_min == kind.inputs_max
-                                 ? format_count(kind.inputs_min, "input")
-                                 : fmt::format("{} to {} inputs", kind.inputs_min, kind.inputs_max);
-  throw usage_error(fmt::format("'{}' takes {}, and {} {} given", kind.name, wanted, count,
-                                count == 1 ? "is" : "are"),
-                    fmt::format("give it {}", wanted));
-}
-
-Attrs complete_attrs(const OpKind& kind, const Attrs& given) {
-  Attrs attrs;
-  if (given.empty()) {
-    for (const AttrSpec& spec : kind.attrs) {
-      if (spec.required) {
-        throw usage_error(fmt::format("'{}' needs '{}'", kind.name, spec.name), "give it");
-      }
-      attrs.push_back(spec.fallback);
-    }
-    return attrs;
-  }
-  TROUPE_ASSERT(given.size() == kind.attrs.size());
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    const AttrSpec& spec = kind.attrs[i];
-    TROUPE_ASSERT(given[i].index() == spec.fallback.index());
-    if (const auto* n = std::get_if<std::int64_t>(&given[i]);
-        n && (*n < 0 || *n > spec.value_max)) {
-      throw usage_error(fmt::format("'{}' of '{}' is {}", spec.name, kind.name, *n),
-                        fmt::format("it goes from 0 to {}", spec.value_max));
-    }
-  }
-  return given;
 }
 
 }  // namespace
@@ -84,7 +49,8 @@ OpTemplateId Graph::add_template(const OpTemplate& op_template) {
   TROUPE_ASSERT(!groups_.empty());
   const OpKind& kind = (*ops_)[op_template.kind];
   try {
-    const std::uint32_t attrs = intern(attrs_, complete_attrs(kind, op_template.attrs));
+    const std::uint32_t attrs =
+        intern(attrs_, AttrsRow{op_template.kind, complete_attrs(kind, op_template.attrs)});
     for (std::size_t i = templates_.size(); i-- > oldest_to_compare(templates_.size());) {
       const TemplateRow& known = templates_[i];
       if (known.kind == op_template.kind && known.attrs == attrs &&
@@ -189,9 +155,9 @@ std::uint32_t Graph::add_class(OpTemplateId op_template, std::span<const OpId> i
     input_types.push_back(type(input));
   }
   try {
-    check_input_count(kind, inputs.size());
-    OpSignature op{.inputs = input_types, .attrs = attrs_[row.attrs], .declared = row.declared};
-    const TensorType type = kind.type(op);
+    OpSignature op{
+        .inputs = input_types, .attrs = attrs_[row.attrs].attrs, .declared = row.declared};
+    const TensorType type = output_type(kind, op);
     op.declared = type;
     op_class.work = kind.work(op, type);
     op_class.type = intern(types_, type);
@@ -220,6 +186,7 @@ GroupId Graph::find_group(std::string_view name) const {
 
 std::string Graph::name(OpId op) const {
   const Group& g = group(group_of(op));
+  if (g.name.empty()) return fmt::format("{}[{}]", kind(op).name, op.value - g.first.value);
   return g.indexed ? fmt::format("{}[{}]", g.name, op.value - g.first.value) : g.name;
 }
 

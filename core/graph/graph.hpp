@@ -8,6 +8,7 @@
 #include "core/ops/registry.hpp"
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,7 +25,8 @@ struct Placement {
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
-// Ops under one name: the group "run" stands for run[0] … run[n-1].
+// Ops under one name: the group "run" stands for run[0] … run[n-1]. Ops of a group without a name
+// are named after their kinds, and numbered over all of the group.
 struct Group {
   std::string name;
   OpId first;
@@ -37,7 +39,7 @@ struct Group {
 struct OpTemplate {
   OpKindId kind;
   Placement placement = {};
-  Attrs attrs = {};          // empty: every attribute takes its fallback
+  Attrs attrs = {};          // those that aren't given take their fallbacks
   TensorType declared = {};  // for kinds with declares_type
 };
 struct OpSpec {
@@ -106,7 +108,8 @@ class Graph {
     return inputs_.slice(index_from(inputs_.first(), begin), end - begin);
   }
   const TensorType& type(OpId op) const { return types_[type_index(op)]; }
-  const Attrs& attrs(OpId op) const { return attrs_[attrs_index(op)]; }
+  // The reference stays valid as long as the graph exists; another thread may read it meanwhile.
+  const Attrs& attrs(OpId op) const { return attrs_[attrs_index(op)].attrs; }
   const Placement& placement(OpId op) const { return op_class(op).placement; }
   const Work& work(OpId op) const { return op_class(op).work; }
   // Every distinct type: entry i has type_index i.
@@ -131,6 +134,11 @@ class Graph {
     // held, so this half identifies the index.
     std::uint32_t first_input;
     std::uint32_t op_class;
+  };
+  struct AttrsRow {
+    OpKindId kind;
+    Attrs attrs;
+    friend bool operator==(const AttrsRow&, const AttrsRow&) = default;
   };
   struct TemplateRow {
     OpKindId kind;
@@ -162,7 +170,7 @@ class Graph {
   std::unordered_multimap<std::uint64_t, std::uint32_t> classes_by_hash_;
   std::vector<TemplateRow> templates_;
   std::vector<TensorType> types_;
-  std::vector<Attrs> attrs_;
+  std::deque<AttrsRow> attrs_;
   std::vector<Group> groups_;
 };
 

@@ -114,7 +114,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-// NVIDIA's driver tells a GPU's model here; hwloc knows it only where it was built with NVML.
+// The model of a GPU, from a file of NVIDIA's driver: hwloc knows it only if built with NVML.
 std::string driver_model(const hwloc_obj_attr_u::hwloc_pcidev_attr_s& pci) {
   std::ifstream in(fmt::format("/proc/driver/nvidia/gpus/{:04x}:{:02x}:{:02x}.{:x}/information",
                                unsigned{pci.domain}, unsigned{pci.bus}, unsigned{pci.dev},

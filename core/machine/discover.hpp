@@ -1,4 +1,4 @@
-// The machine this process runs on, as hwloc sees it.
+// Describes the machine that this process runs on, through hwloc.
 #pragma once
 
 #include "core/machine/machine.hpp"
@@ -23,13 +23,13 @@ struct HostInfo {
     std::uint64_t memory_bytes = 0;
     std::vector<int> cores;
   };
-  std::vector<NumaNode> numa;      // at least one
-  std::vector<std::string> gpus;   // models; empty where there are none or CUDA isn't there
-  std::uint64_t memory_bytes = 0;  // installed, or the cgroup's limit where that is lower
+  std::vector<NumaNode> numa;                // at least one
+  std::vector<std::string> gpus;             // models of NVIDIA GPUs; empty if there are none
+  std::uint64_t memory_bytes = 0;            // installed, or the cgroup's limit if that is lower
   std::uint64_t available_memory_bytes = 0;  // free for a new process now
 };
 
-// Honours the process's CPU affinity and cgroup limits. Throws a run Error where hwloc fails.
+// Respects the process's CPU affinity and cgroup limits. Throws a run Error if hwloc fails.
 HostInfo discover_host();
 
 struct LocalMachineOptions {
@@ -38,17 +38,17 @@ struct LocalMachineOptions {
   std::string directory = {};  // of that storage; empty: a temporary one
 };
 
-// `host` as a Machine: CPU devices cpu0, cpu1, … with a memory each (mem0, …), and storage (disk,
-// with links disk0, disk1, …) where asked for. Up to 32 memories have a memcpy link between each
-// pair (copy0-1); of more, each has a link to the first (copy0-1, copy0-2, …), and a copy between
-// two others goes through that one. The memories share what is available now, less an eighth for
-// everything else; the disk is what its file system has free. Its rates are rough estimates from
-// the core count (local_machine.cpp says which), good enough to plan with; a calibrated machine
-// file replaces them. With fewer cores than devices, devices share cores.
+// `host` as a Machine: CPU devices cpu0, cpu1, … with a memory each (mem0, …), and, if wanted,
+// storage (disk, with links disk0, disk1, …). Up to 32 memories have a memcpy link between each
+// pair (copy0-1). If there are more, each has a link to the first (copy0-1, copy0-2, …), and a copy
+// between two others passes through the first. Seven eighths of the available memory are divided
+// among the memories; the size of the disk is the free space of its file system. The rates are
+// rough estimates from the number of cores (see local_machine.cpp), good enough to plan with; write
+// a machine file to give measured ones. If there are fewer cores than devices, devices share cores.
 Machine local_machine(const HostInfo& host, const LocalMachineOptions& options);
 
-// local_machine with its storage as a machine file in YAML (config/machine_file.hpp's format), with
-// what was found as comments.
+// The machine file (in the format of config/machine_file.hpp) of local_machine() with storage.
+// Comments in it list the cores, caches, memories and GPUs of the host.
 std::string describe_yaml(const HostInfo& host);
 
 }  // namespace troupe

@@ -1,5 +1,5 @@
-// A described machine on this one: stand-ins for devices it lacks, cores for CPU devices, room for
-// storage.
+// Prepares a described machine for a run on this host: replaces devices that the host lacks, and
+// fills in the cores of CPU devices and the size of storage.
 #pragma once
 
 #include "core/machine/discover.hpp"
@@ -10,18 +10,18 @@
 
 namespace troupe {
 
-// "gpu0=cpu0": the CPU stands in for the device named first, which keeps its name, its memory and
-// its links. The CPU is a CPU device of the machine, or one of this host's by its discovered name.
-// Throws a usage Error where the text is malformed or a name unknown.
+// "gpu0=cpu0": makes gpu0 a CPU device, which keeps its name, its memory and its links. cpu0 must
+// be a CPU device of the machine, or one of this host by its discovered name. Throws a usage Error
+// if the text is malformed or a name is unknown.
 void map_device(Machine& machine, std::string_view mapping, const HostInfo& host);
 
-// Gives every CPU device without `cores` an even part of the host's cores that no device names;
-// with fewer cores than devices, devices share them. Throws a usage Error (with the device's place)
-// where a device names a core that this process may not use.
+// Divides the host's cores that no device names evenly among the CPU devices without `cores`. If
+// there are fewer such cores than devices, devices share them. Throws a usage Error (with the
+// device's place) if a device names a core that this process may not use.
 void assign_cores(Machine& machine, const HostInfo& host);
 
-// Gives storage without a size what is free in its directory now. Throws a usage Error (with the
-// memory's place) where there is no such directory.
+// Sets the size of each storage that has none to the free space of its directory. Throws a usage
+// Error (with the memory's place) if there is no such directory.
 void measure_storage(Machine& machine);
 
 }  // namespace troupe

@@ -1,10 +1,11 @@
+#include "core/base/temporary_path.hpp"
 #include "core/base/units.hpp"
 #include "core/machine/discover.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
 #include <iterator>
-#include <system_error>
 
 #include <fmt/format.h>
 
@@ -62,12 +63,15 @@ std::vector<std::vector<int>> split_cores(const HostInfo& host, int devices) {
   return shares;
 }
 
+// 0 if there is no such directory; a run reports that.
 std::uint64_t free_on_disk(const std::string& directory) {
-  std::error_code error;
-  const std::filesystem::path path = directory.empty() ? std::filesystem::temp_directory_path(error)
-                                                       : std::filesystem::path(directory);
-  const auto space = std::filesystem::space(path, error);
-  return error ? 0 : space.available / mib * mib;  // the run says what is wrong with a directory
+  namespace fs = std::filesystem;
+  try {
+    const fs::path path = directory.empty() ? temporary_directory() : fs::path(directory);
+    return fs::space(path).available / mib * mib;
+  } catch (const std::exception&) {
+    return 0;
+  }
 }
 
 Device cpu_device(std::size_t index, std::vector<int> cores) {

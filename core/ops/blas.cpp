@@ -19,10 +19,10 @@ Error absent() {
 }
 
 template <class Function>
-Function find(void* handle, const char* name) {
+void find(void* handle, const char* name, Function*& function) {
   void* const symbol = dlsym(handle, name);
   if (symbol == nullptr) throw absent();
-  return reinterpret_cast<Function>(symbol);
+  function = reinterpret_cast<Function*>(symbol);
 }
 
 Blas load() {
@@ -30,9 +30,19 @@ Blas load() {
   setenv("OPENBLAS_NUM_THREADS", "1", 1);
   void* const handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) throw absent();
-  find<decltype(&openblas_set_num_threads)>(handle, "openblas_set_num_threads")(1);
-  return {.sgemm = find<decltype(&cblas_sgemm)>(handle, "cblas_sgemm"),
-          .dgemm = find<decltype(&cblas_dgemm)>(handle, "cblas_dgemm")};
+  decltype(openblas_set_num_threads)* set_num_threads = nullptr;
+  find(handle, "openblas_set_num_threads", set_num_threads);
+  set_num_threads(1);
+  Blas blas;
+  find(handle, "cblas_sgemm", blas.f32.gemm);
+  find(handle, "cblas_dgemm", blas.f64.gemm);
+  find(handle, "cblas_ssyrk", blas.f32.syrk);
+  find(handle, "cblas_dsyrk", blas.f64.syrk);
+  find(handle, "cblas_strsm", blas.f32.trsm);
+  find(handle, "cblas_dtrsm", blas.f64.trsm);
+  find(handle, "spotrf_", blas.f32.potrf);
+  find(handle, "dpotrf_", blas.f64.potrf);
+  return blas;
 }
 
 }  // namespace

@@ -1,17 +1,46 @@
-// The matrix products of OpenBLAS. The library is loaded when the first product is computed.
+// The functions of OpenBLAS that kernels use. The library is loaded when the first is needed.
 #pragma once
 
 #include <cblas.h>
 
 namespace troupe {
 
+// The functions for elements of type T, under the names that BLAS gives them without the letter of
+// the type. `potrf` is LAPACK's, which has only an interface of Fortran: column-major, and every
+// argument is a pointer.
+template <class T>
+struct BlasOf {
+  using Gemm = void(CBLAS_ORDER, CBLAS_TRANSPOSE, CBLAS_TRANSPOSE, blasint m, blasint n, blasint k,
+                    T alpha, const T* a, blasint lda, const T* b, blasint ldb, T beta, T* c,
+                    blasint ldc);
+  using Syrk = void(CBLAS_ORDER, CBLAS_UPLO, CBLAS_TRANSPOSE, blasint n, blasint k, T alpha,
+                    const T* a, blasint lda, T beta, T* c, blasint ldc);
+  using Trsm = void(CBLAS_ORDER, CBLAS_SIDE, CBLAS_UPLO, CBLAS_TRANSPOSE, CBLAS_DIAG, blasint m,
+                    blasint n, T alpha, const T* a, blasint lda, T* b, blasint ldb);
+  using Potrf = void(const char* uplo, const blasint* n, T* a, const blasint* lda, blasint* info);
+
+  Gemm* gemm = nullptr;
+  Syrk* syrk = nullptr;
+  Trsm* trsm = nullptr;
+  Potrf* potrf = nullptr;
+};
+
 // Loaded only when needed: at load, OpenBLAS by default starts a thread for each core, and these
-// threads spin for about 10 ms. Simulations and runs without matmul don't load the library. It is
+// threads spin for about 10 ms. Simulations and runs without such ops don't load the library. It is
 // loaded single-threaded: the device's team computes panels in parallel, while OpenBLAS's own
 // threads would be unpinned and shared by all devices.
 struct Blas {
-  decltype(&cblas_sgemm) sgemm = nullptr;
-  decltype(&cblas_dgemm) dgemm = nullptr;
+  BlasOf<float> f32;
+  BlasOf<double> f64;
+
+  template <class T>
+  const BlasOf<T>& of() const {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      return f32;
+    } else {
+      return f64;
+    }
+  }
 
   // The first call loads the library and blocks for some milliseconds. Throws a run Error if the
   // library can't be loaded. Thread-safe.

@@ -1,22 +1,89 @@
-// The op kinds that come with Troupe: one function and one file for each, listed in registry.cpp.
-// elementwise.cpp defines add, sub and mul.
+// The op kinds that come with Troupe: a function for each, which its file defines, and their list.
 #pragma once
 
 #include "core/ops/op_kind.hpp"
 
+#include <array>
+
 namespace troupe {
 
+// Made from nothing.
 OpKind uniform_op();
 OpKind zeros_op();
-OpKind matmul_op();
+OpKind constant_op();
+OpKind load_op();
+// Element by element.
 OpKind add_op();
 OpKind sub_op();
 OpKind mul_op();
 OpKind scale_op();
+OpKind axpy_op();
+OpKind exp_op();
+OpKind log_op();
+OpKind tanh_op();
+OpKind gelu_op();
 OpKind relu_op();
+OpKind relu_grad_op();
+// Over an axis.
+OpKind sum_op();
+OpKind max_op();
+OpKind softmax_op();
+OpKind layer_norm_op();
+OpKind softmax_cross_entropy_op();
+OpKind softmax_cross_entropy_grad_op();
+// The same values elsewhere.
 OpKind copy_op();
+OpKind reshape_op();
+OpKind transpose_op();
+OpKind slice_op();
+OpKind concat_op();
+// Matrices.
+OpKind matmul_op();
+OpKind gemm_op();
+OpKind syrk_op();
+OpKind trsm_op();
+OpKind potrf_op();
+// For tests and benchmarks.
 OpKind spin_op();
 OpKind sleep_op();
 OpKind fail_op();
+
+inline constexpr std::array builtin_kinds = {uniform_op,
+                                             zeros_op,
+                                             constant_op,
+                                             load_op,
+                                             add_op,
+                                             sub_op,
+                                             mul_op,
+                                             scale_op,
+                                             axpy_op,
+                                             exp_op,
+                                             log_op,
+                                             tanh_op,
+                                             gelu_op,
+                                             relu_op,
+                                             relu_grad_op,
+                                             sum_op,
+                                             max_op,
+                                             softmax_op,
+                                             layer_norm_op,
+                                             softmax_cross_entropy_op,
+                                             softmax_cross_entropy_grad_op,
+                                             copy_op,
+                                             reshape_op,
+                                             transpose_op,
+                                             slice_op,
+                                             concat_op,
+                                             matmul_op,
+                                             gemm_op,
+                                             syrk_op,
+                                             trsm_op,
+                                             potrf_op,
+                                             spin_op,
+                                             sleep_op,
+                                             fail_op};
+
+// Not listed: sessions add it to their registry.
+OpKind given_op();
 
 }  // namespace troupe

@@ -8,14 +8,6 @@
 namespace troupe {
 namespace {
 
-TensorType type(const OpSignature& op) {
-  return op.inputs[0];
-}
-
-Work work(const OpSignature& op, const TensorType& output) {
-  return streaming_work(op, output, 0);
-}
-
 void kernel(const CpuCall& call) {
   const std::byte* const from = call.inputs[0].data;
   std::byte* const to = call.output.data;
@@ -32,11 +24,10 @@ void kernel(const CpuCall& call) {
 OpKind copy_op() {
   return {.name = "copy",
           .summary = "the same values in another memory",
-          .inputs_min = 1,
-          .inputs_max = 1,
+          .inputs = 1,
           .moves_data = true,
-          .type = type,
-          .work = work,
+          .takes_integers = true,
+          .work = streaming<0>,
           .cpu = kernel};
 }
 

@@ -13,12 +13,12 @@ TensorType type(const OpSignature&) {
 
 Work work(const OpSignature& op, const TensorType&) {
   Work work;
-  work.fixed = std::get<Duration>(op.attrs[0]);
+  work.fixed = op.attrs.get<Duration>("after");
   return work;
 }
 
 void kernel(const CpuCall& call) {
-  std::this_thread::sleep_for(std::get<Duration>(call.attrs[0]));
+  std::this_thread::sleep_for(call.attrs.get<Duration>("after"));
   throw run_error("it failed on purpose", "ops of kind 'fail' always do");
 }
 
@@ -27,10 +27,10 @@ void kernel(const CpuCall& call) {
 OpKind fail_op() {
   return {.name = "fail",
           .summary = "fails after `after`, to see how a failure is reported",
-          .inputs_min = 0,
-          .inputs_max = 64,
+          .inputs = {0, 64},
           .attrs = {{.name = "after", .fallback = Duration{0}}},
           .fixed_time = true,
+          .takes_integers = true,
           .type = type,
           .work = work,
           .cpu = kernel};

@@ -33,7 +33,7 @@ void fold(std::array<std::uint64_t, Fingerprint::lanes>& hashes, const std::byte
 Fingerprint::Fingerprint(std::span<const ConstTensorView> inputs) : hashes_(initial_hashes) {
   for (const ConstTensorView& input : inputs) {
     const auto count = std::min(lanes, static_cast<std::size_t>(input.type.shape.elements()));
-    if (input.type.dtype == DType::f32) {
+    if (size_of(input.type.dtype) == sizeof(std::uint32_t)) {
       fold<std::uint32_t>(hashes_, input.data, count);
     } else {
       fold<std::uint64_t>(hashes_, input.data, count);

@@ -1,33 +1,33 @@
-// An op kind: its parameters, shape rule, cost formula and kernels. Each kind has a file in this
-// folder. To add a kind, copy such a file and list the new kind in registry.cpp.
+// An op kind: its inputs and parameters, shape rule, cost formula and kernels. Most have defaults:
+//
+//   OpKind{.name = "clamp",
+//          .summary = "values above `limit` become `limit`",
+//          .inputs = 1,
+//          .attrs = {{.name = "limit", .fallback = 1.0}},
+//          .cpu = [](const CpuCall& call) {
+//            const auto limit = call.attrs.get<double>("limit");
+//            for_each_element<1>(call, [=](auto x) {
+//              return x > limit ? static_cast<decltype(x)>(limit) : x;
+//            });
+//          }}
+//
+// (for_each_element is in elementwise.hpp.) The built-in kinds are files of this folder. To add
+// one, copy such a file and list the new kind in builtin.hpp and its file in CMakeLists.txt.
 #pragma once
 
+#include "core/base/error.hpp"
 #include "core/base/time.hpp"
+#include "core/ops/attrs.hpp"
 #include "core/ops/tensor_type.hpp"
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
-#include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 namespace troupe {
-
-// The value of a parameter of an op, e.g. `alpha` of scale.
-using Attr = std::variant<bool, std::int64_t, double, Duration>;
-
-// A parameter of an op kind. A value must have the type of `fallback`.
-struct AttrSpec {
-  std::string_view name;
-  Attr fallback;
-  bool required = false;
-  std::int64_t value_max = std::int64_t{1} << 40;  // upper limit of integers; the lower limit is 0
-};
-
-// Attribute values in the order of OpKind::attrs.
-using Attrs = std::vector<Attr>;
 
 // What shape rules and cost formulas may depend on.
 struct OpSignature {
@@ -82,22 +82,60 @@ struct CpuCall {
 // Error if the op fails.
 using CpuKernel = void (*)(const CpuCall&);
 
+// How many tensors an op reads.
+struct InputCount {
+  std::size_t min = 0;
+  std::size_t max = 0;
+  constexpr InputCount(std::size_t exactly = 0) : min(exactly), max(exactly) {}
+  constexpr InputCount(std::size_t at_least, std::size_t at_most) : min(at_least), max(at_most) {}
+};
+
+// A usage Error without a place: "the inputs are float32 [2, 3] and float64 [3]; " and the remedy.
+Error unfit_inputs(std::span<const TensorType> inputs, std::string remedy);
+
+// The default shape rule: the type of the inputs, which all must have the same. Without inputs, the
+// declared type. Throws a usage Error if inputs differ or nothing is declared.
+TensorType common_type(const OpSignature& op);
+
+// The default cost: reads each input once, writes the output once, and computes
+// `flops_per_element` for each element of the output.
+Work streaming_work(const OpSignature& op, const TensorType& output, double flops_per_element);
+template <int flops_per_element>
+Work streaming(const OpSignature& op, const TensorType& output) {
+  return streaming_work(op, output, flops_per_element);
+}
+
 struct OpKind {
   std::string_view name;
-  std::string_view summary;  // one line, for listings
-  std::size_t inputs_min = 0;
-  std::size_t inputs_max = 0;
+  std::string_view summary = {};  // one line, for listings
+  InputCount inputs = 0;          // `2`, or `{0, 64}` for any number from 0 to 64
   std::vector<AttrSpec> attrs = {};
   bool declares_type = false;  // the user gives `shape` and `dtype`
   bool moves_data = false;     // links carry it out, not a kernel (copy)
   bool fixed_time = false;     // takes the same time on every device (sleep): needs no rate
+  bool is_given = false;       // no device computes it: its values come from outside the graph
+  // Also reads and makes integers; else the graph refuses inputs and declared types of integers.
+  bool takes_integers = false;
 
   // Returns the output's type. Throws a usage Error without a place if the inputs don't fit.
-  TensorType (*type)(const OpSignature&) = nullptr;
-  Work (*work)(const OpSignature&, const TensorType& output) = nullptr;
+  TensorType (*type)(const OpSignature&) = common_type;
+  Work (*work)(const OpSignature&, const TensorType& output) = streaming<1>;
   CpuKernel cpu = nullptr;  // null: CPU devices can't run ops of this kind
+  // What the kernel needs of the attributes, in a form that is fast to read: Attrs::prepared. Made
+  // once for all ops with the same attributes. For ops that take less than a microsecond.
+  std::shared_ptr<const void> (*prepare)(const Attrs&) = nullptr;
   // Loads libraries that the kernel needs, before a run is timed. May be called more than once.
   void (*load)() = nullptr;
 };
+
+// The attributes of an op of this kind: those given, else the fallbacks, in the order of
+// OpKind::attrs, and prepared. A whole number may be given where a number is wanted. Throws a usage
+// Error without a place if a required one isn't given, or one that is given has no such name, has
+// another type, or is out of range.
+Attrs complete_attrs(const OpKind& kind, const Attrs& given);
+
+// The type of what an op makes; its attributes must be complete. Throws a usage Error without a
+// place if the number or the types of inputs don't fit.
+TensorType output_type(const OpKind& kind, const OpSignature& op);
 
 }  // namespace troupe

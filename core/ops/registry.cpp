@@ -10,7 +10,7 @@ namespace troupe {
 OpKindId OpRegistry::add(OpKind kind) {
   TROUPE_ASSERT(!kind.name.empty() && !find(kind.name));
   TROUPE_ASSERT(kind.type != nullptr && kind.work != nullptr);
-  TROUPE_ASSERT(kind.inputs_min <= kind.inputs_max);
+  TROUPE_ASSERT(kind.inputs.min <= kind.inputs.max);
   kinds_.push_back(std::move(kind));
   return OpKindId::at(kinds_.size() - 1);
 }
@@ -32,10 +32,7 @@ std::vector<std::string_view> OpRegistry::names() const {
 const OpRegistry& builtin_ops() {
   static const OpRegistry registry = [] {
     OpRegistry r;
-    for (OpKind (*const make)() : {uniform_op, zeros_op, matmul_op, add_op, sub_op, mul_op,
-                                   scale_op, relu_op, copy_op, spin_op, sleep_op, fail_op}) {
-      r.add(make());
-    }
+    for (OpKind (*const make)() : builtin_kinds) r.add(make());
     return r;
   }();
   return registry;

@@ -24,8 +24,8 @@ class OpRegistry {
   std::vector<OpKind> kinds_;
 };
 
-// uniform, zeros, matmul, add, sub, mul, scale, relu, copy, spin, sleep, fail.
-// To add other kinds, copy the registry and add them to the copy.
+// The op kinds that come with Troupe: those of builtin.hpp. To use other kinds as well, copy the
+// registry and add them to the copy.
 const OpRegistry& builtin_ops();
 
 }  // namespace troupe

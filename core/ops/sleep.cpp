@@ -14,12 +14,12 @@ TensorType type(const OpSignature&) {
 
 Work work(const OpSignature& op, const TensorType&) {
   Work work;
-  work.fixed = std::get<Duration>(op.attrs[0]);
+  work.fixed = op.attrs.get<Duration>("duration");
   return work;
 }
 
 void kernel(const CpuCall& call) {
-  std::this_thread::sleep_for(std::get<Duration>(call.attrs[0]));
+  std::this_thread::sleep_for(call.attrs.get<Duration>("duration"));
   *call.output.as<double>() = Fingerprint(call.inputs).unit(0);
 }
 
@@ -28,10 +28,10 @@ void kernel(const CpuCall& call) {
 OpKind sleep_op() {
   return {.name = "sleep",
           .summary = "waits for `duration`",
-          .inputs_min = 0,
-          .inputs_max = 64,
+          .inputs = {0, 64},
           .attrs = {{.name = "duration", .fallback = Duration{0}, .required = true}},
           .fixed_time = true,
+          .takes_integers = true,
           .type = type,
           .work = work,
           .cpu = kernel};

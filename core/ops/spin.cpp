@@ -24,13 +24,13 @@ TensorType type(const OpSignature&) {
 // A multiplication and an addition per lane and iteration. Reads at most 64 elements of each input.
 Work work(const OpSignature& op, const TensorType& output) {
   Work work;
-  work.flops = 2.0 * lanes * static_cast<double>(std::get<std::int64_t>(op.attrs[0]));
+  work.flops = 2.0 * lanes * static_cast<double>(op.attrs.get<std::int64_t>("iterations"));
   work.bytes = static_cast<double>(output.bytes() + op.inputs.size() * lanes * sizeof(double));
   return work;
 }
 
 void kernel(const CpuCall& call) {
-  const auto iterations = std::get<std::int64_t>(call.attrs[0]);
+  const auto iterations = call.attrs.get<std::int64_t>("iterations");
   const Fingerprint inputs(call.inputs);
   alignas(64) std::array<double, lanes> a;
   for (std::size_t j = 0; j < lanes; ++j) a[j] = -0.125 - 0.25 * inputs.unit(j);
@@ -45,12 +45,12 @@ void kernel(const CpuCall& call) {
 OpKind spin_op() {
   return {.name = "spin",
           .summary = "a = a*a + a over 64 doubles, `iterations` times",
-          .inputs_min = 0,
-          .inputs_max = 64,
+          .inputs = {0, 64},
           .attrs = {{.name = "iterations",
                      .fallback = std::int64_t{0},
                      .required = true,
                      .value_max = 1'000'000'000'000}},
+          .takes_integers = true,
           .type = type,
           .work = work,
           .cpu = kernel};

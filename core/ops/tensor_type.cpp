@@ -7,10 +7,6 @@
 
 namespace troupe {
 
-std::string_view to_string(DType t) {
-  return t == DType::f32 ? "float32" : "float64";
-}
-
 Shape::Shape(std::span<const std::int64_t> extents) {
   if (extents.size() > max_rank) {
     throw usage_error(

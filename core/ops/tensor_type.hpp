@@ -7,20 +7,32 @@
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace troupe {
 
-enum class DType : std::uint8_t { f32, f64 };
+// Numbers as IEEE 754 has them, and whole numbers in two's complement.
+enum class DType : std::uint8_t { f32, f64, i32, i64 };
+
+// The names of the element types, in the order of DType.
+inline constexpr std::array<std::string_view, 4> dtype_names = {"float32", "float64", "int32",
+                                                                "int64"};
 
 constexpr std::uint64_t size_of(DType t) {
-  return t == DType::f32 ? 4 : 8;
+  return t == DType::f32 || t == DType::i32 ? 4 : 8;
 }
-std::string_view to_string(DType t);
+constexpr bool is_integer(DType t) {
+  return t == DType::i32 || t == DType::i64;
+}
+constexpr std::string_view to_string(DType t) {
+  return dtype_names[static_cast<std::size_t>(t)];
+}
 
-// Extents of up to 4 dimensions, each at least 1. Tensors are row-major.
+// Extents of up to 8 dimensions, each at least 1. Tensors are row-major. Without dimensions, a
+// tensor is a single element.
 class Shape {
  public:
-  static constexpr std::size_t max_rank = 4;
+  static constexpr std::size_t max_rank = 8;
 
   Shape() = default;
   // Throws a usage Error if the rank is above max_rank, an extent is below 1, or there are more

@@ -16,14 +16,9 @@ double to_unit(std::uint64_t bits, double) {
   return static_cast<double>(bits >> 11) * 0x1p-53;
 }
 
-// The generator's integer work is not counted as FLOPs.
-Work work(const OpSignature& op, const TensorType& output) {
-  return streaming_work(op, output, 0);
-}
-
 void kernel(const CpuCall& call) {
   // The seed is hashed, since seeds s and s+1 would give the same sequence shifted by one.
-  const auto seed = mix(static_cast<std::uint64_t>(std::get<std::int64_t>(call.attrs[0])));
+  const auto seed = mix(static_cast<std::uint64_t>(call.attrs.get<std::int64_t>("seed")));
   with_element(call.output.type.dtype, [&](auto element) {
     using T = decltype(element);
     T* const out = call.output.as<T>();
@@ -43,8 +38,7 @@ OpKind uniform_op() {
           .summary = "seeded random values in [0, 1)",
           .attrs = {{.name = "seed", .fallback = std::int64_t{0}}},
           .declares_type = true,
-          .type = declared_type,
-          .work = work,
+          .work = streaming<0>,  // the generator's integer work is not counted as FLOPs
           .cpu = kernel};
 }
 

@@ -41,10 +41,10 @@ void expect_positive(std::string_view what, std::uint32_t value) {
 }
 
 void expect_at_most(std::string_view what, std::uint64_t value, std::string_view factors,
-                    std::uint64_t limit) {
-  if (value <= limit) return;
+                    std::uint64_t value_max) {
+  if (value <= value_max) return;
   throw usage_error(fmt::format("the pattern has {} {}, {}", value, what, factors),
-                    fmt::format("the limit is {}", limit));
+                    fmt::format("the limit is {}", value_max));
 }
 
 }  // namespace

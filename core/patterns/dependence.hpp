@@ -79,7 +79,7 @@ struct Pattern {
     if (dependence == Dependence::tree) {
       const std::uint32_t grown = (std::uint32_t{1} << doublings()) - 1;
       if (index < grown) {
-        const auto t = static_cast<std::uint32_t>(std::bit_width(index + 1)) - 1;
+        const auto t = static_cast<std::uint32_t>(std::bit_width(std::uint64_t{index} + 1)) - 1;
         return {t, index + 1 - (std::uint32_t{1} << t)};
       }
       return {doublings() + (index - grown) / width, (index - grown) % width};

@@ -14,35 +14,29 @@ namespace {
 
 constexpr std::int64_t uint32_max = std::numeric_limits<std::uint32_t>::max();
 
-// In the order of `attrs` below.
-Pattern pattern_of(const Attrs& attrs) {
-  const auto integer = [&](std::size_t k) { return std::get<std::int64_t>(attrs[k]); };
-  return {.dependence = static_cast<Dependence>(integer(0)),
-          .width = static_cast<std::uint32_t>(integer(1)),
-          .steps = static_cast<std::uint32_t>(integer(2)),
-          .radix = static_cast<std::uint32_t>(integer(3)),
-          .period = static_cast<std::uint32_t>(integer(4)),
-          .fraction = std::get<double>(attrs[5]),
-          .seed = static_cast<std::uint64_t>(integer(6))};
-}
-
-PointWork work_of(const Attrs& attrs) {
-  return static_cast<PointWork>(std::get<std::int64_t>(attrs[7]));
-}
-
 PointTask task_of(const Attrs& attrs) {
-  const auto integer = [&](std::size_t k) { return std::get<std::int64_t>(attrs[k]); };
-  return {.pattern = pattern_of(attrs),
-          .work = work_of(attrs),
-          .iterations = integer(8),
-          .bytes = integer(9),
-          .imbalance = std::get<double>(attrs[10]),
-          .output_bytes = static_cast<std::uint64_t>(integer(11))};
+  const auto integer = [&](std::string_view name) { return attrs.get<std::int64_t>(name); };
+  return {.pattern = {.dependence = static_cast<Dependence>(integer("pattern")),
+                      .width = static_cast<std::uint32_t>(integer("width")),
+                      .steps = static_cast<std::uint32_t>(integer("steps")),
+                      .radix = static_cast<std::uint32_t>(integer("radix")),
+                      .period = static_cast<std::uint32_t>(integer("period")),
+                      .fraction = attrs.get<double>("fraction"),
+                      .seed = static_cast<std::uint64_t>(integer("seed"))},
+          .work = static_cast<PointWork>(integer("work")),
+          .iterations = integer("iterations"),
+          .bytes = integer("bytes"),
+          .imbalance = attrs.get<double>("imbalance"),
+          .output_bytes = static_cast<std::uint64_t>(integer("output_bytes"))};
+}
+
+// Searching for the attributes would take a noticeable part of the kernel's time.
+std::shared_ptr<const void> prepare(const Attrs& attrs) {
+  return std::make_shared<const PointTask>(task_of(attrs));
 }
 
 TensorType type(const OpSignature& op) {
-  const auto output_bytes = static_cast<std::uint64_t>(std::get<std::int64_t>(op.attrs[11]));
-  const PointTask task{.pattern = {}, .output_bytes = output_bytes};
+  const PointTask task = task_of(op.attrs);
   const TensorType output{DType::f64,
                           Shape{static_cast<std::int64_t>(task.payload_bytes() / sizeof(double))}};
   for (const TensorType& input : op.inputs) {
@@ -63,10 +57,9 @@ Work work(const OpSignature& op, const TensorType& output) {
   return work;
 }
 
-// Decodes only the attributes that it needs: std::get checks each, and without work this takes a
-// noticeable part of the kernel's time.
 void kernel(const CpuCall& call) {
-  const Pattern pattern = pattern_of(call.attrs);
+  const auto& task = call.attrs.prepared<PointTask>();
+  const Pattern& pattern = task.pattern;
   const Point point = pattern.point(call.index);
   const std::size_t bytes = call.output.type.bytes();
   const auto wrong_number = [&](std::size_t expected) {
@@ -80,7 +73,7 @@ void kernel(const CpuCall& call) {
   };
   const std::size_t read = check_inputs(pattern, point, input);
   if (read != call.inputs.size()) throw wrong_number(read);
-  if (work_of(call.attrs) != PointWork::empty) do_work(task_of(call.attrs), point);
+  if (task.work != PointWork::empty) do_work(task, point);
   write_payload({call.output.data, bytes}, point);
 }
 
@@ -88,8 +81,7 @@ OpKind point_op() {
   return {
       .name = "point",
       .summary = "one point of a Task Bench pattern",
-      .inputs_min = 0,
-      .inputs_max = uint32_max,
+      .inputs = {0, uint32_max},
       .attrs = {{.name = "pattern",
                  .fallback = std::int64_t{0},
                  .value_max = static_cast<std::int64_t>(Dependence::random_nearest)},
@@ -112,7 +104,8 @@ OpKind point_op() {
                  .value_max = PointTask::bytes_max}},
       .type = type,
       .work = work,
-      .cpu = kernel};
+      .cpu = kernel,
+      .prepare = prepare};
 }
 
 }  // namespace
@@ -120,9 +113,12 @@ OpKind point_op() {
 Attrs to_attrs(const PointTask& task) {
   const Pattern& p = task.pattern;
   const auto integer = [](auto value) { return static_cast<std::int64_t>(value); };
-  return {integer(p.dependence), integer(p.width), integer(p.steps), integer(p.radix),
-          integer(p.period),     p.fraction,       integer(p.seed),  integer(task.work),
-          task.iterations,       task.bytes,       task.imbalance,   integer(task.output_bytes)};
+  return {{"pattern", integer(p.dependence)}, {"width", integer(p.width)},
+          {"steps", integer(p.steps)},        {"radix", integer(p.radix)},
+          {"period", integer(p.period)},      {"fraction", p.fraction},
+          {"seed", integer(p.seed)},          {"work", integer(task.work)},
+          {"iterations", task.iterations},    {"bytes", task.bytes},
+          {"imbalance", task.imbalance},      {"output_bytes", integer(task.output_bytes)}};
 }
 
 const OpRegistry& pattern_ops() {

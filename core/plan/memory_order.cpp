@@ -176,8 +176,8 @@ class MemoryOrder {
   std::vector<Room> rooms_;                  // by memory
   std::vector<std::uint32_t> readers_left_;  // by replica
   std::vector<Read> reads_;                  // in order
-  UnitId window_first_;                      // of the unit at hand
-  ShareTable<> shares_;                      // of its window
+  UnitId window_first_;                      // of the current window
+  ShareTable<> shares_;                      // of that window
   std::vector<RoomEdge> edges_;
 };
 

@@ -1,5 +1,6 @@
 // Placement policies: how ops that were given no placement get a device. To add one, write a file
-// in policies/ and list it in placement_policy.cpp; PlanOptions::placement_policy chooses by name.
+// in policies/ and list it in placement_policy.cpp; PlanOptions::placement_policy names the one of
+// a plan.
 #pragma once
 
 #include "core/cost/cost_model.hpp"
@@ -23,9 +24,11 @@ struct PlacementRequest {
   // The ops to place and those around them that have a placement in the graph, which must be kept.
   // Each op comes after the ops that it reads.
   std::span<const OpId> ops;
-  // The memory of an input that is not among `ops`; none if it has no placement.
+  // An op may read ops that are not among `ops`: of an earlier window, or prepared before the clock
+  // starts. Returns the memory in which such an op leaves its result; none if that isn't decided.
   std::function<MemoryId(OpId)> home;
-  // The same for all ops of a class.
+  // Whether the device has a kernel for the op and, if the plan needs costs, the cost model knows
+  // the op's time there. Has one answer for all ops of a class, so one call a class is enough.
   std::function<bool(DeviceId, OpId)> can_run;
   // An op may be placed only on a device that this allows. The policy reports each of its choices
   // to it, so that connected ops end up where they can reach each other.

@@ -55,7 +55,7 @@ struct Plan {
     ReplicaId replica;
     bool is_kept = true;  // until the run ends; a result that isn't kept leaves a digest
   };
-  std::vector<Result> results;  // in op order; all results if they are to be compared
+  std::vector<Result> results;  // in op order; all timed ones if they are to be compared
   OpRanges ops;                 // every op of the plan, in graph order
   std::uint64_t timed_ops = 0;
 

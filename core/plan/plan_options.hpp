@@ -10,25 +10,32 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace troupe {
 
 struct PlanOptions {
-  // How long ops and transfers take. Null: the machine's Roofline.
+  // How long ops and transfers take. Must be set.
   std::shared_ptr<const CostModel> cost = {};
   // Whether a device's backend has a kernel for an op kind. Empty: every device has every kernel.
   std::function<bool(DeviceId, const OpKind&)> has_kernel = {};
-  // How timed ops without a placement get a device: a name from placement_policy.hpp.
+  // How timed ops without a placement get a device: a name from placement_policy.hpp. Tests set it.
+  // Runs keep this default; to give them another policy, set it in actors/run_setting.cpp.
   std::string placement_policy = "heft";
   // For a simulation: the cost model must know every timed op, and ops that are prepared before the
   // clock starts take no time.
   bool needs_costs = false;
-  // Every result will be compared with a serial execution. A result is kept until the run ends if
-  // all tensors of the plan in its memory take at most a quarter of that memory; else it leaves a
-  // digest. Results that no op of the scenario reads are always kept.
+  // Every result of a timed op will be compared with a serial execution. Results that no op of the
+  // scenario reads are kept until the run ends, compared or not. The other results are kept, too,
+  // in each memory that has room for them: all tensors of the plan in that memory take at most a
+  // quarter of its size, and all tensors in memories of kind RAM at most a quarter of `ram_bytes`.
+  // Elsewhere a result leaves a digest when it is freed.
   bool compare_results = false;
-  // The host's memory available for tensors in all memories of kind RAM together; the rule of a
-  // quarter holds for it, too. None: unlimited (a simulation).
+  // Ops whose results are kept until the run ends, if the scenario makes them, timed or not.
+  // Sorted.
+  std::vector<OpId> saved = {};
+  // Bytes of the host's memory that the tensors in all memories of kind RAM may take together.
+  // None: unlimited (a simulation).
   std::optional<std::uint64_t> ram_bytes = {};
 };
 

@@ -2,7 +2,6 @@
 
 #include "core/base/assert.hpp"
 #include "core/base/units.hpp"
-#include "core/cost/roofline.hpp"
 #include "core/plan/memory_order.hpp"
 #include "core/plan/placement.hpp"
 #include "core/plan/results.hpp"
@@ -19,14 +18,15 @@ namespace troupe {
 
 class Planner {
  public:
-  Planner(const Graph& graph, const Machine& machine, PlanOptions options)
+  Planner(const Graph& graph, const Machine& machine, PlanOptions options,
+          std::uint32_t first_window = 0)
       : graph_(graph),
         machine_(machine),
         options_(std::move(options)),
-        cost_(options_.cost ? options_.cost : std::make_shared<const Roofline>(machine)),
         router_(machine),
-        placements_(graph, machine, *cost_, router_, options_),
-        units_(graph, machine, options_, *cost_, router_, placements_, plan_) {}
+        placements_(graph, machine, cost_of(options_), router_, options_),
+        units_(graph, machine, options_, cost_of(options_), router_, placements_, plan_,
+               first_window) {}
 
   Plan make(const Scenario& scenario) {
     const std::vector<WindowOps> windows = scenario_windows(graph_, scenario);
@@ -63,10 +63,11 @@ class Planner {
     return std::move(plan_);
   }
 
-  PlannedWindow make_next(OpId keep_from) {
-    WindowOps next;
+  PlannedWindow make_next(const std::function<bool(OpId)>& may_be_read, bool timed) {
+    WindowOps next{.ops = {}, .timed = timed};
     for (; next_op_ < graph_.size(); ++next_op_) {
       const OpId op = OpId::at(next_op_);
+      if (graph_.kind(op).is_given) continue;
       for (const OpId input : graph_.inputs(op)) check_kept(input, op);
       next.ops.append(op);
     }
@@ -76,7 +77,7 @@ class Planner {
     units_.add_window(next);
     check_time(place_of(next.ops.front()), "what was appended");
     PlannedWindow planned;
-    planned.holds = hold_results(plan_, keep_from);
+    planned.holds = hold_results(plan_, may_be_read);
     Window& window = plan_.windows.back();
     window.waits = false;
     order_by_priority(plan_, machine_, UnitRanks(plan_));
@@ -87,8 +88,14 @@ class Planner {
     plan_.earlier.push_back({window.first, window.number});
     planned.window = std::move(window);
     plan_.windows.clear();
-    forget_ops(keep_from);
     return planned;
+  }
+
+  ReplicaSpec add_given(OpId op, MemoryId memory) { return units_.add_given(op, memory); }
+
+  void forget_ops(OpId keep_from) {
+    units_.forget_before(keep_from);
+    placements_.forget_before(keep_from);
   }
 
   void forget(std::uint32_t window, ReplicaId replica) {
@@ -104,6 +111,10 @@ class Planner {
   const Plan& plan() const { return plan_; }
 
  private:
+  static const CostModel& cost_of(const PlanOptions& options) {
+    TROUPE_ASSERT(options.cost != nullptr);
+    return *options.cost;
+  }
   SourcePlace place_of(OpId op) const { return graph_.group(graph_.group_of(op)).place; }
 
   void check_kept(OpId input, OpId reader) const {
@@ -118,11 +129,6 @@ class Planner {
     if (units_.fits_time()) return;
     throw usage_error(place, fmt::format("{} would take longer than 100 years", what),
                       "look for a rate that is too low or a repeat that is too high");
-  }
-
-  void forget_ops(OpId keep_from) {
-    units_.forget_before(keep_from);
-    placements_.forget_before(keep_from);
   }
 
   RamNeed settle_tensors(const std::vector<WindowOps>& windows) {
@@ -143,7 +149,6 @@ class Planner {
   const Graph& graph_;
   const Machine& machine_;
   const PlanOptions options_;
-  const std::shared_ptr<const CostModel> cost_;
   Router router_;
   Plan plan_;
   Placements placements_;
@@ -156,12 +161,24 @@ Plan make_plan(const Graph& graph, const Machine& machine, const Scenario& scena
   return Planner(graph, machine, options).make(scenario);
 }
 
-WindowPlanner::WindowPlanner(const Graph& graph, const Machine& machine, PlanOptions options)
-    : planner_(std::make_unique<Planner>(graph, machine, std::move(options))) {}
+WindowPlanner::WindowPlanner(const Graph& graph, const Machine& machine, PlanOptions options,
+                             std::uint32_t first_window)
+    : planner_(std::make_unique<Planner>(graph, machine, std::move(options), first_window)) {}
 WindowPlanner::~WindowPlanner() = default;
 
 PlannedWindow WindowPlanner::plan(OpId keep_from) {
-  return planner_->make_next(keep_from);
+  PlannedWindow planned =
+      planner_->make_next([keep_from](OpId op) { return op >= keep_from; }, true);
+  planner_->forget_ops(keep_from);
+  return planned;
+}
+
+PlannedWindow WindowPlanner::plan(const std::function<bool(OpId)>& may_be_read, bool timed) {
+  return planner_->make_next(may_be_read, timed);
+}
+
+ReplicaSpec WindowPlanner::add_given(OpId op, MemoryId memory) {
+  return planner_->add_given(op, memory);
 }
 
 void WindowPlanner::forget(std::uint32_t window, ReplicaId replica) {

@@ -5,6 +5,7 @@
 #include "core/plan/plan_options.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -43,14 +44,24 @@ struct PlannedWindow {
 // only when there is room for its tensors.
 class WindowPlanner {
  public:
-  // Graph and machine must outlive the planner.
-  WindowPlanner(const Graph& graph, const Machine& machine, PlanOptions options);
+  // Graph and machine must outlive the planner. Windows are numbered from `first_window`.
+  WindowPlanner(const Graph& graph, const Machine& machine, PlanOptions options,
+                std::uint32_t first_window = 0);
   ~WindowPlanner();
 
   // Plans all ops appended since the last call; there must be at least one. Ops appended later must
   // not read an op before `keep_from`. Blocks and throws like make_plan; after an Error the planner
   // must not be used again.
   PlannedWindow plan(OpId keep_from);
+  // The same for a caller that knows of every tensor whether ops appended later may read it.
+  // Nothing is forgotten. Ops of a window that isn't timed take no time in a simulation, and need
+  // no rate.
+  PlannedWindow plan(const std::function<bool(OpId)>& may_be_read, bool timed);
+
+  // Says that the tensor of an op whose kind is given exists in `memory`; several memories may hold
+  // it. The replica has the next number, and one reader, for the caller. Must be called before the
+  // first window that reads the tensor is planned.
+  ReplicaSpec add_given(OpId op, MemoryId memory);
 
   // Drops what was planned before. All windows before number `window` must have completed, and all
   // replicas before `replica` must have been freed.

@@ -24,11 +24,14 @@ void keep_results(Plan& plan, const Graph& graph, const Machine& machine,
     return is_unlimited(memory) || kept[m.index()] <= memory.size_bytes / 4;
   };
   for (const WindowOps& window : windows) {
-    if (!window.timed) continue;
+    if (!window.timed && options.saved.empty()) continue;
     for (const OpId op : window.ops) {
+      const bool is_saved = std::binary_search(options.saved.begin(), options.saved.end(), op);
+      if (!window.timed && !is_saved) continue;
       const ReplicaId result = home[op.index()];
       ReplicaSpec& spec = plan.replicas[result.index()];
-      const bool is_kept = spec.readers == 0 || (options.compare_results && has_room(spec.memory));
+      const bool is_kept =
+          is_saved || spec.readers == 0 || (options.compare_results && has_room(spec.memory));
       if (!is_kept && !options.compare_results) continue;
       if (is_kept) ++spec.readers;
       spec.leaves_digest = !is_kept;
@@ -39,14 +42,15 @@ void keep_results(Plan& plan, const Graph& graph, const Machine& machine,
             [](const Plan::Result& a, const Plan::Result& b) { return a.op < b.op; });
 }
 
-std::vector<PlannedWindow::Hold> hold_results(Plan& plan, OpId keep_from) {
+std::vector<PlannedWindow::Hold> hold_results(Plan& plan,
+                                              const std::function<bool(OpId)>& may_be_read) {
   std::vector<PlannedWindow::Hold> holds;
   for (std::size_t u = plan.windows.back().first.index(); u < plan.units.size(); ++u) {
     ReplicaSpec& spec = plan.replicas[u];
-    const bool may_be_read = plan.units[u].op >= keep_from;
-    if (!may_be_read && spec.readers > 0) continue;
+    const bool is_read_later = may_be_read(plan.units[u].op);
+    if (!is_read_later && spec.readers > 0) continue;
     ++spec.readers;
-    spec.is_private = spec.is_private && !may_be_read;
+    spec.is_private = spec.is_private && !is_read_later;
     holds.push_back({plan.units[u].op, ReplicaId::at(u)});
   }
   return holds;

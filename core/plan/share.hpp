@@ -32,8 +32,9 @@ inline const std::string& resource_name(const Machine& machine, ResourceId resou
 // over the whole plan; a unit has a higher number than the units it depends on.
 using UnitId = Id<struct UnitTag>;
 
-// One item of a resource's share. If `item` is the share's size or more, it stands for the arrival
-// number `item` - size.
+// What a finished unit counts down in the share of a resource: an item, or, for several items with
+// one notice, an arrival (see Share::arrivals). In a share of n items, `item` is 0 … n - 1 for an
+// item, and n + k for arrival k.
 struct ItemRef {
   ResourceId resource;
   std::uint32_t item = 0;
@@ -90,9 +91,9 @@ struct Share {
   // What a device computes. Ops of one class share a kernel.
   struct Kernel {
     OpKindId kind;
-    Attrs attrs;
-    Duration expected{0};  // by the cost model
-    bool is_long = true;   // the last execution took longer than a message; true until one is known
+    const Attrs* attrs = nullptr;  // of the graph
+    Duration expected{0};          // by the cost model
+    bool is_long = true;  // the last execution took longer than a message; true until one is known
   };
   std::vector<Kernel> kernels;
 

@@ -27,7 +27,7 @@ class SuccessorFiller {
         end_(first_.index() + window.items),
         room_(room),
         shares_(shares),
-        tells_elsewhere_(window.items) {}
+        notifies_elsewhere_(window.items) {}
 
   // Returns whether an item has several successors in shares of other resources.
   bool fill() {
@@ -41,7 +41,7 @@ class SuccessorFiller {
         if (maker_of(inputs[i]) >= first_) add(maker_of(inputs[i]), unit, share);
       }
     }
-    return tells_several_;
+    return notifies_several_;
   }
 
  private:
@@ -59,8 +59,8 @@ class SuccessorFiller {
     Share& there = shares_[from.resource];
     there.successors[--there.items[from.item].first_successor] = there.add_elsewhere(to);
     const std::size_t place = maker.index() - first_.index();
-    tells_several_ = tells_several_ || tells_elsewhere_[place];
-    tells_elsewhere_[place] = true;
+    notifies_several_ = notifies_several_ || notifies_elsewhere_[place];
+    notifies_elsewhere_[place] = true;
   }
 
   const Plan& plan_;
@@ -68,8 +68,8 @@ class SuccessorFiller {
   const std::size_t end_;
   const std::span<const RoomEdge> room_;
   const ShareTable<Window>& shares_;
-  std::vector<bool> tells_elsewhere_;  // by unit
-  bool tells_several_ = false;
+  std::vector<bool> notifies_elsewhere_;  // by unit
+  bool notifies_several_ = false;
 };
 
 // Reorders the items so that their units are in the order of `order`.
@@ -120,19 +120,19 @@ class ArrivalJoiner {
     for (std::uint32_t s = first; s < kept_; ++s) {
       const Share::Successor known = share_.successors[s];
       if (!known.is_elsewhere()) continue;
-      ItemRef& told = share_.elsewhere[known.place()];
-      if (told.resource != to.resource) continue;
-      add_to_arrival(told, to.item);
+      ItemRef& notified = share_.elsewhere[known.place()];
+      if (notified.resource != to.resource) continue;
+      add_to_arrival(notified, to.item);
       return;
     }
     share_.successors[kept_++] = share_.add_elsewhere(to);
   }
 
-  void add_to_arrival(ItemRef& told, std::uint32_t item) {
-    Share& there = shares_[told.resource];
-    if (told.item < there.size()) {
-      there.arrivals.push_back(told.item);
-      told.item = there.size() + static_cast<std::uint32_t>(there.first_arrival.size()) - 1;
+  void add_to_arrival(ItemRef& notified, std::uint32_t item) {
+    Share& there = shares_[notified.resource];
+    if (notified.item < there.size()) {
+      there.arrivals.push_back(notified.item);
+      notified.item = there.size() + static_cast<std::uint32_t>(there.first_arrival.size()) - 1;
       there.first_arrival.push_back(static_cast<std::uint32_t>(there.arrivals.size()));
     }
     there.arrivals.push_back(item);
@@ -156,8 +156,9 @@ void add_late_edges(const Plan& plan, Window& window) {
       const UnitId maker = maker_of(input);
       // A unit that the plan has forgotten has completed.
       if (maker >= window.first || !plan.units.holds(maker.index())) continue;
-      ++share.items[unit.ref.item].waits_for;
       const ItemRef from = plan.units[maker.index()].ref;
+      if (!from.resource) continue;  // given: there from the beginning
+      ++share.items[unit.ref.item].waits_for;
       late.push_back({from.resource, {plan.window_of(maker), from.item, unit.ref}});
     }
   }

@@ -34,11 +34,25 @@ void UnitBuilder::add_window(const WindowOps& ops) {
   window.items = plan_.units.size() - first_.index();
 }
 
+const ReplicaSpec& UnitBuilder::add_given(OpId op, MemoryId memory) {
+  home_.grow_to(graph_.size(), ReplicaId::none());
+  const ReplicaId added = ReplicaId::at(plan_.replicas.size());
+  if (home_[op.index()]) {
+    elsewhere_.add(op, memory, added);
+  } else {
+    home_[op.index()] = added;
+  }
+  plan_.units.push_back({.ref = {}, .op = op, .makes_result = true});
+  ReplicaSpec& made = plan_.replicas.emplace_back();
+  made.memory = memory;
+  made.type = graph_.type_index(op);
+  made.readers = 1;
+  return made;
+}
+
 void UnitBuilder::forget_before(OpId op) {
   home_.forget_before(op.index());
-  std::erase_if(elsewhere_, [&](const auto& known) {
-    return known.first >> 32 < op.value;  // see key()
-  });
+  elsewhere_.forget_before(op);
 }
 
 // Reserves the items and inputs of the devices' shares.
@@ -88,7 +102,8 @@ void UnitBuilder::reserve_units(std::size_t count) {
   plan_.replicas.reserve(count);
   std::vector<Prefault::Bytes> arrays = {plan_.units.unfilled(), plan_.replicas.unfilled()};
   for (std::size_t d = 0; d < machine_.devices.size(); ++d) {
-    if (share_of_[d] == nullptr) continue;
+    // Other shares have no memory reserved: their arrays are reallocated while they are filled.
+    if (share_of_[d] == nullptr || share_of_[d]->item_room == nullptr) continue;
     arrays.push_back(unfilled(share_of_[d]->items));
     arrays.push_back(unfilled(share_of_[d]->inputs));
   }
@@ -209,7 +224,7 @@ std::uint32_t UnitBuilder::find_kernel(Share& s, DeviceId device, OpId op) {
   }
   s.kernels.push_back(
       {.kind = graph_.kind_id(op),
-       .attrs = graph_.attrs(op),
+       .attrs = &graph_.attrs(op),
        .expected = is_free() ? Duration{0} : cost_.op(device, graph_, graph_.op_class(op))});
   classes.push_back(op_class);
   return static_cast<std::uint32_t>(s.kernels.size() - 1);
@@ -253,14 +268,13 @@ DeviceId UnitBuilder::copier_at(MemoryId memory, OpId op) const {
 ReplicaId UnitBuilder::known_replica(OpId op, MemoryId memory) const {
   const ReplicaId home = home_[op.index()];
   if (plan_.replicas[home.index()].memory == memory) return home;
-  const auto found = elsewhere_.find(key(op, memory));
-  return found == elsewhere_.end() ? ReplicaId::none() : found->second;
+  return elsewhere_.find(op, memory);
 }
 
 ReplicaId UnitBuilder::replica_in(OpId tensor, MemoryId memory, OpId reader) {
   if (const ReplicaId known = known_replica(tensor, memory); known) return known;
   const ReplicaId moved = add_transfers(tensor, memory, reader, false);
-  elsewhere_[key(tensor, memory)] = moved;
+  elsewhere_.add(tensor, memory, moved);
   return moved;
 }
 
@@ -296,8 +310,6 @@ ReplicaId UnitBuilder::add_transfers(OpId tensor, MemoryId target, OpId reader, 
     const MemoryId next = link.target(hop.direction);
     const bool is_last = h + 1 == route.size();
     const bool makes_result = is_last && ends_copy;
-    const TransferCost expected =
-        is_free() ? TransferCost{} : cost_.transfer(hop.link, hop.direction, bytes);
     const ResourceId r = resource(hop.link);
     Share& s = share(r);
     std::uint32_t waits_for = 0;
@@ -310,15 +322,17 @@ ReplicaId UnitBuilder::add_transfers(OpId tensor, MemoryId target, OpId reader, 
               .paced = h > 0,
               .chunks = static_cast<std::uint16_t>(chunks)},
              waits_for, next);
-    s.moves.push_back({.bytes = bytes,
-                       .expected = expected,
-                       .chunks = chunks,
-                       .direction = hop.direction,
-                       .paced = h > 0,
-                       .paces = !is_last});
+    // Written in place, as in add_unit().
+    Share::Move& move = s.moves.emplace_back();
+    move.bytes = bytes;
+    if (!is_free()) move.expected = cost_.transfer(hop.link, hop.direction, bytes);
+    move.chunks = chunks;
+    move.direction = hop.direction;
+    move.paced = h > 0;
+    move.paces = !is_last;
     at = s.output(s.size() - 1);
-    count_time(expected.total());
-    if (!is_last) elsewhere_.try_emplace(key(tensor, next), at);
+    count_time(move.expected.total());
+    if (!is_last) elsewhere_.add(tensor, next, at);
   }
   return at;
 }

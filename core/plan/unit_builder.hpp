@@ -11,12 +11,12 @@
 #include "core/plan/placement.hpp"
 #include "core/plan/plan.hpp"
 #include "core/plan/plan_options.hpp"
+#include "core/plan/replica_table.hpp"
 #include "core/plan/windows.hpp"
 
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 namespace troupe {
@@ -25,7 +25,8 @@ class UnitBuilder {
  public:
   // The objects referred to must outlive the builder.
   UnitBuilder(const Graph& graph, const Machine& machine, const PlanOptions& options,
-              const CostModel& cost, Router& router, const Placements& placements, Plan& plan)
+              const CostModel& cost, Router& router, const Placements& placements, Plan& plan,
+              std::uint32_t first_window)
       : graph_(graph),
         machine_(machine),
         options_(options),
@@ -33,6 +34,7 @@ class UnitBuilder {
         router_(router),
         placements_(placements),
         plan_(plan),
+        next_window_(first_window),
         share_of_(machine.devices.size() + machine.links.size()),
         kernel_classes_(machine.devices.size()) {}
 
@@ -41,6 +43,9 @@ class UnitBuilder {
   // link_successors() turns the numbers into indices. Throws a usage Error if there is no route, or
   // if no device has a kernel for a copy within a memory.
   void add_window(const WindowOps& ops);
+
+  // Adds a replica of a tensor that is given, not computed. Its unit has no item.
+  const ReplicaSpec& add_given(OpId op, MemoryId memory);
 
   // The replica that is the op's result, by op; none if no window contains the op.
   const SlidingVector<ReplicaId>& home() const { return home_; }
@@ -94,9 +99,6 @@ class UnitBuilder {
   void add_copy(OpId op, MemoryId target);
   DeviceId copier_at(MemoryId memory, OpId op) const;
 
-  static std::uint64_t key(OpId op, MemoryId memory) {
-    return (std::uint64_t{op.value} << 32) | memory.value;
-  }
   ReplicaId known_replica(OpId op, MemoryId memory) const;
   ReplicaId replica_in(OpId tensor, MemoryId memory, OpId reader);
   ReplicaId add_transfers(OpId tensor, MemoryId target, OpId reader, bool ends_copy);
@@ -110,13 +112,13 @@ class UnitBuilder {
   const Placements& placements_;
   Plan& plan_;
 
-  SlidingVector<ReplicaId> home_;                           // by op
-  std::unordered_map<std::uint64_t, ReplicaId> elsewhere_;  // by op and memory
+  SlidingVector<ReplicaId> home_;  // by op
+  ReplicaTable elsewhere_;
   std::vector<ReplicaId> read_again_;
   Duration serial_{0};  // sum of all expected times so far
   bool fits_time_ = true;
 
-  std::uint32_t next_window_ = 0;
+  std::uint32_t next_window_;
   // The current window.
   UnitId first_;
   std::vector<Share*> share_of_;                            // by resource

@@ -39,6 +39,12 @@ Summary::Summary(const Graph& graph, const Machine& machine, const Plan& plan, b
 
 void Summary::add(const Window& window) {
   if (!window.timed) return;
+  // Given tensors are numbered between windows, and are no work.
+  while (plan_.first_timed.index() + earliest_.size() < window.first.index()) {
+    unfinished_.push_back(UnitId::at(plan_.first_timed.index() + earliest_.size()));
+    earliest_.push_back({});
+    ++given_;
+  }
   add_times(window);
   if (with_timeline_) reserve_predecessors(window);
   ShareTable<> shares(window);
@@ -127,23 +133,30 @@ void Summary::add_span(const Unit& unit, const Share& share, std::span<const Rep
   const Group& group = graph_.group(g);
   // The last transfer of a copy, which makes its result, has the name of the copy.
   const bool moved = !unit.makes_result;
-  const std::size_t labelled = g.index() * 2 + (moved ? 1 : 0);
-  if (labelled >= label_of_.size()) label_of_.resize(2 * graph_.group_count(), Span::no_index);
+  const std::size_t kinds = graph_.kinds().size();
+  const std::string_view name = group.name.empty() ? graph_.kind(unit.op).name : group.name;
+  const std::size_t named =
+      group.name.empty() ? graph_.kind_id(unit.op).index() : kinds + g.index();
+  const std::size_t labelled = named * 2 + (moved ? 1 : 0);
+  if (labelled >= label_of_.size()) {
+    label_of_.resize(2 * (kinds + graph_.group_count()), Span::no_index);
+  }
   std::uint32_t& label = label_of_[labelled];
   if (label == Span::no_index) {
     label = static_cast<std::uint32_t>(timeline.labels.size());
-    timeline.labels.push_back(moved ? "→" + group.name : group.name);
+    timeline.labels.push_back(fmt::format("{}{}", moved ? "→" : "", name));
   }
-  timeline.spans.push_back(
-      {.track = first_track_[unit.ref.resource.index()] + item.lane,
-       .label = label,
-       .index = group.indexed ? unit.op.value - group.first.value : Span::no_index,
-       .start = item.start,
-       .end = item.end});
+  timeline.spans.push_back({.track = first_track_[unit.ref.resource.index()] + item.lane,
+                            .label = label,
+                            .index = group.indexed || group.name.empty()
+                                         ? unit.op.value - group.first.value
+                                         : Span::no_index,
+                            .start = item.start,
+                            .end = item.end});
   ReplicaId latest{0};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const UnitId p = maker_of(inputs[i]);
-    if (p < plan_.first_timed) continue;
+    if (p < plan_.first_timed || is_given(p)) continue;
     // A tensor that is read twice counts as one predecessor. Inputs that ascend, as most do, have
     // no repeats.
     const auto before = inputs.first(i);
@@ -154,6 +167,11 @@ void Summary::add_span(const Unit& unit, const Share& share, std::span<const Rep
     timeline.predecessors.push_back(span_of(p));
   }
   timeline.first_predecessor.push_back(static_cast<std::uint32_t>(timeline.predecessors.size()));
+}
+
+// A unit that the plan has forgotten was work.
+bool Summary::is_given(UnitId unit) const {
+  return plan_.units.holds(unit.index()) && !plan_.units[unit.index()].ref.resource;
 }
 
 // Each finished unit has a span. Spans are in the order of units.
@@ -205,7 +223,7 @@ ScenarioReport Summary::finish(const std::string& name, const RunResult& result)
                                                       : Outcome::interrupted;
   report_.error = describe(result.failure, graph_, machine_, plan_);
   report_.took = result.took;
-  report_.planned = earliest_.size();
+  report_.planned = earliest_.size() - given_;
   report_.makespan = std::max(last_, origin) - origin;
   add_resources();
   add_bound();

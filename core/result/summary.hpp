@@ -23,6 +23,8 @@ struct RunResult {
   std::optional<Instant> origin;
   Duration took{0};       // real time
   ResourceShares shares;  // with the records of their items
+  // Units that an interrupted run has left: their actors still work on them.
+  std::vector<UnitId> under_way = {};
 };
 
 // "run[3] on gpu0", "run[3] over pcie0"
@@ -66,6 +68,7 @@ class Summary {
                     std::span<const ReplicaId> inputs) const;
   Duration shortest_chunk(UnitId transfer, const ShareTable<>& shares) const;
   void add_span(const Unit& unit, const Share& share, std::span<const ReplicaId> inputs);
+  bool is_given(UnitId unit) const;
   std::uint32_t span_of(UnitId unit) const;
   void add_resources();
   void add_bound();
@@ -79,8 +82,9 @@ class Summary {
   std::vector<Duration> busy_;     // by device, then by link and direction
   Duration critical_path_{0};
   SlidingVector<Earliest> earliest_;  // by unit, from Plan::first_timed on
-  std::vector<UnitId> unfinished_;
-  std::vector<std::uint32_t> label_of_;     // by group, for ops and for transfers
+  std::vector<UnitId> unfinished_;    // and given: units without a span
+  std::size_t given_ = 0;
+  std::vector<std::uint32_t> label_of_;     // by op kind, then by group; for ops and for transfers
   std::vector<std::uint32_t> first_track_;  // by resource
 };
 

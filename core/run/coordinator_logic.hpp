@@ -85,6 +85,8 @@ class CoordinatorLogic {
   bool is_running() const { return phase_ == Phase::running; }
   // No further window starts.
   bool is_ending() const { return phase_ == Phase::collecting || phase_ == Phase::finished; }
+  // The run is ending, and `resource` has sent its remaining shares or has died.
+  bool is_collected(ResourceId resource) const { return is_collected_[resource.index()]; }
   std::uint64_t items_done() const { return items_done_; }
   void check_invariants() const;
 

@@ -19,6 +19,8 @@ void DeviceLogic::on_notice(std::uint32_t window, std::span<const std::uint32_t>
 
 void DeviceLogic::on_failed(std::uint32_t lane) {
   TROUPE_ASSERT(lanes_[lane].is_busy);
+  const Start& failed = lanes_[lane].start;
+  record_start(failed.part->share.items[failed.item], Share::never);
   lanes_[lane].is_busy = false;
   --busy_;
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "core/base/assert.hpp"
+#include "core/run/lookahead.hpp"
+#include "core/run/records.hpp"
 #include "core/run/share_progress.hpp"
 
 #include <cstdint>
@@ -18,9 +20,8 @@ class DeviceLogic {
     std::uint32_t lane;
     std::uint32_t item;
     ActiveShare* part;
-    // Set by the actor that carries out the op: when the op began, and the memory that complete()
-    // will read first.
-    Instant since{};
+    Instant since{};  // when the op began: on_started()
+    // The memory that complete() will read first: set by the actor that carries out the op.
     CompletionPath path = {};
   };
 
@@ -28,8 +29,10 @@ class DeviceLogic {
 
   void on_share(Share share);
   void on_notice(std::uint32_t window, std::span<const std::uint32_t> items);
+  // The op that next() has put on `lane` begins.
+  void on_started(std::uint32_t lane, Instant now);
   // The op on `lane` has finished.
-  void on_finished(std::uint32_t lane, Instant start, Instant end);
+  void on_finished(std::uint32_t lane, Instant end);
   // The op on `lane` has failed. The op stays unfinished, and no successor is notified.
   void on_failed(std::uint32_t lane);
   // No more ops start. Ops under way may finish.
@@ -76,15 +79,20 @@ class DeviceLogic {
   bool stopped_ = false;
 };
 
-inline void DeviceLogic::on_finished(std::uint32_t lane, Instant start, Instant end) {
+inline void DeviceLogic::on_started(std::uint32_t lane, Instant now) {
+  Start& start = lanes_[lane].start;
+  start.since = now;
+  record_start(start.part->share.items[start.item], now);
+}
+
+inline void DeviceLogic::on_finished(std::uint32_t lane, Instant end) {
   TROUPE_ASSERT(lanes_[lane].is_busy);
   const Start& done = lanes_[lane].start;
   lanes_[lane].is_busy = false;
   --busy_;
   Share::Item& item = done.part->share.items[done.item];
-  item.start = start;
-  item.end = end;
   item.lane = static_cast<std::uint16_t>(lane);
+  record_end(item, end);
   progress_.complete(*done.part, done.item, false, Sink{*this});
 }
 

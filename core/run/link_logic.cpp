@@ -1,6 +1,7 @@
 #include "core/run/link_logic.hpp"
 
 #include "core/base/assert.hpp"
+#include "core/run/records.hpp"
 
 #include <algorithm>
 
@@ -28,17 +29,23 @@ void LinkLogic::on_notice(std::uint32_t window, std::span<const std::uint32_t> i
   for (const std::uint32_t item : items) progress_.notify(window, item, Sink{*this});
 }
 
-void LinkLogic::on_finished(std::uint32_t lane, Instant start, Instant end) {
+void LinkLogic::on_started(std::uint32_t lane, Instant now) {
+  Start& start = lanes_[lane].start;
+  start.since = now;
+  if (start.first) record_start(start.part->share.items[start.item], now);
+}
+
+void LinkLogic::on_finished(std::uint32_t lane, Instant end) {
   TROUPE_ASSERT(lanes_[lane].is_busy);
   const Waiting current = lanes_[lane].current();
   Share& share = current.part->share;
   Share::Item& item = share.items[current.item];
   Share::Move& move = current.move();
-  if (move.chunks_moved == 0) item.start = start;
   item.lane = static_cast<std::uint16_t>(lane);
-  move.busy += end - start;
-  move.shortest_chunk_ns = static_cast<std::uint32_t>(
-      std::min<std::int64_t>(move.shortest_chunk_ns, (end - start).count()));
+  const Duration took = end - lanes_[lane].start.since;
+  move.busy += took;
+  move.shortest_chunk_ns =
+      static_cast<std::uint32_t>(std::min<std::int64_t>(move.shortest_chunk_ns, took.count()));
   const bool is_done = ++move.chunks_moved == move.chunks;
   if (is_done || sharing_ == Sharing::fair) leave_queue(lanes_[lane]);
   lanes_[lane].is_busy = false;
@@ -47,7 +54,7 @@ void LinkLogic::on_finished(std::uint32_t lane, Instant start, Instant end) {
     notices_.push_back({share.window, share.elsewhere[next.place()]});
   }
   if (is_done) {
-    item.end = end;
+    record_end(item, end);
     progress_.complete(*current.part, current.item, move.paces, Sink{*this});
   } else if (sharing_ == Sharing::fair) {
     lanes_[lane].queue.push_back(current);
@@ -56,6 +63,8 @@ void LinkLogic::on_finished(std::uint32_t lane, Instant start, Instant end) {
 
 void LinkLogic::on_failed(std::uint32_t lane) {
   TROUPE_ASSERT(lanes_[lane].is_busy);
+  const Waiting failed = lanes_[lane].current();
+  record_start(failed.part->share.items[failed.item], Share::never);
   leave_queue(lanes_[lane]);
   lanes_[lane].is_busy = false;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/machine/machine.hpp"
+#include "core/run/lookahead.hpp"
 #include "core/run/share_progress.hpp"
 
 #include <cstdint>
@@ -24,9 +25,8 @@ class LinkLogic {
     bool first;
     bool last;
     Duration expected;  // by the cost model; the first chunk carries the latency
-    // Set by the actor that carries out the chunk: when the chunk began, and the memory that
-    // complete() will read first.
-    Instant since{};
+    Instant since{};    // when the chunk began: on_started()
+    // The memory that complete() will read first: set by the actor that carries out the chunk.
     CompletionPath path = {};
   };
 
@@ -34,8 +34,10 @@ class LinkLogic {
 
   void on_share(Share share);
   void on_notice(std::uint32_t window, std::span<const std::uint32_t> items);
+  // The chunk that next() has put on `lane` begins to move.
+  void on_started(std::uint32_t lane, Instant now);
   // The chunk under way on `lane` has arrived.
-  void on_finished(std::uint32_t lane, Instant start, Instant end);
+  void on_finished(std::uint32_t lane, Instant end);
   void on_failed(std::uint32_t lane);
   void on_stop() { stopped_ = true; }
 

@@ -109,6 +109,18 @@ class NoticeLookahead {
   std::size_t next_ = 0;  // index into queue_
 };
 
+// The memory that ShareProgress::complete() of an item reads first. Computed when the work starts,
+// since the share is in the cache then, and kept with the work.
+struct CompletionPath {
+  const Share::Item* item = nullptr;
+  const Share::Successor* successors = nullptr;
+
+  CompletionPath() = default;
+  CompletionPath(const ActiveShare& part, std::uint32_t i)
+      : item(&part.share.items[i]),
+        successors(part.share.successors.data() + item->first_successor) {}
+};
+
 // Prefetches the memory that ShareProgress accesses first when an item completes or a notice comes.
 // Call once for each step of an announcement.
 namespace lookahead {

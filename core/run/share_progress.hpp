@@ -25,18 +25,6 @@ struct alignas(64) ActiveShare {
   bool is_complete() const { return done == share.size(); }
 };
 
-// The memory that complete() of an item reads first. Kept with the work under way, for
-// lookahead.hpp.
-struct CompletionPath {
-  const Share::Item* item = nullptr;
-  const Share::Successor* successors = nullptr;
-
-  CompletionPath() = default;
-  CompletionPath(const ActiveShare& part, std::uint32_t i)
-      : item(&part.share.items[i]),
-        successors(part.share.successors.data() + item->first_successor) {}
-};
-
 // The dependency counters of one actor. Several shares may be under way, of windows that need not
 // wait for each other. A notice may arrive before its share, since another actor sends it. Such
 // notices are kept and counted when the share arrives.

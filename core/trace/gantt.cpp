@@ -44,16 +44,17 @@ Duration end_of(const Span& s) {
   return std::max(s.end.time_since_epoch(), begin_of(s));
 }
 
-// The indices of the `most` largest weights above 0, in ascending order.
-std::vector<std::uint32_t> heaviest(const std::vector<std::uint64_t>& weights, std::size_t most) {
+// The indices of the `count_max` largest weights above 0, in ascending order.
+std::vector<std::uint32_t> heaviest(const std::vector<std::uint64_t>& weights,
+                                    std::size_t count_max) {
   std::vector<std::uint32_t> chosen;
   for (std::uint32_t i = 0; i < weights.size(); ++i) {
     if (weights[i] > 0) chosen.push_back(i);
   }
-  if (chosen.size() > most) {
+  if (chosen.size() > count_max) {
     std::stable_sort(chosen.begin(), chosen.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return weights[a] > weights[b]; });
-    chosen.resize(most);
+    chosen.resize(count_max);
     std::sort(chosen.begin(), chosen.end());
   }
   return chosen;

@@ -61,13 +61,15 @@ struct ScenarioReport {
   std::string name;
   Outcome outcome = Outcome::done;
   std::string error;            // the op, the device and the cause, if it failed
-  std::uint64_t ops = 0;        // finished ops, copies included
+  std::uint64_t ops = 0;        // finished timed ops, copies included
   std::uint64_t transfers = 0;  // finished transfers; a copy over n links is n transfers
-  std::uint64_t planned = 0;    // units; a copy over links counts only as transfers
-  std::uint64_t finished = 0;   // finished units
-  Duration serial{0};           // sum of all op and transfer times
-  Duration lower_bound{0};      // max(critical path, busiest device, busiest link direction)
-  std::string bound_by;         // e.g. "gpu0", "pcie0 vram0→host", "critical path"
+  // Timed units (ops and transfers) of the scenario's plan, and those that have finished. A copy
+  // over n links is n units, so once all is done `planned` is ops + transfers - such copies.
+  std::uint64_t planned = 0;
+  std::uint64_t finished = 0;
+  Duration serial{0};       // sum of all op and transfer times
+  Duration lower_bound{0};  // max(critical path, busiest device, busiest link direction)
+  std::string bound_by;     // e.g. "gpu0", "pcie0 vram0→host", "critical path"
   Duration makespan{0};
   // Real time from the actors' first message to the last record received, without planning and
   // reporting. In a real run it is close to the makespan.
@@ -86,7 +88,7 @@ struct ScenarioReport {
 struct Report {
   std::string title;  // may be empty
   std::string machine;
-  std::string mode;  // "run" or "simulate"
+  std::string mode;  // "run"; "simulate" for Mode::rehearse, too, since times are simulated there
   std::uint64_t seed = 0;
   bool interrupted = false;  // the user ended the run before everything was finished
   std::vector<ScenarioReport> scenarios;

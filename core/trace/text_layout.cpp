@@ -28,9 +28,9 @@ CodePoint decode(std::string_view text, std::size_t at) {
     if ((byte(i) & 0xC0U) != 0x80U) return {};
     value = (value << 6) | (byte(i) & 0x3FU);
   }
-  constexpr std::array<char32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
+  constexpr std::array<char32_t, 5> value_min{0, 0, 0x80, 0x800, 0x10000};
   const bool surrogate = value >= 0xD800 && value < 0xE000;
-  if (value < least[bytes] || value > 0x10FFFF || surrogate) return {};
+  if (value < value_min[bytes] || value > 0x10FFFF || surrogate) return {};
   return {value, bytes};
 }
 

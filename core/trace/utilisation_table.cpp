@@ -97,12 +97,13 @@ std::vector<Row> busiest(std::vector<Row> rows) {
   busy.reserve(rows.size());
   for (const Row& r : rows) busy.push_back(r.busy_s);
   std::nth_element(busy.begin(), busy.begin() + rows_max - 1, busy.end(), std::greater<>());
-  const double least = busy[rows_max - 1];
+  const double busy_s_min = busy[rows_max - 1];
   auto room = static_cast<std::ptrdiff_t>(rows_max);
-  room -= std::count_if(rows.begin(), rows.end(), [&](const Row& r) { return r.busy_s > least; });
+  room -=
+      std::count_if(rows.begin(), rows.end(), [&](const Row& r) { return r.busy_s > busy_s_min; });
   std::erase_if(rows, [&](const Row& r) {
-    if (r.busy_s > least) return false;
-    return r.busy_s < least || room-- <= 0;
+    if (r.busy_s > busy_s_min) return false;
+    return r.busy_s < busy_s_min || room-- <= 0;
   });
   return rows;
 }

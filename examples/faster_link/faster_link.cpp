@@ -1,7 +1,9 @@
 // How much would a faster link help? Simulates the chapter's experiment 3a (ten products of
 // 6000 x 6000 matrices on a GPU, each copied to the host) for links of several speeds. The time is
 // virtual: no GPU is needed, and the same input always gives the same times.
-#include "actors/runner.hpp"
+#include "troupe/troupe.hpp"
+
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -25,33 +27,18 @@ Machine machine_with_link(double bytes_per_s) {
   return machine;
 }
 
-// The makespan of [run, wait, copy] with `wait_between`, otherwise of [run, copy].
-Duration makespan(const Machine& machine, bool wait_between) {
-  Graph graph;
-  const Placement gpu{.device = machine.find_device("gpu")};
-  graph.begin_group("x");
-  const OpId x = graph.append({.kind = graph.kinds().find("uniform"),
-                               .placement = gpu,
-                               .declared = {.shape = {6000, 6000}}});
-  const GroupId run = graph.begin_group("run", true);
-  std::vector<OpId> results;
-  for (int i = 0; i < 10; ++i) {
-    const OpId inputs[] = {x, x};
-    results.push_back(
-        graph.append({.kind = graph.kinds().find("matmul"), .inputs = inputs, .placement = gpu}));
-  }
-  const GroupId copy = graph.begin_group("copy", true);
-  for (const OpId y : results) {
-    graph.append({.kind = graph.kinds().find("copy"),
-                  .inputs = {&y, 1},
-                  .placement = {.memory = machine.find_memory("host")}});
-  }
-  Scenario scenario{.name = "3a", .steps = {{run}, {copy}}};
-  if (wait_between) scenario.steps.insert(scenario.steps.begin() + 1, Step{});
-  return Run(machine, graph, {&scenario, 1}, {.mode = Mode::simulate})
-      .perform()
-      .scenarios[0]
-      .makespan;
+// Copies begin only after the last product with `waits`.
+Duration makespan(const Machine& machine, bool waits) {
+  Session session(machine, {.mode = Mode::simulate});
+  const DeviceScope on_gpu = session.on("gpu");
+  const Tensor x = session.uniform({6000, 6000});
+  const ScenarioReport& report = session.measure("3a", [&] {
+    std::vector<Tensor> products;
+    for (int i = 0; i < 10; ++i) products.push_back(matmul(x, x));
+    if (waits) session.wait_all();
+    for (const Tensor& product : products) product.to("host");
+  });
+  return report.makespan;
 }
 
 }  // namespace

@@ -45,21 +45,67 @@ Machine all_kinds_of_device() {
   return machine;
 }
 
-// Values for the attributes of an op, so that each op kind has some work.
-Attrs some_attrs(const OpKind& kind) {
+// Values that have a pattern.
+class SomeValues final : public ValueSource {
+ public:
+  void read(std::uint64_t offset, std::span<std::byte> out) const override {
+    for (std::byte& b : out) b = static_cast<std::byte>(offset++ % 61);
+  }
+};
+
+// What an op of a kind is given: attributes, and what makes its inputs.
+struct Example {
   Attrs attrs;
+  std::vector<OpSpec> inputs;
+};
+
+// Two inputs of random values, or as many as the kind takes, and attributes that mean some work.
+Example plain_example(const OpKind& kind, const OpSpec& random) {
+  Example example;
   for (const AttrSpec& spec : kind.attrs) {
     Attr value = spec.fallback;
     if (std::holds_alternative<std::int64_t>(value)) value = std::int64_t{17};
     if (std::holds_alternative<double>(value)) value = -0.75;
     if (std::holds_alternative<Duration>(value)) value = Duration{100'000};
-    attrs.push_back(value);
+    if (std::holds_alternative<std::shared_ptr<const ValueSource>>(value)) {
+      value = std::make_shared<const SomeValues>();
+    }
+    example.attrs.set(spec.name, value);
   }
-  return attrs;
+  const std::size_t count = std::clamp<std::size_t>(2, kind.inputs.min, kind.inputs.max);
+  for (std::size_t i = 0; i < count; ++i) {
+    example.inputs.push_back(random);
+    example.inputs.back().attrs = {{"seed", static_cast<std::int64_t>(i + 1)}};
+  }
+  return example;
+}
+
+// `random` makes a matrix of random values.
+Example example_of(const OpRegistry& ops, const OpKind& kind, const OpSpec& random) {
+  Example example = plain_example(kind, random);
+  const Shape& shape = random.declared.shape;
+  const std::string_view name = kind.name;
+  if (name == "sum" || name == "max" || name == "concat") example.attrs.set("axis", 1);
+  if (name == "reshape") example.attrs.set("shape", Integers{-1});
+  if (name == "slice") {
+    example.attrs = {{"begin", Integers{3, 5}}, {"end", Integers{shape[0], shape[1] - 1}}};
+  }
+  if (name == "layer_norm") {
+    example.attrs = {};
+    for (const std::size_t i : {1, 2}) example.inputs[i].declared.shape = Shape{shape[1]};
+  }
+  if (name == "potrf") example.inputs[0].declared.shape = Shape{shape[0], 3 * shape[0]};
+  if (name.starts_with("softmax_cross_entropy")) {
+    OpSpec& labels = example.inputs[1];
+    labels = {.kind = ops.find("constant"),
+              .attrs = {{"value", 5}},
+              .declared = {random.declared.dtype, Shape{shape[0]}}};
+  }
+  return example;
 }
 
 //   a ─┐
-//      ├─ op     (or as many inputs as its kind takes, 0 to 2; of a pattern: its last point)
+//      ├─ op     (or as many inputs as its kind takes; of a pattern: its last point)
 //   b ─┘
 struct OneOp {
   Graph graph{pattern_ops()};
@@ -74,17 +120,21 @@ struct OneOp {
       op = OpId::at(3);
       return;
     }
-    const OpKindId uniform = graph.kinds().find("uniform");
     graph.begin_group("under_test");
+    const OpSpec random{.kind = graph.kinds().find("uniform"), .declared = {dtype, shape}};
+    const Example example = example_of(graph.kinds(), kind, random);
     std::vector<OpId> inputs;
-    const std::size_t count = std::clamp<std::size_t>(2, kind.inputs_min, kind.inputs_max);
-    for (std::size_t i = 0; i < count; ++i) {
-      inputs.push_back(graph.append({.kind = uniform,
-                                     .attrs = {static_cast<std::int64_t>(i + 1)},
-                                     .declared = {dtype, shape}}));
-    }
+    for (const OpSpec& input : example.inputs) inputs.push_back(graph.append(input));
+    if (kind.name == "potrf") inputs = {product_with_transpose(inputs[0])};
     op = graph.append(
-        {.kind = kind_id, .inputs = inputs, .attrs = some_attrs(kind), .declared = {dtype, shape}});
+        {.kind = kind_id, .inputs = inputs, .attrs = example.attrs, .declared = {dtype, shape}});
+  }
+
+  // Positive definite, if `x` has more columns than rows, of random values.
+  OpId product_with_transpose(OpId x) {
+    return graph.append({.kind = graph.kinds().find("matmul"),
+                         .inputs = std::array{x, x},
+                         .attrs = {{"transpose_b", true}}});
   }
 };
 
@@ -280,7 +330,7 @@ BOOST_AUTO_TEST_CASE(all_lanes_may_be_busy_at_once_and_each_end_is_told_once_on_
       graph.begin_group("u", true);
       for (std::uint32_t lane = 0; lane < lanes; ++lane) {
         graph.append({.kind = graph.kinds().find("uniform"),
-                      .attrs = {std::int64_t{lane}},
+                      .attrs = {{"seed", std::int64_t{lane}}},
                       .declared = {DType::f32, Shape{300, 1001}}});
       }
       bench.install(graph);

@@ -67,9 +67,7 @@ class Bench {
                                                     : MemoryStore::Backing::accounted),
         backend_(entry.make(
             {.machine = machine, .ops = builtin_ops(), .store = store_, .completions = told_},
-            link)) {
-    backend_->enter_thread();
-  }
+            link)) {}
 
   LinkBackend& backend() { return *backend_; }
   WaitingCompletions& told() { return told_; }

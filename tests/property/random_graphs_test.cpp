@@ -4,6 +4,7 @@
 #include "core/plan/planner.hpp"
 #include "core/trace/writers.hpp"
 #include "tests/property/timeline_check.hpp"
+#include "tests/support/plan_by_rates.hpp"
 #include "tests/support/random_case.hpp"
 
 #include <sstream>
@@ -15,6 +16,7 @@
 namespace troupe {
 namespace {
 
+using testing::plan_by_rates;
 using testing::RandomCase;
 using testing::TimelineCheck;
 
@@ -32,7 +34,7 @@ void check(const RandomCase& c, const Report& report) {
 
 bool is_accepted(const RandomCase& c) {
   try {
-    make_plan(c.graph, c.machine, c.scenario, {.needs_costs = true});
+    plan_by_rates(c.graph, c.machine, c.scenario, {.needs_costs = true});
     return true;
   } catch (const Error&) {
     return false;

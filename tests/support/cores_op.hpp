@@ -56,7 +56,7 @@ class SeenCores {
 inline OpKind cores_op() {
   return {.name = "cores",
           .summary = "notes the cores of its threads",
-          .inputs_max = 64,
+          .inputs = {0, 64},
           .declares_type = true,
           .type = [](const OpSignature& op) { return op.declared; },
           .work = [](const OpSignature&, const TensorType&) { return Work{.flops = 1}; },

@@ -87,7 +87,7 @@ void LogicSimulation::finish(const Due& due) {
             act();
           });
         } else {
-          logic.on_finished(due.lane, due.since, now_);
+          logic.on_finished(due.lane, now_);
         }
         logic.check_invariants();
       },
@@ -105,6 +105,7 @@ void LogicSimulation::start_ready(ResourceId resource) {
   std::visit(
       [&](auto& logic) {
         while (const auto* start = logic.next()) {
+          logic.on_started(start->lane, now_);
           logic.check_invariants();
           Duration time{0};
           if constexpr (requires { start->expected; }) {
@@ -112,7 +113,7 @@ void LogicSimulation::start_ready(ResourceId resource) {
           } else {
             time = start->part->share.expected(start->item);
           }
-          due_[{now_ + time, scheduled_++}] = {resource, start->lane, now_};
+          due_[{now_ + time, scheduled_++}] = {resource, start->lane};
         }
         for (const WindowItem& to : std::exchange(logic.notices(), {})) {
           post(to.ref.resource.index(), [this, to] {

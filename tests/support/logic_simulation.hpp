@@ -41,7 +41,6 @@ class LogicSimulation {
   struct Due {
     ResourceId resource;
     std::uint32_t lane = 0;
-    Instant since;
   };
 
   std::size_t coordinator() const { return logics_.size(); }

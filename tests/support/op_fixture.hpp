@@ -10,6 +10,7 @@
 #include <functional>
 #include <string_view>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 namespace troupe::testing {
@@ -62,8 +63,14 @@ struct Tensor {
 };
 
 template <class T>
+constexpr DType dtype_of() {
+  if (std::is_integral_v<T>) return sizeof(T) == 4 ? DType::i32 : DType::i64;
+  return sizeof(T) == 4 ? DType::f32 : DType::f64;
+}
+
+template <class T>
 Tensor tensor(Shape shape, const std::vector<T>& values) {
-  Tensor t{{sizeof(T) == 4 ? DType::f32 : DType::f64, shape}, {}};
+  Tensor t{{dtype_of<T>(), shape}, {}};
   TROUPE_ASSERT(values.size() == static_cast<std::size_t>(shape.elements()));
   t.bytes.resize(t.type.bytes());
   std::memcpy(t.bytes.data(), values.data(), t.bytes.size());
@@ -89,12 +96,14 @@ inline const OpKind& op_kind(std::string_view name) {
 
 inline TensorType type_of(std::string_view op, const std::vector<TensorType>& inputs,
                           const Attrs& attrs = {}, TensorType declared = {}) {
-  return op_kind(op).type({.inputs = inputs, .attrs = attrs, .declared = declared});
+  const Attrs complete = complete_attrs(op_kind(op), attrs);
+  return op_kind(op).type({.inputs = inputs, .attrs = complete, .declared = declared});
 }
 
 inline Work work_of(std::string_view op, const std::vector<TensorType>& inputs,
                     const Attrs& attrs = {}, TensorType declared = {}) {
-  const OpSignature signature{.inputs = inputs, .attrs = attrs, .declared = declared};
+  const Attrs complete = complete_attrs(op_kind(op), attrs);
+  const OpSignature signature{.inputs = inputs, .attrs = complete, .declared = declared};
   return op_kind(op).work(signature, op_kind(op).type(signature));
 }
 
@@ -107,11 +116,12 @@ inline Tensor run_op(std::string_view op, const std::vector<Tensor>& inputs, con
     types.push_back(input.type);
     views.push_back({input.type, input.bytes.data()});
   }
+  const Attrs complete = complete_attrs(op_kind(op), attrs);
   Tensor output{type_of(op, types, attrs, declared), {}};
   output.bytes.assign(output.type.bytes(), std::byte{0xFF});
   op_kind(op).cpu({.inputs = views,
                    .output = {output.type, output.bytes.data()},
-                   .attrs = attrs,
+                   .attrs = complete,
                    .team = team,
                    .index = index});
   return output;

@@ -72,12 +72,13 @@ std::vector<std::string> merged_environment(const std::map<std::string, std::str
   if (out < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0) _exit(126);
   if (!options.directory.empty() && chdir(options.directory.c_str()) != 0) _exit(126);
   if (options.file_size_max > 0) {
-    const rlimit most{.rlim_cur = options.file_size_max, .rlim_max = options.file_size_max};
-    if (setrlimit(RLIMIT_FSIZE, &most) != 0) _exit(126);
+    const rlimit limit{.rlim_cur = options.file_size_max, .rlim_max = options.file_size_max};
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(126);
   }
   if (options.address_space_max > 0) {
-    const rlimit most{.rlim_cur = options.address_space_max, .rlim_max = options.address_space_max};
-    if (setrlimit(RLIMIT_AS, &most) != 0) _exit(126);
+    const rlimit limit{.rlim_cur = options.address_space_max,
+                       .rlim_max = options.address_space_max};
+    if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(126);
   }
   for (const int ignored : options.ignored_signals) signal(ignored, SIG_IGN);
   execvpe(command[0], command, environment);

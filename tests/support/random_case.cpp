@@ -64,7 +64,7 @@ class GraphMaker {
 
   void append_source(const std::string& kind) {
     Attrs attrs;
-    if (kind == "uniform") attrs = {static_cast<std::int64_t>(random_.below(1000))};
+    if (kind == "uniform") attrs = {{"seed", static_cast<std::int64_t>(random_.below(1000))}};
     const DType dtype = chance(random_, 0.5) ? DType::f32 : DType::f64;
     append(kind, {}, std::move(attrs), {dtype, {extent(), extent()}});
   }
@@ -82,11 +82,11 @@ class GraphMaker {
       if (tb.shape.rank() != 2 || tb.dtype != ta.dtype) continue;
       for (const bool transpose_b : {false, true}) {
         if (tb.shape[transpose_b ? 1 : 0] != inner) continue;
-        append("matmul", {a, b}, {transpose_a, transpose_b});
+        append("matmul", {a, b}, {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}});
         return;
       }
     }
-    append("matmul", {a, a}, {false, true});
+    append("matmul", {a, a}, {{"transpose_b", true}});
   }
 
   void append_elementwise(const std::string& kind) {
@@ -100,13 +100,14 @@ class GraphMaker {
   }
 
   void append_on_one(const std::string& kind) {
-    append(kind, {any()}, kind == "scale" ? Attrs{random_.unit() * 4 - 2} : Attrs{});
+    append(kind, {any()}, kind == "scale" ? Attrs{{"alpha", random_.unit() * 4 - 2}} : Attrs{});
   }
 
   void append_spin() {
     std::vector<OpId> inputs(random_.below(5));
     for (OpId& input : inputs) input = any();
-    append("spin", std::move(inputs), {static_cast<std::int64_t>(random_.below(50))});
+    append("spin", std::move(inputs),
+           {{"iterations", static_cast<std::int64_t>(random_.below(50))}});
   }
 
   // Chooses a tensor. Prefers recent ones, so that graphs get deep.

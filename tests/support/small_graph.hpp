@@ -32,12 +32,12 @@ inline const OpRegistry& test_ops() {
     OpRegistry ops = builtin_ops();
     ops.add({.name = "work",
              .summary = "floating-point operations",
-             .inputs_max = 64,
+             .inputs = {0, 64},
              .attrs = {{.name = "flops", .fallback = 0.0}},
              .declares_type = true,
              .type = [](const OpSignature& op) { return op.declared; },
              .work = [](const OpSignature& op,
-                        const TensorType&) { return Work{.flops = std::get<double>(op.attrs[0])}; },
+                        const TensorType&) { return Work{.flops = op.attrs.get<double>("flops")}; },
              .cpu =
                  [](const CpuCall& call) {
                    auto* out = call.output.as<double>();
@@ -65,7 +65,8 @@ struct SmallGraph {
   // An op that takes `ns` nanoseconds on a device of 1 GFLOP/s, as in small_machine.hpp.
   OpId work(std::string name, double ns, std::vector<OpId> inputs = {}, Placement placement = {},
             std::int64_t bytes = 8) {
-    return op(std::move(name), "work", std::move(inputs), placement, {ns}, of_bytes(bytes));
+    return op(std::move(name), "work", std::move(inputs), placement, {{"flops", ns}},
+              of_bytes(bytes));
   }
   OpId copy(std::string name, OpId source, Placement placement) {
     return op(std::move(name), "copy", {source}, placement);

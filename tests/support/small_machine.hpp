@@ -51,4 +51,13 @@ inline Machine two_devices(const TwoDevices& options = {}) {
   return m.machine;
 }
 
+// dev0 and dev1 on one memory.
+inline Machine two_devices_on_one_memory() {
+  SmallMachine m;
+  const MemoryId a = m.memory("a");
+  m.device("dev0", a);
+  m.device("dev1", a);
+  return m.machine;
+}
+
 }  // namespace troupe::testing

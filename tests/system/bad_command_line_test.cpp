@@ -51,6 +51,16 @@ BOOST_AUTO_TEST_CASE(an_unknown_option_is_refused) {
   check_refused(ready, {"run", "run.yaml", "more.yaml"}, "", {"more.yaml"});
 }
 
+BOOST_AUTO_TEST_CASE(an_option_with_nothing_after_its_equals_sign_does_not_take_the_next_argument) {
+  const Ready ready;
+  for (const char* option : {"--scenario=", "--map=", "--seed=", "--json=", "--trace="}) {
+    for (const std::string& command : both_modes) {
+      check_refused(ready, {command, option, "run.yaml"},
+                    "there is nothing after the '=' of '" + std::string(option) + "'; write", {});
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_seed_that_is_no_natural_number_is_refused) {
   const Ready ready;
   for (const char* seed : {"-1", "x", "1.5", "99999999999999999999999"}) {
@@ -169,6 +179,17 @@ BOOST_AUTO_TEST_CASE(help_and_version_are_no_errors) {
     BOOST_TEST(finished.exit_code == 0);
     BOOST_TEST(finished.err == "");
     BOOST_TEST(!finished.out.empty());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(help_names_the_one_value_that_an_option_takes) {
+  for (const std::string& command : both_modes) {
+    const std::string help = run_troupe({command, "--help"}).out;
+    for (const char* option :
+         {"--json PATH", "--trace PATH", "--scenario NAME", "--map DEVICE=CPU", "--seed N"}) {
+      BOOST_TEST(help.find(option) != std::string::npos, help);
+    }
+    BOOST_TEST(help.find("...") == std::string::npos, help);
   }
 }
 

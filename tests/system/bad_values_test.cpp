@@ -43,6 +43,24 @@ BOOST_AUTO_TEST_CASE(shapes_that_do_not_match_are_refused) {
                      {"'y'", "float32", "float64"});
 }
 
+BOOST_AUTO_TEST_CASE(inputs_and_attributes_that_do_not_match_are_refused_with_the_types) {
+  const std::string x =
+      "  x: {op: uniform, shape: [2, 3], on: cpu0}\n"
+      "  v: {op: uniform, shape: [2], on: cpu0}\n";
+  const auto refused = [&](std::string_view task, const std::vector<std::string>& words) {
+    check_file_refused(both_modes,
+                       with_tasks(x + "  y: {op: " + std::string(task) + ", on: cpu0}\n"), words);
+  };
+  refused("add, in: ^[x, v]", {"'y'", "float32 [2, 3]", "float32 [2]", "extents of 1"});
+  refused("sum, in: ^x, axis: 2", {"'y'", "float32 [2, 3]", "no axis 2"});
+  refused("reshape, in: ^x, shape: [4]", {"'y'", "float32 [2, 3]", "6 elements"});
+  refused("transpose, in: ^x, axes: [0, 0]", {"'y'", "float32 [2, 3]", "each of its axes once"});
+  refused("transpose, in: x, axes: ^none", {"axes of 'y'", "list"});
+  refused("concat, in: ^[x, v], axis: 0", {"'y'", "float32 [2, 3]", "float32 [2]"});
+  refused("potrf, in: ^x", {"'y'", "float32 [2, 3]", "as many rows as columns"});
+  refused("trsm, in: [x, x], side: ^top", {"side of 'y'", "left", "right"});
+}
+
 BOOST_AUTO_TEST_CASE(lists_of_different_lengths_are_refused) {
   check_file_refused(both_modes,
                      with_tasks("  a: {op: uniform, shape: [2], repeat: 3, on: cpu0}\n"
@@ -99,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_shape_out_of_range_is_refused) {
   check_file_refused(both_modes, shape("[^-2]"), {"shape of 'x'"});
   check_file_refused(both_modes, shape("[^99999999999999999999]"), {"shape of 'x'"});
   check_file_refused(both_modes, shape("^[]"), {"shape of 'x'", "[6000, 6000]"});
-  check_file_refused(both_modes, shape("^[1, 2, 3, 4, 5]"), {"4"});
+  check_file_refused(both_modes, shape("^[1, 2, 3, 4, 5, 6, 7, 8, 9]"), {"at most 8"});
   // Each extent is fine, and so would their product be after an overflow.
   check_file_refused(both_modes, shape("^[4294967296, 4294967296]"), {"elements"});
   check_file_refused(both_modes, shape("^[1099511627776, 1099511627776, 1099511627776]"),

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -63,6 +64,20 @@ std::vector<std::string> with_threads(int threads, const std::vector<std::string
   result.insert(result.end(), command.begin(), command.end());
   return result;
 }
+
+// A workspace with one run file, for the user of with_threads().
+class FewThreads : public Workspace {
+ public:
+  explicit FewThreads(std::string_view run_file) {
+    fs::permissions(path(), fs::perms::others_read | fs::perms::others_exec, fs::perm_options::add);
+    write("run.yaml", run_file);
+  }
+  Finished start(int threads, const char* command) const {
+    ProgramOptions few = options();
+    few.environment["ASAN_OPTIONS"] = "detect_leaks=0";  // which takes a process of its own
+    return Program(with_threads(threads, troupe_command({command, "run.yaml"})), few).wait();
+  }
+};
 
 boost::test_tools::assertion_result can_limit_threads(boost::unit_test::test_unit_id) {
   static const bool can =
@@ -150,21 +165,13 @@ BOOST_AUTO_TEST_CASE(a_thousand_devices_at_work_end_when_they_are_interrupted) {
 // Whatever it is that finds no thread: the program says so in a line, and no signal ends it.
 BOOST_AUTO_TEST_CASE(a_host_without_threads_is_told_of_in_a_line,
                      *boost::unit_test::precondition(can_limit_threads)) {
-  const Workspace workspace;
-  fs::permissions(workspace.path(), fs::perms::others_read | fs::perms::others_exec,
-                  fs::perm_options::add);
-  workspace.write("pair.yaml", pair_of_devices);
-  ProgramOptions options = workspace.options();
-  options.environment["ASAN_OPTIONS"] = "detect_leaks=0";  // which takes a process of its own
-  const auto run = [&](int threads, const char* command) {
-    return Program(with_threads(threads, troupe_command({command, "pair.yaml"})), options).wait();
-  };
+  const FewThreads workspace(pair_of_devices);
   int failed_at_work = 0;
   int threads = 1;
   for (;; ++threads) {
     BOOST_TEST_CONTEXT(threads << " threads") {
-      BOOST_TEST(run(threads, "simulate").exit_code == 0);
-      const Finished finished = run(threads, "run");
+      BOOST_TEST(workspace.start(threads, "simulate").exit_code == 0);
+      const Finished finished = workspace.start(threads, "run");
       BOOST_TEST_INFO(finished.err);
       BOOST_TEST_REQUIRE(finished.signal == 0);
       if (finished.exit_code == 0) break;
@@ -178,6 +185,52 @@ BOOST_AUTO_TEST_CASE(a_host_without_threads_is_told_of_in_a_line,
   }
   BOOST_TEST(threads > 4);
   BOOST_TEST(failed_at_work == 1);  // the copy's worker is the last thread to be started
+}
+
+// No thread draws the progress line then.
+BOOST_AUTO_TEST_CASE(a_terminal_needs_no_thread_of_its_own,
+                     *boost::unit_test::precondition(can_limit_threads)) {
+  const Workspace workspace;
+  fs::permissions(workspace.path(), fs::perms::others_read | fs::perms::others_exec,
+                  fs::perm_options::add);
+  workspace.write("pair.yaml", pair_of_devices);
+  ProgramOptions options = workspace.options();
+  options.environment["ASAN_OPTIONS"] = "detect_leaks=0";  // which takes a process of its own
+  options.terminal = true;
+  const Finished finished =
+      Program(with_threads(1, troupe_command({"simulate", "pair.yaml"})), options).wait();
+  BOOST_TEST(finished.exit_code == 0);
+  BOOST_TEST(finished.err == "");
+}
+
+//   x (cpu0) → y (mem1), whose link has work in a window of its own, or in that of cpu0
+BOOST_AUTO_TEST_CASE(threads_that_could_not_be_started_are_counted,
+                     *boost::unit_test::precondition(can_limit_threads)) {
+  const Workspace workspace;
+  fs::permissions(workspace.path(), fs::perms::others_read | fs::perms::others_exec,
+                  fs::perm_options::add);
+  workspace.write("pair.yaml",
+                  "machine: {discover: {cpu_devices: 2}}\n"
+                  "tasks:\n"
+                  "  x: {op: uniform, shape: [100, 100], on: cpu0}\n"
+                  "  y: {op: copy, in: x, to: mem1}\n"
+                  "scenarios: {apart: [x, wait, y], together: [x, y]}\n");
+  ProgramOptions options = workspace.options();
+  options.environment["ASAN_OPTIONS"] = "detect_leaks=0";
+  // Whether a message contains this part at one of the limits that are too low.
+  const auto said = [&](const std::string& scenario, const std::string& part) {
+    for (int threads = 4;; ++threads) {
+      const Finished finished =
+          Program(
+              with_threads(threads, troupe_command({"run", "pair.yaml", "--scenario", scenario})),
+              options)
+              .wait();
+      if (finished.err.find(part) != std::string::npos) return true;
+      if (finished.exit_code == 0 || threads == 100) return false;
+    }
+  };
+  BOOST_TEST(said("apart", "could not start 1 thread, "));
+  BOOST_TEST(said("together", "could not start 2 threads, "));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -23,6 +23,7 @@ struct Room {
 const std::vector<Room> rooms{
     {"core/base", {}},
     {"core/ops", {"core/base"}},
+    {"core/files", {"core/ops"}},
     {"core/graph", {"core/ops"}},
     {"core/patterns", {"core/graph"}},
     {"core/machine", {"core/base"}},
@@ -31,13 +32,14 @@ const std::vector<Room> rooms{
     {"core/run", {"core/plan"}},
     {"core/backend", {"core/cost"}},
     {"core/trace", {"core/base"}},
-    {"core/result", {"core/run", "core/backend", "core/trace"}},
-    {"core/config", {"core/patterns", "core/machine"}},
+    {"core/result", {"core/run", "core/backend", "core/trace", "core/files"}},
+    {"core/config", {"core/patterns", "core/machine", "core/files"}},
     {"actors", {"core/result", "core/config"}},
+    {"troupe", {"actors"}},
     {"apps", {"actors"}},
-    {"examples", {"actors"}},
+    {"examples", {"troupe"}},
     {"bench", {"actors"}},
-    {"tests", {"actors", "apps", "bench"}},
+    {"tests", {"troupe", "apps", "bench"}},
 };
 
 struct Library {
@@ -54,7 +56,7 @@ const std::vector<Library> libraries{
     {"hwloc", "libhwloc-dev", {"hwloc.h", "hwloc/"}, {"core/machine"}},
     {"xxHash", "libxxhash-dev", {"xxhash.h", "xxh_x86dispatch.h"}, {"core/backend"}},
     {"yaml-cpp", "libyaml-cpp-dev", {"yaml-cpp/"}, {"core/config"}},
-    {"nlohmann-json", "nlohmann-json3-dev", {"nlohmann/"}, {"core/trace", "bench"}},
+    {"nlohmann-json", "nlohmann-json3-dev", {"nlohmann/"}, {"core/trace", "core/files", "bench"}},
     {"CAF", "libcaf-dev", {"caf/"}, {"actors"}},
     {"CLI11", "libcli11-dev", {"CLI/"}, {"apps", "bench"}},
     {"Boost.Test", "libboost-test-dev", {"boost/test/"}, {}},
@@ -66,7 +68,7 @@ const std::vector<Library> libraries{
      "g++",
      {"dirent.h", "dlfcn.h", "fcntl.h", "malloc.h", "poll.h", "pthread.h", "pty.h", "sched.h",
       "signal.h", "stdlib.h", "sys/", "termios.h", "unistd.h"},
-     {"core/base", "core/machine", "core/backend", "core/ops", "apps", "bench"}},
+     {"core/base", "core/files", "core/machine", "core/backend", "core/ops", "apps", "bench"}},
     {"the processor's instructions", "g++", {"x86intrin.h"}, {"actors"}},
 };
 

@@ -128,19 +128,28 @@ BOOST_AUTO_TEST_CASE(a_storage_directory_that_is_missing_is_found_by_validate) {
               "tasks: {x: {op: sleep, duration: 1 ms, on: cpu0}}\n");
   const Finished missing = ready.run({"validate", "stored.yaml"});
   BOOST_TEST(missing.exit_code == 0);
-  BOOST_TEST(contains(missing.out, "can be simulated: "), missing.out);
+  BOOST_TEST(contains(missing.out, "\n  can be simulated\n"), missing.out);
   BOOST_TEST(contains(missing.out,
-                      "can run on this machine: stored.yaml:5:5: memory 'disk': can't "
+                      "can't run on this machine: stored.yaml:5:5: memory 'disk': can't "
                       "make a folder in directory"),
              missing.out);
   fs::create_directory(ready.path() / "nowhere");
   const Finished there = ready.run({"validate", "stored.yaml"});
-  BOOST_TEST(contains(there.out, "can run on this machine: yes"), there.out);
+  BOOST_TEST(contains(there.out, "\n  can run on this machine\n"), there.out);
   BOOST_TEST(fs::is_empty(ready.path() / "nowhere"));
 }
 
 BOOST_AUTO_TEST_CASE(a_temporary_directory_that_is_missing_is_named) {
   const Ready ready;
+  const auto check = [&](const std::string& directory, const std::string& problem) {
+    ProgramOptions options = ready.options();
+    options.environment["TMPDIR"] = directory;
+    const Finished finished = run_troupe({"run", "stored.yaml"}, options);
+    BOOST_TEST(finished.exit_code == 2);
+    BOOST_TEST(finished.err == "troupe: stored.yaml:5:5: memory 'disk': TMPDIR " + problem +
+                                   "; set TMPDIR to a directory that exists and that you may "
+                                   "write to\n");
+  };
   for (const char* size : {"", "size: 1 GB, "}) {
     ready.write("stored.yaml", std::string("machine:\n"
                                            "  devices: {cpu0: {kind: cpu, memory: host}}\n"
@@ -151,14 +160,19 @@ BOOST_AUTO_TEST_CASE(a_temporary_directory_that_is_missing_is_named) {
                                    "kind: storage}\n"
                                    "  links: {ssd: {between: [host, disk], bandwidth: 1 GB/s}}\n"
                                    "tasks: {x: {op: sleep, duration: 1 ms, on: cpu0}}\n");
-    ProgramOptions options = ready.options();
-    options.environment["TMPDIR"] = "/nope";
-    const Finished finished = run_troupe({"run", "stored.yaml"}, options);
-    BOOST_TEST(finished.exit_code == 2);
-    BOOST_TEST(finished.err ==
-               "troupe: stored.yaml:5:5: memory 'disk': TMPDIR names no directory: '/nope'; set "
-               "TMPDIR to a directory that exists and that you may write to\n");
+    check("/nope", "names no directory: '/nope'");
+    check("", "is set, but empty");
   }
+}
+
+BOOST_AUTO_TEST_CASE(verbose_names_backends_phases_and_the_cores_of_a_real_run) {
+  const Ready ready;
+  const std::string real = ready.run({"run", "run.yaml", "--verbose"}).err;
+  BOOST_TEST(contains(real, "device cpu0: backend openblas, cores "), real);
+  BOOST_TEST(contains(real, "\nran 2 ops in "), real);
+  const std::string simulated = ready.run({"simulate", "run.yaml", "--verbose"}).err;
+  BOOST_TEST(contains(simulated, "device cpu0: backend simulated\n"), simulated);
+  BOOST_TEST(contains(simulated, "\nsimulated 2 ops in "), simulated);
 }
 
 BOOST_AUTO_TEST_CASE(options_may_stand_before_the_file) {

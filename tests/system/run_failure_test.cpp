@@ -1,5 +1,5 @@
 // Runs that fail, are interrupted or killed: what finished stays in the report, and nothing hangs.
-#include "tests/support/stage.hpp"
+#include "tests/support/run_workspace.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -18,13 +18,13 @@ using nlohmann::json;
 namespace {
 
 // Checks what every failed run must give; `words` must all be in its one line of error.
-void check_failed(const Stage& stage, const Finished& finished,
+void check_failed(const RunWorkspace& workspace, const Finished& finished,
                   const std::vector<std::string>& words) {
   BOOST_TEST_INFO(finished.err);
   BOOST_TEST(finished.exit_code == 1);
   BOOST_TEST(std::count(finished.err.begin(), finished.err.end(), '\n') == 1);
   BOOST_TEST(contains(finished.out, "failed"));
-  const json report = stage.report();
+  const json report = workspace.report();
   // The scenarios after the one that failed are not begun.
   for (std::size_t i = 1; i < report["scenarios"].size(); ++i) {
     BOOST_TEST(report["scenarios"][i]["outcome"] == "not run");
@@ -48,73 +48,70 @@ BOOST_AUTO_TEST_SUITE(run_failure)
 
 //   good[0..2] (cpu0) → bad (cpu1) → after (cpu0)
 BOOST_AUTO_TEST_CASE(a_kernel_that_fails_ends_the_run_with_what_finished) {
-  const Stage stage;
-  const Finished finished = stage.run({"run", "kernel_fails.yaml", "--json", "report.json"});
-  check_failed(stage, finished, {"'bad' on cpu1", "failed on purpose"});
-  const json scenario = stage.report()["scenarios"][0];
+  const RunWorkspace workspace;
+  const Finished finished = workspace.run({"run", "kernel_fails.yaml", "--json", "report.json"});
+  check_failed(workspace, finished, {"'bad' on cpu1", "failed on purpose"});
+  const json scenario = workspace.report()["scenarios"][0];
   BOOST_TEST(scenario["ops"] == 3);
   BOOST_TEST(scenario["transfers"] == 3);
-  BOOST_TEST(stage.report()["scenarios"].size() == 2U);
+  BOOST_TEST(workspace.report()["scenarios"].size() == 2U);
   BOOST_TEST(contains(finished.out, "not reached: not run, 0 of 3 ops and transfers finished"));
   BOOST_TEST(scenario["planned"].get<int>() > 6);
 }
 
 BOOST_AUTO_TEST_CASE(storage_that_fills_up_ends_the_run_with_what_finished,
                      *boost::unit_test::precondition(can_mount)) {
-  const Stage stage;
+  const RunWorkspace workspace;
   const auto command =
-      with_tmpfs(stage.path() / "store", "size=4m",
+      with_tmpfs(workspace.path() / "store", "size=4m",
                  troupe_command({"run", "storage_fills.yaml", "--json", "report.json"}));
-  const Finished finished = Program(command, stage.options()).wait();
-  check_failed(stage, finished, {"'write[", "over ssd", "No space left on device", "free space"});
-  const json scenario = stage.report()["scenarios"][0];
+  const Finished finished = Program(command, workspace.options()).wait();
+  check_failed(workspace, finished,
+               {"'write[", "over ssd", "No space left on device", "free space"});
+  const json scenario = workspace.report()["scenarios"][0];
   BOOST_TEST(scenario["transfers"].get<int>() >= 2);
 }
 
 BOOST_AUTO_TEST_CASE(a_file_size_limit_ends_the_run_with_what_finished) {
-  const Stage stage;
-  ProgramOptions options = stage.options();
+  const RunWorkspace workspace;
+  ProgramOptions options = workspace.options();
   options.file_size_max = 512 << 10;
   const Finished finished =
       run_troupe({"run", "storage_fills.yaml", "--json", "report.json"}, options);
-  check_failed(stage, finished, {"'write[0]' over ssd", "File too large", "ulimit"});
-  const json scenario = stage.report()["scenarios"][0];
+  check_failed(workspace, finished, {"'write[0]' over ssd", "File too large", "ulimit"});
+  const json scenario = workspace.report()["scenarios"][0];
   BOOST_TEST(scenario["transfers"] == 1);
   BOOST_TEST(scenario["ops"].get<int>() >= 3);
-  BOOST_TEST(stage.store_folders() == 0U);
+  BOOST_TEST(workspace.store_folders() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(storage_that_disappears_ends_the_run_with_what_finished) {
-  const Stage stage;
-  Program program(troupe_command({"run", "naps.yaml", "--json", "report.json"}), stage.options());
-  BOOST_TEST(program.wait_until([&] { return stage.tensor_files() >= 2; }));
-  fs::rename(stage.path() / "store", stage.path() / "gone");
+  const RunWorkspace workspace;
+  Program program(troupe_command({"run", "naps.yaml", "--json", "report.json"}),
+                  workspace.options());
+  BOOST_TEST(program.wait_until([&] { return workspace.tensor_files() >= 2; }));
+  fs::rename(workspace.path() / "store", workspace.path() / "gone");
   const Finished finished = program.wait();
-  check_failed(stage, finished, {"'write[", "over ssd", "No such file", "removed"});
-  BOOST_TEST(stage.report()["scenarios"][0]["transfers"].get<int>() >= 1);
+  check_failed(workspace, finished, {"'write[", "over ssd", "No such file", "removed"});
+  BOOST_TEST(workspace.report()["scenarios"][0]["transfers"].get<int>() >= 1);
 }
 
 //   a (cpu0) → write (ssd), then wait, then a nap while the storage goes away
 BOOST_AUTO_TEST_CASE(storage_that_disappears_before_results_are_compared_keeps_the_report) {
-  const Stage stage;
-  stage.write("late.yaml",
-              "machine:\n"
-              "  devices: {cpu0: {kind: cpu, memory: host}}\n"
-              "  memories:\n"
-              "    host: {size: 1 GiB}\n"
-              "    disk: {kind: storage, directory: store}\n"
-              "  links: {ssd: {between: [host, disk], bandwidth: 1 GB/s}}\n"
-              "tasks:\n"
-              "  a: {op: uniform, shape: [1000], on: cpu0}\n"
-              "  w: {op: copy, in: a, to: disk}\n"
-              "  nap: {op: sleep, duration: 2 s, on: cpu0}\n"
-              "scenarios: {first: [a], second: [a, w, wait, nap]}\n");
-  Program program(troupe_command({"run", "late.yaml", "--json", "report.json"}), stage.options());
-  BOOST_TEST(program.wait_until([&] { return stage.tensor_files() >= 1; }));
-  fs::rename(stage.path() / "store", stage.path() / "gone");
+  const RunWorkspace workspace;
+  workspace.write("late.yaml", machine_with_storage +
+                                   "tasks:\n"
+                                   "  a: {op: uniform, shape: [1000], on: cpu0}\n"
+                                   "  w: {op: copy, in: a, to: disk}\n"
+                                   "  nap: {op: sleep, duration: 2 s, on: cpu0}\n"
+                                   "scenarios: {first: [a], second: [a, w, wait, nap]}\n");
+  Program program(troupe_command({"run", "late.yaml", "--json", "report.json"}),
+                  workspace.options());
+  BOOST_TEST(program.wait_until([&] { return workspace.tensor_files() >= 1; }));
+  fs::rename(workspace.path() / "store", workspace.path() / "gone");
   const Finished finished = program.wait();
   BOOST_TEST(finished.exit_code == 1);
-  const json report = stage.report();
+  const json report = workspace.report();
   BOOST_REQUIRE(report["scenarios"].size() == 2U);
   BOOST_TEST(report["scenarios"][0]["verified"] == true);
   BOOST_TEST(report["scenarios"][1]["outcome"] == "failed");
@@ -124,77 +121,77 @@ BOOST_AUTO_TEST_CASE(storage_that_disappears_before_results_are_compared_keeps_t
 
 BOOST_AUTO_TEST_CASE(an_interrupt_ends_a_run_and_keeps_what_finished) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    const Stage stage;
+    const RunWorkspace workspace;
     Program program(troupe_command({"run", "naps.yaml", "--json", "report.json", "--trace", "t"}),
-                    stage.options());
-    BOOST_TEST(program.wait_until([&] { return stage.tensor_files() >= 2; }));
+                    workspace.options());
+    BOOST_TEST(program.wait_until([&] { return workspace.tensor_files() >= 2; }));
     program.send(signal);
     // Much less than the minute that it would take; the limit also bounds a hang.
     const Finished finished = program.wait();
     BOOST_TEST(finished.exit_code == 1);
     BOOST_TEST(finished.err == "troupe: interrupted\n");
     BOOST_TEST(contains(finished.out, "interrupted"));
-    BOOST_TEST(stage.report()["interrupted"] == true);
-    const json scenario = stage.report()["scenarios"].at(0);
+    BOOST_TEST(workspace.report()["interrupted"] == true);
+    const json scenario = workspace.report()["scenarios"].at(0);
     BOOST_TEST(scenario["outcome"] == "interrupted");
     BOOST_TEST(scenario["transfers"].get<int>() >= 1);
     BOOST_TEST(scenario["ops"].get<int>() >= 2);
     BOOST_TEST(scenario["ops"].get<int>() < 3000);
     BOOST_TEST(scenario["planned"] == 6000);
-    BOOST_TEST(json::parse(stage.read("t")).contains("traceEvents"));
-    BOOST_TEST(stage.store_folders() == 0U);
+    BOOST_TEST(json::parse(workspace.read("t")).contains("traceEvents"));
+    BOOST_TEST(workspace.store_folders() == 0U);
   }
 }
 
 // Nothing has happened by then: it is as if the program had never been started.
 BOOST_AUTO_TEST_CASE(an_interrupt_while_loading_ends_the_program_at_once) {
   for (const int signal : {SIGINT, SIGTERM}) {
-    const Stage stage;
-    BOOST_REQUIRE(mkfifo((stage.path() / "run.yaml").c_str(), 0600) == 0);
-    stage.write("report.json", "old");
-    const std::string before = fmt::format("{}", fmt::join(stage.files(), " "));
-    ProgramOptions options = stage.options();
+    const RunWorkspace workspace;
+    BOOST_REQUIRE(mkfifo((workspace.path() / "run.yaml").c_str(), 0600) == 0);
+    workspace.write("report.json", "old");
+    const std::string before = fmt::format("{}", fmt::join(workspace.files(), " "));
+    ProgramOptions options = workspace.options();
     options.terminal = true;
     Program program(troupe_command({"run", "run.yaml", "--json", "report.json"}), options);
     BOOST_TEST(program.wait_until([&] { return contains(program.err(), "[ loading run.yaml"); }));
     program.send(signal);
     BOOST_TEST(program.wait().signal == signal);
-    BOOST_TEST(stage.read("report.json") == "old");
-    BOOST_TEST(fmt::format("{}", fmt::join(stage.files(), " ")) == before);
+    BOOST_TEST(workspace.read("report.json") == "old");
+    BOOST_TEST(fmt::format("{}", fmt::join(workspace.files(), " ")) == before);
   }
 }
 
 BOOST_AUTO_TEST_CASE(an_interrupt_while_planning_ends_the_program_at_once) {
-  const Stage stage;
-  stage.write("large.yaml",
-              "machine:\n"
-              "  devices: {cpu0: {kind: cpu, memory: host, flops: 1 GFLOP/s}}\n"
-              "  memories: {host: {size: 1 GiB}}\n"
-              "tasks:\n"
-              "  grid: {pattern: stencil_1d, width: 32, steps: 60000, kernel: spin, "
-              "iterations: 16, on: [cpu0]}\n");
+  const RunWorkspace workspace;
+  workspace.write("large.yaml",
+                  "machine:\n"
+                  "  devices: {cpu0: {kind: cpu, memory: host, flops: 1 GFLOP/s}}\n"
+                  "  memories: {host: {size: 1 GiB}}\n"
+                  "tasks:\n"
+                  "  grid: {pattern: stencil_1d, width: 32, steps: 60000, kernel: spin, "
+                  "iterations: 16, on: [cpu0]}\n");
   Program program(troupe_command({"simulate", "large.yaml", "--verbose", "--json", "report.json"}),
-                  stage.options());
+                  workspace.options());
   BOOST_TEST(program.wait_until([&] { return contains(program.err(), "loaded"); }));
   program.send(SIGINT);
   const Finished finished = program.wait();
   BOOST_TEST(finished.signal == SIGINT);
   BOOST_TEST(!contains(finished.err, "planned"));
-  BOOST_TEST(!fs::exists(stage.path() / "report.json"));
+  BOOST_TEST(!fs::exists(workspace.path() / "report.json"));
 }
 
 BOOST_AUTO_TEST_CASE(an_interrupt_ends_a_simulation_and_keeps_what_finished) {
-  const Stage stage;
+  const RunWorkspace workspace;
   Program program(
       troupe_command({"simulate", "long_simulation.yaml", "--verbose", "--json", "report.json"}),
-      stage.options());
+      workspace.options());
   // The last line before the simulation starts.
   BOOST_TEST(program.wait_until([&] { return contains(program.err(), "link wire"); }));
   program.send(SIGINT);
   const Finished finished = program.wait();
   BOOST_TEST(finished.exit_code == 1);
   BOOST_TEST(finished.err.ends_with("troupe: interrupted\n"));
-  const json report = stage.report();
+  const json report = workspace.report();
   BOOST_TEST(report["interrupted"] == true);
   BOOST_REQUIRE(report["scenarios"].size() == 1U);
   for (const json& scenario : report["scenarios"]) {
@@ -206,43 +203,44 @@ BOOST_AUTO_TEST_CASE(an_interrupt_ends_a_simulation_and_keeps_what_finished) {
 }
 
 BOOST_AUTO_TEST_CASE(a_program_that_was_killed_leaves_no_harm) {
-  const Stage stage;
+  const RunWorkspace workspace;
   {
-    Program program(troupe_command({"run", "naps.yaml", "--json", "report.json"}), stage.options());
-    BOOST_TEST(program.wait_until([&] { return stage.tensor_files() >= 2; }));
+    Program program(troupe_command({"run", "naps.yaml", "--json", "report.json"}),
+                    workspace.options());
+    BOOST_TEST(program.wait_until([&] { return workspace.tensor_files() >= 2; }));
     program.send(SIGKILL);
     BOOST_TEST(program.wait().signal == SIGKILL);
   }
-  BOOST_TEST(!fs::exists(stage.path() / "report.json"));
-  BOOST_TEST(stage.store_folders() == 1U);  // nobody was left to remove it
-  const Finished next = stage.run({"run", "storage_fills.yaml", "--json", "report.json"});
+  BOOST_TEST(!fs::exists(workspace.path() / "report.json"));
+  BOOST_TEST(workspace.store_folders() == 1U);  // nobody was left to remove it
+  const Finished next = workspace.run({"run", "storage_fills.yaml", "--json", "report.json"});
   BOOST_TEST(next.exit_code == 0);
   BOOST_TEST(next.err == "");
-  const json report = stage.report();
+  const json report = workspace.report();
   for (const json& scenario : report["scenarios"]) BOOST_TEST(scenario["verified"] == true);
-  BOOST_TEST(stage.store_folders() == 1U);
+  BOOST_TEST(workspace.store_folders() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(output_that_can_not_be_written_fails_and_the_other_outputs_are_there) {
   const std::string problem = "could not write all of '/dev/full': No space left on device";
-  const Stage stage;
+  const RunWorkspace workspace;
   const Finished json_full =
-      stage.run({"run", "small.yaml", "--json", "/dev/full", "--trace", "trace.json"});
+      workspace.run({"run", "small.yaml", "--json", "/dev/full", "--trace", "trace.json"});
   BOOST_TEST(json_full.exit_code == 1);
   BOOST_TEST(contains(json_full.err, problem));
   BOOST_TEST(contains(json_full.out, "at once"));
-  BOOST_TEST(json::parse(stage.read("trace.json")).contains("traceEvents"));
+  BOOST_TEST(json::parse(workspace.read("trace.json")).contains("traceEvents"));
 
   const Finished trace_full =
-      stage.run({"run", "small.yaml", "--trace", "/dev/full", "--json", "report.json"});
+      workspace.run({"run", "small.yaml", "--trace", "/dev/full", "--json", "report.json"});
   BOOST_TEST(trace_full.exit_code == 1);
   BOOST_TEST(contains(trace_full.err, problem));
-  BOOST_TEST(stage.report()["scenarios"].size() == 2U);
+  BOOST_TEST(workspace.report()["scenarios"].size() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(standard_output_that_can_not_be_written_fails) {
-  const Stage stage;
-  ProgramOptions options = stage.options();
+  const RunWorkspace workspace;
+  ProgramOptions options = workspace.options();
   options.out = "/dev/full";
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"run", "small.yaml", "--json", "report.json"},
@@ -253,9 +251,9 @@ BOOST_AUTO_TEST_CASE(standard_output_that_can_not_be_written_fails) {
     BOOST_TEST(
         finished.err ==
         "troupe: could not write to standard output: No space left on device; free some space, or "
-        "keep open what reads it\n");
+        "keep the reader of the pipe open\n");
   }
-  BOOST_TEST(stage.report()["scenarios"].size() == 2U);
+  BOOST_TEST(workspace.report()["scenarios"].size() == 2U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

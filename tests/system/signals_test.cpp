@@ -1,35 +1,36 @@
 // Signals: which of them end a run in good order, and that none leaves files behind.
-#include "tests/support/stage.hpp"
+#include "tests/support/run_workspace.hpp"
 
 #include <csignal>
 #include <string>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace troupe::testing;
+using nlohmann::json;
 
 namespace {
 
 // A tensor is in storage, and then nothing happens for a minute.
-void write_long_nap(const Stage& stage) {
-  stage.write("long.yaml",
-              "machine:\n"
-              "  devices: {cpu0: {kind: cpu, memory: host}}\n"
-              "  memories:\n"
-              "    host: {size: 1 GiB}\n"
-              "    disk: {kind: storage, directory: store}\n"
-              "  links: {ssd: {between: [host, disk], bandwidth: 1 GB/s}}\n"
-              "tasks:\n"
-              "  a: {op: uniform, shape: [1000], on: cpu0}\n"
-              "  w: {op: copy, in: a, to: disk}\n"
-              "  nap: {op: sleep, duration: 60 s, on: cpu0}\n"
-              "scenarios: {all: [a, w, wait, nap]}\n");
+void write_long_nap(const RunWorkspace& stage) {
+  stage.write("long.yaml", machine_with_storage +
+                               "tasks:\n"
+                               "  a: {op: uniform, shape: [1000], on: cpu0}\n"
+                               "  w: {op: copy, in: a, to: disk}\n"
+                               "  nap: {op: sleep, duration: 60 s, on: cpu0}\n"
+                               "scenarios: {all: [a, w, wait, nap]}\n");
 }
 
 // Sends `signals` while it naps, one right after the other; the signal that ended the program.
 int ended_by(const std::vector<int>& signals) {
-  const Stage stage;
+  const RunWorkspace stage;
   write_long_nap(stage);
   stage.write("report.json", "old");
   const std::vector<std::string> before = stage.files();
@@ -48,6 +49,51 @@ int ended_by(const std::vector<int>& signals) {
   return finished.signal;
 }
 
+//   a ─┬─ nap, which doesn't end, `naps` times
+//      └─ w, which brings a's tensor to storage as the naps begin
+void write_endless_nap(const RunWorkspace& stage, int streams, int naps) {
+  stage.write("endless.yaml",
+              fmt::format("machine:\n"
+                          "  devices: {{cpu0: {{kind: cpu, memory: host, streams: {}}}}}\n"
+                          "  memories:\n"
+                          "    host: {{size: 1 GiB}}\n"
+                          "    disk: {{kind: storage, directory: store}}\n"
+                          "  links: {{ssd: {{between: [host, disk], bandwidth: 1 GB/s}}}}\n"
+                          "tasks:\n"
+                          "  a: {{op: uniform, shape: [1000], on: cpu0}}\n"
+                          "  nap: {{op: sleep, in: a, duration: 1000 s, on: cpu0{}}}\n"
+                          "  w: {{op: copy, in: a, to: disk}}\n"
+                          "scenarios: {{endless: [a, w, nap]}}\n",
+                          streams, naps > 1 ? fmt::format(", repeat: {}", naps) : ""));
+}
+
+// Sends the signal once the tensor is there.
+Finished interrupted_by(int signal, const RunWorkspace& stage) {
+  Program program(
+      troupe_command({"run", "endless.yaml", "--json", "report.json", "--trace", "trace.json"}),
+      stage.options());
+  BOOST_TEST(program.wait_until([&] { return stage.tensor_files() >= 1; }));
+  program.send(signal);
+  return program.wait();
+}
+
+void expect_left(const RunWorkspace& stage, const Finished& finished, const std::string& left) {
+  BOOST_TEST(!finished.timed_out);
+  BOOST_TEST(finished.exit_code == 1);
+  BOOST_TEST(finished.err == "troupe: interrupted\n");
+  BOOST_TEST(contains(finished.out, "still under way"), finished.out);
+  const json report = stage.report();
+  BOOST_TEST(report["interrupted"] == true);
+  BOOST_TEST_REQUIRE(report["notes"].size() == 1U);
+  const std::string note = report["notes"][0];
+  BOOST_TEST(contains(note, "still under way 500 ms after the interrupt"), note);
+  BOOST_TEST(contains(note, left), note);
+  BOOST_TEST(report["scenarios"][0]["outcome"] == "interrupted");
+  BOOST_TEST(report["scenarios"][0]["ops"].get<int>() >= 1);  // the transfer may be under way
+  BOOST_TEST(json::parse(stage.read("trace.json")).contains("traceEvents"));
+  BOOST_TEST(stage.store_folders() == 0U);
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(signals)
@@ -57,23 +103,59 @@ BOOST_AUTO_TEST_CASE(a_second_interrupt_ends_the_program_at_once_and_leaves_noth
   BOOST_TEST((signal == SIGINT || signal == SIGTERM));
 }
 
+// Ops finish, and one that takes 1,000 s is under way in the device's own thread.
+BOOST_AUTO_TEST_CASE(an_interrupted_run_ends_without_the_op_that_is_under_way_and_names_it) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    const RunWorkspace stage;
+    write_endless_nap(stage, 1, 1);
+    const Finished finished = interrupted_by(signal, stage);
+    expect_left(stage, finished, "'nap' on cpu0");
+  }
+}
+
+// As before, but the ops are under way in threads of the device's streams.
+BOOST_AUTO_TEST_CASE(ops_that_an_interrupted_run_leaves_on_several_streams_are_counted) {
+  const RunWorkspace stage;
+  write_endless_nap(stage, 5, 4);
+  const Finished finished = interrupted_by(SIGTERM, stage);
+  expect_left(stage, finished, "'nap[0]' on cpu0, 'nap[1]' on cpu0, 'nap[2]' on cpu0 and ");
+}
+
+// The trace goes to a pipe that nobody empties.
+BOOST_AUTO_TEST_CASE(an_interrupt_ends_the_program_while_it_waits_to_write_a_report) {
+  const RunWorkspace stage;
+  stage.write("many.yaml",
+              "machine:\n"
+              "  devices: {cpu0: {kind: cpu, memory: host}}\n"
+              "  memories: {host: {size: 1 GiB}}\n"
+              "tasks: {nap: {op: sleep, duration: 1 ms, repeat: 10000, on: cpu0}}\n");
+  const std::string pipe = stage.path() / "trace";
+  BOOST_REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  BOOST_REQUIRE(reader >= 0);
+  const std::vector<std::string> before = stage.files();
+  Program program(troupe_command({"simulate", "many.yaml", "--trace", "trace"}), stage.options());
+  pollfd has_begun{.fd = reader, .events = POLLIN, .revents = 0};
+  BOOST_TEST(program.wait_until([&] { return poll(&has_begun, 1, 0) == 1; }));
+  program.send(SIGTERM);
+  const Finished finished = program.wait();
+  close(reader);
+  BOOST_TEST(!finished.timed_out);
+  BOOST_TEST(finished.signal == SIGTERM);
+  BOOST_TEST(stage.files() == before, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(sigquit_ends_the_program_at_once_and_leaves_nothing_behind) {
   BOOST_TEST(ended_by({SIGQUIT}) == SIGQUIT);
 }
 
 // As nohup does.
 BOOST_AUTO_TEST_CASE(a_signal_that_is_ignored_at_the_start_stays_ignored) {
-  const Stage stage;
-  stage.write("nap.yaml",
-              "machine:\n"
-              "  devices: {cpu0: {kind: cpu, memory: host}}\n"
-              "  memories:\n"
-              "    host: {size: 1 GiB}\n"
-              "    disk: {kind: storage, directory: store}\n"
-              "  links: {ssd: {between: [host, disk], bandwidth: 1 GB/s}}\n"
-              "tasks:\n"
-              "  nap: {op: sleep, duration: 100 ms, repeat: 10, on: cpu0}\n"
-              "  w: {op: copy, in: nap, to: disk}\n");
+  const RunWorkspace stage;
+  stage.write("nap.yaml", machine_with_storage +
+                              "tasks:\n"
+                              "  nap: {op: sleep, duration: 100 ms, repeat: 10, on: cpu0}\n"
+                              "  w: {op: copy, in: nap, to: disk}\n");
   ProgramOptions options = stage.options();
   options.ignored_signals = {SIGHUP, SIGINT, SIGTERM, SIGQUIT};
   Program program(troupe_command({"run", "nap.yaml", "--json", "report.json"}), options);
@@ -86,7 +168,7 @@ BOOST_AUTO_TEST_CASE(a_signal_that_is_ignored_at_the_start_stays_ignored) {
 }
 
 BOOST_AUTO_TEST_CASE(an_output_over_the_file_size_limit_is_an_error_and_leaves_nothing_behind) {
-  const Stage stage;
+  const RunWorkspace stage;
   const std::vector<std::string> before = stage.files();
   ProgramOptions options = stage.options();
   options.file_size_max = 100;

@@ -1,10 +1,9 @@
 #include "core/backend/file/file_backend.hpp"
 
 #include "core/backend/file/tensor_file.hpp"
-#include "core/backend/lane_worker.hpp"
+#include "core/backend/link_workers.hpp"
 #include "core/base/assert.hpp"
 
-#include <array>
 #include <memory>
 
 namespace troupe {
@@ -13,9 +12,7 @@ namespace {
 class FileLink final : public LinkBackend {
  public:
   explicit FileLink(const BackendContext& context)
-      : store_(context.store),
-        workers_{LaneWorker(*pool_, context.completions, 0),
-                 LaneWorker(*pool_, context.completions, 1)} {
+      : store_(context.store), workers_(context.completions) {
     ignore_file_size_signal();
   }
 
@@ -26,22 +23,19 @@ class FileLink final : public LinkBackend {
                         .first = move.first,
                         .last = move.last};
     TROUPE_ASSERT(part.offset + part.bytes <= part.size);
-    const auto lane = static_cast<std::uint32_t>(direction);
-    LaneWorker& worker = workers_[lane];
     if (std::byte* to = store_.data(move.to)) {
-      worker.submit([=, file = store_.file(move.from)] { read_part(file, part, to); });
-    } else {
-      const std::byte* from = store_.data(move.from);
-      TROUPE_ASSERT(from != nullptr);
-      worker.submit([=, file = store_.file(move.to)] { write_part(file, part, from); });
+      return workers_.start(direction,
+                            [=, file = store_.file(move.from)] { read_part(file, part, to); });
     }
-    return {.state = Started::State::pending};
+    const std::byte* from = store_.data(move.from);
+    TROUPE_ASSERT(from != nullptr);
+    return workers_.start(direction,
+                          [=, file = store_.file(move.to)] { write_part(file, part, from); });
   }
 
  private:
   MemoryStore& store_;
-  const std::shared_ptr<WorkerPool> pool_ = WorkerPool::of_links();
-  std::array<LaneWorker, 2> workers_;  // by Direction
+  LinkWorkers workers_;
 };
 
 bool fits(const Machine& machine, LinkId id) {

@@ -101,7 +101,7 @@ class OpenFile {
     if (flags < 0 || fcntl(fd_, F_SETFL, flags & ~O_DIRECT) < 0) throw error();
     direct_ = false;
   }
-  // Some file systems tell of failed writes only here.
+  // Some file systems report failed writes only here.
   void close() {
     if (::close(std::exchange(fd_, -1)) != 0 && errno != EINTR) throw error();
   }

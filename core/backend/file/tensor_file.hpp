@@ -18,22 +18,26 @@ struct FilePart {
   bool ends_tensor() const { return offset + bytes == size; }
 };
 
-// Both go past the page cache (O_DIRECT) where the file system allows it, the tensor is 4096 bytes
-// or more and lies page-aligned, and the part is aligned: its offset a multiple of 4096, its bytes
-// too unless it ends the tensor. Else they are buffered, and the last part written is forced to the
-// device. Requests are 8 MiB.
+// write_part() and read_part() bypass the page cache (O_DIRECT) if the file system supports it, the
+// tensor is page-aligned and has 4096 bytes or more, `offset` is a multiple of 4096, and `bytes` is
+// one, too, or the part ends the tensor. Otherwise they use the page cache, and the last part
+// written is flushed to the device. A request has at most 8 MiB.
 //
-// `tensor` is where the tensor's byte 0 lies. Of 4096 bytes or more its capacity must be a multiple
-// of 4096, of which a part that ends the tensor may use (read: overwrite) the rest.
+// `tensor` points to byte 0 of the tensor. The capacity of a tensor of 4096 bytes or more must be a
+// multiple of 4096. Reading the part that ends the tensor may overwrite the rest of the capacity.
 //
-// Each opens the file by its path and closes it, so that a directory that has gone is noticed: the
-// first part makes the file, later ones need it. They block, and throw a run Error that names the
-// directory, the bytes and the cause.
+// Each call opens the file by its path and closes it. Writing the first part creates the file. Both
+// block. They throw a run Error that names the directory, the bytes and the cause, for example if
+// the directory was removed during the run.
+//
+// A tensor's file has a name, so SIGKILL leaves it behind. A file without a name (O_TMPFILE) would
+// need an open descriptor for as long as the tensor exists, and a process may have few of them
+// (ulimit -n).
 void write_part(const std::filesystem::path& file, const FilePart& part, const std::byte* tensor);
 void read_part(const std::filesystem::path& file, const FilePart& part, std::byte* tensor);
 
-// Lets a write over the process's file size limit fail with an error rather than with the signal
-// SIGXFSZ, which ends a process. Called before the first write_part.
+// Makes a write beyond the file size limit of the process fail with an error. Otherwise the signal
+// SIGXFSZ would end the process. Must be called before the first write_part().
 void ignore_file_size_signal();
 
 }  // namespace troupe

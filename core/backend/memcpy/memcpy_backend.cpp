@@ -1,9 +1,8 @@
 #include "core/backend/memcpy/memcpy_backend.hpp"
 
-#include "core/backend/lane_worker.hpp"
+#include "core/backend/link_workers.hpp"
 #include "core/base/assert.hpp"
 
-#include <array>
 #include <cstring>
 #include <memory>
 
@@ -16,9 +15,7 @@ constexpr std::uint64_t inline_bytes_max = 16 << 10;
 class MemcpyLink final : public LinkBackend {
  public:
   explicit MemcpyLink(const BackendContext& context)
-      : store_(context.store),
-        workers_{LaneWorker(*pool_, context.completions, 0),
-                 LaneWorker(*pool_, context.completions, 1)} {}
+      : store_(context.store), workers_(context.completions) {}
 
   Started start(Direction direction, const ChunkMove& move) override {
     const std::byte* from = store_.data(move.from);
@@ -31,16 +28,12 @@ class MemcpyLink final : public LinkBackend {
       std::memcpy(to, from, move.bytes);
       return {.state = Started::State::finished};
     }
-    const auto lane = static_cast<std::uint32_t>(direction);
-    LaneWorker& worker = workers_[lane];
-    worker.submit([=, bytes = move.bytes] { std::memcpy(to, from, bytes); });
-    return {.state = Started::State::pending};
+    return workers_.start(direction, [=, bytes = move.bytes] { std::memcpy(to, from, bytes); });
   }
 
  private:
   MemoryStore& store_;
-  const std::shared_ptr<WorkerPool> pool_ = WorkerPool::of_links();
-  std::array<LaneWorker, 2> workers_;  // by Direction
+  LinkWorkers workers_;
 };
 
 bool fits(const Machine& machine, LinkId id) {

@@ -14,7 +14,7 @@
 
 namespace troupe {
 
-// Helpers wait for work spinning for some microseconds, then asleep. A job doesn't wait for helpers
+// A helper without work spins for some microseconds, then sleeps. A job doesn't wait for helpers
 // that wake too late to take a part of it.
 //
 //   ThreadTeam team(std::vector{1, 2});  // the caller, and helpers on cores 1 and 2
@@ -32,24 +32,24 @@ class ThreadTeam final : public Team {
   std::size_t size() const override { return helpers_.size() + 1; }
 
   // Only one thread may call this at a time, and not from within `f`. If `f` throws, indices that
-  // nobody has begun are left out, and the first exception is rethrown here.
+  // no thread has begun are left out, and the first exception is rethrown here.
   void run(std::size_t n, const std::function<void(std::size_t)>& f) override;
 
  private:
   void help(int core);
-  void dismiss();  // ends the helpers there are
+  void dismiss();  // ends all helpers
   void take_part();
   bool enter();
   void leave();
 
-  // The job: written by run() while the gate is closed and nobody is inside.
+  // The job: written by run() while the gate is closed and no helper is inside.
   const std::function<void(std::size_t)>* f_ = nullptr;
   std::size_t n_ = 0;
   std::exception_ptr error_;
   std::mutex error_mutex_;
 
-  // On lines of their own, so that those who wait don't slow down those who work.
-  alignas(64) std::atomic<std::size_t> next_{0};         // the first index nobody has taken
+  // Each on a cache line of its own, so that waiting threads don't slow down working ones.
+  alignas(64) std::atomic<std::size_t> next_{0};         // the first index not taken
   alignas(64) std::atomic<std::uint32_t> gate_{0};       // open_bit + helpers inside the job
   alignas(64) std::atomic<std::uint32_t> announced_{0};  // counts jobs, and the end
   std::atomic<bool> stopping_{false};

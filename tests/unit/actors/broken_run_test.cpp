@@ -1,6 +1,7 @@
 // Runs that can't complete, from shares written by hand: they end with an error and never hang.
 #include "tests/unit/actors/small_run.hpp"
 
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -108,6 +109,18 @@ BOOST_AUTO_TEST_CASE(a_device_whose_actor_dies_before_the_run_begins_fails_it) {
       run.begin();
       expect_failure(run, "ended unexpectedly");
     }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_coordinator_that_finds_no_memory_ends_the_run) {
+  for (const bool virtual_time : {true, false}) {
+    SmallRun run(virtual_time, [](ResourceShares) { throw std::bad_alloc(); });
+    run.take(window({{dev0, make_share(dev0, {{}})}}));
+    run.last_window();
+    run.begin();
+    BOOST_CHECK_THROW(run.end(), std::bad_alloc);
+    run.kill(dev0);
+    run.steps(100);
   }
 }
 

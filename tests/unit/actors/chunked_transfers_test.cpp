@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(a_source_is_held_until_its_last_chunk_has_moved) {
   const DeviceId dev1 = m.device("dev1", b);
   m.link("link", a, b, Duration{0}, Sharing::fair, 4096);
   SmallGraph g;
-  const OpId x = g.op("x", "uniform", {}, on(dev0), {std::int64_t{1}}, testing::of_bytes(bytes));
+  const OpId x = g.op("x", "uniform", {}, on(dev0), {{"seed", 1}}, testing::of_bytes(bytes));
   g.op("y", "relu", {x}, on(dev1));
   const std::vector<Scenario> scenarios{g.everything()};
   const Report report = Run(m.machine, g.graph, scenarios, {.mode = Mode::rehearse}).perform();

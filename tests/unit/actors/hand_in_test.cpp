@@ -1,5 +1,6 @@
 // When an actor that is asked for what is left hands it in: as soon as nothing is under way.
 #include "actors/resource_actor.hpp"
+#include "actors/run_context.hpp"
 #include "actors/virtual_time.hpp"
 #include "core/run/device_logic.hpp"
 #include "tests/support/share_maker.hpp"
@@ -52,8 +53,8 @@ class CollectedDevice {
     caf::actor_config of_device(nullptr);
     Clock& clock = VirtualTime::of(*system_).clock();
     device_ = system_->spawn_class<ResourceActor<DeviceLogic, PendingWork>, caf::no_spawn_options>(
-        of_device, self, coordinator_, std::ref(clock), DeviceLogic(self, 2), false,
-        [this](Completions& completions) {
+        of_device, self, coordinator_, std::ref(clock), std::cref(never_interrupted),
+        DeviceLogic(self, 2), false, [this](Completions& completions) {
           completions_ = &completions;
           return PendingWork{};
         });

@@ -1,5 +1,6 @@
 // How long a device holds notices back to send them together, by a clock of the test's own.
 #include "actors/resource_actor.hpp"
+#include "actors/run_context.hpp"
 #include "actors/virtual_time.hpp"
 #include "core/run/device_logic.hpp"
 #include "tests/support/share_maker.hpp"
@@ -72,8 +73,9 @@ Notices sent_by(const std::vector<Item>& items) {
   caf::actor_config of_device(nullptr);
   caf::actor device =
       system.spawn_class<ResourceActor<DeviceLogic, TimedWork>, caf::no_spawn_options>(
-          of_device, self, receiver, std::ref(static_cast<Clock&>(clock)), DeviceLogic(self, 1),
-          false, [&](Completions&) { return TimedWork{&clock}; });
+          of_device, self, receiver, std::ref(static_cast<Clock&>(clock)),
+          std::cref(never_interrupted), DeviceLogic(self, 1), false,
+          [&](Completions&) { return TimedWork{&clock}; });
   caf::anon_send(device, Introduce{std::make_shared<const std::vector<caf::actor>>(
                              std::vector<caf::actor>{device, receiver})});
   caf::anon_send(device, AssignShare{make_share(self, items)});

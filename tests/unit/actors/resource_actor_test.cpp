@@ -1,6 +1,7 @@
 // When a device sends its notices, if its work finishes as soon as it is started.
 #include "actors/resource_actor.hpp"
 
+#include "actors/run_context.hpp"
 #include "actors/virtual_time.hpp"
 #include "core/run/device_logic.hpp"
 #include "tests/support/share_maker.hpp"
@@ -79,8 +80,9 @@ Notices told(const std::vector<Item>& items, std::set<std::uint32_t> visited,
   Plot plot{.device = {}, .visited = std::move(visited), .long_items = std::move(long_items)};
   caf::actor_config of_device(nullptr);
   plot.device = system.spawn_class<Device, caf::no_spawn_options>(
-      of_device, self, listener, std::ref(static_cast<Clock&>(time.clock())), DeviceLogic(self, 1),
-      false, [&](Completions&) { return Work(plot); });
+      of_device, self, listener, std::ref(static_cast<Clock&>(time.clock())),
+      std::cref(never_interrupted), DeviceLogic(self, 1), false,
+      [&](Completions&) { return Work(plot); });
   const auto resources = std::make_shared<const std::vector<caf::actor>>(
       std::vector<caf::actor>{plot.device, listener});
   caf::anon_send(plot.device, Introduce{resources});
@@ -124,8 +126,8 @@ BOOST_AUTO_TEST_CASE(many_notices_for_one_actor_are_several_messages_in_order) {
     items.push_back(leaving(i));
     if (i < Notice::items_max) first.push_back(i);
   }
-  const auto most = static_cast<std::uint32_t>(Notice::items_max);
-  BOOST_TEST((told(items, {}) == Notices{first, {most, most + 1}}));
+  const auto items_max = static_cast<std::uint32_t>(Notice::items_max);
+  BOOST_TEST((told(items, {}) == Notices{first, {items_max, items_max + 1}}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -38,7 +38,7 @@ struct Sample {
   WaitingCompletions completions;
   std::unique_ptr<DeviceBackend> backend;
   static constexpr std::uint32_t tensors = 8;
-  std::vector<Attrs> attrs = {{std::int64_t{1000}}, {Duration{0}}, {Duration{0}}};
+  std::vector<Attrs> attrs = {{{"iterations", 1000}}, {{"after", Duration{0}}}};
 
   explicit Sample(int streams, std::vector<int> cores = {})
       : machine{.name = "test",

@@ -98,6 +98,9 @@ BOOST_AUTO_TEST_CASE(threads_that_are_started_ahead_enter_without_a_job) {
 BOOST_AUTO_TEST_CASE(the_links_of_a_process_share_one_pool_while_any_holds_it) {
   std::shared_ptr<WorkerPool> first = WorkerPool::of_links();
   BOOST_TEST(first == WorkerPool::of_links());
+  const std::weak_ptr<WorkerPool> known = first;
+  first.reset();
+  BOOST_TEST(known.expired());
 }
 
 // Of 300 threads some find room for their stacks.

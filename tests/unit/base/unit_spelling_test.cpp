@@ -36,7 +36,8 @@ BOOST_AUTO_TEST_CASE(other_spellings_of_a_unit_are_known) {
       Case{"Mbytes", "MB"},
       Case{"usec", "us"},
       Case{"msecs", "ms"},
-      Case{"MS", "ms"},
+      Case{"mSec", "ms"},
+      Case{"Min", "min"},
       Case{"seconds", "s"},
       Case{"minutes", "min"},
   };
@@ -47,7 +48,8 @@ BOOST_AUTO_TEST_CASE(other_spellings_of_a_unit_are_known) {
 
 // Each is near to a unit by its letters, and off by a factor.
 BOOST_AUTO_TEST_CASE(a_unit_of_another_size_is_no_spelling_of_a_known_one) {
-  for (const char* written : {"EB/s", "TB/s", "EFLOP/s", "TiB", "m", "h", "gig", "ks", "", "x"}) {
+  for (const char* written :
+       {"EB/s", "TB/s", "EFLOP/s", "TiB", "m", "h", "gig", "ks", "Ms", "MS", "Msec", "", "x"}) {
     BOOST_TEST_CONTEXT(written) BOOST_TEST(same_unit(written, known) == "");
   }
 }

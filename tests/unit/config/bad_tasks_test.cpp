@@ -126,6 +126,18 @@ BOOST_AUTO_TEST_CASE(attributes_are_checked) {
                               "unit; units are ns, us, "));
 }
 
+BOOST_AUTO_TEST_CASE(lists_and_words_are_checked) {
+  BOOST_TEST(task_error("{op: transpose, in: x, axes: 1}") ==
+             "run.yaml:3:41: axes of 't' is '1'; write a list, [a, b, …]");
+  BOOST_TEST(
+      task_error("{op: transpose, in: x, axes: [1, a]}")
+          .starts_with("run.yaml:3:45: axes of 't' is 'a'; write a whole number from 0 to "));
+  BOOST_TEST(task_error("{op: trsm, in: [x, x], side: rigth}") ==
+             "run.yaml:3:41: side of 't' is 'rigth'; did you mean 'right'?");
+  BOOST_TEST(task_error("{op: sum, in: x, axis: -9}")
+                 .starts_with("run.yaml:3:35: axis of 't' is '-9'; write a whole number from -"));
+}
+
 BOOST_AUTO_TEST_CASE(shape_and_dtype_are_checked) {
   BOOST_TEST(task_error("{op: zeros}") == "run.yaml:3:12: 't' has no 'shape'; add `shape: …`");
   BOOST_TEST(task_error("{op: zeros, shape: []}")
@@ -134,7 +146,8 @@ BOOST_AUTO_TEST_CASE(shape_and_dtype_are_checked) {
                  .starts_with("run.yaml:3:31: shape of 't' is '4'; write a list"));
   BOOST_TEST(
       task_error("{op: zeros, shape: [2, 0]}").starts_with("run.yaml:3:35: shape of 't' is '0'; "));
-  BOOST_TEST(task_error("{op: zeros, shape: [1, 1, 1, 1, 1]}").starts_with("run.yaml:3:31: "));
+  BOOST_TEST(
+      task_error("{op: zeros, shape: [1, 1, 1, 1, 1, 1, 1, 1, 1]}").starts_with("run.yaml:3:31: "));
   BOOST_TEST(task_error("{op: zeros, shape: [2000000, 2000000]}").starts_with("run.yaml:3:31: "));
   BOOST_TEST(task_error("{op: zeros, shape: [1000000000000, 1000000000000, 1000000000000]}")
                  .starts_with("run.yaml:3:31: "));

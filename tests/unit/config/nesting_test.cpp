@@ -60,6 +60,31 @@ BOOST_AUTO_TEST_CASE(a_quote_within_a_plain_word_opens_nothing) {
   BOOST_TEST(third_level("a: [rock\n 'n roll, [[") == "2:12");
 }
 
+BOOST_AUTO_TEST_CASE(brackets_in_block_scalars_do_not_count) {
+  BOOST_TEST(third_level("a: |\n  [[[\n\n  [[[\nb: [[[") == "5:6");
+  BOOST_TEST(third_level("- a: >-  # [[[\n\n   [[[\n  b: [[[") == "4:8");
+  BOOST_TEST(third_level("- |2\n   [[[\n  [[[\n [[[") == "4:4");
+  BOOST_TEST(third_level("a: [|\n  [[") == "2:4");
+}
+
+BOOST_AUTO_TEST_CASE(a_quote_in_text_of_several_lines_hides_no_brackets) {
+  BOOST_TEST(third_level("a: |\n  \"\nb: [[[") == "3:6");
+  BOOST_TEST(third_level("a: |1\n    x\n '\nb: [[[") == "4:6");
+  BOOST_TEST(third_level("--- |\n '\n[[[") == "3:3");
+  BOOST_TEST(third_level("a: x\n  '\nb: [[[") == "3:6");
+  BOOST_TEST(third_level("a:\n  - x\n   '\n  - [[[") == "4:7");
+}
+
+BOOST_AUTO_TEST_CASE(directives_markers_aliases_and_tags_do_not_hide_brackets) {
+  BOOST_TEST(third_level("%x: \"\n---\n[[[") == "3:3");
+  BOOST_TEST(third_level("--- [[[") == "1:7");
+  BOOST_TEST(third_level("... [[[") == "1:7");
+  BOOST_TEST(third_level("*x [[[") == "1:6");
+  BOOST_TEST(third_level("a: !\"x \"\nb: [[[") == "2:6");
+  BOOST_TEST(third_level("[\"x\"#\"\n, [[") == "2:4");
+  BOOST_TEST(third_level("[:\"\n, [[") == "2:4");
+}
+
 BOOST_AUTO_TEST_CASE(anchors_and_tags_do_not_hide_brackets) {
   BOOST_TEST(third_level("a: &x [!t [&y[") == "1:14");
 }

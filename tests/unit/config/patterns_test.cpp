@@ -23,7 +23,7 @@ BOOST_AUTO_TEST_CASE(a_pattern_stands_for_a_grid) {
   BOOST_TEST(run.graph.group(run.graph.find_group("g")).count == 8U);
   BOOST_TEST(input_names(run.graph, element(run, "g", 4)) == (Names{"g[0]", "g[1]"}));
   BOOST_TEST(input_names(run.graph, element(run, "g", 6)) == (Names{"g[1]", "g[2]", "g[3]"}));
-  BOOST_TEST((run.graph.attrs(element(run, "g", 6)) == Attrs{Duration{1us}}));
+  BOOST_TEST((run.graph.attrs(element(run, "g", 6)) == Attrs{{"duration", Duration{1us}}}));
   BOOST_TEST(run.machine.device(run.graph.placement(element(run, "g", 5)).device).name == "cpu0");
   BOOST_TEST(run.machine.device(run.graph.placement(element(run, "g", 6)).device).name == "cpu1");
 }

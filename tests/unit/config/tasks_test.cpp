@@ -18,7 +18,7 @@ BOOST_AUTO_TEST_CASE(a_task_is_one_op_with_what_is_written) {
   BOOST_TEST(graph.name(t) == "t");
   BOOST_TEST(graph.kind(t).name == "matmul");
   BOOST_TEST(input_names(graph, t) == (Names{"x", "x"}));
-  BOOST_TEST((graph.attrs(t) == Attrs{false, true}));
+  BOOST_TEST((graph.attrs(t) == Attrs{{"transpose_a", false}, {"transpose_b", true}}));
   BOOST_TEST(run.machine.device(graph.placement(t).device).name == "cpu1");
   BOOST_TEST((graph.type(t) == TensorType{DType::f32, Shape{4, 4}}));
   const Group& group = graph.group(graph.find_group("t"));
@@ -34,12 +34,25 @@ BOOST_AUTO_TEST_CASE(attributes_have_the_type_that_their_op_says) {
       "  b: {op: spin, iterations: 7}\n"
       "  c: {op: sleep, in: [a, b], duration: 10 ms}\n"
       "  d: {op: uniform, shape: [2, 3], dtype: float64, seed: 9}\n");
-  BOOST_TEST((run.graph.attrs(element(run, "a")) == Attrs{0.5}));
-  BOOST_TEST((run.graph.attrs(element(run, "b")) == Attrs{std::int64_t{7}}));
-  BOOST_TEST((run.graph.attrs(element(run, "c")) == Attrs{Duration{10ms}}));
-  BOOST_TEST((run.graph.attrs(element(run, "d")) == Attrs{std::int64_t{9}}));
+  BOOST_TEST((run.graph.attrs(element(run, "a")) == Attrs{{"alpha", 0.5}}));
+  BOOST_TEST((run.graph.attrs(element(run, "b")) == Attrs{{"iterations", 7}}));
+  BOOST_TEST((run.graph.attrs(element(run, "c")) == Attrs{{"duration", Duration{10ms}}}));
+  BOOST_TEST((run.graph.attrs(element(run, "d")) == Attrs{{"seed", 9}}));
   BOOST_TEST((run.graph.type(element(run, "d")) == TensorType{DType::f64, Shape{2, 3}}));
-  BOOST_TEST((run.graph.attrs(element(run, "x")) == Attrs{std::int64_t{0}}));
+  BOOST_TEST((run.graph.attrs(element(run, "x")) == Attrs{{"seed", 0}}));
+}
+
+BOOST_AUTO_TEST_CASE(an_attribute_may_be_a_list_or_a_word) {
+  const RunFile run = load(
+      "tasks:\n"
+      "  a: {op: transpose, in: x, axes: [1, 0]}\n"
+      "  b: {op: transpose, in: x}\n"
+      "  c: {op: reshape, in: x, shape: [2, -1]}\n"
+      "  d: {op: trsm, in: [x, x], side: right}\n");
+  BOOST_TEST((run.graph.attrs(element(run, "a")) == Attrs{{"axes", Integers{1, 0}}}));
+  BOOST_TEST((run.graph.attrs(element(run, "b")) == Attrs{{"axes", Integers{}}}));
+  BOOST_TEST((run.graph.type(element(run, "c")).shape == Shape{2, 8}));
+  BOOST_TEST(run.graph.attrs(element(run, "d")).get<std::string>("side") == "right");
 }
 
 BOOST_AUTO_TEST_CASE(a_copy_ends_in_a_memory_or_the_memory_of_a_device) {
@@ -101,7 +114,7 @@ BOOST_AUTO_TEST_CASE(a_list_of_one_is_a_list) {
 BOOST_AUTO_TEST_CASE(the_seed_of_a_list_counts_up) {
   const RunFile run = load("tasks: {a: {op: uniform, shape: [2], seed: 5, repeat: 3}}\n");
   for (std::size_t i = 0; i < 3; ++i) {
-    const Attrs expected = {static_cast<std::int64_t>(5 + i)};
+    const Attrs expected = {{"seed", static_cast<std::int64_t>(5 + i)}};
     BOOST_TEST((run.graph.attrs(element(run, "a", i)) == expected));
   }
   BOOST_TEST(task_error("{op: uniform, shape: [2], seed: 1099511627775, repeat: 2}") == "");

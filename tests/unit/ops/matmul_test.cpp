@@ -19,6 +19,10 @@ struct Case {
   std::int64_t k;
 };
 
+Attrs transposes(bool a, bool b) {
+  return {{"transpose_a", a}, {"transpose_b", b}};
+}
+
 Shape shape_of(std::int64_t rows, std::int64_t columns, bool transposed) {
   return transposed ? Shape{columns, rows} : Shape{rows, columns};
 }
@@ -28,7 +32,7 @@ void check(const Case& c, bool ta, bool tb) {
   const DType dtype = sizeof(T) == 4 ? DType::f32 : DType::f64;
   const Tensor a = random_tensor({dtype, shape_of(c.m, c.k, ta)}, 1);
   const Tensor b = random_tensor({dtype, shape_of(c.k, c.n, tb)}, 2);
-  const Tensor out = run_op("matmul", {a, b}, {ta, tb});
+  const Tensor out = run_op("matmul", {a, b}, transposes(ta, tb));
   BOOST_TEST((out.type == TensorType{dtype, {c.m, c.n}}));
   const auto element = [](const Tensor& t, std::int64_t row, std::int64_t column, bool transposed) {
     if (transposed) std::swap(row, column);
@@ -73,7 +77,7 @@ BOOST_AUTO_TEST_CASE(products_of_all_shapes_and_transposes_agree_with_a_plain_lo
 
 BOOST_AUTO_TEST_CASE(every_team_gives_the_same_bits) {
   for (const bool transposed : {false, true}) {
-    const Attrs attrs{transposed, transposed};
+    const Attrs attrs = transposes(transposed, transposed);
     for (const DType dtype : {DType::f32, DType::f64}) {
       BOOST_TEST(same_for_every_team("matmul",
                                      {random_tensor({dtype, shape_of(2011, 65, transposed)}, 1),
@@ -87,11 +91,48 @@ BOOST_AUTO_TEST_CASE(every_team_gives_the_same_bits) {
   }
 }
 
+// A product of each two matrices of a batch is what the two give by themselves.
+BOOST_AUTO_TEST_CASE(leading_axes_are_a_batch_of_products) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const bool transposed : {false, true}) {
+      const Tensor a =
+          random_tensor({dtype, transposed ? Shape{2, 3, 7, 5} : Shape{2, 3, 5, 7}}, 1);
+      const Tensor b =
+          random_tensor({dtype, transposed ? Shape{2, 3, 4, 7} : Shape{2, 3, 7, 4}}, 2);
+      const Attrs attrs = transposes(transposed, transposed);
+      const Tensor out = run_op("matmul", {a, b}, attrs);
+      BOOST_TEST((out.type.shape == Shape{2, 3, 5, 4}));
+      const auto matrix = [&](const Tensor& batch, std::size_t i) {
+        const Shape shape{batch.type.shape[2], batch.type.shape[3]};
+        const auto size = static_cast<long>(TensorType{dtype, shape}.bytes());
+        const auto first = batch.bytes.begin() + static_cast<long>(i) * size;
+        return Tensor{{dtype, shape}, {first, first + size}};
+      };
+      for (std::size_t i = 0; i < 6; ++i) {
+        BOOST_TEST((run_op("matmul", {matrix(a, i), matrix(b, i)}, attrs) == matrix(out, i)));
+      }
+      BOOST_TEST(same_for_every_team("matmul", {a, b}, attrs));
+    }
+  }
+  const TensorType x{DType::f32, {3, 5, 5}};
+  BOOST_TEST(work_of("matmul", {x, x}).flops == 3 * 250);
+  expect_error(ErrorKind::usage,
+               "the inputs are float32 [3, 5, 5] and float32 [2, 5, 5]; all axes but the last two "
+               "must be equal",
+               [&] {
+                 type_of("matmul", {x, {DType::f32, {2, 5, 5}}});
+               });
+  expect_error(ErrorKind::usage, "float32 [3, 5, 5] and float32 [5, 5]; both must have as many",
+               [&] {
+                 type_of("matmul", {x, {DType::f32, {5, 5}}});
+               });
+}
+
 BOOST_AUTO_TEST_CASE(very_tall_matrices_are_covered_to_the_last_row) {
   // Cut in 128, each rounded up to 800 rows, the last one would be empty.
   const std::int64_t m = 101'600;
   const Tensor a = random_tensor({DType::f32, {m, 1}}, 1);
-  const Tensor out = run_op("matmul", {a, tensor<float>({1, 1}, {2})}, {false, false});
+  const Tensor out = run_op("matmul", {a, tensor<float>({1, 1}, {2})});
   for (std::size_t i = 0; i < static_cast<std::size_t>(m); ++i) {
     BOOST_REQUIRE(out.at<float>(i) == 2 * a.at<float>(i));
   }
@@ -101,8 +142,7 @@ BOOST_AUTO_TEST_CASE(nan_and_infinity_reach_every_sum_they_are_part_of) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double inf = std::numeric_limits<double>::infinity();
   const Tensor out = run_op(
-      "matmul", {tensor<double>({2, 2}, {nan, 0, inf, 0}), tensor<double>({2, 2}, {1, 0, 0, 1})},
-      {false, false});
+      "matmul", {tensor<double>({2, 2}, {nan, 0, inf, 0}), tensor<double>({2, 2}, {1, 0, 0, 1})});
   BOOST_TEST(std::isnan(out.at<double>(0)));
   BOOST_TEST(std::isnan(out.at<double>(1)));  // nan * 0
   BOOST_TEST(out.at<double>(2) == inf);
@@ -110,42 +150,41 @@ BOOST_AUTO_TEST_CASE(nan_and_infinity_reach_every_sum_they_are_part_of) {
 }
 
 BOOST_AUTO_TEST_CASE(work_is_2mnk_and_every_matrix_once) {
-  const Work work =
-      work_of("matmul", {{DType::f32, {6000, 6000}}, {DType::f32, {6000, 6000}}}, {false, false});
+  const Work work = work_of("matmul", {{DType::f32, {6000, 6000}}, {DType::f32, {6000, 6000}}});
   BOOST_TEST(work.flops == 432e9);
   BOOST_TEST(work.bytes == 3 * 144e6);
-  BOOST_TEST(work_of("matmul", {{DType::f64, {4, 2}}, {DType::f64, {3, 4}}}, {true, true}).flops ==
-             48);
+  BOOST_TEST(work_of("matmul", {{DType::f64, {4, 2}}, {DType::f64, {3, 4}}}, transposes(true, true))
+                 .flops == 48);
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_multiplied_is_refused_with_both_types) {
-  const Attrs plain{false, false};
   expect_error(
       ErrorKind::usage,
       "the inputs are float32 [2, 3] and float32 [2, 3]; the columns of the first (3) must "
       "be as many as the rows of the second (2)",
       [&] {
-        type_of("matmul", {{DType::f32, {2, 3}}, {DType::f32, {2, 3}}}, plain);
+        type_of("matmul", {{DType::f32, {2, 3}}, {DType::f32, {2, 3}}});
+      });
+  expect_error(
+      ErrorKind::usage,
+      "float32 [2, 3] (transposed) and float32 [2, 4] (transposed); the columns of the "
+      "first (2) must be as many as the rows of the second (4)",
+      [&] {
+        type_of("matmul", {{DType::f32, {2, 3}}, {DType::f32, {2, 4}}}, transposes(true, true));
       });
   expect_error(ErrorKind::usage,
-               "float32 [2, 3] (transposed) and float32 [2, 4] (transposed); the columns of the "
-               "first (2) must be as many as the rows of the second (4)",
-               [&] {
-                 type_of("matmul", {{DType::f32, {2, 3}}, {DType::f32, {2, 4}}}, {true, true});
-               });
-  expect_error(ErrorKind::usage,
                "the inputs are float32 [2] and float32 [2, 2]; both must be matrices", [&] {
-                 type_of("matmul", {{DType::f32, {2}}, {DType::f32, {2, 2}}}, plain);
+                 type_of("matmul", {{DType::f32, {2}}, {DType::f32, {2, 2}}});
                });
   expect_error(ErrorKind::usage, "both must have the same type", [&] {
-    type_of("matmul", {{DType::f32, {2, 2}}, {DType::f64, {2, 2}}}, plain);
+    type_of("matmul", {{DType::f32, {2, 2}}, {DType::f64, {2, 2}}});
   });
 }
 
 BOOST_AUTO_TEST_CASE(extents_beyond_the_integers_of_blas_are_refused) {
   constexpr std::int64_t large = std::int64_t{1} << 33;
   expect_error(ErrorKind::usage, "OpenBLAS takes extents up to", [] {
-    type_of("matmul", {{DType::f32, {1, large}}, {DType::f32, {large, 1}}}, {false, false});
+    type_of("matmul", {{DType::f32, {1, large}}, {DType::f32, {large, 1}}});
   });
 }
 

@@ -1,5 +1,9 @@
 #include "core/ops/registry.hpp"
 
+#include "core/ops/builtin.hpp"
+#include "core/ops/elementwise.hpp"
+#include "tests/support/op_fixture.hpp"
+
 #include <algorithm>
 
 #include <boost/test/unit_test.hpp>
@@ -9,14 +13,14 @@ namespace troupe {
 BOOST_AUTO_TEST_SUITE(op_registry)
 
 BOOST_AUTO_TEST_CASE(every_builtin_kind_is_found_by_its_name) {
-  for (const char* name : {"uniform", "zeros", "matmul", "add", "sub", "mul", "scale", "relu",
-                           "copy", "spin", "sleep", "fail"}) {
+  for (OpKind (*const make)() : builtin_kinds) {
+    const std::string_view name = make().name;
     const OpKindId id = builtin_ops().find(name);
     BOOST_REQUIRE_MESSAGE(id, name);
     BOOST_TEST(builtin_ops()[id].name == name);
   }
-  BOOST_TEST(builtin_ops().size() == 12U);
-  BOOST_TEST(builtin_ops().names().size() == 12U);
+  BOOST_TEST(builtin_ops().size() == builtin_kinds.size());
+  BOOST_TEST(builtin_ops().names().size() == builtin_kinds.size());
 }
 
 BOOST_AUTO_TEST_CASE(every_builtin_kind_has_a_summary_and_a_cpu_kernel) {
@@ -39,6 +43,34 @@ BOOST_AUTO_TEST_CASE(a_copy_of_the_builtin_kinds_takes_kinds_of_ones_own) {
   const OpKindId id = ops.add(mine);
   BOOST_TEST((ops.find("my_relu") == id));
   BOOST_TEST(!builtin_ops().find("my_relu"));
+}
+
+// The sample of op_kind.hpp.
+BOOST_AUTO_TEST_CASE(a_kind_needs_little_more_than_a_name_and_a_kernel) {
+  OpRegistry ops = builtin_ops();
+  const OpKindId id = ops.add({.name = "clamp",
+                               .summary = "values above `limit` become `limit`",
+                               .inputs = 1,
+                               .attrs = {{.name = "limit", .fallback = 1.0}},
+                               .cpu = [](const CpuCall& call) {
+                                 const auto limit = call.attrs.get<double>("limit");
+                                 for_each_element<1>(call, [=](auto x) {
+                                   return x > limit ? static_cast<decltype(x)>(limit) : x;
+                                 });
+                               }});
+  const OpKind& kind = ops[id];
+  const Attrs attrs = complete_attrs(kind, {{"limit", 2}});
+  const testing::Tensor x = testing::tensor<float>({3}, {-1, 2, 5});
+  const std::array inputs{x.type};
+  const OpSignature op{.inputs = inputs, .attrs = attrs, .declared = {}};
+  BOOST_TEST((kind.type(op) == x.type));
+  BOOST_TEST(kind.work(op, x.type).flops == 3);
+  BOOST_TEST(kind.work(op, x.type).bytes == 24);
+  testing::Tensor out = x;
+  testing::SerialTeam team;
+  const std::array views{ConstTensorView{x.type, x.bytes.data()}};
+  kind.cpu({.inputs = views, .output = {out.type, out.bytes.data()}, .attrs = attrs, .team = team});
+  BOOST_TEST((out.values<float>() == std::vector<float>{-1, 2, 2}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

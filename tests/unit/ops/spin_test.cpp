@@ -13,7 +13,7 @@ using namespace testing;
 namespace {
 
 Tensor spin(const std::vector<Tensor>& inputs, std::int64_t iterations) {
-  return run_op("spin", inputs, {iterations});
+  return run_op("spin", inputs, {{"iterations", iterations}});
 }
 
 Tensor changed_at(Tensor t, std::size_t byte) {
@@ -69,42 +69,44 @@ BOOST_AUTO_TEST_CASE(spin_tells_every_input_their_order_and_their_number) {
 
 BOOST_AUTO_TEST_CASE(every_team_spins_to_the_same_bits) {
   BOOST_TEST(
-      same_for_every_team("spin", {random_tensor({DType::f64, {64}}, 1)}, {std::int64_t{1000}}));
+      same_for_every_team("spin", {random_tensor({DType::f64, {64}}, 1)}, {{"iterations", 1000}}));
 }
 
 BOOST_AUTO_TEST_CASE(spin_counts_2_operations_a_lane_and_iteration) {
-  const Work work = work_of("spin", {{DType::f64, {64}}}, {std::int64_t{1000}});
+  const Work work = work_of("spin", {{DType::f64, {64}}}, {{"iterations", 1000}});
   BOOST_TEST(work.flops == 128'000);
   BOOST_TEST(work.bytes == 1024);
-  BOOST_TEST(work_of("spin", {}, {std::int64_t{1'000'000'000'000}}).flops == 128e12);
+  BOOST_TEST(work_of("spin", {}, {{"iterations", 1'000'000'000'000}}).flops == 128e12);
 }
 
 BOOST_AUTO_TEST_CASE(sleep_takes_its_time_and_tells_its_inputs) {
   const auto begin = std::chrono::steady_clock::now();
-  const Tensor out = run_op("sleep", {}, {Duration{std::chrono::milliseconds{2}}});
+  const Tensor out = run_op("sleep", {}, {{"duration", Duration{std::chrono::milliseconds{2}}}});
   BOOST_TEST((std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds{2}));
   BOOST_TEST((out.type == TensorType{DType::f64, {1}}));
-  const Tensor with_input = run_op("sleep", {random_tensor({DType::f32, {3}}, 1)}, {Duration{0}});
+  const Tensor with_input =
+      run_op("sleep", {random_tensor({DType::f32, {3}}, 1)}, {{"duration", Duration{0}}});
   BOOST_TEST(with_input.at<double>(0) != out.at<double>(0));
   BOOST_TEST(with_input.at<double>(0) >= 0);
   BOOST_TEST(with_input.at<double>(0) < 1);
 }
 
 BOOST_AUTO_TEST_CASE(sleep_and_fail_take_a_fixed_time_on_every_device) {
-  BOOST_TEST((work_of("sleep", {}, {Duration{123}}).fixed == Duration{123}));
-  BOOST_TEST((work_of("fail", {}, {Duration{123}}).fixed == Duration{123}));
-  BOOST_TEST(work_of("sleep", {}, {Duration{123}}).flops == 0);
+  BOOST_TEST((work_of("sleep", {}, {{"duration", Duration{123}}}).fixed == Duration{123}));
+  BOOST_TEST((work_of("fail", {}, {{"after", Duration{123}}}).fixed == Duration{123}));
+  BOOST_TEST(work_of("sleep", {}, {{"duration", Duration{123}}}).flops == 0);
 }
 
 BOOST_AUTO_TEST_CASE(fail_fails_the_run) {
-  expect_error(ErrorKind::failed, "it failed on purpose",
-               [] { run_op("fail", {}, {Duration{0}}); });
+  expect_error(ErrorKind::failed, "it failed on purpose", [] {
+    run_op("fail", {}, {{"after", Duration{0}}});
+  });
 }
 
 BOOST_AUTO_TEST_CASE(spin_sleep_and_fail_take_0_to_64_inputs) {
   for (const char* op : {"spin", "sleep", "fail"}) {
-    BOOST_TEST(op_kind(op).inputs_min == 0U);
-    BOOST_TEST(op_kind(op).inputs_max == 64U);
+    BOOST_TEST(op_kind(op).inputs.min == 0U);
+    BOOST_TEST(op_kind(op).inputs.max == 64U);
   }
 }
 

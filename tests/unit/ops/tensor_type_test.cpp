@@ -28,6 +28,10 @@ BOOST_AUTO_TEST_CASE(a_tensor_type_knows_its_bytes_and_its_name) {
   BOOST_TEST((TensorType{DType::f64, {10}}.bytes()) == 80U);
   BOOST_TEST(to_string(TensorType{DType::f32, {6000, 6000}}) == "float32 [6000, 6000]");
   BOOST_TEST(to_string(TensorType{DType::f64, {1}}) == "float64 [1]");
+  BOOST_TEST((TensorType{DType::i32, {10}}.bytes()) == 40U);
+  BOOST_TEST((TensorType{DType::i64, {10}}.bytes()) == 80U);
+  BOOST_TEST(to_string(TensorType{DType::i32, {1}}) == "int32 [1]");
+  BOOST_TEST(to_string(TensorType{DType::i64, {2, 3}}) == "int64 [2, 3]");
 }
 
 BOOST_AUTO_TEST_CASE(an_extent_below_1_is_refused) {
@@ -37,11 +41,18 @@ BOOST_AUTO_TEST_CASE(an_extent_below_1_is_refused) {
   expect_error(ErrorKind::usage, "shape [-3] has an extent of -3", [] { Shape{-3}; });
 }
 
-BOOST_AUTO_TEST_CASE(more_than_4_dimensions_are_refused) {
-  expect_error(ErrorKind::usage, "shape [1, 1, 1, 1, 1] has 5 dimensions; a tensor has at most 4",
-               [] {
-                 Shape{1, 1, 1, 1, 1};
-               });
+BOOST_AUTO_TEST_CASE(more_than_8_dimensions_are_refused) {
+  BOOST_TEST((Shape{1, 2, 1, 2, 1, 2, 1, 2}.elements()) == 16);
+  expect_error(ErrorKind::usage,
+               "shape [1, 1, 1, 1, 1, 1, 1, 1, 1] has 9 dimensions; a tensor has at most 8",
+               [] { Shape{1, 1, 1, 1, 1, 1, 1, 1, 1}; });
+}
+
+BOOST_AUTO_TEST_CASE(without_dimensions_a_tensor_is_one_element) {
+  const TensorType scalar{DType::i32, Shape{}};
+  BOOST_TEST(scalar.shape.elements() == 1);
+  BOOST_TEST(scalar.bytes() == 4U);
+  BOOST_TEST(to_string(scalar) == "int32 []");
 }
 
 BOOST_AUTO_TEST_CASE(more_elements_than_the_limit_are_refused_even_where_the_product_overflows) {

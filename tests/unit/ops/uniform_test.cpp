@@ -8,12 +8,12 @@ using namespace testing;
 namespace {
 
 Tensor uniform(DType dtype, Shape shape, std::int64_t seed) {
-  return run_op("uniform", {}, {seed}, {dtype, shape});
+  return run_op("uniform", {}, {{"seed", seed}}, {dtype, shape});
 }
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(uniform_op)
+BOOST_AUTO_TEST_SUITE(uniform_values)
 
 // These bits are a promise: other backends, and files written earlier, hold the same ones.
 BOOST_AUTO_TEST_CASE(a_seed_gives_known_values) {
@@ -61,12 +61,12 @@ BOOST_AUTO_TEST_CASE(neighbouring_seeds_are_no_shifts_of_each_other) {
 
 BOOST_AUTO_TEST_CASE(every_team_gives_the_same_bits) {
   for (const DType dtype : {DType::f32, DType::f64}) {
-    BOOST_TEST(same_for_every_team("uniform", {}, {std::int64_t{5}}, {dtype, {3, 40'000}}));
+    BOOST_TEST(same_for_every_team("uniform", {}, {{"seed", 5}}, {dtype, {3, 40'000}}));
   }
 }
 
 BOOST_AUTO_TEST_CASE(work_is_writing_the_output) {
-  const Work work = work_of("uniform", {}, {std::int64_t{0}}, {DType::f32, {10, 10}});
+  const Work work = work_of("uniform", {}, {{"seed", 0}}, {DType::f32, {10, 10}});
   BOOST_TEST(work.flops == 0);
   BOOST_TEST(work.bytes == 400);
 }

@@ -23,7 +23,7 @@ Pattern stencil_pattern(std::uint32_t width, std::uint32_t steps) {
 }
 
 PatternOps spins(std::span<const DeviceId> devices = {}) {
-  return {.kernel = builtin_ops().find("spin"), .attrs = {std::int64_t{4}}, .devices = devices};
+  return {.kernel = builtin_ops().find("spin"), .attrs = {{"iterations", 4}}, .devices = devices};
 }
 
 Grid stencil(std::uint32_t width, std::uint32_t steps, std::span<const DeviceId> devices = {}) {

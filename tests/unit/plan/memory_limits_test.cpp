@@ -1,6 +1,7 @@
 #include "core/plan/memory_order.hpp"
 #include "core/plan/planner.hpp"
 #include "tests/support/expect_error.hpp"
+#include "tests/support/plan_by_rates.hpp"
 #include "tests/support/plan_view.hpp"
 #include "tests/support/share_view.hpp"
 #include "tests/support/small_graph.hpp"
@@ -17,6 +18,7 @@ namespace {
 
 using testing::expect_error;
 using testing::on;
+using testing::plan_by_rates;
 using testing::SmallGraph;
 using testing::SmallMachine;
 using testing::successors;
@@ -50,7 +52,7 @@ SmallGraph too_large() {
 }
 
 void plan(const SmallGraph& g, const Machine& machine, const PlanOptions& options = {}) {
-  make_plan(g.graph, machine, g.everything(), options);
+  plan_by_rates(g.graph, machine, g.everything(), options);
 }
 
 BOOST_AUTO_TEST_SUITE(memory_limits)
@@ -160,7 +162,7 @@ BOOST_AUTO_TEST_CASE(an_op_waits_for_the_readers_of_the_tensor_whose_room_it_tak
     g.copy("copy" + std::to_string(i), x, to(MemoryId{1}));
   }
   const Machine machine = small_gpu(16);
-  const Plan plan = make_plan(g.graph, machine, g.everything(), {});
+  const Plan plan = plan_by_rates(g.graph, machine, g.everything(), {});
   const Share& gpu = plan.windows[0].shares[0].second;
   const Share& pcie = plan.windows[0].shares[1].second;
   BOOST_TEST(waits_for(gpu) == (std::vector<std::uint32_t>{0, 0, 1, 1}),
@@ -189,7 +191,8 @@ BOOST_AUTO_TEST_CASE(an_op_does_not_wait_for_readers_of_a_window_that_is_over_wh
   const OpId x = g.work("x", 1, {}, on(gpu0), 8 * kib);
   g.copy("copy", x, to(MemoryId{1}));
   g.work("y", 1, {}, on(gpu0), 8 * kib);
-  const Plan plan = make_plan(g.graph, small_gpu(8), g.scenario({"x", "copy", "wait", "y"}), {});
+  const Plan plan =
+      plan_by_rates(g.graph, small_gpu(8), g.scenario({"x", "copy", "wait", "y"}), {});
   BOOST_TEST_REQUIRE(plan.windows.size() == 2U);
   BOOST_TEST_REQUIRE(plan.windows[1].shares.size() == 1U);
   BOOST_TEST((waits_for(plan.windows[1].shares[0].second) == std::vector<std::uint32_t>{0}));
@@ -211,7 +214,7 @@ BOOST_AUTO_TEST_CASE(a_route_waits_at_its_first_link_for_room_further_on) {
     const OpId x = g.work("x" + std::to_string(i), 1, {}, on(gpu0), 8 * kib);
     g.work("y" + std::to_string(i), 1, {x}, on(DeviceId{1}));
   }
-  const Plan plan = make_plan(g.graph, m.machine, g.everything(), {});
+  const Plan plan = plan_by_rates(g.graph, m.machine, g.everything(), {});
   using Counts = std::vector<std::uint32_t>;
   for (const auto& [resource, share] : plan.windows[0].shares) {
     // The transfer of x1 waits for x1, and for the transfer of x0 out of the host.
@@ -235,7 +238,7 @@ BOOST_AUTO_TEST_CASE(tensors_of_more_than_2_to_the_64_bytes_fit_no_memory) {
              boost::test_tools::per_element());
   BOOST_TEST(is_any_tight(g.graph, machine, plan));
   expect_error(ErrorKind::usage, "'x' on gpu0 needs 8 TiB in vram0, and 1 KiB of its 1 KiB",
-               [&] { make_plan(g.graph, machine, g.everything(), {}); });
+               [&] { plan_by_rates(g.graph, machine, g.everything(), {}); });
 }
 
 BOOST_AUTO_TEST_CASE(storage_of_unknown_size_is_not_checked) {

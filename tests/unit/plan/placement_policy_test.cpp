@@ -3,6 +3,7 @@
 #include "core/cost/roofline.hpp"
 #include "core/plan/planner.hpp"
 #include "tests/support/expect_error.hpp"
+#include "tests/support/plan_by_rates.hpp"
 #include "tests/support/random_case.hpp"
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"
@@ -16,6 +17,7 @@ namespace troupe {
 namespace {
 
 using testing::expect_error;
+using testing::plan_by_rates;
 using testing::SmallGraph;
 
 BOOST_AUTO_TEST_SUITE(placement_policy)
@@ -33,9 +35,10 @@ BOOST_AUTO_TEST_CASE(the_options_of_a_plan_choose_the_policy) {
   SmallGraph g;
   g.work("x", 1);
   const Machine machine = testing::two_devices();
-  make_plan(g.graph, machine, g.everything(), {.placement_policy = "heft"});
-  expect_error(ErrorKind::usage, "there is no placement policy 'magic'; choose one of: heft",
-               [&] { make_plan(g.graph, machine, g.everything(), {.placement_policy = "magic"}); });
+  plan_by_rates(g.graph, machine, g.everything(), {.placement_policy = "heft"});
+  expect_error(ErrorKind::usage, "there is no placement policy 'magic'; choose one of: heft", [&] {
+    plan_by_rates(g.graph, machine, g.everything(), {.placement_policy = "magic"});
+  });
 }
 
 BOOST_AUTO_TEST_CASE(every_policy_keeps_what_is_given_and_chooses_devices_that_can_run_an_op) {

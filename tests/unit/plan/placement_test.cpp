@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_device_without_the_kernel_is_refused_by_name_and_place) {
   g.graph.begin_group("run", true, {"run.yaml", 3, 5});
   const OpSpec spec{.kind = g.graph.kinds().find("work"),
                     .placement = on(second),
-                    .attrs = {1.0},
+                    .attrs = {{"flops", 1.0}},
                     .declared = testing::of_bytes(8)};
   g.graph.append(spec);
   PlanOptions options;

@@ -1,6 +1,7 @@
 #include "core/cost/roofline.hpp"
 #include "core/plan/planner.hpp"
 #include "core/plan/share_links.hpp"
+#include "tests/support/plan_by_rates.hpp"
 #include "tests/support/random_case.hpp"
 #include "tests/support/share_view.hpp"
 
@@ -13,6 +14,7 @@
 namespace troupe {
 namespace {
 
+using testing::plan_by_rates;
 using testing::RandomCase;
 using testing::successors_of;
 using testing::units;
@@ -103,7 +105,7 @@ class PlanCheck {
       const Device& device = c_.machine.devices[resource.index()];
       const Share::Kernel& kernel = s.kernels[s.items[item].kernel];
       BOOST_TEST((kernel.kind == c_.graph.kind_id(unit.op)));
-      BOOST_TEST((kernel.attrs == c_.graph.attrs(unit.op)));
+      BOOST_TEST(kernel.attrs == &c_.graph.attrs(unit.op));
       const Duration time =
           Roofline(c_.machine)
               .op(DeviceId{unit.ref.resource.value}, c_.graph, c_.graph.op_class(unit.op));
@@ -236,14 +238,14 @@ BOOST_AUTO_TEST_CASE(shares_of_random_graphs_agree_with_each_other_and_the_graph
     BOOST_TEST_CONTEXT("seed " << seed) {
       const RandomCase c(seed);
       for (const bool simulated : {false, true}) {
-        const Plan plan = make_plan(c.graph, c.machine, c.scenario,
-                                    {.needs_costs = simulated, .compare_results = !simulated});
+        const Plan plan = plan_by_rates(c.graph, c.machine, c.scenario,
+                                        {.needs_costs = simulated, .compare_results = !simulated});
         PlanCheck(c, plan, simulated).run();
       }
       for (const bool compared : {false, true}) {
         const Plan plan =
-            make_plan(c.graph, c.machine, c.scenario,
-                      {.compare_results = compared, .ram_bytes = std::uint64_t{1} << 50});
+            plan_by_rates(c.graph, c.machine, c.scenario,
+                          {.compare_results = compared, .ram_bytes = std::uint64_t{1} << 50});
         BOOST_TEST(!plan.buffers.empty());
         PlanCheck(c, plan, false).run();
       }
@@ -255,7 +257,7 @@ BOOST_AUTO_TEST_CASE(shares_of_random_graphs_agree_with_each_other_and_the_graph
 BOOST_AUTO_TEST_CASE(shares_of_a_large_random_graph_agree_too) {
   const RandomCase c(1, {.ops_max = 40'000, .small = true});
   const Plan plan =
-      make_plan(c.graph, c.machine, c.scenario, {.ram_bytes = std::uint64_t{1} << 50});
+      plan_by_rates(c.graph, c.machine, c.scenario, {.ram_bytes = std::uint64_t{1} << 50});
   BOOST_TEST(plan.units.size() >= 20'000U);
   PlanCheck(c, plan, false).run();
 }

@@ -26,7 +26,10 @@ class Windows {
  public:
   Windows(const RandomCase& c, const std::vector<std::size_t>& sizes, bool forgets,
           std::uint64_t seed)
-      : source_(c.graph), graph_(c.graph.kinds()), random_(seed), planner_(graph_, c.machine, {}) {
+      : source_(c.graph),
+        graph_(c.graph.kinds()),
+        random_(seed),
+        planner_(graph_, c.machine, {.cost = default_cost_model(c.machine)}) {
     for (const std::size_t size : sizes) plan_next(size, forgets);
   }
 
@@ -191,9 +194,9 @@ class Windows {
 
 std::vector<std::size_t> random_split(Random& random, std::size_t ops) {
   std::vector<std::size_t> sizes;
-  const std::size_t most = 1 + random.below(ops);
+  const std::size_t ops_max = 1 + random.below(ops);
   while (ops > 0) {
-    sizes.push_back(1 + random.below(std::min(most, ops)));
+    sizes.push_back(1 + random.below(std::min(ops_max, ops)));
     ops -= sizes.back();
   }
   return sizes;

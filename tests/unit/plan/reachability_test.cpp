@@ -5,6 +5,7 @@
 #include "core/machine/route.hpp"
 #include "core/plan/planner.hpp"
 #include "tests/support/expect_error.hpp"
+#include "tests/support/plan_by_rates.hpp"
 #include "tests/support/plan_view.hpp"
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"
@@ -19,6 +20,7 @@ namespace {
 
 using testing::expect_error;
 using testing::on;
+using testing::plan_by_rates;
 using testing::PlanView;
 using testing::SmallGraph;
 using testing::SmallMachine;
@@ -45,7 +47,7 @@ Machine two_islands() {
 
 Names units(const SmallGraph& g, const Scenario& scenario, const PlanOptions& options = {}) {
   const Machine machine = two_islands();
-  const Plan plan = make_plan(g.graph, machine, scenario, options);
+  const Plan plan = plan_by_rates(g.graph, machine, scenario, options);
   return PlanView(g.graph, machine, plan).units();
 }
 Names units(const SmallGraph& g, const PlanOptions& options = {}) {
@@ -106,7 +108,7 @@ BOOST_AUTO_TEST_CASE(what_is_prepared_is_placed_where_its_reader_can_be_reached)
     return kind.name != "zeros" || d != far;
   }};
   for (const Scenario& scenario : {g.everything(), g.scenario({"y"})}) {
-    const Plan plan = make_plan(g.graph, machine, scenario, options);
+    const Plan plan = plan_by_rates(g.graph, machine, scenario, options);
     BOOST_TEST(PlanView(g.graph, machine, plan).units() == (Names{"x on neighbour", "y on far"}),
                boost::test_tools::per_element());
   }
@@ -232,10 +234,10 @@ BOOST_AUTO_TEST_CASE(a_plan_is_made_exactly_where_a_placement_exists) {
       std::vector<MemoryId> memories;
       const bool can_be = has_placement(g.graph, m.machine, router, memories);
       if (can_be) {
-        BOOST_CHECK_NO_THROW(make_plan(g.graph, m.machine, scenario, {}));
+        BOOST_CHECK_NO_THROW(plan_by_rates(g.graph, m.machine, scenario, {}));
         ++made;
       } else if (scenario.steps.size() == ops) {
-        BOOST_CHECK_THROW(make_plan(g.graph, m.machine, scenario, {}), Error);
+        BOOST_CHECK_THROW(plan_by_rates(g.graph, m.machine, scenario, {}), Error);
         ++refused;
       }
     }

@@ -1,5 +1,6 @@
 #include "core/plan/planner.hpp"
 #include "tests/support/expect_error.hpp"
+#include "tests/support/plan_by_rates.hpp"
 #include "tests/support/plan_view.hpp"
 #include "tests/support/share_view.hpp"
 #include "tests/support/small_graph.hpp"
@@ -15,6 +16,7 @@ namespace {
 
 using testing::expect_error;
 using testing::on;
+using testing::plan_by_rates;
 using testing::PlanView;
 using testing::SmallGraph;
 using testing::SmallMachine;
@@ -46,7 +48,7 @@ Machine three_gpus() {
 struct Planned {
   explicit Planned(const SmallGraph& g, Machine m = three_gpus(), const PlanOptions& options = {})
       : machine(std::move(m)),
-        plan(make_plan(g.graph, machine, g.everything(), options)),
+        plan(plan_by_rates(g.graph, machine, g.everything(), options)),
         view(g.graph, machine, plan) {}
   Planned(const Planned&) = delete;
 
@@ -258,7 +260,7 @@ BOOST_AUTO_TEST_CASE(a_transfer_belongs_to_the_window_of_its_reader) {
   const OpId y = g.work("y", 1, {x}, on(gpu1));
   g.work("run", 1, {x, y}, on(gpu1));
   const Machine machine = three_gpus();
-  const Plan plan = make_plan(g.graph, machine, g.scenario({"run"}), {.needs_costs = true});
+  const Plan plan = plan_by_rates(g.graph, machine, g.scenario({"run"}), {.needs_costs = true});
   const PlanView view(g.graph, machine, plan);
   BOOST_TEST(view.units() ==
                  (Names{"x on gpu0", "x over pcie0", "x over pcie1", "y on gpu1", "run on gpu1"}),

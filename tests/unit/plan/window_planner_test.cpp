@@ -20,6 +20,7 @@ using testing::on;
 using testing::SmallGraph;
 using testing::SmallMachine;
 using testing::to;
+using testing::two_devices_on_one_memory;
 using testing::units;
 using testing::waits_for;
 using Counts = std::vector<std::uint32_t>;
@@ -37,15 +38,6 @@ Machine pair() {
   return testing::two_devices();
 }
 
-// dev0 and dev1 on one memory.
-Machine neighbours() {
-  SmallMachine m;
-  const MemoryId a = m.memory("a");
-  m.device("dev0", a);
-  m.device("dev1", a);
-  return m.machine;
-}
-
 // A graph that grows and its windows.
 struct Streamed {
   explicit Streamed(Machine on_machine) : machine(std::move(on_machine)) {}
@@ -55,7 +47,7 @@ struct Streamed {
 
   Machine machine;
   SmallGraph g;
-  WindowPlanner planner{g.graph, machine, {}};
+  WindowPlanner planner{g.graph, machine, {.cost = default_cost_model(machine)}};
 };
 
 // The resource must have a share.
@@ -122,7 +114,7 @@ BOOST_AUTO_TEST_CASE(windows_units_and_replicas_are_numbered_over_the_whole_run)
 
 // x │ y
 BOOST_AUTO_TEST_CASE(an_op_that_reads_an_earlier_window_has_a_late_edge_and_is_no_successor) {
-  Streamed s(neighbours());
+  Streamed s(two_devices_on_one_memory());
   const OpId x = s.g.work("x", 10, {}, on(dev0));
   const PlannedWindow first = s.plan();
   s.g.work("y", 10, {x}, on(dev0));
@@ -135,7 +127,7 @@ BOOST_AUTO_TEST_CASE(an_op_that_reads_an_earlier_window_has_a_late_edge_and_is_n
 
 // x on dev0 │ y on dev1
 BOOST_AUTO_TEST_CASE(a_late_edge_is_in_the_makers_share_even_if_that_has_no_items) {
-  Streamed s(neighbours());
+  Streamed s(two_devices_on_one_memory());
   const OpId x = s.g.work("x", 10, {}, on(dev0));
   s.plan();
   s.g.work("y", 10, {x}, on(dev1));
@@ -154,7 +146,7 @@ BOOST_AUTO_TEST_CASE(a_late_edge_is_in_the_makers_share_even_if_that_has_no_item
 // The longer op comes first in the share.
 //   short, long │ next │ reader of short, next, short
 BOOST_AUTO_TEST_CASE(a_late_edge_is_made_for_each_reading_of_an_earlier_window) {
-  Streamed s(neighbours());
+  Streamed s(two_devices_on_one_memory());
   const OpId little = s.g.work("short", 10, {}, on(dev0));
   s.g.work("long", 1000, {}, on(dev0));
   s.plan();
@@ -170,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_late_edge_is_made_for_each_reading_of_an_earlier_window) 
 
 // x │ y │ z    x's window is done when z is planned
 BOOST_AUTO_TEST_CASE(a_forgotten_unit_has_no_late_edge_and_its_tensor_is_read_again) {
-  Streamed s(neighbours());
+  Streamed s(two_devices_on_one_memory());
   const OpId x = s.g.work("x", 10, {}, on(dev0));
   s.plan();
   const OpId y = s.g.work("y", 10, {}, on(dev1));
@@ -201,7 +193,7 @@ BOOST_AUTO_TEST_CASE(all_windows_may_be_forgotten_while_their_tensors_are_there)
 
 // x │ y reads x twice, z once more
 BOOST_AUTO_TEST_CASE(read_again_counts_every_reading) {
-  Streamed s(neighbours());
+  Streamed s(two_devices_on_one_memory());
   const OpId x = s.g.work("x", 10, {}, on(dev0));
   const PlannedWindow first = s.plan();
   BOOST_TEST(first.read_again.empty());
@@ -227,7 +219,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_is_transferred_is_read_again_once) {
 // a ── b    c
 BOOST_AUTO_TEST_CASE(tensors_that_may_be_read_later_or_that_nobody_reads_are_held) {
   for (const std::uint32_t keep_from : {0U, 1U, 2U, 3U}) {
-    Streamed s(neighbours());
+    Streamed s(two_devices_on_one_memory());
     const OpId a = s.g.work("a", 10, {}, on(dev0));
     const OpId b = s.g.work("b", 10, {a}, on(dev0));
     const OpId c = s.g.work("c", 10, {}, on(dev0));
@@ -313,7 +305,7 @@ BOOST_AUTO_TEST_CASE(memory_does_not_grow_with_the_windows_that_are_forgotten) {
   };
   const Machine machine = pair();
   Graph graph(testing::test_ops());
-  WindowPlanner planner(graph, machine, {});
+  WindowPlanner planner(graph, machine, {.cost = default_cost_model(machine)});
   graph.begin_group("all", true);
   const OpTemplateId templates[] = {graph.add_template({.kind = graph.kinds().find("work"),
                                                         .placement = on(dev0),

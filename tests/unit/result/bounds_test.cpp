@@ -2,6 +2,7 @@
 #include "core/plan/planner.hpp"
 #include "core/result/summary.hpp"
 #include "tests/support/logic_simulation.hpp"
+#include "tests/support/plan_by_rates.hpp"
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"
 
@@ -12,12 +13,13 @@ namespace {
 
 using testing::LogicSimulation;
 using testing::on;
+using testing::plan_by_rates;
 using testing::SmallGraph;
 using testing::SmallMachine;
 using testing::to;
 
 ScenarioReport simulate(const SmallGraph& g, const Machine& machine, const Scenario& scenario) {
-  Plan plan = make_plan(g.graph, machine, scenario, {.needs_costs = true});
+  Plan plan = plan_by_rates(g.graph, machine, scenario, {.needs_costs = true});
   const RunResult result = LogicSimulation(machine, plan, {}).run();
   return summarize(g.graph, machine, plan, scenario.name, result);
 }

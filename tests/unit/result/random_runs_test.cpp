@@ -2,6 +2,7 @@
 #include "core/plan/planner.hpp"
 #include "core/result/summary.hpp"
 #include "tests/support/logic_simulation.hpp"
+#include "tests/support/plan_by_rates.hpp"
 #include "tests/support/random_case.hpp"
 #include "tests/support/stream_windows.hpp"
 
@@ -11,11 +12,12 @@ namespace troupe {
 namespace {
 
 using testing::LogicSimulation;
+using testing::plan_by_rates;
 using testing::RandomCase;
 
 ScenarioReport simulate(const RandomCase& c, const LogicSimulation::Options& options,
                         bool streamed = false) {
-  Plan plan = make_plan(c.graph, c.machine, c.scenario, {.needs_costs = true});
+  Plan plan = plan_by_rates(c.graph, c.machine, c.scenario, {.needs_costs = true});
   if (streamed) testing::stream_windows(plan);
   const RunResult result = LogicSimulation(c.machine, plan, options).run();
   return summarize(c.graph, c.machine, plan, "random", result);
@@ -90,7 +92,7 @@ BOOST_AUTO_TEST_CASE(interrupted_and_failed_runs_end_and_report_what_finished) {
 
 // Whether a span starts before a span of an earlier window has ended.
 bool windows_overlap(const RandomCase& c, const ScenarioReport& report) {
-  const Plan plan = make_plan(c.graph, c.machine, c.scenario, {.needs_costs = true});
+  const Plan plan = plan_by_rates(c.graph, c.machine, c.scenario, {.needs_costs = true});
   Instant last_end = Instant::min();
   for (const Window& window : plan.windows) {
     if (!window.timed) continue;

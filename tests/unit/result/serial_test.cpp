@@ -51,9 +51,9 @@ BOOST_AUTO_TEST_SUITE(serial)
 BOOST_AUTO_TEST_CASE(ops_are_executed_in_order_and_every_result_is_shown_once) {
   Sample s;
   const TensorType type{DType::f64, {1000}};
-  const OpId x = s.append("x", "uniform", {}, {std::int64_t{1}}, type);
-  const OpId dbl = s.append("dbl", "scale", {x}, {2.0});
-  const OpId neg = s.append("neg", "scale", {x}, {-1.0});
+  const OpId x = s.append("x", "uniform", {}, {{"seed", 1}}, type);
+  const OpId dbl = s.append("dbl", "scale", {x}, {{"alpha", 2.0}});
+  const OpId neg = s.append("neg", "scale", {x}, {{"alpha", -1.0}});
   const OpId sum = s.append("sum", "add", {dbl, neg});
   const OpId last = s.append("last", "relu", {neg});
 
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_result_is_freed_after_its_last_reader) {
 
 BOOST_AUTO_TEST_CASE(an_input_may_be_read_twice_by_one_op) {
   Sample s;
-  const OpId x = s.append("x", "uniform", {}, {std::int64_t{1}}, {DType::f64, {10}});
+  const OpId x = s.append("x", "uniform", {}, {{"seed", 1}}, {DType::f64, {10}});
   const OpId square = s.append("square", "mul", {x, x});
   double before = 0;
   run_serial(s.graph, {x, square}, [&](OpId op, std::span<const std::byte> bytes) {
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(an_input_may_be_read_twice_by_one_op) {
 BOOST_AUTO_TEST_CASE(a_part_of_a_graph_can_be_executed) {
   Sample s;
   const TensorType type{DType::f64, {10}};
-  s.append("unused", "fail", {}, {Duration{0}});
+  s.append("unused", "fail", {}, {{"after", Duration{0}}});
   const OpId x = s.append("x", "zeros", {}, {}, type);
   s.append("unused2", "relu", {x});
   const OpId y = s.append("y", "relu", {x});
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_part_of_a_graph_can_be_executed) {
 BOOST_AUTO_TEST_CASE(the_execution_ends_when_visit_returns_false) {
   Sample s;
   const OpId x = s.append("x", "zeros", {}, {}, {DType::f64, {10}});
-  const OpId y = s.append("y", "fail", {x}, {Duration{0}});
+  const OpId y = s.append("y", "fail", {x}, {{"after", Duration{0}}});
   std::size_t n = 0;
   run_serial(s.graph, {x, y}, [&](OpId, std::span<const std::byte>) {
     ++n;
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(the_execution_ends_when_visit_returns_false) {
 
 BOOST_AUTO_TEST_CASE(a_kernel_that_fails_is_named) {
   Sample s;
-  const OpId bad = s.append("bad", "fail", {}, {Duration{0}});
+  const OpId bad = s.append("bad", "fail", {}, {{"after", Duration{0}}});
   expect_error(ErrorKind::failed, "bad (fail), executed serially: it failed on purpose", [&] {
     run_serial(s.graph, {bad}, [](OpId, std::span<const std::byte>) { return true; });
   });

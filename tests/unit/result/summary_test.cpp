@@ -2,6 +2,7 @@
 
 #include "core/plan/planner.hpp"
 #include "tests/support/logic_simulation.hpp"
+#include "tests/support/plan_by_rates.hpp"
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"
 
@@ -17,6 +18,7 @@ namespace {
 
 using testing::LogicSimulation;
 using testing::on;
+using testing::plan_by_rates;
 using testing::SmallGraph;
 using testing::SmallMachine;
 using testing::to;
@@ -40,7 +42,7 @@ Machine gpu_and_host() {
 ScenarioReport simulate(const SmallGraph& g, const Scenario& scenario,
                         LogicSimulation::Options options = {}) {
   const Machine machine = gpu_and_host();
-  Plan plan = make_plan(g.graph, machine, scenario, {.needs_costs = true});
+  Plan plan = plan_by_rates(g.graph, machine, scenario, {.needs_costs = true});
   const RunResult result = LogicSimulation(machine, plan, options).run();
   return summarize(g.graph, machine, plan, scenario.name, result);
 }
@@ -68,7 +70,7 @@ BOOST_AUTO_TEST_CASE(times_count_from_when_the_clock_of_the_scenario_started) {
   const OpId x = g.work("x", 100, {}, on(cpu));
   g.work("y", 50, {x}, on(cpu));
   const Machine machine = gpu_and_host();
-  Plan plan = make_plan(g.graph, machine, g.everything(), {.needs_costs = true});
+  Plan plan = plan_by_rates(g.graph, machine, g.everything(), {.needs_costs = true});
   RunResult result = LogicSimulation(machine, plan, {}).run();
   for (auto& [resource, share] : result.shares) {
     for (std::uint32_t i = 0; i < share.size(); ++i) {
@@ -103,7 +105,7 @@ BOOST_AUTO_TEST_CASE(ops_of_a_group_carry_their_index_and_streams_their_number) 
   for (int i = 0; i < 3; ++i) {
     const OpSpec op{.kind = g.graph.kinds().find("work"),
                     .placement = on(gpu0),
-                    .attrs = {100.0},
+                    .attrs = {{"flops", 100.0}},
                     .declared = testing::of_bytes(80)};
     g.graph.append(op);
   }
@@ -249,7 +251,7 @@ BOOST_AUTO_TEST_CASE(units_are_named_by_op_and_resource) {
   const OpId x = g.work("x", 100, {}, on(gpu0));
   g.copy("copy", x, to(host));
   const Machine machine = gpu_and_host();
-  const Plan plan = make_plan(g.graph, machine, g.everything(), {});
+  const Plan plan = plan_by_rates(g.graph, machine, g.everything(), {});
   BOOST_TEST(unit_name(g.graph, machine, plan, UnitId{0}) == "'x' on gpu0");
   BOOST_TEST(unit_name(g.graph, machine, plan, UnitId{1}) == "'copy' over pcie0");
   BOOST_TEST(unit_needs(g.graph, plan, UnitId{0}) == "nothing");
@@ -266,7 +268,7 @@ BOOST_AUTO_TEST_CASE(a_failure_is_described_by_its_unit_or_by_what_is_stuck) {
   const OpId y = g.work("y", 100, {}, on(cpu));
   g.work("z", 100, {copy, y}, on(cpu));
   const Machine machine = gpu_and_host();
-  const Plan plan = make_plan(g.graph, machine, g.everything(), {});
+  const Plan plan = plan_by_rates(g.graph, machine, g.everything(), {});
   const auto pending = [](std::uint32_t unit, std::uint32_t missing) {
     return CoordinatorLogic::Status{.resource = {}, .pending = UnitId{unit}, .missing = missing};
   };

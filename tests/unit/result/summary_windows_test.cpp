@@ -2,6 +2,7 @@
 #include "core/plan/planner.hpp"
 #include "core/result/summary.hpp"
 #include "tests/support/logic_simulation.hpp"
+#include "tests/support/plan_by_rates.hpp"
 #include "tests/support/random_case.hpp"
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"
@@ -20,6 +21,7 @@ namespace {
 
 using testing::LogicSimulation;
 using testing::on;
+using testing::plan_by_rates;
 using testing::RandomCase;
 
 struct Run {
@@ -28,7 +30,7 @@ struct Run {
 };
 
 Run simulate(const RandomCase& c, const LogicSimulation::Options& options) {
-  Run run{make_plan(c.graph, c.machine, c.scenario, {.needs_costs = true}), {}};
+  Run run{plan_by_rates(c.graph, c.machine, c.scenario, {.needs_costs = true}), {}};
   testing::stream_windows(run.plan);
   run.result = LogicSimulation(c.machine, run.plan, options).run();
   return run;
@@ -139,9 +141,9 @@ BOOST_AUTO_TEST_CASE(a_long_chain_of_windows_takes_no_more_memory_than_a_short_o
   graph.begin_group("chain", true);
   const OpTemplateId op_template = graph.add_template({.kind = graph.kinds().find("work"),
                                                        .placement = on(device),
-                                                       .attrs = {10.0},
+                                                       .attrs = {{"flops", 10.0}},
                                                        .declared = testing::of_bytes(8)});
-  WindowPlanner planner(graph, m.machine, {});
+  WindowPlanner planner(graph, m.machine, {.cost = default_cost_model(m.machine)});
   Summary summary(graph, m.machine, planner.plan(), false);
   constexpr std::uint32_t windows = 10'000;
   constexpr std::uint32_t each = 4;

@@ -1,6 +1,7 @@
 #include "core/result/verify.hpp"
 
 #include "core/plan/planner.hpp"
+#include "tests/support/plan_by_rates.hpp"
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"
 
@@ -11,6 +12,7 @@
 namespace troupe {
 namespace {
 
+using testing::plan_by_rates;
 using testing::SmallGraph;
 using testing::SmallMachine;
 
@@ -21,7 +23,7 @@ struct Kept {
     const OpId x = g.work("x", 1, {}, {}, 80);
     const OpId y = g.work("y", 1, {x}, {}, 80);
     g.work("z", 1, {y, y}, {}, 80);
-    plan = make_plan(g.graph, machine.machine, g.everything(), {.compare_results = true});
+    plan = plan_by_rates(g.graph, machine.machine, g.everything(), {.compare_results = true});
     store.emplace(machine.machine, MemoryStore::Backing::buffers);
     store->install(plan.replicas, g.graph.types());
     for (const Plan::Result& r : plan.results) {
@@ -43,7 +45,7 @@ constexpr auto go_on = [] { return true; };
 struct Gone : Kept {
   Gone() {
     machine.machine.memories[0].size_bytes = 800;
-    plan = make_plan(g.graph, machine.machine, g.everything(), {.compare_results = true});
+    plan = plan_by_rates(g.graph, machine.machine, g.everything(), {.compare_results = true});
     store->clear();
     store->install(plan.replicas, g.graph.types());
     for (const Plan::Result& r : plan.results) {

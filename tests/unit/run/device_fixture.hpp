@@ -62,8 +62,9 @@ class TestedDevice {
   // Finishes a running item now. Returns its lane.
   std::uint32_t finish(std::uint32_t item, std::uint32_t window = 0) {
     const std::uint32_t lane = take(item, window);
+    logic_.on_started(lane, now_);
     now_ += Duration{10};
-    logic_.on_finished(lane, now_ - Duration{10}, now_);
+    logic_.on_finished(lane, now_);
     logic_.check_invariants();
     return lane;
   }

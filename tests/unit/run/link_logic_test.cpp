@@ -63,8 +63,9 @@ class Wire {
     return *next;
   }
   void finish(const LinkLogic::Start& chunk) {
-    logic_.on_finished(chunk.lane, now_, now_ + chunk.expected);
+    logic_.on_started(chunk.lane, now_);
     now_ += chunk.expected;
+    logic_.on_finished(chunk.lane, now_);
     logic_.check_invariants();
   }
   // Starts and finishes one chunk. Returns its item, or nullopt if none can move.

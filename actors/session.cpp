@@ -1,0 +1,270 @@
+#include "actors/session.hpp"
+
+#include "actors/run_setting.hpp"
+#include "actors/session_core.hpp"
+#include "core/base/error.hpp"
+#include "core/config/machine_file.hpp"
+#include "core/machine/discover.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+struct Scope {
+  const SessionCore* session = nullptr;
+  DeviceId device = {};
+};
+thread_local Scope scope;
+
+Error no_such(std::string_view what, std::string_view name, const std::vector<std::string>& names) {
+  return usage_error(fmt::format("there is no {} '{}'", what, name),
+                     fmt::format("the machine has {}", fmt::join(names, ", ")));
+}
+
+template <class T>
+std::vector<std::string> names_of(const std::vector<T>& things) {
+  std::vector<std::string> names;
+  names.reserve(things.size());
+  for (const T& thing : things) names.push_back(thing.name);
+  return names;
+}
+
+TensorState& state_of(const Tensor& tensor) {
+  if (TensorState* const state = SessionCore::state_of(tensor)) return *state;
+  throw usage_error("this handle is empty", "assign a tensor to it first");
+}
+
+Placement scope_of(const SessionCore& session) {
+  if (scope.session != &session) return {};
+  return {.device = scope.device};
+}
+
+Tensor call_kind(SessionCore& session, OpKindId kind, std::span<TensorState* const> inputs,
+                 Attrs attrs, CallSite where) {
+  return session.call(
+      {.kind = kind, .inputs = inputs, .placement = scope_of(session), .attrs = std::move(attrs)},
+      where);
+}
+
+Tensor call_unary(OpKindId kind, const Argument& x, Attrs attrs) {
+  TensorState* const input = &state_of(x.tensor);
+  return call_kind(*input->session, kind, {&input, 1}, std::move(attrs), x.where);
+}
+
+Tensor call_binary(OpKindId kind, const Argument& a, const Tensor& b, Attrs attrs) {
+  TensorState* const inputs[] = {&state_of(a.tensor), &state_of(b)};
+  return call_kind(*inputs[0]->session, kind, inputs, std::move(attrs), a.where);
+}
+
+template <class T>
+Tensor give(SessionCore& session, std::span<const T> elements, const Shape& shape, DType dtype,
+            CallSite where) {
+  if (static_cast<std::int64_t>(elements.size()) != shape.elements()) {
+    throw usage_error(
+        where.place(),
+        fmt::format("{} elements for a tensor of shape {}", elements.size(), to_string(shape)),
+        fmt::format("give {}", shape.elements()));
+  }
+  auto bytes = std::make_unique<std::byte[]>(elements.size_bytes());
+  std::memcpy(bytes.get(), elements.data(), elements.size_bytes());
+  const Machine& machine = session.machine();
+  const Placement placed = scope_of(session);
+  const MemoryId memory = placed.device ? machine.device(placed.device).memory : MemoryId{0};
+  return session.call({.kind = session.given_kind(),
+                       .placement = {.memory = memory},
+                       .declared = {.dtype = dtype, .shape = shape},
+                       .given = std::move(bytes)},
+                      where);
+}
+
+// With what this host has, if the mode uses it.
+Machine complete(Machine machine, Mode mode) {
+  complete_machine(mode, machine);
+  return machine;
+}
+
+template <class T>
+std::vector<T> read_elements(const Tensor& tensor, DType dtype) {
+  TensorState& state = state_of(tensor);
+  std::vector<T> elements;
+  state.session->read(state, dtype, [&] {
+    elements.resize(static_cast<std::size_t>(tensor.shape().elements()));
+    return reinterpret_cast<std::byte*>(elements.data());
+  });
+  return elements;
+}
+
+}  // namespace
+
+Tensor::Tensor(const Tensor& other) : state_(other.state_) {
+  if (state_ != nullptr) SessionCore::add_use(*state_);
+}
+
+Tensor::~Tensor() {
+  if (state_ != nullptr) state_->session->drop_use(*state_);
+}
+
+const TensorType& Tensor::type() const {
+  const TensorState& state = state_of(*this);
+  return state.session->type(state);
+}
+
+Tensor Tensor::to(std::string_view memory, CallSite where) const {
+  TensorState* const input = &state_of(*this);
+  SessionCore& session = *input->session;
+  const Machine& machine = session.machine();
+  MemoryId target = machine.find_memory(memory);
+  if (const DeviceId device = machine.find_device(memory); !target && device) {
+    target = machine.device(device).memory;
+  }
+  if (!target) throw no_such("memory", memory, names_of(machine.memories)).at(where.place());
+  static const OpKindId copy = builtin_ops().find("copy");
+  return session.call({.kind = copy, .inputs = {&input, 1}, .placement = {.memory = target}},
+                      where);
+}
+
+void Tensor::wait() const {
+  const TensorState& state = state_of(*this);
+  state.session->wait(state);
+}
+
+template <>
+std::vector<float> Tensor::read<float>() const {
+  return read_elements<float>(*this, DType::f32);
+}
+template <>
+std::vector<double> Tensor::read<double>() const {
+  return read_elements<double>(*this, DType::f64);
+}
+template <>
+std::vector<std::int32_t> Tensor::read<std::int32_t>() const {
+  return read_elements<std::int32_t>(*this, DType::i32);
+}
+template <>
+std::vector<std::int64_t> Tensor::read<std::int64_t>() const {
+  return read_elements<std::int64_t>(*this, DType::i64);
+}
+
+DeviceScope::DeviceScope(const SessionCore* session, DeviceId device)
+    : session_before_(scope.session), device_before_(scope.device) {
+  scope = {session, device};
+}
+
+DeviceScope::~DeviceScope() {
+  scope = {session_before_, device_before_};
+}
+
+Session::Session(SessionOptions options) : Session(local_machine(discover_host(), {}), options) {}
+Session::Session(const std::filesystem::path& machine_file, SessionOptions options)
+    : Session(complete(load_machine_file(machine_file), options.mode), options) {}
+Session::Session(Machine machine, SessionOptions options)
+    : core_(new SessionCore(std::move(machine), options)) {}
+Session::~Session() {
+  core_->close();
+}
+
+const Machine& Session::machine() const {
+  return core_->machine();
+}
+
+DeviceScope Session::on(std::string_view device) const {
+  const DeviceId id = machine().find_device(device);
+  if (!id) throw no_such("device", device, names_of(machine().devices));
+  return {core_, id};
+}
+
+Tensor Session::uniform(const Shape& shape, std::int64_t seed, DType dtype, CallSite where) {
+  static const OpKindId kind = builtin_ops().find("uniform");
+  return core_->call({.kind = kind,
+                      .placement = scope_of(*core_),
+                      .attrs = {{"seed", seed}},
+                      .declared = {.dtype = dtype, .shape = shape}},
+                     where);
+}
+
+Tensor Session::zeros(const Shape& shape, DType dtype, CallSite where) {
+  static const OpKindId kind = builtin_ops().find("zeros");
+  return core_->call(
+      {.kind = kind, .placement = scope_of(*core_), .declared = {.dtype = dtype, .shape = shape}},
+      where);
+}
+
+Tensor Session::tensor(std::span<const float> elements, const Shape& shape, CallSite where) {
+  return give(*core_, elements, shape, DType::f32, where);
+}
+
+Tensor Session::tensor(std::span<const double> elements, const Shape& shape, CallSite where) {
+  return give(*core_, elements, shape, DType::f64, where);
+}
+
+Tensor Session::tensor(std::span<const std::int32_t> elements, const Shape& shape, CallSite where) {
+  return give(*core_, elements, shape, DType::i32, where);
+}
+
+Tensor Session::tensor(std::span<const std::int64_t> elements, const Shape& shape, CallSite where) {
+  return give(*core_, elements, shape, DType::i64, where);
+}
+
+Tensor Session::call(std::string_view kind, std::initializer_list<Tensor> inputs, Attrs attrs,
+                     TensorType declared, CallSite where) {
+  return call(kind, std::span<const Tensor>(inputs.begin(), inputs.size()), std::move(attrs),
+              declared, where);
+}
+
+Tensor Session::call(std::string_view kind, std::span<const Tensor> inputs, Attrs attrs,
+                     TensorType declared, CallSite where) {
+  std::vector<TensorState*> states;
+  for (const Tensor& input : inputs) states.push_back(SessionCore::state_of(input));
+  return core_->call({.kind = core_->find_kind(kind, where),
+                      .inputs = states,
+                      .placement = scope_of(*core_),
+                      .attrs = std::move(attrs),
+                      .declared = declared},
+                     where);
+}
+
+void Session::wait_all() {
+  core_->wait_all();
+}
+
+const ScenarioReport& Session::measure(std::string_view name, const std::function<void()>& work) {
+  return core_->measure(name, work);
+}
+
+const Report& Session::report() const {
+  return core_->report();
+}
+
+Tensor matmul(Argument a, const Tensor& b, bool transpose_a, bool transpose_b) {
+  static const OpKindId kind = builtin_ops().find("matmul");
+  if (!transpose_a && !transpose_b) return call_binary(kind, a, b, {});
+  return call_binary(kind, a, b, {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}});
+}
+Tensor operator+(Argument a, const Tensor& b) {
+  static const OpKindId kind = builtin_ops().find("add");
+  return call_binary(kind, a, b, {});
+}
+Tensor operator-(Argument a, const Tensor& b) {
+  static const OpKindId kind = builtin_ops().find("sub");
+  return call_binary(kind, a, b, {});
+}
+Tensor operator*(Argument a, const Tensor& b) {
+  static const OpKindId kind = builtin_ops().find("mul");
+  return call_binary(kind, a, b, {});
+}
+Tensor operator*(double alpha, Argument x) {
+  static const OpKindId kind = builtin_ops().find("scale");
+  return call_unary(kind, x, {{"alpha", alpha}});
+}
+Tensor relu(Argument x) {
+  static const OpKindId kind = builtin_ops().find("relu");
+  return call_unary(kind, x, {});
+}
+
+}  // namespace troupe

@@ -1,0 +1,181 @@
+// A session: ordinary calls that run, or are simulated, in parallel on all devices of a machine.
+#pragma once
+
+#include "core/backend/mode.hpp"
+#include "core/base/call_site.hpp"
+#include "core/machine/machine.hpp"
+#include "core/ops/registry.hpp"
+#include "core/ops/tensor_type.hpp"
+#include "core/trace/report.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+class Session;
+class SessionCore;
+struct TensorState;
+
+// A handle of a tensor that a session has made or will make. Copies of a handle mean the same
+// tensor. When the last one is gone and every op that reads the tensor has run, its memory is
+// freed. A handle may outlive its session, but only to be destroyed.
+class Tensor {
+ public:
+  Tensor() = default;
+  Tensor(const Tensor& other);
+  Tensor(Tensor&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+  Tensor& operator=(Tensor other) noexcept {
+    std::swap(state_, other.state_);
+    return *this;
+  }
+  ~Tensor();
+
+  const TensorType& type() const;
+  const Shape& shape() const { return type().shape; }
+
+  // This tensor in another memory, which the name of a device stands for, too. Returns at once.
+  // Throws a usage Error if the machine has no such memory.
+  Tensor to(std::string_view memory, CallSite where = CallSite::here()) const;
+  // Blocks until the tensor has been made. Throws the session's Error if it has failed.
+  void wait() const;
+  // Blocks until the tensor has been made, and returns a copy of its elements, in row-major order.
+  // Throws the session's Error if it has failed, a usage Error if the elements aren't of type T or
+  // the session simulates without values.
+  template <class T>
+  std::vector<T> read() const;
+
+ private:
+  friend class SessionCore;
+  explicit Tensor(TensorState* state) : state_(state) {}
+
+  TensorState* state_ = nullptr;
+};
+
+struct SessionOptions {
+  Mode mode = Mode::run;
+  // Decides the order of concurrent messages under virtual time; results don't depend on it.
+  std::uint64_t seed = 0;
+  // The op kinds: builtin_ops(), or a copy of it to which kinds were added. Copied.
+  const OpRegistry& ops = builtin_ops();
+};
+
+// While it lives, calls of its thread are placed on its device. Scopes of a thread must end in the
+// opposite order of their beginnings.
+class [[nodiscard]] DeviceScope {
+ public:
+  ~DeviceScope();
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+
+ private:
+  friend class Session;
+  DeviceScope(const SessionCore* session, DeviceId device);
+  const SessionCore* session_before_;
+  DeviceId device_before_;
+};
+
+// Runs calls on all devices of a machine. A call says what to compute and returns at once; the work
+// begins while the caller goes on, and whatever doesn't depend on each other runs at the same time.
+// Every op that was called is carried out, whether or not its result is read.
+//
+//   Session session;
+//   const Tensor x = session.uniform({2000, 2000});
+//   for (int i = 0; i < 10; ++i) matmul(x, x).to("storage");
+//   session.wait_all();
+//
+// Any thread may call any function. A call throws a usage Error, with the caller's file and line,
+// if its inputs don't fit. If an op fails, no further op starts, and every later wait, read or call
+// throws an Error that names the op, its device and the line that called it.
+class Session {
+ public:
+  // This machine: a CPU device for each NUMA node, memories and storage as `troupe machine` says.
+  explicit Session(SessionOptions options = {});
+  // A machine from a file (docs: core/config/machine_file.cpp), or a value. Throws a usage Error
+  // for a bad file, or if a device or link can't be used in this mode.
+  explicit Session(const std::filesystem::path& machine_file, SessionOptions options = {});
+  explicit Session(Machine machine, SessionOptions options = {});
+  // Completes what is pending, and prints an error to standard error where there is one that no
+  // wait has thrown.
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const Machine& machine() const;
+
+  // Places the calls of this thread on a device while the result lives. Without that, a placement
+  // policy chooses. Throws a usage Error if the machine has no such device.
+  DeviceScope on(std::string_view device) const;
+
+  // Seeded values in [0, 1), the same on every device.
+  Tensor uniform(const Shape& shape, std::int64_t seed = 0, DType dtype = DType::f32,
+                 CallSite where = CallSite::here());
+  Tensor zeros(const Shape& shape, DType dtype = DType::f32, CallSite where = CallSite::here());
+  // A tensor with these elements, in row-major order, in the memory of the scope's device, or else
+  // in the first memory of the machine. Copies them before it returns. Throws a usage Error if
+  // their number isn't that of the shape.
+  Tensor tensor(std::span<const float> elements, const Shape& shape,
+                CallSite where = CallSite::here());
+  Tensor tensor(std::span<const double> elements, const Shape& shape,
+                CallSite where = CallSite::here());
+  Tensor tensor(std::span<const std::int32_t> elements, const Shape& shape,
+                CallSite where = CallSite::here());
+  Tensor tensor(std::span<const std::int64_t> elements, const Shape& shape,
+                CallSite where = CallSite::here());
+  // Any op kind, by name. Attributes that aren't given take their fallbacks.
+  Tensor call(std::string_view kind, std::initializer_list<Tensor> inputs, Attrs attrs = {},
+              TensorType declared = {}, CallSite where = CallSite::here());
+  Tensor call(std::string_view kind, std::span<const Tensor> inputs, Attrs attrs = {},
+              TensorType declared = {}, CallSite where = CallSite::here());
+
+  // Blocks until all that was called before has been carried out. Throws the session's Error if it
+  // has failed.
+  void wait_all();
+
+  // In a simulation only what is measured takes time. What is measured takes memory for each op.
+  //
+  // Runs `work` once to warm up and once more with the clock running, each with wait_all() at its
+  // end. Adds the times to the report as a scenario, and returns it; it is valid until the next
+  // measure(). No other thread may use the session meanwhile. Throws what `work` throws.
+  const ScenarioReport& measure(std::string_view name, const std::function<void()>& work);
+  // All that was measured.
+  const Report& report() const;
+
+ private:
+  SessionCore* core_;
+};
+
+// A tensor, and the line of the program that passes it.
+struct Argument {
+  // NOLINTNEXTLINE(google-explicit-constructor): so that every call notes its line
+  Argument(const Tensor& given, CallSite line = CallSite::here()) : tensor(given), where(line) {}
+  const Tensor& tensor;
+  CallSite where;
+};
+
+// The product of two matrices.
+Tensor matmul(Argument a, const Tensor& b, bool transpose_a = false, bool transpose_b = false);
+// Element by element.
+Tensor operator+(Argument a, const Tensor& b);
+Tensor operator-(Argument a, const Tensor& b);
+Tensor operator*(Argument a, const Tensor& b);
+Tensor operator*(double alpha, Argument x);
+// max(x, 0)
+Tensor relu(Argument x);
+
+template <>
+std::vector<float> Tensor::read<float>() const;
+template <>
+std::vector<double> Tensor::read<double>() const;
+template <>
+std::vector<std::int32_t> Tensor::read<std::int32_t>() const;
+template <>
+std::vector<std::int64_t> Tensor::read<std::int64_t>() const;
+
+}  // namespace troupe

@@ -1,0 +1,322 @@
+#include "actors/session_core.hpp"
+
+#include "core/base/random.hpp"
+#include "core/ops/builtin.hpp"
+
+#include <bit>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+// With fewer ops in flight, a device may soon be idle: what is called is handed out at once.
+constexpr std::uint64_t few_items_in_flight = 256;
+// Planning so many together costs little more than planning one.
+constexpr std::size_t batch_calls = 1 << 13;
+constexpr std::size_t windows_in_flight_max = 4;
+// Callers wait when the log is this long.
+constexpr std::size_t log_calls_max = 1 << 15;
+constexpr std::size_t slab_states = 1 << 10;
+
+OpRegistry with_given(OpRegistry ops) {
+  ops.add(given_op());
+  return ops;
+}
+
+void push(std::atomic<TensorState*>& list, TensorState* state) {
+  state->next = list.load(std::memory_order_relaxed);
+  while (!list.compare_exchange_weak(state->next, state)) {
+  }
+}
+
+}  // namespace
+
+SessionCore::SessionCore(Machine machine, SessionOptions options)
+    : machine_(std::move(machine)),
+      ops_(with_given(options.ops)),
+      given_(ops_.find("given")),
+      has_virtual_time_(has_virtual_time(options.mode)),
+      signatures_(ops_) {
+  engine_ = std::make_unique<SessionEngine>(
+      machine_, ops_, options.mode, options.seed,
+      [this] {
+        {
+          const std::lock_guard lock(mutex_);
+          has_news_ = true;
+        }
+        for_thread_.notify_one();
+      },
+      static_cast<TensorExchange&>(*this));
+  report_.machine = machine_.name;
+  report_.mode = engine_->mode_name();
+  report_.seed = options.seed;
+  thread_ = std::thread([this] { work(); });
+}
+
+SessionCore::~SessionCore() = default;
+
+void SessionCore::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_closing_ = true;
+    flush_to_ = called_;
+  }
+  for_thread_.notify_one();
+  thread_.join();
+  engine_.reset();
+  if (failure_ && !is_failure_told_) fmt::print(stderr, "troupe: {}\n", *failure_);
+  is_closed_ = true;
+  for (TensorState* state = take_dropped(); state != nullptr;) {
+    give_back(std::exchange(state, state->next));
+  }
+  drop_reference();
+}
+
+void SessionCore::drop_reference() {
+  if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+}
+
+void SessionCore::drop_use(TensorState& tensor) {
+  if (tensor.uses.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+  push(dropped_, &tensor);
+  if (!is_closed_) return;
+  for (TensorState* state = take_dropped(); state != nullptr;) {
+    give_back(std::exchange(state, state->next));
+  }
+}
+
+TensorState* SessionCore::take_dropped() {
+  return dropped_.exchange(nullptr);
+}
+
+void SessionCore::give_back(TensorState* tensor) {
+  push(returned_, tensor);
+  drop_reference();
+}
+
+TensorState* SessionCore::new_state() {
+  if (free_ == nullptr) free_ = returned_.exchange(nullptr);
+  if (free_ == nullptr) {
+    slabs_.push_back(std::make_unique<TensorState[]>(slab_states));
+    for (std::size_t i = 0; i < slab_states; ++i) {
+      TensorState& state = slabs_.back()[i];
+      state.session = this;
+      state.next = std::exchange(free_, &state);
+    }
+  }
+  references_.fetch_add(1, std::memory_order_relaxed);
+  return std::exchange(free_, free_->next);
+}
+
+std::uint32_t SessionCore::place_number(CallSite where) {
+  if (!places_.empty() && places_.back() == where) {
+    return static_cast<std::uint32_t>(places_.size() - 1);
+  }
+  const std::uint64_t key =
+      mix(std::bit_cast<std::uintptr_t>(where.file)) ^ static_cast<std::uint32_t>(where.line);
+  const auto [known, is_new] =
+      place_numbers_.try_emplace(key, static_cast<std::uint32_t>(places_.size()));
+  if (is_new) places_.push_back(where);
+  return known->second;
+}
+
+OpKindId SessionCore::find_kind(std::string_view name, CallSite where) const {
+  if (const OpKindId kind = ops_.find(name); kind && !ops_[kind].is_given) return kind;
+  throw usage_error(where.place(), fmt::format("there is no op kind '{}'", name),
+                    fmt::format("there are {}", fmt::join(ops_.names(), ", ")));
+}
+
+Tensor SessionCore::call(Call call, CallSite where) {
+  Lock lock(mutex_);
+  check_not_failed();
+  while (log_.size() >= log_calls_max) {
+    for_callers_.wait(lock);
+    check_not_failed();
+  }
+  for (const TensorState* input : call.inputs) {
+    if (input != nullptr && input->session == this) continue;
+    throw usage_error(
+        where.place(),
+        input == nullptr ? "an input is an empty handle" : "an input belongs to another session",
+        "give tensors that this session has made");
+  }
+  const Signature* signature = nullptr;
+  try {
+    signature = &signatures_.find({.kind = call.kind,
+                                   .placement = call.placement,
+                                   .attrs = std::move(call.attrs),
+                                   .declared = call.declared},
+                                  call.inputs);
+  } catch (const Error& error) {
+    throw error.at(where.place());
+  }
+  TensorState* const made = new_state();
+  made->type = signature->output;
+  made->number = ++called_;
+  made->given = std::move(call.given);
+  made->uses.store(2, std::memory_order_relaxed);  // the handle, and the log
+  for (TensorState* const input : call.inputs) {
+    add_use(*input);
+    log_.inputs.push_back(input);
+  }
+  log_.calls.push_back({.output = made,
+                        .signature = signature,
+                        .line = place_number(where),
+                        .inputs = static_cast<std::uint32_t>(call.inputs.size())});
+  const bool wakes = log_.size() == wake_at_;
+  lock.unlock();
+  if (wakes) for_thread_.notify_one();
+  return Tensor(made);
+}
+
+const TensorType& SessionCore::type(const TensorState& tensor) const {
+  const std::lock_guard lock(mutex_);
+  return signatures_.type(tensor.type);
+}
+
+bool SessionCore::is_ended() const {
+  return is_closing_ && (failure_ || (log_.size() == 0 && engine_->is_idle()));
+}
+
+bool SessionCore::wants_to_hand_out() const {
+  if (log_.size() == 0 || failure_) return false;
+  const bool is_waited_for = flush_to_ > called_ - log_.size();
+  if (has_virtual_time_) return is_waited_for || log_.size() >= log_calls_max;
+  if (engine_->windows() >= windows_in_flight_max) return false;
+  return is_waited_for || log_.size() >= batch_calls ||
+         engine_->items_in_flight() < few_items_in_flight;
+}
+
+// The session's thread.
+void SessionCore::work() {
+  Lock lock(mutex_);
+  while (!is_ended()) {
+    // Virtual time passes only while somebody waits.
+    const bool lets_time_pass = has_virtual_time_ && !engine_->is_idle() && !failure_ &&
+                                (flush_to_ > completed_ || log_.size() >= log_calls_max);
+    if (!has_news_ && !wants_to_hand_out() && !lets_time_pass) {
+      wake_at_ = has_virtual_time_                                  ? log_calls_max
+                 : engine_->items_in_flight() < few_items_in_flight ? 1
+                                                                    : batch_calls;
+      for_thread_.wait(lock);
+      wake_at_ = 0;
+      continue;
+    }
+    step(lock);
+  }
+}
+
+void SessionCore::step(Lock& lock) {
+  has_news_ = false;
+  CallLog log;
+  if (wants_to_hand_out()) std::swap(log, log_);
+  is_busy_ = true;
+  const bool is_full = log.size() >= log_calls_max;
+  lock.unlock();
+  if (is_full) for_callers_.notify_all();
+  std::optional<SessionFailure> failure;
+  try {
+    engine_->retire();
+    hand_out(log);
+    if (has_virtual_time_ && !engine_->is_idle()) engine_->proceed();
+    engine_->retire();
+    if (engine_->has_failed()) failure = engine_->failure();
+  } catch (const std::exception& error) {  // of planning, or no memory
+    failure = {error.what()};
+  }
+  lock.lock();
+  is_busy_ = false;
+  if (failure && !failure_) fail(*failure);
+  completed_ = engine_->completed();
+  for_callers_.notify_all();
+}
+
+void SessionCore::hand_out(const CallLog& log) {
+  std::size_t first_input = 0;
+  for (std::size_t done = 0; done < log.size() && !engine_->has_failed();) {
+    done = engine_->hand_out(log, done, first_input);
+  }
+}
+
+void SessionCore::fail(SessionFailure failure) {
+  failure_ = std::move(failure.what);
+  if (!failure.line) return;
+  const CallSite& place = places_[*failure.line];
+  failure_ = fmt::format("{}:{}: {}", place.file, place.line, *failure_);
+}
+
+void SessionCore::check_not_failed() {
+  if (!failure_) return;
+  is_failure_told_ = true;
+  throw run_error(*failure_);
+}
+
+void SessionCore::wait_for(Lock& lock, std::uint64_t call) {
+  flush_to_ = std::max(flush_to_, call);
+  for_thread_.notify_one();
+  for_callers_.wait(lock, [&] { return failure_ || completed_ >= call; });
+  check_not_failed();
+}
+
+void SessionCore::wait_until_idle(Lock& lock) {
+  for_callers_.wait(lock, [this] { return !is_busy_; });
+}
+
+void SessionCore::wait(const TensorState& tensor) {
+  Lock lock(mutex_);
+  wait_for(lock, tensor.number);
+}
+
+void SessionCore::wait_all() {
+  Lock lock(mutex_);
+  wait_for(lock, called_);
+}
+
+void SessionCore::read(const TensorState& tensor, DType dtype,
+                       const std::function<std::byte*()>& out) {
+  Lock lock(mutex_);
+  if (!engine_->has_values()) {
+    throw usage_error("a simulation computes no values to read",
+                      "make the session with Mode::run, or don't read");
+  }
+  const TensorType& type = signatures_.type(tensor.type);
+  if (type.dtype != dtype) {
+    throw usage_error(
+        fmt::format("the tensor is {}, read as {}", to_string(type), to_string(dtype)),
+        fmt::format("read {}", to_string(type.dtype)));
+  }
+  wait_for(lock, tensor.number);
+  wait_until_idle(lock);
+  if (const std::byte* const values = engine_->data(tensor)) {
+    lock.unlock();
+    std::memcpy(out(), values, type.bytes());
+    return;
+  }
+  std::vector<std::byte> values;
+  engine_->read(tensor, values);
+  std::memcpy(out(), values.data(), values.size());
+}
+
+const ScenarioReport& SessionCore::measure(std::string_view name,
+                                           const std::function<void()>& work) {
+  work();
+  {
+    Lock lock(mutex_);
+    wait_for(lock, called_);
+    wait_until_idle(lock);
+    engine_->begin_measure();
+  }
+  work();
+  Lock lock(mutex_);
+  wait_for(lock, called_);
+  wait_until_idle(lock);
+  report_.scenarios.push_back(engine_->end_measure(std::string(name)));
+  return report_.scenarios.back();
+}
+
+}  // namespace troupe

@@ -1,0 +1,117 @@
+// What a session's handles and its thread share.
+#pragma once
+
+#include "actors/session.hpp"
+#include "actors/session_engine.hpp"
+#include "actors/signatures.hpp"
+#include "actors/tensor_state.hpp"
+#include "core/base/error.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+namespace troupe {
+
+// Callers append to a log, and a thread hands the log out to the engine: under load many calls
+// together, while devices idle each at once. Under virtual time it hands out what was called before
+// a wait as a whole, so that the result doesn't depend on how fast the caller is.
+//
+// The session and each tensor in use have a reference to it. The last one deletes it.
+class SessionCore final : private TensorExchange {
+ public:
+  SessionCore(Machine machine, SessionOptions options);
+  // Completes what is pending, ends the thread, and gives the session's reference back.
+  void close();
+
+  const Machine& machine() const { return machine_; }
+  const Report& report() const { return report_; }
+  OpKindId given_kind() const { return given_; }
+  OpKindId find_kind(std::string_view name, CallSite where) const;
+
+  struct Call {
+    OpKindId kind;
+    std::span<TensorState* const> inputs = {};
+    Placement placement = {};
+    Attrs attrs = {};
+    TensorType declared = {};
+    std::unique_ptr<std::byte[]> given = {};
+  };
+  Tensor call(Call call, CallSite where);
+
+  const TensorType& type(const TensorState& tensor) const;
+  void wait(const TensorState& tensor);
+  void wait_all();
+  void read(const TensorState& tensor, DType dtype, const std::function<std::byte*()>& out);
+  const ScenarioReport& measure(std::string_view name, const std::function<void()>& work);
+
+  static TensorState* state_of(const Tensor& tensor) { return tensor.state_; }
+  static void add_use(TensorState& tensor) { tensor.uses.fetch_add(1, std::memory_order_relaxed); }
+  void drop_use(TensorState& tensor);
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  ~SessionCore() override;
+  TensorState* take_dropped() override;
+  void give_back(TensorState* tensor) override;
+  void drop_reference();
+
+  void work();
+  bool is_ended() const;
+  bool wants_to_hand_out() const;
+  void step(Lock& lock);
+  void hand_out(const CallLog& log);
+  void fail(SessionFailure failure);
+  void check_not_failed();
+  void wait_until_idle(Lock& lock);
+  void wait_for(Lock& lock, std::uint64_t call);
+  TensorState* new_state();
+  std::uint32_t place_number(CallSite where);
+
+  const Machine machine_;
+  const OpRegistry ops_;
+  const OpKindId given_;
+  const bool has_virtual_time_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable for_thread_;
+  std::condition_variable for_callers_;
+  // Guarded by the mutex.
+  Signatures signatures_;
+  CallLog log_;
+  std::uint64_t called_ = 0;
+  std::uint64_t completed_ = 0;  // calls
+  std::uint64_t flush_to_ = 0;   // somebody waits for the calls up to this one
+  std::size_t wake_at_ = 1;      // calls in the log
+  bool has_news_ = false;
+  bool is_closing_ = false;
+  bool is_busy_ = false;  // the thread uses the engine and not the mutex
+  std::optional<std::string> failure_;
+  bool is_failure_told_ = false;
+  std::vector<CallSite> places_;
+  std::unordered_map<std::uint64_t, std::uint32_t> place_numbers_;
+  std::vector<std::unique_ptr<TensorState[]>> slabs_;
+  TensorState* free_ = nullptr;
+  Report report_;
+
+  std::atomic<TensorState*> dropped_ = nullptr;
+  std::atomic<TensorState*> returned_ = nullptr;
+  std::atomic<std::size_t> references_ = 1;
+  std::atomic<bool> is_closed_ = false;
+  std::unique_ptr<SessionEngine> engine_;
+  std::thread thread_;
+};
+
+}  // namespace troupe

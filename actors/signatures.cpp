@@ -1,0 +1,110 @@
+#include "actors/signatures.hpp"
+
+#include "core/base/random.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace troupe {
+namespace {
+
+constexpr std::size_t recent_max = 8;  // for each op kind
+
+std::uint64_t hash_of(const Attr& attr) {
+  return std::visit(
+      [](const auto& value) -> std::uint64_t {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, Duration>) {
+          return static_cast<std::uint64_t>(value.count());
+        } else if constexpr (std::is_same_v<T, double>) {
+          return std::bit_cast<std::uint64_t>(value);
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          return std::hash<std::string>{}(value);
+        } else if constexpr (std::is_same_v<T, Integers>) {
+          std::uint64_t hash = value.size();
+          for (const std::int64_t n : value) hash = mix(hash ^ static_cast<std::uint64_t>(n));
+          return hash;
+        } else if constexpr (std::is_same_v<T, std::shared_ptr<const ValueSource>>) {
+          return reinterpret_cast<std::uintptr_t>(value.get());
+        } else {
+          return static_cast<std::uint64_t>(value);
+        }
+      },
+      attr);
+}
+
+bool equal(const OpTemplate& a, const OpTemplate& b) {
+  return a.kind == b.kind && a.placement == b.placement && a.attrs == b.attrs &&
+         a.declared == b.declared;
+}
+
+std::uint64_t hash_of(const OpTemplate& op_template, std::span<TensorState* const> inputs) {
+  std::uint64_t hash = mix(op_template.kind.value);
+  for (const Attrs::Entry& entry : op_template.attrs.entries()) {
+    hash = mix(hash ^ hash_of(entry.value));
+  }
+  for (const TensorState* input : inputs) hash = mix(hash ^ input->type);
+  return hash;
+}
+
+}  // namespace
+
+bool Signatures::fits(const Signature& row, const OpTemplate& op_template,
+                      std::span<TensorState* const> inputs) const {
+  return std::equal(
+             row.inputs.begin(), row.inputs.end(), inputs.begin(), inputs.end(),
+             [](std::uint32_t type, const TensorState* input) { return type == input->type; }) &&
+         equal(row.op_template, op_template);
+}
+
+const Signature& Signatures::find(const OpTemplate& op_template,
+                                  std::span<TensorState* const> inputs) {
+  std::vector<std::uint32_t>& recent = recent_[op_template.kind.index()];
+  for (std::size_t i = recent.size(); i-- > 0;) {
+    if (!fits(rows_[recent[i]], op_template, inputs)) continue;
+    std::swap(recent[i], recent.back());
+    return rows_[recent.back()];
+  }
+  const std::uint64_t hash = hash_of(op_template, inputs);
+  const auto [begin, end] = by_hash_.equal_range(hash);
+  const auto known = std::find_if(
+      begin, end, [&](const auto& row) { return fits(rows_[row.second], op_template, inputs); });
+  std::uint32_t found = 0;
+  if (known != end) {
+    found = known->second;
+  } else {
+    found = add(op_template, inputs);
+    by_hash_.emplace(hash, found);
+  }
+  if (recent.size() == recent_max) recent.erase(recent.begin());
+  recent.push_back(found);
+  return rows_[found];
+}
+
+std::uint32_t Signatures::add(const OpTemplate& op_template, std::span<TensorState* const> inputs) {
+  Signature row{
+      .number = static_cast<std::uint32_t>(rows_.size()), .op_template = op_template, .inputs = {}};
+  std::vector<TensorType> types;
+  for (const TensorState* input : inputs) {
+    row.inputs.push_back(input->type);
+    types.push_back(types_[input->type]);
+  }
+  const OpKind& kind = ops_[op_template.kind];
+  const Attrs attrs = complete_attrs(kind, op_template.attrs);
+  const TensorType output =
+      output_type(kind, {.inputs = types, .attrs = attrs, .declared = op_template.declared});
+  const auto known = std::find(types_.begin(), types_.end(), output);
+  row.output = static_cast<std::uint32_t>(known - types_.begin());
+  if (known == types_.end()) types_.push_back(output);
+  rows_.push_back(std::move(row));
+  return rows_.back().number;
+}
+
+}  // namespace troupe

@@ -1,0 +1,49 @@
+// What the calls of a session look like: op template and types, so that a call finds the type of
+// its result at once.
+#pragma once
+
+#include "actors/tensor_state.hpp"
+#include "core/graph/graph.hpp"
+#include "core/ops/registry.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace troupe {
+
+// Calls with the same op template and the same types of inputs. Types are indices into types().
+struct Signature {
+  std::uint32_t number = 0;
+  OpTemplate op_template;
+  std::vector<std::uint32_t> inputs;
+  std::uint32_t output = 0;
+};
+
+class Signatures {
+ public:
+  explicit Signatures(const OpRegistry& ops) : ops_(ops), recent_(ops.size()) {}
+
+  // The signature of a call; a new one where there is none. Throws a usage Error without a place if
+  // the inputs don't fit the op kind.
+  // The result doesn't move and doesn't change.
+  const Signature& find(const OpTemplate& op_template, std::span<TensorState* const> inputs);
+
+  const TensorType& type(std::uint32_t type) const { return types_[type]; }
+
+ private:
+  bool fits(const Signature& row, const OpTemplate& op_template,
+            std::span<TensorState* const> inputs) const;
+  std::uint32_t add(const OpTemplate& op_template, std::span<TensorState* const> inputs);
+
+  const OpRegistry& ops_;
+  // References to rows and types stay valid.
+  std::deque<Signature> rows_;
+  std::deque<TensorType> types_;
+  std::vector<std::vector<std::uint32_t>> recent_;  // by op kind, the last used at the end
+  std::unordered_multimap<std::uint64_t, std::uint32_t> by_hash_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,45 @@
+#include "apps/troupe/last_resort.hpp"
+
+#include "apps/troupe/commands.hpp"
+#include "core/base/temporary_path.hpp"
+
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <string_view>
+
+#include <unistd.h>
+
+namespace troupe {
+namespace {
+
+std::terminate_handler default_handler = nullptr;
+
+[[noreturn]] void on_terminate() {
+  if (std::current_exception() != nullptr) {
+    try {
+      throw;
+    } catch (const std::bad_alloc&) {
+      remove_temporary_paths();
+      print_out_of_memory();
+      _exit(exit_failed);
+    } catch (...) {  // a bug
+    }
+  }
+  default_handler();
+  std::abort();
+}
+
+}  // namespace
+
+void handle_uncaught_bad_alloc() {
+  default_handler = std::set_terminate(on_terminate);
+}
+
+void print_out_of_memory() noexcept {
+  constexpr std::string_view text =
+      "troupe: there is not enough memory; raise the limit (ulimit -v)\n";
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, text.data(), text.size());
+}
+
+}  // namespace troupe

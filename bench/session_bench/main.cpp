@@ -1,0 +1,164 @@
+// What the session costs: appending a call, a million small products beside the same graph built
+// and run as a whole, and the memory of a long loop.
+#include "actors/runner.hpp"
+#include "actors/session.hpp"
+#include "core/machine/discover.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+using namespace troupe;
+
+namespace {
+
+double seconds_of(const std::function<void()>& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// The median of `repetitions` calls.
+double median(int repetitions, const std::function<double()>& measure) {
+  std::vector<double> times;
+  for (int i = 0; i < repetitions; ++i) times.push_back(measure());
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+// One memory, so that no copies are needed.
+Machine two_devices() {
+  const HostInfo host = discover_host();
+  Machine machine{.name = "session_bench", .devices = {}, .memories = {}, .links = {}};
+  machine.memories.push_back({.name = "host", .size_bytes = host.available_memory_bytes / 2});
+  for (std::size_t d = 0; d < 2; ++d) {
+    machine.devices.push_back({.name = "cpu" + std::to_string(d),
+                               .memory = MemoryId{0},
+                               .flops = 16e9,
+                               .cores = {host.cores[d % host.cores.size()]}});
+  }
+  return machine;
+}
+
+std::uint64_t resident_kib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmRSS:")) return std::stoull(line.substr(6));
+  }
+  return 0;
+}
+
+// The time that callers spend in calls, in bursts that are waited for: a caller that is faster than
+// the devices would else wait for them in its calls.
+double append_ns(int threads) {
+  constexpr int bursts = 100;
+  constexpr int calls = 5'000;
+  Session session(two_devices());
+  const Tensor x = session.zeros({1});
+  session.wait_all();
+  std::vector<double> times(static_cast<std::size_t>(threads));
+  for (int b = 0; b < bursts; ++b) {
+    std::vector<std::thread> callers;
+    for (double& time : times) {
+      callers.emplace_back([&] {
+        const DeviceScope on = session.on("cpu0");
+        time += seconds_of([&] {
+          for (int i = 0; i < calls; ++i) relu(x);
+        });
+      });
+    }
+    for (std::thread& caller : callers) caller.join();
+    session.wait_all();
+  }
+  return 1e9 * *std::max_element(times.begin(), times.end()) / (bursts * calls);
+}
+
+constexpr int products = 1'000'000;
+
+double products_of_session() {
+  return seconds_of([] {
+    Session session(two_devices());
+    const DeviceScope on = session.on("cpu0");
+    const Tensor x = session.uniform({8, 8});
+    for (int i = 0; i < products; ++i) {
+      const DeviceScope place = session.on(i % 2 == 0 ? "cpu0" : "cpu1");
+      matmul(x, x);
+    }
+    session.wait_all();
+  });
+}
+
+double products_of_graph() {
+  return seconds_of([] {
+    const Machine machine = two_devices();
+    Graph graph;
+    graph.begin_group("x");
+    const OpId x = graph.append({.kind = graph.kinds().find("uniform"),
+                                 .placement = {.device = DeviceId{0}},
+                                 .declared = {.shape = {8, 8}}});
+    const GroupId run = graph.begin_group("run", true);
+    const OpTemplateId product[] = {graph.add_template({.kind = graph.kinds().find("matmul"),
+                                                        .placement = {.device = DeviceId{0}}}),
+                                    graph.add_template({.kind = graph.kinds().find("matmul"),
+                                                        .placement = {.device = DeviceId{1}}})};
+    const OpId inputs[] = {x, x};
+    for (int i = 0; i < products; ++i) graph.append(product[i % 2], inputs);
+    const std::vector<Scenario> all{{.name = "all", .steps = {Step{.group = run}}}};
+    Run(machine, graph, all, {.verify = false}).perform();
+  });
+}
+
+void long_loop(int calls) {
+  Session session(two_devices());
+  std::vector<Tensor> live;
+  for (int i = 0; i < 100; ++i) live.push_back(session.zeros({16}));
+  session.wait_all();
+  const std::uint64_t before = resident_kib();
+  std::uint64_t peak = 0;
+  const double time = seconds_of([&] {
+    for (int i = 0; i < calls; ++i) {
+      // The first half is read for ever, the second half is replaced again and again.
+      const auto place = static_cast<std::size_t>(50 + i % 50);
+      live[place] = live[place] + live[static_cast<std::size_t>(i % 50)];
+      if (i % 100'000 == 0) peak = std::max(peak, resident_kib());
+    }
+    session.wait_all();
+  });
+  peak = std::max(peak, resident_kib());
+  fmt::print("{} million ops, 100 tensors live: {:.1f} s, {:.1f} MiB more than before\n",
+             calls / 1'000'000, time, static_cast<double>(peak - std::min(peak, before)) / 1024);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view what = argc > 1 ? argv[1] : "all";
+  const bool all = what == "all";
+  if (all || what == "append") {
+    fmt::print("append, 1 thread:  {:.0f} ns a call\n", median(5, [] { return append_ns(1); }));
+    fmt::print("append, 2 threads: {:.0f} ns a call\n", median(5, [] { return append_ns(2); }));
+  }
+  if (all || what == "products") {
+    std::vector<double> ratios;
+    double session = 0;
+    double graph = 0;
+    for (int i = 0; i < 5; ++i) {
+      session = products_of_session();
+      graph = products_of_graph();
+      ratios.push_back(session / graph);
+    }
+    std::sort(ratios.begin(), ratios.end());
+    fmt::print(
+        "a million 8 x 8 products on 2 devices: session {:.3f} s, graph {:.3f} s, "
+        "median ratio {:.2f}\n",
+        session, graph, ratios[2]);
+  }
+  if (all || what == "loop") long_loop(10'000'000);
+}

@@ -1,0 +1,79 @@
+#include "core/files/data_file.hpp"
+
+#include "core/base/assert.hpp"
+#include "core/files/npy.hpp"
+#include "core/files/output_file.hpp"
+
+#include <fmt/format.h>
+
+namespace troupe {
+
+DataFormat format_of(const std::filesystem::path& path) {
+  if (path.extension() == ".npy") return DataFormat::npy;
+  if (path.extension() == ".safetensors") return DataFormat::safetensors;
+  throw usage_error({path.string()}, "the name of a file of tensors ends with .npy or .safetensors",
+                    "rename it, or convert the file");
+}
+
+DataFile::DataFile(const std::filesystem::path& path) : file_(path) {
+  if (format_of(path) == DataFormat::npy) {
+    array_ = read_npy_header(file_);
+  } else {
+    by_name_.emplace(file_);
+  }
+}
+
+StoredTensor DataFile::find(std::string_view name) const {
+  if (by_name_) return by_name_->find(file_, name);
+  if (!name.empty()) {
+    throw bad_file(file_, "a .npy file holds one array, which has no name", "leave the name out");
+  }
+  return *array_;
+}
+
+void DataFile::check_size() const {
+  const std::uint64_t end = by_name_ ? by_name_->end() : array_->offset + array_->type.bytes();
+  if (file_.bytes() < end) {
+    throw bad_file(file_,
+                   fmt::format("the file has {} bytes, and by its header {}", file_.bytes(), end),
+                   "it was cut short: save or copy it again");
+  }
+  if (file_.bytes() > end) {
+    throw bad_file(
+        file_, fmt::format("the file has {} bytes, and by its header only {}", file_.bytes(), end),
+        "its header is wrong, or more was appended: save it again");
+  }
+}
+
+TensorType inspect_tensor(const std::filesystem::path& path, std::string_view name) {
+  return DataFile(path).find(name).type;
+}
+
+MappedTensor open_tensor(const std::filesystem::path& path, std::string_view name) {
+  const DataFile file(path);
+  const StoredTensor tensor = file.find(name);
+  file.check_size();
+  return {.type = tensor.type,
+          .values = FileMapping(file.bytes(), tensor.offset, tensor.type.bytes())};
+}
+
+void save_tensors(const std::filesystem::path& path, std::span<const NamedType> tensors,
+                  const std::function<std::span<const std::byte>(std::size_t)>& values) {
+  const bool is_npy = format_of(path) == DataFormat::npy;
+  if (is_npy && tensors.size() != 1) {
+    throw usage_error({path.string()},
+                      fmt::format("a .npy file holds one array, not {}", tensors.size()),
+                      "use .safetensors, or a file for each");
+  }
+  OutputFile file(path.string());
+  file.stream() << (is_npy ? npy_header(tensors.front().type) : safetensors_header(tensors));
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const std::span<const std::byte> bytes = values(i);
+    TROUPE_ASSERT(bytes.size() == tensors[i].type.bytes());
+    file.stream().write(reinterpret_cast<const char*>(bytes.data()),
+                        static_cast<std::streamsize>(bytes.size()));
+  }
+  file.commit();
+}
+
+}  // namespace troupe

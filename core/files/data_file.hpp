@@ -1,0 +1,78 @@
+// Tensors in files that other programs read and write: NumPy's .npy, which holds one array, and
+// .safetensors, which holds tensors by name. The ending of a file's name decides which it is.
+#pragma once
+
+#include "core/files/input_file.hpp"
+#include "core/files/safetensors.hpp"
+#include "core/files/stored_tensor.hpp"
+#include "core/ops/value_source.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace troupe {
+
+enum class DataFormat : std::uint8_t { npy, safetensors };
+
+// Throws a usage Error, with the file as its place, if the name ends with neither.
+DataFormat format_of(const std::filesystem::path& path);
+
+// A file of tensors that is read. Thread-safe.
+class DataFile {
+ public:
+  // Opens the file and reads its header. Throws a usage Error, with the file as its place, if that
+  // can't be done or the header isn't what it should be (see npy.hpp and safetensors.hpp).
+  explicit DataFile(const std::filesystem::path& path);
+
+  // What the header says about a tensor. `name` must be empty for .npy, and a tensor's name for
+  // .safetensors; otherwise throws a usage Error.
+  StoredTensor find(std::string_view name = {}) const;
+  // Throws a usage Error if the file is shorter or longer than its header says.
+  void check_size() const;
+  const InputFile& bytes() const { return file_; }
+
+ private:
+  InputFile file_;
+  std::optional<StoredTensor> array_;         // of .npy
+  std::optional<SafetensorsHeader> by_name_;  // of .safetensors
+};
+
+// A tensor of a file, in memory.
+struct MappedTensor {
+  TensorType type;
+  FileMapping values;
+};
+
+// The type of a tensor in a file. Reads the header only. Throws what DataFile throws.
+TensorType inspect_tensor(const std::filesystem::path& path, std::string_view name = {});
+// Maps a tensor without reading it. Also throws what FileMapping throws.
+MappedTensor open_tensor(const std::filesystem::path& path, std::string_view name = {});
+// Writes tensors, of which .npy takes one. `values(i)` returns the values of tensors[i]; each must
+// stay valid until the next call. The file appears only when it is complete. Blocks. Throws a usage
+// Error if there can't be such a file, a run Error if it can't be written to its end, and what
+// `values` throws.
+void save_tensors(const std::filesystem::path& path, std::span<const NamedType> tensors,
+                  const std::function<std::span<const std::byte>(std::size_t)>& values);
+
+// The values of one tensor of a file, read whenever an op needs them.
+class FileValues final : public ValueSource {
+ public:
+  // `tensor` must be what file->find() returned.
+  FileValues(std::shared_ptr<const DataFile> file, const StoredTensor& tensor)
+      : file_(std::move(file)), offset_(tensor.offset) {}
+  void read(std::uint64_t offset, std::span<std::byte> out) const override {
+    file_->bytes().read(offset_ + offset, out);
+  }
+
+ private:
+  std::shared_ptr<const DataFile> file_;
+  std::uint64_t offset_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,208 @@
+// The format of .safetensors files
+// ================================
+//
+//   bytes   what
+//   8       the length of the text that follows, little-endian; at most 100,000,000
+//   text    JSON, padded with spaces: a map from each tensor's name to its entry, such as
+//           {"dtype": "F32", "shape": [3, 4], "data_offsets": [0, 48]}, and perhaps
+//           "__metadata__" with a map of strings
+//   values  row-major and little-endian
+//
+// `data_offsets` are where a tensor's values begin and end, counted from the end of the text. Each
+// byte of the values belongs to one tensor. Source: https://github.com/huggingface/safetensors
+#include "core/files/safetensors.hpp"
+
+#include "core/base/suggest.hpp"
+#include "core/base/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace troupe {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t length_bytes = 8;
+constexpr std::uint64_t text_bytes_max = 100'000'000;
+constexpr std::uint64_t values_alignment = 8;
+constexpr std::string_view metadata = "__metadata__";
+constexpr const char* again = "save it again with the library safetensors";
+
+constexpr std::array<std::string_view, dtype_names.size()> codes = {"F32", "F64", "I32",
+                                                                    "I64"};  // by DType
+
+std::string read_text(const InputFile& file) {
+  std::array<std::uint8_t, length_bytes> length{};
+  if (file.bytes() < length_bytes) throw cut_short(file, "its header");
+  file.read(0, std::as_writable_bytes(std::span(length)));
+  std::uint64_t bytes = 0;
+  for (std::size_t i = length.size(); i-- > 0;) bytes = bytes << 8 | length[i];
+  if (bytes > text_bytes_max) {
+    throw bad_file(
+        file, fmt::format("this is no .safetensors file: its header would take {} bytes", bytes),
+        again);
+  }
+  if (bytes > file.bytes() - length_bytes) throw cut_short(file, "its header");
+  std::string text(bytes, '\0');
+  file.read(length_bytes, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+// Parses JSON whose maps have each key once. Throws at once where it is nested too deeply.
+json parse(const InputFile& file, const std::string& text) {
+  constexpr int levels_max = 3;                            // the map, an entry, its lists
+  std::array<std::set<std::string>, levels_max + 1> keys;  // of the map that is open at each level
+  const auto on_event = [&](int level, json::parse_event_t event, json& value) {
+    if (level > levels_max) throw bad_file(file, "the header is nested too deeply", again);
+    const auto at = static_cast<std::size_t>(level);
+    if (event == json::parse_event_t::object_start && level < levels_max) keys[at + 1].clear();
+    if (event == json::parse_event_t::key && !keys[at].insert(value.get<std::string>()).second) {
+      throw bad_file(file,
+                     fmt::format("the header has '{}' twice",
+                                 shortened(visible(value.get_ref<const std::string&>()))),
+                     again);
+    }
+    return true;
+  };
+  try {
+    return json::parse(text, on_event);
+  } catch (const json::exception& error) {
+    throw bad_file(file, fmt::format("the header is no JSON: {}", error.what()), again);
+  }
+}
+
+}  // namespace
+
+SafetensorsHeader::SafetensorsHeader(const InputFile& file) {
+  const std::string text = read_text(file);
+  values_ = length_bytes + text.size();
+  const json root = parse(file, text);
+  if (!root.is_object()) throw bad_file(file, "the header is no map", again);
+  for (const auto& [name, value] : root.items()) {
+    if (name == metadata) continue;
+    const auto refuse = [&, &tensor = name](std::string_view problem) {
+      return bad_file(file, fmt::format("tensor '{}' {}", shortened(visible(tensor)), problem),
+                      again);
+    };
+    const auto member = [&, &map = value](const char* key) -> const json& {
+      if (!map.is_object() || !map.contains(key)) throw refuse(fmt::format("has no '{}'", key));
+      return map.at(key);
+    };
+    const auto numbers = [&](const char* key) {
+      const json& list = member(key);
+      const auto is_number = [](const json& n) { return n.is_number_unsigned(); };
+      if (!list.is_array() || !std::all_of(list.begin(), list.end(), is_number)) {
+        throw refuse(fmt::format("has a '{}' that is no list of numbers from 0 to 2^64-1", key));
+      }
+      return list.get<std::vector<std::uint64_t>>();
+    };
+    Entry entry;
+    if (!member("dtype").is_string()) throw refuse("has a 'dtype' that is no text");
+    entry.dtype = member("dtype").get<std::string>();
+    entry.shape = numbers("shape");
+    const std::vector<std::uint64_t> offsets = numbers("data_offsets");
+    if (offsets.size() != 2 || offsets[0] > offsets[1]) {
+      throw refuse("has 'data_offsets' that are no beginning and end");
+    }
+    entry.begin = offsets[0];
+    entry.end = offsets[1];
+    if (value.size() != 3) throw refuse("has more than 'dtype', 'shape' and 'data_offsets'");
+    entries_.emplace(name, std::move(entry));
+  }
+  check_order(file);
+  for (const auto& [name, entry] : entries_) end_ = std::max(end_, entry.end);
+  if (end_ > std::numeric_limits<std::int64_t>::max() - values_) {
+    throw bad_file(file, "the header announces more than 2^63 bytes", again);
+  }
+  end_ += values_;
+}
+
+void SafetensorsHeader::check_order(const InputFile& file) const {
+  using Place = std::pair<const Entry*, const std::string*>;
+  std::vector<Place> places;
+  for (const auto& [name, entry] : entries_) places.emplace_back(&entry, &name);
+  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+    return std::pair(a.first->begin, a.first->end) < std::pair(b.first->begin, b.first->end);
+  });
+  std::uint64_t end = 0;
+  for (const auto& [entry, name] : places) {
+    if (entry->begin != end) {
+      throw bad_file(file,
+                     fmt::format("the values of tensor '{}' begin at byte {}, {} byte {}",
+                                 shortened(visible(*name)), entry->begin,
+                                 entry->begin < end ? "and those of another end only at"
+                                                    : "but those before it end at",
+                                 end),
+                     again);
+    }
+    end = entry->end;
+  }
+}
+
+StoredTensor SafetensorsHeader::find(const InputFile& file, std::string_view name) const {
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) {
+    std::vector<std::string_view> names;
+    for (const auto& [known, entry] : entries_) names.push_back(known);
+    throw bad_file(file, fmt::format("the file has no tensor '{}'", shortened(visible(name))),
+                   names.empty() ? "it has none at all" : suggestion(name, names));
+  }
+  const Entry& entry = found->second;
+  const std::string shown = shortened(visible(name));
+  const auto code = std::find(codes.begin(), codes.end(), entry.dtype);
+  if (code == codes.end()) {
+    throw bad_file(file,
+                   fmt::format("the elements of tensor '{}' are of type '{}'", shown,
+                               shortened(visible(entry.dtype))),
+                   fmt::format("convert them first, to {}", fmt::join(codes, ", ")));
+  }
+  const TensorType type = stored_type(file, static_cast<DType>(code - codes.begin()), entry.shape);
+  if (type.bytes() != entry.end - entry.begin) {
+    throw bad_file(file,
+                   fmt::format("tensor '{}' is {}, which takes {} bytes, and has {}", shown,
+                               to_string(type), type.bytes(), entry.end - entry.begin),
+                   again);
+  }
+  return {.type = type, .offset = values_ + entry.begin};
+}
+
+std::string safetensors_header(std::span<const NamedType> tensors) {
+  nlohmann::ordered_json root = nlohmann::ordered_json::object();
+  std::set<std::string_view> names;
+  std::uint64_t at = 0;
+  for (const auto& [name, type] : tensors) {
+    if (name == metadata || !names.insert(name).second) {
+      throw usage_error(fmt::format("a .safetensors file can't have {} tensor '{}'",
+                                    name == metadata ? "a" : "a second", shortened(visible(name))),
+                        "give each tensor a name of its own");
+    }
+    std::vector<std::int64_t> shape;
+    for (std::size_t d = 0; d < type.shape.rank(); ++d) shape.push_back(type.shape[d]);
+    root[name] = {{"dtype", codes[static_cast<std::size_t>(type.dtype)]},
+                  {"shape", shape},
+                  {"data_offsets", {at, at + type.bytes()}}};
+    at += type.bytes();
+  }
+  std::string text;
+  try {
+    text = root.dump();
+  } catch (const json::exception&) {
+    throw usage_error("the name of a tensor is no UTF-8", "rename it");
+  }
+  text.resize((text.size() + values_alignment - 1) / values_alignment * values_alignment, ' ');
+  std::string header;
+  for (std::uint64_t i = 0; i < length_bytes; ++i) {
+    header += static_cast<char>(text.size() >> (8 * i) & 0xFF);
+  }
+  return header + text;
+}
+
+}  // namespace troupe

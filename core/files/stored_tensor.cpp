@@ -1,0 +1,33 @@
+#include "core/files/stored_tensor.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace troupe {
+
+Error bad_file(const InputFile& file, const std::string& problem, const std::string& remedy) {
+  return usage_error({file.path().string()}, problem, remedy);
+}
+
+Error cut_short(const InputFile& file, const std::string& part) {
+  return bad_file(file, fmt::format("the file ends within {}: it has {} bytes", part, file.bytes()),
+                  "it was cut short: save or copy it again");
+}
+
+TensorType stored_type(const InputFile& file, DType dtype, std::span<const std::uint64_t> extents) {
+  std::vector<std::int64_t> shape;
+  for (const std::uint64_t extent : extents) {
+    // Beyond the limit, one number is as wrong as another; but it must not turn negative.
+    constexpr std::uint64_t most = Shape::max_elements + 1;
+    shape.push_back(static_cast<std::int64_t>(std::min(extent, most)));
+  }
+  try {
+    return {dtype, Shape(shape)};
+  } catch (const Error& error) {
+    throw bad_file(file, error.problem(), error.remedy());
+  }
+}
+
+}  // namespace troupe

@@ -1,0 +1,25 @@
+#include "core/ops/attrs.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace troupe {
+
+std::string_view type_name(const Attr& value) {
+  constexpr std::array<std::string_view, std::variant_size_v<Attr>> names = {
+      "true or false", "a whole number",          "a number",          "a duration",
+      "a text",        "a list of whole numbers", "values of a tensor"};
+  return names[value.index()];
+}
+
+void Attrs::set(std::string_view name, Attr value) {
+  const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const Entry& entry) { return entry.name == name; });
+  if (found != entries_.end()) {
+    found->value = std::move(value);
+  } else {
+    entries_.push_back({name, std::move(value)});
+  }
+}
+
+}  // namespace troupe

@@ -1,0 +1,47 @@
+// The attribute `axis` of ops that work along one axis.
+#pragma once
+
+#include "core/ops/op_kind.hpp"
+
+#include <cstdint>
+
+#include <fmt/format.h>
+
+namespace troupe {
+
+inline AttrSpec axis_attr() {
+  constexpr auto rank_max = static_cast<std::int64_t>(Shape::max_rank);
+  return {.name = "axis",
+          .fallback = std::int64_t{0},
+          .required = true,
+          .value_min = -rank_max,
+          .value_max = rank_max - 1};
+}
+
+// The axis of `shape` that `axis` means; negative numbers count from the end. There must be one.
+inline std::size_t axis_in(const Shape& shape, const Attrs& attrs) {
+  const auto axis = attrs.get<std::int64_t>("axis");
+  return axis < 0 ? shape.rank() - static_cast<std::size_t>(-axis) : static_cast<std::size_t>(axis);
+}
+
+// The same for the first input. Throws a usage Error without a place if there is no such axis.
+inline std::size_t axis_of(const OpSignature& op) {
+  const std::size_t axis = axis_in(op.inputs[0].shape, op.attrs);
+  if (axis < op.inputs[0].shape.rank()) return axis;
+  throw unfit_inputs(op.inputs,
+                     fmt::format("there is no axis {}", op.attrs.get<std::int64_t>("axis")));
+}
+
+// A tensor as `outer` blocks of `extent` rows of `inner` elements.
+struct AxisView {
+  std::int64_t outer = 1;
+  std::int64_t extent = 1;
+  std::int64_t inner = 1;
+
+  AxisView(const Shape& shape, std::size_t axis) : extent(shape[axis]) {
+    for (std::size_t d = 0; d < axis; ++d) outer *= shape[d];
+    for (std::size_t d = axis + 1; d < shape.rank(); ++d) inner *= shape[d];
+  }
+};
+
+}  // namespace troupe

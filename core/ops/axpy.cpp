@@ -1,0 +1,31 @@
+// scale and axpy: multiples of a tensor, with alpha rounded to the tensor's element type.
+#include "core/ops/builtin.hpp"
+#include "core/ops/elementwise.hpp"
+
+namespace troupe {
+
+OpKind scale_op() {
+  return {.name = "scale",
+          .summary = "alpha * x",
+          .inputs = 1,
+          .attrs = {{.name = "alpha", .fallback = 1.0, .required = true}},
+          .cpu = [](const CpuCall& call) {
+            const auto alpha = call.attrs.get<double>("alpha");
+            for_each_element<1>(call, [=](auto x) { return static_cast<decltype(x)>(alpha) * x; });
+          }};
+}
+
+OpKind axpy_op() {
+  return {.name = "axpy",
+          .summary = "alpha * x + y",
+          .inputs = 2,
+          .attrs = {{.name = "alpha", .fallback = 1.0, .required = true}},
+          .work = streaming<2>,
+          .cpu = [](const CpuCall& call) {
+            const auto alpha = call.attrs.get<double>("alpha");
+            for_each_element<2>(
+                call, [=](auto x, auto y) { return static_cast<decltype(x)>(alpha) * x + y; });
+          }};
+}
+
+}  // namespace troupe

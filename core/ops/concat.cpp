@@ -1,0 +1,59 @@
+// concat: the inputs one after the other along an axis.
+#include "core/ops/axis.hpp"
+#include "core/ops/builtin.hpp"
+#include "core/ops/strided.hpp"
+
+namespace troupe {
+namespace {
+
+TensorType type(const OpSignature& op) {
+  const TensorType& first = op.inputs[0];
+  const std::size_t axis = axis_of(op);
+  Integers extents;
+  for (std::size_t d = 0; d < first.shape.rank(); ++d) extents.push_back(first.shape[d]);
+  extents[axis] = 0;
+  for (const TensorType& input : op.inputs) {
+    bool fits = input.dtype == first.dtype && input.shape.rank() == first.shape.rank();
+    for (std::size_t d = 0; fits && d < extents.size(); ++d) {
+      fits = d == axis || input.shape[d] == first.shape[d];
+    }
+    if (!fits) {
+      throw unfit_inputs(std::array{first, input},
+                         "they must have the same type and the same extents on all other axes");
+    }
+    extents[axis] += input.shape[axis];
+  }
+  return {first.dtype, Shape(extents)};
+}
+
+void kernel(const CpuCall& call) {
+  const TensorView& out = call.output;
+  const Strides strides = strides_of(out.type.shape);
+  const std::size_t axis = axis_in(out.type.shape, call.attrs);
+  std::int64_t first = 0;
+  for (const ConstTensorView& input : call.inputs) {
+    const StridedBox<2> box(input.type.shape, {strides_of(input.type.shape), strides});
+    with_element(out.type.dtype, [&](auto element) {
+      using T = decltype(element);
+      for_rows(call.team, box, [&](const auto& offsets, std::int64_t length) {
+        copy_row(input.as<T>() + offsets[0], box.step(0), out.as<T>() + first + offsets[1],
+                 box.step(1), length);
+      });
+    });
+    first += input.type.shape[axis] * strides[axis];
+  }
+}
+
+}  // namespace
+
+OpKind concat_op() {
+  return {.name = "concat",
+          .summary = "the inputs one after the other along `axis`",
+          .inputs = {1, 1024},
+          .attrs = {axis_attr()},
+          .type = type,
+          .work = streaming<0>,
+          .cpu = kernel};
+}
+
+}  // namespace troupe

@@ -1,0 +1,67 @@
+// zeros and constant: a tensor of the declared type, filled with one value.
+#include "core/ops/builtin.hpp"
+#include "core/ops/elementwise.hpp"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+// Two's complement gives the bits of a negative integer, too.
+template <class T>
+T converted(double value) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<std::int64_t>(value));
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+void fill(const CpuCall& call, double value) {
+  with_number(call.output.type.dtype, [&](auto element) {
+    using T = decltype(element);
+    T* const out = call.output.as<T>();
+    for_blocks(call.team, call.output.type.shape.elements(),
+               [=, filler = converted<T>(value)](std::int64_t begin, std::int64_t end) {
+                 std::fill(out + begin, out + end, filler);
+               });
+  });
+}
+
+// Refuses a value that the declared integers can't have.
+TensorType constant_type(const OpSignature& op) {
+  const TensorType type = common_type(op);
+  if (!is_integer(type.dtype)) return type;
+  const auto value = op.attrs.get<double>("value");
+  const double limit = type.dtype == DType::i32 ? 0x1p31 : 0x1p63;
+  if (value >= -limit && value < limit && std::trunc(value) == value) return type;
+  throw usage_error(fmt::format("'value' of 'constant' is {}", value),
+                    fmt::format("make it a whole number that {} can hold, or choose another dtype",
+                                to_string(type.dtype)));
+}
+
+}  // namespace
+
+OpKind zeros_op() {
+  return {.name = "zeros",
+          .summary = "all zero",
+          .declares_type = true,
+          .takes_integers = true,
+          .work = streaming<0>,
+          .cpu = [](const CpuCall& call) { fill(call, 0); }};
+}
+
+OpKind constant_op() {
+  return {.name = "constant",
+          .summary = "`value` everywhere, rounded to the element type",
+          .attrs = {{.name = "value", .fallback = 0.0, .required = true}},
+          .declares_type = true,
+          .takes_integers = true,
+          .type = constant_type,
+          .work = streaming<0>,
+          .cpu = [](const CpuCall& call) { fill(call, call.attrs.get<double>("value")); }};
+}
+
+}  // namespace troupe

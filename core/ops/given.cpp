@@ -1,0 +1,15 @@
+// given: a tensor whose values come from the program, not from an op.
+#include "core/ops/builtin.hpp"
+
+namespace troupe {
+
+OpKind given_op() {
+  return {.name = "given",
+          .summary = "values that the program gives",
+          .declares_type = true,
+          .is_given = true,
+          .takes_integers = true,
+          .work = [](const OpSignature&, const TensorType&) { return Work{}; }};
+}
+
+}  // namespace troupe

@@ -1,0 +1,41 @@
+// load: the values of a ValueSource, such as a file, as a tensor of the declared type.
+#include "core/ops/builtin.hpp"
+#include "core/ops/elementwise.hpp"
+
+namespace troupe {
+namespace {
+
+using Values = std::shared_ptr<const ValueSource>;
+
+TensorType type(const OpSignature& op) {
+  if (op.attrs.get<Values>("values") == nullptr) {
+    throw usage_error("there are no values to load", "give a file or values");
+  }
+  return op.declared;
+}
+
+void kernel(const CpuCall& call) {
+  const ValueSource& values = *call.attrs.get<Values>("values");
+  std::byte* const out = call.output.data;
+  const std::uint64_t size = size_of(call.output.type.dtype);
+  for_blocks(call.team, call.output.type.shape.elements(),
+             [&, out, size](std::int64_t begin, std::int64_t end) {
+               const std::uint64_t offset = static_cast<std::uint64_t>(begin) * size;
+               values.read(offset, {out + offset, static_cast<std::uint64_t>(end - begin) * size});
+             });
+}
+
+}  // namespace
+
+OpKind load_op() {
+  return {.name = "load",
+          .summary = "the values of a file",
+          .attrs = {{.name = "values", .fallback = Values(), .required = true}},
+          .declares_type = true,
+          .takes_integers = true,
+          .type = type,
+          .work = streaming<0>,
+          .cpu = kernel};
+}
+
+}  // namespace troupe

@@ -1,0 +1,139 @@
+#include "core/ops/op_kind.hpp"
+
+#include "core/base/suggest.hpp"
+#include "core/base/units.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace troupe {
+namespace {
+
+void check_integer(const OpKind& kind, const AttrSpec& spec, std::int64_t value) {
+  if (value >= spec.value_min && value <= spec.value_max) return;
+  throw usage_error(fmt::format("'{}' of '{}' is {}", spec.name, kind.name, value),
+                    fmt::format("it goes from {} to {}", spec.value_min, spec.value_max));
+}
+
+// `value` with the type of the attribute, and in its range.
+Attr checked(const OpKind& kind, const AttrSpec& spec, const Attr& value) {
+  const auto* const integer = std::get_if<std::int64_t>(&value);
+  if (integer != nullptr && std::holds_alternative<double>(spec.fallback)) {
+    return static_cast<double>(*integer);
+  }
+  if (value.index() != spec.fallback.index()) {
+    throw usage_error(fmt::format("'{}' of '{}' is {}", spec.name, kind.name, type_name(value)),
+                      fmt::format("it must be {}", type_name(spec.fallback)));
+  }
+  if (integer != nullptr) check_integer(kind, spec, *integer);
+  if (const auto* list = std::get_if<Integers>(&value)) {
+    for (const std::int64_t n : *list) check_integer(kind, spec, n);
+  }
+  if (const auto* text = std::get_if<std::string>(&value);
+      text != nullptr && !spec.choices.empty() &&
+      std::find(spec.choices.begin(), spec.choices.end(), *text) == spec.choices.end()) {
+    throw usage_error(fmt::format("'{}' of '{}' is '{}'", spec.name, kind.name, *text),
+                      suggestion(*text, spec.choices));
+  }
+  return value;
+}
+
+void check_names(const OpKind& kind, const Attrs& given) {
+  for (const Attrs::Entry& entry : given.entries()) {
+    std::vector<std::string_view> names;
+    for (const AttrSpec& spec : kind.attrs) names.push_back(spec.name);
+    if (std::find(names.begin(), names.end(), entry.name) != names.end()) continue;
+    throw usage_error(fmt::format("'{}' has no attribute '{}'", kind.name, entry.name),
+                      suggestion(entry.name, names));
+  }
+}
+
+void check_input_count(const OpKind& kind, std::size_t count) {
+  const auto [min, max] = kind.inputs;
+  if (count >= min && count <= max) return;
+  const std::string wanted =
+      min == max ? format_count(min, "input") : fmt::format("{} to {} inputs", min, max);
+  throw usage_error(fmt::format("'{}' takes {}, and {} {} given", kind.name, wanted, count,
+                                count == 1 ? "is" : "are"),
+                    fmt::format("give it {}", wanted));
+}
+
+// Refuses integers where the kind takes only floating-point numbers.
+void check_element_types(const OpKind& kind, const OpSignature& op) {
+  if (kind.takes_integers) return;
+  if (kind.declares_type && is_integer(op.declared.dtype)) {
+    throw usage_error(
+        fmt::format("'{}' can't make {}, only {} and {}", kind.name, to_string(op.declared.dtype),
+                    to_string(DType::f32), to_string(DType::f64)),
+        "declare one of these");
+  }
+  for (const TensorType& input : op.inputs) {
+    if (!is_integer(input.dtype)) continue;
+    std::vector<std::string> types;
+    for (const TensorType& t : op.inputs) types.push_back(to_string(t));
+    throw usage_error(fmt::format("'{}' takes tensors of {} and {}, and {} {} given", kind.name,
+                                  to_string(DType::f32), to_string(DType::f64),
+                                  fmt::join(types, ", "), types.size() == 1 ? "is" : "are"),
+                      "give it tensors of one of these types");
+  }
+}
+
+}  // namespace
+
+Error unfit_inputs(std::span<const TensorType> inputs, std::string remedy) {
+  std::string problem = inputs.size() == 1 ? "the input is " : "the inputs are ";
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (i > 0) problem += i + 1 < inputs.size() ? ", " : " and ";
+    problem += to_string(inputs[i]);
+  }
+  return usage_error(std::move(problem), std::move(remedy));
+}
+
+TensorType common_type(const OpSignature& op) {
+  if (op.inputs.empty()) {
+    if (op.declared.shape.rank() > 0) return op.declared;
+    throw usage_error("no shape is given", "say what to make, e.g. shape: [1000, 1000]");
+  }
+  for (const TensorType& input : op.inputs) {
+    if (input != op.inputs[0]) {
+      throw unfit_inputs(op.inputs, "they must have the same type and shape");
+    }
+  }
+  return op.inputs[0];
+}
+
+Work streaming_work(const OpSignature& op, const TensorType& output, double flops_per_element) {
+  Work work;
+  work.flops = flops_per_element * static_cast<double>(output.shape.elements());
+  work.bytes = static_cast<double>(output.bytes());
+  for (const TensorType& input : op.inputs) work.bytes += static_cast<double>(input.bytes());
+  return work;
+}
+
+Attrs complete_attrs(const OpKind& kind, const Attrs& given) {
+  Attrs attrs;
+  std::size_t used = 0;
+  for (const AttrSpec& spec : kind.attrs) {
+    const Attr* const value = given.find(spec.name);
+    if (value == nullptr && spec.required) {
+      throw usage_error(fmt::format("'{}' needs '{}'", kind.name, spec.name), "give it");
+    }
+    attrs.set(spec.name, value == nullptr ? spec.fallback : checked(kind, spec, *value));
+    if (value != nullptr) ++used;
+  }
+  if (used != given.entries().size()) check_names(kind, given);
+  if (kind.prepare != nullptr) attrs.set_prepared(kind.prepare(attrs));
+  return attrs;
+}
+
+TensorType output_type(const OpKind& kind, const OpSignature& op) {
+  check_input_count(kind, op.inputs.size());
+  check_element_types(kind, op);
+  return kind.type(op);
+}
+
+}  // namespace troupe

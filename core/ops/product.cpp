@@ -1,0 +1,124 @@
+#include "core/ops/product.hpp"
+
+#include "core/ops/blas.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+std::string shape_text(const TensorType& type, bool transposed) {
+  return to_string(type) + (transposed ? " (transposed)" : "");
+}
+
+CBLAS_TRANSPOSE blas_transpose(bool transposed) {
+  return transposed ? CblasTrans : CblasNoTrans;
+}
+
+}  // namespace
+
+// Each further panel of rows packs all of B once more, which costs one thread about 16/m of the
+// whole product. Each further panel of columns packs A once more: 30/n. The number of panels is the
+// largest whose cost is at most 2 %, rounded down to a power of two, which divides evenly among the
+// usual numbers of cores.
+//
+// Measured with OpenBLAS 0.3.21's AVX2 kernels on one core of a Sapphire Rapids, float32 squares,
+// median of alternating pairs against one call: 1.5 % for 1000, 1.0 % for 1500, 1.2 % for 2000, and
+// 1 % within the noise of 1 % for 3000 and 4000. With OpenBLAS's AVX-512 kernels, which compute
+// faster but don't pack faster, 3 to 7 %.
+Panels::Panels(std::int64_t whole, std::int64_t per_panel) : length(whole) {
+  constexpr std::int64_t align = 8;  // a multiple of the inner kernels' block sizes
+  count =
+      static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(1 + length / per_panel)));
+  extent = ((length + count - 1) / count + align - 1) / align * align;
+  // Because the extent is rounded up, fewer panels may suffice.
+  count = (length + extent - 1) / extent;
+}
+
+std::vector<AttrSpec> product_attrs() {
+  return {{.name = "transpose_a", .fallback = false}, {.name = "transpose_b", .fallback = false}};
+}
+
+Product product_of(const OpSignature& op) {
+  const Shape& a = op.inputs[0].shape;
+  const Shape& b = op.inputs[1].shape;
+  Product p;
+  p.transpose_a = op.attrs.get<bool>("transpose_a");
+  p.transpose_b = op.attrs.get<bool>("transpose_b");
+  const auto refuse = [&](std::string remedy) {
+    return usage_error(
+        fmt::format("the inputs are {} and {}", shape_text(op.inputs[0], p.transpose_a),
+                    shape_text(op.inputs[1], p.transpose_b)),
+        std::move(remedy));
+  };
+  if (op.inputs[0].dtype != op.inputs[1].dtype) throw refuse("both must have the same type");
+  if (a.rank() < 2 || b.rank() < 2) {
+    throw refuse("both must be matrices: shapes of two extents, or more for a batch");
+  }
+  const std::size_t row = a.rank() - 2;  // the axis of rows
+  if (a.rank() != b.rank()) throw refuse("both must have as many axes");
+  for (std::size_t d = 0; d < row; ++d) {
+    if (a[d] != b[d]) throw refuse("all axes but the last two must be equal");
+    p.batch *= a[d];
+  }
+  p.m = a[p.transpose_a ? row + 1 : row];
+  p.k = a[p.transpose_a ? row : row + 1];
+  p.n = b[p.transpose_b ? row : row + 1];
+  const std::int64_t k_of_b = b[p.transpose_b ? row + 1 : row];
+  if (p.k != k_of_b) {
+    throw refuse(
+        fmt::format("the columns of the first ({}) must be as many as the rows of the second ({})",
+                    p.k, k_of_b));
+  }
+  check_blas_extents(op, std::max({p.m, p.n, p.k}));
+  return p;
+}
+
+void check_blas_extents(const OpSignature& op, std::int64_t largest) {
+  constexpr std::int64_t extent_max = std::numeric_limits<blasint>::max();
+  if (largest <= extent_max) return;
+  throw unfit_inputs(op.inputs, fmt::format("OpenBLAS takes extents up to {}", extent_max));
+}
+
+template <class T>
+void multiply(Team& team, const Product& p, const T* a, const T* b, const T* c_before, T* c) {
+  const BlasOf<T>& blas = Blas::instance().of<T>();
+  const Panels rows(p.m, rows_per_panel);
+  const Panels columns(p.n, columns_per_panel);
+  const bool by_rows = rows.count >= columns.count;
+  const Panels& panels = by_rows ? rows : columns;
+  const std::int64_t lda = p.transpose_a ? p.m : p.k;
+  const std::int64_t ldb = p.transpose_b ? p.k : p.n;
+  const auto multiply_panel = [&](std::size_t i) {
+    const std::int64_t matrix = static_cast<std::int64_t>(i) / panels.count;
+    const std::int64_t panel = static_cast<std::int64_t>(i) % panels.count;
+    const std::int64_t row = by_rows ? panels.begin(panel) : 0;
+    const std::int64_t column = by_rows ? 0 : panels.begin(panel);
+    const std::int64_t m = by_rows ? panels.end(panel) - row : p.m;
+    const std::int64_t n = by_rows ? p.n : panels.end(panel) - column;
+    T* const out = c + (matrix * p.m + row) * p.n + column;
+    if (c_before != nullptr) {
+      for (std::int64_t r = 0; r < m; ++r) {
+        std::copy_n(c_before + (out - c) + r * p.n, n, out + r * p.n);
+      }
+    }
+    blas.gemm(CblasRowMajor, blas_transpose(p.transpose_a), blas_transpose(p.transpose_b),
+              static_cast<blasint>(m), static_cast<blasint>(n), static_cast<blasint>(p.k),
+              static_cast<T>(p.alpha), a + matrix * p.m * p.k + (p.transpose_a ? row : row * lda),
+              static_cast<blasint>(lda),
+              b + matrix * p.k * p.n + (p.transpose_b ? column * ldb : column),
+              static_cast<blasint>(ldb), static_cast<T>(p.beta), out, static_cast<blasint>(p.n));
+  };
+  // A std::function of a reference needs no memory of its own.
+  team.run(static_cast<std::size_t>(p.batch * panels.count), std::cref(multiply_panel));
+}
+
+template void multiply(Team&, const Product&, const float*, const float*, const float*, float*);
+template void multiply(Team&, const Product&, const double*, const double*, const double*, double*);
+
+}  // namespace troupe

@@ -1,0 +1,63 @@
+// Products of matrices by OpenBLAS, for the kinds that are made of them.
+#pragma once
+
+#include "core/ops/op_kind.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace troupe {
+
+// C = alpha op(A) op(B) + beta C', for row-major matrices, where op(X) is X or X transposed. C is
+// m × n; k is the extent that is summed over.
+struct Product {
+  bool transpose_a = false;
+  bool transpose_b = false;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  double alpha = 1;
+  double beta = 0;         // 0: C' isn't read
+  std::int64_t batch = 1;  // this many products of matrices that follow each other in memory
+
+  // Of one product. 2mnk: a multiplication and an addition for each term of each sum, as the
+  // LINPACK and BLAS literature counts (Dongarra et al., A Set of Level 3 BLAS, ACM TOMS 16, 1990).
+  double flops() const {
+    return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  }
+};
+
+// The attributes `transpose_a` and `transpose_b`.
+std::vector<AttrSpec> product_attrs();
+
+// The product of the first two inputs, whose attributes are those above. Throws a usage Error
+// without a place if their types or shapes don't fit.
+Product product_of(const OpSignature& op);
+
+// Throws a usage Error without a place if `largest`, an extent, is beyond the integers of BLAS.
+void check_blas_extents(const OpSignature& op, std::int64_t largest);
+
+// `length` rows or columns cut into panels, which a team computes in parallel. Depends on the
+// arguments alone: OpenBLAS may round differently in a block of another shape, and results must not
+// depend on the number of threads.
+struct Panels {
+  std::int64_t length = 0;
+  std::int64_t count = 1;
+  std::int64_t extent = 0;  // of each panel but the last
+
+  Panels(std::int64_t whole, std::int64_t per_panel);
+  std::int64_t begin(std::int64_t panel) const { return panel * extent; }
+  std::int64_t end(std::int64_t panel) const { return std::min(begin(panel + 1), length); }
+};
+
+// For each so many rows or columns there may be a further panel: see product.cpp.
+constexpr std::int64_t rows_per_panel = 800;
+constexpr std::int64_t columns_per_panel = 1500;
+
+// Computes the product on the team. `c_before` is C'; nullptr if beta is 0. Blocks until done.
+// T is float or double.
+template <class T>
+void multiply(Team& team, const Product& product, const T* a, const T* b, const T* c_before, T* c);
+
+}  // namespace troupe

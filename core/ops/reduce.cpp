@@ -1,0 +1,128 @@
+// sum and max over an axis, which the output lacks; or keeps, with extent 1.
+#include "core/ops/axis.hpp"
+#include "core/ops/builtin.hpp"
+#include "core/ops/elementwise.hpp"
+
+#include <limits>
+#include <vector>
+
+namespace troupe {
+namespace {
+
+TensorType type(const OpSignature& op) {
+  const TensorType& x = op.inputs[0];
+  const std::size_t axis = axis_of(op);
+  Integers extents;
+  for (std::size_t d = 0; d < x.shape.rank(); ++d) {
+    if (d != axis) {
+      extents.push_back(x.shape[d]);
+    } else if (op.attrs.get<bool>("keep") || x.shape.rank() == 1) {
+      extents.push_back(1);
+    }
+  }
+  return {x.dtype, Shape(extents)};
+}
+
+// An operation for each element that is read.
+Work work(const OpSignature& op, const TensorType& output) {
+  Work work = streaming_work(op, output, 0);
+  work.flops = static_cast<double>(op.inputs[0].shape.elements());
+  return work;
+}
+
+template <class T>
+struct Sum {
+  static constexpr T start = 0;
+  T operator()(T a, T b) const { return a + b; }
+};
+
+template <class T>
+struct Max {
+  static constexpr T start = -std::numeric_limits<T>::infinity();
+  // A NaN stays.
+  T operator()(T a, T b) const { return b > a || b != b ? b : a; }
+};
+
+// Reduces `rows` rows, which are `stride` elements apart, to one row of `columns` elements.
+template <class T, class Operation>
+void reduce_rows(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, T* out,
+                 const Operation& combine) {
+  std::fill_n(out, columns, Operation::start);
+  for (std::int64_t r = 0; r < rows; ++r, x += stride) {
+    for (std::int64_t c = 0; c < columns; ++c) out[c] = combine(out[c], x[c]);
+  }
+}
+
+// The rows of a block are cut in tiles: each tile is reduced, then the results of the tiles. Their
+// size depends on the shape alone, so that the result doesn't depend on the number of threads.
+template <class T, class Operation>
+void reduce(Team& team, const AxisView& view, const T* x, T* out) {
+  constexpr std::int64_t columns_max = 512;
+  const Operation combine;
+  const std::int64_t columns = std::min(view.inner, columns_max);
+  const std::int64_t rows = block_elements / columns;
+  const std::int64_t strips = (view.inner + columns - 1) / columns;
+  const std::int64_t tiles = (view.extent + rows - 1) / rows;
+  std::vector<T> partial;  // for each block, `tiles` rows of `inner` elements
+  if (tiles > 1) partial.resize(static_cast<std::size_t>(view.outer * tiles * view.inner));
+  T* const results = tiles > 1 ? partial.data() : out;
+
+  const auto reduce_tile = [&](std::int64_t i) {
+    const std::int64_t first_column = i % strips * columns;
+    const std::int64_t first_row = i / strips % tiles * rows;
+    const std::int64_t count = std::min(rows, view.extent - first_row);
+    const std::int64_t block = i / strips / tiles;
+    const T* const from = x + (block * view.extent + first_row) * view.inner + first_column;
+    T* const to = results + i / strips * view.inner + first_column;
+    if (view.inner == 1) {
+      *to =
+          reduce_values(Operation::start, count, combine, [=](std::int64_t k) { return from[k]; });
+    } else {
+      reduce_rows(from, count, view.inner, std::min(columns, view.inner - first_column), to,
+                  combine);
+    }
+  };
+  for_row_blocks(team, view.outer * tiles * strips, columns * std::min(rows, view.extent),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t i = begin; i < end; ++i) reduce_tile(i);
+                 });
+  if (tiles == 1) return;
+  for_row_blocks(team, view.outer, tiles * view.inner, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t o = begin; o < end; ++o) {
+      reduce_rows(results + o * tiles * view.inner, tiles, view.inner, view.inner,
+                  out + o * view.inner, combine);
+    }
+  });
+}
+
+template <template <class> class Operation>
+void kernel(const CpuCall& call) {
+  const Shape& shape = call.inputs[0].type.shape;
+  const AxisView view(shape, axis_in(shape, call.attrs));
+  with_element(call.output.type.dtype, [&](auto element) {
+    using T = decltype(element);
+    reduce<T, Operation<T>>(call.team, view, call.inputs[0].as<T>(), call.output.as<T>());
+  });
+}
+
+template <template <class> class Operation>
+OpKind reduction(std::string_view name, std::string_view summary) {
+  return {.name = name,
+          .summary = summary,
+          .inputs = 1,
+          .attrs = {axis_attr(), {.name = "keep", .fallback = false}},
+          .type = type,
+          .work = work,
+          .cpu = kernel<Operation>};
+}
+
+}  // namespace
+
+OpKind sum_op() {
+  return reduction<Sum>("sum", "the sum over `axis`, which `keep` keeps with extent 1");
+}
+OpKind max_op() {
+  return reduction<Max>("max", "the maximum over `axis`, which `keep` keeps with extent 1");
+}
+
+}  // namespace troupe

@@ -1,0 +1,47 @@
+// Ops that work on each row along the last axis by itself.
+#pragma once
+
+#include "core/ops/elementwise.hpp"
+#include "core/ops/vector_math.hpp"
+
+#include <cstdint>
+#include <functional>
+
+namespace troupe {
+
+// A tensor without dimensions is a row of one element.
+inline std::int64_t row_length(const Shape& shape) {
+  return shape.rank() == 0 ? 1 : shape[shape.rank() - 1];
+}
+
+// Calls f(row, first) on the team for each row, where `first` is the index of its first element. A
+// row isn't split: a tensor of few rows occupies few threads.
+template <class F>
+void for_each_row(Team& team, const Shape& shape, const F& f) {
+  const std::int64_t length = row_length(shape);
+  for_row_blocks(team, shape.elements() / length, length,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t row = begin; row < end; ++row) {
+                     f(static_cast<std::size_t>(row), row * length);
+                   }
+                 });
+}
+
+template <class T>
+T max_of(const T* x, std::int64_t count) {
+  return reduce_values(
+      x[0], count, [](T a, T b) { return b > a ? b : a; }, [=](std::int64_t i) { return x[i]; });
+}
+template <class T>
+T sum_of(const T* x, std::int64_t count) {
+  return reduce_values(T{0}, count, std::plus<T>{}, [=](std::int64_t i) { return x[i]; });
+}
+
+// out[i] = exp(x[i] - max), with the maximum of a row: e^x itself could overflow.
+template <class T>
+void shifted_exp(const T* x, T max, T* out, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) out[i] = x[i] - max;
+  exp_each(out, out, count);
+}
+
+}  // namespace troupe

@@ -1,0 +1,62 @@
+// slice: the elements from index `begin` to before index `end`, on each axis.
+#include "core/ops/builtin.hpp"
+#include "core/ops/strided.hpp"
+
+namespace troupe {
+namespace {
+
+TensorType type(const OpSignature& op) {
+  const Shape& x = op.inputs[0].shape;
+  const auto& begin = op.attrs.get<Integers>("begin");
+  const auto& end = op.attrs.get<Integers>("end");
+  if (begin.size() != x.rank() || end.size() != x.rank()) {
+    throw unfit_inputs(op.inputs, "`begin` and `end` must have an index for each axis");
+  }
+  Integers extents;
+  for (std::size_t d = 0; d < x.rank(); ++d) {
+    if (begin[d] >= end[d] || end[d] > x[d]) {
+      throw unfit_inputs(op.inputs,
+                         "on each axis, `begin` must be less than `end`, and `end` at most the "
+                         "extent");
+    }
+    extents.push_back(end[d] - begin[d]);
+  }
+  return {op.inputs[0].dtype, Shape(extents)};
+}
+
+// Reads only what it copies.
+Work work(const OpSignature&, const TensorType& output) {
+  return {.bytes = 2 * static_cast<double>(output.bytes())};
+}
+
+void kernel(const CpuCall& call) {
+  const ConstTensorView& x = call.inputs[0];
+  const TensorView& out = call.output;
+  const Strides strides = strides_of(x.type.shape);
+  const auto& begin = call.attrs.get<Integers>("begin");
+  std::int64_t first = 0;
+  for (std::size_t d = 0; d < begin.size(); ++d) first += begin[d] * strides[d];
+  const StridedBox<2> box(out.type.shape, {strides, strides_of(out.type.shape)});
+  with_element(out.type.dtype, [&](auto element) {
+    using T = decltype(element);
+    for_rows(call.team, box, [&](const auto& offsets, std::int64_t length) {
+      copy_row(x.as<T>() + first + offsets[0], box.step(0), out.as<T>() + offsets[1], box.step(1),
+               length);
+    });
+  });
+}
+
+}  // namespace
+
+OpKind slice_op() {
+  return {.name = "slice",
+          .summary = "the elements from `begin` to before `end`, lists of an index for each axis",
+          .inputs = 1,
+          .attrs = {{.name = "begin", .fallback = Integers{}, .required = true},
+                    {.name = "end", .fallback = Integers{}, .required = true}},
+          .type = type,
+          .work = work,
+          .cpu = kernel};
+}
+
+}  // namespace troupe

@@ -1,0 +1,86 @@
+// syrk: the lower triangle of alpha A Aᵀ + beta C by OpenBLAS, or of alpha Aᵀ A + beta C with
+// `transpose`. Inputs: A, and C, whose elements above the diagonal aren't read. The output is 0
+// above the diagonal.
+#include "core/ops/blas.hpp"
+#include "core/ops/builtin.hpp"
+#include "core/ops/elementwise.hpp"
+#include "core/ops/product.hpp"
+
+namespace troupe {
+namespace {
+
+TensorType type(const OpSignature& op) {
+  const TensorType& a = op.inputs[0];
+  if (a.shape.rank() != 2) throw unfit_inputs(op.inputs, "the first must be a matrix");
+  const std::int64_t n = a.shape[op.attrs.get<bool>("transpose") ? 1 : 0];
+  const TensorType c{a.dtype, Shape{n, n}};
+  if (op.inputs[1] != c) throw unfit_inputs(op.inputs, "the second must be " + to_string(c));
+  check_blas_extents(op, std::max(a.shape[0], a.shape[1]));
+  return c;
+}
+
+// n (n + 1) k for the product (LAPACK Working Note 41, 1994), and a multiplication and an addition
+// for each element of the triangle.
+Work work(const OpSignature& op, const TensorType& output) {
+  const Shape& a = op.inputs[0].shape;
+  const auto n = static_cast<double>(output.shape[0]);
+  Work work = streaming_work(op, output, 0);
+  work.flops = n * (n + 1) * (static_cast<double>(a.elements()) / n + 1);
+  return work;
+}
+
+template <class T>
+void rank_k_update(const CpuCall& call) {
+  const BlasOf<T>& blas = Blas::instance().of<T>();
+  const Shape& shape = call.inputs[0].type.shape;
+  const bool transposed = call.attrs.get<bool>("transpose");
+  const auto alpha = static_cast<T>(call.attrs.get<double>("alpha"));
+  const auto beta = static_cast<T>(call.attrs.get<double>("beta"));
+  const std::int64_t n = call.output.type.shape[0];
+  const auto n_of_blas = static_cast<blasint>(n);
+  const auto k = static_cast<blasint>(shape[transposed ? 0 : 1]);
+  const auto lda = static_cast<blasint>(shape[1]);
+  const T* const a = call.inputs[0].as<T>();
+  const T* const c = call.inputs[1].as<T>();
+  T* const out = call.output.as<T>();
+  const Panels panels(n, rows_per_panel);
+  // A panel of rows: what is left of the square on the diagonal is an ordinary product.
+  call.team.run(static_cast<std::size_t>(panels.count), [&](std::size_t i) {
+    const std::int64_t begin = panels.begin(static_cast<std::int64_t>(i));
+    const std::int64_t end = panels.end(static_cast<std::int64_t>(i));
+    for (std::int64_t row = begin; row < end; ++row) {
+      std::copy_n(c + row * n, row + 1, out + row * n);
+      std::fill(out + row * n + row + 1, out + (row + 1) * n, T{0});
+    }
+    const T* const a_panel = a + (transposed ? begin : begin * shape[1]);
+    const auto rows = static_cast<blasint>(end - begin);
+    if (begin > 0) {
+      blas.gemm(CblasRowMajor, transposed ? CblasTrans : CblasNoTrans,
+                transposed ? CblasNoTrans : CblasTrans, rows, static_cast<blasint>(begin), k, alpha,
+                a_panel, lda, a, lda, beta, out + begin * n, n_of_blas);
+    }
+    blas.syrk(CblasRowMajor, CblasLower, transposed ? CblasTrans : CblasNoTrans, rows, k, alpha,
+              a_panel, lda, beta, out + begin * n + begin, n_of_blas);
+  });
+}
+
+}  // namespace
+
+OpKind syrk_op() {
+  return {.name = "syrk",
+          .summary = "the lower triangle of alpha A Aᵀ + beta C, for inputs A and C",
+          .inputs = 2,
+          .attrs = {{.name = "transpose", .fallback = false},
+                    {.name = "alpha", .fallback = 1.0},
+                    {.name = "beta", .fallback = 1.0}},
+          .type = type,
+          .work = work,
+          .cpu =
+              [](const CpuCall& call) {
+                with_element(call.output.type.dtype,
+                             [&](auto element) { rank_k_update<decltype(element)>(call); });
+              },
+          .load = [] { Blas::instance(); }};
+}
+
+}  // namespace troupe

@@ -1,0 +1,108 @@
+// transpose: the axes in another order. Axis d of the output is axis axes[d] of the input.
+#include "core/ops/builtin.hpp"
+#include "core/ops/strided.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace troupe {
+namespace {
+
+// The attribute `axes`, or all axes in reverse if it is empty.
+Integers order(const Attrs& attrs, const TensorType& x) {
+  Integers axes = attrs.get<Integers>("axes");
+  if (axes.empty()) {
+    axes.resize(x.shape.rank());
+    std::iota(axes.rbegin(), axes.rend(), 0);
+  }
+  return axes;
+}
+
+TensorType type(const OpSignature& op) {
+  const TensorType& x = op.inputs[0];
+  const Integers axes = order(op.attrs, x);
+  Integers sorted = axes;
+  std::sort(sorted.begin(), sorted.end());
+  Integers every(x.shape.rank());
+  std::iota(every.begin(), every.end(), 0);
+  if (sorted != every) {
+    throw unfit_inputs(op.inputs, "`axes` must name each of its axes once, counted from 0");
+  }
+  Integers extents;
+  for (const std::int64_t axis : axes) extents.push_back(x.shape[static_cast<std::size_t>(axis)]);
+  return {x.dtype, Shape(extents)};
+}
+
+// Copies squares of `tile` by `tile` elements, whose rows in the output are columns in the input,
+// by way of the stack: there, unlike in tensors whose rows are a power of two apart, the lines of a
+// square don't compete for the same places in the cache.
+template <class T>
+void copy_tiles(Team& team, const StridedBox<2>& box, const T* from, T* to) {
+  constexpr std::int64_t tile = 64;
+  const std::size_t last = box.rank() - 1;
+  std::size_t across = 0;  // the axis along which neighbours lie side by side in the input
+  while (box.stride(0, across) != 1) ++across;
+  const auto tiles = [&](std::size_t d) {
+    return d == last || d == across ? (box.extent(d) + tile - 1) / tile : box.extent(d);
+  };
+  std::int64_t count = 1;
+  for (std::size_t d = 0; d <= last; ++d) count *= tiles(d);
+  const auto copy_tile = [&](std::int64_t i) {
+    const T* in = from;
+    T* out = to;
+    std::int64_t rows = 0;
+    std::int64_t columns = 0;
+    for (std::size_t d = last + 1; d-- > 0; i /= tiles(d)) {
+      const std::int64_t step = d == last || d == across ? tile : 1;
+      const std::int64_t first = i % tiles(d) * step;
+      in += first * box.stride(0, d);
+      out += first * box.stride(1, d);
+      if (d == last) columns = std::min(tile, box.extent(d) - first);
+      if (d == across) rows = std::min(tile, box.extent(d) - first);
+    }
+    std::array<T, tile * tile> square;
+    for (std::int64_t c = 0; c < columns; ++c) {
+      std::copy_n(in + c * box.stride(0, last), rows, square.data() + c * tile);
+    }
+    for (std::int64_t r = 0; r < rows; ++r) {
+      copy_row(square.data() + r, tile, out + r * box.stride(1, across), std::int64_t{1}, columns);
+    }
+  };
+  for_row_blocks(team, count, tile * tile, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) copy_tile(i);
+  });
+}
+
+void kernel(const CpuCall& call) {
+  const TensorType& x = call.inputs[0].type;
+  const Shape& shape = call.output.type.shape;
+  const Integers axes = order(call.attrs, x);
+  const Strides own = strides_of(x.shape);
+  Strides strides{};
+  for (std::size_t d = 0; d < axes.size(); ++d) strides[d] = own[static_cast<std::size_t>(axes[d])];
+  const StridedBox<2> box(shape, {strides, strides_of(shape)});
+  with_element(x.dtype, [&](auto element) {
+    using T = decltype(element);
+    const T* const from = call.inputs[0].as<T>();
+    T* const to = call.output.as<T>();
+    if (box.step(0) != 1) return copy_tiles(call.team, box, from, to);
+    for_rows(call.team, box, [&](const auto& offsets, std::int64_t length) {
+      std::copy_n(from + offsets[0], length, to + offsets[1]);
+    });
+  });
+}
+
+}  // namespace
+
+OpKind transpose_op() {
+  return {.name = "transpose",
+          .summary = "the axes in the order `axes`, or all in reverse",
+          .inputs = 1,
+          .attrs = {{.name = "axes", .fallback = Integers{}}},
+          .type = type,
+          .work = streaming<0>,
+          .cpu = kernel};
+}
+
+}  // namespace troupe

@@ -1,0 +1,74 @@
+// exp, log, tanh and gelu, element by element. A call of such a function counts as one operation.
+#include "core/ops/builtin.hpp"
+#include "core/ops/elementwise.hpp"
+#include "core/ops/vector_math.hpp"
+
+#include <numbers>
+
+namespace troupe {
+namespace {
+
+// Calls f(x, out, count) for parts of the input and of the output, on the team.
+template <class F>
+void for_each_part(const CpuCall& call, const F& f) {
+  with_element(call.output.type.dtype, [&](auto element) {
+    using T = decltype(element);
+    const T* const x = call.inputs[0].as<T>();
+    T* const out = call.output.as<T>();
+    for_blocks(
+        call.team, call.output.type.shape.elements(),
+        [&](std::int64_t begin, std::int64_t end) { f(x + begin, out + begin, end - begin); });
+  });
+}
+
+// x Φ(x) = x / 2 (1 + erf(x / √2)).
+template <class T>
+void gelu_each(const T* x, T* out, std::int64_t count) {
+  constexpr T scale = 1 / std::numbers::sqrt2_v<T>;
+  for (std::int64_t i = 0; i < count; ++i) out[i] = x[i] * scale;
+  erf_each(out, out, count);
+  for (std::int64_t i = 0; i < count; ++i) out[i] = x[i] / 2 * (1 + out[i]);
+}
+
+}  // namespace
+
+OpKind exp_op() {
+  return {.name = "exp",
+          .summary = "e to the power of x, element by element",
+          .inputs = 1,
+          .cpu = [](const CpuCall& call) {
+            for_each_part(call, [](auto* x, auto* out, auto count) { exp_each(x, out, count); });
+          }};
+}
+
+OpKind log_op() {
+  return {.name = "log",
+          .summary = "the natural logarithm of x, element by element",
+          .inputs = 1,
+          .cpu = [](const CpuCall& call) {
+            for_each_part(call, [](auto* x, auto* out, auto count) { log_each(x, out, count); });
+          }};
+}
+
+OpKind tanh_op() {
+  return {.name = "tanh",
+          .summary = "the hyperbolic tangent of x, element by element",
+          .inputs = 1,
+          .cpu = [](const CpuCall& call) {
+            for_each_part(call, [](auto* x, auto* out, auto count) { tanh_each(x, out, count); });
+          }};
+}
+
+// x Φ(x), where Φ is the distribution function of the normal distribution (Hendrycks and Gimpel,
+// Gaussian Error Linear Units, 2016), not the approximation by tanh.
+OpKind gelu_op() {
+  return {.name = "gelu",
+          .summary = "x times the share of a normal distribution below x, element by element",
+          .inputs = 1,
+          .work = streaming<5>,
+          .cpu = [](const CpuCall& call) {
+            for_each_part(call, [](auto* x, auto* out, auto count) { gelu_each(x, out, count); });
+          }};
+}
+
+}  // namespace troupe

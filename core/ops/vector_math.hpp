@@ -1,0 +1,20 @@
+// Functions of <cmath> for many numbers at once.
+#pragma once
+
+#include <cstdint>
+
+namespace troupe {
+
+// out[i] = f(x[i]) for `count` numbers, for T float and double. `out` may be `x`. The error is at
+// most 4 units in the last place. A value depends on its place among the numbers by a rounding: the
+// last few are computed one by one.
+template <class T>
+void exp_each(const T* x, T* out, std::int64_t count);
+template <class T>
+void log_each(const T* x, T* out, std::int64_t count);
+template <class T>
+void tanh_each(const T* x, T* out, std::int64_t count);
+template <class T>
+void erf_each(const T* x, T* out, std::int64_t count);
+
+}  // namespace troupe

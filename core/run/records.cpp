@@ -1,0 +1,28 @@
+#include "core/run/records.hpp"
+
+#include <cstddef>
+
+namespace troupe {
+
+Share SentShare::read() const {
+  Share share;
+  share.window = window_;
+  share.timed = timed_;
+  share.inputs.assign(inputs_.begin(), inputs_.end());
+  share.moves.resize(moves_.size());
+  share.items.resize(items_.size());
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    Share::Item& from = items_[i];
+    Share::Item& to = share.items[i];
+    to.unit = from.unit;
+    to.first_input = from.first_input;
+    to.end = std::atomic_ref<Instant>(from.end).load(std::memory_order_acquire);
+    to.start = std::atomic_ref<Instant>(from.start).load(std::memory_order_relaxed);
+    if (!to.finished()) continue;  // the rest may be changing
+    to.lane = from.lane;
+    if (!moves_.empty()) share.moves[i] = moves_[i];
+  }
+  return share;
+}
+
+}  // namespace troupe

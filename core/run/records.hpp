@@ -1,0 +1,47 @@
+// The records of items: written by the actor that works on a share, and readable by another thread
+// while that actor is in a kernel and can't send the share back.
+#pragma once
+
+#include "core/plan/share.hpp"
+
+#include <atomic>
+
+namespace troupe {
+
+// The item begins; `never`: it has failed. Call both from the thread of the share's actor.
+inline void record_start(Share::Item& item, Instant start) {
+  std::atomic_ref<Instant>(item.start).store(start, std::memory_order_relaxed);
+}
+// The item has finished. Everything else about it must have been recorded before.
+inline void record_end(Share::Item& item, Instant end) {
+  std::atomic_ref<Instant>(item.end).store(end, std::memory_order_release);
+}
+
+// A share that was sent to an actor. Its arrays stay where they are when it is moved, so this finds
+// them until the share is destroyed.
+class SentShare {
+ public:
+  SentShare(ResourceId resource, Share& share)
+      : resource_(resource),
+        window_(share.window),
+        timed_(share.timed),
+        items_(share.items),
+        inputs_(share.inputs),
+        moves_(share.moves) {}
+
+  ResourceId resource() const { return resource_; }
+  // What a report needs of the share: units, inputs, and the records of the items that have
+  // finished by now. An item that is under way has a start and no end. The share must exist; its
+  // actor may be at work on it.
+  Share read() const;
+
+ private:
+  ResourceId resource_;
+  std::uint32_t window_;
+  bool timed_;
+  std::span<Share::Item> items_;  // with the sentinel
+  std::span<const ReplicaId> inputs_;
+  std::span<const Share::Move> moves_;
+};
+
+}  // namespace troupe

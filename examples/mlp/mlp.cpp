@@ -1,0 +1,160 @@
+// Trains a network of two layers on handwritten digits, data-parallel: a parameter server and two
+// workers, each a device. As in the figure of the textbook section "Automatic Parallelism" (Dive
+// into Deep Learning), a worker's gradient of layer 2 is pushed, and the server updates layer 2,
+// while the worker still computes its gradient of layer 1. No line says so.
+#include "troupe/troupe.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+using namespace troupe;
+
+namespace {
+
+constexpr std::int64_t pixels = 64;
+constexpr std::int64_t hidden = 64;
+constexpr std::int64_t classes = 10;
+constexpr std::int64_t rows_of_worker = 50;
+constexpr int epochs = 40;
+constexpr double learning_rate = 0.5;
+
+struct Images {
+  std::vector<float> x;  // row by row, each pixel from 0 to 1
+  std::vector<float> labels;
+
+  std::int64_t size() const { return static_cast<std::int64_t>(labels.size()); }
+};
+
+// In an order that depends on a seed.
+Images read_digits(const std::string& path) {
+  std::ifstream in(path);
+  std::vector<std::array<float, pixels + 1>> rows;
+  for (std::array<float, pixels + 1> row{}; in >> row[0]; rows.push_back(row)) {
+    char comma = 0;
+    for (std::size_t i = 1; i < row.size(); ++i) in >> comma >> row[i];
+  }
+  std::shuffle(rows.begin(), rows.end(), std::mt19937(1));
+  Images images;
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < pixels; ++i) images.x.push_back(row[i] / 16);
+    images.labels.push_back(row.back());
+  }
+  return images;
+}
+
+std::vector<float> small_values(std::int64_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for (float& value : values) {
+    value = (static_cast<float>(random() >> 8) * 0x1p-24F - 0.5F) * 0.3F;
+  }
+  return values;
+}
+
+// What a worker reads in one step.
+struct Batch {
+  Tensor x;
+  Tensor labels;
+};
+
+Batch rows(Session& session, const Images& images, std::int64_t first, std::int64_t count) {
+  const auto part = [&](const std::vector<float>& values, std::int64_t row_size) {
+    return std::span(values).subspan(static_cast<std::size_t>(first * row_size),
+                                     static_cast<std::size_t>(count * row_size));
+  };
+  return {session.tensor(part(images.x, pixels), {count, pixels}),
+          session.tensor(part(images.labels, 1), {count})};
+}
+
+struct Parameters {
+  Tensor w1;
+  Tensor w2;
+};
+
+// The gradients of both layers by one worker's batch.
+Parameters gradients(Session& session, const Batch& batch, const Parameters& w) {
+  const Tensor h = matmul(batch.x, w.w1);
+  const Tensor r = relu(h);
+  const Tensor o = matmul(r, w.w2);
+  const Tensor o_grad = session.call("softmax_cross_entropy_grad", {o, batch.labels});
+  const Tensor w2_grad = matmul(r, o_grad, true, false);
+  const Tensor h_grad = session.call("relu_grad", {matmul(o_grad, w.w2, false, true), h});
+  return {matmul(batch.x, h_grad, true, false), w2_grad};
+}
+
+// w - learning_rate (a + b) / 2
+Tensor updated(Session& session, const Tensor& w, const Tensor& a, const Tensor& b) {
+  return session.call("axpy", {a + b, w}, {{"alpha", -learning_rate / 2}});
+}
+
+Parameters train(Session& session, const Images& images, std::int64_t count, const char* server,
+                 const std::array<const char*, 2>& workers) {
+  std::array<std::vector<Batch>, 2> batches;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const DeviceScope on = session.on(workers[k]);
+    for (std::int64_t first = 0; first + 2 * rows_of_worker <= count; first += 2 * rows_of_worker) {
+      const std::int64_t own = first + static_cast<std::int64_t>(k) * rows_of_worker;
+      batches[k].push_back(rows(session, images, own, rows_of_worker));
+    }
+  }
+  const DeviceScope on_server = session.on(server);
+  Parameters w{session.tensor(small_values(pixels * hidden, 2), {pixels, hidden}),
+               session.tensor(small_values(hidden * classes, 3), {hidden, classes})};
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    for (std::size_t step = 0; step < batches[0].size(); ++step) {
+      std::array<Parameters, 2> pushed;
+      for (std::size_t k = 0; k < 2; ++k) {
+        const DeviceScope on_worker = session.on(workers[k]);
+        const Parameters pulled{w.w1.to(workers[k]), w.w2.to(workers[k])};
+        const Parameters own = gradients(session, batches[k][step], pulled);
+        pushed[k] = {own.w1.to(server), own.w2.to(server)};
+      }
+      w = {updated(session, w.w1, pushed[0].w1, pushed[1].w1),
+           updated(session, w.w2, pushed[0].w2, pushed[1].w2)};
+    }
+  }
+  return w;
+}
+
+// The share of images, from number `first` on, whose largest output is that of their label.
+double accuracy(Session& session, const Images& images, std::int64_t first, const Parameters& w) {
+  const std::int64_t count = images.size() - first;
+  const Batch test = rows(session, images, first, count);
+  const std::vector<float> outputs = matmul(relu(matmul(test.x, w.w1)), w.w2).read<float>();
+  std::int64_t right = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto row = outputs.begin() + i * classes;
+    const auto guess = std::max_element(row, row + classes) - row;
+    right += guess == std::lround(images.labels[static_cast<std::size_t>(first + i)]) ? 1 : 0;
+  }
+  return static_cast<double>(right) / static_cast<double>(count);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Images images = read_digits(argc > 1 ? argv[1] : "examples/mlp/digits.csv");
+  const std::int64_t count = images.size() * 8 / 10;
+  Session session(local_machine(discover_host(), {.cpu_devices = 3}));
+  const Parameters w = train(session, images, count, "cpu0", {"cpu1", "cpu2"});
+  const double share = accuracy(session, images, count, w);
+  fmt::print(stderr, "{} images, {} epochs, accuracy {:.1f} %\n", count, epochs, 100 * share);
+
+  Session serial(local_machine(discover_host(), {.cpu_devices = 1}));
+  const Parameters s = train(serial, images, count, "cpu0", {"cpu0", "cpu0"});
+  const bool equal =
+      w.w1.read<float>() == s.w1.read<float>() && w.w2.read<float>() == s.w2.read<float>();
+  fmt::print("accuracy on images that it hasn't seen: {}\n",
+             share >= 0.95 ? "at least 95 %" : "BELOW 95 %");
+  fmt::print("parameters: {} to those of one device\n", equal ? "equal" : "NOT EQUAL");
+}

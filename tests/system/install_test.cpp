@@ -1,0 +1,128 @@
+// Troupe as it is installed: what another project sees of it.
+#include "core/base/version.hpp"
+#include "tests/support/source_tree.hpp"
+#include "tests/support/workspace.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+
+using namespace troupe::testing;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// This build, installed in a folder of its own by the first test that needs it.
+class Installed : public Workspace {
+ public:
+  Installed() {
+    succeed({CMAKE_PROGRAM, "--install", TROUPE_BUILD_DIR, "--prefix", prefix().string()});
+  }
+  fs::path prefix() const { return path() / "prefix"; }
+
+  // Runs a command in this folder, and returns its output. The test ends if the command fails.
+  std::string succeed(const std::vector<std::string>& command) const {
+    const Finished finished = finish(command);
+    BOOST_REQUIRE_MESSAGE(finished.exit_code == 0, finished.out + finished.err);
+    return finished.out;
+  }
+  Finished finish(const std::vector<std::string>& command) const {
+    ProgramOptions given = options();
+    given.limit = std::chrono::seconds(300);
+    return Program(command, given).wait();
+  }
+};
+
+const Installed& installed() {
+  static const Installed once;
+  return once;
+}
+
+// The first sample of a page after a line that is "```" and `language`.
+std::string sample(const std::string& page, const std::string& language) {
+  const std::string fence = fmt::format("\n```{}\n", language);
+  const std::size_t begin = page.find(fence);
+  BOOST_REQUIRE(begin != page.npos);
+  const std::size_t from = begin + fence.size();
+  return page.substr(from, page.find("\n```\n", from) + 1 - from);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(install)
+
+BOOST_AUTO_TEST_CASE(
+    the_front_page_of_the_library_is_a_project_that_builds_and_prints_what_it_says) {
+  const Installed& tree = installed();
+  const std::string page = read(TROUPE_SOURCE_DIR "/docs/api.md");
+  tree.write("project/CMakeLists.txt", sample(page, "cmake"));
+  tree.write("project/ten_products.cpp", sample(page, "cpp"));
+  tree.succeed({CMAKE_PROGRAM, "-G", "Ninja", "-S", "project", "-B", "project/build", "-D",
+                "CMAKE_CXX_COMPILER=" CXX_COMPILER,
+                fmt::format("-DCMAKE_PREFIX_PATH={}", tree.prefix().string())});
+  tree.succeed({CMAKE_PROGRAM, "--build", "project/build"});
+  BOOST_TEST(tree.succeed({"project/build/ten_products"}) ==
+             sample(page.substr(page.find("It prints")), ""));
+}
+
+BOOST_AUTO_TEST_CASE(the_installed_program_finds_its_library_and_its_files) {
+  const Installed& tree = installed();
+  const std::string program = (tree.prefix() / "bin/troupe").string();
+  BOOST_TEST(tree.succeed({program, "--version"}) == fmt::format("troupe {}\n", troupe::version));
+  const fs::path file = tree.prefix() / "share/troupe/runs/chapter-1-cpu-gpu.yaml";
+  BOOST_TEST(tree.succeed({program, "simulate", file.string()}).find("makespan") !=
+             std::string::npos);
+}
+
+// What a public header includes of other libraries, each program that uses Troupe would need.
+BOOST_AUTO_TEST_CASE(installed_headers_include_each_other_and_the_standard_library_only) {
+  const fs::path folder = installed().prefix() / "include";
+  std::size_t headers = 0;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    ++headers;
+    const std::string text = read(entry.path());
+    for (const std::string_view line : lines_of(text)) {
+      const std::string_view header = included(line);
+      if (header.empty()) continue;
+      const std::string_view name = header.substr(1, header.size() - 2);
+      const bool is_standard =
+          name.find_first_of("./") == name.npos || name == "sys/mman.h";  // of the C library
+      const bool is_ours = name.starts_with("troupe/") && fs::exists(folder / name);
+      BOOST_TEST((header.starts_with('<') && (is_standard || is_ours)),
+                 fmt::format("{}: {}", entry.path().string(), header));
+    }
+  }
+  BOOST_TEST(headers > 20U);
+  BOOST_TEST(std::distance(fs::directory_iterator(folder), {}) == 1);  // "troupe"
+}
+
+BOOST_AUTO_TEST_CASE(a_project_that_needs_another_minor_version_is_refused) {
+  const Installed& tree = installed();
+  for (const std::string_view wanted : {"0.0", "0.999", "1.0"}) {
+    tree.write("other/CMakeLists.txt", fmt::format("cmake_minimum_required(VERSION 3.24)\n"
+                                                   "project(other LANGUAGES NONE)\n"
+                                                   "find_package(troupe {} REQUIRED)\n",
+                                                   wanted));
+    const Finished finished =
+        tree.finish({CMAKE_PROGRAM, "-S", "other", "-B", fmt::format("other/{}", wanted),
+                     fmt::format("-DCMAKE_PREFIX_PATH={}", tree.prefix().string())});
+    BOOST_TEST(finished.exit_code == 1);
+    BOOST_TEST(finished.err.find(fmt::format("version: {}", troupe::version)) != std::string::npos,
+               finished.err);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

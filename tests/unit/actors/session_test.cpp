@@ -1,0 +1,189 @@
+// Sessions: ordinary calls that run in parallel.
+#include "actors/session.hpp"
+
+#include "core/base/error.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace troupe;
+
+namespace {
+
+Machine two_devices() {
+  Machine machine;
+  machine.name = "two devices";
+  machine.memories = {{.name = "mem0", .size_bytes = std::uint64_t{1} << 30},
+                      {.name = "mem1", .size_bytes = std::uint64_t{1} << 30}};
+  machine.devices = {{.name = "cpu0", .memory = MemoryId{0}, .flops = 1e9, .bandwidth = 1e10},
+                     {.name = "cpu1", .memory = MemoryId{1}, .flops = 1e9, .bandwidth = 1e10}};
+  machine.links = {{.name = "copy", .a = MemoryId{0}, .b = MemoryId{1}, .bandwidth = {1e9, 1e9}}};
+  return machine;
+}
+
+const Shape small{2, 2};
+const std::vector<float> ones{1, 1, 1, 1};
+const std::vector<float> some{1, 2, 3, 4};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(session)
+
+BOOST_AUTO_TEST_CASE(a_result_is_what_the_calls_say) {
+  Session s(two_devices());
+  const Tensor x = s.tensor(some, small);
+  const Tensor y = matmul(x, x) + 2.0 * x - x;
+  BOOST_TEST(y.read<float>() == (std::vector<float>{8, 12, 18, 26}),
+             boost::test_tools::per_element());
+}
+
+template <class T>
+void check_integers(DType dtype) {
+  Session s(two_devices());
+  const std::vector<T> values{-3, 0, std::numeric_limits<T>::max()};
+  const Tensor x = s.tensor(values, {3});
+  BOOST_TEST((x.type() == TensorType{dtype, {3}}));
+  BOOST_TEST(((x - x).read<T>() == std::vector<T>{0, 0, 0}));
+  BOOST_TEST((x * s.tensor(std::vector<T>{-1}, {1})).template read<T>() ==
+                 (std::vector<T>{3, 0, -values[2]}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(integers_are_given_computed_with_and_read) {
+  check_integers<std::int32_t>(DType::i32);
+  check_integers<std::int64_t>(DType::i64);
+}
+
+BOOST_AUTO_TEST_CASE(a_call_is_placed_on_the_device_of_its_scope_and_copied_where_it_is_read) {
+  Session s(two_devices());
+  Tensor x;
+  {
+    const DeviceScope on = s.on("cpu1");
+    x = s.tensor(some, small);
+  }
+  const DeviceScope on = s.on("cpu0");
+  const ScenarioReport& report = s.measure("sum", [&] { (x + x).to("mem1").wait(); });
+  BOOST_TEST(report.ops == 2U);
+  BOOST_TEST(report.transfers == 1U);  // the warm-up has brought x to mem0
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_made_first_is_read_by_every_later_step_and_pins_nothing_else) {
+  Session s(two_devices());
+  const Tensor weight = s.tensor(ones, small);
+  Tensor x = s.zeros(small);
+  constexpr int steps = 300'000;
+  for (int i = 0; i < steps; ++i) x = x + weight;
+  BOOST_TEST(x.read<float>() == std::vector<float>(4, steps), boost::test_tools::per_element());
+  BOOST_TEST(weight.read<float>() == ones, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(several_threads_may_call_and_read_at_the_same_time) {
+  Session s(two_devices());
+  const Tensor one = s.tensor(ones, small);
+  constexpr int steps = 5'000;
+  std::vector<std::vector<float>> results(4);
+  std::vector<std::thread> threads;
+  for (std::vector<float>& result : results) {
+    threads.emplace_back([&] {
+      Tensor x = s.zeros(small);
+      for (int i = 0; i < steps; ++i) {
+        x = x + one;
+        if (i % 1'000 == 0) x.wait();
+      }
+      result = x.read<float>();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::vector<float>& result : results) {
+    BOOST_TEST(result == std::vector<float>(4, steps), boost::test_tools::per_element());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_call_is_carried_out_though_nobody_keeps_its_result) {
+  Session s(two_devices(), {.mode = Mode::simulate});
+  const Tensor x = s.uniform({8, 8});
+  const ScenarioReport& report = s.measure("all", [&] {
+    for (int i = 0; i < 100; ++i) matmul(x, x);
+  });
+  BOOST_TEST(report.ops == 100U);
+  BOOST_TEST((report.outcome == Outcome::done));
+}
+
+BOOST_AUTO_TEST_CASE(a_measurement_may_have_more_ops_than_an_epoch) {
+  Session s(two_devices(), {.mode = Mode::simulate});
+  const Tensor x = s.uniform({8, 8});
+  const ScenarioReport& report = s.measure("many", [&] {
+    for (int i = 0; i < 100'000; ++i) x + x;
+  });
+  BOOST_TEST(report.ops == 100'000U);
+}
+
+BOOST_AUTO_TEST_CASE(a_simulation_gives_the_same_times_however_often_it_runs) {
+  const auto makespan = [] {
+    Session s(two_devices(), {.mode = Mode::simulate});
+    const Tensor x = s.uniform({100, 100});
+    return s
+        .measure("run and copy",
+                 [&] {
+                   const DeviceScope on = s.on("cpu0");
+                   for (int i = 0; i < 10; ++i) matmul(x, x).to("mem1");
+                 })
+        .makespan;
+  };
+  const Duration first = makespan();
+  BOOST_TEST(first.count() > 0);
+  for (int i = 0; i < 5; ++i) BOOST_TEST((makespan() == first));
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_op_reaches_the_waiting_caller_with_its_line) {
+  Session s(two_devices());
+  const Tensor x = s.tensor(ones, small);
+  const int line = __LINE__ + 1;
+  const Tensor y = s.call("fail", {&x, 1});
+  try {
+    y.wait();
+    BOOST_FAIL("no error");
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    BOOST_TEST(what.find("session_test.cpp:" + std::to_string(line)) != std::string::npos, what);
+    BOOST_TEST(what.find("cpu") != std::string::npos, what);
+  }
+  BOOST_CHECK_THROW(relu(x), Error);
+}
+
+BOOST_AUTO_TEST_CASE(shapes_that_do_not_match_are_refused_at_the_call) {
+  Session s(two_devices());
+  const Tensor x = s.zeros({2, 3});
+  const int line = __LINE__ + 2;
+  try {
+    matmul(x, x);
+    BOOST_FAIL("no error");
+  } catch (const Error& error) {
+    BOOST_TEST(error.place().line == line);
+    BOOST_TEST(std::string(error.what()).find("[2, 3]") != std::string::npos);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(tensors_of_two_sessions_are_not_mixed) {
+  Session a(two_devices());
+  Session b(two_devices());
+  const Tensor x = a.zeros(small);
+  const Tensor y = b.zeros(small);
+  BOOST_CHECK_THROW(x + y, Error);
+}
+
+BOOST_AUTO_TEST_CASE(a_handle_may_outlive_its_session) {
+  Tensor x;
+  {
+    Session s(two_devices());
+    x = s.zeros(small) + s.zeros(small);
+  }
+  x = Tensor();
+}
+
+BOOST_AUTO_TEST_SUITE_END()

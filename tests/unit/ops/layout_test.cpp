@@ -1,0 +1,167 @@
+// reshape, slice, concat and transpose: the same values at other places.
+#include "tests/support/expect_error.hpp"
+#include "tests/support/op_cases.hpp"
+
+#include <numeric>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+using namespace testing;
+
+BOOST_AUTO_TEST_SUITE(layout)
+
+BOOST_AUTO_TEST_CASE(reshape_keeps_the_values_and_their_order) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const Tensor x = random_tensor({dtype, {6, 40, 300}}, 1);
+    const Tensor out = run_op("reshape", {x}, {{"shape", Integers{240, 300}}});
+    BOOST_TEST((out.type == TensorType{dtype, {240, 300}}));
+    BOOST_TEST((out.bytes == x.bytes));
+    BOOST_TEST(same_for_every_team("reshape", {x}, {{"shape", Integers{-1}}}));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(reshape_computes_the_extent_that_is_left_open) {
+  const TensorType x{DType::f32, {6, 4}};
+  BOOST_TEST((type_of("reshape", {x}, {{"shape", Integers{-1}}}).shape == Shape{24}));
+  BOOST_TEST((type_of("reshape", {x}, {{"shape", Integers{3, -1, 2}}}).shape == Shape{3, 4, 2}));
+}
+
+BOOST_AUTO_TEST_CASE(reshape_refuses_another_number_of_elements) {
+  for (const Integers& shape : {Integers{5, 5}, Integers{-1, 5}}) {
+    expect_error(ErrorKind::usage, "the input is float32 [6, 4]; its 24 elements don't fit", [&] {
+      type_of("reshape", {{DType::f32, {6, 4}}}, {{"shape", shape}});
+    });
+  }
+  expect_error(ErrorKind::usage, "has an extent of -1", [] {
+    type_of("reshape", {{DType::f32, {4}}}, {{"shape", Integers{-1, -1}}});
+  });
+}
+
+BOOST_AUTO_TEST_CASE(slice_takes_the_elements_from_begin_to_before_end) {
+  for_random_cases([](Random& random, DType dtype) {
+    const Shape shape = random_shape(random);
+    Integers begin;
+    Integers end;
+    for (std::size_t d = 0; d < shape.rank(); ++d) {
+      begin.push_back(between(random, 0, shape[d] - 1));
+      end.push_back(between(random, begin[d] + 1, shape[d]));
+    }
+    const Tensor x = random_tensor({dtype, shape}, random.next());
+    const Attrs attrs{{"begin", begin}, {"end", end}};
+    const Tensor out = run_op("slice", {x}, attrs);
+    const std::vector<double> from = doubles(x);
+    std::vector<double> expected;
+    IndexCounter at(out.type.shape);
+    for (std::int64_t i = 0; i < out.type.shape.elements(); ++i, at.next()) {
+      std::vector<std::int64_t> source = at.index();
+      for (std::size_t d = 0; d < source.size(); ++d) source[d] += begin[d];
+      expected.push_back(from[place_of(shape, source)]);
+    }
+    check_close(out, expected, 0);
+    BOOST_TEST(same_for_every_team("slice", {x}, attrs));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(slice_refuses_indices_that_do_not_fit) {
+  const TensorType x{DType::f32, {4, 6}};
+  const auto slice = [&](const Integers& begin, const Integers& end) {
+    type_of("slice", {x}, {{"begin", begin}, {"end", end}});
+  };
+  expect_error(ErrorKind::usage,
+               "the input is float32 [4, 6]; `begin` and `end` must have an index for each axis",
+               [&] { slice({0}, {4}); });
+  expect_error(ErrorKind::usage, "float32 [4, 6]; on each axis", [&] { slice({0, 0}, {4, 7}); });
+  expect_error(ErrorKind::usage, "`begin` must be less than `end`", [&] { slice({0, 3}, {4, 3}); });
+}
+
+BOOST_AUTO_TEST_CASE(concat_puts_its_inputs_one_after_the_other_along_an_axis) {
+  for_random_cases([](Random& random, DType dtype) {
+    const Shape shape = random_shape(random);
+    const std::size_t axis = random.below(shape.rank());
+    std::vector<Tensor> inputs;
+    std::vector<std::vector<double>> values;
+    std::vector<std::int64_t> extents;
+    for (std::size_t d = 0; d < shape.rank(); ++d) extents.push_back(shape[d]);
+    for (std::uint64_t i = 1 + random.below(4); i > 0; --i) {
+      extents[axis] = between(random, 1, 5);
+      inputs.push_back(random_tensor({dtype, Shape(extents)}, random.next()));
+      values.push_back(doubles(inputs.back()));
+    }
+    // Half of the time counted from the end.
+    const auto rank = static_cast<std::int64_t>(shape.rank());
+    const Attrs attrs{
+        {"axis", static_cast<std::int64_t>(axis) - (random.below(2) == 0 ? rank : 0)}};
+    const Tensor out = run_op("concat", inputs, attrs);
+    IndexCounter at(out.type.shape);
+    std::vector<double> expected;
+    for (std::int64_t i = 0; i < out.type.shape.elements(); ++i, at.next()) {
+      std::vector<std::int64_t> index = at.index();
+      std::size_t input = 0;
+      while (index[axis] >= inputs[input].type.shape[axis]) {
+        index[axis] -= inputs[input++].type.shape[axis];
+      }
+      expected.push_back(values[input][place_of(inputs[input].type.shape, index)]);
+    }
+    check_close(out, expected, 0);
+    BOOST_TEST(same_for_every_team("concat", inputs, attrs));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(concat_refuses_shapes_that_differ_elsewhere_and_axes_that_are_not_there) {
+  const TensorType x{DType::f32, {4, 6}};
+  expect_error(ErrorKind::usage, "the inputs are float32 [4, 6] and float32 [4, 5]; they must have",
+               [&] {
+                 type_of("concat", {x, {DType::f32, {4, 5}}}, {{"axis", 0}});
+               });
+  expect_error(ErrorKind::usage, "float32 [4, 6] and float64 [4, 6]", [&] {
+    type_of("concat", {x, {DType::f64, {4, 6}}}, {{"axis", 0}});
+  });
+  for (const int axis : {2, -3}) {
+    expect_error(ErrorKind::usage, "there is no axis " + std::to_string(axis), [&] {
+      type_of("concat", {x, x}, {{"axis", axis}});
+    });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(transpose_puts_the_axes_in_another_order) {
+  for_random_cases(
+      [](Random& random, DType dtype) {
+        const Shape shape = random_shape(random);
+        Integers axes(shape.rank());
+        std::iota(axes.begin(), axes.end(), 0);
+        for (std::size_t d = axes.size(); d-- > 1;) std::swap(axes[d], axes[random.below(d + 1)]);
+        const Tensor x = random_tensor({dtype, shape}, random.next());
+        const Tensor out = run_op("transpose", {x}, {{"axes", axes}});
+        const std::vector<double> from = doubles(x);
+        std::vector<double> expected;
+        IndexCounter at(out.type.shape);
+        for (std::int64_t i = 0; i < shape.elements(); ++i, at.next()) {
+          std::vector<std::int64_t> source(shape.rank());
+          for (std::size_t d = 0; d < axes.size(); ++d) {
+            source[static_cast<std::size_t>(axes[d])] = at[d];
+          }
+          expected.push_back(from[place_of(shape, source)]);
+        }
+        check_close(out, expected, 0);
+        BOOST_TEST(same_for_every_team("transpose", {x}, {{"axes", axes}}));
+      },
+      30);
+}
+
+BOOST_AUTO_TEST_CASE(transpose_without_axes_reverses_them) {
+  const Tensor x = tensor<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  BOOST_TEST((run_op("transpose", {x}) == tensor<float>({3, 2}, {1, 4, 2, 5, 3, 6})));
+}
+
+BOOST_AUTO_TEST_CASE(transpose_refuses_axes_that_are_missing_or_come_twice) {
+  for (const Integers& axes : {Integers{0}, Integers{0, 0}, Integers{0, 2}}) {
+    expect_error(ErrorKind::usage, "the input is float32 [4, 6]; `axes` must name each", [&] {
+      type_of("transpose", {{DType::f32, {4, 6}}}, {{"axes", axes}});
+    });
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe

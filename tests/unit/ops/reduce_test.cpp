@@ -1,0 +1,100 @@
+// sum and max over an axis.
+#include "tests/support/expect_error.hpp"
+#include "tests/support/op_cases.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+using namespace testing;
+
+namespace {
+
+// Reduces with a plain loop.
+std::vector<double> reduced(const Tensor& x, std::size_t axis, bool sum) {
+  const Shape& shape = x.type.shape;
+  std::vector<std::int64_t> extents;
+  for (std::size_t d = 0; d < shape.rank(); ++d) extents.push_back(d == axis ? 1 : shape[d]);
+  const Shape kept(extents);
+  const double start = sum ? 0 : -std::numeric_limits<double>::infinity();
+  std::vector<double> result(static_cast<std::size_t>(kept.elements()), start);
+  IndexCounter at(shape);
+  for (const double v : doubles(x)) {
+    std::vector<std::int64_t> index = at.index();
+    index[axis] = 0;
+    double& r = result[place_of(kept, index)];
+    r = sum ? r + v : std::max(r, v);
+    at.next();
+  }
+  return result;
+}
+
+void check_reductions(const Tensor& x, std::size_t axis) {
+  const auto rank = static_cast<std::int64_t>(x.type.shape.rank());
+  const Attrs from_front{{"axis", static_cast<std::int64_t>(axis)}};
+  const Attrs from_end{{"axis", static_cast<std::int64_t>(axis) - rank}, {"keep", true}};
+  // |error| <= count u sum |x| (Higham, Accuracy and Stability of Numerical Algorithms, 4.2).
+  const auto count = static_cast<double>(x.type.shape[axis]);
+  check_close(run_op("sum", {x}, from_front), reduced(x, axis, true), count * count);
+  check_close(run_op("max", {x}, from_end), reduced(x, axis, false), 0);
+  BOOST_TEST(same_for_every_team("sum", {x}, from_end));
+  BOOST_TEST(same_for_every_team("max", {x}, from_front));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(reduce)
+
+BOOST_AUTO_TEST_CASE(sum_and_max_agree_with_a_plain_loop) {
+  for_random_cases(
+      [](Random& random, DType dtype) {
+        const Shape shape = random_shape(random);
+        const std::size_t axis = random.below(shape.rank());
+        check_reductions(random_tensor({dtype, shape}, random.next()), axis);
+      },
+      30);
+}
+
+// One row, one column, and columns of more than one strip, each longer than a tile.
+BOOST_AUTO_TEST_CASE(long_axes_are_reduced_in_tiles) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    check_reductions(random_tensor({dtype, {100'003}}, 1), 0);
+    check_reductions(random_tensor({dtype, {70'001, 3}}, 2), 0);
+    check_reductions(random_tensor({dtype, {2, 150, 1030}}, 3), 1);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_axis_goes_unless_it_is_kept) {
+  const TensorType x{DType::f32, {2, 3, 4}};
+  BOOST_TEST((type_of("sum", {x}, {{"axis", 1}}).shape == Shape{2, 4}));
+  BOOST_TEST((type_of("sum", {x}, {{"axis", 1}, {"keep", true}}).shape == Shape{2, 1, 4}));
+  BOOST_TEST((type_of("max", {{DType::f32, {5}}}, {{"axis", 0}}).shape == Shape{1}));
+  expect_error(ErrorKind::usage, "the input is float32 [2, 3, 4]; there is no axis 3", [&] {
+    type_of("max", {x}, {{"axis", 3}});
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_nan_reaches_the_sum_and_the_maximum) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (std::size_t place = 0; place < 20; place += 19) {
+    std::vector<double> values(20, 1.0);
+    values[place] = nan;
+    for (const char* op : {"sum", "max"}) {
+      const Tensor row = run_op(op, {tensor<double>({20}, values)}, {{"axis", 0}});
+      const Tensor columns = run_op(op, {tensor<double>({20, 1, 1}, values)}, {{"axis", 0}});
+      const Tensor wide = run_op(op, {tensor<double>({10, 2}, values)}, {{"axis", 0}});
+      BOOST_TEST(std::isnan(row.at<double>(0)));
+      BOOST_TEST(std::isnan(columns.at<double>(0)));
+      BOOST_TEST(std::isnan(wide.at<double>(place % 2)));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(work_is_one_operation_for_each_element_that_is_read) {
+  const Work work = work_of("sum", {{DType::f32, {10, 20}}}, {{"axis", 0}});
+  BOOST_TEST(work.flops == 200);
+  BOOST_TEST(work.bytes == 880);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe

@@ -1,0 +1,118 @@
+// exp, log, tanh, gelu, relu and its gradient.
+#include "tests/support/op_cases.hpp"
+
+#include <cmath>
+#include <numbers>
+#include <string_view>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+using namespace testing;
+
+namespace {
+
+// Values in [-9, 9), or above 0 for log.
+Tensor wide_tensor(Random& random, DType dtype, bool positive) {
+  const TensorType type{dtype, random_shape(random)};
+  std::vector<double> values = doubles(random_tensor(type, random.next()));
+  for (double& v : values) v = positive ? std::fabs(v) + 1e-3 : 9 * v;
+  return tensor_of(type, values);
+}
+
+void check_function(const char* op, double (*expected)(double), double units) {
+  for_random_cases([&](Random& random, DType dtype) {
+    const Tensor x = wide_tensor(random, dtype, op == std::string_view("log"));
+    std::vector<double> values = doubles(x);
+    for (double& v : values) v = expected(v);
+    check_close(run_op(op, {x}), values, units);
+    BOOST_TEST(same_for_every_team(op, {x}));
+  });
+}
+
+// The normal distribution function as an integral, by Simpson's rule.
+double normal_share_below(double x) {
+  constexpr int steps = 2000;
+  const double h = x / steps;
+  const auto density = [](double t) {
+    return std::exp(-t * t / 2) / std::sqrt(2 * std::numbers::pi);
+  };
+  double sum = density(0) + density(x);
+  for (int i = 1; i < steps; ++i) sum += (i % 2 == 1 ? 4 : 2) * density(i * h);
+  return 0.5 + sum * h / 3;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(unary)
+
+BOOST_AUTO_TEST_CASE(exp_log_and_tanh_agree_with_long_double) {
+  check_function(
+      "exp", [](double x) { return static_cast<double>(std::exp(x * 1.0L)); }, 4);
+  check_function(
+      "log", [](double x) { return static_cast<double>(std::log(x * 1.0L)); }, 4);
+  check_function(
+      "tanh", [](double x) { return static_cast<double>(std::tanh(x * 1.0L)); }, 4);
+}
+
+BOOST_AUTO_TEST_CASE(infinities_and_nans_are_what_the_c_library_makes_of_them) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    // Nine values: some are computed together, the last one alone.
+    const Tensor x = tensor_of({dtype, {9}}, {inf, -inf, nan, 1e6, 0, -1, -1e6, 1, inf});
+    const auto check = [&](const char* op, const std::vector<double>& expected) {
+      const std::vector<double> out = doubles(run_op(op, {x}));
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        BOOST_TEST(std::isnan(out[i]) == std::isnan(expected[i]), op << " of " << i);
+        if (std::isinf(expected[i])) BOOST_TEST(out[i] == expected[i], op << " of " << i);
+      }
+    };
+    check("exp", {inf, 0, nan, inf, 1, 0, 0, 3, inf});
+    check("log", {inf, nan, nan, 14, -inf, nan, nan, 0, inf});
+    check("tanh", {1, -1, nan, 1, 0, -1, -1, 1, 1});
+    check("gelu", {inf, nan, nan, 1e6, 0, 0, 0, 1, inf});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(gelu_is_x_times_the_share_of_a_normal_distribution_below_x) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const Tensor x = tensor_of({dtype, {7}}, {-6, -2, -0.5, 0, 0.25, 1, 5});
+    std::vector<double> expected;
+    for (const double v : doubles(x)) expected.push_back(v * normal_share_below(v));
+    check_close(run_op("gelu", {x}), expected, dtype == DType::f32 ? 4 : 1e4);
+    BOOST_TEST(same_for_every_team("gelu", {random_tensor({dtype, {3, 40'000}}, 1)}));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_gradient_of_relu_passes_what_relu_passes) {
+  for_random_cases([](Random& random, DType dtype) {
+    const TensorType type{dtype, random_shape(random)};
+    const Tensor g = random_tensor(type, random.next());
+    const Tensor x = random_tensor(type, random.next());
+    const Tensor out = run_op("relu_grad", {g, x});
+    std::vector<double> expected = doubles(g);
+    const std::vector<double> at = doubles(x);
+    for (std::size_t i = 0; i < at.size(); ++i) expected[i] *= at[i] > 0 ? 1 : 0;
+    check_close(out, expected, 0);
+    BOOST_TEST(same_for_every_team("relu_grad", {g, x}));
+  });
+}
+
+// sum of w[i] * relu(x[i]), whose gradient by x is relu_grad(w, x)
+BOOST_AUTO_TEST_CASE(the_gradient_of_relu_agrees_with_finite_differences) {
+  const TensorType type{DType::f64, {4, 5}};
+  const Tensor w = random_tensor(type, 1);
+  const Tensor x = random_tensor(type, 2);
+  const auto weighted = [&](const std::vector<double>& at) {
+    const std::vector<double> y = doubles(run_op("relu", {tensor_of(type, at)}));
+    double sum = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) sum += doubles(w)[i] * y[i];
+    return sum;
+  };
+  check_close(run_op("relu_grad", {w, x}), numeric_gradient(doubles(x), weighted), 1e6);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe
