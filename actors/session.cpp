@@ -45,23 +45,6 @@ Placement scope_of(const SessionCore& session) {
   return {.device = scope.device};
 }
 
-Tensor call_kind(SessionCore& session, OpKindId kind, std::span<TensorState* const> inputs,
-                 Attrs attrs, CallSite where) {
-  return session.call(
-      {.kind = kind, .inputs = inputs, .placement = scope_of(session), .attrs = std::move(attrs)},
-      where);
-}
-
-Tensor call_unary(OpKindId kind, const Argument& x, Attrs attrs) {
-  TensorState* const input = &state_of(x.tensor);
-  return call_kind(*input->session, kind, {&input, 1}, std::move(attrs), x.where);
-}
-
-Tensor call_binary(OpKindId kind, const Argument& a, const Tensor& b, Attrs attrs) {
-  TensorState* const inputs[] = {&state_of(a.tensor), &state_of(b)};
-  return call_kind(*inputs[0]->session, kind, inputs, std::move(attrs), a.where);
-}
-
 template <class T>
 Tensor give(SessionCore& session, std::span<const T> elements, const Shape& shape, DType dtype,
             CallSite where) {
@@ -241,30 +224,14 @@ const Report& Session::report() const {
   return core_->report();
 }
 
-Tensor matmul(Argument a, const Tensor& b, bool transpose_a, bool transpose_b) {
-  static const OpKindId kind = builtin_ops().find("matmul");
-  if (!transpose_a && !transpose_b) return call_binary(kind, a, b, {});
-  return call_binary(kind, a, b, {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}});
-}
-Tensor operator+(Argument a, const Tensor& b) {
-  static const OpKindId kind = builtin_ops().find("add");
-  return call_binary(kind, a, b, {});
-}
-Tensor operator-(Argument a, const Tensor& b) {
-  static const OpKindId kind = builtin_ops().find("sub");
-  return call_binary(kind, a, b, {});
-}
-Tensor operator*(Argument a, const Tensor& b) {
-  static const OpKindId kind = builtin_ops().find("mul");
-  return call_binary(kind, a, b, {});
-}
-Tensor operator*(double alpha, Argument x) {
-  static const OpKindId kind = builtin_ops().find("scale");
-  return call_unary(kind, x, {{"alpha", alpha}});
-}
-Tensor relu(Argument x) {
-  static const OpKindId kind = builtin_ops().find("relu");
-  return call_unary(kind, x, {});
+Tensor call_op(OpKindId kind, std::span<TensorState* const> inputs, Attrs attrs, CallSite where) {
+  if (inputs.empty() || inputs[0] == nullptr) {
+    throw usage_error(where.place(), "an input is an empty handle", "assign a tensor to it first");
+  }
+  SessionCore& session = *inputs[0]->session;
+  return session.call(
+      {.kind = kind, .inputs = inputs, .placement = scope_of(session), .attrs = std::move(attrs)},
+      where);
 }
 
 }  // namespace troupe

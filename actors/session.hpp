@@ -90,6 +90,8 @@ class [[nodiscard]] DeviceScope {
 //   for (int i = 0; i < 10; ++i) matmul(x, x).to("storage");
 //   session.wait_all();
 //
+// The functions and operators that compute are in tensor_ops.hpp.
+//
 // Any thread may call any function. A call throws a usage Error, with the caller's file and line,
 // if its inputs don't fit. If an op fails, no further op starts, and every later wait, read or call
 // throws an Error that names the op, its device and the line that called it.
@@ -150,24 +152,6 @@ class Session {
  private:
   SessionCore* core_;
 };
-
-// A tensor, and the line of the program that passes it.
-struct Argument {
-  // NOLINTNEXTLINE(google-explicit-constructor): so that every call notes its line
-  Argument(const Tensor& given, CallSite line = CallSite::here()) : tensor(given), where(line) {}
-  const Tensor& tensor;
-  CallSite where;
-};
-
-// The product of two matrices.
-Tensor matmul(Argument a, const Tensor& b, bool transpose_a = false, bool transpose_b = false);
-// Element by element.
-Tensor operator+(Argument a, const Tensor& b);
-Tensor operator-(Argument a, const Tensor& b);
-Tensor operator*(Argument a, const Tensor& b);
-Tensor operator*(double alpha, Argument x);
-// max(x, 0)
-Tensor relu(Argument x);
 
 template <>
 std::vector<float> Tensor::read<float>() const;

@@ -114,4 +114,8 @@ class SessionCore final : private TensorExchange {
   std::thread thread_;
 };
 
+// Calls an op kind that comes with Troupe on the session of the first input. The scope of this
+// thread decides where. Throws a usage Error with the place `where` if the inputs don't fit.
+Tensor call_op(OpKindId kind, std::span<TensorState* const> inputs, Attrs attrs, CallSite where);
+
 }  // namespace troupe

@@ -5,6 +5,7 @@
 #include "actors/runner.hpp"
 #include "actors/session.hpp"
 #include "actors/stream.hpp"
+#include "actors/tensor_ops.hpp"
 #include "core/backend/mode.hpp"
 #include "core/base/error.hpp"
 #include "core/base/id.hpp"

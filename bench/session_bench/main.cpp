@@ -2,6 +2,7 @@
 // and run as a whole, and the memory of a long loop.
 #include "actors/runner.hpp"
 #include "actors/session.hpp"
+#include "actors/tensor_ops.hpp"
 #include "core/machine/discover.hpp"
 
 #include <algorithm>

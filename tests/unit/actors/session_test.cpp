@@ -1,6 +1,7 @@
 // Sessions: ordinary calls that run in parallel.
 #include "actors/session.hpp"
 
+#include "actors/tensor_ops.hpp"
 #include "core/base/error.hpp"
 
 #include <cstdint>
@@ -102,6 +103,12 @@ BOOST_AUTO_TEST_CASE(several_threads_may_call_and_read_at_the_same_time) {
   for (const std::vector<float>& result : results) {
     BOOST_TEST(result == std::vector<float>(4, steps), boost::test_tools::per_element());
   }
+}
+
+BOOST_AUTO_TEST_CASE(an_op_without_inputs_is_called_by_name) {
+  Session s(two_devices());
+  const Tensor twos = s.call("constant", {}, {{"value", 2.0}}, {.shape = {3}});
+  BOOST_TEST(twos.read<float>() == std::vector<float>(3, 2), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(every_call_is_carried_out_though_nobody_keeps_its_result) {

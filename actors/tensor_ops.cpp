@@ -1,0 +1,157 @@
+#include "actors/tensor_ops.hpp"
+
+#include "actors/session_core.hpp"
+#include "core/ops/builtin.hpp"
+#include "core/ops/registry.hpp"
+
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace troupe {
+namespace {
+
+template <OpKind (*kind)()>
+OpKindId id_of() {
+  static const OpKindId id = builtin_ops().find(kind().name);
+  return id;
+}
+
+template <OpKind (*kind)(), class... Others>
+Tensor call(const Argument& first, Attrs attrs, const Others&... others) {
+  static_assert((std::is_same_v<Others, Tensor> && ...));
+  TensorState* const inputs[] = {SessionCore::state_of(first.tensor),
+                                 SessionCore::state_of(others)...};
+  return call_op(id_of<kind>(), inputs, std::move(attrs), first.where);
+}
+
+// Not a list in place: for some lists of one, GCC 12 warns of uninitialised values.
+Attrs one_attr(std::string_view name, Attr value) {
+  Attrs attrs;
+  attrs.set(name, std::move(value));
+  return attrs;
+}
+
+}  // namespace
+
+Tensor exp(Argument x) {
+  return call<exp_op>(x, {});
+}
+
+Tensor log(Argument x) {
+  return call<log_op>(x, {});
+}
+
+Tensor tanh(Argument x) {
+  return call<tanh_op>(x, {});
+}
+
+Tensor gelu(Argument x) {
+  return call<gelu_op>(x, {});
+}
+
+Tensor relu(Argument x) {
+  return call<relu_op>(x, {});
+}
+
+Tensor operator*(double alpha, Argument x) {
+  return call<scale_op>(x, one_attr("alpha", alpha));
+}
+
+Tensor operator+(Argument a, const Tensor& b) {
+  return call<add_op>(a, {}, b);
+}
+
+Tensor operator-(Argument a, const Tensor& b) {
+  return call<sub_op>(a, {}, b);
+}
+
+Tensor operator*(Argument a, const Tensor& b) {
+  return call<mul_op>(a, {}, b);
+}
+
+Tensor axpy(double alpha, Argument x, const Tensor& y) {
+  return call<axpy_op>(x, one_attr("alpha", alpha), y);
+}
+
+Tensor relu_grad(Argument gradient, const Tensor& x) {
+  return call<relu_grad_op>(gradient, {}, x);
+}
+
+Tensor sum(Argument x, std::int64_t axis, bool keep) {
+  return call<sum_op>(x, {{"axis", axis}, {"keep", keep}});
+}
+
+Tensor max(Argument x, std::int64_t axis, bool keep) {
+  return call<max_op>(x, {{"axis", axis}, {"keep", keep}});
+}
+
+Tensor softmax(Argument x) {
+  return call<softmax_op>(x, {});
+}
+
+Tensor layer_norm(Argument x, const Tensor& gain, const Tensor& bias, double epsilon) {
+  return call<layer_norm_op>(x, one_attr("epsilon", epsilon), gain, bias);
+}
+
+Tensor softmax_cross_entropy(Argument logits, const Tensor& labels) {
+  return call<softmax_cross_entropy_op>(logits, {}, labels);
+}
+
+Tensor softmax_cross_entropy_grad(Argument logits, const Tensor& labels) {
+  return call<softmax_cross_entropy_grad_op>(logits, {}, labels);
+}
+
+Tensor reshape(Argument x, const Integers& shape) {
+  return call<reshape_op>(x, one_attr("shape", shape));
+}
+
+Tensor transpose(Argument x, const Integers& axes) {
+  return call<transpose_op>(x, one_attr("axes", axes));
+}
+
+Tensor slice(Argument x, const Integers& begin, const Integers& end) {
+  return call<slice_op>(x, {{"begin", begin}, {"end", end}});
+}
+
+Tensor concat(const std::vector<Tensor>& inputs, std::int64_t axis, CallSite where) {
+  std::vector<TensorState*> states;
+  states.reserve(inputs.size());
+  for (const Tensor& input : inputs) states.push_back(SessionCore::state_of(input));
+  return call_op(id_of<concat_op>(), states, one_attr("axis", axis), where);
+}
+
+Tensor matmul(Argument a, const Tensor& b, bool transpose_a, bool transpose_b) {
+  // Without a list of attributes, small products are called in less time.
+  if (!transpose_a && !transpose_b) return call<matmul_op>(a, {}, b);
+  return call<matmul_op>(a, {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}}, b);
+}
+
+Tensor gemm(Argument a, const Tensor& b, const Tensor& c, GemmOptions options) {
+  return call<gemm_op>(a,
+                       {{"transpose_a", options.transpose_a},
+                        {"transpose_b", options.transpose_b},
+                        {"alpha", options.alpha},
+                        {"beta", options.beta}},
+                       b, c);
+}
+
+Tensor syrk(Argument a, const Tensor& c, SyrkOptions options) {
+  return call<syrk_op>(
+      a, {{"transpose", options.transpose}, {"alpha", options.alpha}, {"beta", options.beta}}, c);
+}
+
+Tensor trsm(Argument l, const Tensor& b, TrsmOptions options) {
+  return call<trsm_op>(l,
+                       {{"side", std::string(options.side == Side::left ? "left" : "right")},
+                        {"transpose", options.transpose},
+                        {"alpha", options.alpha}},
+                       b);
+}
+
+Tensor potrf(Argument a) {
+  return call<potrf_op>(a, {});
+}
+
+}  // namespace troupe

@@ -1,0 +1,130 @@
+// The op kinds that come with Troupe as functions of tensors, and of their operators.
+//
+// Each function calls one op on the session of its inputs, and returns at once: as Session::call
+// does, by the name of the kind. The op is placed by the DeviceScope of the calling thread, else by
+// a policy. Element types are float32 and float64, and all inputs of an op have the same one; where
+// nothing else is said, the result has it, too. Each function throws a usage Error, with the
+// caller's file and line, if types or shapes aren't as its comment says, if a handle is empty, or
+// if inputs belong to different sessions; and a run Error if the session has failed. Thread-safe.
+#pragma once
+
+#include "actors/session.hpp"
+#include "core/base/call_site.hpp"
+#include "core/ops/attrs.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace troupe {
+
+// A tensor, and the line of the program that passes it.
+struct Argument {
+  // NOLINTNEXTLINE(google-explicit-constructor): so that every call notes its line
+  Argument(const Tensor& given, CallSite line = CallSite::here()) : tensor(given), where(line) {}
+  const Tensor& tensor;
+  CallSite where;
+};
+
+// Element by element, of one tensor of any shape, which the result has, too. NaNs stay NaNs.
+
+// e to the power of x.
+Tensor exp(Argument x);
+// The natural logarithm; that of 0 is -infinity, and of negative numbers NaN.
+Tensor log(Argument x);
+// The hyperbolic tangent.
+Tensor tanh(Argument x);
+// x Φ(x), where Φ is the distribution function of the normal distribution. Not the approximation by
+// tanh.
+Tensor gelu(Argument x);
+// max(x, 0)
+Tensor relu(Argument x);
+// alpha x, with alpha rounded to the element type.
+Tensor operator*(double alpha, Argument x);
+
+// Element by element, of two tensors. The operators also take int32 and int64, which wrap around.
+// Their shapes may differ as NumPy's broadcasting allows: aligned at the last axis, each extent
+// equals the other one, or one of the two is 1 or missing, and is repeated. So `x + bias` adds a
+// bias [n] to each row of x [m, n]. The other functions need equal shapes.
+
+Tensor operator+(Argument a, const Tensor& b);
+Tensor operator-(Argument a, const Tensor& b);
+Tensor operator*(Argument a, const Tensor& b);
+// alpha x + y, with alpha rounded to the element type.
+Tensor axpy(double alpha, Argument x, const Tensor& y);
+// The gradient of a loss by x, if `gradient` is that by relu(x): `gradient` where x > 0, else 0.
+Tensor relu_grad(Argument gradient, const Tensor& x);
+
+// Along an axis. `axis` counts from 0, or from the end if it is negative: -1 is the last one.
+
+// The sum, or the maximum, over `axis`. The result lacks this axis; or has it with extent 1 if
+// `keep`, or if x has no other.
+Tensor sum(Argument x, std::int64_t axis, bool keep = false);
+Tensor max(Argument x, std::int64_t axis, bool keep = false);
+// exp(x) divided by its sum along the last axis. The result has the shape of x.
+Tensor softmax(Argument x);
+// Each row along the last axis, shifted and scaled to mean 0 and variance 1, then times `gain` plus
+// `bias`, vectors as long as a row. `epsilon` is added to the variance. The result has the shape of
+// x.
+Tensor layer_norm(Argument x, const Tensor& gain, const Tensor& bias, double epsilon = 1e-5);
+// The loss [1] of logits [n, classes] for labels [n], which are numbers of classes, from 0, in the
+// element type of the logits: the mean over the rows of -log(softmax(logits)[label]). The op fails
+// if a label is no number of a class.
+Tensor softmax_cross_entropy(Argument logits, const Tensor& labels);
+// Its gradient by the logits, of the same inputs: (softmax(logits) - 1 at the label) / n.
+Tensor softmax_cross_entropy_grad(Argument logits, const Tensor& labels);
+
+// The same values in another order or shape.
+
+// In the same order, under another shape with as many elements. One extent may be -1, which stands
+// for what is left.
+Tensor reshape(Argument x, const Integers& shape);
+// Axis d of the result is axis axes[d] of x. `axes` names each axis once; {}: all in reverse.
+Tensor transpose(Argument x, const Integers& axes = {});
+// The elements from index `begin` to before `end`, which have an index for each axis. On each axis
+// 0 <= begin < end <= extent.
+Tensor slice(Argument x, const Integers& begin, const Integers& end);
+// 1 to 1,024 tensors one after the other along `axis`. Their other extents must be equal.
+Tensor concat(const std::vector<Tensor>& inputs, std::int64_t axis,
+              CallSite where = CallSite::here());
+
+// Matrices. Aᵀ is A transposed.
+
+// The product A B of A [m, k] and B [k, n]: [m, n]. With `transpose_a`, A is given as [k, m] and
+// Aᵀ B is computed; the same for B. With more than two axes, a product for each index of the
+// leading axes, which must be equal.
+Tensor matmul(Argument a, const Tensor& b, bool transpose_a = false, bool transpose_b = false);
+
+struct GemmOptions {
+  bool transpose_a = false;
+  bool transpose_b = false;
+  double alpha = 1;
+  double beta = 1;
+};
+// alpha A B + beta C of A [m, k], B [k, n] and C [m, n]: [m, n]. Aᵀ or Bᵀ as in matmul.
+Tensor gemm(Argument a, const Tensor& b, const Tensor& c, GemmOptions options = {});
+
+struct SyrkOptions {
+  bool transpose = false;
+  double alpha = 1;
+  double beta = 1;
+};
+// The lower triangle of alpha A Aᵀ + beta C of A [n, k] and C [n, n]; with `transpose`, of
+// alpha Aᵀ A + beta C of A [k, n]. Reads only the lower triangle of C. The result [n, n] is 0 above
+// the diagonal.
+Tensor syrk(Argument a, const Tensor& c, SyrkOptions options = {});
+
+enum class Side : std::uint8_t { left, right };
+struct TrsmOptions {
+  Side side = Side::left;
+  bool transpose = false;
+  double alpha = 1;
+};
+// Solves L X = alpha B for X, or X L = alpha B on the right side, for a lower triangular matrix L
+// [n, n], of which nothing above the diagonal is read; with `transpose`, Lᵀ takes the place of L.
+// B and X are [n, m], or [m, n] on the right side. A zero on the diagonal gives infinities or NaNs.
+Tensor trsm(Argument l, const Tensor& b, TrsmOptions options = {});
+// The Cholesky factor of a symmetric positive definite matrix A [n, n]: the lower triangular L with
+// L Lᵀ = A. Reads only the lower triangle of A. The op fails if A isn't positive definite.
+Tensor potrf(Argument a);
+
+}  // namespace troupe

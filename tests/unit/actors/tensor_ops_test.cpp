@@ -1,0 +1,196 @@
+// The op kinds as functions of tensors.
+#include "actors/tensor_ops.hpp"
+
+#include "core/base/error.hpp"
+#include "core/ops/builtin.hpp"
+#include "core/ops/registry.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace {
+
+// Not in the scope of a `using namespace troupe`: found by the type of the argument.
+troupe::Tensor by_the_names_of_std(const troupe::Tensor& x) {
+  using std::exp;
+  using std::log;
+  using std::max;
+  using std::tanh;
+  return max(log(exp(tanh(x))), 0);
+}
+
+}  // namespace
+
+using namespace troupe;
+
+namespace {
+
+Machine one_device() {
+  Machine machine;
+  machine.name = "one device";
+  machine.memories = {{.name = "mem", .size_bytes = std::uint64_t{1} << 30}};
+  machine.devices = {{.name = "cpu", .memory = MemoryId{0}}};
+  return machine;
+}
+
+// Tensors for all functions. The shapes differ, so that exchanged inputs don't fit.
+struct Operands {
+  Session session{one_device()};
+  Tensor x = session.uniform({3, 4}, 1);
+  Tensor y = session.uniform({3, 4}, 2) - session.uniform({3, 4}, 3);
+  Tensor gain = session.uniform({4}, 4);
+  Tensor bias = session.uniform({4}, 5);
+  Tensor labels = session.tensor(std::vector<float>{3, 0, 2}, {3});
+  Tensor right = session.uniform({4, 5}, 6);        // x right is [3, 5]
+  Tensor product = session.uniform({3, 5}, 7);      // like x right
+  Tensor square = session.uniform({3, 3}, 8);       // like x xᵀ
+  Tensor wide_square = session.uniform({4, 4}, 9);  // like xᵀ x
+  Tensor triangle = session.tensor(std::vector<float>{2, 0, 0, 1, 3, 0, 1, 2, 4}, {3, 3});
+  Tensor definite = session.tensor(std::vector<float>{4, 0, 0, 1, 5, 0, 1, 2, 6}, {3, 3});
+  Tensor integers = session.zeros({3, 4}, DType::i32);
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(tensor_ops)
+
+BOOST_AUTO_TEST_CASE(each_op_kind_has_a_function_that_computes_the_same_as_a_call_by_name) {
+  Operands o;
+  std::set<std::string_view> left;
+  for (const auto kind : builtin_kinds) left.insert(kind().name);
+  // Members of Session and Tensor, and kinds for tests.
+  for (const std::string_view name :
+       {"uniform", "zeros", "constant", "load", "copy", "spin", "sleep", "fail"}) {
+    left.erase(name);
+  }
+  const auto check = [&](std::string_view kind, const Tensor& by_function,
+                         std::initializer_list<Tensor> inputs, const Attrs& attrs = {}) {
+    BOOST_TEST_CONTEXT(kind) {
+      const Tensor by_name = o.session.call(kind, inputs, attrs);
+      BOOST_TEST((by_function.type() == by_name.type()));
+      BOOST_TEST(by_function.read<float>() == by_name.read<float>(),
+                 boost::test_tools::per_element());
+      left.erase(kind);
+    }
+  };
+  check("exp", exp(o.y), {o.y});
+  check("log", log(o.x), {o.x});
+  check("tanh", tanh(o.y), {o.y});
+  check("gelu", gelu(o.y), {o.y});
+  check("relu", relu(o.y), {o.y});
+  check("scale", 0.3 * o.y, {o.y}, {{"alpha", 0.3}});
+  check("add", o.x + o.bias, {o.x, o.bias});
+  check("sub", o.x - o.bias, {o.x, o.bias});
+  check("mul", o.x * o.bias, {o.x, o.bias});
+  check("axpy", axpy(0.3, o.x, o.y), {o.x, o.y}, {{"alpha", 0.3}});
+  check("relu_grad", relu_grad(o.x, o.y), {o.x, o.y});
+
+  check("sum", sum(o.x, -1), {o.x}, {{"axis", std::int64_t{1}}});
+  check("sum", sum(o.x, 0, true), {o.x}, {{"axis", std::int64_t{0}}, {"keep", true}});
+  check("max", max(o.y, 0), {o.y}, {{"axis", std::int64_t{0}}});
+  check("max", max(o.y, 1, true), {o.y}, {{"axis", std::int64_t{1}}, {"keep", true}});
+  check("softmax", softmax(o.y), {o.y});
+  check("layer_norm", layer_norm(o.y, o.gain, o.bias), {o.y, o.gain, o.bias});
+  check("layer_norm", layer_norm(o.y, o.gain, o.bias, 0.5), {o.y, o.gain, o.bias},
+        {{"epsilon", 0.5}});
+  check("softmax_cross_entropy", softmax_cross_entropy(o.y, o.labels), {o.y, o.labels});
+  check("softmax_cross_entropy_grad", softmax_cross_entropy_grad(o.y, o.labels), {o.y, o.labels});
+
+  check("reshape", reshape(o.x, {2, -1}), {o.x}, {{"shape", Integers{2, 6}}});
+  check("transpose", transpose(o.x), {o.x});
+  check("transpose", transpose(o.x, {0, 1}), {o.x}, {{"axes", Integers{0, 1}}});
+  check("slice", slice(o.x, {0, 1}, {2, 4}), {o.x},
+        {{"begin", Integers{0, 1}}, {"end", Integers{2, 4}}});
+  check("concat", concat({o.x, o.y, o.x}, 1), {o.x, o.y, o.x}, {{"axis", std::int64_t{1}}});
+
+  check("matmul", matmul(o.x, o.right), {o.x, o.right});
+  check("matmul", matmul(o.x, o.y, true), {o.x, o.y}, {{"transpose_a", true}});
+  check("matmul", matmul(o.x, o.y, false, true), {o.x, o.y}, {{"transpose_b", true}});
+  check("gemm", gemm(o.x, o.right, o.product), {o.x, o.right, o.product});
+  check("gemm", gemm(o.x, o.y, o.wide_square, {.transpose_a = true, .alpha = 0.5, .beta = 2}),
+        {o.x, o.y, o.wide_square}, {{"transpose_a", true}, {"alpha", 0.5}, {"beta", 2.0}});
+  check("gemm", gemm(o.x, o.y, o.square, {.transpose_b = true}), {o.x, o.y, o.square},
+        {{"transpose_b", true}});
+  check("syrk", syrk(o.x, o.square), {o.x, o.square});
+  check("syrk", syrk(o.x, o.wide_square, {.transpose = true, .alpha = 0.5, .beta = 2}),
+        {o.x, o.wide_square}, {{"transpose", true}, {"alpha", 0.5}, {"beta", 2.0}});
+  check("trsm", trsm(o.triangle, o.x), {o.triangle, o.x});
+  check("trsm", trsm(o.triangle, o.square, {.side = Side::right, .transpose = true, .alpha = 2}),
+        {o.triangle, o.square},
+        {{"side", std::string("right")}, {"transpose", true}, {"alpha", 2.0}});
+  check("potrf", potrf(o.definite), {o.definite});
+  for (const std::string_view kind : left) BOOST_ERROR("untested: " << kind);
+}
+
+BOOST_AUTO_TEST_CASE(functions_whose_names_std_has_are_found_by_the_type_of_the_argument) {
+  Operands o;
+  BOOST_TEST(by_the_names_of_std(o.x).read<float>() == max(log(exp(tanh(o.x))), 0).read<float>(),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(inputs_that_do_not_fit_are_refused_with_the_line_of_the_caller) {
+  Operands o;
+  const Tensor& i = o.integers;
+  const Tensor none;
+  // clang-format splits calls with lists.
+  const Integers five_rows{5, -1};
+  const Integers same_axis{0, 0};
+  const Integers begin{0, 2};
+  const Integers end{1, 5};
+  const std::vector<Tensor> unequal{o.x, o.right};
+  struct Misfit {
+    int line;
+    std::function<void()> call;
+  };
+  const std::vector<Misfit> misfits{
+      {__LINE__, [&] { exp(i); }},
+      {__LINE__, [&] { log(i); }},
+      {__LINE__, [&] { tanh(i); }},
+      {__LINE__, [&] { gelu(i); }},
+      {__LINE__, [&] { relu(i); }},
+      {__LINE__, [&] { 2.0 * i; }},
+      {__LINE__, [&] { o.x + o.right; }},
+      {__LINE__, [&] { o.x - o.right; }},
+      {__LINE__, [&] { o.x* o.right; }},
+      {__LINE__, [&] { axpy(2, o.x, o.right); }},
+      {__LINE__, [&] { relu_grad(o.x, o.right); }},
+      {__LINE__, [&] { sum(o.x, 2); }},
+      {__LINE__, [&] { max(o.x, -3); }},
+      {__LINE__, [&] { softmax(i); }},
+      {__LINE__, [&] { layer_norm(o.x, o.gain, o.labels); }},
+      {__LINE__, [&] { softmax_cross_entropy(o.x, o.gain); }},
+      {__LINE__, [&] { softmax_cross_entropy_grad(o.x, o.gain); }},
+      {__LINE__, [&] { reshape(o.x, five_rows); }},
+      {__LINE__, [&] { transpose(o.x, same_axis); }},
+      {__LINE__, [&] { slice(o.x, begin, end); }},
+      {__LINE__, [&] { concat(unequal, 0); }},
+      {__LINE__, [&] { concat({}, 0); }},
+      {__LINE__, [&] { matmul(o.x, o.y); }},
+      {__LINE__, [&] { gemm(o.x, o.right, o.square); }},
+      {__LINE__, [&] { syrk(o.x, o.wide_square); }},
+      {__LINE__, [&] { trsm(o.triangle, o.right); }},
+      {__LINE__, [&] { potrf(o.x); }},
+      {__LINE__, [&] { exp(none); }},
+      {__LINE__, [&] { o.x + none; }},
+      {__LINE__, [&] { concat({none}, 0); }},
+  };
+  for (const Misfit& misfit : misfits) {
+    BOOST_CHECK_EXCEPTION(misfit.call(), Error, [&](const Error& error) {
+      BOOST_TEST(error.place().line == misfit.line, error.what());
+      return std::string_view(error.place().file).ends_with("tensor_ops_test.cpp");
+    });
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
