@@ -4,11 +4,13 @@
 #include "actors/session_core.hpp"
 #include "core/base/error.hpp"
 #include "core/config/machine_file.hpp"
+#include "core/files/data_file.hpp"
 #include "core/machine/discover.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include <fmt/format.h>
@@ -45,25 +47,32 @@ Placement scope_of(const SessionCore& session) {
   return {.device = scope.device};
 }
 
-template <class T>
-Tensor give(SessionCore& session, std::span<const T> elements, const Shape& shape, DType dtype,
+MemoryId memory_of_scope(const SessionCore& session) {
+  const DeviceId device = scope_of(session).device;
+  return device ? session.machine().device(device).memory : MemoryId{0};
+}
+
+Tensor give(SessionCore& session, TensorType type, std::unique_ptr<std::byte[]> values,
             CallSite where) {
+  return session.call({.kind = session.given_kind(),
+                       .placement = {.memory = memory_of_scope(session)},
+                       .declared = type,
+                       .given = std::move(values)},
+                      where);
+}
+
+template <class T>
+Tensor give_elements(SessionCore& session, std::span<const T> elements, const Shape& shape,
+                     DType dtype, CallSite where) {
   if (static_cast<std::int64_t>(elements.size()) != shape.elements()) {
     throw usage_error(
         where.place(),
         fmt::format("{} elements for a tensor of shape {}", elements.size(), to_string(shape)),
         fmt::format("give {}", shape.elements()));
   }
-  auto bytes = std::make_unique<std::byte[]>(elements.size_bytes());
-  std::memcpy(bytes.get(), elements.data(), elements.size_bytes());
-  const Machine& machine = session.machine();
-  const Placement placed = scope_of(session);
-  const MemoryId memory = placed.device ? machine.device(placed.device).memory : MemoryId{0};
-  return session.call({.kind = session.given_kind(),
-                       .placement = {.memory = memory},
-                       .declared = {.dtype = dtype, .shape = shape},
-                       .given = std::move(bytes)},
-                      where);
+  auto values = std::make_unique_for_overwrite<std::byte[]>(elements.size_bytes());
+  std::memcpy(values.get(), elements.data(), elements.size_bytes());
+  return give(session, {.dtype = dtype, .shape = shape}, std::move(values), where);
 }
 
 // With what this host has, if the mode uses it.
@@ -134,6 +143,22 @@ std::vector<std::int64_t> Tensor::read<std::int64_t>() const {
   return read_elements<std::int64_t>(*this, DType::i64);
 }
 
+void Tensor::save(const std::filesystem::path& file, std::string_view name) const {
+  TensorState& state = state_of(*this);
+  const NamedType named{.name = std::string(name), .type = type()};
+  if ((format_of(file) == DataFormat::npy) != name.empty()) {
+    throw usage_error({file.string()},
+                      name.empty() ? "a tensor in a .safetensors file must have a name"
+                                   : "a .npy file has no names",
+                      name.empty() ? "give one" : "leave it out");
+  }
+  std::vector<std::byte> values(named.type.bytes());
+  save_tensors(file, {&named, 1}, [&](std::size_t) {
+    state.session->read(state, named.type.dtype, [&] { return values.data(); });
+    return std::span<const std::byte>(values);
+  });
+}
+
 DeviceScope::DeviceScope(const SessionCore* session, DeviceId device)
     : session_before_(scope.session), device_before_(scope.device) {
   scope = {session, device};
@@ -179,19 +204,35 @@ Tensor Session::zeros(const Shape& shape, DType dtype, CallSite where) {
 }
 
 Tensor Session::tensor(std::span<const float> elements, const Shape& shape, CallSite where) {
-  return give(*core_, elements, shape, DType::f32, where);
+  return give_elements(*core_, elements, shape, DType::f32, where);
 }
 
 Tensor Session::tensor(std::span<const double> elements, const Shape& shape, CallSite where) {
-  return give(*core_, elements, shape, DType::f64, where);
+  return give_elements(*core_, elements, shape, DType::f64, where);
 }
 
 Tensor Session::tensor(std::span<const std::int32_t> elements, const Shape& shape, CallSite where) {
-  return give(*core_, elements, shape, DType::i32, where);
+  return give_elements(*core_, elements, shape, DType::i32, where);
 }
 
 Tensor Session::tensor(std::span<const std::int64_t> elements, const Shape& shape, CallSite where) {
-  return give(*core_, elements, shape, DType::i64, where);
+  return give_elements(*core_, elements, shape, DType::i64, where);
+}
+
+Tensor Session::load(const std::filesystem::path& file, std::string_view name, CallSite where) {
+  const DataFile data(file);
+  const StoredTensor stored = data.find(name);
+  data.check_size();
+  const Memory& memory = machine().memory(memory_of_scope(*core_));
+  if (memory.size_bytes > 0 && stored.type.bytes() > memory.size_bytes) {
+    throw usage_error({file.string()},
+                      fmt::format("{} has {} bytes, memory '{}' {}", to_string(stored.type),
+                                  stored.type.bytes(), memory.name, memory.size_bytes),
+                      "give a part of it");
+  }
+  auto values = std::make_unique_for_overwrite<std::byte[]>(stored.type.bytes());
+  data.bytes().read(stored.offset, {values.get(), stored.type.bytes()});
+  return give(*core_, stored.type, std::move(values), where);
 }
 
 Tensor Session::call(std::string_view kind, std::initializer_list<Tensor> inputs, Attrs attrs,

@@ -50,6 +50,10 @@ class Tensor {
   // the session simulates without values.
   template <class T>
   std::vector<T> read() const;
+  // Blocks until the tensor has been made, and writes it to a .npy file, or under `name` to a
+  // .safetensors file, which appears only when it is complete. Throws what read() throws, a usage
+  // Error if there can't be such a file, a run Error if it can't be written to its end.
+  void save(const std::filesystem::path& file, std::string_view name = {}) const;
 
  private:
   friend class SessionCore;
@@ -130,6 +134,11 @@ class Session {
                 CallSite where = CallSite::here());
   Tensor tensor(std::span<const std::int64_t> elements, const Shape& shape,
                 CallSite where = CallSite::here());
+  // The tensor of a .npy file, or the one called `name` of a .safetensors file, of any of these
+  // types, in the same memory. Blocks until it has been read. Throws a usage Error, with the file
+  // as its place, if that can't be done or the file isn't what its header says.
+  Tensor load(const std::filesystem::path& file, std::string_view name = {},
+              CallSite where = CallSite::here());
   // Any op kind, by name. Attributes that aren't given take their fallbacks.
   Tensor call(std::string_view kind, std::initializer_list<Tensor> inputs, Attrs attrs = {},
               TensorType declared = {}, CallSite where = CallSite::here());

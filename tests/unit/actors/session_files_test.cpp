@@ -1,0 +1,74 @@
+// Tensors of a session from files of other programs, and to such files.
+#include "actors/session.hpp"
+#include "tests/support/expect_error.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace troupe;
+using namespace troupe::testing;
+
+namespace {
+
+const std::vector<double> saved_values{1, 2, 3, 4, 5, 6};
+
+struct SessionFiles {
+  Machine machine = [] {
+    Machine with_memory;
+    with_memory.name = "one device";
+    with_memory.memories = {{.name = "mem", .size_bytes = std::uint64_t{1} << 20}};
+    with_memory.devices = {{.name = "cpu", .memory = MemoryId{0}}};
+    return with_memory;
+  }();
+  Session session{machine};
+  Tensor x = session.tensor(saved_values, {2, 3});
+  TemporaryDirectory directory;
+  std::filesystem::path npy = directory.path() / "x.npy";
+  std::filesystem::path safetensors = directory.path() / "x.safetensors";
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(session_files, SessionFiles)
+
+BOOST_AUTO_TEST_CASE(a_tensor_that_was_saved_is_loaded_with_its_type_and_values) {
+  x.save(npy);
+  x.save(safetensors, "x");
+  for (const Tensor& loaded : {session.load(npy), session.load(safetensors, "x")}) {
+    BOOST_TEST((loaded.type() == x.type()));
+    BOOST_TEST(loaded.read<double>() == saved_values, boost::test_tools::per_element());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_name_belongs_to_a_tensor_in_a_safetensors_file_and_to_no_other) {
+  expect_error(ErrorKind::usage, "x.npy", [&] { x.save(npy, "x"); });
+  expect_error(ErrorKind::usage, "must have a name", [&] { x.save(safetensors); });
+  x.save(npy);
+  expect_error(ErrorKind::usage, "x.npy", [&] { session.load(npy, "x"); });
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_was_cut_short_is_refused) {
+  x.save(npy);
+  std::filesystem::resize_file(npy, std::filesystem::file_size(npy) - 1);
+  expect_error(ErrorKind::usage, "cut short", [&] { session.load(npy); });
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_that_is_larger_than_the_memory_is_refused_before_it_is_read) {
+  x.save(npy);
+  machine.memories[0].size_bytes = 47;
+  Session small(machine);
+  expect_error(ErrorKind::usage, "memory 'mem' 47", [&] { small.load(npy); });
+}
+
+BOOST_AUTO_TEST_CASE(a_save_that_fails_leaves_no_file) {
+  expect_error(ErrorKind::usage, "none", [&] { x.save(directory.path() / "none" / "x.npy"); });
+  Session simulation(machine, {.mode = Mode::simulate});
+  expect_error(ErrorKind::usage, "no values", [&] { simulation.zeros({2}).save(npy); });
+  BOOST_TEST(directory.entries() == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
