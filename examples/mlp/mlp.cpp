@@ -1,23 +1,27 @@
 // Trains a network of two layers on handwritten digits, data-parallel: a parameter server and two
 // workers, each a device. As in the figure of the textbook section "Automatic Parallelism" (Dive
 // into Deep Learning), a worker's gradient of layer 2 is pushed, and the server updates layer 2,
-// while the worker still computes its gradient of layer 1. No line says so.
-#include "troupe/troupe.hpp"
+// while the worker still computes its gradient of layer 1. No line says so. `mlp --simulate [FILE]`
+// shows it: the timeline of one step of a larger network on a machine with a CPU and two GPUs.
+#include "examples/mlp/network.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
 using namespace troupe;
+using namespace mlp;
 
 namespace {
 
@@ -61,12 +65,6 @@ std::vector<float> small_values(std::int64_t count, unsigned seed) {
   return values;
 }
 
-// What a worker reads in one step.
-struct Batch {
-  Tensor x;
-  Tensor labels;
-};
-
 Batch rows(Session& session, const Images& images, std::int64_t first, std::int64_t count) {
   const auto part = [&](const std::vector<float>& values, std::int64_t row_size) {
     return std::span(values).subspan(static_cast<std::size_t>(first * row_size),
@@ -76,61 +74,26 @@ Batch rows(Session& session, const Images& images, std::int64_t first, std::int6
           session.tensor(part(images.labels, 1), {count})};
 }
 
-struct Parameters {
-  Tensor w1;
-  Tensor w2;
-};
-
-// The gradients of both layers by one worker's batch.
-Parameters gradients(Session& session, const Batch& batch, const Parameters& w) {
-  const Tensor h = matmul(batch.x, w.w1);
-  const Tensor r = relu(h);
-  const Tensor o = matmul(r, w.w2);
-  const Tensor o_grad = session.call("softmax_cross_entropy_grad", {o, batch.labels});
-  const Tensor w2_grad = matmul(r, o_grad, true, false);
-  const Tensor h_grad = session.call("relu_grad", {matmul(o_grad, w.w2, false, true), h});
-  return {matmul(batch.x, h_grad, true, false), w2_grad};
-}
-
-// w - learning_rate (a + b) / 2
-Tensor updated(Session& session, const Tensor& w, const Tensor& a, const Tensor& b) {
-  return session.call("axpy", {a + b, w}, {{"alpha", -learning_rate / 2}});
-}
-
-Parameters train(Session& session, const Images& images, std::int64_t count, const char* server,
-                 const std::array<const char*, 2>& workers) {
-  std::array<std::vector<Batch>, 2> batches;
-  for (std::size_t k = 0; k < 2; ++k) {
-    const DeviceScope on = session.on(workers[k]);
-    for (std::int64_t first = 0; first + 2 * rows_of_worker <= count; first += 2 * rows_of_worker) {
-      const std::int64_t own = first + static_cast<std::int64_t>(k) * rows_of_worker;
-      batches[k].push_back(rows(session, images, own, rows_of_worker));
-    }
+Layers train(Session& session, const Images& images, std::int64_t count, const Devices& devices) {
+  const DeviceScope on_server = session.on(devices.server);
+  std::vector<std::array<Batch, 2>> batches;
+  for (std::int64_t first = 0; first + 2 * rows_of_worker <= count; first += 2 * rows_of_worker) {
+    batches.push_back({rows(session, images, first, rows_of_worker),
+                       rows(session, images, first + rows_of_worker, rows_of_worker)});
   }
-  const DeviceScope on_server = session.on(server);
-  Parameters w{session.tensor(small_values(pixels * hidden, 2), {pixels, hidden}),
-               session.tensor(small_values(hidden * classes, 3), {hidden, classes})};
+  Parameters w = pull({session.tensor(small_values(pixels * hidden, 2), {pixels, hidden}),
+                       session.tensor(small_values(hidden * classes, 3), {hidden, classes})},
+                      devices);
   for (int epoch = 0; epoch < epochs; ++epoch) {
-    for (std::size_t step = 0; step < batches[0].size(); ++step) {
-      std::array<Parameters, 2> pushed;
-      for (std::size_t k = 0; k < 2; ++k) {
-        const DeviceScope on_worker = session.on(workers[k]);
-        const Parameters pulled{w.w1.to(workers[k]), w.w2.to(workers[k])};
-        const Parameters own = gradients(session, batches[k][step], pulled);
-        pushed[k] = {own.w1.to(server), own.w2.to(server)};
-      }
-      w = {updated(session, w.w1, pushed[0].w1, pushed[1].w1),
-           updated(session, w.w2, pushed[0].w2, pushed[1].w2)};
-    }
+    for (const auto& batch : batches) w = step(session, devices, w, batch, learning_rate);
   }
-  return w;
+  return w.server;
 }
 
 // The share of images, from number `first` on, whose largest output is that of their label.
-double accuracy(Session& session, const Images& images, std::int64_t first, const Parameters& w) {
+double accuracy(Session& session, const Images& images, std::int64_t first, const Layers& w) {
   const std::int64_t count = images.size() - first;
-  const Batch test = rows(session, images, first, count);
-  const std::vector<float> outputs = matmul(relu(matmul(test.x, w.w1)), w.w2).read<float>();
+  const std::vector<float> outputs = logits(rows(session, images, first, count).x, w).read<float>();
   std::int64_t right = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const auto row = outputs.begin() + i * classes;
@@ -140,18 +103,28 @@ double accuracy(Session& session, const Images& images, std::int64_t first, cons
   return static_cast<double>(right) / static_cast<double>(count);
 }
 
+void simulate(const std::filesystem::path& machine_file) {
+  Session session(machine_file, {.mode = Mode::simulate});
+  measure_step(session, {"cpu", {"gpu0", "gpu1"}});
+  fmt::print("{}", report_text(session.report()));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "--simulate") {
+    simulate(argc > 2 ? argv[2] : "config/machines/everything.yaml");
+    return 0;
+  }
   const Images images = read_digits(argc > 1 ? argv[1] : "examples/mlp/digits.csv");
   const std::int64_t count = images.size() * 8 / 10;
   Session session(local_machine(discover_host(), {.cpu_devices = 3}));
-  const Parameters w = train(session, images, count, "cpu0", {"cpu1", "cpu2"});
+  const Layers w = train(session, images, count, {"cpu0", {"cpu1", "cpu2"}});
   const double share = accuracy(session, images, count, w);
   fmt::print(stderr, "{} images, {} epochs, accuracy {:.1f} %\n", count, epochs, 100 * share);
 
   Session serial(local_machine(discover_host(), {.cpu_devices = 1}));
-  const Parameters s = train(serial, images, count, "cpu0", {"cpu0", "cpu0"});
+  const Layers s = train(serial, images, count, {"cpu0", {"cpu0", "cpu0"}});
   const bool equal =
       w.w1.read<float>() == s.w1.read<float>() && w.w2.read<float>() == s.w2.read<float>();
   fmt::print("accuracy on images that it hasn't seen: {}\n",

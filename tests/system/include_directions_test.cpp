@@ -39,7 +39,7 @@ const std::vector<Room> rooms{
     {"apps", {"actors"}},
     {"examples", {"troupe"}},
     {"bench", {"actors"}},
-    {"tests", {"troupe", "apps", "bench"}},
+    {"tests", {"troupe", "apps", "bench", "examples"}},
 };
 
 struct Library {
