@@ -14,6 +14,8 @@
 #include <utility>
 
 #include <caf/logger.hpp>
+#include <pthread.h>
+#include <sched.h>
 
 namespace troupe {
 namespace {
@@ -90,6 +92,11 @@ class ActorThreads::Own final : public Unit {
   void put(caf::resumable* job) {
     job_.store(job, std::memory_order_release);
     job_.notify_one();
+  }
+  void give_way() {
+    if (waiting_ == Waiting::asleep) return;
+    const sched_param no_priority{};
+    pthread_setschedparam(thread_.native_handle(), SCHED_IDLE, &no_priority);
   }
   // Lets the thread end, once its actor has quit.
   void stop() {
@@ -211,6 +218,10 @@ caf::execution_unit* ActorThreads::start_own_thread(Waiting waiting) {
 void ActorThreads::start_shared_thread() {
   if (start_failure_) std::rethrow_exception(start_failure_);
   if (shared_->threads() < shared_threads_max()) shared_->start_thread();
+}
+
+void ActorThreads::give_way() {
+  for (const auto& own : own_) own->give_way();
 }
 
 std::size_t ActorThreads::shared_threads_for(std::size_t actors) const {
