@@ -2,6 +2,7 @@
 
 #include "actors/silent_printer.hpp"
 #include "core/base/assert.hpp"
+#include "core/base/give_way.hpp"
 #include "core/base/relax.hpp"
 
 #include <algorithm>
@@ -14,8 +15,6 @@
 #include <utility>
 
 #include <caf/logger.hpp>
-#include <pthread.h>
-#include <sched.h>
 
 namespace troupe {
 namespace {
@@ -94,9 +93,7 @@ class ActorThreads::Own final : public Unit {
     job_.notify_one();
   }
   void give_way() {
-    if (waiting_ == Waiting::asleep) return;
-    const sched_param no_priority{};
-    pthread_setschedparam(thread_.native_handle(), SCHED_IDLE, &no_priority);
+    if (waiting_ == Waiting::briefly) troupe::give_way(thread_);
   }
   // Lets the thread end, once its actor has quit.
   void stop() {
