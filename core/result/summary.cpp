@@ -67,7 +67,7 @@ void Summary::add(const Window& window) {
 
 // Without a reservation, a big run would hold two copies of the list while it grows.
 void Summary::reserve_predecessors(const Window& window) {
-  std::vector<std::uint32_t>& predecessors = report_.timeline.predecessors;
+  BigVector<std::uint32_t>& predecessors = report_.timeline.predecessors;
   std::size_t wanted = predecessors.size();
   for (const auto& [resource, share] : window.shares) wanted += share.inputs.size();
   if (wanted <= predecessors.capacity()) return;

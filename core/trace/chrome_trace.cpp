@@ -105,7 +105,7 @@ struct Threads {
 };
 
 Threads assign_threads(const Timeline& timeline) {
-  const std::vector<Span>& spans = timeline.spans;
+  const BigVector<Span>& spans = timeline.spans;
   std::vector<std::uint32_t> order(spans.size());
   std::iota(order.begin(), order.end(), 0U);
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {

@@ -1,6 +1,7 @@
 // The report of a run or a simulation: names and numbers only.
 #pragma once
 
+#include "core/base/big_vector.hpp"
 #include "core/base/time.hpp"
 
 #include <cstdint>
@@ -31,11 +32,11 @@ struct Span {
 struct Timeline {
   std::vector<Track> tracks;
   std::vector<std::string> labels;  // "run", "copy", "run → host"
-  std::vector<Span> spans;          // finished ops and transfers, in graph order
+  BigVector<Span> spans;          // finished ops and transfers, in graph order
   // Dependencies: for k in first_predecessor[i] … first_predecessor[i+1]-1, spans[predecessors[k]]
   // finished before spans[i] started, or delivered a chunk if they are on one route.
-  std::vector<std::uint32_t> first_predecessor;  // spans.size() + 1 entries, or none
-  std::vector<std::uint32_t> predecessors;
+  BigVector<std::uint32_t> first_predecessor;  // spans.size() + 1 entries, or none
+  BigVector<std::uint32_t> predecessors;
 
   std::string name(const Span& s) const {
     return s.index == Span::no_index ? labels[s.label]
