@@ -9,7 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -34,7 +34,7 @@ Machine one_gpu(int streams) {
 }
 
 // The largest number of ops that were under way at the same time.
-std::ptrdiff_t most_at_once(const std::vector<Span>& spans) {
+std::ptrdiff_t most_at_once(std::span<const Span> spans) {
   std::ptrdiff_t most = 0;
   for (const Span& s : spans) {
     most = std::max(most, std::count_if(spans.begin(), spans.end(), [&](const Span& other) {
