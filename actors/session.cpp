@@ -8,7 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
+#include <memory>
 #include <string>
 
 #include <fmt/format.h>
@@ -35,9 +35,15 @@ std::vector<std::string> names_of(const std::vector<T>& things) {
   return names;
 }
 
-TensorState& state_of(const Tensor& tensor) {
+DeviceId find_device(const Machine& machine, std::string_view name, CallSite where) {
+  const DeviceId id = machine.find_device(name);
+  if (!id) throw no_such("device", name, names_of(machine.devices)).at(where.place());
+  return id;
+}
+
+TensorState& state_of(const Tensor& tensor, CallSite where = {}) {
   if (TensorState* const state = SessionCore::state_of(tensor)) return *state;
-  throw usage_error("this handle is empty", "assign a tensor to it first");
+  throw usage_error(where.place(), "this handle is empty", "assign a tensor to it first");
 }
 
 Placement scope_of(const SessionCore& session) {
@@ -53,34 +59,52 @@ Tensor call_kind(SessionCore& session, OpKindId kind, std::span<TensorState* con
 }
 
 Tensor call_unary(OpKindId kind, const Argument& x, Attrs attrs) {
-  TensorState* const input = &state_of(x.tensor);
+  TensorState* const input = &state_of(x.tensor, x.where);
   return call_kind(*input->session, kind, {&input, 1}, std::move(attrs), x.where);
 }
 
 Tensor call_binary(OpKindId kind, const Argument& a, const Tensor& b, Attrs attrs) {
-  TensorState* const inputs[] = {&state_of(a.tensor), &state_of(b)};
+  TensorState* const inputs[] = {&state_of(a.tensor, a.where), &state_of(b, a.where)};
   return call_kind(*inputs[0]->session, kind, inputs, std::move(attrs), a.where);
 }
 
-template <class T>
-Tensor give(SessionCore& session, std::span<const T> elements, const Shape& shape, DType dtype,
-            CallSite where) {
-  if (static_cast<std::int64_t>(elements.size()) != shape.elements()) {
+Tensor give(SessionCore& session, std::size_t elements, std::shared_ptr<const std::byte> values,
+            bool adopts, const Shape& shape, DType dtype, CallSite where) {
+  if (static_cast<std::int64_t>(elements) != shape.elements()) {
     throw usage_error(
         where.place(),
-        fmt::format("{} elements for a tensor of shape {}", elements.size(), to_string(shape)),
+        fmt::format("{} elements for a tensor of shape {}", elements, to_string(shape)),
         fmt::format("give {}", shape.elements()));
   }
-  auto bytes = std::make_unique<std::byte[]>(elements.size_bytes());
-  std::memcpy(bytes.get(), elements.data(), elements.size_bytes());
   const Machine& machine = session.machine();
   const Placement placed = scope_of(session);
   const MemoryId memory = placed.device ? machine.device(placed.device).memory : MemoryId{0};
   return session.call({.kind = session.given_kind(),
                        .placement = {.memory = memory},
                        .declared = {.dtype = dtype, .shape = shape},
-                       .given = std::move(bytes)},
+                       .given = std::move(values),
+                       .adopts = adopts},
                       where);
+}
+
+template <class T>
+Tensor copy_in(SessionCore& session, std::span<const T> elements, const Shape& shape, DType dtype,
+               CallSite where) {
+  const auto copy = std::make_shared<std::vector<T>>(elements.begin(), elements.end());
+  const std::shared_ptr<const std::byte> values(copy,
+                                                reinterpret_cast<const std::byte*>(copy->data()));
+  return give(session, elements.size(), values, false, shape, dtype, where);
+}
+
+template <class T>
+Tensor take_in(SessionCore& session, std::span<const T> elements, const Shape& shape, DType dtype,
+               std::function<void()> deleter, CallSite where) {
+  const auto delete_elements = [deleter = std::move(deleter)](const std::byte*) {
+    if (deleter) deleter();
+  };
+  const std::shared_ptr<const std::byte> values(reinterpret_cast<const std::byte*>(elements.data()),
+                                                delete_elements);
+  return give(session, elements.size(), values, true, shape, dtype, where);
 }
 
 // With what this host has, if the mode uses it.
@@ -90,10 +114,10 @@ Machine complete(Machine machine, Mode mode) {
 }
 
 template <class T>
-std::vector<T> read_elements(const Tensor& tensor, DType dtype) {
-  TensorState& state = state_of(tensor);
+std::vector<T> read_elements(const Tensor& tensor, DType dtype, CallSite where) {
+  TensorState& state = state_of(tensor, where);
   std::vector<T> elements;
-  state.session->read(state, dtype, [&] {
+  state.session->read(state, dtype, where, [&] {
     elements.resize(static_cast<std::size_t>(tensor.shape().elements()));
     return reinterpret_cast<std::byte*>(elements.data());
   });
@@ -116,7 +140,7 @@ const TensorType& Tensor::type() const {
 }
 
 Tensor Tensor::to(std::string_view memory, CallSite where) const {
-  TensorState* const input = &state_of(*this);
+  TensorState* const input = &state_of(*this, where);
   SessionCore& session = *input->session;
   const Machine& machine = session.machine();
   MemoryId target = machine.find_memory(memory);
@@ -135,20 +159,20 @@ void Tensor::wait() const {
 }
 
 template <>
-std::vector<float> Tensor::read<float>() const {
-  return read_elements<float>(*this, DType::f32);
+std::vector<float> Tensor::read<float>(CallSite where) const {
+  return read_elements<float>(*this, DType::f32, where);
 }
 template <>
-std::vector<double> Tensor::read<double>() const {
-  return read_elements<double>(*this, DType::f64);
+std::vector<double> Tensor::read<double>(CallSite where) const {
+  return read_elements<double>(*this, DType::f64, where);
 }
 template <>
-std::vector<std::int32_t> Tensor::read<std::int32_t>() const {
-  return read_elements<std::int32_t>(*this, DType::i32);
+std::vector<std::int32_t> Tensor::read<std::int32_t>(CallSite where) const {
+  return read_elements<std::int32_t>(*this, DType::i32, where);
 }
 template <>
-std::vector<std::int64_t> Tensor::read<std::int64_t>() const {
-  return read_elements<std::int64_t>(*this, DType::i64);
+std::vector<std::int64_t> Tensor::read<std::int64_t>(CallSite where) const {
+  return read_elements<std::int64_t>(*this, DType::i64, where);
 }
 
 DeviceScope::DeviceScope(const SessionCore* session, DeviceId device)
@@ -173,10 +197,8 @@ const Machine& Session::machine() const {
   return core_->machine();
 }
 
-DeviceScope Session::on(std::string_view device) const {
-  const DeviceId id = machine().find_device(device);
-  if (!id) throw no_such("device", device, names_of(machine().devices));
-  return {core_, id};
+DeviceScope Session::on(std::string_view device, CallSite where) const {
+  return {core_, find_device(machine(), device, where)};
 }
 
 Tensor Session::uniform(const Shape& shape, std::int64_t seed, DType dtype, CallSite where) {
@@ -196,19 +218,39 @@ Tensor Session::zeros(const Shape& shape, DType dtype, CallSite where) {
 }
 
 Tensor Session::tensor(std::span<const float> elements, const Shape& shape, CallSite where) {
-  return give(*core_, elements, shape, DType::f32, where);
+  return copy_in(*core_, elements, shape, DType::f32, where);
 }
 
 Tensor Session::tensor(std::span<const double> elements, const Shape& shape, CallSite where) {
-  return give(*core_, elements, shape, DType::f64, where);
+  return copy_in(*core_, elements, shape, DType::f64, where);
 }
 
 Tensor Session::tensor(std::span<const std::int32_t> elements, const Shape& shape, CallSite where) {
-  return give(*core_, elements, shape, DType::i32, where);
+  return copy_in(*core_, elements, shape, DType::i32, where);
 }
 
 Tensor Session::tensor(std::span<const std::int64_t> elements, const Shape& shape, CallSite where) {
-  return give(*core_, elements, shape, DType::i64, where);
+  return copy_in(*core_, elements, shape, DType::i64, where);
+}
+
+Tensor Session::adopt(std::span<const float> elements, const Shape& shape,
+                      std::function<void()> deleter, CallSite where) {
+  return take_in(*core_, elements, shape, DType::f32, std::move(deleter), where);
+}
+
+Tensor Session::adopt(std::span<const double> elements, const Shape& shape,
+                      std::function<void()> deleter, CallSite where) {
+  return take_in(*core_, elements, shape, DType::f64, std::move(deleter), where);
+}
+
+Tensor Session::adopt(std::span<const std::int32_t> elements, const Shape& shape,
+                      std::function<void()> deleter, CallSite where) {
+  return take_in(*core_, elements, shape, DType::i32, std::move(deleter), where);
+}
+
+Tensor Session::adopt(std::span<const std::int64_t> elements, const Shape& shape,
+                      std::function<void()> deleter, CallSite where) {
+  return take_in(*core_, elements, shape, DType::i64, std::move(deleter), where);
 }
 
 Tensor Session::call(std::string_view kind, std::initializer_list<Tensor> inputs, Attrs attrs,
@@ -231,6 +273,10 @@ Tensor Session::call(std::string_view kind, std::span<const Tensor> inputs, Attr
 
 void Session::wait_all() {
   core_->wait_all();
+}
+
+void Session::wait(std::string_view device, CallSite where) {
+  core_->wait(find_device(machine(), device, where));
 }
 
 const ScenarioReport& Session::measure(std::string_view name, const std::function<void()>& work) {
