@@ -1,9 +1,10 @@
 // Data that a program gives to a session without a copy.
 #include "tests/unit/actors/session_fixture.hpp"
 
-#include <cstdlib>
 #include <memory>
 #include <thread>
+
+#include <stdlib.h>
 
 using namespace troupe;
 using testing::KernelState;
@@ -15,8 +16,7 @@ namespace {
 class Elements {
  public:
   Elements(std::size_t count, std::size_t offset = 0)
-      : room_(static_cast<float*>(std::aligned_alloc(4096, room_bytes(count + offset)))),
-        elements_(room_.get() + offset, count) {
+      : room_(allocate((count + offset) * sizeof(float))), elements_(room_.get() + offset, count) {
     for (std::size_t i = 0; i < count; ++i) elements_[i] = static_cast<float>(i);
   }
   std::span<const float> span() const { return elements_; }
@@ -31,11 +31,15 @@ class Elements {
   }
 
  private:
-  // Not more than needed, so that AddressSanitizer sees whoever reads behind the end.
-  static std::size_t room_bytes(std::size_t count) { return count * sizeof(float); }
+  // Exactly so many, so that AddressSanitizer sees whoever reads behind the end.
+  static float* allocate(std::size_t bytes) {
+    void* room = nullptr;
+    BOOST_REQUIRE(posix_memalign(&room, 4096, bytes) == 0);
+    return static_cast<float*>(room);
+  }
 
   struct Free {
-    void operator()(float* room) const { std::free(room); }
+    void operator()(float* room) const { free(room); }
   };
   std::unique_ptr<float, Free> room_;
   std::span<float> elements_;
@@ -145,12 +149,9 @@ BOOST_AUTO_TEST_CASE(elements_are_given_back_if_adopting_them_fails_or_nothing_i
   Elements elements(16);
   Elements simulated(16);
   Session s(testing::session_machine());
-  const int line = __LINE__ + 2;
-  testing::check_error(
-      [&] {
-        s.adopt(elements.span(), {4, 5}, elements.deleter());
-      },
-      {"16 elements", "[4, 5]", "give 20"}, "session_data_test.cpp", line);
+  const int line = __LINE__ + 1;
+  const auto adopt = [&] { s.adopt(elements.span(), {4, 5}, elements.deleter()); };
+  testing::check_error(adopt, {"16 elements", "[4, 5]", "give 20"}, "session_data_test.cpp", line);
   BOOST_TEST(elements.deleted() == 1);
   {
     Session simulation(testing::session_machine(), {.mode = Mode::simulate});

@@ -82,8 +82,9 @@ BOOST_AUTO_TEST_CASE(a_device_memory_or_op_kind_that_is_not_there_is_refused_wit
   const Tensor x = s.zeros(square);
   const int line = __LINE__ + 1;
   check_error([&] { x.to("disk"); }, {"'disk'", "mem0, mem1"}, this_file, line);
-  check_error([&] { const DeviceScope on = s.on("gpu0"); }, {"'gpu0'", "cpu0, cpu1"}, this_file, line + 1);
-  check_error([&] { s.call("matmull", {x, x}); }, {"'matmull'", "matmul"}, this_file, line + 2);
+  check_error([&] { s.call("matmull", {x, x}); }, {"'matmull'", "matmul"}, this_file, line + 1);
+  const auto place = [&] { const DeviceScope on = s.on("gpu0"); };
+  check_error(place, {"'gpu0'", "cpu0, cpu1"}, this_file, line + 2);
 }
 
 BOOST_AUTO_TEST_CASE(an_op_that_no_device_can_compute_is_refused_with_its_line) {
