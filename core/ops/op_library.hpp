@@ -5,7 +5,7 @@
 //     registry.add({.name = "clamp", …});
 //   }
 //
-// In CMake: add_library(mine MODULE mine.cpp), and target_link_libraries(mine troupe::troupe).
+// In CMake: add_library(mine MODULE …), and target_link_libraries(mine PRIVATE troupe::troupe).
 // Then: troupe run FILE --ops libmine.so
 #pragma once
 
