@@ -156,6 +156,10 @@ class ActorRuntime::Impl {
       deliveries_.end();
       if (on_news_) on_news_();
     };
+    hooks_.on_watched = [this] {
+      setup_.pause();
+      if (on_news_) on_news_();
+    };
     if (options.by_window) {
       hooks_.on_window_done = [this](ResourceShares window) {
         deliveries_.put(std::move(window));
@@ -333,6 +337,9 @@ void ActorRuntime::send(Window window) {
 }
 void ActorRuntime::send_end() {
   impl_->send(EndOfWindows{});
+}
+void ActorRuntime::watch(const WindowItem& item) {
+  impl_->send(Watch{item});
 }
 void ActorRuntime::begin() {
   impl_->begin();

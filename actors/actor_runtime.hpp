@@ -28,7 +28,8 @@ struct ActorRuntimeOptions {
   // The shares of a window that is done come one window at a time, from take_window(), and else all
   // in the result.
   bool by_window = false;
-  // Called on another thread when there is a window to take or the run is over; may be empty.
+  // Called on another thread when there is a window to take, an item that is watched has finished,
+  // or the run is over; may be empty.
   std::function<void()> on_news = {};
   // The run ends early when this becomes true. Any thread or signal handler may set it.
   const std::atomic<bool>* interrupted = nullptr;
@@ -57,11 +58,14 @@ class ActorRuntime {
   // and neither is it once the run is interrupted.
   void send(Window window);
   void send_end();
+  // Calls on_news, and lets proceed() return, when this item of a window that was sent has
+  // finished: soon if it has. Thread-safe.
+  void watch(const WindowItem& item);
   // The actors begin with the first window.
   void begin();
 
-  // Lets them act: until there is a window to take or the run is over, but for about 50 ms at most,
-  // or some thousand events of virtual time. Ends the run if it is interrupted.
+  // Lets them act: until there is news, but for about 50 ms at most, or some thousand events of
+  // virtual time. Ends the run if it is interrupted.
   void proceed();
   std::optional<ResourceShares> take_window();  // none: no window is done that wasn't taken
   bool is_over() const;

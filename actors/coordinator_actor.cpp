@@ -52,6 +52,8 @@ class CoordinatorActor : public caf::event_based_actor {
           has_first_window_ = true;
           begin_if_ready();
         },
+        [this](const Watch& watch) { pass_on(watch); },
+        [this](Watched) { hooks_->on_watched(); },
         [this](EndOfWindows) {
           logic_.on_end_of_windows(clock_.instant());
           act();
@@ -122,6 +124,17 @@ class CoordinatorActor : public caf::event_based_actor {
     known_.emplace(actor(resource).id(), resource);
     monitor(actor(resource));
     send(actor(resource), Introduce{resources_});
+  }
+
+  void pass_on(const Watch& watch) {
+    const auto& [number, item] = watch.item;
+    if (!windows_.holds(number)) return hooks_->on_watched();  // done
+    ResourceShares& to_send = windows_[number].to_send;
+    const auto waiting = std::find_if(to_send.begin(), to_send.end(), [&](const auto& share) {
+      return share.first == item.resource;
+    });
+    if (waiting == to_send.end()) return send(actor(item.resource), watch);
+    waiting->second.late.push_back({.window = number, .item = item.item, .to = {}});
   }
 
   // Waits for those that the first windows need: their threads are set up before the clock starts.

@@ -22,6 +22,7 @@ struct CoordinatorHooks {
   // Receives the shares of each completed window, in order, on the coordinator's thread. If empty,
   // the shares are in the result.
   std::function<void(ResourceShares)> on_window_done = {};
+  std::function<void()> on_watched = {};  // a watched item has finished; on that thread, too
   std::function<void()> on_end = {};  // called on the coordinator's thread after `result` is set
   std::function<std::string(ResourceId)> resource_name = {};  // for errors
   // That of RunContext. Interrupt follows it, but maybe late.

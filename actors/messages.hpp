@@ -44,6 +44,12 @@ struct Begin {};
 struct AssignShare {
   Share share;
 };
+// runtime → coordinator → resource: answer with Watched as soon as this item has finished.
+struct Watch {
+  WindowItem item;
+};
+// resource → coordinator: a watched item has finished.
+struct Watched {};
 // resource → resource: one dependency of each of these items of the receiver is satisfied.
 struct Notice {
   // The notice then fills one cache line and needs no memory of its own.
@@ -116,6 +122,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::AddWindow)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::EndOfWindows)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Begin)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::AssignShare)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Watch)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Watched)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Notice)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::LaneDone)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::LaneFailed)

@@ -82,6 +82,10 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
           logic_.on_share(std::move(message.share));
           start_ready();
         },
+        [this](const Watch& watch) {
+          logic_.on_watch(watch.item.window, watch.item.ref.item);
+          start_ready();
+        },
         [this](const LaneFailed& failed) {
           fail(failed.lane, failed.cause);
           start_ready();
@@ -232,13 +236,18 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     send(coordinator_, Failure{self_, unit, std::move(cause)});
   }
 
-  // Sends all notices held back: one message for each actor and window.
+  // Sends all notices held back: one message for each actor and window, and one for each watch.
   void flush_notices() {
     std::vector<WindowItem>& notices = logic_.notices();
     if (notices.empty()) return;
     group(notices);
     for (auto from = notices.begin(); from != notices.end();) {
       const WindowItem& first = *from;
+      if (!first.ref.resource) {
+        ++from;
+        send(coordinator_, Watched{});
+        continue;
+      }
       Notice notice{.window = first.window, .item = {}};
       for (; from != notices.end() && !before(first, *from) && notice.count < Notice::items_max;
            ++from) {

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <memory>
 #include <string>
 
@@ -37,9 +36,15 @@ std::vector<std::string> names_of(const std::vector<T>& things) {
   return names;
 }
 
-TensorState& state_of(const Tensor& tensor) {
+DeviceId find_device(const Machine& machine, std::string_view name, CallSite where) {
+  const DeviceId id = machine.find_device(name);
+  if (!id) throw no_such("device", name, names_of(machine.devices)).at(where.place());
+  return id;
+}
+
+TensorState& state_of(const Tensor& tensor, CallSite where = {}) {
   if (TensorState* const state = SessionCore::state_of(tensor)) return *state;
-  throw usage_error("this handle is empty", "assign a tensor to it first");
+  throw usage_error(where.place(), "this handle is empty", "assign a tensor to it first");
 }
 
 Placement scope_of(const SessionCore& session) {
@@ -52,27 +57,49 @@ MemoryId memory_of_scope(const SessionCore& session) {
   return device ? session.machine().device(device).memory : MemoryId{0};
 }
 
-Tensor give(SessionCore& session, TensorType type, std::unique_ptr<std::byte[]> values,
-            CallSite where) {
+Tensor give(SessionCore& session, TensorType type, std::shared_ptr<const std::byte> values,
+            bool adopts, CallSite where) {
   return session.call({.kind = session.given_kind(),
                        .placement = {.memory = memory_of_scope(session)},
                        .declared = type,
-                       .given = std::move(values)},
+                       .given = std::move(values),
+                       .adopts = adopts},
                       where);
 }
 
-template <class T>
-Tensor give_elements(SessionCore& session, std::span<const T> elements, const Shape& shape,
-                     DType dtype, CallSite where) {
-  if (static_cast<std::int64_t>(elements.size()) != shape.elements()) {
+Tensor give_elements(SessionCore& session, std::size_t elements,
+                     std::shared_ptr<const std::byte> values, bool adopts, TensorType type,
+                     CallSite where) {
+  const Shape& shape = type.shape;
+  if (static_cast<std::int64_t>(elements) != shape.elements()) {
     throw usage_error(
         where.place(),
-        fmt::format("{} elements for a tensor of shape {}", elements.size(), to_string(shape)),
+        fmt::format("{} elements for a tensor of shape {}", elements, to_string(shape)),
         fmt::format("give {}", shape.elements()));
   }
-  auto values = std::make_unique_for_overwrite<std::byte[]>(elements.size_bytes());
-  std::memcpy(values.get(), elements.data(), elements.size_bytes());
-  return give(session, {.dtype = dtype, .shape = shape}, std::move(values), where);
+  return give(session, type, std::move(values), adopts, where);
+}
+
+template <class T>
+Tensor copy_in(SessionCore& session, std::span<const T> elements, const Shape& shape, DType dtype,
+               CallSite where) {
+  const auto copy = std::make_shared<std::vector<T>>(elements.begin(), elements.end());
+  const std::shared_ptr<const std::byte> values(copy,
+                                                reinterpret_cast<const std::byte*>(copy->data()));
+  return give_elements(session, elements.size(), values, false, {.dtype = dtype, .shape = shape},
+                       where);
+}
+
+template <class T>
+Tensor take_in(SessionCore& session, std::span<const T> elements, const Shape& shape, DType dtype,
+               std::function<void()> deleter, CallSite where) {
+  const auto delete_elements = [deleter = std::move(deleter)](const std::byte*) {
+    if (deleter) deleter();
+  };
+  const std::shared_ptr<const std::byte> values(reinterpret_cast<const std::byte*>(elements.data()),
+                                                delete_elements);
+  return give_elements(session, elements.size(), values, true, {.dtype = dtype, .shape = shape},
+                       where);
 }
 
 // With what this host has, if the mode uses it.
@@ -82,10 +109,10 @@ Machine complete(Machine machine, Mode mode) {
 }
 
 template <class T>
-std::vector<T> read_elements(const Tensor& tensor, DType dtype) {
-  TensorState& state = state_of(tensor);
+std::vector<T> read_elements(const Tensor& tensor, DType dtype, CallSite where) {
+  TensorState& state = state_of(tensor, where);
   std::vector<T> elements;
-  state.session->read(state, dtype, [&] {
+  state.session->read(state, dtype, where, [&] {
     elements.resize(static_cast<std::size_t>(tensor.shape().elements()));
     return reinterpret_cast<std::byte*>(elements.data());
   });
@@ -108,7 +135,7 @@ const TensorType& Tensor::type() const {
 }
 
 Tensor Tensor::to(std::string_view memory, CallSite where) const {
-  TensorState* const input = &state_of(*this);
+  TensorState* const input = &state_of(*this, where);
   SessionCore& session = *input->session;
   const Machine& machine = session.machine();
   MemoryId target = machine.find_memory(memory);
@@ -127,24 +154,24 @@ void Tensor::wait() const {
 }
 
 template <>
-std::vector<float> Tensor::read<float>() const {
-  return read_elements<float>(*this, DType::f32);
+std::vector<float> Tensor::read<float>(CallSite where) const {
+  return read_elements<float>(*this, DType::f32, where);
 }
 template <>
-std::vector<double> Tensor::read<double>() const {
-  return read_elements<double>(*this, DType::f64);
+std::vector<double> Tensor::read<double>(CallSite where) const {
+  return read_elements<double>(*this, DType::f64, where);
 }
 template <>
-std::vector<std::int32_t> Tensor::read<std::int32_t>() const {
-  return read_elements<std::int32_t>(*this, DType::i32);
+std::vector<std::int32_t> Tensor::read<std::int32_t>(CallSite where) const {
+  return read_elements<std::int32_t>(*this, DType::i32, where);
 }
 template <>
-std::vector<std::int64_t> Tensor::read<std::int64_t>() const {
-  return read_elements<std::int64_t>(*this, DType::i64);
+std::vector<std::int64_t> Tensor::read<std::int64_t>(CallSite where) const {
+  return read_elements<std::int64_t>(*this, DType::i64, where);
 }
 
-void Tensor::save(const std::filesystem::path& file, std::string_view name) const {
-  TensorState& state = state_of(*this);
+void Tensor::save(const std::filesystem::path& file, std::string_view name, CallSite where) const {
+  TensorState& state = state_of(*this, where);
   const NamedType named{.name = std::string(name), .type = type()};
   if ((format_of(file) == DataFormat::npy) != name.empty()) {
     throw usage_error({file.string()},
@@ -154,7 +181,7 @@ void Tensor::save(const std::filesystem::path& file, std::string_view name) cons
   }
   std::vector<std::byte> values(named.type.bytes());
   save_tensors(file, {&named, 1}, [&](std::size_t) {
-    state.session->read(state, named.type.dtype, [&] { return values.data(); });
+    state.session->read(state, named.type.dtype, where, [&] { return values.data(); });
     return std::span<const std::byte>(values);
   });
 }
@@ -181,10 +208,8 @@ const Machine& Session::machine() const {
   return core_->machine();
 }
 
-DeviceScope Session::on(std::string_view device) const {
-  const DeviceId id = machine().find_device(device);
-  if (!id) throw no_such("device", device, names_of(machine().devices));
-  return {core_, id};
+DeviceScope Session::on(std::string_view device, CallSite where) const {
+  return {core_, find_device(machine(), device, where)};
 }
 
 Tensor Session::uniform(const Shape& shape, std::int64_t seed, DType dtype, CallSite where) {
@@ -204,19 +229,19 @@ Tensor Session::zeros(const Shape& shape, DType dtype, CallSite where) {
 }
 
 Tensor Session::tensor(std::span<const float> elements, const Shape& shape, CallSite where) {
-  return give_elements(*core_, elements, shape, DType::f32, where);
+  return copy_in(*core_, elements, shape, DType::f32, where);
 }
 
 Tensor Session::tensor(std::span<const double> elements, const Shape& shape, CallSite where) {
-  return give_elements(*core_, elements, shape, DType::f64, where);
+  return copy_in(*core_, elements, shape, DType::f64, where);
 }
 
 Tensor Session::tensor(std::span<const std::int32_t> elements, const Shape& shape, CallSite where) {
-  return give_elements(*core_, elements, shape, DType::i32, where);
+  return copy_in(*core_, elements, shape, DType::i32, where);
 }
 
 Tensor Session::tensor(std::span<const std::int64_t> elements, const Shape& shape, CallSite where) {
-  return give_elements(*core_, elements, shape, DType::i64, where);
+  return copy_in(*core_, elements, shape, DType::i64, where);
 }
 
 Tensor Session::load(const std::filesystem::path& file, std::string_view name, CallSite where) {
@@ -230,9 +255,29 @@ Tensor Session::load(const std::filesystem::path& file, std::string_view name, C
                                   stored.type.bytes(), memory.name, memory.size_bytes),
                       "give a part of it");
   }
-  auto values = std::make_unique_for_overwrite<std::byte[]>(stored.type.bytes());
+  const std::shared_ptr<std::byte[]> values(new std::byte[stored.type.bytes()]);
   data.bytes().read(stored.offset, {values.get(), stored.type.bytes()});
-  return give(*core_, stored.type, std::move(values), where);
+  return give(*core_, stored.type, {values, values.get()}, false, where);
+}
+
+Tensor Session::adopt(std::span<const float> elements, const Shape& shape,
+                      std::function<void()> deleter, CallSite where) {
+  return take_in(*core_, elements, shape, DType::f32, std::move(deleter), where);
+}
+
+Tensor Session::adopt(std::span<const double> elements, const Shape& shape,
+                      std::function<void()> deleter, CallSite where) {
+  return take_in(*core_, elements, shape, DType::f64, std::move(deleter), where);
+}
+
+Tensor Session::adopt(std::span<const std::int32_t> elements, const Shape& shape,
+                      std::function<void()> deleter, CallSite where) {
+  return take_in(*core_, elements, shape, DType::i32, std::move(deleter), where);
+}
+
+Tensor Session::adopt(std::span<const std::int64_t> elements, const Shape& shape,
+                      std::function<void()> deleter, CallSite where) {
+  return take_in(*core_, elements, shape, DType::i64, std::move(deleter), where);
 }
 
 Tensor Session::call(std::string_view kind, std::initializer_list<Tensor> inputs, Attrs attrs,
@@ -255,6 +300,10 @@ Tensor Session::call(std::string_view kind, std::span<const Tensor> inputs, Attr
 
 void Session::wait_all() {
   core_->wait_all();
+}
+
+void Session::wait(std::string_view device, CallSite where) {
+  core_->wait(find_device(machine(), device, where));
 }
 
 const ScenarioReport& Session::measure(std::string_view name, const std::function<void()>& work) {

@@ -43,17 +43,19 @@ class Tensor {
   // This tensor in another memory, which the name of a device stands for, too. Returns at once.
   // Throws a usage Error if the machine has no such memory.
   Tensor to(std::string_view memory, CallSite where = CallSite::here()) const;
-  // Blocks until the tensor has been made. Throws the session's Error if it has failed.
+  // Blocks until the tensor has been made; other calls may still run. Throws the session's Error if
+  // it has failed.
   void wait() const;
   // Blocks until the tensor has been made, and returns a copy of its elements, in row-major order.
   // Throws the session's Error if it has failed, a usage Error if the elements aren't of type T or
   // the session simulates without values.
   template <class T>
-  std::vector<T> read() const;
+  std::vector<T> read(CallSite where = CallSite::here()) const;
   // Blocks until the tensor has been made, and writes it to a .npy file, or under `name` to a
   // .safetensors file, which appears only when it is complete. Throws what read() throws, a usage
   // Error if there can't be such a file, a run Error if it can't be written to its end.
-  void save(const std::filesystem::path& file, std::string_view name = {}) const;
+  void save(const std::filesystem::path& file, std::string_view name = {},
+            CallSite where = CallSite::here()) const;
 
  private:
   friend class SessionCore;
@@ -117,7 +119,7 @@ class Session {
 
   // Places the calls of this thread on a device while the result lives. Without that, a placement
   // policy chooses. Throws a usage Error if the machine has no such device.
-  DeviceScope on(std::string_view device) const;
+  DeviceScope on(std::string_view device, CallSite where = CallSite::here()) const;
 
   // Seeded values in [0, 1), the same on every device.
   Tensor uniform(const Shape& shape, std::int64_t seed = 0, DType dtype = DType::f32,
@@ -139,6 +141,22 @@ class Session {
   // as its place, if that can't be done or the file isn't what its header says.
   Tensor load(const std::filesystem::path& file, std::string_view name = {},
               CallSite where = CallSite::here());
+  // A tensor with these elements where they are, in row-major order: they are not copied, and must
+  // not change until `deleter` is called. That is when the tensor is freed; at the latest when the
+  // session ends, which waits for what reads them; also if the session fails, or this call throws.
+  // It is called once, on any thread; it must not throw, nor use the session.
+  // The elements are copied, and the deleter is called soon, if they don't begin at a multiple of
+  // 64 bytes, which kernels rely on; if the memory of the scope's device, or else the first one of
+  // the machine, is storage or a GPU's; or if the session computes no values. Throws a usage Error
+  // if their number isn't that of the shape.
+  Tensor adopt(std::span<const float> elements, const Shape& shape, std::function<void()> deleter,
+               CallSite where = CallSite::here());
+  Tensor adopt(std::span<const double> elements, const Shape& shape, std::function<void()> deleter,
+               CallSite where = CallSite::here());
+  Tensor adopt(std::span<const std::int32_t> elements, const Shape& shape,
+               std::function<void()> deleter, CallSite where = CallSite::here());
+  Tensor adopt(std::span<const std::int64_t> elements, const Shape& shape,
+               std::function<void()> deleter, CallSite where = CallSite::here());
   // Any op kind, by name. Attributes that aren't given take their fallbacks.
   Tensor call(std::string_view kind, std::initializer_list<Tensor> inputs, Attrs attrs = {},
               TensorType declared = {}, CallSite where = CallSite::here());
@@ -148,6 +166,9 @@ class Session {
   // Blocks until all that was called before has been carried out. Throws the session's Error if it
   // has failed.
   void wait_all();
+  // The same for what was called before and is computed by this device: by the calls' scope, or by
+  // the placement policy. Throws a usage Error if the machine has no such device.
+  void wait(std::string_view device, CallSite where = CallSite::here());
 
   // In a simulation only what is measured takes time. What is measured takes memory for each op.
   //
@@ -163,12 +184,12 @@ class Session {
 };
 
 template <>
-std::vector<float> Tensor::read<float>() const;
+std::vector<float> Tensor::read<float>(CallSite where) const;
 template <>
-std::vector<double> Tensor::read<double>() const;
+std::vector<double> Tensor::read<double>(CallSite where) const;
 template <>
-std::vector<std::int32_t> Tensor::read<std::int32_t>() const;
+std::vector<std::int32_t> Tensor::read<std::int32_t>(CallSite where) const;
 template <>
-std::vector<std::int64_t> Tensor::read<std::int64_t>() const;
+std::vector<std::int64_t> Tensor::read<std::int64_t>(CallSite where) const;
 
 }  // namespace troupe

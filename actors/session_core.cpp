@@ -3,6 +3,7 @@
 #include "core/base/random.hpp"
 #include "core/ops/builtin.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstring>
@@ -51,6 +52,10 @@ SessionCore::SessionCore(Machine machine, SessionOptions options)
         }
         for_thread_.notify_one();
       },
+      [this](std::uint32_t line) {
+        const std::lock_guard lock(mutex_);
+        return places_[line].place();
+      },
       static_cast<TensorExchange&>(*this));
   report_.machine = machine_.name;
   report_.mode = engine_->mode_name();
@@ -69,7 +74,7 @@ void SessionCore::close() {
   for_thread_.notify_one();
   thread_.join();
   engine_.reset();
-  if (failure_ && !is_failure_told_) fmt::print(stderr, "troupe: {}\n", *failure_);
+  if (failure_ && !is_failure_told_) fmt::print(stderr, "troupe: {}\n", failure_->what());
   is_closed_ = true;
   for (TensorState* state = take_dropped(); state != nullptr;) {
     give_back(std::exchange(state, state->next));
@@ -81,12 +86,26 @@ void SessionCore::drop_reference() {
   if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
 }
 
-void SessionCore::drop_use(TensorState& tensor) {
-  if (tensor.uses.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+// Returns whether that was the last use.
+bool SessionCore::drop_use_quietly(TensorState& tensor) {
+  if (tensor.uses.fetch_sub(1, std::memory_order_acq_rel) > 1) return false;
   push(dropped_, &tensor);
-  if (!is_closed_) return;
-  for (TensorState* state = take_dropped(); state != nullptr;) {
-    give_back(std::exchange(state, state->next));
+  return true;
+}
+
+void SessionCore::drop_use(TensorState& tensor) {
+  const bool is_adopted = tensor.is_adopted;
+  if (!drop_use_quietly(tensor)) return;
+  if (is_closed_) {
+    for (TensorState* state = take_dropped(); state != nullptr;) {
+      give_back(std::exchange(state, state->next));
+    }
+  } else if (is_adopted) {  // its owner is to know soon
+    {
+      const std::lock_guard lock(mutex_);
+      has_news_ = true;
+    }
+    for_thread_.notify_one();
   }
 }
 
@@ -95,6 +114,7 @@ TensorState* SessionCore::take_dropped() {
 }
 
 void SessionCore::give_back(TensorState* tensor) {
+  tensor->given.reset();
   push(returned_, tensor);
   drop_reference();
 }
@@ -159,6 +179,7 @@ Tensor SessionCore::call(Call call, CallSite where) {
   made->type = signature->output;
   made->number = ++called_;
   made->given = std::move(call.given);
+  made->is_adopted = call.adopts;
   made->uses.store(2, std::memory_order_relaxed);  // the handle, and the log
   for (TensorState* const input : call.inputs) {
     add_use(*input);
@@ -180,86 +201,113 @@ const TensorType& SessionCore::type(const TensorState& tensor) const {
 }
 
 bool SessionCore::is_ended() const {
-  return is_closing_ && (failure_ || (log_.size() == 0 && engine_->is_idle()));
+  const bool is_empty = log_.size() == 0 && handing_out_.size() == 0 && engine_->is_idle();
+  return is_closing_ && (failure_ || is_empty);
 }
 
 bool SessionCore::wants_to_hand_out() const {
-  if (log_.size() == 0 || failure_) return false;
-  const bool is_waited_for = flush_to_ > called_ - log_.size();
-  if (has_virtual_time_) return is_waited_for || log_.size() >= log_calls_max;
+  if (log_.size() == 0 || handing_out_.size() > 0 || failure_) return false;
+  if (flush_to_ > called_ - log_.size()) return true;
+  if (has_virtual_time_) return log_.size() >= log_calls_max;
   if (engine_->windows() >= windows_in_flight_max) return false;
-  return is_waited_for || log_.size() >= batch_calls ||
-         engine_->items_in_flight() < few_items_in_flight;
+  return log_.size() >= batch_calls || engine_->items_in_flight() < few_items_in_flight;
+}
+
+// Virtual time passes only while somebody waits, or while what was handed out has no room yet.
+bool SessionCore::lets_time_pass() const {
+  if (!has_virtual_time_ || failure_ || engine_->is_idle()) return false;
+  return is_closing_ || handing_out_.size() > 0 ||
+         std::any_of(waiters_.begin(), waiters_.end(), [](const Waiter* w) { return !w->is_done; });
 }
 
 // The session's thread.
 void SessionCore::work() {
   Lock lock(mutex_);
   while (!is_ended()) {
-    // Virtual time passes only while somebody waits.
-    const bool lets_time_pass = has_virtual_time_ && !engine_->is_idle() && !failure_ &&
-                                (flush_to_ > completed_ || log_.size() >= log_calls_max);
-    if (!has_news_ && !wants_to_hand_out() && !lets_time_pass) {
-      wake_at_ = has_virtual_time_                                  ? log_calls_max
-                 : engine_->items_in_flight() < few_items_in_flight ? 1
-                                                                    : batch_calls;
-      for_thread_.wait(lock);
-      wake_at_ = 0;
+    for (Waiter* const waiter : waiters_) waiter->is_done = waiter->is_done || has_come(*waiter);
+    for_callers_.notify_all();
+    const bool hands_out = wants_to_hand_out();
+    const bool lets_pass = !hands_out && lets_time_pass();
+    if (has_news_ || hands_out || lets_pass) {
+      step(lock, hands_out, lets_pass);
       continue;
     }
-    step(lock);
+    wake_at_ = has_virtual_time_                                  ? log_calls_max
+               : engine_->items_in_flight() < few_items_in_flight ? 1
+                                                                  : batch_calls;
+    for_thread_.wait(lock);
+    wake_at_ = 0;
   }
 }
 
-void SessionCore::step(Lock& lock) {
+void SessionCore::step(Lock& lock, bool hands_out, bool lets_time_pass) {
   has_news_ = false;
-  CallLog log;
-  if (wants_to_hand_out()) std::swap(log, log_);
+  if (hands_out) handing_out_ = std::exchange(log_, {});
   is_busy_ = true;
-  const bool is_full = log.size() >= log_calls_max;
+  const bool has_failed = failure_.has_value();
   lock.unlock();
-  if (is_full) for_callers_.notify_all();
-  std::optional<SessionFailure> failure;
+  if (handing_out_.size() >= log_calls_max) for_callers_.notify_all();
+  std::optional<Error> failure;
   try {
+    if (lets_time_pass) engine_->proceed();
     engine_->retire();
-    hand_out(log);
-    if (has_virtual_time_ && !engine_->is_idle()) engine_->proceed();
-    engine_->retire();
-    if (engine_->has_failed()) failure = engine_->failure();
-  } catch (const std::exception& error) {  // of planning, or no memory
-    failure = {error.what()};
+    if (!has_failed) engine_->hand_out(handing_out_);
+    if (!has_failed && engine_->has_failed()) failure = engine_->failure();
+  } catch (const Error& error) {  // of planning
+    failure = error;
+  } catch (const std::exception& error) {  // no memory, say
+    failure = run_error(error.what());
   }
   lock.lock();
   is_busy_ = false;
-  if (failure && !failure_) fail(*failure);
-  completed_ = engine_->completed();
-  for_callers_.notify_all();
+  if (failure) fail(*failure);
 }
 
-void SessionCore::hand_out(const CallLog& log) {
-  std::size_t first_input = 0;
-  for (std::size_t done = 0; done < log.size() && !engine_->has_failed();) {
-    done = engine_->hand_out(log, done, first_input);
+void SessionCore::fail(const Error& failure) {
+  failure_ = failure;
+  drop_calls(handing_out_);
+  drop_calls(log_);
+  has_news_ = true;  // tensors were dropped
+}
+
+// Calls that will never be handed out.
+void SessionCore::drop_calls(CallLog& log) {
+  for (; log.first_input < log.inputs.size(); ++log.first_input) {
+    drop_use_quietly(*log.inputs[log.first_input]);
   }
-}
-
-void SessionCore::fail(SessionFailure failure) {
-  failure_ = std::move(failure.what);
-  if (!failure.line) return;
-  const CallSite& place = places_[*failure.line];
-  failure_ = fmt::format("{}:{}: {}", place.file, place.line, *failure_);
+  for (; log.first < log.calls.size(); ++log.first) {
+    drop_use_quietly(*log.calls[log.first].output);
+  }
 }
 
 void SessionCore::check_not_failed() {
   if (!failure_) return;
   is_failure_told_ = true;
-  throw run_error(*failure_);
+  throw *failure_;
 }
 
-void SessionCore::wait_for(Lock& lock, std::uint64_t call) {
-  flush_to_ = std::max(flush_to_, call);
+// The engine must not be busy.
+bool SessionCore::has_come(Waiter& waiter) {
+  if (failure_) return false;
+  if (waiter.call > engine_->handed_out()) return false;
+  if (waiter.call <= engine_->completed()) return true;
+  if (waiter.tensor == nullptr && !waiter.device) return false;
+  const UnitId pending = waiter.tensor != nullptr ? engine_->pending(*waiter.tensor)
+                                                  : engine_->pending(waiter.device, waiter.call);
+  if (pending && pending != waiter.watched) engine_->watch(pending);
+  waiter.watched = pending;
+  return !pending;
+}
+
+void SessionCore::wait_for(Lock& lock, Waiter waiter) {
+  check_not_failed();
+  if (!is_busy_ && has_come(waiter)) return;
+  // What was called before begins before time passes.
+  flush_to_ = std::max(flush_to_, has_virtual_time_ ? called_ : waiter.call);
+  waiters_.push_back(&waiter);
   for_thread_.notify_one();
-  for_callers_.wait(lock, [&] { return failure_ || completed_ >= call; });
+  for_callers_.wait(lock, [&] { return failure_ || waiter.is_done; });
+  std::erase(waiters_, &waiter);
   check_not_failed();
 }
 
@@ -269,29 +317,36 @@ void SessionCore::wait_until_idle(Lock& lock) {
 
 void SessionCore::wait(const TensorState& tensor) {
   Lock lock(mutex_);
-  wait_for(lock, tensor.number);
+  wait_for(lock, {.call = tensor.number, .tensor = &tensor});
+}
+
+void SessionCore::wait(DeviceId device) {
+  Lock lock(mutex_);
+  wait_for(lock, {.call = called_, .device = device});
 }
 
 void SessionCore::wait_all() {
   Lock lock(mutex_);
-  wait_for(lock, called_);
+  wait_for(lock, {.call = called_});
 }
 
-void SessionCore::read(const TensorState& tensor, DType dtype,
+void SessionCore::read(const TensorState& tensor, DType dtype, CallSite where,
                        const std::function<std::byte*()>& out) {
   Lock lock(mutex_);
   if (!engine_->has_values()) {
-    throw usage_error("a simulation computes no values to read",
+    throw usage_error(where.place(), "a simulation computes no values to read",
                       "make the session with Mode::run, or don't read");
   }
   const TensorType& type = signatures_.type(tensor.type);
   if (type.dtype != dtype) {
     throw usage_error(
+        where.place(),
         fmt::format("the tensor is {}, read as {}", to_string(type), to_string(dtype)),
         fmt::format("read {}", to_string(type.dtype)));
   }
-  wait_for(lock, tensor.number);
+  wait_for(lock, {.call = tensor.number, .tensor = &tensor});
   wait_until_idle(lock);
+  check_not_failed();
   if (const std::byte* const values = engine_->data(tensor)) {
     lock.unlock();
     std::memcpy(out(), values, type.bytes());
@@ -299,6 +354,7 @@ void SessionCore::read(const TensorState& tensor, DType dtype,
   }
   std::vector<std::byte> values;
   engine_->read(tensor, values);
+  lock.unlock();  // `out` asks for the type
   std::memcpy(out(), values.data(), values.size());
 }
 
@@ -307,13 +363,13 @@ const ScenarioReport& SessionCore::measure(std::string_view name,
   work();
   {
     Lock lock(mutex_);
-    wait_for(lock, called_);
+    wait_for(lock, {.call = called_});
     wait_until_idle(lock);
     engine_->begin_measure();
   }
   work();
   Lock lock(mutex_);
-  wait_for(lock, called_);
+  wait_for(lock, {.call = called_});
   wait_until_idle(lock);
   report_.scenarios.push_back(engine_->end_measure(std::string(name)));
   return report_.scenarios.back();

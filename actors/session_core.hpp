@@ -46,18 +46,22 @@ class SessionCore final : private TensorExchange {
     Placement placement = {};
     Attrs attrs = {};
     TensorType declared = {};
-    std::unique_ptr<std::byte[]> given = {};
+    std::shared_ptr<const std::byte> given = {};
+    bool adopts = false;  // see TensorState
   };
   Tensor call(Call call, CallSite where);
 
   const TensorType& type(const TensorState& tensor) const;
   void wait(const TensorState& tensor);
+  void wait(DeviceId device);
   void wait_all();
-  void read(const TensorState& tensor, DType dtype, const std::function<std::byte*()>& out);
+  void read(const TensorState& tensor, DType dtype, CallSite where,
+            const std::function<std::byte*()>& out);
   const ScenarioReport& measure(std::string_view name, const std::function<void()>& work);
 
   static TensorState* state_of(const Tensor& tensor) { return tensor.state_; }
   static void add_use(TensorState& tensor) { tensor.uses.fetch_add(1, std::memory_order_relaxed); }
+  // Thread-safe.
   void drop_use(TensorState& tensor);
 
  private:
@@ -67,16 +71,29 @@ class SessionCore final : private TensorExchange {
   TensorState* take_dropped() override;
   void give_back(TensorState* tensor) override;
   void drop_reference();
+  bool drop_use_quietly(TensorState& tensor);
+
+  // A caller that waits for a tensor; for what a device was given with the calls up to a number; or
+  // for all calls up to it.
+  struct Waiter {
+    std::uint64_t call = 0;
+    const TensorState* tensor = nullptr;
+    DeviceId device = {};
+    UnitId watched = {};
+    bool is_done = false;
+  };
 
   void work();
   bool is_ended() const;
   bool wants_to_hand_out() const;
-  void step(Lock& lock);
-  void hand_out(const CallLog& log);
-  void fail(SessionFailure failure);
+  bool lets_time_pass() const;
+  void step(Lock& lock, bool hands_out, bool lets_time_pass);
+  void fail(const Error& failure);
+  void drop_calls(CallLog& log);
   void check_not_failed();
   void wait_until_idle(Lock& lock);
-  void wait_for(Lock& lock, std::uint64_t call);
+  void wait_for(Lock& lock, Waiter waiter);
+  bool has_come(Waiter& waiter);
   TensorState* new_state();
   std::uint32_t place_number(CallSite where);
 
@@ -92,13 +109,14 @@ class SessionCore final : private TensorExchange {
   Signatures signatures_;
   CallLog log_;
   std::uint64_t called_ = 0;
-  std::uint64_t completed_ = 0;  // calls
-  std::uint64_t flush_to_ = 0;   // somebody waits for the calls up to this one
-  std::size_t wake_at_ = 1;      // calls in the log
+  std::uint64_t flush_to_ = 0;  // somebody waits for the calls up to this one
+  std::vector<Waiter*> waiters_;
+  std::size_t wake_at_ = 1;  // calls in the log
   bool has_news_ = false;
   bool is_closing_ = false;
-  bool is_busy_ = false;  // the thread uses the engine and not the mutex
-  std::optional<std::string> failure_;
+  bool is_busy_ = false;  // the thread uses the engine and `handing_out_`, and not the mutex
+  CallLog handing_out_;
+  std::optional<Error> failure_;
   bool is_failure_told_ = false;
   std::vector<CallSite> places_;
   std::unordered_map<std::uint64_t, std::uint32_t> place_numbers_;

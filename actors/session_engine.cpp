@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -33,10 +34,12 @@ std::uint64_t room_bytes(const Machine& machine) {
 
 SessionEngine::SessionEngine(const Machine& machine, const OpRegistry& ops, Mode mode,
                              std::uint64_t seed, std::function<void()> on_news,
+                             std::function<SourcePlace(std::uint32_t)> place_of,
                              TensorExchange& tensors)
     : machine_(machine),
       ops_(ops),
       setting_(make_run_setting(mode, machine, false)),
+      place_of_(std::move(place_of)),
       tensors_(tensors),
       store_(machine, setting_.backing, MemoryStore::Counting::announced),
       runtime_(machine, ops, store_, setting_,
@@ -46,7 +49,9 @@ SessionEngine::SessionEngine(const Machine& machine, const OpRegistry& ops, Mode
   runtime_.begin();
 }
 
-SessionEngine::~SessionEngine() = default;
+SessionEngine::~SessionEngine() {
+  if (planned_) release(planned_->unused);
+}
 
 // Begins an epoch: a graph that has the tensors in use, and nothing else.
 void SessionEngine::renew() {
@@ -60,6 +65,7 @@ void SessionEngine::renew() {
   std::vector<std::uint32_t> lines;
   const std::unique_ptr<Graph> before = std::exchange(graph_, std::make_unique<Graph>(ops_));
   graph_->begin_group("");
+  graph_->set_places([this](OpId op) { return place_of_(line_of_[op.index()]); });
   templates_.clear();
   loaded_ = 0;
   const OpKindId given = ops_.find("given");
@@ -92,43 +98,63 @@ void SessionEngine::renew() {
   store_.renumber(replicas);
 }
 
-std::size_t SessionEngine::hand_out(const CallLog& log, std::size_t begin,
-                                    std::size_t& first_input) {
-  // What is measured needs the units of one epoch.
-  if (summary_ == nullptr && line_of_.size() >= epoch_ops_max + 2 * kept_) {
-    while (!in_flight_.empty()) {
-      if (!await_window()) return begin;
-    }
-    renew();
+void SessionEngine::hand_out(CallLog& log) {
+  while (!has_failed() && send_planned() && log.size() > 0 && begin_window() && plan_window(log)) {
   }
-  std::size_t end = begin;
+}
+
+// False while windows in flight must complete first.
+bool SessionEngine::begin_window() {
+  // What is measured needs the units of one epoch.
+  if (summary_ != nullptr || line_of_.size() < epoch_ops_max + 2 * kept_) return true;
+  if (!in_flight_.empty()) return false;
+  renew();
+  return true;
+}
+
+bool SessionEngine::has_room_for_given(const CallLog::Call& call) const {
+  const OpTemplate& given = call.signature->op_template;
+  const ReplicaSpec spec{.memory = given.placement.memory};
+  return store_.has_room({&spec, 1}, {&given.declared, 1});
+}
+
+// False while windows in flight must complete first.
+bool SessionEngine::plan_window(CallLog& log) {
+  std::size_t end = log.first;
+  std::size_t end_input = log.first_input;
   std::uint64_t bytes = 0;
   std::size_t computed = 0;
-  const std::size_t inputs_begin = first_input;
-  for (; end < log.size() && end - begin < window_ops_max && (bytes < room_bytes_); ++end) {
+  for (; end < log.calls.size() && end - log.first < window_ops_max && bytes < room_bytes_; ++end) {
     const CallLog::Call& call = log.calls[end];
-    const OpId op = append(call, {log.inputs.data() + first_input, call.inputs});
-    first_input += call.inputs;
+    if (call.output->given && !has_room_for_given(call)) {
+      if (end > log.first) break;
+      if (!in_flight_.empty()) return false;
+      const OpTemplate& given = call.signature->op_template;
+      throw no_room(given.placement.memory, given.declared.bytes(), to_string(given.declared))
+          .at(place_of_(call.line));
+    }
+    const OpId op = append(call, {log.inputs.data() + end_input, call.inputs});
+    end_input += call.inputs;
     if (!graph_->kind(op).is_given) ++computed;
     bytes += graph_->type(op).bytes();
   }
+  planned_.emplace().calls = end - log.first;
   // The calls don't count as uses any more, but as readers of replicas.
-  TensorState* unused = nullptr;
   const auto drop_use = [&](TensorState* tensor) {
     if (tensor->uses.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
     tensor_of_[tensor->op.index()] = nullptr;
-    tensor->next = std::exchange(unused, tensor);
+    tensor->next = std::exchange(planned_->unused, tensor);
   };
-  for (std::size_t i = inputs_begin; i < first_input; ++i) drop_use(log.inputs[i]);
-  for (std::size_t c = begin; c < end; ++c) drop_use(log.calls[c].output);
-  if (computed > 0) {
-    // What isn't measured takes no time in a simulation, like what a scenario prepares.
-    const bool timed = summary_ != nullptr || !setting_.has_virtual_time;
-    send(planner_->plan([this](OpId op) { return tensor_of_[op.index()] != nullptr; }, timed));
-  }
-  release(unused);
-  handed_out_ += end - begin;
-  return end;
+  for (; log.first_input < end_input; ++log.first_input) drop_use(log.inputs[log.first_input]);
+  for (; log.first < end; ++log.first) drop_use(log.calls[log.first].output);
+  if (computed == 0) return true;
+  // What isn't measured takes no time in a simulation, like what a scenario prepares.
+  const bool timed = summary_ != nullptr || !setting_.has_virtual_time;
+  planned_->window =
+      planner_->plan([this](OpId op) { return tensor_of_[op.index()] != nullptr; }, timed);
+  // Nothing that the window reads is freed while it waits for room.
+  for (const ReplicaId r : planned_->window.read_again) store_.add_readers(r, 1);
+  return true;
 }
 
 OpId SessionEngine::append(const CallLog::Call& call, std::span<TensorState* const> inputs) {
@@ -157,24 +183,49 @@ void SessionEngine::add_given(OpId op, TensorState& tensor) {
   const ReplicaSpec spec = planner_->add_given(op, graph_->placement(op).memory);
   const ReplicaId replica = store_.install({&spec, 1}, graph_->types());
   tensor.copies.push_back({replica, 0});
-  store_.acquire(replica);
-  if (std::byte* const values = store_.data(replica)) {
-    std::memcpy(values, tensor.given.get(), graph_->type(op).bytes());
+  const std::shared_ptr<const std::byte> values = std::exchange(tensor.given, nullptr);
+  constexpr std::uintptr_t kernel_alignment = 64;  // of CpuCall
+  if (setting_.has_values() && tensor.is_adopted && is_host_ram(machine_, spec.memory) &&
+      reinterpret_cast<std::uintptr_t>(values.get()) % kernel_alignment == 0) {
+    return store_.adopt(replica, values);
   }
-  tensor.given.reset();
+  store_.acquire(replica);
+  if (setting_.has_values()) store_.write(replica, values.get());
+}
+
+Error SessionEngine::no_room(MemoryId memory, std::uint64_t bytes, const std::string& what) const {
+  const Memory& full = machine_.memory(memory);
+  return run_error(
+      fmt::format("memory '{}' is full: {} needed for {}, {} of {} available", full.name,
+                  format_bytes(bytes), what, format_bytes(store_.bytes_available(memory)),
+                  format_bytes(full.size_bytes)),
+      "drop handles of tensors that aren't needed, or make tensors smaller");
+}
+
+// False while it waits for room.
+bool SessionEngine::send_planned() {
+  if (!planned_) return true;
+  const PlannedWindow& window = planned_->window;
+  const std::size_t full = store_.first_without_room(window.replicas, graph_->types());
+  if (full < window.replicas.size()) {
+    if (!in_flight_.empty()) return false;
+    const MemoryId memory = window.replicas[full].memory;
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i <= full; ++i) {
+      const ReplicaSpec& spec = window.replicas[i];
+      if (spec.memory == memory) bytes += graph_->types()[spec.type].bytes();
+    }
+    const OpId op = planner_->plan().units[window.window.first.index() + full].op;
+    throw no_room(memory, bytes, fmt::format("'{}'", graph_->name(op))).at(graph_->place(op));
+  }
+  if (window.window.items > 0) send(std::move(planned_->window));
+  handed_out_ += planned_->calls;
+  release(planned_->unused);
+  planned_.reset();
+  return true;
 }
 
 void SessionEngine::send(PlannedWindow planned) {
-  // Readers are added first: then nothing that the window reads is freed while this waits for room.
-  for (const ReplicaId r : planned.read_again) store_.add_readers(r, 1);
-  while (!store_.has_room(planned.replicas, graph_->types())) {
-    release(tensors_.take_dropped());
-    if (in_flight_.empty() && !store_.has_room(planned.replicas, graph_->types())) {
-      throw run_error("a memory has no room for the tensors that are to be made",
-                      "drop handles of tensors that aren't needed, or make tensors smaller");
-    }
-    if (!in_flight_.empty() && !await_window()) return;
-  }
   if (setting_.has_values()) {
     load_kernels(*graph_, std::exchange(loaded_, graph_->classes().size()));
     store_.reserve_buffers(planned.replicas, graph_->types());
@@ -192,6 +243,7 @@ void SessionEngine::send(PlannedWindow planned) {
                   .timed = window.timed,
                   .waits = window.waits};
   entry.calls_before = handed_out_;
+  for (auto& [resource, share] : planned.window.shares) entry.shares.emplace_back(resource, share);
   hold(planned, entry);
   runtime_.send(std::move(planned.window));
 }
@@ -230,11 +282,9 @@ void SessionEngine::release_copies(TensorState& tensor) {
   tensor.op = {};
 }
 
-bool SessionEngine::retire() {
-  bool any = false;
+void SessionEngine::retire() {
   release(tensors_.take_dropped());
   while (std::optional<ResourceShares> shares = runtime_.take_window()) {
-    any = true;
     InFlight done = std::move(in_flight_.front());
     in_flight_.pop_front();
     if (summary_) {
@@ -243,28 +293,52 @@ bool SessionEngine::retire() {
     }
     for (const ReplicaId r : done.to_release) store_.release(r);
   }
-  return any;
 }
 
-// Blocks until a window has completed. False if the run is over.
-bool SessionEngine::await_window() {
-  while (!retire()) {
-    if (runtime_.is_over()) return false;
-    runtime_.proceed();
+UnitId SessionEngine::pending(const TensorState::Copy& copy) const {
+  const UnitId unit = maker_of(copy.replica);
+  const ItemRef ref = planner_->plan().units[unit.index()].ref;
+  const bool is_given = !ref.resource;
+  if (is_given || in_flight_.empty() || copy.window < in_flight_.front().window.number) return {};
+  const InFlight& window = in_flight_[copy.window - in_flight_.front().window.number];
+  const auto share =
+      std::find_if(window.shares.begin(), window.shares.end(),
+                   [&](const SentShare& sent) { return sent.resource() == ref.resource; });
+  return share->has_finished(ref.item) ? UnitId{} : unit;
+}
+
+UnitId SessionEngine::pending(DeviceId device, std::uint64_t call) const {
+  for (auto window = in_flight_.rbegin(); window != in_flight_.rend(); ++window) {
+    if (window->calls_before >= call) continue;
+    for (const SentShare& share : window->shares) {
+      if (share.resource() != ResourceId::at(device.index())) continue;
+      for (std::size_t item = share.size(); item-- > 0;) {
+        if (!share.has_finished(item)) return share.unit(item);
+      }
+    }
   }
-  return true;
+  return {};
 }
 
-SessionFailure SessionEngine::failure() {
+void SessionEngine::watch(UnitId unit) {
+  // Windows begin with higher units than those before them.
+  const auto after = std::upper_bound(
+      in_flight_.begin(), in_flight_.end(), unit,
+      [](UnitId wanted, const InFlight& window) { return wanted < window.window.first; });
+  runtime_.watch(
+      {.window = std::prev(after)->window.number, .ref = planner_->plan().units[unit.index()].ref});
+}
+
+Error SessionEngine::failure() {
   const RunResult result = runtime_.take_result();
   const CoordinatorLogic::Failure& why = result.failure;
-  SessionFailure failure{.what = describe(why, *graph_, machine_, planner_->plan())};
-  if (why.unit) failure.line = line_of_[planner_->plan().units[why.unit.index()].op.index()];
-  return failure;
+  const Error error = run_error(describe(why, *graph_, machine_, planner_->plan()));
+  return why.unit ? error.at(graph_->place(planner_->plan().units[why.unit.index()].op)) : error;
 }
 
 const std::byte* SessionEngine::data(const TensorState& tensor) const {
   for (const TensorState::Copy& copy : tensor.copies) {
+    if (pending(copy)) continue;
     if (const std::byte* const values = store_.data(copy.replica)) return values;
   }
   return nullptr;

@@ -6,10 +6,12 @@
 #include "actors/signatures.hpp"
 #include "actors/tensor_state.hpp"
 #include "core/backend/memory_store.hpp"
+#include "core/base/error.hpp"
 #include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
 #include "core/plan/planner.hpp"
 #include "core/result/summary.hpp"
+#include "core/run/records.hpp"
 #include "core/trace/report.hpp"
 
 #include <cstddef>
@@ -23,7 +25,7 @@
 
 namespace troupe {
 
-// Calls that wait to be handed out, in their order.
+// Calls that wait to be handed out, in their order. The engine takes them from the front.
 struct CallLog {
   struct Call {
     TensorState* output = nullptr;
@@ -34,7 +36,10 @@ struct CallLog {
   std::vector<Call> calls;
   std::vector<TensorState*> inputs;  // of all calls, one after the other
 
-  std::size_t size() const { return calls.size(); }
+  std::size_t first = 0;  // calls before it were taken
+  std::size_t first_input = 0;
+
+  std::size_t size() const { return calls.size() - first; }
 };
 
 // The tensors that callers have dropped, and the states that nothing refers to any more.
@@ -46,12 +51,6 @@ class TensorExchange {
   virtual void give_back(TensorState* tensor) = 0;
 };
 
-// Why a session has failed. `line` as in CallLog.
-struct SessionFailure {
-  std::string what;
-  std::optional<std::uint32_t> line = {};
-};
-
 // A session's graph lives in epochs. In an epoch, ops are only appended. When many have been, all
 // that was handed out completes, and a new epoch begins with the tensors that are still in use as
 // given ones, numbered anew. So what the past takes is bounded, whichever of its tensors live on.
@@ -59,31 +58,44 @@ struct SessionFailure {
 // For use by one thread at a time.
 class SessionEngine {
  public:
+  // `place_of` says where a line (see CallLog) is.
   SessionEngine(const Machine& machine, const OpRegistry& ops, Mode mode, std::uint64_t seed,
-                std::function<void()> on_news, TensorExchange& tensors);
+                std::function<void()> on_news, std::function<SourcePlace(std::uint32_t)> place_of,
+                TensorExchange& tensors);
   ~SessionEngine();
 
-  // Hands out calls of the log from number `begin` on, as one window: as many as make a window of
-  // reasonable size. Returns the number of the first call that is left. Blocks while a memory has
-  // no room, and plans: throws what the planner throws.
-  std::size_t hand_out(const CallLog& log, std::size_t begin, std::size_t& first_input);
-  // Takes back the windows that have completed, and frees what was dropped. Returns whether a
-  // window has completed.
-  bool retire();
-  // Lets the actors act: until a window has completed or the run is over, for about 50 ms at most.
+  // Hands out calls of the log, in windows of reasonable size. Does not wait: if windows in flight
+  // must complete first, because a memory has no room or an epoch ends, leaves calls in the log, or
+  // keeps a planned window. Must then be called again when a window has completed. Throws what the
+  // planner throws, and a run Error if a memory is full and nothing is in flight.
+  void hand_out(CallLog& log);
+  // Takes back the windows that have completed, and frees what was dropped.
+  void retire();
+  // Lets the actors act: until there is news, for about 50 ms at most.
   void proceed() { runtime_.proceed(); }
 
-  bool is_idle() const { return in_flight_.empty(); }
+  bool is_idle() const { return in_flight_.empty() && !planned_; }
   std::size_t windows() const { return in_flight_.size(); }
   // Ops and transfers that are handed out and not known to be done.
   std::uint64_t items_in_flight() const { return items_sent_ - runtime_.items_done(); }
-  // The run has ended early. Waits for the actors to end.
+  // The run has ended early.
   bool has_failed() const { return runtime_.is_over(); }
-  SessionFailure failure();
-  // The calls that have been carried out: all up to this one, of those ever handed out.
+  // Why. Only once.
+  Error failure();
+  // All calls up to this one have been sent to the actors.
+  std::uint64_t handed_out() const { return handed_out_; }
+  // All calls up to this one have been carried out.
   std::uint64_t completed() const {
     return in_flight_.empty() ? handed_out_ : in_flight_.front().calls_before;
   }
+  // The unit that has to finish before the tensor, which was handed out, has been made. None: it
+  // has been made.
+  UnitId pending(const TensorState& tensor) const { return pending(tensor.copies.front()); }
+  // A unit that has to finish before the device has carried out what it was given with the calls up
+  // to `call`: the one that is likely to be the last. None: it has carried out all.
+  UnitId pending(DeviceId device, std::uint64_t call) const;
+  // Calls on_news when this unit, which is pending, has finished.
+  void watch(UnitId unit);
 
   bool has_values() const { return setting_.has_values(); }
   std::string_view mode_name() const { return setting_.name; }
@@ -100,26 +112,41 @@ class SessionEngine {
  private:
   struct InFlight {
     Window window;                      // without its shares
+    std::vector<SentShare> shares;      // which exist until the window is taken back
     std::vector<ReplicaId> to_release;  // when it has completed
     std::uint64_t calls_before = 0;     // handed out before this window
   };
 
+  // Planned, and waiting for room.
+  struct Planned {
+    PlannedWindow window;
+    std::uint64_t calls = 0;
+    TensorState* unused = nullptr;  // by the end of its calls
+  };
+
   void renew();
+  bool begin_window();
+  bool plan_window(CallLog& log);
+  bool has_room_for_given(const CallLog::Call& call) const;
   OpId append(const CallLog::Call& call, std::span<TensorState* const> inputs);
   void add_given(OpId op, TensorState& tensor);
+  Error no_room(MemoryId memory, std::uint64_t bytes, const std::string& what) const;
+  bool send_planned();
   void send(PlannedWindow planned);
   void release(TensorState* dropped);
   void hold(const PlannedWindow& planned, InFlight& entry);
   void release_copies(TensorState& tensor);
-  bool await_window();
+  UnitId pending(const TensorState::Copy& copy) const;
 
   const Machine& machine_;
   const OpRegistry& ops_;
   const RunSetting setting_;
+  const std::function<SourcePlace(std::uint32_t)> place_of_;
   TensorExchange& tensors_;
   MemoryStore store_;
   ActorRuntime runtime_;  // after the store, which its actors use
   std::deque<InFlight> in_flight_;
+  std::optional<Planned> planned_;
   std::uint32_t next_window_ = 0;
   std::uint64_t items_sent_ = 0;
   std::uint64_t handed_out_ = 0;  // calls

@@ -33,7 +33,8 @@ struct TensorState {
   std::vector<Copy> copies;  // one in each memory, which the session holds
 
   // Values that the program gave, until they are in the store.
-  std::unique_ptr<std::byte[]> given;
+  std::shared_ptr<const std::byte> given;
+  bool is_adopted = false;  // the store may have them where they are
 };
 
 }  // namespace troupe

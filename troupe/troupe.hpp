@@ -18,6 +18,7 @@
 #include "core/machine/discover.hpp"
 #include "core/machine/machine.hpp"
 #include "core/ops/op_kind.hpp"
+#include "core/ops/op_library.hpp"
 #include "core/ops/registry.hpp"
 #include "core/ops/tensor_type.hpp"
 #include "core/trace/report.hpp"

@@ -16,6 +16,8 @@
 #include "core/files/output_file.hpp"
 #include "core/machine/discover.hpp"
 #include "core/machine/local_cores.hpp"
+#include "core/ops/op_library.hpp"
+#include "core/patterns/point_task.hpp"
 #include "core/trace/writers.hpp"
 
 #include <chrono>
@@ -158,6 +160,13 @@ void check_outputs(const RunArguments& arguments, const RunFile& file) {
   }
 }
 
+// The kinds that a run file may use.
+OpRegistry ops_with(const std::vector<std::string>& libraries) {
+  OpRegistry ops = pattern_ops();
+  for (const std::string& library : libraries) load_op_library(library, ops);
+  return ops;
+}
+
 int carry_out(Mode mode, const RunArguments& arguments) {
   ProgressBar bar;
   PhaseTimes times(arguments.verbose, bar);
@@ -166,8 +175,9 @@ int carry_out(Mode mode, const RunArguments& arguments) {
     bar.begin(what);
     return guard(kind, what, work);
   };
+  const OpRegistry ops = ops_with(arguments.ops);
   RunFile file = phase(ErrorKind::usage, "loading " + arguments.file,
-                       [&] { return load_run_file(arguments.file); });
+                       [&] { return load_run_file(arguments.file, ops); });
   times.ended("loaded", file.graph.size());
   const std::vector<Scenario> scenarios =
       phase(ErrorKind::usage, "setting up " + arguments.file, [&] {
@@ -178,8 +188,8 @@ int carry_out(Mode mode, const RunArguments& arguments) {
         complete_for(mode, file);
         return chosen_scenarios(file, arguments.scenarios);
       });
-  const std::string ops = format_count(file.graph.size(), "op");
-  Run run = phase(ErrorKind::usage, fmt::format("planning {} of {}", ops, arguments.file), [&] {
+  const std::string count = format_count(file.graph.size(), "op");
+  Run run = phase(ErrorKind::usage, fmt::format("planning {} of {}", count, arguments.file), [&] {
     return Run(file.machine, file.graph, scenarios,
                {.mode = mode,
                 .seed = arguments.seed,
@@ -271,7 +281,7 @@ int simulate_command(const RunArguments& arguments) {
   return carry_out(Mode::simulate, arguments);
 }
 
-int validate_command(const std::string& path) {
+int validate_command(const std::string& path, const std::vector<std::string>& libraries) {
   ProgressBar bar;
   bar.begin("loading " + path);
   const auto load = [&path](auto&& work) {
@@ -289,7 +299,8 @@ int validate_command(const std::string& path) {
                       format_count(machine.links.size(), "link")));
     return exit_done;
   }
-  RunFile file = load([&] { return read_run_file(document); });
+  const OpRegistry ops = ops_with(libraries);
+  RunFile file = load([&] { return read_run_file(document, ops); });
   bar.begin("planning " + path);
   const std::optional<Error> simulation = refusal_in(Mode::simulate, path, file);
   const std::optional<Error> execution = refusal_in(Mode::run, path, file);

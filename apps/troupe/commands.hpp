@@ -15,6 +15,7 @@ struct RunArguments {
   std::uint64_t seed = 0;
   std::vector<std::string> map;        // "gpu0=cpu0"
   std::vector<std::string> scenarios;  // by name; empty: all
+  std::vector<std::string> ops;        // paths of libraries of op kinds
   bool no_verify = false;
   bool verbose = false;
 };
@@ -24,7 +25,7 @@ enum ExitCode : int { exit_done = 0, exit_failed = 1, exit_usage = 2 };
 
 int run_command(const RunArguments& arguments);
 int simulate_command(const RunArguments& arguments);
-int validate_command(const std::string& file);
+int validate_command(const std::string& file, const std::vector<std::string>& ops);
 int machine_command();
 
 }  // namespace troupe

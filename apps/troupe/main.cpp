@@ -48,6 +48,15 @@ void check_values(std::span<char* const> arguments) {
   }
 }
 
+void add_ops_option(CLI::App& command, std::vector<std::string>& libraries) {
+  command
+      .add_option("--ops", libraries,
+                  "A shared library with op kinds for the file (may be given several times)")
+      ->option_text("LIBRARY")
+      ->check(path_error)
+      ->allow_extra_args(false);
+}
+
 void add_run_options(CLI::App& command, troupe::RunArguments& arguments) {
   command.add_option("FILE", arguments.file, "A run file, e.g. config/runs/quickstart.yaml")
       ->required();
@@ -69,6 +78,7 @@ void add_run_options(CLI::App& command, troupe::RunArguments& arguments) {
                   "Let a CPU stand in for a device, e.g. gpu0=cpu0 (may be given several times)")
       ->option_text("DEVICE=CPU")
       ->allow_extra_args(false);
+  add_ops_option(command, arguments.ops);
   command
       .add_option("--seed", arguments.seed,
                   "Order of concurrent messages in a simulation; 0, the default, is first come "
@@ -120,6 +130,7 @@ int run_program(int argc, char** argv) {
   add_run_options(*simulate, arguments);
   CLI::App* validate = app.add_subcommand("validate", "Check a run file or a machine file");
   validate->add_option("FILE", file, "The file to check")->required();
+  add_ops_option(*validate, arguments.ops);
   CLI::App* machine = app.add_subcommand("machine", "Print this machine as a machine file");
   check_values({argv, static_cast<std::size_t>(argc)});
   try {
@@ -131,7 +142,7 @@ int run_program(int argc, char** argv) {
   }
   if (run->parsed()) return troupe::run_command(arguments);
   if (simulate->parsed()) return troupe::simulate_command(arguments);
-  if (validate->parsed()) return troupe::validate_command(file);
+  if (validate->parsed()) return troupe::validate_command(file, arguments.ops);
   if (machine->parsed()) return troupe::machine_command();
   return troupe::exit_usage;
 }

@@ -63,6 +63,7 @@ ReplicaId MemoryStore::install(std::span<const ReplicaSpec> replicas,
     const ReplicaId id = ReplicaId::at(count_++);
     Replica& r = at(id);
     r.kind = kind & kind_mask;
+    r.is_adopted = false;
     r.is_private = spec.is_private;
     r.leaves_digest = spec.leaves_digest && backing_ == Backing::buffers;
     r.readers.store(spec.readers, std::memory_order_relaxed);
@@ -106,21 +107,25 @@ void MemoryStore::add_digests(ReplicaId first, std::span<const ReplicaSpec> repl
   }
 }
 
-bool MemoryStore::has_room(std::span<const ReplicaSpec> replicas,
-                           std::span<const TensorType> types) const {
-  std::vector<std::uint64_t> wanted;
-  for (const Node& node : memories_) {
-    wanted.push_back(counting_ == Counting::announced ? node.used.load(std::memory_order_relaxed)
-                                                      : node.announced);
+std::uint64_t MemoryStore::bytes_available(MemoryId m) const {
+  const Node& node = memories_[m.index()];
+  const std::uint64_t taken =
+      counting_ == Counting::announced ? node.used.load(std::memory_order_relaxed) : node.announced;
+  return node.size_bytes - std::min(node.size_bytes, taken);
+}
+
+std::size_t MemoryStore::first_without_room(std::span<const ReplicaSpec> replicas,
+                                            std::span<const TensorType> types) const {
+  std::vector<std::uint64_t> available(memories_.size());
+  for (std::size_t m = 0; m < memories_.size(); ++m)
+    available[m] = bytes_available(MemoryId::at(m));
+  for (std::size_t i = 0; i < replicas.size(); ++i) {
+    const std::uint64_t bytes = types[replicas[i].type].bytes();
+    std::uint64_t& left = available[replicas[i].memory.index()];
+    if (bytes > left) return i;
+    left -= bytes;
   }
-  for (const ReplicaSpec& spec : replicas) {
-    std::uint64_t& bytes = wanted[spec.memory.index()];
-    bytes = add_sat(bytes, types[spec.type].bytes());
-  }
-  for (std::size_t m = 0; m < wanted.size(); ++m) {
-    if (wanted[m] > memories_[m].size_bytes) return false;
-  }
-  return true;
+  return replicas.size();
 }
 
 void MemoryStore::forget_before(ReplicaId first) {
@@ -218,6 +223,44 @@ void MemoryStore::acquire(ReplicaId r, BufferCache* cache) {
   replica.buffer.store(buffer, std::memory_order_release);
 }
 
+void MemoryStore::adopt(ReplicaId r, std::shared_ptr<const std::byte> values) {
+  Replica& replica = at(r);
+  const Kind& kind = kind_of(replica);
+  TROUPE_ASSERT(kind.capacity > 0 && replica.held() == nullptr);
+  if (kind.node->is_counted) count(*kind.node, kind.bytes);
+  // Nobody writes to a tensor that has been made.
+  auto* const buffer = const_cast<std::byte*>(values.get());
+  {
+    const std::lock_guard lock(adopting_);
+    adopted_.emplace(buffer, std::move(values));
+  }
+  replica.is_adopted = true;
+  replica.buffer.store(buffer, std::memory_order_release);
+}
+
+void MemoryStore::drop_adopted(const std::byte* buffer) {
+  std::shared_ptr<const std::byte> values;  // dropped last, without the lock
+  const std::lock_guard lock(adopting_);
+  const auto found = adopted_.find(buffer);
+  values = std::move(found->second);
+  adopted_.erase(found);
+}
+
+void MemoryStore::write(ReplicaId r, const std::byte* values) {
+  const std::uint64_t bytes = kind_of(at(r)).bytes;
+  if (std::byte* const buffer = data(r)) {
+    std::memcpy(buffer, values, bytes);
+    return;
+  }
+  std::ofstream out(file(r), std::ios::binary);
+  out.write(reinterpret_cast<const char*>(values), static_cast<std::streamsize>(bytes));
+  if (out.flush()) return;
+  throw run_error(
+      fmt::format("can't write a tensor of {} to memory '{}' (file '{}')", format_bytes(bytes),
+                  memories_[memory(r).index()].name, file(r).string()),
+      "free space there, or name another directory");
+}
+
 void MemoryStore::count(Node& node, std::uint64_t bytes) {
   std::uint64_t used = node.used.load(std::memory_order_relaxed);
   do {
@@ -257,6 +300,8 @@ void MemoryStore::free_buffer(ReplicaId r, BufferCache* cache) {
       std::error_code ignored;  // if the file was never written, there is nothing to free
       std::filesystem::remove(file(r), ignored);
     }
+  } else if (replica.is_adopted) {
+    drop_adopted(buffer);
   } else if (cache != nullptr) {
     cache->give(kind.capacity, buffer);
   } else {
@@ -286,6 +331,7 @@ void MemoryStore::clear() {
 void MemoryStore::renumber(std::span<const ReplicaId> kept) {
   struct Moved {
     std::uint32_t kind;
+    bool is_adopted;
     std::byte* buffer;
   };
   std::vector<Moved> moved;
@@ -298,7 +344,7 @@ void MemoryStore::renumber(std::span<const ReplicaId> kept) {
       std::filesystem::rename(file(r), to, failure);
       if (failure) throw unreadable(r);
     }
-    moved.push_back({at(r).kind, at(r).held()});
+    moved.push_back({at(r).kind, at(r).is_adopted, at(r).held()});
     at(r).buffer.store(nullptr, std::memory_order_relaxed);
   }
   for (std::size_t i = first_; i < count_; ++i) TROUPE_ASSERT(!held(ReplicaId::at(i)));
@@ -310,6 +356,7 @@ void MemoryStore::renumber(std::span<const ReplicaId> kept) {
   for (std::size_t i = 0; i < moved.size(); ++i) {
     Replica& r = at(ReplicaId::at(i));
     r.kind = moved[i].kind & kind_mask;
+    r.is_adopted = moved[i].is_adopted;
     r.is_private = false;
     r.leaves_digest = false;
     r.readers.store(1, std::memory_order_relaxed);

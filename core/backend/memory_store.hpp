@@ -22,6 +22,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -77,7 +78,14 @@ class MemoryStore {
     at(r).readers.fetch_add(more, std::memory_order_relaxed);
   }
   // Whether every memory can hold these replicas in addition to all replicas announced.
-  bool has_room(std::span<const ReplicaSpec> replicas, std::span<const TensorType> types) const;
+  bool has_room(std::span<const ReplicaSpec> replicas, std::span<const TensorType> types) const {
+    return first_without_room(replicas, types) == replicas.size();
+  }
+  // The index of the first of these replicas that doesn't fit; their number if all do.
+  std::size_t first_without_room(std::span<const ReplicaSpec> replicas,
+                                 std::span<const TensorType> types) const;
+  // What a memory can hold in addition to all replicas announced.
+  std::uint64_t bytes_available(MemoryId m) const;
   // Drops replicas before `first`. They must have been freed, and must not be used again.
   void forget_before(ReplicaId first);
 
@@ -86,6 +94,13 @@ class MemoryStore {
   void acquire(ReplicaId r) { acquire(r, nullptr); }
   // Faster with `cache`, which must belong to the calling thread.
   void acquire(ReplicaId r, BufferCache& cache) { acquire(r, &cache); }
+  // In place of acquire(): the replica, which must be in RAM, has these values where they are. They
+  // must not change, and be aligned to a cache line. The pointer is dropped when the replica is
+  // freed, on whichever thread does that, or with the store. Needs Backing::buffers.
+  void adopt(ReplicaId r, std::shared_ptr<const std::byte> values);
+  // Copies values into a replica that is held, in RAM or into its file. Blocks. Throws a run Error
+  // if the file can't be written. Needs Backing::buffers.
+  void write(ReplicaId r, const std::byte* values);
   // Removes one reader. If it is the last one, frees the buffer; if the replica leaves a digest,
   // takes the digest first, which blocks. A replica announced without readers is held until
   // clear(). Throws a run Error if the replica's file can't be read for the digest.
@@ -106,6 +121,8 @@ class MemoryStore {
   MemoryId memory(ReplicaId r) const { return kind_of(at(r)).memory; }
   // Returns null unless the replica has a buffer in RAM and is held.
   std::byte* data(ReplicaId r) const { return values(at(r)); }
+  // Its buffer isn't of the pool: nothing may be read behind its end.
+  bool is_adopted(ReplicaId r) const { return at(r).is_adopted; }
   // type() and data() together.
   struct View {
     const TensorType& type;
@@ -150,11 +167,12 @@ class MemoryStore {
   void check_invariants() const;
 
  private:
-  static constexpr std::uint32_t kind_mask = (1U << 30) - 1;
+  static constexpr std::uint32_t kind_mask = (1U << 29) - 1;
   // There is one for each op and transfer. Four fit into a cache line.
   struct Replica {
     std::atomic<std::uint32_t> readers{0};
-    std::uint32_t kind : 30 = 0;
+    std::uint32_t kind : 29 = 0;
+    bool is_adopted : 1 = false;
     bool is_private : 1 = false;
     bool leaves_digest : 1 = false;
     // `no_buffer` if the replica is held without a buffer; null if it isn't held.
@@ -218,6 +236,7 @@ class MemoryStore {
   void free_replica(ReplicaId r, BufferCache* cache);
   void count(Node& node, std::uint64_t bytes);
   void free_buffer(ReplicaId r, BufferCache* cache);
+  void drop_adopted(const std::byte* buffer);
   Error unreadable(ReplicaId r) const;
 
   Backing backing_;
@@ -235,6 +254,8 @@ class MemoryStore {
   std::size_t first_ = 0;  // the oldest replica that isn't forgotten
   std::size_t count_ = 0;  // announced since clear()
   BufferPool pool_;
+  std::mutex adopting_;  // guards adopted_
+  std::unordered_multimap<const std::byte*, std::shared_ptr<const std::byte>> adopted_;
 };
 
 }  // namespace troupe

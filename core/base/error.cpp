@@ -14,8 +14,10 @@ Error::Error(ErrorKind kind, SourcePlace place, std::string problem, std::string
       problem_(std::move(problem)),
       remedy_(std::move(remedy)) {
   if (!place_.file.empty()) {
-    text_ = place_.line > 0 ? fmt::format("{}:{}:{}: ", place_.file, place_.line, place_.column)
-                            : fmt::format("{}: ", place_.file);
+    text_ = place_.file;
+    if (place_.line > 0) text_ += fmt::format(":{}", place_.line);
+    if (place_.column > 0) text_ += fmt::format(":{}", place_.column);
+    text_ += ": ";
   }
   text_ += problem_;
   if (!remedy_.empty()) text_ += "; " + remedy_;

@@ -155,16 +155,16 @@ void check_run_keys(const Node& root, const std::filesystem::path& path) {
 
 }  // namespace
 
-RunFile load_run_file(const std::filesystem::path& path) {
-  return read_run_file(Document::load(path));
+RunFile load_run_file(const std::filesystem::path& path, const OpRegistry& ops) {
+  return read_run_file(Document::load(path), ops);
 }
 
-RunFile read_run_file(const Document& document) {
+RunFile read_run_file(const Document& document, const OpRegistry& ops) {
   const std::filesystem::path path = document.path();
   const Node& root = expect_map(document.root(), "a run file");
   check_run_keys(root, path);
 
-  RunFile run;
+  RunFile run(ops);
   run.name = path.stem().string();
   if (const Node* n = find(root, "about"))
     run.title = read_string(*n, "about", "text, in quotes if it begins with a bracket");

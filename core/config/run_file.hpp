@@ -8,6 +8,7 @@
 #include "core/graph/saved_file.hpp"
 #include "core/graph/scenario.hpp"
 #include "core/machine/machine.hpp"
+#include "core/ops/registry.hpp"
 #include "core/patterns/point_task.hpp"
 
 #include <filesystem>
@@ -17,11 +18,13 @@
 namespace troupe {
 
 struct RunFile {
+  explicit RunFile(const OpRegistry& ops) : graph(ops) {}
+
   std::string name;                    // the file's stem
   std::string title;                   // `about:`, may be empty
   std::filesystem::path machine_file;  // empty where the machine stands in the run file
   Machine machine;
-  Graph graph{pattern_ops()};
+  Graph graph;
   std::vector<Scenario> scenarios;
   std::vector<InputData> inputs;  // files that tensors are read from
   std::vector<SavedFile> saves;   // files that results are written to
@@ -29,8 +32,9 @@ struct RunFile {
 
 // Read and check everything that can be checked without planning. Throw a usage Error with
 // file:line:column, what is wrong and what to do. `discover:` machines are looked up on this one.
-RunFile load_run_file(const std::filesystem::path& path);
-RunFile read_run_file(const Document& document);
+// `ops` must outlive the result: pattern_ops(), or a copy of it to which kinds were added.
+RunFile load_run_file(const std::filesystem::path& path, const OpRegistry& ops = pattern_ops());
+RunFile read_run_file(const Document& document, const OpRegistry& ops = pattern_ops());
 
 // What a run needs, and a simulation doesn't: throws a usage Error if a file of `inputs` isn't
 // there or not complete, or if one of `saves` can't be written.

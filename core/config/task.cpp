@@ -71,8 +71,15 @@ class TaskReader {
                       suggestion(name, choices));
   }
 
+  // Points are made by patterns only.
+  std::vector<std::string_view> task_ops() const {
+    std::vector<std::string_view> names = ops_.names();
+    std::erase(names, "point");
+    return names;
+  }
+
   void read_op(const Node& op) {
-    std::vector<std::string_view> names = builtin_ops().names();
+    std::vector<std::string_view> names = task_ops();
     // Values can't be written as an attribute; `file` gives them.
     std::erase_if(names, [&](std::string_view name) {
       const std::vector<AttrSpec>& attrs = ops_[ops_.find(name)].attrs;
@@ -259,7 +266,7 @@ class TaskReader {
 
   // The ops that take as many inputs as the pattern may give them, and the works of points.
   std::vector<std::string_view> kernels() const {
-    std::vector<std::string_view> names = builtin_ops().names();
+    std::vector<std::string_view> names = task_ops();
     std::erase_if(names, [&](std::string_view name) {
       const OpKind& kind = ops_[ops_.find(name)];
       return kind.moves_data || kind.declares_type || kind.inputs.min > 0 ||

@@ -9,11 +9,13 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace troupe {
@@ -125,6 +127,9 @@ class Graph {
   std::size_t group_count() const { return groups_.size(); }
   const Group& group(GroupId g) const { return groups_[g.index()]; }
   GroupId group_of(OpId op) const;
+  // Where the op stands in the user's file: by default where its group does.
+  SourcePlace place(OpId op) const { return place_of_ ? place_of_(op) : group(group_of(op)).place; }
+  void set_places(std::function<SourcePlace(OpId)> place_of) { place_of_ = std::move(place_of); }
   GroupId find_group(std::string_view name) const;
   std::string name(OpId op) const;  // "run[3]"
 
@@ -172,6 +177,7 @@ class Graph {
   std::vector<TensorType> types_;
   std::deque<AttrsRow> attrs_;
   std::vector<Group> groups_;
+  std::function<SourcePlace(OpId)> place_of_;
 };
 
 }  // namespace troupe

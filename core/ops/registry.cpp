@@ -1,14 +1,22 @@
 #include "core/ops/registry.hpp"
 
 #include "core/base/assert.hpp"
+#include "core/base/error.hpp"
 #include "core/ops/builtin.hpp"
 
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace troupe {
 
 OpKindId OpRegistry::add(OpKind kind) {
-  TROUPE_ASSERT(!kind.name.empty() && !find(kind.name));
+  if (kind.name.empty() || find(kind.name)) {
+    throw usage_error(kind.name.empty()
+                          ? "an op kind has no name"
+                          : fmt::format("there is an op kind '{}' already", kind.name),
+                      "give it another name");
+  }
   TROUPE_ASSERT(kind.type != nullptr && kind.work != nullptr);
   TROUPE_ASSERT(kind.inputs.min <= kind.inputs.max);
   kinds_.push_back(std::move(kind));

@@ -158,7 +158,7 @@ class MemoryOrder {
     const ReplicaSpec& made = plan_.replicas[u.index()];
     const Memory& memory = machine_.memory(made.memory);
     throw usage_error(
-        graph_.group(graph_.group_of(unit.op)).place,
+        graph_.place(unit.op),
         fmt::format("'{}' on {} needs {} in {}, and {} of its {} are available there{}",
                     graph_.name(unit.op), resource_name(machine_, unit.ref.resource),
                     format_bytes(bytes_of(made)), memory.name, format_bytes(available),

@@ -65,7 +65,7 @@ void Placements::check_device(OpId op, bool timed) const {
   const std::string_view kind = graph_.kind(op).name;
   const bool no_rate = lacks_rate(device, op);
   throw usage_error(
-      place_of(op),
+      graph_.place(op),
       fmt::format("'{}' is placed on {}, which has no {} for '{}'", graph_.name(op), name,
                   no_rate ? "rate" : "kernel", kind),
       no_rate
@@ -82,7 +82,7 @@ void Placements::nobody_can(OpId op) const {
     lack_rates = lack_rates && lacks_rate(DeviceId::at(d), op);
   }
   throw usage_error(
-      place_of(op),
+      graph_.place(op),
       fmt::format("no device has a {} for '{}', the kind of '{}'", lack_rates ? "rate" : "kernel",
                   kind, graph_.name(op)),
       lack_rates

@@ -56,7 +56,6 @@ class Placements {
   }
   bool can_run(DeviceId device, OpId op, bool timed) const;
   bool lacks_rate(DeviceId device, OpId op) const;
-  SourcePlace place_of(OpId op) const { return graph_.group(graph_.group_of(op)).place; }
   void check_device(OpId op, bool timed) const;
   [[noreturn]] void nobody_can(OpId op) const;
   void place_timed(std::span<const OpId> ops);

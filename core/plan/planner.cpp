@@ -75,7 +75,7 @@ class Planner {
     placements_.place({next});
     plan_.windows.clear();
     units_.add_window(next);
-    check_time(place_of(next.ops.front()), "what was appended");
+    check_time(graph_.place(next.ops.front()), "what was appended");
     PlannedWindow planned;
     planned.holds = hold_results(plan_, may_be_read);
     Window& window = plan_.windows.back();
@@ -115,11 +115,10 @@ class Planner {
     TROUPE_ASSERT(options.cost != nullptr);
     return *options.cost;
   }
-  SourcePlace place_of(OpId op) const { return graph_.group(graph_.group_of(op)).place; }
 
   void check_kept(OpId input, OpId reader) const {
     if (input.index() >= units_.home().first()) return;
-    throw usage_error(place_of(reader),
+    throw usage_error(graph_.place(reader),
                       fmt::format("'{}' reads '{}', which nothing was to read any more",
                                   graph_.name(reader), graph_.name(input)),
                       "submit earlier windows with an older keep_from");

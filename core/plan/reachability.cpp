@@ -16,10 +16,6 @@ namespace {
 constexpr std::string_view remedy =
     "add a link between them to the machine, or place the op elsewhere";
 
-SourcePlace place_of(const Graph& graph, OpId op) {
-  return graph.group(graph.group_of(op)).place;
-}
-
 }  // namespace
 
 void Reachability::DisjointSets::reset(std::size_t count) {
@@ -144,7 +140,7 @@ void Reachability::refuse(const Ops& ops, OpId op) const {
     const MemoryId b = ops.memory_of(placed);
     if (island_of(a) == island_of(b)) return;
     throw usage_error(
-        place_of(ops.graph, op),
+        ops.graph.place(op),
         fmt::format("no placement exists for '{}': directly or through other ops it is connected "
                     "to '{}' in {} and to '{}' in {}, and there is no route between the two",
                     ops.graph.name(op), ops.graph.name(tied), machine_.memory(a).name,
@@ -162,7 +158,7 @@ void Reachability::refuse(const Ops& ops, OpId op) const {
     }
   }
   if (tied) refuse_tied(ops, op, tied);
-  throw usage_error(place_of(ops.graph, op),
+  throw usage_error(ops.graph.place(op),
                     fmt::format("no placement exists for '{}' and the ops that it is connected to: "
                                 "no devices joined by links have kernels for all of {}",
                                 ops.graph.name(op), fmt::join(kinds, ", ")),
@@ -180,7 +176,7 @@ void Reachability::refuse_tied(const Ops& ops, OpId op, OpId placed) const {
     }
   }
   throw usage_error(
-      place_of(ops.graph, stuck),
+      ops.graph.place(stuck),
       fmt::format("no placement exists for '{}': directly or through other ops it is connected "
                   "to '{}' in {}, and no device with a route to there has a kernel for '{}'",
                   ops.graph.name(stuck), ops.graph.name(placed), machine_.memory(memory).name,

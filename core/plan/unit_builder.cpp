@@ -242,7 +242,7 @@ void UnitBuilder::add_copy(OpId op, MemoryId target) {
   }
   if (starts_here) {
     throw usage_error(
-        place_of(op),
+        graph_.place(op),
         fmt::format("'{}' copies within {}, where no device has a kernel for '{}'", graph_.name(op),
                     machine_.memory(target).name, graph_.kind(op).name),
         "copy to another memory");
@@ -285,7 +285,7 @@ ReplicaId UnitBuilder::add_transfers(OpId tensor, MemoryId target, OpId reader, 
   const MemoryId source = plan_.replicas[at.index()].memory;
   const Route* whole_route = router_.route(source, target);
   if (whole_route == nullptr) {
-    throw usage_error(place_of(reader),
+    throw usage_error(graph_.place(reader),
                       fmt::format("'{}' needs '{}' in {}, and there is no route from {}",
                                   graph_.name(reader), graph_.name(tensor),
                                   machine_.memory(target).name, machine_.memory(source).name),

@@ -69,7 +69,6 @@ class UnitBuilder {
   ResourceId resource(LinkId l) const {
     return ResourceId::at(machine_.devices.size() + l.index());
   }
-  SourcePlace place_of(OpId op) const { return graph_.group(graph_.group_of(op)).place; }
   // Whether the units of the current window take no time.
   bool is_free() const { return options_.needs_costs && !plan_.windows.back().timed; }
 

@@ -34,6 +34,11 @@ class LinkLogic {
 
   void on_share(Share share);
   void on_notice(std::uint32_t window, std::span<const std::uint32_t> items);
+  // When the item has finished, notices() gets an entry without a resource: at once if it has. Its
+  // share must have come.
+  void on_watch(std::uint32_t window, std::uint32_t item) {
+    progress_.add_late(window, item, WindowItem{.window = window, .ref = {}}, Sink{*this});
+  }
   // The chunk that next() has put on `lane` begins to move.
   void on_started(std::uint32_t lane, Instant now);
   // The chunk under way on `lane` has arrived.

@@ -5,6 +5,7 @@
 #include "core/plan/share.hpp"
 
 #include <atomic>
+#include <cstddef>
 
 namespace troupe {
 
@@ -30,6 +31,14 @@ class SentShare {
         moves_(share.moves) {}
 
   ResourceId resource() const { return resource_; }
+  std::uint32_t window() const { return window_; }
+  std::size_t size() const { return items_.size() - 1; }
+  UnitId unit(std::size_t item) const { return items_[item].unit; }
+  // Everything that the item has written can then be read. The share must exist.
+  bool has_finished(std::size_t item) const {
+    return std::atomic_ref<Instant>(items_[item].end).load(std::memory_order_acquire) !=
+           Share::never;
+  }
   // What a report needs of the share: units, inputs, and the records of the items that have
   // finished by now. An item that is under way has a start and no end. The share must exist; its
   // actor may be at work on it.

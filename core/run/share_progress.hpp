@@ -19,7 +19,7 @@ struct alignas(64) ActiveShare {
   ReadySet ready = {};  // devices only: the items that may start
   std::uint32_t done = 0;
   Share share;
-  // Items of later windows that wait for an item of this one.
+  // Items of later windows that wait for an item of this one, and watches.
   std::multimap<std::uint32_t, WindowItem> late = {};
 
   bool is_complete() const { return done == share.size(); }
@@ -50,6 +50,11 @@ class ShareProgress {
   // not notified, because notices of chunks have been sent.
   template <class Sink>
   void complete(ActiveShare& part, std::uint32_t item, bool skip_first, Sink&& sink);
+
+  // Sends a notice to `to` when `item` of window `window` is done: at once if it is. The share must
+  // have been added.
+  template <class Sink>
+  void add_late(std::uint32_t window, std::uint32_t item, const WindowItem& to, Sink&& sink);
 
   // The shares under way, in the order of their windows. Their addresses don't change until they
   // are taken.
@@ -118,15 +123,7 @@ void ShareProgress::load(Share share, Sink&& sink) {
     if (part.share.items[item].waits_for == 0) sink.ready(part, item);
   }
   for (const Share::LateEdge& edge : part.share.late) {
-    const WindowItem to{part.share.window, edge.to};
-    // If the earlier share is no longer under way, it was complete.
-    ActiveShare* const from = find(edge.window);
-    if (from == nullptr || from->share.items[edge.item].finished()) {
-      release(to, sink);
-    } else {
-      from->share.items[edge.item].has_late = true;
-      from->late.emplace(edge.item, to);
-    }
+    add_late(edge.window, edge.item, {part.share.window, edge.to}, sink);
   }
   if (part.is_complete()) ++complete_;
   for (const Early& e : std::exchange(early_, {})) notify(e.window, e.item, sink);
@@ -160,6 +157,16 @@ void ShareProgress::complete(ActiveShare& part, std::uint32_t item, bool skip_fi
     }
   }
   if (share.items[item].has_late) release_late(part, item, sink);
+}
+
+template <class Sink>
+void ShareProgress::add_late(std::uint32_t window, std::uint32_t item, const WindowItem& to,
+                             Sink&& sink) {
+  // If the share is no longer under way, it was complete.
+  ActiveShare* const from = find(window);
+  if (from == nullptr || from->share.items[item].finished()) return release(to, sink);
+  from->share.items[item].has_late = true;
+  from->late.emplace(item, to);
 }
 
 template <class Sink>

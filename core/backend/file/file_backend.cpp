@@ -21,7 +21,8 @@ class FileLink final : public LinkBackend {
                         .bytes = move.bytes,
                         .size = store_.type(move.to).bytes(),
                         .first = move.first,
-                        .last = move.last};
+                        .last = move.last,
+                        .is_padded = !store_.is_adopted(move.from)};
     TROUPE_ASSERT(part.offset + part.bytes <= part.size);
     if (std::byte* to = store_.data(move.to)) {
       return workers_.start(direction,

@@ -25,7 +25,8 @@ constexpr std::uint64_t round_up(std::uint64_t n) {
 
 bool can_be_direct(const FilePart& part, const std::byte* tensor) {
   return part.size >= alignment && reinterpret_cast<std::uintptr_t>(tensor) % alignment == 0 &&
-         part.offset % alignment == 0 && (part.bytes % alignment == 0 || part.ends_tensor());
+         part.offset % alignment == 0 &&
+         (part.bytes % alignment == 0 || (part.ends_tensor() && part.is_padded));
 }
 
 // What file systems without direct I/O answer, at open or at the first request.

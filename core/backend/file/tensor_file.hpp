@@ -14,6 +14,7 @@ struct FilePart {
   std::uint64_t size = 0;
   bool first = true;  // of the parts written
   bool last = true;
+  bool is_padded = true;  // the tensor's buffer ends with a whole page
 
   bool ends_tensor() const { return offset + bytes == size; }
 };

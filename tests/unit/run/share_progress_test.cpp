@@ -55,6 +55,27 @@ BOOST_AUTO_TEST_CASE(notices_that_come_before_their_share_count_when_it_arrives)
   BOOST_TEST(ready == Items{0});
 }
 
+// A watched item: its notice has no resource.
+BOOST_AUTO_TEST_CASE(a_watched_item_is_told_of_once_it_is_done) {
+  const auto watch = [this](std::uint32_t item) {
+    progress.add_late(0, item, {.window = 0, .ref = {}}, Sink{*this});
+  };
+  load(make_share({{}, {.waits_for = 1}, {}}));
+  watch(1);
+  complete(0);
+  BOOST_TEST(notices.empty());
+  notify(0, 1);
+  complete(1);
+  BOOST_TEST((told(notices) == Told{{0, {}}}));
+  notices.clear();
+  watch(0);
+  BOOST_TEST((told(notices) == Told{{0, {}}}));
+  complete(2);
+  take();
+  watch(2);
+  BOOST_TEST(notices.size() == 2U);
+}
+
 BOOST_AUTO_TEST_CASE(notices_may_be_several_windows_early) {
   notify(3, 0);
   load(make_share({{}}));

@@ -1,0 +1,4 @@
+// A shared library that has nothing to do with Troupe.
+extern "C" int answer() {
+  return 42;
+}

@@ -1,0 +1,79 @@
+// Op kinds from shared libraries (--ops), through the program.
+#include "tests/support/refusal.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace troupe::testing;
+
+namespace {
+
+// Uses the op kind clamp, of examples/custom_op.
+const std::string run_file = with_tasks(
+    "  x: {op: uniform, shape: [10], on: cpu0}\n"
+    "  y: {op: clamp, in: [x], limit: 0.5, on: cpu0}\n");
+
+class Ready : public Workspace {
+ public:
+  Ready() { write("run.yaml", run_file); }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(op_library, Ready)
+
+BOOST_AUTO_TEST_CASE(a_run_file_may_use_the_ops_of_a_library_that_the_command_line_names) {
+  for (const std::string command : {"run", "simulate", "validate"}) {
+    const Finished done = run({command, "run.yaml", "--ops", CLAMP_LIBRARY});
+    BOOST_TEST(done.exit_code == 0, done.err);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_run_file_of_the_example_runs) {
+  const std::string file = TROUPE_SOURCE_DIR "/examples/custom_op/clamp.yaml";
+  const Finished done = run({"run", file, "--ops", CLAMP_LIBRARY});
+  BOOST_TEST(done.exit_code == 0, done.err);
+  BOOST_TEST(done.out.find("yes") != std::string::npos, done.out);  // verified
+}
+
+BOOST_AUTO_TEST_CASE(an_op_of_a_library_is_unknown_without_it) {
+  for (const std::string command : {"run", "simulate", "validate"}) {
+    check_refused(*this, {command, "run.yaml"}, "run.yaml:", {"clamp", "unknown"});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_library_that_is_no_file_is_refused) {
+  for (const std::string command : {"run", "simulate", "validate"}) {
+    check_refused(*this, {command, "run.yaml", "--ops", "libmine.so"},
+                  "libmine.so: ", {"no such file", "path"});
+    check_refused(*this, {command, "run.yaml", "--ops", "tmp"}, "tmp: ", {"no such file", "path"});
+  }
+  check_refused(*this, {"run", "run.yaml", "--ops", ""}, "--ops", {"path is empty"});
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_is_no_library_is_refused) {
+  check_refused(*this, {"run", "run.yaml", "--ops", "run.yaml"},
+                "run.yaml: ", {"could not load", "shared library"});
+}
+
+BOOST_AUTO_TEST_CASE(a_library_without_the_symbol_is_refused) {
+  check_refused(*this, {"run", "run.yaml", "--ops", NOT_OPS_LIBRARY}, NOT_OPS_LIBRARY ": ",
+                {"troupe_op_library", "TROUPE_OPS"});
+}
+
+BOOST_AUTO_TEST_CASE(a_library_for_another_version_is_refused) {
+  check_refused(*this, {"run", "run.yaml", "--ops", OLD_OPS_LIBRARY}, OLD_OPS_LIBRARY ": ",
+                {"0.0.9", "build it anew"});
+}
+
+BOOST_AUTO_TEST_CASE(a_library_with_an_op_whose_name_is_taken_is_refused) {
+  check_refused(*this, {"run", "run.yaml", "--ops", TAKEN_OPS_LIBRARY}, TAKEN_OPS_LIBRARY ": ",
+                {"'relu'", "another name"});
+  check_refused(*this, {"run", "run.yaml", "--ops", CLAMP_LIBRARY, "--ops", CLAMP_LIBRARY},
+                CLAMP_LIBRARY ": ", {"'clamp'", "another name"});
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,163 @@
+// Data that a program gives to a session without a copy.
+#include "tests/unit/actors/session_fixture.hpp"
+
+#include <memory>
+#include <thread>
+
+#include <stdlib.h>
+
+using namespace troupe;
+using testing::KernelState;
+
+namespace {
+
+// Numbers 0, 1, 2, …, that begin `offset` floats behind a multiple of 4096 bytes, and the number of
+// times that they were given back.
+class Elements {
+ public:
+  Elements(std::size_t count, std::size_t offset = 0)
+      : room_(allocate((count + offset) * sizeof(float))), elements_(room_.get() + offset, count) {
+    for (std::size_t i = 0; i < count; ++i) elements_[i] = static_cast<float>(i);
+  }
+  std::span<const float> span() const { return elements_; }
+  Shape shape() const { return {static_cast<std::int64_t>(elements_.size())}; }
+  std::vector<float> values() const { return {elements_.begin(), elements_.end()}; }
+  std::function<void()> deleter() {
+    return [this] { ++deleted_; };
+  }
+  int deleted() const { return deleted_; }
+  void await_deleted() const {
+    while (deleted_ == 0) std::this_thread::yield();
+  }
+
+ private:
+  // Exactly so many, so that AddressSanitizer sees whoever reads behind the end.
+  static float* allocate(std::size_t bytes) {
+    void* room = nullptr;
+    BOOST_REQUIRE(posix_memalign(&room, 4096, bytes) == 0);
+    return static_cast<float*>(room);
+  }
+
+  struct Free {
+    void operator()(float* room) const { free(room); }
+  };
+  std::unique_ptr<float, Free> room_;
+  std::span<float> elements_;
+  std::atomic<int> deleted_ = 0;
+};
+
+Machine with_disk() {
+  Machine machine = testing::session_machine();
+  machine.memories.push_back({.name = "disk", .kind = MemoryKind::storage});
+  machine.links.push_back(
+      {.name = "file", .a = MemoryId{0}, .b = MemoryId{2}, .bandwidth = {1e9, 1e9}});
+  return machine;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(session_data)
+
+BOOST_AUTO_TEST_CASE(adopted_elements_are_read_where_they_are_until_the_last_handle_is_gone) {
+  Elements elements(1'000, 16);
+  Session s(testing::session_machine(), {.ops = testing::session_ops()});
+  Tensor x = s.adopt(elements.span(), elements.shape(), elements.deleter());
+  {
+    const DeviceScope on = s.on("cpu0");
+    s.call("where", {&x, 1}).wait();
+  }
+  BOOST_TEST(KernelState::input == std::as_bytes(elements.span()).data());
+  BOOST_TEST(x.read<float>() == elements.values(), boost::test_tools::per_element());
+  BOOST_TEST(elements.deleted() == 0);
+  x = Tensor();
+  elements.await_deleted();
+  s.wait_all();
+  BOOST_TEST(elements.deleted() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(an_op_that_was_called_reads_adopted_elements_before_they_are_given_back) {
+  Elements elements(4);
+  Session s(testing::session_machine());
+  const Tensor y = 2.0 * s.adopt(elements.span(), {4}, elements.deleter());
+  BOOST_TEST(y.read<float>() == (std::vector<float>{0, 2, 4, 6}), boost::test_tools::per_element());
+  elements.await_deleted();
+}
+
+BOOST_AUTO_TEST_CASE(adopted_elements_outlive_the_epoch_in_which_they_were_given) {
+  Elements elements(4);
+  Session s(testing::session_machine());
+  const Tensor x = s.adopt(elements.span(), {4}, elements.deleter());
+  for (int i = 0; i < 200'000; ++i) x + x;
+  s.wait_all();
+  BOOST_TEST(elements.deleted() == 0);
+  BOOST_TEST(x.read<float>() == elements.values(), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(elements_that_are_not_aligned_are_copied_and_given_back) {
+  Elements elements(100, 1);
+  Session s(testing::session_machine());
+  const Tensor x = s.adopt(elements.span(), elements.shape(), elements.deleter());
+  elements.await_deleted();
+  BOOST_TEST(x.read<float>() == elements.values(), boost::test_tools::per_element());
+}
+
+// Direct I/O writes whole pages: nothing behind the last element may be read.
+BOOST_AUTO_TEST_CASE(adopted_elements_are_copied_to_storage_up_to_their_end) {
+  Elements elements(5'000);
+  Session s(with_disk());
+  const Tensor x = s.adopt(elements.span(), elements.shape(), elements.deleter());
+  BOOST_TEST(x.to("disk").read<float>() == elements.values(), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(elements_whose_home_is_storage_are_copied_there_and_given_back) {
+  Elements elements(1'000);
+  Machine machine = with_disk();
+  std::swap(machine.memories[0], machine.memories[2]);
+  machine.devices[0].memory = MemoryId{2};
+  machine.links = {{.name = "file", .a = MemoryId{0}, .b = MemoryId{2}, .bandwidth = {1e9, 1e9}}};
+  machine.devices.pop_back();
+  Session s(machine);
+  const Tensor x = s.adopt(elements.span(), elements.shape(), elements.deleter());
+  elements.await_deleted();
+  BOOST_TEST(x.read<float>() == elements.values(), boost::test_tools::per_element());
+  BOOST_TEST((x + x).read<float>()[999] == 1'998);
+}
+
+BOOST_AUTO_TEST_CASE(elements_are_given_back_once_when_the_session_ends_or_has_failed) {
+  Elements used(16);
+  Elements kept(16);
+  Elements behind_failure(16);
+  Tensor handle;
+  {
+    Session s(testing::session_machine());
+    const Tensor x = s.adopt(used.span(), {16}, used.deleter());
+    handle = s.adopt(kept.span(), {16}, kept.deleter());
+    const Tensor failed = s.call("fail", {&x, 1});
+    try {
+      s.adopt(behind_failure.span(), {16}, behind_failure.deleter()) + failed;
+    } catch (const Error&) {  // shapes differ, or the session has failed by now
+    }
+    BOOST_CHECK_THROW(failed.wait(), Error);
+  }
+  handle = Tensor();
+  BOOST_TEST(used.deleted() == 1);
+  BOOST_TEST(kept.deleted() == 1);
+  BOOST_TEST(behind_failure.deleted() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(elements_are_given_back_if_adopting_them_fails_or_nothing_is_computed) {
+  Elements elements(16);
+  Elements simulated(16);
+  Session s(testing::session_machine());
+  const int line = __LINE__ + 1;
+  const auto adopt = [&] { s.adopt(elements.span(), {4, 5}, elements.deleter()); };
+  testing::check_error(adopt, {"16 elements", "[4, 5]", "give 20"}, "session_data_test.cpp", line);
+  BOOST_TEST(elements.deleted() == 1);
+  {
+    Session simulation(testing::session_machine(), {.mode = Mode::simulate});
+    simulation.adopt(simulated.span(), {16}, simulated.deleter());
+  }
+  BOOST_TEST(simulated.deleted() == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,157 @@
+// Bad input of sessions: each error says what is wrong, in which line of the program, and what to
+// do.
+#include "tests/unit/actors/session_fixture.hpp"
+
+using namespace troupe;
+using testing::check_error;
+
+namespace {
+
+const std::string this_file = "session_errors_test.cpp";
+const Shape square{2, 2};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(session_errors)
+
+BOOST_AUTO_TEST_CASE(reading_a_tensor_of_a_failed_op_throws_what_has_failed_and_where) {
+  Session s(testing::session_machine());
+  const Tensor x = s.zeros(square);
+  const int line = __LINE__ + 1;
+  const Tensor y = s.call("fail", {&x, 1});
+  check_error([&] { y.read<double>(); }, {"'fail[", " on cpu"}, this_file, line);
+}
+
+BOOST_AUTO_TEST_CASE(a_session_that_has_failed_throws_its_first_error_at_every_call_and_wait) {
+  Session s(testing::session_machine());
+  const Tensor x = s.zeros(square);
+  x.wait();
+  const int line = __LINE__ + 1;
+  s.call("fail", {&x, 1});
+  BOOST_CHECK_THROW(s.wait_all(), Error);
+  for (const std::function<void()>& use : std::vector<std::function<void()>>{
+           [&] { s.zeros(square); }, [&] { x + x; }, [&] { x.to("mem1"); }, [&] { x.wait(); },
+           [&] { x.read<float>(); }, [&] { s.wait_all(); }, [&] { s.wait("cpu0"); },
+           [&] { s.measure("nothing", [] {}); }}) {
+    check_error(use, {"'fail["}, this_file, line);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_kernel_that_throws_reaches_the_waiting_caller) {
+  Session s(testing::session_machine(), {.ops = testing::session_ops()});
+  const int line = __LINE__ + 1;
+  const Tensor y = s.call("throw_this", {});
+  check_error([&] { y.wait(); }, {"'throw_this[", "the kernel has no paper", " on cpu"}, this_file,
+              line);
+}
+
+BOOST_AUTO_TEST_CASE(inputs_of_another_session_are_refused) {
+  Session a(testing::session_machine());
+  Session b(testing::session_machine());
+  const Tensor x = a.zeros(square);
+  const Tensor y = b.zeros(square);
+  const int line = __LINE__ + 1;
+  check_error([&] { x + y; }, {"another session"}, this_file, line);
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_handle_is_refused) {
+  Session s(testing::session_machine());
+  const Tensor x = s.zeros(square);
+  const Tensor none;
+  const int line = __LINE__ + 1;
+  check_error([&] { none + x; }, {"empty", "assign"}, this_file, line);
+  check_error([&] { x + none; }, {"empty", "assign"}, this_file, line + 1);
+  check_error([&] { none.to("mem1"); }, {"empty", "assign"}, this_file, line + 2);
+  check_error([&] { none.read<float>(); }, {"empty", "assign"}, this_file, line + 3);
+}
+
+BOOST_AUTO_TEST_CASE(shapes_and_types_that_do_not_match_are_both_named) {
+  Session s(testing::session_machine());
+  const Tensor a = s.zeros({2, 3});
+  const Tensor b = s.zeros({4, 3});
+  const Tensor c = s.zeros({2, 3}, DType::f64);
+  const int line = __LINE__ + 1;
+  check_error([&] { matmul(a, b); }, {"[2, 3]", "[4, 3]"}, this_file, line);
+  check_error([&] { a + c; }, {"float32", "float64"}, this_file, line + 1);
+  check_error([&] { a.read<double>(); }, {"float32", "float64"}, this_file, line + 2);
+  s.wait_all();  // the session has not failed
+}
+
+BOOST_AUTO_TEST_CASE(a_device_memory_or_op_kind_that_is_not_there_is_refused_with_those_there_are) {
+  Session s(testing::session_machine());
+  const Tensor x = s.zeros(square);
+  const int line = __LINE__ + 1;
+  check_error([&] { x.to("disk"); }, {"'disk'", "mem0, mem1"}, this_file, line);
+  check_error([&] { s.call("matmull", {x, x}); }, {"'matmull'", "matmul"}, this_file, line + 1);
+  const auto place = [&] { const DeviceScope on = s.on("gpu0"); };
+  check_error(place, {"'gpu0'", "cpu0, cpu1"}, this_file, line + 2);
+}
+
+BOOST_AUTO_TEST_CASE(an_op_that_no_device_can_compute_is_refused_with_its_line) {
+  Session s(testing::session_machine(), {.ops = testing::session_ops()});
+  s.zeros(square);
+  const int line = __LINE__ + 1;
+  const Tensor y = s.call("nothing", {});
+  check_error([&] { y.wait(); }, {"'nothing", "kernel"}, this_file, line);
+}
+
+BOOST_AUTO_TEST_CASE(a_copy_without_a_route_is_refused_with_its_line) {
+  Machine machine = testing::session_machine();
+  machine.links.clear();
+  Session s(machine);
+  const DeviceScope on = s.on("cpu0");
+  const Tensor x = s.zeros(square);
+  const int line = __LINE__ + 1;
+  const Tensor y = x.to("mem1");
+  check_error([&] { y.wait(); }, {"mem0", "mem1", "route"}, this_file, line);
+}
+
+BOOST_AUTO_TEST_CASE(a_memory_that_is_full_is_named_with_what_it_has_and_the_line_that_needs_more) {
+  Session s(testing::session_machine(64 << 10));
+  const DeviceScope on = s.on("cpu1");
+  std::vector<Tensor> kept;
+  int line = 0;
+  check_error(
+      [&] {
+        for (int i = 0; i < 5; ++i) {
+          line = __LINE__ + 1;
+          kept.push_back(s.zeros({4'000}));
+          kept.back().wait();
+        }
+      },
+      {"memory 'mem1' is full", "zeros[", "64 KiB", "drop handles"});
+  BOOST_TEST(kept.size() == 5U);
+  check_error([&] { s.wait_all(); }, {"mem1"}, this_file, line);
+}
+
+BOOST_AUTO_TEST_CASE(a_memory_that_is_full_of_given_tensors_is_named_too) {
+  Session s(testing::session_machine(64 << 10));
+  const std::vector<double> values(4'000);
+  std::vector<Tensor> kept;
+  int line = 0;
+  check_error(
+      [&] {
+        for (int i = 0; i < 3; ++i) {
+          line = __LINE__ + 1;
+          kept.push_back(s.tensor(values, {4'000}));
+          kept.back().wait();
+        }
+      },
+      {"memory 'mem0' is full", "float64 [4000]", "drop handles"});
+  check_error([&] { s.wait_all(); }, {"mem0"}, this_file, line);
+}
+
+BOOST_AUTO_TEST_CASE(given_tensors_wait_until_a_memory_has_room) {
+  Session s(testing::session_machine(64 << 10));
+  const std::vector<double> values(4'000, 1.0);
+  for (int i = 0; i < 50; ++i) {
+    const Tensor x = s.tensor(values, {4'000});
+    BOOST_TEST(x.read<double>()[3'999] == 1.0);
+  }
+  const DeviceScope on = s.on("cpu0");
+  Tensor sum = s.zeros({4'000}, DType::f32);
+  for (int i = 0; i < 50; ++i) sum = sum + s.tensor(std::vector<float>(4'000, 1), {4'000});
+  BOOST_TEST(sum.read<float>()[0] == 50);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,133 @@
+// What the waits of a session wait for, and what they don't.
+#include "tests/unit/actors/session_fixture.hpp"
+
+#include <chrono>
+
+using namespace troupe;
+using namespace std::chrono_literals;
+using testing::KernelState;
+
+namespace {
+
+// Closed while it lives.
+class Gate {
+ public:
+  Gate() {
+    KernelState::is_gate_open = false;
+    KernelState::has_passed_gate = false;
+  }
+  ~Gate() { open(); }
+  void open() { KernelState::is_gate_open = true; }
+  bool is_passed() const { return KernelState::has_passed_gate; }
+};
+
+Tensor call_on(Session& s, std::string_view device, std::string_view kind, Attrs attrs = {}) {
+  const DeviceScope on = s.on(device);
+  return s.call(kind, {}, std::move(attrs));
+}
+
+// cpu0 sleeps for 10 s. On cpu1, what `wait` waits for takes 1 s, and what is called behind the
+// wait 9.5 s.
+Duration makespan_with(const std::function<void(Session&, const Tensor&)>& wait) {
+  Session s(testing::session_machine(), {.mode = Mode::simulate});
+  return s
+      .measure("sleeps",
+               [&] {
+                 call_on(s, "cpu0", "sleep", {{"duration", Duration(10s)}});
+                 wait(s, call_on(s, "cpu1", "sleep", {{"duration", Duration(1s)}}));
+                 call_on(s, "cpu1", "sleep", {{"duration", Duration(9500ms)}});
+               })
+      .makespan;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(session_waits)
+
+BOOST_AUTO_TEST_CASE(a_wait_for_a_tensor_does_not_wait_for_a_longer_op_called_before) {
+  Gate gate;
+  Session s(testing::session_machine(), {.ops = testing::session_ops()});
+  const Tensor late = call_on(s, "cpu0", "gate");
+  // More than windows may be in flight.
+  for (int i = 0; i < 20; ++i) {
+    const Tensor y = call_on(s, "cpu1", "count");
+    y.wait();
+    BOOST_TEST(y.read<float>().size() == 1U);
+  }
+  BOOST_TEST(!gate.is_passed());
+  gate.open();
+  late.wait();
+  BOOST_TEST(gate.is_passed());
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_is_read_while_ops_called_together_with_it_run) {
+  Gate gate;
+  Session s(testing::session_machine(), {.ops = testing::session_ops()});
+  KernelState::counted = 0;
+  // So many calls that those after the first are handed out together.
+  std::vector<Tensor> counts;
+  for (int i = 0; i < 1'000; ++i) {
+    counts.push_back(call_on(s, "cpu1", "count"));
+    if (i == 500) call_on(s, "cpu0", "gate");
+  }
+  BOOST_TEST(counts.back().read<float>()[0] <= 1'000);
+  BOOST_TEST(!gate.is_passed());
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_for_a_device_waits_for_all_of_its_ops_and_for_no_other_device) {
+  Gate gate;
+  Session s(testing::session_machine(), {.ops = testing::session_ops()});
+  KernelState::counted = 0;
+  call_on(s, "cpu0", "gate");
+  for (int i = 0; i < 1'000; ++i) call_on(s, "cpu1", "count");
+  s.wait("cpu1");
+  BOOST_TEST(KernelState::counted == 1'000);
+  BOOST_TEST(!gate.is_passed());
+  gate.open();
+  s.wait("cpu0");
+  BOOST_TEST(gate.is_passed());
+}
+
+BOOST_AUTO_TEST_CASE(a_copy_has_been_made_when_its_transfer_is_over) {
+  Session s(testing::session_machine(), {.mode = Mode::simulate});
+  const Tensor x = s.zeros({1'000'000});
+  const Duration makespan = s.measure("copy", [&] {
+                               call_on(s, "cpu0", "sleep", {{"duration", Duration(10s)}});
+                               x.to("mem1").wait();
+                               call_on(s, "cpu1", "sleep", {{"duration", Duration(9998ms)}});
+                             }).makespan;
+  BOOST_TEST((makespan == Duration(10s) + Duration(2ms)));  // 4 MB at 1 GB/s
+}
+
+BOOST_AUTO_TEST_CASE(virtual_time_passes_until_the_tensor_has_been_made_and_no_longer) {
+  BOOST_TEST((makespan_with([](Session&, const Tensor& y) { y.wait(); }) == Duration(10500ms)));
+}
+
+BOOST_AUTO_TEST_CASE(virtual_time_passes_until_the_device_is_done_and_no_longer) {
+  BOOST_TEST(
+      (makespan_with([](Session& s, const Tensor&) { s.wait("cpu1"); }) == Duration(10500ms)));
+  BOOST_TEST((makespan_with([](Session& s, const Tensor&) { s.wait_all(); }) == Duration(19500ms)));
+}
+
+BOOST_AUTO_TEST_CASE(calls_before_a_wait_begin_before_virtual_time_passes) {
+  Session s(testing::session_machine(), {.mode = Mode::simulate});
+  const Duration makespan =
+      s.measure("sleeps", [&] {
+         const Tensor y = call_on(s, "cpu1", "sleep", {{"duration", Duration(1s)}});
+         call_on(s, "cpu0", "sleep", {{"duration", Duration(2s)}});
+         y.wait();
+         const Tensor z = call_on(s, "cpu1", "sleep", {{"duration", Duration(3s)}});
+         call_on(s, "cpu0", "sleep", {{"duration", Duration(3s)}});
+         z.wait();
+       }).makespan;
+  BOOST_TEST((makespan == Duration(5s)));
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_for_a_device_that_is_not_there_says_which_there_are) {
+  Session s(testing::session_machine());
+  const int line = __LINE__ + 1;
+  testing::check_error([&] { s.wait("gpu7"); }, {"'gpu7'", "cpu0, cpu1"}, "session_waits_test.cpp",
+                       line);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
