@@ -23,7 +23,8 @@ class DeviceWork {
     const Share::Kernel& kernel = share.kernels[item.kernel];
     const ReplicaId output = share.output(start.item);
     const std::span<const ReplicaId> inputs = share.inputs_of(start.item);
-    if (is_tracked_ && !(kernel.in_place_of && store_->hand_over(inputs[*kernel.in_place_of], output))) {
+    if (is_tracked_ &&
+        !(kernel.in_place_of && store_->hand_over(inputs[*kernel.in_place_of], output))) {
       store_->acquire(output, cache_);
     }
     return backend_->start(start.lane, {.kind = kernel.kind,

@@ -116,9 +116,9 @@ void print_row(const Problem& problem, const Rounds& rounds) {
     for (std::size_t n = 0; n < std::min(seconds.size(), rounds[0].size()); ++n) {
       ratios.push_back(seconds[n] / rounds[0][n]);
     }
-    fmt::print("{:>8.1f}{:>7}", problem.flops() / median(seconds) / 1e9,
-               &seconds == rounds.data() || ratios.empty() ? ""
-                                                            : fmt::format("{:.3f}", median(ratios)));
+    fmt::print(
+        "{:>8.1f}{:>7}", problem.flops() / median(seconds) / 1e9,
+        &seconds == rounds.data() || ratios.empty() ? "" : fmt::format("{:.3f}", median(ratios)));
   }
   fmt::print("\n");
   std::fflush(stdout);

@@ -18,21 +18,24 @@ void submit(const TiledMatrix& matrix) {
     m->potrf(k);
     for (int i = k + 1; i < tiles; ++i) {
       [[maybe_unused]] double* const ik = m->tile(i, k);
-#pragma omp task default(none) firstprivate(m, i, k) depend(in : kk[0]) depend(inout : ik[0]) \
-    priority(2)
+#pragma omp task default(none) firstprivate(m, i, k) depend(in                    \
+                                                            : kk[0]) depend(inout \
+                                                                            : ik[0]) priority(2)
       m->trsm(i, k);
     }
     for (int i = k + 1; i < tiles; ++i) {
       [[maybe_unused]] double* const ik = m->tile(i, k);
       [[maybe_unused]] double* const ii = m->tile(i, i);
-#pragma omp task default(none) firstprivate(m, i, k) depend(in : ik[0]) depend(inout : ii[0]) \
-    priority(1)
+#pragma omp task default(none) firstprivate(m, i, k) depend(in                    \
+                                                            : ik[0]) depend(inout \
+                                                                            : ii[0]) priority(1)
       m->syrk(i, k);
       for (int j = k + 1; j < i; ++j) {
         [[maybe_unused]] double* const jk = m->tile(j, k);
         [[maybe_unused]] double* const ij = m->tile(i, j);
-#pragma omp task default(none) firstprivate(m, i, j, k) depend(in : ik[0], jk[0]) \
-    depend(inout : ij[0])
+#pragma omp task default(none) firstprivate(m, i, j, k) depend(in                           \
+                                                               : ik[0], jk[0]) depend(inout \
+                                                                                      : ij[0])
         m->gemm(i, j, k);
       }
     }

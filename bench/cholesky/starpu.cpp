@@ -105,9 +105,9 @@ class Factorisation {
   void insert(Argument argument, std::vector<starpu_data_descr> buffers) {
     argument.matrix = &matrix_;
     Argument& kept = arguments_.emplace_back(argument);
-    const int refused = starpu_task_insert(
-        &codelet_, STARPU_DATA_MODE_ARRAY, buffers.data(), static_cast<int>(buffers.size()),
-        STARPU_CL_ARGS_NFREE, &kept, sizeof kept, 0);
+    const int refused = starpu_task_insert(&codelet_, STARPU_DATA_MODE_ARRAY, buffers.data(),
+                                           static_cast<int>(buffers.size()), STARPU_CL_ARGS_NFREE,
+                                           &kept, sizeof kept, 0);
     if (refused != 0) throw run_error("StarPU refused a task");
   }
 

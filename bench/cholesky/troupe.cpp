@@ -1,4 +1,4 @@
-// Troupe: the loops of a textbook as calls of a session. One device, with a stream for each core.
+// Troupe: the loops of a textbook as calls of a session, on one device for each core.
 #include "actors/session.hpp"
 #include "bench/cholesky/matrix.hpp"
 #include "core/machine/discover.hpp"
@@ -13,19 +13,16 @@ namespace {
 
 using Rows = std::vector<std::vector<Tensor>>;  // the lower triangle, tile by tile
 
-Machine one_device(const Problem& problem) {
+// All share one memory.
+Machine device_per_core(const Problem& problem) {
   Machine machine{.name = "cholesky", .devices = {}, .memories = {}, .links = {}};
   machine.memories.push_back(
       {.name = "host", .size_bytes = discover_host().available_memory_bytes / 2});
-  machine.devices.push_back({.name = "cpu",
-                             .memory = MemoryId{0},
-                             .streams = static_cast<int>(problem.cores.size()),
-                             .flops = 30e9,
-                             .cores = problem.cores});
-  if (std::getenv("TWO")) {
-    machine.devices.clear();
-    for (int c : problem.cores)
-      machine.devices.push_back({.name = "cpu" + std::to_string(c), .memory = MemoryId{0}, .flops = 30e9, .cores = {c}});
+  for (std::size_t d = 0; d < problem.cores.size(); ++d) {
+    machine.devices.push_back({.name = "cpu" + std::to_string(d),
+                               .memory = MemoryId{0},
+                               .flops = 30e9,
+                               .cores = {problem.cores[d]}});
   }
   return machine;
 }
@@ -75,12 +72,11 @@ void factorise(Session& session, Rows& a) {
 
 double measure_troupe(const Problem& problem) {
   TiledMatrix matrix(problem);
-  Session session(one_device(problem));
+  Session session(device_per_core(problem));
   Rows a;
-  return time_factorisation(matrix,
-                            {.before = [&] { a = copy_in(session, matrix, problem.tile); },
-                             .factorise = [&] { factorise(session, a); },
-                             .after = [&] { copy_out(a, matrix); }});
+  return time_factorisation(matrix, {.before = [&] { a = copy_in(session, matrix, problem.tile); },
+                                     .factorise = [&] { factorise(session, a); },
+                                     .after = [&] { copy_out(a, matrix); }});
 }
 
 }  // namespace troupe::bench

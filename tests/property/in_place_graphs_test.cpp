@@ -23,8 +23,7 @@ constexpr std::int64_t n = 24;  // all tensors are n × n
 class Program {
  public:
   Program(std::uint64_t seed, Mode mode, std::uint64_t order)
-      : random_(seed),
-        session_(testing::random_machine(random_), {.mode = mode, .seed = order}) {
+      : random_(seed), session_(testing::random_machine(random_), {.mode = mode, .seed = order}) {
     graph_.begin_group("all");
   }
 
@@ -89,12 +88,9 @@ class Program {
       tensors.push_back(values_[i].tensor);
       ops.push_back(values_[i].op);
     }
-    const TensorType declared =
-        kind == "uniform" ? TensorType{DType::f64, {n, n}} : TensorType{};
-    const OpId op = graph_.append({.kind = graph_.kinds().find(kind),
-                                   .inputs = ops,
-                                   .attrs = attrs,
-                                   .declared = declared});
+    const TensorType declared = kind == "uniform" ? TensorType{DType::f64, {n, n}} : TensorType{};
+    const OpId op = graph_.append(
+        {.kind = graph_.kinds().find(kind), .inputs = ops, .attrs = attrs, .declared = declared});
     if (random_.below(2) == 0) return {session_.call(kind, tensors, attrs, declared), op};
     const auto& devices = session_.machine().devices;
     const DeviceScope on = session_.on(devices[random_.below(devices.size())].name);

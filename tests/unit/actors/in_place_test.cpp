@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(an_op_computes_in_place_of_what_only_it_reads) {
     BOOST_TEST(x.read<double>() == std::vector<double>(1000, 101.0),
                boost::test_tools::per_element());
   });
-  BOOST_TEST(count == 100);
+  BOOST_TEST(count == 99);  // the session holds what it was given until a window has completed
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_with_a_handle_keeps_its_values) {

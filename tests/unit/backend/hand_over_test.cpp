@@ -19,7 +19,7 @@ using Counting = MemoryStore::Counting;
 constexpr MemoryId memory{0};
 constexpr MemoryId other_memory{1};
 constexpr std::uint64_t page = 4096;
-const std::array types{TensorType{DType::f64, Shape{512}},    // a page
+const std::array types{TensorType{DType::f64, Shape{512}},      // a page
                        TensorType{DType::f64, Shape{2, 256}}};  // a page, too
 
 // Two memories of this size, and storage.
@@ -75,7 +75,8 @@ BOOST_AUTO_TEST_CASE(a_second_reader_keeps_the_buffer_until_it_is_done) {
   BOOST_TEST(store.hand_over(x, y));
 }
 
-BOOST_AUTO_TEST_CASE(what_leaves_a_digest_or_differs_in_type_or_memory_or_is_a_file_keeps_its_buffer) {
+BOOST_AUTO_TEST_CASE(
+    what_leaves_a_digest_or_differs_in_type_or_memory_or_is_a_file_keeps_its_buffer) {
   const TemporaryDirectory directory;
   MemoryStore store(host(1 << 20, directory.path()), Backing::buffers);
   constexpr MemoryId disk{2};

@@ -34,8 +34,7 @@ const std::map<std::string, std::vector<InPlaceCase>, std::less<>> in_place_case
       {{{7, 5}, {5, 7}, {7, 7}}, {{"beta", 0.0}}}}},
     {"syrk", {{{{n, 20}, {n, n}}}, {{{20, 50}, {50, 50}}, {{"transpose", true}}}}},
     {"trsm",
-     {{{{30, 30}, {30, n}}},
-      {{{30, 30}, {n, 30}}, {{"side", "right"}, {"transpose", true}}}}},
+     {{{{30, 30}, {30, n}}}, {{{30, 30}, {n, 30}}, {{"side", "right"}, {"transpose", true}}}}},
     {"potrf", {{{{60, 60}}}}},
 };
 
