@@ -50,6 +50,10 @@ class ActorSystemSetup {
     if (virtual_time_) return VirtualTime::of(*system_).clock();
     return *real_clock_;
   }
+  // What is interrupted runs only where nothing else wants to.
+  void give_way() {
+    if (!virtual_time_) ActorThreads::of(*system_).give_way();
+  }
   // The thread of an actor that may block; null where time is virtual. Throws std::system_error
   // where the host gives no more threads.
   caf::execution_unit* start_thread(Waiting waiting) {
@@ -203,7 +207,9 @@ class ActorRuntime::Impl {
     caf::anon_send<caf::message_priority::high>(coordinator_, std::move(message));
   }
   void interrupt() {
-    if (!std::exchange(is_interrupted_, true)) send_first(Interrupt{});
+    if (std::exchange(is_interrupted_, true)) return;
+    setup_.give_way();
+    send_first(Interrupt{});
   }
 
   void begin() {

@@ -2,14 +2,47 @@
 
 #include "actors/silent_printer.hpp"
 #include "core/base/assert.hpp"
+#include "core/base/give_way.hpp"
 #include "core/base/relax.hpp"
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstddef>
 #include <deque>
+#include <memory>
 #include <mutex>
+#include <thread>
+#include <utility>
+
+#include <caf/logger.hpp>
 
 namespace troupe {
+namespace {
+
+// A thread that may resume actors. CAF registers a destructor when a thread resumes its first one,
+// and glibc aborts the process if it finds no memory for that. So a block is set aside before the
+// thread starts, and freed for it. Throws std::bad_alloc and std::system_error.
+template <class Work>
+std::thread start_actor_thread(Work work) {
+  static std::mutex mutex;  // no thread's block is freed for another one
+  constexpr std::size_t block_bytes = 1 << 14;
+  std::unique_ptr<std::byte[]> block;
+  {
+    const std::lock_guard lock(mutex);
+    block = std::make_unique<std::byte[]>(block_bytes);
+  }
+  return std::thread([block = std::move(block), work = std::move(work)]() mutable {
+    {
+      const std::lock_guard lock(mutex);
+      block.reset();
+      caf::logger::current_logger();
+    }
+    work();
+  });
+}
+
+}  // namespace
+
 class ActorThreads::Unit : public caf::execution_unit {
  public:
   explicit Unit(ActorThreads& parent) : caf::execution_unit(&parent.system()), parent_(parent) {}
@@ -39,7 +72,10 @@ class ActorThreads::Unit : public caf::execution_unit {
 class ActorThreads::Own final : public Unit {
  public:
   Own(ActorThreads& parent, Waiting waiting)
-      : Unit(parent), parent_(parent), waiting_(waiting), thread_([this] { work(); }) {}
+      : Unit(parent),
+        parent_(parent),
+        waiting_(waiting),
+        thread_(start_actor_thread([this] { work(); })) {}
   ~Own() override {
     stop();
     join();
@@ -55,6 +91,9 @@ class ActorThreads::Own final : public Unit {
   void put(caf::resumable* job) {
     job_.store(job, std::memory_order_release);
     job_.notify_one();
+  }
+  void give_way() {
+    if (waiting_ == Waiting::briefly) troupe::give_way(thread_);
   }
   // Lets the thread end, once its actor has quit.
   void stop() {
@@ -108,7 +147,7 @@ class ActorThreads::Shared final {
 
   std::size_t threads() const { return threads_.size(); }
   void start_thread() {
-    threads_.emplace_back([this] { work(); });
+    threads_.push_back(start_actor_thread([this] { work(); }));
   }
 
   void put(caf::resumable* job) {
@@ -176,6 +215,10 @@ caf::execution_unit* ActorThreads::start_own_thread(Waiting waiting) {
 void ActorThreads::start_shared_thread() {
   if (start_failure_) std::rethrow_exception(start_failure_);
   if (shared_->threads() < shared_threads_max()) shared_->start_thread();
+}
+
+void ActorThreads::give_way() {
+  for (const auto& own : own_) own->give_way();
 }
 
 std::size_t ActorThreads::shared_threads_for(std::size_t actors) const {

@@ -49,6 +49,10 @@ class ActorThreads final : public caf::scheduler::abstract_coordinator {
   caf::execution_unit* start_own_thread(Waiting waiting);
   // One more actor will share threads: starts one more, up to shared_threads_max().
   void start_shared_thread();
+  // From now on the threads of those that wait briefly run only where no other thread of this host
+  // wants to: thousands at work don't keep the coordinator from ending the run. For the thread that
+  // spawns actors.
+  void give_way();
   // How many threads start_shared_thread() starts in that many calls.
   std::size_t shared_threads_for(std::size_t actors) const;
 

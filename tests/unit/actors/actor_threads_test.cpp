@@ -1,6 +1,7 @@
 #include "actors/actor_threads.hpp"
 
 #include <array>
+#include <bit>
 #include <chrono>
 #include <future>
 #include <memory>
@@ -10,6 +11,8 @@
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
+#include <pthread.h>
+#include <sched.h>
 
 // A message; its handler sets the promise to the thread it runs on.
 struct Where {
@@ -84,6 +87,13 @@ std::future<std::thread::id> ask(const caf::actor& actor) {
   return answer;
 }
 
+int policy_of(std::thread::id thread) {
+  int policy = -1;
+  sched_param priority{};
+  pthread_getschedparam(std::bit_cast<pthread_t>(thread), &policy, &priority);
+  return policy;
+}
+
 std::future<std::thread::id> ask_after(const caf::actor& actor, std::chrono::milliseconds delay) {
   Where where{std::make_shared<std::promise<std::thread::id>>()};
   std::future<std::thread::id> answer = where.answer->get_future();
@@ -151,6 +161,18 @@ BOOST_AUTO_TEST_CASE(delayed_messages_arrive_on_the_thread_of_their_actor) {
     BOOST_TEST((there == home));
     BOOST_TEST((value_of(ask_after(a, 0ms)) == home));
   }
+}
+
+BOOST_AUTO_TEST_CASE(actors_that_wait_briefly_give_way_and_go_on) {
+  World world;
+  const caf::actor coordinator = world.spawn_alone(Waiting::asleep);
+  const caf::actor device = world.spawn_alone(Waiting::briefly);
+  const caf::actor link = world.spawn_anywhere();
+  BOOST_TEST(policy_of(value_of(ask(device))) == SCHED_OTHER);
+  world.threads().give_way();
+  BOOST_TEST(policy_of(value_of(ask(device))) == SCHED_IDLE);
+  BOOST_TEST(policy_of(value_of(ask(coordinator))) == SCHED_OTHER);
+  BOOST_TEST(policy_of(value_of(ask(link))) == SCHED_OTHER);
 }
 
 // This test hangs if it fails.

@@ -12,7 +12,7 @@ using namespace testing;
 
 namespace {
 
-using Values = std::shared_ptr<const ValueSource>;
+using Source = std::shared_ptr<const ValueSource>;
 
 // Values in memory.
 class InMemory final : public ValueSource {
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(a_single_number_without_dimensions_is_loaded) {
 
 BOOST_AUTO_TEST_CASE(load_without_values_is_refused) {
   expect_error(ErrorKind::usage, "there are no values to load", [] {
-    type_of("load", {}, {{"values", Values()}}, {DType::f32, {1}});
+    type_of("load", {}, {{"values", Source()}}, {DType::f32, {1}});
   });
 }
 
