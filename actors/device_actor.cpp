@@ -22,10 +22,14 @@ class DeviceWork {
     const Share::Item& item = share.items[start.item];
     const Share::Kernel& kernel = share.kernels[item.kernel];
     const ReplicaId output = share.output(start.item);
-    if (is_tracked_) store_->acquire(output, cache_);
+    const std::span<const ReplicaId> inputs = share.inputs_of(start.item);
+    if (is_tracked_ &&
+        !(kernel.in_place_of && store_->hand_over(inputs[*kernel.in_place_of], output))) {
+      store_->acquire(output, cache_);
+    }
     return backend_->start(start.lane, {.kind = kernel.kind,
                                         .attrs = kernel.attrs,
-                                        .inputs = share.inputs_of(start.item),
+                                        .inputs = inputs,
                                         .output = output,
                                         .expected = kernel.expected,
                                         .index = item.index});

@@ -30,6 +30,15 @@ std::uint64_t room_bytes(const Machine& machine) {
   return least / 4;
 }
 
+// How many buffers of each type to reserve for a window. Large tensors mostly take the place of
+// others, so the ops that make them allocate what is missing.
+std::vector<std::uint64_t> buffers_at_once(const Graph& graph) {
+  constexpr std::uint64_t bytes_of_a_type = 8 << 20;
+  std::vector<std::uint64_t> counts;
+  for (const TensorType& type : graph.types()) counts.push_back(bytes_of_a_type / type.bytes());
+  return counts;
+}
+
 }  // namespace
 
 SessionEngine::SessionEngine(const Machine& machine, const OpRegistry& ops, Mode mode,
@@ -228,7 +237,7 @@ bool SessionEngine::send_planned() {
 void SessionEngine::send(PlannedWindow planned) {
   if (setting_.has_values()) {
     load_kernels(*graph_, std::exchange(loaded_, graph_->classes().size()));
-    store_.reserve_buffers(planned.replicas, graph_->types());
+    store_.reserve_buffers(planned.replicas, graph_->types(), buffers_at_once(*graph_));
   }
   store_.install(planned.replicas, graph_->types());
   const Window& window = planned.window;

@@ -4,53 +4,27 @@
 // each again), so that a disturbance of the machine affects all runtimes alike. Medians are shown.
 #include "bench/task_bench/metg.hpp"
 #include "bench/task_bench/options.hpp"
+#include "bench/task_bench/peer_home.hpp"
 #include "bench/task_bench/process.hpp"
 #include "bench/task_bench/results.hpp"
 #include "core/base/error.hpp"
-#include "core/base/temporary_path.hpp"
 #include "core/base/units.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <stdlib.h>
 
 namespace troupe::bench {
 namespace {
 
-namespace fs = std::filesystem;
-
 // Exit codes: 0 done, 1 a runtime failed, 2 bad usage.
 enum ExitCode : int { exit_done = 0, exit_failed = 1, exit_usage = 2 };
-
-// A temporary home folder for peers, which write files about the machine to the user's home folder.
-class PeerHome {
- public:
-  PeerHome() {
-    std::string name = (temporary_directory() / "task_bench-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw run_error("no temporary directory can be made");
-    path_ = name;
-    setenv("STARPU_HOME", path_.c_str(), 1);
-    setenv("STARPU_SILENT", "1", 1);
-    setenv("STARPU_CALIBRATE", "0", 1);
-  }
-  ~PeerHome() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  PeerHome(const PeerHome&) = delete;
-  PeerHome& operator=(const PeerHome&) = delete;
-
- private:
-  fs::path path_;
-};
 
 // Measures once. Prints a message and returns nullopt if the runtime fails.
 std::optional<Measurement> try_to_measure(const Runtime& runtime, const Workload& workload) {

@@ -66,6 +66,7 @@ ReplicaId MemoryStore::install(std::span<const ReplicaSpec> replicas,
     r.is_adopted = false;
     r.is_private = spec.is_private;
     r.leaves_digest = spec.leaves_digest && backing_ == Backing::buffers;
+    r.is_handed_over = false;
     r.readers.store(spec.readers, std::memory_order_relaxed);
     r.buffer.store(nullptr, std::memory_order_relaxed);
   }
@@ -261,6 +262,20 @@ void MemoryStore::write(ReplicaId r, const std::byte* values) {
       "free space there, or name another directory");
 }
 
+bool MemoryStore::hand_over(ReplicaId input, ReplicaId output) {
+  Replica& from = at(input);
+  Replica& to = at(output);
+  // If one reader is left, it is the caller, and nothing else uses the replica. Acquire orders all
+  // accesses of other readers to the buffer before those of the caller.
+  if (from.readers.load(std::memory_order_acquire) != 1) return false;
+  if (from.kind != to.kind || from.leaves_digest || from.is_adopted) return false;
+  if (kind_of(from).node->kind == MemoryKind::storage) return false;
+  TROUPE_ASSERT(from.held() != nullptr && to.buffer.load(std::memory_order_relaxed) == nullptr);
+  from.is_handed_over = true;
+  to.buffer.store(from.held(), std::memory_order_release);
+  return true;
+}
+
 void MemoryStore::count(Node& node, std::uint64_t bytes) {
   std::uint64_t used = node.used.load(std::memory_order_relaxed);
   do {
@@ -295,7 +310,9 @@ void MemoryStore::free_buffer(ReplicaId r, BufferCache* cache) {
   TROUPE_ASSERT(buffer != nullptr);
   const Kind& kind = kind_of(replica);
   Node& node = *kind.node;
-  if (kind.capacity == 0) {
+  if (replica.is_handed_over) {
+    // The other replica frees the buffer.
+  } else if (kind.capacity == 0) {
     if (node.folder) {
       std::error_code ignored;  // if the file was never written, there is nothing to free
       std::filesystem::remove(file(r), ignored);
@@ -308,7 +325,7 @@ void MemoryStore::free_buffer(ReplicaId r, BufferCache* cache) {
     pool_.give(kind.capacity, buffer);
   }
   replica.buffer.store(nullptr, std::memory_order_release);
-  if (node.is_counted || counting_ == Counting::announced) {
+  if ((node.is_counted && !replica.is_handed_over) || counting_ == Counting::announced) {
     node.used.fetch_sub(kind.bytes, std::memory_order_relaxed);
   }
 }
@@ -359,6 +376,7 @@ void MemoryStore::renumber(std::span<const ReplicaId> kept) {
     r.is_adopted = moved[i].is_adopted;
     r.is_private = false;
     r.leaves_digest = false;
+    r.is_handed_over = false;
     r.readers.store(1, std::memory_order_relaxed);
     r.buffer.store(moved[i].buffer, std::memory_order_relaxed);
     if (counting_ == Counting::acquired) kind_of(r).node->announced += kind_of(r).bytes;
@@ -405,7 +423,8 @@ std::uint64_t MemoryStore::bytes_used(MemoryId m) const {
   std::uint64_t used = 0;
   for (std::size_t i = first_; i < count_; ++i) {
     const Replica& replica = at(ReplicaId::at(i));
-    if (kind_of(replica).memory == m && replica.held() != nullptr) used += kind_of(replica).bytes;
+    const bool has_bytes = replica.held() != nullptr && !replica.is_handed_over;
+    if (kind_of(replica).memory == m && has_bytes) used += kind_of(replica).bytes;
   }
   return used;
 }

@@ -101,6 +101,12 @@ class MemoryStore {
   // Copies values into a replica that is held, in RAM or into its file. Blocks. Throws a run Error
   // if the file can't be written. Needs Backing::buffers.
   void write(ReplicaId r, const std::byte* values);
+  // For an op that reads `input` and computes in place of it: if that op is the last reader, gives
+  // the input's buffer to `output`, as acquire() would give it a new one, and returns true. Until
+  // release(), data() is the same for both. Returns false, and does nothing, if `input` has other
+  // readers, leaves a digest, was adopted, is in storage, or has another type or memory than
+  // `output`.
+  bool hand_over(ReplicaId input, ReplicaId output);
   // Removes one reader. If it is the last one, frees the buffer; if the replica leaves a digest,
   // takes the digest first, which blocks. A replica announced without readers is held until
   // clear(). Throws a run Error if the replica's file can't be read for the digest.
@@ -167,14 +173,15 @@ class MemoryStore {
   void check_invariants() const;
 
  private:
-  static constexpr std::uint32_t kind_mask = (1U << 29) - 1;
+  static constexpr std::uint32_t kind_mask = (1U << 28) - 1;
   // There is one for each op and transfer. Four fit into a cache line.
   struct Replica {
     std::atomic<std::uint32_t> readers{0};
-    std::uint32_t kind : 29 = 0;
+    std::uint32_t kind : 28 = 0;
     bool is_adopted : 1 = false;
     bool is_private : 1 = false;
     bool leaves_digest : 1 = false;
+    bool is_handed_over : 1 = false;  // the buffer is that of another replica, too, which frees it
     // `no_buffer` if the replica is held without a buffer; null if it isn't held.
     std::atomic<std::byte*> buffer{nullptr};
 

@@ -81,6 +81,7 @@ OpKind binary_op(std::string_view name, std::string_view summary) {
           .summary = summary,
           .inputs = 2,
           .takes_integers = true,
+          .in_place_of = 0,
           .type = broadcast_type,
           .cpu = kernel<Operation>};
 }

@@ -9,6 +9,7 @@ OpKind scale_op() {
           .summary = "alpha * x",
           .inputs = 1,
           .attrs = {{.name = "alpha", .fallback = 1.0, .required = true}},
+          .in_place_of = 0,
           .cpu = [](const CpuCall& call) {
             const auto alpha = call.attrs.get<double>("alpha");
             for_each_element<1>(call, [=](auto x) { return static_cast<decltype(x)>(alpha) * x; });
@@ -20,6 +21,7 @@ OpKind axpy_op() {
           .summary = "alpha * x + y",
           .inputs = 2,
           .attrs = {{.name = "alpha", .fallback = 1.0, .required = true}},
+          .in_place_of = 1,
           .work = streaming<2>,
           .cpu = [](const CpuCall& call) {
             const auto alpha = call.attrs.get<double>("alpha");

@@ -55,6 +55,7 @@ OpKind gemm_op() {
           .summary = "alpha A B + beta C, for matrices A, B and C",
           .inputs = 3,
           .attrs = attrs(),
+          .in_place_of = 2,
           .type = type,
           .work = work,
           .cpu = kernel,

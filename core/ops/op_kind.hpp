@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -71,7 +72,8 @@ struct TensorView {
 
 struct CpuCall {
   std::span<const ConstTensorView> inputs;
-  TensorView output;  // aligned to a cache line, uninitialised
+  // Aligned to a cache line, and uninitialised; or the buffer of input OpKind::in_place_of.
+  TensorView output;
   const Attrs& attrs;
   Team& team;
   std::uint32_t index = 0;  // of the op in its group
@@ -116,6 +118,9 @@ struct OpKind {
   bool is_given = false;       // no device computes it: its values come from outside the graph
   // Also reads and makes integers; else the graph refuses inputs and declared types of integers.
   bool takes_integers = false;
+  // The kernel may compute in place of this input: if the op is the last one to read the input, and
+  // makes a tensor of the input's type, then the output is the input's buffer.
+  std::optional<std::uint8_t> in_place_of = {};
 
   // Returns the output's type. Throws a usage Error without a place if the inputs don't fit.
   TensorType (*type)(const OpSignature&) = common_type;

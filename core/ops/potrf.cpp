@@ -37,7 +37,7 @@ void factorise(const CpuCall& call) {
   const T* const a = call.inputs[0].as<T>();
   T* const l = call.output.as<T>();
   for (std::int64_t row = 0; row < n; ++row) {
-    std::copy_n(a + row * n, row + 1, l + row * n);
+    if (l != a) std::copy_n(a + row * n, row + 1, l + row * n);
     std::fill(l + row * n + row + 1, l + (row + 1) * n, T{0});
   }
   const auto n_of_blas = static_cast<blasint>(n);
@@ -58,6 +58,7 @@ OpKind potrf_op() {
   return {.name = "potrf",
           .summary = "the lower triangular L with L Lᵀ = A, for positive definite A (Cholesky)",
           .inputs = 1,
+          .in_place_of = 0,
           .type = type,
           .work = work,
           .cpu =

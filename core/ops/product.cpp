@@ -102,7 +102,7 @@ void multiply(Team& team, const Product& p, const T* a, const T* b, const T* c_b
     const std::int64_t m = by_rows ? panels.end(panel) - row : p.m;
     const std::int64_t n = by_rows ? p.n : panels.end(panel) - column;
     T* const out = c + (matrix * p.m + row) * p.n + column;
-    if (c_before != nullptr) {
+    if (c_before != nullptr && c_before != c) {
       for (std::int64_t r = 0; r < m; ++r) {
         std::copy_n(c_before + (out - c) + r * p.n, n, out + r * p.n);
       }

@@ -55,8 +55,8 @@ struct Panels {
 constexpr std::int64_t rows_per_panel = 800;
 constexpr std::int64_t columns_per_panel = 1500;
 
-// Computes the product on the team. `c_before` is C'; nullptr if beta is 0. Blocks until done.
-// T is float or double.
+// Computes the product on the team. `c_before` is C', which may be `c`; nullptr if beta is 0.
+// Blocks until done. T is float or double.
 template <class T>
 void multiply(Team& team, const Product& product, const T* a, const T* b, const T* c_before, T* c);
 

@@ -8,6 +8,7 @@ OpKind relu_op() {
   return {.name = "relu",
           .summary = "max(x, 0), element by element",
           .inputs = 1,
+          .in_place_of = 0,
           .cpu = [](const CpuCall& call) {
             for_each_element<1>(call, [](auto x) { return x < 0 ? decltype(x){0} : x; });
           }};
@@ -18,6 +19,7 @@ OpKind relu_grad_op() {
   return {.name = "relu_grad",
           .summary = "the gradient of relu: g where x > 0, else 0, of inputs g and x",
           .inputs = 2,
+          .in_place_of = 0,
           .cpu = [](const CpuCall& call) {
             for_each_element<2>(call, [](auto g, auto x) { return x > 0 ? g : decltype(g){0}; });
           }};

@@ -49,7 +49,7 @@ void rank_k_update(const CpuCall& call) {
     const std::int64_t begin = panels.begin(static_cast<std::int64_t>(i));
     const std::int64_t end = panels.end(static_cast<std::int64_t>(i));
     for (std::int64_t row = begin; row < end; ++row) {
-      std::copy_n(c + row * n, row + 1, out + row * n);
+      if (out != c) std::copy_n(c + row * n, row + 1, out + row * n);
       std::fill(out + row * n + row + 1, out + (row + 1) * n, T{0});
     }
     const T* const a_panel = a + (transposed ? begin : begin * shape[1]);
@@ -73,6 +73,7 @@ OpKind syrk_op() {
           .attrs = {{.name = "transpose", .fallback = false},
                     {.name = "alpha", .fallback = 1.0},
                     {.name = "beta", .fallback = 1.0}},
+          .in_place_of = 1,
           .type = type,
           .work = work,
           .cpu =

@@ -52,7 +52,7 @@ void kernel(const CpuCall& call) {
       const std::int64_t first = left ? begin : begin * shape[1];
       const T* const b = call.inputs[1].as<T>() + first;
       T* const x = call.output.as<T>() + first;
-      for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t r = 0; x != b && r < rows; ++r) {
         std::copy_n(b + r * shape[1], columns, x + r * shape[1]);
       }
       blas.trsm(CblasRowMajor, left ? CblasLeft : CblasRight, CblasLower,
@@ -73,6 +73,7 @@ OpKind trsm_op() {
           .attrs = {{.name = "side", .fallback = std::string("left"), .choices = {"left", "right"}},
                     {.name = "transpose", .fallback = false},
                     {.name = "alpha", .fallback = 1.0}},
+          .in_place_of = 1,
           .type = type,
           .work = work,
           .cpu = kernel,

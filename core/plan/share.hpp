@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -94,6 +95,7 @@ struct Share {
     const Attrs* attrs = nullptr;  // of the graph
     Duration expected{0};          // by the cost model
     bool is_long = true;  // the last execution took longer than a message; true until one is known
+    std::optional<std::uint8_t> in_place_of = {};  // as in OpKind
   };
   std::vector<Kernel> kernels;
 

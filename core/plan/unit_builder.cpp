@@ -225,7 +225,8 @@ std::uint32_t UnitBuilder::find_kernel(Share& s, DeviceId device, OpId op) {
   s.kernels.push_back(
       {.kind = graph_.kind_id(op),
        .attrs = &graph_.attrs(op),
-       .expected = is_free() ? Duration{0} : cost_.op(device, graph_, graph_.op_class(op))});
+       .expected = is_free() ? Duration{0} : cost_.op(device, graph_, graph_.op_class(op)),
+       .in_place_of = graph_.kind(op).in_place_of});
   classes.push_back(op_class);
   return static_cast<std::uint32_t>(s.kernels.size() - 1);
 }

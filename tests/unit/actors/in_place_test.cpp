@@ -1,0 +1,160 @@
+// Ops that compute in place of an input, where nothing else may read that input any more.
+#include "actors/session.hpp"
+#include "tests/unit/actors/runner_fixture.hpp"
+
+#include <atomic>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+using testing::dev0;
+using testing::on;
+using testing::pair;
+using testing::perform;
+using testing::SmallGraph;
+
+std::atomic<int> bumps_in_place = 0;
+
+// test_ops() and "bump", which adds 1 to its input, in place if it may.
+const OpRegistry& with_bump() {
+  static const OpRegistry ops = [] {
+    OpRegistry all = testing::test_ops();
+    all.add({.name = "bump",
+             .summary = "x + 1",
+             .inputs = 1,
+             .in_place_of = 0,
+             .cpu = [](const CpuCall& call) {
+               const auto* x = call.inputs[0].as<double>();
+               auto* out = call.output.as<double>();
+               if (x == out) ++bumps_in_place;
+               for (std::int64_t i = 0; i < call.output.type.shape.elements(); ++i) {
+                 out[i] = x[i] + 1;
+               }
+             }});
+    return all;
+  }();
+  return ops;
+}
+
+// How many bumps `work` makes in place, in a rehearsal on pair(): dev0 has two streams.
+template <class F>
+int in_place_of(const F& work) {
+  bumps_in_place = 0;
+  Session session(pair(), {.mode = Mode::rehearse, .ops = with_bump()});
+  const DeviceScope where = session.on("dev0");
+  work(session);
+  return bumps_in_place;
+}
+
+Tensor bump(Session& session, const Tensor& x) {
+  return session.call("bump", {x});
+}
+
+const std::vector<double> ones(1000, 1.0);
+const std::vector<double> twos(1000, 2.0);
+
+// x is 32 KiB; `length` bumps follow it.
+SmallGraph chain(int length) {
+  SmallGraph g;
+  g.graph = Graph(with_bump());
+  OpId last = g.op("x", "uniform", {}, on(dev0), {}, {DType::f64, {4096}});
+  for (int i = 0; i < length; ++i) last = g.op("bump", "bump", {last}, on(dev0));
+  return g;
+}
+
+BOOST_AUTO_TEST_SUITE(in_place_of_inputs)
+
+// x ── bump ── … ── bump
+BOOST_AUTO_TEST_CASE(an_op_computes_in_place_of_what_only_it_reads) {
+  const int count = in_place_of([](Session& session) {
+    Tensor x = session.tensor(ones, {1000});
+    for (int i = 0; i < 100; ++i) x = bump(session, x);
+    BOOST_TEST(x.read<double>() == std::vector<double>(1000, 101.0),
+               boost::test_tools::per_element());
+  });
+  BOOST_TEST(count == 99);  // the session holds what it was given until a window has completed
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_with_a_handle_keeps_its_values) {
+  const int count = in_place_of([](Session& session) {
+    const Tensor x = session.tensor(ones, {1000});
+    const Tensor y = bump(session, x);
+    BOOST_TEST(y.read<double>() == twos, boost::test_tools::per_element());
+    BOOST_TEST(x.read<double>() == ones, boost::test_tools::per_element());
+  });
+  BOOST_TEST(count == 0);
+}
+
+// x ─┬─ bump
+//    └─ relu, on the other stream
+BOOST_AUTO_TEST_CASE(a_second_reader_that_is_not_done_forbids_it) {
+  const int count = in_place_of([](Session& session) {
+    Tensor x = session.tensor(ones, {1000});
+    const Tensor y = bump(session, x);
+    const Tensor z = relu(x);
+    x = {};
+    BOOST_TEST(z.read<double>() == ones, boost::test_tools::per_element());
+    BOOST_TEST(y.read<double>() == twos, boost::test_tools::per_element());
+  });
+  BOOST_TEST(count == 0);
+}
+
+// x ─── bump ─┬─ once
+//    └────────┘
+BOOST_AUTO_TEST_CASE(an_op_that_reads_a_tensor_twice_is_two_readers) {
+  const int count = in_place_of([](Session& session) {
+    Tensor x = session.tensor(ones, {1000});
+    x = x + x;
+    BOOST_TEST(x.read<double>() == twos, boost::test_tools::per_element());
+  });
+  BOOST_TEST(count == 0);
+}
+
+// x ─┬─ bump on dev0
+//    └─ copy to the memory of dev1
+BOOST_AUTO_TEST_CASE(an_outgoing_copy_forbids_it) {
+  const int count = in_place_of([](Session& session) {
+    Tensor x = session.tensor(ones, {1000});
+    const Tensor copied = x.to("b");
+    const Tensor y = bump(session, x);
+    x = {};
+    BOOST_TEST(copied.read<double>() == ones, boost::test_tools::per_element());
+    BOOST_TEST(y.read<double>() == twos, boost::test_tools::per_element());
+  });
+  BOOST_TEST(count == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_result_that_is_kept_to_be_compared_forbids_it) {
+  const SmallGraph g = chain(4);
+  for (const Mode mode : {Mode::rehearse, Mode::run}) {
+    for (const bool verify : {false, true}) {
+      bumps_in_place = 0;
+      const Report report = perform(g, {g.everything()}, {.mode = mode, .verify = verify});
+      BOOST_TEST((report.scenarios[0].outcome == Outcome::done));
+      if (verify) BOOST_TEST((report.scenarios[0].verified == true));
+      BOOST_TEST(bumps_in_place == (verify ? 0 : 4));
+    }
+  }
+}
+
+// The memory holds two of the tensors, so results leave digests of their values.
+BOOST_AUTO_TEST_CASE(a_result_that_leaves_a_digest_forbids_it) {
+  const SmallGraph g = chain(8);
+  Machine machine = pair();
+  machine.memories[0].size_bytes = 64 << 10;
+  for (const Mode mode : {Mode::rehearse, Mode::run}) {
+    bumps_in_place = 0;
+    const Report report = perform(g, {g.everything()}, {.mode = mode}, machine);
+    BOOST_TEST((report.scenarios[0].outcome == Outcome::done));
+    BOOST_TEST((report.scenarios[0].verified == true), report.scenarios[0].mismatch);
+    BOOST_TEST(bumps_in_place == 0);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe
