@@ -160,10 +160,12 @@ Tensor SessionCore::call(Call call, CallSite where) {
   }
   for (const TensorState* input : call.inputs) {
     if (input != nullptr && input->session == this) continue;
-    throw usage_error(
-        where.place(),
-        input == nullptr ? "an input is an empty handle" : "an input belongs to another session",
-        "give tensors that this session has made");
+    if (input == nullptr) {
+      throw usage_error(where.place(), "an input is an empty handle",
+                        "assign a tensor to it first");
+    }
+    throw usage_error(where.place(), "an input belongs to another session",
+                      "give tensors that this session has made");
   }
   const Signature* signature = nullptr;
   try {

@@ -11,7 +11,7 @@ namespace troupe::bench {
 namespace {
 
 struct Argument {
-  const TiledMatrix* matrix;
+  const TiledMatrix* matrix = nullptr;
   void (*call)(const Argument&);
   int i = 0;
   int j = 0;

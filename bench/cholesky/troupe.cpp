@@ -1,5 +1,6 @@
 // Troupe: the loops of a textbook as calls of a session, on one device for each core.
 #include "actors/session.hpp"
+#include "actors/tensor_ops.hpp"
 #include "bench/cholesky/matrix.hpp"
 #include "core/machine/discover.hpp"
 

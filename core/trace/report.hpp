@@ -32,7 +32,7 @@ struct Span {
 struct Timeline {
   std::vector<Track> tracks;
   std::vector<std::string> labels;  // "run", "copy", "run → host"
-  BigVector<Span> spans;          // finished ops and transfers, in graph order
+  BigVector<Span> spans;            // finished ops and transfers, in graph order
   // Dependencies: for k in first_predecessor[i] … first_predecessor[i+1]-1, spans[predecessors[k]]
   // finished before spans[i] started, or delivered a chunk if they are on one route.
   BigVector<std::uint32_t> first_predecessor;  // spans.size() + 1 entries, or none

@@ -16,8 +16,11 @@
 #include <string_view>
 #include <vector>
 
-#include <dlfcn.h>
 #include <fmt/format.h>
+
+// Of OpenBLAS.
+extern "C" void openblas_set_num_threads(int threads);
+extern "C" void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
 
 using namespace troupe;
 
@@ -50,17 +53,16 @@ Tiles make_matrix(Session& session, std::size_t extent) {
 }
 
 // Replaces the tiles of A by those of L.
-void factorize(Session& session, Tiles& a) {
+void factorize(Tiles& a) {
   for (std::size_t k = 0; k < tiles; ++k) {
-    a[k][k] = session.call("potrf", {a[k][k]});
+    a[k][k] = potrf(a[k][k]);
     for (std::size_t i = k + 1; i < tiles; ++i) {
-      a[i][k] = session.call("trsm", {a[k][k], a[i][k]}, {{"side", "right"}, {"transpose", true}});
+      a[i][k] = trsm(a[k][k], a[i][k], {.side = Side::right, .transpose = true});
     }
     for (std::size_t i = k + 1; i < tiles; ++i) {
-      a[i][i] = session.call("syrk", {a[i][k], a[i][i]}, {{"alpha", -1.0}});
+      a[i][i] = syrk(a[i][k], a[i][i], {.alpha = -1});
       for (std::size_t j = k + 1; j < i; ++j) {
-        a[i][j] = session.call("gemm", {a[i][k], a[j][k], a[i][j]},
-                               {{"alpha", -1.0}, {"transpose_b", true}});
+        a[i][j] = gemm(a[i][k], a[j][k], a[i][j], {.transpose_b = true, .alpha = -1});
       }
     }
   }
@@ -104,18 +106,13 @@ double seconds_of(const std::function<void()>& work) {
 
 // OpenBLAS's own threads, which Troupe doesn't use, are only for this comparison.
 void time_lapack(std::size_t n, std::size_t cores) {
-  void* const blas = dlopen("libopenblas.so.0", RTLD_NOW);
-  if (blas == nullptr) return;
-  const auto use_threads = reinterpret_cast<void (*)(int)>(dlsym(blas, "openblas_set_num_threads"));
-  const auto potrf = reinterpret_cast<void (*)(const char*, const int*, double*, const int*, int*)>(
-      dlsym(blas, "dpotrf_"));
-  use_threads(static_cast<int>(cores));
+  openblas_set_num_threads(static_cast<int>(cores));
   print_rate("one call of LAPACK", n, [&] {
     std::vector<double> a(n * n);
     for (std::size_t k = 0; k < a.size(); ++k) a[k] = element(k / n, k % n);
     const int extent = static_cast<int>(n);
     int info = 0;
-    return seconds_of([&] { potrf("L", &extent, a.data(), &extent, &info); });
+    return seconds_of([&] { dpotrf_("L", &extent, a.data(), &extent, &info); });
   });
 }
 
@@ -129,7 +126,7 @@ int main(int argc, char** argv) {
 
   constexpr std::size_t small = 32;
   Tiles matrix = make_matrix(session, small);
-  factorize(session, matrix);
+  factorize(matrix);
   fmt::print("{} x {} tiles of {} x {}: L times its transpose {} A\n", tiles, tiles, small, small,
              largest_error(matrix, small) < 1e-12 ? "equals" : "DIFFERS FROM");
 
@@ -139,7 +136,7 @@ int main(int argc, char** argv) {
     Tiles a = make_matrix(session, large);
     session.wait_all();
     return seconds_of([&] {
-      factorize(session, a);
+      factorize(a);
       session.wait_all();
     });
   });

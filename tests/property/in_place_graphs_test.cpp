@@ -1,6 +1,7 @@
 // Random programs whose ops compute in place where they may: every tensor that has a handle has the
 // values of a serial execution, which never computes in place, under any order of messages.
 #include "actors/session.hpp"
+#include "actors/tensor_ops.hpp"
 #include "core/base/random.hpp"
 #include "core/graph/graph.hpp"
 #include "core/result/serial.hpp"

@@ -1,5 +1,6 @@
 // Ops that compute in place of an input, where nothing else may read that input any more.
 #include "actors/session.hpp"
+#include "actors/tensor_ops.hpp"
 #include "tests/unit/actors/runner_fixture.hpp"
 
 #include <atomic>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/session.hpp"
+#include "actors/tensor_ops.hpp"
 #include "core/base/error.hpp"
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // Kinds that compute in place of an input give the same bits there as in another buffer.
-#include "tests/support/op_cases.hpp"
+#include "tests/support/op_fixture.hpp"
 
 #include <map>
 #include <string>
