@@ -6,6 +6,7 @@
 #include "core/run/records.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <unordered_map>
 #include <utility>
@@ -127,14 +128,15 @@ class CoordinatorActor : public caf::event_based_actor {
   }
 
   void pass_on(const Watch& watch) {
-    const auto& [number, item] = watch.item;
-    if (!windows_.holds(number)) return hooks_->on_watched();  // done
-    ResourceShares& to_send = windows_[number].to_send;
+    const std::uint32_t window = watch.item.window;
+    const ItemRef& item = watch.item.ref;
+    if (!windows_.holds(window)) return hooks_->on_watched();  // done
+    ResourceShares& to_send = windows_[window].to_send;
     const auto waiting = std::find_if(to_send.begin(), to_send.end(), [&](const auto& share) {
       return share.first == item.resource;
     });
     if (waiting == to_send.end()) return send(actor(item.resource), watch);
-    waiting->second.late.push_back({.window = number, .item = item.item, .to = {}});
+    waiting->second.late.push_back({.window = window, .item = item.item, .to = {}});
   }
 
   // Waits for those that the first windows need: their threads are set up before the clock starts.

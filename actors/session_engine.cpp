@@ -147,7 +147,7 @@ bool SessionEngine::plan_window(CallLog& log) {
     if (!graph_->kind(op).is_given) ++computed;
     bytes += graph_->type(op).bytes();
   }
-  planned_.emplace().calls = end - log.first;
+  planned_ = Planned{.window = {}, .calls = end - log.first, .unused = nullptr};
   // The calls don't count as uses any more, but as readers of replicas.
   const auto drop_use = [&](TensorState* tensor) {
     if (tensor->uses.fetch_sub(1, std::memory_order_acq_rel) > 1) return;

@@ -31,8 +31,9 @@ void load_op_library(const std::filesystem::path& library, OpRegistry& registry)
 
 }  // namespace troupe
 
-// NOLINTNEXTLINE(cppcoreguidelines-macro-usage): names the exported symbol, and fills in the
-// version
+// Names the exported symbol and fills in the version. A function's argument can't stand in
+// parentheses.
+// NOLINTBEGIN(cppcoreguidelines-macro-usage,bugprone-macro-parentheses)
 #define TROUPE_OPS(registry)                                                            \
   static void troupe_add_ops(troupe::OpRegistry&);                                      \
   extern "C" {                                                                          \
@@ -40,3 +41,4 @@ void load_op_library(const std::filesystem::path& library, OpRegistry& registry)
   const troupe::OpLibrary troupe_op_library = {troupe::version.data(), troupe_add_ops}; \
   }                                                                                     \
   static void troupe_add_ops(troupe::OpRegistry& registry)
+// NOLINTEND(cppcoreguidelines-macro-usage,bugprone-macro-parentheses)
