@@ -5,7 +5,8 @@ function(troupe_options target)
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
                                            -Wno-sign-conversion -Werror)
-  if(CMAKE_UNITY_BUILD)
+  get_target_property(joined ${target} UNITY_BUILD)
+  if(joined)
     # Joined files see each other's names, and GCC takes them for headers.
     target_compile_options(${target} PRIVATE -Wno-shadow -Wno-subobject-linkage)
   endif()
@@ -14,12 +15,6 @@ function(troupe_options target)
                                             -fno-sanitize-recover=all)
     target_link_options(${target} PUBLIC -fsanitize=${TROUPE_SANITIZE})
   endif()
-endfunction()
-
-# troupe_one_by_one(target): the files of this target use the same names for different things, so
-# they are compiled one by one where others are joined (CMAKE_UNITY_BUILD; see CMakePresets.json).
-function(troupe_one_by_one target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
 endfunction()
 
 # troupe_room(name SOURCES files... USES targets...): a room is one static library, troupe_<name>.

@@ -53,8 +53,9 @@ them. As root: apt-get install ${missing[*]}"
     || fail "installing failed. Try: apt-get install ${missing[*]}"
 }
 
-# Prints how many compilers may run at once: one per core, but at most one per GiB of free memory.
-parallel_compilers() {
+# Prints how many compilers or tests may run at once: one per core, but at most one per GiB of free
+# memory.
+parallel_jobs() {
   local cores memory_kib limit
   cores=$(nproc)
   memory_kib=$(awk '/^MemAvailable:/ {print $2}' /proc/meminfo 2>/dev/null || true)
@@ -72,6 +73,6 @@ build() {
   if (($# > 1)); then targets=(--target "$2"); fi
   say "Building build/$preset${2:+/$2}"
   configure "$preset"
-  (cd "$root" && cmake --build --preset "$preset" --parallel "$(parallel_compilers)" \
+  (cd "$root" && cmake --build --preset "$preset" --parallel "$(parallel_jobs)" \
     "${targets[@]}")
 }

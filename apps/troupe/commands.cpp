@@ -57,9 +57,8 @@ void print(const std::string& text) {
   out << text << std::flush;
   const int error = out.buffer().error();
   if (error == 0) return;
-  throw run_error(
-      fmt::format("could not write to standard output: {}", std::generic_category().message(error)),
-      "free some space, or keep the reader of the pipe open");
+  throw run_error(fmt::format("could not write to standard output: {}", system_message(error)),
+                  "free some space, or keep the reader of the pipe open");
 }
 
 int exit_code(const Report& report) {

@@ -24,11 +24,11 @@ std::optional<double> crossing_s(std::span<const Sample> samples, double wanted)
 
 namespace {
 
-using Measure = std::function<Rate(std::size_t, std::int64_t)>;
+using MeasureRate = std::function<Rate(std::size_t, std::int64_t)>;
 
 // The METG of each runtime, or infinity if it has none.
 std::vector<double> search(std::size_t runtimes, std::int64_t iterations_max, double wanted,
-                           const Measure& measure) {
+                           const MeasureRate& measure) {
   std::vector<std::vector<Sample>> samples(runtimes);
   std::vector<std::size_t> active(runtimes);
   std::iota(active.begin(), active.end(), std::size_t{0});
@@ -63,7 +63,7 @@ std::vector<double> search(std::size_t runtimes, std::int64_t iterations_max, do
 
 std::vector<std::optional<double>> find_metg(std::size_t runtimes, std::int64_t iterations_max,
                                              double wanted, int repetitions,
-                                             const Measure& measure) {
+                                             const MeasureRate& measure) {
   TROUPE_ASSERT(iterations_max > 0 && repetitions > 0);
   std::vector<std::vector<double>> found(runtimes);
   for (int n = 0; n < repetitions; ++n) {

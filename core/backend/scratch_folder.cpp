@@ -17,7 +17,7 @@ ScratchFolder::ScratchFolder(const std::filesystem::path& directory) {
   temporary_.emplace(parent, fmt::format("troupe-{}-", getpid()));
   if (mkdir(path().c_str(), 0700) != 0) {
     throw usage_error(fmt::format("can't make a folder in directory '{}': {}", parent.string(),
-                                  std::generic_category().message(errno)),
+                                  system_message(errno)),
                       "name a directory that exists and that you may write to");
   }
 }

@@ -2,6 +2,7 @@
 
 #include "core/base/text.hpp"
 
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -26,6 +27,10 @@ Error::Error(ErrorKind kind, SourcePlace place, std::string problem, std::string
 
 Error Error::at(const SourcePlace& place) const {
   return place_.file.empty() ? Error(kind_, place, problem_, remedy_) : *this;
+}
+
+std::string system_message(int error) {
+  return std::generic_category().message(error);
 }
 
 }  // namespace troupe

@@ -54,4 +54,7 @@ inline Error run_error(std::string problem, std::string remedy = {}) {
   return Error(ErrorKind::failed, SourcePlace{}, std::move(problem), std::move(remedy));
 }
 
+// What the system says of `error`, a value of errno: "No such file or directory".
+std::string system_message(int error);
+
 }  // namespace troupe

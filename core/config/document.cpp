@@ -65,7 +65,7 @@ std::string read_file(const std::filesystem::path& path, const SourcePlace& plac
     text.resize(static_cast<std::size_t>(in.gcount()));
   }
   if (!in.is_open() || in.bad()) {
-    const std::string cause = std::generic_category().message(errno);
+    const std::string cause = system_message(errno);
     throw usage_error(place, fmt::format("{}the file can't be read ({})", prefix, cause),
                       "check its permissions");
   }

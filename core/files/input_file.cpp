@@ -4,7 +4,6 @@
 #include "core/base/error.hpp"
 
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -17,10 +16,6 @@ namespace troupe {
 namespace {
 
 constexpr const char* check_disk = "check the file and its disk";
-
-std::string message(int error) {
-  return std::generic_category().message(error);
-}
 
 Error failure(const std::filesystem::path& path, const std::string& problem,
               const std::string& remedy) {
@@ -42,7 +37,7 @@ InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
     if (error == ENOENT || error == ENOTDIR)
       throw refuse("there is no such file", "check the path");
     throw refuse(
-        fmt::format("the file can't be read ({})", message(error)),
+        fmt::format("the file can't be read ({})", system_message(error)),
         error == EMFILE ? "raise the limit of open files (ulimit -n)" : "check its permissions");
   }
   if (!S_ISREG(status.st_mode)) {
@@ -61,7 +56,7 @@ InputFile::~InputFile() {
 void InputFile::read(std::uint64_t offset, std::span<std::byte> out) const {
   TROUPE_ASSERT(offset <= bytes_ && out.size() <= bytes_ - offset);
   struct stat now {};
-  if (fstat(fd_, &now) != 0) throw failure(path_, message(errno), check_disk);
+  if (fstat(fd_, &now) != 0) throw failure(path_, system_message(errno), check_disk);
   if (static_cast<std::uint64_t>(now.st_size) != bytes_ || now.st_mtim.tv_sec != changed_.tv_sec ||
       now.st_mtim.tv_nsec != changed_.tv_nsec) {
     throw failure(path_, "the file was changed while it was in use",
@@ -71,7 +66,7 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> out) const {
     const ssize_t got = pread(fd_, out.data(), out.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
-      throw failure(path_, fmt::format("reading failed: {}", message(got < 0 ? errno : EIO)),
+      throw failure(path_, fmt::format("reading failed: {}", system_message(got < 0 ? errno : EIO)),
                     check_disk);
     }
     offset += static_cast<std::uint64_t>(got);
@@ -88,7 +83,7 @@ FileMapping::FileMapping(const InputFile& file, std::uint64_t offset, std::uint6
   void* const start =
       mmap(nullptr, length_, PROT_READ, MAP_PRIVATE, file.fd_, static_cast<off_t>(offset - before));
   if (start == MAP_FAILED) {
-    throw failure(file.path_, fmt::format("the file can't be mapped: {}", message(errno)),
+    throw failure(file.path_, fmt::format("the file can't be mapped: {}", system_message(errno)),
                   "raise the limit of address space (ulimit -v)");
   }
   start_ = start;

@@ -30,9 +30,9 @@ namespace troupe {
 namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
-constexpr std::uint64_t values_alignment = 64;
+constexpr std::uint64_t npy_values_alignment = 64;
 // Headers of numbers take 128 bytes. Longer ones would be of structures.
-constexpr std::uint64_t text_bytes_max = 1 << 20;
+constexpr std::uint64_t npy_text_bytes_max = 1 << 20;
 
 constexpr std::array<std::string_view, dtype_names.size()> descriptions = {"<f4", "<f8", "<i4",
                                                                            "<i8"};  // by DType
@@ -223,9 +223,9 @@ StoredTensor read_npy_header(const InputFile& file) {
   const std::uint64_t length_bytes = major == 1 ? 2 : 4;
   const std::uint64_t bytes = number_of(read_text(file, version_end, length_bytes));
   const std::uint64_t begin = version_end + length_bytes;
-  if (begin + bytes <= file.bytes() && bytes > text_bytes_max) {
+  if (begin + bytes <= file.bytes() && bytes > npy_text_bytes_max) {
     throw bad_file(file, fmt::format("the header takes {} bytes", bytes),
-                   fmt::format("it takes at most {}: save the array again", text_bytes_max));
+                   fmt::format("it takes at most {}: save the array again", npy_text_bytes_max));
   }
   const std::string text = read_text(file, begin, bytes);
   return {.type = HeaderText(file, text).read(), .offset = begin + bytes};
@@ -240,8 +240,8 @@ std::string npy_header(const TensorType& type) {
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
                                  descriptions[static_cast<std::size_t>(type.dtype)], shape);
   const std::uint64_t before = magic.size() + 4;
-  const std::uint64_t end =
-      (before + text.size() + 1 + values_alignment - 1) / values_alignment * values_alignment;
+  const std::uint64_t end = (before + text.size() + 1 + npy_values_alignment - 1) /
+                            npy_values_alignment * npy_values_alignment;
   text.append(end - before - text.size() - 1, ' ').push_back('\n');
   std::string header(magic);
   header +=

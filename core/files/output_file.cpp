@@ -16,10 +16,6 @@ namespace troupe {
 namespace fs = std::filesystem;
 namespace {
 
-std::string message(int error) {
-  return std::generic_category().message(error);
-}
-
 constexpr int links_max = 40;  // as Linux follows
 
 // Follows symbolic links until `path` is not a link, or names a descriptor of this process:
@@ -79,16 +75,16 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     fd = fcntl(*target.descriptor, F_DUPFD_CLOEXEC, 0);
     if (fd >= 0 && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY) {
       close(fd);
-      throw refuse(message(EBADF));
+      throw refuse(system_message(EBADF));
     }
   } else if (fs::is_other(status)) {
     fd = open(path_.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
   } else {
-    if (fs::exists(status) && access(path_.c_str(), W_OK) != 0) throw refuse(message(errno));
+    if (fs::exists(status) && access(path_.c_str(), W_OK) != 0) throw refuse(system_message(errno));
     target_ = target.path;
     fd = open_beside();
   }
-  if (fd < 0) throw refuse(message(errno));
+  if (fd < 0) throw refuse(system_message(errno));
   stream_.emplace(fd, true);
 }
 
@@ -123,7 +119,7 @@ void OutputFile::commit() {
   stream_->flush();
   const auto check = [this](int error) {
     if (error == 0) return;
-    throw run_error(fmt::format("could not write all of '{}': {}", path_, message(error)),
+    throw run_error(fmt::format("could not write all of '{}': {}", path_, system_message(error)),
                     "free some space or choose another path");
   };
   check(buffer.error());
@@ -138,7 +134,7 @@ void OutputFile::commit() {
   check(buffer.error());
   if (!temporary_) return;
   if (rename(temporary_->path().c_str(), target_.c_str()) != 0) {
-    throw run_error(fmt::format("could not put '{}' in place: {}", path_, message(errno)),
+    throw run_error(fmt::format("could not put '{}' in place: {}", path_, system_message(errno)),
                     "choose another path");
   }
   temporary_.reset();

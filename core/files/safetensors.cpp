@@ -31,8 +31,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t length_bytes = 8;
-constexpr std::uint64_t text_bytes_max = 100'000'000;
-constexpr std::uint64_t values_alignment = 8;
+constexpr std::uint64_t safetensors_text_bytes_max = 100'000'000;
+constexpr std::uint64_t safetensors_values_alignment = 8;
 constexpr std::string_view metadata = "__metadata__";
 constexpr const char* again = "save it again with the library safetensors";
 
@@ -45,7 +45,7 @@ std::string read_text(const InputFile& file) {
   file.read(0, std::as_writable_bytes(std::span(length)));
   std::uint64_t bytes = 0;
   for (std::size_t i = length.size(); i-- > 0;) bytes = bytes << 8 | length[i];
-  if (bytes > text_bytes_max) {
+  if (bytes > safetensors_text_bytes_max) {
     throw bad_file(
         file, fmt::format("this is no .safetensors file: its header would take {} bytes", bytes),
         again);
@@ -197,7 +197,9 @@ std::string safetensors_header(std::span<const NamedType> tensors) {
   } catch (const json::exception&) {
     throw usage_error("the name of a tensor is no UTF-8", "rename it");
   }
-  text.resize((text.size() + values_alignment - 1) / values_alignment * values_alignment, ' ');
+  text.resize((text.size() + safetensors_values_alignment - 1) / safetensors_values_alignment *
+                  safetensors_values_alignment,
+              ' ');
   std::string header;
   for (std::uint64_t i = 0; i < length_bytes; ++i) {
     header += static_cast<char>(text.size() >> (8 * i) & 0xFF);

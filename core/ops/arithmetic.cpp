@@ -46,7 +46,7 @@ Strides broadcast_strides(const Shape& shape, const Shape& output) {
 }
 
 template <template <class> class Operation>
-void kernel(const CpuCall& call) {
+void arithmetic_kernel(const CpuCall& call) {
   const Shape& shape = call.output.type.shape;
   if (call.inputs[0].type == call.inputs[1].type) {
     // Without setting up a box, small ops take a quarter of the time.
@@ -83,7 +83,7 @@ OpKind binary_op(std::string_view name, std::string_view summary) {
           .takes_integers = true,
           .in_place_of = 0,
           .type = broadcast_type,
-          .cpu = kernel<Operation>};
+          .cpu = arithmetic_kernel<Operation>};
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace troupe {
 namespace {
 
-TensorType type(const OpSignature& op) {
+TensorType concat_type(const OpSignature& op) {
   const TensorType& first = op.inputs[0];
   const std::size_t axis = axis_of(op);
   Integers extents;
@@ -26,7 +26,7 @@ TensorType type(const OpSignature& op) {
   return {first.dtype, Shape(extents)};
 }
 
-void kernel(const CpuCall& call) {
+void concat_kernel(const CpuCall& call) {
   const TensorView& out = call.output;
   const Strides strides = strides_of(out.type.shape);
   const std::size_t axis = axis_in(out.type.shape, call.attrs);
@@ -51,9 +51,9 @@ OpKind concat_op() {
           .summary = "the inputs one after the other along `axis`",
           .inputs = {1, 1024},
           .attrs = {axis_attr()},
-          .type = type,
+          .type = concat_type,
           .work = streaming<0>,
-          .cpu = kernel};
+          .cpu = concat_kernel};
 }
 
 }  // namespace troupe

@@ -8,7 +8,7 @@
 namespace troupe {
 namespace {
 
-void kernel(const CpuCall& call) {
+void copy_kernel(const CpuCall& call) {
   const std::byte* const from = call.inputs[0].data;
   std::byte* const to = call.output.data;
   const auto size = static_cast<std::int64_t>(size_of(call.output.type.dtype));
@@ -28,7 +28,7 @@ OpKind copy_op() {
           .moves_data = true,
           .takes_integers = true,
           .work = streaming<0>,
-          .cpu = kernel};
+          .cpu = copy_kernel};
 }
 
 }  // namespace troupe

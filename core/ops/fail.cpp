@@ -7,17 +7,17 @@
 namespace troupe {
 namespace {
 
-TensorType type(const OpSignature&) {
+TensorType fail_type(const OpSignature&) {
   return {DType::f64, Shape{1}};
 }
 
-Work work(const OpSignature& op, const TensorType&) {
+Work fail_work(const OpSignature& op, const TensorType&) {
   Work work;
   work.fixed = op.attrs.get<Duration>("after");
   return work;
 }
 
-void kernel(const CpuCall& call) {
+void fail_kernel(const CpuCall& call) {
   std::this_thread::sleep_for(call.attrs.get<Duration>("after"));
   throw run_error("it failed on purpose", "ops of kind 'fail' always do");
 }
@@ -31,9 +31,9 @@ OpKind fail_op() {
           .attrs = {{.name = "after", .fallback = Duration{0}}},
           .fixed_time = true,
           .takes_integers = true,
-          .type = type,
-          .work = work,
-          .cpu = kernel};
+          .type = fail_type,
+          .work = fail_work,
+          .cpu = fail_kernel};
 }
 
 }  // namespace troupe

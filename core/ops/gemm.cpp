@@ -15,7 +15,7 @@ Product scaled_product_of(const OpSignature& op) {
   return product;
 }
 
-TensorType type(const OpSignature& op) {
+TensorType gemm_type(const OpSignature& op) {
   const Product product = scaled_product_of(op);
   const TensorType c{op.inputs[0].dtype, Shape{product.m, product.n}};
   if (op.inputs[0].shape.rank() != 2) throw unfit_inputs(op.inputs, "they must be matrices");
@@ -24,13 +24,13 @@ TensorType type(const OpSignature& op) {
 }
 
 // 2mnk for the product, as everywhere, and a multiplication and an addition per element for C.
-Work work(const OpSignature& op, const TensorType& output) {
+Work gemm_work(const OpSignature& op, const TensorType& output) {
   Work work = streaming_work(op, output, 2);
   work.flops += scaled_product_of(op).flops();
   return work;
 }
 
-void kernel(const CpuCall& call) {
+void gemm_kernel(const CpuCall& call) {
   const std::array inputs = {call.inputs[0].type, call.inputs[1].type, call.inputs[2].type};
   const Product product =
       scaled_product_of({.inputs = inputs, .attrs = call.attrs, .declared = {}});
@@ -56,9 +56,9 @@ OpKind gemm_op() {
           .inputs = 3,
           .attrs = attrs(),
           .in_place_of = 2,
-          .type = type,
-          .work = work,
-          .cpu = kernel,
+          .type = gemm_type,
+          .work = gemm_work,
+          .cpu = gemm_kernel,
           .load = [] { Blas::instance(); }};
 }
 

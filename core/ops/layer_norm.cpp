@@ -10,7 +10,7 @@
 namespace troupe {
 namespace {
 
-TensorType type(const OpSignature& op) {
+TensorType layer_norm_type(const OpSignature& op) {
   const TensorType& x = op.inputs[0];
   const TensorType vector{x.dtype, Shape{row_length(x.shape)}};
   if (op.inputs[1] != vector || op.inputs[2] != vector) {
@@ -21,7 +21,7 @@ TensorType type(const OpSignature& op) {
 
 // The variance is the mean of the squared distances from the mean, in a second pass: the mean of
 // the squares minus the square of the mean would lose digits.
-void kernel(const CpuCall& call) {
+void layer_norm_kernel(const CpuCall& call) {
   const Shape& shape = call.output.type.shape;
   const std::int64_t length = row_length(shape);
   with_element(call.output.type.dtype, [&](auto element) {
@@ -51,9 +51,9 @@ OpKind layer_norm_op() {
           .summary = "rows of mean 0 and variance 1, times a gain plus a bias, of x, gain and bias",
           .inputs = 3,
           .attrs = {{.name = "epsilon", .fallback = 1e-5}},
-          .type = type,
+          .type = layer_norm_type,
           .work = streaming<8>,
-          .cpu = kernel};
+          .cpu = layer_norm_kernel};
 }
 
 }  // namespace troupe

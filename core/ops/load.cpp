@@ -7,14 +7,14 @@ namespace {
 
 using Values = std::shared_ptr<const ValueSource>;
 
-TensorType type(const OpSignature& op) {
+TensorType load_type(const OpSignature& op) {
   if (op.attrs.get<Values>("values") == nullptr) {
     throw usage_error("there are no values to load", "give a file or values");
   }
   return op.declared;
 }
 
-void kernel(const CpuCall& call) {
+void load_kernel(const CpuCall& call) {
   const ValueSource& values = *call.attrs.get<Values>("values");
   std::byte* const out = call.output.data;
   const std::uint64_t size = size_of(call.output.type.dtype);
@@ -33,9 +33,9 @@ OpKind load_op() {
           .attrs = {{.name = "values", .fallback = Values(), .required = true}},
           .declares_type = true,
           .takes_integers = true,
-          .type = type,
+          .type = load_type,
           .work = streaming<0>,
-          .cpu = kernel};
+          .cpu = load_kernel};
 }
 
 }  // namespace troupe

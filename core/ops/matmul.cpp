@@ -8,7 +8,7 @@
 namespace troupe {
 namespace {
 
-TensorType type(const OpSignature& op) {
+TensorType matmul_type(const OpSignature& op) {
   const Product product = product_of(op);
   const Shape& a = op.inputs[0].shape;
   Integers extents;
@@ -18,14 +18,14 @@ TensorType type(const OpSignature& op) {
 }
 
 // Bytes are the minimum: each matrix is read or written once.
-Work work(const OpSignature& op, const TensorType& output) {
+Work matmul_work(const OpSignature& op, const TensorType& output) {
   const Product product = product_of(op);
   Work work = streaming_work(op, output, 0);
   work.flops = static_cast<double>(product.batch) * product.flops();
   return work;
 }
 
-void kernel(const CpuCall& call) {
+void matmul_kernel(const CpuCall& call) {
   const std::array inputs = {call.inputs[0].type, call.inputs[1].type};
   const Product product = product_of({.inputs = inputs, .attrs = call.attrs, .declared = {}});
   with_element(call.output.type.dtype, [&](auto element) {
@@ -42,9 +42,9 @@ OpKind matmul_op() {
           .summary = "the product of two matrices, or of each two of a batch",
           .inputs = 2,
           .attrs = product_attrs(),
-          .type = type,
-          .work = work,
-          .cpu = kernel,
+          .type = matmul_type,
+          .work = matmul_work,
+          .cpu = matmul_kernel,
           .load = [] { Blas::instance(); }};
 }
 

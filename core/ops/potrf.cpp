@@ -13,7 +13,7 @@
 namespace troupe {
 namespace {
 
-TensorType type(const OpSignature& op) {
+TensorType potrf_type(const OpSignature& op) {
   const Shape& a = op.inputs[0].shape;
   if (a.rank() != 2 || a[0] != a[1]) {
     throw unfit_inputs(op.inputs, "it must be a matrix with as many rows as columns");
@@ -23,7 +23,7 @@ TensorType type(const OpSignature& op) {
 }
 
 // n³/3 + n²/2 + n/6 (LAPACK Working Note 41, 1994).
-Work work(const OpSignature& op, const TensorType& output) {
+Work potrf_work(const OpSignature& op, const TensorType& output) {
   const auto n = static_cast<double>(output.shape[0]);
   Work work = streaming_work(op, output, 0);
   work.flops = n * n * n / 3 + n * n / 2 + n / 6;
@@ -59,8 +59,8 @@ OpKind potrf_op() {
           .summary = "the lower triangular L with L Lᵀ = A, for positive definite A (Cholesky)",
           .inputs = 1,
           .in_place_of = 0,
-          .type = type,
-          .work = work,
+          .type = potrf_type,
+          .work = potrf_work,
           .cpu =
               [](const CpuCall& call) {
                 with_element(call.output.type.dtype,

@@ -9,7 +9,7 @@
 namespace troupe {
 namespace {
 
-TensorType type(const OpSignature& op) {
+TensorType reduce_type(const OpSignature& op) {
   const TensorType& x = op.inputs[0];
   const std::size_t axis = axis_of(op);
   Integers extents;
@@ -24,7 +24,7 @@ TensorType type(const OpSignature& op) {
 }
 
 // An operation for each element that is read.
-Work work(const OpSignature& op, const TensorType& output) {
+Work reduce_work(const OpSignature& op, const TensorType& output) {
   Work work = streaming_work(op, output, 0);
   work.flops = static_cast<double>(op.inputs[0].shape.elements());
   return work;
@@ -96,7 +96,7 @@ void reduce(Team& team, const AxisView& view, const T* x, T* out) {
 }
 
 template <template <class> class Operation>
-void kernel(const CpuCall& call) {
+void reduce_kernel(const CpuCall& call) {
   const Shape& shape = call.inputs[0].type.shape;
   const AxisView view(shape, axis_in(shape, call.attrs));
   with_element(call.output.type.dtype, [&](auto element) {
@@ -111,9 +111,9 @@ OpKind reduction(std::string_view name, std::string_view summary) {
           .summary = summary,
           .inputs = 1,
           .attrs = {axis_attr(), {.name = "keep", .fallback = false}},
-          .type = type,
-          .work = work,
-          .cpu = kernel<Operation>};
+          .type = reduce_type,
+          .work = reduce_work,
+          .cpu = reduce_kernel<Operation>};
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace troupe {
 namespace {
 
-TensorType type(const OpSignature& op) {
+TensorType reshape_type(const OpSignature& op) {
   const TensorType& x = op.inputs[0];
   Integers extents = op.attrs.get<Integers>("shape");
   const auto misfit = [&] {
@@ -37,7 +37,7 @@ OpKind reshape_op() {
           .summary = "the same values under the shape `shape`; an extent of -1 is computed",
           .inputs = 1,
           .attrs = {{.name = "shape", .fallback = Integers{}, .required = true, .value_min = -1}},
-          .type = type,
+          .type = reshape_type,
           .work = streaming<0>,
           .cpu = [](const CpuCall& call) { for_each_element<1>(call, [](auto x) { return x; }); }};
 }

@@ -8,17 +8,17 @@
 namespace troupe {
 namespace {
 
-TensorType type(const OpSignature&) {
+TensorType sleep_type(const OpSignature&) {
   return {DType::f64, Shape{1}};
 }
 
-Work work(const OpSignature& op, const TensorType&) {
+Work sleep_work(const OpSignature& op, const TensorType&) {
   Work work;
   work.fixed = op.attrs.get<Duration>("duration");
   return work;
 }
 
-void kernel(const CpuCall& call) {
+void sleep_kernel(const CpuCall& call) {
   std::this_thread::sleep_for(call.attrs.get<Duration>("duration"));
   *call.output.as<double>() = Fingerprint(call.inputs).unit(0);
 }
@@ -32,9 +32,9 @@ OpKind sleep_op() {
           .attrs = {{.name = "duration", .fallback = Duration{0}, .required = true}},
           .fixed_time = true,
           .takes_integers = true,
-          .type = type,
-          .work = work,
-          .cpu = kernel};
+          .type = sleep_type,
+          .work = sleep_work,
+          .cpu = sleep_kernel};
 }
 
 }  // namespace troupe

@@ -5,7 +5,7 @@
 namespace troupe {
 namespace {
 
-TensorType type(const OpSignature& op) {
+TensorType slice_type(const OpSignature& op) {
   const Shape& x = op.inputs[0].shape;
   const auto& begin = op.attrs.get<Integers>("begin");
   const auto& end = op.attrs.get<Integers>("end");
@@ -25,11 +25,11 @@ TensorType type(const OpSignature& op) {
 }
 
 // Reads only what it copies.
-Work work(const OpSignature&, const TensorType& output) {
+Work slice_work(const OpSignature&, const TensorType& output) {
   return {.bytes = 2 * static_cast<double>(output.bytes())};
 }
 
-void kernel(const CpuCall& call) {
+void slice_kernel(const CpuCall& call) {
   const ConstTensorView& x = call.inputs[0];
   const TensorView& out = call.output;
   const Strides strides = strides_of(x.type.shape);
@@ -54,9 +54,9 @@ OpKind slice_op() {
           .inputs = 1,
           .attrs = {{.name = "begin", .fallback = Integers{}, .required = true},
                     {.name = "end", .fallback = Integers{}, .required = true}},
-          .type = type,
-          .work = work,
-          .cpu = kernel};
+          .type = slice_type,
+          .work = slice_work,
+          .cpu = slice_kernel};
 }
 
 }  // namespace troupe

@@ -17,19 +17,19 @@ namespace {
 
 constexpr std::size_t lanes = Fingerprint::lanes;
 
-TensorType type(const OpSignature&) {
+TensorType spin_type(const OpSignature&) {
   return {DType::f64, Shape{std::int64_t{lanes}}};
 }
 
 // A multiplication and an addition per lane and iteration. Reads at most 64 elements of each input.
-Work work(const OpSignature& op, const TensorType& output) {
+Work spin_work(const OpSignature& op, const TensorType& output) {
   Work work;
   work.flops = 2.0 * lanes * static_cast<double>(op.attrs.get<std::int64_t>("iterations"));
   work.bytes = static_cast<double>(output.bytes() + op.inputs.size() * lanes * sizeof(double));
   return work;
 }
 
-void kernel(const CpuCall& call) {
+void spin_kernel(const CpuCall& call) {
   const auto iterations = call.attrs.get<std::int64_t>("iterations");
   const Fingerprint inputs(call.inputs);
   alignas(64) std::array<double, lanes> a;
@@ -51,9 +51,9 @@ OpKind spin_op() {
                      .required = true,
                      .value_max = 1'000'000'000'000}},
           .takes_integers = true,
-          .type = type,
-          .work = work,
-          .cpu = kernel};
+          .type = spin_type,
+          .work = spin_work,
+          .cpu = spin_kernel};
 }
 
 }  // namespace troupe

@@ -9,7 +9,7 @@
 namespace troupe {
 namespace {
 
-TensorType type(const OpSignature& op) {
+TensorType syrk_type(const OpSignature& op) {
   const TensorType& a = op.inputs[0];
   if (a.shape.rank() != 2) throw unfit_inputs(op.inputs, "the first must be a matrix");
   const std::int64_t n = a.shape[op.attrs.get<bool>("transpose") ? 1 : 0];
@@ -21,7 +21,7 @@ TensorType type(const OpSignature& op) {
 
 // n (n + 1) k for the product (LAPACK Working Note 41, 1994), and a multiplication and an addition
 // for each element of the triangle.
-Work work(const OpSignature& op, const TensorType& output) {
+Work syrk_work(const OpSignature& op, const TensorType& output) {
   const Shape& a = op.inputs[0].shape;
   const auto n = static_cast<double>(output.shape[0]);
   Work work = streaming_work(op, output, 0);
@@ -74,8 +74,8 @@ OpKind syrk_op() {
                     {.name = "alpha", .fallback = 1.0},
                     {.name = "beta", .fallback = 1.0}},
           .in_place_of = 1,
-          .type = type,
-          .work = work,
+          .type = syrk_type,
+          .work = syrk_work,
           .cpu =
               [](const CpuCall& call) {
                 with_element(call.output.type.dtype,

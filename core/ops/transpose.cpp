@@ -19,7 +19,7 @@ Integers order(const Attrs& attrs, const TensorType& x) {
   return axes;
 }
 
-TensorType type(const OpSignature& op) {
+TensorType transpose_type(const OpSignature& op) {
   const TensorType& x = op.inputs[0];
   const Integers axes = order(op.attrs, x);
   Integers sorted = axes;
@@ -74,7 +74,7 @@ void copy_tiles(Team& team, const StridedBox<2>& box, const T* from, T* to) {
   });
 }
 
-void kernel(const CpuCall& call) {
+void transpose_kernel(const CpuCall& call) {
   const TensorType& x = call.inputs[0].type;
   const Shape& shape = call.output.type.shape;
   const Integers axes = order(call.attrs, x);
@@ -100,9 +100,9 @@ OpKind transpose_op() {
           .summary = "the axes in the order `axes`, or all in reverse",
           .inputs = 1,
           .attrs = {{.name = "axes", .fallback = Integers{}}},
-          .type = type,
+          .type = transpose_type,
           .work = streaming<0>,
-          .cpu = kernel};
+          .cpu = transpose_kernel};
 }
 
 }  // namespace troupe

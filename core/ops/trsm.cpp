@@ -13,7 +13,7 @@ bool is_left(const Attrs& attrs) {
   return attrs.get<std::string>("side") == "left";
 }
 
-TensorType type(const OpSignature& op) {
+TensorType trsm_type(const OpSignature& op) {
   const TensorType& l = op.inputs[0];
   const TensorType& b = op.inputs[1];
   if (l.dtype != b.dtype) throw unfit_inputs(op.inputs, "both must have the same element type");
@@ -27,7 +27,7 @@ TensorType type(const OpSignature& op) {
 }
 
 // n² operations for each of the m columns or rows of B (LAPACK Working Note 41, 1994).
-Work work(const OpSignature& op, const TensorType& output) {
+Work trsm_work(const OpSignature& op, const TensorType& output) {
   Work work = streaming_work(op, output, 0);
   work.flops =
       static_cast<double>(op.inputs[0].shape[0]) * static_cast<double>(output.shape.elements());
@@ -35,7 +35,7 @@ Work work(const OpSignature& op, const TensorType& output) {
 }
 
 // The columns of B, or its rows on the right side, don't depend on each other.
-void kernel(const CpuCall& call) {
+void trsm_kernel(const CpuCall& call) {
   const bool left = is_left(call.attrs);
   const Shape& shape = call.output.type.shape;
   const std::int64_t n = call.inputs[0].type.shape[0];
@@ -74,9 +74,9 @@ OpKind trsm_op() {
                     {.name = "transpose", .fallback = false},
                     {.name = "alpha", .fallback = 1.0}},
           .in_place_of = 1,
-          .type = type,
-          .work = work,
-          .cpu = kernel,
+          .type = trsm_type,
+          .work = trsm_work,
+          .cpu = trsm_kernel,
           .load = [] { Blas::instance(); }};
 }
 

@@ -16,7 +16,7 @@ double to_unit(std::uint64_t bits, double) {
   return static_cast<double>(bits >> 11) * 0x1p-53;
 }
 
-void kernel(const CpuCall& call) {
+void uniform_kernel(const CpuCall& call) {
   // The seed is hashed, since seeds s and s+1 would give the same sequence shifted by one.
   const auto seed = mix(static_cast<std::uint64_t>(call.attrs.get<std::int64_t>("seed")));
   with_element(call.output.type.dtype, [&](auto element) {
@@ -39,7 +39,7 @@ OpKind uniform_op() {
           .attrs = {{.name = "seed", .fallback = std::int64_t{0}}},
           .declares_type = true,
           .work = streaming<0>,  // the generator's integer work is not counted as FLOPs
-          .cpu = kernel};
+          .cpu = uniform_kernel};
 }
 
 }  // namespace troupe

@@ -16,9 +16,9 @@
 namespace troupe {
 namespace {
 
-constexpr std::size_t rows_max = 24;
-constexpr std::size_t name_width_max = 24;
-constexpr std::size_t percent_width = 6;  // " 100 %"
+constexpr std::size_t chart_rows_max = 24;
+constexpr std::size_t chart_name_width_max = 24;
+constexpr std::size_t chart_percent_width = 6;  // " 100 %"
 constexpr std::size_t letters_max = 26;
 constexpr std::uint32_t others = letters_max;  // the one symbol of all other groups
 constexpr char others_symbol = '#';
@@ -99,7 +99,7 @@ Chart chart_of(const ScenarioReport& scenario) {
   const auto used = [](std::uint64_t busy) { return busy > 0; };
   const auto busy_tracks =
       static_cast<std::size_t>(std::count_if(track_busy.begin(), track_busy.end(), used));
-  chart.tracks = heaviest(track_busy, rows_max);
+  chart.tracks = heaviest(track_busy, chart_rows_max);
   chart.more_tracks = busy_tracks - chart.tracks.size();
   chart.idle_tracks = track_busy.size() - busy_tracks;
 
@@ -128,12 +128,12 @@ class Grid {
         cell_ns_(cell_time.count()),
         columns_(static_cast<std::size_t>((chart.length.count() + cell_ns_ - 1) / cell_ns_)),
         cells_(chart.tracks.size() * columns_) {
-    std::vector<std::size_t> row_of_track(timeline.tracks.size(), rows_max);
+    std::vector<std::size_t> row_of_track(timeline.tracks.size(), chart_rows_max);
     for (std::size_t row = 0; row < chart.tracks.size(); ++row) {
       row_of_track[chart.tracks[row]] = row;
     }
     for (const Span& s : timeline.spans) {
-      if (row_of_track[s.track] < rows_max) add(s, row_of_track[s.track]);
+      if (row_of_track[s.track] < chart_rows_max) add(s, row_of_track[s.track]);
     }
   }
 
@@ -267,7 +267,7 @@ void append_chart(std::string& out, const ScenarioReport& scenario, const Chart&
   for (std::size_t row = 0; row < chart.tracks.size(); ++row) {
     const std::string name = printable(scenario.timeline.tracks[chart.tracks[row]].name);
     append_line(out, pad_right(shorten(name, name_width), name_width) + " │" + grid.row_text(row) +
-                         "│" + pad_left(percent_text(grid.busy_ratio(row)), percent_width));
+                         "│" + pad_left(percent_text(grid.busy_ratio(row)), chart_percent_width));
   }
   append_line(out, margin + bottom_line(scenario, grid.columns(), cell_time));
   append_legend(out, scenario.timeline, chart, name_width + 2);
@@ -297,8 +297,8 @@ std::string gantt_charts(const Report& report) {
     longest = std::max(longest, chart.length);
     shortest = std::min(shortest, chart.length);
   }
-  name_width = std::min(name_width, name_width_max);
-  const std::size_t columns_max = page_width - name_width - 3 - percent_width;
+  name_width = std::min(name_width, chart_name_width_max);
+  const std::size_t columns_max = page_width - name_width - 3 - chart_percent_width;
   const bool common_axis = longest / common_axis_ratio_max <= shortest;
 
   std::string out =

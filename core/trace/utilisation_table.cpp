@@ -14,12 +14,12 @@
 namespace troupe {
 namespace {
 
-constexpr std::size_t rows_max = 20;
-constexpr std::size_t name_width_max = 24;
+constexpr std::size_t table_rows_max = 20;
+constexpr std::size_t table_name_width_max = 24;
 constexpr std::size_t cell_width_min = 8;  // "  ▇  97%"
 constexpr std::size_t cell_width_max = 38;
-constexpr std::size_t bar_cell_width = 16;  // the narrowest cell with a bar
-constexpr std::size_t percent_width = 5;    // "100 %"
+constexpr std::size_t bar_cell_width = 16;      // the narrowest cell with a bar
+constexpr std::size_t table_percent_width = 5;  // "100 %"
 
 struct Row {
   std::string_view name;
@@ -63,8 +63,8 @@ std::string cell(const ResourceUse* use, std::size_t width) {
     std::erase(percent, ' ');
     return pad_left(std::string(level(use->utilisation)) + pad_left(percent, 5), width);
   }
-  return "  " + bar(use->utilisation, width - 2 - 1 - percent_width) + " " +
-         pad_left(percent, percent_width);
+  return "  " + bar(use->utilisation, width - 2 - 1 - table_percent_width) + " " +
+         pad_left(percent, table_percent_width);
 }
 
 // The numbers and names of scenarios, on two lines if names are long.
@@ -92,13 +92,13 @@ void append_heading(std::string& out, const Report& report, std::size_t first, s
 
 // The busiest rows, in their original order.
 std::vector<Row> busiest(std::vector<Row> rows) {
-  if (rows.size() <= rows_max) return rows;
+  if (rows.size() <= table_rows_max) return rows;
   std::vector<double> busy;
   busy.reserve(rows.size());
   for (const Row& r : rows) busy.push_back(r.busy_s);
-  std::nth_element(busy.begin(), busy.begin() + rows_max - 1, busy.end(), std::greater<>());
-  const double busy_s_min = busy[rows_max - 1];
-  auto room = static_cast<std::ptrdiff_t>(rows_max);
+  std::nth_element(busy.begin(), busy.begin() + table_rows_max - 1, busy.end(), std::greater<>());
+  const double busy_s_min = busy[table_rows_max - 1];
+  auto room = static_cast<std::ptrdiff_t>(table_rows_max);
   room -=
       std::count_if(rows.begin(), rows.end(), [&](const Row& r) { return r.busy_s > busy_s_min; });
   std::erase_if(rows, [&](const Row& r) {
@@ -128,7 +128,7 @@ std::string utilisation_table(const Report& report) {
   std::string out;
   std::size_t name_width = std::string_view("utilisation").size();
   for (const Row& r : rows) name_width = std::max(name_width, display_width(printable(r.name)));
-  name_width = std::min(name_width, name_width_max);
+  name_width = std::min(name_width, table_name_width_max);
   const std::size_t space = page_width - name_width;
   const std::size_t scenarios = report.scenarios.size();
   const std::size_t per_block = std::min(scenarios, space / cell_width_min);

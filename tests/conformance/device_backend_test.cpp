@@ -20,6 +20,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(device_backend)
 namespace {
 
 using testing::WaitingCompletions;
@@ -255,8 +256,6 @@ void for_each_fit(
   }
 }
 
-BOOST_AUTO_TEST_SUITE(device_backend)
-
 BOOST_AUTO_TEST_CASE(hardware_that_is_absent_is_reported_as_skipped) {
   const Machine machine = all_kinds_of_device();
   for (const DeviceBackendEntry& entry : device_backends()) {
@@ -355,7 +354,7 @@ BOOST_AUTO_TEST_CASE(all_lanes_may_be_busy_at_once_and_each_end_is_told_once_on_
   });
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -18,6 +18,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(link_backend)
 namespace {
 
 using testing::TemporaryDirectory;
@@ -160,8 +161,6 @@ void for_each_fit(const std::function<void(Bench&)>& f) {
   }
 }
 
-BOOST_AUTO_TEST_SUITE(link_backend)
-
 BOOST_AUTO_TEST_CASE(links_that_a_backend_cannot_serve_are_reported_as_skipped) {
   const Machine machine = all_kinds_of_link("");
   for (const LinkBackendEntry& entry : link_backends()) {
@@ -234,7 +233,7 @@ BOOST_AUTO_TEST_CASE(both_directions_may_be_busy_at_once_and_each_end_is_told_on
   });
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -22,6 +22,7 @@
 using namespace troupe::testing;
 namespace fs = std::filesystem;
 
+BOOST_AUTO_TEST_SUITE(golden)
 namespace {
 
 const std::vector<std::string> names = {"chapter-1-cpu-gpu", "chapter-2-gpu-gpu",
@@ -86,8 +87,6 @@ std::vector<std::string> makespans(const std::string& report) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(golden)
 
 BOOST_DATA_TEST_CASE(a_simulation_of_a_chapter_file_says_what_it_always_said,
                      boost::unit_test::data::make(names), name) {

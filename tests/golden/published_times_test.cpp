@@ -10,6 +10,7 @@
 using namespace troupe::testing;
 using nlohmann::json;
 
+BOOST_AUTO_TEST_SUITE(published_times)
 namespace {
 
 // The makespan of each scenario of a file in config/runs, by name.
@@ -41,8 +42,6 @@ class Predicted {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(published_times)
 
 BOOST_AUTO_TEST_CASE(a_cpu_and_a_gpu_compute_at_once) {
   const Predicted predicted("chapter-1-cpu-gpu");

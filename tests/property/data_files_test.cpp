@@ -15,6 +15,7 @@
 #include <fmt/ranges.h>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(data_files)
 namespace {
 
 using namespace testing;
@@ -139,8 +140,6 @@ void for_each_sample(const F& f) {
   }
 }
 
-BOOST_AUTO_TEST_SUITE(data_files)
-
 BOOST_AUTO_TEST_CASE(a_right_file_is_read) {
   for_each_sample([](const Sample& sample, Random&, Reader& reader) {
     const std::optional<TensorType> type = reader.read(sample, sample.bytes);
@@ -195,7 +194,7 @@ BOOST_AUTO_TEST_CASE(a_file_with_much_changed_is_read_or_refused) {
   });
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

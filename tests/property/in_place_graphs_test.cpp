@@ -16,6 +16,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(in_place_graphs)
 namespace {
 
 constexpr std::int64_t n = 24;  // all tensors are n × n
@@ -122,8 +123,6 @@ class Program {
   std::vector<Value> values_;
 };
 
-BOOST_AUTO_TEST_SUITE(in_place_graphs)
-
 BOOST_AUTO_TEST_CASE(what_has_a_handle_is_right_under_any_order_of_messages) {
   for (std::uint64_t seed = 1; seed <= 120; ++seed) {
     for (std::uint64_t order = 0; order < 3; ++order) {
@@ -146,7 +145,7 @@ BOOST_AUTO_TEST_CASE(what_has_a_handle_is_right_in_real_runs) {
   }
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -12,6 +12,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(patterns)
 namespace {
 
 using testing::SmallMachine;
@@ -58,8 +59,6 @@ void check(const Report& report, std::uint64_t points) {
   BOOST_TEST(s.ops == points + 6);
   BOOST_TEST((s.verified == true), s.mismatch);
 }
-
-BOOST_AUTO_TEST_SUITE(patterns)
 
 BOOST_AUTO_TEST_CASE(every_pattern_reads_the_payloads_it_should_whatever_the_order_of_messages) {
   for (std::size_t d = 0; d < dependences().size(); ++d) {
@@ -112,7 +111,7 @@ BOOST_AUTO_TEST_CASE(a_graph_that_is_not_the_pattern_it_says_fails) {
              report.scenarios[0].error);
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

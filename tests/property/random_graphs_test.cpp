@@ -14,6 +14,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(random_graphs)
 namespace {
 
 using testing::plan_by_rates;
@@ -62,8 +63,6 @@ std::string json(const Report& report) {
   write_report_json(report, out);
   return out.str();
 }
-
-BOOST_AUTO_TEST_SUITE(random_graphs)
 
 BOOST_AUTO_TEST_CASE(rehearsed_results_are_right_under_any_order_of_messages) {
   for (std::uint64_t seed = 1; seed <= 250; ++seed) {
@@ -147,7 +146,7 @@ BOOST_AUTO_TEST_CASE(larger_graphs_are_right_too) {
   }
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

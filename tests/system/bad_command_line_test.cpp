@@ -11,6 +11,7 @@
 using namespace troupe::testing;
 namespace fs = std::filesystem;
 
+BOOST_AUTO_TEST_SUITE(bad_command_line)
 namespace {
 
 // A workspace with a good run file.
@@ -25,8 +26,6 @@ class Ready : public Workspace {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(bad_command_line)
 
 BOOST_AUTO_TEST_CASE(no_arguments_are_refused_with_the_commands_there_are) {
   check_refused(Ready(), {}, "", {"command", "run, simulate, validate, machine"});

@@ -10,13 +10,12 @@
 
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(bad_files)
 namespace {
 
 const std::vector<std::string> all_commands = {"simulate", "run", "validate"};
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(bad_files)
 
 BOOST_AUTO_TEST_CASE(a_run_file_that_is_missing_is_refused) {
   const Workspace workspace;

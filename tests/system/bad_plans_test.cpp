@@ -7,6 +7,7 @@
 
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(bad_plans)
 namespace {
 
 constexpr std::string_view gpu_machine =
@@ -39,8 +40,6 @@ std::string unmarked(std::string_view text) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(bad_plans)
 
 //   a → b → c → a
 BOOST_AUTO_TEST_CASE(a_cycle_is_refused_with_the_names_on_it) {

@@ -6,6 +6,7 @@
 
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(bad_values)
 namespace {
 
 std::string with_link(std::string_view rest) {
@@ -14,8 +15,6 @@ std::string with_link(std::string_view rest) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(bad_values)
 
 BOOST_AUTO_TEST_CASE(a_wrong_number_of_inputs_is_refused) {
   const std::string x = "  x: {op: uniform, shape: [2, 2], on: cpu0}\n";

@@ -21,6 +21,7 @@ using namespace troupe::testing;
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+BOOST_AUTO_TEST_SUITE(host_limits)
 namespace {
 
 // A number of /proc/PID/status; 0 where there is none, or the process has ended.
@@ -96,8 +97,6 @@ constexpr const char* pair_of_devices =
     "  z: {op: relu, in: y, on: cpu1}\n";
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(host_limits)
 
 // Without the actors of the devices and links that have nothing to do, 5 threads do it all.
 BOOST_AUTO_TEST_CASE(a_thousand_devices_without_work_take_neither_threads_nor_memory) {

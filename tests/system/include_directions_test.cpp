@@ -10,6 +10,7 @@
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
 
+BOOST_AUTO_TEST_SUITE(include_directions)
 namespace {
 
 using namespace troupe::testing;
@@ -117,8 +118,6 @@ std::string objection(std::string_view file, std::string_view header) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(include_directions)
 
 BOOST_AUTO_TEST_CASE(every_file_includes_only_what_its_room_may_know) {
   std::size_t files = 0;

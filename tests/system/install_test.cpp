@@ -17,6 +17,7 @@
 using namespace troupe::testing;
 namespace fs = std::filesystem;
 
+BOOST_AUTO_TEST_SUITE(install)
 namespace {
 
 std::string read(const fs::path& path) {
@@ -60,8 +61,6 @@ std::string sample(const std::string& page, const std::string& language) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(install)
 
 BOOST_AUTO_TEST_CASE(
     the_front_page_of_the_library_is_a_project_that_builds_and_prints_what_it_says) {

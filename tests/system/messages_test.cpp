@@ -13,6 +13,7 @@
 using namespace troupe::testing;
 namespace fs = std::filesystem;
 
+BOOST_AUTO_TEST_SUITE(messages)
 namespace {
 
 bool contains(const std::string& text, const std::string& part) {
@@ -48,8 +49,6 @@ class Loading {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(messages)
 
 BOOST_AUTO_TEST_CASE(control_characters_of_a_file_are_escaped_in_messages) {
   check_file_refused(

@@ -13,6 +13,7 @@ using namespace troupe::testing;
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+BOOST_AUTO_TEST_SUITE(outputs)
 namespace {
 
 class Ready : public Workspace {
@@ -32,8 +33,6 @@ boost::test_tools::assertion_result has_shared_memory(boost::unit_test::test_uni
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(outputs)
 
 BOOST_AUTO_TEST_CASE(a_file_under_dev_is_written_as_any_other_file,
                      *boost::unit_test::precondition(has_shared_memory)) {

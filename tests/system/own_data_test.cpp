@@ -12,6 +12,7 @@
 using namespace troupe::testing;
 namespace fs = std::filesystem;
 
+BOOST_AUTO_TEST_SUITE(own_data)
 namespace {
 
 template <class T>
@@ -71,8 +72,6 @@ class Ready : public Workspace {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(own_data)
 
 BOOST_AUTO_TEST_CASE(values_of_files_are_computed_with_and_results_are_saved) {
   const Ready ready;

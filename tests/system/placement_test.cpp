@@ -6,6 +6,7 @@
 
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(placement)
 namespace {
 
 // Four devices with a memory each, which a hub joins.
@@ -26,8 +27,6 @@ constexpr std::string_view cpu1_on_an_island =
     "    cpu1: {kind: cpu, memory: island, flops: 1 GFLOP/s, bandwidth: 10 GB/s}";
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(placement)
 
 // Placing takes time in proportion to the number of ops: where it is quadratic, the program is
 // killed at its limit of two minutes.

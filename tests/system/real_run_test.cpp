@@ -15,6 +15,7 @@ using namespace troupe::testing;
 using nlohmann::json;
 namespace fs = std::filesystem;
 
+BOOST_AUTO_TEST_SUITE(real_run)
 namespace {
 
 std::string data(const std::string& name) {
@@ -34,8 +35,6 @@ std::set<std::string> keys(const json& object) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(real_run)
 
 //   run (cpu0) → there → other (cpu1) → back (cpu0)
 //                                     ↘ write → read

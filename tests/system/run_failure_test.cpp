@@ -15,6 +15,7 @@ using namespace troupe::testing;
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+BOOST_AUTO_TEST_SUITE(run_failure)
 namespace {
 
 // Checks what every failed run must give; `words` must all be in its one line of error.
@@ -43,8 +44,6 @@ void check_failed(const RunWorkspace& workspace, const Finished& finished,
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(run_failure)
 
 //   good[0..2] (cpu0) → bad (cpu1) → after (cpu0)
 BOOST_AUTO_TEST_CASE(a_kernel_that_fails_ends_the_run_with_what_finished) {

@@ -16,6 +16,7 @@
 using namespace troupe::testing;
 using nlohmann::json;
 
+BOOST_AUTO_TEST_SUITE(signals)
 namespace {
 
 // A tensor is in storage, and then nothing happens for a minute.
@@ -95,8 +96,6 @@ void expect_left(const RunWorkspace& stage, const Finished& finished, const std:
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(signals)
 
 BOOST_AUTO_TEST_CASE(a_second_interrupt_ends_the_program_at_once_and_leaves_nothing_behind) {
   const int signal = ended_by({SIGINT, SIGTERM});

@@ -12,6 +12,7 @@
 
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(task_bench)
 namespace {
 
 using Arguments = std::vector<std::string>;
@@ -49,8 +50,6 @@ std::string joined(const std::vector<std::string>& names) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(task_bench)
 
 BOOST_AUTO_TEST_CASE(sizes_that_are_not_positive_are_refused) {
   for (const std::string option : {"--width", "--steps", "--radix", "--devices", "--repetitions"}) {

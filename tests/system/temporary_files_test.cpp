@@ -13,6 +13,7 @@
 
 using namespace troupe::testing;
 
+BOOST_AUTO_TEST_SUITE(temporary_files)
 namespace {
 
 // The command that runs `command` and sends it SIGQUIT at the end of its first system call of this
@@ -43,8 +44,6 @@ boost::test_tools::assertion_result can_trace(boost::unit_test::test_unit_id) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(temporary_files)
 
 // mkdir makes the folder of a storage; linkat names the file of an output, where the file system
 // has files without a name.

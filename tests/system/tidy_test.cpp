@@ -14,6 +14,7 @@
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
 
+BOOST_AUTO_TEST_SUITE(tidy)
 namespace {
 
 using namespace troupe::testing;
@@ -264,8 +265,6 @@ void apply(const std::function<Complaints(const SourceFile&)>& rule) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(tidy)
 
 BOOST_AUTO_TEST_CASE(no_line_is_longer_than_a_hundred_columns) {
   apply(long_lines);

@@ -39,21 +39,21 @@ class FileLink final : public LinkBackend {
   LinkWorkers workers_;
 };
 
-bool fits(const Machine& machine, LinkId id) {
+bool file_fits(const Machine& machine, LinkId id) {
   const Link& link = machine.link(id);
   const bool a_stores = machine.memory(link.a).kind == MemoryKind::storage;
   const bool b_stores = machine.memory(link.b).kind == MemoryKind::storage;
   return a_stores != b_stores && is_host_ram(machine, a_stores ? link.b : link.a);
 }
 
-std::unique_ptr<LinkBackend> make(const BackendContext& context, LinkId) {
+std::unique_ptr<LinkBackend> make_file_link(const BackendContext& context, LinkId) {
   return std::make_unique<FileLink>(context);
 }
 
 }  // namespace
 
 LinkBackendEntry file_link_backend() {
-  return {.name = "file", .fits = fits, .make = make, .mode = Mode::run};
+  return {.name = "file", .fits = file_fits, .make = make_file_link, .mode = Mode::run};
 }
 
 }  // namespace troupe

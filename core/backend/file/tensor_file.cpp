@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -57,7 +56,7 @@ Error failure(const char* what, const std::filesystem::path& file, const FilePar
               int error) {
   return run_error(fmt::format("{} {} of a tensor of {} in directory '{}' failed: {}", what,
                                format_bytes(part.bytes), format_bytes(part.size),
-                               file.parent_path().string(), std::generic_category().message(error)),
+                               file.parent_path().string(), system_message(error)),
                    remedy(error));
 }
 

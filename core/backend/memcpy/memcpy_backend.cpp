@@ -36,19 +36,19 @@ class MemcpyLink final : public LinkBackend {
   LinkWorkers workers_;
 };
 
-bool fits(const Machine& machine, LinkId id) {
+bool memcpy_fits(const Machine& machine, LinkId id) {
   const Link& link = machine.link(id);
   return is_host_ram(machine, link.a) && is_host_ram(machine, link.b);
 }
 
-std::unique_ptr<LinkBackend> make(const BackendContext& context, LinkId) {
+std::unique_ptr<LinkBackend> make_memcpy_link(const BackendContext& context, LinkId) {
   return std::make_unique<MemcpyLink>(context);
 }
 
 }  // namespace
 
 LinkBackendEntry memcpy_link_backend() {
-  return {.name = "memcpy", .fits = fits, .make = make, .mode = Mode::run};
+  return {.name = "memcpy", .fits = memcpy_fits, .make = make_memcpy_link, .mode = Mode::run};
 }
 
 }  // namespace troupe

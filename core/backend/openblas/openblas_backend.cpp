@@ -104,15 +104,15 @@ class StreamedBackend final : public DeviceBackend {
   std::vector<std::unique_ptr<Stream>> streams_;
 };
 
-bool fits(const Machine& machine, DeviceId device) {
+bool openblas_fits(const Machine& machine, DeviceId device) {
   return machine.device(device).kind == DeviceKind::cpu;
 }
 
-bool has_kernel(const Machine&, DeviceId, const OpKind& op) {
+bool openblas_has_kernel(const Machine&, DeviceId, const OpKind& op) {
   return op.cpu != nullptr;
 }
 
-std::unique_ptr<DeviceBackend> make(const BackendContext& context, DeviceId id) {
+std::unique_ptr<DeviceBackend> make_openblas_device(const BackendContext& context, DeviceId id) {
   const Device& device = context.machine.device(id);
   if (device.streams > 1) return std::make_unique<StreamedBackend>(context, device);
   return std::make_unique<InlineBackend>(context, device.cores);
@@ -121,7 +121,10 @@ std::unique_ptr<DeviceBackend> make(const BackendContext& context, DeviceId id) 
 }  // namespace
 
 DeviceBackendEntry openblas_device_backend() {
-  return {.name = "openblas", .fits = fits, .has_kernel = has_kernel, .make = make};
+  return {.name = "openblas",
+          .fits = openblas_fits,
+          .has_kernel = openblas_has_kernel,
+          .make = make_openblas_device};
 }
 
 }  // namespace troupe

@@ -17,7 +17,7 @@ class SimulatedLink final : public LinkBackend {
   }
 };
 
-bool fits_device(const Machine&, DeviceId) {
+bool simulated_fits_device(const Machine&, DeviceId) {
   return true;
 }
 bool fits_link(const Machine&, LinkId) {
@@ -25,7 +25,7 @@ bool fits_link(const Machine&, LinkId) {
 }
 
 // The cost model, not the backend, decides which ops can be simulated.
-bool has_kernel(const Machine&, DeviceId, const OpKind&) {
+bool simulated_has_kernel(const Machine&, DeviceId, const OpKind&) {
   return true;
 }
 
@@ -40,8 +40,8 @@ std::unique_ptr<LinkBackend> make_link(const BackendContext&, LinkId) {
 
 DeviceBackendEntry simulated_device_backend() {
   return {.name = "simulated",
-          .fits = fits_device,
-          .has_kernel = has_kernel,
+          .fits = simulated_fits_device,
+          .has_kernel = simulated_has_kernel,
           .make = make_device,
           .mode = Mode::simulate};
 }

@@ -13,6 +13,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(actor_runtime)
 namespace {
 
 int ops_started = 0;
@@ -60,14 +61,12 @@ int started(bool begins) {
   return ops_started;
 }
 
-BOOST_AUTO_TEST_SUITE(actor_runtime)
-
 BOOST_AUTO_TEST_CASE(a_run_that_is_given_up_before_it_begins_starts_no_op) {
   BOOST_TEST(started(true) == 1);
   BOOST_TEST(started(false) == 0);
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

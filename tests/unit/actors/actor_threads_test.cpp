@@ -27,6 +27,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(Where)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(Block)
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(actor_threads)
 namespace {
 
 using namespace std::chrono_literals;
@@ -100,8 +101,6 @@ std::future<std::thread::id> ask_after(const caf::actor& actor, std::chrono::mil
   caf::delayed_anon_send(actor, delay, std::move(where));
   return answer;
 }
-
-BOOST_AUTO_TEST_SUITE(actor_threads)
 
 BOOST_AUTO_TEST_CASE(an_actor_handles_its_messages_on_a_thread_of_its_own_always_the_same) {
   World world;
@@ -192,7 +191,7 @@ BOOST_AUTO_TEST_CASE(a_system_ends_whether_or_not_its_threads_were_started_or_us
   }
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

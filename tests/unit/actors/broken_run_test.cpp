@@ -9,6 +9,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(broken_runs)
 namespace {
 
 using testing::Item;
@@ -47,8 +48,6 @@ std::vector<Window> long_work() {
   return {window({{dev0, make_share(dev0, {{.successors = {{dev1, 0}}, .expected = 200ms}, {}})},
                   {dev1, make_share(dev1, {{.waits_for = 1}}, 0, true, 2)}})};
 }
-
-BOOST_AUTO_TEST_SUITE(broken_runs)
 
 BOOST_AUTO_TEST_CASE(a_run_that_can_go_on_does) {
   for (const bool virtual_time : {true, false}) {
@@ -146,7 +145,7 @@ BOOST_AUTO_TEST_CASE(an_actor_that_dies_at_any_step_ends_the_run) {
   }
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -8,13 +8,12 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(chunked_transfers)
 namespace {
 
 using testing::on;
 using testing::SmallGraph;
 using testing::SmallMachine;
-
-BOOST_AUTO_TEST_SUITE(chunked_transfers)
 
 // x on dev0 ══ y on dev1: ten chunks. The link is the only reader of x, and memory is too small to
 // keep x as a result.
@@ -37,7 +36,7 @@ BOOST_AUTO_TEST_CASE(a_source_is_held_until_its_last_chunk_has_moved) {
   BOOST_TEST((report.scenarios[0].verified == true));
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

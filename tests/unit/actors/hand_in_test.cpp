@@ -12,6 +12,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(hand_in)
 namespace {
 
 using testing::make_share;
@@ -94,8 +95,6 @@ class CollectedDevice {
   Completions* completions_ = nullptr;
 };
 
-BOOST_AUTO_TEST_SUITE(hand_in)
-
 BOOST_AUTO_TEST_CASE(a_device_hands_in_when_its_last_busy_lane_has_failed) {
   CollectedDevice device;
   device.fail(0);
@@ -114,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_device_hands_in_when_its_last_busy_lane_has_finished) {
   BOOST_TEST(device.log == Log{"collected 2 items done"}, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -9,6 +9,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(in_place_of_inputs)
 namespace {
 
 using testing::dev0;
@@ -65,8 +66,6 @@ SmallGraph chain(int length) {
   for (int i = 0; i < length; ++i) last = g.op("bump", "bump", {last}, on(dev0));
   return g;
 }
-
-BOOST_AUTO_TEST_SUITE(in_place_of_inputs)
 
 // x ── bump ── … ── bump
 BOOST_AUTO_TEST_CASE(an_op_computes_in_place_of_what_only_it_reads) {
@@ -155,7 +154,7 @@ BOOST_AUTO_TEST_CASE(a_result_that_leaves_a_digest_forbids_it) {
   }
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -11,6 +11,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(interrupts)
 namespace {
 
 using testing::all_modes;
@@ -61,8 +62,6 @@ class StuckKernel {
   }
   inline static std::atomic<int> calls_left_;
 };
-
-BOOST_AUTO_TEST_SUITE(interrupts)
 
 BOOST_AUTO_TEST_CASE(an_interrupt_before_the_start_performs_nothing) {
   const SmallGraph g = fork();
@@ -250,7 +249,7 @@ BOOST_AUTO_TEST_CASE(an_interrupted_run_ends_while_a_kernel_of_verification_is_u
   BOOST_TEST(!report.scenarios[0].verified.has_value());
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

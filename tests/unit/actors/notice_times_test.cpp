@@ -11,6 +11,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(notice_times)
 namespace {
 
 using testing::Item;
@@ -95,8 +96,6 @@ Item silent(Duration takes) {
   return {.expected = takes};
 }
 
-BOOST_AUTO_TEST_SUITE(notice_times)
-
 BOOST_AUTO_TEST_CASE(notices_that_come_in_short_order_go_together) {
   BOOST_TEST((sent_by({telling(4, 100ns), silent(700ns), telling(5, 100ns)}) == Notices{{4, 5}}));
 }
@@ -117,7 +116,7 @@ BOOST_AUTO_TEST_CASE(a_notice_goes_after_its_longest_delay_though_others_keep_co
   BOOST_TEST((sent_by(items) == Notices{{0, 1, 2, 3, 4}, {5, 6, 7}}));
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

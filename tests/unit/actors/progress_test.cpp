@@ -7,6 +7,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(progress)
 namespace {
 
 using testing::Item;
@@ -31,8 +32,6 @@ std::set<std::uint64_t> known_of(std::size_t items, Duration each) {
   return known;
 }
 
-BOOST_AUTO_TEST_SUITE(progress)
-
 BOOST_AUTO_TEST_CASE(progress_of_long_ops_is_known_every_tenth_of_a_second) {
   BOOST_TEST((known_of(5, 60ms) == std::set<std::uint64_t>{0, 2, 4, 5}));
 }
@@ -41,7 +40,7 @@ BOOST_AUTO_TEST_CASE(progress_of_short_ops_is_known_every_few_thousand) {
   BOOST_TEST((known_of(10'000, 1us) == std::set<std::uint64_t>{0, 4096, 8192, 10'000}));
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -14,6 +14,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(resource_actor)
 namespace {
 
 using testing::Item;
@@ -100,8 +101,6 @@ Item leaving(std::uint32_t item) {
   return {.successors = {{other, item}}};
 }
 
-BOOST_AUTO_TEST_SUITE(resource_actor)
-
 BOOST_AUTO_TEST_CASE(notices_of_a_round_go_together) {
   BOOST_TEST((told({leaving(4), {}, leaving(5)}, {}) == Notices{{4, 5}}));
 }
@@ -130,7 +129,7 @@ BOOST_AUTO_TEST_CASE(many_notices_for_one_actor_are_several_messages_in_order) {
   BOOST_TEST((told(items, {}) == Notices{first, {items_max, items_max + 1}}));
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -9,6 +9,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(runner)
 namespace {
 
 using testing::all_modes;
@@ -22,8 +23,6 @@ using testing::pair;
 using testing::perform;
 using testing::SmallGraph;
 using testing::to;
-
-BOOST_AUTO_TEST_SUITE(runner)
 
 BOOST_AUTO_TEST_CASE(a_graph_is_done_in_every_mode_and_compared_where_there_are_values) {
   const SmallGraph g = fork();
@@ -189,7 +188,7 @@ BOOST_AUTO_TEST_CASE(an_empty_scenario_is_done) {
   }
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

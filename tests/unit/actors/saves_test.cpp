@@ -14,6 +14,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(saves)
 namespace {
 
 using testing::expect_error;
@@ -51,8 +52,6 @@ struct Chain : SmallGraph {
     return value;
   }
 };
-
-BOOST_AUTO_TEST_SUITE(saves)
 
 BOOST_AUTO_TEST_CASE(results_are_saved_with_and_without_verification) {
   for (const bool verify : {true, false}) {
@@ -164,7 +163,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_can_not_be_written_fails_its_scenario) {
   BOOST_TEST(report.scenarios[0].error.find("can't write") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

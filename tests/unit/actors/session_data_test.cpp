@@ -9,6 +9,7 @@
 using namespace troupe;
 using testing::KernelState;
 
+BOOST_AUTO_TEST_SUITE(session_data)
 namespace {
 
 // Numbers 0, 1, 2, …, that begin `offset` floats behind a multiple of 4096 bytes, and the number of
@@ -55,8 +56,6 @@ Machine with_disk() {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(session_data)
 
 BOOST_AUTO_TEST_CASE(adopted_elements_are_read_where_they_are_until_the_last_handle_is_gone) {
   Elements elements(1'000, 16);

@@ -5,14 +5,13 @@
 using namespace troupe;
 using testing::check_error;
 
+BOOST_AUTO_TEST_SUITE(session_errors)
 namespace {
 
 const std::string this_file = "session_errors_test.cpp";
 const Shape square{2, 2};
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(session_errors)
 
 BOOST_AUTO_TEST_CASE(reading_a_tensor_of_a_failed_op_throws_what_has_failed_and_where) {
   Session s(testing::session_machine());

@@ -14,6 +14,7 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(session)
 namespace {
 
 Machine two_devices() {
@@ -32,8 +33,6 @@ const std::vector<float> ones{1, 1, 1, 1};
 const std::vector<float> some{1, 2, 3, 4};
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(session)
 
 BOOST_AUTO_TEST_CASE(a_result_is_what_the_calls_say) {
   Session s(two_devices());

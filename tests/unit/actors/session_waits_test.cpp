@@ -7,6 +7,7 @@ using namespace troupe;
 using namespace std::chrono_literals;
 using testing::KernelState;
 
+BOOST_AUTO_TEST_SUITE(session_waits)
 namespace {
 
 // Closed while it lives.
@@ -41,8 +42,6 @@ Duration makespan_with(const std::function<void(Session&, const Tensor&)>& wait)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(session_waits)
 
 BOOST_AUTO_TEST_CASE(a_wait_for_a_tensor_does_not_wait_for_a_longer_op_called_before) {
   Gate gate;

@@ -15,6 +15,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(stream)
 namespace {
 
 using testing::expect_error;
@@ -34,8 +35,6 @@ Machine pair(std::uint64_t size_bytes = 1 << 30) {
 OpId all_so_far(const SmallGraph& g) {
   return OpId::at(g.graph.size());
 }
-
-BOOST_AUTO_TEST_SUITE(stream)
 
 // Every point checks its inputs.
 BOOST_AUTO_TEST_CASE(a_pattern_in_windows_of_any_size_carries_the_right_payloads) {
@@ -376,7 +375,7 @@ BOOST_AUTO_TEST_CASE(the_order_of_messages_does_not_change_a_simulated_stream) {
   BOOST_TEST(makespans == std::vector(8, makespans[0]), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

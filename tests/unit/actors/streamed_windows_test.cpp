@@ -11,6 +11,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(streamed_windows)
 namespace {
 
 using testing::Item;
@@ -49,8 +50,6 @@ std::vector<Window> overlapping() {
           window({{dev0, late}, {dev1, make_share(dev1, {{.waits_for = 1}}, 1, true, 1)}}, at_once),
           window({{dev1, make_share(dev1, {{}, {}}, 2, true, 2)}}, at_once)};
 }
-
-BOOST_AUTO_TEST_SUITE(streamed_windows)
 
 BOOST_AUTO_TEST_CASE(windows_that_are_added_during_the_run_are_executed) {
   for (const bool virtual_time : {true, false}) {
@@ -197,7 +196,7 @@ BOOST_AUTO_TEST_CASE(an_actor_that_dies_at_any_step_ends_the_run) {
   }
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

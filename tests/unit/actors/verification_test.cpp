@@ -7,6 +7,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(verification)
 namespace {
 
 using testing::dev0;
@@ -42,8 +43,6 @@ const OpRegistry& with_counter() {
   });
   return ops;
 }
-
-BOOST_AUTO_TEST_SUITE(verification)
 
 BOOST_AUTO_TEST_CASE(without_verification_nothing_is_compared) {
   const SmallGraph g = fork();
@@ -109,7 +108,7 @@ BOOST_AUTO_TEST_CASE(a_wrong_result_that_no_kept_result_shows_is_named) {
   }
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

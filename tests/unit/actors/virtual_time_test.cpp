@@ -16,6 +16,7 @@ struct Ball {
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(Ball)
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(virtual_time)
 namespace {
 
 using namespace std::chrono_literals;
@@ -119,8 +120,6 @@ Log concurrent(std::uint64_t seed) {
   world.run();
   return world.log;
 }
-
-BOOST_AUTO_TEST_SUITE(virtual_time)
 
 BOOST_AUTO_TEST_CASE(delayed_messages_arrive_in_order_of_their_time) {
   World world;
@@ -313,7 +312,7 @@ BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_order) {
   }
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -12,6 +12,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(buffer_cache)
 namespace {
 
 constexpr std::uint64_t line = 64;
@@ -28,8 +29,6 @@ std::vector<std::byte*> take(BufferCache& cache, std::uint64_t capacity, std::si
   for (std::byte*& buffer : taken) buffer = cache.take(capacity);
   return taken;
 }
-
-BOOST_AUTO_TEST_SUITE(buffer_cache)
 
 BOOST_AUTO_TEST_CASE(capacities_are_whole_lines_and_from_about_a_page_on_whole_pages) {
   for (const auto& [bytes, capacity] : {std::pair(1UL, 64UL),
@@ -172,7 +171,7 @@ BOOST_AUTO_TEST_CASE(threads_that_hand_buffers_to_each_other_lose_none) {
   BOOST_TEST(distinct.size() == made);
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

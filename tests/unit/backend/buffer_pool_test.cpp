@@ -11,6 +11,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(buffer_pool)
 namespace {
 
 constexpr std::uint64_t page = BufferPool::page_bytes;
@@ -19,8 +20,6 @@ constexpr std::uint64_t mib = 1 << 20;
 bool is_aligned(const std::byte* buffer) {
   return reinterpret_cast<std::uintptr_t>(buffer) % page == 0;
 }
-
-BOOST_AUTO_TEST_SUITE(buffer_pool)
 
 BOOST_AUTO_TEST_CASE(buffers_are_page_aligned_writable_and_distinct) {
   BufferPool pool;
@@ -83,7 +82,7 @@ BOOST_AUTO_TEST_CASE(the_host_keeps_a_reserve_that_is_small_for_small_hosts) {
   BOOST_TEST(BufferPool::host_reserve(std::uint64_t{64} << 30) == 256U << 20);
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

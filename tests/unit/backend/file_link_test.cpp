@@ -11,6 +11,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(file_link)
 namespace {
 
 using testing::TemporaryDirectory;
@@ -58,8 +59,6 @@ struct HostAndDisk {
     return completions.wait();
   }
 };
-
-BOOST_AUTO_TEST_SUITE(file_link)
 
 BOOST_FIXTURE_TEST_CASE(a_tensor_survives_the_way_to_storage_and_back, HostAndDisk) {
   const auto [from, stored, back] = install(1'000'003);
@@ -121,7 +120,7 @@ BOOST_FIXTURE_TEST_CASE(each_direction_is_a_lane_of_its_own, HostAndDisk) {
   BOOST_TEST(move(Direction::backward, stored, back).lane == 1U);
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -10,6 +10,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(hand_over)
 namespace {
 
 using testing::TemporaryDirectory;
@@ -38,8 +39,6 @@ Machine host(std::uint64_t size_bytes, const std::string& directory = "") {
 std::vector<ReplicaSpec> chain(std::size_t count) {
   return std::vector<ReplicaSpec>(count, {.memory = memory, .type = 0, .readers = 1});
 }
-
-BOOST_AUTO_TEST_SUITE(hand_over)
 
 BOOST_AUTO_TEST_CASE(the_last_reader_gets_the_buffer_with_its_values) {
   MemoryStore store(host(1 << 20), Backing::buffers);
@@ -202,7 +201,7 @@ BOOST_AUTO_TEST_CASE(of_concurrent_readers_only_the_last_one_can_get_the_buffer)
   BOOST_TEST(store.bytes_used(memory) == 0U);
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -17,12 +17,11 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(lane_worker)
 namespace {
 
 using testing::expect_error;
 using testing::WaitingCompletions;
-
-BOOST_AUTO_TEST_SUITE(lane_worker)
 
 BOOST_AUTO_TEST_CASE(a_job_runs_on_a_thread_of_the_pool_and_its_end_is_reported_once) {
   WaitingCompletions completions;
@@ -128,7 +127,7 @@ BOOST_AUTO_TEST_CASE(a_job_that_gets_no_thread_is_refused_and_the_lane_stays_idl
   BOOST_TEST(completions.count() == 1U);
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

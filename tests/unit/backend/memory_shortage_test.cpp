@@ -10,6 +10,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(memory_shortage)
 namespace {
 
 using Need = BufferPool::Need;
@@ -22,8 +23,6 @@ struct SmallHost {
   std::uint64_t host_bytes;
   BufferPool pool{[this] { return host_bytes - pool.bytes_mapped(); }};
 };
-
-BOOST_AUTO_TEST_SUITE(memory_shortage)
 
 BOOST_AUTO_TEST_CASE(making_room_gives_up_free_buffers_only_as_far_as_needed) {
   SmallHost host(10 * mib);
@@ -89,7 +88,7 @@ BOOST_AUTO_TEST_CASE(a_buffer_that_could_not_be_had_does_not_count_as_used,
   store.release(first);
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

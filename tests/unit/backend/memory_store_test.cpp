@@ -14,6 +14,7 @@
 #include <malloc.h>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(memory_store)
 namespace {
 
 using testing::TemporaryDirectory;
@@ -42,8 +43,6 @@ bool contains(const Error& e, std::initializer_list<std::string_view> parts) {
   }
   return true;
 }
-
-BOOST_AUTO_TEST_SUITE(memory_store)
 
 BOOST_AUTO_TEST_CASE(bytes_are_counted_from_acquire_to_the_last_release) {
   MemoryStore store(ram_and_disk(1 << 20, 1 << 20), Backing::accounted);
@@ -406,7 +405,7 @@ BOOST_AUTO_TEST_CASE(a_replica_costs_16_bytes) {
   }
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -13,6 +13,7 @@
 #include <malloc.h>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(memory_store_windows)
 namespace {
 
 using Backing = MemoryStore::Backing;
@@ -38,8 +39,6 @@ std::size_t bytes_in_use() {
   const struct mallinfo2 info = mallinfo2();
   return info.uordblks + info.hblkhd;
 }
-
-BOOST_AUTO_TEST_SUITE(memory_store_windows)
 
 BOOST_AUTO_TEST_CASE(a_memory_has_room_for_replicas_that_fit_besides_those_announced) {
   MemoryStore store(two_memories(4096, 1024), Backing::accounted);
@@ -360,7 +359,7 @@ BOOST_AUTO_TEST_CASE(threads_use_earlier_windows_while_further_ones_are_installe
   Relay().run();
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -20,6 +20,7 @@ using testing::SeenCores;
 using testing::ThreadCores;
 using testing::WaitingCompletions;
 
+BOOST_AUTO_TEST_SUITE(openblas_backend)
 namespace {
 
 const OpRegistry& ops() {
@@ -67,8 +68,6 @@ struct Sample {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(openblas_backend)
 
 BOOST_AUTO_TEST_CASE(the_backend_fits_cpu_devices_and_has_every_cpu_kernel) {
   Machine machine{.name = "test",
@@ -184,5 +183,4 @@ BOOST_AUTO_TEST_CASE(pinning_to_no_core_or_a_missing_one_changes_nothing) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace troupe

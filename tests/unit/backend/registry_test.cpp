@@ -8,6 +8,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(registry)
 namespace {
 
 //   vram0 ──pcie0── host ──ssd0── disk0 ──ssd1── disk1
@@ -47,8 +48,6 @@ std::string error_of(const Machine& machine, IdType id) {
     return e.kind() == ErrorKind::usage ? e.what() : "not a usage Error";
   }
 }
-
-BOOST_AUTO_TEST_SUITE(registry)
 
 BOOST_AUTO_TEST_CASE(a_simulation_takes_the_simulated_backend_for_everything) {
   const Machine m = some_of_everything();
@@ -96,7 +95,7 @@ BOOST_AUTO_TEST_CASE(a_memory_that_a_cpu_shares_with_a_gpu_is_the_hosts) {
   BOOST_TEST(is_host_ram(m, MemoryId{1}));
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

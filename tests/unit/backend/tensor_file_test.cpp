@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(tensor_file)
 namespace {
 
 using testing::TemporaryDirectory;
@@ -76,8 +77,6 @@ std::string error_of(F f) {
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != text.npos;
 }
-
-BOOST_AUTO_TEST_SUITE(tensor_file)
 
 BOOST_AUTO_TEST_CASE(a_tensor_is_read_back_whole_or_in_parts_of_any_size) {
   const TemporaryDirectory directory;
@@ -231,7 +230,7 @@ BOOST_AUTO_TEST_CASE(a_file_size_limit_is_an_error_and_not_the_end_of_the_proces
   BOOST_TEST(WEXITSTATUS(status) == 0);
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

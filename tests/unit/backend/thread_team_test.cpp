@@ -14,6 +14,7 @@
 
 namespace troupe {
 
+BOOST_AUTO_TEST_SUITE(thread_team)
 namespace {
 
 std::vector<int> helpers(std::size_t n) {
@@ -21,8 +22,6 @@ std::vector<int> helpers(std::size_t n) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(thread_team)
 
 BOOST_AUTO_TEST_CASE(a_team_is_its_helpers_and_the_caller) {
   BOOST_TEST(ThreadTeam(helpers(0)).size() == 1U);
@@ -102,5 +101,4 @@ BOOST_AUTO_TEST_CASE(a_core_that_does_not_exist_leaves_the_helper_unpinned) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace troupe

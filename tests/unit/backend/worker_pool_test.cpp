@@ -13,6 +13,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(worker_pool)
 namespace {
 
 // Jobs that wait inside until the test opens a gate.
@@ -56,8 +57,6 @@ class Visit final : public WorkerPool::Job {
  private:
   Gate& gate_;
 };
-
-BOOST_AUTO_TEST_SUITE(worker_pool)
 
 BOOST_AUTO_TEST_CASE(as_many_jobs_run_at_once_as_the_limit_allows_and_the_others_after_them) {
   for (const std::size_t threads_max : {1, 2, 5}) {
@@ -123,7 +122,7 @@ BOOST_AUTO_TEST_CASE(a_pool_that_can_not_have_all_its_threads_ends_those_it_has,
   BOOST_TEST(gate.threads() < jobs.size());
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -10,6 +10,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(big_vector)
 namespace {
 
 using Bytes = BigAllocator<std::byte>;
@@ -17,8 +18,6 @@ using Bytes = BigAllocator<std::byte>;
 bool is_aligned(const void* memory, std::size_t to) {
   return reinterpret_cast<std::uintptr_t>(memory) % to == 0;
 }
-
-BOOST_AUTO_TEST_SUITE(big_vector)
 
 // Sizes below and above the threshold for huge pages.
 BOOST_AUTO_TEST_CASE(memory_of_any_size_can_be_written_to_its_end_and_given_back) {
@@ -135,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_vector_may_move_with_its_arena_and_a_copy_needs_none) {
   BOOST_TEST((copy == BigVector<std::uint32_t>(100, 5)));
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

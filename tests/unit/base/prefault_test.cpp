@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(prefault)
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -55,8 +56,6 @@ bool comes_true(const F& f) {
 
 constexpr std::size_t mib = std::size_t{1} << 20;
 
-BOOST_AUTO_TEST_SUITE(prefault)
-
 BOOST_AUTO_TEST_CASE(whole_pages_of_big_arrays_are_there_without_being_touched) {
   const Fresh a(16 * mib);
   const Fresh b(5 * mib);
@@ -88,7 +87,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_meanwhile_stays) {
   BOOST_TEST(same);
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -3,11 +3,10 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(saturating)
 namespace {
 
 constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
-
-BOOST_AUTO_TEST_SUITE(saturating)
 
 BOOST_AUTO_TEST_CASE(sums_that_fit_are_exact_and_others_are_the_largest_number) {
   BOOST_TEST(add_sat(2, 3) == 5U);
@@ -27,7 +26,7 @@ BOOST_AUTO_TEST_CASE(products_that_fit_are_exact_and_others_are_the_largest_numb
   BOOST_TEST(mul_sat(std::uint64_t{1} << 32, std::uint64_t{1} << 32) == largest);
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -9,9 +9,8 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
-namespace {
-
 BOOST_AUTO_TEST_SUITE(shared_table)
+namespace {
 
 BOOST_AUTO_TEST_CASE(elements_are_counted_and_stay_what_they_were_as_it_grows) {
   SharedTable<std::size_t> table;
@@ -83,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_thread_reads_what_it_was_told_of_while_another_adds) {
   BOOST_TEST(wrong == 0U);
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -10,6 +10,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(sliding)
 namespace {
 
 using Numbers = std::vector<std::uint64_t>;
@@ -18,8 +19,6 @@ Numbers kept(const SlidingVector<std::uint64_t>& s) {
   const auto slice = s.slice(s.first(), s.size() - s.first());
   return {slice.begin(), slice.end()};
 }
-
-BOOST_AUTO_TEST_SUITE(sliding)
 
 BOOST_AUTO_TEST_CASE(an_element_keeps_its_index_when_older_ones_are_forgotten) {
   SlidingVector<std::uint64_t> s;
@@ -157,7 +156,7 @@ BOOST_AUTO_TEST_CASE(half_an_index_tells_which_of_those_kept_it_is) {
   }
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

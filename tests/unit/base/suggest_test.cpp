@@ -8,11 +8,10 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(suggestions)
 namespace {
 constexpr std::array<std::string_view, 4> ops = {"uniform", "matmul", "add", "relu"};
 }
-
-BOOST_AUTO_TEST_SUITE(suggestions)
 
 BOOST_AUTO_TEST_CASE(the_name_with_the_fewest_edits_is_nearest) {
   BOOST_TEST(nearest("matmull", ops) == "matmul");

@@ -6,6 +6,7 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(text)
 namespace {
 
 // "line:column problem" of what check_text refuses; empty where it accepts.
@@ -20,8 +21,6 @@ std::string refusal(std::string_view text) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(text)
 
 BOOST_AUTO_TEST_CASE(utf8_with_tabs_and_line_ends_is_accepted) {
   BOOST_TEST(refusal("") == "");

@@ -5,9 +5,8 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
-namespace {
-
 BOOST_AUTO_TEST_SUITE(time)
+namespace {
 
 BOOST_AUTO_TEST_CASE(seconds_become_the_nearest_nanosecond) {
   BOOST_TEST((from_seconds(0) == Duration{0}));
@@ -22,7 +21,7 @@ BOOST_AUTO_TEST_CASE(what_would_take_longer_than_any_run_takes_as_long_as_that) 
   BOOST_TEST((from_seconds(std::numeric_limits<double>::infinity()) == longest_duration));
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -6,6 +6,7 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(unit_spelling)
 namespace {
 
 constexpr std::array<std::string_view, 12> known = {
@@ -17,8 +18,6 @@ struct Case {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(unit_spelling)
 
 BOOST_AUTO_TEST_CASE(other_spellings_of_a_unit_are_known) {
   constexpr std::array cases = {

@@ -12,6 +12,7 @@
 using namespace troupe;
 using namespace std::chrono_literals;
 
+BOOST_AUTO_TEST_SUITE(units)
 namespace {
 
 template <class T>
@@ -60,8 +61,6 @@ void check_units_listed(T (*parse)(std::string_view), const Rows& rows) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(units)
 
 BOOST_AUTO_TEST_CASE(a_number_and_its_unit_may_have_blanks_around_them) {
   BOOST_TEST(parse_flops("510GFLOP/s") == 510e9);

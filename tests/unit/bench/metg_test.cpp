@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe::bench {
+BOOST_AUTO_TEST_SUITE(metg)
 namespace {
 
 using Sizes = std::vector<std::int64_t>;
@@ -23,8 +24,6 @@ bool is_near(double a, double b) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(metg)
 
 BOOST_AUTO_TEST_CASE(the_crossing_is_interpolated_in_the_logarithm_of_the_granularity) {
   const std::vector<Sample> samples{{8e-3, 1}, {4e-3, 0.75}, {1e-3, 0.25}};
@@ -112,5 +111,4 @@ BOOST_AUTO_TEST_CASE(a_runtime_that_failed_has_no_metg) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace troupe::bench

@@ -11,6 +11,7 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(documents)
 namespace {
 
 std::string refusal(std::string_view text) {
@@ -39,8 +40,6 @@ std::string places_of_nulls(std::string_view text) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(documents)
 
 BOOST_AUTO_TEST_CASE(keys_and_values_keep_their_places) {
   const TemporaryFiles files;

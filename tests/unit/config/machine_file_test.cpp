@@ -7,6 +7,7 @@
 using namespace troupe;
 using namespace std::chrono_literals;
 
+BOOST_AUTO_TEST_SUITE(machine_files)
 namespace {
 
 Machine load(std::string_view text) {
@@ -38,8 +39,6 @@ std::string link_error(std::string text) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(machine_files)
 
 BOOST_AUTO_TEST_CASE(everything_written_is_read) {
   const Machine m = load(R"(

@@ -6,6 +6,7 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(nesting)
 namespace {
 
 // "line:column" of the first bracket inside of two others; "" where none is.
@@ -17,8 +18,6 @@ std::string third_level(std::string_view text) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(nesting)
 
 BOOST_AUTO_TEST_CASE(the_first_bracket_inside_of_too_many_others_is_found) {
   BOOST_TEST(third_level("a: [1, [2, 3], [4, [5]]]\n") == "1:20");

@@ -9,6 +9,7 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(run_files)
 namespace {
 
 constexpr std::string_view machine =
@@ -21,8 +22,6 @@ std::string with_machine(std::string_view rest) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(run_files)
 
 BOOST_AUTO_TEST_CASE(a_machine_file_is_found_relative_to_the_run_file) {
   const TemporaryFiles files;

@@ -6,6 +6,7 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(scenarios)
 namespace {
 
 // x ──▶ run ──▶ copy ──▶ back          What tests add begins in line 8.
@@ -40,8 +41,6 @@ std::string steps(const RunFile& run, std::size_t scenario) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(scenarios)
 
 BOOST_AUTO_TEST_CASE(scenarios_are_read_in_order) {
   const RunFile run = load(

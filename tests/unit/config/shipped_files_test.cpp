@@ -11,6 +11,7 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(shipped_files)
 namespace {
 
 const std::filesystem::path config = std::filesystem::path(TROUPE_SOURCE_DIR) / "config";
@@ -20,8 +21,6 @@ RunFile run_file(const std::string& name) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(shipped_files)
 
 BOOST_AUTO_TEST_CASE(every_machine_file_loads) {
   int count = 0;

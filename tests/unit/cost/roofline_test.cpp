@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(roofline)
 namespace {
 
 using namespace std::chrono_literals;
@@ -31,8 +32,6 @@ bool knows(const Device& device, std::string_view kind, const Work& work) {
   const OneDevice m(device);
   return Roofline(m.machine).knows(DeviceId{0}, m.graph, m.op_class(kind, work));
 }
-
-BOOST_AUTO_TEST_SUITE(roofline)
 
 BOOST_AUTO_TEST_CASE(an_op_takes_the_longer_of_its_computation_and_its_memory_traffic) {
   const Device d{.name = "d", .flops = 1e9, .bandwidth = 1e8};
@@ -106,7 +105,7 @@ BOOST_AUTO_TEST_CASE(the_chunks_of_a_transfer_add_up_to_it_and_the_first_pays_th
   BOOST_TEST((sum == year.total()));
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

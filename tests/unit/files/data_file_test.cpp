@@ -14,6 +14,7 @@
 namespace troupe {
 using namespace testing;
 
+BOOST_AUTO_TEST_SUITE(data_file)
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -44,8 +45,6 @@ void check_equal(const MappedTensor& tensor, const TensorType& type, const Bytes
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(data_file)
 
 BOOST_AUTO_TEST_CASE(every_element_type_and_rank_comes_back_from_a_npy_file) {
   const TemporaryDirectory directory;
@@ -132,5 +131,4 @@ BOOST_AUTO_TEST_CASE(several_tensors_do_not_fit_into_a_npy_file) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace troupe

@@ -16,6 +16,7 @@ namespace troupe {
 using namespace testing;
 namespace fs = std::filesystem;
 
+BOOST_AUTO_TEST_SUITE(input_file)
 namespace {
 
 std::string read(const InputFile& file, std::uint64_t offset, std::size_t bytes) {
@@ -29,8 +30,6 @@ std::string text_of(std::span<const std::byte> bytes) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(input_file)
 
 BOOST_AUTO_TEST_CASE(any_part_of_a_file_is_read_or_mapped) {
   const TemporaryDirectory directory;
@@ -96,5 +95,4 @@ BOOST_AUTO_TEST_CASE(a_file_whose_name_is_taken_by_another_is_still_read) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace troupe

@@ -14,6 +14,7 @@
 namespace troupe {
 using namespace testing;
 
+BOOST_AUTO_TEST_SUITE(npy)
 namespace {
 
 // Made by NumPy.
@@ -41,8 +42,6 @@ void check_refused(const std::string& bytes, const std::string& message) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(npy)
 
 BOOST_AUTO_TEST_CASE(arrays_that_numpy_wrote_have_the_type_and_the_values_they_had_there) {
   const auto check = [](const std::string& name, DType dtype, auto element) {
@@ -198,5 +197,4 @@ BOOST_AUTO_TEST_CASE(headers_that_are_written_are_those_of_numpy) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace troupe

@@ -13,6 +13,7 @@
 namespace troupe {
 using namespace testing;
 
+BOOST_AUTO_TEST_SUITE(safetensors)
 namespace {
 
 struct File {
@@ -39,8 +40,6 @@ std::string with_entries(const std::string& entries, std::string_view values = "
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(safetensors)
 
 // In the order of the file: b, a, s. Metadata and tensors of other types are no obstacle.
 BOOST_AUTO_TEST_CASE(a_tensor_is_found_by_its_name) {
@@ -164,5 +163,4 @@ BOOST_AUTO_TEST_CASE(names_that_no_tensor_can_have_are_not_written) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace troupe

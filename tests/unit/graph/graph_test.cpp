@@ -11,14 +11,13 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(graph)
 namespace {
 
 using testing::expect_error;
 using testing::on;
 using testing::SmallGraph;
 using testing::to;
-
-BOOST_AUTO_TEST_SUITE(graph)
 
 // x ─┬─ y ─┐
 //    └─────┴─ z
@@ -383,7 +382,7 @@ BOOST_AUTO_TEST_CASE(a_graph_that_forgets_is_the_one_that_does_not_as_far_as_it_
   }
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(op_ranges)
 namespace {
 
 std::vector<std::uint32_t> values(const OpRanges& ops) {
@@ -15,8 +16,6 @@ std::vector<std::uint32_t> values(const OpRanges& ops) {
 }
 
 using Values = std::vector<std::uint32_t>;
-
-BOOST_AUTO_TEST_SUITE(op_ranges)
 
 BOOST_AUTO_TEST_CASE(ops_come_in_the_order_in_which_they_were_appended) {
   OpRanges ops;
@@ -68,7 +67,7 @@ BOOST_AUTO_TEST_CASE(the_highest_ids_fit) {
   BOOST_TEST((values(ops) == Values{OpId::none_value - 2, OpId::none_value - 1}));
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

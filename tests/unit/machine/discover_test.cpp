@@ -10,6 +10,7 @@
 #include <sched.h>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(discover)
 namespace {
 
 HostInfo host_of(std::vector<std::vector<int>> numa_cores) {
@@ -28,8 +29,6 @@ HostInfo host_of(std::vector<std::vector<int>> numa_cores) {
 bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != text.npos;
 }
-
-BOOST_AUTO_TEST_SUITE(discover)
 
 BOOST_AUTO_TEST_CASE(this_host_has_cores_memory_and_numa_nodes_that_hold_the_cores) {
   const HostInfo host = discover_host();
@@ -134,7 +133,7 @@ BOOST_AUTO_TEST_CASE(the_machine_file_says_what_was_found) {
   BOOST_TEST(contains(describe_yaml(host), "# GPU: Example GPU\n"));
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

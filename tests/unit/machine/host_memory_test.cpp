@@ -12,6 +12,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(host_memory_of_a_process)
 namespace {
 
 constexpr std::uint64_t kib = 1024;
@@ -39,8 +40,6 @@ class FakeRoot {
  private:
   std::filesystem::path path_;
 };
-
-BOOST_AUTO_TEST_SUITE(host_memory_of_a_process)
 
 BOOST_FIXTURE_TEST_CASE(without_a_cgroup_it_is_the_hosts, FakeRoot) {
   BOOST_TEST(memory().total_bytes == 16 * mib);
@@ -96,7 +95,7 @@ BOOST_AUTO_TEST_CASE(without_proc_it_is_a_run_error) {
                         [](const Error& e) { return e.kind() == ErrorKind::failed; });
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

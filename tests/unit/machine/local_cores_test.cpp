@@ -8,6 +8,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(local_cores)
 namespace {
 
 using testing::expect_error;
@@ -35,8 +36,6 @@ HostInfo host_with_numa_nodes(std::size_t nodes) {
   host.numa.resize(nodes);
   return host;
 }
-
-BOOST_AUTO_TEST_SUITE(local_cores)
 
 BOOST_AUTO_TEST_CASE(a_cpu_stands_in_for_a_gpu_which_keeps_its_name_and_memory) {
   Machine m = two_cpus_and_a_gpu();
@@ -118,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_core_that_this_process_may_not_use_is_refused) {
   expect_error(ErrorKind::usage, "choose from 0, 1", [&] { assign_cores(m, host_with({0, 1})); });
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

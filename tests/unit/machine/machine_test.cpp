@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(machine)
 namespace {
 
 Machine host_and_gpu() {
@@ -13,8 +14,6 @@ Machine host_and_gpu() {
   m.links = {{.name = "pcie0", .a = MemoryId{0}, .b = MemoryId{1}}};
   return m;
 }
-
-BOOST_AUTO_TEST_SUITE(machine)
 
 BOOST_AUTO_TEST_CASE(devices_memories_and_links_are_found_by_name) {
   const Machine m = host_and_gpu();
@@ -37,7 +36,7 @@ BOOST_AUTO_TEST_CASE(device_kinds_are_written_as_in_machine_files) {
   BOOST_TEST(to_string(DeviceKind::gpu) == "gpu");
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(routes)
 namespace {
 
 using testing::SmallMachine;
@@ -12,8 +13,6 @@ using namespace std::chrono_literals;
 
 constexpr Direction there = Direction::forward;
 constexpr Direction back = Direction::backward;
-
-BOOST_AUTO_TEST_SUITE(routes)
 
 // a ──ab── b     c
 BOOST_AUTO_TEST_CASE(a_memory_reaches_itself_by_no_link_and_a_lonely_one_by_none) {
@@ -113,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_route_stays_valid_while_others_are_asked_for) {
   BOOST_TEST((*first == copy));
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

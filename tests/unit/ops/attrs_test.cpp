@@ -8,6 +8,7 @@
 namespace troupe {
 using testing::expect_error;
 
+BOOST_AUTO_TEST_SUITE(attributes)
 namespace {
 
 const OpKind& sample() {
@@ -22,8 +23,6 @@ const OpKind& sample() {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(attributes)
 
 BOOST_AUTO_TEST_CASE(a_value_is_reached_by_name_and_type) {
   const Attrs attrs{{"alpha", 0.5}, {"axes", Integers{2, 0}}, {"side", "left"}, {"seed", 7}};
@@ -75,5 +74,4 @@ BOOST_AUTO_TEST_CASE(what_a_kind_prepares_comes_with_its_attributes) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace troupe

@@ -10,6 +10,7 @@
 namespace troupe {
 using namespace testing;
 
+BOOST_AUTO_TEST_SUITE(elementwise)
 namespace {
 
 // More than three blocks, and no whole number of them.
@@ -30,8 +31,6 @@ void check_binary(std::string_view op, DType dtype, const F& expected) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(elementwise)
 
 BOOST_AUTO_TEST_CASE(add_sub_and_mul_agree_with_a_plain_loop) {
   check_binary<float>("add", DType::f32, [](float a, float b) { return a + b; });
@@ -225,5 +224,4 @@ BOOST_AUTO_TEST_CASE(work_is_one_operation_an_element_and_every_tensor_moved_onc
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace troupe

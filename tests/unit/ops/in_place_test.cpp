@@ -10,6 +10,7 @@
 namespace troupe {
 using namespace testing;
 
+BOOST_AUTO_TEST_SUITE(in_place)
 namespace {
 
 struct InPlaceCase {
@@ -63,8 +64,6 @@ Tensor run_in_place(const OpKind& kind, std::vector<Tensor> inputs, const Attrs&
   return target;
 }
 
-BOOST_AUTO_TEST_SUITE(in_place)
-
 BOOST_AUTO_TEST_CASE(a_kind_that_computes_in_place_gives_the_same_bits_there) {
   for (const std::string_view name : builtin_ops().names()) {
     const OpKind& kind = op_kind(name);
@@ -85,7 +84,7 @@ BOOST_AUTO_TEST_CASE(a_kind_that_computes_in_place_gives_the_same_bits_there) {
   }
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -10,6 +10,7 @@
 namespace troupe {
 using namespace testing;
 
+BOOST_AUTO_TEST_SUITE(load)
 namespace {
 
 using Source = std::shared_ptr<const ValueSource>;
@@ -28,8 +29,6 @@ class InMemory final : public ValueSource {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(load)
 
 BOOST_AUTO_TEST_CASE(load_gives_the_values_of_its_source_as_the_declared_type) {
   std::vector<std::int64_t> numbers(100'001);  // several blocks
@@ -54,5 +53,4 @@ BOOST_AUTO_TEST_CASE(load_without_values_is_refused) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace troupe

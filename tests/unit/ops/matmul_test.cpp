@@ -10,6 +10,7 @@
 namespace troupe {
 using namespace testing;
 
+BOOST_AUTO_TEST_SUITE(matmul)
 namespace {
 
 // op(A) is m × k and op(B) is k × n.
@@ -59,8 +60,6 @@ void check(const Case& c, bool ta, bool tb) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(matmul)
 
 BOOST_AUTO_TEST_CASE(products_of_all_shapes_and_transposes_agree_with_a_plain_loop) {
   // One panel; panels of rows, the last one shorter; panels of columns.
@@ -189,5 +188,4 @@ BOOST_AUTO_TEST_CASE(extents_beyond_the_integers_of_blas_are_refused) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace troupe

@@ -7,6 +7,7 @@
 namespace troupe {
 using namespace testing;
 
+BOOST_AUTO_TEST_SUITE(reduce)
 namespace {
 
 // Reduces with a plain loop.
@@ -41,8 +42,6 @@ void check_reductions(const Tensor& x, std::size_t axis) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(reduce)
 
 BOOST_AUTO_TEST_CASE(sum_and_max_agree_with_a_plain_loop) {
   for_random_cases(
@@ -96,5 +95,4 @@ BOOST_AUTO_TEST_CASE(work_is_one_operation_for_each_element_that_is_read) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace troupe

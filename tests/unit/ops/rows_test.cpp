@@ -7,6 +7,7 @@
 namespace troupe {
 using namespace testing;
 
+BOOST_AUTO_TEST_SUITE(rows)
 namespace {
 
 using Values = std::vector<double>;
@@ -57,8 +58,6 @@ struct Predictions {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(rows)
 
 BOOST_AUTO_TEST_CASE(a_single_number_without_dimensions_is_a_row) {
   const Tensor x = tensor<float>({}, {2.5F});
@@ -175,5 +174,4 @@ BOOST_AUTO_TEST_CASE(layer_norm_refuses_vectors_of_another_length) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace troupe

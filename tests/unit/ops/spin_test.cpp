@@ -10,6 +10,7 @@
 namespace troupe {
 using namespace testing;
 
+BOOST_AUTO_TEST_SUITE(spin_sleep_fail)
 namespace {
 
 Tensor spin(const std::vector<Tensor>& inputs, std::int64_t iterations) {
@@ -22,8 +23,6 @@ Tensor changed_at(Tensor t, std::size_t byte) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(spin_sleep_fail)
 
 BOOST_AUTO_TEST_CASE(spin_iterates_a_times_a_plus_a) {
   const std::vector<Tensor> inputs{random_tensor({DType::f64, {64}}, 1)};
@@ -111,5 +110,4 @@ BOOST_AUTO_TEST_CASE(spin_sleep_and_fail_take_0_to_64_inputs) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace troupe

@@ -7,6 +7,7 @@
 namespace troupe {
 using namespace testing;
 
+BOOST_AUTO_TEST_SUITE(tiles)
 namespace {
 
 // A matrix of doubles that a plain loop computes with.
@@ -73,8 +74,6 @@ Tensor triangle(Random& random, DType dtype, std::int64_t n) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(tiles)
 
 BOOST_AUTO_TEST_CASE(gemm_is_alpha_a_b_plus_beta_c) {
   for_random_cases([](Random& random, DType dtype) {
@@ -226,5 +225,4 @@ BOOST_AUTO_TEST_CASE(work_is_counted_as_the_lapack_literature_does) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace troupe

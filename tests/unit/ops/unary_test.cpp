@@ -10,6 +10,7 @@
 namespace troupe {
 using namespace testing;
 
+BOOST_AUTO_TEST_SUITE(unary)
 namespace {
 
 // Values in [-9, 9), or above 0 for log.
@@ -43,8 +44,6 @@ double normal_share_below(double x) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(unary)
 
 BOOST_AUTO_TEST_CASE(exp_log_and_tanh_agree_with_long_double) {
   check_function(
@@ -114,5 +113,4 @@ BOOST_AUTO_TEST_CASE(the_gradient_of_relu_agrees_with_finite_differences) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace troupe

@@ -5,6 +5,7 @@
 namespace troupe {
 using namespace testing;
 
+BOOST_AUTO_TEST_SUITE(uniform_values)
 namespace {
 
 Tensor uniform(DType dtype, Shape shape, std::int64_t seed) {
@@ -12,8 +13,6 @@ Tensor uniform(DType dtype, Shape shape, std::int64_t seed) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(uniform_values)
 
 // These bits are a promise: other backends, and files written earlier, hold the same ones.
 BOOST_AUTO_TEST_CASE(a_seed_gives_known_values) {
@@ -72,5 +71,4 @@ BOOST_AUTO_TEST_CASE(work_is_writing_the_output) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace troupe

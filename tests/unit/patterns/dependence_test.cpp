@@ -10,6 +10,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(dependence)
 namespace {
 
 using testing::expect_error;
@@ -36,8 +37,6 @@ std::vector<Dependence> all_dependences() {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(dependence)
 
 BOOST_AUTO_TEST_CASE(every_pattern_is_listed_under_its_name) {
   BOOST_TEST(dependences().size() == 11U);
@@ -258,5 +257,4 @@ BOOST_AUTO_TEST_CASE(a_pattern_that_can_not_be_is_refused) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace troupe

@@ -11,6 +11,7 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(pattern_graphs)
 namespace {
 
 struct Grid {
@@ -54,8 +55,6 @@ bool same_ops(const Graph& a, const Graph& b, std::size_t first, std::size_t end
 constexpr std::array three_devices = {DeviceId{7}, DeviceId{8}, DeviceId{9}};
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(pattern_graphs)
 
 // t = 0:   0   1   2
 //          |\ /|\ /|

@@ -10,6 +10,7 @@
 namespace troupe {
 using namespace testing;
 
+BOOST_AUTO_TEST_SUITE(point)
 namespace {
 
 using Pairs = std::vector<std::int64_t>;
@@ -38,8 +39,6 @@ void expect_failure(const std::string& text, const PointTask& task, std::uint32_
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(point)
 
 BOOST_AUTO_TEST_CASE(a_point_writes_its_row_and_column) {
   BOOST_TEST(run_point(stencil(), 2, {}).values<std::int64_t>() == (Pairs{0, 2}));
@@ -134,5 +133,4 @@ BOOST_AUTO_TEST_CASE(a_task_that_can_not_be_is_refused) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace troupe

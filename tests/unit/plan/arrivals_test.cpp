@@ -11,6 +11,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(arrivals)
 namespace {
 
 using testing::on;
@@ -29,8 +30,6 @@ std::vector<std::uint32_t> items_of_arrival(const Share& share, std::uint32_t it
   const auto items = share.items_of_arrival(item - share.size());
   return {items.begin(), items.end()};
 }
-
-BOOST_AUTO_TEST_SUITE(arrivals)
 
 // x on dev0 ─┬─ y on dev1
 //            ├─ z on dev1 (which waits for y, too)
@@ -98,7 +97,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_an_item_elsewhere_reads_twice_sends_one_notic
   BOOST_TEST(there.items[0].waits_for == 2U);
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

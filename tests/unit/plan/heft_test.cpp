@@ -10,6 +10,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(heft)
 namespace {
 
 using testing::on;
@@ -55,8 +56,6 @@ std::vector<DeviceId> place(const Graph& graph, const Machine& machine, Request 
 }
 
 using Devices = std::vector<DeviceId>;
-
-BOOST_AUTO_TEST_SUITE(heft)
 
 //     ┌─ b 400 ─┐         a tensor takes 80 ns to the other device,
 // a 200         d 200     40 on average over all pairs of devices
@@ -261,7 +260,7 @@ BOOST_AUTO_TEST_CASE(memories_without_a_route_are_far_apart) {
   BOOST_TEST(place(g.graph, m.machine).size() == g.graph.size());
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

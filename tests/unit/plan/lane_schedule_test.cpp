@@ -8,6 +8,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(lane_schedule)
 namespace {
 
 using namespace std::chrono_literals;
@@ -46,8 +47,6 @@ LaneSchedule two_intervals() {
   lane.take(10ns, 10ns);
   return lane;
 }
-
-BOOST_AUTO_TEST_SUITE(lane_schedule)
 
 BOOST_AUTO_TEST_CASE(an_empty_lane_is_free_at_any_time) {
   const LaneSchedule lane;
@@ -110,7 +109,7 @@ BOOST_AUTO_TEST_CASE(it_finds_what_a_search_through_all_busy_intervals_finds) {
   }
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

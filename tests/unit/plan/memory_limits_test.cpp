@@ -14,6 +14,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(memory_limits)
 namespace {
 
 using testing::expect_error;
@@ -54,8 +55,6 @@ SmallGraph too_large() {
 void plan(const SmallGraph& g, const Machine& machine, const PlanOptions& options = {}) {
   plan_by_rates(g.graph, machine, g.everything(), options);
 }
-
-BOOST_AUTO_TEST_SUITE(memory_limits)
 
 BOOST_AUTO_TEST_CASE(a_tensor_that_does_not_fit_is_refused_with_needed_and_available) {
   SmallGraph g;
@@ -252,7 +251,7 @@ BOOST_AUTO_TEST_CASE(storage_of_unknown_size_is_not_checked) {
   plan(g, machine, {.compare_results = true});
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -14,13 +14,12 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(placement_policy)
 namespace {
 
 using testing::expect_error;
 using testing::plan_by_rates;
 using testing::SmallGraph;
-
-BOOST_AUTO_TEST_SUITE(placement_policy)
 
 BOOST_AUTO_TEST_CASE(every_policy_is_found_by_its_name) {
   std::set<std::string_view> names;
@@ -80,7 +79,7 @@ BOOST_AUTO_TEST_CASE(every_policy_keeps_what_is_given_and_chooses_devices_that_c
   }
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

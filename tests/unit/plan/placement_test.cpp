@@ -11,6 +11,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(placement)
 namespace {
 
 using testing::expect_error;
@@ -40,8 +41,6 @@ std::map<OpId, Placement> place(const SmallGraph& g, const Machine& machine,
   }
   return placed;
 }
-
-BOOST_AUTO_TEST_SUITE(placement)
 
 // x on dev1 ── y on dev0 ── copy to b
 BOOST_AUTO_TEST_CASE(explicit_placements_are_kept) {
@@ -193,7 +192,7 @@ BOOST_AUTO_TEST_CASE(costs_do_not_stand_in_for_a_missing_kernel) {
                [&] { place(free, pair(), free.everything(), nowhere); });
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

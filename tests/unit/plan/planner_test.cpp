@@ -15,6 +15,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(planner)
 namespace {
 
 using testing::expect_error;
@@ -36,8 +37,6 @@ constexpr DeviceId dev1{1};
 Machine pair() {
   return testing::two_devices({.latency = std::chrono::microseconds(1)});
 }
-
-BOOST_AUTO_TEST_SUITE(planner)
 
 // x ── y    on one device
 BOOST_AUTO_TEST_CASE(ops_of_one_device_make_one_share_with_their_dependencies) {
@@ -225,7 +224,7 @@ BOOST_AUTO_TEST_CASE(a_large_plan_is_put_in_order_and_fitted_into_memory_too) {
                [&] { plan_by_rates(g.graph, machine, g.everything(), options); });
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

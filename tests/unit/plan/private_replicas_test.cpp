@@ -9,6 +9,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(private_replicas)
 namespace {
 
 using testing::on;
@@ -24,8 +25,6 @@ constexpr DeviceId dev1{1};
 Machine pair() {
   return testing::two_devices({.latency = std::chrono::microseconds(1)});
 }
-
-BOOST_AUTO_TEST_SUITE(private_replicas)
 
 // x on dev0 ─┬─ y on dev0 ─┬─ z on dev0
 //            ├─ v on dev1 ─┤
@@ -91,7 +90,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_is_moved_is_not_private) {
   BOOST_TEST(!plan.replicas[view.find("x over link").index()].is_private);
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -12,6 +12,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(random_plans)
 namespace {
 
 using testing::plan_by_rates;
@@ -231,8 +232,6 @@ class PlanCheck {
   UnitRanks rank_;
 };
 
-BOOST_AUTO_TEST_SUITE(random_plans)
-
 BOOST_AUTO_TEST_CASE(shares_of_random_graphs_agree_with_each_other_and_the_graph) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
@@ -262,7 +261,7 @@ BOOST_AUTO_TEST_CASE(shares_of_a_large_random_graph_agree_too) {
   PlanCheck(c, plan, false).run();
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

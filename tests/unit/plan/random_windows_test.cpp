@@ -14,6 +14,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(random_windows)
 namespace {
 
 using testing::RandomCase;
@@ -210,8 +211,6 @@ OpEdges read_in(const Graph& graph) {
   return edges;
 }
 
-BOOST_AUTO_TEST_SUITE(random_windows)
-
 BOOST_AUTO_TEST_CASE(windows_of_any_size_have_the_dependencies_of_the_whole_graph) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
@@ -242,7 +241,7 @@ BOOST_AUTO_TEST_CASE(units_wait_for_their_inputs_in_windows_that_are_not_done) {
   BOOST_TEST(with_fewer > 0U);
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -16,6 +16,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(reachability)
 namespace {
 
 using testing::expect_error;
@@ -60,8 +61,6 @@ PlanOptions zeros_only_on(DeviceId device) {
     return kind.name != "zeros" || d == device;
   }};
 }
-
-BOOST_AUTO_TEST_SUITE(reachability)
 
 // x ── y on far
 BOOST_AUTO_TEST_CASE(an_op_is_placed_where_its_reader_can_be_reached) {
@@ -246,7 +245,7 @@ BOOST_AUTO_TEST_CASE(a_plan_is_made_exactly_where_a_placement_exists) {
   BOOST_TEST(refused > 20);
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

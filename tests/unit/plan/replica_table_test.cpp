@@ -9,9 +9,8 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
-namespace {
-
 BOOST_AUTO_TEST_SUITE(replica_table)
+namespace {
 
 BOOST_AUTO_TEST_CASE(a_replica_is_found_by_its_tensor_and_its_memory) {
   ReplicaTable table;
@@ -77,7 +76,7 @@ BOOST_AUTO_TEST_CASE(memory_is_bounded_by_the_tensors_that_are_not_forgotten) {
   BOOST_TEST(table.capacity() <= 8 * 100U);
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

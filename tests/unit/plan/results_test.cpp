@@ -9,6 +9,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(results)
 namespace {
 
 using testing::on;
@@ -22,8 +23,6 @@ constexpr DeviceId dev0{0};
 Machine pair() {
   return testing::two_devices({.latency = std::chrono::microseconds(1)});
 }
-
-BOOST_AUTO_TEST_SUITE(results)
 
 // x ─┬─ y
 //    └─ copy (to dev1's memory)
@@ -125,7 +124,7 @@ BOOST_AUTO_TEST_CASE(results_that_are_kept_and_replicas_in_other_memories_need_b
   BOOST_TEST(plan_by_rates(g.graph, machine, g.everything(), {}).buffers.empty());  // simulated
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

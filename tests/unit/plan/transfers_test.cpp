@@ -12,6 +12,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(transfers)
 namespace {
 
 using testing::expect_error;
@@ -60,8 +61,6 @@ struct Planned {
 void expect_units(const Planned& planned, const Names& wanted) {
   BOOST_TEST(planned.view.units() == wanted, boost::test_tools::per_element());
 }
-
-BOOST_AUTO_TEST_SUITE(transfers)
 
 // x on gpu0 ── y on gpu0
 BOOST_AUTO_TEST_CASE(a_tensor_that_is_there_already_is_not_moved) {
@@ -315,7 +314,7 @@ BOOST_AUTO_TEST_CASE(the_next_transfer_of_a_route_is_part_of_no_arrival) {
   BOOST_TEST((pcie1.arrivals == std::vector<std::uint32_t>{1, 2}));
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -13,6 +13,7 @@
 #include <malloc.h>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(window_planner)
 namespace {
 
 using testing::expect_error;
@@ -80,8 +81,6 @@ Counts readers(const PlannedWindow& planned) {
   for (const ReplicaSpec& spec : planned.replicas) counts.push_back(spec.readers);
   return counts;
 }
-
-BOOST_AUTO_TEST_SUITE(window_planner)
 
 // a ── b │ c │ d ── e      c reads a on the other device
 BOOST_AUTO_TEST_CASE(windows_units_and_replicas_are_numbered_over_the_whole_run) {
@@ -330,7 +329,7 @@ BOOST_AUTO_TEST_CASE(memory_does_not_grow_with_the_windows_that_are_forgotten) {
   BOOST_TEST(now < before + (64 << 10), now - before << " bytes more");
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -8,13 +8,12 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(windows)
 namespace {
 
 using testing::expect_error;
 using testing::SmallGraph;
 using Ops = OpRanges;
-
-BOOST_AUTO_TEST_SUITE(windows)
 
 // a    b    c
 BOOST_AUTO_TEST_CASE(waits_part_a_scenario_into_windows) {
@@ -118,7 +117,7 @@ BOOST_AUTO_TEST_CASE(an_unlisted_op_that_needs_a_listed_one_can_not_be_prepared)
   });
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -9,6 +9,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(bounds)
 namespace {
 
 using testing::LogicSimulation;
@@ -40,8 +41,6 @@ Machine row(std::size_t devices) {
 }
 
 constexpr DeviceId d0{0};
-
-BOOST_AUTO_TEST_SUITE(bounds)
 
 // a 100 ── b 50 ── c 25
 BOOST_AUTO_TEST_CASE(a_chain_is_its_own_critical_path) {
@@ -179,7 +178,7 @@ BOOST_AUTO_TEST_CASE(ops_that_take_no_time_are_no_trouble) {
   BOOST_TEST(report.overlap_efficiency() == 1);
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

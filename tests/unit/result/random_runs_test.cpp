@@ -9,6 +9,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(random_runs)
 namespace {
 
 using testing::LogicSimulation;
@@ -57,8 +58,6 @@ void check(const ScenarioReport& report) {
   }
   BOOST_TEST((report.makespan == last));
 }
-
-BOOST_AUTO_TEST_SUITE(random_runs)
 
 BOOST_AUTO_TEST_CASE(every_run_ends_with_all_done_in_an_order_that_the_graph_allows) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
@@ -141,7 +140,7 @@ BOOST_AUTO_TEST_CASE(runs_with_several_windows_under_way_may_be_interrupted_or_f
   }
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -12,6 +12,7 @@
 namespace troupe {
 using testing::expect_error;
 
+BOOST_AUTO_TEST_SUITE(serial)
 namespace {
 
 struct Sample {
@@ -40,8 +41,6 @@ long peak_memory_kib() {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(serial)
 
 //      x
 //     / \ .
@@ -133,5 +132,4 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_fails_is_named) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace troupe

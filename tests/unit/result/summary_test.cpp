@@ -14,6 +14,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(summaries)
 namespace {
 
 using testing::LogicSimulation;
@@ -61,8 +62,6 @@ Names spans(const ScenarioReport& report) {
 void expect_spans(const ScenarioReport& report, const Names& wanted) {
   BOOST_TEST(spans(report) == wanted, boost::test_tools::per_element());
 }
-
-BOOST_AUTO_TEST_SUITE(summaries)
 
 // x 100 ── y 50 on one device, its clock having started 40 ns after the run's
 BOOST_AUTO_TEST_CASE(times_count_from_when_the_clock_of_the_scenario_started) {
@@ -286,7 +285,7 @@ BOOST_AUTO_TEST_CASE(a_failure_is_described_by_its_unit_or_by_what_is_stuck) {
       "'x'; 'z' on cpu waits for 2 of 'copy', 'y'");
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -17,6 +17,7 @@
 #include <malloc.h>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(summary_windows)
 namespace {
 
 using testing::LogicSimulation;
@@ -108,8 +109,6 @@ void check_by_window(const RandomCase& c, const LogicSimulation::Options& option
   check_same(with.timeline, whole.timeline);
 }
 
-BOOST_AUTO_TEST_SUITE(summary_windows)
-
 // The graphs are so large that memory of forgotten units is freed.
 BOOST_AUTO_TEST_CASE(windows_one_by_one_give_the_report_of_the_whole_run) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
@@ -175,7 +174,7 @@ BOOST_AUTO_TEST_CASE(a_long_chain_of_windows_takes_no_more_memory_than_a_short_o
   BOOST_TEST(report.lower_bound.count() == 10 * windows * each);
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -8,6 +8,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(coordinator_logic)
 namespace {
 
 using testing::Coordinator;
@@ -16,8 +17,6 @@ using testing::r0;
 using testing::r1;
 using testing::Sizes;
 using testing::status;
-
-BOOST_AUTO_TEST_SUITE(coordinator_logic)
 
 BOOST_AUTO_TEST_CASE(windows_are_sent_one_after_the_other_then_the_rest_is_collected) {
   Coordinator c(Sizes{{.shares = 2, .items = 3}, {.shares = 1, .items = 1}});
@@ -224,7 +223,7 @@ BOOST_AUTO_TEST_CASE(statuses_after_the_end_are_ignored) {
   BOOST_TEST((c.logic().outcome() == Ending::done));
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -7,6 +7,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(coordinator_windows)
 namespace {
 
 using testing::Coordinator;
@@ -15,8 +16,6 @@ using testing::r0;
 using testing::r1;
 using testing::Sizes;
 using testing::status;
-
-BOOST_AUTO_TEST_SUITE(coordinator_windows)
 
 BOOST_AUTO_TEST_CASE(windows_that_need_not_wait_are_sent_at_once) {
   Coordinator c(Sizes{{.shares = 1, .items = 1},
@@ -154,7 +153,7 @@ BOOST_AUTO_TEST_CASE(the_clock_starts_when_a_timed_window_is_sent_not_when_it_is
   BOOST_TEST((c.logic().origin() == Instant{Duration{7}}));
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -8,6 +8,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(device_logic)
 namespace {
 
 using testing::Item;
@@ -19,8 +20,6 @@ using Device = testing::TestedDevice;
 
 constexpr ResourceId self = Device::self;
 constexpr ResourceId other{1};
-
-BOOST_AUTO_TEST_SUITE(device_logic)
 
 BOOST_AUTO_TEST_CASE(ready_ops_start_in_the_order_of_the_share) {
   Device d(1);
@@ -135,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_record_has_start_end_and_lane) {
   BOOST_TEST((d.current_share().busy(1) == Duration{10}));
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

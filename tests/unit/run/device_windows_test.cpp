@@ -7,6 +7,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(device_windows)
 namespace {
 
 using testing::Items;
@@ -17,8 +18,6 @@ using Device = testing::TestedDevice;
 
 constexpr ResourceId self = Device::self;
 constexpr ResourceId other{1};
-
-BOOST_AUTO_TEST_SUITE(device_windows)
 
 BOOST_AUTO_TEST_CASE(ready_ops_of_an_older_window_start_first) {
   Device d(1);
@@ -142,7 +141,7 @@ BOOST_AUTO_TEST_CASE(after_a_stop_nothing_starts_in_any_window) {
   BOOST_TEST(!left[0].items[1].finished());
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

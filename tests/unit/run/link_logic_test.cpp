@@ -10,6 +10,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(link_logic)
 namespace {
 
 using testing::Item;
@@ -96,8 +97,6 @@ class Wire {
   LinkLogic logic_;
   Instant now_{};
 };
-
-BOOST_AUTO_TEST_SUITE(link_logic)
 
 BOOST_AUTO_TEST_CASE(a_fifo_link_finishes_a_transfer_before_the_next) {
   Wire wire(Sharing::fifo);
@@ -327,7 +326,7 @@ BOOST_AUTO_TEST_CASE(dependents_in_a_later_window_wait_for_the_last_chunk_of_a_t
   BOOST_TEST((wire.move_windows() == Items{1}));
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -8,12 +8,11 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(ready_set)
 namespace {
 
 // Limits around one word (64) and one word of words (64 × 64), and a set with four levels.
 constexpr std::initializer_list<std::uint32_t> limits = {1, 63, 64, 65, 4096, 4097, 300'000};
-
-BOOST_AUTO_TEST_SUITE(ready_set)
 
 BOOST_AUTO_TEST_CASE(the_smallest_number_comes_out_first) {
   ReadySet ready;
@@ -109,7 +108,7 @@ BOOST_AUTO_TEST_CASE(a_reset_empties_the_set_and_changes_its_limit) {
   BOOST_TEST(ready.pop() == 99U);
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

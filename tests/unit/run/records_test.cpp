@@ -11,14 +11,13 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
+BOOST_AUTO_TEST_SUITE(records)
 namespace {
 
 using testing::Item;
 using testing::make_share;
 
 constexpr ResourceId self{0};
-
-BOOST_AUTO_TEST_SUITE(records)
 
 BOOST_AUTO_TEST_CASE(a_share_that_was_sent_is_read_with_what_has_finished_and_what_is_under_way) {
   Share share = make_share(self, {{}, {}, {}, {}}, 3, true, 7);
@@ -96,7 +95,7 @@ BOOST_AUTO_TEST_CASE(a_share_can_be_read_while_its_actor_is_at_work) {
   actor.join();
 }
 
-BOOST_AUTO_TEST_SUITE_END()
-
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

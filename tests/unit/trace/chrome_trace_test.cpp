@@ -13,6 +13,7 @@
 using namespace troupe;
 using namespace std::chrono_literals;
 
+BOOST_AUTO_TEST_SUITE(chrome_trace)
 namespace {
 
 std::string written(const Report& report) {
@@ -82,8 +83,6 @@ Viewed view(const std::string& text) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(chrome_trace)
 
 // gpu0:   run[0]  run[1]
 //              \       \      .

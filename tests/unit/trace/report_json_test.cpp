@@ -9,6 +9,7 @@
 
 using namespace troupe;
 
+BOOST_AUTO_TEST_SUITE(report_as_json)
 namespace {
 
 std::string written(const Report& report) {
@@ -22,8 +23,6 @@ bool contains(const std::string& text, std::string_view part) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(report_as_json)
 
 BOOST_AUTO_TEST_CASE(every_key_is_there) {
   const auto json = nlohmann::json::parse(written(samples::one_gpu()));

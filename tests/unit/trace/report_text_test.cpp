@@ -12,6 +12,7 @@
 using namespace troupe;
 using namespace std::chrono_literals;
 
+BOOST_AUTO_TEST_SUITE(report_as_text)
 namespace {
 
 bool contains(const std::string& text, std::string_view part) {
@@ -38,8 +39,6 @@ ScenarioReport wide(std::size_t tracks) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(report_as_text)
 
 // run:   R R R R       one after the other on gpu0
 //         \ \ \ \      .
