@@ -197,7 +197,7 @@ DeviceScope::~DeviceScope() {
 
 Session::Session(SessionOptions options) : Session(local_machine(discover_host(), {}), options) {}
 Session::Session(const std::filesystem::path& machine_file, SessionOptions options)
-    : Session(complete(load_machine_file(machine_file), options.mode), options) {}
+    : Session(complete(load_machine_file(machine_file, options.ops), options.mode), options) {}
 Session::Session(Machine machine, SessionOptions options)
     : core_(new SessionCore(std::move(machine), options)) {}
 Session::~Session() {

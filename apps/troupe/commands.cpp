@@ -287,8 +287,9 @@ int validate_command(const std::string& path, const std::vector<std::string>& li
     return guard(ErrorKind::usage, "loading " + path, work);
   };
   const Document document = load([&] { return Document::load(path); });
+  const OpRegistry ops = ops_with(libraries);
   if (is_machine_file(document)) {
-    const Machine machine = load([&] { return read_machine_file(document); });
+    const Machine machine = load([&] { return read_machine_file(document, ops); });
     bar.clear();
     print(fmt::format("{}: a valid machine file: {}, {}, {}\n", visible(path),
                       format_count(machine.devices.size(), "device"),
@@ -298,7 +299,6 @@ int validate_command(const std::string& path, const std::vector<std::string>& li
                       format_count(machine.links.size(), "link")));
     return exit_done;
   }
-  const OpRegistry ops = ops_with(libraries);
   RunFile file = load([&] { return read_run_file(document, ops); });
   bar.begin("planning " + path);
   const std::optional<Error> simulation = refusal_in(Mode::simulate, path, file);

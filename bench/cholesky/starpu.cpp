@@ -1,6 +1,7 @@
 // StarPU: a data handle for each tile. Its scheduler is `lws` (work stealing with locality), the
 // default, unless the environment variable STARPU_SCHED names another one.
 #include "bench/cholesky/matrix.hpp"
+#include "bench/starpu_workers.hpp"
 #include "core/base/error.hpp"
 
 #include <vector>
@@ -22,28 +23,6 @@ void carry_out(void**, void* argument) {
   const auto& a = *static_cast<const Argument*>(argument);
   a.call(a);
 }
-
-// Starts a worker for each core, for CPUs only and without calibration.
-class Workers {
- public:
-  explicit Workers(const std::vector<int>& cores) {
-    starpu_conf conf;
-    starpu_conf_init(&conf);
-    conf.ncpus = static_cast<int>(cores.size());
-    conf.ncuda = 0;
-    conf.nopencl = 0;
-    conf.calibrate = 0;
-    conf.bus_calibrate = 0;
-    conf.use_explicit_workers_bindid = 1;
-    for (std::size_t w = 0; w < cores.size() && w < STARPU_NMAXWORKERS; ++w) {
-      conf.workers_bindid[w] = static_cast<unsigned>(cores[w]);
-    }
-    if (starpu_init(&conf) != 0) throw run_error("StarPU could not be started");
-  }
-  ~Workers() { starpu_shutdown(); }
-  Workers(const Workers&) = delete;
-  Workers& operator=(const Workers&) = delete;
-};
 
 class Factorisation {
  public:
@@ -123,7 +102,7 @@ class Factorisation {
 extern "C" double cholesky_measure(const troupe::bench::Problem& problem) {
   using namespace troupe::bench;
   TiledMatrix matrix(problem);
-  const Workers workers(problem.cores);
+  const StarpuWorkers workers(problem.cores);
   Factorisation factorisation(matrix, problem.tile);
   return time_factorisation(matrix, {.factorise = [&] { factorisation.run(); }});
 }

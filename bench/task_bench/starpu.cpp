@@ -3,6 +3,7 @@
 // writer after the readers of the old payload, so two rows of payloads suffice. A handle for each
 // task saves at most a fifth of the time, for twelve times the memory. Tasks are submitted while
 // others run.
+#include "bench/starpu_workers.hpp"
 #include "bench/task_bench/peer.hpp"
 #include "core/base/error.hpp"
 
@@ -42,34 +43,6 @@ void carry_out_task(void* buffers[], void* argument) {
   });
 }
 
-// Starts a worker for each core, for CPUs only and without calibration.
-class Workers {
- public:
-  explicit Workers(const std::vector<int>& cores) {
-    starpu_conf conf;
-    starpu_conf_init(&conf);
-    conf.ncpus = static_cast<int>(cores.size());
-    conf.ncuda = 0;
-    conf.nopencl = 0;
-    conf.calibrate = 0;
-    conf.bus_calibrate = 0;
-    conf.use_explicit_workers_bindid = 1;
-    for (std::size_t w = 0; w < cores.size() && w < STARPU_NMAXWORKERS; ++w) {
-      conf.workers_bindid[w] = static_cast<unsigned>(cores[w]);
-    }
-    if (starpu_init(&conf) != 0) throw run_error("StarPU could not be started");
-    // StarPU starts fewer workers if it finds fewer cores.
-    if (starpu_cpu_worker_get_count() != cores.size()) {
-      starpu_shutdown();
-      throw run_error("StarPU did not start as many workers as asked for",
-                      "use at most as many devices as there are cores");
-    }
-  }
-  ~Workers() { starpu_shutdown(); }
-  Workers(const Workers&) = delete;
-  Workers& operator=(const Workers&) = delete;
-};
-
 class Handles {
  public:
   explicit Handles(const PointTask& task, const Payloads& payloads) : width_(task.pattern.width) {
@@ -99,7 +72,7 @@ class Handles {
 Times measure(const Workload& workload) {
   const PointTask& task = workload.task;
   Shared shared{.task = task};
-  const Workers workers(workload.cores);
+  const StarpuWorkers workers(workload.cores);
   Handles handles(task, shared.payloads);
   starpu_codelet codelet;
   starpu_codelet_init(&codelet);

@@ -12,6 +12,7 @@
 //     launch: 10 us                # added to every op; default 0
 //     flops: 100 GFLOP/s           # its rate for ops that have no rate of their own here
 //     matmul: 510 GFLOP/s          # its rate for one kind of op; any op that computes may be named
+//                                  #   so, those of a library given by --ops, too
 //     bandwidth: 20 GB/s           # between it and its memory: limits ops that compute little
 //     cores: [0, 1]                # kind cpu: OS numbers of the cores it owns when it really runs
 //
@@ -104,7 +105,7 @@ Machine discover(const Node& node) {
 
 }  // namespace
 
-Machine read_machine(const Node& node, std::string_view default_name) {
+Machine read_machine(const Node& node, std::string_view default_name, const OpRegistry& ops) {
   expect_map(node, "a machine");
   for (std::size_t i = 0; i < node.entry_count(); ++i) {
     if (owner_of_key(node.key(i).text) != FileKind::run) continue;
@@ -124,7 +125,7 @@ Machine read_machine(const Node& node, std::string_view default_name) {
     }
     machine = discover(*n);
   } else {
-    machine = read_machine_parts(node);
+    machine = read_machine_parts(node, ops);
   }
   if (const Node* n = find(node, "machine")) {
     machine.name = read_string(*n, "the machine's name", "a name");
@@ -134,12 +135,12 @@ Machine read_machine(const Node& node, std::string_view default_name) {
   return machine;
 }
 
-Machine load_machine_file(const std::filesystem::path& path) {
-  return read_machine_file(Document::load(path));
+Machine load_machine_file(const std::filesystem::path& path, const OpRegistry& ops) {
+  return read_machine_file(Document::load(path), ops);
 }
 
-Machine read_machine_file(const Document& document) {
-  return read_machine(document.root(), document.path().stem().string());
+Machine read_machine_file(const Document& document, const OpRegistry& ops) {
+  return read_machine(document.root(), document.path().stem().string(), ops);
 }
 
 bool is_machine_file(const Document& document) {

@@ -4,14 +4,17 @@
 
 #include "core/config/document.hpp"
 #include "core/machine/machine.hpp"
+#include "core/ops/registry.hpp"
+#include "core/patterns/point_task.hpp"
 
 #include <filesystem>
 
 namespace troupe {
 
-// Throw a usage Error with file:line:column, what is wrong and what to do.
-Machine load_machine_file(const std::filesystem::path& path);
-Machine read_machine_file(const Document& document);
+// A device may have a rate of its own for each kind of `ops` and for those of patterns. Throw a
+// usage Error with file:line:column, what is wrong and what to do.
+Machine load_machine_file(const std::filesystem::path& path, const OpRegistry& ops = pattern_ops());
+Machine read_machine_file(const Document& document, const OpRegistry& ops = pattern_ops());
 
 // Whether a YAML file is a machine file rather than a run file. Throws as above if none of its keys
 // says which of the two it is.

@@ -20,10 +20,24 @@ constexpr std::int64_t core_number_max = 65535;
 // Smaller chunks would cost mostly overhead, and a simulation has an event for each.
 constexpr std::uint64_t chunk_min_bytes = 4096;
 
+// The kinds that a device may have a rate for: those that run on devices, not on links.
+std::vector<std::string_view> op_names(const OpRegistry& ops) {
+  std::vector<std::string_view> names;
+  for (const OpRegistry* registry : {&pattern_ops(), &ops}) {
+    for (const std::string_view name : registry->names()) {
+      const bool is_known = std::find(names.begin(), names.end(), name) != names.end();
+      if (!is_known && !(*registry)[registry->find(name)].moves_data) names.push_back(name);
+    }
+  }
+  return names;
+}
+
 // Reads one machine, and keeps the names that it has read for messages.
 class PartsReader {
  public:
-  explicit PartsReader(const Node& node) : node_(node) {}
+  PartsReader(const Node& node, const OpRegistry& ops) : node_(node), op_names_(op_names(ops)) {
+    device_keys_.insert(device_keys_.end(), op_names_.begin(), op_names_.end());
+  }
 
   Machine read() {
     const Node& devices = section("devices");
@@ -119,7 +133,7 @@ class PartsReader {
     const std::string what = fmt::format("device '{}'", name);
     const auto of_device = [&](std::string_view k) { return fmt::format("{} of {}", k, what); };
     constexpr std::array<std::string_view, 2> kinds = {"cpu", "gpu"};
-    check_keys(value, what, device_keys());
+    check_keys(value, what, device_keys_);
 
     Device device{.name = name, .place = key.place()};
     device.kind = read_choice(require(value, "kind", what), of_device("kind"), kinds) == 0
@@ -144,7 +158,7 @@ class PartsReader {
       device.bandwidth = read_bandwidth(*n, of_device("bandwidth"));
     }
     if (const Node* n = find(value, "cores")) read_cores(*n, of_device("cores"), device);
-    for (const std::string_view op : op_names()) {
+    for (const std::string_view op : op_names_) {
       if (const Node* n = find(value, op)) {
         device.op_flops.emplace(op, read_flops(*n, fmt::format("rate of {} for {}", what, op)));
       }
@@ -215,29 +229,10 @@ class PartsReader {
     machine_.links.push_back(std::move(link));
   }
 
-  // The ops that a device may have a rate for: those that run on devices, not on links.
-  static const std::vector<std::string_view>& op_names() {
-    static const std::vector<std::string_view> names = [] {
-      std::vector<std::string_view> result = pattern_ops().names();
-      std::erase_if(result, [](std::string_view name) {
-        return pattern_ops()[pattern_ops().find(name)].moves_data;
-      });
-      return result;
-    }();
-    return names;
-  }
-
-  static const std::vector<std::string_view>& device_keys() {
-    static const std::vector<std::string_view> keys = [] {
-      std::vector<std::string_view> result = {"kind",  "memory",    "streams", "launch",
-                                              "flops", "bandwidth", "cores"};
-      result.insert(result.end(), op_names().begin(), op_names().end());
-      return result;
-    }();
-    return keys;
-  }
-
   const Node& node_;
+  const std::vector<std::string_view> op_names_;
+  std::vector<std::string_view> device_keys_ = {"kind",  "memory",    "streams", "launch",
+                                                "flops", "bandwidth", "cores"};
   Machine machine_;
   std::unordered_map<std::string, int> lines_;  // of every name so far
   std::unordered_map<std::string, MemoryId> memories_;
@@ -251,8 +246,8 @@ std::string read_directory(const Node& node, std::string_view what) {
   return (std::filesystem::path(*node.file).parent_path() / directory).string();
 }
 
-Machine read_machine_parts(const Node& node) {
-  return PartsReader(node).read();
+Machine read_machine_parts(const Node& node, const OpRegistry& ops) {
+  return PartsReader(node, ops).read();
 }
 
 }  // namespace troupe

@@ -4,17 +4,19 @@
 
 #include "core/config/document.hpp"
 #include "core/machine/machine.hpp"
+#include "core/ops/registry.hpp"
 
 #include <string>
 #include <string_view>
 
 namespace troupe {
 
-// A whole machine. `default_name` is its name if the node gives none.
-Machine read_machine(const Node& node, std::string_view default_name);
+// A whole machine. `default_name` is its name if the node gives none. Devices may have rates for
+// the kinds of `ops`, and for those of patterns.
+Machine read_machine(const Node& node, std::string_view default_name, const OpRegistry& ops);
 
 // The devices, memories and links of a machine.
-Machine read_machine_parts(const Node& node);
+Machine read_machine_parts(const Node& node, const OpRegistry& ops);
 
 // The path at the node, relative to the folder of the node's file.
 std::string read_directory(const Node& node, std::string_view what);

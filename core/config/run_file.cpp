@@ -128,13 +128,13 @@ namespace {
 
 void read_machine_of_run(const Node& node, const std::filesystem::path& run_path, RunFile& run) {
   if (node.type == Node::Type::map) {
-    run.machine = read_machine(node, run_path.stem().string());
+    run.machine = read_machine(node, run_path.stem().string(), run.graph.kinds());
     return;
   }
   const std::filesystem::path path =
       (run_path.parent_path() / read_string(node, "the machine", "the path of a machine file"))
           .lexically_normal();
-  run.machine = read_machine_file(Document::load(path, node.place()));
+  run.machine = read_machine_file(Document::load(path, node.place()), run.graph.kinds());
   run.machine_file = path;
 }
 

@@ -1,9 +1,9 @@
-// Tiled Cholesky factorization: A = L Lᵀ for a symmetric positive definite matrix of 8 × 8 tiles.
+// Tiled Cholesky factorisation: A = L Lᵀ for a symmetric positive definite matrix of 8 × 8 tiles.
 // The loops are those of a textbook for one processor. Each call waits only for the tiles that it
 // reads, so tiles are computed in parallel on all streams of the device. A tile that only one call
 // still reads is computed in place.
 //
-// With --time also factorizes a matrix of 4096 × 4096, beside one call of LAPACK on all cores.
+// With --time also factorises a matrix of 4096 × 4096, beside one call of LAPACK on all cores.
 #include "troupe/troupe.hpp"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ Tiles make_matrix(Session& session, std::size_t extent) {
 }
 
 // Replaces the tiles of A by those of L.
-void factorize(Tiles& a) {
+void factorise(Tiles& a) {
   for (std::size_t k = 0; k < tiles; ++k) {
     a[k][k] = potrf(a[k][k]);
     for (std::size_t i = k + 1; i < tiles; ++i) {
@@ -91,7 +91,7 @@ double largest_error(const Tiles& l, std::size_t extent) {
   return largest;
 }
 
-// The rate of a factorization, which `work` makes: the better of two.
+// The rate of a factorisation, which `work` makes: the better of two.
 void print_rate(std::string_view name, std::size_t n, const std::function<double()>& work) {
   const double seconds = std::min(work(), work());
   const auto extent = static_cast<double>(n);
@@ -126,7 +126,7 @@ int main(int argc, char** argv) {
 
   constexpr std::size_t small = 32;
   Tiles matrix = make_matrix(session, small);
-  factorize(matrix);
+  factorise(matrix);
   fmt::print("{} x {} tiles of {} x {}: L times its transpose {} A\n", tiles, tiles, small, small,
              largest_error(matrix, small) < 1e-12 ? "equals" : "DIFFERS FROM");
 
@@ -136,7 +136,7 @@ int main(int argc, char** argv) {
     Tiles a = make_matrix(session, large);
     session.wait_all();
     return seconds_of([&] {
-      factorize(a);
+      factorise(a);
       session.wait_all();
     });
   });

@@ -32,6 +32,26 @@ BOOST_AUTO_TEST_CASE(a_run_file_may_use_the_ops_of_a_library_that_the_command_li
   }
 }
 
+// clamp does one operation for each of its ten elements.
+BOOST_AUTO_TEST_CASE(a_machine_file_may_give_a_rate_for_an_op_of_a_library) {
+  write("slow.yaml",
+        "devices: {cpu0: {kind: cpu, memory: host, flops: 1 GFLOP/s, clamp: 10 FLOP/s}}\n"
+        "memories: {host: {size: 1 GiB}}\n");
+  write("slow_run.yaml",
+        "machine: slow.yaml\n"
+        "tasks:\n"
+        "  x: {op: uniform, shape: [10], on: cpu0}\n"
+        "  y: {op: clamp, in: [x], limit: 0.5, on: cpu0}\n");
+  const Finished simulated = run({"simulate", "slow_run.yaml", "--ops", CLAMP_LIBRARY});
+  BOOST_TEST(simulated.exit_code == 0, simulated.err);
+  BOOST_TEST(simulated.out.find("1.000 s") != std::string::npos, simulated.out);
+  const Finished valid = run({"validate", "slow.yaml", "--ops", CLAMP_LIBRARY});
+  BOOST_TEST(valid.exit_code == 0, valid.err);
+  for (const std::string file : {"slow.yaml", "slow_run.yaml"}) {
+    check_refused(*this, {"validate", file}, "slow.yaml:1:", {"'clamp'", "cpu0"});
+  }
+}
+
 BOOST_AUTO_TEST_CASE(the_run_file_of_the_example_runs) {
   const std::string file = TROUPE_SOURCE_DIR "/examples/custom_op/clamp.yaml";
   const Finished done = run({"run", file, "--ops", CLAMP_LIBRARY});
