@@ -73,6 +73,7 @@ class BufferPool {
     std::uint64_t made = 0;        // buffers, free or in use
   };
 
+  std::uint64_t next_growth(std::uint64_t capacity) const;
   bool grow(std::uint64_t capacity, std::uint64_t count, const std::function<bool()>& keep_going);
   bool trim(std::uint64_t bytes, std::span<const Need> keep);
 

@@ -17,8 +17,8 @@ namespace {
 constexpr std::uint64_t page = BufferPool::page_bytes;
 constexpr std::uint64_t mib = 1 << 20;
 
-bool is_aligned(const std::byte* buffer) {
-  return reinterpret_cast<std::uintptr_t>(buffer) % page == 0;
+bool is_aligned(const std::byte* buffer, std::uint64_t to = page) {
+  return reinterpret_cast<std::uintptr_t>(buffer) % to == 0;
 }
 
 BOOST_AUTO_TEST_CASE(buffers_are_page_aligned_writable_and_distinct) {
@@ -43,6 +43,32 @@ BOOST_AUTO_TEST_CASE(a_buffer_given_back_is_taken_again) {
   pool.give(page, buffer);
   BOOST_TEST(pool.take(page) == buffer);
   BOOST_TEST(pool.bytes_mapped() == page);
+}
+
+BOOST_AUTO_TEST_CASE(large_buffers_begin_at_a_huge_page) {
+  BufferPool pool;
+  for (int i = 0; i < 3; ++i) BOOST_TEST(is_aligned(pool.take(3 * mib), 2 * mib));
+  BOOST_TEST(pool.bytes_mapped() == 9 * mib);
+}
+
+BOOST_AUTO_TEST_CASE(parts_of_a_huge_page_come_more_and_more_at_a_time_up_to_a_page_full) {
+  BufferPool pool;
+  std::uint64_t mapped = 0;
+  for (const std::uint64_t count : {1, 1, 2, 4, 4}) {
+    mapped += count * mib / 2;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      std::byte* const buffer = pool.take(mib / 2);
+      if (count == 4 && i == 3) BOOST_TEST(is_aligned(buffer, 2 * mib));  // the last is taken first
+      BOOST_TEST(pool.bytes_mapped() == mapped);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(no_more_buffers_are_made_than_the_host_has_room_for) {
+  BufferPool pool([] { return mib; });
+  for (int i = 0; i < 4; ++i) pool.take(mib / 2);
+  pool.take(mib / 2);
+  BOOST_TEST(pool.bytes_mapped() == 6 * mib / 2);
 }
 
 BOOST_AUTO_TEST_CASE(reserve_makes_only_what_is_missing) {
