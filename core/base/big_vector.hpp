@@ -70,9 +70,14 @@ class Arena {
   // Allocates a new block of `bytes`, rounded up to whole cache lines. The next arrays come from
   // this block while they fit.
   void reserve(std::size_t bytes);
+  // Forgets all arrays: the next ones come from a block of at least `bytes`, the one that there is
+  // if it is large enough.
+  void reset(std::size_t bytes);
   void* allocate(std::size_t bytes);
 
  private:
+  void free_blocks() noexcept;
+
   struct alignas(alignment) Line {
     std::byte bytes[alignment];
   };
@@ -114,7 +119,12 @@ void BigAllocator<T>::deallocate(T* memory, std::size_t n) noexcept {
 }
 
 inline Arena::~Arena() {
+  free_blocks();
+}
+
+inline void Arena::free_blocks() noexcept {
   for (const Block& block : blocks_) BigAllocator<Line>().deallocate(block.lines, block.size);
+  blocks_.clear();
 }
 
 inline void Arena::reserve(std::size_t bytes) {
@@ -123,6 +133,17 @@ inline void Arena::reserve(std::size_t bytes) {
   next_ = BigAllocator<Line>().allocate(size);
   end_ = next_ + size;
   blocks_.push_back({next_, size});
+}
+
+inline void Arena::reset(std::size_t bytes) {
+  if (blocks_.size() == 1 && blocks_.front().size >= room_for(bytes) / alignment) {
+    next_ = blocks_.front().lines;
+    end_ = next_ + blocks_.front().size;
+    return;
+  }
+  next_ = end_ = nullptr;
+  free_blocks();
+  reserve(bytes);
 }
 
 inline void* Arena::allocate(std::size_t bytes) {

@@ -102,6 +102,17 @@ BOOST_AUTO_TEST_CASE(an_array_for_which_a_block_has_no_room_left_lies_in_another
   BOOST_TEST(second != first + 2 * Arena::alignment);
 }
 
+BOOST_AUTO_TEST_CASE(an_arena_that_is_reset_uses_its_block_again_if_it_is_large_enough) {
+  Arena arena;
+  arena.reserve(3 * Arena::alignment);
+  void* const first = arena.allocate(Arena::alignment);
+  arena.reset(3 * Arena::alignment);
+  BOOST_TEST(arena.allocate(3 * Arena::alignment) == first);
+  arena.reset(5 * Arena::alignment);
+  auto* const larger = static_cast<std::byte*>(arena.allocate(4 * Arena::alignment));
+  BOOST_TEST(arena.allocate(Arena::alignment) == larger + 4 * Arena::alignment);
+}
+
 BOOST_AUTO_TEST_CASE(a_vector_may_outgrow_the_arena_it_is_in) {
   Arena arena;
   arena.reserve(64);
