@@ -29,10 +29,17 @@ OpRegistry with_given(OpRegistry ops) {
   return ops;
 }
 
-void push(std::atomic<TensorState*>& list, TensorState* state) {
-  state->next = list.load(std::memory_order_relaxed);
-  while (!list.compare_exchange_weak(state->next, state)) {
-  }
+// Ends the list of dropped tensors when the session is closed: nobody takes tensors from it then.
+TensorState closed_list;
+
+// Returns false if the list is closed.
+bool push(std::atomic<TensorState*>& list, TensorState* state) {
+  TensorState* first = list.load(std::memory_order_relaxed);
+  do {
+    if (first == &closed_list) return false;
+    state->next = first;
+  } while (!list.compare_exchange_weak(first, state));
+  return true;
 }
 
 }  // namespace
@@ -75,8 +82,7 @@ void SessionCore::close() {
   thread_.join();
   engine_.reset();
   if (failure_ && !is_failure_told_) fmt::print(stderr, "troupe: {}\n", failure_->what());
-  is_closed_ = true;
-  for (TensorState* state = take_dropped(); state != nullptr;) {
+  for (TensorState* state = dropped_.exchange(&closed_list); state != nullptr;) {
     give_back(std::exchange(state, state->next));
   }
   drop_reference();
@@ -86,27 +92,28 @@ void SessionCore::drop_reference() {
   if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
 }
 
-// Returns whether that was the last use.
+// Returns whether that was the last use. If it was, the session may be gone: the tensor's reference
+// to it may have been the last.
 bool SessionCore::drop_use_quietly(TensorState& tensor) {
   if (tensor.uses.fetch_sub(1, std::memory_order_acq_rel) > 1) return false;
-  push(dropped_, &tensor);
+  if (!push(dropped_, &tensor)) give_back(&tensor);
   return true;
 }
 
 void SessionCore::drop_use(TensorState& tensor) {
-  const bool is_adopted = tensor.is_adopted;
-  if (!drop_use_quietly(tensor)) return;
-  if (is_closed_) {
-    for (TensorState* state = take_dropped(); state != nullptr;) {
-      give_back(std::exchange(state, state->next));
-    }
-  } else if (is_adopted) {  // its owner is to know soon
+  if (!tensor.is_adopted) {
+    drop_use_quietly(tensor);
+    return;
+  }
+  references_.fetch_add(1, std::memory_order_relaxed);
+  if (drop_use_quietly(tensor)) {
     {
       const std::lock_guard lock(mutex_);
-      has_news_ = true;
+      has_news_ = true;  // its owner is to know soon
     }
     for_thread_.notify_one();
   }
+  drop_reference();
 }
 
 TensorState* SessionCore::take_dropped() {

@@ -127,7 +127,6 @@ class SessionCore final : private TensorExchange {
   std::atomic<TensorState*> dropped_ = nullptr;
   std::atomic<TensorState*> returned_ = nullptr;
   std::atomic<std::size_t> references_ = 1;
-  std::atomic<bool> is_closed_ = false;
   std::unique_ptr<SessionEngine> engine_;
   std::thread thread_;
 };

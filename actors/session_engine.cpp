@@ -245,12 +245,7 @@ void SessionEngine::send(PlannedWindow planned) {
   ++next_window_;
   items_sent_ += window.items;
   InFlight& entry = in_flight_.emplace_back();
-  entry.window = {.number = window.number,
-                  .shares = {},
-                  .first = window.first,
-                  .items = window.items,
-                  .timed = window.timed,
-                  .waits = window.waits};
+  entry.window = window.without_shares();
   entry.calls_before = handed_out_;
   for (auto& [resource, share] : planned.window.shares) entry.shares.emplace_back(resource, share);
   hold(planned, entry);

@@ -62,12 +62,7 @@ bool Stream::plan_and_send(OpId keep_from) {
 void Stream::note(const PlannedWindow& planned) {
   const Window& window = planned.window;
   InFlight& entry = in_flight_.emplace_back();
-  entry.window = {.number = window.number,
-                  .shares = {},
-                  .first = window.first,
-                  .items = window.items,
-                  .timed = window.timed,
-                  .waits = window.waits};
+  entry.window = window.without_shares();
   entry.end = submitted_;
   entry.oldest = ReplicaId{window.first.value};
   for (const ReplicaId r : planned.read_again) entry.oldest = std::min(entry.oldest, r);

@@ -25,6 +25,15 @@ struct Window {
   std::uint64_t items = 0;   // number of units
   bool timed = true;
   bool waits = true;  // starts only after all earlier windows have completed
+
+  Window without_shares() const {
+    return {.number = number,
+            .shares = {},
+            .first = first,
+            .items = items,
+            .timed = timed,
+            .waits = waits};
+  }
 };
 
 struct Unit {

@@ -4,8 +4,10 @@
 #include "actors/tensor_ops.hpp"
 #include "core/base/error.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -190,6 +192,27 @@ BOOST_AUTO_TEST_CASE(a_handle_may_outlive_its_session) {
     x = s.zeros(small) + s.zeros(small);
   }
   x = Tensor();
+}
+
+BOOST_AUTO_TEST_CASE(handles_may_be_dropped_while_another_thread_destroys_their_session) {
+  for (int round = 0; round < 100; ++round) {
+    std::vector<Tensor> made;
+    std::vector<float> adopted{1, 2, 3, 4};
+    std::atomic<bool> begins = false;
+    std::thread drops;
+    {
+      Session s(two_devices(), {.mode = Mode::simulate});
+      for (int i = 0; i < 30; ++i) made.push_back(s.zeros(small));
+      made.push_back(s.adopt(std::span<const float>(adopted), small, [] {}));
+      drops = std::thread([&] {
+        while (!begins) {
+        }
+        made.clear();
+      });
+      begins = true;
+    }
+    drops.join();
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
