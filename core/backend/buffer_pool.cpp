@@ -20,20 +20,28 @@ namespace {
 // 144 MB matrix then causes 70 page faults instead of 35,000, and kernels miss the TLB less.
 constexpr std::uint64_t huge_page_bytes = 2 << 20;
 
-// Memory from the kernel, of whole pages; nullptr: it has none.
+// Memory from the kernel; nullptr: it has none.
+std::byte* map_anywhere(std::uint64_t bytes) {
+  void* const start =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return start == MAP_FAILED ? nullptr : static_cast<std::byte*>(start);
+}
+
 std::byte* map(std::uint64_t bytes) {
-  const bool is_huge = bytes >= huge_page_bytes;
-  const std::uint64_t mapped_bytes = is_huge ? bytes + huge_page_bytes : bytes;
-  void* const mapped =
-      mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED) return nullptr;
-  auto* const start = static_cast<std::byte*>(mapped);
-  if (!is_huge) return start;
-  const std::uint64_t before = -reinterpret_cast<std::uintptr_t>(start) % huge_page_bytes;
-  if (before > 0) munmap(start, before);
-  munmap(start + before + bytes, huge_page_bytes - before);
-  madvise(start + before, bytes, MADV_HUGEPAGE);
-  return start + before;
+  if (bytes < huge_page_bytes) return map_anywhere(bytes);
+  constexpr std::uint64_t page = BufferPool::page_bytes;
+  const std::uint64_t whole = (bytes + page - 1) / page * page;
+  std::byte* start = map_anywhere(whole + huge_page_bytes);
+  if (start == nullptr) {  // the address space may end before the memory does
+    start = map_anywhere(whole);
+  } else {
+    const std::uint64_t before = -reinterpret_cast<std::uintptr_t>(start) % huge_page_bytes;
+    if (before > 0) munmap(start, before);
+    start += before;
+    munmap(start + whole, huge_page_bytes - before);
+  }
+  if (start != nullptr) madvise(start, whole, MADV_HUGEPAGE);
+  return start;
 }
 
 // Touches each page, so that page faults happen now and not while an op is timed.
@@ -157,13 +165,13 @@ std::uint64_t BufferPool::free_count(std::uint64_t capacity) const {
 }
 
 // How many buffers to allocate where one is needed: of those that are some part of a huge page,
-// more and more, up to a page full.
+// more and more, until they fill one.
 std::uint64_t BufferPool::next_growth(std::uint64_t capacity) const {
   if (capacity < small_mapping_bytes || capacity >= own_mapping_bytes) return 1;
   const std::lock_guard lock(mutex_);
   const auto bin = bins_.find(capacity);
   const std::uint64_t made = bin == bins_.end() ? 0 : bin->second.made;
-  return std::clamp<std::uint64_t>(made, 1, huge_page_bytes / capacity);
+  return std::clamp<std::uint64_t>(made, 1, (huge_page_bytes + capacity - 1) / capacity);
 }
 
 // Allocates `count` buffers, or more if they are small. Returns false if `keep_going` did. The

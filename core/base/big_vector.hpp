@@ -20,7 +20,7 @@ class Arena;
 // is filled, and fewer TLB misses when it is read in random order.
 //
 // With an arena, memory comes from the arena, and `deallocate` is a no-op: the memory is freed when
-// the arena is destroyed. Elements must not be used after that.
+// the arena is destroyed or reset. Elements must not be used after that.
 template <class T>
 struct BigAllocator {
   using value_type = T;
@@ -53,8 +53,8 @@ std::span<const std::byte> unfilled(const BigVector<T>& vector) {
       std::span<const T>(vector.data() + vector.size(), vector.capacity() - vector.size()));
 }
 
-// Memory for many arrays, side by side in few blocks. All of it is freed with the arena. Call from
-// one thread only.
+// Memory for many arrays, side by side in few blocks. All of it is freed with the arena, or by
+// reset(). Call from one thread only.
 class Arena {
  public:
   Arena() = default;
@@ -70,9 +70,15 @@ class Arena {
   // Allocates a new block of `bytes`, rounded up to whole cache lines. The next arrays come from
   // this block while they fit.
   void reserve(std::size_t bytes);
-  // Forgets all arrays: the next ones come from a block of at least `bytes`, the one that there is
-  // if it is large enough.
+  // Ends all arrays. The next ones come from a block of at least `bytes`: the one that there is, if
+  // it is large enough.
   void reset(std::size_t bytes);
+  // Of all blocks.
+  std::size_t bytes() const {
+    std::size_t sum = 0;
+    for (const Block& block : blocks_) sum += block.size * alignment;
+    return sum;
+  }
   void* allocate(std::size_t bytes);
 
  private:

@@ -20,13 +20,20 @@ constexpr std::int64_t core_number_max = 65535;
 // Smaller chunks would cost mostly overhead, and a simulation has an event for each.
 constexpr std::uint64_t chunk_min_bytes = 4096;
 
-// The kinds that a device may have a rate for: those that run on devices, not on links.
+constexpr std::array<std::string_view, 7> device_keys = {"kind",  "memory",    "streams", "launch",
+                                                         "flops", "bandwidth", "cores"};
+
+// The kinds that a device may have a rate for: those that run on devices, not on links. A kind of a
+// library that has the name of another key gets none.
 std::vector<std::string_view> op_names(const OpRegistry& ops) {
   std::vector<std::string_view> names;
+  const auto holds = [](const auto& list, std::string_view name) {
+    return std::find(list.begin(), list.end(), name) != list.end();
+  };
   for (const OpRegistry* registry : {&pattern_ops(), &ops}) {
     for (const std::string_view name : registry->names()) {
-      const bool is_known = std::find(names.begin(), names.end(), name) != names.end();
-      if (!is_known && !(*registry)[registry->find(name)].moves_data) names.push_back(name);
+      if (holds(device_keys, name) || holds(names, name)) continue;
+      if (!(*registry)[registry->find(name)].moves_data) names.push_back(name);
     }
   }
   return names;
@@ -36,7 +43,7 @@ std::vector<std::string_view> op_names(const OpRegistry& ops) {
 class PartsReader {
  public:
   PartsReader(const Node& node, const OpRegistry& ops) : node_(node), op_names_(op_names(ops)) {
-    device_keys_.insert(device_keys_.end(), op_names_.begin(), op_names_.end());
+    keys_.insert(keys_.end(), op_names_.begin(), op_names_.end());
   }
 
   Machine read() {
@@ -133,7 +140,7 @@ class PartsReader {
     const std::string what = fmt::format("device '{}'", name);
     const auto of_device = [&](std::string_view k) { return fmt::format("{} of {}", k, what); };
     constexpr std::array<std::string_view, 2> kinds = {"cpu", "gpu"};
-    check_keys(value, what, device_keys_);
+    check_keys(value, what, keys_);
 
     Device device{.name = name, .place = key.place()};
     device.kind = read_choice(require(value, "kind", what), of_device("kind"), kinds) == 0
@@ -231,8 +238,7 @@ class PartsReader {
 
   const Node& node_;
   const std::vector<std::string_view> op_names_;
-  std::vector<std::string_view> device_keys_ = {"kind",  "memory",    "streams", "launch",
-                                                "flops", "bandwidth", "cores"};
+  std::vector<std::string_view> keys_{device_keys.begin(), device_keys.end()};  // of a device
   Machine machine_;
   std::unordered_map<std::string, int> lines_;  // of every name so far
   std::unordered_map<std::string, MemoryId> memories_;

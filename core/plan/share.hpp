@@ -183,11 +183,12 @@ struct Share {
     return items[items.size() - 2];
   }
   void forget_successors() {
-    successors = {};
-    successor_room = {};
-    elsewhere = {};
-    first_arrival = {};
-    arrivals = {};
+    // Not `= {}`, which keeps a vector's memory.
+    successors = decltype(successors)();
+    successor_room = nullptr;
+    elsewhere = decltype(elsewhere)();
+    first_arrival = decltype(first_arrival)();
+    arrivals = decltype(arrivals)();
   }
   // Returns the entry for `successors` that refers to `item` of another share.
   Successor add_elsewhere(ItemRef item) {

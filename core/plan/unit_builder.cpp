@@ -1,7 +1,6 @@
 #include "core/plan/unit_builder.hpp"
 
 #include <algorithm>
-#include <atomic>
 
 #include <fmt/format.h>
 
@@ -84,7 +83,7 @@ void UnitBuilder::reserve_shares(const OpRanges& ops) {
     bytes += Arena::room_for((known.items + 1) * sizeof(Share::Item)) +
              Arena::room_for(known.inputs * sizeof(ReplicaId));
   }
-  const std::shared_ptr<Arena> room = room_of(bytes);
+  const std::shared_ptr<Arena> room = rooms_->take(bytes);
   for (std::size_t d = 0; d < sizes.size(); ++d) {
     if (sizes[d].items == 0) continue;
     Share& s = share(ResourceId::at(d));
@@ -93,23 +92,6 @@ void UnitBuilder::reserve_shares(const OpRanges& ops) {
     s.items.emplace_back();
     s.inputs = vector_in<ReplicaId>(*room, sizes[d].inputs);
   }
-}
-
-// Memory for the items of a window: that of an earlier one whose shares are gone, or new memory.
-// Otherwise malloc would return it to the kernel after each window, and fetch it again page by
-// page.
-std::shared_ptr<Arena> UnitBuilder::room_of(std::size_t bytes) {
-  constexpr std::size_t rooms_max = 8;
-  for (const std::shared_ptr<Arena>& room : rooms_) {
-    if (room.use_count() > 1) continue;
-    std::atomic_thread_fence(std::memory_order_acquire);  // other threads have read the shares
-    room->reset(bytes);
-    return room;
-  }
-  const auto room = std::make_shared<Arena>();
-  room->reserve(bytes);
-  if (rooms_.size() < rooms_max) rooms_.push_back(room);
-  return room;
 }
 
 // Reserves memory for `count` more units. A second thread populates it while units are added.

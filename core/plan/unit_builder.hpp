@@ -2,7 +2,7 @@
 // its device's memory.
 #pragma once
 
-#include "core/base/big_vector.hpp"
+#include "core/base/arena_pool.hpp"
 #include "core/base/prefault.hpp"
 #include "core/base/sliding_vector.hpp"
 #include "core/cost/cost_model.hpp"
@@ -75,7 +75,6 @@ class UnitBuilder {
   bool is_free() const { return options_.needs_costs && !plan_.windows.back().timed; }
 
   void reserve_shares(const OpRanges& ops);
-  std::shared_ptr<Arena> room_of(std::size_t bytes);
   void reserve_units(std::size_t count);
   void make_room(std::size_t transfers);
   Share& share(ResourceId r) {
@@ -127,7 +126,7 @@ class UnitBuilder {
   std::vector<std::vector<std::uint32_t>> kernel_classes_;  // by device: op class of each kernel
   std::vector<ClassKernel> class_kernels_;  // by op class: saves the search in kernel_classes_
 
-  std::vector<std::shared_ptr<Arena>> rooms_;  // of the items of recent windows
+  const std::shared_ptr<ArenaPool> rooms_ = std::make_shared<ArenaPool>();  // of windows' items
 
   std::size_t ops_left_ = 0;
   std::optional<Prefault> prefault_;  // of the window's arrays, while they are filled

@@ -64,6 +64,14 @@ BOOST_AUTO_TEST_CASE(parts_of_a_huge_page_come_more_and_more_at_a_time_up_to_a_p
   }
 }
 
+BOOST_AUTO_TEST_CASE(parts_that_do_not_divide_a_huge_page_reach_beyond_one) {
+  BufferPool pool;
+  constexpr std::uint64_t part = 200 << 10;
+  for (int i = 0; i < 17; ++i) pool.take(part);  // 1, 1, 2, 4, 8 and the first of eleven
+  BOOST_TEST(pool.bytes_mapped() == (16 + 11) * part);
+  BOOST_TEST(pool.free_count(part) == 10U);
+}
+
 BOOST_AUTO_TEST_CASE(no_more_buffers_are_made_than_the_host_has_room_for) {
   BufferPool pool([] { return mib; });
   for (int i = 0; i < 4; ++i) pool.take(mib / 2);

@@ -1,10 +1,13 @@
 #include "core/base/big_vector.hpp"
 
+#include "core/base/arena_pool.hpp"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 #include <boost/test/unit_test.hpp>
@@ -111,6 +114,24 @@ BOOST_AUTO_TEST_CASE(an_arena_that_is_reset_uses_its_block_again_if_it_is_large_
   arena.reset(5 * Arena::alignment);
   auto* const larger = static_cast<std::byte*>(arena.allocate(4 * Arena::alignment));
   BOOST_TEST(arena.allocate(Arena::alignment) == larger + 4 * Arena::alignment);
+}
+
+BOOST_AUTO_TEST_CASE(an_arena_of_a_pool_goes_back_from_any_thread_and_may_outlive_the_pool) {
+  auto pool = std::make_shared<ArenaPool>();
+  std::shared_ptr<Arena> first = pool->take(1000);
+  const Arena* const known = first.get();
+  BOOST_TEST(pool->take(1000).get() != known);  // goes back at once
+  std::thread([dropped = std::move(first)] {}).join();
+  first = pool->take(500);
+  BOOST_TEST(first.get() == known);
+  pool = nullptr;
+  BOOST_TEST(first->allocate(1000) != nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_keeps_no_large_arenas) {
+  const auto pool = std::make_shared<ArenaPool>();
+  pool->take(8 << 20);
+  BOOST_TEST(pool->take(64)->bytes() == 64U);
 }
 
 BOOST_AUTO_TEST_CASE(a_vector_may_outgrow_the_arena_it_is_in) {

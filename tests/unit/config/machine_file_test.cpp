@@ -304,4 +304,21 @@ links: {l: {between: [m, n], bandwidth: 1 GB/s, chunk: 4 KiB}}
   BOOST_TEST(m.links.at(0).chunk_bytes == 4096U);
 }
 
+BOOST_AUTO_TEST_CASE(an_op_kind_with_the_name_of_a_key_changes_no_machine_file) {
+  OpRegistry ops = pattern_ops();
+  for (const std::string_view name : {"memory", "launch", "flops"}) {
+    OpKind kind = ops[ops.find("relu")];
+    kind.name = name;
+    ops.add(kind);
+  }
+  const TemporaryFiles files;
+  const Machine m = load_machine_file(
+      files.write("m.yaml",
+                  "devices: {d: {kind: cpu, memory: host, launch: 1 us, flops: 1 GFLOP/s}}\n"
+                  "memories: {host: {size: 1 GiB}}\n"),
+      ops);
+  BOOST_TEST(m.devices.at(0).op_flops.empty());
+  BOOST_TEST((m.devices.at(0).launch == std::chrono::microseconds(1)));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
