@@ -58,7 +58,7 @@ class Planner {
       ram.wait();
       room = order_by_memory(graph_, machine_, plan_);
     }
-    link_successors(plan_, room);
+    link_successors(plan_, room, units_.arenas());
     check_ram(scenario, ram.get());
     return std::move(plan_);
   }
@@ -81,7 +81,7 @@ class Planner {
     Window& window = plan_.windows.back();
     window.waits = false;
     order_by_priority(plan_, machine_, UnitRanks(plan_));
-    link_successors(plan_, {});
+    link_successors(plan_, {}, units_.arenas());
     const auto replicas = plan_.replicas.slice(window.first.index(), window.items);
     planned.replicas.assign(replicas.begin(), replicas.end());
     planned.read_again.assign(units_.read_again().begin(), units_.read_again().end());

@@ -175,7 +175,7 @@ void add_late_edges(const Plan& plan, Window& window) {
 
 }  // namespace
 
-void link_successors(Plan& plan, std::span<const RoomEdge> room) {
+void link_successors(Plan& plan, std::span<const RoomEdge> room, ArenaPool& arenas) {
   ShareTable<Window> shares;
   for (Window& window : plan.windows) {
     shares.enter(window);
@@ -198,8 +198,7 @@ void link_successors(Plan& plan, std::span<const RoomEdge> room) {
       share.items.back().first_successor = end;
       bytes += Arena::room_for(end * sizeof(Share::Successor));
     }
-    const auto successor_room = std::make_shared<Arena>();
-    successor_room->reserve(bytes);
+    const std::shared_ptr<Arena> successor_room = arenas.take(bytes);
     for (auto& [resource, share] : window.shares) {
       const std::uint32_t end = share.items.back().first_successor;
       share.successor_room = successor_room;

@@ -1,6 +1,7 @@
 // Links the items of a plan's shares to their successors, and orders them by priority.
 #pragma once
 
+#include "core/base/arena_pool.hpp"
 #include "core/plan/memory_order.hpp"
 #include "core/plan/plan.hpp"
 
@@ -12,8 +13,8 @@ namespace troupe {
 // Fills first_successor and successors of every share, from the inputs of the units and from the
 // edges of `room`, which also raise `waits_for` of the items at their end. A unit that depends on
 // an earlier window is not a successor: either the window starts only after the earlier ones have
-// completed, or the dependency becomes a late edge.
-void link_successors(Plan& plan, std::span<const RoomEdge> room);
+// completed, or the dependency becomes a late edge. The successors of a window share an arena.
+void link_successors(Plan& plan, std::span<const RoomEdge> room, ArenaPool& arenas);
 
 // The rank of a unit: the longest path from the start of the unit to the end of the plan, as a sum
 // of expected times (at least 1 ns for each unit).

@@ -83,7 +83,7 @@ void UnitBuilder::reserve_shares(const OpRanges& ops) {
     bytes += Arena::room_for((known.items + 1) * sizeof(Share::Item)) +
              Arena::room_for(known.inputs * sizeof(ReplicaId));
   }
-  const std::shared_ptr<Arena> room = rooms_->take(bytes);
+  const std::shared_ptr<Arena> room = arenas_->take(bytes);
   for (std::size_t d = 0; d < sizes.size(); ++d) {
     if (sizes[d].items == 0) continue;
     Share& s = share(ResourceId::at(d));

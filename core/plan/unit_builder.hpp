@@ -55,6 +55,8 @@ class UnitBuilder {
   std::span<const ReplicaId> read_again() const { return read_again_; }
   // Whether the serial time of all units is less than longest_duration.
   bool fits_time() const { return fits_time_; }
+  // The arenas of windows, used again when their shares are gone.
+  ArenaPool& arenas() const { return *arenas_; }
 
   // Drops all ops before `op`. No later op may read them.
   void forget_before(OpId op);
@@ -126,7 +128,7 @@ class UnitBuilder {
   std::vector<std::vector<std::uint32_t>> kernel_classes_;  // by device: op class of each kernel
   std::vector<ClassKernel> class_kernels_;  // by op class: saves the search in kernel_classes_
 
-  const std::shared_ptr<ArenaPool> rooms_ = std::make_shared<ArenaPool>();  // of windows' items
+  const std::shared_ptr<ArenaPool> arenas_ = std::make_shared<ArenaPool>();
 
   std::size_t ops_left_ = 0;
   std::optional<Prefault> prefault_;  // of the window's arrays, while they are filled
