@@ -16,6 +16,7 @@
 #include <condition_variable>
 #include <deque>
 #include <future>
+#include <iterator>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -160,13 +161,11 @@ class ActorRuntime::Impl {
       setup_.pause();
       if (on_news_) on_news_();
     };
-    if (options.by_window) {
-      hooks_.on_window_done = [this](ResourceShares window) {
-        deliveries_.put(std::move(window));
-        setup_.pause();
-        if (on_news_) on_news_();
-      };
-    }
+    hooks_.on_window_done = [this](ResourceShares window) {
+      deliveries_.put(std::move(window));
+      setup_.pause();
+      if (on_news_) on_news_();
+    };
     coordinator_ = spawn_coordinator(setup_.system(), resources_, hooks_, setup_.clock(),
                                      setup_.stall_check_interval(), coordinator_thread());
   }
@@ -175,7 +174,7 @@ class ActorRuntime::Impl {
     interrupt();  // also ends actors that were never told to begin
     while (!is_over()) {
       proceed();
-      while (take_window()) {
+      while (deliveries_.take()) {
       }
     }
     // Actors that joined too late, which the coordinator doesn't know, and those that were left.
@@ -188,6 +187,8 @@ class ActorRuntime::Impl {
 
   // Spawns the actors of resources that have work for the first time.
   void send_window(Window window) {
+    sent_.push_back(window.without_shares());
+    if (context_.setting.has_values()) load_kernels(window);
     AddWindow message{std::move(window), {}};
     for (const auto& [resource, share] : message.window.shares) {
       if (!(*resources_)[resource.index()]) message.joining.push_back(resource);
@@ -234,17 +235,48 @@ class ActorRuntime::Impl {
   }
 
   void expect_events() { idle_rounds_ = 0; }
-  std::optional<ResourceShares> take_window() { return deliveries_.take(); }
+  // Windows complete in their order.
+  std::optional<Window> take_window() {
+    std::optional<ResourceShares> shares = deliveries_.take();
+    if (!shares) return std::nullopt;
+    Window window = std::move(sent_.front());
+    sent_.pop_front();
+    window.shares = std::move(*shares);
+    return window;
+  }
+  std::vector<Window> take_left() {
+    std::vector<Window> left(std::make_move_iterator(sent_.begin()),
+                             std::make_move_iterator(sent_.end()));
+    sent_.clear();
+    for (auto& [resource, share] : std::exchange(received_result().shares, {})) {
+      TROUPE_ASSERT(!left.empty());
+      left[share.window - left.front().number].shares.emplace_back(resource, std::move(share));
+    }
+    return left;
+  }
   bool is_over() const { return deliveries_.is_over(); }
   Instant now() { return setup_.clock().instant(); }
   std::uint64_t items_done() const { return hooks_.items_done; }
-  RunResult take_result() {
-    RunResult result = result_.get();
-    result.took = took_;
-    return result;
-  }
+  RunResult take_result() { return std::move(received_result()); }
 
  private:
+  RunResult& received_result() {
+    if (!received_) {
+      received_ = result_.get();
+      received_->took = took_;
+    }
+    return *received_;
+  }
+
+  // Those that are loaded already are loaded at no cost.
+  void load_kernels(const Window& window) const {
+    for (const auto& [resource, share] : window.shares) {
+      for (const Share::Kernel& kernel : share.kernels) {
+        if (const auto load = context_.ops[kernel.kind].load; load != nullptr) load();
+      }
+    }
+  }
+
   caf::execution_unit* coordinator_thread() {
     try {
       return setup_.start_thread(Waiting::asleep);
@@ -309,6 +341,7 @@ class ActorRuntime::Impl {
   Duration took_{0};
 
   std::future<RunResult> result_;
+  std::optional<RunResult> received_;
   ActorSystemSetup setup_;
   const RunContext context_;
   const std::shared_ptr<std::vector<caf::actor>> resources_;  // null: without work so far
@@ -318,13 +351,8 @@ class ActorRuntime::Impl {
   bool is_interrupted_ = false;  // the coordinator was told
   bool has_left_ = false;        // likewise
   int idle_rounds_ = 0;
+  std::deque<Window> sent_;  // and not taken, without shares
 };
-
-void load_kernels(const Graph& graph, std::size_t first_class) {
-  for (const OpClass& op : graph.classes().subspan(first_class)) {
-    if (const auto load = graph.kinds()[op.kind].load; load != nullptr) load();
-  }
-}
 
 ActorRuntime::ActorRuntime(const Machine& machine, const OpRegistry& ops, MemoryStore& store,
                            const RunSetting& setting, const ActorRuntimeOptions& options)
@@ -347,8 +375,11 @@ void ActorRuntime::begin() {
 void ActorRuntime::proceed() {
   impl_->proceed();
 }
-std::optional<ResourceShares> ActorRuntime::take_window() {
+std::optional<Window> ActorRuntime::take_window() {
   return impl_->take_window();
+}
+std::vector<Window> ActorRuntime::take_left() {
+  return impl_->take_left();
 }
 Instant ActorRuntime::now() const {
   return impl_->now();

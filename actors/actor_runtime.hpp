@@ -4,7 +4,6 @@
 #include "actors/interruption.hpp"
 #include "actors/run_setting.hpp"
 #include "core/backend/memory_store.hpp"
-#include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
 #include "core/ops/registry.hpp"
 #include "core/plan/plan.hpp"
@@ -19,15 +18,8 @@
 
 namespace troupe {
 
-// Loads the libraries that kernels of the graph's classes from `first_class` on need, where they
-// aren't loaded yet.
-void load_kernels(const Graph& graph, std::size_t first_class = 0);
-
 struct ActorRuntimeOptions {
   std::uint64_t seed = 0;
-  // The shares of a window that is done come one window at a time, from take_window(), and else all
-  // in the result.
-  bool by_window = false;
   // Called on another thread when there is a window to take, an item that is watched has finished,
   // or the run is over; may be empty.
   std::function<void()> on_news = {};
@@ -37,7 +29,8 @@ struct ActorRuntimeOptions {
 };
 
 // A coordinator, and an actor for each device and each link that has work, with the scheduler and
-// the clock of the mode. For use by one thread.
+// the clock of the mode. Windows are sent to them, and come back in the same order with the records
+// of their items: run files, streams and sessions all go this way. For use by one thread.
 //
 // A run that is interrupted is over as soon as nothing is under way, or when the grace is over:
 // what is under way then is left, and named in the result. Its actors go on until it has ended.
@@ -51,11 +44,12 @@ class ActorRuntime {
   // interrupted.
   ~ActorRuntime();
 
-  // Windows may be sent before and while the actors act, but none after send_end(). Spawns the
-  // actors of devices and links that have work for the first time, on threads: one for each such
-  // device, and a few that the links share. Throws an Error where the host hasn't enough threads or
-  // memory for that, a usage Error before begin(), else a run Error; the window isn't sent then,
-  // and neither is it once the run is interrupted.
+  // Windows may be sent before and while the actors act, but none after send_end(). Their replicas
+  // must be installed in the store. Loads the libraries that the window's kernels need, and spawns
+  // the actors of devices and links that have work for the first time, on threads: one for each
+  // such device, and a few that the links share. Throws an Error where the host hasn't enough
+  // threads or memory for that, a usage Error before begin(), else a run Error; the actors don't
+  // get the window then, and neither do they once the run is interrupted.
   void send(Window window);
   void send_end();
   // Calls on_news, and lets proceed() return, when this item of a window that was sent has
@@ -67,11 +61,15 @@ class ActorRuntime {
   // Lets them act: until there is news, but for about 50 ms at most, or some thousand events of
   // virtual time. Ends the run if it is interrupted.
   void proceed();
-  std::optional<ResourceShares> take_window();  // none: no window is done that wasn't taken
+  // The next window, with its shares. None: no window has completed that wasn't taken.
+  std::optional<Window> take_window();
+  // Of a run that is over: the windows that haven't completed, with the shares that came back. Once
+  // all others have been taken.
+  std::vector<Window> take_left();
   bool is_over() const;
   Instant now() const;               // by the clock of the run
   std::uint64_t items_done() const;  // ops and transfers
-  // Of a run that is over; once.
+  // Of a run that is over, without shares; once.
   RunResult take_result();
 
  private:

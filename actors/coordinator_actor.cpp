@@ -178,11 +178,7 @@ class CoordinatorActor : public caf::event_based_actor {
   void carry_out(const CoordinatorLogic::WindowDone& command) {
     ResourceShares finished = std::exchange(windows_[command.window].finished, {});
     windows_.forget_before(command.window + 1);
-    if (hooks_->on_window_done) {
-      hooks_->on_window_done(std::move(finished));
-    } else {
-      std::move(finished.begin(), finished.end(), std::back_inserter(result_.shares));
-    }
+    hooks_->on_window_done(std::move(finished));
   }
   void carry_out(CoordinatorLogic::StopAll) { send_to_all(Stop{}); }
   void carry_out(CoordinatorLogic::CollectAll) {

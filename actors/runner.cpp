@@ -123,7 +123,7 @@ void Run::perform(std::size_t index, Report& report) {
           fmt::format("'{}': {}", scenario.name,
                       left_behind(outcome.under_way, options_.grace, graph_, machine_, plan)));
     }
-    result = summarize(graph_, machine_, plan, scenario.name, std::move(outcome));
+    result = summarize(graph_, machine_, plan, scenario.name, outcome);
     // The interrupt may have come when the last item was done, but not yet reported.
     if (result.outcome == Outcome::interrupted && result.finished == result.planned) {
       result.outcome = Outcome::done;
@@ -142,23 +142,31 @@ void Run::perform(std::size_t index, Report& report) {
 }
 
 RunResult Run::act(const Scenario& scenario, Plan& plan, bool& has_begun) {
-  if (setting_.has_values()) load_kernels(graph_);
   runtime_ = std::make_unique<ActorRuntime>(
       machine_, graph_.kinds(), *store_, setting_,
       ActorRuntimeOptions{
           .seed = options_.seed, .interrupted = options_.interrupted, .grace = options_.grace});
-  for (Window& window : plan.take_shares()) runtime_->send(std::move(window));
+  for (Window& window : std::exchange(plan.windows, {})) runtime_->send(std::move(window));
   runtime_->send_end();
   has_begun = true;
   runtime_->begin();
   while (!runtime_->is_over()) {
     runtime_->proceed();
+    take_windows(plan);
     report_progress(scenario, RunProgress::Phase::running, runtime_->items_done(),
                     plan.units.size());
   }
+  take_windows(plan);
+  for (Window& left : runtime_->take_left()) plan.windows.push_back(std::move(left));
   RunResult result = runtime_->take_result();
   if (!is_interrupted()) runtime_.reset();
   return result;
+}
+
+void Run::take_windows(Plan& plan) {
+  while (std::optional<Window> window = runtime_->take_window()) {
+    plan.windows.push_back(std::move(*window));
+  }
 }
 
 // On a thread of its own, which can be left.

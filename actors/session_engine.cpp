@@ -51,8 +51,7 @@ SessionEngine::SessionEngine(const Machine& machine, const OpRegistry& ops, Mode
       place_of_(std::move(place_of)),
       tensors_(tensors),
       store_(machine, setting_.backing, MemoryStore::Counting::announced),
-      runtime_(machine, ops, store_, setting_,
-               {.seed = seed, .by_window = true, .on_news = std::move(on_news)}),
+      runtime_(machine, ops, store_, setting_, {.seed = seed, .on_news = std::move(on_news)}),
       room_bytes_(room_bytes(machine)) {
   renew();
   runtime_.begin();
@@ -76,7 +75,6 @@ void SessionEngine::renew() {
   graph_->begin_group("");
   graph_->set_places([this](OpId op) { return place_of_(line_of_[op.index()]); });
   templates_.clear();
-  loaded_ = 0;
   const OpKindId given = ops_.find("given");
   for (std::size_t i = 0; i < tensor_of_.size(); ++i) {
     TensorState* const tensor = tensor_of_[i];
@@ -236,7 +234,6 @@ bool SessionEngine::send_planned() {
 
 void SessionEngine::send(PlannedWindow planned) {
   if (setting_.has_values()) {
-    load_kernels(*graph_, std::exchange(loaded_, graph_->classes().size()));
     store_.reserve_buffers(planned.replicas, graph_->types(), buffers_at_once(*graph_));
   }
   store_.install(planned.replicas, graph_->types());
@@ -245,7 +242,8 @@ void SessionEngine::send(PlannedWindow planned) {
   ++next_window_;
   items_sent_ += window.items;
   InFlight& entry = in_flight_.emplace_back();
-  entry.window = window.without_shares();
+  entry.number = window.number;
+  entry.first = window.first;
   entry.calls_before = handed_out_;
   for (auto& [resource, share] : planned.window.shares) entry.shares.emplace_back(resource, share);
   hold(planned, entry);
@@ -276,8 +274,8 @@ void SessionEngine::release(TensorState* dropped) {
 
 void SessionEngine::release_copies(TensorState& tensor) {
   for (const TensorState::Copy& copy : tensor.copies) {
-    if (!in_flight_.empty() && copy.window >= in_flight_.front().window.number) {
-      in_flight_[copy.window - in_flight_.front().window.number].to_release.push_back(copy.replica);
+    if (!in_flight_.empty() && copy.window >= in_flight_.front().number) {
+      in_flight_[copy.window - in_flight_.front().number].to_release.push_back(copy.replica);
     } else {
       store_.release(copy.replica);
     }
@@ -288,13 +286,10 @@ void SessionEngine::release_copies(TensorState& tensor) {
 
 void SessionEngine::retire() {
   release(tensors_.take_dropped());
-  while (std::optional<ResourceShares> shares = runtime_.take_window()) {
-    InFlight done = std::move(in_flight_.front());
+  while (const std::optional<Window> window = runtime_.take_window()) {
+    const InFlight done = std::move(in_flight_.front());
     in_flight_.pop_front();
-    if (summary_) {
-      done.window.shares = std::move(*shares);
-      summary_->add(done.window);
-    }
+    if (summary_) summary_->add(*window);
     for (const ReplicaId r : done.to_release) store_.release(r);
   }
 }
@@ -303,8 +298,8 @@ UnitId SessionEngine::pending(const TensorState::Copy& copy) const {
   const UnitId unit = maker_of(copy.replica);
   const ItemRef ref = planner_->plan().units[unit.index()].ref;
   const bool is_given = !ref.resource;
-  if (is_given || in_flight_.empty() || copy.window < in_flight_.front().window.number) return {};
-  const InFlight& window = in_flight_[copy.window - in_flight_.front().window.number];
+  if (is_given || in_flight_.empty() || copy.window < in_flight_.front().number) return {};
+  const InFlight& window = in_flight_[copy.window - in_flight_.front().number];
   const auto share =
       std::find_if(window.shares.begin(), window.shares.end(),
                    [&](const SentShare& sent) { return sent.resource() == ref.resource; });
@@ -326,11 +321,11 @@ UnitId SessionEngine::pending(DeviceId device, std::uint64_t call) const {
 
 void SessionEngine::watch(UnitId unit) {
   // Windows begin with higher units than those before them.
-  const auto after = std::upper_bound(
-      in_flight_.begin(), in_flight_.end(), unit,
-      [](UnitId wanted, const InFlight& window) { return wanted < window.window.first; });
+  const auto after =
+      std::upper_bound(in_flight_.begin(), in_flight_.end(), unit,
+                       [](UnitId wanted, const InFlight& window) { return wanted < window.first; });
   runtime_.watch(
-      {.window = std::prev(after)->window.number, .ref = planner_->plan().units[unit.index()].ref});
+      {.window = std::prev(after)->number, .ref = planner_->plan().units[unit.index()].ref});
 }
 
 Error SessionEngine::failure() {

@@ -111,7 +111,8 @@ class SessionEngine {
 
  private:
   struct InFlight {
-    Window window;                      // without its shares
+    std::uint32_t number = 0;
+    UnitId first;                       // as in Window
     std::vector<SentShare> shares;      // which exist until the window is taken back
     std::vector<ReplicaId> to_release;  // when it has completed
     std::uint64_t calls_before = 0;     // handed out before this window
@@ -160,7 +161,6 @@ class SessionEngine {
   std::vector<TensorState*> tensor_of_;  // by op; null: nobody uses it
   std::vector<std::uint32_t> line_of_;   // by op
   std::size_t kept_ = 0;                 // tensors that it began with
-  std::size_t loaded_ = 0;               // kernels of op classes before it have been loaded
   std::optional<Instant> measured_since_;
 };
 

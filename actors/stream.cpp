@@ -17,7 +17,7 @@ Stream::Stream(const Machine& machine, Graph& graph, StreamOptions options)
       store_(machine, setting_.backing),
       summary_(graph, machine, planner_.plan(), options.keep_timeline),
       runtime_(machine, graph.kinds(), store_, setting_,
-               {.seed = options.seed, .by_window = true, .interrupted = options.interrupted}) {
+               {.seed = options.seed, .interrupted = options.interrupted}) {
   TROUPE_ASSERT(options_.windows_in_flight > 0);
   runtime_.begin();
 }
@@ -37,7 +37,7 @@ bool Stream::submit(OpId keep_from) {
 
 bool Stream::plan_and_send(OpId keep_from) {
   if (submitted_.index() == graph_.size()) return !runtime_.is_over();
-  while (std::optional<ResourceShares> done = runtime_.take_window()) retire(std::move(*done));
+  while (const std::optional<Window> done = runtime_.take_window()) retire(*done);
   while (!runtime_.is_over() && in_flight_.size() >= options_.windows_in_flight) await_window();
   if (runtime_.is_over()) return false;
   PlannedWindow planned = planner_.plan(keep_from);
@@ -62,7 +62,7 @@ bool Stream::plan_and_send(OpId keep_from) {
 void Stream::note(const PlannedWindow& planned) {
   const Window& window = planned.window;
   InFlight& entry = in_flight_.emplace_back();
-  entry.window = window.without_shares();
+  entry.number = window.number;
   entry.end = submitted_;
   entry.oldest = ReplicaId{window.first.value};
   for (const ReplicaId r : planned.read_again) entry.oldest = std::min(entry.oldest, r);
@@ -71,7 +71,6 @@ void Stream::note(const PlannedWindow& planned) {
 
 void Stream::send_window(PlannedWindow planned) {
   if (setting_.has_values()) {
-    load_kernels(graph_, std::exchange(loaded_, graph_.classes().size()));
     store_.reserve_buffers(planned.replicas, graph_.types(), {}, [this] {
       return options_.interrupted == nullptr || !options_.interrupted->load();
     });
@@ -83,18 +82,16 @@ void Stream::send_window(PlannedWindow planned) {
 
 void Stream::await_window() {
   while (!runtime_.is_over()) {
-    if (std::optional<ResourceShares> done = runtime_.take_window())
-      return retire(std::move(*done));
+    if (const std::optional<Window> done = runtime_.take_window()) return retire(*done);
     runtime_.proceed();
   }
 }
 
-// Windows complete in their order, so `shares` belong to the oldest one in flight.
-void Stream::retire(ResourceShares shares) {
-  InFlight done = std::move(in_flight_.front());
+// `window` is the oldest one in flight.
+void Stream::retire(const Window& window) {
+  const InFlight done = std::move(in_flight_.front());
   in_flight_.pop_front();
-  done.window.shares = std::move(shares);
-  summary_.add(done.window);
+  summary_.add(window);
   holds_.insert(holds_.end(), done.holds.begin(), done.holds.end());
   done_ = done.end;
   release_unread();
@@ -118,27 +115,18 @@ void Stream::forget() {
   for (const PlannedWindow::Hold& hold : holds_) oldest = std::min(oldest, hold.replica);
   store_.forget_before(oldest);
   summary_.forget_before(maker_of(oldest));
-  planner_.forget(in_flight_.empty() ? std::numeric_limits<std::uint32_t>::max()
-                                     : in_flight_.front().window.number,
-                  oldest);
+  planner_.forget(
+      in_flight_.empty() ? std::numeric_limits<std::uint32_t>::max() : in_flight_.front().number,
+      oldest);
   graph_.forget_before(std::min(keep_from_, done_));
 }
 
 ScenarioReport Stream::finish(const std::string& name) {
   runtime_.send_end();
   while (!runtime_.is_over()) await_window();
-  while (std::optional<ResourceShares> done = runtime_.take_window()) retire(std::move(*done));
-  RunResult result = runtime_.take_result();
-  // Shares of windows that were in flight when the run ended early.
-  for (auto& [resource, share] : std::exchange(result.shares, {})) {
-    const auto window =
-        std::find_if(in_flight_.begin(), in_flight_.end(),
-                     [number = share.window](const auto& w) { return w.window.number == number; });
-    TROUPE_ASSERT(window != in_flight_.end());
-    window->window.shares.emplace_back(resource, std::move(share));
-  }
-  for (const InFlight& window : in_flight_) summary_.add(window.window);
-  ScenarioReport report = summary_.finish(name, result);
+  while (const std::optional<Window> done = runtime_.take_window()) retire(*done);
+  for (const Window& left : runtime_.take_left()) summary_.add(left);
+  ScenarioReport report = summary_.finish(name, runtime_.take_result());
   if (!refusal_.empty() && report.outcome == Outcome::done) {
     report.outcome = Outcome::failed;
     report.error = refusal_;

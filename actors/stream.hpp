@@ -75,7 +75,7 @@ class Stream {
 
  private:
   struct InFlight {
-    Window window;     // without its shares
+    std::uint32_t number;
     OpId end;          // one past its last op
     ReplicaId oldest;  // the oldest replica that it makes or reads
     std::vector<PlannedWindow::Hold> holds;
@@ -86,7 +86,7 @@ class Stream {
   void send_window(PlannedWindow planned);
   // Blocks until a window has completed or the run is over.
   void await_window();
-  void retire(ResourceShares shares);
+  void retire(const Window& window);
   void release_unread();
   void forget();
 
@@ -102,7 +102,6 @@ class Stream {
   OpId keep_from_ = OpId::at(0);
   OpId submitted_ = OpId::at(0);  // ops before it have been submitted
   OpId done_ = OpId::at(0);       // ops before it have completed
-  std::size_t loaded_ = 0;        // kernels of op classes before it have been loaded
   ReplicaId installed_{0};        // replicas before it are in the store
   std::string refusal_;           // the Error that submit() has thrown
 };

@@ -48,7 +48,7 @@ struct Unit {
 // Holds all windows of a scenario. In a stream it holds only what later windows still need (see
 // WindowPlanner).
 struct Plan {
-  std::vector<Window> windows;
+  std::vector<Window> windows;  // none while the actors have them
 
   SlidingVector<Unit> units;  // of all windows, timed or not
   UnitId first_timed;         // units before it are prepared before the clock starts
@@ -79,14 +79,6 @@ struct Plan {
     std::size_t e = earlier.size() - 1;
     while (earlier[e].first > unit) --e;
     return earlier[e].window;
-  }
-
-  // Moves the shares out of the plan, to be sent to the actors.
-  std::vector<Window> take_shares();
-  // Moves a share that an actor has completed back into its window.
-  void put_back(ResourceId resource, Share share) {
-    Window& window = windows[share.window - windows.front().number];
-    window.shares.emplace_back(resource, std::move(share));
   }
 
   std::size_t timed_units() const { return first_timed ? units.size() - first_timed.index() : 0; }

@@ -269,12 +269,11 @@ std::string describe(const CoordinatorLogic::Failure& failure, const Graph& grap
 }
 
 ScenarioReport summarize(const Graph& graph, const Machine& machine, Plan& plan,
-                         const std::string& name, RunResult result) {
-  for (auto& [resource, share] : result.shares) {
-    share.forget_successors();  // not used any more: frees memory for the timeline
-    plan.put_back(resource, std::move(share));
+                         const std::string& name, const RunResult& result) {
+  for (Window& window : plan.windows) {
+    // Not used any more: frees memory for the timeline.
+    for (auto& [resource, share] : window.shares) share.forget_successors();
   }
-  result.shares.clear();
   Summary summary(graph, machine, plan, true);
   for (const Window& window : plan.windows) summary.add(window);
   return summary.finish(name, result);

@@ -22,7 +22,7 @@ struct RunResult {
   CoordinatorLogic::Failure failure = {};
   std::optional<Instant> origin;
   Duration took{0};       // real time
-  ResourceShares shares;  // with the records of their items
+  ResourceShares shares;  // of windows that haven't completed, with the records of their items
   // Units that an interrupted run has left: their actors still work on them.
   std::vector<UnitId> under_way = {};
 };
@@ -47,12 +47,12 @@ class Summary {
   // Summary.
   Summary(const Graph& graph, const Machine& machine, const Plan& plan, bool with_timeline);
 
-  // Adds a window, in order. Its shares must have been put back into the plan.
+  // Adds a window, in order, with the shares that the actors have handed in.
   void add(const Window& window);
   // Frees the data of units before `unit`. Later windows must not read the outputs of these units.
   void forget_before(UnitId unit);
 
-  // The report. The shares of `result` are not used. Must be called once.
+  // The report. Must be called once.
   ScenarioReport finish(const std::string& name, const RunResult& result);
 
  private:
@@ -88,8 +88,8 @@ class Summary {
   std::vector<std::uint32_t> first_track_;  // by resource
 };
 
-// Puts the shares of `result` back into the plan and summarizes all windows.
+// Summarizes all windows of the plan, which must have their shares, and drops the successors there.
 ScenarioReport summarize(const Graph& graph, const Machine& machine, Plan& plan,
-                         const std::string& name, RunResult result);
+                         const std::string& name, const RunResult& result);
 
 }  // namespace troupe

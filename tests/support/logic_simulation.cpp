@@ -10,7 +10,8 @@ LogicSimulation::LogicSimulation(const Machine& machine, Plan& plan, Options opt
     : options_(options),
       random_(options.seed),
       chief_(machine.devices.size() + machine.links.size()),
-      windows_(plan.take_shares()),
+      plan_(plan),
+      windows_(std::move(plan.windows)),
       mailboxes_(machine.devices.size() + machine.links.size() + 2),
       collecting_(mailboxes_.size()),
       gone_(mailboxes_.size()) {
@@ -48,6 +49,12 @@ RunResult LogicSimulation::run() {
   result_.ending = chief_.outcome();
   result_.failure = chief_.failure();
   result_.origin = chief_.origin();
+  plan_.windows.clear();
+  for (const Window& window : windows_) plan_.windows.push_back(window.without_shares());
+  for (auto& [resource, share] : std::exchange(result_.shares, {})) {
+    plan_.windows[share.window - plan_.windows.front().number].shares.emplace_back(
+        resource, std::move(share));
+  }
   return std::move(result_);
 }
 

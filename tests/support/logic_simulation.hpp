@@ -30,9 +30,10 @@ class LogicSimulation {
     std::optional<UnitId> failing = {};                 // this unit fails at its end
   };
 
-  // Moves the shares out of `plan`. `machine` must outlive the simulation.
+  // The windows of `plan` must have their shares. Both must outlive the simulation.
   LogicSimulation(const Machine& machine, Plan& plan, Options options);
 
+  // Shares come back into the plan, with their records.
   RunResult run();
 
  private:
@@ -63,6 +64,7 @@ class LogicSimulation {
   Options options_;
   Random random_;
   CoordinatorLogic chief_;
+  Plan& plan_;
   std::vector<Window> windows_;
   std::deque<Logic> logics_;  // by resource
   // One for each resource, then the coordinator's, then the runner's.

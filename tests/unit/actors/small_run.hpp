@@ -15,6 +15,7 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,7 +42,8 @@ class SmallRun {
     for (Window& w : windows) take(std::move(w));
     last_window();
   }
-  // Windows are added by take(). `on_window_done`: see CoordinatorHooks.
+  // Windows are added by take(). `on_window_done`: see CoordinatorHooks; if empty, the result gets
+  // the shares of all windows.
   explicit SmallRun(bool virtual_time, std::function<void(ResourceShares)> on_window_done = {})
       : virtual_time_(virtual_time) {
     machine_.device("dev0", machine_.memory("a"), 2);
@@ -66,6 +68,11 @@ class SmallRun {
                                 setting_});
     hooks_.resource_name = [](ResourceId r) { return "resource " + std::to_string(r.value); };
     hooks_.on_window_done = std::move(on_window_done);
+    if (!hooks_.on_window_done) {
+      hooks_.on_window_done = [this](ResourceShares shares) {
+        std::move(shares.begin(), shares.end(), std::back_inserter(completed_));
+      };
+    }
     result_ = hooks_.result.get_future();
     resources_ = std::make_shared<std::vector<caf::actor>>(3);
     coordinator_ = spawn_coordinator(*system_, resources_, hooks_, context_->clock,
@@ -105,7 +112,10 @@ class SmallRun {
     if (result_.wait_for(virtual_time_ ? Duration{0} : patience) != std::future_status::ready) {
       return std::nullopt;
     }
-    return result_.get();
+    RunResult result = result_.get();
+    std::move(result.shares.begin(), result.shares.end(), std::back_inserter(completed_));
+    result.shares = std::move(completed_);
+    return result;
   }
 
  private:
@@ -133,6 +143,7 @@ class SmallRun {
   RunSetting setting_;
   std::optional<RunContext> context_;
   CoordinatorHooks hooks_;
+  ResourceShares completed_;  // filled by the coordinator until it has set the result
   std::future<RunResult> result_;
   caf::actor coordinator_;
   std::shared_ptr<std::vector<caf::actor>> resources_;

@@ -71,14 +71,14 @@ BOOST_AUTO_TEST_CASE(times_count_from_when_the_clock_of_the_scenario_started) {
   const Machine machine = gpu_and_host();
   Plan plan = plan_by_rates(g.graph, machine, g.everything(), {.needs_costs = true});
   RunResult result = LogicSimulation(machine, plan, {}).run();
-  for (auto& [resource, share] : result.shares) {
+  for (auto& [resource, share] : plan.windows.front().shares) {
     for (std::uint32_t i = 0; i < share.size(); ++i) {
       share.items[i].start += Duration{40};
       share.items[i].end += Duration{40};
     }
   }
   result.origin = Instant{Duration{40}};
-  const ScenarioReport report = summarize(g.graph, machine, plan, "test", std::move(result));
+  const ScenarioReport report = summarize(g.graph, machine, plan, "test", result);
   BOOST_TEST((report.makespan == Duration{150}));
   expect_spans(report, {"x on cpu 0-100", "y on cpu 100-150"});
 }

@@ -52,9 +52,6 @@ UnitId oldest_used_from(const Plan& plan, std::size_t begin) {
 // Forgets all units no longer needed after each window. If the run failed, the plan's units are
 // kept, since the failure names one.
 ScenarioReport summarize_by_window(const RandomCase& c, Run run, bool with_timeline) {
-  for (auto& [resource, share] : std::exchange(run.result.shares, {})) {
-    run.plan.put_back(resource, std::move(share));
-  }
   Summary summary(c.graph, c.machine, run.plan, with_timeline);
   for (std::size_t w = 0; w < run.plan.windows.size(); ++w) {
     const Window& window = run.plan.windows[w];
@@ -101,8 +98,7 @@ void check_by_window(const RandomCase& c, const LogicSimulation::Options& option
   Run run = simulate(c, options);
   const ScenarioReport without = summarize_by_window(c, run, false);
   const ScenarioReport with = summarize_by_window(c, run, true);
-  const ScenarioReport whole =
-      summarize(c.graph, c.machine, run.plan, "random", std::move(run.result));
+  const ScenarioReport whole = summarize(c.graph, c.machine, run.plan, "random", run.result);
   check_same(without, whole);
   BOOST_TEST(without.timeline.spans.empty());
   check_same(with, whole);
