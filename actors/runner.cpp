@@ -123,7 +123,7 @@ void Run::perform(std::size_t index, Report& report) {
           fmt::format("'{}': {}", scenario.name,
                       left_behind(outcome.under_way, options_.grace, graph_, machine_, plan)));
     }
-    result = summarize(graph_, machine_, plan, scenario.name, outcome);
+    result = summarize(graph_, machine_, plan, scenario.name, outcome, options_.keep_timeline);
     // The interrupt may have come when the last item was done, but not yet reported.
     if (result.outcome == Outcome::interrupted && result.finished == result.planned) {
       result.outcome = Outcome::done;

@@ -53,6 +53,8 @@ struct RunOptions {
   // The host's memory that tensors may take if the mode computes values. None: the memory available
   // when the Run is made, minus a reserve.
   std::optional<std::uint64_t> ram_bytes = {};
+  // Whether reports get a timeline. It takes about 50 bytes for each op and transfer.
+  bool keep_timeline = true;
   // Each is written after the first scenario that makes all its results, once they have been
   // compared; not if they differ, and not without values. Must outlive the Run.
   std::span<const SavedFile> saves = {};

@@ -2,8 +2,9 @@
 // memory, so that there are no transfers. Each device computes a block of columns.
 //
 // `run` is the time from the actors' first message to their last record (ScenarioReport::took).
-// `rest` is the time for starting threads, allocating buffers and making the report. With windows,
-// building and planning overlap the run, and `run` is the time from the first op to the report.
+// `rest` is the time for starting threads, allocating buffers and making the report, which has no
+// timeline. With windows, building and planning overlap the run, and `run` is the time from the
+// first op to the report.
 #include "actors/runner.hpp"
 #include "actors/stream.hpp"
 #include "bench/task_bench/peer.hpp"
@@ -51,7 +52,7 @@ Times measure_whole(const Workload& workload, Mode mode) {
 
   const std::vector<Scenario> scenarios{{.name = "all", .steps = {Step{.group = group}}}};
   const Stopwatch plan;
-  Run run(machine, graph, scenarios, {.mode = mode, .verify = false});
+  Run run(machine, graph, scenarios, {.mode = mode, .verify = false, .keep_timeline = false});
   times.plan = plan.elapsed();
 
   const Stopwatch all;

@@ -269,12 +269,12 @@ std::string describe(const CoordinatorLogic::Failure& failure, const Graph& grap
 }
 
 ScenarioReport summarize(const Graph& graph, const Machine& machine, Plan& plan,
-                         const std::string& name, const RunResult& result) {
+                         const std::string& name, const RunResult& result, bool with_timeline) {
   for (Window& window : plan.windows) {
     // Not used any more: frees memory for the timeline.
     for (auto& [resource, share] : window.shares) share.forget_successors();
   }
-  Summary summary(graph, machine, plan, true);
+  Summary summary(graph, machine, plan, with_timeline);
   for (const Window& window : plan.windows) summary.add(window);
   return summary.finish(name, result);
 }

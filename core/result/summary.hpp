@@ -90,6 +90,7 @@ class Summary {
 
 // Summarizes all windows of the plan, which must have their shares, and drops the successors there.
 ScenarioReport summarize(const Graph& graph, const Machine& machine, Plan& plan,
-                         const std::string& name, const RunResult& result);
+                         const std::string& name, const RunResult& result,
+                         bool with_timeline = true);
 
 }  // namespace troupe
