@@ -22,7 +22,7 @@ struct ProgramOptions {
   std::vector<int> ignored_signals = {};  // from its start on
   bool terminal = false;                  // standard error is a new terminal, not a dumb one
   unsigned short terminal_columns = 0;    // 0: not known
-  std::chrono::seconds limit{600};        // time after which the program is killed
+  std::chrono::seconds limit{300};        // time after which the program is killed
 };
 
 struct Finished {
