@@ -17,6 +17,8 @@ namespace troupe {
 // Made by std::make_shared. Thread-safe.
 class ArenaPool : public std::enable_shared_from_this<ArenaPool> {
  public:
+  ArenaPool() { free_.reserve(arenas_max); }  // keep() must not throw
+
   // An arena whose first block has at least `bytes`. When its last owner drops it, on any thread,
   // it is kept for the next call, unless it is large: what has huge pages is quick to fill anyway.
   std::shared_ptr<Arena> take(std::size_t bytes) {
