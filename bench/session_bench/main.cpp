@@ -112,7 +112,7 @@ double products_of_graph() {
     const OpId inputs[] = {x, x};
     for (int i = 0; i < products; ++i) graph.append(product[i % 2], inputs);
     const std::vector<Scenario> all{{.name = "all", .steps = {Step{.group = run}}}};
-    Run(machine, graph, all, {.verify = false}).perform();
+    Run(machine, graph, all, {.verify = false, .keep_timeline = false}).perform();
   });
 }
 
