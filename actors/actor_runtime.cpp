@@ -27,6 +27,7 @@ namespace troupe {
 namespace {
 
 using namespace std::chrono_literals;
+using News = ActorRuntime::News;
 
 // Where actors live, and how time passes there: the one difference between a real run and a
 // simulation that this room knows.
@@ -101,6 +102,7 @@ class Deliveries {
     {
       const std::lock_guard lock(mutex_);
       windows_.push_back(std::move(window));
+      if (awaited_ == News::end) return;
     }
     changed_.notify_one();
   }
@@ -111,9 +113,11 @@ class Deliveries {
     }
     changed_.notify_one();
   }
-  void wait_for(std::chrono::milliseconds time) {
+  void wait_for(News awaited, std::chrono::milliseconds time) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, time, [this] { return is_over_ || !windows_.empty(); });
+    awaited_ = awaited;
+    changed_.wait_for(lock, time,
+                      [&] { return is_over_ || (awaited == News::windows && !windows_.empty()); });
   }
   std::optional<ResourceShares> take() {
     const std::lock_guard lock(mutex_);
@@ -131,6 +135,7 @@ class Deliveries {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<ResourceShares> windows_;
+  News awaited_ = News::windows;
   bool is_over_ = false;
 };
 
@@ -173,7 +178,7 @@ class ActorRuntime::Impl {
   ~Impl() {
     interrupt();  // also ends actors that were never told to begin
     while (!is_over()) {
-      proceed();
+      proceed(News::end);
       while (deliveries_.take()) {
       }
     }
@@ -188,7 +193,8 @@ class ActorRuntime::Impl {
   // Spawns the actors of resources that have work for the first time.
   void send_window(Window window) {
     sent_.push_back(window.without_shares());
-    if (context_.setting.has_values()) load_kernels(window);
+    if (interruption_.has_come()) return interrupt();
+    if (context_.setting.has_values()) load_kernels(context_.ops, window);
     AddWindow message{std::move(window), {}};
     for (const auto& [resource, share] : message.window.shares) {
       if (!(*resources_)[resource.index()]) message.joining.push_back(resource);
@@ -224,10 +230,10 @@ class ActorRuntime::Impl {
     send(Begin{});
   }
 
-  void proceed() {
+  void proceed(News awaited) {
     if (interruption_.has_come()) interrupt();
     if (interruption_.is_grace_over() && !std::exchange(has_left_, true)) send_first(Leave{});
-    if (!setup_.has_virtual_time()) return deliveries_.wait_for(50ms);
+    if (!setup_.has_virtual_time()) return deliveries_.wait_for(awaited, 50ms);
     if (setup_.proceed()) return;
     // The coordinator looks twice and then ends a run that is stuck.
     TROUPE_ASSERT(++idle_rounds_ < 8);
@@ -245,12 +251,16 @@ class ActorRuntime::Impl {
     return window;
   }
   std::vector<Window> take_left() {
-    std::vector<Window> left(std::make_move_iterator(sent_.begin()),
-                             std::make_move_iterator(sent_.end()));
+    RunResult& result = received_result();
+    std::vector<Window> left;
+    while (std::optional<Window> window = take_window()) left.push_back(std::move(*window));
+    std::move(sent_.begin(), sent_.end(), std::back_inserter(left));
     sent_.clear();
-    for (auto& [resource, share] : std::exchange(received_result().shares, {})) {
+    for (auto& [resource, share] : std::exchange(result.shares, {})) {
       TROUPE_ASSERT(!left.empty());
-      left[share.window - left.front().number].shares.emplace_back(resource, std::move(share));
+      const std::size_t place = share.window - left.front().number;
+      TROUPE_ASSERT(place < left.size());
+      left[place].shares.emplace_back(resource, std::move(share));
     }
     return left;
   }
@@ -266,15 +276,6 @@ class ActorRuntime::Impl {
       received_->took = took_;
     }
     return *received_;
-  }
-
-  // Those that are loaded already are loaded at no cost.
-  void load_kernels(const Window& window) const {
-    for (const auto& [resource, share] : window.shares) {
-      for (const Share::Kernel& kernel : share.kernels) {
-        if (const auto load = context_.ops[kernel.kind].load; load != nullptr) load();
-      }
-    }
   }
 
   caf::execution_unit* coordinator_thread() {
@@ -354,6 +355,14 @@ class ActorRuntime::Impl {
   std::deque<Window> sent_;  // and not taken, without shares
 };
 
+void load_kernels(const OpRegistry& ops, const Window& window) {
+  for (const auto& [resource, share] : window.shares) {
+    for (const Share::Kernel& kernel : share.kernels) {
+      if (const auto load = ops[kernel.kind].load; load != nullptr) load();
+    }
+  }
+}
+
 ActorRuntime::ActorRuntime(const Machine& machine, const OpRegistry& ops, MemoryStore& store,
                            const RunSetting& setting, const ActorRuntimeOptions& options)
     : impl_(std::make_unique<Impl>(machine, ops, store, setting, options)) {}
@@ -372,8 +381,8 @@ void ActorRuntime::watch(const WindowItem& item) {
 void ActorRuntime::begin() {
   impl_->begin();
 }
-void ActorRuntime::proceed() {
-  impl_->proceed();
+void ActorRuntime::proceed(News awaited) {
+  impl_->proceed(awaited);
 }
 std::optional<Window> ActorRuntime::take_window() {
   return impl_->take_window();

@@ -18,6 +18,10 @@
 
 namespace troupe {
 
+// Loads the libraries that the window's kernels need, where they aren't loaded yet. Throws a run
+// Error if one can't be loaded.
+void load_kernels(const OpRegistry& ops, const Window& window);
+
 struct ActorRuntimeOptions {
   std::uint64_t seed = 0;
   // Called on another thread when there is a window to take, an item that is watched has finished,
@@ -45,11 +49,12 @@ class ActorRuntime {
   ~ActorRuntime();
 
   // Windows may be sent before and while the actors act, but none after send_end(). Their replicas
-  // must be installed in the store. Loads the libraries that the window's kernels need, and spawns
-  // the actors of devices and links that have work for the first time, on threads: one for each
-  // such device, and a few that the links share. Throws an Error where the host hasn't enough
-  // threads or memory for that, a usage Error before begin(), else a run Error; the actors don't
-  // get the window then, and neither do they once the run is interrupted.
+  // must be installed where the store tracks them. Loads the libraries that the window's kernels
+  // need, and spawns the actors of devices and links that have work for the first time, on threads:
+  // one for each such device, and a few that the links share. Throws what load_kernels() throws,
+  // and an Error where the host hasn't enough threads or memory, a usage Error before begin(), else
+  // a run Error. The actors don't get the window then, and neither do they once the run is
+  // interrupted: it is one of take_left().
   void send(Window window);
   void send_end();
   // Calls on_news, and lets proceed() return, when this item of a window that was sent has
@@ -59,17 +64,18 @@ class ActorRuntime {
   void begin();
 
   // Lets them act: until there is news, but for about 50 ms at most, or some thousand events of
-  // virtual time. Ends the run if it is interrupted.
-  void proceed();
+  // virtual time. Ends the run if it is interrupted. A window to take is no news for a caller who
+  // isn't to be woken while others work.
+  enum class News { windows, end };
+  void proceed(News awaited = News::windows);
   // The next window, with its shares. None: no window has completed that wasn't taken.
   std::optional<Window> take_window();
-  // Of a run that is over: the windows that haven't completed, with the shares that came back. Once
-  // all others have been taken.
+  // Of a run that is over: all windows that weren't taken, with the shares that came back.
   std::vector<Window> take_left();
   bool is_over() const;
   Instant now() const;               // by the clock of the run
   std::uint64_t items_done() const;  // ops and transfers
-  // Of a run that is over, without shares; once.
+  // Of a run that is over; once. It has shares only if take_left() hasn't taken them.
   RunResult take_result();
 
  private:

@@ -20,7 +20,7 @@ struct CoordinatorHooks {
   std::promise<RunResult> result;
   std::atomic<std::uint64_t> items_done = 0;
   // Receives the shares of each completed window, in order, on the coordinator's thread. Those of
-  // windows that don't complete are in the result.
+  // windows that don't complete are in the result. Must be set.
   std::function<void(ResourceShares)> on_window_done = {};
   std::function<void()> on_watched = {};  // a watched item has finished; on that thread, too
   std::function<void()> on_end = {};  // called on the coordinator's thread after `result` is set

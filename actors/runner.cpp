@@ -73,6 +73,11 @@ Report Run::perform() {
   report.mode = setting_.name;
   report.seed = options_.seed;
   store_.emplace(machine_, setting_.backing);
+  if (setting_.has_values()) {
+    for (const Plan& plan : plans_) {
+      for (const Window& window : plan.windows) load_kernels(graph_.kinds(), window);
+    }
+  }
   bool has_failed = false;
   for (std::size_t i = 0; i < scenarios_.size(); ++i) {
     ScenarioReport& scenario = report.scenarios.emplace_back();
@@ -151,22 +156,14 @@ RunResult Run::act(const Scenario& scenario, Plan& plan, bool& has_begun) {
   has_begun = true;
   runtime_->begin();
   while (!runtime_->is_over()) {
-    runtime_->proceed();
-    take_windows(plan);
+    runtime_->proceed(ActorRuntime::News::end);
     report_progress(scenario, RunProgress::Phase::running, runtime_->items_done(),
                     plan.units.size());
   }
-  take_windows(plan);
-  for (Window& left : runtime_->take_left()) plan.windows.push_back(std::move(left));
+  plan.windows = runtime_->take_left();
   RunResult result = runtime_->take_result();
   if (!is_interrupted()) runtime_.reset();
   return result;
-}
-
-void Run::take_windows(Plan& plan) {
-  while (std::optional<Window> window = runtime_->take_window()) {
-    plan.windows.push_back(std::move(*window));
-  }
 }
 
 // On a thread of its own, which can be left.

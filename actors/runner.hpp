@@ -90,8 +90,6 @@ class Run {
   void perform(std::size_t index, Report& report);
   // `has_begun` becomes true once the actors are set up.
   RunResult act(const Scenario& scenario, Plan& plan, bool& has_begun);
-  // Gives the windows that have completed back to the plan.
-  void take_windows(Plan& plan);
   void check(const Scenario& scenario, const Plan& plan, Report& report);
   // Blocks until `plan` has been verified; none: the run was interrupted before.
   std::optional<Verdict> verdict_on(const Scenario& scenario, const Plan& plan);

@@ -237,24 +237,26 @@ void SessionEngine::send(PlannedWindow planned) {
     store_.reserve_buffers(planned.replicas, graph_->types(), buffers_at_once(*graph_));
   }
   store_.install(planned.replicas, graph_->types());
-  const Window& window = planned.window;
-  TROUPE_ASSERT(window.number == next_window_);
-  ++next_window_;
-  items_sent_ += window.items;
-  InFlight& entry = in_flight_.emplace_back();
-  entry.number = window.number;
-  entry.first = window.first;
-  entry.calls_before = handed_out_;
+  const std::uint64_t items = planned.window.items;
+  TROUPE_ASSERT(planned.window.number == next_window_);
+  InFlight entry{.number = planned.window.number,
+                 .first = planned.window.first,
+                 .shares = {},
+                 .to_release = {},
+                 .calls_before = handed_out_};
   for (auto& [resource, share] : planned.window.shares) entry.shares.emplace_back(resource, share);
-  hold(planned, entry);
-  runtime_.send(std::move(planned.window));
+  runtime_.send(std::move(planned.window));  // if it throws, nothing has been noted
+  ++next_window_;
+  items_sent_ += items;
+  hold(planned.holds, entry);
+  in_flight_.push_back(std::move(entry));
 }
 
 // The session holds what it may still read, and until the window has completed what nobody reads.
-void SessionEngine::hold(const PlannedWindow& planned, InFlight& entry) {
-  for (const PlannedWindow::Hold& held : planned.holds) {
+void SessionEngine::hold(std::span<const PlannedWindow::Hold> holds, InFlight& entry) {
+  for (const PlannedWindow::Hold& held : holds) {
     if (TensorState* const tensor = tensor_of_[held.op.index()]) {
-      tensor->copies.push_back({held.replica, planned.window.number});
+      tensor->copies.push_back({held.replica, entry.number});
     } else {
       entry.to_release.push_back(held.replica);
     }

@@ -20,6 +20,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -135,7 +136,7 @@ class SessionEngine {
   bool send_planned();
   void send(PlannedWindow planned);
   void release(TensorState* dropped);
-  void hold(const PlannedWindow& planned, InFlight& entry);
+  void hold(std::span<const PlannedWindow::Hold> holds, InFlight& entry);
   void release_copies(TensorState& tensor);
   UnitId pending(const TensorState::Copy& copy) const;
 

@@ -63,6 +63,7 @@ void Stream::note(const PlannedWindow& planned) {
   const Window& window = planned.window;
   InFlight& entry = in_flight_.emplace_back();
   entry.number = window.number;
+  unsent_ = window.without_shares();
   entry.end = submitted_;
   entry.oldest = ReplicaId{window.first.value};
   for (const ReplicaId r : planned.read_again) entry.oldest = std::min(entry.oldest, r);
@@ -77,6 +78,7 @@ void Stream::send_window(PlannedWindow planned) {
   }
   store_.install(planned.replicas, graph_.types());
   installed_ = ReplicaId::at(planned.window.first.index() + planned.window.items);
+  unsent_.reset();
   runtime_.send(std::move(planned.window));
 }
 
@@ -124,8 +126,8 @@ void Stream::forget() {
 ScenarioReport Stream::finish(const std::string& name) {
   runtime_.send_end();
   while (!runtime_.is_over()) await_window();
-  while (const std::optional<Window> done = runtime_.take_window()) retire(*done);
   for (const Window& left : runtime_.take_left()) summary_.add(left);
+  if (unsent_) summary_.add(*unsent_);
   ScenarioReport report = summary_.finish(name, runtime_.take_result());
   if (!refusal_.empty() && report.outcome == Outcome::done) {
     report.outcome = Outcome::failed;

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -75,7 +76,7 @@ class Stream {
 
  private:
   struct InFlight {
-    std::uint32_t number;
+    std::uint32_t number = 0;
     OpId end;          // one past its last op
     ReplicaId oldest;  // the oldest replica that it makes or reads
     std::vector<PlannedWindow::Hold> holds;
@@ -103,6 +104,7 @@ class Stream {
   OpId submitted_ = OpId::at(0);  // ops before it have been submitted
   OpId done_ = OpId::at(0);       // ops before it have completed
   ReplicaId installed_{0};        // replicas before it are in the store
+  std::optional<Window> unsent_;  // the last window, without its shares, while it waits for room
   std::string refusal_;           // the Error that submit() has thrown
 };
 

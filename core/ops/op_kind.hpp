@@ -129,7 +129,8 @@ struct OpKind {
   // What the kernel needs of the attributes, in a form that is fast to read: Attrs::prepared. Made
   // once for all ops with the same attributes. For ops that take less than a microsecond.
   std::shared_ptr<const void> (*prepare)(const Attrs&) = nullptr;
-  // Loads libraries that the kernel needs, before a run is timed. May be called more than once.
+  // Loads libraries that the kernel needs, before a device gets such an op. May be called more than
+  // once. Throws a run Error if one can't be loaded.
   void (*load)() = nullptr;
 };
 

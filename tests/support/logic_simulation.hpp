@@ -30,7 +30,7 @@ class LogicSimulation {
     std::optional<UnitId> failing = {};                 // this unit fails at its end
   };
 
-  // The windows of `plan` must have their shares. Both must outlive the simulation.
+  // The windows of `plan` must have their shares. `machine` and `plan` must outlive the simulation.
   LogicSimulation(const Machine& machine, Plan& plan, Options options);
 
   // Shares come back into the plan, with their records.

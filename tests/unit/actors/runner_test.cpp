@@ -4,6 +4,7 @@
 #include "tests/unit/actors/runner_fixture.hpp"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -106,6 +107,25 @@ BOOST_AUTO_TEST_CASE(a_kind_without_a_kernel_is_simulated_but_neither_rehearsed_
     expect_error(ErrorKind::usage, "no kernel for 'bodiless'",
                  [&] { perform(g, {g.everything()}, {.mode = mode}); });
   }
+}
+
+// A simulation needs no library.
+BOOST_AUTO_TEST_CASE(a_library_that_a_later_scenario_needs_is_missed_before_any_is_performed) {
+  OpRegistry ops = testing::test_ops();
+  OpKind kind = ops[ops.find("work")];
+  kind.name = "lost";
+  kind.load = [] { throw run_error("its library can't be loaded"); };
+  ops.add(std::move(kind));
+  SmallGraph g;
+  g.graph = Graph(ops);
+  g.work("x", 1, {}, on(dev0));
+  g.op("y", "lost", {}, on(dev0), {{"flops", 1.0}}, testing::of_bytes(8));
+  const std::vector<Scenario> both{g.scenario({"x"}), g.scenario({"y"})};
+  for (const Mode mode : {Mode::rehearse, Mode::run}) {
+    expect_error(ErrorKind::failed, "its library can't be loaded",
+                 [&] { perform(g, both, {.mode = mode}); });
+  }
+  BOOST_TEST((perform(g, both, {.mode = Mode::simulate}).scenarios[1].outcome == Outcome::done));
 }
 
 BOOST_AUTO_TEST_CASE(a_bad_scenario_is_refused_before_any_is_performed) {

@@ -338,6 +338,7 @@ BOOST_AUTO_TEST_CASE(a_window_too_large_fails_the_stream) {
   BOOST_TEST((report.outcome == Outcome::failed));
   BOOST_TEST(report.error.find("a memory can't hold") != std::string::npos);
   BOOST_TEST(report.ops == 1U);
+  BOOST_TEST(report.planned == 2U);
 }
 
 // Virtual time doesn't pass while a completed window makes room for the next.

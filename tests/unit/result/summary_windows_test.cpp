@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
