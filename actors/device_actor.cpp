@@ -9,11 +9,12 @@ namespace {
 // Computes ops through a backend, with tensors in a store.
 class DeviceWork {
  public:
-  DeviceWork(std::unique_ptr<DeviceBackend> backend, MemoryStore& store, MemoryId memory)
+  DeviceWork(const BackendContext& context, std::unique_ptr<DeviceBackend> backend, MemoryId memory)
       : backend_(std::move(backend)),
-        store_(&store),
-        cache_(store.pool()),
-        is_tracked_(store.is_tracked(memory)) {}
+        ops_(&context.ops),
+        store_(&context.store),
+        cache_(context.store.pool()),
+        is_tracked_(context.store.is_tracked(memory)) {}
 
   void enter_thread() { backend_->enter_thread(); }
 
@@ -23,14 +24,13 @@ class DeviceWork {
     const Share::Kernel& kernel = share.kernels[item.kernel];
     const ReplicaId output = share.output(start.item);
     const std::span<const ReplicaId> inputs = share.inputs_of(start.item);
-    if (is_tracked_ &&
-        !(kernel.in_place_of && store_->hand_over(inputs[*kernel.in_place_of], output))) {
-      store_->acquire(output, cache_);
-    }
+    if (kernel.is_further) return {.state = Started::State::finished};
+    if (is_tracked_) make_room(kernel, inputs, output);
     return backend_->start(start.lane, {.kind = kernel.kind,
                                         .attrs = kernel.attrs,
                                         .inputs = inputs,
                                         .output = output,
+                                        .further = kernel.further,
                                         .expected = kernel.expected,
                                         .index = item.index});
   }
@@ -50,12 +50,26 @@ class DeviceWork {
   bool may_block(const DeviceLogic::Start& start) const { return kernel(start).is_long; }
 
  private:
+  void make_room(const Share::Kernel& kernel, std::span<const ReplicaId> inputs, ReplicaId output) {
+    for (std::uint32_t k = 1; k <= kernel.further; ++k) {
+      store_->acquire(ReplicaId{output.value + k}, cache_);
+    }
+    if (kernel.in_place_of && store_->hand_over(inputs[*kernel.in_place_of], output)) return;
+    if (kernel.adopts) {
+      if (auto values = (*ops_)[kernel.kind].existing(*kernel.attrs)) {
+        return store_->adopt(output, std::move(values));
+      }
+    }
+    store_->acquire(output, cache_);
+  }
+
   static Share::Kernel& kernel(const DeviceLogic::Start& start) {
     Share& share = start.part->share;
     return share.kernels[share.items[start.item].kernel];
   }
 
   std::unique_ptr<DeviceBackend> backend_;
+  const OpRegistry* ops_;
   MemoryStore* store_;
   BufferCache cache_;
   bool is_tracked_;
@@ -72,8 +86,9 @@ caf::actor spawn_device(caf::actor_system& system, const RunContext& context, De
   const auto make_work = [&context, device](Completions& completions) {
     const BackendContext backend_context{context.machine, context.ops, context.store, completions};
     return DeviceWork(
+        backend_context,
         context.setting.device_backends[device.index()]->make(backend_context, device),
-        context.store, context.machine.device(device).memory);
+        context.machine.device(device).memory);
   };
   DeviceLogic logic(self, static_cast<int>(lanes));
   caf::actor_config config(thread);

@@ -152,7 +152,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     now_ = now();
     bool goes_on = false;  // with the next message
     while (Decision* const start = next()) {
-      if (begin(*start) && !mailbox().empty()) {
+      if (begin(*start) && has_message()) {
         goes_on = logic_.expects_more_notices();
         break;
       }
@@ -161,6 +161,9 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     report();
     if (may_spin_) spin_for_message();
   }
+
+  // In virtual time, a timer may come while CAF has marked the empty mailbox as blocked.
+  bool has_message() { return !mailbox().blocked() && !mailbox().empty(); }
 
   Decision* next() {
     return interrupted_.load(std::memory_order_relaxed) ? nullptr : logic_.next();

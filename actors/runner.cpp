@@ -82,7 +82,7 @@ Report Run::perform() {
   for (std::size_t i = 0; i < scenarios_.size(); ++i) {
     ScenarioReport& scenario = report.scenarios.emplace_back();
     scenario.name = scenarios_[i].name;
-    scenario.planned = plans_[i].timed_units();
+    scenario.planned = plans_[i].timed_units() - plans_[i].timed_further;
     if (!has_failed && is_interrupted()) report.interrupted = true;
     if (has_failed || report.interrupted) {
       scenario.outcome = Outcome::not_run;

@@ -108,13 +108,25 @@ Machine complete(Machine machine, Mode mode) {
   return machine;
 }
 
+Tensor call_kind(SessionCore& session, std::string_view kind, std::span<const Tensor> inputs,
+                 Attrs attrs, TensorType declared, CallSite where, std::vector<Tensor>* further) {
+  std::vector<TensorState*> states;
+  for (const Tensor& input : inputs) states.push_back(SessionCore::state_of(input));
+  return session.call({.kind = session.find_kind(kind, where),
+                       .inputs = states,
+                       .placement = scope_of(session),
+                       .attrs = std::move(attrs),
+                       .declared = declared},
+                      where, further);
+}
+
 template <class T>
 std::vector<T> read_elements(const Tensor& tensor, DType dtype, CallSite where) {
   TensorState& state = state_of(tensor, where);
   std::vector<T> elements;
-  state.session->read(state, dtype, where, [&] {
-    elements.resize(static_cast<std::size_t>(tensor.shape().elements()));
-    return reinterpret_cast<std::byte*>(elements.data());
+  state.session->read(state, dtype, where, [&](std::span<const std::byte> values) {
+    const T* const first = reinterpret_cast<const T*>(values.data());
+    elements.assign(first, first + values.size() / sizeof(T));
   });
   return elements;
 }
@@ -179,10 +191,8 @@ void Tensor::save(const std::filesystem::path& file, std::string_view name, Call
                                    : "a .npy file has no names",
                       name.empty() ? "give one" : "leave it out");
   }
-  std::vector<std::byte> values(named.type.bytes());
-  save_tensors(file, {&named, 1}, [&](std::size_t) {
-    state.session->read(state, named.type.dtype, where, [&] { return values.data(); });
-    return std::span<const std::byte>(values);
+  state.session->read(state, named.type.dtype, where, [&](std::span<const std::byte> values) {
+    save_tensors(file, {&named, 1}, [&](std::size_t) { return values; });
   });
 }
 
@@ -245,9 +255,7 @@ Tensor Session::tensor(std::span<const std::int64_t> elements, const Shape& shap
 }
 
 Tensor Session::load(const std::filesystem::path& file, std::string_view name, CallSite where) {
-  const DataFile data(file);
-  const StoredTensor stored = data.find(name);
-  data.check_size();
+  const FileTensor stored = open_tensor(file, name);
   const Memory& memory = machine().memory(memory_of_scope(*core_));
   if (memory.size_bytes > 0 && stored.type.bytes() > memory.size_bytes) {
     throw usage_error({file.string()},
@@ -255,9 +263,13 @@ Tensor Session::load(const std::filesystem::path& file, std::string_view name, C
                                   stored.type.bytes(), memory.name, memory.size_bytes),
                       "give a part of it");
   }
-  const std::shared_ptr<std::byte[]> values(new std::byte[stored.type.bytes()]);
-  data.bytes().read(stored.offset, {values.get(), stored.type.bytes()});
-  return give(*core_, stored.type, {values, values.get()}, false, where);
+  std::shared_ptr<const std::byte> values = stored.values->existing();
+  if (values == nullptr) {
+    const std::shared_ptr<std::byte[]> copy(new std::byte[stored.type.bytes()]);
+    values = {copy, copy.get()};
+  }
+  stored.values->read(0, {const_cast<std::byte*>(values.get()), stored.type.bytes()});
+  return give(*core_, stored.type, std::move(values), true, where);
 }
 
 Tensor Session::adopt(std::span<const float> elements, const Shape& shape,
@@ -288,14 +300,20 @@ Tensor Session::call(std::string_view kind, std::initializer_list<Tensor> inputs
 
 Tensor Session::call(std::string_view kind, std::span<const Tensor> inputs, Attrs attrs,
                      TensorType declared, CallSite where) {
-  std::vector<TensorState*> states;
-  for (const Tensor& input : inputs) states.push_back(SessionCore::state_of(input));
-  return core_->call({.kind = core_->find_kind(kind, where),
-                      .inputs = states,
-                      .placement = scope_of(*core_),
-                      .attrs = std::move(attrs),
-                      .declared = declared},
-                     where);
+  return call_kind(*core_, kind, inputs, std::move(attrs), declared, where, nullptr);
+}
+
+std::vector<Tensor> Session::call_all(std::string_view kind, std::initializer_list<Tensor> inputs,
+                                      Attrs attrs, TensorType declared, CallSite where) {
+  return call_all(kind, std::span<const Tensor>(inputs.begin(), inputs.size()), std::move(attrs),
+                  declared, where);
+}
+
+std::vector<Tensor> Session::call_all(std::string_view kind, std::span<const Tensor> inputs,
+                                      Attrs attrs, TensorType declared, CallSite where) {
+  std::vector<Tensor> made(1);
+  made[0] = call_kind(*core_, kind, inputs, std::move(attrs), declared, where, &made);
+  return made;
 }
 
 void Session::wait_all() {

@@ -137,8 +137,9 @@ class Session {
   Tensor tensor(std::span<const std::int64_t> elements, const Shape& shape,
                 CallSite where = CallSite::here());
   // The tensor of a .npy file, or the one called `name` of a .safetensors file, of any of these
-  // types, in the same memory. Blocks until it has been read. Throws a usage Error, with the file
-  // as its place, if that can't be done or the file isn't what its header says.
+  // types, in the same memory. Blocks until it has been read. It may be used where the system keeps
+  // the file: to change the file, write a new one and rename it. Throws a usage Error, with the
+  // file as its place, if that can't be done or the file isn't what its header says.
   Tensor load(const std::filesystem::path& file, std::string_view name = {},
               CallSite where = CallSite::here());
   // A tensor with these elements where they are, in row-major order: they are not copied, and must
@@ -157,11 +158,19 @@ class Session {
                std::function<void()> deleter, CallSite where = CallSite::here());
   Tensor adopt(std::span<const std::int64_t> elements, const Shape& shape,
                std::function<void()> deleter, CallSite where = CallSite::here());
-  // Any op kind, by name. Attributes that aren't given take their fallbacks.
+  // Any op kind, by name. Attributes that aren't given take their fallbacks. Returns the first
+  // tensor that the op makes.
   Tensor call(std::string_view kind, std::initializer_list<Tensor> inputs, Attrs attrs = {},
               TensorType declared = {}, CallSite where = CallSite::here());
   Tensor call(std::string_view kind, std::span<const Tensor> inputs, Attrs attrs = {},
               TensorType declared = {}, CallSite where = CallSite::here());
+  // The same, and returns all tensors that the op makes, in the order of its kind.
+  std::vector<Tensor> call_all(std::string_view kind, std::span<const Tensor> inputs,
+                               Attrs attrs = {}, TensorType declared = {},
+                               CallSite where = CallSite::here());
+  std::vector<Tensor> call_all(std::string_view kind, std::initializer_list<Tensor> inputs,
+                               Attrs attrs = {}, TensorType declared = {},
+                               CallSite where = CallSite::here());
 
   // Blocks until all that was called before has been carried out. Throws the session's Error if it
   // has failed.

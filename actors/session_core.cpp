@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <utility>
 
@@ -158,7 +157,7 @@ OpKindId SessionCore::find_kind(std::string_view name, CallSite where) const {
                     fmt::format("there are {}", fmt::join(ops_.names(), ", ")));
 }
 
-Tensor SessionCore::call(Call call, CallSite where) {
+Tensor SessionCore::call(Call call, CallSite where, std::vector<Tensor>* further) {
   Lock lock(mutex_);
   check_not_failed();
   while (log_.size() >= log_calls_max) {
@@ -184,24 +183,37 @@ Tensor SessionCore::call(Call call, CallSite where) {
   } catch (const Error& error) {
     throw error.at(where.place());
   }
-  TensorState* const made = new_state();
-  made->type = signature->output;
-  made->number = ++called_;
+  const std::size_t logged = log_.size();
+  const std::uint32_t line = place_number(where);
+  TensorState* made = log_call(*signature, call.inputs, line);
   made->given = std::move(call.given);
   made->is_adopted = call.adopts;
-  made->uses.store(2, std::memory_order_relaxed);  // the handle, and the log
-  for (TensorState* const input : call.inputs) {
+  for (std::uint32_t k = 1; k <= signature->further; ++k) {
+    const Tensor other(log_call(signatures_.further(*signature, k), {&made, 1}, line));
+    if (further != nullptr) further->push_back(other);
+  }
+  const bool wakes = logged < wake_at_ && log_.size() >= wake_at_;
+  lock.unlock();
+  if (wakes) for_thread_.notify_one();
+  return Tensor(made);
+}
+
+// The result has two uses: a handle, and the log.
+TensorState* SessionCore::log_call(const Signature& signature, std::span<TensorState* const> inputs,
+                                   std::uint32_t line) {
+  TensorState* const made = new_state();
+  made->type = signature.output;
+  made->number = ++called_;
+  made->uses.store(2, std::memory_order_relaxed);
+  for (TensorState* const input : inputs) {
     add_use(*input);
     log_.inputs.push_back(input);
   }
   log_.calls.push_back({.output = made,
-                        .signature = signature,
-                        .line = place_number(where),
-                        .inputs = static_cast<std::uint32_t>(call.inputs.size())});
-  const bool wakes = log_.size() == wake_at_;
-  lock.unlock();
-  if (wakes) for_thread_.notify_one();
-  return Tensor(made);
+                        .signature = &signature,
+                        .line = line,
+                        .inputs = static_cast<std::uint32_t>(inputs.size())});
+  return made;
 }
 
 const TensorType& SessionCore::type(const TensorState& tensor) const {
@@ -340,7 +352,7 @@ void SessionCore::wait_all() {
 }
 
 void SessionCore::read(const TensorState& tensor, DType dtype, CallSite where,
-                       const std::function<std::byte*()>& out) {
+                       const std::function<void(std::span<const std::byte>)>& use) {
   Lock lock(mutex_);
   if (!engine_->has_values()) {
     throw usage_error(where.place(), "a simulation computes no values to read",
@@ -358,13 +370,12 @@ void SessionCore::read(const TensorState& tensor, DType dtype, CallSite where,
   check_not_failed();
   if (const std::byte* const values = engine_->data(tensor)) {
     lock.unlock();
-    std::memcpy(out(), values, type.bytes());
-    return;
+    return use({values, type.bytes()});
   }
   std::vector<std::byte> values;
   engine_->read(tensor, values);
-  lock.unlock();  // `out` asks for the type
-  std::memcpy(out(), values.data(), values.size());
+  lock.unlock();
+  use(values);
 }
 
 const ScenarioReport& SessionCore::measure(std::string_view name,

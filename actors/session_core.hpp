@@ -49,14 +49,16 @@ class SessionCore final : private TensorExchange {
     std::shared_ptr<const std::byte> given = {};
     bool adopts = false;  // see TensorState
   };
-  Tensor call(Call call, CallSite where);
+  // Returns the first tensor that the call makes, and appends the others to `further`.
+  Tensor call(Call call, CallSite where, std::vector<Tensor>* further = nullptr);
 
   const TensorType& type(const TensorState& tensor) const;
   void wait(const TensorState& tensor);
   void wait(DeviceId device);
   void wait_all();
+  // Calls `use` with the values.
   void read(const TensorState& tensor, DType dtype, CallSite where,
-            const std::function<std::byte*()>& out);
+            const std::function<void(std::span<const std::byte>)>& use);
   const ScenarioReport& measure(std::string_view name, const std::function<void()>& work);
 
   static TensorState* state_of(const Tensor& tensor) { return tensor.state_; }
@@ -95,6 +97,8 @@ class SessionCore final : private TensorExchange {
   void wait_for(Lock& lock, Waiter waiter);
   bool has_come(Waiter& waiter);
   TensorState* new_state();
+  TensorState* log_call(const Signature& signature, std::span<TensorState* const> inputs,
+                        std::uint32_t line);
   std::uint32_t place_number(CallSite where);
 
   const Machine machine_;

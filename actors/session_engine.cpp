@@ -131,7 +131,13 @@ bool SessionEngine::plan_window(CallLog& log) {
   std::size_t end_input = log.first_input;
   std::uint64_t bytes = 0;
   std::size_t computed = 0;
-  for (; end < log.calls.size() && end - log.first < window_ops_max && bytes < room_bytes_; ++end) {
+  const auto is_next = [&] {
+    if (end == log.calls.size()) return false;
+    // All that a call makes is in one window.
+    return log.calls[end].signature->output_number > 0 ||
+           (end - log.first < window_ops_max && bytes < room_bytes_);
+  };
+  for (; is_next(); ++end) {
     const CallLog::Call& call = log.calls[end];
     if (call.output->given && !has_room_for_given(call)) {
       if (end > log.first) break;
@@ -165,7 +171,18 @@ bool SessionEngine::plan_window(CallLog& log) {
 }
 
 OpId SessionEngine::append(const CallLog::Call& call, std::span<TensorState* const> inputs) {
-  const Signature& signature = *call.signature;
+  const std::uint32_t output = call.signature->output_number;
+  // A further output was appended with its op.
+  const OpId op =
+      output > 0 ? OpId{inputs.front()->op.value + output} : append_op(*call.signature, inputs);
+  call.output->op = op;
+  tensor_of_.push_back(call.output);
+  line_of_.push_back(call.line);
+  if (call.output->given) add_given(op, *call.output);
+  return op;
+}
+
+OpId SessionEngine::append_op(const Signature& signature, std::span<TensorState* const> inputs) {
   if (signature.number >= templates_.size()) templates_.resize(signature.number + 1);
   OpTemplateId& op_template = templates_[signature.number];
   if (!op_template) op_template = graph_->add_template(signature.op_template);
@@ -178,12 +195,7 @@ OpId SessionEngine::append(const CallLog::Call& call, std::span<TensorState* con
     ops = many.data();
   }
   std::transform(inputs.begin(), inputs.end(), ops, [](const TensorState* t) { return t->op; });
-  const OpId op = graph_->append(op_template, {ops, inputs.size()});
-  call.output->op = op;
-  tensor_of_.push_back(call.output);
-  line_of_.push_back(call.line);
-  if (call.output->given) add_given(op, *call.output);
-  return op;
+  return graph_->append(op_template, {ops, inputs.size()});
 }
 
 void SessionEngine::add_given(OpId op, TensorState& tensor) {
@@ -191,7 +203,6 @@ void SessionEngine::add_given(OpId op, TensorState& tensor) {
   const ReplicaId replica = store_.install({&spec, 1}, graph_->types());
   tensor.copies.push_back({replica, 0});
   const std::shared_ptr<const std::byte> values = std::exchange(tensor.given, nullptr);
-  constexpr std::uintptr_t kernel_alignment = 64;  // of CpuCall
   if (setting_.has_values() && tensor.is_adopted && is_host_ram(machine_, spec.memory) &&
       reinterpret_cast<std::uintptr_t>(values.get()) % kernel_alignment == 0) {
     return store_.adopt(replica, values);

@@ -131,6 +131,7 @@ class SessionEngine {
   bool plan_window(CallLog& log);
   bool has_room_for_given(const CallLog::Call& call) const;
   OpId append(const CallLog::Call& call, std::span<TensorState* const> inputs);
+  OpId append_op(const Signature& signature, std::span<TensorState* const> inputs);
   void add_given(OpId op, TensorState& tensor);
   Error no_room(MemoryId memory, std::uint64_t bytes, const std::string& what) const;
   bool send_planned();

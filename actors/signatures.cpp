@@ -98,13 +98,28 @@ std::uint32_t Signatures::add(const OpTemplate& op_template, std::span<TensorSta
   }
   const OpKind& kind = ops_[op_template.kind];
   const Attrs attrs = complete_attrs(kind, op_template.attrs);
-  const TensorType output =
-      output_type(kind, {.inputs = types, .attrs = attrs, .declared = op_template.declared});
-  const auto known = std::find(types_.begin(), types_.end(), output);
-  row.output = static_cast<std::uint32_t>(known - types_.begin());
-  if (known == types_.end()) types_.push_back(output);
+  const std::vector<TensorType> made =
+      output_types(kind, {.inputs = types, .attrs = attrs, .declared = op_template.declared});
+  row.output = type_number(made.front());
+  row.further = static_cast<std::uint16_t>(made.size() - 1);
+  const std::uint32_t added = row.number;
+  const std::uint32_t first = row.output;
   rows_.push_back(std::move(row));
-  return rows_.back().number;
+  for (std::size_t k = 1; k < made.size(); ++k) {
+    rows_.push_back({.number = added + static_cast<std::uint32_t>(k),
+                     .op_template = op_template,
+                     .inputs = {first},
+                     .output = type_number(made[k]),
+                     .output_number = static_cast<std::uint16_t>(k)});
+  }
+  return added;
+}
+
+std::uint32_t Signatures::type_number(const TensorType& type) {
+  const auto known = std::find(types_.begin(), types_.end(), type);
+  const auto number = static_cast<std::uint32_t>(known - types_.begin());
+  if (known == types_.end()) types_.push_back(type);
+  return number;
 }
 
 }  // namespace troupe

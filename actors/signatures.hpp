@@ -15,11 +15,15 @@
 namespace troupe {
 
 // Calls with the same op template and the same types of inputs. Types are indices into types().
+// A call that makes several tensors counts as a call for each: those for the further ones, which
+// have a signature each, come right after it and have its first tensor as their only input.
 struct Signature {
   std::uint32_t number = 0;
   OpTemplate op_template;
   std::vector<std::uint32_t> inputs;
   std::uint32_t output = 0;
+  std::uint16_t output_number = 0;  // k: of the k-th further output
+  std::uint16_t further = 0;        // further outputs
 };
 
 class Signatures {
@@ -30,6 +34,10 @@ class Signatures {
   // the inputs don't fit the op kind.
   // The result doesn't move and doesn't change.
   const Signature& find(const OpTemplate& op_template, std::span<TensorState* const> inputs);
+  // Of the k-th further output.
+  const Signature& further(const Signature& signature, std::uint32_t k) const {
+    return rows_[signature.number + k];
+  }
 
   const TensorType& type(std::uint32_t type) const { return types_[type]; }
 
@@ -37,6 +45,7 @@ class Signatures {
   bool fits(const Signature& row, const OpTemplate& op_template,
             std::span<TensorState* const> inputs) const;
   std::uint32_t add(const OpTemplate& op_template, std::span<TensorState* const> inputs);
+  std::uint32_t type_number(const TensorType& type);
 
   const OpRegistry& ops_;
   // References to rows and types stay valid.

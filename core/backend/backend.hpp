@@ -37,8 +37,9 @@ struct KernelCall {
   const Attrs* attrs = nullptr;            // must outlive the work
   std::span<const ReplicaId> inputs = {};  // in the device's memory
   ReplicaId output = {};                   // must have been acquired
-  Duration expected{0};                    // by the cost model
-  std::uint32_t index = 0;                 // of the op in its group
+  std::uint32_t further = 0;  // further outputs: the replicas behind `output`, likewise
+  Duration expected{0};       // by the cost model
+  std::uint32_t index = 0;    // of the op in its group
 };
 
 // Executes the ops of one device. Call from the device's thread only.

@@ -13,17 +13,20 @@ void CpuJob::prepare(const OpRegistry& ops, const MemoryStore& store, const Kern
     TROUPE_ASSERT(input.data != nullptr);
     inputs_.push_back({.type = input.type, .data = input.data});
   }
-  const MemoryStore::View output = store.view(call.output);
-  output_type_ = &output.type;
-  output_ = output.data;
-  TROUPE_ASSERT(output_ != nullptr);
+  outputs_.clear();
+  for (std::uint32_t k = 0; k <= call.further; ++k) {
+    const MemoryStore::View output = store.view(ReplicaId{call.output.value + k});
+    TROUPE_ASSERT(output.data != nullptr);
+    outputs_.push_back({.type = output.type, .data = output.data});
+  }
   attrs_ = call.attrs;
   index_ = call.index;
 }
 
 void CpuJob::compute(Team& team) const {
   kernel_({.inputs = inputs_,
-           .output = {.type = *output_type_, .data = output_},
+           .output = outputs_.front(),
+           .further_outputs = std::span(outputs_).subspan(1),
            .attrs = *attrs_,
            .team = team,
            .index = index_});

@@ -20,8 +20,7 @@ class CpuJob {
  private:
   CpuKernel kernel_ = nullptr;
   std::vector<ConstTensorView> inputs_;
-  const TensorType* output_type_ = nullptr;
-  std::byte* output_ = nullptr;
+  std::vector<TensorView> outputs_;
   const Attrs* attrs_ = nullptr;
   std::uint32_t index_ = 0;
 };

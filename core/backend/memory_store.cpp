@@ -182,7 +182,7 @@ void MemoryStore::reserve_buffers(std::span<const ReplicaSpec> replicas,
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> in_memory;  // by memory, bytes
   auto slot = in_memory.end();  // consecutive replicas mostly have the same slot
   for (const ReplicaSpec& spec : replicas) {
-    if (memories_[spec.memory.index()].kind == MemoryKind::storage) continue;
+    if (memories_[spec.memory.index()].kind == MemoryKind::storage || spec.is_adopted) continue;
     const std::pair key(spec.memory.value, bytes[spec.type]);
     if (slot == in_memory.end() || slot->first != key) slot = in_memory.try_emplace(key, 0).first;
     ++slot->second;

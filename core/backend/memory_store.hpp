@@ -95,7 +95,7 @@ class MemoryStore {
   // Faster with `cache`, which must belong to the calling thread.
   void acquire(ReplicaId r, BufferCache& cache) { acquire(r, &cache); }
   // In place of acquire(): the replica, which must be in RAM, has these values where they are. They
-  // must not change, and be aligned to a cache line. The pointer is dropped when the replica is
+  // must not change, and be aligned to kernel_alignment. The pointer is dropped when the replica is
   // freed, on whichever thread does that, or with the store. Needs Backing::buffers.
   void adopt(ReplicaId r, std::shared_ptr<const std::byte> values);
   // Copies values into a replica that is held, in RAM or into its file. Blocks. Throws a run Error

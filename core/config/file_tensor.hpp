@@ -4,18 +4,11 @@
 
 #include "core/config/document.hpp"
 #include "core/config/input_data.hpp"
-#include "core/ops/tensor_type.hpp"
-#include "core/ops/value_source.hpp"
+#include "core/files/data_file.hpp"
 
-#include <memory>
 #include <string>
 
 namespace troupe {
-
-struct FileTensor {
-  TensorType type;
-  std::shared_ptr<const ValueSource> values;
-};
 
 // Reads `file`, `tensor`, `shape` and `dtype` of the tensor's map `body`; `file` is the node of the
 // path, and `what` names the tensor, for messages: "'x'". If there is no such file, `shape` and

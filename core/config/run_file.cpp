@@ -46,6 +46,9 @@
 // quotes where it stands within [ ], reads one element. A `seed` counts up: element i gets
 // seed + i.
 //
+// An op may make several tensors. The task's name means the first one; "x.y", or "x.y[3]", is the
+// one that the op kind calls y.
+//
 // Values may also come from a file, instead of an op:
 //
 //   file: x.npy          # relative to this file: a .npy file in C order, or a .safetensors file;

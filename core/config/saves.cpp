@@ -1,12 +1,12 @@
 #include "core/config/saves.hpp"
 
-#include "core/base/suggest.hpp"
 #include "core/base/text.hpp"
 #include "core/config/values.hpp"
 #include "core/files/data_file.hpp"
 #include "core/files/output_file.hpp"
 
 #include <set>
+#include <span>
 #include <string>
 #include <system_error>
 #include <unordered_map>
@@ -39,14 +39,13 @@ class SavesReader {
   }
 
   void read(const Node& key, const Node& value) {
-    const TaskInput saved = read_task_input(key, "a tensor to save");
-    const auto found = table_.by_name.find(saved.name);
-    if (found == table_.by_name.end()) {
+    TaskInput saved = read_task_input(key, "a tensor to save");
+    if (const OpRegistry& ops = run_.graph.kinds(); !table_.look_up(saved, ops)) {
       throw usage_error(key.place(),
                         fmt::format("'{}' is no tensor or task", shortened(saved.name)),
-                        suggestion(saved.name, table_.names()));
+                        table_.remedy(saved, ops));
     }
-    const Task& task = table_.tasks[found->second];
+    const Task& task = table_.tasks[saved.task];
     check_element(task, saved);
     const std::string path = read_string(value, fmt::format("where '{}' is saved", key.text),
                                          "the path of a .npy or .safetensors file");
@@ -60,10 +59,12 @@ class SavesReader {
     }
     const std::uint32_t first = saved.element.value_or(0);
     const std::uint32_t count = is_list ? task.count : 1;
-    const OpId op{run_.graph.group(task.group).first.value + first};
-    if (!has_index) return add(path, op, count, value);
-    for (std::uint32_t i = 0; i < count; ++i)
-      add(with_index(path, i), OpId{op.value + i}, 1, value);
+    std::vector<OpId> ops;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      ops.push_back(run_.graph.op_in_group(task.group, first + i, saved.output));
+    }
+    if (!has_index) return add(path, ops, value);
+    for (std::uint32_t i = 0; i < count; ++i) add(with_index(path, i), {&ops[i], 1}, value);
   }
 
   std::vector<SavedFile> take() { return std::move(files_); }
@@ -75,7 +76,7 @@ class SavesReader {
   }
 
   // Adds ops to a file.
-  void add(const std::string& given, OpId first, std::uint32_t count, const Node& node) {
+  void add(const std::string& given, std::span<const OpId> saved, const Node& node) {
     const std::filesystem::path path = (folder_ / given).lexically_normal();
     DataFormat format = DataFormat::npy;
     try {
@@ -99,8 +100,7 @@ class SavesReader {
       files_.push_back({.path = path, .ops = {}, .place = node.place()});
     }
     std::vector<OpId>& ops = files_[known->second].ops;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const OpId op{first.value + i};
+    for (const OpId op : saved) {
       if (!saved_.emplace(known->second, op.value).second) {
         throw usage_error(node.place(),
                           fmt::format("'{}' is saved to '{}' twice", run_.graph.name(op), given),

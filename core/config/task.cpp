@@ -269,8 +269,8 @@ class TaskReader {
     std::vector<std::string_view> names = task_ops();
     std::erase_if(names, [&](std::string_view name) {
       const OpKind& kind = ops_[ops_.find(name)];
-      return kind.moves_data || kind.declares_type || kind.inputs.min > 0 ||
-             kind.inputs.max < task_.pattern->inputs_max();
+      return kind.moves_data || kind.declares_type || !kind.further_outputs.empty() ||
+             kind.inputs.min > 0 || kind.inputs.max < task_.pattern->inputs_max();
     });
     for (const std::string_view work : point_work_names) {
       if (std::find(names.begin(), names.end(), work) == names.end()) names.push_back(work);

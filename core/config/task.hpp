@@ -21,12 +21,14 @@ constexpr std::int64_t repeat_max = 1'000'000;
 constexpr std::int64_t ops_max = Pattern::points_max;          // of a run file, as of one pattern
 constexpr std::int64_t inputs_max = Pattern::dependences_max;  // of all patterns of a run file
 
-// "x", or one element of it: "x[3]".
+// "x", or one element of it: "x[3]"; or their further output y: "x.y", "x.y[3]".
 struct TaskInput {
-  std::string name;
+  std::string name;  // "x" or "x.y"
   std::optional<std::uint32_t> element;
   const Node* node = nullptr;
-  std::size_t task = 0;  // its index in TaskTable::tasks, set once all are read
+  // Set by TaskTable::look_up().
+  std::size_t task = 0;      // its index in TaskTable::tasks
+  std::uint32_t output = 0;  // k: the op's k-th further output
 };
 
 struct Task {
@@ -66,7 +68,10 @@ struct TaskTable {
   std::vector<Task> tasks;                               // in the order they are written
   std::unordered_map<std::string, std::size_t> by_name;  // into tasks
 
-  std::vector<std::string_view> names() const;
+  // Finds the task that `input` means. Returns false if there is none.
+  bool look_up(TaskInput& input, const OpRegistry& ops) const;
+  // What to do about a name that look_up() hasn't found.
+  std::string remedy(const TaskInput& input, const OpRegistry& ops) const;
 };
 
 // Reads `tensors` and `tasks` of a run file and appends their ops to the graph: each task after

@@ -39,17 +39,32 @@ void read_section(const Node& root, std::string_view name, bool is_tensor, const
   }
 }
 
-void look_names_up(TaskTable& table) {
+// "x.y": further output y of a task x.
+std::string output_name(const Task& task, const FurtherOutput& output) {
+  return fmt::format("{}.{}", task.name, output.name);
+}
+
+void check_output_names(const TaskTable& table, const OpRegistry& ops) {
+  for (const Task& task : table.tasks) {
+    for (const FurtherOutput& output : ops[task.kind].further_outputs) {
+      const auto taken = table.by_name.find(output_name(task, output));
+      if (taken == table.by_name.end()) continue;
+      throw usage_error(table.tasks[taken->second].key->place(),
+                        fmt::format("the name '{}' is taken: it means an output of '{}'",
+                                    taken->first, task.name),
+                        "rename it");
+    }
+  }
+}
+
+void look_names_up(TaskTable& table, const OpRegistry& ops) {
   for (Task& task : table.tasks) {
     for (TaskInput& input : task.inputs) {
-      const auto found = table.by_name.find(input.name);
-      if (found == table.by_name.end()) {
-        throw usage_error(input.node->place(),
-                          fmt::format("'{}' reads '{}', which is no tensor or task", task.name,
-                                      shortened(input.name)),
-                          suggestion(input.name, table.names()));
-      }
-      input.task = found->second;
+      if (table.look_up(input, ops)) continue;
+      throw usage_error(input.node->place(),
+                        fmt::format("'{}' reads '{}', which is no tensor or task", task.name,
+                                    shortened(input.name)),
+                        table.remedy(input, ops));
     }
   }
 }
@@ -172,7 +187,7 @@ void append_ops(const TaskTable& table, Task& task, Graph& graph) {
       const TaskInput& input = task.inputs[k];
       const Task& source = table.tasks[input.task];
       const std::uint32_t element = input.element.value_or(source.is_list ? i : 0);
-      inputs[k] = OpId::at(graph.group(source.group).first.index() + element);
+      inputs[k] = graph.op_in_group(source.group, element, input.output);
     }
     if (!task.devices.empty()) {
       op.placement.device = task.devices[block_of(i, task.count, task.devices.size())];
@@ -206,10 +221,32 @@ void check_element(const Task& source, const TaskInput& input) {
   }
 }
 
-std::vector<std::string_view> TaskTable::names() const {
-  std::vector<std::string_view> result;
-  for (const Task& task : tasks) result.push_back(task.name);
-  return result;
+bool TaskTable::look_up(TaskInput& input, const OpRegistry& ops) const {
+  auto found = by_name.find(input.name);
+  if (found == by_name.end()) {
+    const std::size_t dot = input.name.rfind('.');
+    if (dot != std::string::npos) found = by_name.find(input.name.substr(0, dot));
+    if (found == by_name.end()) return false;
+    const auto& outputs = ops[tasks[found->second].kind].further_outputs;
+    const auto named = std::find_if(outputs.begin(), outputs.end(), [&](const FurtherOutput& o) {
+      return o.name == std::string_view(input.name).substr(dot + 1);
+    });
+    if (named == outputs.end()) return false;
+    input.output = static_cast<std::uint32_t>(named - outputs.begin()) + 1;
+  }
+  input.task = found->second;
+  return true;
+}
+
+std::string TaskTable::remedy(const TaskInput& input, const OpRegistry& ops) const {
+  std::vector<std::string> names;
+  for (const Task& task : tasks) {
+    names.push_back(task.name);
+    for (const FurtherOutput& output : ops[task.kind].further_outputs) {
+      names.push_back(output_name(task, output));
+    }
+  }
+  return suggestion(input.name, std::vector<std::string_view>(names.begin(), names.end()));
 }
 
 TaskTable read_tasks(const Node& root, const Machine& machine, Graph& graph,
@@ -217,7 +254,8 @@ TaskTable read_tasks(const Node& root, const Machine& machine, Graph& graph,
   TaskTable table;
   read_section(root, "tensors", true, machine, graph.kinds(), inputs, table);
   read_section(root, "tasks", false, machine, graph.kinds(), inputs, table);
-  look_names_up(table);
+  check_output_names(table, graph.kinds());
+  look_names_up(table, graph.kinds());
   const std::vector<std::size_t> order = topological_order(table);
 
   std::int64_t ops = 0;
@@ -225,7 +263,8 @@ TaskTable read_tasks(const Node& root, const Machine& machine, Graph& graph,
   for (const std::size_t t : order) {
     Task& task = table.tasks[t];
     set_count(table, task);
-    ops += task.count;
+    ops += std::int64_t{task.count} *
+           static_cast<std::int64_t>(1 + graph.kinds()[task.kind].further_outputs.size());
     if (ops > ops_max) {
       throw usage_error(task.key->place(),
                         fmt::format("with '{}' the file has {} ops", task.name, ops),

@@ -49,12 +49,27 @@ TensorType inspect_tensor(const std::filesystem::path& path, std::string_view na
   return DataFile(path).find(name).type;
 }
 
-MappedTensor open_tensor(const std::filesystem::path& path, std::string_view name) {
-  const DataFile file(path);
-  const StoredTensor tensor = file.find(name);
-  file.check_size();
-  return {.type = tensor.type,
-          .values = FileMapping(file.bytes(), tensor.offset, tensor.type.bytes())};
+FileTensor open_tensor(const std::filesystem::path& path, std::string_view name) {
+  const auto file = std::make_shared<const DataFile>(path);
+  const StoredTensor tensor = file->find(name);
+  file->check_size();
+  return {tensor.type, std::make_shared<const FileValues>(file, tensor)};
+}
+
+std::shared_ptr<const std::byte> FileValues::existing() const {
+  const std::span<const std::byte> mapped = file_->bytes().mapped();
+  if (mapped.empty() || offset_ % kernel_alignment != 0) return nullptr;
+  return {file_, mapped.data() + offset_};
+}
+
+void FileValues::read(std::uint64_t offset, std::span<std::byte> out) const {
+  const InputFile& file = file_->bytes();
+  const std::span<const std::byte> mapped = file.mapped();
+  if (!mapped.empty() && out.data() == mapped.data() + offset_ + offset) {
+    file.load(offset_ + offset, out.size());
+  } else {
+    file.read(offset_ + offset, out);
+  }
 }
 
 void save_tensors(const std::filesystem::path& path, std::span<const NamedType> tensors,

@@ -43,36 +43,35 @@ class DataFile {
   std::optional<SafetensorsHeader> by_name_;  // of .safetensors
 };
 
-// A tensor of a file, in memory.
-struct MappedTensor {
+// The values of one tensor of a file: read whenever an op needs them, or used in the mapped file.
+class FileValues final : public ValueSource {
+ public:
+  // `tensor` must be what file->find() returned.
+  FileValues(std::shared_ptr<const DataFile> file, const StoredTensor& tensor)
+      : file_(std::move(file)), offset_(tensor.offset) {}
+  std::shared_ptr<const std::byte> existing() const override;
+  void read(std::uint64_t offset, std::span<std::byte> out) const override;
+
+ private:
+  std::shared_ptr<const DataFile> file_;
+  std::uint64_t offset_;
+};
+
+struct FileTensor {
   TensorType type;
-  FileMapping values;
+  std::shared_ptr<const ValueSource> values;
 };
 
 // The type of a tensor in a file. Reads the header only. Throws what DataFile throws.
 TensorType inspect_tensor(const std::filesystem::path& path, std::string_view name = {});
-// Maps a tensor without reading it. Also throws what FileMapping throws.
-MappedTensor open_tensor(const std::filesystem::path& path, std::string_view name = {});
+// Opens the file, which stays open as long as the values are used, without reading them. Throws
+// what DataFile throws.
+FileTensor open_tensor(const std::filesystem::path& path, std::string_view name = {});
 // Writes tensors, of which .npy takes one. `values(i)` returns the values of tensors[i]; each must
 // stay valid until the next call. The file appears only when it is complete. Blocks. Throws a usage
 // Error if there can't be such a file, a run Error if it can't be written to its end, and what
 // `values` throws.
 void save_tensors(const std::filesystem::path& path, std::span<const NamedType> tensors,
                   const std::function<std::span<const std::byte>(std::size_t)>& values);
-
-// The values of one tensor of a file, read whenever an op needs them.
-class FileValues final : public ValueSource {
- public:
-  // `tensor` must be what file->find() returned.
-  FileValues(std::shared_ptr<const DataFile> file, const StoredTensor& tensor)
-      : file_(std::move(file)), offset_(tensor.offset) {}
-  void read(std::uint64_t offset, std::span<std::byte> out) const override {
-    file_->bytes().read(offset_ + offset, out);
-  }
-
- private:
-  std::shared_ptr<const DataFile> file_;
-  std::uint64_t offset_;
-};
 
 }  // namespace troupe

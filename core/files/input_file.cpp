@@ -50,18 +50,24 @@ InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
 }
 
 InputFile::~InputFile() {
+  if (!mapping_.empty()) munmap(const_cast<std::byte*>(mapping_.data()), mapping_.size());
   close(fd_);
+}
+
+void InputFile::check_unchanged() const {
+  struct stat now {};
+  if (fstat(fd_, &now) != 0) throw failure(path_, system_message(errno), check_disk);
+  if (static_cast<std::uint64_t>(now.st_size) == bytes_ && now.st_mtim.tv_sec == changed_.tv_sec &&
+      now.st_mtim.tv_nsec == changed_.tv_nsec) {
+    return;
+  }
+  throw failure(path_, "the file was changed while it was in use",
+                "write a new file and rename it, or wait until the run has ended");
 }
 
 void InputFile::read(std::uint64_t offset, std::span<std::byte> out) const {
   TROUPE_ASSERT(offset <= bytes_ && out.size() <= bytes_ - offset);
-  struct stat now {};
-  if (fstat(fd_, &now) != 0) throw failure(path_, system_message(errno), check_disk);
-  if (static_cast<std::uint64_t>(now.st_size) != bytes_ || now.st_mtim.tv_sec != changed_.tv_sec ||
-      now.st_mtim.tv_nsec != changed_.tv_nsec) {
-    throw failure(path_, "the file was changed while it was in use",
-                  "write a new file and rename it, or wait until the run has ended");
-  }
+  check_unchanged();
   while (!out.empty()) {
     const ssize_t got = pread(fd_, out.data(), out.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
@@ -74,29 +80,25 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> out) const {
   }
 }
 
-FileMapping::FileMapping(const InputFile& file, std::uint64_t offset, std::uint64_t bytes) {
-  TROUPE_ASSERT(offset <= file.bytes_ && bytes <= file.bytes_ - offset);
-  if (bytes == 0) return;
-  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  const std::uint64_t before = offset % page;
-  length_ = bytes + before;
-  void* const start =
-      mmap(nullptr, length_, PROT_READ, MAP_PRIVATE, file.fd_, static_cast<off_t>(offset - before));
-  if (start == MAP_FAILED) {
-    throw failure(file.path_, fmt::format("the file can't be mapped: {}", system_message(errno)),
-                  "raise the limit of address space (ulimit -v)");
-  }
-  start_ = start;
-  bytes_ = {static_cast<const std::byte*>(start) + before, bytes};
+std::span<const std::byte> InputFile::mapped() const {
+  std::call_once(mapping_once_, [this] {
+    if (bytes_ == 0) return;
+    void* const start = mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, fd_, 0);
+    if (start != MAP_FAILED) mapping_ = {static_cast<const std::byte*>(start), bytes_};
+  });
+  return mapping_;
 }
 
-FileMapping::FileMapping(FileMapping&& other) noexcept
-    : start_(std::exchange(other.start_, nullptr)),
-      length_(other.length_),
-      bytes_(std::exchange(other.bytes_, {})) {}
-
-FileMapping::~FileMapping() {
-  if (start_ != nullptr) munmap(start_, length_);
+void InputFile::load(std::uint64_t offset, std::uint64_t bytes) const {
+  TROUPE_ASSERT(offset <= mapped().size() && bytes <= mapped().size() - offset);
+  check_unchanged();
+  const std::uint64_t before = offset % static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  auto* const first = const_cast<std::byte*>(mapped().data()) + (offset - before);
+  while (bytes > 0 && madvise(first, before + bytes, MADV_POPULATE_READ) != 0) {
+    if (errno == EINTR || errno == EAGAIN) continue;
+    if (errno == EINVAL) return;  // before Linux 5.14: pages are loaded when they are read
+    throw failure(path_, fmt::format("reading failed: {}", system_message(EIO)), check_disk);
+  }
 }
 
 }  // namespace troupe

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <ctime>
 #include <filesystem>
+#include <mutex>
 #include <span>
 
 namespace troupe {
@@ -26,33 +27,23 @@ class InputFile {
   // Reads out.size() bytes, all of which must be within bytes(). Blocks. Throws a run Error if they
   // can't be read, or if the file was written to since it was opened.
   void read(std::uint64_t offset, std::span<std::byte> out) const;
+  // The whole file in memory, valid as long as the object lives. Pages are loaded when they are
+  // read. If another program makes the file shorter, reading what it cut off ends this process
+  // (SIGBUS). Empty if the system refuses the mapping (ulimit -v).
+  std::span<const std::byte> mapped() const;
+  // Loads a part of mapped() now, so that reading it doesn't wait for the disk. Blocks. Throws what
+  // read() throws.
+  void load(std::uint64_t offset, std::uint64_t bytes) const;
 
  private:
-  friend class FileMapping;
+  void check_unchanged() const;
 
   std::filesystem::path path_;
   int fd_ = -1;
   std::uint64_t bytes_ = 0;
   timespec changed_{};  // when it was last written to
-};
-
-// A part of a file in memory, loaded page by page when it is read. If another program makes the
-// file shorter, reading what it cut off ends this process (SIGBUS).
-class FileMapping {
- public:
-  // The part must be within file.bytes(); it may be empty. `file` need not outlive the mapping.
-  // Throws a run Error if the system refuses the mapping.
-  FileMapping(const InputFile& file, std::uint64_t offset, std::uint64_t bytes);
-  ~FileMapping();
-  FileMapping(FileMapping&& other) noexcept;
-  FileMapping& operator=(FileMapping&&) = delete;
-
-  std::span<const std::byte> bytes() const { return bytes_; }
-
- private:
-  void* start_ = nullptr;  // of the page that `bytes_` begins in; null: nothing is mapped
-  std::size_t length_ = 0;
-  std::span<const std::byte> bytes_;
+  mutable std::once_flag mapping_once_;
+  mutable std::span<const std::byte> mapping_;
 };
 
 }  // namespace troupe

@@ -93,7 +93,25 @@ OpId Graph::append(OpTemplateId op_template, std::span<const OpId> inputs) {
   inputs_.append(inputs);
   rows_.push_back({first_input, op_class});
   ++groups_.back().count;
-  return OpId::at(size() - 1);
+  const OpId op = OpId::at(size() - 1);
+  if (classes_[op_class].further > 0) append_further_outputs(op);
+  return op;
+}
+
+void Graph::append_further_outputs(OpId op) {
+  const std::uint32_t op_class = class_index(op);
+  Group& group = groups_.back();
+  const std::uint32_t further = classes_[op_class].further;
+  if (!group.name.empty()) {
+    TROUPE_ASSERT(group.count % (1 + further) == 1);  // all ops of a group are alike
+    group.outputs = 1 + further;
+  }
+  for (std::uint32_t k = 1; k <= further; ++k) {
+    const auto first_input = static_cast<std::uint32_t>(inputs_.size());
+    inputs_.append({&op, 1});
+    rows_.push_back({first_input, op_class + k});
+    ++group.count;
+  }
 }
 
 Prefault Graph::reserve(std::size_t ops, std::size_t inputs) {
@@ -149,6 +167,7 @@ std::uint32_t Graph::add_class(OpTemplateId op_template, std::span<const OpId> i
   const OpKind& kind = (*ops_)[row.kind];
   OpClass op_class{
       .op_template = op_template, .kind = row.kind, .attrs = row.attrs, .placement = row.placement};
+  std::vector<std::uint32_t> types;  // of all outputs
   std::vector<TensorType> input_types;
   for (const OpId input : inputs) {
     op_class.input_types.push_back(type_index(input));
@@ -157,16 +176,31 @@ std::uint32_t Graph::add_class(OpTemplateId op_template, std::span<const OpId> i
   try {
     OpSignature op{
         .inputs = input_types, .attrs = attrs_[row.attrs].attrs, .declared = row.declared};
-    const TensorType type = output_type(kind, op);
-    op.declared = type;
-    op_class.work = kind.work(op, type);
-    op_class.type = intern(types_, type);
+    const std::vector<TensorType> made = output_types(kind, op);
+    op.declared = made.front();
+    op_class.work = kind.work(op, made.front());
+    for (const TensorType& type : made) types.push_back(intern(types_, type));
+    for (std::size_t k = 1; k < made.size(); ++k) {
+      op_class.work.bytes += static_cast<double>(made[k].bytes());
+    }
   } catch (const Error& error) {
     throw error.at(groups_.back().place);
   }
+  const auto added = static_cast<std::uint32_t>(classes_.size());
+  op_class.type = types.front();
+  op_class.further = static_cast<std::uint16_t>(types.size() - 1);
   class_types_.push_back(op_class.type);
-  classes_.push_back(std::move(op_class));
-  return static_cast<std::uint32_t>(classes_.size() - 1);
+  classes_.push_back(op_class);
+  op_class.input_types = {types.front()};
+  op_class.work = {};
+  op_class.further = 0;
+  for (std::size_t k = 1; k < types.size(); ++k) {
+    op_class.type = types[k];
+    op_class.output = static_cast<std::uint16_t>(k);
+    class_types_.push_back(op_class.type);
+    classes_.push_back(op_class);
+  }
+  return added;
 }
 
 GroupId Graph::group_of(OpId op) const {
@@ -184,10 +218,19 @@ GroupId Graph::find_group(std::string_view name) const {
   return GroupId::none();
 }
 
+std::uint32_t Graph::index_in_group(OpId op) const {
+  const Group& g = group(group_of(op));
+  const std::uint32_t place = op.value - g.first.value;
+  if (!g.name.empty()) return place / g.outputs;
+  return op >= first() ? place - output_number(op) : place;
+}
+
 std::string Graph::name(OpId op) const {
   const Group& g = group(group_of(op));
-  if (g.name.empty()) return fmt::format("{}[{}]", kind(op).name, op.value - g.first.value);
-  return g.indexed ? fmt::format("{}[{}]", g.name, op.value - g.first.value) : g.name;
+  const std::uint32_t k = op >= first() ? output_number(op) : 0;
+  std::string name = g.name.empty() ? std::string(kind(op).name) : g.name;
+  if (k > 0) name += fmt::format(".{}", kind(op).further_outputs[k - 1].name);
+  return g.indexed || g.name.empty() ? fmt::format("{}[{}]", name, index_in_group(op)) : name;
 }
 
 }  // namespace troupe

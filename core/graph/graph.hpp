@@ -32,9 +32,10 @@ struct Placement {
 struct Group {
   std::string name;
   OpId first;
-  std::uint32_t count = 0;
-  bool indexed = false;  // whether ops are named name[i] rather than name
-  SourcePlace place;     // in the user's file
+  std::uint32_t count = 0;    // of ops, further outputs included
+  std::uint32_t outputs = 1;  // of each op; 1 in a group without a name
+  bool indexed = false;       // whether ops are named name[i] rather than name
+  SourcePlace place;          // in the user's file
 };
 
 // An op template: what ops appended alike have in common, that is everything but their inputs.
@@ -59,13 +60,18 @@ using OpTemplateId = Id<struct OpTemplateTag>;
 struct OpClass {
   OpTemplateId op_template;
   OpKindId kind;
-  std::uint32_t attrs = 0;  // index of the attributes, see Graph::attrs_index
-  std::uint32_t type = 0;   // of the output: index into Graph::types
+  std::uint32_t attrs = 0;    // index of the attributes, see Graph::attrs_index
+  std::uint32_t type = 0;     // of the output: index into Graph::types
+  std::uint16_t output = 0;   // k: ops that stand for the k-th further output (see Graph)
+  std::uint16_t further = 0;  // further outputs; their classes are numbered from the next one on
   Placement placement = {};
   Work work = {};
   std::vector<std::uint32_t> input_types = {};  // indices into Graph::types
 };
 
+// An op that makes several tensors has an op for each further one right behind it, called a further
+// output. Its only input is the op that makes it, on whose device it is, and it takes no time.
+//
 // Append-only: an op never changes, and ops may be appended while earlier ops run. An op's inputs
 // are older than the op, so there is no cycle. Takes 8 bytes per op and 4 per input; all else is
 // stored once per class. The oldest ops may be forgotten; ids continue, up to 2^32 - 2. Not safe
@@ -81,7 +87,7 @@ class Graph {
   // Appends an op to the open group. A group must be open. The op kind determines the output's
   // type. Throws a usage Error with the group's place if the number of inputs, an attribute or a
   // shape is wrong. `op.inputs` may be the span that inputs() returned for another op of this
-  // graph.
+  // graph. Returns the op; further outputs come right after it.
   OpId append(const OpSpec& op);
 
   // The same in two steps, for many ops of one template: append() then checks only the inputs.
@@ -117,6 +123,10 @@ class Graph {
   // Every distinct type: entry i has type_index i.
   std::span<const TensorType> types() const { return types_; }
 
+  // k > 0: the op is the k-th further output of maker(op). Else maker(op) is op itself.
+  std::uint32_t output_number(OpId op) const { return op_class(op).output; }
+  OpId maker(OpId op) const { return OpId{op.value - output_number(op)}; }
+
   // Ops with equal indices have equal types, attributes or classes.
   std::uint32_t type_index(OpId op) const { return class_types_[class_index(op)]; }
   std::uint32_t attrs_index(OpId op) const { return op_class(op).attrs; }
@@ -127,11 +137,17 @@ class Graph {
   std::size_t group_count() const { return groups_.size(); }
   const Group& group(GroupId g) const { return groups_[g.index()]; }
   GroupId group_of(OpId op) const;
+  // The number i of run[i]. Of a group without a name: the number of its op maker(op).
+  std::uint32_t index_in_group(OpId op) const;
+  // Where run[i] is, or its further output.
+  OpId op_in_group(GroupId g, std::uint32_t index, std::uint32_t output = 0) const {
+    return OpId{group(g).first.value + index * group(g).outputs + output};
+  }
   // Where the op stands in the user's file: by default where its group does.
   SourcePlace place(OpId op) const { return place_of_ ? place_of_(op) : group(group_of(op)).place; }
   void set_places(std::function<SourcePlace(OpId)> place_of) { place_of_ = std::move(place_of); }
   GroupId find_group(std::string_view name) const;
-  std::string name(OpId op) const;  // "run[3]"
+  std::string name(OpId op) const;  // "run[3]", "run.deviation[3]"
 
  private:
   struct OpRow {
@@ -164,6 +180,7 @@ class Graph {
   std::uint32_t find_older_class(OpTemplateId op_template, std::span<const OpId> inputs);
   std::uint32_t find_by_hash(OpTemplateId op_template, std::span<const OpId> inputs);
   std::uint32_t add_class(OpTemplateId op_template, std::span<const OpId> inputs);
+  void append_further_outputs(OpId op);
 
   const OpRegistry* ops_;
   SlidingVector<OpRow> rows_;

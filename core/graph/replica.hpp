@@ -15,6 +15,7 @@ struct ReplicaSpec {
   std::uint32_t readers = 0;   // items that will read the replica; one more if it is kept
   bool leaves_digest = false;  // a digest is taken when the last reader is done
   bool is_private = false;     // made and read by one actor only
+  bool is_adopted = false;     // its values are somewhere already: it needs no buffer
 };
 
 }  // namespace troupe

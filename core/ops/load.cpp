@@ -1,4 +1,5 @@
-// load: the values of a ValueSource, such as a file, as a tensor of the declared type.
+// load: the values of a ValueSource, such as a file, as a tensor of the declared type. Values that
+// are in memory already are used there.
 #include "core/ops/builtin.hpp"
 #include "core/ops/elementwise.hpp"
 
@@ -35,7 +36,8 @@ OpKind load_op() {
           .takes_integers = true,
           .type = load_type,
           .work = streaming<0>,
-          .cpu = load_kernel};
+          .cpu = load_kernel,
+          .existing = [](const Attrs& attrs) { return attrs.get<Values>("values")->existing(); }};
 }
 
 }  // namespace troupe

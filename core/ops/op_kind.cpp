@@ -136,4 +136,10 @@ TensorType output_type(const OpKind& kind, const OpSignature& op) {
   return kind.type(op);
 }
 
+std::vector<TensorType> output_types(const OpKind& kind, const OpSignature& op) {
+  std::vector<TensorType> types = {output_type(kind, op)};
+  for (const FurtherOutput& output : kind.further_outputs) types.push_back(output.type(op));
+  return types;
+}
+
 }  // namespace troupe

@@ -20,6 +20,7 @@
 #include "core/ops/attrs.hpp"
 #include "core/ops/tensor_type.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -72,8 +73,10 @@ struct TensorView {
 
 struct CpuCall {
   std::span<const ConstTensorView> inputs;
-  // Aligned to a cache line, and uninitialised; or the buffer of input OpKind::in_place_of.
+  // Aligned to kernel_alignment, and uninitialised; or the buffer of input OpKind::in_place_of; or
+  // what OpKind::existing returned.
   TensorView output;
+  std::span<const TensorView> further_outputs = {};  // of OpKind::further_outputs; likewise
   const Attrs& attrs;
   Team& team;
   std::uint32_t index = 0;  // of the op in its group
@@ -107,6 +110,12 @@ Work streaming(const OpSignature& op, const TensorType& output) {
   return streaming_work(op, output, flops_per_element);
 }
 
+// A tensor that an op makes besides its first one.
+struct FurtherOutput {
+  std::string_view name;                                 // y.name means it, if y is the op
+  TensorType (*type)(const OpSignature&) = common_type;  // as OpKind::type
+};
+
 struct OpKind {
   std::string_view name;
   std::string_view summary = {};  // one line, for listings
@@ -122,13 +131,21 @@ struct OpKind {
   // makes a tensor of the input's type, then the output is the input's buffer.
   std::optional<std::uint8_t> in_place_of = {};
 
+  // What the op makes besides the output that `type`, `work` and `in_place_of` are about.
+  std::vector<FurtherOutput> further_outputs = {};
+
   // Returns the output's type. Throws a usage Error without a place if the inputs don't fit.
   TensorType (*type)(const OpSignature&) = common_type;
+  // The bytes of further outputs are added to the result.
   Work (*work)(const OpSignature&, const TensorType& output) = streaming<1>;
   CpuKernel cpu = nullptr;  // null: CPU devices can't run ops of this kind
   // What the kernel needs of the attributes, in a form that is fast to read: Attrs::prepared. Made
   // once for all ops with the same attributes. For ops that take less than a microsecond.
   std::shared_ptr<const void> (*prepare)(const Attrs&) = nullptr;
+  // The output's values if they are in the host's memory already, at a multiple of
+  // kernel_alignment; else null. The output then has no buffer of its own: the kernel gets these
+  // values as its output, and must not write to them.
+  std::shared_ptr<const std::byte> (*existing)(const Attrs&) = nullptr;
   // Loads libraries that the kernel needs, before a device gets such an op. May be called more than
   // once. Throws a run Error if one can't be loaded.
   void (*load)() = nullptr;
@@ -143,5 +160,8 @@ Attrs complete_attrs(const OpKind& kind, const Attrs& given);
 // The type of what an op makes; its attributes must be complete. Throws a usage Error without a
 // place if the number or the types of inputs don't fit.
 TensorType output_type(const OpKind& kind, const OpSignature& op);
+
+// The types of all that an op makes: the output's, then those of further ones. Throws the same.
+std::vector<TensorType> output_types(const OpKind& kind, const OpSignature& op);
 
 }  // namespace troupe

@@ -28,6 +28,9 @@ constexpr std::string_view to_string(DType t) {
   return dtype_names[static_cast<std::size_t>(t)];
 }
 
+// Tensors in memory begin at multiples of a cache line, in bytes. Kernels rely on it.
+constexpr std::uint64_t kernel_alignment = 64;
+
 // Extents of up to 8 dimensions, each at least 1. Tensors are row-major. Without dimensions, a
 // tensor is a single element.
 class Shape {

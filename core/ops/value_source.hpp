@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 namespace troupe {
@@ -12,8 +13,11 @@ namespace troupe {
 class ValueSource {
  public:
   virtual ~ValueSource() = default;
-  // Copies the bytes from `offset` on into `out`. All of them must be within the tensor. Blocks.
-  // Throws a run Error if they can't be read.
+  // The values in memory, if they are there already, at a multiple of kernel_alignment; else null.
+  virtual std::shared_ptr<const std::byte> existing() const { return nullptr; }
+  // Copies the bytes from `offset` on into `out`, which may be that part of existing(): then makes
+  // sure that they can be read without waiting. All must be within the tensor. Blocks. Throws a run
+  // Error if they can't be read.
   virtual void read(std::uint64_t offset, std::span<std::byte> out) const = 0;
 };
 

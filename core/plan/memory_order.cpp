@@ -109,12 +109,20 @@ class MemoryOrder {
   };
 
   std::uint64_t bytes_of(const ReplicaSpec& r) const { return bytes_[r.type]; }
+  // With further outputs.
+  std::uint64_t bytes_made_by(UnitId u) const {
+    std::uint64_t bytes = bytes_of(plan_.replicas[u.index()]);
+    for (std::size_t k = u.index() + 1; k < plan_.units.size() && plan_.units[k].is_further; ++k) {
+      bytes = add_sat(bytes, bytes_of(plan_.replicas[k]));
+    }
+    return bytes;
+  }
 
   void take(UnitId u) {
     const ReplicaSpec& made = plan_.replicas[u.index()];
     Room& room = rooms_[made.memory.index()];
-    if (!room.is_tight) return;
-    std::uint64_t needed = bytes_of(made);
+    if (!room.is_tight || plan_.units[u.index()].is_further) return;
+    std::uint64_t needed = bytes_made_by(u);
     if (needed > room.fresh + room.reusable) refuse(u, room.fresh + room.reusable);
     const std::uint64_t from_fresh = std::min(needed, room.fresh);
     room.fresh -= from_fresh;
@@ -161,7 +169,7 @@ class MemoryOrder {
         graph_.place(unit.op),
         fmt::format("'{}' on {} needs {} in {}, and {} of its {} are available there{}",
                     graph_.name(unit.op), resource_name(machine_, unit.ref.resource),
-                    format_bytes(bytes_of(made)), memory.name, format_bytes(available),
+                    format_bytes(bytes_made_by(u)), memory.name, format_bytes(available),
                     format_bytes(memory.size_bytes),
                     available < memory.size_bytes
                         ? " (earlier results that are still needed hold the rest)"
@@ -220,14 +228,22 @@ RamNeed ram_needed(const Graph& graph, const Machine& machine, const Plan& plan)
   std::uint64_t bytes = 0;
   RamNeed need;
   need.buffers.resize(graph.types().size(), 0);
+  const auto takes_buffer = [&](const ReplicaSpec& spec) {
+    return is_ram[spec.memory.index()] && !spec.is_adopted;
+  };
   const auto hold = [&](ReplicaId replica) {
     if (held[replica.index()]) return;
     held[replica.index()] = true;
     const ReplicaSpec& spec = plan.replicas[replica.index()];
-    if (!is_ram[spec.memory.index()]) return;
+    if (!takes_buffer(spec)) return;
     need.buffers[spec.type] = std::max(need.buffers[spec.type], ++now[spec.type]);
     bytes = add_sat(bytes, capacity[spec.type]);  // once at the limit, need.bytes stays there
     need.bytes = std::max(need.bytes, bytes);
+  };
+  const auto drop = [&](const ReplicaSpec& spec) {
+    if (!takes_buffer(spec)) return;
+    --now[spec.type];
+    bytes -= capacity[spec.type];
   };
   // Backwards, the first unit that reads a tensor is its last reader.
   for (const Plan::Result& result : plan.results) {
@@ -236,10 +252,11 @@ RamNeed ram_needed(const Graph& graph, const Machine& machine, const Plan& plan)
   each_unit_backwards(plan, [&](UnitId u, std::span<const ReplicaId> inputs) {
     for (const ReplicaId input : inputs) hold(input);
     TROUPE_ASSERT(held[u.index()]);  // all that is made is read or kept
-    const ReplicaSpec& spec = plan.replicas[u.index()];
-    if (!is_ram[spec.memory.index()]) return;
-    --now[spec.type];
-    bytes -= capacity[spec.type];
+    if (plan.units[u.index()].is_further) return;
+    drop(plan.replicas[u.index()]);
+    for (std::size_t k = u.index() + 1; k < plan.units.size() && plan.units[k].is_further; ++k) {
+      drop(plan.replicas[k]);
+    }
   });
   // A run reserves at least one buffer of each size.
   std::set<std::uint64_t> sizes;

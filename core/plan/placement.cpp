@@ -3,6 +3,7 @@
 #include "core/plan/placement_policy.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -91,8 +92,11 @@ void Placements::nobody_can(OpId op) const {
           : "use another op");
 }
 
-void Placements::place_timed(std::span<const OpId> ops) {
-  if (std::all_of(ops.begin(), ops.end(), [this](OpId op) { return is_placed(op); })) return;
+void Placements::place_timed(std::span<const OpId> all) {
+  if (std::all_of(all.begin(), all.end(), [this](OpId op) { return is_placed(op); })) return;
+  std::vector<OpId> ops;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(ops),
+               [this](OpId op) { return graph_.output_number(op) == 0; });
   const PlacementPolicy& policy = find_placement_policy(options_.placement_policy);
   const std::vector<DeviceId> devices = policy.place(
       {.graph = graph_,
@@ -108,6 +112,13 @@ void Placements::place_timed(std::span<const OpId> ops) {
     if (!devices[i]) nobody_can(ops[i]);
     chosen_[ops[i].index()] = devices[i];
   }
+  place_further_outputs(all);
+}
+
+void Placements::place_further_outputs(std::span<const OpId> ops) {
+  for (const OpId op : ops) {
+    if (!is_placed(op)) chosen_[op.index()] = chosen_[graph_.maker(op).index()];
+  }
 }
 
 // Readers come after what they read, so that one pass backwards sees every reader's placement. A
@@ -118,6 +129,11 @@ void Placements::place_prepared(std::span<const OpId> ops, std::span<const OpId>
   const auto want = [&](std::span<const OpId> readers) {
     for (std::size_t i = readers.size(); i-- > 0;) {
       const OpId reader = readers[i];
+      if (graph_.output_number(reader) > 0) {
+        const DeviceId device = wanted[reader.index()];
+        if (device) wanted[graph_.maker(reader).index()] = device;
+        continue;
+      }
       if (!is_placed(reader)) chosen_[reader.index()] = choose(reader, wanted);
       const DeviceId device = of(reader).device;
       if (!device) continue;
@@ -126,6 +142,7 @@ void Placements::place_prepared(std::span<const OpId> ops, std::span<const OpId>
   };
   want(timed);
   want(ops);
+  place_further_outputs(ops);
 }
 
 DeviceId Placements::choose(OpId op, const std::vector<DeviceId>& wanted) const {

@@ -42,6 +42,7 @@ struct Unit {
   bool transfer : 1 = false;
   bool makes_result : 1 = false;  // makes the op's result, not a further replica of it
   bool paced : 1 = false;         // a transfer that receives its chunks from the unit before it
+  bool is_further : 1 = false;    // a further output, whose maker's unit is just before it
   std::uint16_t chunks = 1;       // of a transfer
 };
 
@@ -82,6 +83,7 @@ struct Plan {
   }
 
   std::size_t timed_units() const { return first_timed ? units.size() - first_timed.index() : 0; }
+  std::size_t timed_further = 0;  // of the timed units, those that are further outputs
   // The number of chunks in which `to` receives the tensor of `from`; 1 if `to` waits for the whole
   // tensor.
   std::uint32_t chunks_between(UnitId from, UnitId to) const {

@@ -23,13 +23,16 @@ void keep_results(Plan& plan, const Graph& graph, const Machine& machine,
     }
     return is_unlimited(memory) || kept[m.index()] <= memory.size_bytes / 4;
   };
+  // What is prepared is read by something, but not each of its further outputs.
+  const bool has_unread = std::any_of(graph.classes().begin(), graph.classes().end(),
+                                      [](const OpClass& c) { return c.further > 0; });
   for (const WindowOps& window : windows) {
-    if (!window.timed && options.saved.empty()) continue;
+    if (!window.timed && options.saved.empty() && !has_unread) continue;
     for (const OpId op : window.ops) {
       const bool is_saved = std::binary_search(options.saved.begin(), options.saved.end(), op);
-      if (!window.timed && !is_saved) continue;
       const ReplicaId result = home[op.index()];
       ReplicaSpec& spec = plan.replicas[result.index()];
+      if (!window.timed && !is_saved && spec.readers > 0) continue;
       const bool is_kept =
           is_saved || spec.readers == 0 || (options.compare_results && has_room(spec.memory));
       if (!is_kept && !options.compare_results) continue;

@@ -96,6 +96,9 @@ struct Share {
     Duration expected{0};          // by the cost model
     bool is_long = true;  // the last execution took longer than a message; true until one is known
     std::optional<std::uint8_t> in_place_of = {};  // as in OpKind
+    bool adopts = false;                           // OpKind::existing has values
+    std::uint16_t further = 0;  // outputs of the units behind its own, which it writes, too
+    bool is_further = false;    // such an output: nothing is left to do
   };
   std::vector<Kernel> kernels;
 

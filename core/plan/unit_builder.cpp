@@ -181,8 +181,10 @@ inline std::uint32_t UnitBuilder::index_of(OpId op) {
     const Group& group = graph_.group(graph_.group_of(op));
     group_first_ = group.first;
     group_end_ = OpId{group.first.value + group.count};
+    group_outputs_ = group.outputs;
   }
-  return op.value - group_first_.value;
+  const std::uint32_t place = op.value - group_first_.value;
+  return group_outputs_ == 1 ? place : place / group_outputs_;
 }
 
 // Returns the index into s.kernels. Mostly there are few op classes, and the kernel is known.
@@ -209,7 +211,15 @@ void UnitBuilder::add_kernel(OpId op, DeviceId device) {
   item.kernel = kernel_in(s, device, op);
   item.index = index_of(op);
   home_[op.index()] = ReplicaId{item.unit.value};
-  count_time(s.kernels[item.kernel].expected);
+  const Share::Kernel& kernel = s.kernels[item.kernel];
+  if (kernel.adopts) plan_.replicas.back().is_adopted = true;
+  if (kernel.is_further) {
+    const UnitId maker = maker_of(home_[graph_.maker(op).index()]);
+    TROUPE_ASSERT(item.unit.value == maker.value + graph_.output_number(op));
+    plan_.units.back().is_further = true;
+    if (s.timed) ++plan_.timed_further;
+  }
+  count_time(kernel.expected);
 }
 
 std::uint32_t UnitBuilder::find_kernel(Share& s, DeviceId device, OpId op) {
@@ -221,11 +231,21 @@ std::uint32_t UnitBuilder::find_kernel(Share& s, DeviceId device, OpId op) {
   for (std::size_t k = classes.size(); k-- > oldest;) {
     if (classes[k] == op_class) return static_cast<std::uint32_t>(k);
   }
+  const OpClass& known = graph_.op_class(op);
+  const OpKind& kind = graph_.kind(op);
+  const Attrs& attrs = graph_.attrs(op);
+  const bool is_further = known.output > 0;
+  const bool has_existing = options_.ram_bytes && kind.existing != nullptr && !is_further &&
+                            is_host_ram(machine_, machine_.device(device).memory) &&
+                            kind.existing(attrs) != nullptr;
   s.kernels.push_back(
-      {.kind = graph_.kind_id(op),
-       .attrs = &graph_.attrs(op),
-       .expected = is_free() ? Duration{0} : cost_.op(device, graph_, graph_.op_class(op)),
-       .in_place_of = graph_.kind(op).in_place_of});
+      {.kind = known.kind,
+       .attrs = &attrs,
+       .expected = is_free() || is_further ? Duration{0} : cost_.op(device, graph_, known),
+       .in_place_of = is_further ? std::nullopt : kind.in_place_of,
+       .adopts = has_existing,
+       .further = known.further,
+       .is_further = is_further});
   classes.push_back(op_class);
   return static_cast<std::uint32_t>(s.kernels.size() - 1);
 }

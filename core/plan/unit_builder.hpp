@@ -135,6 +135,7 @@ class UnitBuilder {
 
   OpId group_first_ = {};  // ops of the group found last
   OpId group_end_ = {};
+  std::uint32_t group_outputs_ = 1;
 };
 
 }  // namespace troupe

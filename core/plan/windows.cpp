@@ -88,7 +88,8 @@ std::vector<WindowOps> scenario_windows(const Graph& graph, const Scenario& scen
   }
   WindowOps prepared{.ops = {}, .timed = false};
   for (std::size_t i = 0; i < graph.size(); ++i) {
-    if (needed[i]) prepared.ops.append(OpId::at(i));
+    // An op makes all of its outputs, whichever are needed.
+    if (needed[graph.maker(OpId::at(i)).index()]) prepared.ops.append(OpId::at(i));
   }
   if (!prepared.ops.empty()) listing.windows.insert(listing.windows.begin(), std::move(prepared));
   return std::move(listing.windows);

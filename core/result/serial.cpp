@@ -51,21 +51,29 @@ class SerialRun {
   // Executes `op`. The result is valid until `release` frees it.
   std::span<const std::byte> execute(OpId op) {
     const OpKind& kind = graph_.kind(op);
+    const TensorType& type = graph_.type(op);
+    // A further output was made with its op.
+    if (graph_.output_number(op) > 0) return {values_[op.index()].get(), type.bytes()};
     if (kind.cpu == nullptr) throw run_error("CPUs have no kernel for it");
     inputs_.clear();
     for (const OpId input : graph_.inputs(op)) {
       TROUPE_ASSERT(values_[input.index()]);
       inputs_.push_back({.type = graph_.type(input), .data = values_[input.index()].get()});
     }
-    const TensorType& type = graph_.type(op);
-    Buffer& output = values_[op.index()];
-    output = allocate(type.bytes());
+    outputs_.clear();
+    for (std::size_t k = 0; k <= kind.further_outputs.size(); ++k) {
+      const TensorType& made = graph_.type(OpId::at(op.index() + k));
+      Buffer& values = values_[op.index() + k];
+      values = allocate(made.bytes());
+      outputs_.push_back({.type = made, .data = values.get()});
+    }
     kind.cpu({.inputs = inputs_,
-              .output = {.type = type, .data = output.get()},
+              .output = outputs_.front(),
+              .further_outputs = std::span(outputs_).subspan(1),
               .attrs = graph_.attrs(op),
               .team = team_,
-              .index = op.value - graph_.group(graph_.group_of(op)).first.value});
-    return {output.get(), type.bytes()};
+              .index = graph_.index_in_group(op)});
+    return {outputs_.front().data, type.bytes()};
   }
 
   // Frees the results whose last reader was `op`.
@@ -81,6 +89,7 @@ class SerialRun {
   std::vector<std::uint32_t> readers_;  // by op: readers of its result that are not executed yet
   std::vector<Buffer> values_;
   std::vector<ConstTensorView> inputs_;
+  std::vector<TensorView> outputs_;
   SerialTeam team_;
 };
 

@@ -41,27 +41,32 @@ void Summary::add(const Window& window) {
   if (!window.timed) return;
   // Given tensors are numbered between windows, and are no work.
   while (plan_.first_timed.index() + earliest_.size() < window.first.index()) {
-    unfinished_.push_back(UnitId::at(plan_.first_timed.index() + earliest_.size()));
+    without_span_.push_back(UnitId::at(plan_.first_timed.index() + earliest_.size()));
     earliest_.push_back({});
-    ++given_;
+    ++no_work_;
   }
   add_times(window);
   if (with_timeline_) reserve_predecessors(window);
   ShareTable<> shares(window);
   for (std::size_t u = window.first.index(); u < window.first.index() + window.items; ++u) {
     const Unit& unit = plan_.units[u];
+    if (unit.is_further) ++no_work_;
     // If its actor died, the share is missing.
     const Share* const share = shares.find(unit.ref.resource);
     const bool finished = share != nullptr && share->items[unit.ref.item].finished();
     if (!finished) {
       earliest_.push_back({});
-      unfinished_.push_back(UnitId::at(u));
+      without_span_.push_back(UnitId::at(u));
       continue;
     }
     const std::span<const ReplicaId> inputs = share->inputs_of(unit.ref.item);
     earliest_.push_back(earliest(UnitId::at(u), shares, inputs));
     critical_path_ = std::max(critical_path_, earliest_.back().finish);
-    if (with_timeline_) add_span(unit, *share, inputs);
+    if (unit.is_further) {
+      without_span_.push_back(UnitId::at(u));
+    } else if (with_timeline_) {
+      add_span(unit, *share, inputs);
+    }
   }
 }
 
@@ -86,10 +91,12 @@ void Summary::add_times(const Window& window) {
     for (std::uint32_t i = 0; i < share.size(); ++i) {
       const Share::Item& item = share.items[i];
       if (!item.finished()) continue;
+      const Unit& unit = plan_.units[item.unit.index()];
+      if (unit.is_further) continue;
       const Duration busy = share.busy(i);
       ++report_.finished;
       if (share.is_transfer()) ++report_.transfers;
-      if (plan_.units[item.unit.index()].makes_result) ++report_.ops;
+      if (unit.makes_result) ++report_.ops;
       report_.serial += busy;
       last_ = std::max(last_, item.end);
       busy_[is_device ? resource.index()
@@ -141,18 +148,27 @@ void Summary::add_span(const Unit& unit, const Share& share, std::span<const Rep
   if (labelled >= label_of_.size()) {
     label_of_.resize(2 * (kinds + graph_.group_count()), Span::no_index);
   }
-  std::uint32_t& label = label_of_[labelled];
+  const bool is_known = unit.op >= graph_.first();  // not forgotten
+  const std::uint32_t output = moved && is_known ? graph_.output_number(unit.op) : 0;
+  std::uint32_t& label =
+      output == 0 ? label_of_[labelled]
+                  : further_label_of_.try_emplace({named, output}, Span::no_index).first->second;
   if (label == Span::no_index) {
     label = static_cast<std::uint32_t>(timeline.labels.size());
-    timeline.labels.push_back(fmt::format("{}{}", moved ? "→" : "", name));
+    std::string text = fmt::format("{}{}", moved ? "→" : "", name);
+    if (output > 0) {
+      text += fmt::format(".{}", graph_.kind(unit.op).further_outputs[output - 1].name);
+    }
+    timeline.labels.push_back(std::move(text));
   }
-  timeline.spans.push_back({.track = first_track_[unit.ref.resource.index()] + item.lane,
-                            .label = label,
-                            .index = group.indexed || group.name.empty()
-                                         ? unit.op.value - group.first.value
-                                         : Span::no_index,
-                            .start = item.start,
-                            .end = item.end});
+  timeline.spans.push_back(
+      {.track = first_track_[unit.ref.resource.index()] + item.lane,
+       .label = label,
+       .index = group.indexed || group.name.empty()
+                    ? (unit.op.value - output - group.first.value) / group.outputs
+                    : Span::no_index,
+       .start = item.start,
+       .end = item.end});
   ReplicaId latest{0};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const UnitId p = maker_of(inputs[i]);
@@ -174,11 +190,14 @@ bool Summary::is_given(UnitId unit) const {
   return plan_.units.holds(unit.index()) && !plan_.units[unit.index()].ref.resource;
 }
 
-// Each finished unit has a span. Spans are in the order of units.
+// Each unit that did some work has a span. Spans are in the order of units. A further output has
+// that of its maker, which is the last one before it.
 std::uint32_t Summary::span_of(UnitId unit) const {
-  const auto unfinished_before =
-      std::lower_bound(unfinished_.begin(), unfinished_.end(), unit) - unfinished_.begin();
-  return static_cast<std::uint32_t>(unit.value - plan_.first_timed.value - unfinished_before);
+  const auto found = std::lower_bound(without_span_.begin(), without_span_.end(), unit);
+  const auto before = static_cast<std::uint32_t>(found - without_span_.begin());
+  const std::uint32_t span = unit.value - plan_.first_timed.value - before;
+  const bool is_further = found != without_span_.end() && *found == unit;
+  return is_further ? span - 1 : span;
 }
 
 // One entry for each device and for each direction of a link.
@@ -223,7 +242,7 @@ ScenarioReport Summary::finish(const std::string& name, const RunResult& result)
                                                       : Outcome::interrupted;
   report_.error = describe(result.failure, graph_, machine_, plan_);
   report_.took = result.took;
-  report_.planned = earliest_.size() - given_;
+  report_.planned = earliest_.size() - no_work_;
   report_.makespan = std::max(last_, origin) - origin;
   add_resources();
   add_bound();

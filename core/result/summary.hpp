@@ -8,6 +8,7 @@
 #include "core/run/coordinator_logic.hpp"
 #include "core/trace/report.hpp"
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -81,10 +82,12 @@ class Summary {
   Instant last_ = Instant::min();  // the latest end of a unit
   std::vector<Duration> busy_;     // by device, then by link and direction
   Duration critical_path_{0};
-  SlidingVector<Earliest> earliest_;  // by unit, from Plan::first_timed on
-  std::vector<UnitId> unfinished_;    // and given: units without a span
-  std::size_t given_ = 0;
-  std::vector<std::uint32_t> label_of_;     // by op kind, then by group; for ops and for transfers
+  SlidingVector<Earliest> earliest_;     // by unit, from Plan::first_timed on
+  std::vector<UnitId> without_span_;     // units: unfinished ones, given tensors, further outputs
+  std::size_t no_work_ = 0;              // given tensors and further outputs
+  std::vector<std::uint32_t> label_of_;  // by op kind, then by group; for ops and for transfers
+  // Of transfers of further outputs: by op kind or group, and number of the output.
+  std::map<std::pair<std::size_t, std::uint32_t>, std::uint32_t> further_label_of_;
   std::vector<std::uint32_t> first_track_;  // by resource
 };
 

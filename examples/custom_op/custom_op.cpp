@@ -14,6 +14,7 @@ int main() {
   Session session(local_machine(discover_host(), {.cpu_devices = 2}), {.ops = ops});
   const std::vector<float> values{1, 2, 3, 4};
   const Tensor x = session.tensor(values, {4});
-  const Tensor y = session.call("clamp", {x}, {{"limit", 2.5}});
-  fmt::print("{}\n", fmt::join(y.read<float>(), " "));
+  const std::vector<Tensor> made = session.call_all("clamp", {x}, {{"limit", 2.5}});
+  fmt::print("{}\n", fmt::join(made[0].read<float>(), " "));
+  fmt::print("{}\n", fmt::join(made[1].read<float>(), " "));
 }

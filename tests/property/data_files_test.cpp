@@ -107,8 +107,8 @@ class Reader {
     std::filesystem::remove(directory_.path() / sample.file);
     directory_.write(sample.file, bytes);
     try {
-      const MappedTensor tensor = open_tensor(directory_.path() / sample.file, sample.tensor);
-      const std::span<const std::byte> values = tensor.values.bytes();
+      const FileTensor tensor = open_tensor(directory_.path() / sample.file, sample.tensor);
+      const std::vector<std::byte> values = values_of(tensor);
       BOOST_TEST(values.size() == tensor.type.bytes());
       const std::string_view text(reinterpret_cast<const char*>(values.data()), values.size());
       BOOST_TEST((bytes.find(text) != std::string::npos));

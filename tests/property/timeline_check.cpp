@@ -43,7 +43,8 @@ void TimelineCheck::read_windows(const Scenario& scenario) {
     }
     const Group& group = graph_.group(step.group);
     for (std::uint32_t i = 0; i < group.count; ++i) {
-      window_of_[OpId{group.first.value + i}] = window;
+      const OpId op{group.first.value + i};
+      if (graph_.maker(op) == op) window_of_[op] = window;
     }
   }
 }
@@ -58,11 +59,22 @@ void TimelineCheck::read_spans() {
     std::string name = report_.timeline.labels[s.label];
     const bool moved = name.starts_with(arrow);
     if (moved) name.erase(0, arrow.size());
-    BOOST_TEST_REQUIRE(groups.contains(name));
-    const OpId op{graph_.group(groups.at(name)).first.value +
-                  (s.index == Span::no_index ? 0 : s.index)};
+    const std::string group = name.substr(0, name.find('.'));
+    BOOST_TEST_REQUIRE(groups.contains(group));
+    const std::uint32_t index = s.index == Span::no_index ? 0 : s.index;
+    OpId op = graph_.op_in_group(groups.at(group), index);
+    // What is moved may be a further output of the op.
+    if (group != name) op = further_output(op, name.substr(group.size() + 1));
     (moved ? moved_ : made_)[op].push_back(&s);
   }
+}
+
+OpId TimelineCheck::further_output(OpId op, const std::string& name) const {
+  const auto& outputs = graph_.kind(op).further_outputs;
+  const auto named = std::find_if(outputs.begin(), outputs.end(),
+                                  [&](const FurtherOutput& o) { return o.name == name; });
+  BOOST_TEST_REQUIRE((named != outputs.end()));
+  return OpId{op.value + 1 + static_cast<std::uint32_t>(named - outputs.begin())};
 }
 
 void TimelineCheck::run() const {
@@ -110,11 +122,12 @@ void TimelineCheck::check_source(OpId tensor, const Span& reader) const {
     const bool is_route = is_made_by_link(s) && is_made_by_link(reader);
     in_time = in_time || (is_route && s.start <= reader.start && s.end <= reader.end);
   };
-  if (made_.contains(tensor)) look(*made_.at(tensor)[0]);
+  const OpId maker = graph_.maker(tensor);
+  if (made_.contains(maker)) look(*made_.at(maker)[0]);
   if (moved_.contains(tensor)) {
     for (const Span* s : moved_.at(tensor)) look(*s);
   }
-  const bool is_prepared = !window_of_.contains(tensor);
+  const bool is_prepared = !window_of_.contains(maker);
   BOOST_TEST((arrives || is_prepared), graph_.name(tensor) << " was never there");
   BOOST_TEST((in_time || !arrives), graph_.name(tensor) << " came too late");
 }

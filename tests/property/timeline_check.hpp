@@ -33,6 +33,7 @@ class TimelineCheck {
   void read_rows();
   void read_windows(const Scenario& scenario);
   void read_spans();
+  OpId further_output(OpId op, const std::string& name) const;
 
   const Row& row(const Span& s) const { return rows_[s.track]; }
   bool is_made_by_link(const Span& s) const { return !row(s).device; }

@@ -1,12 +1,15 @@
 // The bytes of .npy and .safetensors files, right or wrong, made without the code under test.
 #pragma once
 
+#include "core/files/data_file.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace troupe::testing {
 
@@ -31,6 +34,12 @@ inline std::string npy_of(std::string_view descr, std::string_view shape,
 
 inline std::string safetensors_bytes(std::string_view header, std::string_view values = "") {
   return little_endian(header.size(), 8) + std::string(header) + std::string(values);
+}
+
+inline std::vector<std::byte> values_of(const FileTensor& tensor) {
+  std::vector<std::byte> values(tensor.type.bytes());
+  tensor.values->read(0, values);
+  return values;
 }
 
 inline std::string bytes_of(const std::string& path) {

@@ -1,5 +1,7 @@
 #include "tests/support/random_case.hpp"
 
+#include "tests/support/small_graph.hpp"
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -29,8 +31,15 @@ class GraphMaker {
     const std::size_t ops = 1 + random_.below(limits_.ops_max);
     while (graph_.size() < ops) {
       const std::size_t count = std::min<std::size_t>(1 + random_.below(4), ops - graph_.size());
+      const bool make_several = graph_.size() > 0 && chance(random_, 0.1);
       graph_.begin_group("g" + std::to_string(graph_.group_count()), count > 1);
-      for (std::size_t i = 0; i < count; ++i) append_any();
+      for (std::size_t i = 0; i < count; ++i) {
+        if (make_several) {
+          append_on_one("half");
+        } else {
+          append_any();
+        }
+      }
     }
     return std::move(graph_);
   }
@@ -137,7 +146,7 @@ class GraphMaker {
   const Machine& machine_;
   const GraphLimits& limits_;
   double placed_ = 0;
-  Graph graph_;
+  Graph graph_{test_ops()};
 };
 
 Link random_link(Random& random, std::size_t a, std::size_t b, std::size_t number) {

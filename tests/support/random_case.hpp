@@ -20,7 +20,8 @@ struct GraphLimits {
   bool small = false;  // tensors of a few elements
 };
 
-// Ops of every kind that computes, in groups of one to four. Some, all or none have a placement.
+// Ops of every kind that computes, one of several outputs among them, in groups of one to four.
+// Some, all or none have a placement.
 Graph random_graph(Random& random, const Machine& machine, const GraphLimits& limits = {});
 
 // The groups in order, with waits between some of them, and shuffled between waits. Some of the

@@ -3,6 +3,7 @@
 
 #include "core/graph/graph.hpp"
 #include "core/graph/scenario.hpp"
+#include "core/ops/elementwise.hpp"
 
 #include <cstdint>
 #include <initializer_list>
@@ -24,9 +25,26 @@ inline TensorType of_bytes(std::int64_t bytes) {
   return {DType::f64, {bytes / 8}};
 }
 
-// builtin_ops() and the kind "work": takes `flops` floating-point operations and up to 64 inputs,
-// makes a tensor of the declared type, and moves no bytes in the cost model. Its kernel fills the
-// tensor with the number of inputs.
+inline void half_kernel(const CpuCall& call) {
+  with_element(call.output.type.dtype, [&](auto element) {
+    using T = decltype(element);
+    const T* const x = call.inputs[0].as<T>();
+    T* const half = call.output.as<T>();
+    T* const sum = call.further_outputs[0].as<T>();
+    T* const twice = call.further_outputs[1].as<T>();
+    *sum = 0;
+    for (std::int64_t i = 0; i < call.output.type.shape.elements(); ++i) {
+      half[i] = x[i] / 2;
+      *sum += x[i];
+      twice[i] = x[i] * 2;
+    }
+  });
+}
+
+// builtin_ops() and two more kinds. "work" takes `flops` floating-point operations and up to 64
+// inputs, makes a tensor of the declared type, and moves no bytes in the cost model. Its kernel
+// fills the tensor with the number of inputs. "half" makes x / 2 and further outputs: "sum" of its
+// elements, and "twice", 2x.
 inline const OpRegistry& test_ops() {
   static const OpRegistry registry = [] {
     OpRegistry ops = builtin_ops();
@@ -45,6 +63,16 @@ inline const OpRegistry& test_ops() {
                      out[i] = static_cast<double>(call.inputs.size());
                    }
                  }});
+    ops.add({.name = "half",
+             .summary = "x / 2, its sum, and 2x",
+             .inputs = 1,
+             .further_outputs = {{.name = "sum",
+                                  .type =
+                                      [](const OpSignature& op) {
+                                        return TensorType{op.inputs[0].dtype, {1}};
+                                      }},
+                                 {.name = "twice"}},
+             .cpu = half_kernel});
     return ops;
   }();
   return registry;

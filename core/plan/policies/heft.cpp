@@ -163,7 +163,7 @@ class Heft {
       const OpId op = r_.ops[i];
       rank[i] += costs_[class_of_[i]].mean_s;
       for (const OpId input : r_.graph.inputs(op)) {
-        const std::uint32_t from = position(input);
+        const std::uint32_t from = position(r_.graph.maker(input));
         if (from == outside) continue;
         const std::uint32_t type = r_.graph.type_index(input);
         const auto [mean, is_new] = means.try_emplace(type, 0.0);
@@ -190,7 +190,7 @@ class Heft {
   void look_up_sources(OpId op) {
     sources_.clear();
     for (const OpId input : r_.graph.inputs(op)) {
-      const std::uint32_t from = position(input);
+      const std::uint32_t from = position(r_.graph.maker(input));
       const MemoryId memory = from == outside ? r_.home(input) : placed_[from].memory;
       if (!memory) continue;
       const Duration made = from == outside ? Duration{0} : placed_[from].finish;

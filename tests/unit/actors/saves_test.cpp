@@ -1,6 +1,6 @@
 // What a run saves, and when.
 #include "actors/runner.hpp"
-#include "core/files/data_file.hpp"
+#include "tests/support/data_bytes.hpp"
 #include "tests/support/expect_error.hpp"
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"
@@ -45,10 +45,10 @@ struct Chain : SmallGraph {
   }
   // The first of the values, which are all equal.
   double value_in(const std::string& name, const std::string& tensor = {}) const {
-    const MappedTensor saved = open_tensor(directory.path() / name, tensor);
+    const FileTensor saved = open_tensor(directory.path() / name, tensor);
     BOOST_TEST(to_string(saved.type) == "float64 [8]");
     double value = 0;
-    std::memcpy(&value, saved.values.bytes().data(), sizeof value);
+    std::memcpy(&value, testing::values_of(saved).data(), sizeof value);
     return value;
   }
 };

@@ -6,6 +6,9 @@
 #include "tests/support/temporary_directory.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,9 +42,14 @@ std::vector<NamedType> all_types() {
   return types;
 }
 
-void check_equal(const MappedTensor& tensor, const TensorType& type, const Bytes& values) {
+// Read, and where they are in the mapped file.
+void check_equal(const FileTensor& tensor, const TensorType& type, const Bytes& values) {
   BOOST_TEST(to_string(tensor.type) == to_string(type));
-  BOOST_TEST(std::ranges::equal(tensor.values.bytes(), values));
+  BOOST_TEST((values_of(tensor) == values));
+  const std::shared_ptr<const std::byte> existing = tensor.values->existing();
+  if (existing == nullptr) return;
+  tensor.values->read(0, {const_cast<std::byte*>(existing.get()), values.size()});
+  BOOST_TEST(std::ranges::equal(std::span(existing.get(), values.size()), values));
 }
 
 }  // namespace
@@ -92,6 +100,40 @@ BOOST_AUTO_TEST_CASE(the_values_of_an_op_are_any_part_of_a_tensor) {
   std::string part(3, '\0');
   values.read(2, std::as_writable_bytes(std::span(part)));
   BOOST_TEST(part == "cde");
+}
+
+BOOST_AUTO_TEST_CASE(
+    values_that_begin_at_a_cache_line_are_used_in_the_file_and_outlive_its_handles) {
+  const TemporaryDirectory directory;
+  const std::filesystem::path path = directory.path() / "x.npy";
+  const NamedType named{"x", {DType::f32, Shape{1000}}};
+  const Bytes values = random_bytes(named.type.bytes(), 2);
+  save_tensors(path, {&named, 1}, [&](std::size_t) { return std::span(values); });
+  std::optional<FileTensor> tensor = open_tensor(path);
+  const std::shared_ptr<const std::byte> existing = tensor->values->existing();
+  BOOST_REQUIRE(existing != nullptr);
+  BOOST_TEST(reinterpret_cast<std::uintptr_t>(existing.get()) % kernel_alignment == 0U);
+  tensor.reset();
+  std::filesystem::remove(path);
+  BOOST_TEST(std::ranges::equal(std::span(existing.get(), values.size()), values));
+
+  directory.write("y.npy", npy_of("<f4", "(2,)", "abcdefgh"));  // without spaces to align them
+  BOOST_TEST((open_tensor(directory.path() / "y.npy").values->existing() == nullptr));
+}
+
+BOOST_AUTO_TEST_CASE(loading_a_part_in_the_mapped_file_sees_that_the_file_was_changed) {
+  const TemporaryDirectory directory;
+  const std::filesystem::path path = directory.path() / "x.npy";
+  const NamedType named{"x", {DType::f32, Shape{1000}}};
+  const Bytes bytes = random_bytes(named.type.bytes(), 3);
+  save_tensors(path, {&named, 1}, [&](std::size_t) { return std::span(bytes); });
+  const FileTensor tensor = open_tensor(path);
+  auto* const start = const_cast<std::byte*>(tensor.values->existing().get());
+  tensor.values->read(4, {start + 4, 100});
+  std::filesystem::resize_file(path, 8);
+  expect_error(ErrorKind::failed, "the file was changed while it was in use", [&] {
+    tensor.values->read(4, {start + 4, 100});
+  });
 }
 
 BOOST_AUTO_TEST_CASE(the_ending_of_the_name_says_which_format_a_file_has) {

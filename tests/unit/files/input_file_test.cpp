@@ -1,12 +1,12 @@
 #include "core/files/input_file.hpp"
 
+#include "tests/support/address_space.hpp"
 #include "tests/support/expect_error.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <array>
 #include <cstring>
 #include <filesystem>
-#include <optional>
 #include <string>
 
 #include <boost/test/unit_test.hpp>
@@ -42,19 +42,21 @@ BOOST_AUTO_TEST_CASE(any_part_of_a_file_is_read_or_mapped) {
                                    std::size_t{5000}, text.size() - 7, text.size()}) {
     const std::size_t bytes = text.size() - offset;
     BOOST_TEST((read(file, offset, bytes) == text.substr(offset)));
-    BOOST_TEST((text_of(FileMapping(file, offset, bytes).bytes()) == text.substr(offset)));
+    file.load(offset, bytes);
+    BOOST_TEST((text_of(file.mapped().subspan(offset)) == text.substr(offset)));
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_mapping_outlives_its_file_and_is_moved_with_its_values) {
+BOOST_AUTO_TEST_CASE(a_file_that_the_system_refuses_to_map_is_still_read,
+                     *boost::unit_test::precondition(can_limit_addresses)) {
   const TemporaryDirectory directory;
-  directory.write("x", "abc");
-  std::optional<InputFile> file(directory.path() / "x");
-  FileMapping mapping(*file, 1, 2);
-  file.reset();
-  fs::remove(directory.path() / "x");
-  const FileMapping moved = std::move(mapping);
-  BOOST_TEST(text_of(moved.bytes()) == "bc");
+  directory.write("x", "");
+  const fs::path path = directory.path() / "x";
+  fs::resize_file(path, std::uint64_t{1} << 30);  // without disk blocks
+  const InputFile file(path);
+  const AddressSpaceLimit limit(std::uint64_t{512} << 20);
+  BOOST_TEST(file.mapped().empty());
+  BOOST_TEST(read(file, 5, 2) == std::string(2, '\0'));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_regular_file_is_refused) {

@@ -24,9 +24,9 @@ std::string fixture(const std::string& name) {
 
 template <class T>
 std::vector<T> values_in(const std::string& path) {
-  const MappedTensor tensor = open_tensor(path);
-  std::vector<T> values(tensor.values.bytes().size() / sizeof(T));
-  std::memcpy(values.data(), tensor.values.bytes().data(), values.size() * sizeof(T));
+  const std::vector<std::byte> bytes = values_of(open_tensor(path));
+  std::vector<T> values(bytes.size() / sizeof(T));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
   return values;
 }
 

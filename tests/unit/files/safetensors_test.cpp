@@ -49,9 +49,9 @@ BOOST_AUTO_TEST_CASE(a_tensor_is_found_by_its_name) {
                                                       "data_offsets": [0, 6])") +
                                    ", " + floats("s", "[]", "[14, 18]"),
                                "bbbbbbaaaaAAAAssss"));
-  const MappedTensor a = open_tensor(file.path, "a");
+  const FileTensor a = open_tensor(file.path, "a");
   BOOST_TEST(to_string(a.type) == "float32 [2]");
-  BOOST_TEST((a.values.bytes()[4] == std::byte{'A'}));
+  BOOST_TEST((values_of(a)[4] == std::byte{'A'}));
   BOOST_TEST(to_string(inspect_tensor(file.path, "s")) == "float32 []");
   expect_error(ErrorKind::usage, "the elements of tensor 'b' are of type 'F16'; convert them first",
                [&] { inspect_tensor(file.path, "b"); });

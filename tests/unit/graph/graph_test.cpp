@@ -38,6 +38,52 @@ BOOST_AUTO_TEST_CASE(an_op_knows_its_inputs_type_and_placement) {
   BOOST_TEST(g.graph.work(y).flops == 2.0 * 4 * 4 * 6);
 }
 
+// x ── half ─┬─ sum
+//            └─ twice
+BOOST_AUTO_TEST_CASE(further_outputs_come_right_behind_their_op_and_are_named_after_it) {
+  SmallGraph g;
+  const OpId x = g.op("x", "uniform", {}, {}, {}, {DType::f64, {4}});
+  const OpId half = g.op("half", "half", {x}, on(DeviceId{1}));
+  BOOST_TEST(g.graph.size() == 4U);
+  const OpId sum{half.value + 1};
+  const OpId twice{half.value + 2};
+  BOOST_TEST(g.graph.name(half) == "half");
+  BOOST_TEST(g.graph.name(sum) == "half.sum");
+  BOOST_TEST(g.graph.name(twice) == "half.twice");
+  BOOST_TEST(to_string(g.graph.type(sum)) == "float64 [1]");
+  BOOST_TEST(to_string(g.graph.type(twice)) == "float64 [4]");
+  for (const OpId output : {sum, twice}) {
+    BOOST_TEST((g.graph.maker(output) == half));
+    BOOST_TEST(g.graph.inputs(output).size() == 1U);
+    BOOST_TEST((g.graph.inputs(output)[0] == half));
+    BOOST_TEST((g.graph.placement(output) == on(DeviceId{1})));
+    BOOST_TEST(g.graph.work(output).bytes == 0);
+  }
+  BOOST_TEST((g.graph.maker(half) == half));
+  // x is read; x / 2, the sum and 2x are written.
+  BOOST_TEST(g.graph.work(half).bytes == 32 + 32 + 8 + 32);
+}
+
+BOOST_AUTO_TEST_CASE(ops_of_several_outputs_are_counted_by_their_first) {
+  SmallGraph g;
+  const OpId x = g.op("x", "uniform", {}, {}, {}, {DType::f64, {4}});
+  g.graph.begin_group("half", true);
+  const OpKindId kind = g.graph.kinds().find("half");
+  OpId last;
+  for (int i = 0; i < 3; ++i) last = g.graph.append({.kind = kind, .inputs = {{x}}});
+  const GroupId group = g.graph.find_group("half");
+  BOOST_TEST((g.graph.op_in_group(group, 2) == last));
+  BOOST_TEST(g.graph.name(last) == "half[2]");
+  BOOST_TEST(g.graph.name(g.graph.op_in_group(group, 1, 2)) == "half.twice[1]");
+  BOOST_TEST(g.graph.index_in_group(g.graph.op_in_group(group, 1, 2)) == 1U);
+
+  g.graph.begin_group("");
+  g.graph.append({.kind = g.graph.kinds().find("relu"), .inputs = {{x}}});
+  const OpId unnamed = g.graph.append({.kind = kind, .inputs = {{x}}});
+  BOOST_TEST(g.graph.name(unnamed) == "half[1]");
+  BOOST_TEST(g.graph.name(OpId{unnamed.value + 1}) == "half.sum[1]");
+}
+
 BOOST_AUTO_TEST_CASE(integers_are_refused_by_kinds_that_take_only_floating_point_numbers) {
   SmallGraph g;
   const OpId i = g.op("i", "zeros", {}, {}, {}, {DType::i32, {3, 3}});

@@ -107,15 +107,28 @@ class PlanCheck {
       const Share::Kernel& kernel = s.kernels[s.items[item].kernel];
       BOOST_TEST((kernel.kind == c_.graph.kind_id(unit.op)));
       BOOST_TEST(kernel.attrs == &c_.graph.attrs(unit.op));
-      const Duration time =
-          Roofline(c_.machine)
-              .op(DeviceId{unit.ref.resource.value}, c_.graph, c_.graph.op_class(unit.op));
+      BOOST_TEST(unit.is_further == (c_.graph.output_number(unit.op) > 0));
+      BOOST_TEST(kernel.is_further == unit.is_further);
+      if (unit.is_further) check_further(unit, s.items[item].unit, resource);
+      const Duration time = unit.is_further ? Duration{0}
+                                            : Roofline(c_.machine)
+                                                  .op(DeviceId{unit.ref.resource.value}, c_.graph,
+                                                      c_.graph.op_class(unit.op));
       BOOST_TEST((kernel.expected == (has_free_windows_ && !s.timed ? Duration{0} : time)));
       BOOST_TEST((device.memory == output.memory));
       for (const ReplicaId input : s.inputs_of(item)) {
         BOOST_TEST((plan_.replicas[input.index()].memory == output.memory));
       }
     }
+  }
+
+  // A further output is numbered behind its op, on the same device.
+  void check_further(const Unit& unit, UnitId id, ResourceId resource) {
+    const std::uint32_t number = c_.graph.output_number(unit.op);
+    const Unit& maker = plan_.units[id.index() - number];
+    BOOST_TEST((maker.op == c_.graph.maker(unit.op)));
+    BOOST_TEST((maker.ref.resource == resource));
+    BOOST_TEST(!maker.is_further);
   }
 
   // An item's `waits_for` is the number of times that items of its window list it as a successor.
@@ -152,7 +165,9 @@ class PlanCheck {
         for (const UnitId w : waits) {
           BOOST_TEST(static_cast<std::size_t>(
                          std::count(all.begin(), all.end(), ReplicaId{w.value})) == waits.count(w));
-          BOOST_TEST((rank(w) >= rank(share.items[i].unit) + expected(w)));
+          const UnitId reader = share.items[i].unit;
+          if (plan_.units[reader.index()].is_further) continue;  // comes first of all
+          BOOST_TEST((rank(w) >= rank(reader) + expected(w)));
         }
       }
     }
@@ -194,8 +209,8 @@ class PlanCheck {
     }
   }
 
-  // Plays the plan unit by unit: a unit's output is held from then on, and the tensors of which the
-  // unit is the last reader are freed.
+  // Plays the plan unit by unit: a unit's outputs are held from then on, and the tensors of which
+  // the unit is the last reader are freed.
   void check_buffers() {
     std::vector<UnitId> last_reader(plan_.replicas.size());
     for (const Window& window : plan_.windows) {
@@ -215,10 +230,13 @@ class PlanCheck {
     std::vector<std::uint64_t> now(c_.graph.types().size(), 0);
     std::vector<std::uint64_t> most = now;
     for (std::size_t r = 0; r < last_reader.size(); ++r) {
-      const ReplicaSpec& spec = plan_.replicas[r];
-      if (c_.machine.memory(spec.memory).kind == MemoryKind::ram) {
-        most[spec.type] = std::max(most[spec.type], ++now[spec.type]);
-        if (last_reader[r]) leaves.emplace(last_reader[r], spec.type);
+      for (std::size_t made = r; !plan_.units[r].is_further; ++made) {
+        const ReplicaSpec& spec = plan_.replicas[made];
+        if (c_.machine.memory(spec.memory).kind == MemoryKind::ram) {
+          most[spec.type] = std::max(most[spec.type], ++now[spec.type]);
+          if (last_reader[made]) leaves.emplace(last_reader[made], spec.type);
+        }
+        if (made + 1 == plan_.units.size() || !plan_.units[made + 1].is_further) break;
       }
       const auto [begin, end] = leaves.equal_range(UnitId::at(r));
       for (auto gone = begin; gone != end; ++gone) --now[gone->second];

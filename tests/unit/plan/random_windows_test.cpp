@@ -31,7 +31,7 @@ class Windows {
         graph_(c.graph.kinds()),
         random_(seed),
         planner_(graph_, c.machine, {.cost = default_cost_model(c.machine)}) {
-    for (const std::size_t size : sizes) plan_next(size, forgets);
+    for (const std::size_t size : sizes) plan_next(graph_.size() + size, forgets);
   }
 
   // The dependencies between units, from the shares.
@@ -79,8 +79,10 @@ class Windows {
   }
 
  private:
-  void plan_next(std::size_t size, bool forgets) {
-    for (std::size_t i = 0; i < size; ++i) append(OpId::at(graph_.size()));
+  // A window up to op `end`, or a little further: an op is appended with its further outputs.
+  void plan_next(std::size_t end, bool forgets) {
+    if (graph_.size() == source_.size()) return;
+    while (graph_.size() < std::min(end, source_.size())) append(OpId::at(graph_.size()));
     const OpId keep_from = oldest_read_from(graph_.size());
     const std::uint32_t number = static_cast<std::uint32_t>(windows_.size());
     windows_.push_back(planner_.plan(keep_from));

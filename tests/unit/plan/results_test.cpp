@@ -3,7 +3,10 @@
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -90,6 +93,35 @@ BOOST_AUTO_TEST_CASE(buffers_are_the_tensors_in_ram_at_once_in_graph_order) {
   BOOST_REQUIRE(g.graph.types().size() == 2U);
   // a and b are held together, then b and d; never three.
   BOOST_TEST(plan.buffers == (std::vector<std::uint64_t>{2, 1}));
+}
+
+// x ─── y of the same type: x needs no buffer where its values are in memory already.
+BOOST_AUTO_TEST_CASE(values_that_are_in_memory_already_need_no_buffer) {
+  class InMemory final : public ValueSource {
+   public:
+    explicit InMemory(bool is_usable) : is_usable_(is_usable) {}
+    std::shared_ptr<const std::byte> existing() const override {
+      static const std::byte values[8] = {};
+      if (!is_usable_) return nullptr;
+      return {std::shared_ptr<const void>(), values};
+    }
+    void read(std::uint64_t, std::span<std::byte>) const override {}
+
+   private:
+    bool is_usable_;
+  };
+  const auto buffers = [](bool is_usable, DeviceKind kind) {
+    SmallGraph g;
+    const std::shared_ptr<const ValueSource> values = std::make_shared<InMemory>(is_usable);
+    const OpId x = g.op("x", "load", {}, on(dev0), {{"values", values}}, testing::of_bytes(8));
+    g.op("y", "relu", {x}, on(dev0));
+    Machine machine = pair();
+    machine.devices[0].kind = kind;
+    return plan_by_rates(g.graph, machine, g.everything(), {.ram_bytes = 1 << 20}).buffers;
+  };
+  BOOST_TEST(buffers(true, DeviceKind::cpu) == std::vector<std::uint64_t>{1});
+  BOOST_TEST(buffers(false, DeviceKind::cpu) == std::vector<std::uint64_t>{2});
+  BOOST_TEST(buffers(true, DeviceKind::gpu) == std::vector<std::uint64_t>{2});
 }
 
 // a ─── b ─── c ─── d
