@@ -3,6 +3,7 @@
 #include "apps/troupe/commands.hpp"
 #include "core/base/temporary_path.hpp"
 
+#include <cstddef>
 #include <cstdlib>
 #include <exception>
 #include <new>
@@ -31,6 +32,12 @@ std::terminate_handler default_handler = nullptr;
 }
 
 }  // namespace
+
+[[gnu::noinline]] void grow_stack() {
+  constexpr std::size_t page_bytes = 4096;
+  volatile std::byte room[64 * page_bytes];
+  for (std::size_t i = sizeof room; i >= page_bytes; i -= page_bytes) room[i - 1] = std::byte{0};
+}
 
 void handle_uncaught_bad_alloc() {
   default_handler = std::set_terminate(on_terminate);

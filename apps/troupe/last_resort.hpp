@@ -3,6 +3,10 @@
 
 namespace troupe {
 
+// Grows the stack of the calling thread, the main one, to a size that suffices. A stack grows when
+// it is used; if there are no addresses left then (ulimit -v), a signal ends the program.
+void grow_stack();
+
 // From here on, std::bad_alloc that nobody catches, on whatever thread, ends the program with the
 // message below and exit code 1, and not with a signal. Temporary files are removed before.
 void handle_uncaught_bad_alloc();

@@ -150,6 +150,7 @@ int run_program(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  troupe::grow_stack();
   troupe::handle_signals();
   troupe::handle_uncaught_bad_alloc();
   // If standard error were closed, the next file opened would get its number, and the messages.
