@@ -42,7 +42,7 @@ struct Reading {
 };
 
 // Reads both clocks at the same moment, as nearly as 32 attempts allow.
-Reading read_both() {
+Reading read_both() noexcept {
   Reading best{};
   std::uint64_t closest = ~std::uint64_t{0};
   for (int i = 0; i < 32; ++i) {
@@ -55,6 +55,8 @@ Reading read_both() {
   }
   return best;
 }
+
+const Reading at_load = read_both();
 
 #endif
 
@@ -69,11 +71,14 @@ RealClock::RealClock(caf::actor_system& system)
 RealClock::Counter RealClock::measure() {
 #if defined(__x86_64__)
   if (!is_trusted()) return {};
-  const Reading first = read_both();
-  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  // What a program does before the first run, such as reading files, often takes that long.
+  constexpr std::int64_t interval_ns = 10'000'000;
+  const std::int64_t left_ns = at_load.ns + interval_ns - steady_ns();
+  if (left_ns > 0) std::this_thread::sleep_for(Duration{left_ns});
   const Reading last = read_both();
-  return {last.ticks, last.ns,
-          static_cast<double>(last.ns - first.ns) / static_cast<double>(last.ticks - first.ticks)};
+  return {
+      last.ticks, last.ns,
+      static_cast<double>(last.ns - at_load.ns) / static_cast<double>(last.ticks - at_load.ticks)};
 #else
   return {};
 #endif

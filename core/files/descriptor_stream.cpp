@@ -1,11 +1,20 @@
 #include "core/files/descriptor_stream.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <utility>
 
 #include <unistd.h>
 
 namespace troupe {
+namespace {
+
+// Larger writes are a little faster, or, on the same file system minutes later, five times slower
+// (ext4 of Linux 6.18, 1 GiB at once).
+constexpr std::size_t write_bytes_max = 1 << 20;
+
+}  // namespace
 
 DescriptorBuffer::DescriptorBuffer(int fd, bool owned) : fd_(fd), owned_(owned) {
   setp(bytes_.data(), bytes_.data() + bytes_.size());
@@ -48,7 +57,7 @@ bool DescriptorBuffer::flush() {
 
 void DescriptorBuffer::write_all(const char* bytes, std::size_t count) {
   while (error_ == 0 && count > 0) {
-    const ssize_t written = write(fd_, bytes, count);
+    const ssize_t written = write(fd_, bytes, std::min(count, write_bytes_max));
     if (written > 0) {
       bytes += written;
       count -= static_cast<std::size_t>(written);

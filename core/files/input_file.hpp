@@ -37,6 +37,7 @@ class InputFile {
 
  private:
   void check_unchanged() const;
+  void load_part(std::uint64_t offset, std::uint64_t bytes) const;
 
   std::filesystem::path path_;
   int fd_ = -1;

@@ -7,10 +7,13 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
 #include <hwloc.h>
+#include <sched.h>
 #include <unistd.h>
 
 namespace troupe {
@@ -162,22 +165,42 @@ std::string find_cpu_model(hwloc_topology_t topology) {
   return "unknown processor";
 }
 
-}  // namespace
-
-HostInfo discover_host() {
+HostInfo look_around() {
   const Topology topology = load_topology();
   const Bitmap usable = usable_units(topology.get());
-  const HostMemory memory = host_memory();
-
   HostInfo host;
-  host.memory_bytes = memory.total_bytes;
-  host.available_memory_bytes = memory.available_bytes;
+  host.memory_bytes = host_memory().total_bytes;
   host.cpu_model = find_cpu_model(topology.get());
   host.cores = usable_cores(topology.get(), usable.get());
   if (host.cores.empty()) throw run_error("hwloc finds no processor that this process may use");
   host.caches = find_caches(topology.get(), usable.get());
   host.numa = find_numa(topology.get(), host);
   host.gpus = find_gpus(topology.get());
+  return host;
+}
+
+// What the main thread may use; all zero if that can't be read.
+cpu_set_t affinity() {
+  cpu_set_t set;
+  if (sched_getaffinity(getpid(), sizeof set, &set) != 0) CPU_ZERO(&set);
+  return set;
+}
+
+}  // namespace
+
+// Looking around takes 10 ms, and a run asks twice. Only the affinity and the free memory change.
+HostInfo discover_host() {
+  static std::mutex mutex;
+  static std::optional<HostInfo> known;
+  static cpu_set_t known_for;
+  const std::lock_guard lock(mutex);
+  const cpu_set_t now = affinity();
+  if (!known || !CPU_EQUAL(&now, &known_for)) {
+    known = look_around();
+    known_for = now;
+  }
+  HostInfo host = *known;
+  host.available_memory_bytes = host_memory().available_bytes;
   return host;
 }
 

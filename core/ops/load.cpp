@@ -19,11 +19,14 @@ void load_kernel(const CpuCall& call) {
   const ValueSource& values = *call.attrs.get<Values>("values");
   std::byte* const out = call.output.data;
   const std::uint64_t size = size_of(call.output.type.dtype);
-  for_blocks(call.team, call.output.type.shape.elements(),
-             [&, out, size](std::int64_t begin, std::int64_t end) {
-               const std::uint64_t offset = static_cast<std::uint64_t>(begin) * size;
-               values.read(offset, {out + offset, static_cast<std::uint64_t>(end - begin) * size});
-             });
+  // A block costs two or three system calls.
+  constexpr std::integral_constant<std::int64_t, 32 * block_elements> block;
+  for_blocks_of(block, call.team, call.output.type.shape.elements(),
+                [&, out, size](std::int64_t begin, std::int64_t end) {
+                  const std::uint64_t offset = static_cast<std::uint64_t>(begin) * size;
+                  const std::uint64_t bytes = static_cast<std::uint64_t>(end - begin) * size;
+                  values.read(offset, {out + offset, bytes});
+                });
 }
 
 }  // namespace
