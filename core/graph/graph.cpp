@@ -94,11 +94,11 @@ OpId Graph::append(OpTemplateId op_template, std::span<const OpId> inputs) {
   rows_.push_back({first_input, op_class});
   ++groups_.back().count;
   const OpId op = OpId::at(size() - 1);
-  if (classes_[op_class].further > 0) append_further_outputs(op);
+  if (classes_[op_class].further > 0) [[unlikely]] append_further_outputs(op);
   return op;
 }
 
-void Graph::append_further_outputs(OpId op) {
+[[gnu::noinline]] void Graph::append_further_outputs(OpId op) {
   const std::uint32_t op_class = class_index(op);
   Group& group = groups_.back();
   const std::uint32_t further = classes_[op_class].further;
@@ -108,7 +108,7 @@ void Graph::append_further_outputs(OpId op) {
   }
   for (std::uint32_t k = 1; k <= further; ++k) {
     const auto first_input = static_cast<std::uint32_t>(inputs_.size());
-    inputs_.append({&op, 1});
+    inputs_.push_back(op);
     rows_.push_back({first_input, op_class + k});
     ++group.count;
   }
