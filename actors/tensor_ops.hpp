@@ -109,8 +109,7 @@ struct SyrkOptions {
   double beta = 1;
 };
 // The lower triangle of alpha A Aᵀ + beta C of A [n, k] and C [n, n]; with `transpose`, of
-// alpha Aᵀ A + beta C of A [k, n]. Reads only the lower triangle of C. The result [n, n] is 0 above
-// the diagonal.
+// alpha Aᵀ A + beta C of A [k, n]. The result [n, n] is C above the diagonal.
 Tensor syrk(Argument a, const Tensor& c, SyrkOptions options = {});
 
 enum class Side : std::uint8_t { left, right };

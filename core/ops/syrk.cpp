@@ -1,6 +1,6 @@
 // syrk: the lower triangle of alpha A Aᵀ + beta C by OpenBLAS, or of alpha Aᵀ A + beta C with
-// `transpose`. Inputs: A, and C, whose elements above the diagonal aren't read. The output is 0
-// above the diagonal.
+// `transpose`. Inputs: A and C. Above the diagonal the output is C: in BLAS, too, syrk leaves these
+// elements as they are.
 #include "core/ops/blas.hpp"
 #include "core/ops/builtin.hpp"
 #include "core/ops/elementwise.hpp"
@@ -48,10 +48,7 @@ void rank_k_update(const CpuCall& call) {
   call.team.run(static_cast<std::size_t>(panels.count), [&](std::size_t i) {
     const std::int64_t begin = panels.begin(static_cast<std::int64_t>(i));
     const std::int64_t end = panels.end(static_cast<std::int64_t>(i));
-    for (std::int64_t row = begin; row < end; ++row) {
-      if (out != c) std::copy_n(c + row * n, row + 1, out + row * n);
-      std::fill(out + row * n + row + 1, out + (row + 1) * n, T{0});
-    }
+    if (out != c) std::copy(c + begin * n, c + end * n, out + begin * n);
     const T* const a_panel = a + (transposed ? begin : begin * shape[1]);
     const auto rows = static_cast<blasint>(end - begin);
     if (begin > 0) {
@@ -68,7 +65,7 @@ void rank_k_update(const CpuCall& call) {
 
 OpKind syrk_op() {
   return {.name = "syrk",
-          .summary = "the lower triangle of alpha A Aᵀ + beta C, for inputs A and C",
+          .summary = "the lower triangle of alpha A Aᵀ + beta C, and C above it",
           .inputs = 2,
           .attrs = {{.name = "transpose", .fallback = false},
                     {.name = "alpha", .fallback = 1.0},
