@@ -71,14 +71,17 @@ RealClock::RealClock(caf::actor_system& system)
 RealClock::Counter RealClock::measure() {
 #if defined(__x86_64__)
   if (!is_trusted()) return {};
-  // What a program does before the first run, such as reading files, often takes that long.
+  // What a program does before the first run, such as reading files, often takes that long. In a
+  // longer time the machine may have slept, and one of the clocks with it.
   constexpr std::int64_t interval_ns = 10'000'000;
-  const std::int64_t left_ns = at_load.ns + interval_ns - steady_ns();
+  constexpr std::int64_t interval_max_ns = 1'000'000'000;
+  const bool is_recent = steady_ns() - at_load.ns < interval_max_ns;
+  const Reading first = is_recent ? at_load : read_both();
+  const std::int64_t left_ns = first.ns + interval_ns - steady_ns();
   if (left_ns > 0) std::this_thread::sleep_for(Duration{left_ns});
   const Reading last = read_both();
-  return {
-      last.ticks, last.ns,
-      static_cast<double>(last.ns - at_load.ns) / static_cast<double>(last.ticks - at_load.ticks)};
+  return {last.ticks, last.ns,
+          static_cast<double>(last.ns - first.ns) / static_cast<double>(last.ticks - first.ticks)};
 #else
   return {};
 #endif

@@ -183,6 +183,7 @@ Tensor SessionCore::call(Call call, CallSite where, std::vector<Tensor>* further
   } catch (const Error& error) {
     throw error.at(where.place());
   }
+  if (signature->further > 0) reserve_calls(*signature, call.inputs.size(), further);
   const std::size_t logged = log_.size();
   const std::uint32_t line = place_number(where);
   TensorState* made = log_call(*signature, call.inputs, line);
@@ -198,12 +199,24 @@ Tensor SessionCore::call(Call call, CallSite where, std::vector<Tensor>* further
   return Tensor(made);
 }
 
+// So that the calls for the outputs of one op come together or not at all.
+void SessionCore::reserve_calls(const Signature& signature, std::size_t inputs,
+                                std::vector<Tensor>* further) {
+  const auto reserve = [](auto& values, std::size_t more) {
+    if (values.capacity() < values.size() + more) values.reserve(2 * (values.size() + more));
+  };
+  reserve(log_.calls, std::size_t{1} + signature.further);
+  reserve(log_.inputs, inputs + signature.further);
+  if (further != nullptr) reserve(*further, signature.further);
+}
+
 // The result has two uses: a handle, and the log.
 TensorState* SessionCore::log_call(const Signature& signature, std::span<TensorState* const> inputs,
                                    std::uint32_t line) {
   TensorState* const made = new_state();
   made->type = signature.output;
   made->number = ++called_;
+  made->is_adopted = false;
   made->uses.store(2, std::memory_order_relaxed);
   for (TensorState* const input : inputs) {
     add_use(*input);

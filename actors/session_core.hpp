@@ -56,7 +56,8 @@ class SessionCore final : private TensorExchange {
   void wait(const TensorState& tensor);
   void wait(DeviceId device);
   void wait_all();
-  // Calls `use` with the values.
+  // Calls `use` with the values, which stay where they are until it returns. Other threads may use
+  // the session meanwhile.
   void read(const TensorState& tensor, DType dtype, CallSite where,
             const std::function<void(std::span<const std::byte>)>& use);
   const ScenarioReport& measure(std::string_view name, const std::function<void()>& work);
@@ -97,6 +98,7 @@ class SessionCore final : private TensorExchange {
   void wait_for(Lock& lock, Waiter waiter);
   bool has_come(Waiter& waiter);
   TensorState* new_state();
+  void reserve_calls(const Signature& signature, std::size_t inputs, std::vector<Tensor>* further);
   TensorState* log_call(const Signature& signature, std::span<TensorState* const> inputs,
                         std::uint32_t line);
   std::uint32_t place_number(CallSite where);

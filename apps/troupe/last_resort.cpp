@@ -9,6 +9,7 @@
 #include <new>
 #include <string_view>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace troupe {
@@ -35,6 +36,9 @@ std::terminate_handler default_handler = nullptr;
 
 [[gnu::noinline]] void grow_stack() {
   constexpr std::size_t page_bytes = 4096;
+  constexpr rlim_t stack_bytes_min = 1 << 20;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur < stack_bytes_min) return;
   volatile std::byte room[64 * page_bytes];
   for (std::size_t i = sizeof room; i >= page_bytes; i -= page_bytes) room[i - 1] = std::byte{0};
 }

@@ -53,7 +53,9 @@
 //
 //   file: x.npy          # relative to this file: a .npy file in C order, or a .safetensors file;
 //                        #   little-endian, of float32, float64, int32 or int64. A simulation reads
-//                        #   only the header, and needs no file if `shape` and `dtype` are given
+//                        #   only the header, and needs no file if `shape` and `dtype` are given.
+//                        #   It may be used where the system keeps it, without a copy: to change it
+//                        #   during a run, write another file and rename it
 //   tensor: name         # .safetensors only, and needed there: the tensor's name in the file
 //   shape, dtype         # optional: must be those of the file
 //   on: cpu0             # as above

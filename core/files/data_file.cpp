@@ -57,15 +57,16 @@ FileTensor open_tensor(const std::filesystem::path& path, std::string_view name)
 }
 
 std::shared_ptr<const std::byte> FileValues::existing() const {
-  const std::span<const std::byte> mapped = file_->bytes().mapped();
-  if (mapped.empty() || offset_ % kernel_alignment != 0) return nullptr;
-  return {file_, mapped.data() + offset_};
+  if (offset_ % kernel_alignment != 0) return nullptr;
+  const std::shared_ptr<const std::byte> mapped = file_->bytes().mapped();
+  if (mapped == nullptr) return nullptr;
+  return {mapped, mapped.get() + offset_};
 }
 
 void FileValues::read(std::uint64_t offset, std::span<std::byte> out) const {
   const InputFile& file = file_->bytes();
-  const std::span<const std::byte> mapped = file.mapped();
-  if (!mapped.empty() && out.data() == mapped.data() + offset_ + offset) {
+  const std::shared_ptr<const std::byte> in_place = existing();
+  if (in_place != nullptr && out.data() == in_place.get() + offset) {
     file.load(offset_ + offset, out.size());
   } else {
     file.read(offset_ + offset, out);

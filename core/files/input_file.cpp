@@ -54,7 +54,6 @@ InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
 }
 
 InputFile::~InputFile() {
-  if (!mapping_.empty()) munmap(const_cast<std::byte*>(mapping_.data()), mapping_.size());
   close(fd_);
 }
 
@@ -84,22 +83,26 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> out) const {
   }
 }
 
-std::span<const std::byte> InputFile::mapped() const {
+std::shared_ptr<const std::byte> InputFile::mapped() const {
   std::call_once(mapping_once_, [this] {
     if (bytes_ == 0) return;
     void* const start = mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, fd_, 0);
-    if (start != MAP_FAILED) mapping_ = {static_cast<const std::byte*>(start), bytes_};
+    if (start == MAP_FAILED) return;
+    const auto unmap = [bytes = bytes_](const std::byte* first) {
+      munmap(const_cast<std::byte*>(first), bytes);
+    };
+    mapping_ = {static_cast<const std::byte*>(start), unmap};
   });
   return mapping_;
 }
 
 void InputFile::load(std::uint64_t offset, std::uint64_t bytes) const {
-  TROUPE_ASSERT(offset <= mapped().size() && bytes <= mapped().size() - offset);
+  TROUPE_ASSERT(mapped() != nullptr && offset <= bytes_ && bytes <= bytes_ - offset);
   check_unchanged();
   // The system takes about 50 ms for a GiB that it has in its cache.
   constexpr std::uint64_t bytes_per_thread = 64 << 20;
-  const std::uint64_t threads =
-      std::clamp<std::uint64_t>(bytes / bytes_per_thread, 1, std::thread::hardware_concurrency());
+  const std::uint64_t threads = std::clamp<std::uint64_t>(
+      bytes / bytes_per_thread, 1, std::max(1U, std::thread::hardware_concurrency()));
   std::vector<std::future<void>> parts;
   for (std::uint64_t i = 1; i < threads; ++i) {
     const std::uint64_t begin = bytes * i / threads;
@@ -112,11 +115,13 @@ void InputFile::load(std::uint64_t offset, std::uint64_t bytes) const {
 
 void InputFile::load_part(std::uint64_t offset, std::uint64_t bytes) const {
   const std::uint64_t before = offset % static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  auto* const first = const_cast<std::byte*>(mapped().data()) + (offset - before);
+  auto* const first = const_cast<std::byte*>(mapped().get()) + (offset - before);
   while (bytes > 0 && madvise(first, before + bytes, MADV_POPULATE_READ) != 0) {
     if (errno == EINTR || errno == EAGAIN) continue;
     if (errno == EINVAL) return;  // before Linux 5.14: pages are loaded when they are read
-    throw failure(path_, fmt::format("reading failed: {}", system_message(EIO)), check_disk);
+    // EFAULT: a page can't be read.
+    const int error = errno == EFAULT ? EIO : errno;
+    throw failure(path_, fmt::format("reading failed: {}", system_message(error)), check_disk);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <ctime>
 #include <filesystem>
+#include <memory>
 #include <mutex>
 #include <span>
 
@@ -27,10 +28,11 @@ class InputFile {
   // Reads out.size() bytes, all of which must be within bytes(). Blocks. Throws a run Error if they
   // can't be read, or if the file was written to since it was opened.
   void read(std::uint64_t offset, std::span<std::byte> out) const;
-  // The whole file in memory, valid as long as the object lives. Pages are loaded when they are
-  // read. If another program makes the file shorter, reading what it cut off ends this process
-  // (SIGBUS). Empty if the system refuses the mapping (ulimit -v).
-  std::span<const std::byte> mapped() const;
+  // The whole file in memory, always the same mapping, which may outlive the object. Pages are
+  // loaded when they are read. If another program changes the file, they may have the new bytes; if
+  // it makes the file shorter, reading what it cut off ends this process (SIGBUS). Null if the
+  // system refuses the mapping (ulimit -v), and for an empty file.
+  std::shared_ptr<const std::byte> mapped() const;
   // Loads a part of mapped() now, so that reading it doesn't wait for the disk. Blocks. Throws what
   // read() throws.
   void load(std::uint64_t offset, std::uint64_t bytes) const;
@@ -44,7 +46,7 @@ class InputFile {
   std::uint64_t bytes_ = 0;
   timespec changed_{};  // when it was last written to
   mutable std::once_flag mapping_once_;
-  mutable std::span<const std::byte> mapping_;
+  mutable std::shared_ptr<const std::byte> mapping_;
 };
 
 }  // namespace troupe

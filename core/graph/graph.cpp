@@ -2,6 +2,7 @@
 
 #include "core/base/assert.hpp"
 #include "core/base/random.hpp"
+#include "core/base/units.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -89,23 +90,36 @@ OpId Graph::append(OpTemplateId op_template, std::span<const OpId> inputs) {
   TROUPE_ASSERT(inputs_.size() - inputs_.first() + inputs.size() <=
                 std::numeric_limits<std::uint32_t>::max());
   const std::uint32_t op_class = find_class(op_template, inputs);
+  if (1U + classes_[op_class].further != groups_.back().outputs) set_outputs(op_class);
   const auto first_input = static_cast<std::uint32_t>(inputs_.size());
   inputs_.append(inputs);
   rows_.push_back({first_input, op_class});
   ++groups_.back().count;
   const OpId op = OpId::at(size() - 1);
-  if (classes_[op_class].further > 0) [[unlikely]] append_further_outputs(op);
+  if (classes_[op_class].further > 0) append_further_outputs(op);
   return op;
+}
+
+// An op of this class is to be appended, and makes not as many tensors as the open group says.
+[[gnu::noinline]] void Graph::set_outputs(std::uint32_t op_class) {
+  Group& group = groups_.back();
+  if (group.name.empty()) return;
+  const std::uint32_t outputs = 1U + classes_[op_class].further;
+  if (group.count > 0) {
+    throw usage_error(
+        group.place,
+        fmt::format("each op of group '{}' makes {}, and '{}' makes {}", group.name,
+                    format_count(group.outputs, "tensor"), (*ops_)[classes_[op_class].kind].name,
+                    format_count(outputs, "tensor")),
+        "begin another group for it");
+  }
+  group.outputs = outputs;
 }
 
 [[gnu::noinline]] void Graph::append_further_outputs(OpId op) {
   const std::uint32_t op_class = class_index(op);
   Group& group = groups_.back();
   const std::uint32_t further = classes_[op_class].further;
-  if (!group.name.empty()) {
-    TROUPE_ASSERT(group.count % (1 + further) == 1);  // all ops of a group are alike
-    group.outputs = 1 + further;
-  }
   for (std::uint32_t k = 1; k <= further; ++k) {
     const auto first_input = static_cast<std::uint32_t>(inputs_.size());
     inputs_.push_back(op);

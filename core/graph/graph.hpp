@@ -86,7 +86,8 @@ class Graph {
 
   // Appends an op to the open group. A group must be open. The op kind determines the output's
   // type. Throws a usage Error with the group's place if the number of inputs, an attribute or a
-  // shape is wrong. `op.inputs` may be the span that inputs() returned for another op of this
+  // shape is wrong, or if the ops of a group with a name make different numbers of tensors.
+  // `op.inputs` may be the span that inputs() returned for another op of this
   // graph. Returns the op; further outputs come right after it.
   OpId append(const OpSpec& op);
 
@@ -94,7 +95,8 @@ class Graph {
   OpTemplateId add_template(const OpTemplate& op_template);
   OpId append(OpTemplateId op_template, std::span<const OpId> inputs);
   // Reserves memory for `ops` more ops with `inputs` inputs in total. While the result lives, a
-  // second thread populates that memory, and no more ops and inputs than these may be appended.
+  // second thread populates that memory, and no more ops and inputs than these may be appended; a
+  // further output counts as an op with an input.
   [[nodiscard]] Prefault reserve(std::size_t ops, std::size_t inputs);
 
   // Forgets the ops before `first`: frees their memory, in bulk. Their names, groups and classes
@@ -180,6 +182,7 @@ class Graph {
   std::uint32_t find_older_class(OpTemplateId op_template, std::span<const OpId> inputs);
   std::uint32_t find_by_hash(OpTemplateId op_template, std::span<const OpId> inputs);
   std::uint32_t add_class(OpTemplateId op_template, std::span<const OpId> inputs);
+  void set_outputs(std::uint32_t op_class);
   void append_further_outputs(OpId op);
 
   const OpRegistry* ops_;

@@ -169,7 +169,7 @@ HostInfo look_around() {
   const Topology topology = load_topology();
   const Bitmap usable = usable_units(topology.get());
   HostInfo host;
-  host.memory_bytes = host_memory().total_bytes;
+  host.memory_bytes = host_memory().total_bytes;  // for a machine without NUMA nodes
   host.cpu_model = find_cpu_model(topology.get());
   host.cores = usable_cores(topology.get(), usable.get());
   if (host.cores.empty()) throw run_error("hwloc finds no processor that this process may use");
@@ -188,7 +188,7 @@ cpu_set_t affinity() {
 
 }  // namespace
 
-// Looking around takes 10 ms, and a run asks twice. Only the affinity and the free memory change.
+// Looking around takes 10 ms, and a run asks twice. Only affinity and memory change.
 HostInfo discover_host() {
   static std::mutex mutex;
   static std::optional<HostInfo> known;
@@ -200,7 +200,9 @@ HostInfo discover_host() {
     known_for = now;
   }
   HostInfo host = *known;
-  host.available_memory_bytes = host_memory().available_bytes;
+  const HostMemory memory = host_memory();
+  host.memory_bytes = memory.total_bytes;
+  host.available_memory_bytes = memory.available_bytes;
   return host;
 }
 

@@ -1,5 +1,5 @@
 // load: the values of a ValueSource, such as a file, as a tensor of the declared type. Values that
-// are in memory already are used there.
+// are in memory already, such as those of a mapped file, are used there: they must not change.
 #include "core/ops/builtin.hpp"
 #include "core/ops/elementwise.hpp"
 

@@ -4,6 +4,7 @@
 #include "core/base/error.hpp"
 #include "core/ops/builtin.hpp"
 
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,6 +17,17 @@ OpKindId OpRegistry::add(OpKind kind) {
                           ? "an op kind has no name"
                           : fmt::format("there is an op kind '{}' already", kind.name),
                       "give it another name");
+  }
+  std::set<std::string_view> names = {""};
+  for (const FurtherOutput& output : kind.further_outputs) {
+    if (names.insert(output.name).second) continue;
+    throw usage_error(
+        fmt::format("two further outputs of '{}' have one name, or one has none", kind.name),
+        "name each");
+  }
+  if (!kind.further_outputs.empty() && (kind.moves_data || kind.is_given)) {
+    throw usage_error(fmt::format("'{}', which no device computes, has further outputs", kind.name),
+                      "leave them out");
   }
   TROUPE_ASSERT(kind.type != nullptr && kind.work != nullptr);
   TROUPE_ASSERT(kind.inputs.min <= kind.inputs.max);

@@ -42,7 +42,7 @@ struct Unit {
   bool transfer : 1 = false;
   bool makes_result : 1 = false;  // makes the op's result, not a further replica of it
   bool paced : 1 = false;         // a transfer that receives its chunks from the unit before it
-  bool is_further : 1 = false;    // a further output, whose maker's unit is just before it
+  bool is_further : 1 = false;    // a further output: its maker's unit is before all of them
   std::uint16_t chunks = 1;       // of a transfer
 };
 

@@ -65,6 +65,7 @@ struct Share {
     std::uint32_t index = 0;            // of the op in its group; devices only
     std::uint16_t lane = 0;             // that executed the item
     bool has_late = false;              // an item of a later window waits for this one
+    bool is_further = false;            // a further output of another item: nothing is left to do
     Instant start = never;
     Instant end = never;
 
@@ -98,7 +99,7 @@ struct Share {
     std::optional<std::uint8_t> in_place_of = {};  // as in OpKind
     bool adopts = false;                           // OpKind::existing has values
     std::uint16_t further = 0;  // outputs of the units behind its own, which it writes, too
-    bool is_further = false;    // such an output: nothing is left to do
+    bool is_further = false;    // the items are such outputs
   };
   std::vector<Kernel> kernels;
 

@@ -233,8 +233,7 @@ UnitRanks::UnitRanks(const Plan& plan) {
     after.assign(shares.size(), Duration{0});
     is_out_of_order_.resize(shares.size());
     for (std::size_t u = window.first.index() + window.items; u-- > window.first.index();) {
-      const Unit& unit = plan.units[u];
-      const ItemRef ref = unit.ref;
+      const ItemRef ref = plan.units[u].ref;
       const Share& share = shares[ref.resource];
       const Duration rank = ranks_[u - first_] + std::max(share.expected(ref.item), Duration{1});
       ranks_[u - first_] = rank;
@@ -245,11 +244,6 @@ UnitRanks::UnitRanks(const Plan& plan) {
         const std::size_t maker = input.index() - first_;
         if (maker >= ranks_.size()) continue;  // the input was made in a window planned earlier
         if (ranks_[maker] < rank) ranks_[maker] = rank;
-      }
-      if (unit.is_further) {
-        // It is there when its maker ends: nothing else may come between.
-        ranks_[u - first_] = longest_duration;
-        is_out_of_order_[ref.resource.index()] = true;
       }
     }
   }

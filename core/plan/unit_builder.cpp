@@ -217,6 +217,7 @@ void UnitBuilder::add_kernel(OpId op, DeviceId device) {
     const UnitId maker = maker_of(home_[graph_.maker(op).index()]);
     TROUPE_ASSERT(item.unit.value == maker.value + graph_.output_number(op));
     plan_.units.back().is_further = true;
+    item.is_further = true;
     if (s.timed) ++plan_.timed_further;
   }
   count_time(kernel.expected);

@@ -62,9 +62,10 @@ void Summary::add(const Window& window) {
     const std::span<const ReplicaId> inputs = share->inputs_of(unit.ref.item);
     earliest_.push_back(earliest(UnitId::at(u), shares, inputs));
     critical_path_ = std::max(critical_path_, earliest_.back().finish);
+    if (!with_timeline_) continue;
     if (unit.is_further) {
       without_span_.push_back(UnitId::at(u));
-    } else if (with_timeline_) {
+    } else {
       add_span(unit, *share, inputs);
     }
   }

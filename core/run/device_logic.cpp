@@ -30,7 +30,7 @@ void DeviceLogic::check_invariants() const {
   std::uint32_t busy = 0;
   for (const Lane& lane : lanes_) busy += lane.is_busy ? 1 : 0;
   TROUPE_ASSERT(busy == busy_);
-  std::uint32_t ready = 0;
+  auto ready = static_cast<std::uint32_t>(further_.size());
   for (const auto& part : progress_.parts()) {
     ready += part->ready.size();
     TROUPE_ASSERT(part->ready.size() <= part->share.size() - part->done);

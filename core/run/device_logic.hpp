@@ -13,7 +13,7 @@
 namespace troupe {
 
 // Ready ops start in the order of their windows. Within a window they start in the order of the
-// share, which is the order of priority.
+// share, which is the order of priority. Further outputs come before all others: they take no time.
 class DeviceLogic {
  public:
   struct Start {
@@ -64,8 +64,12 @@ class DeviceLogic {
   struct Sink {
     DeviceLogic& logic;
     void ready(ActiveShare& part, std::uint32_t item) {
-      part.ready.insert(item);
       ++logic.ready_;
+      if (part.share.items[item].is_further) {
+        logic.further_.push_back({&part, item});
+      } else {
+        part.ready.insert(item);
+      }
     }
     void chunk(ActiveShare&, std::uint32_t) { TROUPE_ASSERT(false); }  // only links receive chunks
     void notice(const WindowItem& to) { logic.notices_.push_back(to); }
@@ -78,7 +82,12 @@ class DeviceLogic {
 
   std::vector<Lane> lanes_;  // first, for lookahead: see ResourceActor
   ShareProgress progress_;
-  std::uint32_t ready_ = 0;  // items, in all parts
+  struct Further {
+    ActiveShare* part;
+    std::uint32_t item;
+  };
+  std::vector<Further> further_;  // ready further outputs
+  std::uint32_t ready_ = 0;       // items, in all parts and in further_
   std::uint32_t busy_ = 0;
   std::vector<WindowItem> notices_;
   bool stopped_ = false;
@@ -105,12 +114,18 @@ inline DeviceLogic::Start* DeviceLogic::next() {
   if (stopped_ || ready_ == 0 || busy_ == lanes_.size()) return nullptr;
   std::uint32_t free = 0;
   while (lanes_[free].is_busy) ++free;
-  auto part = progress_.parts().begin();
-  while ((*part)->ready.empty()) ++part;
   Lane& lane = lanes_[free];
   lane.start.lane = free;
-  lane.start.item = (*part)->ready.pop();
-  lane.start.part = part->get();
+  if (further_.empty()) {
+    auto part = progress_.parts().begin();
+    while ((*part)->ready.empty()) ++part;
+    lane.start.item = (*part)->ready.pop();
+    lane.start.part = part->get();
+  } else {
+    lane.start.item = further_.back().item;
+    lane.start.part = further_.back().part;
+    further_.pop_back();
+  }
   lane.is_busy = true;
   --ready_;
   ++busy_;

@@ -18,6 +18,7 @@ struct Item {
   Duration expected{0};  // of a transfer: without latency
   Duration latency{0};
   std::optional<Share::Move> move = {};  // for a transfer
+  bool is_further = false;
 };
 
 // The share of `self`. Either all items must be transfers, or none. Units are numbered from
@@ -31,6 +32,7 @@ inline Share make_share(ResourceId self, const std::vector<Item>& items, std::ui
     Share::Item& made = share.add_item();
     made.unit = UnitId{first_unit + share.size() - 1};
     made.waits_for = item.waits_for;
+    made.is_further = item.is_further;
     if (item.waits_for == 0) share.first_items.push_back(share.size() - 1);
     if (item.move) {
       share.moves.push_back(*item.move);

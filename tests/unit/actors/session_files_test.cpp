@@ -3,6 +3,7 @@
 #include "tests/support/expect_error.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <vector>
@@ -15,6 +16,13 @@ using namespace troupe::testing;
 namespace {
 
 const std::vector<double> saved_values{1, 2, 3, 4, 5, 6};
+
+std::size_t open_files() {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
+    ++count;
+  return count;
+}
 
 struct SessionFiles {
   Machine machine = [] {
@@ -34,6 +42,17 @@ struct SessionFiles {
 }  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(session_files, SessionFiles)
+
+BOOST_AUTO_TEST_CASE(a_tensor_that_was_loaded_keeps_no_file_open) {
+  x.save(npy);
+  const std::size_t before = open_files();
+  std::vector<Tensor> loaded;
+  for (int i = 0; i < 20; ++i) loaded.push_back(session.load(npy));
+  BOOST_TEST(open_files() == before);
+  for (const Tensor& y : loaded) {
+    BOOST_TEST(y.read<double>() == saved_values, boost::test_tools::per_element());
+  }
+}
 
 BOOST_AUTO_TEST_CASE(a_tensor_that_was_saved_is_loaded_with_its_type_and_values) {
   x.save(npy);

@@ -5,7 +5,10 @@
 #include "tests/unit/actors/runner_fixture.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -82,16 +85,15 @@ BOOST_AUTO_TEST_CASE(an_op_whose_further_output_is_needed_is_prepared_as_a_whole
   }
 }
 
-// half takes 16 ns to move 16 bytes at 1 GB/s; `long` is ready before it ends and takes 1 µs.
+// `deep`, which is ready when half ends, has the longer path to the end than the sum.
 //
-//   dev0  x | half | long
+//   dev0  x | half | deep
 //   dev1           | b
 BOOST_AUTO_TEST_CASE(a_further_output_is_there_when_its_op_ends_and_takes_no_time) {
   SmallGraph g;
   const OpId x = g.work("x", 10, {}, on(dev0));
   const OpId half = g.op("half", "half", {x}, on(dev0));
-  const OpId other = g.work("long", 1000, {x}, on(dev0));
-  g.work("last", 5000, {other}, on(dev0));
+  g.work("deep", 5000, {half}, on(dev0));
   g.work("b", 7, {sum_of(half)}, on(dev1));
   const Machine machine = testing::two_devices_on_one_memory();
   const Report report = perform(g, {g.everything()}, {.mode = Mode::simulate}, machine);
@@ -154,7 +156,9 @@ BOOST_AUTO_TEST_CASE(a_session_returns_all_outputs_or_the_first) {
 
 // Over several epochs of the session, with outputs that live on and outputs that are dropped.
 BOOST_AUTO_TEST_CASE(outputs_are_freed_one_by_one_and_outlive_those_that_are_dropped) {
-  Session session(pair(), {.mode = Mode::run, .ops = testing::test_ops()});
+  // Too little for a hundredth of the tensors.
+  const Machine machine = testing::two_devices({.size_bytes = 32 << 10});
+  Session session(machine, {.mode = Mode::run, .ops = testing::test_ops()});
   Tensor x = session.tensor(given, {3});
   const Tensor early = session.call_all("half", {x})[1];
   for (int i = 0; i < 60'000; ++i) {
@@ -165,15 +169,21 @@ BOOST_AUTO_TEST_CASE(outputs_are_freed_one_by_one_and_outlive_those_that_are_dro
   BOOST_TEST((early.read<double>() == Values{8}));
 }
 
-BOOST_AUTO_TEST_CASE(calls_of_several_outputs_are_counted_when_a_device_is_waited_for) {
-  Session session(pair(), {.mode = Mode::run, .ops = testing::test_ops()});
+std::atomic<bool> has_slept = false;
+
+BOOST_AUTO_TEST_CASE(waiting_for_a_device_waits_for_calls_behind_those_of_several_outputs) {
+  has_slept = false;
+  const OpRegistry ops = testing::ops_with("slow", [](const CpuCall&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    has_slept = true;
+  });
+  Session session(pair(), {.mode = Mode::run, .ops = ops});
   const DeviceScope where = session.on("dev1");
   const Tensor x = session.tensor(given, {3});
   const std::vector<Tensor> made = session.call_all("half", {x});
+  const Tensor slow = session.call("slow", {made[2]}, {}, {DType::f64, {1}});
   session.wait("dev1");
-  session.wait_all();
-  made[2].wait();
-  BOOST_TEST((made[2].read<double>() == Values{2, 4, 10}));
+  BOOST_TEST(has_slept);
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(any_part_of_a_file_is_read_or_mapped) {
     const std::size_t bytes = text.size() - offset;
     BOOST_TEST((read(file, offset, bytes) == text.substr(offset)));
     file.load(offset, bytes);
-    BOOST_TEST((text_of(file.mapped().subspan(offset)) == text.substr(offset)));
+    BOOST_TEST((text_of({file.mapped().get() + offset, bytes}) == text.substr(offset)));
   }
 }
 
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_the_system_refuses_to_map_is_still_read,
   fs::resize_file(path, std::uint64_t{1} << 30);  // without disk blocks
   const InputFile file(path);
   const AddressSpaceLimit limit(std::uint64_t{512} << 20);
-  BOOST_TEST(file.mapped().empty());
+  BOOST_TEST((file.mapped() == nullptr));
   BOOST_TEST(read(file, 5, 2) == std::string(2, '\0'));
 }
 

@@ -77,8 +77,16 @@ BOOST_AUTO_TEST_CASE(ops_of_several_outputs_are_counted_by_their_first) {
   BOOST_TEST(g.graph.name(g.graph.op_in_group(group, 1, 2)) == "half.twice[1]");
   BOOST_TEST(g.graph.index_in_group(g.graph.op_in_group(group, 1, 2)) == 1U);
 
+  const OpKindId relu = g.graph.kinds().find("relu");
+  expect_error(ErrorKind::usage,
+               "each op of group 'half' makes 3 tensors, and 'relu' makes 1 tensor; begin another",
+               [&] { g.graph.append({.kind = relu, .inputs = {{x}}}); });
+  g.op("one", "relu", {x});
+  expect_error(ErrorKind::usage, "makes 1 tensor, and 'half' makes 3 tensors",
+               [&] { g.graph.append({.kind = kind, .inputs = {{x}}}); });
+
   g.graph.begin_group("");
-  g.graph.append({.kind = g.graph.kinds().find("relu"), .inputs = {{x}}});
+  g.graph.append({.kind = relu, .inputs = {{x}}});
   const OpId unnamed = g.graph.append({.kind = kind, .inputs = {{x}}});
   BOOST_TEST(g.graph.name(unnamed) == "half[1]");
   BOOST_TEST(g.graph.name(OpId{unnamed.value + 1}) == "half.sum[1]");

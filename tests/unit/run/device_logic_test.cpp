@@ -40,6 +40,21 @@ BOOST_AUTO_TEST_CASE(an_op_that_becomes_ready_goes_before_less_urgent_ones) {
   BOOST_TEST(d.start() == Items{2});
 }
 
+// window 0: 0 (urgent, waits for another resource)    window 1: 0 ─┬─ 1, a further output
+//                                                               └─ 2
+BOOST_AUTO_TEST_CASE(a_further_output_comes_before_ops_of_earlier_windows_too) {
+  Device d(1);
+  d.share({{.waits_for = 1}});
+  d.share({{.successors = {{self, 1}, {self, 2}}},
+           {.waits_for = 1, .is_further = true},
+           {.waits_for = 1}},
+          1);
+  BOOST_TEST((d.start_places() == Places{{1, 0}}));
+  d.notice({0});
+  d.finish(0, 1);
+  BOOST_TEST((d.run() == Places{{1, 1}, {0, 0}, {1, 2}}));
+}
+
 BOOST_AUTO_TEST_CASE(as_many_ops_run_at_once_as_there_are_lanes) {
   Device d(3);
   d.share(std::vector<Item>(5));
