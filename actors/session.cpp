@@ -3,9 +3,11 @@
 #include "actors/run_setting.hpp"
 #include "actors/session_core.hpp"
 #include "core/base/error.hpp"
+#include "core/base/units.hpp"
 #include "core/config/machine_file.hpp"
 #include "core/files/data_file.hpp"
 #include "core/machine/discover.hpp"
+#include "core/machine/host_memory.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -160,8 +162,8 @@ Tensor Tensor::to(std::string_view memory, CallSite where) const {
                       where);
 }
 
-void Tensor::wait() const {
-  const TensorState& state = state_of(*this);
+void Tensor::wait(CallSite where) const {
+  const TensorState& state = state_of(*this, where);
   state.session->wait(state);
 }
 
@@ -208,8 +210,10 @@ DeviceScope::~DeviceScope() {
 Session::Session(SessionOptions options) : Session(local_machine(discover_host(), {}), options) {}
 Session::Session(const std::filesystem::path& machine_file, SessionOptions options)
     : Session(complete(load_machine_file(machine_file, options.ops), options.mode), options) {}
-Session::Session(Machine machine, SessionOptions options)
-    : core_(new SessionCore(std::move(machine), options)) {}
+Session::Session(Machine machine, SessionOptions options) {
+  check_machine(machine);
+  core_ = new SessionCore(std::move(machine), options);
+}
 Session::~Session() {
   core_->close();
 }
@@ -261,6 +265,14 @@ Tensor Session::load(const std::filesystem::path& file, std::string_view name, C
     throw usage_error({file.string()},
                       fmt::format("{} has {} bytes, memory '{}' {}", to_string(stored.type),
                                   stored.type.bytes(), memory.name, memory.size_bytes),
+                      "give a part of it");
+  }
+  const std::uint64_t usable = host_memory().available_bytes;
+  if (stored.type.bytes() > usable) {
+    throw usage_error({file.string()},
+                      fmt::format("{} takes {}, and {} of this host's memory are available",
+                                  to_string(stored.type), format_bytes(stored.type.bytes()),
+                                  format_bytes(usable)),
                       "give a part of it");
   }
   std::shared_ptr<const std::byte> values = stored.values->existing();

@@ -45,7 +45,7 @@ class Tensor {
   Tensor to(std::string_view memory, CallSite where = CallSite::here()) const;
   // Blocks until the tensor has been made; other calls may still run. Throws the session's Error if
   // it has failed.
-  void wait() const;
+  void wait(CallSite where = CallSite::here()) const;
   // Blocks until the tensor has been made, and returns a copy of its elements, in row-major order.
   // Throws the session's Error if it has failed, a usage Error if the elements aren't of type T or
   // the session simulates without values.
@@ -93,7 +93,7 @@ class [[nodiscard]] DeviceScope {
 //
 //   Session session;
 //   const Tensor x = session.uniform({2000, 2000});
-//   for (int i = 0; i < 10; ++i) matmul(x, x).to("storage");
+//   for (int i = 0; i < 10; ++i) relu(matmul(x, x));
 //   session.wait_all();
 //
 // The functions and operators that compute are in tensor_ops.hpp.
@@ -103,7 +103,7 @@ class [[nodiscard]] DeviceScope {
 // throws an Error that names the op, its device and the line that called it.
 class Session {
  public:
-  // This machine: a CPU device for each NUMA node, memories and storage as `troupe machine` says.
+  // This machine: a CPU device with a memory for each NUMA node: cpu0 with mem0, and so on.
   explicit Session(SessionOptions options = {});
   // A machine from a file (docs: core/config/machine_file.cpp), or a value. Throws a usage Error
   // for a bad file, or if a device or link can't be used in this mode.
@@ -191,7 +191,7 @@ class Session {
   const Report& report() const;
 
  private:
-  SessionCore* core_;
+  SessionCore* core_ = nullptr;
 };
 
 template <>

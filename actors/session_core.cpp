@@ -182,6 +182,8 @@ Tensor SessionCore::call(Call call, CallSite where, std::vector<Tensor>* further
                                   call.inputs);
   } catch (const Error& error) {
     throw error.at(where.place());
+  } catch (const std::exception& error) {  // of the user's shape rule
+    throw usage_error(where.place(), error.what(), {});
   }
   if (signature->further > 0) reserve_calls(*signature, call.inputs.size(), further);
   const std::size_t logged = log_.size();
@@ -393,6 +395,15 @@ void SessionCore::read(const TensorState& tensor, DType dtype, CallSite where,
 
 const ScenarioReport& SessionCore::measure(std::string_view name,
                                            const std::function<void()>& work) {
+  {
+    const Lock lock(mutex_);
+    if (is_measuring_) {
+      throw usage_error("measure() is called by what is measured", "measure one after the other");
+    }
+    is_measuring_ = true;
+  }
+  const std::unique_ptr<bool, void (*)(bool*)> ending(
+      &is_measuring_, [](bool* is_measuring) { *is_measuring = false; });
   work();
   {
     Lock lock(mutex_);

@@ -129,6 +129,7 @@ class SessionCore final : private TensorExchange {
   std::vector<std::unique_ptr<TensorState[]>> slabs_;
   TensorState* free_ = nullptr;
   Report report_;
+  bool is_measuring_ = false;
 
   std::atomic<TensorState*> dropped_ = nullptr;
   std::atomic<TensorState*> returned_ = nullptr;

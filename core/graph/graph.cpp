@@ -5,6 +5,7 @@
 #include "core/base/units.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <utility>
 
@@ -199,6 +200,8 @@ std::uint32_t Graph::add_class(OpTemplateId op_template, std::span<const OpId> i
     }
   } catch (const Error& error) {
     throw error.at(groups_.back().place);
+  } catch (const std::exception& error) {  // of a user's rule
+    throw usage_error(groups_.back().place, fmt::format("{}: {}", kind.name, error.what()), {});
   }
   const auto added = static_cast<std::uint32_t>(classes_.size());
   op_class.type = types.front();

@@ -1,5 +1,7 @@
 #include "core/machine/machine.hpp"
 
+#include <set>
+
 #include <fmt/format.h>
 
 namespace troupe {
@@ -11,6 +13,19 @@ IdType find_by_name(const std::vector<Row>& rows, std::string_view name) {
     if (rows[i].name == name) return IdType::at(i);
   }
   return IdType::none();
+}
+
+template <class Part>
+void check_names(const std::vector<Part>& parts, std::string_view what) {
+  std::set<std::string_view> names;
+  for (const Part& part : parts) {
+    if (part.name.empty()) {
+      throw usage_error(part.place, fmt::format("a {} has no name", what), "name it");
+    }
+    if (names.insert(part.name).second) continue;
+    throw usage_error(part.place, fmt::format("there are two {}s '{}'", what, part.name),
+                      "rename one");
+  }
 }
 
 }  // namespace
@@ -27,6 +42,41 @@ MemoryId Machine::find_memory(std::string_view wanted) const {
 }
 LinkId Machine::find_link(std::string_view wanted) const {
   return find_by_name<LinkId>(links, wanted);
+}
+
+void check_machine(const Machine& machine) {
+  if (machine.devices.empty() || machine.memories.empty()) {
+    throw usage_error(fmt::format("the machine '{}' has no {}", machine.name,
+                                  machine.devices.empty() ? "device" : "memory"),
+                      "add one");
+  }
+  check_names(machine.devices, "device");
+  check_names(machine.memories, "memory");
+  check_names(machine.links, "link");
+  const auto is_there = [&](MemoryId m) { return m && m.index() < machine.memories.size(); };
+  for (const Device& device : machine.devices) {
+    if (!is_there(device.memory) || machine.memory(device.memory).kind != MemoryKind::ram) {
+      throw usage_error(
+          device.place,
+          fmt::format("the device '{}' has a memory that is not there, or is storage", device.name),
+          "set its `memory` to the id of a memory of kind RAM");
+    }
+    if (device.streams < 1) {
+      throw usage_error(device.place, fmt::format("the device '{}' has no stream", device.name),
+                        "give it at least one");
+    }
+  }
+  for (const Link& link : machine.links) {
+    if (!is_there(link.a) || !is_there(link.b) || link.a == link.b) {
+      throw usage_error(link.place,
+                        fmt::format("the link '{}' doesn't join two memories", link.name),
+                        "set `a` and `b` to the ids of two memories");
+    }
+    if (link.chunk_bytes == 0) {
+      throw usage_error(link.place, fmt::format("the link '{}' has chunks of 0 bytes", link.name),
+                        "give it at least 4 KiB");
+    }
+  }
 }
 
 const Device* owning_gpu(const Machine& machine, MemoryId memory) {

@@ -80,6 +80,11 @@ struct Machine {
   LinkId find_link(std::string_view wanted) const;
 };
 
+// Throws a usage Error unless there is a device and a memory, names are unique among devices, among
+// memories and among links, every device has a memory of kind RAM and a stream, and every link
+// joins two memories. A machine that was read from a file has all that.
+void check_machine(const Machine& machine);
+
 // Returns the GPU whose memory this is, or null. A memory that a CPU device uses, too, belongs to
 // the host.
 const Device* owning_gpu(const Machine& machine, MemoryId memory);

@@ -236,7 +236,9 @@ std::uint32_t UnitBuilder::find_kernel(Share& s, DeviceId device, OpId op) {
   const OpKind& kind = graph_.kind(op);
   const Attrs& attrs = graph_.attrs(op);
   const bool is_further = known.output > 0;
+  // What is larger than the host's memory is refused like a tensor that needs a buffer.
   const bool has_existing = options_.ram_bytes && kind.existing != nullptr && !is_further &&
+                            graph_.type(op).bytes() <= *options_.ram_bytes &&
                             is_host_ram(machine_, machine_.device(device).memory) &&
                             kind.existing(attrs) != nullptr;
   s.kernels.push_back(

@@ -74,7 +74,16 @@ Batch rows(Session& session, const Images& images, std::int64_t first, std::int6
           session.tensor(part(images.labels, 1), {count})};
 }
 
-Layers train(Session& session, const Images& images, std::int64_t count, const Devices& devices) {
+// What the network gives after an epoch: its loss on images that it has learned from, and its
+// outputs for those that it hasn't seen.
+struct Epoch {
+  Tensor loss;
+  Tensor outputs;
+};
+
+// Appends to `history`, if there is one. Doesn't wait for anything.
+Layers train(Session& session, const Images& images, std::int64_t count, const Devices& devices,
+             std::vector<Epoch>* history = nullptr) {
   const DeviceScope on_server = session.on(devices.server);
   std::vector<std::array<Batch, 2>> batches;
   for (std::int64_t first = 0; first + 2 * rows_of_worker <= count; first += 2 * rows_of_worker) {
@@ -84,16 +93,20 @@ Layers train(Session& session, const Images& images, std::int64_t count, const D
   Parameters w = pull({session.tensor(small_values(pixels * hidden, 2), {pixels, hidden}),
                        session.tensor(small_values(hidden * classes, 3), {hidden, classes})},
                       devices);
+  const Batch seen = rows(session, images, 0, count);
+  const Batch unseen = rows(session, images, count, images.size() - count);
   for (int epoch = 0; epoch < epochs; ++epoch) {
     for (const auto& batch : batches) w = step(session, devices, w, batch, learning_rate);
+    if (history == nullptr) continue;
+    history->push_back(
+        {softmax_cross_entropy(logits(seen.x, w.server), seen.labels), logits(unseen.x, w.server)});
   }
   return w.server;
 }
 
 // The share of images, from number `first` on, whose largest output is that of their label.
-double accuracy(Session& session, const Images& images, std::int64_t first, const Layers& w) {
+double accuracy(const Images& images, std::int64_t first, const std::vector<float>& outputs) {
   const std::int64_t count = images.size() - first;
-  const std::vector<float> outputs = logits(rows(session, images, first, count).x, w).read<float>();
   std::int64_t right = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const auto row = outputs.begin() + i * classes;
@@ -119,9 +132,14 @@ int main(int argc, char** argv) {
   const Images images = read_digits(argc > 1 ? argv[1] : "examples/mlp/digits.csv");
   const std::int64_t count = images.size() * 8 / 10;
   Session session(local_machine(discover_host(), {.cpu_devices = 3}));
-  const Layers w = train(session, images, count, {"cpu0", {"cpu1", "cpu2"}});
-  const double share = accuracy(session, images, count, w);
-  fmt::print(stderr, "{} images, {} epochs, accuracy {:.1f} %\n", count, epochs, 100 * share);
+  std::vector<Epoch> history;
+  const Layers w = train(session, images, count, {"cpu0", {"cpu1", "cpu2"}}, &history);
+  double share = 0;
+  for (std::size_t i = 0; i < history.size(); ++i) {
+    share = accuracy(images, count, history[i].outputs.read<float>());
+    fmt::print(stderr, "epoch {:2}: loss {:.4f}, accuracy {:.1f} %\n", i + 1,
+               history[i].loss.read<float>()[0], 100 * share);
+  }
 
   Session serial(local_machine(discover_host(), {.cpu_devices = 1}));
   const Layers s = train(serial, images, count, {"cpu0", {"cpu0", "cpu0"}});

@@ -41,6 +41,8 @@ class InlineBackend final : public DeviceBackend {
       throw;
     } catch (const std::exception& e) {
       throw run_error(e.what());
+    } catch (...) {
+      throw run_error("its kernel threw something that is no std::exception");
     }
     return {.state = Started::State::finished};
   }

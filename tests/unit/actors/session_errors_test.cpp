@@ -1,5 +1,6 @@
 // Bad input of sessions: each error says what is wrong, in which line of the program, and what to
 // do.
+#include "tests/support/expect_error.hpp"
 #include "tests/unit/actors/session_fixture.hpp"
 
 using namespace troupe;
@@ -44,6 +45,50 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_throws_reaches_the_waiting_caller) {
               line);
 }
 
+BOOST_AUTO_TEST_CASE(a_kernel_may_throw_what_is_no_exception_and_a_shape_rule_any_exception) {
+  OpRegistry ops = testing::session_ops();
+  ops.add({.name = "throw_int", .declares_type = true, .cpu = [](const CpuCall&) { throw 42; }});
+  ops.add({.name = "bad_rule", .type = [](const OpSignature&) -> TensorType {
+             throw std::runtime_error("the rule has no paper");
+           }});
+  Session s(testing::session_machine(), {.ops = ops});
+  const int call_line = __LINE__ + 1;
+  check_error([&] { s.call("bad_rule", {}); }, {"the rule has no paper"}, this_file, call_line);
+  const int line = __LINE__ + 1;
+  const Tensor y = s.call("throw_int", {}, {}, {DType::f64, square});
+  check_error([&] { y.wait(); }, {"'throw_int[", "no std::exception", " on cpu"}, this_file, line);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_measured_must_not_measure) {
+  Session s(testing::session_machine());
+  const auto measure = [&](const std::function<void()>& work) { s.measure("m", work); };
+  testing::expect_error(ErrorKind::usage, "measure() is called by what is measured",
+                        [&] { measure([&] { measure([] {}); }); });
+  measure([&] { s.zeros(square); });
+  BOOST_TEST(s.report().scenarios.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_machine_that_makes_no_sense_is_refused) {
+  const auto refused = [](const char* message, const std::function<void(Machine&)>& spoil) {
+    for (const Mode mode : {Mode::run, Mode::simulate}) {
+      Machine machine = testing::session_machine();
+      spoil(machine);
+      testing::expect_error(ErrorKind::usage, message, [&] { Session(machine, {.mode = mode}); });
+    }
+  };
+  refused("has no device", [](Machine& m) { m.devices.clear(); });
+  refused("a memory that is not there", [](Machine& m) { m.devices[0].memory = MemoryId{7}; });
+  refused("a memory that is not there", [](Machine& m) { m.devices[0].memory = {}; });
+  refused("there are two devices 'cpu0'", [](Machine& m) { m.devices[1].name = "cpu0"; });
+  refused("a memory has no name", [](Machine& m) { m.memories[0].name = ""; });
+  refused("has no stream", [](Machine& m) { m.devices[0].streams = 0; });
+  refused("doesn't join two memories",
+          [](Machine& m) { m.links = {{.name = "l", .a = MemoryId{0}, .b = MemoryId{9}}}; });
+  refused("has chunks of 0 bytes", [](Machine& m) {
+    m.links = {{.name = "l", .a = MemoryId{0}, .b = MemoryId{1}, .chunk_bytes = 0}};
+  });
+}
+
 BOOST_AUTO_TEST_CASE(inputs_of_another_session_are_refused) {
   Session a(testing::session_machine());
   Session b(testing::session_machine());
@@ -62,6 +107,7 @@ BOOST_AUTO_TEST_CASE(an_empty_handle_is_refused) {
   check_error([&] { x + none; }, {"empty", "assign"}, this_file, line + 1);
   check_error([&] { none.to("mem1"); }, {"empty", "assign"}, this_file, line + 2);
   check_error([&] { none.read<float>(); }, {"empty", "assign"}, this_file, line + 3);
+  check_error([&] { none.wait(); }, {"empty", "assign"}, this_file, line + 4);
 }
 
 BOOST_AUTO_TEST_CASE(shapes_and_types_that_do_not_match_are_both_named) {

@@ -1,11 +1,13 @@
 // Tensors of a session from files of other programs, and to such files.
 #include "actors/session.hpp"
+#include "tests/support/data_bytes.hpp"
 #include "tests/support/expect_error.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -42,6 +44,17 @@ struct SessionFiles {
 }  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(session_files, SessionFiles)
+
+BOOST_AUTO_TEST_CASE(a_file_larger_than_the_memory_of_the_host_is_refused) {
+  const std::int64_t elements = std::int64_t{1} << 38;
+  const std::string header = testing::npy_of("<f4", "(" + std::to_string(elements) + ",)");
+  directory.write("large.npy", header);
+  const std::filesystem::path large = directory.path() / "large.npy";
+  std::filesystem::resize_file(large, header.size() + elements * 4);  // without disk blocks
+  machine.memories[0].size_bytes = std::uint64_t{1} << 50;
+  Session unlimited(machine);
+  expect_error(ErrorKind::usage, "takes 1 TiB, and ", [&] { unlimited.load(large); });
+}
 
 BOOST_AUTO_TEST_CASE(a_tensor_that_was_loaded_keeps_no_file_open) {
   x.save(npy);
