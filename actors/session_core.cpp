@@ -173,6 +173,7 @@ Tensor SessionCore::call(Call call, CallSite where, std::vector<Tensor>* further
     throw usage_error(where.place(), "an input belongs to another session",
                       "give tensors that this session has made");
   }
+  if (signatures_.are_many()) forget_signatures(lock);
   const Signature* signature = nullptr;
   try {
     signature = &signatures_.find({.kind = call.kind,
@@ -229,6 +230,20 @@ TensorState* SessionCore::log_call(const Signature& signature, std::span<TensorS
                         .line = line,
                         .inputs = static_cast<std::uint32_t>(inputs.size())});
   return made;
+}
+
+// Calls that wait to be handed out have signatures: lets them all be handed out.
+void SessionCore::forget_signatures(Lock& lock) {
+  const auto are_unused = [this] {
+    return log_.size() == 0 && handing_out_.size() == 0 && !is_busy_;
+  };
+  flush_to_ = called_;
+  for_thread_.notify_one();
+  for_callers_.wait(lock, [&] { return failure_ || are_unused() || !signatures_.are_many(); });
+  check_not_failed();
+  if (!signatures_.are_many()) return;  // another caller has
+  signatures_.forget();
+  engine_->forget_signatures();
 }
 
 const TensorType& SessionCore::type(const TensorState& tensor) const {

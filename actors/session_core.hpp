@@ -97,6 +97,7 @@ class SessionCore final : private TensorExchange {
   void wait_until_idle(Lock& lock);
   void wait_for(Lock& lock, Waiter waiter);
   bool has_come(Waiter& waiter);
+  void forget_signatures(Lock& lock);
   TensorState* new_state();
   void reserve_calls(const Signature& signature, std::size_t inputs, std::vector<Tensor>* further);
   TensorState* log_call(const Signature& signature, std::span<TensorState* const> inputs,

@@ -70,6 +70,8 @@ class SessionEngine {
   // keeps a planned window. Must then be called again when a window has completed. Throws what the
   // planner throws, and a run Error if a memory is full and nothing is in flight.
   void hand_out(CallLog& log);
+  // Signatures get new numbers. The log that is handed out must be empty.
+  void forget_signatures() { templates_.clear(); }
   // Takes back the windows that have completed, and frees what was dropped.
   void retire();
   // Lets the actors act: until there is news, for about 50 ms at most.

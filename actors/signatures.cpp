@@ -88,6 +88,12 @@ const Signature& Signatures::find(const OpTemplate& op_template,
   return rows_[found];
 }
 
+void Signatures::forget() {
+  for (std::vector<std::uint32_t>& rows : recent_) rows.clear();
+  by_hash_.clear();
+  rows_.clear();
+}
+
 std::uint32_t Signatures::add(const OpTemplate& op_template, std::span<TensorState* const> inputs) {
   Signature row{
       .number = static_cast<std::uint32_t>(rows_.size()), .op_template = op_template, .inputs = {}};

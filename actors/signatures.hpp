@@ -32,16 +32,24 @@ class Signatures {
 
   // The signature of a call; a new one where there is none. Throws a usage Error without a place if
   // the inputs don't fit the op kind.
-  // The result doesn't move and doesn't change.
+  // The result doesn't move and doesn't change, until forget().
   const Signature& find(const OpTemplate& op_template, std::span<TensorState* const> inputs);
   // Of the k-th further output.
   const Signature& further(const Signature& signature, std::uint32_t k) const {
     return rows_[signature.number + k];
   }
 
+  // There are so many that they should be forgotten: attributes that differ from call to call make
+  // one for each.
+  bool are_many() const { return rows_.size() >= signatures_max; }
+  // Forgets all signatures, which get new numbers from 0 on. Types stay.
+  void forget();
+
   const TensorType& type(std::uint32_t type) const { return types_[type]; }
 
  private:
+  static constexpr std::size_t signatures_max = 1 << 16;
+
   bool fits(const Signature& row, const OpTemplate& op_template,
             std::span<TensorState* const> inputs) const;
   std::uint32_t add(const OpTemplate& op_template, std::span<TensorState* const> inputs);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
+#include <malloc.h>
 
 using namespace troupe;
 
@@ -82,6 +83,26 @@ BOOST_AUTO_TEST_CASE(a_tensor_made_first_is_read_by_every_later_step_and_pins_no
   for (int i = 0; i < steps; ++i) x = x + weight;
   BOOST_TEST(x.read<float>() == std::vector<float>(4, steps), boost::test_tools::per_element());
   BOOST_TEST(weight.read<float>() == ones, boost::test_tools::per_element());
+}
+
+// What is known of calls with the same attributes is forgotten, too, when there are many.
+BOOST_AUTO_TEST_CASE(attributes_that_differ_from_call_to_call_take_no_memory_for_ever) {
+  const auto bytes_in_use = [] {
+    const struct mallinfo2 info = mallinfo2();
+    return static_cast<double>(info.uordblks + info.hblkhd);
+  };
+  Session s(two_devices());
+  const Tensor one = s.tensor(ones, small);
+  Tensor x;
+  const auto scale_by_all = [&](int from, int to) {
+    for (int i = from; i < to; ++i) x = static_cast<double>(i) * one;
+    BOOST_TEST(x.read<float>() == std::vector<float>(4, static_cast<float>(to - 1)),
+               boost::test_tools::per_element());
+  };
+  scale_by_all(0, 150'000);
+  const double before = bytes_in_use();
+  scale_by_all(150'000, 450'000);
+  BOOST_TEST(bytes_in_use() - before < 40e6);  // of 100 MB
 }
 
 BOOST_AUTO_TEST_CASE(several_threads_may_call_and_read_at_the_same_time) {
