@@ -17,6 +17,13 @@ namespace {
 
 constexpr std::size_t recent_max = 8;  // for each op kind
 
+template <class T, class Hash>
+std::uint64_t hash_of_list(const std::vector<T>& list, const Hash& hash_of_one) {
+  std::uint64_t hash = list.size();
+  for (const T& value : list) hash = mix(hash ^ hash_of_one(value));
+  return hash;
+}
+
 std::uint64_t hash_of(const Attr& attr) {
   return std::visit(
       [](const auto& value) -> std::uint64_t {
@@ -28,9 +35,11 @@ std::uint64_t hash_of(const Attr& attr) {
         } else if constexpr (std::is_same_v<T, std::string>) {
           return std::hash<std::string>{}(value);
         } else if constexpr (std::is_same_v<T, Integers>) {
-          std::uint64_t hash = value.size();
-          for (const std::int64_t n : value) hash = mix(hash ^ static_cast<std::uint64_t>(n));
-          return hash;
+          return hash_of_list(value, [](std::int64_t n) { return static_cast<std::uint64_t>(n); });
+        } else if constexpr (std::is_same_v<T, Numbers>) {
+          return hash_of_list(value, [](double x) { return std::bit_cast<std::uint64_t>(x); });
+        } else if constexpr (std::is_same_v<T, Texts>) {
+          return hash_of_list(value, std::hash<std::string>{});
         } else if constexpr (std::is_same_v<T, std::shared_ptr<const ValueSource>>) {
           return reinterpret_cast<std::uintptr_t>(value.get());
         } else {

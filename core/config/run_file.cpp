@@ -38,7 +38,7 @@
 //                        #   int32 and int64
 //
 // and what the op itself takes, e.g. `alpha: 0.5` (a number), `transpose_a: true`, `seed: 7` (a
-// whole number), `axes: [1, 0]` (whole numbers), `side: right` (a word), `duration: 10 ms` (with a
+// whole number), `axes: [1, 0]` (a list), `side: right` (a word), `duration: 10 ms` (with a
 // unit). core/ops has a file for each op, or for a few alike, which says what it takes.
 //
 // A task that reads a list is itself a list: element i reads element i of each list and all of each

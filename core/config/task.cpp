@@ -157,9 +157,22 @@ class TaskReader {
       Attr operator()(std::int64_t) const { return read_whole(node); }
       Attr operator()(double) const { return read_number(node, what); }
       Attr operator()(Duration) const { return read_duration(node, what); }
-      Attr operator()(const std::string&) const {
-        if (spec.choices.empty()) return read_string(node, what, "text");
-        return std::string(spec.choices[read_choice(node, what, spec.choices)]);
+      Attr operator()(const std::string&) const { return read_text(node); }
+      Attr operator()(const Texts&) const {
+        Texts list;
+        for (const Node& n : expect_list(node, what).children) list.push_back(read_text(n));
+        return list;
+      }
+      Attr operator()(const Numbers&) const {
+        Numbers list;
+        for (const Node& n : expect_list(node, what).children) {
+          list.push_back(read_number(n, what));
+        }
+        return list;
+      }
+      std::string read_text(const Node& n) const {
+        if (spec.choices.empty()) return read_string(n, what, "text");
+        return std::string(spec.choices[read_choice(n, what, spec.choices)]);
       }
       Attr operator()(const Integers&) const {
         Integers list;

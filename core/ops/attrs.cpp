@@ -7,8 +7,9 @@ namespace troupe {
 
 std::string_view type_name(const Attr& value) {
   constexpr std::array<std::string_view, std::variant_size_v<Attr>> names = {
-      "true or false", "a whole number",          "a number",          "a duration",
-      "a text",        "a list of whole numbers", "values of a tensor"};
+      "true or false",     "a whole number",  "a number",
+      "a duration",        "a text",          "a list of whole numbers",
+      "a list of numbers", "a list of texts", "values of a tensor"};
   return names[value.index()];
 }
 

@@ -17,10 +17,12 @@
 namespace troupe {
 
 using Integers = std::vector<std::int64_t>;
+using Numbers = std::vector<double>;
+using Texts = std::vector<std::string>;
 
 // The value of a parameter.
-using Attr = std::variant<bool, std::int64_t, double, Duration, std::string, Integers,
-                          std::shared_ptr<const ValueSource>>;
+using Attr = std::variant<bool, std::int64_t, double, Duration, std::string, Integers, Numbers,
+                          Texts, std::shared_ptr<const ValueSource>>;
 
 // "a number", "a list of whole numbers", …: the type of `value`.
 std::string_view type_name(const Attr& value);
@@ -33,7 +35,7 @@ struct AttrSpec {
   // Limits of an integer, or of each integer of a list.
   std::int64_t value_min = 0;
   std::int64_t value_max = std::int64_t{1} << 40;
-  std::vector<std::string_view> choices = {};  // of a string; empty: any string
+  std::vector<std::string_view> choices = {};  // of a string, or each of a list; empty: any string
 };
 
 // Attribute values by name. There are few of them, so a search is linear and takes nanoseconds.

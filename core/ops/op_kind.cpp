@@ -19,11 +19,22 @@ void check_integer(const OpKind& kind, const AttrSpec& spec, std::int64_t value)
                     fmt::format("it goes from {} to {}", spec.value_min, spec.value_max));
 }
 
+void check_choice(const OpKind& kind, const AttrSpec& spec, const std::string& text) {
+  const auto& choices = spec.choices;
+  if (choices.empty() || std::find(choices.begin(), choices.end(), text) != choices.end()) return;
+  throw usage_error(fmt::format("'{}' of '{}' is '{}'", spec.name, kind.name, text),
+                    suggestion(text, choices));
+}
+
 // `value` with the type of the attribute, and in its range.
 Attr checked(const OpKind& kind, const AttrSpec& spec, const Attr& value) {
   const auto* const integer = std::get_if<std::int64_t>(&value);
   if (integer != nullptr && std::holds_alternative<double>(spec.fallback)) {
     return static_cast<double>(*integer);
+  }
+  if (const auto* const list = std::get_if<Integers>(&value);
+      list != nullptr && std::holds_alternative<Numbers>(spec.fallback)) {
+    return Numbers(list->begin(), list->end());
   }
   if (value.index() != spec.fallback.index()) {
     throw usage_error(fmt::format("'{}' of '{}' is {}", spec.name, kind.name, type_name(value)),
@@ -33,11 +44,9 @@ Attr checked(const OpKind& kind, const AttrSpec& spec, const Attr& value) {
   if (const auto* list = std::get_if<Integers>(&value)) {
     for (const std::int64_t n : *list) check_integer(kind, spec, n);
   }
-  if (const auto* text = std::get_if<std::string>(&value);
-      text != nullptr && !spec.choices.empty() &&
-      std::find(spec.choices.begin(), spec.choices.end(), *text) == spec.choices.end()) {
-    throw usage_error(fmt::format("'{}' of '{}' is '{}'", spec.name, kind.name, *text),
-                      suggestion(*text, spec.choices));
+  if (const auto* text = std::get_if<std::string>(&value)) check_choice(kind, spec, *text);
+  if (const auto* list = std::get_if<Texts>(&value)) {
+    for (const std::string& text : *list) check_choice(kind, spec, text);
   }
   return value;
 }

@@ -152,7 +152,7 @@ struct OpKind {
 };
 
 // The attributes of an op of this kind: those given, else the fallbacks, in the order of
-// OpKind::attrs, and prepared. A whole number may be given where a number is wanted. Throws a usage
+// OpKind::attrs, and prepared. Whole numbers may be given where numbers are wanted. Throws a usage
 // Error without a place if a required one isn't given, or one that is given has no such name, has
 // another type, or is out of range.
 Attrs complete_attrs(const OpKind& kind, const Attrs& given);

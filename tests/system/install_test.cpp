@@ -25,6 +25,15 @@ std::string read(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+// The first sample of a page after a line that is "```" and `language`.
+std::string sample(const std::string& page, const std::string& language) {
+  const std::string fence = fmt::format("\n```{}\n", language);
+  const std::size_t begin = page.find(fence);
+  BOOST_REQUIRE(begin != page.npos);
+  const std::size_t from = begin + fence.size();
+  return page.substr(from, page.find("\n```\n", from) + 1 - from);
+}
+
 // This build, installed in a folder of its own by the first test that needs it.
 class Installed : public Workspace {
  public:
@@ -39,6 +48,18 @@ class Installed : public Workspace {
     BOOST_REQUIRE_MESSAGE(finished.exit_code == 0, finished.out + finished.err);
     return finished.out;
   }
+  // Builds the project of the front page, in a folder of this name, with this program in place of
+  // its own. Returns the program's path.
+  std::string build(const std::string& folder, const std::string& program) const {
+    const std::string page = read(TROUPE_SOURCE_DIR "/docs/api.md");
+    write(folder + "/CMakeLists.txt", sample(page, "cmake"));
+    write(folder + "/ten_products.cpp", program);
+    succeed({CMAKE_PROGRAM, "-G", "Ninja", "-S", folder, "-B", folder + "/build", "-D",
+             "CMAKE_CXX_COMPILER=" CXX_COMPILER,
+             fmt::format("-DCMAKE_PREFIX_PATH={}", prefix().string())});
+    succeed({CMAKE_PROGRAM, "--build", folder + "/build"});
+    return folder + "/build/ten_products";
+  }
   Finished finish(const std::vector<std::string>& command) const {
     ProgramOptions given = options();
     given.limit = std::chrono::seconds(300);
@@ -51,29 +72,42 @@ const Installed& installed() {
   return once;
 }
 
-// The first sample of a page after a line that is "```" and `language`.
-std::string sample(const std::string& page, const std::string& language) {
-  const std::string fence = fmt::format("\n```{}\n", language);
-  const std::size_t begin = page.find(fence);
-  BOOST_REQUIRE(begin != page.npos);
-  const std::size_t from = begin + fence.size();
-  return page.substr(from, page.find("\n```\n", from) + 1 - from);
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(
     the_front_page_of_the_library_is_a_project_that_builds_and_prints_what_it_says) {
   const Installed& tree = installed();
   const std::string page = read(TROUPE_SOURCE_DIR "/docs/api.md");
-  tree.write("project/CMakeLists.txt", sample(page, "cmake"));
-  tree.write("project/ten_products.cpp", sample(page, "cpp"));
-  tree.succeed({CMAKE_PROGRAM, "-G", "Ninja", "-S", "project", "-B", "project/build", "-D",
-                "CMAKE_CXX_COMPILER=" CXX_COMPILER,
-                fmt::format("-DCMAKE_PREFIX_PATH={}", tree.prefix().string())});
-  tree.succeed({CMAKE_PROGRAM, "--build", "project/build"});
-  BOOST_TEST(tree.succeed({"project/build/ten_products"}) ==
-             sample(page.substr(page.find("It prints")), ""));
+  const std::string program = tree.build("project", sample(page, "cpp"));
+  BOOST_TEST(tree.succeed({program}) == sample(page.substr(page.find("It prints")), ""));
+}
+
+BOOST_AUTO_TEST_CASE(the_program_of_the_readme_compiles_as_it_stands_and_prints_a_report) {
+  const Installed& tree = installed();
+  const std::string page = read(TROUPE_SOURCE_DIR "/README.md");
+  const std::string printed = tree.succeed({tree.build("readme", sample(page, "cpp"))});
+  BOOST_TEST(printed.find("compute and copy") != std::string::npos, printed);
+}
+
+BOOST_AUTO_TEST_CASE(a_debian_package_has_program_library_and_headers_and_names_what_it_needs) {
+  const Installed& tree = installed();
+  const fs::path cpack = fs::path(CMAKE_PROGRAM).parent_path() / "cpack";
+  tree.succeed({cpack.string(), "-G", "DEB", "--config", TROUPE_BUILD_DIR "/CPackConfig.cmake",
+                "-B", (tree.path() / "package").string()});
+  std::string package;
+  for (const auto& entry : fs::directory_iterator(tree.path() / "package")) {
+    if (entry.path().extension() == ".deb") package = entry.path().string();
+  }
+  BOOST_REQUIRE(!package.empty());
+  const std::string files = tree.succeed({"dpkg-deb", "--contents", package});
+  for (const char* file : {"/bin/troupe", "/libtroupe.so.", "/include/troupe/troupe.hpp",
+                           "/cmake/troupe/troupe-config.cmake"}) {
+    BOOST_TEST(files.find(file) != std::string::npos, file);
+  }
+  const std::string needs = tree.succeed({"dpkg-deb", "--field", package, "Depends"});
+  for (const char* name : {"libcaf", "libhwloc", "libyaml-cpp", "libstdc++6"}) {
+    BOOST_TEST(needs.find(name) != std::string::npos, needs);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(the_installed_program_finds_its_library_and_its_files) {

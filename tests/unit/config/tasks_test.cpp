@@ -55,6 +55,25 @@ BOOST_AUTO_TEST_CASE(an_attribute_may_be_a_list_or_a_word) {
   BOOST_TEST(run.graph.attrs(element(run, "d")).get<std::string>("side") == "right");
 }
 
+BOOST_AUTO_TEST_CASE(a_list_may_be_of_numbers_or_words) {
+  OpRegistry ops = pattern_ops();
+  ops.add({.name = "lists",
+           .inputs = 1,
+           .attrs = {{.name = "weights", .fallback = Numbers{}},
+                     {.name = "modes", .fallback = Texts{}, .choices = {"add", "mul"}}}});
+  const TemporaryFiles files;
+  const auto load_task = [&](std::string_view task) {
+    return load_run_file(files.write("run.yaml", with_head(task)), ops);
+  };
+  const RunFile run =
+      load_task("tasks: {t: {op: lists, in: x, weights: [0.5, 2], modes: [mul, add]}}\n");
+  const Attrs& attrs = run.graph.attrs(element(run, "t"));
+  BOOST_TEST((attrs.get<Numbers>("weights") == Numbers{0.5, 2}));
+  BOOST_TEST((attrs.get<Texts>("modes") == Texts{"mul", "add"}));
+  BOOST_TEST(files.error_of([&] { load_task("tasks: {t: {op: lists, in: x, modes: [mull]}}\n"); })
+                 .find("did you mean 'mul'?") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_copy_ends_in_a_memory_or_the_memory_of_a_device) {
   const RunFile run =
       load("tasks: {a: {op: copy, in: x, to: m1}, b: {op: copy, in: x, to: cpu1}}\n");

@@ -51,6 +51,24 @@ BOOST_AUTO_TEST_CASE(a_whole_number_serves_as_a_number) {
   BOOST_TEST(complete_attrs(sample(), {{"factor", 3}}).get<double>("factor") == 3.0);
 }
 
+BOOST_AUTO_TEST_CASE(lists_may_be_of_numbers_and_of_words) {
+  OpKind kind{.name = "lists",
+              .attrs = {{.name = "weights", .fallback = Numbers{0.5}},
+                        {.name = "modes", .fallback = Texts{}, .choices = {"add", "mul"}}}};
+  BOOST_TEST((complete_attrs(kind, {}).get<Numbers>("weights") == Numbers{0.5}));
+  const Attrs given =
+      complete_attrs(kind, {{"weights", Integers{1, -2}}, {"modes", Texts{"mul", "add"}}});
+  BOOST_TEST((given.get<Numbers>("weights") == Numbers{1, -2}));
+  BOOST_TEST((given.get<Texts>("modes") == Texts{"mul", "add"}));
+  expect_error(ErrorKind::usage, "'modes' of 'lists' is 'mull'; did you mean 'mul'?", [&] {
+    complete_attrs(kind, {{"modes", Texts{"add", "mull"}}});
+  });
+  expect_error(ErrorKind::usage, "'weights' of 'lists' is a number; it must be a list of numbers",
+               [&] {
+                 complete_attrs(kind, {{"weights", 1.0}});
+               });
+}
+
 BOOST_AUTO_TEST_CASE(names_types_and_values_that_do_not_fit_are_refused) {
   const auto refused = [](const char* text, const Attrs& attrs) {
     expect_error(ErrorKind::usage, text, [&] { complete_attrs(sample(), attrs); });
