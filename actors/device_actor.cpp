@@ -24,8 +24,12 @@ class DeviceWork {
     const Share::Kernel& kernel = share.kernels[item.kernel];
     const ReplicaId output = share.output(start.item);
     const std::span<const ReplicaId> inputs = share.inputs_of(start.item);
-    if (kernel.is_further) return {.state = Started::State::finished};
-    if (is_tracked_) make_room(kernel, inputs, output);
+    if (kernel.is_plain) {
+      if (is_tracked_) store_->acquire(output, cache_);
+    } else {
+      if (kernel.is_further) return {.state = Started::State::finished};
+      if (is_tracked_) make_room(kernel, inputs, output);
+    }
     return backend_->start(start.lane, {.kind = kernel.kind,
                                         .attrs = kernel.attrs,
                                         .inputs = inputs,

@@ -1,6 +1,9 @@
 #include "core/backend/cpu_job.hpp"
 
 #include "core/base/assert.hpp"
+#include "core/base/error.hpp"
+
+#include <exception>
 
 namespace troupe {
 
@@ -24,12 +27,20 @@ void CpuJob::prepare(const OpRegistry& ops, const MemoryStore& store, const Kern
 }
 
 void CpuJob::compute(Team& team) const {
-  kernel_({.inputs = inputs_,
-           .output = outputs_.front(),
-           .further_outputs = std::span(outputs_).subspan(1),
-           .attrs = *attrs_,
-           .team = team,
-           .index = index_});
+  try {
+    kernel_({.inputs = inputs_,
+             .output = outputs_.front(),
+             .further_outputs = std::span(outputs_).subspan(1),
+             .attrs = *attrs_,
+             .team = team,
+             .index = index_});
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& e) {
+    throw run_error(e.what());
+  } catch (...) {
+    throw run_error("its kernel threw something that is no std::exception");
+  }
 }
 
 }  // namespace troupe

@@ -14,7 +14,7 @@ class CpuJob {
   void prepare(const OpRegistry& ops, const MemoryStore& store, const KernelCall& call);
 
   // Runs the kernel on the calling thread and `team`. Blocks until the kernel has finished. Throws
-  // what the kernel throws.
+  // a run Error if the kernel throws anything.
   void compute(Team& team) const;
 
  private:

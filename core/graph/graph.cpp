@@ -91,21 +91,21 @@ OpId Graph::append(OpTemplateId op_template, std::span<const OpId> inputs) {
   TROUPE_ASSERT(inputs_.size() - inputs_.first() + inputs.size() <=
                 std::numeric_limits<std::uint32_t>::max());
   const std::uint32_t op_class = find_class(op_template, inputs);
-  if (1U + classes_[op_class].further != groups_.back().outputs) set_outputs(op_class);
+  if (makes_several_) set_outputs(op_class);
   const auto first_input = static_cast<std::uint32_t>(inputs_.size());
   inputs_.append(inputs);
   rows_.push_back({first_input, op_class});
   ++groups_.back().count;
   const OpId op = OpId::at(size() - 1);
-  if (classes_[op_class].further > 0) append_further_outputs(op);
+  if (makes_several_) append_further_outputs(op);
   return op;
 }
 
-// An op of this class is to be appended, and makes not as many tensors as the open group says.
+// An op of this class is to be appended.
 [[gnu::noinline]] void Graph::set_outputs(std::uint32_t op_class) {
   Group& group = groups_.back();
-  if (group.name.empty()) return;
   const std::uint32_t outputs = 1U + classes_[op_class].further;
+  if (group.name.empty() || group.outputs == outputs) return;
   if (group.count > 0) {
     throw usage_error(
         group.place,
@@ -206,6 +206,7 @@ std::uint32_t Graph::add_class(OpTemplateId op_template, std::span<const OpId> i
   const auto added = static_cast<std::uint32_t>(classes_.size());
   op_class.type = types.front();
   op_class.further = static_cast<std::uint16_t>(types.size() - 1);
+  makes_several_ = makes_several_ || op_class.further > 0;
   class_types_.push_back(op_class.type);
   classes_.push_back(op_class);
   op_class.input_types = {types.front()};

@@ -87,8 +87,8 @@ class Graph {
   // Appends an op to the open group. A group must be open. The op kind determines the output's
   // type. Throws a usage Error with the group's place if the number of inputs, an attribute or a
   // shape is wrong, or if the ops of a group with a name make different numbers of tensors.
-  // `op.inputs` may be the span that inputs() returned for another op of this
-  // graph. Returns the op; further outputs come right after it.
+  // `op.inputs` may be the span that inputs() returned for another op of this graph. Returns the
+  // op; further outputs come right after it.
   OpId append(const OpSpec& op);
 
   // The same in two steps, for many ops of one template: append() then checks only the inputs.
@@ -196,6 +196,7 @@ class Graph {
   std::vector<TemplateRow> templates_;
   std::vector<TensorType> types_;
   std::deque<AttrsRow> attrs_;
+  bool makes_several_ = false;  // an op class has further outputs
   std::vector<Group> groups_;
   std::function<SourcePlace(OpId)> place_of_;
 };

@@ -179,7 +179,7 @@ HostInfo look_around() {
   return host;
 }
 
-// What the main thread may use; all zero if that can't be read.
+// What the main thread may use; empty if that can't be read, as beyond 1024 processors.
 cpu_set_t affinity() {
   cpu_set_t set;
   if (sched_getaffinity(getpid(), sizeof set, &set) != 0) CPU_ZERO(&set);
@@ -195,7 +195,7 @@ HostInfo discover_host() {
   static cpu_set_t known_for;
   const std::lock_guard lock(mutex);
   const cpu_set_t now = affinity();
-  if (!known || !CPU_EQUAL(&now, &known_for)) {
+  if (!known || CPU_COUNT(&now) == 0 || !CPU_EQUAL(&now, &known_for)) {
     known = look_around();
     known_for = now;
   }

@@ -111,8 +111,8 @@ class MemoryOrder {
   std::uint64_t bytes_of(const ReplicaSpec& r) const { return bytes_[r.type]; }
   // With further outputs.
   std::uint64_t bytes_made_by(UnitId u) const {
-    std::uint64_t bytes = bytes_of(plan_.replicas[u.index()]);
-    for (std::size_t k = u.index() + 1; k < plan_.units.size() && plan_.units[k].is_further; ++k) {
+    std::uint64_t bytes = 0;
+    for (std::size_t k = u.index(); k < plan_.outputs_end(u); ++k) {
       bytes = add_sat(bytes, bytes_of(plan_.replicas[k]));
     }
     return bytes;
@@ -253,10 +253,7 @@ RamNeed ram_needed(const Graph& graph, const Machine& machine, const Plan& plan)
     for (const ReplicaId input : inputs) hold(input);
     TROUPE_ASSERT(held[u.index()]);  // all that is made is read or kept
     if (plan.units[u.index()].is_further) return;
-    drop(plan.replicas[u.index()]);
-    for (std::size_t k = u.index() + 1; k < plan.units.size() && plan.units[k].is_further; ++k) {
-      drop(plan.replicas[k]);
-    }
+    for (std::size_t k = u.index(); k < plan.outputs_end(u); ++k) drop(plan.replicas[k]);
   });
   // A run reserves at least one buffer of each size.
   std::set<std::uint64_t> sizes;

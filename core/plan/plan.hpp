@@ -84,6 +84,12 @@ struct Plan {
 
   std::size_t timed_units() const { return first_timed ? units.size() - first_timed.index() : 0; }
   std::size_t timed_further = 0;  // of the timed units, those that are further outputs
+  // One past the last output of the unit: its further outputs are the units right behind it.
+  std::size_t outputs_end(UnitId unit) const {
+    std::size_t end = unit.index() + 1;
+    while (end < units.size() && units[end].is_further) ++end;
+    return end;
+  }
   // The number of chunks in which `to` receives the tensor of `from`; 1 if `to` waits for the whole
   // tensor.
   std::uint32_t chunks_between(UnitId from, UnitId to) const {

@@ -100,6 +100,7 @@ struct Share {
     bool adopts = false;                           // OpKind::existing has values
     std::uint16_t further = 0;  // outputs of the units behind its own, which it writes, too
     bool is_further = false;    // the items are such outputs
+    bool is_plain = true;       // nothing of these four: one test for nearly all kernels
   };
   std::vector<Kernel> kernels;
 

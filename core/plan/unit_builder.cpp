@@ -248,7 +248,8 @@ std::uint32_t UnitBuilder::find_kernel(Share& s, DeviceId device, OpId op) {
        .in_place_of = is_further ? std::nullopt : kind.in_place_of,
        .adopts = has_existing,
        .further = known.further,
-       .is_further = is_further});
+       .is_further = is_further,
+       .is_plain = !kind.in_place_of && !has_existing && known.further == 0 && !is_further});
   classes.push_back(op_class);
   return static_cast<std::uint32_t>(s.kernels.size() - 1);
 }

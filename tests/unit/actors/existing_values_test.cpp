@@ -21,7 +21,7 @@ using testing::on;
 using testing::perform;
 using testing::SmallGraph;
 
-constexpr std::size_t count = 100'000;  // several blocks
+constexpr std::size_t count = 1'200'000;  // several blocks of load
 
 // Ones, in memory. Says how they were read.
 class Ones final : public ValueSource {

@@ -51,12 +51,19 @@ BOOST_AUTO_TEST_CASE(a_kernel_may_throw_what_is_no_exception_and_a_shape_rule_an
   ops.add({.name = "bad_rule", .type = [](const OpSignature&) -> TensorType {
              throw std::runtime_error("the rule has no paper");
            }});
-  Session s(testing::session_machine(), {.ops = ops});
-  const int call_line = __LINE__ + 1;
-  check_error([&] { s.call("bad_rule", {}); }, {"the rule has no paper"}, this_file, call_line);
-  const int line = __LINE__ + 1;
-  const Tensor y = s.call("throw_int", {}, {}, {DType::f64, square});
-  check_error([&] { y.wait(); }, {"'throw_int[", "no std::exception", " on cpu"}, this_file, line);
+  for (const int streams : {1, 2}) {
+    for (const Mode mode : {Mode::run, Mode::rehearse}) {
+      Machine machine = testing::session_machine();
+      for (Device& device : machine.devices) device.streams = streams;
+      Session s(machine, {.mode = mode, .ops = ops});
+      int line = __LINE__ + 1;
+      check_error([&] { s.call("bad_rule", {}); }, {"the rule has no paper"}, this_file, line);
+      line = __LINE__ + 1;
+      const Tensor y = s.call("throw_int", {}, {}, {DType::f64, square});
+      check_error([&] { y.wait(); }, {"'throw_int[", "no std::exception", " on cpu"}, this_file,
+                  line);
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(what_is_measured_must_not_measure) {
