@@ -51,6 +51,7 @@ SessionEngine::SessionEngine(const Machine& machine, const OpRegistry& ops, Mode
       place_of_(std::move(place_of)),
       tensors_(tensors),
       store_(machine, setting_.backing, MemoryStore::Counting::announced),
+      cache_(store_.pool()),
       runtime_(machine, ops, store_, setting_, {.seed = seed, .on_news = std::move(on_news)}),
       room_bytes_(room_bytes(machine)) {
   renew();
@@ -130,7 +131,7 @@ bool SessionEngine::plan_window(CallLog& log) {
   std::size_t end = log.first;
   std::size_t end_input = log.first_input;
   std::uint64_t bytes = 0;
-  std::size_t computed = 0;
+  OpRanges ops;
   const auto is_next = [&] {
     if (end == log.calls.size()) return false;
     // All that a call makes is in one window.
@@ -139,7 +140,8 @@ bool SessionEngine::plan_window(CallLog& log) {
   };
   for (; is_next(); ++end) {
     const CallLog::Call& call = log.calls[end];
-    if (call.output->given && !has_room_for_given(call)) {
+    const bool is_given = call.output->given != nullptr;
+    if (is_given && !has_room_for_given(call)) {
       if (end > log.first) break;
       if (!in_flight_.empty()) return false;
       const OpTemplate& given = call.signature->op_template;
@@ -148,7 +150,7 @@ bool SessionEngine::plan_window(CallLog& log) {
     }
     const OpId op = append(call, {log.inputs.data() + end_input, call.inputs});
     end_input += call.inputs;
-    if (!graph_->kind(op).is_given) ++computed;
+    if (!is_given) ops.append(op);
     bytes += graph_->type(op).bytes();
   }
   planned_ = Planned{.window = {}, .calls = end - log.first, .unused = nullptr};
@@ -160,11 +162,11 @@ bool SessionEngine::plan_window(CallLog& log) {
   };
   for (; log.first_input < end_input; ++log.first_input) drop_use(log.inputs[log.first_input]);
   for (; log.first < end; ++log.first) drop_use(log.calls[log.first].output);
-  if (computed == 0) return true;
+  if (ops.empty()) return true;
   // What isn't measured takes no time in a simulation, like what a scenario prepares.
   const bool timed = summary_ != nullptr || !setting_.has_virtual_time;
-  planned_->window =
-      planner_->plan([this](OpId op) { return tensor_of_[op.index()] != nullptr; }, timed);
+  planned_->window = planner_->plan(
+      std::move(ops), [this](OpId op) { return tensor_of_[op.index()] != nullptr; }, timed);
   // Nothing that the window reads is freed while it waits for room.
   for (const ReplicaId r : planned_->window.read_again) store_.add_readers(r, 1);
   return true;
@@ -290,7 +292,7 @@ void SessionEngine::release_copies(TensorState& tensor) {
     if (!in_flight_.empty() && copy.window >= in_flight_.front().number) {
       in_flight_[copy.window - in_flight_.front().number].to_release.push_back(copy.replica);
     } else {
-      store_.release(copy.replica);
+      store_.release(copy.replica, cache_);
     }
   }
   tensor.copies.clear();
@@ -303,7 +305,7 @@ void SessionEngine::retire() {
     const InFlight done = std::move(in_flight_.front());
     in_flight_.pop_front();
     if (summary_) summary_->add(*window);
-    for (const ReplicaId r : done.to_release) store_.release(r);
+    for (const ReplicaId r : done.to_release) store_.release(r, cache_);
   }
 }
 

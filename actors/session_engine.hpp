@@ -149,6 +149,7 @@ class SessionEngine {
   const std::function<SourcePlace(std::uint32_t)> place_of_;
   TensorExchange& tensors_;
   MemoryStore store_;
+  BufferCache cache_;     // of the engine's thread, which frees what handles and calls have left
   ActorRuntime runtime_;  // after the store, which its actors use
   std::deque<InFlight> in_flight_;
   std::optional<Planned> planned_;

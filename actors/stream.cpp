@@ -15,6 +15,7 @@ Stream::Stream(const Machine& machine, Graph& graph, StreamOptions options)
       setting_(make_run_setting(options.mode, machine, false)),
       planner_(graph, machine, plan_options(setting_, machine)),
       store_(machine, setting_.backing),
+      cache_(store_.pool()),
       summary_(graph, machine, planner_.plan(), options.keep_timeline),
       runtime_(machine, graph.kinds(), store_, setting_,
                {.seed = options.seed, .interrupted = options.interrupted}) {
@@ -103,7 +104,7 @@ void Stream::retire(const Window& window) {
 void Stream::release_unread() {
   std::erase_if(holds_, [this](const PlannedWindow::Hold& hold) {
     if (hold.op >= keep_from_) return false;
-    if (store_.is_tracked(store_.memory(hold.replica))) store_.release(hold.replica);
+    if (store_.is_tracked(store_.memory(hold.replica))) store_.release(hold.replica, cache_);
     return true;
   });
   forget();

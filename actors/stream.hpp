@@ -96,6 +96,7 @@ class Stream {
   const RunSetting setting_;
   WindowPlanner planner_;
   MemoryStore store_;
+  BufferCache cache_;  // of the calling thread, which frees what no window reads any more
   Summary summary_;
   ActorRuntime runtime_;                    // declared after the members that its actors use
   std::deque<InFlight> in_flight_;          // the last window may still wait for room

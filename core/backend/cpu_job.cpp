@@ -16,11 +16,15 @@ void CpuJob::prepare(const OpRegistry& ops, const MemoryStore& store, const Kern
     TROUPE_ASSERT(input.data != nullptr);
     inputs_.push_back({.type = input.type, .data = input.data});
   }
-  outputs_.clear();
-  for (std::uint32_t k = 0; k <= call.further; ++k) {
-    const MemoryStore::View output = store.view(ReplicaId{call.output.value + k});
-    TROUPE_ASSERT(output.data != nullptr);
-    outputs_.push_back({.type = output.type, .data = output.data});
+  const MemoryStore::View output = store.view(call.output);
+  TROUPE_ASSERT(output.data != nullptr);
+  output_type_ = &output.type;
+  output_ = output.data;
+  further_outputs_.clear();
+  for (std::uint32_t k = 1; k <= call.further; ++k) {
+    const MemoryStore::View further = store.view(ReplicaId{call.output.value + k});
+    TROUPE_ASSERT(further.data != nullptr);
+    further_outputs_.push_back({.type = further.type, .data = further.data});
   }
   attrs_ = call.attrs;
   index_ = call.index;
@@ -29,8 +33,8 @@ void CpuJob::prepare(const OpRegistry& ops, const MemoryStore& store, const Kern
 void CpuJob::compute(Team& team) const {
   try {
     kernel_({.inputs = inputs_,
-             .output = outputs_.front(),
-             .further_outputs = std::span(outputs_).subspan(1),
+             .output = {.type = *output_type_, .data = output_},
+             .further_outputs = further_outputs_,
              .attrs = *attrs_,
              .team = team,
              .index = index_});

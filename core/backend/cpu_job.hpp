@@ -3,6 +3,8 @@
 
 #include "core/backend/backend.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace troupe {
@@ -20,7 +22,9 @@ class CpuJob {
  private:
   CpuKernel kernel_ = nullptr;
   std::vector<ConstTensorView> inputs_;
-  std::vector<TensorView> outputs_;
+  const TensorType* output_type_ = nullptr;
+  std::byte* output_ = nullptr;
+  std::vector<TensorView> further_outputs_;
   const Attrs* attrs_ = nullptr;
   std::uint32_t index_ = 0;
 };

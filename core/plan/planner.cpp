@@ -63,15 +63,20 @@ class Planner {
     return std::move(plan_);
   }
 
-  PlannedWindow make_next(const std::function<bool(OpId)>& may_be_read, bool timed) {
-    WindowOps next{.ops = {}, .timed = timed};
-    for (; next_op_ < graph_.size(); ++next_op_) {
-      const OpId op = OpId::at(next_op_);
-      if (graph_.kind(op).is_given) continue;
+  // The ops that were appended since the last call.
+  OpRanges take_appended() {
+    OpRanges ops;
+    ops.append(OpId::at(next_op_), static_cast<std::uint32_t>(graph_.size() - next_op_));
+    next_op_ = graph_.size();
+    return ops;
+  }
+
+  PlannedWindow make_next(OpRanges ops, const std::function<bool(OpId)>& may_be_read, bool timed) {
+    TROUPE_ASSERT(!ops.empty());
+    const WindowOps next{.ops = std::move(ops), .timed = timed};
+    for (const OpId op : next.ops) {
       for (const OpId input : graph_.inputs(op)) check_kept(input, op);
-      next.ops.append(op);
     }
-    TROUPE_ASSERT(!next.ops.empty());
     placements_.place({next});
     plan_.windows.clear();
     units_.add_window(next);
@@ -166,14 +171,15 @@ WindowPlanner::WindowPlanner(const Graph& graph, const Machine& machine, PlanOpt
 WindowPlanner::~WindowPlanner() = default;
 
 PlannedWindow WindowPlanner::plan(OpId keep_from) {
-  PlannedWindow planned =
-      planner_->make_next([keep_from](OpId op) { return op >= keep_from; }, true);
+  PlannedWindow planned = planner_->make_next(
+      planner_->take_appended(), [keep_from](OpId op) { return op >= keep_from; }, true);
   planner_->forget_ops(keep_from);
   return planned;
 }
 
-PlannedWindow WindowPlanner::plan(const std::function<bool(OpId)>& may_be_read, bool timed) {
-  return planner_->make_next(may_be_read, timed);
+PlannedWindow WindowPlanner::plan(OpRanges ops, const std::function<bool(OpId)>& may_be_read,
+                                  bool timed) {
+  return planner_->make_next(std::move(ops), may_be_read, timed);
 }
 
 ReplicaSpec WindowPlanner::add_given(OpId op, MemoryId memory) {

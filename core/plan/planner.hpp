@@ -1,6 +1,7 @@
 // Makes a plan from a graph and a scenario, or window by window from a graph that grows.
 #pragma once
 
+#include "core/graph/op_ranges.hpp"
 #include "core/plan/plan.hpp"
 #include "core/plan/plan_options.hpp"
 
@@ -53,10 +54,10 @@ class WindowPlanner {
   // not read an op before `keep_from`. Blocks and throws like make_plan; after an Error the planner
   // must not be used again.
   PlannedWindow plan(OpId keep_from);
-  // The same for a caller that knows of every tensor whether ops appended later may read it.
-  // Nothing is forgotten. Ops of a window that isn't timed take no time in a simulation, and need
-  // no rate.
-  PlannedWindow plan(const std::function<bool(OpId)>& may_be_read, bool timed);
+  // The same for a caller that lists the ops, without those whose kind is given, and that knows of
+  // every tensor whether ops appended later may read it. Nothing is forgotten. Ops of a window that
+  // isn't timed take no time in a simulation, and need no rate.
+  PlannedWindow plan(OpRanges ops, const std::function<bool(OpId)>& may_be_read, bool timed);
 
   // Says that the tensor of an op whose kind is given exists in `memory`; several memories may hold
   // it. The replica has the next number, and one reader, for the caller. Must be called before the
