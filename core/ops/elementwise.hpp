@@ -99,7 +99,8 @@ void for_each_number(const CpuCall& call, const F& f) {
 // start ∘ f(0) ∘ f(1) ∘ … for `count` values, in a fixed order that can be vectorised: each of 16
 // partial results takes every 16th value.
 template <class T, class Combine, class F>
-T reduce_values(T start, std::int64_t count, const Combine& combine, const F& f) {
+[[gnu::always_inline]] inline T reduce_values(T start, std::int64_t count, const Combine& combine,
+                                              const F& f) {
   constexpr std::int64_t lanes = 16;
   std::array<T, lanes> partial;
   partial.fill(start);

@@ -2,6 +2,7 @@
 // multiplied by `gain` and shifted by `bias`, element by element (Ba, Kiros and Hinton, Layer
 // Normalization, 2016). Inputs: x, gain and bias; the last two are vectors as long as a row.
 #include "core/ops/builtin.hpp"
+#include "core/ops/for_each_processor.hpp"
 #include "core/ops/rows.hpp"
 
 #include <cmath>
@@ -21,6 +22,17 @@ TensorType layer_norm_type(const OpSignature& op) {
 
 // The variance is the mean of the squared distances from the mean, in a second pass: the mean of
 // the squares minus the square of the mean would lose digits.
+template <class T>
+TROUPE_FOR_EACH_PROCESSOR void normalise_row(const T* x, const T* gain, const T* bias, T epsilon,
+                                             T* out, std::int64_t length) {
+  const T count = static_cast<T>(length);
+  const T mean = sum_of(x, length) / count;
+  const T squares = reduce_values(T{0}, length, std::plus<T>{},
+                                  [=](std::int64_t i) { return (x[i] - mean) * (x[i] - mean); });
+  const T factor = 1 / std::sqrt(squares / count + epsilon);
+  for (std::int64_t i = 0; i < length; ++i) out[i] = (x[i] - mean) * factor * gain[i] + bias[i];
+}
+
 void layer_norm_kernel(const CpuCall& call) {
   const Shape& shape = call.output.type.shape;
   const std::int64_t length = row_length(shape);
@@ -30,15 +42,8 @@ void layer_norm_kernel(const CpuCall& call) {
     const T* const bias = call.inputs[2].as<T>();
     const auto epsilon = static_cast<T>(call.attrs.get<double>("epsilon"));
     for_each_row(call.team, shape, [&](std::size_t, std::int64_t first) {
-      const T* const x = call.inputs[0].as<T>() + first;
-      T* const out = call.output.as<T>() + first;
-      const T count = static_cast<T>(length);
-      const T mean = sum_of(x, length) / count;
-      const T squares = reduce_values(T{0}, length, std::plus<T>{}, [=](std::int64_t i) {
-        return (x[i] - mean) * (x[i] - mean);
-      });
-      const T factor = 1 / std::sqrt(squares / count + epsilon);
-      for (std::int64_t i = 0; i < length; ++i) out[i] = (x[i] - mean) * factor * gain[i] + bias[i];
+      normalise_row(call.inputs[0].as<T>() + first, gain, bias, epsilon,
+                    call.output.as<T>() + first, length);
     });
   });
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/ops/elementwise.hpp"
-#include "core/ops/vector_math.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -28,20 +27,13 @@ void for_each_row(Team& team, const Shape& shape, const F& f) {
 }
 
 template <class T>
-T max_of(const T* x, std::int64_t count) {
+[[gnu::always_inline]] inline T max_of(const T* x, std::int64_t count) {
   return reduce_values(
       x[0], count, [](T a, T b) { return b > a ? b : a; }, [=](std::int64_t i) { return x[i]; });
 }
 template <class T>
-T sum_of(const T* x, std::int64_t count) {
+[[gnu::always_inline]] inline T sum_of(const T* x, std::int64_t count) {
   return reduce_values(T{0}, count, std::plus<T>{}, [=](std::int64_t i) { return x[i]; });
-}
-
-// out[i] = exp(x[i] - max), with the maximum of a row: e^x itself could overflow.
-template <class T>
-void shifted_exp(const T* x, T max, T* out, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) out[i] = x[i] - max;
-  exp_each(out, out, count);
 }
 
 }  // namespace troupe

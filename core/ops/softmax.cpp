@@ -1,6 +1,7 @@
 // softmax: exp(x) divided by the sum of exp(x), for each row along the last axis.
 #include "core/ops/builtin.hpp"
 #include "core/ops/rows.hpp"
+#include "core/ops/vector_math.hpp"
 
 namespace troupe {
 
@@ -15,12 +16,8 @@ OpKind softmax_op() {
             with_element(call.output.type.dtype, [&](auto element) {
               using T = decltype(element);
               for_each_row(call.team, shape, [&](std::size_t, std::int64_t first) {
-                const T* const x = call.inputs[0].as<T>() + first;
-                T* const out = call.output.as<T>() + first;
-                const std::int64_t length = row_length(shape);
-                shifted_exp(x, max_of(x, length), out, length);
-                const T sum = sum_of(out, length);
-                for (std::int64_t i = 0; i < length; ++i) out[i] /= sum;
+                softmax_row(call.inputs[0].as<T>() + first, T{1}, call.output.as<T>() + first,
+                            row_length(shape));
               });
             });
           }};

@@ -7,6 +7,7 @@
 // Courville, Deep Learning, 2016, 6.2.2.3).
 #include "core/ops/builtin.hpp"
 #include "core/ops/rows.hpp"
+#include "core/ops/vector_math.hpp"
 
 #include <cmath>
 #include <vector>
@@ -53,7 +54,7 @@ T exp_sum(const T* x, T max, std::int64_t count) {
   T sum = 0;
   for (std::int64_t i = 0; i < count; i += std::ssize(exps)) {
     const std::int64_t length = std::min<std::int64_t>(std::ssize(exps), count - i);
-    shifted_exp(x + i, max, exps.data(), length);
+    exp_each(x + i, max, exps.data(), length);
     sum += sum_of(exps.data(), length);
   }
   return sum;
@@ -83,11 +84,8 @@ void gradient(const CpuCall& call) {
     const std::vector<std::int64_t> labels = labels_of<T>(call);
     const T rows = static_cast<T>(shape[0]);
     for_each_row(call.team, shape, [&](std::size_t row, std::int64_t first) {
-      const T* const x = call.inputs[0].as<T>() + first;
       T* const out = call.output.as<T>() + first;
-      shifted_exp(x, max_of(x, shape[1]), out, shape[1]);
-      const T scale = sum_of(out, shape[1]) * rows;
-      for (std::int64_t i = 0; i < shape[1]; ++i) out[i] /= scale;
+      softmax_row(call.inputs[0].as<T>() + first, rows, out, shape[1]);
       out[labels[row]] -= 1 / rows;
     });
   });

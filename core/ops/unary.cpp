@@ -3,8 +3,6 @@
 #include "core/ops/elementwise.hpp"
 #include "core/ops/vector_math.hpp"
 
-#include <numbers>
-
 namespace troupe {
 namespace {
 
@@ -21,15 +19,6 @@ void for_each_part(const CpuCall& call, const F& f) {
   });
 }
 
-// x Φ(x) = x / 2 (1 + erf(x / √2)).
-template <class T>
-void gelu_each(const T* x, T* out, std::int64_t count) {
-  constexpr T scale = 1 / std::numbers::sqrt2_v<T>;
-  for (std::int64_t i = 0; i < count; ++i) out[i] = x[i] * scale;
-  erf_each(out, out, count);
-  for (std::int64_t i = 0; i < count; ++i) out[i] = x[i] / 2 * (1 + out[i]);
-}
-
 }  // namespace
 
 OpKind exp_op() {
@@ -37,7 +26,8 @@ OpKind exp_op() {
           .summary = "e to the power of x, element by element",
           .inputs = 1,
           .cpu = [](const CpuCall& call) {
-            for_each_part(call, [](auto* x, auto* out, auto count) { exp_each(x, out, count); });
+            for_each_part(call,
+                          [](auto* x, auto* out, auto count) { exp_each(x, {}, out, count); });
           }};
 }
 
