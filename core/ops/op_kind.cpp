@@ -1,5 +1,6 @@
 #include "core/ops/op_kind.hpp"
 
+#include "core/base/error.hpp"
 #include "core/base/suggest.hpp"
 #include "core/base/units.hpp"
 
@@ -91,6 +92,16 @@ void check_element_types(const OpKind& kind, const OpSignature& op) {
   }
 }
 
+// Of an error in a shape that the rule makes, the caller wants to know where the op is, not the
+// rule.
+TensorType apply(TensorType (*rule)(const OpSignature&), const OpSignature& op) {
+  try {
+    return rule(op);
+  } catch (const Error& error) {
+    throw Error(error.kind(), {}, error.problem(), error.remedy());
+  }
+}
+
 }  // namespace
 
 Error unfit_inputs(std::span<const TensorType> inputs, std::string remedy) {
@@ -142,12 +153,12 @@ Attrs complete_attrs(const OpKind& kind, const Attrs& given) {
 TensorType output_type(const OpKind& kind, const OpSignature& op) {
   check_input_count(kind, op.inputs.size());
   check_element_types(kind, op);
-  return kind.type(op);
+  return apply(kind.type, op);
 }
 
 std::vector<TensorType> output_types(const OpKind& kind, const OpSignature& op) {
   std::vector<TensorType> types = {output_type(kind, op)};
-  for (const FurtherOutput& output : kind.further_outputs) types.push_back(output.type(op));
+  for (const FurtherOutput& output : kind.further_outputs) types.push_back(apply(output.type, op));
   return types;
 }
 

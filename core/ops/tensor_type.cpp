@@ -30,6 +30,14 @@ Shape::Shape(std::span<const std::int64_t> extents) {
   }
 }
 
+Shape::Shape(std::initializer_list<std::int64_t> extents, CallSite where) {
+  try {
+    *this = Shape(std::span<const std::int64_t>(extents.begin(), extents.size()));
+  } catch (const Error& error) {
+    throw error.at(where.place());
+  }
+}
+
 std::string to_string(const Shape& s) {
   std::string text = "[";
   for (std::size_t d = 0; d < s.rank(); ++d) {

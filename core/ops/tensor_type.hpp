@@ -1,6 +1,8 @@
 // The type of a tensor: element type and shape.
 #pragma once
 
+#include "core/base/call_site.hpp"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -41,8 +43,8 @@ class Shape {
   // Throws a usage Error if the rank is above max_rank, an extent is below 1, or there are more
   // than max_elements elements.
   explicit Shape(std::span<const std::int64_t> extents);
-  Shape(std::initializer_list<std::int64_t> extents)
-      : Shape(std::span<const std::int64_t>(extents.begin(), extents.size())) {}
+  // The Error names the caller's line.
+  Shape(std::initializer_list<std::int64_t> extents, CallSite where = CallSite::here());
 
   std::size_t rank() const { return rank_; }
   std::int64_t operator[](std::size_t d) const { return extents_[d]; }

@@ -129,6 +129,17 @@ BOOST_AUTO_TEST_CASE(shapes_and_types_that_do_not_match_are_both_named) {
   s.wait_all();  // the session has not failed
 }
 
+BOOST_AUTO_TEST_CASE(a_shape_that_cannot_be_is_refused_with_the_line_of_the_call) {
+  OpRegistry ops = testing::session_ops();
+  ops.add({.name = "empty_shape", .type = [](const OpSignature&) {
+             return TensorType{DType::f32, {0}};
+           }});
+  Session s(testing::session_machine(), {.ops = ops});
+  const int line = __LINE__ + 1;
+  check_error([&] { s.zeros({2, 0}); }, {"[2, 0]", "at least 1"}, this_file, line);
+  check_error([&] { s.call("empty_shape", {}); }, {"[0]", "at least 1"}, this_file, line + 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_device_memory_or_op_kind_that_is_not_there_is_refused_with_those_there_are) {
   Session s(testing::session_machine());
   const Tensor x = s.zeros(square);

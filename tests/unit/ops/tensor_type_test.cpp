@@ -41,6 +41,17 @@ BOOST_AUTO_TEST_CASE(an_extent_below_1_is_refused) {
   expect_error(ErrorKind::usage, "shape [-3] has an extent of -3", [] { Shape{-3}; });
 }
 
+BOOST_AUTO_TEST_CASE(an_error_of_a_shape_names_the_line_that_wrote_it) {
+  const auto take = [](const Shape&) {};
+  try {
+    take({4, 0});
+    BOOST_ERROR("nothing was thrown");
+  } catch (const Error& error) {
+    BOOST_TEST(error.place().file.ends_with("tensor_type_test.cpp"));
+    BOOST_TEST(error.place().line == __LINE__ - 4);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(more_than_8_dimensions_are_refused) {
   BOOST_TEST((Shape{1, 2, 1, 2, 1, 2, 1, 2}.elements()) == 16);
   expect_error(ErrorKind::usage,
