@@ -1,32 +1,26 @@
-// Tiled Cholesky factorisation: A = L Lᵀ for a symmetric positive definite matrix of 8 × 8 tiles.
-// The loops are those of a textbook for one processor. Each call waits only for the tiles that it
-// reads, so tiles are computed in parallel on all streams of the device. A tile that only one call
-// still reads is computed in place.
-//
-// With --time also factorises a matrix of 4096 × 4096, beside one call of LAPACK on all cores.
+// Tiled Cholesky factorisation: A = L Lᵀ for a symmetric positive definite matrix of 8 × 8 tiles,
+// beside one call of LAPACK on the same cores. The loops are those of a textbook for one processor:
+// each call waits only for the tiles that it reads, so tiles are computed in parallel. A tile that
+// only one call still reads is computed in place.
+#include "examples/cholesky/lapack.hpp"
 #include "troupe/troupe.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
-#include <cstdlib>
 #include <functional>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
-// Of OpenBLAS.
-extern "C" void openblas_set_num_threads(int threads);
-extern "C" void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
-
 using namespace troupe;
 
-namespace {
+using Tiles = std::vector<std::vector<Tensor>>;  // the lower triangle: row by row
 
 constexpr std::size_t tiles = 8;
+constexpr std::size_t extent = 256;  // rows and columns of a tile
+constexpr std::size_t n = tiles * extent;
 
 // Small beside the diagonal, so that the matrix is positive definite.
 double element(std::size_t row, std::size_t column) {
@@ -34,22 +28,12 @@ double element(std::size_t row, std::size_t column) {
   return row == column ? 8.0 : 1.0 / (1.0 + distance);
 }
 
-using Tiles = std::vector<std::vector<Tensor>>;  // the lower triangle: row by row
-
-// `extent`: rows and columns of a tile.
-Tiles make_matrix(Session& session, std::size_t extent) {
-  Tiles a(tiles);
-  std::vector<double> values(extent * extent);
-  const auto n = static_cast<std::int64_t>(extent);
-  for (std::size_t i = 0; i < tiles; ++i) {
-    for (std::size_t j = 0; j <= i; ++j) {
-      for (std::size_t k = 0; k < values.size(); ++k) {
-        values[k] = element(i * extent + k / extent, j * extent + k % extent);
-      }
-      a[i].push_back(session.tensor(values, {n, n}));
-    }
+std::vector<double> tile_of_a(std::size_t i, std::size_t j) {
+  std::vector<double> values;
+  for (std::size_t k = 0; k < extent * extent; ++k) {
+    values.push_back(element(i * extent + k / extent, j * extent + k % extent));
   }
-  return a;
+  return values;
 }
 
 // Replaces the tiles of A by those of L.
@@ -68,77 +52,56 @@ void factorise(Tiles& a) {
   }
 }
 
-// The largest difference of an element of L Lᵀ from that of A, in the lower triangle.
-double largest_error(const Tiles& l, std::size_t extent) {
-  const std::size_t n = tiles * extent;
-  std::vector<double> rows(n * n, 0.0);
+// The largest difference of an element of L Lᵀ from that of A, in the lower triangle of tiles.
+double largest_error(Session& session, const Tiles& l) {
+  double largest = 0;
   for (std::size_t i = 0; i < tiles; ++i) {
     for (std::size_t j = 0; j <= i; ++j) {
-      const std::vector<double> tile = l[i][j].read<double>();
-      for (std::size_t k = 0; k < tile.size(); ++k) {
-        rows[(i * extent + k / extent) * n + j * extent + k % extent] = tile[k];
+      Tensor product = session.zeros({extent, extent}, DType::f64);
+      for (std::size_t k = 0; k <= j; ++k) {
+        product = gemm(l[i][k], l[j][k], product, {.transpose_b = true});
       }
-    }
-  }
-  double largest = 0;
-  for (std::size_t r = 0; r < n; ++r) {
-    for (std::size_t c = 0; c <= r; ++c) {
-      double sum = 0;
-      for (std::size_t k = 0; k <= c; ++k) sum += rows[r * n + k] * rows[c * n + k];
-      largest = std::max(largest, std::abs(sum - element(r, c)));
+      const std::vector<double> a = tile_of_a(i, j);
+      const std::vector<double> values = product.read<double>();
+      for (std::size_t k = 0; k < a.size(); ++k) {
+        largest = std::max(largest, std::abs(values[k] - a[k]));
+      }
     }
   }
   return largest;
 }
 
-// The rate of a factorisation, which `work` makes: the better of two.
-void print_rate(std::string_view name, std::size_t n, const std::function<double()>& work) {
-  const double seconds = std::min(work(), work());
-  const auto extent = static_cast<double>(n);
-  fmt::print("{}: {:.1f} GFLOP/s\n", name, extent * extent * extent / 3 / seconds / 1e9);
-}
-
-double seconds_of(const std::function<void()>& work) {
+double gflops(const std::function<void()>& work) {
   const auto begin = std::chrono::steady_clock::now();
   work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  return std::pow(n, 3) / 3 / took.count() / 1e9;
 }
 
-// OpenBLAS's own threads, which Troupe doesn't use, are only for this comparison.
-void time_lapack(std::size_t n, std::size_t cores) {
-  openblas_set_num_threads(static_cast<int>(cores));
-  print_rate("one call of LAPACK", n, [&] {
-    std::vector<double> a(n * n);
-    for (std::size_t k = 0; k < a.size(); ++k) a[k] = element(k / n, k % n);
-    const int extent = static_cast<int>(n);
-    int info = 0;
-    return seconds_of([&] { dpotrf_("L", &extent, a.data(), &extent, &info); });
-  });
-}
-
-}  // namespace
-
-int main(int argc, char** argv) {
+int main() {
   Machine machine = local_machine(discover_host(), {.cpu_devices = 1});
-  const std::size_t cores = machine.devices[0].cores.size();
-  machine.devices[0].streams = static_cast<int>(std::max<std::size_t>(2, cores));
+  machine.devices[0].streams = static_cast<int>(machine.devices[0].cores.size());
   Session session(machine);
-
-  constexpr std::size_t small = 32;
-  Tiles matrix = make_matrix(session, small);
-  factorise(matrix);
-  fmt::print("{} x {} tiles of {} x {}: L times its transpose {} A\n", tiles, tiles, small, small,
-             largest_error(matrix, small) < 1e-12 ? "equals" : "DIFFERS FROM");
-
-  if (argc < 2 || std::string_view(argv[1]) != "--time") return 0;
-  constexpr std::size_t large = 512;
-  print_rate("tiles of 512 x 512", tiles * large, [&] {
-    Tiles a = make_matrix(session, large);
+  Tiles a;
+  double rate = 0;
+  for (int run = 0; run < 2; ++run) {  // the first also touches memory for the first time
+    a.assign(tiles, {});
+    for (std::size_t i = 0; i < tiles; ++i) {
+      for (std::size_t j = 0; j <= i; ++j) {
+        a[i].push_back(session.tensor(tile_of_a(i, j), {extent, extent}));
+      }
+    }
     session.wait_all();
-    return seconds_of([&] {
+    rate = gflops([&] {
       factorise(a);
       session.wait_all();
     });
-  });
-  time_lapack(tiles * large, cores);
+  }
+  fmt::print("{} x {} tiles of {} x {}: L times its transpose {} A\n", tiles, tiles, extent, extent,
+             largest_error(session, a) < 1e-12 ? "equals" : "DIFFERS FROM");
+  fmt::print("tiles:  {:6.1f} GFLOP/s\n", rate);
+  std::vector<double> whole;
+  for (std::size_t k = 0; k < n * n; ++k) whole.push_back(element(k / n, k % n));
+  fmt::print("LAPACK: {:6.1f} GFLOP/s\n",
+             gflops([&] { lapack_cholesky(whole, n, machine.devices[0].cores.size()); }));
 }

@@ -3,17 +3,14 @@
 // into Deep Learning), a worker's gradient of layer 2 is pushed, and the server updates layer 2,
 // while the worker still computes its gradient of layer 1. No line says so. `mlp --simulate [FILE]`
 // shows it: the timeline of one step of a larger network on a machine with a CPU and two GPUs.
+#include "examples/mlp/digits.hpp"
 #include "examples/mlp/network.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <random>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,36 +22,10 @@ using namespace mlp;
 
 namespace {
 
-constexpr std::int64_t pixels = 64;
 constexpr std::int64_t hidden = 64;
-constexpr std::int64_t classes = 10;
 constexpr std::int64_t rows_of_worker = 50;
 constexpr int epochs = 40;
 constexpr double learning_rate = 0.5;
-
-struct Images {
-  std::vector<float> x;  // row by row, each pixel from 0 to 1
-  std::vector<float> labels;
-
-  std::int64_t size() const { return static_cast<std::int64_t>(labels.size()); }
-};
-
-// In an order that depends on a seed.
-Images read_digits(const std::string& path) {
-  std::ifstream in(path);
-  std::vector<std::array<float, pixels + 1>> rows;
-  for (std::array<float, pixels + 1> row{}; in >> row[0]; rows.push_back(row)) {
-    char comma = 0;
-    for (std::size_t i = 1; i < row.size(); ++i) in >> comma >> row[i];
-  }
-  std::shuffle(rows.begin(), rows.end(), std::mt19937(1));
-  Images images;
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < pixels; ++i) images.x.push_back(row[i] / 16);
-    images.labels.push_back(row.back());
-  }
-  return images;
-}
 
 std::vector<float> small_values(std::int64_t count, unsigned seed) {
   std::mt19937 random(seed);
@@ -63,15 +34,6 @@ std::vector<float> small_values(std::int64_t count, unsigned seed) {
     value = (static_cast<float>(random() >> 8) * 0x1p-24F - 0.5F) * 0.3F;
   }
   return values;
-}
-
-Batch rows(Session& session, const Images& images, std::int64_t first, std::int64_t count) {
-  const auto part = [&](const std::vector<float>& values, std::int64_t row_size) {
-    return std::span(values).subspan(static_cast<std::size_t>(first * row_size),
-                                     static_cast<std::size_t>(count * row_size));
-  };
-  return {session.tensor(part(images.x, pixels), {count, pixels}),
-          session.tensor(part(images.labels, 1), {count})};
 }
 
 // What the network gives after an epoch: its loss on images that it has learned from, and its
@@ -102,18 +64,6 @@ Layers train(Session& session, const Images& images, std::int64_t count, const D
         {softmax_cross_entropy(logits(seen.x, w.server), seen.labels), logits(unseen.x, w.server)});
   }
   return w.server;
-}
-
-// The share of images, from number `first` on, whose largest output is that of their label.
-double accuracy(const Images& images, std::int64_t first, const std::vector<float>& outputs) {
-  const std::int64_t count = images.size() - first;
-  std::int64_t right = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto row = outputs.begin() + i * classes;
-    const auto guess = std::max_element(row, row + classes) - row;
-    right += guess == std::lround(images.labels[static_cast<std::size_t>(first + i)]) ? 1 : 0;
-  }
-  return static_cast<double>(right) / static_cast<double>(count);
 }
 
 void simulate(const std::filesystem::path& machine_file) {
