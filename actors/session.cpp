@@ -11,8 +11,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -125,12 +127,10 @@ Tensor call_kind(SessionCore& session, std::string_view kind, std::span<const Te
 template <class T>
 std::vector<T> read_elements(const Tensor& tensor, DType dtype, CallSite where) {
   TensorState& state = state_of(tensor, where);
-  std::vector<T> elements;
-  state.session->read(state, dtype, where, [&](std::span<const std::byte> values) {
-    const T* const first = reinterpret_cast<const T*>(values.data());
-    elements.assign(first, first + values.size() / sizeof(T));
-  });
-  return elements;
+  std::vector<std::byte> room;
+  const std::span<const std::byte> values = state.session->values(state, dtype, where, room);
+  const T* const first = reinterpret_cast<const T*>(values.data());
+  return {first, first + values.size() / sizeof(T)};
 }
 
 }  // namespace
@@ -193,9 +193,10 @@ void Tensor::save(const std::filesystem::path& file, std::string_view name, Call
                                    : "a .npy file has no names",
                       name.empty() ? "give one" : "leave it out");
   }
-  state.session->read(state, named.type.dtype, where, [&](std::span<const std::byte> values) {
-    save_tensors(file, {&named, 1}, [&](std::size_t) { return values; });
-  });
+  std::vector<std::byte> room;
+  const std::span<const std::byte> values =
+      state.session->values(state, named.type.dtype, where, room);
+  save_tensors(file, {&named, 1}, [&](std::size_t) { return values; });
 }
 
 DeviceScope::DeviceScope(const SessionCore* session, DeviceId device)
@@ -326,6 +327,28 @@ std::vector<Tensor> Session::call_all(std::string_view kind, std::span<const Ten
   std::vector<Tensor> made(1);
   made[0] = call_kind(*core_, kind, inputs, std::move(attrs), declared, where, &made);
   return made;
+}
+
+void Session::save(const std::filesystem::path& file, const std::map<std::string, Tensor>& tensors,
+                   CallSite where) {
+  if (format_of(file) == DataFormat::npy) {
+    throw usage_error({file.string()}, "a .npy file has no names",
+                      "save a tensor by itself, or to a .safetensors file");
+  }
+  std::vector<NamedType> types;
+  std::vector<const TensorState*> states;
+  for (const auto& [name, tensor] : tensors) {
+    states.push_back(&state_of(tensor, where));
+    if (states.back()->session != core_) {
+      throw usage_error(where.place(), fmt::format("'{}' belongs to another session", name),
+                        "save tensors that this session has made");
+    }
+    types.push_back({.name = name, .type = tensor.type()});
+  }
+  std::vector<std::byte> room;
+  save_tensors(file, types, [&](std::size_t i) {
+    return core_->values(*states[i], types[i].type.dtype, where, room);
+  });
 }
 
 void Session::wait_all() {

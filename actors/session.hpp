@@ -12,7 +12,9 @@
 #include <filesystem>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -173,6 +175,11 @@ class Session {
   std::vector<Tensor> call_all(std::string_view kind, std::initializer_list<Tensor> inputs,
                                Attrs attrs = {}, TensorType declared = {},
                                CallSite where = CallSite::here());
+
+  // Blocks until these tensors have been made, and writes them under their names to one
+  // .safetensors file. Throws like Tensor::save(), and a usage Error if one is of another session.
+  void save(const std::filesystem::path& file, const std::map<std::string, Tensor>& tensors,
+            CallSite where = CallSite::here());
 
   // Blocks until all that was called before has been carried out. Throws the session's Error if it
   // has failed.

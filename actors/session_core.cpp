@@ -381,8 +381,8 @@ void SessionCore::wait_all() {
   wait_for(lock, {.call = called_});
 }
 
-void SessionCore::read(const TensorState& tensor, DType dtype, CallSite where,
-                       const std::function<void(std::span<const std::byte>)>& use) {
+std::span<const std::byte> SessionCore::values(const TensorState& tensor, DType dtype,
+                                               CallSite where, std::vector<std::byte>& room) {
   Lock lock(mutex_);
   if (!engine_->has_values()) {
     throw usage_error(where.place(), "a simulation computes no values to read",
@@ -398,14 +398,9 @@ void SessionCore::read(const TensorState& tensor, DType dtype, CallSite where,
   wait_for(lock, {.call = tensor.number, .tensor = &tensor});
   wait_until_idle(lock);
   check_not_failed();
-  if (const std::byte* const values = engine_->data(tensor)) {
-    lock.unlock();
-    return use({values, type.bytes()});
-  }
-  std::vector<std::byte> values;
-  engine_->read(tensor, values);
-  lock.unlock();
-  use(values);
+  if (const std::byte* const values = engine_->data(tensor)) return {values, type.bytes()};
+  engine_->read(tensor, room);
+  return room;
 }
 
 const ScenarioReport& SessionCore::measure(std::string_view name,

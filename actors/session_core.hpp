@@ -56,10 +56,10 @@ class SessionCore final : private TensorExchange {
   void wait(const TensorState& tensor);
   void wait(DeviceId device);
   void wait_all();
-  // Calls `use` with the values, which stay where they are until it returns. Other threads may use
-  // the session meanwhile.
-  void read(const TensorState& tensor, DType dtype, CallSite where,
-            const std::function<void(std::span<const std::byte>)>& use);
+  // The values: where they are, as long as there is a handle of the tensor, or else in `room`,
+  // which is resized.
+  std::span<const std::byte> values(const TensorState& tensor, DType dtype, CallSite where,
+                                    std::vector<std::byte>& room);
   const ScenarioReport& measure(std::string_view name, const std::function<void()>& work);
 
   static TensorState* state_of(const Tensor& tensor) { return tensor.state_; }

@@ -76,6 +76,34 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_was_saved_is_loaded_with_its_type_and_values)
   }
 }
 
+BOOST_AUTO_TEST_CASE(tensors_that_were_saved_together_are_loaded_by_name) {
+  const Tensor y = session.tensor(std::vector<std::int64_t>{5, 6}, {2});
+  session.save(safetensors, {{"x", x}, {"a \"y\"", y}});
+  BOOST_TEST(session.load(safetensors, "x").read<double>() == saved_values,
+             boost::test_tools::per_element());
+  BOOST_TEST((session.load(safetensors, "a \"y\"").read<std::int64_t>() ==
+              std::vector<std::int64_t>{5, 6}));
+}
+
+BOOST_AUTO_TEST_CASE(tensors_that_cannot_be_saved_together_leave_the_file_as_it_is) {
+  x.save(safetensors, "x");
+  Session other(machine);
+  const Tensor foreign = other.zeros({2});
+  expect_error(ErrorKind::usage, "no names", [&] { session.save(npy, {{"x", x}}); });
+  expect_error(ErrorKind::usage, "'y' belongs to another session", [&] {
+    session.save(safetensors, {{"x", x}, {"y", foreign}});
+  });
+  expect_error(ErrorKind::usage, "handle is empty", [&] {
+    session.save(safetensors, {{"x", x}, {"y", {}}});
+  });
+  expect_error(ErrorKind::usage, "__metadata__", [&] {
+    session.save(safetensors, {{"__metadata__", x}});
+  });
+  BOOST_TEST(session.load(safetensors, "x").read<double>() == saved_values,
+             boost::test_tools::per_element());
+  BOOST_TEST(directory.entries() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(a_name_belongs_to_a_tensor_in_a_safetensors_file_and_to_no_other) {
   expect_error(ErrorKind::usage, "x.npy", [&] { x.save(npy, "x"); });
   expect_error(ErrorKind::usage, "must have a name", [&] { x.save(safetensors); });
