@@ -46,7 +46,7 @@ DeviceId find_device(const Machine& machine, std::string_view name, CallSite whe
   return id;
 }
 
-TensorState& state_of(const Tensor& tensor, CallSite where = {}) {
+TensorState& state_of(const Tensor& tensor, CallSite where) {
   if (TensorState* const state = SessionCore::state_of(tensor)) return *state;
   throw usage_error(where.place(), "this handle is empty", "assign a tensor to it first");
 }
@@ -143,8 +143,8 @@ Tensor::~Tensor() {
   if (state_ != nullptr) state_->session->drop_use(*state_);
 }
 
-const TensorType& Tensor::type() const {
-  const TensorState& state = state_of(*this);
+const TensorType& Tensor::type(CallSite where) const {
+  const TensorState& state = state_of(*this, where);
   return state.session->type(state);
 }
 
@@ -194,9 +194,9 @@ void Tensor::save(const std::filesystem::path& file, std::string_view name, Call
                       name.empty() ? "give one" : "leave it out");
   }
   std::vector<std::byte> room;
-  const std::span<const std::byte> values =
-      state.session->values(state, named.type.dtype, where, room);
-  save_tensors(file, {&named, 1}, [&](std::size_t) { return values; });
+  save_tensors(file, {&named, 1}, [&](std::size_t) {
+    return state.session->values(state, named.type.dtype, where, room);
+  });
 }
 
 DeviceScope::DeviceScope(const SessionCore* session, DeviceId device)
@@ -368,7 +368,8 @@ const Report& Session::report() const {
 }
 
 Tensor call_op(OpKindId kind, std::span<TensorState* const> inputs, Attrs attrs, CallSite where) {
-  if (inputs.empty() || inputs[0] == nullptr) {
+  if (inputs.empty()) throw usage_error(where.place(), "there are no inputs", "give at least one");
+  if (inputs[0] == nullptr) {
     throw usage_error(where.place(), "an input is an empty handle", "assign a tensor to it first");
   }
   SessionCore& session = *inputs[0]->session;

@@ -39,8 +39,9 @@ class Tensor {
   }
   ~Tensor();
 
-  const TensorType& type() const;
-  const Shape& shape() const { return type().shape; }
+  // Throw a usage Error if the handle is empty.
+  const TensorType& type(CallSite where = CallSite::here()) const;
+  const Shape& shape(CallSite where = CallSite::here()) const { return type(where).shape; }
 
   // This tensor in another memory, which the name of a device stands for, too. Returns at once.
   // Throws a usage Error if the machine has no such memory.
@@ -192,7 +193,8 @@ class Session {
   //
   // Runs `work` once to warm up and once more with the clock running, each with wait_all() at its
   // end. Adds the times to the report as a scenario, and returns it; it is valid until the next
-  // measure(). No other thread may use the session meanwhile. Throws what `work` throws.
+  // measure(). No other thread may use the session meanwhile. Throws what `work` throws; the report
+  // then has no such scenario. Results aren't compared with a serial execution.
   const ScenarioReport& measure(std::string_view name, const std::function<void()>& work);
   // All that was measured.
   const Report& report() const;

@@ -1,6 +1,7 @@
 #include "actors/session_core.hpp"
 
 #include "core/base/random.hpp"
+#include "core/base/suggest.hpp"
 #include "core/ops/builtin.hpp"
 
 #include <algorithm>
@@ -153,8 +154,10 @@ std::uint32_t SessionCore::place_number(CallSite where) {
 
 OpKindId SessionCore::find_kind(std::string_view name, CallSite where) const {
   if (const OpKindId kind = ops_.find(name); kind && !ops_[kind].is_given) return kind;
+  std::vector<std::string_view> names = ops_.names();
+  std::erase_if(names, [this](std::string_view n) { return ops_[ops_.find(n)].is_given; });
   throw usage_error(where.place(), fmt::format("there is no op kind '{}'", name),
-                    fmt::format("there are {}", fmt::join(ops_.names(), ", ")));
+                    suggestion(name, names));
 }
 
 Tensor SessionCore::call(Call call, CallSite where, std::vector<Tensor>* further) {
@@ -315,7 +318,7 @@ void SessionCore::step(Lock& lock, bool hands_out, bool lets_time_pass) {
 }
 
 void SessionCore::fail(const Error& failure) {
-  failure_ = failure;
+  if (!failure_) failure_ = failure;  // the first
   drop_calls(handing_out_);
   drop_calls(log_);
   has_news_ = true;  // tensors were dropped
@@ -412,21 +415,28 @@ const ScenarioReport& SessionCore::measure(std::string_view name,
     }
     is_measuring_ = true;
   }
-  const std::unique_ptr<bool, void (*)(bool*)> ending(
-      &is_measuring_, [](bool* is_measuring) { *is_measuring = false; });
-  work();
-  {
+  try {
+    work();
+    {
+      Lock lock(mutex_);
+      wait_for(lock, {.call = called_});
+      wait_until_idle(lock);
+      engine_->begin_measure();
+    }
+    work();
     Lock lock(mutex_);
     wait_for(lock, {.call = called_});
     wait_until_idle(lock);
-    engine_->begin_measure();
+    report_.scenarios.push_back(engine_->end_measure(std::string(name)));
+    is_measuring_ = false;
+    return report_.scenarios.back();
+  } catch (...) {
+    Lock lock(mutex_);
+    wait_until_idle(lock);
+    engine_->drop_measure();
+    is_measuring_ = false;
+    throw;
   }
-  work();
-  Lock lock(mutex_);
-  wait_for(lock, {.call = called_});
-  wait_until_idle(lock);
-  report_.scenarios.push_back(engine_->end_measure(std::string(name)));
-  return report_.scenarios.back();
 }
 
 }  // namespace troupe

@@ -51,7 +51,7 @@ SessionEngine::SessionEngine(const Machine& machine, const OpRegistry& ops, Mode
       place_of_(std::move(place_of)),
       tensors_(tensors),
       store_(machine, setting_.backing, MemoryStore::Counting::announced),
-      cache_(store_.pool()),
+      released_(store_.pool()),
       runtime_(machine, ops, store_, setting_, {.seed = seed, .on_news = std::move(on_news)}),
       room_bytes_(room_bytes(machine)) {
   renew();
@@ -292,7 +292,7 @@ void SessionEngine::release_copies(TensorState& tensor) {
     if (!in_flight_.empty() && copy.window >= in_flight_.front().number) {
       in_flight_[copy.window - in_flight_.front().number].to_release.push_back(copy.replica);
     } else {
-      store_.release(copy.replica, cache_);
+      store_.release(copy.replica, released_);
     }
   }
   tensor.copies.clear();
@@ -305,8 +305,9 @@ void SessionEngine::retire() {
     const InFlight done = std::move(in_flight_.front());
     in_flight_.pop_front();
     if (summary_) summary_->add(*window);
-    for (const ReplicaId r : done.to_release) store_.release(r, cache_);
+    for (const ReplicaId r : done.to_release) store_.release(r, released_);
   }
+  released_.flush();
 }
 
 UnitId SessionEngine::pending(const TensorState::Copy& copy) const {

@@ -111,6 +111,7 @@ class SessionEngine {
   // Begin and end what is measured. Nothing may be in flight.
   void begin_measure();
   ScenarioReport end_measure(const std::string& name);
+  void drop_measure() { summary_.reset(); }  // does nothing where none has begun
 
  private:
   struct InFlight {
@@ -149,7 +150,7 @@ class SessionEngine {
   const std::function<SourcePlace(std::uint32_t)> place_of_;
   TensorExchange& tensors_;
   MemoryStore store_;
-  BufferCache cache_;     // of the engine's thread, which frees what handles and calls have left
+  BufferCache released_;  // collects buffers that go back to the pool together
   ActorRuntime runtime_;  // after the store, which its actors use
   std::deque<InFlight> in_flight_;
   std::optional<Planned> planned_;

@@ -131,10 +131,15 @@ std::uint32_t Signatures::add(const OpTemplate& op_template, std::span<TensorSta
 }
 
 std::uint32_t Signatures::type_number(const TensorType& type) {
-  const auto known = std::find(types_.begin(), types_.end(), type);
-  const auto number = static_cast<std::uint32_t>(known - types_.begin());
-  if (known == types_.end()) types_.push_back(type);
-  return number;
+  const std::uint64_t hash = hash_of(type);
+  const auto [begin, end] = types_by_hash_.equal_range(hash);
+  const auto known =
+      std::find_if(begin, end, [&](const auto& row) { return types_[row.second] == type; });
+  if (known != end) return known->second;
+  const auto added = static_cast<std::uint32_t>(types_.size());
+  types_.push_back(type);
+  types_by_hash_.emplace(hash, added);
+  return added;
 }
 
 }  // namespace troupe

@@ -59,6 +59,7 @@ class Signatures {
   // References to rows and types stay valid.
   std::deque<Signature> rows_;
   std::deque<TensorType> types_;
+  std::unordered_multimap<std::uint64_t, std::uint32_t> types_by_hash_;
   std::vector<std::vector<std::uint32_t>> recent_;  // by op kind, the last used at the end
   std::unordered_multimap<std::uint64_t, std::uint32_t> by_hash_;
 };

@@ -15,7 +15,7 @@ Stream::Stream(const Machine& machine, Graph& graph, StreamOptions options)
       setting_(make_run_setting(options.mode, machine, false)),
       planner_(graph, machine, plan_options(setting_, machine)),
       store_(machine, setting_.backing),
-      cache_(store_.pool()),
+      released_(store_.pool()),
       summary_(graph, machine, planner_.plan(), options.keep_timeline),
       runtime_(machine, graph.kinds(), store_, setting_,
                {.seed = options.seed, .interrupted = options.interrupted}) {
@@ -104,9 +104,10 @@ void Stream::retire(const Window& window) {
 void Stream::release_unread() {
   std::erase_if(holds_, [this](const PlannedWindow::Hold& hold) {
     if (hold.op >= keep_from_) return false;
-    if (store_.is_tracked(store_.memory(hold.replica))) store_.release(hold.replica, cache_);
+    if (store_.is_tracked(store_.memory(hold.replica))) store_.release(hold.replica, released_);
     return true;
   });
+  released_.flush();
   forget();
 }
 

@@ -96,7 +96,7 @@ class Stream {
   const RunSetting setting_;
   WindowPlanner planner_;
   MemoryStore store_;
-  BufferCache cache_;  // of the calling thread, which frees what no window reads any more
+  BufferCache released_;  // collects buffers that go back to the pool together
   Summary summary_;
   ActorRuntime runtime_;                    // declared after the members that its actors use
   std::deque<InFlight> in_flight_;          // the last window may still wait for room

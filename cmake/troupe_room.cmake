@@ -24,8 +24,8 @@ function(troupe_room name)
   add_library(troupe_${name} STATIC ${ROOM_SOURCES})
   target_link_libraries(troupe_${name} PUBLIC ${ROOM_USES})
   troupe_options(troupe_${name})
-  # GCC joins reads of neighbouring members, which must wait if these were written one by one just
-  # before (5 ns an op).
+  # GCC would load two neighbouring members at once. Such a load waits where the two were stored
+  # one by one just before (5 ns an op).
   target_compile_options(troupe_${name} PRIVATE -fno-tree-slp-vectorize)
   # Programs don't replace functions of the library, so GCC may inline them.
   target_compile_options(troupe_${name} PRIVATE -fno-semantic-interposition)

@@ -228,8 +228,12 @@ bool BufferPool::trim(std::uint64_t bytes, std::span<const Need> keep) {
   return given_up > 0;
 }
 
-BufferCache::~BufferCache() {
-  for (const Bin& bin : bins_) pool_->give_some(bin.capacity, bin.free);
+void BufferCache::flush() {
+  for (Bin& bin : bins_) {
+    if (bin.free.empty()) continue;
+    pool_->give_some(bin.capacity, bin.free);
+    bin.free.clear();
+  }
 }
 
 BufferCache::Bin& BufferCache::bin(std::uint64_t capacity) {

@@ -90,7 +90,7 @@ class BufferPool {
 class BufferCache {
  public:
   explicit BufferCache(BufferPool& pool) : pool_(&pool) {}
-  ~BufferCache();
+  ~BufferCache() { flush(); }
   BufferCache(BufferCache&& other) noexcept
       : pool_(other.pool_), bins_(std::exchange(other.bins_, {})) {}
   BufferCache& operator=(BufferCache&&) = delete;
@@ -107,6 +107,8 @@ class BufferCache {
       return keep(capacity, buffer);
     bins_.front().free.push_back(buffer);
   }
+  // Gives all buffers to the pool.
+  void flush();
 
  private:
   static constexpr std::uint64_t capacity_max = 32 << 10;

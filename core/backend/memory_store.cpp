@@ -149,10 +149,7 @@ std::uint32_t MemoryStore::intern(const TensorType& type, MemoryId memory, std::
   for (std::size_t i = kinds_.size(); i-- > oldest;) {
     if (is_it(kinds_[i])) return static_cast<std::uint32_t>(i);
   }
-  std::uint64_t hash = mix((std::uint64_t{memory.value} << 32) | size_of(type.dtype));
-  for (std::size_t d = 0; d < type.shape.rank(); ++d) {
-    hash = mix(hash ^ static_cast<std::uint64_t>(type.shape[d]));
-  }
+  const std::uint64_t hash = mix(hash_of(type) ^ memory.value);
   const auto [begin, end] = kinds_by_hash_.equal_range(hash);
   for (auto known = begin; known != end; ++known) {
     if (is_it(kinds_[known->second])) return known->second;

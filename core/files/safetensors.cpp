@@ -179,6 +179,9 @@ std::string safetensors_header(std::span<const NamedType> tensors) {
   std::set<std::string_view> names;
   std::uint64_t at = 0;
   for (const auto& [name, type] : tensors) {
+    if (name.empty()) {
+      throw usage_error("a tensor in a .safetensors file must have a name", "give it one");
+    }
     if (name == metadata || !names.insert(name).second) {
       throw usage_error(fmt::format("a .safetensors file can't have {} tensor '{}'",
                                     name == metadata ? "a" : "a second", shortened(visible(name))),

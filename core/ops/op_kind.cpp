@@ -92,9 +92,8 @@ void check_element_types(const OpKind& kind, const OpSignature& op) {
   }
 }
 
-// Of an error in a shape that the rule makes, the caller wants to know where the op is, not the
-// rule.
-TensorType apply(TensorType (*rule)(const OpSignature&), const OpSignature& op) {
+// An impossible Shape is an Error with the rule's own line: the caller adds that of the op.
+TensorType apply_rule(TensorType (*rule)(const OpSignature&), const OpSignature& op) {
   try {
     return rule(op);
   } catch (const Error& error) {
@@ -153,12 +152,14 @@ Attrs complete_attrs(const OpKind& kind, const Attrs& given) {
 TensorType output_type(const OpKind& kind, const OpSignature& op) {
   check_input_count(kind, op.inputs.size());
   check_element_types(kind, op);
-  return apply(kind.type, op);
+  return apply_rule(kind.type, op);
 }
 
 std::vector<TensorType> output_types(const OpKind& kind, const OpSignature& op) {
   std::vector<TensorType> types = {output_type(kind, op)};
-  for (const FurtherOutput& output : kind.further_outputs) types.push_back(apply(output.type, op));
+  for (const FurtherOutput& output : kind.further_outputs) {
+    types.push_back(apply_rule(output.type, op));
+  }
   return types;
 }
 

@@ -11,8 +11,9 @@
 //            });
 //          }}
 //
-// (for_each_element is in elementwise.hpp.) The built-in kinds are files of this folder. To add
-// one, copy such a file and list the new kind in builtin.hpp and its file in CMakeLists.txt.
+// for_each_element is in elementwise.hpp, for the kinds of this folder; examples/custom_op has a
+// kind of a program or library. To add a built-in one, copy a file of this folder and list the new
+// kind in builtin.hpp and its file in CMakeLists.txt.
 #pragma once
 
 #include "core/base/error.hpp"

@@ -1,6 +1,7 @@
 #include "core/ops/tensor_type.hpp"
 
 #include "core/base/error.hpp"
+#include "core/base/random.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -48,6 +49,14 @@ std::string to_string(const Shape& s) {
 
 std::string to_string(const TensorType& t) {
   return fmt::format("{} {}", to_string(t.dtype), to_string(t.shape));
+}
+
+std::uint64_t hash_of(const TensorType& t) {
+  std::uint64_t hash = mix(static_cast<std::uint64_t>(t.dtype));
+  for (std::size_t d = 0; d < t.shape.rank(); ++d) {
+    hash = mix(hash ^ static_cast<std::uint64_t>(t.shape[d]));
+  }
+  return hash;
 }
 
 }  // namespace troupe

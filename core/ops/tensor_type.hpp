@@ -77,4 +77,6 @@ struct TensorType {
 
 std::string to_string(const TensorType& t);  // "float32 [6000, 6000]"
 
+std::uint64_t hash_of(const TensorType& t);
+
 }  // namespace troupe

@@ -27,7 +27,7 @@ OpKind exp_op() {
           .inputs = 1,
           .cpu = [](const CpuCall& call) {
             for_each_part(call,
-                          [](auto* x, auto* out, auto count) { exp_each(x, {}, out, count); });
+                          [](auto* x, auto* out, auto count) { exp_each(x, {0}, out, count); });
           }};
 }
 

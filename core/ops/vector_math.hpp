@@ -1,22 +1,29 @@
-// Functions of <cmath> for many numbers at once.
+// Functions of many numbers at once.
 #pragma once
 
 #include <cstdint>
 
 namespace troupe {
 
-// out[i] = f(x[i]) for `count` numbers, for T float and double. `out` may be `x`. The error is at
-// most 4 units in the last place. A value depends on its place among the numbers by a rounding: the
-// last few are computed one by one. It depends by as much on the processor.
+// For T float and double. `out` may be `x`. exp, log and tanh have an error of at most 4 units in
+// the last place; the others are made of such functions. A value depends on its place among the
+// numbers by a rounding, since the last few are computed one by one, and by as much on the
+// processor.
+
+// out[i] = exp(x[i] - shift)
 template <class T>
-void exp_each(const T* x, T shift, T* out, std::int64_t count);  // of x[i] - shift
+void exp_each(const T* x, T shift, T* out, std::int64_t count);
+// out[i] = log(x[i])
 template <class T>
 void log_each(const T* x, T* out, std::int64_t count);
+// out[i] = tanh(x[i])
 template <class T>
 void tanh_each(const T* x, T* out, std::int64_t count);
+// out[i] = x[i] / 2 (1 + erf(x[i] / √2)). Below 0 the sum loses digits: the error is that of a
+// number near 1. (erfc would keep them, and takes twice as long.)
 template <class T>
-void gelu_each(const T* x, T* out, std::int64_t count);  // x / 2 (1 + erf(x / √2))
-// exp(x[i]) divided by `scale` times the sum of all; the maximum is subtracted first, since e^x
+void gelu_each(const T* x, T* out, std::int64_t count);
+// out[i] = exp(x[i]) / (scale · the sum of exp(x[j])). The maximum is subtracted first, since e^x
 // itself could overflow.
 template <class T>
 void softmax_row(const T* x, T scale, T* out, std::int64_t count);

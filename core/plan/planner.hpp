@@ -54,9 +54,9 @@ class WindowPlanner {
   // not read an op before `keep_from`. Blocks and throws like make_plan; after an Error the planner
   // must not be used again.
   PlannedWindow plan(OpId keep_from);
-  // The same for a caller that lists the ops, without those whose kind is given, and that knows of
-  // every tensor whether ops appended later may read it. Nothing is forgotten. Ops of a window that
-  // isn't timed take no time in a simulation, and need no rate.
+  // The same for a caller that lists the ops, in graph order and without those whose kind is given,
+  // and that knows of every tensor whether ops appended later may read it. Nothing is forgotten.
+  // Ops of a window that isn't timed take no time in a simulation, and need no rate.
   PlannedWindow plan(OpRanges ops, const std::function<bool(OpId)>& may_be_read, bool timed);
 
   // Says that the tensor of an op whose kind is given exists in `memory`; several memories may hold

@@ -34,6 +34,7 @@ inline Images read_digits(const std::string& path) {
     char comma = 0;
     for (std::size_t i = 1; i < row.size(); ++i) in >> comma >> row[i];
   }
+  if (rows.empty()) throw troupe::run_error("there are no images in '" + path + "'");
   std::shuffle(rows.begin(), rows.end(), std::mt19937(1));
   Images images;
   for (const auto& row : rows) {

@@ -75,6 +75,28 @@ BOOST_AUTO_TEST_CASE(what_is_measured_must_not_measure) {
   BOOST_TEST(s.report().scenarios.size() == 1U);
 }
 
+// What isn't measured takes no time, and needs no rate.
+BOOST_AUTO_TEST_CASE(what_throws_while_it_is_measured_leaves_no_measurement) {
+  Machine machine = testing::session_machine();
+  for (Device& device : machine.devices) {
+    device.flops = {};
+    device.op_flops["add"] = 1e9;
+  }
+  Session s(machine, {.mode = Mode::simulate});
+  const Tensor x = s.zeros(square);
+  for (const int rounds : {1, 2}) {
+    int round = 0;
+    const auto work = [&] {
+      x + x;
+      if (++round == rounds) throw std::runtime_error("enough");
+    };
+    BOOST_CHECK_THROW(s.measure("thrown", work), std::runtime_error);
+    exp(x).wait();
+    BOOST_TEST(s.measure("sum", [&] { x + x; }).ops == 1U);
+  }
+  BOOST_TEST(s.report().scenarios.size() == 2U);
+}
+
 BOOST_AUTO_TEST_CASE(a_machine_that_makes_no_sense_is_refused) {
   const auto refused = [](const char* message, const std::function<void(Machine&)>& spoil) {
     for (const Mode mode : {Mode::run, Mode::simulate}) {

@@ -96,6 +96,7 @@ BOOST_AUTO_TEST_CASE(tensors_that_cannot_be_saved_together_leave_the_file_as_it_
   expect_error(ErrorKind::usage, "handle is empty", [&] {
     session.save(safetensors, {{"x", x}, {"y", {}}});
   });
+  expect_error(ErrorKind::usage, "must have a name", [&] { session.save(safetensors, {{"", x}}); });
   expect_error(ErrorKind::usage, "__metadata__", [&] {
     session.save(safetensors, {{"__metadata__", x}});
   });

@@ -105,6 +105,16 @@ BOOST_AUTO_TEST_CASE(attributes_that_differ_from_call_to_call_take_no_memory_for
   BOOST_TEST(bytes_in_use() - before < 40e6);  // of 100 MB
 }
 
+BOOST_AUTO_TEST_CASE(shapes_may_differ_from_call_to_call) {
+  Session s(two_devices());
+  double sum = 0;
+  for (std::int64_t n = 1; n <= 20'000; ++n) {
+    const Tensor x = s.zeros({n});
+    if (n % 1'000 == 0) sum += static_cast<double>(x.read<float>().size());
+  }
+  BOOST_TEST(sum == 210'000);
+}
+
 BOOST_AUTO_TEST_CASE(several_threads_may_call_and_read_at_the_same_time) {
   Session s(two_devices());
   const Tensor one = s.tensor(ones, small);

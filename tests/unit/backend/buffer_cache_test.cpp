@@ -80,6 +80,17 @@ BOOST_AUTO_TEST_CASE(a_destroyed_cache_returns_its_buffers_to_the_pool) {
   BOOST_TEST(pool.free_count(line) == (pool.bytes_mapped() - 10 * page) / line);
 }
 
+BOOST_AUTO_TEST_CASE(a_flushed_cache_has_returned_its_buffers_and_can_be_used_again) {
+  BufferPool pool;
+  BufferCache cache(pool);
+  for (std::byte* buffer : take(cache, page, 10)) cache.give(page, buffer);
+  cache.flush();
+  BOOST_TEST(pool.free_count(page) == 10U);
+  std::byte* const again = cache.take(page);
+  BOOST_TEST(again != nullptr);
+  cache.give(page, again);
+}
+
 BOOST_AUTO_TEST_CASE(a_full_cache_moves_buffers_to_the_pool) {
   constexpr std::size_t count = 1000;
   BufferPool pool;

@@ -2,6 +2,9 @@
 
 #include "tests/support/expect_error.hpp"
 
+#include <cstdint>
+#include <set>
+
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
@@ -50,6 +53,16 @@ BOOST_AUTO_TEST_CASE(an_error_of_a_shape_names_the_line_that_wrote_it) {
     BOOST_TEST(error.place().file.ends_with("tensor_type_test.cpp"));
     BOOST_TEST(error.place().line == __LINE__ - 4);
   }
+}
+
+BOOST_AUTO_TEST_CASE(hashes_of_types_differ_by_element_type_rank_and_extents) {
+  std::set<std::uint64_t> hashes;
+  for (const DType dtype : {DType::f32, DType::f64, DType::i32, DType::i64}) {
+    for (const Shape& shape : {Shape{}, Shape{1}, Shape{2}, Shape{1, 2}, Shape{2, 1}}) {
+      hashes.insert(hash_of(TensorType{dtype, shape}));
+    }
+  }
+  BOOST_TEST(hashes.size() == 20U);
 }
 
 BOOST_AUTO_TEST_CASE(more_than_8_dimensions_are_refused) {
