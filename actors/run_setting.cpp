@@ -2,12 +2,20 @@
 
 #include "core/backend/buffer_pool.hpp"
 #include "core/backend/registry.hpp"
+#include "core/base/error.hpp"
 #include "core/machine/discover.hpp"
 #include "core/machine/local_cores.hpp"
+
+#include <fmt/format.h>
 
 namespace troupe {
 
 RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify) {
+  if (!has_virtual_time(mode) && machine.nodes.size() > 1) {
+    throw usage_error(fmt::format("'{}' has {} nodes, and a real run can use one only",
+                                  machine.name, machine.nodes.size()),
+                      "simulate the file with 'troupe simulate'");
+  }
   const bool has_values = computes_values(mode);
   RunSetting setting{
       .name = has_virtual_time(mode) ? "simulate" : "run",

@@ -157,7 +157,7 @@ std::uint32_t MemoryStore::intern(const TensorType& type, MemoryId memory, std::
   TROUPE_ASSERT(kinds_.size() < kind_mask);
   kinds_by_hash_.emplace(hash, static_cast<std::uint32_t>(kinds_.size()));
   const bool has_buffer =
-      backing_ == Backing::buffers && memories_[memory.index()].kind == MemoryKind::ram;
+      backing_ == Backing::buffers && memories_[memory.index()].kind != MemoryKind::storage;
   const std::uint64_t bytes = type.bytes();
   kinds_.push_back({.type = type,
                     .memory = memory,

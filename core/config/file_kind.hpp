@@ -11,8 +11,8 @@
 namespace troupe {
 
 // The keys at the top of each kind of file.
-inline constexpr std::array<std::string_view, 6> machine_keys = {"machine",  "about", "devices",
-                                                                 "memories", "links", "discover"};
+inline constexpr std::array<std::string_view, 8> machine_keys = {
+    "machine", "about", "devices", "memories", "links", "discover", "nodes", "network"};
 inline constexpr std::array<std::string_view, 6> run_keys = {"about", "machine",   "tensors",
                                                              "tasks", "scenarios", "save"};
 

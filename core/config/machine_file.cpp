@@ -46,6 +46,30 @@
 //   storage: true                  # with a storage memory; default false
 //   directory: /mnt/scratch        # of that storage, as above
 //
+// or several nodes, each with an operating system of its own:
+//
+// nodes:
+//   login:                         # one node: its parts have the names login.cpu0, login.mem0, …
+//     machine: local               # what the machine that reads the file has,
+//   gpu:
+//     machine: everything.yaml     #   or a machine file, relative to this one;
+//     count: 128                   # 1..16384: nodes gpu0, gpu1, …, whose parts are gpu0.vram0, …
+//   store:                         #   or devices, memories and links, as above
+//     devices: {cpu: {kind: cpu, memory: host, flops: 50 GFLOP/s}}
+//     memories: {host: {size: 64 GiB}, nic: {size: 1 GiB}}
+//     network_memory: nic          # the memory that the network reads and writes; default: the
+//                                  #   first that no GPU owns
+// network:                         # a switch, which each node has a link to: login.network, …
+//   bandwidth: 12.5 GB/s           # of each of these links, in each direction
+//   latency: 5 us                  # from one node to another; default 0
+//   chunk: 64 KiB                  # that is forwarded at once; at least 4 KiB, default 64 KiB
+//   rack: 32                       # nodes that share a switch: network.rack0, network.rack1, …,
+//                                  #   which one more switch joins, with as much latency again
+//   oversubscription: 4            # a rack's link to it has the bandwidth of its nodes, divided by
+//                                  #   this; default 1
+// links:                           # in place of a network, or beside it, as above
+//   cable: {between: [login.mem0, store.host], bandwidth: 5 GB/s}
+//
 // A name begins with a letter or _ and goes on with letters, digits, '_', '.' and '-'. No two
 // devices, memories or links share one. Quantities have units, which core/base/units.hpp lists.
 // document.hpp says which parts of YAML may be used.
@@ -53,9 +77,11 @@
 
 #include "core/config/file_kind.hpp"
 #include "core/config/machine_parts.hpp"
+#include "core/config/nodes.hpp"
 #include "core/config/values.hpp"
 #include "core/machine/discover.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -119,11 +145,14 @@ Machine read_machine(const Node& node, std::string_view default_name, const OpRe
   if (const Node* n = find(node, "discover")) {
     for (std::size_t i = 0; i < node.entry_count(); ++i) {
       const Node& key = node.key(i);
-      if (key.text != "devices" && key.text != "memories" && key.text != "links") continue;
+      constexpr std::array<std::string_view, 3> described = {"machine", "about", "discover"};
+      if (std::find(described.begin(), described.end(), key.text) != described.end()) continue;
       throw usage_error(key.place(), "'" + key.text + "' can't stand beside 'discover'",
                         "keep one of them: `troupe machine` prints what discover finds");
     }
     machine = discover(*n);
+  } else if (find(node, "nodes") != nullptr) {
+    machine = read_nodes(node, ops);
   } else {
     machine = read_machine_parts(node, ops);
   }

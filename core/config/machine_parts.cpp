@@ -42,28 +42,37 @@ std::vector<std::string_view> op_names(const OpRegistry& ops) {
 // Reads one machine, and keeps the names that it has read for messages.
 class PartsReader {
  public:
-  PartsReader(const Node& node, const OpRegistry& ops) : node_(node), op_names_(op_names(ops)) {
+  // With the parts of `machine`, which links may refer to.
+  explicit PartsReader(const OpRegistry& ops, Machine machine = {})
+      : op_names_(op_names(ops)), machine_(std::move(machine)) {
     keys_.insert(keys_.end(), op_names_.begin(), op_names_.end());
+    for (const Device& device : machine_.devices) device_names_.push_back(device.name);
+    for (std::size_t m = 0; m < machine_.memories.size(); ++m) {
+      memories_.emplace(machine_.memories[m].name, MemoryId::at(m));
+    }
   }
 
-  Machine read() {
-    const Node& devices = section("devices");
-    const Node& memories = section("memories");
+  Machine read(const Node& node) {
+    const Node& devices = section(node, "devices");
+    const Node& memories = section(node, "memories");
     // Memories first: devices and links refer to them by name.
     for_each_entry(memories, "a memory", &PartsReader::read_memory);
     for (std::size_t i = 0; i < devices.entry_count(); ++i) {
       device_names_.push_back(devices.key(i).text);
     }
     for_each_entry(devices, "a device", &PartsReader::read_device);
-    if (const Node* links = find(node_, "links")) {
-      for_each_entry(expect_map(*links, "links"), "a link", &PartsReader::read_link);
-    }
+    if (const Node* links = find(node, "links")) return read_links(*links);
+    return std::move(machine_);
+  }
+
+  Machine read_links(const Node& links) {
+    for_each_entry(expect_map(links, "links"), "a link", &PartsReader::read_link);
     return std::move(machine_);
   }
 
  private:
-  const Node& section(std::string_view name) const {
-    const Node& map = expect_map(require(node_, name, "the machine"), name);
+  static const Node& section(const Node& node, std::string_view name) {
+    const Node& map = expect_map(require(node, name, "the machine"), name);
     if (map.entry_count() == 0) {
       throw usage_error(map.place(), fmt::format("the machine has no {}", name),
                         "it needs at least one, as the files in config/machines/ show");
@@ -226,17 +235,10 @@ class PartsReader {
       link.sharing =
           read_choice(*n, of_link("sharing"), sharings) == 0 ? Sharing::fifo : Sharing::fair;
     }
-    if (const Node* n = find(value, "chunk")) {
-      link.chunk_bytes = read_bytes(*n, of_link("chunk"));
-      if (link.chunk_bytes < chunk_min_bytes) {
-        throw usage_error(n->place(), fmt::format("{} is {}", of_link("chunk"), describe(*n)),
-                          "write at least 4 KiB");
-      }
-    }
+    if (const Node* n = find(value, "chunk")) link.chunk_bytes = read_chunk(*n, of_link("chunk"));
     machine_.links.push_back(std::move(link));
   }
 
-  const Node& node_;
   const std::vector<std::string_view> op_names_;
   std::vector<std::string_view> keys_{device_keys.begin(), device_keys.end()};  // of a device
   Machine machine_;
@@ -252,8 +254,19 @@ std::string read_directory(const Node& node, std::string_view what) {
   return (std::filesystem::path(*node.file).parent_path() / directory).string();
 }
 
+std::uint64_t read_chunk(const Node& node, const std::string& what) {
+  const std::uint64_t bytes = read_bytes(node, what);
+  if (bytes >= chunk_min_bytes) return bytes;
+  throw usage_error(node.place(), fmt::format("{} is {}", what, describe(node)),
+                    "write at least 4 KiB");
+}
+
 Machine read_machine_parts(const Node& node, const OpRegistry& ops) {
-  return PartsReader(node, ops).read();
+  return PartsReader(ops).read(node);
+}
+
+void add_links(const Node& links, Machine& machine, const OpRegistry& ops) {
+  machine = PartsReader(ops, std::move(machine)).read_links(links);
 }
 
 }  // namespace troupe

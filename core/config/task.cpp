@@ -236,7 +236,9 @@ class TaskReader {
     if (const MemoryId memory = machine_.find_memory(name)) return memory;
     if (const DeviceId device = machine_.find_device(name)) return machine_.device(device).memory;
     std::vector<std::string_view> names = device_names();
-    for (const Memory& m : machine_.memories) names.push_back(m.name);
+    for (const Memory& m : machine_.memories) {
+      if (m.kind != MemoryKind::network) names.push_back(m.name);
+    }
     throw usage_error(node.place(),
                       fmt::format("the machine '{}' has no memory or device '{}'", machine_.name,
                                   shortened(name)),

@@ -38,7 +38,8 @@ DeviceId Machine::find_device(std::string_view wanted) const {
   return find_by_name<DeviceId>(devices, wanted);
 }
 MemoryId Machine::find_memory(std::string_view wanted) const {
-  return find_by_name<MemoryId>(memories, wanted);
+  const MemoryId found = find_by_name<MemoryId>(memories, wanted);
+  return found && memory(found).kind == MemoryKind::network ? MemoryId::none() : found;
 }
 LinkId Machine::find_link(std::string_view wanted) const {
   return find_by_name<LinkId>(links, wanted);

@@ -17,6 +17,9 @@ namespace troupe {
 enum class DeviceKind : std::uint8_t { cpu, gpu };
 std::string_view to_string(DeviceKind k);
 
+// A machine may consist of nodes, each of which has an operating system, devices and memories.
+using NodeId = Id<struct NodeTag>;
+
 struct Device {
   std::string name;
   DeviceKind kind = DeviceKind::cpu;
@@ -28,12 +31,14 @@ struct Device {
   std::optional<double> flops = {};
   std::optional<double> bandwidth = {};  // bytes per second to and from its memory
   std::vector<int> cores = {};           // of a CPU: the OS core numbers that a real run uses
+  NodeId node = {};
   SourcePlace place = {};
 };
 
 enum class MemoryKind : std::uint8_t {
   ram,      // addressable by this process, or a GPU's memory
   storage,  // files in a directory
+  network,  // a switch between nodes: tensors on their way, without a limit
 };
 
 struct Memory {
@@ -41,6 +46,7 @@ struct Memory {
   MemoryKind kind = MemoryKind::ram;
   std::uint64_t size_bytes = 0;  // storage: 0 if not known, and then not checked
   std::string directory = {};    // storage: of its files; empty: a temporary directory
+  NodeId node = {};
   SourcePlace place = {};
 };
 
@@ -59,6 +65,7 @@ struct Link {
   Duration latency{0};           // paid once for each transfer
   Sharing sharing = Sharing::fifo;
   std::uint64_t chunk_bytes = 4 << 20;  // for turns on a fair link, and for pipelining on routes
+  NodeId node = {};                     // of an end that is a switch's, the other one's
   SourcePlace place = {};
 
   MemoryId source(Direction d) const { return d == Direction::forward ? a : b; }
@@ -70,11 +77,12 @@ struct Machine {
   std::vector<Device> devices;
   std::vector<Memory> memories;
   std::vector<Link> links;
+  std::vector<std::string> nodes = {};  // names; none: all is on one node, which has no name
 
   const Device& device(DeviceId d) const { return devices[d.index()]; }
   const Memory& memory(MemoryId m) const { return memories[m.index()]; }
   const Link& link(LinkId l) const { return links[l.index()]; }
-  // Return none if there is no such name.
+  // Return none if there is no such name. A switch is no memory to put tensors into.
   DeviceId find_device(std::string_view wanted) const;
   MemoryId find_memory(std::string_view wanted) const;
   LinkId find_link(std::string_view wanted) const;

@@ -192,7 +192,7 @@ class MemoryOrder {
 }  // namespace
 
 bool is_unlimited(const Memory& memory) {
-  return memory.kind == MemoryKind::storage && memory.size_bytes == 0;
+  return memory.kind != MemoryKind::ram && memory.size_bytes == 0;
 }
 
 std::vector<std::uint64_t> bytes_in_all(const Graph& graph, const Machine& machine,
@@ -222,7 +222,7 @@ RamNeed ram_needed(const Graph& graph, const Machine& machine, const Plan& plan)
   for (const TensorType& type : graph.types()) capacity.push_back(buffer_capacity(type.bytes()));
   std::vector<char> is_ram;  // by memory
   for (const Memory& memory : machine.memories)
-    is_ram.push_back(memory.kind == MemoryKind::ram ? 1 : 0);
+    is_ram.push_back(memory.kind != MemoryKind::storage ? 1 : 0);
   std::vector<char> held(plan.replicas.size(), false);
   std::vector<std::uint64_t> now(graph.types().size(), 0);  // buffers by type
   std::uint64_t bytes = 0;

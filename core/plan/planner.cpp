@@ -82,7 +82,7 @@ class Planner {
     units_.add_window(next);
     check_time(graph_.place(next.ops.front()), "what was appended");
     PlannedWindow planned;
-    planned.holds = hold_results(plan_, may_be_read);
+    planned.holds = hold_results(plan_, machine_, may_be_read);
     Window& window = plan_.windows.back();
     window.waits = false;
     order_by_priority(plan_, machine_, UnitRanks(plan_));

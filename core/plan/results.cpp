@@ -45,12 +45,14 @@ void keep_results(Plan& plan, const Graph& graph, const Machine& machine,
             [](const Plan::Result& a, const Plan::Result& b) { return a.op < b.op; });
 }
 
-std::vector<PlannedWindow::Hold> hold_results(Plan& plan,
+std::vector<PlannedWindow::Hold> hold_results(Plan& plan, const Machine& machine,
                                               const std::function<bool(OpId)>& may_be_read) {
   std::vector<PlannedWindow::Hold> holds;
   for (std::size_t u = plan.windows.back().first.index(); u < plan.units.size(); ++u) {
     ReplicaSpec& spec = plan.replicas[u];
-    const bool is_read_later = may_be_read(plan.units[u].op);
+    const bool stays =
+        !plan.units[u].transfer || machine.memory(spec.memory).kind != MemoryKind::network;
+    const bool is_read_later = stays && may_be_read(plan.units[u].op);
     if (!is_read_later && spec.readers > 0) continue;
     ++spec.readers;
     spec.is_private = spec.is_private && !is_read_later;

@@ -21,8 +21,8 @@ void keep_results(Plan& plan, const Graph& graph, const Machine& machine,
                   const SlidingVector<ReplicaId>& home);
 
 // For the last window planned of a stream: the replicas of tensors that later windows may read, and
-// those without readers. Adds a reader to each.
-std::vector<PlannedWindow::Hold> hold_results(Plan& plan,
+// those without readers. Adds a reader to each. Replicas in switches aren't read later.
+std::vector<PlannedWindow::Hold> hold_results(Plan& plan, const Machine& machine,
                                               const std::function<bool(OpId)>& may_be_read);
 
 }  // namespace troupe

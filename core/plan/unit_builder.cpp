@@ -303,7 +303,8 @@ ReplicaId UnitBuilder::replica_in(OpId tensor, MemoryId memory, OpId reader) {
 }
 
 // Adds the transfers that bring `tensor` to `target` for `reader`. With `ends_copy`, the last one
-// makes the result of `reader`. The replicas in memories on the way serve later readers, too.
+// makes the result of `reader`. The replicas in memories on the way, but not in switches, serve
+// later readers, too.
 ReplicaId UnitBuilder::add_transfers(OpId tensor, MemoryId target, OpId reader, bool ends_copy) {
   ReplicaId at = home_[tensor.index()];
   const MemoryId source = plan_.replicas[at.index()].memory;
@@ -356,7 +357,8 @@ ReplicaId UnitBuilder::add_transfers(OpId tensor, MemoryId target, OpId reader, 
     move.paces = !is_last;
     at = s.output(s.size() - 1);
     count_time(move.expected.total());
-    if (!is_last) elsewhere_.add(tensor, next, at);
+    const bool stays = machine_.memory(next).kind != MemoryKind::network;
+    if (!is_last && stays) elsewhere_.add(tensor, next, at);
   }
   return at;
 }

@@ -1,4 +1,4 @@
-// What `troupe simulate` says of the chapter's files, byte for byte as in tests/golden/expected.
+// What `troupe simulate` says of files in config/runs, byte for byte as in tests/golden/expected.
 //
 // Where a change is meant to change it, write the expected files anew, look at the difference in
 // git, and commit both together:
@@ -25,9 +25,9 @@ namespace fs = std::filesystem;
 BOOST_AUTO_TEST_SUITE(golden)
 namespace {
 
-const std::vector<std::string> names = {"chapter-1-cpu-gpu", "chapter-2-gpu-gpu",
+const std::vector<std::string> names = {"chapter-1-cpu-gpu",       "chapter-2-gpu-gpu",
                                         "chapter-3a-run-and-copy", "chapter-3b-run-and-copy",
-                                        "exercise-3-everything"};
+                                        "exercise-3-everything",   "nodes-run-and-copy"};
 
 struct Outputs {
   std::string text;

@@ -58,8 +58,8 @@ LinkBackendEntry rehearsed_link_backend() {
           .fits =
               [](const Machine& machine, LinkId link) {
                 const Link& l = machine.link(link);
-                return machine.memory(l.a).kind == MemoryKind::ram &&
-                       machine.memory(l.b).kind == MemoryKind::ram;
+                return machine.memory(l.a).kind != MemoryKind::storage &&
+                       machine.memory(l.b).kind != MemoryKind::storage;
               },
           .make = [](const BackendContext& context, LinkId) -> std::unique_ptr<LinkBackend> {
             return std::make_unique<RehearsedLink>(context);

@@ -1,0 +1,238 @@
+#include "core/config/nodes.hpp"
+
+#include "core/base/suggest.hpp"
+#include "core/config/machine_file.hpp"
+#include "core/config/machine_parts.hpp"
+#include "core/config/values.hpp"
+#include "core/machine/discover.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+constexpr std::int64_t nodes_max = 16384;
+constexpr std::uint64_t default_chunk_bytes = 64 << 10;
+
+class NodesReader {
+ public:
+  NodesReader(const Node& node, const OpRegistry& ops) : node_(node), ops_(ops) {}
+
+  Machine read() {
+    constexpr std::array<std::string_view, 5> known = {"machine", "about", "nodes", "network",
+                                                       "links"};
+    check_keys(node_, "a machine with nodes", known);
+    const Node& nodes = expect_map(require(node_, "nodes", "the machine"), "nodes");
+    if (nodes.entry_count() == 0) {
+      throw usage_error(nodes.place(), "the machine has no nodes", "it needs at least one");
+    }
+    for (std::size_t i = 0; i < nodes.entry_count(); ++i) read_entry(nodes.key(i), nodes.value(i));
+    const Node* const links = find(node_, "links");
+    if (links != nullptr) add_links(*links, machine_, ops_);
+    if (const Node* network = find(node_, "network")) {
+      add_network(*network);
+    } else if (links == nullptr && machine_.nodes.size() > 1) {
+      throw usage_error(nodes.place(), "nothing joins the nodes",
+                        "add `network: {bandwidth: 12.5 GB/s}`, or `links` between their memories");
+    }
+    check_names();
+    return std::move(machine_);
+  }
+
+ private:
+  // One node, or `count` of one sort.
+  void read_entry(const Node& key, const Node& value) {
+    expect_identifier(key, "a node");
+    if (key.text.find('.') != std::string::npos) {
+      throw usage_error(key.place(), fmt::format("the name '{}' has a dot", key.text),
+                        "the parts of a node n have the names n.cpu0 and so on: leave dots out");
+    }
+    const std::string what = fmt::format("node '{}'", key.text);
+    constexpr std::array<std::string_view, 6> known = {"count",   "machine",  "network_memory",
+                                                       "devices", "memories", "links"};
+    check_keys(expect_map(value, what), what, known);
+    const Machine part = read_part(value, what);
+    const MemoryId joined = network_memory(value, what, part);
+    const Node* const count = find(value, "count");
+    if (count == nullptr) return add_node(key.text, key, part, joined);
+    const std::int64_t n = read_integer(*count, "count of " + what, 1, nodes_max);
+    for (std::int64_t i = 0; i < n; ++i) {
+      add_node(fmt::format("{}{}", key.text, i), key, part, joined);
+    }
+  }
+
+  Machine read_part(const Node& value, const std::string& what) const {
+    const Node* const machine = find(value, "machine");
+    if (machine == nullptr) return read_machine_parts(value, ops_);
+    for (const std::string_view key : {"devices", "memories", "links"}) {
+      const Node* const beside = find(value, key);
+      if (beside == nullptr) continue;
+      throw usage_error(beside->place(), fmt::format("{} has '{}' beside 'machine'", what, key),
+                        "keep one of them");
+    }
+    const std::string name = read_string(*machine, "machine of " + what, "`local` or a path");
+    if (name == "local") return local_machine(discover_host(), {});
+    const Document document = Document::load(
+        std::filesystem::path(*machine->file).parent_path() / name, machine->place());
+    const Node& root = document.root();
+    if (const Node* inner = root.type == Node::Type::map ? find(root, "nodes") : nullptr) {
+      throw usage_error(inner->place(), fmt::format("the machine of {} has nodes itself", what),
+                        "name a machine file with devices and memories");
+    }
+    return read_machine_file(document, ops_);
+  }
+
+  // The memory that the network reads and writes: the first of the host, unless one is named.
+  static MemoryId network_memory(const Node& value, const std::string& what, const Machine& part) {
+    if (const Node* n = find(value, "network_memory")) {
+      const std::string name = read_string(*n, "network_memory of " + what, "the name of a memory");
+      const MemoryId named = part.find_memory(name);
+      if (named && part.memory(named).kind == MemoryKind::ram) return named;
+      std::vector<std::string_view> names;
+      for (const Memory& m : part.memories) {
+        if (m.kind == MemoryKind::ram) names.push_back(m.name);
+      }
+      throw usage_error(
+          n->place(),
+          fmt::format("network_memory of {} is '{}', which is {}", what,
+                      named ? name : shortened(name), named ? "storage" : "no memory"),
+          suggestion(name, names));
+    }
+    for (std::size_t m = 0; m < part.memories.size(); ++m) {
+      if (is_host_ram(part, MemoryId::at(m))) return MemoryId::at(m);
+    }
+    throw usage_error(value.place(), fmt::format("{} has no memory but those of its GPUs", what),
+                      "say which of them the network reads and writes: `network_memory: vram0`");
+  }
+
+  void add_node(const std::string& name, const Node& key, const Machine& part, MemoryId joined) {
+    if (!names_.insert(name).second) {
+      throw usage_error(key.place(), fmt::format("there are two nodes '{}'", name), "rename one");
+    }
+    const NodeId node = NodeId::at(machine_.nodes.size());
+    machine_.nodes.push_back(name);
+    const std::size_t first = machine_.memories.size();
+    const auto moved = [&](MemoryId m) { return MemoryId::at(first + m.index()); };
+    const auto add = [&](const auto& from, auto& to, const auto& change) {
+      for (auto copy : from) {
+        copy.name = fmt::format("{}.{}", name, copy.name);
+        copy.node = node;
+        change(copy);
+        to.push_back(std::move(copy));
+      }
+    };
+    add(part.memories, machine_.memories, [](Memory&) {});
+    add(part.devices, machine_.devices, [&](Device& d) { d.memory = moved(d.memory); });
+    add(part.links, machine_.links, [&](Link& l) {
+      l.a = moved(l.a);
+      l.b = moved(l.b);
+    });
+    joined_.push_back(moved(joined));
+  }
+
+  // Half of the latency between two nodes is paid on each of the links that join them to a switch.
+  void add_network(const Node& network) {
+    constexpr std::array<std::string_view, 5> known = {"bandwidth", "latency", "chunk", "rack",
+                                                       "oversubscription"};
+    check_keys(expect_map(network, "network"), "network", known);
+    Link link{.name = {},
+              .sharing = Sharing::fair,
+              .chunk_bytes = default_chunk_bytes,
+              .place = network.place()};
+    link.bandwidth[0] = link.bandwidth[1] =
+        read_bandwidth(require(network, "bandwidth", "network"), "bandwidth of the network");
+    if (const Node* n = find(network, "latency")) {
+      link.latency = read_duration(*n, "latency of the network") / 2;
+    }
+    if (const Node* n = find(network, "chunk")) {
+      link.chunk_bytes = read_chunk(*n, "chunk of the network");
+    }
+    const std::size_t nodes = joined_.size();
+    std::size_t rack = nodes;
+    if (const Node* n = find(network, "rack")) {
+      rack = static_cast<std::size_t>(read_integer(*n, "rack of the network", 1, nodes_max));
+    }
+    double oversubscription = 1;
+    if (const Node* n = find(network, "oversubscription")) {
+      oversubscription = read_number(*n, "oversubscription of the network");
+      if (!(oversubscription >= 1)) {
+        throw usage_error(n->place(), "oversubscription of the network is " + describe(*n),
+                          "1 means none, 4 that racks are joined by a quarter of what their nodes "
+                          "have");
+      }
+      if (find(network, "rack") == nullptr) {
+        throw usage_error(n->place(), "the network has an oversubscription, and no racks",
+                          "add `rack`, the number of nodes that share a switch");
+      }
+    }
+    const bool has_racks = rack < nodes;
+    const MemoryId top = add_switch("network", network);
+    for (std::size_t i = 0; i < nodes; i += rack) {
+      MemoryId leaf = top;
+      if (has_racks) {
+        const std::string name = fmt::format("network.rack{}", i / rack);
+        leaf = add_switch(name, network);
+        Link up = link;
+        up.name = name + ".up";
+        up.bandwidth[0] = up.bandwidth[1] =
+            link.bandwidth[0] * static_cast<double>(rack) / oversubscription;
+        join(std::move(up), leaf, top);
+      }
+      for (std::size_t n = i; n < std::min(i + rack, nodes); ++n) {
+        Link own = link;
+        own.name = machine_.nodes[n] + ".network";
+        own.node = NodeId::at(n);
+        join(std::move(own), joined_[n], leaf);
+      }
+    }
+  }
+
+  MemoryId add_switch(std::string name, const Node& network) {
+    machine_.memories.push_back(
+        {.name = std::move(name), .kind = MemoryKind::network, .place = network.place()});
+    return MemoryId::at(machine_.memories.size() - 1);
+  }
+
+  void join(Link link, MemoryId a, MemoryId b) {
+    link.a = a;
+    link.b = b;
+    machine_.links.push_back(std::move(link));
+  }
+
+  // What nodes have can't clash, but with what joins them.
+  void check_names() const {
+    std::set<std::string_view> names;
+    const auto check = [&](const auto& parts) {
+      for (const auto& part : parts) {
+        if (names.insert(part.name).second) continue;
+        throw usage_error(part.place, fmt::format("the name '{}' is taken", part.name),
+                          "give each device, memory and link a name of its own");
+      }
+    };
+    check(machine_.devices);
+    check(machine_.memories);
+    check(machine_.links);
+  }
+
+  const Node& node_;
+  const OpRegistry& ops_;
+  Machine machine_;
+  std::set<std::string> names_;   // of nodes
+  std::vector<MemoryId> joined_;  // by node: the memory that the network reads and writes
+};
+
+}  // namespace
+
+Machine read_nodes(const Node& node, const OpRegistry& ops) {
+  return NodesReader(node, ops).read();
+}
+
+}  // namespace troupe
