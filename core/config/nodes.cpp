@@ -1,6 +1,7 @@
 #include "core/config/nodes.hpp"
 
 #include "core/base/suggest.hpp"
+#include "core/base/text.hpp"
 #include "core/config/machine_file.hpp"
 #include "core/config/machine_parts.hpp"
 #include "core/config/values.hpp"
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <filesystem>
 #include <set>
 #include <string>
