@@ -144,6 +144,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_read_is_refused_where_it_stands) {
   refused(two + "network: {bandwidth: 1 GB/s, chunk: 1 KiB}\n", "at least 4 KiB");
   refused(two + "network: {bandwith: 1 GB/s}\n", "bandwidth");
   refused(two + "devices: {}\n", "'devices'");
+  refused("devices: {}\nnetwork: {bandwidth: 1 GB/s}\n", "no nodes that it could join");
   refused("discover: true\n" + two, "can't stand beside 'discover'");
   refused("nodes: {a: {machine: one-gpu.yaml, network_memory: disk}}\n",
           "'disk', which is storage");
