@@ -153,8 +153,9 @@ Machine read_machine(const Node& node, std::string_view default_name, const OpRe
     machine = discover(*n);
   } else if (find(node, "nodes") != nullptr) {
     machine = read_nodes(node, ops);
-  } else if (const Node* n = find(node, "network")) {
-    throw usage_error(n->place(), "the machine has a network, and no nodes that it could join",
+  } else if (const Node* network = find(node, "network")) {
+    throw usage_error(network->place(),
+                      "the machine has a network, and no nodes that it could join",
                       "add `nodes`, or remove it");
   } else {
     machine = read_machine_parts(node, ops);
