@@ -9,6 +9,7 @@ build_packages=(
   libcaf-dev             # actors
   libopenblas-dev        # matrix products
   libhwloc-dev           # the cores, caches and GPUs of this machine
+  libucx-dev             # tensors between nodes
   libxxhash-dev          # digests of tensors
   libyaml-cpp-dev        # config files
   nlohmann-json3-dev     # reports

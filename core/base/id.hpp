@@ -27,6 +27,8 @@ using GroupId = Id<struct GroupTag>;    // the ops that one task of a graph stan
 using DeviceId = Id<struct DeviceTag>;
 using MemoryId = Id<struct MemoryTag>;
 using LinkId = Id<struct LinkTag>;
+// A machine may consist of nodes, each of which has an operating system, devices and memories.
+using NodeId = Id<struct NodeTag>;
 
 }  // namespace troupe
 

@@ -17,9 +17,6 @@ namespace troupe {
 enum class DeviceKind : std::uint8_t { cpu, gpu };
 std::string_view to_string(DeviceKind k);
 
-// A machine may consist of nodes, each of which has an operating system, devices and memories.
-using NodeId = Id<struct NodeTag>;
-
 struct Device {
   std::string name;
   DeviceKind kind = DeviceKind::cpu;

@@ -23,6 +23,7 @@ struct Room {
 
 const std::vector<Room> rooms{
     {"core/base", {}},
+    {"core/network", {"core/base"}},
     {"core/ops", {"core/base"}},
     {"core/files", {"core/ops"}},
     {"core/graph", {"core/ops"}},
@@ -31,7 +32,7 @@ const std::vector<Room> rooms{
     {"core/cost", {"core/graph", "core/machine"}},
     {"core/plan", {"core/cost"}},
     {"core/run", {"core/plan"}},
-    {"core/backend", {"core/cost"}},
+    {"core/backend", {"core/cost", "core/network"}},
     {"core/trace", {"core/base"}},
     {"core/result", {"core/run", "core/backend", "core/trace", "core/files"}},
     {"core/config", {"core/patterns", "core/machine", "core/files"}},
@@ -55,6 +56,7 @@ const std::vector<Library> libraries{
     {"fmt", "libfmt-dev", {"fmt/"}, everywhere},
     {"CBLAS", "libopenblas-dev", {"cblas.h"}, {"core/ops"}},
     {"hwloc", "libhwloc-dev", {"hwloc.h", "hwloc/"}, {"core/machine"}},
+    {"UCX", "libucx-dev", {"ucp/", "ucs/"}, {"core/network"}},
     {"xxHash", "libxxhash-dev", {"xxhash.h", "xxh_x86dispatch.h"}, {"core/backend"}},
     {"yaml-cpp", "libyaml-cpp-dev", {"yaml-cpp/"}, {"core/config"}},
     {"nlohmann-json", "nlohmann-json3-dev", {"nlohmann/"}, {"core/trace", "core/files", "bench"}},
@@ -67,9 +69,11 @@ const std::vector<Library> libraries{
     {"SimGrid", "libsimgrid-dev", {"simgrid/"}, {"bench"}},
     {"the system's C library",
      "g++",
-     {"dirent.h", "dlfcn.h", "fcntl.h", "malloc.h", "poll.h", "pthread.h", "pty.h", "sched.h",
-      "signal.h", "stdlib.h", "sys/", "termios.h", "unistd.h"},
-     {"core/base", "core/files", "core/machine", "core/backend", "core/ops", "apps", "bench"}},
+     {"arpa/inet.h", "dirent.h", "dlfcn.h", "fcntl.h", "ifaddrs.h", "malloc.h", "netdb.h",
+      "netinet/", "poll.h", "pthread.h", "pty.h", "sched.h", "signal.h", "spawn.h", "stdlib.h",
+      "sys/", "termios.h", "unistd.h"},
+     {"core/base", "core/files", "core/machine", "core/backend", "core/network", "core/ops", "apps",
+      "bench"}},
     {"the processor's instructions", "g++", {"x86intrin.h"}, {"actors"}},
 };
 

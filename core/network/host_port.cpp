@@ -1,0 +1,100 @@
+#include "core/network/host_port.hpp"
+
+#include "core/base/error.hpp"
+#include "core/base/units.hpp"
+
+#include <cerrno>
+#include <charconv>
+#include <memory>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace troupe {
+namespace {
+
+using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+Addresses look_up(const HostPort& address) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int error =
+      getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
+  if (error == 0) return {found, &freeaddrinfo};
+  throw usage_error(fmt::format("there is no host '{}': {}", address.host, gai_strerror(error)),
+                    "check its name");
+}
+
+// What keeps a connection from being made; 0: nothing.
+int connection_error(const addrinfo& to, Duration timeout) {
+  const int fd = socket(to.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return errno;
+  int error = connect(fd, to.ai_addr, to.ai_addrlen) == 0 ? 0 : errno;
+  if (error == EINPROGRESS) {
+    pollfd ready{.fd = fd, .events = POLLOUT, .revents = 0};
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count();
+    socklen_t size = sizeof error;
+    if (poll(&ready, 1, static_cast<int>(ms)) <= 0) {
+      error = ETIMEDOUT;
+    } else {
+      getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+    }
+  }
+  close(fd);
+  return error;
+}
+
+}  // namespace
+
+HostPort read_host_port(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  HostPort address;
+  if (colon != std::string_view::npos && colon > 0) {
+    std::string_view host = text.substr(0, colon);
+    if (host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+    const std::string_view port = text.substr(colon + 1);
+    const char* const end = port.data() + port.size();
+    const auto [rest, status] = std::from_chars(port.data(), end, address.port);
+    if (status == std::errc{} && rest == end && !port.empty()) {
+      address.host = host;
+      return address;
+    }
+  }
+  throw usage_error(fmt::format("'{}' is not the address of a node", text),
+                    "write HOST:PORT, for example 10.0.0.2:7420");
+}
+
+void check_listens(const HostPort& address, Duration timeout) {
+  const Addresses found = look_up(address);
+  int error = 0;
+  for (const addrinfo* to = found.get(); to != nullptr; to = to->ai_next) {
+    error = connection_error(*to, timeout);
+    if (error == 0) return;
+  }
+  throw usage_error(error == ETIMEDOUT
+                        ? fmt::format("it has not answered for {}", format_duration(timeout))
+                        : fmt::format("it can't be reached: {}", system_message(error)),
+                    "check the address, and whether `troupe node` runs there");
+}
+
+bool is_loopback(const std::string& host) {
+  const Addresses found = look_up({.host = host, .port = 1});
+  for (const addrinfo* a = found.get(); a != nullptr; a = a->ai_next) {
+    if (a->ai_family == AF_INET) {
+      const auto* const in = reinterpret_cast<const sockaddr_in*>(a->ai_addr);
+      if ((ntohl(in->sin_addr.s_addr) >> 24) != IN_LOOPBACKNET) return false;
+    } else if (a->ai_family == AF_INET6) {
+      const auto* const in = reinterpret_cast<const sockaddr_in6*>(a->ai_addr);
+      if (!IN6_IS_ADDR_LOOPBACK(&in->sin6_addr)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace troupe

@@ -1,0 +1,26 @@
+// Addresses that users write, such as 10.0.0.2:7420.
+#pragma once
+
+#include "core/base/time.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace troupe {
+
+struct HostPort {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+// Reads "host:port" or "[::1]:port". Throws a usage Error if the text isn't that.
+HostPort read_host_port(std::string_view text);
+
+// Throws a usage Error unless something takes connections at this address within `timeout`. Blocks.
+void check_listens(const HostPort& address, Duration timeout);
+
+// Whether only this host can reach the address.
+bool is_loopback(const std::string& host);
+
+}  // namespace troupe

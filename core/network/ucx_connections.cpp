@@ -1,0 +1,334 @@
+#include "core/network/ucx_connections.hpp"
+
+#include "core/network/ucx_messages.hpp"
+#include "core/network/wire_address.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+namespace troupe {
+namespace {
+
+using Transport = UcxWireOptions::Transport;
+
+sockaddr_in socket_address(const std::string& ipv4, std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  inet_pton(AF_INET, ipv4.c_str(), &address.sin_addr);
+  return address;
+}
+
+// "127.0.0.1:40000"
+sockaddr_in socket_address(const std::string& place) {
+  const std::size_t colon = place.find(':');
+  std::uint16_t port = 0;
+  if (colon != std::string::npos) {
+    std::from_chars(place.data() + colon + 1, place.data() + place.size(), port);
+  }
+  return socket_address(place.substr(0, colon), port);
+}
+
+ucs_sock_addr_t view(const sockaddr_in& address) {
+  return {reinterpret_cast<const sockaddr*>(&address), sizeof address};
+}
+
+// Calls progress until `is_over`, but not for longer than `most`.
+template <class IsOver>
+void progress_until(UcxWorker& worker, std::chrono::milliseconds most, IsOver is_over) {
+  const auto end = std::chrono::steady_clock::now() + most;
+  while (!is_over() && std::chrono::steady_clock::now() < end) worker.progress();
+}
+
+}  // namespace
+
+UcxConnections::UcxConnections(UcxWorker& worker, const UcxWireOptions& options, Lost lost)
+    : worker_(worker), transport_(options.transport), lost_(std::move(lost)) {
+  set_handler(message::hello, on_hello);
+  set_handler(message::goodbye, on_goodbye);
+  if (transport_ == Transport::tcp) {
+    listen(options.interface_address);
+  } else {
+    set_handler(message::probe, on_probe);
+    const std::string place = to_hex(worker.address());
+    address_ = new_address_text({.transport = std::string(to_string(transport_)), .place = place});
+    to_itself_ = &add({});
+    check_ucx(open_to(*to_itself_, place), "connecting to itself");
+  }
+}
+
+bool UcxConnections::can_receive() {
+  const std::uint64_t before = probes_arrived_;
+  send_address(message::probe, to_itself_->endpoint, false);
+  progress_until(worker_, std::chrono::milliseconds(300),
+                 [&] { return probes_arrived_ != before; });
+  return probes_arrived_ != before;
+}
+
+void UcxConnections::close_everything() {
+  is_ending_ = true;
+  if (transport_ == Transport::tcp) {
+    // UCX 1.13 crashes if a listener is destroyed while somebody is connecting to it.
+    progress_until(worker_, std::chrono::milliseconds(200), [&] {
+      update();
+      return has_met_all();
+    });
+    ucp_listener_destroy(listener_);
+  } else {
+    say_goodbye();
+  }
+  for (Connection& connection : connections_) close(connection);
+  progress_until(worker_, std::chrono::milliseconds(600),
+                 [&] { return std::ranges::all_of(connections_, &Connection::is_closed); });
+}
+
+// True if all nodes that are connected have also connected to this one.
+bool UcxConnections::has_met_all() const {
+  return std::ranges::all_of(peers_, [&](const auto& entry) {
+    const Peer& peer = entry.second;
+    return peer.connection == nullptr ||
+           std::ranges::any_of(connections_, [&](const Connection& connection) {
+             return &connection != peer.connection && connection.address == peer.address;
+           });
+  });
+}
+
+void UcxConnections::listen(const std::string& interface_address) {
+  const sockaddr_in any_port = socket_address(interface_address, 0);
+  ucp_listener_params_t params{};
+  params.field_mask = UCP_LISTENER_PARAM_FIELD_SOCK_ADDR | UCP_LISTENER_PARAM_FIELD_CONN_HANDLER;
+  params.sockaddr = view(any_port);
+  params.conn_handler = {.cb = on_request, .arg = this};
+  check_ucx(ucp_listener_create(worker_.handle(), &params, &listener_),
+            fmt::format("listening at {}", interface_address));
+  ucp_listener_attr_t attributes{};
+  attributes.field_mask = UCP_LISTENER_ATTR_FIELD_SOCKADDR;
+  const ucs_status_t status = ucp_listener_query(listener_, &attributes);
+  if (status != UCS_OK) {
+    ucp_listener_destroy(listener_);
+    throw ucx_error("asking for the listener's port", status);
+  }
+  const auto& bound = reinterpret_cast<const sockaddr_in&>(attributes.sockaddr);
+  address_ =
+      new_address_text({.transport = std::string(to_string(transport_)),
+                        .place = fmt::format("{}:{}", interface_address, ntohs(bound.sin_port))});
+}
+
+void UcxConnections::set_handler(unsigned message, ucp_am_recv_callback_t handler) {
+  ucp_am_handler_param_t params{};
+  params.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
+                      UCP_AM_HANDLER_PARAM_FIELD_ARG;
+  params.id = message;
+  params.cb = handler;
+  params.arg = this;
+  check_ucx(ucp_worker_set_am_recv_handler(worker_.handle(), &params), "setting a handler");
+}
+
+UcxConnections::Connection& UcxConnections::add(std::string address) {
+  Connection& connection = connections_.emplace_back();
+  connection.owner = this;
+  connection.address = std::move(address);
+  return connection;
+}
+
+ucs_status_t UcxConnections::open(Connection& connection, ucp_ep_params_t& params) {
+  params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
+  params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+  params.err_handler = {.cb = on_failure, .arg = &connection};
+  return ucp_ep_create(worker_.handle(), &params, &connection.endpoint);
+}
+
+ucs_status_t UcxConnections::open_to(Connection& connection, const std::string& place) {
+  ucp_ep_params_t params{};
+  if (transport_ == Transport::shared_memory) {
+    const std::string packed = from_hex(place);
+    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+    params.address = reinterpret_cast<const ucp_address_t*>(packed.data());
+    return open(connection, params);
+  }
+  const sockaddr_in to = socket_address(place);
+  params.field_mask = UCP_EP_PARAM_FIELD_FLAGS | UCP_EP_PARAM_FIELD_SOCK_ADDR;
+  params.flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
+  params.sockaddr = view(to);
+  return open(connection, params);
+}
+
+void UcxConnections::connect(NodeId node, const std::string& address, const std::string& place) {
+  Peer& peer = peers_[node];
+  if (peer.connection != nullptr && peer.address == address) return;
+  if (peer.connection != nullptr) close_all_of(peer.address);
+  Connection& connection = add(address);
+  peer = {.connection = &connection, .address = address, .cause = {}};
+  const ucs_status_t status =
+      gone_.contains(address) ? UCS_ERR_CONNECTION_RESET : open_to(connection, place);
+  if (status != UCS_OK) {
+    connection.failure = ucs_status_string(status);
+    has_news_ = true;
+  } else if (transport_ == Transport::tcp) {
+    send_address(message::hello, connection.endpoint, true);
+  }
+}
+
+ucp_ep_h UcxConnections::endpoint(NodeId node) const {
+  const auto peer = peers_.find(node);
+  return peer == peers_.end() || peer->second.connection == nullptr
+             ? nullptr
+             : peer->second.connection->endpoint;
+}
+
+std::vector<NodeId> UcxConnections::nodes() const {
+  std::vector<NodeId> found;
+  for (const auto& [node, peer] : peers_) {
+    if (peer.connection != nullptr) found.push_back(node);
+  }
+  return found;
+}
+
+std::string UcxConnections::why_absent(NodeId node) const {
+  const auto peer = peers_.find(node);
+  if (peer == peers_.end()) return fmt::format("node {} is not connected", node.value);
+  return fmt::format("node {} is lost: {}", node.value, peer->second.cause);
+}
+
+bool UcxConnections::update() {
+  if (!has_news_) return false;
+  has_news_ = false;
+  for (const ucp_conn_request_h request : std::exchange(requests_, {})) accept(request);
+  for (Connection& connection : connections_) {
+    if (connection.failure.empty() || connection.is_closing) continue;
+    const Failure failure{.address = connection.address, .cause = connection.failure};
+    close(connection);
+    lose(failure.address, failure.cause);
+  }
+  for (const Failure& failure : std::exchange(failures_, {})) lose(failure.address, failure.cause);
+  std::erase_if(connections_, [](const Connection& c) { return c.is_closed; });
+  return true;
+}
+
+void UcxConnections::accept(ucp_conn_request_h request) {
+  ucp_ep_params_t params{};
+  params.field_mask = UCP_EP_PARAM_FIELD_CONN_REQUEST;
+  params.conn_request = request;
+  Connection& connection = add({});
+  if (open(connection, params) != UCS_OK) close(connection);  // the other end sees it fail
+}
+
+// The message may be under way for as long as this object lives, as address_ does.
+void UcxConnections::send_address(unsigned message, ucp_ep_h endpoint, bool with_reply_endpoint) {
+  ucp_request_param_t params{};
+  params.op_attr_mask =
+      UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS;
+  params.flags = UCP_AM_SEND_FLAG_EAGER;
+  if (with_reply_endpoint) params.flags |= UCP_AM_SEND_FLAG_REPLY;
+  params.cb.send = on_sent;
+  params.user_data = this;
+  void* const request =
+      ucp_am_send_nbx(endpoint, message, address_.data(), address_.size(), nullptr, 0, &params);
+  if (UCS_PTR_IS_PTR(request)) ++addresses_under_way_;
+}
+
+void UcxConnections::close(Connection& connection) {
+  if (connection.is_closing) return;
+  connection.is_closing = true;
+  has_news_ = true;
+  if (connection.endpoint == nullptr) {
+    connection.is_closed = true;
+    return;
+  }
+  ucp_request_param_t params{};
+  params.op_attr_mask =
+      UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  params.flags = UCP_EP_CLOSE_FLAG_FORCE;
+  params.cb.send = on_closed;
+  params.user_data = &connection;
+  void* const request = ucp_ep_close_nbx(connection.endpoint, &params);
+  if (!UCS_PTR_IS_PTR(request)) connection.is_closed = true;
+}
+
+void UcxConnections::close_all_of(const std::string& address) {
+  for (Connection& connection : connections_) {
+    if (connection.address == address) close(connection);
+  }
+}
+
+void UcxConnections::lose(const std::string& address, const std::string& cause) {
+  if (address.empty()) return;  // of a connection by which no Wire has introduced itself
+  close_all_of(address);
+  for (auto& [node, peer] : peers_) {
+    if (peer.connection == nullptr || peer.address != address) continue;
+    peer.connection = nullptr;
+    peer.cause = cause;
+    if (!is_ending_) lost_(node, cause);
+    return;
+  }
+}
+
+void UcxConnections::say_goodbye() {
+  for (const auto& [node, peer] : peers_) {
+    if (peer.connection == nullptr || peer.connection->endpoint == nullptr) continue;
+    send_address(message::goodbye, peer.connection->endpoint, false);
+  }
+  progress_until(worker_, std::chrono::milliseconds(100),
+                 [&] { return addresses_under_way_ == 0; });
+}
+
+void UcxConnections::on_request(ucp_conn_request_h request, void* self) {
+  auto& connections = *static_cast<UcxConnections*>(self);
+  connections.requests_.push_back(request);
+  connections.has_news_ = true;
+}
+
+void UcxConnections::on_failure(void* connection, ucp_ep_h, ucs_status_t status) {
+  auto& failed = *static_cast<Connection*>(connection);
+  failed.failure = ucs_status_string(status);
+  failed.owner->has_news_ = true;
+}
+
+void UcxConnections::on_closed(void* request, ucs_status_t, void* connection) {
+  auto& closed = *static_cast<Connection*>(connection);
+  closed.is_closed = true;
+  closed.owner->has_news_ = true;
+  ucp_request_free(request);
+}
+
+void UcxConnections::on_sent(void* request, ucs_status_t, void* self) {
+  --static_cast<UcxConnections*>(self)->addresses_under_way_;
+  ucp_request_free(request);
+}
+
+ucs_status_t UcxConnections::on_hello(void* self, const void* header, std::size_t header_bytes,
+                                      void*, std::size_t, const ucp_am_recv_param_t* param) {
+  if ((param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) == 0) return UCS_OK;
+  auto& connections = static_cast<UcxConnections*>(self)->connections_;
+  const auto found = std::ranges::find(connections, param->reply_ep, &Connection::endpoint);
+  if (found != connections.end()) {
+    found->address.assign(static_cast<const char*>(header), header_bytes);
+  }
+  return UCS_OK;
+}
+
+ucs_status_t UcxConnections::on_probe(void* self, const void*, std::size_t, void*, std::size_t,
+                                      const ucp_am_recv_param_t*) {
+  ++static_cast<UcxConnections*>(self)->probes_arrived_;
+  return UCS_OK;
+}
+
+ucs_status_t UcxConnections::on_goodbye(void* self, const void* header, std::size_t header_bytes,
+                                        void*, std::size_t, const ucp_am_recv_param_t*) {
+  auto& connections = *static_cast<UcxConnections*>(self);
+  std::string address(static_cast<const char*>(header), header_bytes);
+  connections.gone_.insert(address);
+  connections.failures_.push_back({.address = std::move(address), .cause = "it has been closed"});
+  connections.has_news_ = true;
+  return UCS_OK;
+}
+
+}  // namespace troupe

@@ -1,0 +1,116 @@
+// The endpoints of a Wire over UCX, and which node is at the other end of each.
+#pragma once
+
+#include "core/base/id.hpp"
+#include "core/network/ucx_worker.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <ucp/api/ucp.h>
+
+namespace troupe {
+
+// Over TCP, two nodes have two connections, one for each direction: the sender opens it. The first
+// message on it is the address of the sender, so that the receiver knows whose end it means if the
+// connection fails. Over shared memory they have one, which UCX makes from the addresses of both.
+//
+// A node is lost when one of its connections fails, or when it says goodbye, once. All functions
+// are for the worker's thread.
+class UcxConnections {
+ public:
+  using Lost = std::function<void(NodeId, const std::string& cause)>;
+
+  // `lost` is called by update().
+  UcxConnections(UcxWorker& worker, const UcxWireOptions& options, Lost lost);
+  UcxConnections(const UcxConnections&) = delete;
+  UcxConnections& operator=(const UcxConnections&) = delete;
+
+  const std::string& address() const { return address_; }
+  // `place` is that of `address`. Closes what was connected to this node at another address.
+  void connect(NodeId node, const std::string& address, const std::string& place);
+  // For sending; null if the node isn't connected or lost.
+  ucp_ep_h endpoint(NodeId node) const;
+  // That are connected and not lost.
+  std::vector<NodeId> nodes() const;
+  // Why endpoint() is null.
+  std::string why_absent(NodeId node) const;
+  // Accepts connections and looks after those that have failed. To be called after progress; cheap
+  // if nothing has happened. True if something has.
+  bool update();
+  // Shared memory only: false if messages don't arrive any more, whoever sends them. All nodes
+  // write to one queue of this worker: each reserves an element, then fills it. If a process dies
+  // in between, UCX waits for this element for ever. Blocks for 0.3 s if that is so.
+  bool can_receive();
+  // The last call but the destructor, which must come after the worker has been stopped. Says
+  // goodbye and closes everything by force. `lost` is not called. Blocks for 1 s at most.
+  void close_everything();
+
+ private:
+  struct Connection {
+    UcxConnections* owner = nullptr;
+    ucp_ep_h endpoint = nullptr;
+    std::string address;  // of the Wire at the other end; empty until it is known
+    std::string failure;
+    bool is_closing = false;
+    bool is_closed = false;
+  };
+  struct Peer {
+    Connection* connection = nullptr;  // null: lost
+    std::string address;
+    std::string cause;  // of the loss
+  };
+  struct Failure {
+    std::string address;  // of the Wire that is lost
+    std::string cause;
+  };
+
+  void listen(const std::string& interface_address);
+  void set_handler(unsigned message, ucp_am_recv_callback_t handler);
+  Connection& add(std::string address);
+  ucs_status_t open(Connection& connection, ucp_ep_params_t& params);
+  ucs_status_t open_to(Connection& connection, const std::string& place);
+  void accept(ucp_conn_request_h request);
+  void send_address(unsigned message, ucp_ep_h endpoint, bool with_reply_endpoint);
+  void close(Connection& connection);
+  void close_all_of(const std::string& address);
+  void lose(const std::string& address, const std::string& cause);
+  void say_goodbye();
+  bool has_met_all() const;
+
+  static void on_request(ucp_conn_request_h request, void* self);
+  static void on_failure(void* connection, ucp_ep_h endpoint, ucs_status_t status);
+  static void on_closed(void* request, ucs_status_t status, void* connection);
+  static void on_sent(void* request, ucs_status_t status, void* self);
+  static ucs_status_t on_hello(void* self, const void* header, std::size_t header_bytes, void* data,
+                               std::size_t bytes, const ucp_am_recv_param_t* param);
+  static ucs_status_t on_probe(void* self, const void* header, std::size_t header_bytes, void* data,
+                               std::size_t bytes, const ucp_am_recv_param_t* param);
+  static ucs_status_t on_goodbye(void* self, const void* header, std::size_t header_bytes,
+                                 void* data, std::size_t bytes, const ucp_am_recv_param_t* param);
+
+  UcxWorker& worker_;
+  const UcxWireOptions::Transport transport_;
+  const Lost lost_;
+  ucp_listener_h listener_ = nullptr;
+  std::string address_;
+  bool has_news_ = false;  // for update()
+  bool is_ending_ = false;
+  std::vector<ucp_conn_request_h> requests_;
+  std::list<Connection> connections_;
+  std::vector<Failure> failures_;
+  std::set<std::string> gone_;  // addresses of Wires that have said goodbye
+  std::unordered_map<NodeId, Peer> peers_;
+  int addresses_under_way_ = 0;      // messages
+  Connection* to_itself_ = nullptr;  // for probes
+  std::uint64_t probes_arrived_ = 0;
+};
+
+}  // namespace troupe

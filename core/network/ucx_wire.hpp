@@ -1,0 +1,38 @@
+// A Wire over UCX (openucx.org). It is in a module of its own, which load_wire.hpp loads: programs
+// without nodes don't load UCX.
+#pragma once
+
+#include "core/base/time.hpp"
+#include "core/network/wire.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace troupe {
+
+struct UcxWireOptions {
+  enum class Transport : std::uint8_t {
+    tcp,
+    shared_memory,  // between processes of one host
+  };
+  Transport transport = Transport::tcp;
+  // TCP only: the IPv4 address of the network interface to use. Whoever can connect to it can
+  // write to this process's memory: it must belong to a network that is trusted.
+  std::string interface_address = "127.0.0.1";
+  // The wire's thread looks for chunks for this long after the last one, then sleeps.
+  Duration spin = std::chrono::microseconds(20);
+};
+
+// `listener` must outlive the Wire. Throws a run Error if UCX refuses, a usage Error if no network
+// interface of this host has the address.
+//
+// Chunks of 128 KiB and more go over TCP straight from where they are to where take() wants them;
+// the sender's `done` then comes after the receiver's take() or drop().
+//
+// Over shared memory, the death of a process is noticed after 0.1 s. A Wire that is destroyed tells
+// the nodes that it is connected to.
+std::unique_ptr<Wire> make_ucx_wire(WireListener& listener, const UcxWireOptions& options);
+
+}  // namespace troupe

@@ -1,0 +1,109 @@
+#include "core/network/ucx_worker.hpp"
+
+#include "core/network/network_device.hpp"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <poll.h>
+
+namespace troupe {
+namespace {
+
+using Transport = UcxWireOptions::Transport;
+using Settings = std::vector<std::pair<const char*, std::string>>;
+
+Settings tcp_settings(const std::string& interface_address) {
+  return {{"TLS", "tcp"},
+          {"NET_DEVICES", network_device_with(interface_address)},
+          {"SOCKADDR_TLS_PRIORITY", "tcp"},
+          {"RNDV_SCHEME", "put_zcopy"},
+          {"RNDV_THRESH", "128k"}};
+}
+
+Settings shared_memory_settings() {
+  return {{"TLS", "posix"},
+          {"MM_ERROR_HANDLING", "y"},
+          // How often UCX checks whether the other process lives.
+          {"KEEPALIVE_INTERVAL", "100ms"},
+          // A rendezvous under way would never end if the other process died.
+          {"RNDV_THRESH", "inf"}};
+}
+
+using Config = std::unique_ptr<ucp_config_t, decltype(&ucp_config_release)>;
+
+Config config_for(const UcxWireOptions& options) {
+  ucp_config_t* read = nullptr;
+  check_ucx(ucp_config_read(nullptr, nullptr, &read), "reading its settings");
+  Config config(read, &ucp_config_release);
+  const Settings settings = options.transport == Transport::tcp
+                                ? tcp_settings(options.interface_address)
+                                : shared_memory_settings();
+  for (const auto& [name, value] : settings) {
+    check_ucx(ucp_config_modify(config.get(), name, value.c_str()),
+              fmt::format("setting {} to {}", name, value));
+  }
+  return config;
+}
+
+}  // namespace
+
+UcxWorker::UcxWorker(const UcxWireOptions& options) {
+  const Config config = config_for(options);
+  ucp_params_t context{};
+  context.field_mask = UCP_PARAM_FIELD_FEATURES;
+  context.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
+  check_ucx(ucp_init(&context, config.get(), &context_), "starting");
+  ucp_worker_params_t worker{};
+  worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE | UCP_WORKER_PARAM_FIELD_EVENTS;
+  worker.thread_mode = UCS_THREAD_MODE_SINGLE;
+  worker.events = UCP_WAKEUP_RX | UCP_WAKEUP_TX;
+  ucs_status_t status = ucp_worker_create(context_, &worker, &worker_);
+  if (status == UCS_OK) status = ucp_worker_get_efd(worker_, &events_);
+  if (status == UCS_OK) return;
+  if (worker_ != nullptr) ucp_worker_destroy(worker_);
+  ucp_cleanup(context_);
+  throw ucx_error("starting a worker", status);
+}
+
+void UcxWorker::stop() {
+  if (context_ == nullptr) return;
+  ucp_worker_destroy(worker_);
+  ucp_cleanup(context_);
+  context_ = nullptr;
+}
+
+std::string UcxWorker::address() const {
+  ucp_address_t* packed = nullptr;
+  std::size_t bytes = 0;
+  check_ucx(ucp_worker_get_address(worker_, &packed, &bytes), "asking for the worker's address");
+  std::string address(reinterpret_cast<const char*>(packed), bytes);
+  ucp_worker_release_address(worker_, packed);
+  return address;
+}
+
+void UcxWorker::wait() {
+  const bool is_idle = ucp_worker_arm(worker_) == UCS_OK;
+  if (!is_idle && ++busy_in_vain_ < 100) return;  // something has happened meanwhile
+  // UCX 1.13 may be busy for ever with what it can't send to a process that has died.
+  const int most_ms = is_idle ? -1 : 1;
+  pollfd events{.fd = events_, .events = POLLIN, .revents = 0};
+  poll(&events, 1, most_ms);
+}
+
+std::string_view to_string(Transport transport) {
+  return transport == Transport::tcp ? "tcp" : "shared_memory";
+}
+
+Error ucx_error(std::string_view what, ucs_status_t status) {
+  return run_error(fmt::format("UCX fails at {}: {}", what, ucs_status_string(status)),
+                   "UCX_LOG_LEVEL=info in the environment makes it say more");
+}
+
+void check_ucx(ucs_status_t status, std::string_view what) {
+  if (status != UCS_OK) throw ucx_error(what, status);
+}
+
+}  // namespace troupe

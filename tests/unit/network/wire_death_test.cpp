@@ -1,0 +1,205 @@
+// Processes that die.
+#include "tests/unit/network/wire_end.hpp"
+
+#include <array>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+BOOST_AUTO_TEST_SUITE(wire_death)
+namespace {
+
+using namespace troupe;
+using namespace troupe::testing;
+using Answer = WireEnd::Answer;
+
+// wire_peer.cpp, as node 1.
+class PeerProcess {
+ public:
+  PeerProcess(Transport transport, std::string does, std::string sends) {
+    std::array<int, 2> in{};
+    std::array<int, 2> out{};
+    BOOST_REQUIRE(pipe2(in.data(), O_CLOEXEC) == 0);
+    BOOST_REQUIRE(pipe2(out.data(), O_CLOEXEC) == 0);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, in[0], 0);
+    posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+    std::string program = TROUPE_WIRE_PEER;
+    std::string name = transport == Transport::tcp ? "tcp" : "shared_memory";
+    std::array<char*, 5> arguments{program.data(), name.data(), does.data(), sends.data(), nullptr};
+    BOOST_REQUIRE(
+        posix_spawn(&pid_, program.c_str(), &actions, nullptr, arguments.data(), environ) == 0);
+    posix_spawn_file_actions_destroy(&actions);
+    close(in[0]);
+    close(out[1]);
+    to_ = fdopen(in[1], "w");
+    from_ = fdopen(out[0], "r");
+  }
+  ~PeerProcess() {
+    kill();
+    std::fclose(to_);
+    std::fclose(from_);
+  }
+  PeerProcess(const PeerProcess&) = delete;
+  PeerProcess& operator=(const PeerProcess&) = delete;
+
+  void join(WireEnd& end) {
+    end.wire().connect(NodeId{1}, line());
+    std::fprintf(to_, "%s\n", end.wire().address().c_str());
+    std::fflush(to_);
+    BOOST_TEST(line() == "connected");
+  }
+  void kill() {
+    if (pid_ == 0) return;
+    ::kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);  // a process that nobody has waited for counts as alive
+    pid_ = 0;
+  }
+
+ private:
+  std::string line() {
+    std::string text;
+    for (int c = std::fgetc(from_); c != '\n' && c != EOF; c = std::fgetc(from_)) {
+      text += static_cast<char>(c);
+    }
+    return text;
+  }
+
+  pid_t pid_ = 0;
+  std::FILE* to_ = nullptr;
+  std::FILE* from_ = nullptr;
+};
+
+void expect_loss_of_node_1(WireEnd& end) {
+  BOOST_TEST((end.wait_for_loss() == std::vector{NodeId{1}}));
+  BOOST_TEST(end.sends().wait());
+  BOOST_TEST(end.takes().wait());
+  const int failed = end.sends().failed();
+  const auto bytes = bytes_of(0, 100);
+  end.send(NodeId{1}, 0, bytes);
+  BOOST_TEST(end.sends().wait());
+  BOOST_TEST(end.sends().failed() == failed + 1);
+  BOOST_TEST(end.lost_so_far().size() == 1U);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_process_that_dies_while_nothing_moves_is_lost) {
+  for_each_transport([](Transport transport) {
+    WireEnd end(0, transport);
+    PeerProcess peer(transport, "take", "0");
+    peer.join(end);
+    const auto bytes = bytes_of(0, 100);
+    end.send(NodeId{1}, 0, bytes);
+    BOOST_TEST(end.sends().wait());
+    peer.kill();
+    expect_loss_of_node_1(end);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(sends_to_a_process_that_dies_end) {
+  constexpr std::uint32_t count = 200;
+  for_each_transport([](Transport transport) {
+    for (const std::string does : {"take", "keep"}) {
+      WireEnd end(0, transport);
+      PeerProcess peer(transport, does, "0");
+      peer.join(end);
+      const auto bytes = bytes_of(0, 1024 * 1024);
+      end.send(NodeId{1}, 0, bytes_of(0, 0));
+      BOOST_TEST(end.sends().wait());  // as large ones are sent like small ones before
+      for (std::uint32_t i = 0; i < count; ++i) end.send(NodeId{1}, i, bytes);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      peer.kill();
+      expect_loss_of_node_1(end);
+      if (transport == Transport::tcp && does == "keep") BOOST_TEST(end.sends().succeeded() == 1);
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(chunks_of_a_process_that_dies_are_taken_or_fail) {
+  for_each_transport([](Transport transport) {
+    WireEnd end(0, transport);
+    PeerProcess peer(transport, "take", "8");
+    peer.join(end);
+    end.wait_for_chunks(20);
+    peer.kill();
+    expect_loss_of_node_1(end);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(kept_chunks_of_a_process_that_has_died_are_taken_or_fail) {
+  for_each_transport([](Transport transport) {
+    WireEnd end(0, transport, Answer::keep);
+    PeerProcess peer(transport, "take", "8");
+    peer.join(end);
+    auto& kept = end.wait_for_chunks(8);
+    peer.kill();
+    end.wait_for_loss();
+    for (std::size_t i = 0; i < 8; ++i) {
+      if (i % 2 == 0) {
+        end.take(kept[i]);
+      } else {
+        end.wire().drop(kept[i].handle);
+      }
+    }
+    expect_loss_of_node_1(end);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(another_process_may_take_the_place_of_one_that_has_died) {
+  for_each_transport([](Transport transport) {
+    WireEnd end(0, transport);
+    const auto bytes = bytes_of(0, 1024 * 1024);
+    for (std::size_t i = 1; i <= 4; ++i) {
+      PeerProcess peer(transport, "take", "8");
+      peer.join(end);
+      end.wait_for_chunks(end.arrived_so_far() + 16);
+      end.send(NodeId{1}, 0, bytes);
+      BOOST_TEST(end.sends().wait());
+      peer.kill();
+      BOOST_TEST(end.wait_for_losses(i).size() == i);
+    }
+    BOOST_TEST(end.sends().failed() == 0);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_death_in_the_midst_of_sending_leaves_other_nodes_usable) {
+  for_each_transport([](Transport transport) {
+    WireEnd end(0, transport);
+    WireEnd other(2, transport);
+    const auto bytes = bytes_of(0, 1024 * 1024);
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      PeerProcess peer(transport, "take", "8");
+      peer.join(end);
+      const std::size_t losses = end.lost_so_far().size();
+      // Over shared memory, the others may be lost, too; then all connect again.
+      join(end, other);
+      end.wait_for_chunks(10);
+      peer.kill();
+      end.wait_for_losses(losses + 1);
+      join(end, other);
+      const std::size_t arrived = end.arrived_so_far();
+      other.send(end.node(), 7, bytes);
+      end.send(other.node(), 8, bytes);
+      BOOST_TEST(other.sends().wait());
+      BOOST_TEST(end.sends().wait());
+      BOOST_TEST(end.wait_for_chunks(arrived + 1).back().header.item == 7U);
+      BOOST_TEST(other.wait_for_chunks(i + 1).back().header.item == 8U);
+    }
+    BOOST_TEST(other.sends().failed() == 0);
+    BOOST_TEST(end.sends().failed() == 0);
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

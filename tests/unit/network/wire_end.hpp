@@ -1,0 +1,176 @@
+// One node of a test, and what its Wire has told it.
+#pragma once
+
+#include "core/network/load_wire.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe::testing {
+
+using Transport = UcxWireOptions::Transport;
+
+// The bytes of chunk `item`: they differ from chunk to chunk and from place to place.
+inline std::vector<std::byte> bytes_of(std::uint32_t item, std::size_t count) {
+  std::vector<std::byte> bytes(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    bytes[i] = static_cast<std::byte>((item * 31 + i * 7 + i / 256) % 251);
+  }
+  return bytes;
+}
+
+// Counts what was begun and what has ended, and how.
+class Ends {
+ public:
+  ChunkDone expect_one() {
+    const std::lock_guard lock(mutex_);
+    ++begun_;
+    return [this](const std::string& failure) {
+      const std::lock_guard inner_lock(mutex_);
+      failure.empty() ? ++succeeded_ : ++failed_;
+      changed_.notify_all();
+    };
+  }
+  // Waits until everything that was begun has ended.
+  bool wait() {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(60),
+                             [&] { return begun_ == succeeded_ + failed_; });
+  }
+  int succeeded() const {
+    const std::lock_guard lock(mutex_);
+    return succeeded_;
+  }
+  int failed() const {
+    const std::lock_guard lock(mutex_);
+    return failed_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  int begun_ = 0;
+  int succeeded_ = 0;
+  int failed_ = 0;
+};
+
+class WireEnd final : public WireListener {
+ public:
+  // What arrived() does with a chunk.
+  enum class Answer : std::uint8_t { take, keep, drop };
+  struct Chunk {
+    ChunkHeader header;
+    ArrivedChunk handle = nullptr;
+    std::vector<std::byte> bytes;  // of one that was taken
+  };
+
+  WireEnd(std::uint32_t node, Transport transport, Answer answer = Answer::take)
+      : node_(node), answer_(answer) {
+    UcxWireOptions options;
+    options.transport = transport;
+    wire_ = load_ucx_wire(*this, options).release();
+  }
+  ~WireEnd() override { close(); }
+  WireEnd(const WireEnd&) = delete;
+  WireEnd& operator=(const WireEnd&) = delete;
+
+  Wire& wire() { return *wire_; }
+  NodeId node() const { return NodeId{node_}; }
+  // The listener may be called until the Wire is gone, and uses it.
+  void close() {
+    delete wire_;
+    wire_ = nullptr;
+  }
+  Ends& sends() { return sends_; }
+  Ends& takes() { return takes_; }
+
+  // The bytes must stay until all sends have ended.
+  void send(NodeId to, std::uint32_t item, const std::vector<std::byte>& bytes) {
+    const ChunkHeader header{.item = item, .from = node_, .bytes = bytes.size()};
+    wire_->send(to, header, bytes.data(), sends_.expect_one());
+  }
+  // Of a chunk that was kept.
+  void take(Chunk& chunk) {
+    chunk.bytes.resize(chunk.header.bytes);
+    wire_->take(chunk.handle, chunk.bytes.data(), takes_.expect_one());
+  }
+
+  // Waits until so many chunks have arrived; all of them so far.
+  // The list must not be read while more arrive.
+  std::deque<Chunk>& wait_for_chunks(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    BOOST_TEST(
+        changed_.wait_for(lock, std::chrono::seconds(60), [&] { return chunks_.size() >= count; }));
+    return chunks_;
+  }
+  std::size_t arrived_so_far() {
+    const std::lock_guard lock(mutex_);
+    return chunks_.size();
+  }
+  // Waits until nodes have been lost so often; all of them so far.
+  std::vector<NodeId> wait_for_losses(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    BOOST_TEST(
+        changed_.wait_for(lock, std::chrono::seconds(60), [&] { return lost_.size() >= count; }));
+    return lost_;
+  }
+  std::vector<NodeId> wait_for_loss() { return wait_for_losses(1); }
+  std::vector<NodeId> lost_so_far() {
+    const std::lock_guard lock(mutex_);
+    return lost_;
+  }
+
+  void arrived(const ChunkHeader& header, ArrivedChunk handle) override {
+    const std::lock_guard lock(mutex_);
+    Chunk& chunk = chunks_.emplace_back();
+    chunk.header = header;
+    chunk.handle = handle;
+    if (answer_ == Answer::take) take(chunk);
+    if (answer_ == Answer::drop) wire_->drop(handle);
+    changed_.notify_all();
+  }
+  void lost(NodeId node, const std::string& cause) override {
+    BOOST_TEST(!cause.empty());
+    const std::lock_guard lock(mutex_);
+    lost_.push_back(node);
+    changed_.notify_all();
+  }
+
+ private:
+  const std::uint32_t node_;
+  const Answer answer_;
+  Ends sends_;
+  Ends takes_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Chunk> chunks_;
+  std::vector<NodeId> lost_;
+  Wire* wire_ = nullptr;
+};
+
+inline void join(WireEnd& a, WireEnd& b) {
+  a.wire().connect(b.node(), b.wire().address());
+  b.wire().connect(a.node(), a.wire().address());
+}
+
+// Runs `test` for each transport.
+template <class Test>
+void for_each_transport(const Test& test) {
+  for (const Transport transport : {Transport::tcp, Transport::shared_memory}) {
+    BOOST_TEST_CONTEXT((transport == Transport::tcp ? "tcp" : "shared memory")) {
+      test(transport);
+    }
+  }
+}
+
+}  // namespace troupe::testing

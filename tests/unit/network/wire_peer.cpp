@@ -1,0 +1,62 @@
+// A node for wire_death_test.cpp to kill: wire_peer TRANSPORT take|keep SENDS
+// Prints its address, reads that of node 0 and joins it; then sends SENDS chunks of 1 MiB without
+// end, each when one before it has been sent, and takes or keeps what arrives. Ends with its input.
+#include "core/network/load_wire.hpp"
+
+#include <cstddef>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using namespace troupe;
+
+constexpr std::size_t chunk_bytes = 1024 * 1024;
+
+class Peer final : public WireListener {
+ public:
+  Peer(UcxWireOptions::Transport transport, bool takes) : takes_(takes) {
+    UcxWireOptions options;
+    options.transport = transport;
+    wire_ = load_ucx_wire(*this, options);
+  }
+  Wire& wire() { return *wire_; }
+
+  void arrived(const ChunkHeader&, ArrivedChunk chunk) override {
+    if (takes_) wire_->take(chunk, in_.data(), [](const std::string&) {});
+  }
+  void lost(NodeId, const std::string&) override {}
+
+  void send() {
+    const ChunkHeader header{.from = 1, .bytes = chunk_bytes};
+    wire_->send(NodeId{0}, header, out_.data(), [this](const std::string& failure) {
+      if (failure.empty()) send();
+    });
+  }
+
+ private:
+  const bool takes_;
+  std::vector<std::byte> in_ = std::vector<std::byte>(chunk_bytes);
+  std::vector<std::byte> out_ = std::vector<std::byte>(chunk_bytes);
+  std::unique_ptr<Wire> wire_;
+};
+
+}  // namespace
+
+int main(int, char** arguments) {
+  Peer peer(std::string_view(arguments[1]) == "tcp" ? UcxWireOptions::Transport::tcp
+                                                    : UcxWireOptions::Transport::shared_memory,
+            std::string_view(arguments[2]) == "take");
+  std::cout << peer.wire().address() << std::endl;
+  std::string line;
+  std::getline(std::cin, line);
+  peer.wire().connect(NodeId{0}, line);
+  std::cout << "connected" << std::endl;
+  for (int i = 0; i < std::atoi(arguments[3]); ++i) peer.send();
+  while (std::getline(std::cin, line)) {
+  }
+}
