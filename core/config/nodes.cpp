@@ -6,6 +6,7 @@
 #include "core/config/machine_parts.hpp"
 #include "core/config/values.hpp"
 #include "core/machine/discover.hpp"
+#include "core/machine/node_joiner.hpp"
 
 #include <algorithm>
 #include <array>
@@ -22,7 +23,6 @@ namespace troupe {
 namespace {
 
 constexpr std::int64_t nodes_max = 16384;
-constexpr std::uint64_t default_chunk_bytes = 64 << 10;
 
 class NodesReader {
  public:
@@ -108,9 +108,7 @@ class NodesReader {
                       named ? name : shortened(name), named ? "storage" : "no memory"),
           suggestion(name, names));
     }
-    for (std::size_t m = 0; m < part.memories.size(); ++m) {
-      if (is_host_ram(part, MemoryId::at(m))) return MemoryId::at(m);
-    }
+    if (const MemoryId first = default_network_memory(part); first) return first;
     throw usage_error(value.place(), fmt::format("{} has no memory but those of its GPUs", what),
                       "say which of them the network reads and writes: `network_memory: vram0`");
   }
@@ -119,94 +117,38 @@ class NodesReader {
     if (!names_.insert(name).second) {
       throw usage_error(key.place(), fmt::format("there are two nodes '{}'", name), "rename one");
     }
-    const NodeId node = NodeId::at(machine_.nodes.size());
-    machine_.nodes.push_back(name);
-    const std::size_t first = machine_.memories.size();
-    const auto moved = [&](MemoryId m) { return MemoryId::at(first + m.index()); };
-    const auto add = [&](const auto& from, auto& to, const auto& change) {
-      for (auto copy : from) {
-        copy.name = fmt::format("{}.{}", name, copy.name);
-        copy.node = node;
-        change(copy);
-        to.push_back(std::move(copy));
-      }
-    };
-    add(part.memories, machine_.memories, [](Memory&) {});
-    add(part.devices, machine_.devices, [&](Device& d) { d.memory = moved(d.memory); });
-    add(part.links, machine_.links, [&](Link& l) {
-      l.a = moved(l.a);
-      l.b = moved(l.b);
-    });
-    joined_.push_back(moved(joined));
+    joiner_.add_node(name, part, joined);
   }
 
-  // Half of the latency between two nodes is paid on each of the links that join them to a switch.
   void add_network(const Node& network) {
     constexpr std::array<std::string_view, 5> known = {"bandwidth", "latency", "chunk", "rack",
                                                        "oversubscription"};
     check_keys(expect_map(network, "network"), "network", known);
-    Link link{.name = {},
-              .sharing = Sharing::fair,
-              .chunk_bytes = default_chunk_bytes,
-              .place = network.place()};
-    link.bandwidth[0] = link.bandwidth[1] =
+    NetworkSpec spec{.place = network.place()};
+    spec.bandwidth =
         read_bandwidth(require(network, "bandwidth", "network"), "bandwidth of the network");
     if (const Node* n = find(network, "latency")) {
-      link.latency = read_duration(*n, "latency of the network") / 2;
+      spec.latency = read_duration(*n, "latency of the network");
     }
     if (const Node* n = find(network, "chunk")) {
-      link.chunk_bytes = read_chunk(*n, "chunk of the network");
+      spec.chunk_bytes = read_chunk(*n, "chunk of the network");
     }
-    const std::size_t nodes = joined_.size();
-    std::size_t rack = nodes;
     if (const Node* n = find(network, "rack")) {
-      rack = static_cast<std::size_t>(read_integer(*n, "rack of the network", 1, nodes_max));
+      spec.rack = static_cast<std::size_t>(read_integer(*n, "rack of the network", 1, nodes_max));
     }
-    double oversubscription = 1;
     if (const Node* n = find(network, "oversubscription")) {
-      oversubscription = read_number(*n, "oversubscription of the network");
-      if (!(oversubscription >= 1)) {
+      spec.oversubscription = read_number(*n, "oversubscription of the network");
+      if (!(spec.oversubscription >= 1)) {
         throw usage_error(n->place(), "oversubscription of the network is " + describe(*n),
                           "1 means none, 4 that racks are joined by a quarter of what their nodes "
                           "have");
       }
-      if (find(network, "rack") == nullptr) {
+      if (spec.rack == 0) {
         throw usage_error(n->place(), "the network has an oversubscription, and no racks",
                           "add `rack`, the number of nodes that share a switch");
       }
     }
-    const bool has_racks = rack < nodes;
-    const MemoryId top = add_switch("network", network);
-    for (std::size_t i = 0; i < nodes; i += rack) {
-      MemoryId leaf = top;
-      if (has_racks) {
-        const std::string name = fmt::format("network.rack{}", i / rack);
-        leaf = add_switch(name, network);
-        Link up = link;
-        up.name = name + ".up";
-        up.bandwidth[0] = up.bandwidth[1] =
-            link.bandwidth[0] * static_cast<double>(rack) / oversubscription;
-        join(std::move(up), leaf, top);
-      }
-      for (std::size_t n = i; n < std::min(i + rack, nodes); ++n) {
-        Link own = link;
-        own.name = machine_.nodes[n] + ".network";
-        own.node = NodeId::at(n);
-        join(std::move(own), joined_[n], leaf);
-      }
-    }
-  }
-
-  MemoryId add_switch(std::string name, const Node& network) {
-    machine_.memories.push_back(
-        {.name = std::move(name), .kind = MemoryKind::network, .place = network.place()});
-    return MemoryId::at(machine_.memories.size() - 1);
-  }
-
-  void join(Link link, MemoryId a, MemoryId b) {
-    link.a = a;
-    link.b = b;
-    machine_.links.push_back(std::move(link));
+    joiner_.add_network(spec);
   }
 
   // What nodes have can't clash, but with what joins them.
@@ -227,8 +169,8 @@ class NodesReader {
   const Node& node_;
   const OpRegistry& ops_;
   Machine machine_;
-  std::set<std::string> names_;   // of nodes
-  std::vector<MemoryId> joined_;  // by node: the memory that the network reads and writes
+  NodeJoiner joiner_{machine_};
+  std::set<std::string> names_;  // of nodes
 };
 
 }  // namespace
