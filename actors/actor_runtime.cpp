@@ -1,12 +1,10 @@
 #include "actors/actor_runtime.hpp"
 
-#include "actors/actor_threads.hpp"
+#include "actors/actor_system_setup.hpp"
 #include "actors/coordinator_actor.hpp"
-#include "actors/device_actor.hpp"
-#include "actors/link_actor.hpp"
 #include "actors/messages.hpp"
-#include "actors/real_clock.hpp"
-#include "actors/virtual_time.hpp"
+#include "actors/node_resources.hpp"
+#include "actors/resource_host.hpp"
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
@@ -28,72 +26,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using News = ActorRuntime::News;
-
-// Where actors live, and how time passes there: the one difference between a real run and a
-// simulation that this room knows.
-class ActorSystemSetup {
- public:
-  ActorSystemSetup(bool virtual_time, std::uint64_t seed) : virtual_time_(virtual_time) {
-    if (virtual_time) {
-      config_.load<VirtualTime>();
-    } else {
-      config_.load<ActorThreads>();
-    }
-    system_ = std::make_unique<caf::actor_system>(config_);
-    if (virtual_time) {
-      VirtualTime::of(*system_).set_seed(seed);
-    } else {
-      real_clock_.emplace(*system_);
-    }
-  }
-
-  caf::actor_system& system() { return *system_; }
-  Clock& clock() {
-    if (virtual_time_) return VirtualTime::of(*system_).clock();
-    return *real_clock_;
-  }
-  // What is interrupted runs only where nothing else wants to.
-  void give_way() {
-    if (!virtual_time_) ActorThreads::of(*system_).give_way();
-  }
-  // The thread of an actor that may block; null where time is virtual. Throws std::system_error
-  // where the host gives no more threads.
-  caf::execution_unit* start_thread(Waiting waiting) {
-    return virtual_time_ ? nullptr : ActorThreads::of(*system_).start_own_thread(waiting);
-  }
-  // That of an actor that shares threads with others: null. Throws likewise.
-  caf::execution_unit* start_shared_thread() {
-    if (!virtual_time_) ActorThreads::of(*system_).start_shared_thread();
-    return nullptr;
-  }
-  // How many threads start_shared_thread() starts in that many calls.
-  std::size_t shared_threads_for(std::size_t actors) const {
-    return virtual_time_ ? 0 : ActorThreads::of(*system_).shared_threads_for(actors);
-  }
-  Duration stall_check_interval() const { return virtual_time_ ? 0ms : 1000ms; }
-
-  bool has_virtual_time() const { return virtual_time_; }
-  // Virtual time stands still when what is done may lead to more work.
-  void pause() {
-    if (virtual_time_) VirtualTime::of(*system_).pause();
-  }
-  // Lets virtual time pass. False where nothing is left to happen.
-  bool proceed() {
-    constexpr std::size_t events = 1 << 14;
-    return VirtualTime::of(*system_).run(events) > 0;
-  }
-  // Under virtual time, delivers what was sent; otherwise actors' threads do.
-  void settle() {
-    while (virtual_time_ && proceed()) {
-    }
-  }
-
- private:
-  bool virtual_time_;
-  caf::actor_system_config config_;
-  std::optional<RealClock> real_clock_;  // before the system: actors use it until they are gone
-  std::unique_ptr<caf::actor_system> system_;
-};
 
 // What the coordinator's thread hands over.
 class Deliveries {
@@ -152,8 +84,8 @@ class ActorRuntime::Impl {
             machine, ops,
             store,   setup_.clock(),
             setting, options.interrupted != nullptr ? *options.interrupted : never_interrupted},
-        resources_(std::make_shared<std::vector<caf::actor>>(machine.devices.size() +
-                                                             machine.links.size())),
+        nodes_(options.nodes),
+        resources_(setup_, machine, options.nodes == nullptr),
         interruption_(options.interrupted, options.grace) {
     hooks_.resource_name = [&machine](ResourceId r) { return resource_name(machine, r); };
     hooks_.interrupted = &context_.interrupted;
@@ -171,7 +103,7 @@ class ActorRuntime::Impl {
       setup_.pause();
       if (on_news_) on_news_();
     };
-    coordinator_ = spawn_coordinator(setup_.system(), resources_, hooks_, setup_.clock(),
+    coordinator_ = spawn_coordinator(setup_.system(), resources_.actors(), hooks_, setup_.clock(),
                                      setup_.stall_check_interval(), coordinator_thread());
   }
 
@@ -184,7 +116,7 @@ class ActorRuntime::Impl {
     }
     // Actors that joined too late, which the coordinator doesn't know, and those that were left.
     // The destructor of the actor system waits for them.
-    for (const caf::actor& r : *resources_) {
+    for (const caf::actor& r : *resources_.actors()) {
       if (r) caf::anon_send_exit(r, caf::exit_reason::kill);
     }
     setup_.settle();
@@ -197,12 +129,16 @@ class ActorRuntime::Impl {
     if (context_.setting.has_values()) load_kernels(context_.ops, window);
     AddWindow message{std::move(window), {}};
     for (const auto& [resource, share] : message.window.shares) {
-      if (!(*resources_)[resource.index()]) message.joining.push_back(resource);
+      if (!resources_.has(resource)) message.joining.push_back(resource);
     }
-    const std::vector<caf::execution_unit*> threads = start_threads(message.joining);
-    for (std::size_t i = 0; i < threads.size() && !interruption_.has_come(); ++i) {
-      spawn(message.joining[i], threads[i]);
-    }
+    resources_.add(
+        message.joining,
+        [this](ResourceId resource, caf::execution_unit* thread) {
+          return nodes_ != nullptr
+                     ? nodes_->spawn_stand_in(setup_.system(), resource, coordinator_)
+                     : spawn_resource(setup_.system(), context_, resource, coordinator_, thread);
+        },
+        set_up_failure(), [this] { return !interruption_.has_come(); });
     if (interruption_.has_come()) return interrupt();
     send(std::move(message));
   }
@@ -282,57 +218,14 @@ class ActorRuntime::Impl {
     try {
       return setup_.start_thread(Waiting::asleep);
     } catch (const std::exception& error) {
-      throw not_set_up(
+      throw actors_not_set_up(
+          set_up_failure(),
           fmt::format("could not start 3 threads for the run's actors: {}", error.what()));
     }
   }
 
-  bool is_device(ResourceId resource) const {
-    return resource.index() < context_.machine.devices.size();
-  }
-
-  // One for each device; links share some.
-  std::vector<caf::execution_unit*> start_threads(const std::vector<ResourceId>& resources) {
-    const auto devices = static_cast<std::size_t>(std::count_if(
-        resources.begin(), resources.end(), [this](ResourceId r) { return is_device(r); }));
-    const std::size_t wanted = devices + setup_.shared_threads_for(resources.size() - devices);
-    std::vector<caf::execution_unit*> threads;
-    try {
-      for (const ResourceId r : resources) {
-        if (interruption_.has_come()) break;
-        threads.push_back(is_device(r) ? setup_.start_thread(Waiting::briefly)
-                                       : setup_.start_shared_thread());
-      }
-    } catch (const std::exception& error) {
-      throw not_set_up(fmt::format(
-          "could not start {}, one for each device that has work, and those that links share: {}",
-          format_count(wanted, "thread"), error.what()));
-    }
-    return threads;
-  }
-
-  void spawn(ResourceId resource, caf::execution_unit* thread) {
-    caf::actor& actor = (*resources_)[resource.index()];
-    try {
-      if (is_device(resource)) {
-        actor = spawn_device(setup_.system(), context_, DeviceId::at(resource.index()),
-                             coordinator_, thread);
-      } else {
-        const std::size_t link = resource.index() - context_.machine.devices.size();
-        actor = spawn_link(setup_.system(), context_, LinkId::at(link), coordinator_);
-      }
-    } catch (const std::exception& error) {
-      throw not_set_up(fmt::format("could not set {} up: {}",
-                                   resource_name(context_.machine, resource), error.what()));
-    }
-  }
-
   // A usage Error as long as nothing has happened.
-  Error not_set_up(std::string problem) const {
-    return {has_begun_ ? ErrorKind::failed : ErrorKind::usage, SourcePlace{}, std::move(problem),
-            "give this process more threads and memory (ulimit -u, ulimit -v), or let fewer "
-            "devices, streams and cores have work"};
-  }
+  ErrorKind set_up_failure() const { return has_begun_ ? ErrorKind::failed : ErrorKind::usage; }
 
   // What the actors use until the actor system is gone.
   const std::function<void()> on_news_;
@@ -345,7 +238,8 @@ class ActorRuntime::Impl {
   std::optional<RunResult> received_;
   ActorSystemSetup setup_;
   const RunContext context_;
-  const std::shared_ptr<std::vector<caf::actor>> resources_;  // null: without work so far
+  NodeResources* const nodes_;  // null: all actors are in this process
+  ResourceHost resources_;
   caf::actor coordinator_;
   bool has_begun_ = false;
   Interruption interruption_;

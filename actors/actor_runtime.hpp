@@ -18,6 +18,8 @@
 
 namespace troupe {
 
+class NodeResources;
+
 // Loads the libraries that the window's kernels need, where they aren't loaded yet. Throws a run
 // Error if one can't be loaded.
 void load_kernels(const OpRegistry& ops, const Window& window);
@@ -30,6 +32,7 @@ struct ActorRuntimeOptions {
   // The run ends early when this becomes true. Any thread or signal handler may set it.
   const std::atomic<bool>* interrupted = nullptr;
   Duration grace = interrupt_grace;  // for what is under way then
+  NodeResources* nodes = nullptr;    // where the devices and links are; null: in this process
 };
 
 // A coordinator, and an actor for each device and each link that has work, with the scheduler and

@@ -88,7 +88,8 @@ caf::actor spawn_device(caf::actor_system& system, const RunContext& context, De
   const ResourceId self{device.value};
   const auto lanes = static_cast<std::uint32_t>(context.machine.device(device).streams);
   const auto make_work = [&context, device](Completions& completions) {
-    const BackendContext backend_context{context.machine, context.ops, context.store, completions};
+    const BackendContext backend_context{context.machine, context.ops, context.store, completions,
+                                         context.network};
     return DeviceWork(
         backend_context,
         context.setting.device_backends[device.index()]->make(backend_context, device),

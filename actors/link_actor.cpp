@@ -22,6 +22,11 @@ class LinkWork {
   Started start(const LinkLogic::Start& start) {
     const Share& share = start.part->share;
     const ReplicaId to = share.output(start.item);
+    std::optional<ChunkMove::Next> next;
+    if (share.moves[start.item].paces) {
+      const ItemRef& item = share.elsewhere[share.successors_of(start.item)[0].place()];
+      next = {.window = share.window, .resource = item.resource.value, .item = item.item};
+    }
     if (start.first && target_is_tracked_[start.lane]) store_->acquire(to, cache_);
     return backend_->start(static_cast<Direction>(start.lane),
                            {.from = share.inputs_of(start.item)[0],
@@ -30,7 +35,8 @@ class LinkWork {
                             .bytes = start.bytes,
                             .first = start.first,
                             .last = start.last,
-                            .expected = start.expected});
+                            .expected = start.expected,
+                            .next = next});
   }
 
   bool may_block(const LinkLogic::Start&) const { return false; }
@@ -56,7 +62,8 @@ caf::actor spawn_link(caf::actor_system& system, const RunContext& context, Link
                       const caf::actor& coordinator) {
   const ResourceId self = ResourceId::at(context.machine.devices.size() + link.index());
   const auto make_work = [&context, link](Completions& completions) {
-    const BackendContext backend_context{context.machine, context.ops, context.store, completions};
+    const BackendContext backend_context{context.machine, context.ops, context.store, completions,
+                                         context.network};
     return LinkWork(context.setting.link_backends[link.index()]->make(backend_context, link),
                     context.store, context.machine.link(link));
   };

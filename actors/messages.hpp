@@ -1,6 +1,7 @@
-// The messages between actors. They contain values only: ids, counts and flat arrays.
+// The messages between the actors of a run. They contain values only: ids, counts and flat arrays.
 #pragma once
 
+#include "actors/inspect_id.hpp"
 #include "core/plan/plan.hpp"
 #include "core/plan/share.hpp"
 #include "core/run/coordinator_logic.hpp"
@@ -113,11 +114,41 @@ struct Leave {};
 // status.
 struct CheckStall {};
 
+// These may come from another node, or go there (actors/nodes/node_protocol.hpp).
+template <class Inspector>
+auto inspect(Inspector& f, Ready& x) {
+  return f(caf::meta::type_name("Ready"), x.resource);
+}
+template <class Inspector>
+auto inspect(Inspector& f, Progress& x) {
+  return f(caf::meta::type_name("Progress"), x.resource, x.done);
+}
+template <class Inspector>
+auto inspect(Inspector& f, Failure& x) {
+  return f(caf::meta::type_name("Failure"), x.resource, x.unit, x.cause);
+}
+template <class Inspector>
+auto inspect(Inspector& f, Stop&) {
+  return f(caf::meta::type_name("Stop"));
+}
+template <class Inspector>
+auto inspect(Inspector& f, Collect&) {
+  return f(caf::meta::type_name("Collect"));
+}
+template <class Inspector>
+auto inspect(Inspector& f, StatusRequest& x) {
+  return f(caf::meta::type_name("StatusRequest"), x.round);
+}
+template <class Inspector>
+auto inspect(Inspector& f, Status& x) {
+  return f(caf::meta::type_name("Status"), x.round, x.status.resource, x.status.in_flight,
+           x.status.done, x.status.pending, x.status.missing);
+}
+
 }  // namespace troupe
 
-// Messages don't leave the process, so their types need no serialization (`inspect`).
+// The others don't leave the process, so their types need no serialization.
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Introduce)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Ready)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::AddWindow)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::EndOfWindows)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Begin)
@@ -127,14 +158,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Watched)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Notice)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::LaneDone)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::LaneFailed)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Progress)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::ShareComplete)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Failure)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Stop)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Collect)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Collected)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::StatusRequest)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Status)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Interrupt)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Leave)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::CheckStall)

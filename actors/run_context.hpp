@@ -23,6 +23,7 @@ struct RunContext {
   // From when it is true, resources start no items. Where thousands of them are at work, messages
   // that say so would take minutes.
   const std::atomic<bool>& interrupted = never_interrupted;
+  NetworkPort* network = nullptr;  // to the other nodes of the run; null: there are none
 };
 
 }  // namespace troupe

@@ -10,11 +10,14 @@
 
 namespace troupe {
 
-RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify) {
-  if (!has_virtual_time(mode) && machine.nodes.size() > 1) {
-    throw usage_error(fmt::format("'{}' has {} nodes, and a real run can use one only",
-                                  machine.name, machine.nodes.size()),
-                      "simulate the file with 'troupe simulate'");
+RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify, Nodes nodes) {
+  const std::size_t wanted = machine.nodes.size();
+  if (!has_virtual_time(mode) && nodes == Nodes::this_one && wanted > 1) {
+    throw usage_error(
+        fmt::format("'{}' has {} nodes, and no nodes are given", machine.name, wanted),
+        fmt::format("add --local-nodes {} or --nodes HOST:PORT,…, or simulate the file with "
+                    "'troupe simulate'",
+                    wanted));
   }
   const bool has_values = computes_values(mode);
   RunSetting setting{

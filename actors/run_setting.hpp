@@ -32,9 +32,14 @@ struct RunSetting {
   bool has_values() const { return backing == MemoryStore::Backing::buffers; }
 };
 
+// Where the devices and links of a real run are: in this process, or on several nodes.
+enum class Nodes : std::uint8_t { this_one, several };
+
 // `verify`: compare results with a serial execution if the mode computes values. The machine must
-// outlive the setting. Throws a usage Error if a device or a link has no backend for the mode.
-RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify);
+// outlive the setting. Throws a usage Error if a device or a link has no backend for the mode, or
+// if the machine has several nodes, and a real run this one only.
+RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify,
+                            Nodes nodes = Nodes::this_one);
 
 // Fills in what a machine file may leave out and a run on this host needs: the cores of CPU
 // devices, the size of storage. Does nothing for modes with virtual time. Must come before

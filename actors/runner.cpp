@@ -1,5 +1,6 @@
 #include "actors/runner.hpp"
 
+#include "actors/nodes/cluster.hpp"
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
 #include "core/plan/planner.hpp"
@@ -37,7 +38,8 @@ Run::Run(const Machine& machine, const Graph& graph, std::span<const Scenario> s
       graph_(graph),
       scenarios_(scenarios),
       options_(std::move(options)),
-      setting_(make_run_setting(options_.mode, machine, options_.verify)) {
+      setting_(make_run_setting(options_.mode, machine, options_.verify,
+                                options_.cluster != nullptr ? Nodes::several : Nodes::this_one)) {
   plan_all(plan_options(setting_, machine, options_.ram_bytes));
 }
 
@@ -72,7 +74,10 @@ Report Run::perform() {
   report.machine = machine_.name;
   report.mode = setting_.name;
   report.seed = options_.seed;
-  store_.emplace(machine_, setting_.backing);
+  // Tensors on other nodes are none of this process's.
+  store_.emplace(machine_,
+                 options_.cluster != nullptr ? MemoryStore::Backing::accounted : setting_.backing);
+  stored_results_.emplace(*store_);
   if (setting_.has_values()) {
     for (const Plan& plan : plans_) {
       for (const Window& window : plan.windows) load_kernels(graph_.kinds(), window);
@@ -95,6 +100,7 @@ Report Run::perform() {
     runtime_.reset();
     plans_[i] = Plan{};
     store_->clear();
+    if (options_.cluster != nullptr) options_.cluster->end_run();
   }
   return report;
 }
@@ -106,18 +112,7 @@ void Run::perform(std::size_t index, Report& report) {
   bool has_begun = report.scenarios.size() > 1;
   try {
     report_progress(scenario, RunProgress::Phase::reserving, 0, 0);
-    // Devices and links that work at the same time hold more tensors than in graph order.
-    for (std::uint64_t& count : plan.buffers) {
-      count *= machine_.devices.size() + machine_.links.size();
-    }
-    const std::span<const ReplicaSpec> replicas = plan.replicas.slice(0, plan.replicas.size());
-    store_->reserve_buffers(replicas, graph_.types(), plan.buffers,
-                            [this] { return !is_interrupted(); });
-    // A simulation needs no store if all tensors fit into their memories at once.
-    if (setting_.has_values() || !store_->has_room(replicas, graph_.types())) {
-      store_->install(replicas, graph_.types());
-    }
-    plan.replicas = {};
+    prepare(plan);
     if (is_interrupted()) {
       result.outcome = Outcome::interrupted;
       return;
@@ -146,11 +141,36 @@ void Run::perform(std::size_t index, Report& report) {
   }
 }
 
+void Run::prepare(Plan& plan) {
+  if (options_.cluster != nullptr) {
+    options_.cluster->begin_run(machine_, plan, graph_.types());
+    plan.replicas = {};
+    return;
+  }
+  // Devices and links that work at the same time hold more tensors than in graph order.
+  for (std::uint64_t& count : plan.buffers) {
+    count *= machine_.devices.size() + machine_.links.size();
+  }
+  const std::span<const ReplicaSpec> replicas = plan.replicas.slice(0, plan.replicas.size());
+  store_->reserve_buffers(replicas, graph_.types(), plan.buffers,
+                          [this] { return !is_interrupted(); });
+  // A simulation needs no store if all tensors fit into their memories at once.
+  if (setting_.has_values() || !store_->has_room(replicas, graph_.types())) {
+    store_->install(replicas, graph_.types());
+  }
+  plan.replicas = {};
+}
+
+Results& Run::results() {
+  return options_.cluster != nullptr ? options_.cluster->results() : *stored_results_;
+}
+
 RunResult Run::act(const Scenario& scenario, Plan& plan, bool& has_begun) {
-  runtime_ = std::make_unique<ActorRuntime>(
-      machine_, graph_.kinds(), *store_, setting_,
-      ActorRuntimeOptions{
-          .seed = options_.seed, .interrupted = options_.interrupted, .grace = options_.grace});
+  runtime_ = std::make_unique<ActorRuntime>(machine_, graph_.kinds(), *store_, setting_,
+                                            ActorRuntimeOptions{.seed = options_.seed,
+                                                                .interrupted = options_.interrupted,
+                                                                .grace = options_.grace,
+                                                                .nodes = options_.cluster});
   for (Window& window : std::exchange(plan.windows, {})) runtime_->send(std::move(window));
   runtime_->send_end();
   has_begun = true;
@@ -171,7 +191,7 @@ std::optional<Verdict> Run::verdict_on(const Scenario& scenario, const Plan& pla
   report_progress(scenario, RunProgress::Phase::verifying, 0, plan.ops.size());
   checked_ = 0;
   verdict_ = std::async([this, &plan] {
-    return verify(graph_, plan, *store_, [this] {
+    return verify(graph_, plan, results(), [this] {
       ++checked_;
       return !is_interrupted();
     });
@@ -206,7 +226,7 @@ void Run::check(const Scenario& scenario, const Plan& plan, Report& report) {
   }
 }
 
-void Run::save(std::size_t scenario, Report& report) const {
+void Run::save(std::size_t scenario, Report& report) {
   if (!setting_.has_values()) return;
   const std::string& name = scenarios_[scenario].name;
   std::uint64_t done = 0;
@@ -217,7 +237,7 @@ void Run::save(std::size_t scenario, Report& report) const {
       report.interrupted = true;
       return;
     }
-    save_results(graph_, plans_[scenario], *store_, *file);
+    save_results(graph_, plans_[scenario], results(), *file);
   }
   if (done == 0) return;
   const SavedFile& last = *saves_[scenario].back();

@@ -9,6 +9,7 @@
 #include "core/graph/scenario.hpp"
 #include "core/machine/machine.hpp"
 #include "core/plan/plan.hpp"
+#include "core/result/results.hpp"
 #include "core/result/summary.hpp"
 #include "core/result/verify.hpp"
 #include "core/trace/report.hpp"
@@ -24,6 +25,8 @@
 #include <vector>
 
 namespace troupe {
+
+class Cluster;
 
 struct RunProgress {
   // Of one scenario; each begins when the previous one has ended.
@@ -58,6 +61,9 @@ struct RunOptions {
   // Each is written after the first scenario that makes all its results, once they have been
   // compared; not if they differ, and not without values. Must outlive the Run.
   std::span<const SavedFile> saves = {};
+  // The nodes whose devices and links a real run uses, one for each node of the machine. Null: this
+  // process. Must outlive the Run.
+  Cluster* cluster = nullptr;
   // Called on the thread in perform(), about 20 times a second.
   std::function<void(const RunProgress&)> on_progress = {};
 };
@@ -93,7 +99,11 @@ class Run {
   void check(const Scenario& scenario, const Plan& plan, Report& report);
   // Blocks until `plan` has been verified; none: the run was interrupted before.
   std::optional<Verdict> verdict_on(const Scenario& scenario, const Plan& plan);
-  void save(std::size_t scenario, Report& report) const;
+  void save(std::size_t scenario, Report& report);
+  // Readies the tensors' memory.
+  void prepare(Plan& plan);
+  // Those of the scenario that has been run.
+  Results& results();
   // Makes the plans.
   void plan_all(PlanOptions planning);
   bool is_interrupted() const;
@@ -110,7 +120,8 @@ class Run {
   std::uint64_t op_count_ = 0;
 
   // Kernels that were left use all members above and these, which are destroyed in reverse order.
-  std::optional<MemoryStore> store_;       // since perform()
+  std::optional<MemoryStore> store_;  // since perform()
+  std::optional<StoredResults> stored_results_;
   std::unique_ptr<ActorRuntime> runtime_;  // while a scenario runs, and after an interruption
   std::atomic<std::uint64_t> checked_ = 0;
   std::future<Verdict> verdict_;

@@ -1,8 +1,11 @@
 #include "apps/troupe/commands.hpp"
 
+#include "actors/nodes/cluster.hpp"
+#include "actors/nodes/node_server.hpp"
 #include "actors/runner.hpp"
 #include "apps/troupe/guard.hpp"
 #include "apps/troupe/interrupts.hpp"
+#include "apps/troupe/local_nodes.hpp"
 #include "apps/troupe/print_error.hpp"
 #include "apps/troupe/progress_bar.hpp"
 #include "core/backend/memory_store.hpp"
@@ -16,6 +19,7 @@
 #include "core/files/output_file.hpp"
 #include "core/machine/discover.hpp"
 #include "core/machine/local_cores.hpp"
+#include "core/network/host_port.hpp"
 #include "core/ops/op_library.hpp"
 #include "core/patterns/point_task.hpp"
 #include "core/trace/writers.hpp"
@@ -88,8 +92,8 @@ std::vector<std::string> describe_backends(const RunSetting& setting, const Mach
 
 // Fills in what a machine file may leave to this host, and refuses files of tensors that can't be
 // read or written. Does only what the mode needs.
-void complete_for(Mode mode, RunFile& file) {
-  complete_machine(mode, file.machine);
+void complete_for(Mode mode, RunFile& file, bool is_here = true) {
+  if (is_here) complete_machine(mode, file.machine);
   if (computes_values(mode)) check_data(file);
 }
 
@@ -166,6 +170,22 @@ OpRegistry ops_with(const std::vector<std::string>& libraries) {
   return ops;
 }
 
+// The nodes that a run uses.
+struct RunNodes {
+  std::optional<LocalNodes> local;
+  std::optional<Cluster> cluster;
+
+  RunNodes(const RunArguments& arguments, const OpRegistry& ops) {
+    std::vector<std::string> addresses = arguments.nodes;
+    if (arguments.local_nodes > 0) {
+      addresses = local.emplace(arguments.local_nodes, arguments.ops).addresses();
+    }
+    if (!addresses.empty())
+      cluster.emplace(ops, ClusterOptions{.addresses = addresses, .interrupted = &interrupted()});
+  }
+  const Machine* machine() const { return cluster ? &cluster->machine() : nullptr; }
+};
+
 int carry_out(Mode mode, const RunArguments& arguments) {
   ProgressBar bar;
   PhaseTimes times(arguments.verbose, bar);
@@ -175,8 +195,10 @@ int carry_out(Mode mode, const RunArguments& arguments) {
     return guard(kind, what, work);
   };
   const OpRegistry ops = ops_with(arguments.ops);
+  RunNodes nodes =
+      phase(ErrorKind::usage, "getting the nodes", [&] { return RunNodes(arguments, ops); });
   RunFile file = phase(ErrorKind::usage, "loading " + arguments.file,
-                       [&] { return load_run_file(arguments.file, ops); });
+                       [&] { return load_run_file(arguments.file, ops, nodes.machine()); });
   times.ended("loaded", file.graph.size());
   const std::vector<Scenario> scenarios =
       phase(ErrorKind::usage, "setting up " + arguments.file, [&] {
@@ -184,7 +206,7 @@ int carry_out(Mode mode, const RunArguments& arguments) {
         for (const std::string& mapping : arguments.map) {
           map_device(file.machine, mapping, discover_host());
         }
-        complete_for(mode, file);
+        complete_for(mode, file, nodes.machine() == nullptr);
         return chosen_scenarios(file, arguments.scenarios);
       });
   const std::string count = format_count(file.graph.size(), "op");
@@ -195,6 +217,7 @@ int carry_out(Mode mode, const RunArguments& arguments) {
                 .verify = !arguments.no_verify,
                 .interrupted = &interrupted(),
                 .saves = file.saves,
+                .cluster = nodes.cluster ? &*nodes.cluster : nullptr,
                 .on_progress = [&bar](const RunProgress& progress) { bar.show(progress); }});
   });
   times.ended("planned", run.op_count());
@@ -314,6 +337,24 @@ int validate_command(const std::string& path, const std::vector<std::string>& li
       format_count(file.scenarios.size(), "scenario"), verdict("be simulated", simulation),
       verdict("run on this machine", execution)));
   return exit_done;
+}
+
+int node_command(const NodeArguments& arguments) {
+  const OpRegistry ops = ops_with(arguments.ops);
+  const HostPort at = read_host_port(arguments.listen);
+  NodeServer server(ops,
+                    {.host = at.host,
+                     .port = at.port,
+                     .name = arguments.name,
+                     .once = arguments.once,
+                     .machine = {.cpu_devices = arguments.devices, .storage = arguments.storage},
+                     .memory_share = arguments.memory_share,
+                     .trusts_network = arguments.trust_network});
+  print(fmt::format("listening on {}:{}\n", at.host, server.port()));
+  catch_interrupts();
+  while (!interrupted() && !server.wait(std::chrono::milliseconds(50))) {
+  }
+  leave(exit_done);  // kernels may be under way, which nobody waits for
 }
 
 int machine_command() {

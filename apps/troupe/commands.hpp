@@ -2,6 +2,7 @@
 // if it can't be completed (a bad file, an output that can't be written).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,6 +19,19 @@ struct RunArguments {
   std::vector<std::string> ops;        // paths of libraries of op kinds
   bool no_verify = false;
   bool verbose = false;
+  std::vector<std::string> nodes;  // "host:port"; of `run` only
+  std::size_t local_nodes = 0;     // likewise; 0: none
+};
+
+struct NodeArguments {
+  std::string listen = "127.0.0.1:7420";
+  std::string name;
+  std::vector<std::string> ops;
+  int devices = 0;  // 0: one for each NUMA node
+  bool storage = false;
+  bool once = false;
+  bool trust_network = false;
+  double memory_share = 1;
 };
 
 // Exit codes: 0 done, 1 the run failed, 2 usage or config error.
@@ -27,5 +41,6 @@ int run_command(const RunArguments& arguments);
 int simulate_command(const RunArguments& arguments);
 int validate_command(const std::string& file, const std::vector<std::string>& ops);
 int machine_command();
+int node_command(const NodeArguments& arguments);
 
 }  // namespace troupe

@@ -89,6 +89,26 @@ void add_run_options(CLI::App& command, troupe::RunArguments& arguments) {
                    "Also say which backend each resource has and how long each phase took");
 }
 
+void add_node_options(CLI::App& command, troupe::NodeArguments& arguments) {
+  command
+      .add_option("--listen", arguments.listen, "Where leaders reach it; port 0: any that is free")
+      ->option_text("HOST:PORT")
+      ->capture_default_str();
+  command.add_option("--name", arguments.name, "Name of the node; else n0, n1, … by its place")
+      ->option_text("NAME");
+  command.add_option("--devices", arguments.devices, "CPU devices; 0: one for each NUMA node")
+      ->option_text("N")
+      ->check(CLI::Range(0, 1024));
+  command.add_flag("--storage", arguments.storage, "Also lend a disk, by a temporary directory");
+  command.add_option("--memory-share", arguments.memory_share, "The share of this host's memory")
+      ->option_text("X")
+      ->check(CLI::Range(0.001, 1.0));
+  command.add_flag("--once", arguments.once, "End when the first leader is done");
+  command.add_flag("--trust-network", arguments.trust_network,
+                   "Listen on what other hosts can reach, though nothing is encrypted");
+  add_ops_option(command, arguments.ops);
+}
+
 // Prints a line that says what is wrong with the command line. Returns the exit code.
 int refuse(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
@@ -125,6 +145,16 @@ int run_program(int argc, char** argv) {
   add_run_options(*run, arguments);
   run->add_flag("--no-verify", arguments.no_verify,
                 "Don't compare the results with a serial execution");
+  run->add_option("--nodes", arguments.nodes,
+                  "Run on these nodes, e.g. 10.0.0.1:7420,10.0.0.2:7420 (`troupe node` on each)")
+      ->option_text("NODES")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  run->add_option("--local-nodes", arguments.local_nodes,
+                  "Run on so many node processes, which are started on this host")
+      ->option_text("N")
+      ->check(CLI::Range(1, 256))
+      ->excludes("--nodes");
   CLI::App* simulate = app.add_subcommand(
       "simulate", "Predict how long they take on the machine that the file describes");
   add_run_options(*simulate, arguments);
@@ -132,6 +162,9 @@ int run_program(int argc, char** argv) {
   validate->add_option("FILE", file, "The file to check")->required();
   add_ops_option(*validate, arguments.ops);
   CLI::App* machine = app.add_subcommand("machine", "Print this machine as a machine file");
+  troupe::NodeArguments node_arguments;
+  CLI::App* node = app.add_subcommand("node", "Lend this host's devices to runs");
+  add_node_options(*node, node_arguments);
   check_values({argv, static_cast<std::size_t>(argc)});
   try {
     app.parse(argc, argv);
@@ -143,6 +176,7 @@ int run_program(int argc, char** argv) {
   if (run->parsed()) return troupe::run_command(arguments);
   if (simulate->parsed()) return troupe::simulate_command(arguments);
   if (validate->parsed()) return troupe::validate_command(file, arguments.ops);
+  if (node->parsed()) return troupe::node_command(node_arguments);
   if (machine->parsed()) return troupe::machine_command();
   return troupe::exit_usage;
 }

@@ -10,11 +10,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace troupe {
+
+class NetworkPort;
 
 // The result of start(): the work is finished; or it finishes `after` this time on the caller's
 // clock; or it is pending, and the backend will report its end to Completions.
@@ -63,6 +66,13 @@ struct ChunkMove {
   bool first = true;  // of its transfer on this link
   bool last = true;
   Duration expected{0};  // by the cost model
+  // The item of the next link of the route, which waits for this chunk; none: the tensor is there.
+  struct Next {
+    std::uint32_t window = 0;
+    std::uint32_t resource = 0;
+    std::uint32_t item = 0;
+  };
+  std::optional<Next> next = {};
 };
 
 // Executes the transfers of one link. A lane is a Direction. Call from one thread at a time, which
@@ -80,6 +90,7 @@ struct BackendContext {
   const OpRegistry& ops;
   MemoryStore& store;
   Completions& completions;
+  NetworkPort* network = nullptr;  // to the other nodes of the run; null: there are none
 };
 
 // A backend as the registry lists it. It serves one mode.

@@ -18,14 +18,17 @@
 
 namespace troupe {
 
-MemoryStore::MemoryStore(const Machine& machine, Backing backing, Counting counting)
+MemoryStore::MemoryStore(const Machine& machine, Backing backing, Counting counting, NodeId self)
     : backing_(backing), counting_(counting) {
   for (const Memory& memory : machine.memories) {
     Node& node = memories_.emplace_back();
     node.name = memory.name;
     node.kind = memory.kind;
+    node.is_elsewhere = self && memory.node != self;
     node.size_bytes = memory.size_bytes;
-    if (backing == Backing::buffers && memory.kind == MemoryKind::storage) {
+    if (node.is_elsewhere) {
+      node.size_bytes = std::numeric_limits<std::uint64_t>::max();
+    } else if (backing == Backing::buffers && memory.kind == MemoryKind::storage) {
       try {
         node.folder.emplace(memory.directory);
       } catch (const Error& e) {
@@ -179,7 +182,8 @@ void MemoryStore::reserve_buffers(std::span<const ReplicaSpec> replicas,
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> in_memory;  // by memory, bytes
   auto slot = in_memory.end();  // consecutive replicas mostly have the same slot
   for (const ReplicaSpec& spec : replicas) {
-    if (memories_[spec.memory.index()].kind == MemoryKind::storage || spec.is_adopted) continue;
+    const Node& node = memories_[spec.memory.index()];
+    if (node.kind == MemoryKind::storage || node.is_elsewhere || spec.is_adopted) continue;
     const std::pair key(spec.memory.value, bytes[spec.type]);
     if (slot == in_memory.end() || slot->first != key) slot = in_memory.try_emplace(key, 0).first;
     ++slot->second;

@@ -54,8 +54,9 @@ class MemoryStore {
   enum class Counting { acquired, announced };
 
   // With buffers, creates a new folder in every storage directory. Throws a usage Error if that
-  // fails.
-  MemoryStore(const Machine& machine, Backing backing, Counting counting = Counting::acquired);
+  // fails. With `self`, holds the tensors of this node's memories only.
+  MemoryStore(const Machine& machine, Backing backing, Counting counting = Counting::acquired,
+              NodeId self = {});
   ~MemoryStore();  // removes the folders
   MemoryStore(const MemoryStore&) = delete;
   MemoryStore& operator=(const MemoryStore&) = delete;
@@ -158,10 +159,12 @@ class MemoryStore {
   BufferPool& pool() { return pool_; }
 
   // If false, acquire() and release() need not be called for replicas of this memory: there are no
-  // buffers, and all announced replicas fit. Changes with install() and clear() only.
+  // buffers, and all announced replicas fit; or the memory is elsewhere, and they must not be.
+  // Changes with install() and clear() only.
   bool is_tracked(MemoryId m) const {
-    return backing_ == Backing::buffers || counting_ == Counting::announced ||
-           memories_[m.index()].is_counted;
+    const Node& node = memories_[m.index()];
+    return !node.is_elsewhere &&
+           (backing_ == Backing::buffers || counting_ == Counting::announced || node.is_counted);
   }
 
   // Bytes of all replicas held. No other function may run meanwhile.
@@ -194,6 +197,7 @@ class MemoryStore {
     MemoryKind kind = MemoryKind::ram;
     std::uint64_t size_bytes = 0;  // the limit of `used`
     std::optional<ScratchFolder> folder = {};
+    bool is_elsewhere = false;           // its tensors are held by another node, or by none
     std::uint64_t announced = 0;         // bytes of all announced replicas
     bool is_counted = false;             // `announced` has exceeded `size_bytes`
     std::atomic<std::uint64_t> used{0};  // bytes of the replicas held; 0 unless is_counted

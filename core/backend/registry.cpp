@@ -2,6 +2,7 @@
 
 #include "core/backend/file/file_backend.hpp"
 #include "core/backend/memcpy/memcpy_backend.hpp"
+#include "core/backend/network/network_backend.hpp"
 #include "core/backend/openblas/openblas_backend.hpp"
 #include "core/backend/rehearsed/rehearsed_backend.hpp"
 #include "core/backend/simulated/simulated_backend.hpp"
@@ -45,7 +46,8 @@ std::span<const DeviceBackendEntry> device_backends() {
 
 std::span<const LinkBackendEntry> link_backends() {
   static const std::array entries{simulated_link_backend(), rehearsed_link_backend(),
-                                  memcpy_link_backend(), file_link_backend()};
+                                  memcpy_link_backend(), file_link_backend(),
+                                  network_link_backend()};
   return entries;
 }
 

@@ -6,7 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,13 +20,20 @@ namespace {
 // Of a file that isn't there. A simulation never reads it.
 class AbsentValues final : public ValueSource {
  public:
-  explicit AbsentValues(std::filesystem::path path) : path_(std::move(path)) {}
+  AbsentValues(std::filesystem::path path, std::string tensor, const TensorType& type)
+      : path_(std::move(path)), tensor_(std::move(tensor)), type_(type) {}
   void read(std::uint64_t, std::span<std::byte>) const override {
     throw run_error(fmt::format("there is no file '{}'", path_.string()), "check the path");
+  }
+  std::optional<FileLocation> file() const override {
+    return FileLocation{
+        .path = std::filesystem::absolute(path_).string(), .tensor = tensor_, .type = type_};
   }
 
  private:
   std::filesystem::path path_;
+  std::string tensor_;
+  TensorType type_;
 };
 
 // The name of the tensor in the file; empty for a file that holds one array.
@@ -71,7 +81,7 @@ FileTensor read_file_tensor(const Node& body, const Node& file, const std::strin
   if (dtype != nullptr) declared.dtype = read_dtype(*dtype, fmt::format("dtype of {}", what));
   if (data.file == nullptr) {
     if (shape != nullptr && dtype != nullptr) {
-      return {declared, std::make_shared<const AbsentValues>(data.path)};
+      return {declared, std::make_shared<const AbsentValues>(data.path, name, declared)};
     }
     throw usage_error(file.place(),
                       fmt::format("'{}': there is no such file", visible(data.path.string())),
@@ -89,7 +99,7 @@ FileTensor read_file_tensor(const Node& body, const Node& file, const std::strin
   if (dtype != nullptr && declared.dtype != stored.type.dtype) {
     refuse_type(*dtype, "dtype", what, to_string(declared.dtype), stored.type);
   }
-  return {stored.type, std::make_shared<const FileValues>(data.file, stored)};
+  return {stored.type, std::make_shared<const FileValues>(data.file, stored, name)};
 }
 
 }  // namespace troupe

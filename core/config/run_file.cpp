@@ -143,6 +143,17 @@ void read_machine_of_run(const Node& node, const std::filesystem::path& run_path
   run.machine_file = path;
 }
 
+void use_nodes(const Machine& nodes, const SourcePlace& place, Machine& machine) {
+  const std::size_t wanted = machine.nodes.size();
+  if (wanted > 1 && wanted != nodes.nodes.size()) {
+    throw usage_error(
+        place,
+        fmt::format("the machine has {} nodes, and the run gets {}", wanted, nodes.nodes.size()),
+        "give it as many");
+  }
+  if (wanted <= 1) machine = nodes;
+}
+
 void check_run_keys(const Node& root, const std::filesystem::path& path) {
   if (kind_of_file(root) == FileKind::machine) {
     throw usage_error(root.place(), "this is a machine file, not a run file",
@@ -160,11 +171,12 @@ void check_run_keys(const Node& root, const std::filesystem::path& path) {
 
 }  // namespace
 
-RunFile load_run_file(const std::filesystem::path& path, const OpRegistry& ops) {
-  return read_run_file(Document::load(path), ops);
+RunFile load_run_file(const std::filesystem::path& path, const OpRegistry& ops,
+                      const Machine* nodes) {
+  return read_run_file(Document::load(path), ops, nodes);
 }
 
-RunFile read_run_file(const Document& document, const OpRegistry& ops) {
+RunFile read_run_file(const Document& document, const OpRegistry& ops, const Machine* nodes) {
   const std::filesystem::path path = document.path();
   const Node& root = expect_map(document.root(), "a run file");
   check_run_keys(root, path);
@@ -173,7 +185,9 @@ RunFile read_run_file(const Document& document, const OpRegistry& ops) {
   run.name = path.stem().string();
   if (const Node* n = find(root, "about"))
     run.title = read_string(*n, "about", "text, in quotes if it begins with a bracket");
-  read_machine_of_run(require(root, "machine", "the run file"), path, run);
+  const Node& machine = require(root, "machine", "the run file");
+  read_machine_of_run(machine, path, run);
+  if (nodes != nullptr) use_nodes(*nodes, machine.place(), run.machine);
   const Node& tasks = expect_map(require(root, "tasks", "the run file"), "tasks");
   if (tasks.entry_count() == 0) {
     throw usage_error(tasks.place(), "there are no tasks", "add one, such as `run: {op: …}`");

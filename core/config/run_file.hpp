@@ -32,9 +32,13 @@ struct RunFile {
 
 // Read and check everything that can be checked without planning. Throw a usage Error with
 // file:line:column, what is wrong and what to do. `discover:` machines are looked up on this one.
-// `ops` must outlive the result: pattern_ops(), or a copy of it to which kinds were added.
-RunFile load_run_file(const std::filesystem::path& path, const OpRegistry& ops = pattern_ops());
-RunFile read_run_file(const Document& document, const OpRegistry& ops = pattern_ops());
+// `ops` must outlive the result: pattern_ops(), or a copy of it to which kinds were added. If
+// `nodes` is given, it is the machine of the run, unless the file itself has one of several nodes:
+// that must have as many.
+RunFile load_run_file(const std::filesystem::path& path, const OpRegistry& ops = pattern_ops(),
+                      const Machine* nodes = nullptr);
+RunFile read_run_file(const Document& document, const OpRegistry& ops = pattern_ops(),
+                      const Machine* nodes = nullptr);
 
 // What a run needs, and a simulation doesn't: throws a usage Error if a file of `inputs` isn't
 // there or not complete, or if one of `saves` can't be written.

@@ -4,6 +4,8 @@
 #include "core/files/npy.hpp"
 #include "core/files/output_file.hpp"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace troupe {
@@ -53,24 +55,59 @@ FileTensor open_tensor(const std::filesystem::path& path, std::string_view name)
   const auto file = std::make_shared<const DataFile>(path);
   const StoredTensor tensor = file->find(name);
   file->check_size();
-  return {tensor.type, std::make_shared<const FileValues>(file, tensor)};
+  return {tensor.type, std::make_shared<const FileValues>(file, tensor, name)};
 }
 
 std::shared_ptr<const std::byte> FileValues::existing() const {
-  if (offset_ % kernel_alignment != 0) return nullptr;
+  if (tensor_.offset % kernel_alignment != 0) return nullptr;
   const std::shared_ptr<const std::byte> mapped = file_->bytes().mapped();
   if (mapped == nullptr) return nullptr;
-  return {mapped, mapped.get() + offset_};
+  return {mapped, mapped.get() + tensor_.offset};
 }
 
 void FileValues::read(std::uint64_t offset, std::span<std::byte> out) const {
   const InputFile& file = file_->bytes();
   const std::shared_ptr<const std::byte> in_place = existing();
   if (in_place != nullptr && out.data() == in_place.get() + offset) {
-    file.load(offset_ + offset, out.size());
+    file.load(tensor_.offset + offset, out.size());
   } else {
-    file.read(offset_ + offset, out);
+    file.read(tensor_.offset + offset, out);
   }
+}
+
+std::optional<FileLocation> FileValues::file() const {
+  return FileLocation{.path = std::filesystem::absolute(file_->bytes().path()).string(),
+                      .tensor = name_,
+                      .type = tensor_.type,
+                      .file_bytes = file_->bytes().bytes()};
+}
+
+std::shared_ptr<const ValueSource> open_values(const FileLocation& location, OpenFiles& files) {
+  const auto refuse = [&](std::string problem, std::string remedy) {
+    return Error(ErrorKind::failed, {location.path}, std::move(problem), std::move(remedy));
+  };
+  std::shared_ptr<const DataFile>& file = files[location.path];
+  StoredTensor tensor;
+  try {
+    if (file == nullptr) file = std::make_shared<const DataFile>(location.path);
+    tensor = file->find(location.tensor);
+    file->check_size();
+  } catch (const Error& error) {
+    throw refuse(error.problem(), error.remedy());
+  }
+  if (tensor.type != location.type) {
+    throw refuse(fmt::format("{} is {} here, and {} where the run was started",
+                             location.tensor.empty() ? "the array" : "'" + location.tensor + "'",
+                             to_string(tensor.type), to_string(location.type)),
+                 "copy the file from there");
+  }
+  const std::uint64_t bytes = file->bytes().bytes();
+  if (location.file_bytes != 0 && location.file_bytes != bytes) {
+    throw refuse(fmt::format("the file has {} bytes here, and {} where the run was started", bytes,
+                             location.file_bytes),
+                 "copy the file from there");
+  }
+  return std::make_shared<const FileValues>(file, tensor, location.tensor);
 }
 
 void save_tensors(const std::filesystem::path& path, std::span<const NamedType> tensors,

@@ -11,10 +11,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 
 namespace troupe {
 
@@ -46,15 +49,18 @@ class DataFile {
 // The values of one tensor of a file: read whenever an op needs them, or used in the mapped file.
 class FileValues final : public ValueSource {
  public:
-  // `tensor` must be what file->find() returned.
-  FileValues(std::shared_ptr<const DataFile> file, const StoredTensor& tensor)
-      : file_(std::move(file)), offset_(tensor.offset) {}
+  // `tensor` must be what file->find(name) returned.
+  FileValues(std::shared_ptr<const DataFile> file, const StoredTensor& tensor,
+             std::string_view name = {})
+      : file_(std::move(file)), tensor_(tensor), name_(name) {}
   std::shared_ptr<const std::byte> existing() const override;
   void read(std::uint64_t offset, std::span<std::byte> out) const override;
+  std::optional<FileLocation> file() const override;
 
  private:
   std::shared_ptr<const DataFile> file_;
-  std::uint64_t offset_;
+  StoredTensor tensor_;
+  std::string name_;
 };
 
 struct FileTensor {
@@ -67,6 +73,11 @@ TensorType inspect_tensor(const std::filesystem::path& path, std::string_view na
 // Opens the file, which stays open as long as the values are used, without reading them. Throws
 // what DataFile throws.
 FileTensor open_tensor(const std::filesystem::path& path, std::string_view name = {});
+// Open files by path.
+using OpenFiles = std::map<std::string, std::shared_ptr<const DataFile>, std::less<>>;
+// Opens a file that another process has found, unless it is in `files`, and adds it to them. Throws
+// a run Error, with the file as its place, if there is none or if it isn't the same.
+std::shared_ptr<const ValueSource> open_values(const FileLocation& location, OpenFiles& files);
 // Writes tensors, of which .npy takes one. `values(i)` returns the values of tensors[i]; each must
 // stay valid until the next call. The file appears only when it is complete. Blocks. Throws a usage
 // Error if there can't be such a file, a run Error if it can't be written to its end, and what

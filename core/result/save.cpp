@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <span>
 #include <vector>
 
 namespace troupe {
@@ -27,19 +26,13 @@ bool keeps_all(const Plan& plan, const SavedFile& file) {
                      [&](OpId op) { return find_kept(plan, op) != nullptr; });
 }
 
-void save_results(const Graph& graph, const Plan& plan, const MemoryStore& store,
-                  const SavedFile& file) {
+void save_results(const Graph& graph, const Plan& plan, Results& results, const SavedFile& file) {
   std::vector<NamedType> tensors;
   for (const OpId op : file.ops) tensors.push_back({graph.name(op), graph.type(op)});
-  std::vector<std::byte> from_storage;
-  save_tensors(file.path, tensors, [&](std::size_t i) -> std::span<const std::byte> {
+  save_tensors(file.path, tensors, [&](std::size_t i) {
     const Plan::Result* const result = find_kept(plan, file.ops[i]);
     TROUPE_ASSERT(result != nullptr);
-    if (const std::byte* values = store.data(result->replica)) {
-      return {values, tensors[i].type.bytes()};
-    }
-    store.read(result->replica, from_storage);
-    return from_storage;
+    return results.values(result->replica);
   });
 }
 

@@ -1,13 +1,11 @@
 #include "core/result/verify.hpp"
 
-#include "core/backend/digest.hpp"
 #include "core/base/error.hpp"
 #include "core/result/serial.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <cstdint>
 #include <span>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -15,40 +13,31 @@ namespace troupe {
 
 namespace {
 
-// How a kept result differs from the expected values. Empty if it is equal.
-std::string difference(const MemoryStore& store, ReplicaId replica,
-                       std::span<const std::byte> expected, std::vector<std::byte>& from_file) {
-  const std::byte* actual = store.data(replica);
-  if (actual == nullptr) {
-    store.read(replica, from_file);
-    actual = from_file.data();
-  }
-  if (std::memcmp(actual, expected.data(), expected.size()) == 0) return {};
-  const auto differs = std::mismatch(expected.begin(), expected.end(), actual).first;
-  return fmt::format("first in element {}", static_cast<std::uint64_t>(differs - expected.begin()) /
-                                                size_of(store.type(replica).dtype));
+// How a result differs from the expected values, which it does.
+std::string difference(std::span<const std::byte> actual, std::span<const std::byte> expected,
+                       DType dtype) {
+  const auto differs = std::mismatch(expected.begin(), expected.end(), actual.begin()).first;
+  return fmt::format("first in element {}",
+                     static_cast<std::uint64_t>(differs - expected.begin()) / size_of(dtype));
 }
 
 }  // namespace
 
-Verdict verify(const Graph& graph, const Plan& plan, const MemoryStore& store,
+Verdict verify(const Graph& graph, const Plan& plan, Results& results,
                const std::function<bool()>& keep_going) {
   Verdict verdict;
   auto next = plan.results.begin();
-  std::vector<std::byte> from_file;
   run_serial(graph, plan.ops, [&](OpId op, std::span<const std::byte> expected) {
     for (; next != plan.results.end() && next->op == op; ++next) {
-      std::string how;
-      if (next->is_kept) {
-        try {
-          how = difference(store, next->replica, expected, from_file);
-        } catch (const Error& error) {
-          throw run_error(fmt::format("'{}': {}", graph.name(op), error.problem()), error.remedy());
+      std::string how = "by its digest";
+      try {
+        if (results.is_equal(next->replica, next->is_kept, expected)) continue;
+        if (next->is_kept) {
+          how = difference(results.values(next->replica), expected, graph.type(op).dtype);
         }
-      } else if (store.digest(next->replica) != digest_of(expected)) {
-        how = "by its digest";
+      } catch (const Error& error) {
+        throw run_error(fmt::format("'{}': {}", graph.name(op), error.problem()), error.remedy());
       }
-      if (how.empty()) continue;
       verdict.equal = false;
       verdict.mismatch =
           fmt::format("'{}' differs from the serial execution, {}", graph.name(op), how);

@@ -1,9 +1,9 @@
 // Verification: compares each result of a real run with that of a serial execution.
 #pragma once
 
-#include "core/backend/memory_store.hpp"
 #include "core/graph/graph.hpp"
 #include "core/plan/plan.hpp"
+#include "core/result/results.hpp"
 
 #include <functional>
 #include <string>
@@ -17,10 +17,10 @@ struct Verdict {
 };
 
 // Executes the plan's ops serially on the calling thread and compares each of the plan's results:
-// bit for bit if `store` keeps the tensor, otherwise by the digest in `store`. Blocks for about the
+// bit for bit if the tensor is kept in this process, otherwise by its digest. Blocks for about the
 // serial time, or until `keep_going`, which is called once per op, returns false. Throws a run
 // Error if a result can't be read or a kernel fails.
-Verdict verify(const Graph& graph, const Plan& plan, const MemoryStore& store,
+Verdict verify(const Graph& graph, const Plan& plan, Results& results,
                const std::function<bool()>& keep_going);
 
 }  // namespace troupe

@@ -1,0 +1,64 @@
+#include "actors/actor_system_setup.hpp"
+
+#include "actors/virtual_time.hpp"
+
+#include <chrono>
+
+namespace troupe {
+
+ActorSystemSetup::ActorSystemSetup(bool virtual_time, std::uint64_t seed)
+    : virtual_time_(virtual_time) {
+  if (virtual_time) {
+    config_.load<VirtualTime>();
+  } else {
+    config_.load<ActorThreads>();
+  }
+  system_ = std::make_unique<caf::actor_system>(config_);
+  if (virtual_time) {
+    VirtualTime::of(*system_).set_seed(seed);
+  } else {
+    real_clock_.emplace(*system_);
+  }
+}
+
+Clock& ActorSystemSetup::clock() {
+  if (virtual_time_) return VirtualTime::of(*system_).clock();
+  return *real_clock_;
+}
+
+caf::execution_unit* ActorSystemSetup::start_thread(Waiting waiting) {
+  return virtual_time_ ? nullptr : ActorThreads::of(*system_).start_own_thread(waiting);
+}
+
+caf::execution_unit* ActorSystemSetup::start_shared_thread() {
+  if (!virtual_time_) ActorThreads::of(*system_).start_shared_thread();
+  return nullptr;
+}
+
+std::size_t ActorSystemSetup::shared_threads_for(std::size_t actors) const {
+  return virtual_time_ ? 0 : ActorThreads::of(*system_).shared_threads_for(actors);
+}
+
+void ActorSystemSetup::give_way() {
+  if (!virtual_time_) ActorThreads::of(*system_).give_way();
+}
+
+Duration ActorSystemSetup::stall_check_interval() const {
+  return virtual_time_ ? Duration{0} : std::chrono::seconds(1);
+}
+
+void ActorSystemSetup::pause() {
+  if (virtual_time_) VirtualTime::of(*system_).pause();
+}
+
+bool ActorSystemSetup::proceed() {
+  constexpr std::size_t events = 1 << 14;
+  return VirtualTime::of(*system_).run(events) > 0;
+}
+
+void ActorSystemSetup::settle() {
+  while (virtual_time_ && proceed()) {
+  }
+}
+
+}  // namespace troupe

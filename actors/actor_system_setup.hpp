@@ -1,0 +1,54 @@
+// Where actors live, and how time passes there: scheduler and clock of real and of virtual time.
+#pragma once
+
+#include "actors/actor_threads.hpp"
+#include "actors/clock.hpp"
+#include "actors/real_clock.hpp"
+#include "core/base/time.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include <caf/all.hpp>
+
+namespace troupe {
+
+// The one difference between a real run and a simulation that this room knows. For the thread that
+// spawns actors.
+class ActorSystemSetup {
+ public:
+  // Throws std::system_error where the host gives no thread.
+  ActorSystemSetup(bool virtual_time, std::uint64_t seed);
+
+  caf::actor_system& system() { return *system_; }
+  Clock& clock();
+  bool has_virtual_time() const { return virtual_time_; }
+
+  // The thread of an actor that may block; null where time is virtual. Throws std::system_error
+  // where the host gives no more threads.
+  caf::execution_unit* start_thread(Waiting waiting);
+  // That of an actor that shares threads with others: null. Throws likewise.
+  caf::execution_unit* start_shared_thread();
+  // How many threads start_shared_thread() starts in that many calls.
+  std::size_t shared_threads_for(std::size_t actors) const;
+  // What is interrupted runs only where nothing else wants to.
+  void give_way();
+
+  Duration stall_check_interval() const;
+  // Virtual time stands still when what is done may lead to more work.
+  void pause();
+  // Lets virtual time pass. False where nothing is left to happen.
+  bool proceed();
+  // Under virtual time, delivers what was sent; otherwise actors' threads do.
+  void settle();
+
+ private:
+  bool virtual_time_;
+  caf::actor_system_config config_;
+  std::optional<RealClock> real_clock_;  // before the system: actors use it until they are gone
+  std::unique_ptr<caf::actor_system> system_;
+};
+
+}  // namespace troupe

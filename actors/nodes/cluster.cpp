@@ -1,0 +1,343 @@
+#include "actors/nodes/cluster.hpp"
+
+#include "actors/nodes/control_system.hpp"
+#include "actors/nodes/node_protocol.hpp"
+#include "actors/nodes/stand_in.hpp"
+#include "core/backend/digest.hpp"
+#include "core/base/error.hpp"
+#include "core/base/units.hpp"
+#include "core/base/version.hpp"
+#include "core/machine/node_joiner.hpp"
+#include "core/network/host_port.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include <caf/io/all.hpp>
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+// What a transfer between two nodes takes where nothing was measured: TCP on one host, or on a
+// network of 10 Gbit/s.
+constexpr double network_bandwidth = 1.2e9;
+constexpr Duration network_latency = std::chrono::microseconds(50);
+// A notice waits for the chunk in front of it: some 200 us here.
+constexpr std::uint64_t network_chunk_bytes = 1 << 20;
+constexpr Duration forever = longest_duration;
+constexpr const char* check_node = "see what has become of it, and start it again";
+// Of results that are fetched in one message.
+constexpr std::uint64_t values_bytes_max = 1 << 20;
+
+struct ClusterNode {
+  std::string address;  // as the user gave it
+  caf::actor agent = {};
+  Welcome has = {};
+  Duration clock_offset{0};
+  bool is_lost = false;
+};
+
+}  // namespace
+
+class Cluster::Impl final : public Results {
+ public:
+  Impl(const OpRegistry& ops, const ClusterOptions& options)
+      : options_(options),
+        control_(options.node_timeout),
+        leader_(control_.system().spawn<Leader>(this)) {
+    for (const std::string& address : options.addresses) {
+      nodes_.push_back({.address = address});
+      connect(nodes_.back());
+    }
+    for (ClusterNode& node : nodes_) greet(node, ops);
+    join_machines();
+  }
+
+  const Machine& machine() const { return machine_; }
+
+  void begin_run(const Machine& machine, const Plan& plan, std::span<const TensorType> types) {
+    running_ = &machine;
+    {
+      const std::lock_guard lock(mutex_);
+      stand_ins_.clear();
+      ++run_;
+    }
+    std::vector<std::string> addresses;
+    for (const ClusterNode& node : nodes_) addresses.push_back(node.has.address);
+    const auto specs = plan.replicas.slice(0, plan.replicas.size());
+    results_.clear();
+    for (const Plan::Result& result : plan.results) {
+      const ReplicaSpec& spec = specs[result.replica.index()];
+      results_[result.replica] = {machine.memory(spec.memory).node.index(),
+                                  types[spec.type].bytes()};
+    }
+    // Each node has one who waits for it: they work at the same time.
+    std::vector<std::unique_ptr<caf::scoped_actor>> waiting;
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      caf::scoped_actor& self =
+          *waiting.emplace_back(std::make_unique<caf::scoped_actor>(control_.system()));
+      self->monitor(nodes_[n].agent);
+      self->send(nodes_[n].agent, BeginRun{.run = run_,
+                                           .self = NodeId::at(n),
+                                           .machine = machine,
+                                           .addresses = addresses,
+                                           .clock_offset = nodes_[n].clock_offset,
+                                           .replicas = PackedReplicas(specs, types, plan.buffers,
+                                                                      machine, NodeId::at(n))});
+    }
+    for (std::size_t n = 0; n < nodes_.size(); ++n) answer_of<Prepared>(*waiting[n], n, forever);
+  }
+
+  caf::actor spawn_stand_in(caf::actor_system& system, ResourceId resource,
+                            const caf::actor& coordinator) {
+    const std::size_t node = node_of(resource).index();
+    const caf::actor stand_in =
+        troupe::spawn_stand_in(system, nodes_[node].agent, run_, resource, coordinator);
+    const std::lock_guard lock(mutex_);
+    stand_ins_[resource.value] = stand_in;
+    if (nodes_[node].is_lost) caf::anon_send(stand_in, NodeLost{loss_of(node)});
+    return stand_in;
+  }
+
+  void end_run() {
+    {
+      const std::lock_guard lock(mutex_);
+      stand_ins_.clear();
+    }
+    for (const ClusterNode& node : nodes_) caf::anon_send(node.agent, EndRun{});
+  }
+
+  bool is_equal(ReplicaId result, bool is_kept, std::span<const std::byte> values) override {
+    const DigestRequest request{.result = result, .is_kept = is_kept};
+    return ask<DigestIs>(results_.at(result).node, request).digest == digest_of(values);
+  }
+  std::span<const std::byte> values(ReplicaId result) override {
+    const Place& place = results_.at(result);
+    fetched_.resize(place.bytes);
+    for (std::uint64_t offset = 0; offset < place.bytes;) {
+      const std::uint64_t bytes = std::min(values_bytes_max, place.bytes - offset);
+      const Values part = ask<Values>(
+          place.node, ValuesRequest{.result = result, .offset = offset, .bytes = bytes});
+      if (part.bytes.size() != bytes) {
+        throw run_error(fmt::format("{} sent {} of {} bytes of a result", name(place.node),
+                                    part.bytes.size(), bytes));
+      }
+      std::memcpy(fetched_.data() + offset, part.bytes.data(), bytes);
+      offset += bytes;
+    }
+    return fetched_;
+  }
+
+ private:
+  // Hears what nodes have to say while a run is on.
+  class Leader final : public caf::event_based_actor {
+   public:
+    Leader(caf::actor_config& config, Impl* impl) : caf::event_based_actor(config), impl_(impl) {
+      set_down_handler([this](const caf::down_msg& down) { impl_->on_down(down.source); });
+    }
+    caf::behavior make_behavior() override {
+      return {
+          Route<Progress>{*impl_},
+          Route<ShareDone>{*impl_},
+          Route<Ready>{*impl_},
+          Route<Status>{*impl_},
+          Route<Failure>{*impl_},
+          Route<LastRecords>{*impl_},
+          [this](const NodeSuspected& suspected) { impl_->on_suspected(suspected); },
+          [this](const caf::actor& agent) { monitor(agent); },
+      };
+    }
+
+   private:
+    template <class Message>
+    struct Route {
+      Impl& impl;
+      void operator()(std::uint32_t run, ResourceId resource, const Message& message) const {
+        impl.route(run, resource, message);
+      }
+    };
+    Impl* impl_;
+  };
+
+  template <class Message>
+  void route(std::uint32_t run, ResourceId resource, const Message& message) {
+    const std::lock_guard lock(mutex_);
+    if (run != run_) return;
+    const auto to = stand_ins_.find(resource.value);
+    if (to != stand_ins_.end()) caf::anon_send(to->second, message);
+  }
+
+  void connect(ClusterNode& node) {
+    const HostPort at = read_host_port(node.address);
+    try {
+      check_listens(at, options_.connect_timeout);
+    } catch (const Error& error) {
+      throw usage_error(fmt::format("node {}: {}", node.address, error.problem()), error.remedy());
+    }
+    const caf::scoped_actor self(control_.system());
+    self->request(control_.system().middleman().actor_handle(), timeout(), caf::connect_atom::value,
+                  at.host, at.port)
+        .receive(
+            [&](const caf::node_id&, caf::strong_actor_ptr& agent, const std::set<std::string>&) {
+              node.agent = caf::actor_cast<caf::actor>(std::move(agent));
+            },
+            [&](const caf::error&) {});
+    if (!node.agent) {
+      throw usage_error(
+          fmt::format("node {}: what listens there is no node of Troupe, or of another version",
+                      node.address),
+          "start `troupe node --listen HOST:PORT` there");
+    }
+    caf::anon_send(leader_.get(), node.agent);
+  }
+
+  void greet(ClusterNode& node, const OpRegistry& ops) {
+    Hello hello{.version = std::string(version), .kinds = {}, .leader = leader_.get()};
+    for (const std::string_view kind : ops.names()) hello.kinds.emplace_back(kind);
+    const Instant asked = steady_now();
+    node.has = ask<Welcome>(static_cast<std::size_t>(&node - nodes_.data()), hello,
+                            options_.connect_timeout);
+    const Instant answered = steady_now();
+    // Processes of one host have one clock.
+    if (node.has.host == host_id()) return;
+    node.clock_offset = asked + (answered - asked) / 2 - node.has.now;
+  }
+
+  caf::duration timeout() const { return caf::duration(options_.connect_timeout); }
+
+  void join_machines() {
+    machine_.name = fmt::format("{} nodes", nodes_.size());
+    NodeJoiner joiner(machine_);
+    std::set<std::string> names;
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      std::string& own = nodes_[n].has.name;
+      if (own.empty()) own = fmt::format("n{}", n);
+      if (!names.insert(own).second) {
+        throw usage_error(
+            fmt::format("two nodes have the name '{}', the second at {}", own, nodes_[n].address),
+            "start one of them with another --name");
+      }
+      const Machine& has = nodes_[n].has.machine;
+      joiner.add_node(own, has, default_network_memory(has));
+    }
+    if (nodes_.size() > 1) {
+      joiner.add_network({.bandwidth = network_bandwidth,
+                          .latency = network_latency,
+                          .chunk_bytes = network_chunk_bytes});
+    }
+  }
+
+  // What node `n` answers, which `self` has asked and monitors. Throws an Error that names the node
+  // if it refuses, is lost, or takes longer than `patience`; and if it is to be waited for no
+  // longer.
+  template <class Answer>
+  Answer answer_of(const caf::scoped_actor& self, std::size_t n, Duration patience) {
+    std::optional<Answer> answer;
+    std::optional<Error> refusal;
+    const Instant begun = steady_now();
+    while (!answer && !refusal) {
+      self->receive([&](Answer& a) { answer = std::move(a); },
+                    [&](const Refusal& r) { refusal = r.error.unpack(); },
+                    [&](const caf::down_msg&) { refusal = run_error("it was lost", check_node); },
+                    caf::after(std::chrono::milliseconds(20)) >>
+                        [&] {
+                          if (is_interrupted()) refusal = run_error("it was waited for no longer");
+                          if (steady_now() - begun < patience) return;
+                          refusal = usage_error(
+                              fmt::format("it has not answered for {}", format_duration(patience)),
+                              check_node);
+                        });
+    }
+    if (answer) return std::move(*answer);
+    throw Error(refusal->kind(), SourcePlace{}, name(n) + ": " + refusal->problem(),
+                refusal->remedy());
+  }
+  template <class Answer, class Request>
+  Answer ask(std::size_t n, const Request& request, Duration patience = forever) {
+    const caf::scoped_actor self(control_.system());
+    self->monitor(nodes_[n].agent);
+    self->send(nodes_[n].agent, request);
+    return answer_of<Answer>(self, n, patience);
+  }
+
+  // "node n1 (127.0.0.1:7420)"
+  std::string name(std::size_t n) const {
+    const ClusterNode& node = nodes_[n];
+    return node.has.name.empty() ? "node " + node.address
+                                 : fmt::format("node {} ({})", node.has.name, node.address);
+  }
+  std::string loss_of(std::size_t n) const { return name(n) + " was lost"; }
+  bool is_interrupted() const { return options_.interrupted != nullptr && *options_.interrupted; }
+
+  NodeId node_of(ResourceId resource) const {
+    const std::size_t devices = running_->devices.size();
+    return resource.index() < devices ? running_->devices[resource.index()].node
+                                      : running_->links[resource.index() - devices].node;
+  }
+
+  void on_down(const caf::actor_addr& agent) {
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      if (nodes_[n].agent.address() == agent) lose(n, "");
+    }
+  }
+  void on_suspected(const NodeSuspected& suspected) {
+    lose(suspected.node.index(), ": " + suspected.cause);
+  }
+  void lose(std::size_t n, const std::string& cause) {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(nodes_[n].is_lost, true) || running_ == nullptr) return;
+    for (const auto& [resource, stand_in] : stand_ins_) {
+      if (node_of(ResourceId{resource}).index() != n) continue;
+      caf::anon_send(stand_in, NodeLost{loss_of(n) + cause});
+    }
+  }
+
+  struct Place {
+    std::size_t node;
+    std::uint64_t bytes;
+  };
+
+  const ClusterOptions options_;
+  ControlSystem control_;
+  std::vector<ClusterNode> nodes_;  // by NodeId
+  Machine machine_;
+  const Machine* running_ = nullptr;  // that of the run
+  std::unordered_map<ReplicaId, Place> results_;
+  std::vector<std::byte> fetched_;
+  std::mutex mutex_;  // guards what follows, and is_lost of nodes_
+  std::uint32_t run_ = 0;
+  std::map<std::uint32_t, caf::actor> stand_ins_;  // by ResourceId
+  const OwnedActor leader_;                        // last: it uses all the others
+};
+
+Cluster::Cluster(const OpRegistry& ops, const ClusterOptions& options)
+    : impl_(std::make_unique<Impl>(ops, options)) {}
+Cluster::~Cluster() = default;
+
+const Machine& Cluster::machine() const {
+  return impl_->machine();
+}
+void Cluster::begin_run(const Machine& machine, const Plan& plan,
+                        std::span<const TensorType> types) {
+  impl_->begin_run(machine, plan, types);
+}
+caf::actor Cluster::spawn_stand_in(caf::actor_system& system, ResourceId resource,
+                                   const caf::actor& coordinator) {
+  return impl_->spawn_stand_in(system, resource, coordinator);
+}
+Results& Cluster::results() {
+  return *impl_;
+}
+void Cluster::end_run() {
+  impl_->end_run();
+}
+
+}  // namespace troupe

@@ -1,0 +1,56 @@
+// The nodes of a run, as its leader sees them.
+#pragma once
+
+#include "actors/node_resources.hpp"
+#include "core/base/time.hpp"
+#include "core/machine/machine.hpp"
+#include "core/ops/registry.hpp"
+#include "core/ops/tensor_type.hpp"
+#include "core/plan/plan.hpp"
+#include "core/result/results.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+struct ClusterOptions {
+  std::vector<std::string> addresses = {};              // "host:port", one for each node
+  Duration connect_timeout = std::chrono::seconds(10);  // for each step of getting a node
+  Duration node_timeout = std::chrono::seconds(1);      // a node that is silent for longer is gone
+  // Nodes are waited for no longer when this becomes true. Any thread may set it.
+  const std::atomic<bool>* interrupted = nullptr;
+};
+
+// For use by one thread.
+class Cluster final : public NodeResources {
+ public:
+  // Asks for the nodes. Blocks. Throws a usage Error that names the node if it can't be reached,
+  // doesn't answer, works for somebody else, or has another version or other kinds of ops. `ops`
+  // must outlive the cluster.
+  Cluster(const OpRegistry& ops, const ClusterOptions& options);
+  ~Cluster() override;  // the nodes are free again
+
+  // What the nodes have, joined by a network: "n0.cpu0", or by the nodes' own names.
+  const Machine& machine() const;
+
+  // Readies the nodes for a plan whose windows will be sent. Blocks. Throws an Error that names the
+  // node. Machine and types must outlive the run; the machine has as many nodes as this.
+  void begin_run(const Machine& machine, const Plan& plan, std::span<const TensorType> types);
+  caf::actor spawn_stand_in(caf::actor_system& system, ResourceId resource,
+                            const caf::actor& coordinator) override;
+  // The results of the plan when its actors have quit, until end_run().
+  Results& results();
+  // Frees the tensors.
+  void end_run();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace troupe

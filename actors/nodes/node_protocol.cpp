@@ -1,0 +1,46 @@
+#include "actors/nodes/node_protocol.hpp"
+
+#include "actors/nodes/node_values.hpp"
+
+#include <fstream>
+
+namespace troupe {
+
+std::string host_id() {
+  std::ifstream in("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  in >> id;
+  return id;
+}
+
+Instant steady_now() {
+  return Instant(
+      std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()));
+}
+
+void add_node_protocol(caf::actor_system_config& config) {
+  add_node_values(config);
+  config.add_message_type<Hello>("troupe::Hello")
+      .add_message_type<Welcome>("troupe::Welcome")
+      .add_message_type<Refusal>("troupe::Refusal")
+      .add_message_type<BeginRun>("troupe::BeginRun")
+      .add_message_type<Prepared>("troupe::Prepared")
+      .add_message_type<EndRun>("troupe::EndRun")
+      .add_message_type<JoinRun>("troupe::JoinRun")
+      .add_message_type<ShareDone>("troupe::ShareDone")
+      .add_message_type<LastRecords>("troupe::LastRecords")
+      .add_message_type<NodeSuspected>("troupe::NodeSuspected")
+      .add_message_type<DigestRequest>("troupe::DigestRequest")
+      .add_message_type<DigestIs>("troupe::DigestIs")
+      .add_message_type<ValuesRequest>("troupe::ValuesRequest")
+      .add_message_type<Values>("troupe::Values")
+      .add_message_type<Ready>("troupe::Ready")
+      .add_message_type<Progress>("troupe::Progress")
+      .add_message_type<Failure>("troupe::Failure")
+      .add_message_type<Stop>("troupe::Stop")
+      .add_message_type<Collect>("troupe::Collect")
+      .add_message_type<StatusRequest>("troupe::StatusRequest")
+      .add_message_type<Status>("troupe::Status");
+}
+
+}  // namespace troupe

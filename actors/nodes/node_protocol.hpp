@@ -1,0 +1,156 @@
+// The messages between the leader of a run on several nodes and the agents of its nodes. A message
+// to or from the actor of a device or a link is one of messages.hpp, or one that stands for it
+// here, behind the number of the run and the resource.
+#pragma once
+
+#include "actors/messages.hpp"
+#include "actors/nodes/machine_values.hpp"
+#include "actors/nodes/packed_replicas.hpp"
+#include "actors/nodes/packed_share.hpp"
+#include "actors/nodes/share_records.hpp"
+#include "core/backend/digest.hpp"
+#include "core/base/error.hpp"
+#include "core/base/time.hpp"
+#include "core/machine/machine.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <caf/all.hpp>
+
+namespace troupe {
+
+// leader → agent: the leader asks for the node. Answered with Welcome or Refusal.
+struct Hello {
+  std::string version;             // of Troupe
+  std::vector<std::string> kinds;  // of ops, in their order
+  caf::actor leader;               // when it is gone, so is the node's work
+};
+struct Welcome {
+  std::string name;     // the node's own, or empty
+  std::string host;     // the same for all nodes of one host
+  Machine machine;      // what the node has
+  std::string address;  // of its wire
+  Instant now;          // by the node's clock
+};
+// agent → leader: what was asked for can't be done.
+struct Refusal {
+  PackedError error;
+};
+// leader → agent: one more run. Answered with Prepared or Refusal.
+struct BeginRun {
+  std::uint32_t run = 0;
+  NodeId self;
+  Machine machine;                     // of all nodes
+  std::vector<std::string> addresses;  // of their wires, by NodeId
+  Duration clock_offset{0};            // what the node's clock is behind the leader's
+  PackedReplicas replicas;
+};
+struct Prepared {};
+// leader → agent: the run is over, and its tensors are not needed any more.
+struct EndRun {};
+
+// leader → resource, for Introduce: joins the run.
+struct JoinRun {};
+// resource → leader, for ShareComplete.
+struct ShareDone {
+  std::uint64_t done = 0;
+  ShareRecords records;
+};
+// resource → leader, for Collected.
+struct LastRecords {
+  std::uint64_t done = 0;
+  std::vector<ShareRecords> records;
+};
+// agent → leader: a node can't be reached by another one.
+struct NodeSuspected {
+  NodeId node;
+  std::string cause;
+};
+
+// leader → agent, of a run whose actors have quit. Answered with DigestIs or Refusal.
+struct DigestRequest {
+  ReplicaId result;
+  bool is_kept = false;
+};
+struct DigestIs {
+  Digest digest;
+};
+// leader → agent, likewise. Answered with Values or Refusal.
+struct ValuesRequest {
+  ReplicaId result;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+struct Values {
+  std::vector<char> bytes;
+};
+
+// The same for all processes of a host since it started.
+std::string host_id();
+// Of std::chrono::steady_clock, as the clock of real runs has it.
+Instant steady_now();
+
+// Announces these types, and those of messages.hpp that leave the process, to CAF.
+void add_node_protocol(caf::actor_system_config& config);
+
+template <class Inspector>
+auto inspect(Inspector& f, Hello& x) {
+  return f(caf::meta::type_name("Hello"), x.version, x.kinds, x.leader);
+}
+template <class Inspector>
+auto inspect(Inspector& f, Welcome& x) {
+  return f(caf::meta::type_name("Welcome"), x.name, x.host, x.machine, x.address, x.now);
+}
+template <class Inspector>
+auto inspect(Inspector& f, Refusal& x) {
+  return f(caf::meta::type_name("Refusal"), x.error);
+}
+template <class Inspector>
+auto inspect(Inspector& f, BeginRun& x) {
+  return f(caf::meta::type_name("BeginRun"), x.run, x.self, x.machine, x.addresses, x.clock_offset,
+           x.replicas);
+}
+template <class Inspector>
+auto inspect(Inspector& f, Prepared&) {
+  return f(caf::meta::type_name("Prepared"));
+}
+template <class Inspector>
+auto inspect(Inspector& f, EndRun&) {
+  return f(caf::meta::type_name("EndRun"));
+}
+template <class Inspector>
+auto inspect(Inspector& f, JoinRun&) {
+  return f(caf::meta::type_name("JoinRun"));
+}
+template <class Inspector>
+auto inspect(Inspector& f, ShareDone& x) {
+  return f(caf::meta::type_name("ShareDone"), x.done, x.records);
+}
+template <class Inspector>
+auto inspect(Inspector& f, LastRecords& x) {
+  return f(caf::meta::type_name("LastRecords"), x.done, x.records);
+}
+template <class Inspector>
+auto inspect(Inspector& f, NodeSuspected& x) {
+  return f(caf::meta::type_name("NodeSuspected"), x.node, x.cause);
+}
+template <class Inspector>
+auto inspect(Inspector& f, DigestRequest& x) {
+  return f(caf::meta::type_name("DigestRequest"), x.result, x.is_kept);
+}
+template <class Inspector>
+auto inspect(Inspector& f, DigestIs& x) {
+  return f(caf::meta::type_name("DigestIs"), x.digest.low, x.digest.high);
+}
+template <class Inspector>
+auto inspect(Inspector& f, ValuesRequest& x) {
+  return f(caf::meta::type_name("ValuesRequest"), x.result, x.offset, x.bytes);
+}
+template <class Inspector>
+auto inspect(Inspector& f, Values& x) {
+  return f(caf::meta::type_name("Values"), x.bytes);
+}
+
+}  // namespace troupe

@@ -1,0 +1,176 @@
+#include "actors/nodes/node_run.hpp"
+
+#include "actors/crash_reasons.hpp"
+#include "actors/run_setting.hpp"
+#include "core/backend/digest.hpp"
+#include "core/base/error.hpp"
+#include "core/machine/discover.hpp"
+#include "core/machine/local_cores.hpp"
+#include "core/result/results.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace troupe {
+namespace {
+
+// Takes the coordinator's place on a node: sends what resources send to it to the leader.
+class ToLeader final : public caf::event_based_actor {
+ public:
+  ToLeader(caf::actor_config& config, caf::actor leader, std::uint32_t run, Duration clock_offset)
+      : caf::event_based_actor(config),
+        leader_(std::move(leader)),
+        run_(run),
+        clock_offset_(clock_offset) {
+    set_exception_handler([this](std::exception_ptr& cause) { return crash_.take(cause); });
+  }
+
+  caf::behavior make_behavior() override {
+    return {
+        [this](const Ready& ready) { pass_on(ready.resource, ready); },
+        [this](const Progress& progress) { pass_on(progress.resource, progress); },
+        [this](const Failure& failure) { pass_on(failure.resource, failure); },
+        [this](const Status& status) { pass_on(status.status.resource, status); },
+        [this](const ShareComplete& complete) {
+          pass_on(complete.resource, ShareDone{complete.done, records(complete.share)});
+        },
+        [this](const Collected& last) {
+          LastRecords left{.done = last.done, .records = {}};
+          for (const Share& share : last.shares) left.records.push_back(records(share));
+          pass_on(last.resource, left);
+        },
+    };
+  }
+
+  void on_exit() override { leader_ = nullptr; }
+
+ private:
+  ShareRecords records(const Share& share) const { return ShareRecords(share, clock_offset_); }
+  template <class Message>
+  void pass_on(ResourceId resource, const Message& message) {
+    caf::anon_send(leader_, run_, resource, message);
+  }
+
+  caf::actor leader_;
+  const std::uint32_t run_;
+  const Duration clock_offset_;
+  CrashReasons crash_;
+};
+
+// A memory that is on no node: a switch.
+MemoryId elsewhere(const Machine& machine) {
+  const auto found =
+      std::find_if(machine.memories.begin(), machine.memories.end(),
+                   [](const Memory& memory) { return memory.kind == MemoryKind::network; });
+  return MemoryId::at(static_cast<std::size_t>(found - machine.memories.begin()));
+}
+
+// The parts of this host that the machine leaves open.
+Machine completed(Machine machine, NodeId self) {
+  Machine own;
+  own.name = machine.name;
+  std::copy_if(machine.devices.begin(), machine.devices.end(), std::back_inserter(own.devices),
+               [&](const Device& d) { return d.node == self; });
+  assign_cores(own, discover_host());
+  auto completed = own.devices.begin();
+  for (Device& device : machine.devices) {
+    if (device.node == self) device.cores = (completed++)->cores;
+  }
+  return machine;
+}
+
+}  // namespace
+
+NodeRun::NodeRun(BeginRun begin, const OpRegistry& ops, Wire& wire, const caf::actor& leader)
+    : number_(begin.run),
+      self_(begin.self),
+      machine_(completed(std::move(begin.machine), begin.self)),
+      ops_(ops),
+      setting_(make_run_setting(Mode::run, machine_, false, Nodes::several)),
+      store_(machine_, setting_.backing, MemoryStore::Counting::acquired, self_),
+      port_(wire, number_, self_, [this](const ChunkMove::Next& item) { on_chunk(item); }),
+      setup_(false, 0),
+      context_{machine_, ops_, store_, setup_.clock(), setting_, interrupted_, &port_},
+      resources_(setup_, machine_, true) {
+  const std::vector<ReplicaSpec> replicas = begin.replicas.unpack(elsewhere(machine_), machine_);
+  const std::vector<TensorType> types = begin.replicas.types();
+  // As in Run::prepare().
+  std::vector<std::uint64_t> at_once = begin.replicas.at_once();
+  const auto own = [this](const auto& parts) {
+    return static_cast<std::size_t>(std::count_if(
+        parts.begin(), parts.end(), [this](const auto& part) { return part.node == self_; }));
+  };
+  for (std::uint64_t& count : at_once) count *= own(machine_.devices) + own(machine_.links);
+  store_.reserve_buffers(replicas, types, at_once);
+  store_.install(replicas, types);
+  setup_.start_shared_thread();
+  caf::actor_config config;
+  to_leader_ = setup_.system().spawn_class<ToLeader, caf::no_spawn_options>(config, leader, number_,
+                                                                            begin.clock_offset);
+}
+
+NodeRun::~NodeRun() {
+  interrupt();
+  {
+    const std::lock_guard lock(joining_);
+    joined_.clear();
+  }
+  for (const caf::actor& resource : *resources_.actors()) {
+    if (resource) caf::anon_send_exit(resource, caf::exit_reason::kill);
+  }
+  caf::anon_send_exit(to_leader_, caf::exit_reason::kill);
+}
+
+void NodeRun::join(ResourceId resource) {
+  const std::array<ResourceId, 1> joining{resource};
+  resources_.add(
+      joining,
+      [this](ResourceId r, caf::execution_unit* thread) {
+        return spawn_resource(setup_.system(), context_, r, to_leader_, thread);
+      },
+      ErrorKind::failed, [] { return true; });
+  const caf::actor& actor = resources_[resource];
+  caf::anon_send(actor, Introduce{resources_.actors()});
+  const std::lock_guard lock(joining_);
+  joined_.emplace(resource.value, actor);
+  for (const Notice& notice : early_[resource.value]) caf::anon_send(actor, notice);
+  early_.erase(resource.value);
+}
+
+void NodeRun::assign(ResourceId resource, const PackedShare& packed) {
+  Share share = packed.unpack(ops_, attrs_);
+  for (const Share::Kernel& kernel : share.kernels) {
+    if (const auto load = ops_[kernel.kind].load; load != nullptr) load();
+  }
+  caf::anon_send(resources_[resource], AssignShare{std::move(share)});
+}
+
+void NodeRun::on_chunk(const ChunkMove::Next& item) {
+  Notice notice{.window = item.window, .count = 1, .item = {}};
+  notice.item[0] = item.item;
+  const std::lock_guard lock(joining_);
+  const auto link = joined_.find(item.resource);
+  if (link == joined_.end()) {
+    early_[item.resource].push_back(notice);
+  } else {
+    caf::anon_send(link->second, notice);
+  }
+}
+
+Digest NodeRun::digest(const DigestRequest& request) const {
+  if (!request.is_kept) return store_.digest(request.result);
+  return digest_of(StoredResults(store_).values(request.result));
+}
+
+Values NodeRun::values(const ValuesRequest& request) const {
+  StoredResults results(store_);
+  const std::span<const std::byte> all = results.values(request.result);
+  const std::uint64_t begin = std::min<std::uint64_t>(request.offset, all.size());
+  const std::span<const std::byte> part =
+      all.subspan(begin, std::min<std::uint64_t>(request.bytes, all.size() - begin));
+  const char* const bytes = reinterpret_cast<const char*>(part.data());
+  return {std::vector<char>(bytes, bytes + part.size())};
+}
+
+}  // namespace troupe

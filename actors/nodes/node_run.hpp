@@ -1,0 +1,80 @@
+// One run on one node: its devices and links, and the tensors in its memories.
+#pragma once
+
+#include "actors/actor_system_setup.hpp"
+#include "actors/messages.hpp"
+#include "actors/nodes/node_protocol.hpp"
+#include "actors/resource_host.hpp"
+#include "actors/run_context.hpp"
+#include "actors/run_setting.hpp"
+#include "core/backend/memory_store.hpp"
+#include "core/backend/network/network_port.hpp"
+#include "core/network/wire.hpp"
+#include "core/ops/registry.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include <caf/all.hpp>
+
+namespace troupe {
+
+// The actors of the node's devices and links have a scheduler of their own. What they send to the
+// coordinator goes to the leader. For use by one thread, but for arrived().
+class NodeRun {
+ public:
+  // Allocates buffers, which may take long. `leader` gets the messages of the node's resources;
+  // `ops`, the wire and the leader's actor system must outlive the run. Throws an Error if the
+  // machine or the tensors don't fit this host.
+  NodeRun(BeginRun begin, const OpRegistry& ops, Wire& wire, const caf::actor& leader);
+  // Blocks until the actors are gone, and so what they have under way.
+  ~NodeRun();
+  NodeRun(const NodeRun&) = delete;
+  NodeRun& operator=(const NodeRun&) = delete;
+
+  std::uint32_t number() const { return number_; }
+
+  // What the leader sends to a resource. Throws an Error if the resource can't do it.
+  void join(ResourceId resource);
+  void assign(ResourceId resource, const PackedShare& share);
+  template <class Message>
+  void pass_on(ResourceId resource, const Message& message) {
+    if (resources_.has(resource)) caf::anon_send(resources_[resource], message);
+  }
+  // No item starts any more.
+  void interrupt() { interrupted_ = true; }
+
+  // A chunk of this run has come. Thread-safe.
+  void arrived(const ChunkHeader& header, ArrivedChunk chunk) { port_.arrived(header, chunk); }
+
+  // Of a result that is here. Block. Throw a run Error if it can't be read.
+  Digest digest(const DigestRequest& request) const;
+  Values values(const ValuesRequest& request) const;
+
+ private:
+  void on_chunk(const ChunkMove::Next& item);
+
+  const std::uint32_t number_;
+  const NodeId self_;
+  Machine machine_;
+  const OpRegistry& ops_;
+  const RunSetting setting_;
+  std::atomic<bool> interrupted_ = false;
+  std::deque<Attrs> attrs_;  // of the shares' kernels
+  MemoryStore store_;
+  NetworkPort port_;
+  ActorSystemSetup setup_;
+  const RunContext context_;
+  ResourceHost resources_;
+  caf::actor to_leader_;
+
+  std::mutex joining_;                                  // guards what follows
+  std::map<std::uint32_t, caf::actor> joined_;          // links, by ResourceId
+  std::map<std::uint32_t, std::vector<Notice>> early_;  // chunks for links that haven't joined
+};
+
+}  // namespace troupe

@@ -1,0 +1,285 @@
+#include "actors/nodes/node_server.hpp"
+
+#include "actors/actor_threads.hpp"
+#include "actors/nodes/control_system.hpp"
+#include "actors/nodes/node_protocol.hpp"
+#include "actors/nodes/node_run.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "core/base/version.hpp"
+#include "core/machine/host_memory.hpp"
+#include "core/network/host_port.hpp"
+#include "core/network/load_wire.hpp"
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include <caf/io/all.hpp>
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+// What comes from other nodes goes to the run that is on.
+class Arrivals final : public WireListener {
+ public:
+  explicit Arrivals(caf::actor leader) : leader_(std::move(leader)) {}
+
+  void use(Wire& wire) { wire_ = &wire; }
+  void set_run(NodeRun* run) {
+    const std::lock_guard lock(mutex_);
+    run_ = run;
+  }
+  void arrived(const ChunkHeader& header, ArrivedChunk chunk) override {
+    const std::lock_guard lock(mutex_);
+    if (run_ != nullptr && run_->number() == header.run) return run_->arrived(header, chunk);
+    wire_->drop(chunk);
+  }
+  void lost(NodeId node, const std::string& cause) override {
+    caf::anon_send(leader_, NodeSuspected{.node = node, .cause = cause});
+  }
+
+ private:
+  const caf::actor leader_;
+  Wire* wire_ = nullptr;
+  std::mutex mutex_;
+  NodeRun* run_ = nullptr;
+};
+
+// What a node does for one leader.
+class Service {
+ public:
+  Service(const OpRegistry& ops, caf::actor leader)
+      : ops_(ops),
+        leader_(std::move(leader)),
+        arrivals_(leader_),
+        wire_(load_ucx_wire(arrivals_, {})) {
+    arrivals_.use(*wire_);
+  }
+  ~Service() { end_run(); }
+
+  const caf::actor& leader() const { return leader_; }
+  std::string address() const { return wire_->address(); }
+  NodeRun* run() { return run_ ? &*run_ : nullptr; }
+
+  void begin_run(BeginRun& begin) {
+    end_run();
+    for (std::size_t n = 0; n < begin.addresses.size() && !is_connected_; ++n) {
+      if (n != begin.self.index()) wire_->connect(NodeId::at(n), begin.addresses[n]);
+    }
+    is_connected_ = true;
+    run_.emplace(std::move(begin), ops_, *wire_, leader_);
+    arrivals_.set_run(&*run_);
+  }
+  void end_run() {
+    arrivals_.set_run(nullptr);
+    run_.reset();
+  }
+
+ private:
+  const OpRegistry& ops_;
+  const caf::actor leader_;
+  Arrivals arrivals_;
+  const std::unique_ptr<Wire> wire_;
+  bool is_connected_ = false;
+  std::optional<NodeRun> run_;
+};
+
+class Agent final : public caf::event_based_actor {
+ public:
+  Agent(caf::actor_config& config, const OpRegistry* ops, const NodeOptions* options,
+        std::function<void()> on_leader_gone)
+      : caf::event_based_actor(config),
+        ops_(*ops),
+        options_(*options),
+        on_leader_gone_(std::move(on_leader_gone)) {
+    set_down_handler([this](const caf::down_msg& down) {
+      if (!service_ || service_->leader().address() != down.source) return;
+      service_.reset();
+      on_leader_gone_();
+    });
+  }
+
+  caf::behavior make_behavior() override {
+    return {
+        [this](const Hello& hello) { return answer([&] { return greet(hello); }); },
+        [this](BeginRun& begin) {
+          return answer([&] {
+            service().begin_run(begin);
+            return caf::make_message(Prepared{});
+          });
+        },
+        [this](EndRun) {
+          if (service_) service_->end_run();
+        },
+        [this](const DigestRequest& request) {
+          return answer([&] { return caf::make_message(DigestIs{run().digest(request)}); });
+        },
+        [this](const ValuesRequest& request) {
+          return answer([&] { return caf::make_message(run().values(request)); });
+        },
+        // To the resources of the run.
+        [this](std::uint32_t number, ResourceId resource, const PackedShare& share) {
+          with_run(number, resource, [&](NodeRun& run) { run.assign(resource, share); });
+        },
+        [this](std::uint32_t number, ResourceId resource, JoinRun) {
+          with_run(number, resource, [&](NodeRun& run) { run.join(resource); });
+        },
+        [this](std::uint32_t number, ResourceId resource, const StatusRequest& ask) {
+          with_run(number, resource, [&](NodeRun& run) { run.pass_on(resource, ask); });
+        },
+        [this](std::uint32_t number, ResourceId resource, const Stop& stop) {
+          with_run(number, resource, [&](NodeRun& run) { run.pass_on(resource, stop); });
+        },
+        [this](std::uint32_t number, ResourceId resource, const Collect& collect) {
+          with_run(number, resource, [&](NodeRun& run) { run.pass_on(resource, collect); });
+        },
+    };
+  }
+
+  void on_exit() override { service_.reset(); }
+
+ private:
+  // What `work` returns, or a Refusal.
+  template <class Work>
+  static caf::message answer(const Work& work) {
+    try {
+      return work();
+    } catch (const Error& error) {
+      return caf::make_message(Refusal{PackedError(error)});
+    } catch (const std::exception& error) {
+      return caf::make_message(Refusal{PackedError(run_error(error.what()))});
+    }
+  }
+
+  caf::message greet(const Hello& hello) {
+    if (service_) {
+      throw usage_error("it works for another leader", "wait until that is done");
+    }
+    if (hello.version != version) {
+      throw usage_error(fmt::format("it is of version {}, and this is {}", version, hello.version),
+                        "install the same version on all hosts");
+    }
+    check_kinds(hello.kinds);
+    service_ = std::make_unique<Service>(ops_, hello.leader);
+    monitor(hello.leader);
+    HostInfo host = discover_host();
+    host.available_memory_bytes = static_cast<std::uint64_t>(
+        static_cast<double>(host.available_memory_bytes) * options_.memory_share);
+    return caf::make_message(Welcome{.name = options_.name,
+                                     .host = host_id(),
+                                     .machine = local_machine(host, options_.machine),
+                                     .address = service_->address(),
+                                     .now = steady_now()});
+  }
+
+  void check_kinds(const std::vector<std::string>& kinds) const {
+    const std::vector<std::string_view> own = ops_.names();
+    if (std::equal(kinds.begin(), kinds.end(), own.begin(), own.end())) return;
+    std::vector<std::string> differing;
+    const auto add = [&](const auto& from, const auto& to, std::string_view who) {
+      for (const auto& kind : from) {
+        if (std::find(to.begin(), to.end(), kind) != to.end()) continue;
+        differing.push_back(fmt::format("'{}' {}", kind, who));
+      }
+    };
+    add(kinds, own, "it doesn't have");
+    add(own, kinds, "only it has");
+    throw usage_error(
+        fmt::format("its op kinds are others: {}",
+                    differing.empty() ? "the order of its libraries differs"
+                                      : fmt::format("{}", fmt::join(differing, ", "))),
+        "start node and leader with the same --ops, in the same order");
+  }
+
+  Service& service() {
+    if (service_) return *service_;
+    throw usage_error("it works for no leader", "say hello first");
+  }
+  NodeRun& run() {
+    if (NodeRun* const run = service().run()) return *run;
+    throw run_error("no run is on");
+  }
+
+  // A failure is that of the resource.
+  template <class Work>
+  void with_run(std::uint32_t number, ResourceId resource, const Work& work) {
+    NodeRun* const run = service_ ? service_->run() : nullptr;
+    if (run == nullptr || run->number() != number) return;
+    try {
+      work(*run);
+    } catch (const std::exception& error) {
+      caf::anon_send(service_->leader(), number, resource, Failure{resource, {}, error.what()});
+    }
+  }
+
+  const OpRegistry& ops_;
+  const NodeOptions& options_;
+  const std::function<void()> on_leader_gone_;
+  std::unique_ptr<Service> service_;
+};
+
+}  // namespace
+
+class NodeServer::Impl {
+ public:
+  Impl(const OpRegistry& ops, const NodeOptions& options)
+      : options_(options), control_(options.node_timeout) {
+    if (!options.trusts_network && !is_loopback(options.host)) {
+      throw usage_error(
+          fmt::format("'{}' can be reached from other hosts, and what comes from there is neither "
+                      "encrypted nor authenticated",
+                      options.host),
+          "listen on 127.0.0.1; or, where the network is closed or encrypted by other means, add "
+          "--trust-network");
+    }
+    caf::actor_config config(ActorThreads::of(control_.system()).start_own_thread(Waiting::asleep));
+    agent_ = control_.system().spawn_class<Agent, caf::no_spawn_options>(
+        config, &ops, &options_, std::function<void()>([this] {
+          const std::lock_guard lock(mutex_);
+          is_done_ = true;
+          changed_.notify_all();
+        }));
+    const auto port =
+        control_.system().middleman().publish(agent_, options.port, options.host.c_str(), true);
+    if (!port) {
+      caf::anon_send_exit(agent_, caf::exit_reason::kill);
+      throw usage_error(
+          fmt::format("can't listen on {}:{}", options.host, options.port),
+          "the port may be in use, or the address not be this host's: give another --listen");
+    }
+    port_ = *port;
+  }
+  ~Impl() { caf::anon_send_exit(agent_, caf::exit_reason::kill); }
+
+  std::uint16_t port() const { return port_; }
+  bool wait(Duration time) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, time, [this] { return options_.once && is_done_; });
+  }
+
+ private:
+  const NodeOptions options_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_done_ = false;  // the first leader is
+  ControlSystem control_;
+  caf::actor agent_;
+  std::uint16_t port_ = 0;
+};
+
+NodeServer::NodeServer(const OpRegistry& ops, const NodeOptions& options)
+    : impl_(std::make_unique<Impl>(ops, options)) {}
+NodeServer::~NodeServer() = default;
+
+std::uint16_t NodeServer::port() const {
+  return impl_->port();
+}
+bool NodeServer::wait(Duration time) {
+  return impl_->wait(time);
+}
+
+}  // namespace troupe

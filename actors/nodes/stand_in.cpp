@@ -1,0 +1,118 @@
+#include "actors/nodes/stand_in.hpp"
+
+#include "actors/crash_reasons.hpp"
+#include "actors/messages.hpp"
+#include "actors/nodes/node_protocol.hpp"
+#include "core/base/assert.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+namespace {
+
+class StandIn final : public caf::event_based_actor {
+ public:
+  StandIn(caf::actor_config& config, caf::actor agent, std::uint32_t run, ResourceId self,
+          caf::actor coordinator)
+      : caf::event_based_actor(config),
+        agent_(std::move(agent)),
+        run_(run),
+        self_(self),
+        coordinator_(std::move(coordinator)) {
+    set_exception_handler([this](std::exception_ptr& cause) { return crash_.take(cause); });
+  }
+
+  caf::behavior make_behavior() override {
+    return {
+        // From the coordinator.
+        [this](const Introduce&) { pass_on(JoinRun{}); },
+        [this](AssignShare& message) {
+          pass_on(PackedShare(message.share));
+          shares_.push_back(std::move(message.share));
+        },
+        [this](const Stop& stop) { pass_on(stop); },
+        [this](const Collect& collect) {
+          pass_on(collect);
+          is_collecting_ = true;
+          if (is_lost_) hand_in();
+        },
+        [this](const StatusRequest& ask) { pass_on(ask); },
+        // From the node.
+        [this](const Ready& ready) { send(coordinator_, ready); },
+        [this](const Progress& progress) {
+          done_ = progress.done;
+          send(coordinator_, progress);
+        },
+        [this](const Failure& failure) { send(coordinator_, failure); },
+        [this](const Status& status) { send(coordinator_, status); },
+        [this](const ShareDone& share) {
+          done_ = share.done;
+          send(coordinator_, ShareComplete{self_, done_, take(share.records)});
+        },
+        [this](const LastRecords& last) {
+          done_ = last.done;
+          for (const ShareRecords& records : last.records) records.write_to(find(records.window()));
+          hand_in();
+        },
+        [this](const NodeLost& lost) {
+          if (std::exchange(is_lost_, true)) return;
+          send(coordinator_, Failure{self_, {}, lost.cause});
+          if (is_collecting_) hand_in();
+        },
+    };
+  }
+
+  void on_exit() override {
+    agent_ = nullptr;
+    coordinator_ = nullptr;
+  }
+
+ private:
+  template <class Message>
+  void pass_on(const Message& message) {
+    if (!is_lost_) caf::anon_send(agent_, run_, self_, message);
+  }
+
+  Share& find(std::uint32_t window) {
+    const auto share = std::find_if(shares_.begin(), shares_.end(),
+                                    [&](const Share& s) { return s.window == window; });
+    TROUPE_ASSERT(share != shares_.end());
+    return *share;
+  }
+
+  Share take(const ShareRecords& records) {
+    Share& share = find(records.window());
+    records.write_to(share);
+    Share taken = std::move(share);
+    shares_.erase(shares_.begin() + (&share - shares_.data()));
+    return taken;
+  }
+
+  void hand_in() {
+    send(coordinator_, Collected{self_, done_, std::exchange(shares_, {})});
+    quit();
+  }
+
+  caf::actor agent_;
+  const std::uint32_t run_;
+  const ResourceId self_;
+  caf::actor coordinator_;
+  std::vector<Share> shares_;  // that are out
+  std::uint64_t done_ = 0;
+  bool is_collecting_ = false;
+  bool is_lost_ = false;
+  CrashReasons crash_;
+};
+
+}  // namespace
+
+caf::actor spawn_stand_in(caf::actor_system& system, const caf::actor& agent, std::uint32_t run,
+                          ResourceId resource, const caf::actor& coordinator) {
+  caf::actor_config config;
+  return system.spawn_class<StandIn, caf::no_spawn_options>(config, agent, run, resource,
+                                                            coordinator);
+}
+
+}  // namespace troupe

@@ -1,0 +1,110 @@
+#include "apps/troupe/local_nodes.hpp"
+
+#include "core/base/error.hpp"
+#include "core/machine/discover.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <thread>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace troupe {
+namespace {
+
+using namespace std::chrono_literals;
+
+// The cores of node `index` of `count`: shared where there are fewer cores than nodes.
+cpu_set_t cores_of(const std::vector<int>& cores, std::size_t index, std::size_t count) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  const std::size_t first = cores.size() * index / count;
+  const std::size_t last = std::max(cores.size() * (index + 1) / count, first + 1);
+  for (std::size_t c = first; c < last; ++c) CPU_SET(cores[c % cores.size()], &set);
+  return set;
+}
+
+// The process of a node, between fork and exec: nothing may allocate.
+[[noreturn]] void become_node(char* const* arguments, int output, const cpu_set_t& cores,
+                              pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);  // it has died already
+  // Ctrl-C is for the leader, which ends the run in good order.
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGHUP, SIG_IGN);
+  sched_setaffinity(0, sizeof cores, &cores);
+  dup2(output, STDOUT_FILENO);
+  execv("/proc/self/exe", arguments);
+  _exit(127);
+}
+
+// The first line that a process writes; what there is if it ends before.
+std::string read_line(int fd) {
+  std::string line;
+  for (char c = 0; read(fd, &c, 1) == 1 && c != '\n';) line += c;
+  return line;
+}
+
+}  // namespace
+
+LocalNodes::LocalNodes(std::size_t count, const std::vector<std::string>& ops) {
+  for (std::size_t i = 0; i < count; ++i) start(i, count, ops);
+}
+
+void LocalNodes::start(std::size_t index, std::size_t count, const std::vector<std::string>& ops) {
+  static const HostInfo host = discover_host();
+  std::vector<std::string> words = {"troupe",
+                                    "node",
+                                    "--listen",
+                                    "127.0.0.1:0",
+                                    "--once",
+                                    "--memory-share",
+                                    fmt::format("{}", 1.0 / static_cast<double>(count))};
+  for (const std::string& library : ops) words.insert(words.end(), {"--ops", library});
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const cpu_set_t cores = cores_of(host.cores, index, count);
+  int ends[2];
+  const pid_t parent = getpid();
+  pid_t process = -1;
+  if (pipe2(ends, O_CLOEXEC) == 0) {
+    process = fork();
+    if (process == 0) become_node(arguments.data(), ends[1], cores, parent);
+    close(ends[1]);
+  }
+  if (process < 0) {
+    throw run_error(
+        fmt::format("could not start node {} of {}: {}", index, count, system_message(errno)),
+        "use fewer nodes, or raise the limit of processes (ulimit -u)");
+  }
+  processes_.push_back(process);
+  const std::string line = read_line(ends[0]);
+  close(ends[0]);
+  const std::string_view expected = "listening on ";
+  if (!line.starts_with(expected)) {
+    throw run_error(fmt::format("node {} of {} has ended before it listened", index, count),
+                    "see what it says above");
+  }
+  addresses_.push_back(line.substr(expected.size()));
+}
+
+LocalNodes::~LocalNodes() {
+  const auto patience = std::chrono::steady_clock::now() + 1s;
+  for (const pid_t process : processes_) {
+    while (waitpid(process, nullptr, WNOHANG) == 0) {
+      if (std::chrono::steady_clock::now() > patience) kill(process, SIGKILL);
+      std::this_thread::sleep_for(2ms);
+    }
+  }
+}
+
+}  // namespace troupe

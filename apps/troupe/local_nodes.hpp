@@ -1,0 +1,34 @@
+// Node processes on this host, for `troupe run --local-nodes`.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace troupe {
+
+// Each gets its part of this process's cores and of the host's memory. They die with this process,
+// however it ends.
+class LocalNodes {
+ public:
+  // Blocks until all listen. Throws an Error if they can't be started. `ops`: libraries of op
+  // kinds.
+  LocalNodes(std::size_t count, const std::vector<std::string>& ops);
+  // Waits until they have ended, which they do when their leader is gone, and kills those that
+  // have not after a second.
+  ~LocalNodes();
+  LocalNodes(const LocalNodes&) = delete;
+  LocalNodes& operator=(const LocalNodes&) = delete;
+
+  const std::vector<std::string>& addresses() const { return addresses_; }
+
+ private:
+  void start(std::size_t index, std::size_t count, const std::vector<std::string>& ops);
+
+  std::vector<pid_t> processes_;
+  std::vector<std::string> addresses_;
+};
+
+}  // namespace troupe

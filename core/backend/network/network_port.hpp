@@ -1,0 +1,75 @@
+// A node's end of the network in one run: chunks that come, until a link moves them.
+#pragma once
+
+#include "core/backend/backend.hpp"
+#include "core/base/id.hpp"
+#include "core/graph/replica.hpp"
+#include "core/network/wire.hpp"
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+namespace troupe {
+
+// From the second chunk on, a tensor goes into its buffer as it comes: before the link's actor has
+// learned of the chunk. Thread-safe.
+class NetworkPort {
+ public:
+  // Called on the wire's thread for each chunk that has come: this item may move it now.
+  using OnChunk = std::function<void(const ChunkMove::Next&)>;
+
+  // The wire must outlive the port.
+  NetworkPort(Wire& wire, std::uint32_t run, NodeId self, OnChunk on_chunk);
+  // Drops the chunks that no link has moved, and blocks until nothing is under way. No chunk may
+  // arrive any more.
+  ~NetworkPort();
+  NetworkPort(const NetworkPort&) = delete;
+  NetworkPort& operator=(const NetworkPort&) = delete;
+
+  // Sends a chunk, as Wire::send() does.
+  void send(NodeId to, ChunkHeader header, const std::byte* bytes, ChunkDone done);
+  // A chunk of this run has come: for the listener of the wire.
+  void arrived(const ChunkHeader& header, ArrivedChunk chunk);
+  // Moves a chunk that has come to the buffer of its tensor, which begins at `to`: has finished, or
+  // will report to `completions`, which must outlive it. Throws a run Error if it has failed.
+  Started receive(std::uint32_t lane, const ChunkMove& move, std::byte* to,
+                  Completions& completions);
+
+ private:
+  struct Chunk {
+    ArrivedChunk arrived = nullptr;  // until it is taken
+    bool is_taken = false;           // into the buffer; its end may be ahead
+    bool is_there = false;
+    std::string failure = {};
+    Completions* waiting = nullptr;  // the link that moves it
+    std::uint32_t lane = 0;
+  };
+  // A tensor that comes in chunks.
+  struct Tensor {
+    std::byte* buffer = nullptr;                 // once a link has moved the first chunk
+    std::map<std::uint64_t, Chunk> chunks = {};  // by offset; those that no link has moved
+  };
+
+  void take(ReplicaId replica, std::uint64_t offset, ArrivedChunk chunk, std::byte* target);
+  void ended(ReplicaId replica, std::uint64_t offset, const std::string& failure);
+  void begin_one();
+  void end_one();
+
+  Wire& wire_;
+  const std::uint32_t run_;
+  const NodeId self_;
+  const OnChunk on_chunk_;
+  // Guards what follows. Never held while the wire is called.
+  std::mutex mutex_;
+  std::condition_variable quiet_;
+  std::size_t under_way_ = 0;  // sent or taken
+  std::unordered_map<ReplicaId, Tensor> tensors_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,366 @@
+// Runs on several nodes: processes of this host, with a leader and by address.
+#include "tests/support/data_bytes.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/run_workspace.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+using namespace troupe::testing;
+namespace fs = std::filesystem;
+using nlohmann::json;
+using namespace std::string_literals;
+
+BOOST_AUTO_TEST_SUITE(several_nodes)
+namespace {
+
+const std::string head = "machine: {discover: {}}\n";
+
+// What hangs is ended soon.
+ProgramOptions options_in(const Workspace& workspace) {
+  ProgramOptions options = workspace.options();
+  options.limit = std::chrono::seconds(60);
+  return options;
+}
+
+// Nodes inherit the folder in which a run was started.
+std::vector<pid_t> processes_in(const fs::path& folder) {
+  std::vector<pid_t> found;
+  std::error_code gone;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const fs::path at = fs::read_symlink(entry.path() / "cwd", gone);
+    if (!gone && at == folder) found.push_back(static_cast<pid_t>(std::stol(name)));
+  }
+  return found;
+}
+
+void check_nothing_is_left(const Workspace& workspace) {
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!processes_in(workspace.path()).empty() && std::chrono::steady_clock::now() < patience) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  BOOST_TEST(processes_in(workspace.path()).empty(), "processes of nodes are left");
+}
+
+// A workspace with a run file.
+class Files : public RunWorkspace {
+ public:
+  explicit Files(const std::string& text) { write("run.yaml", head + text); }
+
+  Finished run_on(std::vector<std::string> nodes) const {
+    std::vector<std::string> arguments = {"run", "run.yaml", "--json", "report.json"};
+    arguments.insert(arguments.end(), nodes.begin(), nodes.end());
+    const Finished finished = run_troupe(arguments, options_in(*this));
+    check_nothing_is_left(*this);
+    return finished;
+  }
+  void check_verified_on(const std::vector<std::string>& nodes) const {
+    const Finished finished = run_on(nodes);
+    BOOST_TEST_INFO(finished.err);
+    BOOST_REQUIRE(finished.exit_code == 0);
+    for (const json& scenario : report()["scenarios"]) BOOST_TEST(scenario["verified"] == true);
+  }
+};
+
+// A node process, which runs until it is destroyed.
+class NodeProcess {
+ public:
+  explicit NodeProcess(const Workspace& workspace, std::vector<std::string> options = {})
+      : program_(command(std::move(options)), options_in(workspace)) {
+    const std::string word = "listening on ";
+    BOOST_REQUIRE(
+        program_.wait_until([&] { return program_.out().find('\n') != std::string::npos; }));
+    address_ = program_.out().substr(word.size());
+    address_.pop_back();
+  }
+  ~NodeProcess() {
+    program_.send(SIGTERM);
+    program_.wait();
+  }
+  const std::string& address() const { return address_; }
+  Program& program() { return program_; }
+
+ private:
+  static std::vector<std::string> command(std::vector<std::string> options) {
+    std::vector<std::string> words = {"node", "--listen", "127.0.0.1:0"};
+    words.insert(words.end(), options.begin(), options.end());
+    return troupe_command(words);
+  }
+
+  Program program_;
+  std::string address_;
+};
+
+// Tensors go to and fro: 16 of 4 MB, in several chunks each, and as many of 4 bytes.
+const std::string to_and_fro =
+    "tensors:\n"
+    "  x: {op: uniform, shape: [1000, 1000], on: n0.cpu0}\n"
+    "  s: {op: uniform, shape: [1], on: n1.cpu0}\n"
+    "tasks:\n"
+    "  big: {op: scale, in: [x], alpha: 2, repeat: 16, on: n0.cpu0}\n"
+    "  there: {op: add, in: [big, x], on: n1.cpu0}\n"
+    "  back: {op: sub, in: [there, x], on: n0.cpu0}\n"
+    "  small: {op: scale, in: [s], alpha: 3, repeat: 16, on: n1.cpu0}\n"
+    "  home: {op: add, in: [small, s], on: n0.cpu0}\n"
+    "scenarios:\n"
+    "  at once: [big, there, back, small, home]\n"
+    "  in turns: [big, wait, there, wait, back, small, wait, home]\n";
+
+// So long that it is under way when something happens to it.
+const std::string long_run =
+    "tensors: {x: {op: uniform, shape: [64, 64], on: n0.cpu0}}\n"
+    "tasks:\n"
+    "  nap: {op: sleep, duration: 20 ms, in: [x], repeat: 1000, on: n0.cpu0}\n"
+    "  copy: {op: copy, in: [nap], to: n1.mem0}\n";
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_run_on_two_local_nodes_equals_a_serial_execution) {
+  const Files files(to_and_fro);
+  files.check_verified_on({"--local-nodes", "2"});
+  const json report = files.report();
+  BOOST_TEST(report["scenarios"].size() == 2U);
+  BOOST_TEST(report["scenarios"][0]["transfers"].get<int>() >= 2 * (16 + 1 + 16 + 16 + 1));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_on_three_local_nodes_equals_a_serial_execution) {
+  const Files files(
+      "tensors: {x: {op: uniform, shape: [300, 300], on: n0.cpu0}}\n"
+      "tasks:\n"
+      "  a: {op: scale, in: [x], alpha: 2, repeat: 8, on: n1.cpu0}\n"
+      "  b: {op: matmul, in: [a, x], on: n2.cpu0}\n"
+      "  c: {op: add, in: [b, a], on: n0.cpu0}\n");
+  files.check_verified_on({"--local-nodes", "3"});
+}
+
+BOOST_AUTO_TEST_CASE(one_node_is_enough) {
+  const Files files(
+      "tensors: {x: {op: uniform, shape: [64, 64]}}\n"
+      "tasks: {y: {op: matmul, in: [x, x], repeat: 3}}\n");
+  files.check_verified_on({"--local-nodes", "1"});
+}
+
+BOOST_AUTO_TEST_CASE(a_run_file_that_names_no_nodes_runs_on_them) {
+  const Files files(
+      "tensors: {x: {op: uniform, shape: [256, 256]}}\n"
+      "tasks:\n"
+      "  a: {op: matmul, in: [x, x], repeat: 20}\n"
+      "  b: {op: add, in: [a, x]}\n");
+  files.check_verified_on({"--local-nodes", "2"});
+}
+
+BOOST_AUTO_TEST_CASE(a_machine_file_with_nodes_says_what_each_of_them_is) {
+  const RunWorkspace workspace;
+  workspace.write(
+      "run.yaml",
+      "machine:\n"
+      "  nodes:\n"
+      "    left: {devices: {a: {kind: cpu, memory: m}}, memories: {m: {size: 1 GiB}}}\n"
+      "    right: {devices: {b: {kind: cpu, memory: m}}, memories: {m: {size: 1 GiB}}}\n"
+      "  network: {bandwidth: 1 GB/s, latency: 50 us}\n"
+      "tensors: {x: {op: uniform, shape: [64, 64], on: left.a}}\n"
+      "tasks: {y: {op: scale, in: [x], alpha: 2, on: right.b}}\n");
+  const Finished finished = workspace.run({"run", "run.yaml", "--local-nodes", "2"});
+  BOOST_TEST_INFO(finished.err);
+  BOOST_TEST(finished.exit_code == 0);
+  BOOST_TEST(contains(finished.out, "right.b"));
+  check_refused(workspace, {"run", "run.yaml", "--local-nodes", "3"}, "run.yaml:2",
+                {"has 2 nodes", "gets 3"});
+  check_refused(workspace, {"run", "run.yaml"}, "", {"has 2 nodes", "--local-nodes 2"});
+}
+
+BOOST_AUTO_TEST_CASE(results_made_on_nodes_are_saved) {
+  const std::string text =
+      "tensors: {x: {op: uniform, shape: [700, 900], on: D}}\n"
+      "tasks: {y: {op: scale, in: [x], alpha: 2, repeat: 2, on: D}}\n"
+      "save: {y: \"FOLDER{i}.npy\"}\n";
+  const auto with = [&](std::string device, const std::string& folder) {
+    std::string changed = text;
+    for (const auto& [from, to] :
+         {std::pair("D"s, device), std::pair("D"s, device), std::pair("FOLDER"s, folder)}) {
+      changed.replace(changed.find(from), from.size(), to);
+    }
+    return changed;
+  };
+  const Files files(with("n1.cpu0", "far"));
+  files.check_verified_on({"--local-nodes", "2"});
+  files.write("run.yaml", head + with("cpu0", "near"));
+  BOOST_REQUIRE(files.run({"run", "run.yaml"}).exit_code == 0);
+  for (const char* element : {"0.npy", "1.npy"}) {
+    BOOST_TEST(
+        (files.read(std::string("far") + element) == files.read(std::string("near") + element)));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_node_reads_files_of_tensors_itself) {
+  const Files files(
+      "tensors: {x: {file: x.npy, on: n1.cpu0}}\n"
+      "tasks: {y: {op: scale, in: [x], alpha: 2, on: n0.cpu0}}\n");
+  files.write("x.npy", npy_of("<f4", "(2, 2)", std::string(16, '\1')));
+  files.check_verified_on({"--local-nodes", "2"});
+}
+
+BOOST_AUTO_TEST_CASE(nodes_that_listen_serve_one_run_after_the_other) {
+  const Files files(to_and_fro);
+  const RunWorkspace elsewhere;
+  const NodeProcess a(elsewhere, {"--name", "n0"});
+  const NodeProcess b(elsewhere);
+  for (int i = 0; i < 3; ++i) files.check_verified_on({"--nodes", a.address() + "," + b.address()});
+}
+
+BOOST_AUTO_TEST_CASE(a_node_works_for_one_leader_at_a_time) {
+  const Files files(long_run);
+  const Files second(long_run);
+  const RunWorkspace elsewhere;
+  const NodeProcess a(elsewhere);
+  const NodeProcess b(elsewhere);
+  const std::string both = a.address() + "," + b.address();
+  Program first(troupe_command({"run", "run.yaml", "--verbose", "--nodes", both}),
+                options_in(files));
+  BOOST_REQUIRE(first.wait_until([&] { return contains(first.err(), "planned"); }));
+  check_refused(second, {"run", "run.yaml", "--nodes", both}, "node " + a.address(),
+                {"works for another leader"});
+  first.send(SIGINT);
+  BOOST_TEST(first.wait().exit_code == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_is_killed_ends_the_run_and_is_named) {
+  const Files files(long_run);
+  const RunWorkspace elsewhere;
+  const NodeProcess a(elsewhere);
+  NodeProcess b(elsewhere);
+  Program run(troupe_command({"run", "run.yaml", "--verbose", "--json", "report.json", "--nodes",
+                              a.address() + "," + b.address()}),
+              options_in(files));
+  BOOST_REQUIRE(run.wait_until([&] { return contains(run.err(), "planned"); }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  b.program().send(SIGKILL);
+  const Finished finished = run.wait();
+  BOOST_TEST(finished.exit_code == 1);
+  BOOST_TEST(contains(finished.err, fmt::format("node n1 ({}) was lost", b.address())));
+  BOOST_TEST(files.report()["scenarios"][0]["outcome"] == "failed");
+  // The other one is free again.
+  const Files next("tasks: {x: {op: uniform, shape: [4, 4]}}\n");
+  next.check_verified_on({"--nodes", a.address()});
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_is_suspended_ends_the_run_and_is_named) {
+  const Files files(long_run);
+  const RunWorkspace elsewhere;
+  const NodeProcess a(elsewhere);
+  NodeProcess b(elsewhere);
+  Program run(
+      troupe_command({"run", "run.yaml", "--verbose", "--nodes", a.address() + "," + b.address()}),
+      options_in(files));
+  BOOST_REQUIRE(run.wait_until([&] { return contains(run.err(), "planned"); }));
+  b.program().send(SIGSTOP);
+  const Finished finished = run.wait();
+  b.program().send(SIGCONT);
+  BOOST_TEST(finished.exit_code == 1);
+  BOOST_TEST(contains(finished.err, "node n1"));
+  BOOST_TEST(contains(finished.err, "was lost"));
+}
+
+BOOST_AUTO_TEST_CASE(an_interrupted_run_reports_what_has_finished_and_leaves_no_process) {
+  const Files files(long_run);
+  Program run(troupe_command(
+                  {"run", "run.yaml", "--verbose", "--local-nodes", "2", "--json", "report.json"}),
+              options_in(files));
+  BOOST_REQUIRE(run.wait_until([&] { return contains(run.err(), "planned"); }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  run.send(SIGINT);
+  const Finished finished = run.wait();
+  BOOST_TEST(finished.exit_code == 1);
+  BOOST_TEST(contains(finished.err, "troupe: interrupted"));
+  const json scenario = files.report()["scenarios"][0];
+  BOOST_TEST(scenario["outcome"] == "interrupted");
+  check_nothing_is_left(files);
+}
+
+BOOST_AUTO_TEST_CASE(local_nodes_end_with_a_leader_that_is_killed) {
+  const Files files(long_run);
+  Program run(troupe_command({"run", "run.yaml", "--verbose", "--local-nodes", "2"}),
+              options_in(files));
+  BOOST_REQUIRE(run.wait_until([&] { return contains(run.err(), "planned"); }));
+  BOOST_TEST(processes_in(files.path()).size() == 3U);
+  run.send(SIGKILL);
+  run.wait();
+  check_nothing_is_left(files);
+}
+
+BOOST_AUTO_TEST_CASE(a_node_whose_leader_is_killed_is_free_again) {
+  const Files files(long_run);
+  const RunWorkspace elsewhere;
+  const NodeProcess a(elsewhere);
+  const NodeProcess b(elsewhere);
+  const std::string both = a.address() + "," + b.address();
+  Program run(troupe_command({"run", "run.yaml", "--verbose", "--nodes", both}), options_in(files));
+  BOOST_REQUIRE(run.wait_until([&] { return contains(run.err(), "planned"); }));
+  run.send(SIGKILL);
+  run.wait();
+  const Files next(to_and_fro);
+  Finished finished;
+  for (int i = 0; i < 100; ++i) {  // it takes a moment until the nodes know
+    finished = next.run_on({"--nodes", both});
+    if (!contains(finished.err, "works for another leader")) break;
+  }
+  BOOST_TEST_INFO(finished.err);
+  BOOST_TEST(finished.exit_code == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_kernel_that_fails_on_a_node_ends_the_run) {
+  const Files files(
+      "tensors: {x: {op: uniform, shape: [4, 4], on: n0.cpu0}}\n"
+      "tasks: {bad: {op: fail, in: [x], on: n1.cpu0}}\n");
+  const Finished finished = files.run_on({"--local-nodes", "2"});
+  BOOST_TEST(finished.exit_code == 1);
+  BOOST_TEST(contains(finished.err, "'bad' on n1.cpu0: it failed on purpose"));
+}
+
+BOOST_AUTO_TEST_CASE(nodes_that_can_not_be_used_are_refused) {
+  const Files files("tasks: {x: {op: uniform, shape: [4, 4]}}\n");
+  const RunWorkspace elsewhere;
+  const NodeProcess a(elsewhere, {"--name", "left"});
+  const NodeProcess b(elsewhere, {"--name", "left"});
+  const auto refuse = [&](const std::string& nodes, const std::string& start,
+                          const std::vector<std::string>& words) {
+    check_refused(files, {"run", "run.yaml", "--nodes", nodes}, start, words);
+  };
+  refuse("somewhere", "'somewhere' is not the address of a node", {"HOST:PORT"});
+  refuse("127.0.0.1:99999", "'127.0.0.1:99999' is not the address of a node", {"HOST:PORT"});
+  refuse("no.such.host.invalid:7420", "node no.such.host.invalid:7420: there is no host", {});
+  refuse("127.0.0.1:1", "node 127.0.0.1:1: it can't be reached: Connection refused",
+         {"troupe node"});
+  refuse(a.address() + "," + b.address(), "two nodes have the name 'left'", {"--name"});
+  check_refused(files, {"run", "run.yaml", "--nodes", a.address(), "--local-nodes", "2"}, "",
+                {"--nodes"});
+  check_refused(files, {"run", "run.yaml", "--local-nodes", "0"}, "", {"--local-nodes"});
+  files.write("run.yaml", head + "tasks: {x: {op: uniform, shape: [4, 4], on: cpu0}}\n");
+  check_refused(files, {"run", "run.yaml", "--local-nodes", "2"}, "run.yaml:2",
+                {"no device 'cpu0'", "n0.cpu0"});
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_can_not_listen_is_refused) {
+  const RunWorkspace workspace;
+  const NodeProcess a(workspace);
+  check_refused(workspace, {"node", "--listen", a.address()}, "can't listen on " + a.address(),
+                {"in use"});
+  check_refused(workspace, {"node", "--listen", "192.0.2.1:0", "--trust-network"},
+                "can't listen on 192.0.2.1:0", {"address"});
+  check_refused(workspace, {"node", "--listen", "0.0.0.0:0"}, "'0.0.0.0' can be reached",
+                {"neither encrypted nor authenticated", "--trust-network"});
+  check_refused(workspace, {"node", "--listen", "7420"}, "'7420' is not the address", {});
+}
+
+BOOST_AUTO_TEST_SUITE_END()
