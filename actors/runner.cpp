@@ -30,6 +30,15 @@ std::string left_behind(const std::vector<UnitId>& units, Duration grace, const 
   return fmt::format("{} ops and transfers were {} were left: {}.", units.size(), when, names);
 }
 
+// What the tensors of a run on several nodes may take: each node has said how much it has.
+std::uint64_t ram_of(const Machine& machine) {
+  std::uint64_t bytes = 0;
+  for (const Memory& memory : machine.memories) {
+    if (memory.kind == MemoryKind::ram) bytes += memory.size_bytes;
+  }
+  return bytes;
+}
+
 }  // namespace
 
 Run::Run(const Machine& machine, const Graph& graph, std::span<const Scenario> scenarios,
@@ -40,6 +49,7 @@ Run::Run(const Machine& machine, const Graph& graph, std::span<const Scenario> s
       options_(std::move(options)),
       setting_(make_run_setting(options_.mode, machine, options_.verify,
                                 options_.cluster != nullptr ? Nodes::several : Nodes::this_one)) {
+  if (options_.cluster != nullptr && !options_.ram_bytes) options_.ram_bytes = ram_of(machine);
   plan_all(plan_options(setting_, machine, options_.ram_bytes));
 }
 

@@ -81,7 +81,7 @@ class NodesReader {
                         "keep one of them");
     }
     const std::string name = read_string(*machine, "machine of " + what, "`local` or a path");
-    if (name == "local") return local_machine(discover_host(), {});
+    if (name == "local") return local_node();
     const Document document = Document::load(
         std::filesystem::path(*machine->file).parent_path() / name, machine->place());
     const Node& root = document.root();
@@ -90,6 +90,13 @@ class NodesReader {
                         "name a machine file with devices and memories");
     }
     return read_machine_file(document, ops_);
+  }
+
+  // Which cores it has is for each node to say.
+  static Machine local_node() {
+    Machine machine = local_machine(discover_host(), {});
+    for (Device& device : machine.devices) device.cores.clear();
+    return machine;
   }
 
   // The memory that the network reads and writes: the first of the host, unless one is named.
