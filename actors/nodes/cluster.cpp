@@ -99,7 +99,7 @@ class Cluster::Impl final : public Results {
   caf::actor spawn_stand_in(caf::actor_system& system, ResourceId resource,
                             const caf::actor& coordinator) {
     const std::size_t node = node_of(resource).index();
-    const caf::actor stand_in =
+    caf::actor stand_in =
         troupe::spawn_stand_in(system, nodes_[node].agent, run_, resource, coordinator);
     const std::lock_guard lock(mutex_);
     stand_ins_[resource.value] = stand_in;

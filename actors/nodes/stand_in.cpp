@@ -53,7 +53,8 @@ class StandIn final : public caf::event_based_actor {
         },
         [this](const LastRecords& last) {
           done_ = last.done;
-          for (const ShareRecords& records : last.records) records.write_to(find(records.window()));
+          for (const ShareRecords& records : last.records)
+            records.write_to(*find(records.window()));
           hand_in();
         },
         [this](const NodeLost& lost) {
@@ -75,18 +76,18 @@ class StandIn final : public caf::event_based_actor {
     if (!is_lost_) caf::anon_send(agent_, run_, self_, message);
   }
 
-  Share& find(std::uint32_t window) {
+  std::vector<Share>::iterator find(std::uint32_t window) {
     const auto share = std::find_if(shares_.begin(), shares_.end(),
                                     [&](const Share& s) { return s.window == window; });
     TROUPE_ASSERT(share != shares_.end());
-    return *share;
+    return share;
   }
 
   Share take(const ShareRecords& records) {
-    Share& share = find(records.window());
-    records.write_to(share);
-    Share taken = std::move(share);
-    shares_.erase(shares_.begin() + (&share - shares_.data()));
+    const auto share = find(records.window());
+    records.write_to(*share);
+    Share taken = std::move(*share);
+    shares_.erase(share);
     return taken;
   }
 

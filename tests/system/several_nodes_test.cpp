@@ -69,7 +69,8 @@ class Files : public RunWorkspace {
     const Finished finished = run_on(nodes);
     BOOST_TEST_INFO(finished.err);
     BOOST_REQUIRE(finished.exit_code == 0);
-    for (const json& scenario : report()["scenarios"]) BOOST_TEST(scenario["verified"] == true);
+    const json made = report();
+    for (const json& scenario : made["scenarios"]) BOOST_TEST(scenario["verified"] == true);
   }
 };
 

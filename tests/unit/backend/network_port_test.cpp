@@ -1,0 +1,178 @@
+#include "core/backend/network/network_port.hpp"
+
+#include "tests/support/expect_error.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+BOOST_AUTO_TEST_SUITE(network_port)
+namespace {
+
+// A chunk that has come over a FakeWire.
+struct Sent {
+  std::string bytes;
+};
+
+// A wire whose takings end when the test says so.
+class FakeWire final : public Wire {
+ public:
+  struct Taking {
+    Sent* chunk;
+    std::byte* target;
+    ChunkDone done;
+  };
+
+  std::string address() const override { return {}; }
+  void connect(NodeId, const std::string&) override {}
+  void send(NodeId, const ChunkHeader&, const std::byte*, ChunkDone done) override {
+    sending.push_back(std::move(done));
+  }
+  void take(ArrivedChunk chunk, std::byte* target, ChunkDone done) override {
+    taking.push_back({static_cast<Sent*>(chunk), target, std::move(done)});
+  }
+  void drop(ArrivedChunk chunk) override { dropped.push_back(static_cast<Sent*>(chunk)); }
+
+  void end_taking(const std::string& failure = {}) {
+    const Taking next = std::move(taking.front());
+    taking.pop_front();
+    if (failure.empty()) {
+      std::memcpy(next.target, next.chunk->bytes.data(), next.chunk->bytes.size());
+    }
+    next.done(failure);
+  }
+
+  std::deque<Taking> taking;
+  std::deque<ChunkDone> sending;
+  std::vector<Sent*> dropped;
+};
+
+class Ends final : public Completions {
+ public:
+  void completed(std::uint32_t lane) override { done.push_back(lane); }
+  void failed(std::uint32_t, std::string cause) override { causes.push_back(std::move(cause)); }
+
+  std::vector<std::uint32_t> done;
+  std::vector<std::string> causes;
+};
+
+// A tensor "abcdef" that comes in chunks of two bytes.
+struct Tensor {
+  FakeWire wire;
+  std::vector<std::uint32_t> noticed;  // items
+  std::optional<NetworkPort> port{
+      std::in_place, wire, 7U, NodeId{1},
+      [this](const ChunkMove::Next& item) { noticed.push_back(item.item); }};
+  Ends ends;
+  std::array<Sent, 3> chunks = {Sent{"ab"}, Sent{"cd"}, Sent{"ef"}};
+  std::string buffer = "......";
+
+  void arrive(std::size_t i) {
+    port->arrived({.run = 7, .item = 42, .replica = 5, .offset = 2 * i, .bytes = 2}, &chunks[i]);
+  }
+  Started::State move(std::size_t i) {
+    return port
+        ->receive(1,
+                  {.from = ReplicaId{5},
+                   .to = ReplicaId{6},
+                   .offset = 2 * i,
+                   .bytes = 2,
+                   .first = i == 0,
+                   .last = i == 2},
+                  reinterpret_cast<std::byte*>(buffer.data()), ends)
+        .state;
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(a_chunk_waits_until_a_link_moves_it, Tensor) {
+  arrive(0);
+  BOOST_TEST((noticed == std::vector<std::uint32_t>{42}));
+  BOOST_TEST(wire.taking.empty());
+  BOOST_TEST((move(0) == Started::State::pending));
+  BOOST_TEST(ends.done.empty());
+  wire.end_taking();
+  BOOST_TEST((ends.done == std::vector<std::uint32_t>{1}));
+  BOOST_TEST(buffer == "ab....");
+}
+
+BOOST_FIXTURE_TEST_CASE(later_chunks_go_into_the_buffer_as_they_come, Tensor) {
+  arrive(0);
+  move(0);
+  arrive(1);
+  arrive(2);
+  BOOST_TEST(noticed.size() == 3U);
+  for (int i = 0; i < 3; ++i) wire.end_taking();
+  BOOST_TEST(buffer == "abcdef");
+  BOOST_TEST(ends.done.size() == 1U);
+  BOOST_TEST((move(1) == Started::State::finished));
+  BOOST_TEST((move(2) == Started::State::finished));
+}
+
+BOOST_FIXTURE_TEST_CASE(chunks_that_came_before_the_first_was_moved_follow_it, Tensor) {
+  for (std::size_t i = 0; i < 3; ++i) arrive(i);
+  BOOST_TEST((move(0) == Started::State::pending));
+  BOOST_TEST(wire.taking.size() == 3U);
+  wire.end_taking();
+  BOOST_TEST((move(1) == Started::State::pending));
+  wire.end_taking();
+  BOOST_TEST(ends.done.size() == 2U);
+  wire.end_taking();
+  BOOST_TEST((move(2) == Started::State::finished));
+  BOOST_TEST(buffer == "abcdef");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_chunk_that_fails_while_a_link_waits_fails_there, Tensor) {
+  arrive(0);
+  move(0);
+  wire.end_taking("gone");
+  BOOST_TEST(ends.done.empty());
+  BOOST_TEST_REQUIRE(ends.causes.size() == 1U);
+  BOOST_TEST(ends.causes[0].find("gone") != std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_chunk_that_has_failed_fails_when_it_is_moved, Tensor) {
+  arrive(0);
+  move(0);
+  arrive(1);
+  wire.end_taking();
+  wire.end_taking("gone");
+  testing::expect_error(ErrorKind::failed, "gone", [&] { move(1); });
+}
+
+BOOST_FIXTURE_TEST_CASE(what_no_link_has_moved_is_dropped_with_the_port, Tensor) {
+  arrive(0);
+  arrive(1);
+  port.reset();
+  BOOST_TEST(wire.dropped.size() == 2U);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_port_outlives_what_is_under_way, Tensor) {
+  arrive(0);
+  move(0);
+  bool is_sent = false;
+  port->send(NodeId{0}, {}, nullptr, [&](const std::string&) { is_sent = true; });
+  std::thread end([&] {
+    wire.end_taking();
+    wire.sending.front()({});
+  });
+  port.reset();
+  BOOST_TEST(is_sent);
+  BOOST_TEST(buffer == "ab....");
+  end.join();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace troupe
