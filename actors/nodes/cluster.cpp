@@ -58,6 +58,7 @@ class Cluster::Impl final : public Results {
       connect(nodes_.back());
     }
     for (ClusterNode& node : nodes_) greet(node, ops);
+    if (options.uses_shared_memory) check_one_host();
     join_machines();
   }
 
@@ -200,7 +201,10 @@ class Cluster::Impl final : public Results {
   }
 
   void greet(ClusterNode& node, const OpRegistry& ops) {
-    Hello hello{.version = std::string(version), .kinds = {}, .leader = leader_.get()};
+    Hello hello{.version = std::string(version),
+                .kinds = {},
+                .leader = leader_.get(),
+                .uses_shared_memory = options_.uses_shared_memory};
     for (const std::string_view kind : ops.names()) hello.kinds.emplace_back(kind);
     const Instant asked = steady_now();
     node.has = ask<Welcome>(static_cast<std::size_t>(&node - nodes_.data()), hello,
@@ -212,6 +216,15 @@ class Cluster::Impl final : public Results {
   }
 
   caf::duration timeout() const { return caf::duration(options_.connect_timeout); }
+
+  void check_one_host() const {
+    for (std::size_t n = 1; n < nodes_.size(); ++n) {
+      if (nodes_[n].has.host == nodes_[0].has.host) continue;
+      throw usage_error(
+          fmt::format("{} and {} are on different hosts, and share no memory", name(0), name(n)),
+          "use --transport tcp");
+    }
+  }
 
   void join_machines() {
     machine_.name = fmt::format("{} nodes", nodes_.size());

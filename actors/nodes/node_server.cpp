@@ -52,11 +52,11 @@ class Arrivals final : public WireListener {
 // What a node does for one leader.
 class Service {
  public:
-  Service(const OpRegistry& ops, caf::actor leader)
+  Service(const OpRegistry& ops, caf::actor leader, const UcxWireOptions& wire)
       : ops_(ops),
         leader_(std::move(leader)),
         arrivals_(leader_),
-        wire_(load_ucx_wire(arrivals_, {})) {
+        wire_(load_ucx_wire(arrivals_, wire)) {
     arrivals_.use(*wire_);
   }
   ~Service() { end_run(); }
@@ -164,7 +164,12 @@ class Agent final : public caf::event_based_actor {
                         "install the same version on all hosts");
     }
     check_kinds(hello.kinds);
-    service_ = std::make_unique<Service>(ops_, hello.leader);
+    using Transport = UcxWireOptions::Transport;
+    service_ = std::make_unique<Service>(
+        ops_, hello.leader,
+        UcxWireOptions{
+            .transport = hello.uses_shared_memory ? Transport::shared_memory : Transport::tcp,
+            .interface_address = options_.host});
     monitor(hello.leader);
     HostInfo host = discover_host();
     host.available_memory_bytes = static_cast<std::uint64_t>(
@@ -243,6 +248,7 @@ class NodeServer::Impl {
           is_done_ = true;
           changed_.notify_all();
         }));
+    options_.host = interface_address(options.host);
     const auto port =
         control_.system().middleman().publish(agent_, options.port, options.host.c_str(), true);
     if (!port) {
@@ -262,7 +268,7 @@ class NodeServer::Impl {
   }
 
  private:
-  const NodeOptions options_;
+  NodeOptions options_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool is_done_ = false;  // the first leader is

@@ -13,7 +13,7 @@
 namespace troupe {
 
 struct NodeOptions {
-  std::string host = "127.0.0.1";  // to listen on
+  std::string host = "127.0.0.1";  // to listen on: one network interface, by its IPv4 address
   std::uint16_t port = 0;          // 0: any that is free
   std::string name = {};           // of the node; empty: the leader gives it one
   bool once = false;               // end when the first leader is done

@@ -181,7 +181,9 @@ struct RunNodes {
       addresses = local.emplace(arguments.local_nodes, arguments.ops).addresses();
     }
     if (!addresses.empty())
-      cluster.emplace(ops, ClusterOptions{.addresses = addresses, .interrupted = &interrupted()});
+      cluster.emplace(ops, ClusterOptions{.addresses = addresses,
+                                          .uses_shared_memory = arguments.shared_memory,
+                                          .interrupted = &interrupted()});
   }
   const Machine* machine() const { return cluster ? &cluster->machine() : nullptr; }
 };

@@ -21,6 +21,7 @@ struct RunArguments {
   bool verbose = false;
   std::vector<std::string> nodes;  // "host:port"; of `run` only
   std::size_t local_nodes = 0;     // likewise; 0: none
+  bool shared_memory = false;      // between nodes; else TCP
 };
 
 struct NodeArguments {

@@ -155,6 +155,12 @@ int run_program(int argc, char** argv) {
       ->option_text("N")
       ->check(CLI::Range(1, 256))
       ->excludes("--nodes");
+  run->add_option_function<std::string>(
+         "--transport",
+         [&](const std::string& name) { arguments.shared_memory = name == "shared-memory"; },
+         "How tensors go from node to node: tcp, the default, or shared-memory")
+      ->option_text("NAME")
+      ->check(CLI::IsMember({"tcp", "shared-memory"}));
   CLI::App* simulate = app.add_subcommand(
       "simulate", "Predict how long they take on the machine that the file describes");
   add_run_options(*simulate, arguments);

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <memory>
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <netdb.h>
@@ -95,6 +96,20 @@ bool is_loopback(const std::string& host) {
     }
   }
   return true;
+}
+
+std::string interface_address(const std::string& host) {
+  const Addresses found = look_up({.host = host, .port = 1});
+  for (const addrinfo* a = found.get(); a != nullptr; a = a->ai_next) {
+    if (a->ai_family != AF_INET) continue;
+    const in_addr address = reinterpret_cast<const sockaddr_in*>(a->ai_addr)->sin_addr;
+    if (address.s_addr == htonl(INADDR_ANY)) break;
+    char text[INET_ADDRSTRLEN];
+    return inet_ntop(AF_INET, &address, text, sizeof text);
+  }
+  throw usage_error(
+      fmt::format("'{}' is not the IPv4 address of a network interface of this host", host),
+      "name the one that the other nodes reach: `ip -4 address` lists them");
 }
 
 }  // namespace troupe

@@ -20,7 +20,11 @@ HostPort read_host_port(std::string_view text);
 // Throws a usage Error unless something takes connections at this address within `timeout`. Blocks.
 void check_listens(const HostPort& address, Duration timeout);
 
-// Whether only this host can reach the address.
+// Whether only this host can reach the address. Throws a usage Error if there is no such host.
 bool is_loopback(const std::string& host);
+
+// The IPv4 address of a network interface of this host: "10.0.0.2". Throws a usage Error if `host`
+// has none, or stands for all interfaces.
+std::string interface_address(const std::string& host);
 
 }  // namespace troupe

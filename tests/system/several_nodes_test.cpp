@@ -129,10 +129,21 @@ const std::string long_run =
 
 BOOST_AUTO_TEST_CASE(a_run_on_two_local_nodes_equals_a_serial_execution) {
   const Files files(to_and_fro);
-  files.check_verified_on({"--local-nodes", "2"});
+  for (const char* transport : {"tcp", "shared-memory"}) {
+    BOOST_TEST_CONTEXT(transport) {
+      files.check_verified_on({"--local-nodes", "2", "--transport", transport});
+    }
+  }
   const json report = files.report();
   BOOST_TEST(report["scenarios"].size() == 2U);
   BOOST_TEST(report["scenarios"][0]["transfers"].get<int>() >= 2 * (16 + 1 + 16 + 16 + 1));
+}
+
+BOOST_AUTO_TEST_CASE(thousands_of_small_ops_on_two_nodes_equal_a_serial_execution) {
+  const Files files(
+      "tasks:\n"
+      "  y: {pattern: stencil_1d, width: 4, steps: 300, kernel: empty, on: [n0.cpu0, n1.cpu0]}\n");
+  files.check_verified_on({"--local-nodes", "2"});
 }
 
 BOOST_AUTO_TEST_CASE(a_run_on_three_local_nodes_equals_a_serial_execution) {
@@ -347,6 +358,8 @@ BOOST_AUTO_TEST_CASE(nodes_that_can_not_be_used_are_refused) {
   check_refused(files, {"run", "run.yaml", "--nodes", a.address(), "--local-nodes", "2"}, "",
                 {"--nodes"});
   check_refused(files, {"run", "run.yaml", "--local-nodes", "0"}, "", {"--local-nodes"});
+  check_refused(files, {"run", "run.yaml", "--local-nodes", "2", "--transport", "pigeon"}, "",
+                {"--transport", "pigeon"});
   files.write("run.yaml", head + "tasks: {x: {op: uniform, shape: [4, 4], on: cpu0}}\n");
   check_refused(files, {"run", "run.yaml", "--local-nodes", "2"}, "run.yaml:2",
                 {"no device 'cpu0'", "n0.cpu0"});
@@ -361,6 +374,8 @@ BOOST_AUTO_TEST_CASE(a_node_that_can_not_listen_is_refused) {
                 "can't listen on 192.0.2.1:0", {"address"});
   check_refused(workspace, {"node", "--listen", "0.0.0.0:0"}, "'0.0.0.0' can be reached",
                 {"neither encrypted nor authenticated", "--trust-network"});
+  check_refused(workspace, {"node", "--listen", "0.0.0.0:0", "--trust-network"},
+                "'0.0.0.0' is not the IPv4 address of a network interface", {"ip -4 address"});
   check_refused(workspace, {"node", "--listen", "7420"}, "'7420' is not the address", {});
 }
 
