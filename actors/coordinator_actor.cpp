@@ -198,14 +198,9 @@ class CoordinatorActor : public caf::event_based_actor {
     ++down_;
     if (const auto gone = known_.find(down.source.id()); gone != known_.end()) {
       const ResourceId resource = gone->second;
-      const std::string name = hooks_->resource_name(resource);
-      if (CrashReasons::is_out_of_memory(down.reason)) {
-        logic_.on_failure({.cause = fmt::format("the actor of {} found no memory left; raise the "
-                                                "limit (ulimit -v)",
-                                                name)});
-      } else if (down.reason != caf::exit_reason::normal) {
-        logic_.on_failure({.cause = fmt::format("the actor of {} ended unexpectedly ({})", name,
-                                                caf::to_string(down.reason))});
+      if (down.reason != caf::exit_reason::normal) {
+        logic_.on_failure(
+            {.cause = CrashReasons::describe(hooks_->resource_name(resource), down.reason)});
       }
       logic_.on_collected(resource);
     }

@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <new>
+#include <string>
 #include <utility>
 
 #include <caf/all.hpp>
@@ -22,6 +23,13 @@ class CrashReasons {
     } catch (...) {
       return std::move(other_);
     }
+  }
+  // What has become of the actor of the resource of this name.
+  static std::string describe(const std::string& name, const caf::error& reason) {
+    const std::string actor = "the actor of " + name;
+    return is_out_of_memory(reason)
+               ? actor + " found no memory left; raise the limit (ulimit -v)"
+               : actor + " ended unexpectedly (" + caf::to_string(reason) + ")";
   }
   static bool is_out_of_memory(const caf::error& reason) {
     return reason && reason.category() == caf::atom("memory");

@@ -145,6 +145,12 @@ void Run::perform(std::size_t index, Report& report) {
       save(index, report);
     }
   } catch (const Error& error) {
+    // A node that is waited for no longer.
+    if (is_interrupted() && options_.cluster != nullptr) {
+      if (result.outcome != Outcome::done) result.outcome = Outcome::interrupted;
+      report.interrupted = true;
+      return;
+    }
     if (!has_begun) throw;
     result.outcome = Outcome::failed;
     result.error = error.what();

@@ -17,6 +17,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -52,22 +53,31 @@ class Cluster::Impl final : public Results {
   Impl(const OpRegistry& ops, const ClusterOptions& options)
       : options_(options),
         control_(options.node_timeout),
-        leader_(control_.system().spawn<Leader>(this)) {
+        leader_(control_.system(), control_.system().spawn<Leader>(this)) {
     for (const std::string& address : options.addresses) {
+      if (std::count(options.addresses.begin(), options.addresses.end(), address) > 1) {
+        throw usage_error(fmt::format("the node {} is given twice", address), "name each once");
+      }
       nodes_.push_back({.address = address});
-      connect(nodes_.back());
     }
+    for (ClusterNode& node : nodes_) connect(node);
+    for (const ClusterNode& node : nodes_) caf::anon_send(leader_.get(), node.agent);
     for (ClusterNode& node : nodes_) greet(node, ops);
     if (options.uses_shared_memory) check_one_host();
     join_machines();
   }
 
+  bool has_lost_node() {
+    const std::lock_guard lock(mutex_);
+    return std::any_of(nodes_.begin(), nodes_.end(),
+                       [](const ClusterNode& node) { return node.is_lost; });
+  }
   const Machine& machine() const { return machine_; }
 
   void begin_run(const Machine& machine, const Plan& plan, std::span<const TensorType> types) {
-    running_ = &machine;
     {
       const std::lock_guard lock(mutex_);
+      running_ = &machine;
       stand_ins_.clear();
       ++run_;
     }
@@ -152,7 +162,7 @@ class Cluster::Impl final : public Results {
           Route<Status>{*impl_},
           Route<Failure>{*impl_},
           Route<LastRecords>{*impl_},
-          [this](const NodeSuspected& suspected) { impl_->on_suspected(suspected); },
+          [this](const NodeSuspected& suspected) { impl_->lose(suspected.node.index()); },
           [this](const caf::actor& agent) { monitor(agent); },
       };
     }
@@ -183,6 +193,21 @@ class Cluster::Impl final : public Results {
     } catch (const Error& error) {
       throw usage_error(fmt::format("node {}: {}", node.address, error.problem()), error.remedy());
     }
+    const Instant begun = steady_now();
+    while (!try_to_connect(at, node)) {
+      if (is_interrupted() || steady_now() - begun > options_.connect_timeout) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    if (!node.agent) {
+      throw usage_error(
+          fmt::format("node {}: what listens there doesn't answer as a node of Troupe does",
+                      node.address),
+          "start `troupe node --listen HOST:PORT` there");
+    }
+  }
+
+  // A node that is busy may miss CAF's first heartbeat.
+  bool try_to_connect(const HostPort& at, ClusterNode& node) {
     const caf::scoped_actor self(control_.system());
     self->request(control_.system().middleman().actor_handle(), timeout(), caf::connect_atom::value,
                   at.host, at.port)
@@ -190,14 +215,8 @@ class Cluster::Impl final : public Results {
             [&](const caf::node_id&, caf::strong_actor_ptr& agent, const std::set<std::string>&) {
               node.agent = caf::actor_cast<caf::actor>(std::move(agent));
             },
-            [&](const caf::error&) {});
-    if (!node.agent) {
-      throw usage_error(
-          fmt::format("node {}: what listens there is no node of Troupe, or of another version",
-                      node.address),
-          "start `troupe node --listen HOST:PORT` there");
-    }
-    caf::anon_send(leader_.get(), node.agent);
+            [](const caf::error&) {});
+    return static_cast<bool>(node.agent);
   }
 
   void greet(ClusterNode& node, const OpRegistry& ops) {
@@ -206,13 +225,19 @@ class Cluster::Impl final : public Results {
                 .leader = leader_.get(),
                 .uses_shared_memory = options_.uses_shared_memory};
     for (const std::string_view kind : ops.names()) hello.kinds.emplace_back(kind);
-    const Instant asked = steady_now();
-    node.has = ask<Welcome>(static_cast<std::size_t>(&node - nodes_.data()), hello,
-                            options_.connect_timeout);
-    const Instant answered = steady_now();
+    const std::size_t n = static_cast<std::size_t>(&node - nodes_.data());
+    node.has = ask<Welcome>(n, hello, options_.connect_timeout);
     // Processes of one host have one clock.
-    if (node.has.host == host_id()) return;
-    node.clock_offset = asked + (answered - asked) / 2 - node.has.now;
+    if (!host_id().empty() && node.has.host == host_id()) return;
+    constexpr int attempts = 10;
+    Duration shortest = longest_duration;
+    for (int i = 0; i < attempts; ++i) {
+      const Instant asked = steady_now();
+      const Instant now = ask<ClockIs>(n, ClockRequest{}, options_.connect_timeout).now;
+      const Duration took = steady_now() - asked;
+      if (took < shortest) node.clock_offset = asked + took / 2 - now;
+      shortest = std::min(shortest, took);
+    }
   }
 
   caf::duration timeout() const { return caf::duration(options_.connect_timeout); }
@@ -287,7 +312,9 @@ class Cluster::Impl final : public Results {
     return node.has.name.empty() ? "node " + node.address
                                  : fmt::format("node {} ({})", node.has.name, node.address);
   }
-  std::string loss_of(std::size_t n) const { return name(n) + " was lost"; }
+  std::string loss_of(std::size_t n) const {
+    return fmt::format("{} was lost; {}", name(n), check_node);
+  }
   bool is_interrupted() const { return options_.interrupted != nullptr && *options_.interrupted; }
 
   NodeId node_of(ResourceId resource) const {
@@ -298,18 +325,20 @@ class Cluster::Impl final : public Results {
 
   void on_down(const caf::actor_addr& agent) {
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
-      if (nodes_[n].agent.address() == agent) lose(n, "");
+      if (nodes_[n].agent.address() == agent) lose(n);
     }
   }
-  void on_suspected(const NodeSuspected& suspected) {
-    lose(suspected.node.index(), ": " + suspected.cause);
-  }
-  void lose(std::size_t n, const std::string& cause) {
+  // The run can't go on: the others must not wait for tensors of this node.
+  void lose(std::size_t n) {
     const std::lock_guard lock(mutex_);
-    if (std::exchange(nodes_[n].is_lost, true) || running_ == nullptr) return;
+    if (n >= nodes_.size() || std::exchange(nodes_[n].is_lost, true)) return;
+    for (std::size_t other = 0; other < nodes_.size(); ++other) {
+      if (other != n) caf::anon_send(nodes_[other].agent, Disconnect{loss_of(n)});
+    }
+    if (running_ == nullptr) return;
     for (const auto& [resource, stand_in] : stand_ins_) {
       if (node_of(ResourceId{resource}).index() != n) continue;
-      caf::anon_send(stand_in, NodeLost{loss_of(n) + cause});
+      caf::anon_send(stand_in, NodeLost{loss_of(n)});
     }
   }
 
@@ -335,6 +364,9 @@ Cluster::Cluster(const OpRegistry& ops, const ClusterOptions& options)
     : impl_(std::make_unique<Impl>(ops, options)) {}
 Cluster::~Cluster() = default;
 
+bool Cluster::has_lost_node() const {
+  return impl_->has_lost_node();
+}
 const Machine& Cluster::machine() const {
   return impl_->machine();
 }

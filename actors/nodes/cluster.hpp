@@ -36,8 +36,11 @@ class Cluster final : public NodeResources {
   // doesn't answer, works for somebody else, or has another version or other kinds of ops. `ops`
   // must outlive the cluster.
   Cluster(const OpRegistry& ops, const ClusterOptions& options);
-  ~Cluster() override;  // the nodes are free again
+  // The nodes are free again. Blocks; where one of them was lost, for as long as the network takes
+  // to give its connection up, which may be minutes.
+  ~Cluster() override;
 
+  bool has_lost_node() const;
   // What the nodes have, joined by a network: "n0.cpu0", or by the nodes' own names.
   const Machine& machine() const;
 

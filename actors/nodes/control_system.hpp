@@ -23,17 +23,24 @@ class ControlSystem {
   std::unique_ptr<caf::actor_system> system_;
 };
 
-// An actor that ends with its owner: the actor system waits for all that it has.
+// An actor that uses its owner and ends with it.
 class OwnedActor {
  public:
-  explicit OwnedActor(caf::actor actor) : actor_(std::move(actor)) {}
-  ~OwnedActor() { caf::anon_send_exit(actor_, caf::exit_reason::kill); }
+  OwnedActor(caf::actor_system& system, caf::actor actor)
+      : system_(system), actor_(std::move(actor)) {}
+  // Blocks until the actor has ended.
+  ~OwnedActor() {
+    const caf::scoped_actor self(system_);
+    caf::anon_send_exit(actor_, caf::exit_reason::kill);
+    self->wait_for(actor_);
+  }
   OwnedActor(const OwnedActor&) = delete;
   OwnedActor& operator=(const OwnedActor&) = delete;
 
   const caf::actor& get() const { return actor_; }
 
  private:
+  caf::actor_system& system_;
   const caf::actor actor_;
 };
 

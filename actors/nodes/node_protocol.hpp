@@ -33,7 +33,6 @@ struct Welcome {
   std::string host;     // the same for all nodes of one host
   Machine machine;      // what the node has
   std::string address;  // of its wire
-  Instant now;          // by the node's clock
 };
 // agent → leader: what was asked for can't be done.
 struct Refusal {
@@ -51,6 +50,16 @@ struct BeginRun {
 struct Prepared {};
 // leader → agent: the run is over, and its tensors are not needed any more.
 struct EndRun {};
+
+// leader → agent: a node is lost, and so is the run: nothing goes over the network any more.
+struct Disconnect {
+  std::string cause;
+};
+// leader → agent: what does the node's clock say? Answered with ClockIs.
+struct ClockRequest {};
+struct ClockIs {
+  Instant now;
+};
 
 // leader → resource, for Introduce: joins the run.
 struct JoinRun {};
@@ -102,7 +111,7 @@ auto inspect(Inspector& f, Hello& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, Welcome& x) {
-  return f(caf::meta::type_name("Welcome"), x.name, x.host, x.machine, x.address, x.now);
+  return f(caf::meta::type_name("Welcome"), x.name, x.host, x.machine, x.address);
 }
 template <class Inspector>
 auto inspect(Inspector& f, Refusal& x) {
@@ -120,6 +129,18 @@ auto inspect(Inspector& f, Prepared&) {
 template <class Inspector>
 auto inspect(Inspector& f, EndRun&) {
   return f(caf::meta::type_name("EndRun"));
+}
+template <class Inspector>
+auto inspect(Inspector& f, Disconnect& x) {
+  return f(caf::meta::type_name("Disconnect"), x.cause);
+}
+template <class Inspector>
+auto inspect(Inspector& f, ClockRequest&) {
+  return f(caf::meta::type_name("ClockRequest"));
+}
+template <class Inspector>
+auto inspect(Inspector& f, ClockIs& x) {
+  return f(caf::meta::type_name("ClockIs"), x.now);
 }
 template <class Inspector>
 auto inspect(Inspector& f, JoinRun&) {

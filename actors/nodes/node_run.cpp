@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 #include <utility>
 
 namespace troupe {
@@ -18,17 +19,24 @@ namespace {
 // Takes the coordinator's place on a node: sends what resources send to it to the leader.
 class ToLeader final : public caf::event_based_actor {
  public:
-  ToLeader(caf::actor_config& config, caf::actor leader, std::uint32_t run, Duration clock_offset)
+  ToLeader(caf::actor_config& config, const Machine* machine, caf::actor leader, std::uint32_t run,
+           Duration clock_offset)
       : caf::event_based_actor(config),
+        machine_(*machine),
         leader_(std::move(leader)),
         run_(run),
         clock_offset_(clock_offset) {
     set_exception_handler([this](std::exception_ptr& cause) { return crash_.take(cause); });
+    set_down_handler([this](const caf::down_msg& down) { on_down(down); });
   }
 
   caf::behavior make_behavior() override {
     return {
-        [this](const Ready& ready) { pass_on(ready.resource, ready); },
+        [this](const Ready& ready) {
+          monitor(current_sender());
+          known_[current_sender()->id()] = ready.resource;
+          pass_on(ready.resource, ready);
+        },
         [this](const Progress& progress) { pass_on(progress.resource, progress); },
         [this](const Failure& failure) { pass_on(failure.resource, failure); },
         [this](const Status& status) { pass_on(status.status.resource, status); },
@@ -38,6 +46,7 @@ class ToLeader final : public caf::event_based_actor {
         [this](const Collected& last) {
           LastRecords left{.done = last.done, .records = {}};
           for (const Share& share : last.shares) left.records.push_back(records(share));
+          known_.erase(current_sender()->id());
           pass_on(last.resource, left);
         },
     };
@@ -47,14 +56,27 @@ class ToLeader final : public caf::event_based_actor {
 
  private:
   ShareRecords records(const Share& share) const { return ShareRecords(share, clock_offset_); }
+  // An actor that ends before it has handed in its shares has crashed.
+  void on_down(const caf::down_msg& down) {
+    const auto crashed = known_.find(down.source.id());
+    if (crashed == known_.end()) return;
+    const ResourceId resource = crashed->second;
+    pass_on(
+        resource,
+        Failure{
+            resource, {}, CrashReasons::describe(resource_name(machine_, resource), down.reason)});
+    pass_on(resource, LastRecords{});
+  }
   template <class Message>
   void pass_on(ResourceId resource, const Message& message) {
     caf::anon_send(leader_, run_, resource, message);
   }
 
+  const Machine& machine_;
   caf::actor leader_;
   const std::uint32_t run_;
   const Duration clock_offset_;
+  std::unordered_map<caf::actor_id, ResourceId> known_;  // that have not handed in their shares
   CrashReasons crash_;
 };
 
@@ -82,7 +104,8 @@ Machine completed(Machine machine, NodeId self) {
 
 }  // namespace
 
-NodeRun::NodeRun(BeginRun begin, const OpRegistry& ops, Wire& wire, const caf::actor& leader)
+NodeRun::NodeRun(BeginRun begin, const OpRegistry& ops, Wire& wire, const caf::actor& leader,
+                 const std::function<bool()>& keep_going)
     : number_(begin.run),
       self_(begin.self),
       machine_(completed(std::move(begin.machine), begin.self)),
@@ -102,12 +125,13 @@ NodeRun::NodeRun(BeginRun begin, const OpRegistry& ops, Wire& wire, const caf::a
         parts.begin(), parts.end(), [this](const auto& part) { return part.node == self_; }));
   };
   for (std::uint64_t& count : at_once) count *= own(machine_.devices) + own(machine_.links);
-  store_.reserve_buffers(replicas, types, at_once);
+  store_.reserve_buffers(replicas, types, at_once, keep_going);
+  if (!keep_going()) throw run_error("its leader is gone");
   store_.install(replicas, types);
   setup_.start_shared_thread();
   caf::actor_config config;
-  to_leader_ = setup_.system().spawn_class<ToLeader, caf::no_spawn_options>(config, leader, number_,
-                                                                            begin.clock_offset);
+  to_leader_ = setup_.system().spawn_class<ToLeader, caf::no_spawn_options>(
+      config, &machine_, leader, number_, begin.clock_offset);
 }
 
 NodeRun::~NodeRun() {
@@ -158,17 +182,20 @@ void NodeRun::on_chunk(const ChunkMove::Next& item) {
   }
 }
 
-Digest NodeRun::digest(const DigestRequest& request) const {
+Digest NodeRun::digest(const DigestRequest& request) {
+  read_ = {};
   if (!request.is_kept) return store_.digest(request.result);
-  return digest_of(StoredResults(store_).values(request.result));
+  return digest_of(results_.values(request.result));
 }
 
-Values NodeRun::values(const ValuesRequest& request) const {
-  StoredResults results(store_);
-  const std::span<const std::byte> all = results.values(request.result);
-  const std::uint64_t begin = std::min<std::uint64_t>(request.offset, all.size());
+Values NodeRun::values(const ValuesRequest& request) {
+  // A result is asked for part by part, and may be in a file.
+  if (read_ != request.result) read_values_ = results_.values(request.result);
+  read_ = request.result;
+  const std::uint64_t size = read_values_.size();
+  const std::uint64_t begin = std::min(request.offset, size);
   const std::span<const std::byte> part =
-      all.subspan(begin, std::min<std::uint64_t>(request.bytes, all.size() - begin));
+      read_values_.subspan(begin, std::min(request.bytes, size - begin));
   const char* const bytes = reinterpret_cast<const char*>(part.data());
   return {std::vector<char>(bytes, bytes + part.size())};
 }

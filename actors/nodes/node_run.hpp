@@ -11,10 +11,12 @@
 #include "core/backend/network/network_port.hpp"
 #include "core/network/wire.hpp"
 #include "core/ops/registry.hpp"
+#include "core/result/results.hpp"
 
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -27,10 +29,11 @@ namespace troupe {
 // coordinator goes to the leader. For use by one thread, but for arrived().
 class NodeRun {
  public:
-  // Allocates buffers, which may take long. `leader` gets the messages of the node's resources;
-  // `ops`, the wire and the leader's actor system must outlive the run. Throws an Error if the
-  // machine or the tensors don't fit this host.
-  NodeRun(BeginRun begin, const OpRegistry& ops, Wire& wire, const caf::actor& leader);
+  // Allocates buffers, which may take long, but ends when `keep_going` returns false. `leader` gets
+  // the messages of the node's resources; `ops`, the wire and the leader's actor system must
+  // outlive the run. Throws an Error if this host lacks something, and if it was to end.
+  NodeRun(BeginRun begin, const OpRegistry& ops, Wire& wire, const caf::actor& leader,
+          const std::function<bool()>& keep_going);
   // Blocks until the actors are gone, and so what they have under way.
   ~NodeRun();
   NodeRun(const NodeRun&) = delete;
@@ -47,13 +50,16 @@ class NodeRun {
   }
   // No item starts any more.
   void interrupt() { interrupted_ = true; }
+  bool has(ResourceId resource) const { return resources_.has(resource); }
+  // The wire is gone: what is on its way fails.
+  void abandon_network(const std::string& cause) { port_.abandon(cause); }
 
   // A chunk of this run has come. Thread-safe.
   void arrived(const ChunkHeader& header, ArrivedChunk chunk) { port_.arrived(header, chunk); }
 
   // Of a result that is here. Block. Throw a run Error if it can't be read.
-  Digest digest(const DigestRequest& request) const;
-  Values values(const ValuesRequest& request) const;
+  Digest digest(const DigestRequest& request);
+  Values values(const ValuesRequest& request);
 
  private:
   void on_chunk(const ChunkMove::Next& item);
@@ -66,6 +72,9 @@ class NodeRun {
   std::atomic<bool> interrupted_ = false;
   std::deque<Attrs> attrs_;  // of the shares' kernels
   MemoryStore store_;
+  StoredResults results_{store_};
+  ReplicaId read_;                          // the result that was read last
+  std::span<const std::byte> read_values_;  // its values
   NetworkPort port_;
   ActorSystemSetup setup_;
   const RunContext context_;

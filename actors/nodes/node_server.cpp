@@ -11,6 +11,8 @@
 #include "core/network/host_port.hpp"
 #include "core/network/load_wire.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -49,29 +51,61 @@ class Arrivals final : public WireListener {
   NodeRun* run_ = nullptr;
 };
 
+// Sets a flag when an actor is gone, whatever others are doing.
+class Watchman final : public caf::event_based_actor {
+ public:
+  Watchman(caf::actor_config& config, const caf::actor& watched,
+           std::shared_ptr<std::atomic<bool>> is_gone)
+      : caf::event_based_actor(config), is_gone_(std::move(is_gone)) {
+    monitor(watched);
+    set_down_handler([this](const caf::down_msg&) {
+      *is_gone_ = true;
+      quit();
+    });
+  }
+  caf::behavior make_behavior() override {
+    return {[](caf::unit_t) {}};
+  }
+
+ private:
+  const std::shared_ptr<std::atomic<bool>> is_gone_;
+};
+
 // What a node does for one leader.
 class Service {
  public:
-  Service(const OpRegistry& ops, caf::actor leader, const UcxWireOptions& wire)
+  Service(caf::actor_system& system, const OpRegistry& ops, caf::actor leader,
+          const UcxWireOptions& wire)
       : ops_(ops),
         leader_(std::move(leader)),
+        watchman_(system, system.spawn<Watchman>(leader_, is_leader_gone_)),
         arrivals_(leader_),
         wire_(load_ucx_wire(arrivals_, wire)) {
     arrivals_.use(*wire_);
   }
-  ~Service() { end_run(); }
+  ~Service() {
+    disconnect("the leader of the run is gone");
+    end_run();
+  }
 
   const caf::actor& leader() const { return leader_; }
   std::string address() const { return wire_->address(); }
+  // Peers that are alive but stopped would never take or send what is under way with them.
+  void disconnect(const std::string& cause) {
+    arrivals_.set_run(nullptr);
+    if (run_) run_->abandon_network(cause);
+    wire_.reset();
+  }
   NodeRun* run() { return run_ ? &*run_ : nullptr; }
 
   void begin_run(BeginRun& begin) {
     end_run();
+    if (wire_ == nullptr) throw run_error("its network was closed when a node was lost");
     for (std::size_t n = 0; n < begin.addresses.size() && !is_connected_; ++n) {
       if (n != begin.self.index()) wire_->connect(NodeId::at(n), begin.addresses[n]);
     }
     is_connected_ = true;
-    run_.emplace(std::move(begin), ops_, *wire_, leader_);
+    run_.emplace(std::move(begin), ops_, *wire_, leader_, [this] { return !*is_leader_gone_; });
     arrivals_.set_run(&*run_);
   }
   void end_run() {
@@ -82,8 +116,11 @@ class Service {
  private:
   const OpRegistry& ops_;
   const caf::actor leader_;
+  const std::shared_ptr<std::atomic<bool>> is_leader_gone_ =
+      std::make_shared<std::atomic<bool>>(false);
+  const OwnedActor watchman_;
   Arrivals arrivals_;
-  const std::unique_ptr<Wire> wire_;
+  std::unique_ptr<Wire> wire_;
   bool is_connected_ = false;
   std::optional<NodeRun> run_;
 };
@@ -115,6 +152,10 @@ class Agent final : public caf::event_based_actor {
         [this](EndRun) {
           if (service_) service_->end_run();
         },
+        [this](const Disconnect& loss) {
+          if (service_) service_->disconnect(loss.cause);
+        },
+        [](ClockRequest) { return ClockIs{steady_now()}; },
         [this](const DigestRequest& request) {
           return answer([&] { return caf::make_message(DigestIs{run().digest(request)}); });
         },
@@ -128,14 +169,21 @@ class Agent final : public caf::event_based_actor {
         [this](std::uint32_t number, ResourceId resource, JoinRun) {
           with_run(number, resource, [&](NodeRun& run) { run.join(resource); });
         },
+        // One that could not join has nothing to say and nothing to hand in.
         [this](std::uint32_t number, ResourceId resource, const StatusRequest& ask) {
-          with_run(number, resource, [&](NodeRun& run) { run.pass_on(resource, ask); });
+          with_run(number, resource, [&](NodeRun& run) {
+            if (run.has(resource)) return run.pass_on(resource, ask);
+            tell(number, resource, Status{ask.round, {.resource = resource}});
+          });
         },
         [this](std::uint32_t number, ResourceId resource, const Stop& stop) {
           with_run(number, resource, [&](NodeRun& run) { run.pass_on(resource, stop); });
         },
         [this](std::uint32_t number, ResourceId resource, const Collect& collect) {
-          with_run(number, resource, [&](NodeRun& run) { run.pass_on(resource, collect); });
+          with_run(number, resource, [&](NodeRun& run) {
+            if (run.has(resource)) return run.pass_on(resource, collect);
+            tell(number, resource, LastRecords{});
+          });
         },
     };
   }
@@ -166,7 +214,7 @@ class Agent final : public caf::event_based_actor {
     check_kinds(hello.kinds);
     using Transport = UcxWireOptions::Transport;
     service_ = std::make_unique<Service>(
-        ops_, hello.leader,
+        system(), ops_, hello.leader,
         UcxWireOptions{
             .transport = hello.uses_shared_memory ? Transport::shared_memory : Transport::tcp,
             .interface_address = options_.host});
@@ -177,8 +225,7 @@ class Agent final : public caf::event_based_actor {
     return caf::make_message(Welcome{.name = options_.name,
                                      .host = host_id(),
                                      .machine = local_machine(host, options_.machine),
-                                     .address = service_->address(),
-                                     .now = steady_now()});
+                                     .address = service_->address()});
   }
 
   void check_kinds(const std::vector<std::string>& kinds) const {
@@ -209,6 +256,10 @@ class Agent final : public caf::event_based_actor {
     throw run_error("no run is on");
   }
 
+  template <class Message>
+  void tell(std::uint32_t number, ResourceId resource, const Message& message) {
+    caf::anon_send(service_->leader(), number, resource, message);
+  }
   // A failure is that of the resource.
   template <class Work>
   void with_run(std::uint32_t number, ResourceId resource, const Work& work) {
@@ -217,7 +268,7 @@ class Agent final : public caf::event_based_actor {
     try {
       work(*run);
     } catch (const std::exception& error) {
-      caf::anon_send(service_->leader(), number, resource, Failure{resource, {}, error.what()});
+      tell(number, resource, Failure{resource, {}, error.what()});
     }
   }
 
@@ -226,6 +277,18 @@ class Agent final : public caf::event_based_actor {
   const std::function<void()> on_leader_gone_;
   std::unique_ptr<Service> service_;
 };
+
+// Devices get it in front of their own names: "left.cpu0".
+void check_name(const std::string& name) {
+  const bool is_plain = std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
+  });
+  if (is_plain && name != "network") return;
+  throw usage_error(fmt::format("'{}' can't be the name of a node", shortened(name)),
+                    name == "network" ? "that is the name of what joins nodes: choose another"
+                                      : "use letters, digits, '_' and '-' only");
+}
 
 }  // namespace
 
@@ -249,6 +312,7 @@ class NodeServer::Impl {
           changed_.notify_all();
         }));
     options_.host = interface_address(options.host);
+    check_name(options.name);
     const auto port =
         control_.system().middleman().publish(agent_, options.port, options.host.c_str(), true);
     if (!port) {

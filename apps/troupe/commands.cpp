@@ -271,7 +271,9 @@ int carry_out(Mode mode, const RunArguments& arguments) {
   }
   if (report.interrupted) print_error("troupe: interrupted");
   const int code = report.interrupted ? exit_failed : exit_code(report);
-  if (interrupted()) {  // kernels may be under way, which the Run would wait for
+  // Kernels may be under way, which the Run would wait for, or what was sent to a node that is
+  // lost.
+  if (interrupted() || (nodes.cluster && nodes.cluster->has_lost_node())) {
     if (failure) print_error("troupe: {}", failure->what());
     leave(failure ? exit_failed : code);
   }

@@ -35,7 +35,7 @@ cpu_set_t cores_of(const std::vector<int>& cores, std::size_t index, std::size_t
 // The process of a node, between fork and exec: nothing may allocate.
 [[noreturn]] void become_node(char* const* arguments, int output, const cpu_set_t& cores,
                               pid_t parent) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(1);  // it has died already
   // Ctrl-C is for the leader, which ends the run in good order.
   std::signal(SIGINT, SIG_IGN);
@@ -76,22 +76,26 @@ void LocalNodes::start(std::size_t index, std::size_t count, const std::vector<s
   int ends[2];
   const pid_t parent = getpid();
   pid_t process = -1;
+  int error = 0;
   if (pipe2(ends, O_CLOEXEC) == 0) {
     process = fork();
     if (process == 0) become_node(arguments.data(), ends[1], cores, parent);
+    error = errno;
     close(ends[1]);
+    if (process < 0) close(ends[0]);
+  } else {
+    error = errno;
   }
   if (process < 0) {
-    throw run_error(
-        fmt::format("could not start node {} of {}: {}", index, count, system_message(errno)),
-        "use fewer nodes, or raise the limit of processes (ulimit -u)");
+    throw run_error(fmt::format("could not start node n{}: {}", index, system_message(error)),
+                    "use fewer nodes, or raise the limit of processes (ulimit -u)");
   }
   processes_.push_back(process);
   const std::string line = read_line(ends[0]);
   close(ends[0]);
   const std::string_view expected = "listening on ";
   if (!line.starts_with(expected)) {
-    throw run_error(fmt::format("node {} of {} has ended before it listened", index, count),
+    throw run_error(fmt::format("node n{} has ended before it listened", index),
                     "see what it says above");
   }
   addresses_.push_back(line.substr(expected.size()));

@@ -116,6 +116,7 @@
 // most 10,000 files.
 #include "core/config/run_file.hpp"
 
+#include "core/base/units.hpp"
 #include "core/config/file_kind.hpp"
 #include "core/config/machine_file.hpp"
 #include "core/config/machine_parts.hpp"
@@ -124,6 +125,8 @@
 #include "core/config/task.hpp"
 #include "core/config/values.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include <fmt/format.h>
@@ -145,13 +148,25 @@ void read_machine_of_run(const Node& node, const std::filesystem::path& run_path
 
 void use_nodes(const Machine& nodes, const SourcePlace& place, Machine& machine) {
   const std::size_t wanted = machine.nodes.size();
-  if (wanted > 1 && wanted != nodes.nodes.size()) {
-    throw usage_error(
-        place,
-        fmt::format("the machine has {} nodes, and the run gets {}", wanted, nodes.nodes.size()),
-        "give it as many");
+  if (wanted > 0 && wanted != nodes.nodes.size()) {
+    throw usage_error(place,
+                      fmt::format("the machine has {}, and the run gets {}",
+                                  format_count(wanted, "node"), nodes.nodes.size()),
+                      "give it as many");
   }
-  if (wanted <= 1) machine = nodes;
+  if (wanted == 0) {
+    machine = nodes;
+    return;
+  }
+  // A node can't hold more than it has.
+  for (Memory& memory : machine.memories) {
+    if (memory.kind != MemoryKind::ram) continue;
+    std::uint64_t bytes = 0;
+    for (const Memory& there : nodes.memories) {
+      if (there.node == memory.node && there.kind == MemoryKind::ram) bytes += there.size_bytes;
+    }
+    memory.size_bytes = std::min(memory.size_bytes, bytes);
+  }
 }
 
 void check_run_keys(const Node& root, const std::filesystem::path& path) {

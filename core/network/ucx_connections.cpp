@@ -4,6 +4,7 @@
 #include "core/network/wire_address.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
@@ -12,7 +13,10 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace troupe {
 namespace {
@@ -58,16 +62,24 @@ UcxConnections::UcxConnections(UcxWorker& worker, const UcxWireOptions& options,
     listen(options.interface_address);
   } else {
     set_handler(message::probe, on_probe);
-    const std::string place = to_hex(worker.address());
+    deaths_ = epoll_create1(EPOLL_CLOEXEC);
+    const std::string place = fmt::format("{}:{}", getpid(), to_hex(worker.address()));
     address_ = new_address_text({.transport = std::string(to_string(transport_)), .place = place});
     to_itself_ = &add({});
     check_ucx(open_to(*to_itself_, place), "connecting to itself");
   }
 }
 
+UcxConnections::~UcxConnections() {
+  if (deaths_ >= 0) ::close(deaths_);
+  for (const Connection& connection : connections_) {
+    if (connection.process >= 0) ::close(connection.process);
+  }
+}
+
 bool UcxConnections::can_receive() {
   const std::uint64_t before = probes_arrived_;
-  send_address(message::probe, to_itself_->endpoint, false);
+  send_address(message::probe, to_itself_->endpoint, on_probed, nullptr);
   progress_until(worker_, std::chrono::milliseconds(300),
                  [&] { return probes_arrived_ != before; });
   return probes_arrived_ != before;
@@ -85,7 +97,10 @@ void UcxConnections::close_everything() {
   } else {
     say_goodbye();
   }
-  for (Connection& connection : connections_) close(connection);
+  for (Connection& connection : connections_) {
+    close(connection);
+    end_waiting(connection);
+  }
   progress_until(worker_, std::chrono::milliseconds(600),
                  [&] { return std::ranges::all_of(connections_, &Connection::is_closed); });
 }
@@ -147,18 +162,57 @@ ucs_status_t UcxConnections::open(Connection& connection, ucp_ep_params_t& param
 }
 
 ucs_status_t UcxConnections::open_to(Connection& connection, const std::string& place) {
-  ucp_ep_params_t params{};
-  if (transport_ == Transport::shared_memory) {
-    const std::string packed = from_hex(place);
-    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
-    params.address = reinterpret_cast<const ucp_address_t*>(packed.data());
-    return open(connection, params);
-  }
+  if (transport_ == Transport::shared_memory) return open_over_memory(connection, place);
   const sockaddr_in to = socket_address(place);
+  ucp_ep_params_t params{};
   params.field_mask = UCP_EP_PARAM_FIELD_FLAGS | UCP_EP_PARAM_FIELD_SOCK_ADDR;
   params.flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
   params.sockaddr = view(to);
   return open(connection, params);
+}
+
+// `place`: "1234:00ff", the other process and the address of its worker.
+ucs_status_t UcxConnections::open_over_memory(Connection& connection, const std::string& place) {
+  const std::size_t colon = place.find(':');
+  int process_id = 0;
+  std::from_chars(place.data(), place.data() + place.size(), process_id);
+  const std::string packed = from_hex(std::string_view(place).substr(colon + 1));
+  ucp_ep_params_t params{};
+  params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+  params.address = reinterpret_cast<const ucp_address_t*>(packed.data());
+  const ucs_status_t status = open(connection, params);
+  if (status == UCS_OK) watch(connection, process_id);
+  return status;
+}
+
+// UCX itself doesn't notice a process that dies before the connection is open.
+void UcxConnections::watch(Connection& connection, int process_id) {
+  connection.process = static_cast<int>(syscall(SYS_pidfd_open, process_id, 0));
+  if (connection.process < 0) {
+    if (errno == ESRCH) fail(connection, "the process has ended");
+    return;
+  }
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.ptr = &connection;
+  epoll_ctl(deaths_, EPOLL_CTL_ADD, connection.process, &event);
+}
+
+void UcxConnections::look_for_deaths() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_look_) return;
+  next_look_ = now + std::chrono::milliseconds(5);
+  epoll_event event{};
+  while (epoll_wait(deaths_, &event, 1, 0) == 1) {
+    auto& connection = *static_cast<Connection*>(event.data.ptr);
+    fail(connection, "the process has ended");
+    ::close(std::exchange(connection.process, -1));  // which removes it from deaths_
+  }
+}
+
+void UcxConnections::fail(Connection& connection, std::string_view cause) {
+  if (connection.failure.empty()) connection.failure = cause;
+  has_news_ = true;
 }
 
 void UcxConnections::connect(NodeId node, const std::string& address, const std::string& place) {
@@ -169,12 +223,19 @@ void UcxConnections::connect(NodeId node, const std::string& address, const std:
   peer = {.connection = &connection, .address = address, .cause = {}};
   const ucs_status_t status =
       gone_.contains(address) ? UCS_ERR_CONNECTION_RESET : open_to(connection, place);
-  if (status != UCS_OK) {
-    connection.failure = ucs_status_string(status);
-    has_news_ = true;
-  } else if (transport_ == Transport::tcp) {
-    send_address(message::hello, connection.endpoint, true);
+  if (status == UCS_OK) {
+    greet(connection);
+  } else {
+    fail(connection, ucs_status_string(status));
   }
+}
+
+void UcxConnections::greet(Connection& connection) {
+  connection.is_greeting = true;
+  void* const request = send_address(message::hello, connection.endpoint, on_greeted, &connection);
+  if (UCS_PTR_IS_PTR(request)) return;
+  connection.is_greeting = false;
+  if (request != nullptr) fail(connection, ucs_status_string(UCS_PTR_STATUS(request)));
 }
 
 ucp_ep_h UcxConnections::endpoint(NodeId node) const {
@@ -182,6 +243,17 @@ ucp_ep_h UcxConnections::endpoint(NodeId node) const {
   return peer == peers_.end() || peer->second.connection == nullptr
              ? nullptr
              : peer->second.connection->endpoint;
+}
+
+bool UcxConnections::is_opening(NodeId node) const {
+  const auto peer = peers_.find(node);
+  if (peer == peers_.end() || peer->second.connection == nullptr) return false;
+  const Connection& connection = *peer->second.connection;
+  return connection.is_greeting || !connection.waiting.empty();
+}
+
+void UcxConnections::when_open(NodeId node, std::function<void(bool succeeded)> ready) {
+  peers_.at(node).connection->waiting.push_back(std::move(ready));
 }
 
 std::vector<NodeId> UcxConnections::nodes() const {
@@ -199,18 +271,27 @@ std::string UcxConnections::why_absent(NodeId node) const {
 }
 
 bool UcxConnections::update() {
+  if (transport_ == Transport::shared_memory) look_for_deaths();
   if (!has_news_) return false;
   has_news_ = false;
   for (const ucp_conn_request_h request : std::exchange(requests_, {})) accept(request);
   for (Connection& connection : connections_) {
+    if (!connection.is_greeting || connection.is_closing) end_waiting(connection);
     if (connection.failure.empty() || connection.is_closing) continue;
     const Failure failure{.address = connection.address, .cause = connection.failure};
     close(connection);
     lose(failure.address, failure.cause);
   }
   for (const Failure& failure : std::exchange(failures_, {})) lose(failure.address, failure.cause);
-  std::erase_if(connections_, [](const Connection& c) { return c.is_closed; });
+  std::erase_if(connections_, [](const Connection& connection) {
+    return connection.is_closed && !connection.is_greeting && connection.waiting.empty();
+  });
   return true;
+}
+
+void UcxConnections::end_waiting(Connection& connection) {
+  const bool succeeded = !connection.is_closing && connection.failure.empty();
+  for (const auto& ready : std::exchange(connection.waiting, {})) ready(succeeded);
 }
 
 void UcxConnections::accept(ucp_conn_request_h request) {
@@ -221,24 +302,23 @@ void UcxConnections::accept(ucp_conn_request_h request) {
   if (open(connection, params) != UCS_OK) close(connection);  // the other end sees it fail
 }
 
-// The message may be under way for as long as this object lives, as address_ does.
-void UcxConnections::send_address(unsigned message, ucp_ep_h endpoint, bool with_reply_endpoint) {
+void* UcxConnections::send_address(unsigned message, ucp_ep_h endpoint,
+                                   ucp_send_nbx_callback_t done, void* argument) {
   ucp_request_param_t params{};
   params.op_attr_mask =
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS;
-  params.flags = UCP_AM_SEND_FLAG_EAGER;
-  if (with_reply_endpoint) params.flags |= UCP_AM_SEND_FLAG_REPLY;
-  params.cb.send = on_sent;
-  params.user_data = this;
-  void* const request =
-      ucp_am_send_nbx(endpoint, message, address_.data(), address_.size(), nullptr, 0, &params);
-  if (UCS_PTR_IS_PTR(request)) ++addresses_under_way_;
+  // For a reply, UCX waits until the other end has answered.
+  params.flags = UCP_AM_SEND_FLAG_EAGER | UCP_AM_SEND_FLAG_REPLY;
+  params.cb.send = done;
+  params.user_data = argument;
+  return ucp_am_send_nbx(endpoint, message, address_.data(), address_.size(), nullptr, 0, &params);
 }
 
 void UcxConnections::close(Connection& connection) {
   if (connection.is_closing) return;
   connection.is_closing = true;
   has_news_ = true;
+  if (connection.process >= 0) ::close(std::exchange(connection.process, -1));
   if (connection.endpoint == nullptr) {
     connection.is_closed = true;
     return;
@@ -274,10 +354,11 @@ void UcxConnections::lose(const std::string& address, const std::string& cause) 
 void UcxConnections::say_goodbye() {
   for (const auto& [node, peer] : peers_) {
     if (peer.connection == nullptr || peer.connection->endpoint == nullptr) continue;
-    send_address(message::goodbye, peer.connection->endpoint, false);
+    void* const request =
+        send_address(message::goodbye, peer.connection->endpoint, on_said_goodbye, this);
+    if (UCS_PTR_IS_PTR(request)) ++goodbyes_under_way_;
   }
-  progress_until(worker_, std::chrono::milliseconds(100),
-                 [&] { return addresses_under_way_ == 0; });
+  progress_until(worker_, std::chrono::milliseconds(100), [&] { return goodbyes_under_way_ == 0; });
 }
 
 void UcxConnections::on_request(ucp_conn_request_h request, void* self) {
@@ -288,8 +369,7 @@ void UcxConnections::on_request(ucp_conn_request_h request, void* self) {
 
 void UcxConnections::on_failure(void* connection, ucp_ep_h, ucs_status_t status) {
   auto& failed = *static_cast<Connection*>(connection);
-  failed.failure = ucs_status_string(status);
-  failed.owner->has_news_ = true;
+  failed.owner->fail(failed, ucs_status_string(status));
 }
 
 void UcxConnections::on_closed(void* request, ucs_status_t, void* connection) {
@@ -299,8 +379,20 @@ void UcxConnections::on_closed(void* request, ucs_status_t, void* connection) {
   ucp_request_free(request);
 }
 
-void UcxConnections::on_sent(void* request, ucs_status_t, void* self) {
-  --static_cast<UcxConnections*>(self)->addresses_under_way_;
+void UcxConnections::on_greeted(void* request, ucs_status_t status, void* connection) {
+  ucp_request_free(request);
+  auto& greeted = *static_cast<Connection*>(connection);
+  greeted.is_greeting = false;
+  greeted.owner->has_news_ = true;
+  if (status != UCS_OK) greeted.owner->fail(greeted, ucs_status_string(status));
+}
+
+void UcxConnections::on_probed(void* request, ucs_status_t, void*) {
+  ucp_request_free(request);
+}
+
+void UcxConnections::on_said_goodbye(void* request, ucs_status_t, void* self) {
+  --static_cast<UcxConnections*>(self)->goodbyes_under_way_;
   ucp_request_free(request);
 }
 

@@ -4,6 +4,7 @@
 #include "core/base/id.hpp"
 #include "core/network/ucx_worker.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -18,9 +19,10 @@
 
 namespace troupe {
 
-// Over TCP, two nodes have two connections, one for each direction: the sender opens it. The first
-// message on it is the address of the sender, so that the receiver knows whose end it means if the
-// connection fails. Over shared memory they have one, which UCX makes from the addresses of both.
+// Over TCP, two nodes have two connections, one for each direction: the sender opens it. Over
+// shared memory they have one, which UCX makes from the addresses of both. The first message is the
+// address of the sender, so that the receiver of a TCP connection knows whose end it means if it
+// fails.
 //
 // A node is lost when one of its connections fails, or when it says goodbye, once. All functions
 // are for the worker's thread.
@@ -30,6 +32,7 @@ class UcxConnections {
 
   // `lost` is called by update().
   UcxConnections(UcxWorker& worker, const UcxWireOptions& options, Lost lost);
+  ~UcxConnections();
   UcxConnections(const UcxConnections&) = delete;
   UcxConnections& operator=(const UcxConnections&) = delete;
 
@@ -38,10 +41,18 @@ class UcxConnections {
   void connect(NodeId node, const std::string& address, const std::string& place);
   // For sending; null if the node isn't connected or lost.
   ucp_ep_h endpoint(NodeId node) const;
+  // True until the other end has answered. What is sent now could be overtaken by what is sent
+  // later, and would be copied.
+  bool is_opening(NodeId node) const;
+  // update() calls `ready` when the node is no longer opening; `succeeded` is false if its
+  // connection has been closed.
+  void when_open(NodeId node, std::function<void(bool succeeded)> ready);
   // That are connected and not lost.
   std::vector<NodeId> nodes() const;
   // Why endpoint() is null.
   std::string why_absent(NodeId node) const;
+  // Becomes readable when a process at the other end of a connection dies; else -1.
+  int deaths() const { return deaths_; }
   // Accepts connections and looks after those that have failed. To be called after progress; cheap
   // if nothing has happened. True if something has.
   bool update();
@@ -59,8 +70,11 @@ class UcxConnections {
     ucp_ep_h endpoint = nullptr;
     std::string address;  // of the Wire at the other end; empty until it is known
     std::string failure;
+    std::vector<std::function<void(bool succeeded)>> waiting;  // for it to be open
+    bool is_greeting = false;                                  // the first message is under way
     bool is_closing = false;
     bool is_closed = false;
+    int process = -1;  // shared memory: a descriptor of the other process
   };
   struct Peer {
     Connection* connection = nullptr;  // null: lost
@@ -77,8 +91,17 @@ class UcxConnections {
   Connection& add(std::string address);
   ucs_status_t open(Connection& connection, ucp_ep_params_t& params);
   ucs_status_t open_to(Connection& connection, const std::string& place);
+  ucs_status_t open_over_memory(Connection& connection, const std::string& place);
+  void greet(Connection& connection);
+  void watch(Connection& connection, int process_id);
+  void look_for_deaths();
+  void fail(Connection& connection, std::string_view cause);
+  void end_waiting(Connection& connection);
   void accept(ucp_conn_request_h request);
-  void send_address(unsigned message, ucp_ep_h endpoint, bool with_reply_endpoint);
+  // The message may be under way for as long as this object lives, as address_ does. Returns a
+  // request, null if it has been sent, or an error of UCX.
+  void* send_address(unsigned message, ucp_ep_h endpoint, ucp_send_nbx_callback_t done,
+                     void* argument);
   void close(Connection& connection);
   void close_all_of(const std::string& address);
   void lose(const std::string& address, const std::string& cause);
@@ -88,7 +111,9 @@ class UcxConnections {
   static void on_request(ucp_conn_request_h request, void* self);
   static void on_failure(void* connection, ucp_ep_h endpoint, ucs_status_t status);
   static void on_closed(void* request, ucs_status_t status, void* connection);
-  static void on_sent(void* request, ucs_status_t status, void* self);
+  static void on_greeted(void* request, ucs_status_t status, void* connection);
+  static void on_probed(void* request, ucs_status_t status, void* nothing);
+  static void on_said_goodbye(void* request, ucs_status_t status, void* self);
   static ucs_status_t on_hello(void* self, const void* header, std::size_t header_bytes, void* data,
                                std::size_t bytes, const ucp_am_recv_param_t* param);
   static ucs_status_t on_probe(void* self, const void* header, std::size_t header_bytes, void* data,
@@ -102,13 +127,15 @@ class UcxConnections {
   ucp_listener_h listener_ = nullptr;
   std::string address_;
   bool has_news_ = false;  // for update()
+  int deaths_ = -1;        // shared memory: an epoll descriptor of all processes
+  std::chrono::steady_clock::time_point next_look_;  // for deaths
   bool is_ending_ = false;
   std::vector<ucp_conn_request_h> requests_;
   std::list<Connection> connections_;
   std::vector<Failure> failures_;
   std::set<std::string> gone_;  // addresses of Wires that have said goodbye
   std::unordered_map<NodeId, Peer> peers_;
-  int addresses_under_way_ = 0;      // messages
+  int goodbyes_under_way_ = 0;
   Connection* to_itself_ = nullptr;  // for probes
   std::uint64_t probes_arrived_ = 0;
 };

@@ -58,6 +58,8 @@ class WireWork {
   void drop(ArrivedChunk chunk);
   // Returns true if something has happened.
   bool update();
+  // Blocks until there is something for update(), or worker().wake() is called.
+  void wait() { worker_->wait(connections_->deaths()); }
 
  private:
   // A chunk that is being sent or taken.
@@ -194,6 +196,16 @@ void WireWork::end(Transfer& transfer, const std::string& failure) {
 }
 
 void WireWork::send(NodeId to, const ChunkHeader& header, const std::byte* bytes, ChunkDone done) {
+  if (connections_->is_opening(to)) {
+    connections_->when_open(to, [=, this, done = std::move(done)](bool succeeded) {
+      if (succeeded) {
+        send(to, header, bytes, done);
+      } else {
+        finished_.push_back({.done = done, .failure = "the connection was closed"});
+      }
+    });
+    return;
+  }
   const ucp_ep_h endpoint = connections_->endpoint(to);
   if (endpoint == nullptr) {
     finished_.push_back({.done = std::move(done), .failure = connections_->why_absent(to)});
@@ -421,7 +433,7 @@ void UcxWire::loop() {
 
 void UcxWire::sleep() {
   if (!calls_.may_sleep()) return;
-  work_->worker().wait();
+  work_->wait();
   calls_.awake();
 }
 

@@ -31,8 +31,9 @@ struct UcxWireOptions {
 // Chunks of 128 KiB and more go over TCP straight from where they are to where take() wants them;
 // the sender's `done` then comes after the receiver's take() or drop().
 //
-// Over shared memory, the death of a process is noticed after 0.1 s. A Wire that is destroyed tells
-// the nodes that it is connected to.
+// Over shared memory, a process that dies while it writes to a node may leave this node unable to
+// receive. Then the Wire starts anew: all nodes are lost, and address() is another one. A Wire that
+// is destroyed tells the nodes that it is connected to.
 std::unique_ptr<Wire> make_ucx_wire(WireListener& listener, const UcxWireOptions& options);
 
 }  // namespace troupe

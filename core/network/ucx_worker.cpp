@@ -2,6 +2,7 @@
 
 #include "core/network/network_device.hpp"
 
+#include <array>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -84,13 +85,14 @@ std::string UcxWorker::address() const {
   return address;
 }
 
-void UcxWorker::wait() {
+void UcxWorker::wait(int also) {
   const bool is_idle = ucp_worker_arm(worker_) == UCS_OK;
   if (!is_idle && ++busy_in_vain_ < 100) return;  // something has happened meanwhile
   // UCX 1.13 may be busy for ever with what it can't send to a process that has died.
   const int most_ms = is_idle ? -1 : 1;
-  pollfd events{.fd = events_, .events = POLLIN, .revents = 0};
-  poll(&events, 1, most_ms);
+  std::array<pollfd, 2> events{{{.fd = events_, .events = POLLIN, .revents = 0},
+                                {.fd = also, .events = POLLIN, .revents = 0}}};
+  poll(events.data(), events.size(), most_ms);
 }
 
 std::string_view to_string(Transport transport) {

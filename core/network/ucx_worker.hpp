@@ -31,8 +31,8 @@ class UcxWorker {
     return has_worked;
   }
   // Blocks until there is something to progress, or until wake() is called. A wake() since the last
-  // progress() counts.
-  void wait();
+  // progress() counts; or until `also` is readable, a descriptor or -1.
+  void wait(int also);
   void wake() { ucp_worker_signal(worker_); }  // thread-safe
   // Ends what is under way; the other functions must not be called any more. May be repeated.
   void stop();

@@ -36,7 +36,7 @@ const std::vector<Room> rooms{
     {"core/trace", {"core/base"}},
     {"core/result", {"core/run", "core/backend", "core/trace", "core/files"}},
     {"core/config", {"core/patterns", "core/machine", "core/files"}},
-    {"actors", {"core/result", "core/config"}},
+    {"actors", {"core/result", "core/config", "core/network"}},
     {"troupe", {"actors"}},
     {"apps", {"actors"}},
     {"examples", {"troupe"}},

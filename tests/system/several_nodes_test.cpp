@@ -1,5 +1,6 @@
 // Runs on several nodes: processes of this host, with a leader and by address.
 #include "tests/support/data_bytes.hpp"
+#include "tests/support/node_process.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/run_workspace.hpp"
 
@@ -24,13 +25,6 @@ BOOST_AUTO_TEST_SUITE(several_nodes)
 namespace {
 
 const std::string head = "machine: {discover: {}}\n";
-
-// What hangs is ended soon.
-ProgramOptions options_in(const Workspace& workspace) {
-  ProgramOptions options = workspace.options();
-  options.limit = std::chrono::seconds(60);
-  return options;
-}
 
 // Nodes inherit the folder in which a run was started.
 std::vector<pid_t> processes_in(const fs::path& folder) {
@@ -74,35 +68,6 @@ class Files : public RunWorkspace {
   }
 };
 
-// A node process, which runs until it is destroyed.
-class NodeProcess {
- public:
-  explicit NodeProcess(const Workspace& workspace, std::vector<std::string> options = {})
-      : program_(command(std::move(options)), options_in(workspace)) {
-    const std::string word = "listening on ";
-    BOOST_REQUIRE(
-        program_.wait_until([&] { return program_.out().find('\n') != std::string::npos; }));
-    address_ = program_.out().substr(word.size());
-    address_.pop_back();
-  }
-  ~NodeProcess() {
-    program_.send(SIGTERM);
-    program_.wait();
-  }
-  const std::string& address() const { return address_; }
-  Program& program() { return program_; }
-
- private:
-  static std::vector<std::string> command(std::vector<std::string> options) {
-    std::vector<std::string> words = {"node", "--listen", "127.0.0.1:0"};
-    words.insert(words.end(), options.begin(), options.end());
-    return troupe_command(words);
-  }
-
-  Program program_;
-  std::string address_;
-};
-
 // Tensors go to and fro: 16 of 4 MB, in several chunks each, and as many of 4 bytes.
 const std::string to_and_fro =
     "tensors:\n"
@@ -124,6 +89,13 @@ const std::string long_run =
     "tasks:\n"
     "  nap: {op: sleep, duration: 20 ms, in: [x], repeat: 1000, on: n0.cpu0}\n"
     "  copy: {op: copy, in: [nap], to: n1.mem0}\n";
+// So that often a tensor of several chunks is on its way.
+const std::string long_copies =
+    "tensors: {x: {op: uniform, shape: [700, 700], on: n0.cpu0}}\n"
+    "tasks:\n"
+    "  nap: {op: sleep, duration: 1 ms, in: [x], repeat: 400, on: n0.cpu0}\n"
+    "  copy: {op: copy, in: [nap], to: n1.mem0}\n";
+const std::string anything = "tasks: {x: {op: uniform, shape: [4, 4]}}\n";
 
 }  // namespace
 
@@ -247,41 +219,30 @@ BOOST_AUTO_TEST_CASE(a_node_works_for_one_leader_at_a_time) {
   BOOST_TEST(first.wait().exit_code == 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_is_killed_ends_the_run_and_is_named) {
-  const Files files(long_run);
-  const RunWorkspace elsewhere;
-  const NodeProcess a(elsewhere);
-  NodeProcess b(elsewhere);
-  Program run(troupe_command({"run", "run.yaml", "--verbose", "--json", "report.json", "--nodes",
-                              a.address() + "," + b.address()}),
-              options_in(files));
-  BOOST_REQUIRE(run.wait_until([&] { return contains(run.err(), "planned"); }));
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  b.program().send(SIGKILL);
-  const Finished finished = run.wait();
-  BOOST_TEST(finished.exit_code == 1);
-  BOOST_TEST(contains(finished.err, fmt::format("node n1 ({}) was lost", b.address())));
-  BOOST_TEST(files.report()["scenarios"][0]["outcome"] == "failed");
-  // The other one is free again.
-  const Files next("tasks: {x: {op: uniform, shape: [4, 4]}}\n");
-  next.check_verified_on({"--nodes", a.address()});
-}
-
-BOOST_AUTO_TEST_CASE(a_node_that_is_suspended_ends_the_run_and_is_named) {
-  const Files files(long_run);
-  const RunWorkspace elsewhere;
-  const NodeProcess a(elsewhere);
-  NodeProcess b(elsewhere);
-  Program run(
-      troupe_command({"run", "run.yaml", "--verbose", "--nodes", a.address() + "," + b.address()}),
-      options_in(files));
-  BOOST_REQUIRE(run.wait_until([&] { return contains(run.err(), "planned"); }));
-  b.program().send(SIGSTOP);
-  const Finished finished = run.wait();
-  b.program().send(SIGCONT);
-  BOOST_TEST(finished.exit_code == 1);
-  BOOST_TEST(contains(finished.err, "node n1"));
-  BOOST_TEST(contains(finished.err, "was lost"));
+BOOST_AUTO_TEST_CASE(a_node_that_is_killed_or_suspended_ends_the_run_and_the_other_is_free) {
+  for (const std::string& text : {long_run, long_copies}) {
+    for (const int blow : {SIGKILL, SIGSTOP}) {
+      BOOST_TEST_CONTEXT(text << "signal " << blow) {
+        const Files files(text);
+        const RunWorkspace elsewhere;
+        const NodeProcess a(elsewhere);
+        NodeProcess b(elsewhere);
+        Program run(troupe_command({"run", "run.yaml", "--no-verify", "--verbose", "--json",
+                                    "report.json", "--nodes", a.address() + "," + b.address()}),
+                    options_in(files));
+        BOOST_REQUIRE(run.wait_until([&] { return contains(run.err(), "planned"); }));
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        b.program().send(blow);
+        const Finished finished = run.wait();
+        b.program().send(SIGCONT);
+        BOOST_TEST(finished.exit_code == 1);
+        BOOST_TEST(contains(finished.err, fmt::format("node n1 ({})", b.address())));
+        BOOST_TEST(contains(finished.err, "was lost; see what has become of it"));
+        const Files next(anything);
+        next.check_verified_on({"--nodes", a.address()});
+      }
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(an_interrupted_run_reports_what_has_finished_and_leaves_no_process) {
@@ -311,24 +272,42 @@ BOOST_AUTO_TEST_CASE(local_nodes_end_with_a_leader_that_is_killed) {
   check_nothing_is_left(files);
 }
 
-BOOST_AUTO_TEST_CASE(a_node_whose_leader_is_killed_is_free_again) {
-  const Files files(long_run);
+BOOST_AUTO_TEST_CASE(nodes_whose_leader_is_killed_are_free_again) {
   const RunWorkspace elsewhere;
   const NodeProcess a(elsewhere);
   const NodeProcess b(elsewhere);
   const std::string both = a.address() + "," + b.address();
-  Program run(troupe_command({"run", "run.yaml", "--verbose", "--nodes", both}), options_in(files));
-  BOOST_REQUIRE(run.wait_until([&] { return contains(run.err(), "planned"); }));
-  run.send(SIGKILL);
-  run.wait();
-  const Files next(to_and_fro);
-  Finished finished;
-  for (int i = 0; i < 100; ++i) {  // it takes a moment until the nodes know
-    finished = next.run_on({"--nodes", both});
-    if (!contains(finished.err, "works for another leader")) break;
+  for (const int after_ms : {0, 100, 200, 300, 400}) {
+    const Files files(long_copies);
+    Program run(troupe_command({"run", "run.yaml", "--verbose", "--nodes", both}),
+                options_in(files));
+    BOOST_REQUIRE(run.wait_until([&] { return contains(run.err(), "planned"); }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(after_ms));
+    run.send(SIGKILL);
+    run.wait();
+    const Files next(to_and_fro);
+    Finished finished;
+    for (int i = 0; i < 100; ++i) {  // it takes a moment until the nodes know
+      finished = next.run_on({"--nodes", both});
+      if (!contains(finished.err, "works for another leader")) break;
+    }
+    BOOST_TEST_INFO(finished.err);
+    BOOST_TEST(finished.exit_code == 0);
   }
-  BOOST_TEST_INFO(finished.err);
-  BOOST_TEST(finished.exit_code == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_result_in_the_storage_of_a_node_is_compared_and_saved) {
+  const RunWorkspace elsewhere;
+  const NodeProcess a(elsewhere);
+  const NodeProcess b(elsewhere, {"--storage", "--devices", "2", "--name", "far"});
+  const Files files(
+      "tensors: {x: {op: uniform, shape: [700, 900], on: n0.cpu0}}\n"
+      "tasks:\n"
+      "  y: {op: scale, in: [x], alpha: 2, on: far.cpu1}\n"
+      "  z: {op: copy, in: [y], to: far.disk}\n"
+      "save: {z: z.npy}\n");
+  files.check_verified_on({"--nodes", a.address() + "," + b.address()});
+  BOOST_TEST(files.read("z.npy").size() > 700 * 900 * 4U);
 }
 
 BOOST_AUTO_TEST_CASE(a_kernel_that_fails_on_a_node_ends_the_run) {
@@ -354,6 +333,7 @@ BOOST_AUTO_TEST_CASE(nodes_that_can_not_be_used_are_refused) {
   refuse("no.such.host.invalid:7420", "node no.such.host.invalid:7420: there is no host", {});
   refuse("127.0.0.1:1", "node 127.0.0.1:1: it can't be reached: Connection refused",
          {"troupe node"});
+  refuse(a.address() + "," + a.address(), "the node " + a.address() + " is given twice", {});
   refuse(a.address() + "," + b.address(), "two nodes have the name 'left'", {"--name"});
   check_refused(files, {"run", "run.yaml", "--nodes", a.address(), "--local-nodes", "2"}, "",
                 {"--nodes"});
@@ -377,6 +357,10 @@ BOOST_AUTO_TEST_CASE(a_node_that_can_not_listen_is_refused) {
   check_refused(workspace, {"node", "--listen", "0.0.0.0:0", "--trust-network"},
                 "'0.0.0.0' is not the IPv4 address of a network interface", {"ip -4 address"});
   check_refused(workspace, {"node", "--listen", "7420"}, "'7420' is not the address", {});
+  for (const char* name : {"a.b", "x y", "network"}) {
+    check_refused(workspace, {"node", "--listen", "127.0.0.1:0", "--name", name},
+                  fmt::format("'{}' can't be the name of a node", name), {});
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

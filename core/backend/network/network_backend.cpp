@@ -113,7 +113,10 @@ class NetworkLink final : public LinkBackend {
         port_(*context.network),
         completions_(context.completions),
         sender_(std::make_shared<Sender>(port_, completions_)) {}
-  ~NetworkLink() override { sender_->leave(); }
+  ~NetworkLink() override {
+    sender_->leave();
+    port_.forget(completions_);
+  }
 
   Started start(Direction direction, const ChunkMove& move) override {
     const auto lane = static_cast<std::uint32_t>(direction);

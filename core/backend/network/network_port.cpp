@@ -36,13 +36,24 @@ NetworkPort::~NetworkPort() {
   quiet_.wait(lock, [this] { return under_way_ == 0; });
 }
 
-void NetworkPort::begin_one() {
-  const std::lock_guard lock(mutex_);
+// Whether something may begin. If so, it is under way, and the wire is being called until
+// end_call().
+bool NetworkPort::begin_call() {
+  if (!abandoned_.empty()) return false;
   ++under_way_;
+  ++calls_;
+  return true;
+}
+
+void NetworkPort::end_call() {
+  const std::lock_guard lock(mutex_);
+  --calls_;
+  quiet_.notify_all();
 }
 
 void NetworkPort::end_one() {
   const std::lock_guard lock(mutex_);  // also while the port is told: it may be gone right after
+  if (!abandoned_.empty()) return;
   --under_way_;
   quiet_.notify_all();
 }
@@ -50,11 +61,64 @@ void NetworkPort::end_one() {
 void NetworkPort::send(NodeId to, ChunkHeader header, const std::byte* bytes, ChunkDone done) {
   header.run = run_;
   header.from = self_.value;
-  begin_one();
-  wire_.send(to, header, bytes, [this, done = std::move(done)](const std::string& failure) {
-    done(failure);
+  std::uint64_t number = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!begin_call()) throw run_error(abandoned_);
+    number = next_sending_++;
+    sending_.emplace(number, std::move(done));
+  }
+  wire_.send(to, header, bytes, [this, number](const std::string& failure) {
+    ChunkDone sent;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = sending_.find(number);
+      if (found == sending_.end()) return;  // it was abandoned
+      sent = std::move(found->second);
+      sending_.erase(found);
+    }
+    sent(failure);
     end_one();
   });
+  end_call();
+}
+
+void NetworkPort::abandon(const std::string& cause) {
+  std::unordered_map<std::uint64_t, ChunkDone> sending;
+  {
+    std::unique_lock lock(mutex_);
+    abandoned_ = cause;
+    under_way_ = 0;
+    sending.swap(sending_);
+    for (auto& [replica, tensor] : tensors_) {
+      for (auto& [offset, chunk] : tensor.chunks) {
+        chunk.failure = cause;
+        report(chunk);
+      }
+    }
+    tensors_.clear();
+    quiet_.wait(lock, [this] { return calls_ == 0; });
+  }
+  for (const auto& [number, done] : sending) done(cause);
+}
+
+bool NetworkPort::report(const Chunk& chunk) {
+  if (chunk.waiting == nullptr) return false;
+  if (chunk.failure.empty()) {
+    chunk.waiting->completed(chunk.lane);
+  } else {
+    chunk.waiting->failed(chunk.lane, not_received(chunk.failure).what());
+  }
+  return true;
+}
+
+void NetworkPort::forget(const Completions& completions) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [replica, tensor] : tensors_) {
+    for (auto& [offset, chunk] : tensor.chunks) {
+      if (chunk.waiting == &completions) chunk.waiting = nullptr;
+    }
+  }
 }
 
 void NetworkPort::arrived(const ChunkHeader& header, ArrivedChunk chunk) {
@@ -62,6 +126,7 @@ void NetworkPort::arrived(const ChunkHeader& header, ArrivedChunk chunk) {
   std::byte* target = nullptr;
   {
     const std::lock_guard lock(mutex_);
+    if (!abandoned_.empty()) return;
     Tensor& tensor = tensors_[replica];
     Chunk& here = tensor.chunks[header.offset];
     if (tensor.buffer != nullptr) {
@@ -77,34 +142,26 @@ void NetworkPort::arrived(const ChunkHeader& header, ArrivedChunk chunk) {
 
 void NetworkPort::take(ReplicaId replica, std::uint64_t offset, ArrivedChunk chunk,
                        std::byte* target) {
-  begin_one();
-  wire_.take(chunk, target, [this, replica, offset](const std::string& failure) {
-    ended(replica, offset, failure);
-    end_one();
-  });
-}
-
-void NetworkPort::ended(ReplicaId replica, std::uint64_t offset, const std::string& failure) {
-  Completions* waiting = nullptr;
-  std::uint32_t lane = 0;
   {
     const std::lock_guard lock(mutex_);
-    const auto tensor = tensors_.find(replica);
-    if (tensor == tensors_.end()) return;
-    const auto chunk = tensor->second.chunks.find(offset);
-    TROUPE_ASSERT(chunk != tensor->second.chunks.end());
-    chunk->second.is_there = true;
-    chunk->second.failure = failure;
-    waiting = chunk->second.waiting;
-    lane = chunk->second.lane;
-    if (waiting != nullptr) tensor->second.chunks.erase(chunk);
+    if (!begin_call()) return;
   }
-  if (waiting == nullptr) return;
-  if (failure.empty()) {
-    waiting->completed(lane);
-  } else {
-    waiting->failed(lane, not_received(failure).what());
-  }
+  wire_.take(chunk, target, [this, replica, offset](const std::string& failure) {
+    taken(replica, offset, failure);
+    end_one();
+  });
+  end_call();
+}
+
+void NetworkPort::taken(ReplicaId replica, std::uint64_t offset, const std::string& failure) {
+  const std::lock_guard lock(mutex_);
+  const auto tensor = tensors_.find(replica);
+  if (tensor == tensors_.end()) return;
+  const auto chunk = tensor->second.chunks.find(offset);
+  TROUPE_ASSERT(chunk != tensor->second.chunks.end());
+  chunk->second.is_there = true;
+  chunk->second.failure = failure;
+  if (report(chunk->second)) tensor->second.chunks.erase(chunk);
 }
 
 Started NetworkPort::receive(std::uint32_t lane, const ChunkMove& move, std::byte* to,
@@ -117,6 +174,7 @@ Started NetworkPort::receive(std::uint32_t lane, const ChunkMove& move, std::byt
   bool is_there = false;
   {
     const std::lock_guard lock(mutex_);
+    if (!abandoned_.empty()) throw not_received(abandoned_);
     const auto found = tensors_.find(move.from);
     TROUPE_ASSERT(found != tensors_.end());
     Tensor& tensor = found->second;

@@ -36,10 +36,17 @@ class NetworkPort {
   void send(NodeId to, ChunkHeader header, const std::byte* bytes, ChunkDone done);
   // A chunk of this run has come: for the listener of the wire.
   void arrived(const ChunkHeader& header, ArrivedChunk chunk);
+  // Nothing can come or go any more, because of `cause`. What is under way fails, and so does
+  // whatever begins later. The wire isn't called any more, and may be destroyed; it must be before
+  // the buffers are freed that chunks came from or went to.
+  void abandon(const std::string& cause);
+
   // Moves a chunk that has come to the buffer of its tensor, which begins at `to`: has finished, or
   // will report to `completions`, which must outlive it. Throws a run Error if it has failed.
   Started receive(std::uint32_t lane, const ChunkMove& move, std::byte* to,
                   Completions& completions);
+  // No end is reported to `completions` any more.
+  void forget(const Completions& completions);
 
  private:
   struct Chunk {
@@ -57,18 +64,26 @@ class NetworkPort {
   };
 
   void take(ReplicaId replica, std::uint64_t offset, ArrivedChunk chunk, std::byte* target);
-  void ended(ReplicaId replica, std::uint64_t offset, const std::string& failure);
-  void begin_one();
+  void taken(ReplicaId replica, std::uint64_t offset, const std::string& failure);
+  // Reports the end of a chunk, which is gone then, if a link waits for it.
+  static bool report(const Chunk& chunk);
+  bool begin_call();
+  void end_call();
   void end_one();
 
   Wire& wire_;
   const std::uint32_t run_;
   const NodeId self_;
   const OnChunk on_chunk_;
-  // Guards what follows. Never held while the wire is called.
+  // Guards what follows. Never held while the wire is called; but held while the end of a chunk is
+  // reported, so that whoever waits for it is not gone before.
   std::mutex mutex_;
   std::condition_variable quiet_;
-  std::size_t under_way_ = 0;  // sent or taken
+  std::size_t under_way_ = 0;                             // sent or taken
+  std::size_t calls_ = 0;                                 // of the wire, that have not returned
+  std::unordered_map<std::uint64_t, ChunkDone> sending_;  // by a number of their own
+  std::uint64_t next_sending_ = 0;
+  std::string abandoned_;  // the cause
   std::unordered_map<ReplicaId, Tensor> tensors_;
 };
 

@@ -257,11 +257,8 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_connected_to_anew_fails_what_was_under_way) 
     WireEnd b(1, transport, Answer::keep);
     WireEnd c(1, transport);
     join(a, b);
-    // Until this one has arrived, UCX may send a large one as it sends small ones.
-    a.send(b.node(), 0, bytes_of(0, 0));
-    b.wait_for_chunks(1);
     for (std::uint32_t i = 0; i < 20; ++i) a.send(b.node(), i, large);
-    b.wait_for_chunks(2);
+    b.wait_for_chunks(1);
     join(a, c);
     BOOST_TEST(a.sends().wait());
     if (transport == Transport::tcp) BOOST_TEST(a.sends().failed() == 20);

@@ -1,0 +1,70 @@
+// What a Wire is compared with: a plain TCP connection that spins, and memcpy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace network_bench {
+
+std::int64_t now_ns();
+
+// Memory through which messages rotate, larger than caches.
+class Pool {
+ public:
+  explicit Pool(std::size_t bytes) : memory_(bytes, std::byte{1}) {}
+  std::byte* next(std::size_t bytes) {
+    if (position_ + bytes > memory_.size()) position_ = 0;
+    std::byte* const found = memory_.data() + position_;
+    position_ += bytes;
+    return found;
+  }
+
+ private:
+  std::vector<std::byte> memory_;
+  std::size_t position_ = 0;
+};
+
+struct Stream {
+  std::size_t piece_bytes = 0;
+  std::uint64_t pieces = 0;
+  double bytes() const { return static_cast<double>(piece_bytes) * static_cast<double>(pieces); }
+};
+
+// Nanoseconds of each round trip of 64 bytes.
+using RoundTrips = std::vector<std::int64_t>;
+
+class RawTcp {
+ public:
+  // Waits for the other process, which connects to port().
+  RawTcp();
+  explicit RawTcp(int port);
+  ~RawTcp();
+  RawTcp(const RawTcp&) = delete;
+  RawTcp& operator=(const RawTcp&) = delete;
+
+  int port() const { return port_; }
+  void accept_one();
+  RoundTrips round_trips(std::size_t count);
+  // Seconds until the other side has all.
+  double stream(Stream stream, Pool& pool);
+  // Does the other side's part until the connection is closed.
+  void serve(Pool& pool);
+
+ private:
+  struct Command {
+    std::uint64_t round_trips = 0;
+    Stream stream;
+  };
+  void write_all(const void* data, std::size_t bytes) const;
+  bool read_all(void* data, std::size_t bytes, bool spins) const;
+
+  int listener_ = -1;
+  int socket_ = -1;
+  int port_ = 0;
+};
+
+double copy(Stream stream, Pool& from, Pool& to);  // seconds
+
+}  // namespace network_bench

@@ -1,0 +1,133 @@
+// One end of a Wire that is measured.
+#pragma once
+
+#include "bench/network/raw.hpp"
+#include "core/network/load_wire.hpp"
+
+#include <array>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace network_bench {
+
+using troupe::ArrivedChunk;
+using troupe::ChunkHeader;
+using troupe::NodeId;
+
+// ChunkHeader::resource of what is sent here.
+enum Kind : std::uint32_t { ping, pong, piece, all_taken };
+constexpr std::size_t ping_bytes = 64;
+
+// Pings are answered, and streams taken, on the wire's thread.
+class WireEnd final : public troupe::WireListener {
+ public:
+  using Transport = troupe::UcxWireOptions::Transport;
+  WireEnd(std::uint32_t node, Transport transport, troupe::Duration spin, Pool& pool)
+      : node_(node), pool_(pool) {
+    troupe::UcxWireOptions options;
+    options.transport = transport;
+    options.spin = spin;
+    wire_ = troupe::load_ucx_wire(*this, options);
+  }
+  troupe::Wire& wire() { return *wire_; }
+
+  RoundTrips round_trips(std::size_t count) {
+    times_.clear();
+    pings_left_ = count;
+    begun_ns_ = now_ns();
+    send(ping, ping_bytes, ping_.data());
+    wait();
+    return times_;
+  }
+  // Seconds until the other side has taken all.
+  double stream(Stream stream, std::uint64_t in_flight) {
+    to_send_ = stream;
+    pieces_of_stream_ = stream.pieces;
+    const std::int64_t begin = now_ns();
+    {
+      const std::lock_guard lock(pieces_mutex_);
+      for (std::uint64_t i = 0; i < in_flight; ++i) send_piece();
+    }
+    wait();
+    return static_cast<double>(now_ns() - begin) * 1e-9;
+  }
+
+  void arrived(const ChunkHeader& header, ArrivedChunk chunk) override {
+    const bool is_piece = header.resource == piece;
+    std::byte* const target = is_piece ? pool_.next(header.bytes) : ping_.data();
+    wire_->take(chunk, target, [this, header](const std::string&) { taken(header); });
+  }
+  void lost(NodeId, const std::string&) override {}
+
+ private:
+  void taken(const ChunkHeader& header) {
+    switch (header.resource) {
+      case ping:
+        send(pong, ping_bytes, ping_.data());
+        break;
+      case pong: {
+        const std::int64_t now = now_ns();
+        times_.push_back(now - begun_ns_);
+        begun_ns_ = now_ns();
+        --pings_left_ > 0 ? send(ping, ping_bytes, ping_.data()) : finish();
+        break;
+      }
+      case piece:
+        if (++pieces_taken_ == header.replica) {
+          pieces_taken_ = 0;
+          send(all_taken, 0, nullptr);
+        }
+        break;
+      default:
+        finish();
+    }
+  }
+  void send_piece() {
+    if (to_send_.pieces == 0) return;
+    --to_send_.pieces;
+    ChunkHeader header = header_of(piece, to_send_.piece_bytes);
+    header.replica = static_cast<std::uint32_t>(pieces_of_stream_);
+    wire_->send(NodeId{1 - node_}, header, pool_.next(to_send_.piece_bytes),
+                [this](const std::string&) {
+                  const std::lock_guard lock(pieces_mutex_);
+                  send_piece();
+                });
+  }
+  void send(Kind kind, std::size_t bytes, const std::byte* data) {
+    wire_->send(NodeId{1 - node_}, header_of(kind, bytes), data, [](const std::string&) {});
+  }
+  ChunkHeader header_of(Kind kind, std::size_t bytes) const {
+    return {.resource = kind, .from = node_, .bytes = bytes};
+  }
+  void finish() {
+    const std::lock_guard lock(mutex_);
+    is_finished_ = true;
+    finished_.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    finished_.wait(lock, [&] { return is_finished_; });
+    is_finished_ = false;
+  }
+
+  const std::uint32_t node_;
+  Pool& pool_;
+  std::array<std::byte, ping_bytes> ping_{};
+  RoundTrips times_;
+  std::size_t pings_left_ = 0;
+  std::int64_t begun_ns_ = 0;
+  std::mutex pieces_mutex_;
+  Stream to_send_;
+  std::uint64_t pieces_of_stream_ = 0;
+  std::uint32_t pieces_taken_ = 0;
+  std::mutex mutex_;
+  std::condition_variable finished_;
+  bool is_finished_ = false;
+  std::unique_ptr<troupe::Wire> wire_;
+};
+
+}  // namespace network_bench

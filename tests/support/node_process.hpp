@@ -1,0 +1,60 @@
+// A node process, which lends its devices to the runs of a test.
+#pragma once
+
+#include "tests/support/workspace.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe::testing {
+
+// What hangs is ended soon.
+inline ProgramOptions options_in(const Workspace& workspace) {
+  ProgramOptions options = workspace.options();
+  options.limit = std::chrono::seconds(60);
+  return options;
+}
+
+// A node process, which runs until it is destroyed.
+class NodeProcess {
+ public:
+  // On 127.0.0.1, with more options.
+  explicit NodeProcess(const Workspace& workspace, const std::vector<std::string>& options = {})
+      : NodeProcess(workspace, {}, "127.0.0.1", options) {}
+  // `prefix`: the words of a command that runs another one.
+  NodeProcess(const Workspace& workspace, const std::vector<std::string>& prefix,
+              const std::string& host, const std::vector<std::string>& options)
+      : program_(command(prefix, host, options), options_in(workspace)) {
+    const std::string word = "listening on ";
+    BOOST_REQUIRE(
+        program_.wait_until([&] { return program_.out().find('\n') != std::string::npos; }));
+    address_ = program_.out().substr(word.size());
+    address_.pop_back();
+  }
+  ~NodeProcess() {
+    program_.send(SIGTERM);
+    program_.wait();
+  }
+  const std::string& address() const { return address_; }
+  Program& program() { return program_; }
+
+ private:
+  static std::vector<std::string> command(const std::vector<std::string>& prefix,
+                                          const std::string& host,
+                                          const std::vector<std::string>& options) {
+    std::vector<std::string> words = {"node", "--listen", host + ":0"};
+    words.insert(words.end(), options.begin(), options.end());
+    words = troupe_command(words);
+    words.insert(words.begin(), prefix.begin(), prefix.end());
+    return words;
+  }
+
+  Program program_;
+  std::string address_;
+};
+
+}  // namespace troupe::testing
