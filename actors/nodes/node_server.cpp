@@ -64,7 +64,7 @@ class Watchman final : public caf::event_based_actor {
     });
   }
   caf::behavior make_behavior() override {
-    return {[](caf::unit_t) {}};
+    return {[](const caf::unit_t&) {}};
   }
 
  private:

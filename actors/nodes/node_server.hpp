@@ -19,7 +19,7 @@ struct NodeOptions {
   bool once = false;               // end when the first leader is done
   LocalMachineOptions machine = {};
   double memory_share = 1;                          // of this host's memory, for the tensors
-  Duration node_timeout = std::chrono::seconds(1);  // a leader that is silent for longer is gone
+  Duration node_timeout = std::chrono::seconds(3);  // a leader that is silent for longer is gone
   bool trusts_network = false;                      // may listen on what isn't loopback
 };
 

@@ -178,12 +178,17 @@ struct RunNodes {
   RunNodes(const RunArguments& arguments, const OpRegistry& ops) {
     std::vector<std::string> addresses = arguments.nodes;
     if (arguments.local_nodes > 0) {
-      addresses = local.emplace(arguments.local_nodes, arguments.ops).addresses();
+      addresses = local
+                      .emplace(LocalNodesOptions{.count = arguments.local_nodes,
+                                                 .ops = arguments.ops,
+                                                 .node_timeout_s = arguments.node_timeout_s})
+                      .addresses();
     }
-    if (!addresses.empty())
-      cluster.emplace(ops, ClusterOptions{.addresses = addresses,
-                                          .uses_shared_memory = arguments.shared_memory,
-                                          .interrupted = &interrupted()});
+    if (addresses.empty()) return;
+    cluster.emplace(ops, ClusterOptions{.addresses = addresses,
+                                        .node_timeout = from_seconds(arguments.node_timeout_s),
+                                        .uses_shared_memory = arguments.shared_memory,
+                                        .interrupted = &interrupted()});
   }
   const Machine* machine() const { return cluster ? &cluster->machine() : nullptr; }
 };
@@ -353,6 +358,7 @@ int node_command(const NodeArguments& arguments) {
                      .once = arguments.once,
                      .machine = {.cpu_devices = arguments.devices, .storage = arguments.storage},
                      .memory_share = arguments.memory_share,
+                     .node_timeout = from_seconds(arguments.node_timeout_s),
                      .trusts_network = arguments.trust_network});
   print(fmt::format("listening on {}:{}\n", at.host, server.port()));
   catch_interrupts();

@@ -9,6 +9,9 @@
 
 namespace troupe {
 
+// A node or a leader that is silent for longer is gone.
+inline constexpr double default_node_timeout_s = 3;
+
 struct RunArguments {
   std::string file;
   std::string json;   // path, or empty
@@ -22,6 +25,7 @@ struct RunArguments {
   std::vector<std::string> nodes;  // "host:port"; of `run` only
   std::size_t local_nodes = 0;     // likewise; 0: none
   bool shared_memory = false;      // between nodes; else TCP
+  double node_timeout_s = default_node_timeout_s;
 };
 
 struct NodeArguments {
@@ -33,6 +37,7 @@ struct NodeArguments {
   bool once = false;
   bool trust_network = false;
   double memory_share = 1;
+  double node_timeout_s = default_node_timeout_s;
 };
 
 // Exit codes: 0 done, 1 the run failed, 2 usage or config error.

@@ -55,11 +55,11 @@ std::string read_line(int fd) {
 
 }  // namespace
 
-LocalNodes::LocalNodes(std::size_t count, const std::vector<std::string>& ops) {
-  for (std::size_t i = 0; i < count; ++i) start(i, count, ops);
+LocalNodes::LocalNodes(const LocalNodesOptions& options) {
+  for (std::size_t i = 0; i < options.count; ++i) start(i, options);
 }
 
-void LocalNodes::start(std::size_t index, std::size_t count, const std::vector<std::string>& ops) {
+void LocalNodes::start(std::size_t index, const LocalNodesOptions& options) {
   static const HostInfo host = discover_host();
   std::vector<std::string> words = {"troupe",
                                     "node",
@@ -67,12 +67,14 @@ void LocalNodes::start(std::size_t index, std::size_t count, const std::vector<s
                                     "127.0.0.1:0",
                                     "--once",
                                     "--memory-share",
-                                    fmt::format("{}", 1.0 / static_cast<double>(count))};
-  for (const std::string& library : ops) words.insert(words.end(), {"--ops", library});
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  const cpu_set_t cores = cores_of(host.cores, index, count);
+                                    fmt::format("{}", 1.0 / static_cast<double>(options.count)),
+                                    "--node-timeout",
+                                    fmt::format("{}", options.node_timeout_s)};
+  for (const std::string& library : options.ops) words.insert(words.end(), {"--ops", library});
+  std::vector<char*> arguments(words.size() + 1);  // the last one is null
+  std::transform(words.begin(), words.end(), arguments.begin(),
+                 [](std::string& word) { return word.data(); });
+  const cpu_set_t cores = cores_of(host.cores, index, options.count);
   int ends[2];
   const pid_t parent = getpid();
   pid_t process = -1;

@@ -9,13 +9,18 @@
 
 namespace troupe {
 
+struct LocalNodesOptions {
+  std::size_t count = 1;
+  std::vector<std::string> ops = {};  // libraries of op kinds
+  double node_timeout_s = 1;          // a leader that is silent for longer is gone
+};
+
 // Each gets its part of this process's cores and of the host's memory. They die with this process,
 // however it ends.
 class LocalNodes {
  public:
-  // Blocks until all listen. Throws an Error if they can't be started. `ops`: libraries of op
-  // kinds.
-  LocalNodes(std::size_t count, const std::vector<std::string>& ops);
+  // Blocks until all listen. Throws an Error if they can't be started.
+  explicit LocalNodes(const LocalNodesOptions& options);
   // Waits until they have ended, which they do when their leader is gone, and kills those that
   // have not after a second.
   ~LocalNodes();
@@ -25,7 +30,7 @@ class LocalNodes {
   const std::vector<std::string>& addresses() const { return addresses_; }
 
  private:
-  void start(std::size_t index, std::size_t count, const std::vector<std::string>& ops);
+  void start(std::size_t index, const LocalNodesOptions& options);
 
   std::vector<pid_t> processes_;
   std::vector<std::string> addresses_;

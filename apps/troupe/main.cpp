@@ -89,6 +89,15 @@ void add_run_options(CLI::App& command, troupe::RunArguments& arguments) {
                    "Also say which backend each resource has and how long each phase took");
 }
 
+void add_node_timeout(CLI::App& command, double& seconds, const std::string& who) {
+  command
+      .add_option("--node-timeout", seconds,
+                  fmt::format("After how many seconds of silence a {} is gone", who))
+      ->option_text("SECONDS")
+      ->check(CLI::Range(0.1, 86400.0))
+      ->capture_default_str();
+}
+
 void add_node_options(CLI::App& command, troupe::NodeArguments& arguments) {
   command
       .add_option("--listen", arguments.listen, "Where leaders reach it; port 0: any that is free")
@@ -103,6 +112,7 @@ void add_node_options(CLI::App& command, troupe::NodeArguments& arguments) {
   command.add_option("--memory-share", arguments.memory_share, "The share of this host's memory")
       ->option_text("X")
       ->check(CLI::Range(0.001, 1.0));
+  add_node_timeout(command, arguments.node_timeout_s, "leader");
   command.add_flag("--once", arguments.once, "End when the first leader is done");
   command.add_flag("--trust-network", arguments.trust_network,
                    "Listen on what other hosts can reach, though nothing is encrypted");
@@ -161,6 +171,7 @@ int run_program(int argc, char** argv) {
          "How tensors go from node to node: tcp, the default, or shared-memory")
       ->option_text("NAME")
       ->check(CLI::IsMember({"tcp", "shared-memory"}));
+  add_node_timeout(*run, arguments.node_timeout_s, "node");
   CLI::App* simulate = app.add_subcommand(
       "simulate", "Predict how long they take on the machine that the file describes");
   add_run_options(*simulate, arguments);
