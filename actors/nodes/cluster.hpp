@@ -21,7 +21,7 @@ namespace troupe {
 struct ClusterOptions {
   std::vector<std::string> addresses = {};              // "host:port", one for each node
   Duration connect_timeout = std::chrono::seconds(10);  // for each step of getting a node
-  Duration node_timeout = std::chrono::seconds(1);      // a node that is silent for longer is gone
+  Duration node_timeout = std::chrono::seconds(3);      // a node that is silent for longer is gone
   // How tensors go from node to node: by TCP, or, where all nodes are on one host, through its
   // memory.
   bool uses_shared_memory = false;
