@@ -162,7 +162,7 @@ class Cluster::Impl final : public Results {
           Route<Status>{*impl_},
           Route<Failure>{*impl_},
           Route<LastRecords>{*impl_},
-          [this](const NodeSuspected& suspected) { impl_->lose(suspected.node.index()); },
+          [this](const NodeSuspected& suspected) { impl_->suspect(suspected.node.index()); },
           [this](const caf::actor& agent) { monitor(agent); },
       };
     }
@@ -327,6 +327,10 @@ class Cluster::Impl final : public Results {
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       if (nodes_[n].agent.address() == agent) lose(n);
     }
+  }
+  // Once a node is lost, the others close their connections, and miss each other.
+  void suspect(std::size_t n) {
+    if (!has_lost_node()) lose(n);
   }
   // The run can't go on: the others must not wait for tensors of this node.
   void lose(std::size_t n) {
