@@ -89,7 +89,7 @@ void UcxConnections::close_everything() {
   is_ending_ = true;
   if (transport_ == Transport::tcp) {
     // UCX 1.13 crashes if a listener is destroyed while somebody is connecting to it.
-    progress_until(worker_, std::chrono::milliseconds(200), [&] {
+    progress_until(worker_, std::chrono::seconds(2), [&] {
       update();
       return has_met_all();
     });

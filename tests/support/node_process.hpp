@@ -37,7 +37,8 @@ class NodeProcess {
   }
   ~NodeProcess() {
     program_.send(SIGTERM);
-    program_.wait();
+    const std::string said = program_.wait().err;
+    BOOST_TEST(said.empty(), "a node says: " << said);
   }
   const std::string& address() const { return address_; }
   Program& program() { return program_; }

@@ -84,12 +84,11 @@ void NetworkPort::send(NodeId to, ChunkHeader header, const std::byte* bytes, Ch
 }
 
 void NetworkPort::abandon(const std::string& cause) {
-  std::unordered_map<std::uint64_t, ChunkDone> sending;
   {
     std::unique_lock lock(mutex_);
     abandoned_ = cause;
     under_way_ = 0;
-    sending.swap(sending_);
+    left_.swap(sending_);
     for (auto& [replica, tensor] : tensors_) {
       for (auto& [offset, chunk] : tensor.chunks) {
         chunk.failure = cause;
@@ -99,7 +98,7 @@ void NetworkPort::abandon(const std::string& cause) {
     tensors_.clear();
     quiet_.wait(lock, [this] { return calls_ == 0; });
   }
-  for (const auto& [number, done] : sending) done(cause);
+  for (const auto& [number, done] : left_) done(cause);
 }
 
 bool NetworkPort::report(const Chunk& chunk) {

@@ -82,6 +82,8 @@ class NetworkPort {
   std::size_t under_way_ = 0;                             // sent or taken
   std::size_t calls_ = 0;                                 // of the wire, that have not returned
   std::unordered_map<std::uint64_t, ChunkDone> sending_;  // by a number of their own
+  // Abandoned: what they own is kept, as the wire may still read it.
+  std::unordered_map<std::uint64_t, ChunkDone> left_;
   std::uint64_t next_sending_ = 0;
   std::string abandoned_;  // the cause
   std::unordered_map<ReplicaId, Tensor> tensors_;
