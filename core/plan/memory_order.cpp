@@ -9,12 +9,18 @@
 #include <deque>
 #include <numeric>
 #include <set>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace troupe {
 namespace {
+
+// Replicas before it are there already, and nobody needs those without readers.
+std::size_t first_planned(const Plan& plan) {
+  return plan.windows.empty() ? 0 : plan.windows.front().first.index();
+}
 
 // Calls f(unit, its inputs, its window) in graph order, window by window.
 template <class F>
@@ -63,6 +69,12 @@ class MemoryOrder {
     for (std::size_t m = 0; m < rooms_.size(); ++m) {
       rooms_[m].fresh = machine.memories[m].size_bytes;
       rooms_[m].is_tight = tight[m];
+    }
+    for (std::size_t i = 0; i < first_planned(plan); ++i) {
+      const ReplicaSpec& r = plan.replicas[i];
+      if (r.readers == 0) continue;
+      std::uint64_t& fresh = rooms_[r.memory.index()].fresh;
+      fresh -= std::min(fresh, bytes_of(r));
     }
   }
 
@@ -206,7 +218,11 @@ std::vector<std::uint64_t> bytes_in_all(const Graph& graph, const Machine& machi
   MemoryId memory{0};
   // Of replicas in a row in one memory: an addition to the table waits for the one before.
   std::uint64_t sum = 0;
-  for (const ReplicaSpec& r : plan.replicas) {
+  const std::span<const ReplicaSpec> replicas = plan.replicas.slice(0, plan.replicas.size());
+  const std::size_t first = first_planned(plan);
+  for (std::size_t i = 0; i < replicas.size(); ++i) {
+    const ReplicaSpec& r = replicas[i];
+    if (i < first && r.readers == 0) continue;
     if (r.memory != memory) {
       add(memory, std::exchange(sum, 0));
       memory = r.memory;

@@ -9,6 +9,11 @@
 
 namespace troupe {
 
+void Placements::locate(OpId op, MemoryId memory) {
+  located_.resize(graph_.size());
+  if (!located_[op.index()]) located_[op.index()] = memory;
+}
+
 void Placements::place(const std::vector<WindowOps>& windows) {
   bool is_any_open = false;
   for (const WindowOps& window : windows) {
@@ -18,7 +23,7 @@ void Placements::place(const std::vector<WindowOps>& windows) {
       const std::uint32_t op_class = graph_.class_index(op);
       if (checked[op_class]) continue;
       checked[op_class] = true;
-      const Placement& given = graph_.placement(op);
+      const Placement& given = this->given(op);
       is_any_open = is_any_open || !is_given(given);
       if (given.device) check_device(op, window.timed);
     }
@@ -49,6 +54,7 @@ void Placements::place(const std::vector<WindowOps>& windows) {
 }
 
 bool Placements::can_run(DeviceId device, OpId op, bool timed) const {
+  if (is_lost(machine_.device(device).node)) return false;
   const OpKind& kind = graph_.kind(op);
   if (options_.has_kernel && !options_.has_kernel(device, kind)) return false;
   return !options_.needs_costs || !timed || cost_.knows(device, graph_, graph_.op_class(op));
@@ -60,7 +66,7 @@ bool Placements::lacks_rate(DeviceId device, OpId op) const {
 }
 
 void Placements::check_device(OpId op, bool timed) const {
-  const DeviceId device = graph_.placement(op).device;
+  const DeviceId device = given(op).device;
   if (can_run(device, op, timed)) return;
   const std::string& name = machine_.device(device).name;
   const std::string_view kind = graph_.kind(op).name;
@@ -104,6 +110,7 @@ void Placements::place_timed(std::span<const OpId> all) {
        .cost = cost_,
        .router = router_,
        .ops = ops,
+       .placement = [this](OpId op) -> const Placement& { return given(op); },
        .home = [this](OpId op) { return memory_of(op); },
        .can_run = [this](DeviceId device, OpId op) { return can_run(device, op, true); },
        .reachability = reachability_});

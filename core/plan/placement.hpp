@@ -19,9 +19,9 @@ inline bool is_given(const Placement& p) {
   return p.device || p.memory;
 }
 
-// Explicit placements are kept. Timed ops without one are placed by the policy of the options; ops
-// that are prepared before the clock starts go to the device of their first reader. All references
-// must outlive it.
+// Explicit placements are kept, but on nodes that are lost. Timed ops without one are placed by the
+// policy of the options; ops that are prepared before the clock starts go to the device of their
+// first reader. All references must outlive it.
 class Placements {
  public:
   Placements(const Graph& graph, const Machine& machine, const CostModel& cost, Router& router,
@@ -33,6 +33,10 @@ class Placements {
         options_(options),
         reachability_(machine) {}
 
+  // The tensor, of an op in no window, is in this memory, wherever the op was placed. The first
+  // memory counts.
+  void locate(OpId op, MemoryId memory);
+
   // Throws a usage Error if a device lacks an op's kernel, no device has it, or no device that has
   // it can exchange tensors with the op's inputs and readers.
   void place(const std::vector<WindowOps>& windows);
@@ -43,14 +47,29 @@ class Placements {
   // A device, or only the target memory for a copy that links carry out. `op` must be in a window
   // that was placed.
   Placement of(OpId op) const {
-    const Placement& given = graph_.placement(op);
+    const Placement& given = this->given(op);
     return is_given(given) ? given : Placement{.device = chosen_[op.index()]};
+  }
+  // By the user, and not lost.
+  const Placement& given(OpId op) const {
+    const Placement& given = graph_.placement(op);
+    return options_.lost_nodes.empty() || !is_lost(given) ? given : nowhere;
   }
 
  private:
-  bool is_placed(OpId op) const { return is_given(graph_.placement(op)) || chosen_[op.index()]; }
+  static inline const Placement nowhere{};
+
+  bool is_lost(NodeId node) const {
+    return node && node.index() < options_.lost_nodes.size() && options_.lost_nodes[node.index()];
+  }
+  bool is_lost(const Placement& p) const {
+    if (p.device) return is_lost(machine_.device(p.device).node);
+    return p.memory && is_lost(machine_.memory(p.memory).node);
+  }
+  bool is_placed(OpId op) const { return is_given(given(op)) || chosen_[op.index()]; }
   // None for an op without a placement.
   MemoryId memory_of(OpId op) const {
+    if (op.index() < located_.size() && located_[op.index()]) return located_[op.index()];
     const Placement p = of(op);
     return p.device ? machine_.device(p.device).memory : p.memory;
   }
@@ -69,6 +88,7 @@ class Placements {
   Router& router_;
   const PlanOptions& options_;
   Reachability reachability_;
+  std::vector<MemoryId> located_;   // by op, where any was
   SlidingVector<DeviceId> chosen_;  // by op, where any has no placement of its own
 };
 

@@ -21,10 +21,11 @@ struct PlacementRequest {
   const Machine& machine;
   const CostModel& cost;
   Router& router;
-  // The ops to place and those around them that have a placement in the graph, which must be kept.
-  // Each op comes after the ops that it reads. Further outputs are left out: they are where
-  // graph.maker() is.
+  // The ops to place and those around them that have a placement, which must be kept. Each op comes
+  // after the ops that it reads. Further outputs are left out: they are where graph.maker() is.
   std::span<const OpId> ops;
+  // As the user says, but on nodes that are lost.
+  std::function<const Placement&(OpId)> placement;
   // An op may read ops that are not among `ops`: of an earlier window, or prepared before the clock
   // starts. Returns the memory in which such an op leaves its result; none if that isn't decided.
   std::function<MemoryId(OpId)> home;

@@ -34,6 +34,9 @@ struct PlanOptions {
   // Ops whose results are kept until the run ends, if the scenario makes them, timed or not.
   // Sorted.
   std::vector<OpId> saved = {};
+  // By NodeId: nothing is placed on the node, not even what the user has placed there, which goes
+  // where the policy puts it. Empty: no node is lost.
+  std::vector<bool> lost_nodes = {};
   // Bytes of the host's memory that the tensors in all memories of kind RAM may take together.
   // None: unlimited (a simulation).
   std::optional<std::uint64_t> ram_bytes = {};

@@ -19,11 +19,12 @@ namespace troupe {
 class Planner {
  public:
   Planner(const Graph& graph, const Machine& machine, PlanOptions options,
-          std::uint32_t first_window = 0)
+          std::uint32_t first_window = 0, Plan plan = {})
       : graph_(graph),
         machine_(machine),
         options_(std::move(options)),
         router_(machine),
+        plan_(std::move(plan)),
         placements_(graph, machine, cost_of(options_), router_, options_),
         units_(graph, machine, options_, cost_of(options_), router_, placements_, plan_,
                first_window) {}
@@ -39,27 +40,25 @@ class Planner {
     plan_.units.reserve(plan_.ops.size());  // without transfers, whose number isn't known yet
     plan_.replicas.reserve(plan_.ops.size());
     for (const WindowOps& window : windows) units_.add_window(window);
-    check_time(scenario.place, fmt::format("scenario '{}'", scenario.name));
-    // settle_tensors() runs on a second thread while this thread links the items. It reads the
-    // items' order and writes the readers of replicas. So it must end before items are reordered,
-    // and before order_by_memory() reads the readers.
-    // Planning so many units takes a few hundred times as long as starting a thread.
-    constexpr std::size_t async_planning_units_min = 1 << 14;
-    const auto policy = plan_.units.size() < async_planning_units_min
-                            ? std::launch::deferred
-                            : std::launch::async | std::launch::deferred;
-    std::future<RamNeed> ram = std::async(policy, [&] { return settle_tensors(windows); });
-    if (const UnitRanks ranks(plan_); !ranks.are_in_order(machine_)) {
-      ram.wait();
-      order_by_priority(plan_, machine_, ranks);
+    link(scenario,
+         [&] { keep_results(plan_, graph_, machine_, options_, windows, units_.home()); });
+    return std::move(plan_);
+  }
+
+  // The windows of the plan are gone, and of its replicas these remain.
+  Plan make_rest(const Scenario& scenario, const Remains& remains) {
+    const Rest rest = find_rest(graph_, plan_, remains, options_.saved);
+    for (std::size_t r = 0; r < plan_.replicas.size(); ++r) {
+      plan_.replicas[r].readers = 0;
+      const OpId op = plan_.units[r].op;
+      if (!remains.exists[r] || rest.is_made[op.index()]) continue;
+      units_.add_existing(op, ReplicaId::at(r));
+      placements_.locate(op, plan_.replicas[r].memory);
     }
-    std::vector<RoomEdge> room;
-    if (is_any_tight(graph_, machine_, plan_)) {
-      ram.wait();
-      room = order_by_memory(graph_, machine_, plan_);
-    }
-    link_successors(plan_, room, units_.arenas());
-    check_ram(scenario, ram.get());
+    placements_.place(rest.windows);
+    for (const WindowOps& window : rest.windows) units_.add_window(window);
+    keep_rest(plan_, remains, rest, units_.home());
+    link(scenario, [] {});
     return std::move(plan_);
   }
 
@@ -121,6 +120,31 @@ class Planner {
     return *options.cost;
   }
 
+  // Orders and links the items of a scenario's windows. `keep` sets the plan's results.
+  void link(const Scenario& scenario, const std::function<void()>& keep) {
+    check_time(scenario.place, fmt::format("scenario '{}'", scenario.name));
+    // settle_tensors() runs on a second thread while this thread links the items. It reads the
+    // items' order and writes the readers of replicas. So it must end before items are reordered,
+    // and before order_by_memory() reads the readers.
+    // Planning so many units takes a few hundred times as long as starting a thread.
+    constexpr std::size_t async_planning_units_min = 1 << 14;
+    const auto policy = plan_.units.size() < async_planning_units_min
+                            ? std::launch::deferred
+                            : std::launch::async | std::launch::deferred;
+    std::future<RamNeed> ram = std::async(policy, [&] { return settle_tensors(keep); });
+    if (const UnitRanks ranks(plan_); !ranks.are_in_order(machine_)) {
+      ram.wait();
+      order_by_priority(plan_, machine_, ranks);
+    }
+    std::vector<RoomEdge> room;
+    if (is_any_tight(graph_, machine_, plan_)) {
+      ram.wait();
+      room = order_by_memory(graph_, machine_, plan_);
+    }
+    link_successors(plan_, room, units_.arenas());
+    check_ram(scenario, ram.get());
+  }
+
   void check_kept(OpId input, OpId reader) const {
     if (input.index() >= units_.home().first()) return;
     throw usage_error(graph_.place(reader),
@@ -135,8 +159,8 @@ class Planner {
                       "look for a rate that is too low or a repeat that is too high");
   }
 
-  RamNeed settle_tensors(const std::vector<WindowOps>& windows) {
-    keep_results(plan_, graph_, machine_, options_, windows, units_.home());
+  RamNeed settle_tensors(const std::function<void()>& keep) {
+    keep();
     return options_.ram_bytes ? ram_needed(graph_, machine_, plan_) : RamNeed{};
   }
 
@@ -163,6 +187,12 @@ class Planner {
 Plan make_plan(const Graph& graph, const Machine& machine, const Scenario& scenario,
                const PlanOptions& options) {
   return Planner(graph, machine, options).make(scenario);
+}
+
+void plan_rest(const Graph& graph, const Machine& machine, const Scenario& scenario, Plan& plan,
+               const Remains& remains, const PlanOptions& options) {
+  TROUPE_ASSERT(plan.windows.empty());
+  plan = Planner(graph, machine, options, 0, std::move(plan)).make_rest(scenario, remains);
 }
 
 WindowPlanner::WindowPlanner(const Graph& graph, const Machine& machine, PlanOptions options,

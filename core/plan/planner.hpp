@@ -4,6 +4,7 @@
 #include "core/graph/op_ranges.hpp"
 #include "core/plan/plan.hpp"
 #include "core/plan/plan_options.hpp"
+#include "core/plan/rest.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -22,6 +23,13 @@ namespace troupe {
 // Error names the bytes needed and available).
 Plan make_plan(const Graph& graph, const Machine& machine, const Scenario& scenario,
                const PlanOptions& options);
+
+// Plans what `plan`, whose run has ended early, and whose windows are gone, still lacks: appends
+// units, and windows for them (see rest.hpp). Their units read tensors that remain, whose readers
+// are counted anew: those without readers aren't needed any more. Results that are lost, and that
+// find_rest() doesn't want, are results no more. Blocks and throws like make_plan().
+void plan_rest(const Graph& graph, const Machine& machine, const Scenario& scenario, Plan& plan,
+               const Remains& remains, const PlanOptions& options);
 
 // A window of a graph that is appended while it runs.
 struct PlannedWindow {

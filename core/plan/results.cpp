@@ -8,6 +8,15 @@
 
 namespace troupe {
 
+namespace {
+
+void sort_by_op(std::vector<Plan::Result>& results) {
+  std::sort(results.begin(), results.end(),
+            [](const Plan::Result& a, const Plan::Result& b) { return a.op < b.op; });
+}
+
+}  // namespace
+
 void keep_results(Plan& plan, const Graph& graph, const Machine& machine,
                   const PlanOptions& options, const std::vector<WindowOps>& windows,
                   const SlidingVector<ReplicaId>& home) {
@@ -41,8 +50,33 @@ void keep_results(Plan& plan, const Graph& graph, const Machine& machine,
       plan.results.push_back({op, result, is_kept});
     }
   }
-  std::sort(plan.results.begin(), plan.results.end(),
-            [](const Plan::Result& a, const Plan::Result& b) { return a.op < b.op; });
+  sort_by_op(plan.results);
+}
+
+void keep_rest(Plan& plan, const Remains& remains, const Rest& rest,
+               const SlidingVector<ReplicaId>& home) {
+  const std::size_t first =
+      plan.windows.empty() ? plan.units.size() : plan.windows[0].first.index();
+  std::erase_if(plan.results, [&](const Plan::Result& r) {
+    if (rest.is_made[r.op.index()]) return true;
+    return !remains.has(r.replica) && (r.is_kept || !remains.leaves_digest[r.replica.index()]);
+  });
+  for (Plan::Result& result : plan.results) {
+    // One that has left no digest yet leaves it to its last reader, or is kept.
+    std::uint32_t& readers = plan.replicas[result.replica.index()].readers;
+    if (remains.has(result.replica) && readers == 0) result.is_kept = true;
+    if (result.is_kept) ++readers;
+  }
+  const auto keep = [&](OpId op) {
+    const ReplicaId replica = home[op.index()];
+    ++plan.replicas[replica.index()].readers;
+    plan.results.push_back({op, replica, true});
+  };
+  for (const OpId op : rest.wanted) keep(op);
+  for (std::size_t u = first; u < plan.units.size(); ++u) {
+    if (plan.replicas[u].readers == 0) keep(plan.units[u].op);
+  }
+  sort_by_op(plan.results);
 }
 
 std::vector<PlannedWindow::Hold> hold_results(Plan& plan, const Machine& machine,

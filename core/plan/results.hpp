@@ -6,6 +6,7 @@
 #include "core/machine/machine.hpp"
 #include "core/plan/plan.hpp"
 #include "core/plan/planner.hpp"
+#include "core/plan/rest.hpp"
 #include "core/plan/windows.hpp"
 
 #include <functional>
@@ -19,6 +20,11 @@ namespace troupe {
 void keep_results(Plan& plan, const Graph& graph, const Machine& machine,
                   const PlanOptions& options, const std::vector<WindowOps>& windows,
                   const SlidingVector<ReplicaId>& home);
+
+// For windows that make what a plan lacks (see rest.hpp): results that aren't there any more leave
+// Plan::results, and those that are made again come in.
+void keep_rest(Plan& plan, const Remains& remains, const Rest& rest,
+               const SlidingVector<ReplicaId>& home);
 
 // For the last window planned of a stream: the replicas of tensors that later windows may read, and
 // those without readers. Adds a reader to each. Replicas in switches aren't read later.

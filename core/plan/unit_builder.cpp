@@ -35,19 +35,24 @@ void UnitBuilder::add_window(const WindowOps& ops) {
 }
 
 const ReplicaSpec& UnitBuilder::add_given(OpId op, MemoryId memory) {
-  home_.grow_to(graph_.size(), ReplicaId::none());
   const ReplicaId added = ReplicaId::at(plan_.replicas.size());
-  if (home_[op.index()]) {
-    elsewhere_.add(op, memory, added);
-  } else {
-    home_[op.index()] = added;
-  }
   plan_.units.push_back({.ref = {}, .op = op, .makes_result = true});
   ReplicaSpec& made = plan_.replicas.emplace_back();
   made.memory = memory;
   made.type = graph_.type_index(op);
   made.readers = 1;
+  add_existing(op, added);
   return made;
+}
+
+void UnitBuilder::add_existing(OpId op, ReplicaId replica) {
+  home_.grow_to(graph_.size(), ReplicaId::none());
+  const MemoryId memory = plan_.replicas[replica.index()].memory;
+  if (!home_[op.index()]) {
+    home_[op.index()] = replica;
+  } else if (!known_replica(op, memory)) {
+    elsewhere_.add(op, memory, replica);
+  }
 }
 
 void UnitBuilder::forget_before(OpId op) {
@@ -75,7 +80,7 @@ void UnitBuilder::reserve_shares(const OpRanges& ops) {
     }
     ++size->items;
     size->inputs += inputs;
-    if (!is_given(graph_.placement(op))) size = nullptr;
+    if (!is_given(placements_.given(op))) size = nullptr;
   }
   std::size_t bytes = 0;
   for (const Size& known : sizes) {

@@ -48,6 +48,8 @@ class UnitBuilder {
 
   // Adds a replica of a tensor that is given, not computed. Its unit has no item.
   const ReplicaSpec& add_given(OpId op, MemoryId memory);
+  // Windows may read this replica of the plan.
+  void add_existing(OpId op, ReplicaId replica);
 
   // The replica that is the op's result, by op; none if no window contains the op.
   const SlidingVector<ReplicaId>& home() const { return home_; }

@@ -101,7 +101,7 @@ class Heft {
 
   ClassCosts class_costs(OpId op) const {
     ClassCosts costs;
-    const DeviceId given = r_.graph.placement(op).device;
+    const DeviceId given = r_.placement(op).device;
     double sum = 0;
     for (std::size_t d = 0; d < r_.machine.devices.size(); ++d) {
       const DeviceId device = DeviceId::at(d);
@@ -210,7 +210,7 @@ class Heft {
   void place_one(std::size_t i) {
     const OpId op = r_.ops[i];
     look_up_sources(op);
-    if (const MemoryId target = r_.graph.placement(op).memory; target) {
+    if (const MemoryId target = r_.placement(op).memory; target) {
       placed_[i] = {DeviceId::none(), target, sources_ready(target)};
       return;
     }

@@ -45,14 +45,16 @@ std::vector<DeviceId> place(const Graph& graph, const Machine& machine, Request 
     for (std::size_t i = 0; i < graph.size(); ++i) request.ops.push_back(OpId::at(i));
   }
   Reachability anywhere(machine);
-  return heft_placement({.graph = graph,
-                         .machine = machine,
-                         .cost = cost,
-                         .router = router,
-                         .ops = request.ops,
-                         .home = request.home,
-                         .can_run = request.can_run,
-                         .reachability = anywhere});
+  return heft_placement(
+      {.graph = graph,
+       .machine = machine,
+       .cost = cost,
+       .router = router,
+       .ops = request.ops,
+       .placement = [&](OpId op) -> const Placement& { return graph.placement(op); },
+       .home = request.home,
+       .can_run = request.can_run,
+       .reachability = anywhere});
 }
 
 using Devices = std::vector<DeviceId>;

@@ -55,20 +55,22 @@ BOOST_AUTO_TEST_CASE(every_policy_keeps_what_is_given_and_chooses_devices_that_c
           const std::size_t devices = c.machine.devices.size();
           return devices == 1 || d.index() != c.graph.kind_id(op).index() % devices;
         };
+        const auto given = [&](OpId op) -> const Placement& { return c.graph.placement(op); };
         const std::vector<DeviceId> placed =
             policy.place({.graph = c.graph,
                           .machine = c.machine,
                           .cost = cost,
                           .router = router,
                           .ops = ops,
+                          .placement = given,
                           .home = [](OpId) { return MemoryId::none(); },
                           .can_run = can_run,
                           .reachability = reachability});
         BOOST_REQUIRE(placed.size() == ops.size());
         for (std::size_t i = 0; i < ops.size(); ++i) {
-          const Placement& given = c.graph.placement(ops[i]);
-          if (given.device || given.memory) {
-            BOOST_TEST((placed[i] == given.device));
+          const Placement& by_user = given(ops[i]);
+          if (by_user.device || by_user.memory) {
+            BOOST_TEST((placed[i] == by_user.device));
           } else {
             BOOST_REQUIRE(static_cast<bool>(placed[i]));
             BOOST_TEST(can_run(placed[i], ops[i]));

@@ -1,0 +1,45 @@
+// What is still to be made of a plan when nodes were lost, and with them tensors.
+#pragma once
+
+#include "core/graph/graph.hpp"
+#include "core/machine/machine.hpp"
+#include "core/plan/plan.hpp"
+#include "core/plan/windows.hpp"
+
+#include <span>
+#include <vector>
+
+namespace troupe {
+
+// What has become of the tensors of a plan whose run has ended early, by replica.
+struct Remains {
+  std::vector<bool> is_made;        // wholly, be it held or not
+  std::vector<bool> exists;         // made, and held
+  std::vector<bool> leaves_digest;  // made, freed, and its digest can be read
+
+  bool has(ReplicaId replica) const { return exists[replica.index()]; }
+};
+
+// A replica is held until each of its readers has finished. What is in memories of lost nodes is
+// gone. `windows` are those that were sent, with the records of their items; `made_before`, by
+// replica, what was there before that (find_rest() has been called before), or empty.
+Remains find_remains(const Machine& machine, const Plan& plan, std::span<const Window> windows,
+                     const std::vector<bool>& made_before, const std::vector<bool>& lost_nodes);
+
+struct Rest {
+  // One window of what was prepared before the clock started, and one of timed ops; those that are
+  // empty are left out.
+  std::vector<WindowOps> windows;
+  // By op: its tensor is made, for the first time or again. Other tensors are as before.
+  std::vector<bool> is_made;
+  // Results that are still to be made.
+  std::vector<OpId> wanted;  // in order
+};
+
+// Walks back from the results that are wanted and don't exist, to tensors that do, or to ops that
+// need none. Wanted are the timed results that no op of the plan reads, and those of `saved`, which
+// is sorted: others, which were kept to be compared, are not made again.
+Rest find_rest(const Graph& graph, const Plan& plan, const Remains& remains,
+               std::span<const OpId> saved);
+
+}  // namespace troupe
