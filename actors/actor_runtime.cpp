@@ -79,7 +79,8 @@ class ActorRuntime::Impl {
        const ActorRuntimeOptions& options)
       : on_news_(options.on_news),
         result_(hooks_.result.get_future()),
-        setup_(setting.has_virtual_time, options.seed),
+        setup_(setting.has_virtual_time, options.seed, options.begins_at),
+        loss_(options.loss),
         context_{
             machine, ops,
             store,   setup_.clock(),
@@ -164,6 +165,10 @@ class ActorRuntime::Impl {
     has_begun_ = true;
     begun_ = std::chrono::steady_clock::now();
     send(Begin{});
+    if (!loss_) return;
+    const Duration left = std::max(loss_->at - now(), Duration{0});
+    caf::delayed_anon_send(coordinator_, left,
+                           Failure{.resource = {}, .unit = {}, .cause = loss_->cause});
   }
 
   void proceed(News awaited) {
@@ -237,6 +242,7 @@ class ActorRuntime::Impl {
   std::future<RunResult> result_;
   std::optional<RunResult> received_;
   ActorSystemSetup setup_;
+  const std::optional<ActorRuntimeOptions::Loss> loss_;
   const RunContext context_;
   NodeResources* const nodes_;  // null: all actors are in this process
   ResourceHost resources_;

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace troupe {
@@ -33,6 +34,13 @@ struct ActorRuntimeOptions {
   const std::atomic<bool>* interrupted = nullptr;
   Duration grace = interrupt_grace;  // for what is under way then
   NodeResources* nodes = nullptr;    // where the devices and links are; null: in this process
+  Instant begins_at{};               // of virtual time, which real time ignores
+  // The run fails at this time, if it is still on.
+  struct Loss {
+    Instant at;
+    std::string cause;
+  };
+  std::optional<Loss> loss = {};
 };
 
 // A coordinator, and an actor for each device and each link that has work, with the scheduler and

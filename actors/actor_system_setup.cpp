@@ -6,7 +6,7 @@
 
 namespace troupe {
 
-ActorSystemSetup::ActorSystemSetup(bool virtual_time, std::uint64_t seed)
+ActorSystemSetup::ActorSystemSetup(bool virtual_time, std::uint64_t seed, Instant begins_at)
     : virtual_time_(virtual_time) {
   if (virtual_time) {
     config_.load<VirtualTime>();
@@ -16,6 +16,7 @@ ActorSystemSetup::ActorSystemSetup(bool virtual_time, std::uint64_t seed)
   system_ = std::make_unique<caf::actor_system>(config_);
   if (virtual_time) {
     VirtualTime::of(*system_).set_seed(seed);
+    VirtualTime::of(*system_).clock().begin_at(begins_at);
   } else {
     real_clock_.emplace(*system_);
   }

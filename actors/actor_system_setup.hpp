@@ -19,8 +19,8 @@ namespace troupe {
 // spawns actors.
 class ActorSystemSetup {
  public:
-  // Throws std::system_error where the host gives no thread.
-  ActorSystemSetup(bool virtual_time, std::uint64_t seed);
+  // Virtual time begins at `begins_at`. Throws std::system_error where the host gives no thread.
+  ActorSystemSetup(bool virtual_time, std::uint64_t seed, Instant begins_at = {});
 
   caf::actor_system& system() { return *system_; }
   Clock& clock();

@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -39,6 +41,29 @@ std::uint64_t ram_of(const Machine& machine) {
   return bytes;
 }
 
+// What the units from `first` on make, as a sentence: "3 ops that had finished are made again, …".
+std::string made_again(const Plan& plan, UnitId first, const Remains& remains) {
+  std::unordered_set<OpId> finished;
+  for (std::size_t u = 0; u < first.index(); ++u) {
+    if (plan.units[u].makes_result && remains.is_made[u]) finished.insert(plan.units[u].op);
+  }
+  std::uint64_t again = 0;
+  std::uint64_t others = 0;
+  for (std::size_t u = first.index(); u < plan.units.size(); ++u) {
+    const Unit& unit = plan.units[u];
+    if (unit.makes_result) ++(finished.contains(unit.op) ? again : others);
+  }
+  return fmt::format("{} had finished and are made again; {} had not, and are planned anew.",
+                     format_count(again, "op"), format_count(others, "op"));
+}
+
+std::vector<OpId> ops_of(std::span<const SavedFile* const> files) {
+  std::vector<OpId> ops;
+  for (const SavedFile* file : files) ops.insert(ops.end(), file->ops.begin(), file->ops.end());
+  std::sort(ops.begin(), ops.end());
+  return ops;
+}
+
 }  // namespace
 
 Run::Run(const Machine& machine, const Graph& graph, std::span<const Scenario> scenarios,
@@ -50,21 +75,20 @@ Run::Run(const Machine& machine, const Graph& graph, std::span<const Scenario> s
       setting_(make_run_setting(options_.mode, machine, options_.verify,
                                 options_.cluster != nullptr ? Nodes::several : Nodes::this_one)) {
   if (options_.cluster != nullptr && !options_.ram_bytes) options_.ram_bytes = ram_of(machine);
-  plan_all(plan_options(setting_, machine, options_.ram_bytes));
+  planning_ = plan_options(setting_, machine, options_.ram_bytes);
+  plan_all();
 }
 
-void Run::plan_all(PlanOptions planning) {
+void Run::plan_all() {
   std::vector<const SavedFile*> pending;  // that no scenario before makes
   for (const SavedFile& file : options_.saves) pending.push_back(&file);
   for (const Scenario& scenario : scenarios_) {
-    planning.saved.clear();
-    for (const SavedFile* file : pending) {
-      planning.saved.insert(planning.saved.end(), file->ops.begin(), file->ops.end());
-    }
-    std::sort(planning.saved.begin(), planning.saved.end());
-    const Plan& plan = plans_.emplace_back(make_plan(graph_, machine_, scenario, planning));
+    PlanOptions options = planning_;
+    options.saved = ops_of(pending);
+    const Plan& plan = plans_.emplace_back(make_plan(graph_, machine_, scenario, options));
     op_count_ += plan.ops.size();
-    if (!setting_.compares_results) plans_.back().ops = {};  // for verification only
+    // For verification, and to plan again.
+    if (!setting_.compares_results && !replans()) plans_.back().ops = {};
     const auto made = std::stable_partition(
         pending.begin(), pending.end(), [&](const SavedFile* f) { return !keeps_all(plan, *f); });
     saves_.emplace_back(made, pending.end());
@@ -84,10 +108,8 @@ Report Run::perform() {
   report.machine = machine_.name;
   report.mode = setting_.name;
   report.seed = options_.seed;
-  // Tensors on other nodes are none of this process's.
-  store_.emplace(machine_,
-                 options_.cluster != nullptr ? MemoryStore::Backing::accounted : setting_.backing);
-  stored_results_.emplace(*store_);
+  execution_.emplace(machine_, graph_.kinds(), setting_, MemoryStore::Counting::acquired,
+                     options_.cluster, options_.losses);
   if (setting_.has_values()) {
     for (const Plan& plan : plans_) {
       for (const Window& window : plan.windows) load_kernels(graph_.kinds(), window);
@@ -107,43 +129,26 @@ Report Run::perform() {
     if (scenario.outcome == Outcome::interrupted) report.interrupted = true;
     has_failed = scenario.outcome == Outcome::failed;
     if (is_interrupted()) continue;  // kernels may be under way
-    runtime_.reset();
+    execution_->clear();
     plans_[i] = Plan{};
-    store_->clear();
-    if (options_.cluster != nullptr) options_.cluster->end_run();
   }
   return report;
 }
 
 void Run::perform(std::size_t index, Report& report) {
-  const Scenario& scenario = scenarios_[index];
-  Plan& plan = plans_[index];
   ScenarioReport& result = report.scenarios.back();
-  bool has_begun = report.scenarios.size() > 1;
+  Course course{.index = index, .has_begun = report.scenarios.size() > 1};
   try {
-    report_progress(scenario, RunProgress::Phase::reserving, 0, 0);
-    prepare(plan);
+    report_progress(scenarios_[index], RunProgress::Phase::reserving, 0, 0);
+    begin(course, report);
     if (is_interrupted()) {
       result.outcome = Outcome::interrupted;
       return;
     }
-    RunResult outcome = act(scenario, plan, has_begun);
-    if (!outcome.under_way.empty()) {
-      report.notes.push_back(
-          fmt::format("'{}': {}", scenario.name,
-                      left_behind(outcome.under_way, options_.grace, graph_, machine_, plan)));
-    }
-    result = summarize(graph_, machine_, plan, scenario.name, outcome, options_.keep_timeline);
-    // The interrupt may have come when the last item was done, but not yet reported.
-    if (result.outcome == Outcome::interrupted && result.finished == result.planned) {
-      result.outcome = Outcome::done;
-    }
-    if (result.outcome == Outcome::done && setting_.compares_results) {
-      check(scenario, plan, report);
-    }
-    if (result.outcome == Outcome::done && result.verified != false && !report.interrupted) {
-      save(index, report);
-    }
+    act(course);
+    do {
+      while (is_to_go_on(course)) go_on(course, report);
+    } while (!conclude(course, report));
   } catch (const Error& error) {
     // A node that is waited for no longer.
     if (is_interrupted() && options_.cluster != nullptr) {
@@ -151,55 +156,130 @@ void Run::perform(std::size_t index, Report& report) {
       report.interrupted = true;
       return;
     }
-    if (!has_begun) throw;
+    if (!course.has_begun) throw;
     result.outcome = Outcome::failed;
     result.error = error.what();
   }
 }
 
-void Run::prepare(Plan& plan) {
-  if (options_.cluster != nullptr) {
-    options_.cluster->begin_run(machine_, plan, graph_.types());
-    plan.replicas = {};
-    return;
-  }
-  // Devices and links that work at the same time hold more tensors than in graph order.
-  for (std::uint64_t& count : plan.buffers) {
-    count *= machine_.devices.size() + machine_.links.size();
-  }
-  const std::span<const ReplicaSpec> replicas = plan.replicas.slice(0, plan.replicas.size());
-  store_->reserve_buffers(replicas, graph_.types(), plan.buffers,
-                          [this] { return !is_interrupted(); });
-  // A simulation needs no store if all tensors fit into their memories at once.
-  if (setting_.has_values() || !store_->has_room(replicas, graph_.types())) {
-    store_->install(replicas, graph_.types());
-  }
-  plan.replicas = {};
+void Run::begin(Course& course, Report& report) {
+  Plan& plan = plans_[course.index];
+  do {
+    course.lost = count_lost();
+    if (course.lost == 0) continue;
+    report.notes.push_back(fmt::format("'{}': planned for {} fewer than the machine has.",
+                                       scenarios_[course.index].name,
+                                       format_count(course.lost, "node")));
+    plan = make_plan(graph_, machine_, scenarios_[course.index], planning(course));
+  } while (!prepare(plan, UnitId{0}));
+  if (!replans()) plan.replicas = {};
 }
 
-Results& Run::results() {
-  return options_.cluster != nullptr ? options_.cluster->results() : *stored_results_;
+bool Run::prepare(const Plan& plan, UnitId first) {
+  const std::size_t lost = count_lost();
+  try {
+    execution_->prepare(plan, first, graph_.types(), [this] { return !is_interrupted(); });
+    return true;
+  } catch (const Error&) {
+    if (!replans() || count_lost() == lost || count_lost() == machine_.nodes.size()) throw;
+    return false;
+  }
 }
 
-RunResult Run::act(const Scenario& scenario, Plan& plan, bool& has_begun) {
-  runtime_ = std::make_unique<ActorRuntime>(machine_, graph_.kinds(), *store_, setting_,
-                                            ActorRuntimeOptions{.seed = options_.seed,
-                                                                .interrupted = options_.interrupted,
-                                                                .grace = options_.grace,
-                                                                .nodes = options_.cluster});
-  for (Window& window : std::exchange(plan.windows, {})) runtime_->send(std::move(window));
-  runtime_->send_end();
-  has_begun = true;
-  runtime_->begin();
-  while (!runtime_->is_over()) {
-    runtime_->proceed(ActorRuntime::News::end);
-    report_progress(scenario, RunProgress::Phase::running, runtime_->items_done(),
-                    plan.units.size());
+void Run::act(Course& course) {
+  Plan& plan = plans_[course.index];
+  ActorRuntime& actors = execution_->start(
+      {.seed = options_.seed, .interrupted = options_.interrupted, .grace = options_.grace});
+  std::uint64_t items = 0;
+  for (Window& window : std::exchange(plan.windows, {})) {
+    items += window.items;
+    actors.send(std::move(window));
   }
-  plan.windows = runtime_->take_left();
-  RunResult result = runtime_->take_result();
-  if (!is_interrupted()) runtime_.reset();
-  return result;
+  actors.send_end();
+  course.has_begun = true;
+  actors.begin();
+  while (!actors.is_over()) {
+    actors.proceed(ActorRuntime::News::end);
+    report_progress(scenarios_[course.index], RunProgress::Phase::running, actors.items_done(),
+                    items);
+  }
+  plan.windows = actors.take_left();
+  const RunResult before = std::exchange(course.result, actors.take_result());
+  course.result.took += before.took;
+  if (before.origin) course.result.origin = before.origin;
+  course.is_cut = course.result.ending == Ending::failed;
+  if (!is_interrupted()) execution_->stop();
+}
+
+bool Run::is_to_go_on(const Course& course) {
+  if (!course.is_cut || !replans() || is_interrupted()) return false;
+  return count_lost() > course.lost && count_lost() < machine_.nodes.size();
+}
+
+void Run::go_on(Course& course, Report& report) {
+  const Scenario& scenario = scenarios_[course.index];
+  Plan& plan = plans_[course.index];
+  course.lost = count_lost();
+  const PlanOptions options = planning(course);
+  course.remains = find_remains(machine_, plan, std::span(plan.windows).subspan(course.past),
+                                course.remains.is_made, options.lost_nodes);
+  std::vector<Window> windows = std::exchange(plan.windows, {});
+  const UnitId first = UnitId::at(plan.units.size());
+  plan_rest(graph_, machine_, scenario, plan, course.remains, options);
+  report.notes.push_back(fmt::format("'{}': {} {}", scenario.name, lost_names(),
+                                     made_again(plan, first, course.remains)));
+  if (prepare(plan, first)) act(course);
+  course.past = windows.size();
+  std::move(plan.windows.begin(), plan.windows.end(), std::back_inserter(windows));
+  plan.windows = std::move(windows);
+}
+
+bool Run::conclude(Course& course, Report& report) {
+  const Scenario& scenario = scenarios_[course.index];
+  Plan& plan = plans_[course.index];
+  ScenarioReport& result = report.scenarios.back();
+  if (!course.result.under_way.empty()) {
+    report.notes.push_back(
+        fmt::format("'{}': {}", scenario.name,
+                    left_behind(course.result.under_way, options_.grace, graph_, machine_, plan)));
+  }
+  result = summarize(graph_, machine_, plan, scenario.name, course.result, options_.keep_timeline);
+  // The interrupt may have come when the last item was done, but not yet reported.
+  if (result.outcome == Outcome::interrupted && result.finished == result.planned) {
+    result.outcome = Outcome::done;
+  }
+  if (result.outcome != Outcome::done) return true;
+  try {
+    if (setting_.compares_results) check(scenario, plan, report);
+    if (result.verified != false && !report.interrupted) save(course, report);
+    return true;
+  } catch (const Error&) {
+    course.is_cut = true;  // a node may be lost with its results
+    if (!is_to_go_on(course)) throw;
+    return false;
+  }
+}
+
+PlanOptions Run::planning(const Course& course) {
+  PlanOptions options = planning_;
+  const auto& files = saves_[course.index];
+  options.saved = ops_of(std::span(files).subspan(course.saved));
+  options.lost_nodes = execution_->lost_nodes();
+  return options;
+}
+
+std::size_t Run::count_lost() {
+  const std::vector<bool>& lost = execution_->lost_nodes();
+  return static_cast<std::size_t>(std::count(lost.begin(), lost.end(), true));
+}
+
+std::string Run::lost_names() {
+  const std::vector<bool>& lost = execution_->lost_nodes();
+  std::vector<std::string> names;
+  for (std::size_t n = 0; n < lost.size(); ++n) {
+    if (lost[n]) names.push_back(machine_.nodes[n]);
+  }
+  return fmt::format("{} {} lost.", fmt::join(names, ", "), names.size() == 1 ? "was" : "were");
 }
 
 // On a thread of its own, which can be left.
@@ -207,7 +287,7 @@ std::optional<Verdict> Run::verdict_on(const Scenario& scenario, const Plan& pla
   report_progress(scenario, RunProgress::Phase::verifying, 0, plan.ops.size());
   checked_ = 0;
   verdict_ = std::async([this, &plan] {
-    return verify(graph_, plan, results(), [this] {
+    return verify(graph_, plan, execution_->results(), [this] {
       ++checked_;
       return !is_interrupted();
     });
@@ -242,21 +322,21 @@ void Run::check(const Scenario& scenario, const Plan& plan, Report& report) {
   }
 }
 
-void Run::save(std::size_t scenario, Report& report) {
+void Run::save(Course& course, Report& report) {
   if (!setting_.has_values()) return;
-  const std::string& name = scenarios_[scenario].name;
-  std::uint64_t done = 0;
-  for (const SavedFile* file : saves_[scenario]) {
-    report_progress(scenarios_[scenario], RunProgress::Phase::saving, done++,
-                    saves_[scenario].size());
+  const std::string& name = scenarios_[course.index].name;
+  const std::vector<const SavedFile*>& files = saves_[course.index];
+  for (std::size_t& done = course.saved; done < files.size(); ++done) {
+    report_progress(scenarios_[course.index], RunProgress::Phase::saving, done, files.size());
     if (is_interrupted()) {
       report.interrupted = true;
       return;
     }
-    save_results(graph_, plans_[scenario], results(), *file);
+    save_results(graph_, plans_[course.index], execution_->results(), *files[done]);
   }
-  if (done == 0) return;
-  const SavedFile& last = *saves_[scenario].back();
+  if (files.empty()) return;
+  const std::size_t done = files.size();
+  const SavedFile& last = *files.back();
   report.notes.push_back(done == 1 ? fmt::format("'{}': saved '{}'.", name, last.path.string())
                                    : fmt::format("'{}': saved {} files, the last of them '{}'.",
                                                  name, done, last.path.string()));

@@ -1,15 +1,15 @@
 // Runs or simulates scenarios: plans them, runs them with actors, and reports.
 #pragma once
 
-#include "actors/actor_runtime.hpp"
+#include "actors/execution.hpp"
 #include "actors/run_setting.hpp"
-#include "core/backend/memory_store.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/saved_file.hpp"
 #include "core/graph/scenario.hpp"
 #include "core/machine/machine.hpp"
 #include "core/plan/plan.hpp"
-#include "core/result/results.hpp"
+#include "core/plan/plan_options.hpp"
+#include "core/plan/rest.hpp"
 #include "core/result/summary.hpp"
 #include "core/result/verify.hpp"
 #include "core/trace/report.hpp"
@@ -18,7 +18,6 @@
 #include <cstdint>
 #include <functional>
 #include <future>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,6 +39,12 @@ struct RunProgress {
   Phase phase = Phase::running;
   std::uint64_t done = 0;  // ops and transfers, unless the phase says otherwise
   std::uint64_t total = 0;
+};
+
+// What becomes of a run on several nodes when one of them is lost.
+enum class OnLoss : std::uint8_t {
+  fail,    // it ends
+  replan,  // what is still wanted is planned anew for the others, from the tensors that remain
 };
 
 struct RunOptions {
@@ -64,6 +69,9 @@ struct RunOptions {
   // The nodes whose devices and links a real run uses, one for each node of the machine. Null: this
   // process. Must outlive the Run.
   Cluster* cluster = nullptr;
+  OnLoss on_loss = OnLoss::fail;
+  // Of nodes of a simulation, in each scenario, by time.
+  std::vector<NodeLoss> losses = {};
   // Called on the thread in perform(), about 20 times a second.
   std::function<void(const RunProgress&)> on_progress = {};
 };
@@ -92,20 +100,44 @@ class Run {
   const RunSetting& setting() const { return setting_; }
 
  private:
+  // Of the scenario that is performed. It is run in attempts: one, and one more for each loss of
+  // nodes.
+  struct Course {
+    std::size_t index = 0;
+    bool has_begun = false;  // the actors were set up
+    std::size_t lost = 0;    // nodes that it does without
+    RunResult result = {};   // of all attempts
+    bool is_cut = false;     // something is missing, maybe for a lost node
+    std::size_t past = 0;    // windows of earlier attempts, in the plan
+    Remains remains = {};    // of them
+    std::size_t saved = 0;   // files
+  };
+
   // Fills the last scenario of `report`.
   void perform(std::size_t index, Report& report);
-  // `has_begun` becomes true once the actors are set up.
-  RunResult act(const Scenario& scenario, Plan& plan, bool& has_begun);
+  // Readies memory, and plans anew for nodes that were lost before.
+  void begin(Course& course, Report& report);
+  // Readies memory for units of a plan. False: a node was lost meanwhile, and others can go on.
+  bool prepare(const Plan& plan, UnitId first);
+  // Runs the plan's windows.
+  void act(Course& course);
+  // Whether nodes were lost, and others can make what is missing.
+  bool is_to_go_on(const Course& course);
+  // Plans and runs what is missing.
+  void go_on(Course& course, Report& report);
+  // Reports, compares and saves what was made. False: nodes were lost meanwhile.
+  bool conclude(Course& course, Report& report);
   void check(const Scenario& scenario, const Plan& plan, Report& report);
   // Blocks until `plan` has been verified; none: the run was interrupted before.
   std::optional<Verdict> verdict_on(const Scenario& scenario, const Plan& plan);
-  void save(std::size_t scenario, Report& report);
-  // Readies the tensors' memory.
-  void prepare(Plan& plan);
-  // Those of the scenario that has been run.
-  Results& results();
+  void save(Course& course, Report& report);
+  PlanOptions planning(const Course& course);  // without nodes that are lost
+  std::size_t count_lost();
+  std::string lost_names();
   // Makes the plans.
-  void plan_all(PlanOptions planning);
+  void plan_all();
+  // Nodes may be lost, and the run then goes on without them.
+  bool replans() const { return options_.on_loss == OnLoss::replan; }
   bool is_interrupted() const;
   void report_progress(const Scenario& scenario, RunProgress::Phase phase, std::uint64_t done,
                        std::uint64_t total) const;
@@ -115,14 +147,13 @@ class Run {
   std::span<const Scenario> scenarios_;
   RunOptions options_;
   RunSetting setting_;
+  PlanOptions planning_;
   std::vector<Plan> plans_;                           // by scenario, until it has been performed
   std::vector<std::vector<const SavedFile*>> saves_;  // by scenario
   std::uint64_t op_count_ = 0;
 
   // Kernels that were left use all members above and these, which are destroyed in reverse order.
-  std::optional<MemoryStore> store_;  // since perform()
-  std::optional<StoredResults> stored_results_;
-  std::unique_ptr<ActorRuntime> runtime_;  // while a scenario runs, and after an interruption
+  std::optional<Execution> execution_;  // since perform()
   std::atomic<std::uint64_t> checked_ = 0;
   std::future<Verdict> verdict_;
 };

@@ -32,7 +32,7 @@ std::uint64_t room_bytes(const Machine& machine) {
 
 // How many buffers of each type to reserve for a window. Large tensors mostly take the place of
 // others, so the ops that make them allocate what is missing.
-std::vector<std::uint64_t> buffers_at_once(const Graph& graph) {
+std::vector<std::uint64_t> at_once(const Graph& graph) {
   constexpr std::uint64_t bytes_of_a_type = 8 << 20;
   std::vector<std::uint64_t> counts;
   for (const TensorType& type : graph.types()) counts.push_back(bytes_of_a_type / type.bytes());
@@ -47,15 +47,17 @@ SessionEngine::SessionEngine(const Machine& machine, const OpRegistry& ops, Mode
                              TensorExchange& tensors)
     : machine_(machine),
       ops_(ops),
-      setting_(make_run_setting(mode, machine, false)),
       place_of_(std::move(place_of)),
       tensors_(tensors),
-      store_(machine, setting_.backing, MemoryStore::Counting::announced),
+      execution_(machine, ops, make_run_setting(mode, machine, false),
+                 MemoryStore::Counting::announced),
+      store_(execution_.store()),
+      setting_(execution_.setting()),
       released_(store_.pool()),
-      runtime_(machine, ops, store_, setting_, {.seed = seed, .on_news = std::move(on_news)}),
+      actors_(execution_.start({.seed = seed, .on_news = std::move(on_news)})),
       room_bytes_(room_bytes(machine)) {
   renew();
-  runtime_.begin();
+  actors_.begin();
 }
 
 SessionEngine::~SessionEngine() {
@@ -246,10 +248,7 @@ bool SessionEngine::send_planned() {
 }
 
 void SessionEngine::send(PlannedWindow planned) {
-  if (setting_.has_values()) {
-    store_.reserve_buffers(planned.replicas, graph_->types(), buffers_at_once(*graph_));
-  }
-  store_.install(planned.replicas, graph_->types());
+  execution_.prepare(planned, graph_->types(), at_once(*graph_));
   const std::uint64_t items = planned.window.items;
   TROUPE_ASSERT(planned.window.number == next_window_);
   InFlight entry{.number = planned.window.number,
@@ -258,7 +257,7 @@ void SessionEngine::send(PlannedWindow planned) {
                  .to_release = {},
                  .calls_before = handed_out_};
   for (auto& [resource, share] : planned.window.shares) entry.shares.emplace_back(resource, share);
-  runtime_.send(std::move(planned.window));  // if it throws, nothing has been noted
+  actors_.send(std::move(planned.window));  // if it throws, nothing has been noted
   ++next_window_;
   items_sent_ += items;
   hold(planned.holds, entry);
@@ -301,7 +300,7 @@ void SessionEngine::release_copies(TensorState& tensor) {
 
 void SessionEngine::retire() {
   release(tensors_.take_dropped());
-  while (const std::optional<Window> window = runtime_.take_window()) {
+  while (const std::optional<Window> window = actors_.take_window()) {
     const InFlight done = std::move(in_flight_.front());
     in_flight_.pop_front();
     if (summary_) summary_->add(*window);
@@ -340,12 +339,12 @@ void SessionEngine::watch(UnitId unit) {
   const auto after =
       std::upper_bound(in_flight_.begin(), in_flight_.end(), unit,
                        [](UnitId wanted, const InFlight& window) { return wanted < window.first; });
-  runtime_.watch(
+  actors_.watch(
       {.window = std::prev(after)->number, .ref = planner_->plan().units[unit.index()].ref});
 }
 
 Error SessionEngine::failure() {
-  const RunResult result = runtime_.take_result();
+  const RunResult result = actors_.take_result();
   const CoordinatorLogic::Failure& why = result.failure;
   const Error error = run_error(describe(why, *graph_, machine_, planner_->plan()));
   return why.unit ? error.at(graph_->place(planner_->plan().units[why.unit.index()].op)) : error;
@@ -366,13 +365,13 @@ void SessionEngine::read(const TensorState& tensor, std::vector<std::byte>& out)
 void SessionEngine::begin_measure() {
   renew();
   summary_ = std::make_unique<Summary>(*graph_, machine_, planner_->plan(), true);
-  measured_since_ = runtime_.now();
+  measured_since_ = actors_.now();
 }
 
 ScenarioReport SessionEngine::end_measure(const std::string& name) {
   RunResult result;
   result.origin = measured_since_;
-  result.took = runtime_.now() - *measured_since_;
+  result.took = actors_.now() - *measured_since_;
   ScenarioReport report = summary_->finish(name, result);
   summary_.reset();
   return report;

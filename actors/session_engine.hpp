@@ -1,8 +1,7 @@
 // Hands the calls of a session out to the actors, window by window, and frees what nobody reads.
 #pragma once
 
-#include "actors/actor_runtime.hpp"
-#include "actors/run_setting.hpp"
+#include "actors/execution.hpp"
 #include "actors/signatures.hpp"
 #include "actors/tensor_state.hpp"
 #include "core/backend/memory_store.hpp"
@@ -75,14 +74,14 @@ class SessionEngine {
   // Takes back the windows that have completed, and frees what was dropped.
   void retire();
   // Lets the actors act: until there is news, for about 50 ms at most.
-  void proceed() { runtime_.proceed(); }
+  void proceed() { actors_.proceed(); }
 
   bool is_idle() const { return in_flight_.empty() && !planned_; }
   std::size_t windows() const { return in_flight_.size(); }
   // Ops and transfers that are handed out and not known to be done.
-  std::uint64_t items_in_flight() const { return items_sent_ - runtime_.items_done(); }
+  std::uint64_t items_in_flight() const { return items_sent_ - actors_.items_done(); }
   // The run has ended early.
-  bool has_failed() const { return runtime_.is_over(); }
+  bool has_failed() const { return actors_.is_over(); }
   // Why. Only once.
   Error failure();
   // All calls up to this one have been sent to the actors.
@@ -146,12 +145,13 @@ class SessionEngine {
 
   const Machine& machine_;
   const OpRegistry& ops_;
-  const RunSetting setting_;
   const std::function<SourcePlace(std::uint32_t)> place_of_;
   TensorExchange& tensors_;
-  MemoryStore store_;
+  Execution execution_;
+  MemoryStore& store_;
+  const RunSetting& setting_;
   BufferCache released_;  // collects buffers that go back to the pool together
-  ActorRuntime runtime_;  // after the store, which its actors use
+  ActorRuntime& actors_;
   std::deque<InFlight> in_flight_;
   std::optional<Planned> planned_;
   std::uint32_t next_window_ = 0;

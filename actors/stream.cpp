@@ -12,15 +12,15 @@ namespace troupe {
 Stream::Stream(const Machine& machine, Graph& graph, StreamOptions options)
     : graph_(graph),
       options_(options),
-      setting_(make_run_setting(options.mode, machine, false)),
-      planner_(graph, machine, plan_options(setting_, machine)),
-      store_(machine, setting_.backing),
+      execution_(machine, graph.kinds(), make_run_setting(options.mode, machine, false),
+                 MemoryStore::Counting::acquired),
+      store_(execution_.store()),
       released_(store_.pool()),
+      planner_(graph, machine, plan_options(execution_.setting(), machine)),
       summary_(graph, machine, planner_.plan(), options.keep_timeline),
-      runtime_(machine, graph.kinds(), store_, setting_,
-               {.seed = options.seed, .interrupted = options.interrupted}) {
+      actors_(execution_.start({.seed = options.seed, .interrupted = options.interrupted})) {
   TROUPE_ASSERT(options_.windows_in_flight > 0);
-  runtime_.begin();
+  actors_.begin();
 }
 
 Stream::~Stream() = default;
@@ -37,10 +37,10 @@ bool Stream::submit(OpId keep_from) {
 }
 
 bool Stream::plan_and_send(OpId keep_from) {
-  if (submitted_.index() == graph_.size()) return !runtime_.is_over();
-  while (const std::optional<Window> done = runtime_.take_window()) retire(*done);
-  while (!runtime_.is_over() && in_flight_.size() >= options_.windows_in_flight) await_window();
-  if (runtime_.is_over()) return false;
+  if (submitted_.index() == graph_.size()) return !actors_.is_over();
+  while (const std::optional<Window> done = actors_.take_window()) retire(*done);
+  while (!actors_.is_over() && in_flight_.size() >= options_.windows_in_flight) await_window();
+  if (actors_.is_over()) return false;
   PlannedWindow planned = planner_.plan(keep_from);
   submitted_ = OpId::at(graph_.size());
   note(planned);
@@ -48,14 +48,14 @@ bool Stream::plan_and_send(OpId keep_from) {
   for (const ReplicaId r : planned.read_again) store_.add_readers(r, 1);
   keep_from_ = std::max(keep_from_, keep_from);
   release_unread();
-  while (!runtime_.is_over() && !store_.has_room(planned.replicas, graph_.types())) {
+  while (!actors_.is_over() && !store_.has_room(planned.replicas, graph_.types())) {
     if (in_flight_.size() == 1) {
       throw usage_error("a memory can't hold what one window makes and what is kept for it",
                         "submit smaller windows, or give the memory more");
     }
     await_window();
   }
-  if (runtime_.is_over()) return false;
+  if (actors_.is_over()) return false;
   send_window(std::move(planned));
   return true;
 }
@@ -72,21 +72,18 @@ void Stream::note(const PlannedWindow& planned) {
 }
 
 void Stream::send_window(PlannedWindow planned) {
-  if (setting_.has_values()) {
-    store_.reserve_buffers(planned.replicas, graph_.types(), {}, [this] {
-      return options_.interrupted == nullptr || !options_.interrupted->load();
-    });
-  }
-  store_.install(planned.replicas, graph_.types());
+  execution_.prepare(planned, graph_.types(), {}, [this] {
+    return options_.interrupted == nullptr || !options_.interrupted->load();
+  });
   installed_ = ReplicaId::at(planned.window.first.index() + planned.window.items);
   unsent_.reset();
-  runtime_.send(std::move(planned.window));
+  actors_.send(std::move(planned.window));
 }
 
 void Stream::await_window() {
-  while (!runtime_.is_over()) {
-    if (const std::optional<Window> done = runtime_.take_window()) return retire(*done);
-    runtime_.proceed();
+  while (!actors_.is_over()) {
+    if (const std::optional<Window> done = actors_.take_window()) return retire(*done);
+    actors_.proceed();
   }
 }
 
@@ -126,11 +123,11 @@ void Stream::forget() {
 }
 
 ScenarioReport Stream::finish(const std::string& name) {
-  runtime_.send_end();
-  while (!runtime_.is_over()) await_window();
-  for (const Window& left : runtime_.take_left()) summary_.add(left);
+  actors_.send_end();
+  while (!actors_.is_over()) await_window();
+  for (const Window& left : actors_.take_left()) summary_.add(left);
   if (unsent_) summary_.add(*unsent_);
-  ScenarioReport report = summary_.finish(name, runtime_.take_result());
+  ScenarioReport report = summary_.finish(name, actors_.take_result());
   if (!refusal_.empty() && report.outcome == Outcome::done) {
     report.outcome = Outcome::failed;
     report.error = refusal_;

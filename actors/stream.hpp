@@ -1,8 +1,8 @@
 // Runs or simulates a graph while ops are appended to it: more ops than fit in memory at once.
 #pragma once
 
-#include "actors/actor_runtime.hpp"
-#include "core/backend/memory_store.hpp"
+#include "actors/execution.hpp"
+#include "core/backend/buffer_pool.hpp"
 #include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
 #include "core/plan/planner.hpp"
@@ -93,12 +93,12 @@ class Stream {
 
   Graph& graph_;
   const StreamOptions options_;
-  const RunSetting setting_;
-  WindowPlanner planner_;
-  MemoryStore store_;
+  Execution execution_;
+  MemoryStore& store_;
   BufferCache released_;  // collects buffers that go back to the pool together
+  WindowPlanner planner_;
   Summary summary_;
-  ActorRuntime runtime_;                    // declared after the members that its actors use
+  ActorRuntime& actors_;
   std::deque<InFlight> in_flight_;          // the last window may still wait for room
   std::vector<PlannedWindow::Hold> holds_;  // of completed windows
   OpId keep_from_ = OpId::at(0);

@@ -24,6 +24,8 @@ namespace troupe {
 class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
  public:
   void set_seed(std::uint64_t seed);
+  // Before anything has happened.
+  void begin_at(Instant time) { current_time = time_point{time.time_since_epoch()}; }
 
   Instant instant() const override {
     return Instant{std::chrono::duration_cast<Duration>(current_time.time_since_epoch())};

@@ -67,44 +67,44 @@ class Cluster::Impl final : public Results {
     join_machines();
   }
 
-  bool has_lost_node() {
+  std::vector<bool> lost_nodes() {
     const std::lock_guard lock(mutex_);
-    return std::any_of(nodes_.begin(), nodes_.end(),
-                       [](const ClusterNode& node) { return node.is_lost; });
+    std::vector<bool> lost;
+    for (const ClusterNode& node : nodes_) lost.push_back(node.is_lost);
+    return lost;
+  }
+  bool has_lost_node() {
+    const std::vector<bool> lost = lost_nodes();
+    return std::find(lost.begin(), lost.end(), true) != lost.end();
   }
   const Machine& machine() const { return machine_; }
 
-  void begin_run(const Machine& machine, const Plan& plan, std::span<const TensorType> types) {
+  void begin_run(const Machine& machine, const Plan& plan, UnitId first,
+                 std::span<const MemoryStore::Kept> kept, std::span<const TensorType> types) {
     {
       const std::lock_guard lock(mutex_);
       running_ = &machine;
       stand_ins_.clear();
       ++run_;
     }
+    reconnect();
+    const auto added = plan.replicas.slice(first.index(), plan.replicas.size() - first.index());
+    find_results(machine, plan, types);
     std::vector<std::string> addresses;
-    for (const ClusterNode& node : nodes_) addresses.push_back(node.has.address);
-    const auto specs = plan.replicas.slice(0, plan.replicas.size());
-    results_.clear();
-    for (const Plan::Result& result : plan.results) {
-      const ReplicaSpec& spec = specs[result.replica.index()];
-      results_[result.replica] = {machine.memory(spec.memory).node.index(),
-                                  types[spec.type].bytes()};
+    for (const ClusterNode& node : nodes_) {
+      addresses.push_back(is_lost(node) ? std::string() : node.has.address);
     }
-    // Each node has one who waits for it: they work at the same time.
-    std::vector<std::unique_ptr<caf::scoped_actor>> waiting;
-    for (std::size_t n = 0; n < nodes_.size(); ++n) {
-      caf::scoped_actor& self =
-          *waiting.emplace_back(std::make_unique<caf::scoped_actor>(control_.system()));
-      self->monitor(nodes_[n].agent);
-      self->send(nodes_[n].agent, BeginRun{.run = run_,
-                                           .self = NodeId::at(n),
-                                           .machine = machine,
-                                           .addresses = addresses,
-                                           .clock_offset = nodes_[n].clock_offset,
-                                           .replicas = PackedReplicas(specs, types, plan.buffers,
-                                                                      machine, NodeId::at(n))});
-    }
-    for (std::size_t n = 0; n < nodes_.size(); ++n) answer_of<Prepared>(*waiting[n], n, forever);
+    ask_all<Prepared>([&](std::size_t n) {
+      return BeginRun{
+          .run = run_,
+          .self = NodeId::at(n),
+          .machine = machine,
+          .addresses = addresses,
+          .clock_offset = nodes_[n].clock_offset,
+          .is_first = first.index() == 0,
+          .kept = {kept.begin(), kept.end()},
+          .replicas = PackedReplicas(added, types, plan.buffers, machine, NodeId::at(n))};
+    });
   }
 
   caf::actor spawn_stand_in(caf::actor_system& system, ResourceId resource,
@@ -162,7 +162,7 @@ class Cluster::Impl final : public Results {
           Route<Status>{*impl_},
           Route<Failure>{*impl_},
           Route<LastRecords>{*impl_},
-          [this](const NodeSuspected& suspected) { impl_->suspect(suspected.node.index()); },
+          [this](const NodeSuspected& suspected) { impl_->suspect(suspected); },
           [this](const caf::actor& agent) { monitor(agent); },
       };
     }
@@ -184,6 +184,35 @@ class Cluster::Impl final : public Results {
     if (run != run_) return;
     const auto to = stand_ins_.find(resource.value);
     if (to != stand_ins_.end()) caf::anon_send(to->second, message);
+  }
+
+  bool is_lost(const ClusterNode& node) {
+    const std::lock_guard lock(mutex_);
+    return node.is_lost;
+  }
+
+  // Since a node was lost, the others have closed their connections. New ones have nothing of the
+  // old ones.
+  void reconnect() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!std::exchange(is_disconnected_, false)) return;
+      ++epoch_;
+    }
+    const std::vector<bool> lost = lost_nodes();
+    const bool is_alone = std::count(lost.begin(), lost.end(), false) == 1;
+    const std::vector<Reconnected> answers = ask_all<Reconnected>(
+        [&](std::size_t) { return Reconnect{.epoch = epoch_, .is_alone = is_alone}; });
+    for (std::size_t n = 0; n < nodes_.size(); ++n) nodes_[n].has.address = answers[n].address;
+  }
+
+  void find_results(const Machine& machine, const Plan& plan, std::span<const TensorType> types) {
+    results_.clear();
+    for (const Plan::Result& result : plan.results) {
+      const ReplicaSpec& spec = plan.replicas[result.replica.index()];
+      results_[result.replica] = {machine.memory(spec.memory).node.index(),
+                                  types[spec.type].bytes()};
+    }
   }
 
   void connect(ClusterNode& node) {
@@ -284,7 +313,10 @@ class Cluster::Impl final : public Results {
     while (!answer && !refusal) {
       self->receive([&](Answer& a) { answer = std::move(a); },
                     [&](const Refusal& r) { refusal = r.error.unpack(); },
-                    [&](const caf::down_msg&) { refusal = run_error("it was lost", check_node); },
+                    [&](const caf::down_msg&) {
+                      lose(n);
+                      refusal = run_error("it was lost", check_node);
+                    },
                     caf::after(std::chrono::milliseconds(20)) >>
                         [&] {
                           if (is_interrupted()) refusal = run_error("it was waited for no longer");
@@ -304,6 +336,23 @@ class Cluster::Impl final : public Results {
     self->monitor(nodes_[n].agent);
     self->send(nodes_[n].agent, request);
     return answer_of<Answer>(self, n, patience);
+  }
+
+  // Asks all nodes that aren't lost, at the same time, and returns their answers by node.
+  template <class Answer, class Request>
+  std::vector<Answer> ask_all(const Request& request_of) {
+    std::vector<std::unique_ptr<caf::scoped_actor>> waiting(nodes_.size());
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      if (is_lost(nodes_[n])) continue;
+      waiting[n] = std::make_unique<caf::scoped_actor>(control_.system());
+      (*waiting[n])->monitor(nodes_[n].agent);
+      (*waiting[n])->send(nodes_[n].agent, request_of(n));
+    }
+    std::vector<Answer> answers(nodes_.size());
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      if (waiting[n]) answers[n] = answer_of<Answer>(*waiting[n], n, forever);
+    }
+    return answers;
   }
 
   // "node n1 (127.0.0.1:7420)"
@@ -329,13 +378,18 @@ class Cluster::Impl final : public Results {
     }
   }
   // Once a node is lost, the others close their connections, and miss each other.
-  void suspect(std::size_t n) {
-    if (!has_lost_node()) lose(n);
+  void suspect(const NodeSuspected& suspected) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (is_disconnected_ || suspected.epoch != epoch_) return;
+    }
+    lose(suspected.node.index());
   }
   // The run can't go on: the others must not wait for tensors of this node.
   void lose(std::size_t n) {
     const std::lock_guard lock(mutex_);
     if (n >= nodes_.size() || std::exchange(nodes_[n].is_lost, true)) return;
+    is_disconnected_ = true;
     for (std::size_t other = 0; other < nodes_.size(); ++other) {
       if (other != n) caf::anon_send(nodes_[other].agent, Disconnect{loss_of(n)});
     }
@@ -360,6 +414,8 @@ class Cluster::Impl final : public Results {
   std::vector<std::byte> fetched_;
   std::mutex mutex_;  // guards what follows, and is_lost of nodes_
   std::uint32_t run_ = 0;
+  std::uint32_t epoch_ = 0;                        // of the connections between nodes
+  bool is_disconnected_ = false;                   // a node was lost in this epoch
   std::map<std::uint32_t, caf::actor> stand_ins_;  // by ResourceId
   const OwnedActor leader_;                        // last: it uses all the others
 };
@@ -371,12 +427,16 @@ Cluster::~Cluster() = default;
 bool Cluster::has_lost_node() const {
   return impl_->has_lost_node();
 }
+std::vector<bool> Cluster::lost_nodes() const {
+  return impl_->lost_nodes();
+}
 const Machine& Cluster::machine() const {
   return impl_->machine();
 }
-void Cluster::begin_run(const Machine& machine, const Plan& plan,
+void Cluster::begin_run(const Machine& machine, const Plan& plan, UnitId first,
+                        std::span<const MemoryStore::Kept> kept,
                         std::span<const TensorType> types) {
-  impl_->begin_run(machine, plan, types);
+  impl_->begin_run(machine, plan, first, kept, types);
 }
 caf::actor Cluster::spawn_stand_in(caf::actor_system& system, ResourceId resource,
                                    const caf::actor& coordinator) {

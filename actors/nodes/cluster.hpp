@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/node_resources.hpp"
+#include "core/backend/memory_store.hpp"
 #include "core/base/time.hpp"
 #include "core/machine/machine.hpp"
 #include "core/ops/registry.hpp"
@@ -41,12 +42,15 @@ class Cluster final : public NodeResources {
   ~Cluster() override;
 
   bool has_lost_node() const;
+  std::vector<bool> lost_nodes() const;  // by NodeId
   // What the nodes have, joined by a network: "n0.cpu0", or by the nodes' own names.
   const Machine& machine() const;
 
-  // Readies the nodes for a plan whose windows will be sent. Blocks. Throws an Error that names the
-  // node. Machine and types must outlive the run; the machine has as many nodes as this.
-  void begin_run(const Machine& machine, const Plan& plan, std::span<const TensorType> types);
+  // Readies the nodes that aren't lost for the units of a plan from `first` on, whose windows will
+  // be sent. Of the tensors of earlier units they free those that aren't `kept`. Blocks. Throws an
+  // Error that names the node. The machine must outlive the run, and has as many nodes as this.
+  void begin_run(const Machine& machine, const Plan& plan, UnitId first,
+                 std::span<const MemoryStore::Kept> kept, std::span<const TensorType> types);
   caf::actor spawn_stand_in(caf::actor_system& system, ResourceId resource,
                             const caf::actor& coordinator) override;
   // The results of the plan when its actors have quit, until end_run().

@@ -27,6 +27,8 @@ void add_node_protocol(caf::actor_system_config& config) {
       .add_message_type<Prepared>("troupe::Prepared")
       .add_message_type<EndRun>("troupe::EndRun")
       .add_message_type<Disconnect>("troupe::Disconnect")
+      .add_message_type<Reconnect>("troupe::Reconnect")
+      .add_message_type<Reconnected>("troupe::Reconnected")
       .add_message_type<ClockRequest>("troupe::ClockRequest")
       .add_message_type<ClockIs>("troupe::ClockIs")
       .add_message_type<JoinRun>("troupe::JoinRun")

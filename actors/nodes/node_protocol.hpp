@@ -9,6 +9,7 @@
 #include "actors/nodes/packed_share.hpp"
 #include "actors/nodes/share_records.hpp"
 #include "core/backend/digest.hpp"
+#include "core/backend/memory_store.hpp"
 #include "core/base/error.hpp"
 #include "core/base/time.hpp"
 #include "core/machine/machine.hpp"
@@ -38,14 +39,17 @@ struct Welcome {
 struct Refusal {
   PackedError error;
 };
-// leader → agent: one more run. Answered with Prepared or Refusal.
+// leader → agent: one more run, or, after a loss, more of the same. Answered with Prepared or
+// Refusal.
 struct BeginRun {
   std::uint32_t run = 0;
   NodeId self;
   Machine machine;                     // of all nodes
-  std::vector<std::string> addresses;  // of their wires, by NodeId
+  std::vector<std::string> addresses;  // of their wires, by NodeId; empty: the node is lost
   Duration clock_offset{0};            // what the node's clock is behind the leader's
-  PackedReplicas replicas;
+  bool is_first = true;                // else of the tensors of earlier runs, some are kept
+  std::vector<MemoryStore::Kept> kept;
+  PackedReplicas replicas;  // that come now
 };
 struct Prepared {};
 // leader → agent: the run is over, and its tensors are not needed any more.
@@ -54,6 +58,14 @@ struct EndRun {};
 // leader → agent: a node is lost, and so is the run: nothing goes over the network any more.
 struct Disconnect {
   std::string cause;
+};
+// leader → agent: the run has ended, and makes new connections. Answered with Reconnected.
+struct Reconnect {
+  std::uint32_t epoch = 0;
+  bool is_alone = false;  // all other nodes are lost
+};
+struct Reconnected {
+  std::string address;  // of the node's new wire
 };
 // leader → agent: what does the node's clock say? Answered with ClockIs.
 struct ClockRequest {};
@@ -75,6 +87,7 @@ struct LastRecords {
 };
 // agent → leader: a node can't be reached by another one.
 struct NodeSuspected {
+  std::uint32_t epoch = 0;  // of the connection
   NodeId node;
   std::string cause;
 };
@@ -118,9 +131,13 @@ auto inspect(Inspector& f, Refusal& x) {
   return f(caf::meta::type_name("Refusal"), x.error);
 }
 template <class Inspector>
+auto inspect(Inspector& f, MemoryStore::Kept& x) {
+  return f(caf::meta::type_name("Kept"), x.replica, x.readers);
+}
+template <class Inspector>
 auto inspect(Inspector& f, BeginRun& x) {
   return f(caf::meta::type_name("BeginRun"), x.run, x.self, x.machine, x.addresses, x.clock_offset,
-           x.replicas);
+           x.is_first, x.kept, x.replicas);
 }
 template <class Inspector>
 auto inspect(Inspector& f, Prepared&) {
@@ -133,6 +150,14 @@ auto inspect(Inspector& f, EndRun&) {
 template <class Inspector>
 auto inspect(Inspector& f, Disconnect& x) {
   return f(caf::meta::type_name("Disconnect"), x.cause);
+}
+template <class Inspector>
+auto inspect(Inspector& f, Reconnect& x) {
+  return f(caf::meta::type_name("Reconnect"), x.epoch, x.is_alone);
+}
+template <class Inspector>
+auto inspect(Inspector& f, Reconnected& x) {
+  return f(caf::meta::type_name("Reconnected"), x.address);
 }
 template <class Inspector>
 auto inspect(Inspector& f, ClockRequest&) {
@@ -156,7 +181,7 @@ auto inspect(Inspector& f, LastRecords& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, NodeSuspected& x) {
-  return f(caf::meta::type_name("NodeSuspected"), x.node, x.cause);
+  return f(caf::meta::type_name("NodeSuspected"), x.epoch, x.node, x.cause);
 }
 template <class Inspector>
 auto inspect(Inspector& f, DigestRequest& x) {

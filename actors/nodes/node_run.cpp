@@ -1,6 +1,7 @@
 #include "actors/nodes/node_run.hpp"
 
 #include "actors/crash_reasons.hpp"
+#include "actors/execution.hpp"
 #include "actors/run_setting.hpp"
 #include "core/backend/digest.hpp"
 #include "core/base/error.hpp"
@@ -104,34 +105,35 @@ Machine completed(Machine machine, NodeId self) {
 
 }  // namespace
 
-NodeRun::NodeRun(BeginRun begin, const OpRegistry& ops, Wire& wire, const caf::actor& leader,
-                 const std::function<bool()>& keep_going)
-    : number_(begin.run),
-      self_(begin.self),
-      machine_(completed(std::move(begin.machine), begin.self)),
-      ops_(ops),
+NodeTensors::NodeTensors(const Machine& machine, NodeId self)
+    : self_(self),
+      machine_(completed(machine, self)),
       setting_(make_run_setting(Mode::run, machine_, false, Nodes::several)),
-      store_(machine_, setting_.backing, MemoryStore::Counting::acquired, self_),
-      port_(wire, number_, self_, [this](const ChunkMove::Next& item) { on_chunk(item); }),
-      setup_(false, 0),
-      context_{machine_, ops_, store_, setup_.clock(), setting_, interrupted_, &port_},
-      resources_(setup_, machine_, true) {
+      store_(machine_, setting_.backing, MemoryStore::Counting::acquired, self) {}
+
+void NodeTensors::prepare(const BeginRun& begin, const std::function<bool()>& keep_going) {
   const std::vector<ReplicaSpec> replicas = begin.replicas.unpack(elsewhere(machine_), machine_);
   const std::vector<TensorType> types = begin.replicas.types();
-  // As in Run::prepare().
-  std::vector<std::uint64_t> at_once = begin.replicas.at_once();
-  const auto own = [this](const auto& parts) {
-    return static_cast<std::size_t>(std::count_if(
-        parts.begin(), parts.end(), [this](const auto& part) { return part.node == self_; }));
-  };
-  for (std::uint64_t& count : at_once) count *= own(machine_.devices) + own(machine_.links);
-  store_.reserve_buffers(replicas, types, at_once, keep_going);
+  store_.keep_only(begin.kept);
+  store_.reserve_buffers(replicas, types,
+                         buffers_at_once(begin.replicas.at_once(), machine_, self_), keep_going);
   if (!keep_going()) throw run_error("its leader is gone");
   store_.install(replicas, types);
+}
+
+NodeRun::NodeRun(const BeginRun& begin, NodeTensors& tensors, const OpRegistry& ops, Wire& wire,
+                 const caf::actor& leader)
+    : number_(begin.run),
+      ops_(ops),
+      port_(wire, number_, tensors.self(), [this](const ChunkMove::Next& item) { on_chunk(item); }),
+      setup_(false, 0),
+      context_{tensors.machine(), ops_,         tensors.store(), setup_.clock(),
+               tensors.setting(), interrupted_, &port_},
+      resources_(setup_, tensors.machine(), true) {
   setup_.start_shared_thread();
   caf::actor_config config;
   to_leader_ = setup_.system().spawn_class<ToLeader, caf::no_spawn_options>(
-      config, &machine_, leader, number_, begin.clock_offset);
+      config, &tensors.machine(), leader, number_, begin.clock_offset);
 }
 
 NodeRun::~NodeRun() {
@@ -182,13 +184,13 @@ void NodeRun::on_chunk(const ChunkMove::Next& item) {
   }
 }
 
-Digest NodeRun::digest(const DigestRequest& request) {
+Digest NodeTensors::digest(const DigestRequest& request) {
   read_ = {};
   if (!request.is_kept) return store_.digest(request.result);
   return digest_of(results_.values(request.result));
 }
 
-Values NodeRun::values(const ValuesRequest& request) {
+Values NodeTensors::values(const ValuesRequest& request) {
   // A result is asked for part by part, and may be in a file.
   if (read_ != request.result) read_values_ = results_.values(request.result);
   read_ = request.result;

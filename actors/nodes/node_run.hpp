@@ -25,15 +25,44 @@
 
 namespace troupe {
 
+// The tensors in a node's memories, from run to run where a lost node made the leader begin again.
+// For use by one thread.
+class NodeTensors {
+ public:
+  // Throws an Error if this host lacks something.
+  NodeTensors(const Machine& machine, NodeId self);
+
+  // Frees what isn't kept, and allocates buffers, which may take long, but ends when `keep_going`
+  // returns false. Throws an Error if this host hasn't enough memory.
+  void prepare(const BeginRun& begin, const std::function<bool()>& keep_going);
+
+  const Machine& machine() const { return machine_; }
+  NodeId self() const { return self_; }
+  const RunSetting& setting() const { return setting_; }
+  MemoryStore& store() { return store_; }
+
+  // Of a result that is here. Block. Throw a run Error if it can't be read.
+  Digest digest(const DigestRequest& request);
+  Values values(const ValuesRequest& request);
+
+ private:
+  const NodeId self_;
+  const Machine machine_;
+  const RunSetting setting_;
+  MemoryStore store_;
+  StoredResults results_{store_};
+  ReplicaId read_;                          // the result that was read last
+  std::span<const std::byte> read_values_;  // its values
+};
+
 // The actors of the node's devices and links have a scheduler of their own. What they send to the
 // coordinator goes to the leader. For use by one thread, but for arrived().
 class NodeRun {
  public:
-  // Allocates buffers, which may take long, but ends when `keep_going` returns false. `leader` gets
-  // the messages of the node's resources; `ops`, the wire and the leader's actor system must
-  // outlive the run. Throws an Error if this host lacks something, and if it was to end.
-  NodeRun(BeginRun begin, const OpRegistry& ops, Wire& wire, const caf::actor& leader,
-          const std::function<bool()>& keep_going);
+  // `leader` gets the messages of the node's resources. The objects referred to and the leader's
+  // actor system must outlive the run. Throws an Error if this host lacks something.
+  NodeRun(const BeginRun& begin, NodeTensors& tensors, const OpRegistry& ops, Wire& wire,
+          const caf::actor& leader);
   // Blocks until the actors are gone, and so what they have under way.
   ~NodeRun();
   NodeRun(const NodeRun&) = delete;
@@ -57,24 +86,13 @@ class NodeRun {
   // A chunk of this run has come. Thread-safe.
   void arrived(const ChunkHeader& header, ArrivedChunk chunk) { port_.arrived(header, chunk); }
 
-  // Of a result that is here. Block. Throw a run Error if it can't be read.
-  Digest digest(const DigestRequest& request);
-  Values values(const ValuesRequest& request);
-
  private:
   void on_chunk(const ChunkMove::Next& item);
 
   const std::uint32_t number_;
-  const NodeId self_;
-  Machine machine_;
   const OpRegistry& ops_;
-  const RunSetting setting_;
   std::atomic<bool> interrupted_ = false;
   std::deque<Attrs> attrs_;  // of the shares' kernels
-  MemoryStore store_;
-  StoredResults results_{store_};
-  ReplicaId read_;                          // the result that was read last
-  std::span<const std::byte> read_values_;  // its values
   NetworkPort port_;
   ActorSystemSetup setup_;
   const RunContext context_;

@@ -25,12 +25,28 @@
 namespace troupe {
 namespace {
 
+// Of a node that has no others any more. Its network may be down.
+class NoPeers final : public Wire {
+ public:
+  std::string address() const override { return {}; }
+  void connect(NodeId, const std::string&) override {}
+  void send(NodeId, const ChunkHeader&, const std::byte*, ChunkDone done) override {
+    done("there are no other nodes");
+  }
+  void take(ArrivedChunk, std::byte*, ChunkDone) override {}
+  void drop(ArrivedChunk) override {}
+};
+
 // What comes from other nodes goes to the run that is on.
 class Arrivals final : public WireListener {
  public:
   explicit Arrivals(caf::actor leader) : leader_(std::move(leader)) {}
 
-  void use(Wire& wire) { wire_ = &wire; }
+  // From now on chunks come over `wire`. No other wire may be in use.
+  void use(Wire& wire, std::uint32_t epoch) {
+    wire_ = &wire;
+    epoch_ = epoch;
+  }
   void set_run(NodeRun* run) {
     const std::lock_guard lock(mutex_);
     run_ = run;
@@ -41,12 +57,13 @@ class Arrivals final : public WireListener {
     wire_->drop(chunk);
   }
   void lost(NodeId node, const std::string& cause) override {
-    caf::anon_send(leader_, NodeSuspected{.node = node, .cause = cause});
+    caf::anon_send(leader_, NodeSuspected{.epoch = epoch_, .node = node, .cause = cause});
   }
 
  private:
   const caf::actor leader_;
   Wire* wire_ = nullptr;
+  std::uint32_t epoch_ = 0;
   std::mutex mutex_;
   NodeRun* run_ = nullptr;
 };
@@ -79,9 +96,9 @@ class Service {
       : ops_(ops),
         leader_(std::move(leader)),
         watchman_(system, system.spawn<Watchman>(leader_, is_leader_gone_)),
-        arrivals_(leader_),
-        wire_(load_ucx_wire(arrivals_, wire)) {
-    arrivals_.use(*wire_);
+        wire_options_(wire),
+        arrivals_(leader_) {
+    connect(0, false);
   }
   ~Service() {
     disconnect("the leader of the run is gone");
@@ -96,32 +113,57 @@ class Service {
     if (run_) run_->abandon_network(cause);
     wire_.reset();
   }
+  // Nothing of the last run is on its way any more.
+  void reconnect(const Reconnect& reconnect) {
+    disconnect("a node was lost");
+    run_.reset();
+    connect(reconnect.epoch, reconnect.is_alone);
+  }
   NodeRun* run() { return run_ ? &*run_ : nullptr; }
+  NodeTensors* tensors() { return tensors_ ? &*tensors_ : nullptr; }
 
-  void begin_run(BeginRun& begin) {
-    end_run();
+  void begin_run(const BeginRun& begin) {
+    arrivals_.set_run(nullptr);
+    run_.reset();
     if (wire_ == nullptr) throw run_error("its network was closed when a node was lost");
     for (std::size_t n = 0; n < begin.addresses.size() && !is_connected_; ++n) {
-      if (n != begin.self.index()) wire_->connect(NodeId::at(n), begin.addresses[n]);
+      const bool is_there = n != begin.self.index() && !begin.addresses[n].empty();
+      if (is_there) wire_->connect(NodeId::at(n), begin.addresses[n]);
     }
     is_connected_ = true;
-    run_.emplace(std::move(begin), ops_, *wire_, leader_, [this] { return !*is_leader_gone_; });
+    if (begin.is_first) tensors_.emplace(begin.machine, begin.self);
+    if (!tensors_) throw usage_error("it has nothing of a run that is to go on");
+    tensors_->prepare(begin, [this] { return !*is_leader_gone_; });
+    run_.emplace(begin, *tensors_, ops_, *wire_, leader_);
     arrivals_.set_run(&*run_);
   }
   void end_run() {
     arrivals_.set_run(nullptr);
     run_.reset();
+    tensors_.reset();
   }
 
  private:
+  void connect(std::uint32_t epoch, bool is_alone) {
+    if (is_alone) {
+      wire_ = std::make_unique<NoPeers>();
+    } else {
+      wire_ = load_ucx_wire(arrivals_, wire_options_);
+    }
+    arrivals_.use(*wire_, epoch);
+    is_connected_ = false;
+  }
+
   const OpRegistry& ops_;
   const caf::actor leader_;
   const std::shared_ptr<std::atomic<bool>> is_leader_gone_ =
       std::make_shared<std::atomic<bool>>(false);
   const OwnedActor watchman_;
+  const UcxWireOptions wire_options_;
   Arrivals arrivals_;
   std::unique_ptr<Wire> wire_;
   bool is_connected_ = false;
+  std::optional<NodeTensors> tensors_;
   std::optional<NodeRun> run_;
 };
 
@@ -143,7 +185,13 @@ class Agent final : public caf::event_based_actor {
   caf::behavior make_behavior() override {
     return {
         [this](const Hello& hello) { return answer([&] { return greet(hello); }); },
-        [this](BeginRun& begin) {
+        [this](Reconnect reconnect) {
+          return answer([&] {
+            service().reconnect(reconnect);
+            return caf::make_message(Reconnected{service().address()});
+          });
+        },
+        [this](const BeginRun& begin) {
           return answer([&] {
             service().begin_run(begin);
             return caf::make_message(Prepared{});
@@ -157,10 +205,10 @@ class Agent final : public caf::event_based_actor {
         },
         [](ClockRequest) { return ClockIs{steady_now()}; },
         [this](const DigestRequest& request) {
-          return answer([&] { return caf::make_message(DigestIs{run().digest(request)}); });
+          return answer([&] { return caf::make_message(DigestIs{tensors().digest(request)}); });
         },
         [this](const ValuesRequest& request) {
-          return answer([&] { return caf::make_message(run().values(request)); });
+          return answer([&] { return caf::make_message(tensors().values(request)); });
         },
         // To the resources of the run.
         [this](std::uint32_t number, ResourceId resource, const PackedShare& share) {
@@ -251,8 +299,8 @@ class Agent final : public caf::event_based_actor {
     if (service_) return *service_;
     throw usage_error("it works for no leader", "say hello first");
   }
-  NodeRun& run() {
-    if (NodeRun* const run = service().run()) return *run;
+  NodeTensors& tensors() {
+    if (NodeTensors* const tensors = service().tensors()) return *tensors;
     throw run_error("no run is on");
   }
 

@@ -193,6 +193,34 @@ struct RunNodes {
   const Machine* machine() const { return cluster ? &cluster->machine() : nullptr; }
 };
 
+// "n1@500ms"
+NodeLoss parse_loss(const std::string& text, const Machine& machine) {
+  const std::size_t at = text.find('@');
+  if (at == std::string::npos) {
+    throw usage_error(fmt::format("--lose takes NODE@TIME, and '{}' is not that", shortened(text)),
+                      "write for example --lose n1@500ms");
+  }
+  const std::string name = text.substr(0, at);
+  const std::vector<std::string_view> names(machine.nodes.begin(), machine.nodes.end());
+  const auto node = std::find(names.begin(), names.end(), name);
+  if (node == names.end()) {
+    throw usage_error(fmt::format("--lose names the node '{}', which '{}' doesn't have",
+                                  shortened(name), machine.name),
+                      names.empty() ? "give the machine nodes" : suggestion(name, names));
+  }
+  return {.node = NodeId::at(static_cast<std::size_t>(node - names.begin())),
+          .after = parse_duration(std::string_view(text).substr(at + 1))};
+}
+
+// Sorted by time.
+std::vector<NodeLoss> parse_losses(const std::vector<std::string>& texts, const Machine& machine) {
+  std::vector<NodeLoss> losses;
+  for (const std::string& text : texts) losses.push_back(parse_loss(text, machine));
+  std::sort(losses.begin(), losses.end(),
+            [](const NodeLoss& a, const NodeLoss& b) { return a.after < b.after; });
+  return losses;
+}
+
 int carry_out(Mode mode, const RunArguments& arguments) {
   ProgressBar bar;
   PhaseTimes times(arguments.verbose, bar);
@@ -225,6 +253,8 @@ int carry_out(Mode mode, const RunArguments& arguments) {
                 .interrupted = &interrupted(),
                 .saves = file.saves,
                 .cluster = nodes.cluster ? &*nodes.cluster : nullptr,
+                .on_loss = arguments.fails_on_loss ? OnLoss::fail : OnLoss::replan,
+                .losses = parse_losses(arguments.losses, file.machine),
                 .on_progress = [&bar](const RunProgress& progress) { bar.show(progress); }});
   });
   times.ended("planned", run.op_count());

@@ -26,6 +26,8 @@ struct RunArguments {
   std::size_t local_nodes = 0;     // likewise; 0: none
   bool shared_memory = false;      // between nodes; else TCP
   double node_timeout_s = default_node_timeout_s;
+  bool fails_on_loss = false;       // of a node; else what is left is planned anew
+  std::vector<std::string> losses;  // "n1@500ms"; of `simulate` only
 };
 
 struct NodeArguments {

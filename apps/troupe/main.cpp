@@ -98,6 +98,16 @@ void add_node_timeout(CLI::App& command, double& seconds, const std::string& who
       ->capture_default_str();
 }
 
+void add_loss_option(CLI::App& command, troupe::RunArguments& arguments) {
+  command
+      .add_option_function<std::string>(
+          "--on-loss", [&](const std::string& name) { arguments.fails_on_loss = name == "fail"; },
+          "When a node is lost: replan, the default, makes again on the others what is missing; or "
+          "fail")
+      ->option_text("POLICY")
+      ->check(CLI::IsMember({"replan", "fail"}));
+}
+
 void add_node_options(CLI::App& command, troupe::NodeArguments& arguments) {
   command
       .add_option("--listen", arguments.listen, "Where leaders reach it; port 0: any that is free")
@@ -172,9 +182,16 @@ int run_program(int argc, char** argv) {
       ->option_text("NAME")
       ->check(CLI::IsMember({"tcp", "shared-memory"}));
   add_node_timeout(*run, arguments.node_timeout_s, "node");
+  add_loss_option(*run, arguments);
   CLI::App* simulate = app.add_subcommand(
       "simulate", "Predict how long they take on the machine that the file describes");
   add_run_options(*simulate, arguments);
+  simulate
+      ->add_option("--lose", arguments.losses,
+                   "Lose this node so long after a scenario has begun, e.g. n1@500ms (repeatable)")
+      ->option_text("NODE@TIME")
+      ->allow_extra_args(false);
+  add_loss_option(*simulate, arguments);
   CLI::App* validate = app.add_subcommand("validate", "Check a run file or a machine file");
   validate->add_option("FILE", file, "The file to check")->required();
   add_ops_option(*validate, arguments.ops);

@@ -331,6 +331,24 @@ void MemoryStore::free_buffer(ReplicaId r, BufferCache* cache) {
   }
 }
 
+void MemoryStore::keep_only(std::span<const Kept> kept) {
+  std::vector<bool> is_kept(count_, false);
+  for (const auto& [r, readers] : kept) {
+    if (r.index() >= count_) throw run_error(fmt::format("there is no tensor {}", r.value));
+    if (memories_[memory(r).index()].is_elsewhere) continue;
+    if (!held(r)) {
+      if (is_tracked(memory(r))) throw run_error(fmt::format("tensor {} isn't held", r.value));
+      at(r).buffer.store(no_buffer, std::memory_order_relaxed);
+    }
+    is_kept[r.index()] = true;
+    at(r).is_private = false;
+    at(r).readers.store(readers, std::memory_order_relaxed);
+  }
+  for (std::size_t i = first_; i < count_; ++i) {
+    if (!is_kept[i] && held(ReplicaId::at(i))) free_buffer(ReplicaId::at(i), nullptr);
+  }
+}
+
 void MemoryStore::clear() {
   for (std::size_t i = first_; i < count_; ++i) {
     if (held(ReplicaId::at(i))) free_buffer(ReplicaId::at(i), nullptr);

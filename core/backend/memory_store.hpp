@@ -117,6 +117,14 @@ class MemoryStore {
   void release(ReplicaId r, BufferCache& cache) {
     if (is_last_reader(at(r))) free_replica(r, &cache);
   }
+  // Frees every replica but those of `kept`, which get that many readers, whoever they were read by
+  // before. For a run that ended early and is to go on: no item may be under way. Throws a run
+  // Error if one of them isn't held, in a memory whose replicas must be.
+  struct Kept {
+    ReplicaId replica;
+    std::uint32_t readers = 0;
+  };
+  void keep_only(std::span<const Kept> kept);
   // Frees and forgets every replica; ids start from 0 again. Buffers stay in the pool.
   void clear();
   // Forgets every replica but those of `kept`, which are in ascending order and get the ids 0, 1, …

@@ -73,11 +73,11 @@ class Run : public RunWorkspace {
           "tensors: {x: {op: uniform, shape: [700, 700], on: n0.cpu0}}\n" +
               tasks);
   }
-  std::vector<std::string> command() const {
+  std::vector<std::string> command(const std::string& on_loss = "fail") const {
     std::vector<std::string> words = hosts_.on(0);
     for (const std::string& word :
-         troupe_command({"run", "run.yaml", "--verbose", "--json", "report.json", "--nodes",
-                         a_.address() + "," + b_.address()})) {
+         troupe_command({"run", "run.yaml", "--verbose", "--json", "report.json", "--on-loss",
+                         on_loss, "--nodes", a_.address() + "," + b_.address()})) {
       words.push_back(word);
     }
     return words;
@@ -119,6 +119,22 @@ BOOST_AUTO_TEST_CASE(a_cable_that_is_cut_ends_the_run_and_the_node_is_named,
   BOOST_TEST(finished.exit_code == 1);
   BOOST_TEST(contains(finished.err, "node n1 (10.99.0.2:"));
   BOOST_TEST(contains(finished.err, "lost"));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_goes_on_without_the_host_whose_cable_is_cut,
+                     *boost::unit_test::precondition(can_make_hosts)) {
+  const TwoHosts hosts;
+  const Run run(hosts,
+                "tasks:\n"
+                "  nap: {op: sleep, duration: 10 ms, in: [x], repeat: 100, on: n0.cpu0}\n"
+                "  there: {op: scale, in: [nap], alpha: 2, on: n1.cpu0}\n");
+  Program program(run.command("replan"), options_in(run));
+  BOOST_REQUIRE(program.wait_until([&] { return contains(program.err(), "planned"); }));
+  hosts.cut_cable();
+  const Finished finished = program.wait();
+  BOOST_TEST_INFO(finished.err);
+  BOOST_TEST(finished.exit_code == 0);
+  BOOST_TEST(run.report()["scenarios"][0]["verified"] == true);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -227,10 +227,10 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_killed_or_suspended_ends_the_run_and_the_oth
         const RunWorkspace elsewhere;
         const NodeProcess a(elsewhere);
         NodeProcess b(elsewhere);
-        Program run(
-            troupe_command({"run", "run.yaml", "--no-verify", "--verbose", "--node-timeout", "1",
-                            "--json", "report.json", "--nodes", a.address() + "," + b.address()}),
-            options_in(files));
+        Program run(troupe_command({"run", "run.yaml", "--no-verify", "--verbose", "--node-timeout",
+                                    "1", "--on-loss", "fail", "--json", "report.json", "--nodes",
+                                    a.address() + "," + b.address()}),
+                    options_in(files));
         BOOST_REQUIRE(run.wait_until([&] { return contains(run.err(), "planned"); }));
         std::this_thread::sleep_for(std::chrono::milliseconds(200));
         b.program().send(blow);

@@ -1,0 +1,120 @@
+#include "actors/execution.hpp"
+
+#include "actors/nodes/cluster.hpp"
+#include "core/base/assert.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace troupe {
+
+// Tensors on other nodes are none of this process's.
+Execution::Execution(const Machine& machine, const OpRegistry& ops, RunSetting setting,
+                     MemoryStore::Counting counting, Cluster* cluster, std::vector<NodeLoss> losses)
+    : machine_(machine),
+      ops_(ops),
+      setting_(std::move(setting)),
+      cluster_(cluster),
+      losses_(std::move(losses)),
+      store_(machine, cluster != nullptr ? MemoryStore::Backing::accounted : setting_.backing,
+             counting) {}
+
+Execution::~Execution() = default;
+
+ActorRuntime& Execution::start(const ActorRuntimeOptions& options) {
+  ActorRuntimeOptions complete = options;
+  complete.nodes = cluster_;
+  stop();
+  complete.begins_at = stopped_at_.value_or(Instant{});
+  if (lost_ < losses_.size()) {
+    const NodeLoss& next = losses_[lost_];
+    complete.loss = {.at = Instant{next.after},
+                     .cause = fmt::format("node {} was lost", machine_.nodes[next.node.index()])};
+  }
+  actors_ = std::make_unique<ActorRuntime>(machine_, ops_, store_, setting_, complete);
+  return *actors_;
+}
+
+void Execution::stop() {
+  if (actors_ == nullptr) return;
+  stopped_at_ = actors_->now();
+  actors_.reset();
+}
+
+const std::vector<bool>& Execution::lost_nodes() {
+  if (cluster_ != nullptr) {
+    lost_nodes_ = cluster_->lost_nodes();
+    return lost_nodes_;
+  }
+  for (; lost_ < losses_.size() && stopped_at_ >= Instant{losses_[lost_].after}; ++lost_) {
+    lost_nodes_.resize(machine_.nodes.size());
+    lost_nodes_[losses_[lost_].node.index()] = true;
+  }
+  return lost_nodes_;
+}
+
+bool Execution::is_lost(NodeId node) const {
+  return node && node.index() < lost_nodes_.size() && lost_nodes_[node.index()];
+}
+
+void Execution::prepare(const Plan& plan, UnitId first, std::span<const TensorType> types,
+                        const KeepGoing& keep_going) {
+  const auto before = plan.replicas.slice(0, first.index());
+  const auto added = plan.replicas.slice(first.index(), plan.replicas.size() - first.index());
+  std::vector<MemoryStore::Kept> kept;
+  for (std::size_t r = 0; r < before.size(); ++r) {
+    if (before[r].readers == 0) continue;
+    TROUPE_ASSERT(!is_lost(machine_.memory(before[r].memory).node));
+    kept.push_back({ReplicaId::at(r), before[r].readers});
+  }
+  if (cluster_ != nullptr) return cluster_->begin_run(machine_, plan, first, kept, types);
+  // A simulation needs no store if all tensors fit into their memories at once.
+  if (!setting_.has_values() && store_.replica_count() == 0) {
+    if (store_.has_room(plan.replicas.slice(0, plan.replicas.size()), types)) return;
+    store_.install(before, types);
+  }
+  store_.keep_only(kept);
+  install(added, types, buffers_at_once(plan.buffers, machine_), keep_going);
+}
+
+void Execution::prepare(const PlannedWindow& planned, std::span<const TensorType> types,
+                        std::span<const std::uint64_t> at_once, const KeepGoing& keep_going) {
+  install(planned.replicas, types, at_once, keep_going);
+}
+
+void Execution::install(std::span<const ReplicaSpec> replicas, std::span<const TensorType> types,
+                        std::span<const std::uint64_t> at_once, const KeepGoing& keep_going) {
+  store_.reserve_buffers(replicas, types, at_once, keep_going);
+  store_.install(replicas, types);
+}
+
+Results& Execution::results() {
+  if (cluster_ != nullptr) return cluster_->results();
+  return stored_results_;
+}
+
+void Execution::clear() {
+  stop();
+  stopped_at_.reset();
+  lost_ = 0;
+  lost_nodes_.clear();
+  store_.clear();
+  if (cluster_ != nullptr) cluster_->end_run();
+}
+
+std::vector<std::uint64_t> buffers_at_once(std::span<const std::uint64_t> in_graph_order,
+                                           const Machine& machine, NodeId self) {
+  const auto count = [&](const auto& parts) {
+    return static_cast<std::uint64_t>(std::count_if(
+        parts.begin(), parts.end(), [&](const auto& part) { return !self || part.node == self; }));
+  };
+  const std::uint64_t workers = count(machine.devices) + count(machine.links);
+  std::vector<std::uint64_t> at_once(in_graph_order.begin(), in_graph_order.end());
+  for (std::uint64_t& buffers : at_once) buffers *= workers;
+  return at_once;
+}
+
+}  // namespace troupe

@@ -1,0 +1,161 @@
+// Nodes that are killed or suspended while a run uses them: the others make what is missing.
+#include "core/base/random.hpp"
+#include "tests/support/node_process.hpp"
+#include "tests/support/run_workspace.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+using namespace troupe::testing;
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+BOOST_AUTO_TEST_SUITE(node_loss)
+namespace {
+
+// Some 300 ms of work on three nodes, each of which needs tensors of the one before it.
+const std::string chain =
+    "machine: {discover: {}}\n"
+    "tensors: {x: {op: uniform, shape: [300, 300], on: n0.cpu0}}\n"
+    "tasks:\n"
+    "  a: {op: scale, in: [x], alpha: 2, repeat: 100, on: n0.cpu0}\n"
+    "  nap: {op: sleep, duration: 3 ms, in: [a], on: n1.cpu0}\n"
+    "  b: {op: add, in: [a, x], on: n1.cpu0}\n"
+    "  c: {op: mul, in: [b, a], on: n2.cpu0}\n"
+    "  sum: {op: add, in: [c, a], on: n0.cpu0}\n"
+    "save: {sum: 'sum-{i}.npy'}\n";
+
+struct Nodes {
+  explicit Nodes(std::size_t count) {
+    for (std::size_t n = 0; n < count; ++n) all.push_back(std::make_unique<NodeProcess>(elsewhere));
+  }
+  ~Nodes() {
+    for (const auto& node : all) node->program().send(SIGCONT);
+  }
+  std::string addresses() const {
+    std::string joined;
+    for (const auto& node : all) joined += (joined.empty() ? "" : ",") + node->address();
+    return joined;
+  }
+  void strike(std::size_t n, int signal) { all[n]->program().send(signal); }
+
+  RunWorkspace elsewhere;
+  std::vector<std::unique_ptr<NodeProcess>> all;
+};
+
+class Leader {
+ public:
+  Leader(const RunWorkspace& files, const Nodes& nodes, const std::vector<std::string>& more = {})
+      : program_(command(nodes, more), options_in(files)) {
+    BOOST_REQUIRE(program_.wait_until([&] { return contains(program_.err(), "planned"); }));
+  }
+  Finished wait() { return program_.wait(); }
+
+ private:
+  static std::vector<std::string> command(const Nodes& nodes,
+                                          const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"run",    "run.yaml",    "--verbose", "--node-timeout", "1",
+                                      "--json", "report.json", "--nodes",   nodes.addresses()};
+    words.insert(words.end(), more.begin(), more.end());
+    return troupe_command(words);
+  }
+
+  Program program_;
+};
+
+void pause(std::uint64_t milliseconds) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+}
+
+void check_done(const RunWorkspace& files, const Finished& finished) {
+  BOOST_TEST_INFO(finished.err);
+  BOOST_TEST(finished.exit_code == 0);
+  const json report = files.report();
+  for (const json& scenario : report["scenarios"]) {
+    BOOST_TEST(scenario["outcome"] == "done");
+    BOOST_TEST(scenario["verified"] == true);
+  }
+}
+
+}  // namespace
+
+// At 8 moments of the run, some of them before its first op and after its last one.
+BOOST_AUTO_TEST_CASE(a_run_goes_on_without_a_node_that_is_killed_or_suspended) {
+  troupe::Random random(20);
+  for (const char* const transport : {"tcp", "shared-memory"}) {
+    for (int round = 0; round < 4; ++round) {
+      const std::size_t struck = random.below(3);
+      const std::uint64_t after = random.below(500);
+      const int blow = round == 3 ? SIGSTOP : SIGKILL;
+      BOOST_TEST_CONTEXT(transport << ", node " << struck << " after " << after << " ms, signal "
+                                   << blow) {
+        RunWorkspace files;
+        files.write("run.yaml", chain);
+        Nodes nodes(3);
+        Leader leader(files, nodes, {"--transport", transport});
+        pause(after);
+        nodes.strike(struck, blow);
+        const Finished finished = leader.wait();
+        check_done(files, finished);
+        for (int i = 0; i < 100; ++i) {
+          BOOST_TEST(fs::exists(files.path() / fmt::format("sum-{}.npy", i)));
+        }
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_run_goes_on_with_the_last_of_three_nodes_and_says_which_were_lost) {
+  RunWorkspace files;
+  files.write("run.yaml", chain);
+  Nodes nodes(3);
+  Leader leader(files, nodes);
+  pause(100);
+  nodes.strike(1, SIGKILL);
+  pause(100);
+  nodes.strike(0, SIGKILL);
+  check_done(files, leader.wait());
+  const std::string notes = files.report()["notes"].dump();
+  BOOST_TEST(contains(notes, "n1 was lost."));
+  BOOST_TEST(contains(notes, "n0, n1 were lost."));
+}
+
+BOOST_AUTO_TEST_CASE(scenarios_that_follow_run_on_the_nodes_that_are_left) {
+  RunWorkspace files;
+  files.write("run.yaml", chain +
+                              "scenarios:\n"
+                              "  first: [a, nap, b, c, sum]\n"
+                              "  second: [a, nap, wait, b, c, sum]\n");
+  Nodes nodes(3);
+  Leader leader(files, nodes);
+  pause(100);
+  nodes.strike(2, SIGKILL);
+  check_done(files, leader.wait());
+  for (const json& use : files.report()["scenarios"][1]["resources"]) {
+    if (use["name"] == "n2.cpu0") BOOST_TEST(use["busy_s"] == 0);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_run_whose_nodes_are_all_lost_fails) {
+  RunWorkspace files;
+  files.write("run.yaml", chain);
+  Nodes nodes(3);
+  Leader leader(files, nodes);
+  pause(50);
+  for (std::size_t n = 0; n < 3; ++n) nodes.strike(n, SIGKILL);
+  const Finished finished = leader.wait();
+  BOOST_TEST(finished.exit_code == 1);
+  BOOST_TEST(contains(finished.err, "was lost"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
