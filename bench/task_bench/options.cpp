@@ -3,6 +3,7 @@
 #include "core/base/error.hpp"
 #include "core/base/suggest.hpp"
 #include "core/base/units.hpp"
+#include "core/config/machine_file.hpp"
 #include "core/machine/discover.hpp"
 
 #include <algorithm>
@@ -32,6 +33,7 @@ struct Arguments {
   double imbalance = 0;
   std::int64_t output_bytes = PointTask::pair_bytes;
   std::int64_t devices = 0;
+  std::string machine;
   std::int64_t repetitions = 3;
 };
 
@@ -97,11 +99,15 @@ PointTask task_of(const Arguments& a, bool radix_given) {
 // One core for each device. If there are more devices than cores, devices share cores round robin.
 std::vector<int> cores_of(const Arguments& a, bool given, std::uint32_t width) {
   const std::vector<int> host = discover_host().cores;
-  const std::uint32_t devices = given ? count("--devices", a.devices)
-                                      : std::min(width, static_cast<std::uint32_t>(host.size()));
+  std::uint32_t devices = given ? count("--devices", a.devices)
+                                : std::min(width, static_cast<std::uint32_t>(host.size()));
+  if (!a.machine.empty()) {
+    devices = static_cast<std::uint32_t>(load_machine_file(a.machine).devices.size());
+  }
   if (devices > width) {
-    throw usage_error(fmt::format("--devices is {}, and the pattern has {}", devices,
-                                  format_count(width, "column")),
+    throw usage_error(fmt::format("{} is {}, and the pattern has {}",
+                                  a.machine.empty() ? "--devices" : "the number of devices",
+                                  devices, format_count(width, "column")),
                       "each device needs a column");
   }
   std::vector<int> cores;
@@ -114,6 +120,10 @@ void choose_runtimes(const Arguments& a, Options& options) {
   for (const Runtime& r : runtimes()) names.push_back(r.name);
   for (const std::string& name : a.runtimes) {
     const Runtime& r = runtimes()[choose("--runtime", name, names)];
+    if (!a.machine.empty() && r.measure != simulate_runtime()) {
+      throw usage_error(fmt::format("--machine describes what is simulated, and {} isn't", r.name),
+                        "add `--runtime simulate`");
+    }
     (is_there(r) ? options.runtimes : options.absent).push_back(&r);
   }
 }
@@ -154,6 +164,10 @@ Options read_options(int argc, const char* const* argv) {
   const CLI::Option* devices = app.add_option("--devices", a.devices,
                                               "Devices of Troupe, threads of the others; default: "
                                               "as many as there are cores");
+  app.add_option("--machine", a.machine, "simulate: devices, memories and links of this file")
+      ->excludes("--devices");
+  app.add_flag("!--unplaced", options.workload.is_placed,
+               "troupe and simulate let the planner choose the device of each task");
   app.add_option("--runtime", a.runtimes,
                  "Several, comma-separated: troupe, simulate, sequential, tbb, openmp, starpu, "
                  "simgrid")
@@ -177,6 +191,7 @@ Options read_options(int argc, const char* const* argv) {
   options.workload.task = task_of(a, radix->count() > 0);
   const PointTask& task = options.workload.task;
   if (window->count() > 0) options.workload.window = count("--window", a.window);
+  options.workload.machine = a.machine;
   options.workload.cores = cores_of(a, devices->count() > 0, task.pattern.width);
   options.repetitions = static_cast<int>(count("--repetitions", a.repetitions, 1, 1000));
   choose_runtimes(a, options);
@@ -217,7 +232,12 @@ std::vector<std::string> arguments_for(const Runtime& runtime, const Workload& w
   if (task.work == PointWork::memory) add("--bytes", task.bytes);
   add("--imbalance", task.imbalance);
   add("--output-bytes", task.output_bytes);
-  add("--devices", workload.cores.size());
+  if (workload.machine.empty()) {
+    add("--devices", workload.cores.size());
+  } else {
+    add("--machine", workload.machine);
+  }
+  if (!workload.is_placed) arguments.emplace_back("--unplaced");
   return arguments;
 }
 

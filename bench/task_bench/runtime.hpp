@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct Workload {
   // first.
   std::uint32_t window = 0;
   std::vector<int> cores;  // one for each device or thread, by OS number
+  std::string machine;     // simulated: path of its file; empty: devices on one memory
+  bool is_placed = true;   // false: Troupe's planner chooses the devices
 };
 
 // Wall times of one run. `build` is 0 for a runtime that makes its graph during the run.

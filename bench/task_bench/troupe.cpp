@@ -1,5 +1,6 @@
 // Troupe itself, run and simulated: one device with one stream for each core. All devices share one
-// memory, so that there are no transfers. Each device computes a block of columns.
+// memory, so that there are no transfers; or, simulated, the devices of a machine file. Each device
+// computes a block of columns, unless the planner is to choose.
 //
 // `run` is the time from the actors' first message to their last record (ScenarioReport::took).
 // `rest` is the time for starting threads, allocating buffers and making the report, which has no
@@ -9,6 +10,7 @@
 #include "actors/stream.hpp"
 #include "bench/task_bench/peer.hpp"
 #include "core/base/error.hpp"
+#include "core/config/machine_file.hpp"
 #include "core/machine/discover.hpp"
 #include "core/patterns/patterns.hpp"
 
@@ -21,6 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 
 Machine make_machine(const Workload& workload, Mode mode) {
+  if (!workload.machine.empty()) return load_machine_file(workload.machine);
   Machine machine{.name = "task_bench", .devices = {}, .memories = {}, .links = {}};
   // A simulation holds no payloads.
   const std::uint64_t size =
@@ -36,8 +39,10 @@ Machine make_machine(const Workload& workload, Mode mode) {
   return machine;
 }
 
-std::vector<DeviceId> all_devices(const Machine& machine) {
+// None if the planner chooses.
+std::vector<DeviceId> devices_to_use(const Workload& workload, const Machine& machine) {
   std::vector<DeviceId> devices;
+  if (!workload.is_placed) return devices;
   for (std::size_t d = 0; d < machine.devices.size(); ++d) devices.push_back(DeviceId::at(d));
   return devices;
 }
@@ -47,7 +52,7 @@ Times measure_whole(const Workload& workload, Mode mode) {
   Times times;
   const Stopwatch build;
   Graph graph{pattern_ops()};
-  const GroupId group = append_points(graph, workload.task, all_devices(machine), "task");
+  const GroupId group = append_points(graph, workload.task, devices_to_use(workload, machine), "task");
   times.build = build.elapsed();
 
   const std::vector<Scenario> scenarios{{.name = "all", .steps = {Step{.group = group}}}};
@@ -67,7 +72,7 @@ Times measure_whole(const Workload& workload, Mode mode) {
 // Building and planning overlap the run.
 Times measure_windows(const Workload& workload, Mode mode) {
   const Machine machine = make_machine(workload, mode);
-  const std::vector<DeviceId> devices = all_devices(machine);
+  const std::vector<DeviceId> devices = devices_to_use(workload, machine);
   Times times;
   const Stopwatch all;
   Graph graph{pattern_ops()};

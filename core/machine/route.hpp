@@ -2,10 +2,10 @@
 #pragma once
 
 #include "core/machine/machine.hpp"
+#include "core/machine/memory_tree.hpp"
 
 #include <cstdint>
-#include <map>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 namespace troupe {
@@ -18,27 +18,38 @@ struct Hop {
 
 using Route = std::vector<Hop>;
 
-// Finds the fastest routes of one machine and caches them. Call from one thread only.
+// Finds the fastest routes of one machine. Routes are searched within blocks of the memory tree and
+// put together from these. So on a machine whose nodes are joined by switches, time and memory grow
+// with the number of memories, not of pairs. Call from one thread only.
 class Router {
  public:
   // `machine` must outlive the router.
-  explicit Router(const Machine& machine) : machine_(&machine) {}
+  explicit Router(const Machine& machine);
 
   // Returns the route that is fastest for a tensor of 1 MiB, latencies included (Dijkstra). Among
   // equal routes the choice is always the same; among equal links between the same two memories it
   // is the first. Returns an empty route if `from` is `to`, and null if there is no route. The
-  // pointer is valid as long as the router. The first call for a source finds its routes to all
-  // memories; later calls look the route up.
+  // pointer is valid as long as the router, which keeps the route for later calls.
   const Route* route(MemoryId from, MemoryId to);
+  // Writes the same route to `found`, without keeping it. Returns false if there is none.
+  bool find(MemoryId from, MemoryId to, Route& found);
+
+  const MemoryTree& tree() const { return tree_; }
 
  private:
-  void list_leaving();
-  void search(MemoryId from);
+  static std::uint64_t key(MemoryId from, MemoryId to) {
+    return std::uint64_t{from.value} << 32 | to.value;
+  }
+  std::uint32_t block_of(LinkId link) const;
+  const Route& within_block(MemoryId from, MemoryId to, std::uint32_t block);
+  void search(MemoryId from, std::uint32_t block);
 
   const Machine* machine_;
-  std::vector<std::vector<Hop>> leaving_;  // by memory: links in the machine's order
-  std::map<std::pair<MemoryId, MemoryId>, Route> routes_;
-  std::vector<bool> searched_;
+  const MemoryTree tree_;
+  // By memory: in the order of blocks, those of a block in the machine's order.
+  std::vector<std::vector<Hop>> leaving_;
+  std::unordered_map<std::uint64_t, Route> routes_;  // by key()
+  std::vector<MemoryId> down_;                       // of find(): the way to the target, backwards
 };
 
 }  // namespace troupe

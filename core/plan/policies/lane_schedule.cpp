@@ -20,6 +20,7 @@ void LaneSchedule::take(Duration start, Duration length) {
   if (start >= busy_until_) {
     if (start == busy_until_ && length == Duration{0}) return;
     add(busy_until_, start);
+    gaps_end_ = start;
     busy_until_ = start + length;
     return;
   }
@@ -29,6 +30,16 @@ void LaneSchedule::take(Duration start, Duration length) {
   Duration end{0};
   cut(root_, start, end);
   add(start + length, end);
+}
+
+void LaneSchedule::Bound::add(const Bound& other) {
+  busy_until = std::min(busy_until, other.busy_until);
+  longest_gap = std::max(longest_gap, other.longest_gap);
+  gaps_end = std::max(gaps_end, other.gaps_end);
+}
+
+LaneSchedule::Bound LaneSchedule::bound() const {
+  return {busy_until_, root_ == none ? Duration{-1} : gaps_[root_].longest, gaps_end_};
 }
 
 // The last gap that starts at or before `time`.

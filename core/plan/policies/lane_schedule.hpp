@@ -3,6 +3,7 @@
 
 #include "core/base/time.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -21,6 +22,21 @@ class LaneSchedule {
   Duration earliest(Duration ready, Duration length) const;
   // Makes an interval busy that earliest() found free.
   void take(Duration start, Duration length);
+
+  // What bounds earliest() of several schedules together.
+  struct Bound {
+    Duration busy_until = longest_duration;  // of the one that is free for good first
+    Duration longest_gap{-1};
+    Duration gaps_end{-1};  // no gap ends later
+
+    void add(const Bound& other);
+    // At most earliest() of each.
+    Duration earliest(Duration ready, Duration length) const {
+      const bool may_fit = longest_gap >= length && ready + length <= gaps_end;
+      return may_fit ? ready : std::max(ready, busy_until);
+    }
+  };
+  Bound bound() const;
 
  private:
   using Index = std::uint32_t;
@@ -46,6 +62,7 @@ class LaneSchedule {
   std::vector<Gap> gaps_;
   Index root_ = none;
   Duration busy_until_{0};  // free from then on; all gaps are before
+  Duration gaps_end_{-1};   // no gap ends later
 };
 
 }  // namespace troupe

@@ -1,6 +1,11 @@
 #include "core/machine/route.hpp"
 
+#include "tests/support/random_cluster.hpp"
 #include "tests/support/small_machine.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 
@@ -110,6 +115,59 @@ BOOST_AUTO_TEST_CASE(a_route_stays_valid_while_others_are_asked_for) {
   const Route copy = *first;
   for (std::size_t from = 0; from < 20; ++from) router.route(MemoryId::at(from), MemoryId{3});
   BOOST_TEST((*first == copy));
+}
+
+double probe_s(const Link& link, Direction direction) {
+  return seconds(link.latency) + (1 << 20) / link.bandwidth[static_cast<int>(direction)];
+}
+
+// By memories: the shortest times by Floyd and Warshall's algorithm.
+std::vector<std::vector<double>> shortest_times(const Machine& machine) {
+  const std::size_t n = machine.memories.size();
+  std::vector<std::vector<double>> times(
+      n, std::vector<double>(n, std::numeric_limits<double>::infinity()));
+  for (std::size_t m = 0; m < n; ++m) times[m][m] = 0;
+  for (const Link& link : machine.links) {
+    for (const Direction d : {there, back}) {
+      double& time = times[link.source(d).index()][link.target(d).index()];
+      time = std::min(time, probe_s(link, d));
+    }
+  }
+  for (std::size_t k = 0; k < n; ++k) {
+    for (std::size_t a = 0; a < n; ++a) {
+      for (std::size_t b = 0; b < n; ++b) {
+        times[a][b] = std::min(times[a][b], times[a][k] + times[k][b]);
+      }
+    }
+  }
+  return times;
+}
+
+BOOST_AUTO_TEST_CASE(no_route_of_a_random_machine_can_be_shortened) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      Random random(seed);
+      const Machine machine = testing::random_cluster(random);
+      const auto shortest = shortest_times(machine);
+      Router router(machine);
+      for (std::size_t a = 0; a < machine.memories.size(); ++a) {
+        for (std::size_t b = 0; b < machine.memories.size(); ++b) {
+          const Route* const route = router.route(MemoryId::at(a), MemoryId::at(b));
+          BOOST_REQUIRE((route != nullptr) == (shortest[a][b] < 1e9));
+          if (route == nullptr) continue;
+          double time_s = 0;
+          MemoryId at = MemoryId::at(a);
+          for (const Hop& hop : *route) {
+            BOOST_REQUIRE((machine.link(hop.link).source(hop.direction) == at));
+            at = machine.link(hop.link).target(hop.direction);
+            time_s += probe_s(machine.link(hop.link), hop.direction);
+          }
+          BOOST_REQUIRE((at == MemoryId::at(b)));
+          BOOST_REQUIRE(time_s <= shortest[a][b] * (1 + 1e-9));
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -1,0 +1,98 @@
+#include "core/plan/policies/device_schedules.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace troupe {
+namespace {
+
+// Sums of two times are at most the longest, as in transfer times.
+Duration end_of(Duration start, Duration length) {
+  return std::min(start + length, longest_duration);
+}
+
+bool is_better(Duration finish, DeviceId device, const Slot& than) {
+  return finish < than.finish || (finish == than.finish && device < than.device);
+}
+
+}  // namespace
+
+DeviceSchedules::DeviceSchedules(const Machine& machine, std::vector<std::vector<DeviceId>> rows)
+    : places_(machine.devices.size()) {
+  lanes_.reserve(machine.devices.size());
+  for (const Device& device : machine.devices) {
+    lanes_.emplace_back(static_cast<std::size_t>(device.streams));
+  }
+  for (std::vector<DeviceId>& devices : rows) {
+    const auto row = static_cast<std::uint32_t>(rows_.size());
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      places_[devices[i].index()] = {row, static_cast<std::uint32_t>(i)};
+    }
+    rows_.emplace_back(std::move(devices));
+  }
+}
+
+void DeviceSchedules::improve(Slot& best, DeviceId device, Want want) const {
+  const std::vector<LaneSchedule>& lanes = lanes_[device.index()];
+  for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+    const Duration start = lanes[lane].earliest(want.ready, want.length);
+    const Duration finish = end_of(start, want.length);
+    if (is_better(finish, device, best)) best = {device, lane, start, finish};
+  }
+}
+
+void DeviceSchedules::take(const Slot& slot) {
+  std::vector<LaneSchedule>& lanes = lanes_[slot.device.index()];
+  lanes[slot.lane].take(slot.start, slot.finish - slot.start);
+  LaneSchedule::Bound bound;
+  for (const LaneSchedule& lane : lanes) bound.add(lane.bound());
+  const Place place = places_[slot.device.index()];
+  rows_[place.row].update(place.place, bound);
+}
+
+DeviceSchedules::Row::Row(std::vector<DeviceId> of)
+    : devices(std::move(of)), tree(2 * std::bit_ceil(devices.size())) {
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    tree[width() + i] = {LaneSchedule().bound(), devices[i]};
+  }
+  for (std::size_t v = width(); v-- > 1;) {
+    tree[v] = tree[2 * v];
+    tree[v].bound.add(tree[2 * v + 1].bound);
+    tree[v].first = std::min(tree[v].first, tree[2 * v + 1].first);
+  }
+}
+
+void DeviceSchedules::Row::update(std::size_t place, const LaneSchedule::Bound& bound) {
+  std::size_t v = width() + place;
+  tree[v].bound = bound;
+  for (v /= 2; v > 0; v /= 2) {
+    tree[v].bound = tree[2 * v].bound;
+    tree[v].bound.add(tree[2 * v + 1].bound);
+  }
+}
+
+void DeviceSchedules::Row::improve(const DeviceSchedules& all, Slot& best, Range range,
+                                   Want want) const {
+  search(all, best, range, want, 1, {0, width()});
+}
+
+// `below` is the range of all devices below the vertex. Where the bound is lower, it is searched
+// first, so that the other half is mostly left out.
+void DeviceSchedules::Row::search(const DeviceSchedules& all, Slot& best, Range range, Want want,
+                                  std::size_t vertex, Range below) const {
+  if (below.first >= range.last || below.last <= range.first) return;
+  const auto bound = [&](std::size_t v) {
+    return tree[v].bound.earliest(want.ready, want.length);
+  };
+  if (!is_better(end_of(bound(vertex), want.length), tree[vertex].first, best)) return;
+  if (vertex >= width()) return all.improve(best, devices[below.first], want);
+  const std::size_t middle = (below.first + below.last) / 2;
+  const bool is_right_first = bound(2 * vertex + 1) < bound(2 * vertex);
+  for (const bool is_right : {is_right_first, !is_right_first}) {
+    search(all, best, range, want, 2 * vertex + (is_right ? 1 : 0),
+           is_right ? Range{middle, below.last} : Range{below.first, middle});
+  }
+}
+
+}  // namespace troupe
