@@ -239,7 +239,7 @@ void read_moves(FlatReader& reader, Share& share) {
     share.moves.push_back(
         {.bytes = move.bytes,
          .expected = {.latency = move.latency, .wire = move.wire},
-         .chunks = move.chunks,
+         .chunks = static_cast<std::uint16_t>(move.chunks),
          .direction = has(FlatMove::backward) ? Direction::backward : Direction::forward,
          .paced = has(FlatMove::paced),
          .paces = has(FlatMove::paces)});

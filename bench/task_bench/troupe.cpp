@@ -52,7 +52,8 @@ Times measure_whole(const Workload& workload, Mode mode) {
   Times times;
   const Stopwatch build;
   Graph graph{pattern_ops()};
-  const GroupId group = append_points(graph, workload.task, devices_to_use(workload, machine), "task");
+  const GroupId group =
+      append_points(graph, workload.task, devices_to_use(workload, machine), "task");
   times.build = build.elapsed();
 
   const std::vector<Scenario> scenarios{{.name = "all", .steps = {Step{.group = group}}}};

@@ -122,6 +122,7 @@ class Planner {
 
   // Orders and links the items of a scenario's windows. `keep` sets the plan's results.
   void link(const Scenario& scenario, const std::function<void()>& keep) {
+    units_.finish();
     check_time(scenario.place, fmt::format("scenario '{}'", scenario.name));
     // settle_tensors() runs on a second thread while this thread links the items. It reads the
     // items' order and writes the readers of replicas. So it must end before items are reordered,

@@ -126,10 +126,10 @@ struct Share {
   struct Move {
     std::uint64_t bytes = 0;
     TransferCost expected = {};  // by the cost model
-    std::uint32_t chunks = 1;
+    std::uint16_t chunks = 1;
     Direction direction = Direction::forward;
-    bool paced = false;  // receives its chunks one by one from the previous link of the route
-    bool paces = false;  // the first successor is the same tensor's transfer on the next link
+    bool paced : 1 = false;  // receives its chunks one by one from the previous link of the route
+    bool paces : 1 = false;  // the first successor is the same tensor's transfer on the next link
 
     // Progress and record.
     std::uint32_t chunks_here = 0;  // have arrived, and may move

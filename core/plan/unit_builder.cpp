@@ -60,6 +60,20 @@ void UnitBuilder::forget_before(OpId op) {
   elsewhere_.forget_before(op);
 }
 
+// In a plan for many nodes, links have half of the items: what their arrays don't use would be as
+// much as a fifth of the plan.
+void UnitBuilder::finish() {
+  elsewhere_ = ReplicaTable();
+  for (Window& window : plan_.windows) {
+    for (auto& [resource, share] : window.shares) {
+      if (share.item_room != nullptr) continue;
+      share.items.shrink_to_fit();
+      share.inputs.shrink_to_fit();
+      share.moves.shrink_to_fit();
+    }
+  }
+}
+
 // Reserves the items and inputs of the devices' shares.
 void UnitBuilder::reserve_shares(const OpRanges& ops) {
   struct Size {
@@ -332,7 +346,7 @@ ReplicaId UnitBuilder::add_transfers(OpId tensor, MemoryId target, OpId reader, 
     break;
   }
   const std::uint64_t bytes = graph_.type(tensor).bytes();
-  const std::uint32_t chunks = chunk_count(route, bytes);
+  const std::uint16_t chunks = chunk_count(route, bytes);
   make_room(route.size());
   for (std::size_t h = 0; h < route.size(); ++h) {
     const Hop& hop = route[h];
@@ -350,7 +364,7 @@ ReplicaId UnitBuilder::add_transfers(OpId tensor, MemoryId target, OpId reader, 
               .transfer = true,
               .makes_result = makes_result,
               .paced = h > 0,
-              .chunks = static_cast<std::uint16_t>(chunks)},
+              .chunks = chunks},
              waits_for, next);
     // Written in place, as in add_unit().
     Share::Move& move = s.moves.emplace_back();
@@ -370,7 +384,7 @@ ReplicaId UnitBuilder::add_transfers(OpId tensor, MemoryId target, OpId reader, 
 
 // Returns 1 for a single link that moves its transfers one by one. Else enough chunks for transfers
 // to share a link, and to be pipelined over several links.
-std::uint32_t UnitBuilder::chunk_count(std::span<const Hop> route, std::uint64_t bytes) const {
+std::uint16_t UnitBuilder::chunk_count(std::span<const Hop> route, std::uint64_t bytes) const {
   constexpr std::uint64_t chunks_max = 0xFFFF;
   std::uint64_t chunk = machine_.link(route[0].link).chunk_bytes;
   bool whole = route.size() == 1;
@@ -380,7 +394,7 @@ std::uint32_t UnitBuilder::chunk_count(std::span<const Hop> route, std::uint64_t
     whole = whole && link.sharing == Sharing::fifo;
   }
   if (whole) return 1;
-  return static_cast<std::uint32_t>(
+  return static_cast<std::uint16_t>(
       std::clamp<std::uint64_t>((bytes + chunk - 1) / chunk, 1, chunks_max));
 }
 

@@ -62,6 +62,9 @@ class UnitBuilder {
 
   // Drops all ops before `op`. No later op may read them.
   void forget_before(OpId op);
+  // Frees what only more windows would need, and the room that shares have and don't use. No window
+  // may be added after that.
+  void finish();
 
  private:
   // The kernel of an op class, as found last.
@@ -107,7 +110,7 @@ class UnitBuilder {
   ReplicaId known_replica(OpId op, MemoryId memory) const;
   ReplicaId replica_in(OpId tensor, MemoryId memory, OpId reader);
   ReplicaId add_transfers(OpId tensor, MemoryId target, OpId reader, bool ends_copy);
-  std::uint32_t chunk_count(std::span<const Hop> route, std::uint64_t bytes) const;
+  std::uint16_t chunk_count(std::span<const Hop> route, std::uint64_t bytes) const;
 
   const Graph& graph_;
   const Machine& machine_;

@@ -40,6 +40,19 @@ BOOST_AUTO_TEST_CASE(a_million_ops_without_a_place_are_shared_by_four_devices) {
   BOOST_TEST(finished.out.find("250.0 s") != std::string::npos, finished.out);
 }
 
+// Likewise for devices and nodes: where each op is tried on each of 4,096 devices, or where routes
+// between all pairs of memories are kept.
+BOOST_AUTO_TEST_CASE(the_ops_of_a_run_file_are_placed_on_the_devices_of_a_thousand_nodes) {
+  const Workspace workspace;
+  const Finished finished = workspace.run(
+      {"simulate", TROUPE_SOURCE_DIR "/config/runs/thousand-nodes.yaml", "--json", "report.json"});
+  BOOST_TEST(!finished.timed_out);
+  BOOST_TEST(finished.exit_code == 0, finished.err);
+  BOOST_TEST(finished.out.find("81,920") != std::string::npos, finished.out);
+  // The last node has work, too.
+  BOOST_TEST(workspace.read("report.json").find("n1023.cpu3") != std::string::npos);
+}
+
 //   x ── y on cpu1      cpu0's memory and cpu1's are not joined
 BOOST_AUTO_TEST_CASE(an_op_goes_where_its_reader_is_if_no_link_leads_there) {
   const Workspace workspace;

@@ -18,8 +18,9 @@ bool is_better(Duration finish, DeviceId device, const Slot& than) {
 
 }  // namespace
 
-DeviceSchedules::DeviceSchedules(const Machine& machine, std::vector<std::vector<DeviceId>> rows)
-    : places_(machine.devices.size()) {
+DeviceSchedules::DeviceSchedules(const Machine& machine, std::vector<std::vector<DeviceId>> rows,
+                                 Duration shortest)
+    : places_(machine.devices.size()), shortest_(shortest) {
   lanes_.reserve(machine.devices.size());
   for (const Device& device : machine.devices) {
     lanes_.emplace_back(static_cast<std::size_t>(device.streams));
@@ -46,7 +47,7 @@ void DeviceSchedules::take(const Slot& slot) {
   std::vector<LaneSchedule>& lanes = lanes_[slot.device.index()];
   lanes[slot.lane].take(slot.start, slot.finish - slot.start);
   LaneSchedule::Bound bound;
-  for (const LaneSchedule& lane : lanes) bound.add(lane.bound());
+  for (const LaneSchedule& lane : lanes) bound.add(lane.bound(shortest_));
   const Place place = places_[slot.device.index()];
   rows_[place.row].update(place.place, bound);
 }
@@ -54,7 +55,7 @@ void DeviceSchedules::take(const Slot& slot) {
 DeviceSchedules::Row::Row(std::vector<DeviceId> of)
     : devices(std::move(of)), tree(2 * std::bit_ceil(devices.size())) {
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    tree[width() + i] = {LaneSchedule().bound(), devices[i]};
+    tree[width() + i] = {LaneSchedule().bound({}), devices[i]};
   }
   for (std::size_t v = width(); v-- > 1;) {
     tree[v] = tree[2 * v];
@@ -82,9 +83,7 @@ void DeviceSchedules::Row::improve(const DeviceSchedules& all, Slot& best, Range
 void DeviceSchedules::Row::search(const DeviceSchedules& all, Slot& best, Range range, Want want,
                                   std::size_t vertex, Range below) const {
   if (below.first >= range.last || below.last <= range.first) return;
-  const auto bound = [&](std::size_t v) {
-    return tree[v].bound.earliest(want.ready, want.length);
-  };
+  const auto bound = [&](std::size_t v) { return tree[v].bound.earliest(want.ready, want.length); };
   if (!is_better(end_of(bound(vertex), want.length), tree[vertex].first, best)) return;
   if (vertex >= width()) return all.improve(best, devices[below.first], want);
   const std::size_t middle = (below.first + below.last) / 2;

@@ -25,8 +25,9 @@ struct Slot {
 // whose vertices know bounds for the devices below: where all is alike it takes O(log devices).
 class DeviceSchedules {
  public:
-  // Each device must be in one row.
-  DeviceSchedules(const Machine& machine, std::vector<std::vector<DeviceId>> rows);
+  // Each device must be in one row. No op may take less than `shortest`.
+  DeviceSchedules(const Machine& machine, std::vector<std::vector<DeviceId>> rows,
+                  Duration shortest);
 
   // When the op's inputs are there, and how long it takes.
   struct Want {
@@ -76,6 +77,7 @@ class DeviceSchedules {
   std::vector<std::vector<LaneSchedule>> lanes_;  // by device
   std::vector<Place> places_;                     // by device
   std::vector<Row> rows_;
+  const Duration shortest_;
 };
 
 }  // namespace troupe

@@ -47,15 +47,17 @@ void DeviceSearch::divide(const Key& key) {
 }
 
 DeviceSearch::OpClass DeviceSearch::op_class_of(OpId op) {
-  const Placement& placement = r_.graph.placement(op);
+  const Placement& placement = r_.placement(op);
   OpClass added{.op = op, .given = placement.device, .length = {}};
   double sum = 0;
   std::size_t count = 0;
   const auto add = [&](DeviceId device) {
     const std::optional<Duration> length = time_on(device, op);
-    if (length) sum += seconds(*length);
-    if (length) ++count;
-    return length.value_or(Duration{-1}).count();
+    if (!length) return Duration{-1}.count();
+    shortest_ = std::min(shortest_, *length);
+    sum += seconds(*length);
+    ++count;
+    return length->count();
   };
   if (placement.device) {
     add(placement.device);
@@ -72,7 +74,7 @@ DeviceSearch::OpClass DeviceSearch::op_class_of(OpId op) {
 
 // None if the device can't run the op and wasn't given.
 std::optional<Duration> DeviceSearch::time_on(DeviceId device, OpId op) const {
-  if (!r_.graph.placement(op).device && !r_.can_run(device, op)) return std::nullopt;
+  if (!r_.placement(op).device && !r_.can_run(device, op)) return std::nullopt;
   return std::min(r_.cost.op(device, r_.graph, r_.graph.op_class(op)), longest_duration);
 }
 
@@ -104,7 +106,7 @@ void DeviceSearch::list_devices() {
     devices[row_of_[l.device.index()]].push_back(l.device);
     positions_[row_of_[l.device.index()]].push_back(l.position);
   }
-  schedules_.emplace(r_.machine, std::move(devices));
+  schedules_.emplace(r_.machine, std::move(devices), shortest_);
 }
 
 Duration DeviceSearch::ready(std::span<const Source> sources, MemoryId memory) {
@@ -148,7 +150,8 @@ Slot DeviceSearch::find(OpId op, std::size_t op_class, std::span<const Source> s
   Slot best;
   if (known.given) {
     if (!r_.reachability.allows(op, known.given)) return best;
-    schedules_->improve(best, known.given, {ready(sources, memory_of(known.given)), *known.length[0]});
+    schedules_->improve(best, known.given,
+                        {ready(sources, memory_of(known.given)), *known.length[0]});
     return best;
   }
   cut(sources);
@@ -184,7 +187,8 @@ Slot DeviceSearch::find(OpId op, std::size_t op_class, std::span<const Source> s
       if (first == last) continue;
       const DeviceId one = schedules_->row(row)[first];
       if (!r_.reachability.allows(op, one)) continue;
-      schedules_->improve(best, row, first, last, {ready(sources, memory_of(one)), *known.length[row]});
+      schedules_->improve(best, row, first, last,
+                          {ready(sources, memory_of(one)), *known.length[row]});
     }
   }
   return best;

@@ -21,9 +21,9 @@ namespace troupe {
 // take equal times for all ops, and whose memories are equally far from the root of the tree, get
 // the inputs at the same time: a row of `DeviceSchedules` finds the one that ends the op first.
 //
-// On a machine of nodes that are alike, this takes O(log devices) for each input, if few inputs
-// are far apart. Where no two devices are alike, and within blocks of the memory tree, each is
-// tried.
+// On nodes that are alike, an op takes O(inputs log devices), where free streams and gaps are
+// easily told from others. Where no two devices are alike, and within blocks of the memory tree,
+// each is tried.
 class DeviceSearch {
  public:
   // `op_classes`: one op of each class of ops, to which the numbers of classes below refer. Request
@@ -78,10 +78,11 @@ class DeviceSearch {
   const MemoryTree& tree_;
   TransferTimes& transfers_;
   std::vector<OpClass> classes_;
-  std::set<std::uint64_t> input_bytes_;  // of ops that aren't placed
-  std::vector<std::uint32_t> row_of_;    // by device
+  std::set<std::uint64_t> input_bytes_;   // of ops that aren't placed
+  Duration shortest_ = longest_duration;  // of all ops
+  std::vector<std::uint32_t> row_of_;     // by device
   std::vector<Listed> listed_;
-  std::vector<std::uint32_t> first_at_;  // by position in the tree: in listed_
+  std::vector<std::uint32_t> first_at_;                // by position in the tree: in listed_
   std::vector<std::vector<std::uint32_t>> positions_;  // by row: of its devices, in the tree
   std::optional<DeviceSchedules> schedules_;
 

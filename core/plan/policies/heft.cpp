@@ -135,7 +135,7 @@ class Heft {
 
   const PlacementRequest& r_;
   TransferTimes transfers_;
-  OpId first_;                          // in the order of the graph
+  OpId first_;                           // in the order of the graph
   std::vector<std::uint32_t> position_;  // by op, from first_ on
   std::vector<std::uint32_t> class_of_;  // by position
   std::optional<DeviceSearch> search_;

@@ -20,7 +20,6 @@ void LaneSchedule::take(Duration start, Duration length) {
   if (start >= busy_until_) {
     if (start == busy_until_ && length == Duration{0}) return;
     add(busy_until_, start);
-    gaps_end_ = start;
     busy_until_ = start + length;
     return;
   }
@@ -38,8 +37,22 @@ void LaneSchedule::Bound::add(const Bound& other) {
   gaps_end = std::max(gaps_end, other.gaps_end);
 }
 
-LaneSchedule::Bound LaneSchedule::bound() const {
-  return {busy_until_, root_ == none ? Duration{-1} : gaps_[root_].longest, gaps_end_};
+LaneSchedule::Bound LaneSchedule::bound(Duration shortest) const {
+  Bound bound{.busy_until = busy_until_};
+  if (root_ == none) return bound;
+  bound.longest_gap = gaps_[root_].longest;
+  const auto has_one = [&](Index below) {
+    return below != none && gaps_[below].longest >= shortest;
+  };
+  for (Index at = root_; has_one(at);) {
+    const Gap& gap = gaps_[at];
+    if (!has_one(gap.right) && gap.end - gap.start >= shortest) {
+      bound.gaps_end = gap.end;
+      break;
+    }
+    at = has_one(gap.right) ? gap.right : gap.left;
+  }
+  return bound;
 }
 
 // The last gap that starts at or before `time`.

@@ -23,20 +23,20 @@ class LaneSchedule {
   // Makes an interval busy that earliest() found free.
   void take(Duration start, Duration length);
 
-  // What bounds earliest() of several schedules together.
+  // What bounds earliest() of several schedules together, for work of some shortest length.
   struct Bound {
     Duration busy_until = longest_duration;  // of the one that is free for good first
     Duration longest_gap{-1};
-    Duration gaps_end{-1};  // no gap ends later
+    Duration gaps_end{-1};  // of the last gap that is as long as the shortest work
 
     void add(const Bound& other);
-    // At most earliest() of each.
+    // At most earliest() of each. `length` must not be less than the shortest.
     Duration earliest(Duration ready, Duration length) const {
       const bool may_fit = longest_gap >= length && ready + length <= gaps_end;
       return may_fit ? ready : std::max(ready, busy_until);
     }
   };
-  Bound bound() const;
+  Bound bound(Duration shortest) const;
 
  private:
   using Index = std::uint32_t;
@@ -62,7 +62,6 @@ class LaneSchedule {
   std::vector<Gap> gaps_;
   Index root_ = none;
   Duration busy_until_{0};  // free from then on; all gaps are before
-  Duration gaps_end_{-1};   // no gap ends later
 };
 
 }  // namespace troupe

@@ -54,8 +54,8 @@ class TransferTimes {
   const CostModel& cost_;
   Router& router_;
   std::vector<double> devices_;  // by memory: number of those in its region
-  std::vector<Known> known_;      // their number is a power of two
-  Route route_;  // the one looked up last
+  std::vector<Known> known_;     // their number is a power of two
+  Route route_;                  // the one looked up last
 };
 
 }  // namespace troupe

@@ -26,12 +26,12 @@ constexpr Direction forward = Direction::forward;
 constexpr Direction backward = Direction::backward;
 
 // A transfer of `chunks` pages, each of which takes 100 ns.
-Item pages(std::uint32_t chunks, Direction direction = forward) {
+Item pages(std::uint16_t chunks, Direction direction = forward) {
   return {.expected = Duration{100} * chunks,
           .move = Share::Move{.bytes = 4096ULL * chunks, .chunks = chunks, .direction = direction}};
 }
 // The same, but the chunks arrive over the previous link of a route.
-Item paced_pages(std::uint32_t chunks) {
+Item paced_pages(std::uint16_t chunks) {
   Item item = pages(chunks);
   item.waits_for = 1;
   item.move->paced = true;
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(long_transfers_of_many_chunks_do_not_overflow) {
 
 BOOST_AUTO_TEST_CASE(chunks_cover_every_byte_once_and_begin_on_pages) {
   for (const std::uint64_t bytes : {1ULL, 8ULL, 4095ULL, 4096ULL, 4097ULL, 12'288ULL, 100'000ULL}) {
-    for (const std::uint32_t chunks : {1U, 2U, 3U, 7U, 25U, 100U}) {
+    for (const std::uint16_t chunks : std::vector<std::uint16_t>{1, 2, 3, 7, 25, 100}) {
       BOOST_TEST_CONTEXT(bytes << " bytes in " << chunks << " chunks") {
         Wire wire(Sharing::fair);
         Item item = pages(chunks);
