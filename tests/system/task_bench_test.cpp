@@ -82,6 +82,18 @@ BOOST_AUTO_TEST_CASE(more_devices_than_columns_are_refused) {
   check_refused({"--width", "4", "--devices", "5"}, {"--devices is 5", "4 columns"});
 }
 
+BOOST_AUTO_TEST_CASE(a_machine_file_is_for_what_is_simulated) {
+  const std::string file = TROUPE_SOURCE_DIR "/config/machines/cluster.yaml";
+  check_refused({"--machine", file}, {"--machine", "troupe isn't", "--runtime simulate"});
+  check_refused({"--machine", "none.yaml", "--runtime", "simulate"}, {"none.yaml"});
+  check_refused({"--machine", file, "--width", "2", "--runtime", "simulate"}, {"2 columns"});
+  const Workspace workspace;
+  const Finished f = run(workspace, {"--machine", file, "--width", "64", "--steps", "3",
+                                     "--runtime", "simulate", "--unplaced"});
+  BOOST_TEST(f.exit_code == 0, f.err);
+  BOOST_TEST(f.out.find("192 tasks on 24 devices") != std::string::npos, f.out);
+}
+
 BOOST_AUTO_TEST_CASE(a_metg_outside_0_to_1_is_refused) {
   for (const std::string value : {"0", "1", "-0.5", "1.5", "nan"}) {
     check_refused({"--metg", value, "--iterations", "10"}, {"--metg is", "between 0 and 1"});
