@@ -167,14 +167,17 @@ std::vector<DeviceId> placed_by_heft(const Case& c) {
   Reachability anywhere(c.machine);
   std::vector<OpId> ops;
   for (std::size_t i = 0; i < c.g.graph.size(); ++i) ops.push_back(OpId::at(i));
-  return heft_placement({.graph = c.g.graph,
-                         .machine = c.machine,
-                         .cost = cost,
-                         .router = router,
-                         .ops = ops,
-                         .home = [](OpId) { return MemoryId::none(); },
-                         .can_run = [&](DeviceId d, OpId op) { return c.can_run(d, op); },
-                         .reachability = anywhere});
+  const Graph& graph = c.g.graph;
+  return heft_placement(
+      {.graph = graph,
+       .machine = c.machine,
+       .cost = cost,
+       .router = router,
+       .ops = ops,
+       .placement = [&](OpId op) -> const Placement& { return graph.placement(op); },
+       .home = [](OpId) { return MemoryId::none(); },
+       .can_run = [&](DeviceId d, OpId op) { return c.can_run(d, op); },
+       .reachability = anywhere});
 }
 
 BOOST_AUTO_TEST_CASE(on_random_machines_the_device_is_the_one_that_trying_all_finds) {
