@@ -1,5 +1,6 @@
 #include "actors/nodes/cluster.hpp"
 
+#include "actors/nodes/control_connection.hpp"
 #include "actors/nodes/control_system.hpp"
 #include "actors/nodes/node_protocol.hpp"
 #include "actors/nodes/stand_in.hpp"
@@ -9,6 +10,8 @@
 #include "core/base/version.hpp"
 #include "core/machine/node_joiner.hpp"
 #include "core/network/host_port.hpp"
+#include "core/network/introduction.hpp"
+#include "core/network/tls_wire.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -64,6 +67,7 @@ class Cluster::Impl final : public Results {
     for (const ClusterNode& node : nodes_) caf::anon_send(leader_.get(), node.agent);
     for (ClusterNode& node : nodes_) greet(node, ops);
     if (options.uses_shared_memory) check_one_host();
+    check_one_wire();
     join_machines();
   }
 
@@ -78,6 +82,7 @@ class Cluster::Impl final : public Results {
     return std::find(lost.begin(), lost.end(), true) != lost.end();
   }
   const Machine& machine() const { return machine_; }
+  bool uses_tls_for_tensors() const { return is_tls_wire(nodes_[0].has.address); }
 
   void begin_run(const Machine& machine, const Plan& plan, UnitId first,
                  std::span<const MemoryStore::Kept> kept, std::span<const TensorType> types) {
@@ -217,11 +222,6 @@ class Cluster::Impl final : public Results {
 
   void connect(ClusterNode& node) {
     const HostPort at = read_host_port(node.address);
-    try {
-      check_listens(at, options_.connect_timeout);
-    } catch (const Error& error) {
-      throw usage_error(fmt::format("node {}: {}", node.address, error.problem()), error.remedy());
-    }
     const Instant begun = steady_now();
     while (!try_to_connect(at, node)) {
       if (is_interrupted() || steady_now() - begun > options_.connect_timeout) break;
@@ -237,14 +237,14 @@ class Cluster::Impl final : public Results {
 
   // A node that is busy may miss CAF's first heartbeat.
   bool try_to_connect(const HostPort& at, ClusterNode& node) {
-    const caf::scoped_actor self(control_.system());
-    self->request(control_.system().middleman().actor_handle(), timeout(), caf::connect_atom::value,
-                  at.host, at.port)
-        .receive(
-            [&](const caf::node_id&, caf::strong_actor_ptr& agent, const std::set<std::string>&) {
-              node.agent = caf::actor_cast<caf::actor>(std::move(agent));
-            },
-            [](const caf::error&) {});
+    try {
+      Connection connection =
+          open_connection(at, Purpose::control, options_.tls ? &*options_.tls : nullptr,
+                          options_.connect_timeout, options_.interrupted);
+      node.agent = remote_actor(control_.system(), std::move(connection), options_.connect_timeout);
+    } catch (const Error& error) {
+      throw usage_error(fmt::format("node {}: {}", node.address, error.problem()), error.remedy());
+    }
     return static_cast<bool>(node.agent);
   }
 
@@ -269,14 +269,22 @@ class Cluster::Impl final : public Results {
     }
   }
 
-  caf::duration timeout() const { return caf::duration(options_.connect_timeout); }
-
   void check_one_host() const {
     for (std::size_t n = 1; n < nodes_.size(); ++n) {
       if (nodes_[n].has.host == nodes_[0].has.host) continue;
       throw usage_error(
           fmt::format("{} and {} are on different hosts, and share no memory", name(0), name(n)),
           "use --transport tcp");
+    }
+  }
+
+  void check_one_wire() const {
+    for (std::size_t n = 1; n < nodes_.size(); ++n) {
+      if (is_tls_wire(nodes_[n].has.address) == uses_tls_for_tensors()) continue;
+      const std::size_t with = uses_tls_for_tensors() ? 0 : n;
+      throw usage_error(fmt::format("{} sends tensors over TLS, and {} doesn't", name(with),
+                                    name(with == 0 ? n : 0)),
+                        "start both with --trust-network, or both without");
     }
   }
 
@@ -429,6 +437,9 @@ bool Cluster::has_lost_node() const {
 }
 std::vector<bool> Cluster::lost_nodes() const {
   return impl_->lost_nodes();
+}
+bool Cluster::uses_tls_for_tensors() const {
+  return impl_->uses_tls_for_tensors();
 }
 const Machine& Cluster::machine() const {
   return impl_->machine();

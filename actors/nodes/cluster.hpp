@@ -5,6 +5,7 @@
 #include "core/backend/memory_store.hpp"
 #include "core/base/time.hpp"
 #include "core/machine/machine.hpp"
+#include "core/network/tls_context.hpp"
 #include "core/ops/registry.hpp"
 #include "core/ops/tensor_type.hpp"
 #include "core/plan/plan.hpp"
@@ -13,6 +14,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,6 +28,8 @@ struct ClusterOptions {
   // How tensors go from node to node: by TCP, or, where all nodes are on one host, through its
   // memory.
   bool uses_shared_memory = false;
+  // For nodes with --tls-cert; none: control isn't encrypted.
+  std::optional<TlsContext> tls = {};
   // Nodes are waited for no longer when this becomes true. Any thread may set it.
   const std::atomic<bool>* interrupted = nullptr;
 };
@@ -34,8 +38,8 @@ struct ClusterOptions {
 class Cluster final : public NodeResources {
  public:
   // Asks for the nodes. Blocks. Throws a usage Error that names the node if it can't be reached,
-  // doesn't answer, works for somebody else, or has another version or other kinds of ops. `ops`
-  // must outlive the cluster.
+  // doesn't answer, has a certificate of another authority, works for somebody else, or has
+  // another version or other kinds of ops. `ops` must outlive the cluster.
   Cluster(const OpRegistry& ops, const ClusterOptions& options);
   // The nodes are free again. Blocks; where one of them was lost, for as long as the network takes
   // to give its connection up, which may be minutes.
@@ -43,6 +47,8 @@ class Cluster final : public NodeResources {
 
   bool has_lost_node() const;
   std::vector<bool> lost_nodes() const;  // by NodeId
+  // Whether tensors go from node to node over TLS, which is slower than UCX.
+  bool uses_tls_for_tensors() const;
   // What the nodes have, joined by a network: "n0.cpu0", or by the nodes' own names.
   const Machine& machine() const;
 

@@ -1,15 +1,17 @@
 #include "actors/nodes/node_server.hpp"
 
 #include "actors/actor_threads.hpp"
+#include "actors/nodes/control_connection.hpp"
 #include "actors/nodes/control_system.hpp"
 #include "actors/nodes/node_protocol.hpp"
 #include "actors/nodes/node_run.hpp"
+#include "actors/nodes/node_wires.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
 #include "core/base/version.hpp"
 #include "core/machine/host_memory.hpp"
+#include "core/network/acceptor.hpp"
 #include "core/network/host_port.hpp"
-#include "core/network/load_wire.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -19,7 +21,6 @@
 #include <optional>
 #include <utility>
 
-#include <caf/io/all.hpp>
 #include <fmt/format.h>
 
 namespace troupe {
@@ -91,12 +92,13 @@ class Watchman final : public caf::event_based_actor {
 // What a node does for one leader.
 class Service {
  public:
-  Service(caf::actor_system& system, const OpRegistry& ops, caf::actor leader,
-          const UcxWireOptions& wire)
+  Service(caf::actor_system& system, const OpRegistry& ops, caf::actor leader, NodeWires& wires,
+          bool uses_shared_memory)
       : ops_(ops),
         leader_(std::move(leader)),
         watchman_(system, system.spawn<Watchman>(leader_, is_leader_gone_)),
-        wire_options_(wire),
+        wires_(wires),
+        uses_shared_memory_(uses_shared_memory),
         arrivals_(leader_) {
     connect(0, false);
   }
@@ -148,7 +150,7 @@ class Service {
     if (is_alone) {
       wire_ = std::make_unique<NoPeers>();
     } else {
-      wire_ = load_ucx_wire(arrivals_, wire_options_);
+      wire_ = wires_.make(arrivals_, uses_shared_memory_);
     }
     arrivals_.use(*wire_, epoch);
     is_connected_ = false;
@@ -159,7 +161,8 @@ class Service {
   const std::shared_ptr<std::atomic<bool>> is_leader_gone_ =
       std::make_shared<std::atomic<bool>>(false);
   const OwnedActor watchman_;
-  const UcxWireOptions wire_options_;
+  NodeWires& wires_;
+  const bool uses_shared_memory_;
   Arrivals arrivals_;
   std::unique_ptr<Wire> wire_;
   bool is_connected_ = false;
@@ -170,10 +173,11 @@ class Service {
 class Agent final : public caf::event_based_actor {
  public:
   Agent(caf::actor_config& config, const OpRegistry* ops, const NodeOptions* options,
-        std::function<void()> on_leader_gone)
+        NodeWires* wires, std::function<void()> on_leader_gone)
       : caf::event_based_actor(config),
         ops_(*ops),
         options_(*options),
+        wires_(*wires),
         on_leader_gone_(std::move(on_leader_gone)) {
     set_down_handler([this](const caf::down_msg& down) {
       if (!service_ || service_->leader().address() != down.source) return;
@@ -260,12 +264,8 @@ class Agent final : public caf::event_based_actor {
                         "install the same version on all hosts");
     }
     check_kinds(hello.kinds);
-    using Transport = UcxWireOptions::Transport;
-    service_ = std::make_unique<Service>(
-        system(), ops_, hello.leader,
-        UcxWireOptions{
-            .transport = hello.uses_shared_memory ? Transport::shared_memory : Transport::tcp,
-            .interface_address = options_.host});
+    service_ =
+        std::make_unique<Service>(system(), ops_, hello.leader, wires_, hello.uses_shared_memory);
     monitor(hello.leader);
     HostInfo host = discover_host();
     host.available_memory_bytes = static_cast<std::uint64_t>(
@@ -322,6 +322,7 @@ class Agent final : public caf::event_based_actor {
 
   const OpRegistry& ops_;
   const NodeOptions& options_;
+  NodeWires& wires_;
   const std::function<void()> on_leader_gone_;
   std::unique_ptr<Service> service_;
 };
@@ -343,37 +344,48 @@ void check_name(const std::string& name) {
 class NodeServer::Impl {
  public:
   Impl(const OpRegistry& ops, const NodeOptions& options)
-      : options_(options), control_(options.node_timeout) {
-    if (!options.trusts_network && !is_loopback(options.host)) {
+      : options_(options), wires_(options_), control_(options.node_timeout) {
+    if (!options.trusts_network && !options.tls && !is_loopback(options.host)) {
       throw usage_error(
           fmt::format("'{}' can be reached from other hosts, and what comes from there is neither "
                       "encrypted nor authenticated",
                       options.host),
+          "give --tls-cert, --tls-key and --tls-ca (`troupe node --make-certs DIR` makes them); or "
           "listen on 127.0.0.1; or, where the network is closed or encrypted by other means, add "
           "--trust-network");
     }
+    options_.host = interface_address(options.host);
+    check_name(options.name);
     caf::actor_config config(ActorThreads::of(control_.system()).start_own_thread(Waiting::asleep));
     agent_ = control_.system().spawn_class<Agent, caf::no_spawn_options>(
-        config, &ops, &options_, std::function<void()>([this] {
+        config, &ops, &options_, &wires_, std::function<void()>([this] {
           const std::lock_guard lock(mutex_);
           is_done_ = true;
           changed_.notify_all();
         }));
-    options_.host = interface_address(options.host);
-    check_name(options.name);
-    const auto port =
-        control_.system().middleman().publish(agent_, options.port, options.host.c_str(), true);
-    if (!port) {
+    try {
+      acceptor_.emplace(
+          AcceptorOptions{.address = options_.host, .port = options.port, .tls = options.tls},
+          [this](Purpose purpose, Connection connection) {
+            if (purpose == Purpose::control) return serve(agent_, std::move(connection));
+            wires_.accept(std::move(connection));
+          },
+          [this](const std::string& peer, const std::string& cause) {
+            if (options_.on_refused) options_.on_refused(peer, cause);
+          });
+    } catch (...) {
       caf::anon_send_exit(agent_, caf::exit_reason::kill);
-      throw usage_error(
-          fmt::format("can't listen on {}:{}", options.host, options.port),
-          "the port may be in use, or the address not be this host's: give another --listen");
+      throw;
     }
-    port_ = *port;
+    wires_.set_port(acceptor_->port());
   }
-  ~Impl() { caf::anon_send_exit(agent_, caf::exit_reason::kill); }
+  ~Impl() {
+    acceptor_.reset();
+    caf::anon_send_exit(agent_, caf::exit_reason::kill);
+  }
 
-  std::uint16_t port() const { return port_; }
+  std::uint16_t port() const { return acceptor_->port(); }
+  bool uses_tls_for_tensors() const { return wires_.use_tls(); }
   bool wait(Duration time) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, time, [this] { return options_.once && is_done_; });
@@ -384,9 +396,10 @@ class NodeServer::Impl {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool is_done_ = false;  // the first leader is
+  NodeWires wires_;
   ControlSystem control_;
   caf::actor agent_;
-  std::uint16_t port_ = 0;
+  std::optional<Acceptor> acceptor_;
 };
 
 NodeServer::NodeServer(const OpRegistry& ops, const NodeOptions& options)
@@ -395,6 +408,9 @@ NodeServer::~NodeServer() = default;
 
 std::uint16_t NodeServer::port() const {
   return impl_->port();
+}
+bool NodeServer::uses_tls_for_tensors() const {
+  return impl_->uses_tls_for_tensors();
 }
 bool NodeServer::wait(Duration time) {
   return impl_->wait(time);

@@ -3,11 +3,14 @@
 
 #include "core/base/time.hpp"
 #include "core/machine/discover.hpp"
+#include "core/network/tls_context.hpp"
 #include "core/ops/registry.hpp"
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace troupe {
@@ -20,7 +23,13 @@ struct NodeOptions {
   LocalMachineOptions machine = {};
   double memory_share = 1;                          // of this host's memory, for the tensors
   Duration node_timeout = std::chrono::seconds(3);  // a leader that is silent for longer is gone
-  bool trusts_network = false;                      // may listen on what isn't loopback
+  // For control, and for tensors unless the network is trusted; none: nothing is encrypted.
+  std::optional<TlsContext> tls = {};
+  // Whoever reaches the node's ports may use it: without TLS, it may listen on what isn't loopback;
+  // with TLS, tensors aren't encrypted.
+  bool trusts_network = false;
+  // Of a connection that isn't accepted. Called on a thread of the node.
+  std::function<void(const std::string& peer, const std::string& cause)> on_refused = {};
 };
 
 // Works for one leader at a time. When the leader is gone, whatever it had begun is stopped, and
@@ -32,6 +41,7 @@ class NodeServer {
   ~NodeServer();  // blocks until what is under way has ended
 
   std::uint16_t port() const;
+  bool uses_tls_for_tensors() const;
   // Blocks until the first leader is done if that is the option, else for `time`. Returns whether
   // the node's work is done.
   bool wait(Duration time);

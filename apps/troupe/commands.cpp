@@ -20,6 +20,8 @@
 #include "core/machine/discover.hpp"
 #include "core/machine/local_cores.hpp"
 #include "core/network/host_port.hpp"
+#include "core/network/make_certificates.hpp"
+#include "core/network/tls_context.hpp"
 #include "core/ops/op_library.hpp"
 #include "core/patterns/point_task.hpp"
 #include "core/trace/writers.hpp"
@@ -30,6 +32,7 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -170,6 +173,11 @@ OpRegistry ops_with(const std::vector<std::string>& libraries) {
   return ops;
 }
 
+std::optional<TlsContext> tls_context(const TlsFiles& files) {
+  if (!files.are_given()) return std::nullopt;
+  return TlsContext(files);
+}
+
 // The nodes that a run uses.
 struct RunNodes {
   std::optional<LocalNodes> local;
@@ -188,6 +196,7 @@ struct RunNodes {
     cluster.emplace(ops, ClusterOptions{.addresses = addresses,
                                         .node_timeout = from_seconds(arguments.node_timeout_s),
                                         .uses_shared_memory = arguments.shared_memory,
+                                        .tls = tls_context(arguments.tls),
                                         .interrupted = &interrupted()});
   }
   const Machine* machine() const { return cluster ? &cluster->machine() : nullptr; }
@@ -275,6 +284,10 @@ int carry_out(Mode mode, const RunArguments& arguments) {
       guard(ErrorKind::failed, "running " + arguments.file, [&] { return run.perform(); });
   if (!report.interrupted) limit_interrupted_time();
   report.title = file.title;
+  if (nodes.cluster && nodes.cluster->uses_tls_for_tensors()) {
+    report.notes.emplace_back(
+        "Tensors went from node to node over TLS, which is slower than UCX on a trusted network.");
+  }
   times.ended(run.setting().name_past, run.op_count());
   // If an output fails, the others are written all the same. The first error is thrown at the end.
   std::optional<Error> failure;
@@ -378,9 +391,45 @@ int validate_command(const std::string& path, const std::vector<std::string>& li
   return exit_done;
 }
 
+namespace {
+
+int make_certificates_command(const std::string& folder) {
+  make_certificates(folder);
+  print(fmt::format(
+      "made ca.pem, node.pem and node.key in {0}: copy them to all nodes and to the leader, and "
+      "give them --tls-cert {0}/node.pem --tls-key {0}/node.key --tls-ca {0}/ca.pem\n",
+      visible(folder)));
+  return exit_done;
+}
+
+// Says which connections were refused, one a second at most.
+class RefusalLog {
+ public:
+  void add(const std::string& peer, const std::string& cause) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) {
+      ++unsaid_;
+      return;
+    }
+    next_ = now + std::chrono::seconds(1);
+    print_error("troupe: refused a connection from {}: {}{}", peer, cause,
+                unsaid_ == 0 ? "" : fmt::format(" (and {} before)", std::exchange(unsaid_, 0)));
+  }
+
+ private:
+  std::chrono::steady_clock::time_point next_;
+  std::uint64_t unsaid_ = 0;
+};
+
+}  // namespace
+
 int node_command(const NodeArguments& arguments) {
+  if (!arguments.make_certificates.empty()) {
+    return make_certificates_command(arguments.make_certificates);
+  }
   const OpRegistry ops = ops_with(arguments.ops);
   const HostPort at = read_host_port(arguments.listen);
+  RefusalLog refusals;
   NodeServer server(ops,
                     {.host = at.host,
                      .port = at.port,
@@ -389,8 +438,16 @@ int node_command(const NodeArguments& arguments) {
                      .machine = {.cpu_devices = arguments.devices, .storage = arguments.storage},
                      .memory_share = arguments.memory_share,
                      .node_timeout = from_seconds(arguments.node_timeout_s),
-                     .trusts_network = arguments.trust_network});
-  print(fmt::format("listening on {}:{}\n", at.host, server.port()));
+                     .tls = tls_context(arguments.tls),
+                     .trusts_network = arguments.trust_network,
+                     .on_refused = [&refusals](const std::string& peer, const std::string& cause) {
+                       refusals.add(peer, cause);
+                     }});
+  const char* const safety = !arguments.tls.are_given() ? ""
+                             : server.uses_tls_for_tensors()
+                                 ? ", with TLS; tensors go over TLS, too, slower than by UCX"
+                                 : ", with TLS; tensors go by UCX, which isn't encrypted";
+  print(fmt::format("listening on {}:{}{}\n", at.host, server.port(), safety));
   catch_interrupts();
   while (!interrupted() && !server.wait(std::chrono::milliseconds(50))) {
   }

@@ -2,6 +2,8 @@
 // if it can't be completed (a bad file, an output that can't be written).
 #pragma once
 
+#include "core/network/tls_context.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -25,6 +27,7 @@ struct RunArguments {
   std::vector<std::string> nodes;  // "host:port"; of `run` only
   std::size_t local_nodes = 0;     // likewise; 0: none
   bool shared_memory = false;      // between nodes; else TCP
+  TlsFiles tls;                    // of nodes with TLS
   double node_timeout_s = default_node_timeout_s;
   bool fails_on_loss = false;       // of a node; else what is left is planned anew
   std::vector<std::string> losses;  // "n1@500ms"; of `simulate` only
@@ -38,6 +41,8 @@ struct NodeArguments {
   bool storage = false;
   bool once = false;
   bool trust_network = false;
+  TlsFiles tls;
+  std::string make_certificates;  // a folder to make them in, instead of all else; or empty
   double memory_share = 1;
   double node_timeout_s = default_node_timeout_s;
 };

@@ -108,6 +108,20 @@ void add_loss_option(CLI::App& command, troupe::RunArguments& arguments) {
       ->check(CLI::IsMember({"replan", "fail"}));
 }
 
+void add_tls_options(CLI::App& command, troupe::TlsFiles& files) {
+  CLI::Option* const certificate =
+      command.add_option("--tls-cert", files.certificate, "The certificate of this side, in PEM");
+  CLI::Option* const key = command.add_option("--tls-key", files.key, "Its key");
+  CLI::Option* const authority = command.add_option(
+      "--tls-ca", files.authority, "The authority that has signed it, and those of the others");
+  for (CLI::Option* const option : {certificate, key, authority}) {
+    option->option_text("PATH")->check(path_error);
+    for (CLI::Option* const other : {certificate, key, authority}) {
+      if (other != option) option->needs(other);
+    }
+  }
+}
+
 void add_node_options(CLI::App& command, troupe::NodeArguments& arguments) {
   command
       .add_option("--listen", arguments.listen, "Where leaders reach it; port 0: any that is free")
@@ -124,8 +138,15 @@ void add_node_options(CLI::App& command, troupe::NodeArguments& arguments) {
       ->check(CLI::Range(0.001, 1.0));
   add_node_timeout(command, arguments.node_timeout_s, "leader");
   command.add_flag("--once", arguments.once, "End when the first leader is done");
+  add_tls_options(command, arguments.tls);
   command.add_flag("--trust-network", arguments.trust_network,
-                   "Listen on what other hosts can reach, though nothing is encrypted");
+                   "The network is closed, or encrypted by other means: listen on it without TLS; "
+                   "with TLS, send tensors by UCX, which is faster and not encrypted");
+  command
+      .add_option("--make-certs", arguments.make_certificates,
+                  "Only make the files for --tls-cert, --tls-key and --tls-ca in this folder")
+      ->option_text("DIR")
+      ->check(path_error);
   add_ops_option(command, arguments.ops);
 }
 
@@ -183,6 +204,8 @@ int run_program(int argc, char** argv) {
       ->check(CLI::IsMember({"tcp", "shared-memory"}));
   add_node_timeout(*run, arguments.node_timeout_s, "node");
   add_loss_option(*run, arguments);
+  add_tls_options(*run, arguments.tls);
+  run->get_option("--tls-cert")->needs("--nodes");
   CLI::App* simulate = app.add_subcommand(
       "simulate", "Predict how long they take on the machine that the file describes");
   add_run_options(*simulate, arguments);

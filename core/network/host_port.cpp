@@ -32,11 +32,14 @@ Addresses look_up(const HostPort& address) {
                     "check its name");
 }
 
-// What keeps a connection from being made; 0: nothing.
-int connection_error(const addrinfo& to, Duration timeout) {
+// Returns a socket, or -1 and sets `error`.
+int try_to_connect(const addrinfo& to, Duration timeout, int& error) {
   const int fd = socket(to.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0) return errno;
-  int error = connect(fd, to.ai_addr, to.ai_addrlen) == 0 ? 0 : errno;
+  if (fd < 0) {
+    error = errno;
+    return -1;
+  }
+  error = connect(fd, to.ai_addr, to.ai_addrlen) == 0 ? 0 : errno;
   if (error == EINPROGRESS) {
     pollfd ready{.fd = fd, .events = POLLOUT, .revents = 0};
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count();
@@ -47,8 +50,9 @@ int connection_error(const addrinfo& to, Duration timeout) {
       getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
     }
   }
+  if (error == 0) return fd;
   close(fd);
-  return error;
+  return -1;
 }
 
 }  // namespace
@@ -71,12 +75,12 @@ HostPort read_host_port(std::string_view text) {
                     "write HOST:PORT, for example 10.0.0.2:7420");
 }
 
-void check_listens(const HostPort& address, Duration timeout) {
+int connect_to(const HostPort& address, Duration timeout) {
   const Addresses found = look_up(address);
   int error = 0;
   for (const addrinfo* to = found.get(); to != nullptr; to = to->ai_next) {
-    error = connection_error(*to, timeout);
-    if (error == 0) return;
+    const int fd = try_to_connect(*to, timeout, error);
+    if (fd >= 0) return fd;
   }
   throw usage_error(error == ETIMEDOUT
                         ? fmt::format("it has not answered for {}", format_duration(timeout))

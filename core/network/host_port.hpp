@@ -17,8 +17,9 @@ struct HostPort {
 // Reads "host:port" or "[::1]:port". Throws a usage Error if the text isn't that.
 HostPort read_host_port(std::string_view text);
 
-// Throws a usage Error unless something takes connections at this address within `timeout`. Blocks.
-void check_listens(const HostPort& address, Duration timeout);
+// A non-blocking socket that is connected to this address. Throws a usage Error unless something
+// takes connections there within `timeout`. Blocks.
+int connect_to(const HostPort& address, Duration timeout);
 
 // Whether only this host can reach the address. Throws a usage Error if there is no such host.
 bool is_loopback(const std::string& host);

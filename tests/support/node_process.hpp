@@ -32,13 +32,19 @@ class NodeProcess {
     const std::string word = "listening on ";
     BOOST_REQUIRE(
         program_.wait_until([&] { return program_.out().find('\n') != std::string::npos; }));
-    address_ = program_.out().substr(word.size());
-    address_.pop_back();
+    const std::size_t end = program_.out().find_first_of(",\n");
+    address_ = program_.out().substr(word.size(), end - word.size());
   }
   ~NodeProcess() {
-    program_.send(SIGTERM);
-    const std::string said = program_.wait().err;
+    if (has_ended_) return;
+    const std::string said = end();
     BOOST_TEST(said.empty(), "a node says: " << said);
+  }
+  // Returns what it has said to standard error.
+  std::string end() {
+    has_ended_ = true;
+    program_.send(SIGTERM);
+    return program_.wait().err;
   }
   const std::string& address() const { return address_; }
   Program& program() { return program_; }
@@ -56,6 +62,7 @@ class NodeProcess {
 
   Program program_;
   std::string address_;
+  bool has_ended_ = false;
 };
 
 }  // namespace troupe::testing

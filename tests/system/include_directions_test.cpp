@@ -56,6 +56,7 @@ const std::vector<Library> libraries{
     {"fmt", "libfmt-dev", {"fmt/"}, everywhere},
     {"CBLAS", "libopenblas-dev", {"cblas.h"}, {"core/ops"}},
     {"hwloc", "libhwloc-dev", {"hwloc.h", "hwloc/"}, {"core/machine"}},
+    {"OpenSSL", "libssl-dev", {"openssl/"}, {"core/network"}},
     {"UCX", "libucx-dev", {"ucp/", "ucs/"}, {"core/network"}},
     {"xxHash", "libxxhash-dev", {"xxhash.h", "xxh_x86dispatch.h"}, {"core/backend"}},
     {"yaml-cpp", "libyaml-cpp-dev", {"yaml-cpp/"}, {"core/config"}},

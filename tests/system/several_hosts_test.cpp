@@ -1,8 +1,10 @@
 // Runs on several hosts: network namespaces with a cable between them.
+#include "tests/support/certificates.hpp"
 #include "tests/support/node_process.hpp"
 #include "tests/support/run_workspace.hpp"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -61,13 +63,18 @@ class TwoHosts {
                                  fmt::format("troupe-{}-b", getpid())};
 };
 
+const std::vector<std::string> trusting = {"--trust-network"};
+
 // A run file with these tasks, whose leader is on the first host.
 class Run : public RunWorkspace {
  public:
-  Run(const TwoHosts& hosts, const std::string& tasks)
+  // With these options for the nodes and for the leader.
+  Run(const TwoHosts& hosts, const std::string& tasks,
+      const std::vector<std::string>& of_nodes = trusting, std::vector<std::string> of_leader = {})
       : hosts_(hosts),
-        a_(*this, hosts.on(0), "10.99.0.1", {"--trust-network"}),
-        b_(*this, hosts.on(1), "10.99.0.2", {"--trust-network"}) {
+        of_leader_(std::move(of_leader)),
+        a_(*this, hosts.on(0), "10.99.0.1", of_nodes),
+        b_(*this, hosts.on(1), "10.99.0.2", of_nodes) {
     write("run.yaml",
           "machine: {discover: {}}\n"
           "tensors: {x: {op: uniform, shape: [700, 700], on: n0.cpu0}}\n" +
@@ -80,11 +87,13 @@ class Run : public RunWorkspace {
                          on_loss, "--nodes", a_.address() + "," + b_.address()})) {
       words.push_back(word);
     }
+    words.insert(words.end(), of_leader_.begin(), of_leader_.end());
     return words;
   }
 
  private:
   const TwoHosts& hosts_;
+  const std::vector<std::string> of_leader_;
   NodeProcess a_;
   NodeProcess b_;
 };
@@ -94,14 +103,20 @@ class Run : public RunWorkspace {
 BOOST_AUTO_TEST_CASE(a_run_on_two_hosts_equals_a_serial_execution,
                      *boost::unit_test::precondition(can_make_hosts)) {
   const TwoHosts hosts;
-  const Run run(hosts,
-                "tasks:\n"
-                "  y: {op: scale, in: [x], alpha: 2, repeat: 20, on: n1.cpu0}\n"
-                "  z: {op: add, in: [y, x], on: n0.cpu0}\n");
-  const Finished finished = Program(run.command(), options_in(run)).wait();
-  BOOST_TEST_INFO(finished.err);
-  BOOST_TEST(finished.exit_code == 0);
-  BOOST_TEST(run.report()["scenarios"][0]["verified"] == true);
+  const Certificates certificates;
+  const std::string tasks =
+      "tasks:\n"
+      "  y: {op: scale, in: [x], alpha: 2, repeat: 20, on: n1.cpu0}\n"
+      "  z: {op: add, in: [y, x], on: n0.cpu0}\n";
+  const auto check = [](const Run& run) {
+    const Finished finished = Program(run.command(), options_in(run)).wait();
+    BOOST_TEST_INFO(finished.err);
+    BOOST_TEST(finished.exit_code == 0);
+    BOOST_TEST(run.report()["scenarios"][0]["verified"] == true);
+  };
+  check(Run(hosts, tasks));
+  check(Run(hosts, tasks, certificates.options(), certificates.options()));
+  check(Run(hosts, tasks, certificates.options(trusting), certificates.options()));
 }
 
 BOOST_AUTO_TEST_CASE(a_cable_that_is_cut_ends_the_run_and_the_node_is_named,

@@ -1,14 +1,15 @@
 // One node of a test, and what its Wire has told it.
 #pragma once
 
-#include "core/network/load_wire.hpp"
+#include "tests/support/temporary_directory.hpp"
+#include "tests/unit/network/any_wire.hpp"
 
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <memory>
+#include <filesystem>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -18,7 +19,16 @@
 
 namespace troupe::testing {
 
-using Transport = UcxWireOptions::Transport;
+// A folder with certificates, which all nodes of the test program share.
+inline const std::filesystem::path& certificates() {
+  static const TemporaryDirectory folder;
+  static const bool made = [] {
+    make_certificates(folder.path());
+    return true;
+  }();
+  BOOST_TEST(made);
+  return folder.path();
+}
 
 // The bytes of chunk `item`: they differ from chunk to chunk and from place to place.
 inline std::vector<std::byte> bytes_of(std::uint32_t item, std::size_t count) {
@@ -75,22 +85,14 @@ class WireEnd final : public WireListener {
   };
 
   WireEnd(std::uint32_t node, Transport transport, Answer answer = Answer::take)
-      : node_(node), answer_(answer) {
-    UcxWireOptions options;
-    options.transport = transport;
-    wire_ = load_ucx_wire(*this, options).release();
-  }
+      : node_(node), answer_(answer), wire_(*this, transport, certificates()) {}
   ~WireEnd() override { close(); }
   WireEnd(const WireEnd&) = delete;
   WireEnd& operator=(const WireEnd&) = delete;
 
   Wire& wire() { return *wire_; }
   NodeId node() const { return NodeId{node_}; }
-  // The listener may be called until the Wire is gone, and uses it.
-  void close() {
-    delete wire_;
-    wire_ = nullptr;
-  }
+  void close() { wire_.close(); }
   Ends& sends() { return sends_; }
   Ends& takes() { return takes_; }
 
@@ -154,7 +156,7 @@ class WireEnd final : public WireListener {
   std::condition_variable changed_;
   std::deque<Chunk> chunks_;
   std::vector<NodeId> lost_;
-  Wire* wire_ = nullptr;
+  AnyWire wire_;
 };
 
 inline void join(WireEnd& a, WireEnd& b) {
@@ -165,8 +167,8 @@ inline void join(WireEnd& a, WireEnd& b) {
 // Runs `test` for each transport.
 template <class Test>
 void for_each_transport(const Test& test) {
-  for (const Transport transport : {Transport::tcp, Transport::shared_memory}) {
-    BOOST_TEST_CONTEXT((transport == Transport::tcp ? "tcp" : "shared memory")) {
+  for (const Transport transport : all_transports) {
+    BOOST_TEST_CONTEXT(name_of(transport)) {
       test(transport);
     }
   }

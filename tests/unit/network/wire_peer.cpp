@@ -1,12 +1,11 @@
-// A node for wire_death_test.cpp to kill: wire_peer TRANSPORT take|keep SENDS
+// A node for wire_death_test.cpp to kill: wire_peer TRANSPORT take|keep SENDS CERTIFICATES
 // Prints its address, reads that of node 0 and joins it; then sends SENDS chunks of 1 MiB without
 // end, each when one before it has been sent, and takes or keeps what arrives. Ends with its input.
-#include "core/network/load_wire.hpp"
+#include "tests/unit/network/any_wire.hpp"
 
 #include <cstddef>
 #include <cstdlib>
 #include <iostream>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,16 +13,14 @@
 namespace {
 
 using namespace troupe;
+using namespace troupe::testing;
 
 constexpr std::size_t chunk_bytes = 1024 * 1024;
 
 class Peer final : public WireListener {
  public:
-  Peer(UcxWireOptions::Transport transport, bool takes) : takes_(takes) {
-    UcxWireOptions options;
-    options.transport = transport;
-    wire_ = load_ucx_wire(*this, options);
-  }
+  Peer(Transport transport, bool takes, const std::string& certificates)
+      : takes_(takes), wire_(*this, transport, certificates) {}
   Wire& wire() { return *wire_; }
 
   void arrived(const ChunkHeader&, ArrivedChunk chunk) override {
@@ -42,15 +39,13 @@ class Peer final : public WireListener {
   const bool takes_;
   std::vector<std::byte> in_ = std::vector<std::byte>(chunk_bytes);
   std::vector<std::byte> out_ = std::vector<std::byte>(chunk_bytes);
-  std::unique_ptr<Wire> wire_;
+  AnyWire wire_;
 };
 
 }  // namespace
 
 int main(int, char** arguments) {
-  Peer peer(std::string_view(arguments[1]) == "tcp" ? UcxWireOptions::Transport::tcp
-                                                    : UcxWireOptions::Transport::shared_memory,
-            std::string_view(arguments[2]) == "take");
+  Peer peer(transport_named(arguments[1]), std::string_view(arguments[2]) == "take", arguments[4]);
   std::cout << peer.wire().address() << std::endl;
   std::string line;
   std::getline(std::cin, line);

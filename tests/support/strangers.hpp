@@ -1,0 +1,109 @@
+// Connections to a process under test from who doesn't belong there, and what they cost it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace troupe::testing {
+
+// A connection to a port of 127.0.0.1, if one can be had.
+class Stranger {
+ public:
+  explicit Stranger(std::uint16_t port) : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    is_connected_ =
+        connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  }
+  ~Stranger() {
+    if (socket_ >= 0) close(socket_);
+  }
+  Stranger(const Stranger&) = delete;
+  Stranger& operator=(const Stranger&) = delete;
+
+  bool is_connected() const { return is_connected_; }
+  void say(const std::string& text) const {
+    send(socket_, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+
+ private:
+  const int socket_;
+  bool is_connected_ = false;
+};
+
+using Strangers = std::vector<std::unique_ptr<Stranger>>;
+
+// As many as this process may open, but at most `count`.
+inline Strangers connect_many(std::uint16_t port, std::size_t count) {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  Strangers strangers;
+  while (strangers.size() < count) {
+    strangers.push_back(std::make_unique<Stranger>(port));
+    if (strangers.back()->is_connected()) continue;
+    strangers.pop_back();
+    break;
+  }
+  return strangers;
+}
+
+// The TCP ports that a process listens on.
+inline std::set<std::uint16_t> ports_of(pid_t process) {
+  namespace fs = std::filesystem;
+  const fs::path folder = "/proc/" + std::to_string(process);
+  std::set<std::string> sockets;
+  std::error_code gone;
+  for (const auto& entry : fs::directory_iterator(folder / "fd")) {
+    sockets.insert(fs::read_symlink(entry.path(), gone).string());
+  }
+  std::set<std::uint16_t> ports;
+  std::ifstream table(folder / "net" / "tcp");
+  std::string line;
+  std::getline(table, line);
+  while (std::getline(table, line)) {
+    std::istringstream words(line);
+    std::string number, local, remote, state, queues, timer, retries, user, timeout, inode;
+    words >> number >> local >> remote >> state >> queues >> timer >> retries >> user >> timeout >>
+        inode;
+    if (state != "0A" || !sockets.contains("socket:[" + inode + "]")) continue;
+    ports.insert(static_cast<std::uint16_t>(std::stoul(local.substr(9), nullptr, 16)));
+  }
+  return ports;
+}
+
+struct Cost {
+  std::size_t resident_kib = 0;
+  std::size_t threads = 0;
+};
+
+inline Cost cost_of(pid_t process) {
+  Cost cost;
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  std::string word;
+  while (status >> word) {
+    if (word == "VmRSS:") status >> cost.resident_kib;
+    if (word == "Threads:") status >> cost.threads;
+  }
+  return cost;
+}
+
+}  // namespace troupe::testing

@@ -1,0 +1,146 @@
+// Whoever comes to the ports of a node while it works: the run ends right.
+#include "tests/support/strangers.hpp"
+
+#include "tests/support/certificates.hpp"
+#include "tests/support/node_process.hpp"
+#include "tests/support/run_workspace.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+using namespace troupe::testing;
+
+BOOST_AUTO_TEST_SUITE(strangers)
+namespace {
+
+constexpr std::size_t very_many = 10'000;
+
+// Copies of 2 MB go to and fro for some seconds.
+const std::string long_copies =
+    "machine: {discover: {}}\n"
+    "tensors: {x: {op: uniform, shape: [700, 700], on: n0.cpu0}}\n"
+    "tasks:\n"
+    "  nap: {op: sleep, duration: 10 ms, in: [x], repeat: 400, on: n0.cpu0}\n"
+    "  there: {op: scale, in: [nap], alpha: 2, on: n1.cpu0}\n";
+
+std::uint16_t port_in(const std::string& address) {
+  return static_cast<std::uint16_t>(std::stoul(address.substr(address.find(':') + 1)));
+}
+
+std::string random_bytes(std::mt19937& random, std::size_t count) {
+  std::string bytes(count, '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random());
+  return bytes;
+}
+
+// Header of a message of CAF: 32 bytes, the length at the fifth.
+std::string message_header(char operation, std::uint32_t length) {
+  std::string header(32, '\0');
+  header[0] = operation;
+  for (int i = 0; i < 4; ++i) header[4 + i] = static_cast<char>(length >> (24 - 8 * i));
+  return header;
+}
+
+void say_all_sorts(std::uint16_t port) {
+  std::mt19937 random(7);
+  Strangers strangers;
+  const auto say = [&](const std::string& text) {
+    strangers.push_back(std::make_unique<Stranger>(port));
+    strangers.back()->say(text);
+  };
+  for (std::size_t bytes = 1; bytes < 100'000; bytes *= 3) say(random_bytes(random, bytes));
+  say("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  say("SSH-2.0-OpenSSH_9.2\r\n");
+  for (char operation = 0; operation < 8; ++operation) say(message_header(operation, ~0U));
+  say(std::string("\x16\x03\x01\x02\x00\x01", 6));  // the beginning of a TLS handshake
+  say("troupe-cont");
+}
+
+// A run on two nodes, during which `come` is called with the second node.
+void run_while(const std::vector<std::string>& tls, const std::function<void(NodeProcess&)>& come) {
+  const RunWorkspace files;
+  files.write("run.yaml", long_copies);
+  const RunWorkspace elsewhere;
+  NodeProcess a(elsewhere, tls);
+  NodeProcess b(elsewhere, tls);
+  std::vector<std::string> words = {"run",
+                                    "run.yaml",
+                                    "--verbose",
+                                    "--json",
+                                    "report.json",
+                                    "--nodes",
+                                    a.address() + "," + b.address()};
+  words.insert(words.end(), tls.begin(), tls.end());
+  Program run(troupe_command(words), options_in(files));
+  BOOST_REQUIRE(run.wait_until([&] { return contains(run.err(), "planned"); }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const Cost before = cost_of(b.program().pid());
+  come(b);
+  const Cost after = cost_of(b.program().pid());
+  BOOST_TEST(after.threads == before.threads);
+  // The tensors of the run are among this.
+  constexpr std::size_t more_kib_max = 200'000;
+  BOOST_TEST(after.resident_kib < before.resident_kib + more_kib_max);
+  BOOST_TEST(run.out().empty(), "the run is over too early");
+  const Finished finished = run.wait();
+  BOOST_TEST_INFO(finished.err);
+  BOOST_TEST(finished.exit_code == 0);
+  BOOST_TEST(files.report()["scenarios"][0]["verified"] == true);
+  a.end();
+  b.end();
+}
+
+void run_while_many_come(const std::vector<std::string>& tls) {
+  run_while(tls, [](NodeProcess& node) {
+    const Strangers strangers = connect_many(port_in(node.address()), very_many);
+    BOOST_TEST_MESSAGE(fmt::format("{} connections", strangers.size()));
+    BOOST_TEST(strangers.size() >= 1000U);
+    for (std::size_t i = 0; i < strangers.size(); i += 2) strangers[i]->say("\x16\x03\x01");
+  });
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(what_strangers_say_to_the_control_port_does_a_run_no_harm) {
+  for (const bool is_encrypted : {false, true}) {
+    BOOST_TEST_CONTEXT("TLS: " << is_encrypted) {
+      const Certificates certificates;
+      run_while(is_encrypted ? certificates.options() : std::vector<std::string>(),
+                [](NodeProcess& node) {
+                  for (int i = 0; i < 10; ++i) say_all_sorts(port_in(node.address()));
+                });
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(thousands_of_connections_to_the_control_port_do_a_run_no_harm) {
+  const Certificates certificates;
+  run_while_many_come({});
+  run_while_many_come(certificates.options());
+}
+
+BOOST_AUTO_TEST_CASE(what_strangers_say_to_the_ports_of_tensors_does_a_run_no_harm) {
+  run_while({}, [](NodeProcess& node) {
+    for (const std::uint16_t port : ports_of(node.program().pid())) {
+      if (port != port_in(node.address())) say_all_sorts(port);
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(with_tls_a_node_has_one_port) {
+  const Certificates certificates;
+  run_while(certificates.options(), [](NodeProcess& node) {
+    const std::set<std::uint16_t> ports = ports_of(node.program().pid());
+    BOOST_TEST((ports == std::set{port_in(node.address())}));
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
