@@ -116,6 +116,12 @@ bool UcxConnections::has_met_all() const {
   });
 }
 
+bool UcxConnections::is_complete() const {
+  const bool has_peers = std::ranges::any_of(
+      peers_, [](const auto& entry) { return entry.second.connection != nullptr; });
+  return has_peers && has_met_all() && std::ranges::none_of(connections_, &Connection::is_greeting);
+}
+
 void UcxConnections::listen(const std::string& interface_address) {
   const sockaddr_in any_port = socket_address(interface_address, 0);
   ucp_listener_params_t params{};
@@ -219,6 +225,7 @@ void UcxConnections::connect(NodeId node, const std::string& address, const std:
   Peer& peer = peers_[node];
   if (peer.connection != nullptr && peer.address == address) return;
   if (peer.connection != nullptr) close_all_of(peer.address);
+  has_news_ = true;
   Connection& connection = add(address);
   peer = {.connection = &connection, .address = address, .cause = {}};
   const ucs_status_t status =
@@ -399,9 +406,10 @@ void UcxConnections::on_said_goodbye(void* request, ucs_status_t, void* self) {
 ucs_status_t UcxConnections::on_hello(void* self, const void* header, std::size_t header_bytes,
                                       void*, std::size_t, const ucp_am_recv_param_t* param) {
   if ((param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) == 0) return UCS_OK;
-  auto& connections = static_cast<UcxConnections*>(self)->connections_;
-  const auto found = std::ranges::find(connections, param->reply_ep, &Connection::endpoint);
-  if (found != connections.end()) {
+  auto& own = *static_cast<UcxConnections*>(self);
+  const auto found = std::ranges::find(own.connections_, param->reply_ep, &Connection::endpoint);
+  own.has_news_ = true;
+  if (found != own.connections_.end()) {
     found->address.assign(static_cast<const char*>(header), header_bytes);
   }
   return UCS_OK;

@@ -47,6 +47,9 @@ class UcxConnections {
   // update() calls `ready` when the node is no longer opening; `succeeded` is false if its
   // connection has been closed.
   void when_open(NodeId node, std::function<void(bool succeeded)> ready);
+  // True if there are nodes that are connected, and each has connected to this one: no connection
+  // is to come until the next connect(). To be asked when update() has returned true.
+  bool is_complete() const;
   // That are connected and not lost.
   std::vector<NodeId> nodes() const;
   // Why endpoint() is null.

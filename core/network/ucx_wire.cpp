@@ -4,17 +4,20 @@
 #include "core/base/relax.hpp"
 #include "core/base/version.hpp"
 #include "core/network/call_queue.hpp"
+#include "core/network/listening_sockets.hpp"
 #include "core/network/load_wire.hpp"
 #include "core/network/ucx_connections.hpp"
 #include "core/network/ucx_messages.hpp"
 #include "core/network/ucx_worker.hpp"
 #include "core/network/wire_address.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <exception>
 #include <future>
+#include <iterator>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -98,6 +101,7 @@ class WireWork {
   void stop();
   void report_losses();
   void start_anew();
+  void open_or_shut_ports();
   Transfer& begin(ChunkDone done);
   void end(Transfer& transfer, const std::string& failure);
   void take_rendezvous(Arrival& chunk, std::byte* target, ChunkDone done);
@@ -116,6 +120,8 @@ class WireWork {
   const UcxWireOptions options_;
   std::optional<UcxWorker> worker_;
   std::optional<UcxConnections> connections_;
+  std::vector<int> ports_;  // sockets on which UCX listens
+  bool are_ports_open_ = true;
   mutable std::mutex address_mutex_;
   std::string address_;
   std::vector<Loss> losses_;
@@ -127,10 +133,17 @@ class WireWork {
 
 void WireWork::start() {
   is_ending_ = false;
+  static std::mutex one_at_a_time;
+  std::unique_lock starting(one_at_a_time);
+  const std::vector<int> others = listening_sockets();
   worker_.emplace(options_);
   connections_.emplace(*worker_, options_, [this](NodeId node, const std::string& cause) {
     losses_.push_back({.node = node, .cause = cause});
   });
+  ports_.clear();
+  std::ranges::set_difference(listening_sockets(), others, std::back_inserter(ports_));
+  are_ports_open_ = true;
+  starting.unlock();
   ucp_am_handler_param_t params{};
   params.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
                       UCP_AM_HANDLER_PARAM_FIELD_ARG;
@@ -157,11 +170,22 @@ void WireWork::stop() {
 
 bool WireWork::update() {
   bool has_worked = worker_->progress();
-  has_worked |= connections_->update();
+  if (connections_->update()) {
+    has_worked = true;
+    open_or_shut_ports();
+  }
   if (!losses_.empty()) report_losses();
   if (finished_.empty()) return has_worked;
   for (const auto& [done, failure] : std::exchange(finished_, {})) done(failure);
   return true;
+}
+
+// Whoever connects to a port of UCX can end this process, even by mistake.
+void WireWork::open_or_shut_ports() {
+  const bool are_needed = !connections_->is_complete();
+  if (are_needed == are_ports_open_) return;
+  are_ports_open_ = are_needed;
+  set_accepting(ports_, are_needed);
 }
 
 void WireWork::report_losses() {

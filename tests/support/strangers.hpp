@@ -14,6 +14,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -21,16 +22,19 @@
 
 namespace troupe::testing {
 
-// A connection to a port of 127.0.0.1, if one can be had.
+// A connection to a port of 127.0.0.1, if one can be had within 200 ms.
 class Stranger {
  public:
-  explicit Stranger(std::uint16_t port) : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  explicit Stranger(std::uint16_t port)
+      : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    is_connected_ =
-        connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+    constexpr int patience_ms = 200;
+    pollfd ready{.fd = socket_, .events = POLLOUT, .revents = 0};
+    is_connected_ = poll(&ready, 1, patience_ms) == 1 && (ready.revents & POLLERR) == 0;
   }
   ~Stranger() {
     if (socket_ >= 0) close(socket_);
