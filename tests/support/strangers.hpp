@@ -22,17 +22,16 @@
 
 namespace troupe::testing {
 
-// A connection to a port of 127.0.0.1, if one can be had within 200 ms.
+// A connection to a port of 127.0.0.1, if one can be had in time.
 class Stranger {
  public:
-  explicit Stranger(std::uint16_t port)
+  explicit Stranger(std::uint16_t port, int patience_ms = 200)
       : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-    constexpr int patience_ms = 200;
     pollfd ready{.fd = socket_, .events = POLLOUT, .revents = 0};
     is_connected_ = poll(&ready, 1, patience_ms) == 1 && (ready.revents & POLLERR) == 0;
   }
@@ -62,7 +61,8 @@ inline Strangers connect_many(std::uint16_t port, std::size_t count) {
   setrlimit(RLIMIT_NOFILE, &limit);
   Strangers strangers;
   while (strangers.size() < count) {
-    strangers.push_back(std::make_unique<Stranger>(port));
+    constexpr int patience_ms = 5000;  // the kernel may be busy
+    strangers.push_back(std::make_unique<Stranger>(port, patience_ms));
     if (strangers.back()->is_connected()) continue;
     strangers.pop_back();
     break;
