@@ -22,7 +22,9 @@ namespace {
 constexpr const char* was_closed = "it has closed the connection";
 
 int socket_of(BIO* bio) {
-  return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
+  int socket = -1;
+  BIO_get_fd(bio, &socket);
+  return socket;
 }
 bool may_be_tried_again() {
   return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
@@ -41,21 +43,21 @@ int bio_read(BIO* bio, char* bytes, int count) {
   if (received < 0 && may_be_tried_again()) BIO_set_retry_read(bio);
   return static_cast<int>(received);
 }
-long bio_control(BIO*, int command, long, void*) {
-  return command == BIO_CTRL_FLUSH ? 1 : 0;
-}
 
 BIO* new_bio(int socket) {
   static BIO_METHOD* const method = [] {
-    BIO_METHOD* const made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "troupe");
+    const BIO_METHOD* const usual = BIO_s_socket();
+    BIO_METHOD* const made =
+        BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK | BIO_TYPE_DESCRIPTOR, "troupe");
+    BIO_meth_set_create(made, BIO_meth_get_create(usual));
+    BIO_meth_set_destroy(made, BIO_meth_get_destroy(usual));
+    BIO_meth_set_ctrl(made, BIO_meth_get_ctrl(usual));
     BIO_meth_set_write(made, bio_write);
     BIO_meth_set_read(made, bio_read);
-    BIO_meth_set_ctrl(made, bio_control);
     return made;
   }();
   BIO* const bio = BIO_new(method);
-  BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(socket)));
-  BIO_set_init(bio, 1);
+  BIO_set_fd(bio, socket, BIO_NOCLOSE);
   return bio;
 }
 

@@ -5,6 +5,7 @@
 #include "tests/support/run_workspace.hpp"
 
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -148,6 +149,39 @@ BOOST_AUTO_TEST_CASE(a_leader_with_tls_is_refused_by_a_node_without) {
   check_refused(files, run_on(node.address(), certificates.options()), "node " + node.address(),
                 {"--tls-cert"});
   BOOST_TEST(contains(node.end(), "speaks TLS, which this node doesn't expect"));
+}
+
+BOOST_AUTO_TEST_CASE(a_node_with_tls_that_is_killed_or_suspended_is_lost_and_the_other_is_free) {
+  const Certificates certificates;
+  for (const int blow : {SIGKILL, SIGSTOP}) {
+    BOOST_TEST_CONTEXT("signal " << blow) {
+      const Files files;
+      files.write("run.yaml",
+                  "machine: {discover: {}}\n"
+                  "tensors: {x: {op: uniform, shape: [700, 700], on: n0.cpu0}}\n"
+                  "tasks:\n"
+                  "  nap: {op: sleep, duration: 1 ms, in: [x], repeat: 4000, on: n0.cpu0}\n"
+                  "  copy: {op: copy, in: [nap], to: n1.mem0}\n");
+      const RunWorkspace elsewhere;
+      NodeProcess a(elsewhere, certificates.options());
+      NodeProcess b(elsewhere, certificates.options());
+      Program run(troupe_command(run_on(
+                      a.address() + "," + b.address(),
+                      certificates.options({"--no-verify", "--verbose", "--node-timeout", "1"}))),
+                  options_in(files));
+      BOOST_REQUIRE(run.wait_until([&] { return contains(run.err(), "planned"); }));
+      b.program().send(blow);
+      const Finished finished = run.wait();
+      b.program().send(SIGCONT);
+      BOOST_TEST(finished.exit_code == 1);
+      BOOST_TEST(contains(finished.err, fmt::format("node n1 ({})", b.address())));
+      BOOST_TEST(contains(finished.err, "was lost; see what has become of it"));
+      files.write("run.yaml",
+                  "machine: {discover: {}}\ntasks: {x: {op: uniform, shape: [4, 4]}}\n");
+      files.check_verified(files.run_on_nodes(a.address(), certificates.options()));
+      b.end();
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(bad_certificates_are_refused_by_nodes_and_leaders) {
