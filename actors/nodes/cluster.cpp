@@ -24,7 +24,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include <caf/io/all.hpp>
 #include <fmt/format.h>
 
 namespace troupe {

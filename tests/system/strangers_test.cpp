@@ -86,9 +86,10 @@ void run_while(const std::vector<std::string>& tls, const std::function<void(Nod
   const Cost before = cost_of(b.program().pid());
   come(b);
   const Cost after = cost_of(b.program().pid());
-  BOOST_TEST(after.threads == before.threads);
-  // The tensors of the run are among this.
+  // Threads and tensors of the run may come only now.
+  constexpr std::size_t more_threads_max = 20;
   constexpr std::size_t more_kib_max = 200'000;
+  BOOST_TEST(after.threads < before.threads + more_threads_max);
   BOOST_TEST(after.resident_kib < before.resident_kib + more_kib_max);
   BOOST_TEST(run.out().empty(), "the run is over too early");
   const Finished finished = run.wait();
