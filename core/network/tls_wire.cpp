@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <list>
 #include <map>
 #include <span>
@@ -38,6 +37,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::string_view transport = "tls";
 constexpr std::uint64_t hello_bytes_max = 1024;
+// Links cut tensors into chunks that are much smaller, unless a machine file says otherwise.
+constexpr std::uint64_t chunk_bytes_max = std::uint64_t{1} << 36;
 // Of one connection, before others are served.
 constexpr int frames_at_once = 16;
 
@@ -242,7 +243,6 @@ class TlsWire::Work {
   void receive(LinkNumber number, Link& link) {
     for (int i = 0; i < frames_at_once; ++i) {
       const bool awaits_hello = link.address.empty();
-      constexpr std::uint64_t chunk_bytes_max = std::numeric_limits<std::int64_t>::max();
       if (!link.stream.receive(link.is_outgoing ? 0
                                : awaits_hello   ? hello_bytes_max
                                                 : chunk_bytes_max)) {
