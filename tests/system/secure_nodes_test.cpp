@@ -8,6 +8,7 @@
 #include <csignal>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -170,11 +171,12 @@ BOOST_AUTO_TEST_CASE(a_node_with_tls_that_is_killed_or_suspended_is_lost_and_the
                       certificates.options({"--no-verify", "--verbose", "--node-timeout", "1"}))),
                   options_in(files));
       BOOST_REQUIRE(run.wait_until([&] { return contains(run.err(), "planned"); }));
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));  // until it is under way
       b.program().send(blow);
       const Finished finished = run.wait();
       b.program().send(SIGCONT);
-      BOOST_TEST(finished.exit_code == 1);
-      BOOST_TEST(contains(finished.err, fmt::format("node n1 ({})", b.address())));
+      BOOST_REQUIRE(finished.exit_code == 1);
+      BOOST_TEST(contains(finished.err, fmt::format("node n1 ({})", b.address())), finished.err);
       BOOST_TEST(contains(finished.err, "was lost; see what has become of it"));
       files.write("run.yaml",
                   "machine: {discover: {}}\ntasks: {x: {op: uniform, shape: [4, 4]}}\n");
