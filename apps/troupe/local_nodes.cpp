@@ -33,8 +33,8 @@ cpu_set_t cores_of(const std::vector<int>& cores, std::size_t index, std::size_t
 }
 
 // The process of a node, between fork and exec: nothing may allocate.
-[[noreturn]] void become_node(char* const* arguments, int output, const cpu_set_t& cores,
-                              pid_t parent) {
+[[noreturn]] void become_node(const char* program, char* const* arguments, int output,
+                              const cpu_set_t& cores, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(1);  // it has died already
   // Ctrl-C is for the leader, which ends the run in good order.
@@ -42,7 +42,7 @@ cpu_set_t cores_of(const std::vector<int>& cores, std::size_t index, std::size_t
   std::signal(SIGHUP, SIG_IGN);
   sched_setaffinity(0, sizeof cores, &cores);
   dup2(output, STDOUT_FILENO);
-  execv("/proc/self/exe", arguments);
+  execv(program, arguments);
   _exit(127);
 }
 
@@ -81,7 +81,9 @@ void LocalNodes::start(std::size_t index, const LocalNodesOptions& options) {
   int error = 0;
   if (pipe2(ends, O_CLOEXEC) == 0) {
     process = fork();
-    if (process == 0) become_node(arguments.data(), ends[1], cores, parent);
+    if (process == 0) {
+      become_node(options.program.c_str(), arguments.data(), ends[1], cores, parent);
+    }
     error = errno;
     close(ends[1]);
     if (process < 0) close(ends[0]);

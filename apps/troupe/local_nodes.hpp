@@ -11,8 +11,9 @@ namespace troupe {
 
 struct LocalNodesOptions {
   std::size_t count = 1;
-  std::vector<std::string> ops = {};  // libraries of op kinds
-  double node_timeout_s = 1;          // a leader that is silent for longer is gone
+  std::vector<std::string> ops = {};       // libraries of op kinds
+  std::string program = "/proc/self/exe";  // `troupe`
+  double node_timeout_s = 1;               // a leader that is silent for longer is gone
 };
 
 // Each gets its part of this process's cores and of the host's memory. They die with this process,
@@ -28,6 +29,7 @@ class LocalNodes {
   LocalNodes& operator=(const LocalNodes&) = delete;
 
   const std::vector<std::string>& addresses() const { return addresses_; }
+  const std::vector<pid_t>& processes() const { return processes_; }
 
  private:
   void start(std::size_t index, const LocalNodesOptions& options);
