@@ -4,11 +4,9 @@
 
 #include <cstddef>
 
-#include <starpu.h>
-
 namespace troupe::bench {
 
-StarpuWorkers::StarpuWorkers(const std::vector<int>& cores) {
+starpu_conf starpu_workers_on(const std::vector<int>& cores) {
   starpu_conf conf;
   starpu_conf_init(&conf);
   conf.ncpus = static_cast<int>(cores.size());
@@ -20,12 +18,24 @@ StarpuWorkers::StarpuWorkers(const std::vector<int>& cores) {
   for (std::size_t w = 0; w < cores.size() && w < STARPU_NMAXWORKERS; ++w) {
     conf.workers_bindid[w] = static_cast<unsigned>(cores[w]);
   }
-  if (starpu_init(&conf) != 0) throw run_error("StarPU could not be started");
+  return conf;
+}
+
+void check_starpu_workers(const std::vector<int>& cores) {
   // StarPU starts fewer workers if it finds fewer cores.
-  if (starpu_cpu_worker_get_count() != cores.size()) {
+  if (starpu_cpu_worker_get_count() == cores.size()) return;
+  throw run_error("StarPU did not start as many workers as asked for",
+                  "use at most as many devices as there are cores");
+}
+
+StarpuWorkers::StarpuWorkers(const std::vector<int>& cores) {
+  starpu_conf conf = starpu_workers_on(cores);
+  if (starpu_init(&conf) != 0) throw run_error("StarPU could not be started");
+  try {
+    check_starpu_workers(cores);
+  } catch (...) {
     starpu_shutdown();
-    throw run_error("StarPU did not start as many workers as asked for",
-                    "use at most as many devices as there are cores");
+    throw;
   }
 }
 
