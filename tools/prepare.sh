@@ -22,7 +22,11 @@ build_packages=(
 format_packages=(clang-format)
 lint_packages=(clang-tidy shellcheck)
 docs_packages=(cmake doxygen)                            # the reference of the library
-peer_packages=(libtbb-dev libstarpu-dev libsimgrid-dev)  # what task_bench compares with
+# What task_bench and network_bench compare with.
+peer_packages=(
+  libtbb-dev libstarpu-dev libsimgrid-dev
+  libopenmpi-dev openmpi-bin python3-distributed iperf3 ucx-utils  # between nodes
+)
 
 say() { printf '\n== %s\n' "$*"; }
 fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }

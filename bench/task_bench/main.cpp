@@ -28,7 +28,7 @@ enum ExitCode : int { exit_done = 0, exit_failed = 1, exit_usage = 2 };
 
 // Measures once. Prints a message and returns nullopt if the runtime fails.
 std::optional<Measurement> try_to_measure(const Runtime& runtime, const Workload& workload) {
-  auto m = measure_apart(arguments_for(runtime, workload));
+  auto m = measure_apart(runtime, workload, arguments_for(runtime, workload));
   if (!m) fmt::print(stderr, "task_bench: {} failed\n", runtime.name);
   return m;
 }
@@ -122,10 +122,12 @@ int compare(const Options& options) {
   if (options.metg) add_metg(options, measured, results);
 
   const Pattern& pattern = task.pattern;
-  fmt::print("{}: {}, {}, {} on {}; medians of {}\n", info(pattern.dependence).name,
-             format_count(pattern.width, "column"), format_count(pattern.steps, "step"),
-             format_count(pattern.points(), "task"),
-             format_count(options.workload.cores.size(), "device"), options.repetitions);
+  fmt::print(
+      "{}: {}, {}, {} on {}; medians of {}\n", info(pattern.dependence).name,
+      format_count(pattern.width, "column"), format_count(pattern.steps, "step"),
+      format_count(pattern.points(), "task"),
+      format_count(options.workload.cores.size(), options.workload.on_nodes ? "node" : "device"),
+      options.repetitions);
   fmt::print("{}", table(task, results, options.metg.has_value()));
   if (json.is_open()) {
     write_json(options.workload, options.repetitions, results, json);
@@ -140,8 +142,8 @@ int run(int argc, const char* const* argv) {
     fmt::print("{}", options.help);
     return exit_done;
   }
-  if (!options.report_fd) return compare(options);
-  send_result(measure_here(*options.runtimes.at(0), options.workload), *options.report_fd);
+  if (options.report.empty()) return compare(options);
+  send_result(measure_here(*options.runtimes.at(0), options.workload), options.report);
   return exit_done;
 }
 

@@ -20,7 +20,7 @@ namespace {
 struct Arguments {
   std::string type = "stencil_1d";
   std::string kernel;
-  std::vector<std::string> runtimes = {"troupe"};
+  std::vector<std::string> runtimes = {};
   std::int64_t width = 32;
   std::int64_t steps = 1000;
   std::int64_t window = 0;
@@ -34,6 +34,7 @@ struct Arguments {
   std::int64_t output_bytes = PointTask::pair_bytes;
   std::int64_t devices = 0;
   std::string machine;
+  std::optional<std::int64_t> nodes = {};
   std::int64_t repetitions = 3;
 };
 
@@ -96,33 +97,55 @@ PointTask task_of(const Arguments& a, bool radix_given) {
   return task;
 }
 
-// One core for each device. If there are more devices than cores, devices share cores round robin.
+// One core for each device or node. If there are more of them than cores, they share cores round
+// robin.
 std::vector<int> cores_of(const Arguments& a, bool given, std::uint32_t width) {
   const std::vector<int> host = discover_host().cores;
-  std::uint32_t devices = given ? count("--devices", a.devices)
-                                : std::min(width, static_cast<std::uint32_t>(host.size()));
+  std::uint32_t devices = a.nodes ? count("--nodes", *a.nodes, 2)
+                          : given ? count("--devices", a.devices)
+                                  : std::min(width, static_cast<std::uint32_t>(host.size()));
   if (!a.machine.empty()) {
     devices = static_cast<std::uint32_t>(load_machine_file(a.machine).devices.size());
   }
   if (devices > width) {
-    throw usage_error(fmt::format("{} is {}, and the pattern has {}",
-                                  a.machine.empty() ? "--devices" : "the number of devices",
-                                  devices, format_count(width, "column")),
-                      "each device needs a column");
+    const std::string what = !a.machine.empty() ? "the number of devices"
+                             : a.nodes          ? "--nodes"
+                                                : "--devices";
+    throw usage_error(
+        fmt::format("{} is {}, and the pattern has {}", what, devices,
+                    format_count(width, "column")),
+        fmt::format("each {} needs a column", a.nodes ? "node" : "device"));
   }
   std::vector<int> cores;
   for (std::uint32_t d = 0; d < devices; ++d) cores.push_back(host[d % host.size()]);
   return cores;
 }
 
+// The names of the runtimes for several nodes, or of those for one process.
+std::vector<std::string> names_of_runtimes(bool on_nodes) {
+  std::vector<std::string> names;
+  for (const Runtime& r : runtimes()) {
+    if (r.on_nodes == on_nodes) names.emplace_back(r.name);
+  }
+  return names;
+}
+
 void choose_runtimes(const Arguments& a, Options& options) {
   std::vector<std::string_view> names;
   for (const Runtime& r : runtimes()) names.push_back(r.name);
-  for (const std::string& name : a.runtimes) {
+  const bool on_nodes = options.workload.on_nodes;
+  const std::vector<std::string> fitting = names_of_runtimes(on_nodes);
+  for (const std::string& name : a.runtimes.empty() ? std::vector{fitting[0]} : a.runtimes) {
     const Runtime& r = runtimes()[choose("--runtime", name, names)];
     if (!a.machine.empty() && r.measure != simulate_runtime()) {
       throw usage_error(fmt::format("--machine describes what is simulated, and {} isn't", r.name),
                         "add `--runtime simulate`");
+    }
+    if (r.on_nodes != on_nodes) {
+      throw usage_error(
+          on_nodes ? fmt::format("{} does not run on several nodes", r.name)
+                   : fmt::format("{} runs on several nodes only", r.name),
+          on_nodes ? fmt::format("choose from {}", fmt::join(fitting, ", ")) : "give --nodes, too");
     }
     (is_there(r) ? options.runtimes : options.absent).push_back(&r);
   }
@@ -136,7 +159,6 @@ Options read_options(int argc, const char* const* argv) {
   Arguments a;
   Options options;
   double metg = 0;
-  int report_fd = 0;
   app.add_option("--type", a.type, "Dependence pattern")->capture_default_str();
   app.add_option("--width", a.width, "Columns")->capture_default_str();
   app.add_option("--steps", a.steps, "Rows")->capture_default_str();
@@ -168,11 +190,14 @@ Options read_options(int argc, const char* const* argv) {
       ->excludes("--devices");
   app.add_flag("!--unplaced", options.workload.is_placed,
                "troupe and simulate let the planner choose the device of each task");
+  CLI::Option* nodes = app.add_option(
+      "--nodes", a.nodes,
+      "Node processes on this host, each with one device or thread, instead of --devices");
   app.add_option("--runtime", a.runtimes,
-                 "Several, comma-separated: troupe, simulate, sequential, tbb, openmp, starpu, "
-                 "simgrid")
-      ->delimiter(',')
-      ->capture_default_str();
+                 fmt::format("Several, comma-separated: {}; with --nodes: {}; default: the first",
+                             fmt::join(names_of_runtimes(false), ", "),
+                             fmt::join(names_of_runtimes(true), ", ")))
+      ->delimiter(',');
   app.add_option("--repetitions", a.repetitions, "Measurements of each; medians are shown")
       ->capture_default_str();
   app.add_option("--json", options.json, "Write the results as JSON to this path");
@@ -180,7 +205,8 @@ Options read_options(int argc, const char* const* argv) {
       app.add_option("--metg", metg,
                      "Also search the task granularity at which this part of the peak rate is "
                      "reached, e.g. 0.5");
-  const CLI::Option* report_option = app.add_option("--report-fd", report_fd)->group("");
+  app.add_option("--report", options.report)->group("");
+  nodes->excludes("--devices")->excludes("--window");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -192,6 +218,7 @@ Options read_options(int argc, const char* const* argv) {
   const PointTask& task = options.workload.task;
   if (window->count() > 0) options.workload.window = count("--window", a.window);
   options.workload.machine = a.machine;
+  options.workload.on_nodes = a.nodes.has_value();
   options.workload.cores = cores_of(a, devices->count() > 0, task.pattern.width);
   options.repetitions = static_cast<int>(count("--repetitions", a.repetitions, 1, 1000));
   choose_runtimes(a, options);
@@ -206,7 +233,6 @@ Options read_options(int argc, const char* const* argv) {
     }
     options.metg = metg;
   }
-  if (report_option->count() > 0) options.report_fd = report_fd;
   return options;
 }
 
@@ -233,7 +259,7 @@ std::vector<std::string> arguments_for(const Runtime& runtime, const Workload& w
   add("--imbalance", task.imbalance);
   add("--output-bytes", task.output_bytes);
   if (workload.machine.empty()) {
-    add("--devices", workload.cores.size());
+    add(workload.on_nodes ? "--nodes" : "--devices", workload.cores.size());
   } else {
     add("--machine", workload.machine);
   }

@@ -19,8 +19,8 @@ struct Options {
 
   std::string help;  // if not empty, print this and do nothing else
 
-  // Set in a process started by measure_apart(): the file descriptor for the result.
-  std::optional<int> report_fd;
+  // In a process started by measure_apart(): the path for the result. Else empty.
+  std::string report;
 };
 
 // Throws CLI::ParseError if the command line can't be parsed, a usage Error if a value is invalid.

@@ -12,8 +12,9 @@
 
 namespace troupe::bench {
 
-// StarPU writes files about the machine to the user's home folder: while this lives, to a folder of
-// its own, which is then removed.
+// StarPU and Dask write files to the user's home folder, Dask and Open MPI others for their
+// processes: while this lives, to a folder of its own, which is then removed. Open MPI runs for the
+// user root, too.
 class PeerHome {
  public:
   PeerHome() {
@@ -23,6 +24,11 @@ class PeerHome {
     setenv("STARPU_HOME", path_.c_str(), 1);
     setenv("STARPU_SILENT", "1", 1);
     setenv("STARPU_CALIBRATE", "0", 1);
+    setenv("DASK_CONFIG", path_.c_str(), 1);
+    setenv("DASK_TEMPORARY_DIRECTORY", path_.c_str(), 1);
+    setenv("OMPI_MCA_orte_tmpdir_base", path_.c_str(), 1);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
   }
   ~PeerHome() {
     std::error_code ignored;

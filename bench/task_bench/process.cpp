@@ -2,11 +2,15 @@
 
 #include "core/base/error.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <string_view>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -34,10 +38,57 @@ Error refused(std::string_view what) {
   return run_error(fmt::format("the system refuses {}: {}", what, std::strerror(errno)));
 }
 
+// Where the processes of one measurement leave their results. A pipe that they open by its path: a
+// launcher may close the descriptors that they would inherit.
+class Results {
+ public:
+  Results() {
+    if (pipe2(ends_, O_CLOEXEC | O_NONBLOCK) != 0) throw refused("a pipe");
+  }
+  ~Results() {
+    close(ends_[0]);
+    close(ends_[1]);
+  }
+  Results(const Results&) = delete;
+  Results& operator=(const Results&) = delete;
+
+  std::string path() const { return fmt::format("/proc/{}/fd/{}", getpid(), ends_[1]); }
+  // The processes must have ended.
+  std::vector<Measurement> read_all() const {
+    std::vector<Measurement> all;
+    for (Measurement m; read(ends_[0], &m, sizeof m) == sizeof m;) all.push_back(m);
+    return all;
+  }
+
+ private:
+  int ends_[2];
+};
+
+// Runs a command, which ends with this program. Blocks until it ends. Returns whether it succeeded.
+bool execute(std::vector<std::string>& words) {
+  std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const pid_t child = fork();
+  if (child < 0) throw refused("another process");
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    execvp(argv[0], argv.data());
+    std::perror(argv[0]);
+    _exit(127);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 }  // namespace
 
 Measurement measure_here(const Runtime& runtime, const Workload& workload) {
   const Measure measure = runtime.measure != nullptr ? runtime.measure : load_measure(runtime);
+  if (workload.on_nodes) return {.times = measure(workload)};
   reset_peak();
   const std::uint64_t before = status_bytes("VmRSS:");
   Measurement m{.times = measure(workload)};
@@ -46,43 +97,37 @@ Measurement measure_here(const Runtime& runtime, const Workload& workload) {
   return m;
 }
 
-void send_result(const Measurement& measurement, int fd) {
+void send_result(const Measurement& measurement, const std::string& path) {
   static_assert(std::is_trivially_copyable_v<Measurement>);
-  if (write(fd, &measurement, sizeof measurement) != sizeof measurement) {
-    throw refused("to write the measurement");
-  }
+  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) throw refused("to write the measurement");
+  // Smaller than PIPE_BUF: never mixed with that of another process.
+  const ssize_t written = write(fd, &measurement, sizeof measurement);
+  close(fd);
+  if (written != sizeof measurement) throw refused("to write the measurement");
 }
 
-std::optional<Measurement> measure_apart(std::vector<std::string> arguments) {
-  int ends[2];
-  if (pipe(ends) != 0) throw refused("a pipe");
-  arguments.insert(arguments.begin(), "task_bench");
-  arguments.insert(arguments.end(), {"--report-fd", std::to_string(ends[1])});
-  std::vector<char*> argv;
-  argv.reserve(arguments.size() + 1);
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-
-  const pid_t child = fork();
-  if (child < 0) throw refused("another process");
-  if (child == 0) {
-    close(ends[0]);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);  // the measurement ends with this program
-    execv("/proc/self/exe", argv.data());
-    _exit(127);
-  }
-  close(ends[1]);
+std::optional<Measurement> measure_apart(const Runtime& runtime, const Workload& workload,
+                                         std::vector<std::string> arguments) {
+  const Results results;
+  std::vector<std::string> words;
+  if (runtime.launcher != nullptr) words = runtime.launcher(workload.cores.size());
+  const std::size_t processes = runtime.launcher != nullptr ? workload.cores.size() : 1;
+  words.push_back(std::filesystem::read_symlink("/proc/self/exe"));
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  words.insert(words.end(), {"--report", results.path()});
+  const bool has_succeeded = execute(words);
+  const std::vector<Measurement> all = results.read_all();
+  if (!has_succeeded || all.size() != processes) return std::nullopt;
   Measurement m;
-  ssize_t got = 0;
-  do {
-    got = read(ends[0], &m, sizeof m);
-  } while (got < 0 && errno == EINTR);
-  close(ends[0]);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  for (const Measurement& of_one : all) {
+    m.times.build = std::max(m.times.build, of_one.times.build);
+    m.times.plan = std::max(m.times.plan, of_one.times.plan);
+    m.times.run = std::max(m.times.run, of_one.times.run);
+    m.times.rest = std::max(m.times.rest, of_one.times.rest);
+    m.peak_bytes = std::max(m.peak_bytes, of_one.peak_bytes);
   }
-  const bool is_complete = got == sizeof m && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  return is_complete ? std::optional(m) : std::nullopt;
+  return m;
 }
 
 }  // namespace troupe::bench

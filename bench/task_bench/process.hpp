@@ -13,18 +13,22 @@ namespace troupe::bench {
 
 struct Measurement {
   Times times;
-  std::uint64_t peak_bytes = 0;  // growth of the resident set since before the run
+  // Growth of the resident set since before the run. 0 on several nodes: some have processes of
+  // their own.
+  std::uint64_t peak_bytes = 0;
 };
 
 // Measures once in this process.
 Measurement measure_here(const Runtime& runtime, const Workload& workload);
 
-// Writes the result of a process started by measure_apart() to its file descriptor.
-void send_result(const Measurement& measurement, int fd);
+// Writes the result of a process started by measure_apart() to the path that it was given.
+void send_result(const Measurement& measurement, const std::string& path);
 
-// Runs this program again, in a new process, with `arguments` and "--report-fd N". Blocks until it
-// ends. Returns its result, or nullopt if it failed; it has then printed the reason to standard
-// error. Throws a run Error if the system can't start a process.
-std::optional<Measurement> measure_apart(std::vector<std::string> arguments);
+// Runs this program again, in a new process, with `arguments` and "--report PATH"; in a process for
+// each node if the runtime has a launcher. Blocks until they end. Returns their result; of several,
+// the longest times. Returns nullopt if one failed; it has then printed the reason to
+// standard error. Throws a run Error if the system can't start a process.
+std::optional<Measurement> measure_apart(const Runtime& runtime, const Workload& workload,
+                                         std::vector<std::string> arguments);
 
 }  // namespace troupe::bench

@@ -40,20 +40,21 @@ std::string table(const PointTask& task, std::span<const Result> results, bool w
   const auto tasks = static_cast<double>(task.pattern.points());
   // fmt counts columns: the dash is one column, though three bytes.
   std::string text =
-      fmt::format("{:<12}{:>10}{:>10}{:>10}{:>10}{:>14}{:>10}{:>10}{:>16}", "", "build", "plan",
+      fmt::format("{:<16}{:>10}{:>10}{:>10}{:>10}{:>14}{:>10}{:>10}{:>16}", "", "build", "plan",
                   "run", "rest", "tasks/s", "bytes", "peak", "FLOP/s");
   if (with_metg) text += fmt::format("{:>12}", "METG");
-  text += fmt::format("\n{:<12}{:>10}{:>10}{:>10}{:>10}{:>14}{:>10}{:>10}{:>16}", "", "ns/task",
+  text += fmt::format("\n{:<16}{:>10}{:>10}{:>10}{:>10}{:>14}{:>10}{:>10}{:>16}", "", "ns/task",
                       "ns/task", "ns/task", "ns/task", "", "per task", "MiB", "");
   if (with_metg) text += fmt::format("{:>12}", "us");
   text += "\n";
   for (const Result& r : results) {
     const auto per_task_ns = [&](double s) { return fmt::format("{:.1f}", s * 1e9 / tasks); };
-    text +=
-        fmt::format("{:<12}{:>10}{:>10}{:>10}{:>10}{:>14.0f}{:>10.0f}{:>10.1f}{:>16}", r.runtime,
-                    per_task_ns(r.build_s), per_task_ns(r.plan_s), per_task_ns(r.run_s),
-                    per_task_ns(r.rest_s), r.run_s > 0 ? tasks / r.run_s : 0, r.peak_bytes / tasks,
-                    r.peak_bytes / 0x1p20, or_dash(r.flops_per_s > 0, format_flops(r.flops_per_s)));
+    text += fmt::format("{:<16}{:>10}{:>10}{:>10}{:>10}{:>14.0f}{:>10}{:>10}{:>16}", r.runtime,
+                        per_task_ns(r.build_s), per_task_ns(r.plan_s), per_task_ns(r.run_s),
+                        per_task_ns(r.rest_s), r.run_s > 0 ? tasks / r.run_s : 0,
+                        or_dash(r.peak_bytes > 0, fmt::format("{:.0f}", r.peak_bytes / tasks)),
+                        or_dash(r.peak_bytes > 0, fmt::format("{:.1f}", r.peak_bytes / 0x1p20)),
+                        or_dash(r.flops_per_s > 0, format_flops(r.flops_per_s)));
     if (with_metg) {
       text += fmt::format("{:>12}", or_dash(r.metg_s.has_value(),
                                             fmt::format("{:.3f}", r.metg_s.value_or(0) * 1e6)));
@@ -77,7 +78,7 @@ void write_json(const Workload& workload, int repetitions, std::span<const Resul
                     {"width", task.pattern.width},
                     {"steps", task.pattern.steps},
                     {"window", workload.window},
-                    {"devices", workload.cores.size()},
+                    {workload.on_nodes ? "nodes" : "devices", workload.cores.size()},
                     {"kernel", point_work_names[static_cast<std::size_t>(task.work)]},
                     {"iterations", task.iterations},
                     {"bytes", task.bytes},

@@ -30,7 +30,7 @@ Result summarize(const Runtime& runtime, const PointTask& task,
 std::string table(const PointTask& task, std::span<const Result> results, bool with_metg);
 
 // Writes a list with an object per runtime: runtime, type, width, steps, window (rows appended at a
-// time, 0: all), devices, kernel, iterations, bytes, output_bytes, tasks, repetitions;
+// time, 0: all), devices (or nodes), kernel, iterations, bytes, output_bytes, tasks, repetitions;
 // build_ns_per_task, plan_ns_per_task, run_ns_per_task, tasks_per_s, bytes_per_task and peak_bytes
 // (peak memory); rest_ns_per_task; flops_per_s and metg_us, null if there is none.
 void write_json(const Workload& workload, int repetitions, std::span<const Result> results,

@@ -5,6 +5,7 @@
 #include "core/base/time.hpp"
 #include "core/patterns/point_task.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -21,6 +22,9 @@ struct Workload {
   std::vector<int> cores;  // one for each device or thread, by OS number
   std::string machine;     // simulated: path of its file; empty: devices on one memory
   bool is_placed = true;   // false: Troupe's planner chooses the devices
+  // Whether each core belongs to a node of its own: a process on this host with one thread that
+  // computes. Columns are divided among the nodes in blocks.
+  bool on_nodes = false;
 };
 
 // Wall times of one run. `build` is 0 for a runtime that makes its graph during the run.
@@ -34,15 +38,25 @@ struct Times {
 // Executes the workload once. Blocks until done. Starting threads and allocating outputs before the
 // run are not timed if the runtime separates them from the run. Throws a run Error if a task fails,
 // for example because it reads a wrong payload.
+//
+// On several nodes, each process of a peer that has a launcher executes its part. Their clocks
+// start at a barrier.
 using Measure = Times (*)(const Workload&);
+
+// The words of the command that starts the processes of a peer, one on each of `nodes` nodes; the
+// words of their own command line follow.
+using Launcher = std::vector<std::string> (*)(std::size_t nodes);
 
 struct Runtime {
   std::string_view name;
   std::string_view summary;
-  std::string_view package = {};  // Debian package of a peer; empty: part of this program
+  std::string_view package = {};  // Debian packages of a peer; empty: part of this program
+  std::string_view module = {};   // of a peer; empty: that of its name
   bool computes = true;           // false: a simulation, whose tasks do nothing
   bool serial = false;            // always one thread
+  bool on_nodes = false;          // for several nodes only; else for one process only
   Measure measure = nullptr;      // null: in the runtime's module
+  Launcher launcher = nullptr;    // null: one process
 };
 
 // All runtimes, in the order of measurement.
@@ -56,6 +70,8 @@ Measure load_measure(const Runtime& runtime);
 Measure troupe_runtime();
 Measure simulate_runtime();
 Measure sequential_runtime();
+Measure troupe_tcp_runtime();
+Measure troupe_shared_memory_runtime();
 
 }  // namespace troupe::bench
 

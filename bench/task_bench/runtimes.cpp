@@ -3,6 +3,8 @@
 
 #include <array>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -10,10 +12,43 @@
 namespace troupe::bench {
 namespace {
 
+constexpr std::string_view mpi_packages = "libopenmpi-dev and openmpi-bin";
+constexpr std::string_view starpu_mpi_packages = "libstarpu-dev, libopenmpi-dev and openmpi-bin";
+
 // The path of a runtime's module, which is in the folder of the program.
 std::filesystem::path module_of(const Runtime& runtime) {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() /
-         fmt::format("task_bench_{}.so", runtime.name);
+         fmt::format("task_bench_{}.so", runtime.module.empty() ? runtime.name : runtime.module);
+}
+
+// Point-to-point messages by `transport`, one of Open MPI's byte transfer layers. Every process
+// pins itself. mpirun counts this host's cores, and there may be more processes than cores.
+std::vector<std::string> mpirun(std::size_t nodes, std::string_view transport) {
+  return {"mpirun",
+          "-n",
+          std::to_string(nodes),
+          "--quiet",
+          "--oversubscribe",
+          "--bind-to",
+          "none",
+          "--mca",
+          "pml",
+          "ob1",
+          "--mca",
+          "btl",
+          fmt::format("self,{}", transport),
+          "--mca",
+          "btl_tcp_if_include",
+          "lo",
+          "--mca",
+          "oob_tcp_if_include",
+          "lo"};
+}
+std::vector<std::string> mpirun_tcp(std::size_t nodes) {
+  return mpirun(nodes, "tcp");
+}
+std::vector<std::string> mpirun_shared_memory(std::size_t nodes) {
+  return mpirun(nodes, "vader");
 }
 
 }  // namespace
@@ -54,6 +89,42 @@ std::span<const Runtime> runtimes() {
               .summary = "SimGrid s4u activities",
               .package = "libsimgrid-dev",
               .computes = false},
+      Runtime{.name = "troupe-tcp",
+              .summary = "actors on several nodes, by TCP",
+              .on_nodes = true,
+              .measure = troupe_tcp_runtime()},
+      Runtime{.name = "troupe-shm",
+              .summary = "actors on several nodes, by shared memory",
+              .on_nodes = true,
+              .measure = troupe_shared_memory_runtime()},
+      Runtime{.name = "mpi-tcp",
+              .summary = "loops and messages of Open MPI, by TCP",
+              .package = mpi_packages,
+              .module = "mpi",
+              .on_nodes = true,
+              .launcher = mpirun_tcp},
+      Runtime{.name = "mpi-shm",
+              .summary = "loops and messages of Open MPI, by shared memory",
+              .package = mpi_packages,
+              .module = "mpi",
+              .on_nodes = true,
+              .launcher = mpirun_shared_memory},
+      Runtime{.name = "starpu-mpi-tcp",
+              .summary = "StarPU-MPI tasks on data handles, by TCP",
+              .package = starpu_mpi_packages,
+              .module = "starpu_mpi",
+              .on_nodes = true,
+              .launcher = mpirun_tcp},
+      Runtime{.name = "starpu-mpi-shm",
+              .summary = "StarPU-MPI tasks on data handles, by shared memory",
+              .package = starpu_mpi_packages,
+              .module = "starpu_mpi",
+              .on_nodes = true,
+              .launcher = mpirun_shared_memory},
+      Runtime{.name = "dask",
+              .summary = "Dask distributed, a worker process on each node",
+              .package = "python3-distributed",
+              .on_nodes = true},
   };
   return table;
 }

@@ -1,19 +1,24 @@
 // Troupe itself, run and simulated: one device with one stream for each core. All devices share one
 // memory, so that there are no transfers; or, simulated, the devices of a machine file. Each device
-// computes a block of columns, unless the planner is to choose.
+// computes a block of columns, unless the planner is to choose. On several nodes, each has a device
+// and a memory, and payloads are transferred.
 //
 // `run` is the time from the actors' first message to their last record (ScenarioReport::took).
 // `rest` is the time for starting threads, allocating buffers and making the report, which has no
 // timeline. With windows, building and planning overlap the run, and `run` is the time from the
 // first op to the report.
+#include "actors/nodes/cluster.hpp"
 #include "actors/runner.hpp"
 #include "actors/stream.hpp"
+#include "apps/troupe/local_nodes.hpp"
 #include "bench/task_bench/peer.hpp"
+#include "core/backend/openblas/pinning.hpp"
 #include "core/base/error.hpp"
 #include "core/config/machine_file.hpp"
 #include "core/machine/discover.hpp"
 #include "core/patterns/patterns.hpp"
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -47,8 +52,9 @@ std::vector<DeviceId> devices_to_use(const Workload& workload, const Machine& ma
   return devices;
 }
 
-Times measure_whole(const Workload& workload, Mode mode) {
-  const Machine machine = make_machine(workload, mode);
+// `cluster`: the nodes of the machine, or null.
+Times measure_whole(const Workload& workload, const Machine& machine, Mode mode,
+                    Cluster* cluster = nullptr) {
   Times times;
   const Stopwatch build;
   Graph graph{pattern_ops()};
@@ -58,7 +64,8 @@ Times measure_whole(const Workload& workload, Mode mode) {
 
   const std::vector<Scenario> scenarios{{.name = "all", .steps = {Step{.group = group}}}};
   const Stopwatch plan;
-  Run run(machine, graph, scenarios, {.mode = mode, .verify = false, .keep_timeline = false});
+  Run run(machine, graph, scenarios,
+          {.mode = mode, .verify = false, .keep_timeline = false, .cluster = cluster});
   times.plan = plan.elapsed();
 
   const Stopwatch all;
@@ -71,8 +78,7 @@ Times measure_whole(const Workload& workload, Mode mode) {
 }
 
 // Building and planning overlap the run.
-Times measure_windows(const Workload& workload, Mode mode) {
-  const Machine machine = make_machine(workload, mode);
+Times measure_windows(const Workload& workload, const Machine& machine, Mode mode) {
   const std::vector<DeviceId> devices = devices_to_use(workload, machine);
   Times times;
   const Stopwatch all;
@@ -95,7 +101,19 @@ Times measure_windows(const Workload& workload, Mode mode) {
 }
 
 Times measure(const Workload& workload, Mode mode) {
-  return workload.window > 0 ? measure_windows(workload, mode) : measure_whole(workload, mode);
+  const Machine machine = make_machine(workload, mode);
+  return workload.window > 0 ? measure_windows(workload, machine, mode)
+                             : measure_whole(workload, machine, mode);
+}
+
+Times measure_on_nodes(const Workload& workload, bool uses_shared_memory) {
+  pin_this_thread(workload.cores);  // the nodes divide them
+  const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  const LocalNodes nodes(
+      {.count = workload.cores.size(), .program = here.parent_path() / "troupe"});
+  Cluster cluster(pattern_ops(),
+                  {.addresses = nodes.addresses(), .uses_shared_memory = uses_shared_memory});
+  return measure_whole(workload, cluster.machine(), Mode::run, &cluster);
 }
 
 }  // namespace
@@ -106,6 +124,14 @@ Measure troupe_runtime() {
 
 Measure simulate_runtime() {
   return [](const Workload& workload) { return measure(workload, Mode::simulate); };
+}
+
+Measure troupe_tcp_runtime() {
+  return [](const Workload& workload) { return measure_on_nodes(workload, false); };
+}
+
+Measure troupe_shared_memory_runtime() {
+  return [](const Workload& workload) { return measure_on_nodes(workload, true); };
 }
 
 }  // namespace troupe::bench

@@ -40,7 +40,7 @@ const std::vector<Room> rooms{
     {"troupe", {"actors"}},
     {"apps", {"actors"}},
     {"examples", {"troupe"}},
-    {"bench", {"actors"}},
+    {"bench", {"actors", "apps"}},
     {"tests", {"troupe", "apps", "bench", "examples"}},
 };
 
@@ -68,6 +68,8 @@ const std::vector<Library> libraries{
     {"OpenMP", "g++", {"omp.h"}, {"bench"}},
     {"StarPU", "libstarpu-dev", {"starpu.h"}, {"bench"}},
     {"SimGrid", "libsimgrid-dev", {"simgrid/"}, {"bench"}},
+    {"Open MPI", "libopenmpi-dev", {"mpi.h"}, {"bench"}},
+    {"StarPU-MPI", "libstarpu-dev", {"starpu_mpi.h"}, {"bench"}},
     {"the system's C library",
      "g++",
      {"arpa/inet.h", "dirent.h", "dlfcn.h", "fcntl.h", "ifaddrs.h", "linux/filter.h", "malloc.h",

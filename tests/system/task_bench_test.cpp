@@ -1,10 +1,12 @@
 // task_bench through its command line: what it refuses, what it writes, and that every runtime that
-// is there carries out every pattern.
+// is there carries out every pattern, on one node or on several.
 #include "tests/support/workspace.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -22,6 +24,22 @@ const std::vector<std::string> all_patterns{
     "all_to_all", "nearest", "spread",     "random_nearest"};
 const std::vector<std::string> all_runtimes{"troupe", "simulate", "sequential", "tbb",
                                             "openmp", "starpu",   "simgrid"};
+
+// Whether the module of a peer was built. A test case that needs it is skipped, by name, if not.
+class HasModule {
+ public:
+  explicit HasModule(std::string peer) : peer_(std::move(peer)) {}
+  boost::test_tools::assertion_result operator()(boost::unit_test::test_unit_id) const {
+    const std::filesystem::path program = TASK_BENCH_PROGRAM;
+    boost::test_tools::assertion_result result(
+        std::filesystem::exists(program.parent_path() / ("task_bench_" + peer_ + ".so")));
+    result.message() << peer_ << " is not installed";
+    return result;
+  }
+
+ private:
+  std::string peer_;
+};
 
 Finished run(const Workspace& workspace, Arguments arguments) {
   arguments.insert(arguments.begin(), TASK_BENCH_PROGRAM);
@@ -161,6 +179,73 @@ BOOST_AUTO_TEST_CASE(every_runtime_carries_out_every_pattern_or_is_named_as_abse
       }
     }
   }
+}
+
+// With each of `runtimes`, whose tasks check what they read, on this many nodes.
+void check_on_nodes(const Arguments& runtimes, const Arguments& patterns,
+                    const std::string& nodes) {
+  const Workspace workspace;
+  for (const std::string& type : patterns) {
+    const Finished f = run(workspace, {"--nodes",        nodes,
+                                       "--type",         type,
+                                       "--width",        "5",
+                                       "--steps",        "9",
+                                       "--runtime",      joined(runtimes),
+                                       "--iterations",   "50",
+                                       "--imbalance",    "1",
+                                       "--output-bytes", "40",
+                                       "--repetitions",  "1",
+                                       "--json",         "result.json"});
+    BOOST_TEST_CONTEXT(type << ": " << f.err) {
+      BOOST_TEST(f.exit_code == 0);
+      BOOST_TEST(f.err == "");
+      Arguments seen;
+      for (const auto& entry : nlohmann::json::parse(workspace.read("result.json"))) {
+        seen.push_back(entry.at("runtime").get<std::string>());
+        BOOST_TEST(entry.at("type") == type);
+        BOOST_TEST(std::to_string(entry.at("nodes").get<int>()) == nodes);
+        BOOST_TEST(entry.at("run_ns_per_task").get<double>() > 0);
+      }
+      BOOST_TEST(seen == runtimes, boost::test_tools::per_element());
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(troupe_carries_out_every_pattern_on_several_nodes) {
+  check_on_nodes({"troupe-tcp", "troupe-shm"}, all_patterns, "2");
+  check_on_nodes({"troupe-tcp", "troupe-shm"}, {"all_to_all"}, "3");
+}
+
+BOOST_AUTO_TEST_CASE(open_mpi_carries_out_every_pattern_on_several_nodes,
+                     *boost::unit_test::precondition(HasModule("mpi"))) {
+  check_on_nodes({"mpi-tcp", "mpi-shm"}, all_patterns, "2");
+  check_on_nodes({"mpi-tcp", "mpi-shm"}, {"all_to_all"}, "3");
+}
+
+BOOST_AUTO_TEST_CASE(starpu_mpi_carries_out_every_pattern_on_two_nodes,
+                     *boost::unit_test::precondition(HasModule("starpu_mpi"))) {
+  check_on_nodes({"starpu-mpi-tcp", "starpu-mpi-shm"}, all_patterns, "2");
+}
+
+// Its processes take seconds to start.
+BOOST_AUTO_TEST_CASE(dask_carries_out_patterns_on_two_nodes,
+                     *boost::unit_test::precondition(HasModule("dask"))) {
+  check_on_nodes({"dask"}, {"trivial", "stencil_1d", "tree", "all_to_all"}, "2");
+}
+
+BOOST_AUTO_TEST_CASE(nodes_that_can_not_be_are_refused) {
+  for (const std::string value : {"-1", "0", "1"}) {
+    check_refused({"--nodes", value}, {"--nodes is " + value, "from 2 to"});
+  }
+  check_refused({"--nodes", "3", "--width", "2"}, {"--nodes is 3", "2 columns"});
+  check_refused({"--nodes", "2", "--devices", "2"}, {"--nodes", "--devices"});
+  check_refused({"--nodes", "2", "--window", "10"}, {"--nodes", "--window"});
+}
+
+BOOST_AUTO_TEST_CASE(a_runtime_for_one_process_is_refused_on_several_nodes) {
+  check_refused({"--nodes", "2", "--runtime", "tbb"},
+                {"tbb does not run on several nodes", "troupe-tcp, troupe-shm, mpi-tcp"});
+  check_refused({"--runtime", "troupe-tcp"}, {"troupe-tcp runs on several nodes only", "--nodes"});
 }
 
 // Windows that divide the steps, that don't, and that have room for all of them.

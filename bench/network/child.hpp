@@ -1,0 +1,42 @@
+// Programs that are measured as processes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace network_bench {
+
+// A process, whose standard output is read. It is killed with this object, and dies with this
+// program.
+class Child {
+ public:
+  // Throws a std::runtime_error if the system refuses it.
+  explicit Child(std::vector<std::string> words);
+  ~Child();
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  // All that it writes. Blocks until it ends. Call once.
+  std::string output();
+  // After output(): whether its exit code is 0.
+  bool has_succeeded() const { return has_succeeded_; }
+
+ private:
+  pid_t process_ = -1;
+  int from_ = -1;
+  bool has_succeeded_ = false;
+};
+
+// The output of a client, which is started again while its server isn't listening yet. Blocks.
+// Throws a std::runtime_error if it fails for ten seconds.
+std::string output_of_client(const std::vector<std::string>& words);
+
+// Whether there is a program of this name.
+bool is_installed(const std::string& program);
+
+// A TCP port of the loopback interface that nobody uses at the moment.
+int free_port();
+
+}  // namespace network_bench
