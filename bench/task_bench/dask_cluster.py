@@ -75,10 +75,9 @@ def make_graph(path, task, width, steps):
 
 
 def main(path, task, width, steps, cores):
-    import dask
     import distributed
+    from dask import highlevelgraph
 
-    dask.config.set({"distributed.worker.daemon": True})
     with distributed.LocalCluster(
         n_workers=len(cores),
         threads_per_worker=1,
@@ -96,13 +95,9 @@ def main(path, task, width, steps, cores):
         begin = time.perf_counter_ns()
         graph, unread = make_graph(path, task, width, steps)
         built = time.perf_counter_ns()
-        with dask.annotate(workers=worker_of):
-            layer = dask.highlevelgraph.MaterializedLayer(graph, annotations={"workers": worker_of})
-        futures = client.get(
-            dask.highlevelgraph.HighLevelGraph({"points": layer}, {"points": set()}),
-            unread,
-            sync=False,
-        )
+        layer = highlevelgraph.MaterializedLayer(graph, annotations={"workers": worker_of})
+        layers = highlevelgraph.HighLevelGraph({"points": layer}, {"points": set()})
+        futures = client.get(layers, unread, sync=False)
         distributed.wait(futures)
         ended = time.perf_counter_ns()
         for future in futures:

@@ -40,16 +40,16 @@ std::string table(const PointTask& task, std::span<const Result> results, bool w
   const auto tasks = static_cast<double>(task.pattern.points());
   // fmt counts columns: the dash is one column, though three bytes.
   std::string text =
-      fmt::format("{:<16}{:>10}{:>10}{:>10}{:>10}{:>14}{:>10}{:>10}{:>16}", "", "build", "plan",
+      fmt::format("{:<16}{:>10}{:>10}{:>12}{:>10}{:>14}{:>10}{:>10}{:>16}", "", "build", "plan",
                   "run", "rest", "tasks/s", "bytes", "peak", "FLOP/s");
   if (with_metg) text += fmt::format("{:>12}", "METG");
-  text += fmt::format("\n{:<16}{:>10}{:>10}{:>10}{:>10}{:>14}{:>10}{:>10}{:>16}", "", "ns/task",
+  text += fmt::format("\n{:<16}{:>10}{:>10}{:>12}{:>10}{:>14}{:>10}{:>10}{:>16}", "", "ns/task",
                       "ns/task", "ns/task", "ns/task", "", "per task", "MiB", "");
   if (with_metg) text += fmt::format("{:>12}", "us");
   text += "\n";
   for (const Result& r : results) {
     const auto per_task_ns = [&](double s) { return fmt::format("{:.1f}", s * 1e9 / tasks); };
-    text += fmt::format("{:<16}{:>10}{:>10}{:>10}{:>10}{:>14.0f}{:>10}{:>10}{:>16}", r.runtime,
+    text += fmt::format("{:<16}{:>10}{:>10}{:>12}{:>10}{:>14.0f}{:>10}{:>10}{:>16}", r.runtime,
                         per_task_ns(r.build_s), per_task_ns(r.plan_s), per_task_ns(r.run_s),
                         per_task_ns(r.rest_s), r.run_s > 0 ? tasks / r.run_s : 0,
                         or_dash(r.peak_bytes > 0, fmt::format("{:.0f}", r.peak_bytes / tasks)),

@@ -50,6 +50,17 @@ std::vector<std::string> mpirun_tcp(std::size_t nodes) {
 std::vector<std::string> mpirun_shared_memory(std::size_t nodes) {
   return mpirun(nodes, "vader");
 }
+// For processes of several threads on one core: whoever waits for a message yields to the others.
+std::vector<std::string> yielding(std::vector<std::string> words) {
+  words.insert(words.end(), {"--mca", "mpi_yield_when_idle", "1"});
+  return words;
+}
+std::vector<std::string> mpirun_tcp_yielding(std::size_t nodes) {
+  return yielding(mpirun_tcp(nodes));
+}
+std::vector<std::string> mpirun_shared_memory_yielding(std::size_t nodes) {
+  return yielding(mpirun_shared_memory(nodes));
+}
 
 }  // namespace
 
@@ -114,13 +125,13 @@ std::span<const Runtime> runtimes() {
               .package = starpu_mpi_packages,
               .module = "starpu_mpi",
               .on_nodes = true,
-              .launcher = mpirun_tcp},
+              .launcher = mpirun_tcp_yielding},
       Runtime{.name = "starpu-mpi-shm",
               .summary = "StarPU-MPI tasks on data handles, by shared memory",
               .package = starpu_mpi_packages,
               .module = "starpu_mpi",
               .on_nodes = true,
-              .launcher = mpirun_shared_memory},
+              .launcher = mpirun_shared_memory_yielding},
       Runtime{.name = "dask",
               .summary = "Dask distributed, a worker process on each node",
               .package = "python3-distributed",
