@@ -29,7 +29,6 @@ class LocalNodes {
   LocalNodes& operator=(const LocalNodes&) = delete;
 
   const std::vector<std::string>& addresses() const { return addresses_; }
-  const std::vector<pid_t>& processes() const { return processes_; }
 
  private:
   void start(std::size_t index, const LocalNodesOptions& options);
