@@ -14,6 +14,8 @@
 #include <span>
 #include <vector>
 
+#include <mpi.h>
+
 namespace troupe::bench {
 namespace {
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <mpi.h>
 #include <starpu_mpi.h>
 #include <stdlib.h>
 
