@@ -111,10 +111,9 @@ std::vector<int> cores_of(const Arguments& a, bool given, std::uint32_t width) {
     const std::string what = !a.machine.empty() ? "the number of devices"
                              : a.nodes          ? "--nodes"
                                                 : "--devices";
-    throw usage_error(
-        fmt::format("{} is {}, and the pattern has {}", what, devices,
-                    format_count(width, "column")),
-        fmt::format("each {} needs a column", a.nodes ? "node" : "device"));
+    throw usage_error(fmt::format("{} is {}, and the pattern has {}", what, devices,
+                                  format_count(width, "column")),
+                      fmt::format("each {} needs a column", a.nodes ? "node" : "device"));
   }
   std::vector<int> cores;
   for (std::uint32_t d = 0; d < devices; ++d) cores.push_back(host[d % host.size()]);
@@ -206,7 +205,7 @@ Options read_options(int argc, const char* const* argv) {
                      "Also search the task granularity at which this part of the peak rate is "
                      "reached, e.g. 0.5");
   app.add_option("--report", options.report)->group("");
-  nodes->excludes("--devices")->excludes("--window");
+  nodes->excludes("--devices")->excludes("--machine")->excludes("--window");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
