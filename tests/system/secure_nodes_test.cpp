@@ -166,10 +166,11 @@ BOOST_AUTO_TEST_CASE(a_node_with_tls_that_is_killed_or_suspended_is_lost_and_the
       const RunWorkspace elsewhere;
       NodeProcess a(elsewhere, certificates.options());
       NodeProcess b(elsewhere, certificates.options());
-      Program run(troupe_command(run_on(
-                      a.address() + "," + b.address(),
-                      certificates.options({"--no-verify", "--verbose", "--node-timeout", "1"}))),
-                  options_in(files));
+      Program run(
+          troupe_command(run_on(a.address() + "," + b.address(),
+                                certificates.options({"--no-verify", "--verbose", "--on-loss",
+                                                      "fail", "--node-timeout", "1"}))),
+          options_in(files));
       BOOST_REQUIRE(run.wait_until([&] { return contains(run.err(), "planned"); }));
       std::this_thread::sleep_for(std::chrono::milliseconds(300));  // until it is under way
       b.program().send(blow);
