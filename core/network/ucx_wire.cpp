@@ -433,6 +433,8 @@ void UcxWire::run(WireListener& listener, const UcxWireOptions& options,
 
 void UcxWire::loop() {
   using Clock = std::chrono::steady_clock;
+  constexpr int yield_every = 16;
+  int idle_rounds = 0;
   bool is_idle = false;
   Clock::time_point idle_since;
   while (!is_ending_) {
@@ -449,6 +451,9 @@ void UcxWire::loop() {
     } else if (Clock::now() - idle_since >= spin_) {
       sleep();
       is_idle = false;
+    } else if (++idle_rounds % yield_every == 0) {
+      // Whoever was woken by what has come may need this core.
+      std::this_thread::yield();
     } else {
       relax();
     }
