@@ -53,8 +53,9 @@ std::string made_again(const Plan& plan, UnitId first, const Remains& remains) {
     const Unit& unit = plan.units[u];
     if (unit.makes_result) ++(finished.contains(unit.op) ? again : others);
   }
-  return fmt::format("{} had finished and are made again; {} had not, and are planned anew.",
-                     format_count(again, "op"), format_count(others, "op"));
+  return fmt::format("Of the ops that had finished, {} made again; of the others, {} planned anew.",
+                     again == 1 ? "1 is" : fmt::format("{} are", again),
+                     others == 1 ? "1 is" : fmt::format("{} are", others));
 }
 
 std::vector<OpId> ops_of(std::span<const SavedFile* const> files) {
@@ -76,6 +77,7 @@ Run::Run(const Machine& machine, const Graph& graph, std::span<const Scenario> s
                                 options_.cluster != nullptr ? Nodes::several : Nodes::this_one)) {
   if (options_.cluster != nullptr && !options_.ram_bytes) options_.ram_bytes = ram_of(machine);
   planning_ = plan_options(setting_, machine, options_.ram_bytes);
+  planning_.waits_across_nodes = options_.cluster == nullptr;
   plan_all();
 }
 
@@ -167,21 +169,28 @@ void Run::begin(Course& course, Report& report) {
   do {
     course.lost = count_lost();
     if (course.lost == 0) continue;
-    report.notes.push_back(fmt::format("'{}': planned for {} fewer than the machine has.",
-                                       scenarios_[course.index].name,
-                                       format_count(course.lost, "node")));
-    plan = make_plan(graph_, machine_, scenarios_[course.index], planning(course));
-  } while (!prepare(plan, UnitId{0}));
+    const PlanOptions options = planning(course);
+    const std::string lost = lost_names(options.lost_nodes);
+    if (!replans()) throw run_error(lost, "see what has become of it, and start it again");
+    try {
+      plan = make_plan(graph_, machine_, scenarios_[course.index], options);
+    } catch (const Error& error) {
+      throw run_error(fmt::format("{}, and without it: {}", lost, error.problem()), error.remedy());
+    }
+    report.notes.push_back(
+        fmt::format("'{}': {}; planned without it.", scenarios_[course.index].name, lost));
+  } while (!prepare(course, UnitId{0}));
   if (!replans()) plan.replicas = {};
 }
 
-bool Run::prepare(const Plan& plan, UnitId first) {
-  const std::size_t lost = count_lost();
+bool Run::prepare(const Course& course, UnitId first) {
   try {
-    execution_->prepare(plan, first, graph_.types(), [this] { return !is_interrupted(); });
+    execution_->prepare(plans_[course.index], first, graph_.types(),
+                        [this] { return !is_interrupted(); });
     return true;
   } catch (const Error&) {
-    if (!replans() || count_lost() == lost || count_lost() == machine_.nodes.size()) throw;
+    const std::size_t lost = count_lost();
+    if (!replans() || lost == course.lost || lost == machine_.nodes.size()) throw;
     return false;
   }
 }
@@ -213,6 +222,9 @@ void Run::act(Course& course) {
 
 bool Run::is_to_go_on(const Course& course) {
   if (!course.is_cut || !replans() || is_interrupted()) return false;
+  // An op that fails would fail again.
+  const UnitId failed = course.result.failure.unit;
+  if (failed && !plans_[course.index].units[failed.index()].transfer) return false;
   return count_lost() > course.lost && count_lost() < machine_.nodes.size();
 }
 
@@ -225,10 +237,19 @@ void Run::go_on(Course& course, Report& report) {
                                 course.remains.is_made, options.lost_nodes);
   std::vector<Window> windows = std::exchange(plan.windows, {});
   const UnitId first = UnitId::at(plan.units.size());
-  plan_rest(graph_, machine_, scenario, plan, course.remains, options);
-  report.notes.push_back(fmt::format("'{}': {} {}", scenario.name, lost_names(),
-                                     made_again(plan, first, course.remains)));
-  if (prepare(plan, first)) act(course);
+  const std::string lost = lost_names(options.lost_nodes);
+  try {
+    plan_rest(graph_, machine_, scenario, plan, course.remains, options);
+    report.notes.push_back(
+        fmt::format("'{}': {}. {}", scenario.name, lost, made_again(plan, first, course.remains)));
+    if (prepare(course, first)) act(course);
+  } catch (const Error& error) {
+    course.result.ending = Ending::failed;
+    course.result.failure = {.cause = fmt::format("{}, and what is missing can't be made without "
+                                                  "it: {}",
+                                                  lost, error.what())};
+    course.is_cut = false;
+  }
   course.past = windows.size();
   std::move(plan.windows.begin(), plan.windows.end(), std::back_inserter(windows));
   plan.windows = std::move(windows);
@@ -273,13 +294,12 @@ std::size_t Run::count_lost() {
   return static_cast<std::size_t>(std::count(lost.begin(), lost.end(), true));
 }
 
-std::string Run::lost_names() {
-  const std::vector<bool>& lost = execution_->lost_nodes();
+std::string Run::lost_names(const std::vector<bool>& lost) const {
   std::vector<std::string> names;
   for (std::size_t n = 0; n < lost.size(); ++n) {
     if (lost[n]) names.push_back(machine_.nodes[n]);
   }
-  return fmt::format("{} {} lost.", fmt::join(names, ", "), names.size() == 1 ? "was" : "were");
+  return fmt::format("{} {} lost", fmt::join(names, ", "), names.size() == 1 ? "was" : "were");
 }
 
 // On a thread of its own, which can be left.

@@ -118,7 +118,7 @@ class Run {
   // Readies memory, and plans anew for nodes that were lost before.
   void begin(Course& course, Report& report);
   // Readies memory for units of a plan. False: a node was lost meanwhile, and others can go on.
-  bool prepare(const Plan& plan, UnitId first);
+  bool prepare(const Course& course, UnitId first);
   // Runs the plan's windows.
   void act(Course& course);
   // Whether nodes were lost, and others can make what is missing.
@@ -133,7 +133,7 @@ class Run {
   void save(Course& course, Report& report);
   PlanOptions planning(const Course& course);  // without nodes that are lost
   std::size_t count_lost();
-  std::string lost_names();
+  std::string lost_names(const std::vector<bool>& lost) const;
   // Makes the plans.
   void plan_all();
   // Nodes may be lost, and the run then goes on without them.

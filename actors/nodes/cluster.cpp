@@ -105,7 +105,7 @@ class Cluster::Impl final : public Results {
           .machine = machine,
           .addresses = addresses,
           .clock_offset = nodes_[n].clock_offset,
-          .is_first = first.index() == 0,
+          .first = ReplicaId{first.value},
           .kept = {kept.begin(), kept.end()},
           .replicas = PackedReplicas(added, types, plan.buffers, machine, NodeId::at(n))};
     });
@@ -373,11 +373,7 @@ class Cluster::Impl final : public Results {
   }
   bool is_interrupted() const { return options_.interrupted != nullptr && *options_.interrupted; }
 
-  NodeId node_of(ResourceId resource) const {
-    const std::size_t devices = running_->devices.size();
-    return resource.index() < devices ? running_->devices[resource.index()].node
-                                      : running_->links[resource.index() - devices].node;
-  }
+  NodeId node_of(ResourceId resource) const { return resource_node(*running_, resource); }
 
   void on_down(const caf::actor_addr& agent) {
     for (std::size_t n = 0; n < nodes_.size(); ++n) {

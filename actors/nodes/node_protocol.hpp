@@ -44,12 +44,12 @@ struct Refusal {
 struct BeginRun {
   std::uint32_t run = 0;
   NodeId self;
-  Machine machine;                     // of all nodes
-  std::vector<std::string> addresses;  // of their wires, by NodeId; empty: the node is lost
-  Duration clock_offset{0};            // what the node's clock is behind the leader's
-  bool is_first = true;                // else of the tensors of earlier runs, some are kept
-  std::vector<MemoryStore::Kept> kept;
-  PackedReplicas replicas;  // that come now
+  Machine machine;                      // of all nodes
+  std::vector<std::string> addresses;   // of their wires, by NodeId; empty: the node is lost
+  Duration clock_offset{0};             // what the node's clock is behind the leader's
+  ReplicaId first;                      // of those that come now; 0: a new scenario
+  std::vector<MemoryStore::Kept> kept;  // of earlier ones
+  PackedReplicas replicas;
 };
 struct Prepared {};
 // leader → agent: the run is over, and its tensors are not needed any more.
@@ -137,7 +137,7 @@ auto inspect(Inspector& f, MemoryStore::Kept& x) {
 template <class Inspector>
 auto inspect(Inspector& f, BeginRun& x) {
   return f(caf::meta::type_name("BeginRun"), x.run, x.self, x.machine, x.addresses, x.clock_offset,
-           x.is_first, x.kept, x.replicas);
+           x.first, x.kept, x.replicas);
 }
 template <class Inspector>
 auto inspect(Inspector& f, Prepared&) {

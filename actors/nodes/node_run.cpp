@@ -114,6 +114,10 @@ NodeTensors::NodeTensors(const Machine& machine, NodeId self)
 void NodeTensors::prepare(const BeginRun& begin, const std::function<bool()>& keep_going) {
   const std::vector<ReplicaSpec> replicas = begin.replicas.unpack(elsewhere(machine_), machine_);
   const std::vector<TensorType> types = begin.replicas.types();
+  // Those of a run that another node could not begin have never come.
+  const std::vector<ReplicaSpec> missed(begin.first.index() - store_.replica_count(),
+                                        ReplicaSpec{.memory = elsewhere(machine_)});
+  store_.install(missed, types);
   store_.keep_only(begin.kept);
   store_.reserve_buffers(replicas, types,
                          buffers_at_once(begin.replicas.at_once(), machine_, self_), keep_going);

@@ -45,6 +45,7 @@ class Arrivals final : public WireListener {
 
   // From now on chunks come over `wire`. No other wire may be in use.
   void use(Wire& wire, std::uint32_t epoch) {
+    const std::lock_guard lock(mutex_);
     wire_ = &wire;
     epoch_ = epoch;
   }
@@ -58,6 +59,7 @@ class Arrivals final : public WireListener {
     wire_->drop(chunk);
   }
   void lost(NodeId node, const std::string& cause) override {
+    const std::lock_guard lock(mutex_);
     caf::anon_send(leader_, NodeSuspected{.epoch = epoch_, .node = node, .cause = cause});
   }
 
@@ -133,7 +135,7 @@ class Service {
       if (is_there) wire_->connect(NodeId::at(n), begin.addresses[n]);
     }
     is_connected_ = true;
-    if (begin.is_first) tensors_.emplace(begin.machine, begin.self);
+    if (begin.first.index() == 0) tensors_.emplace(begin.machine, begin.self);
     if (!tensors_) throw usage_error("it has nothing of a run that is to go on");
     tensors_->prepare(begin, [this] { return !*is_leader_gone_; });
     run_.emplace(begin, *tensors_, ops_, *wire_, leader_);

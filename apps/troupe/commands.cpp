@@ -224,7 +224,16 @@ NodeLoss parse_loss(const std::string& text, const Machine& machine) {
 // Sorted by time.
 std::vector<NodeLoss> parse_losses(const std::vector<std::string>& texts, const Machine& machine) {
   std::vector<NodeLoss> losses;
-  for (const std::string& text : texts) losses.push_back(parse_loss(text, machine));
+  for (const std::string& text : texts) {
+    const NodeLoss loss = parse_loss(text, machine);
+    for (const NodeLoss& other : losses) {
+      if (other.node != loss.node) continue;
+      throw usage_error(
+          fmt::format("--lose names the node '{}' twice", machine.nodes[loss.node.index()]),
+          "name each once");
+    }
+    losses.push_back(loss);
+  }
   std::sort(losses.begin(), losses.end(),
             [](const NodeLoss& a, const NodeLoss& b) { return a.after < b.after; });
   return losses;

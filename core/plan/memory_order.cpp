@@ -62,8 +62,12 @@ std::vector<bool> tight_memories(const Graph& graph, const Machine& machine, con
 
 class MemoryOrder {
  public:
-  MemoryOrder(const Graph& graph, const Machine& machine, const Plan& plan)
-      : graph_(graph), machine_(machine), plan_(plan), rooms_(machine.memories.size()) {
+  MemoryOrder(const Graph& graph, const Machine& machine, const Plan& plan, bool across_nodes)
+      : graph_(graph),
+        machine_(machine),
+        plan_(plan),
+        across_nodes_(across_nodes),
+        rooms_(machine.memories.size()) {
     for (const TensorType& type : graph.types()) bytes_.push_back(type.bytes());
     const std::vector<bool> tight = tight_memories(graph, machine, plan);
     for (std::size_t m = 0; m < rooms_.size(); ++m) {
@@ -169,8 +173,22 @@ class MemoryOrder {
          read != reads_.end() && read->tensor == gone; ++read) {
       if (read->by < window_first_) continue;
       if (std::find(known.begin(), known.end(), ReplicaId{read->by.value}) != known.end()) continue;
+      check_nodes(read->by, writer);
       edges_.push_back({read->by, writer});
     }
+  }
+
+  void check_nodes(UnitId from, UnitId to) const {
+    if (across_nodes_) return;
+    const Unit& waits = plan_.units[to.index()];
+    const ResourceId by = plan_.units[from.index()].ref.resource;
+    if (resource_node(machine_, by) == resource_node(machine_, waits.ref.resource)) return;
+    throw usage_error(
+        graph_.place(waits.op),
+        fmt::format("'{}' over {} would have to wait until {}, on another node, has made room",
+                    graph_.name(waits.op), resource_name(machine_, waits.ref.resource),
+                    resource_name(machine_, by)),
+        "give the memory more, or let it hold fewer tensors at once");
   }
 
   [[noreturn]] void refuse(UnitId u, std::uint64_t available) const {
@@ -192,6 +210,7 @@ class MemoryOrder {
   const Graph& graph_;
   const Machine& machine_;
   const Plan& plan_;
+  const bool across_nodes_;
   std::vector<std::uint64_t> bytes_;         // by type
   std::vector<Room> rooms_;                  // by memory
   std::vector<std::uint32_t> readers_left_;  // by replica
@@ -286,9 +305,9 @@ bool is_any_tight(const Graph& graph, const Machine& machine, const Plan& plan) 
   return std::find(tight.begin(), tight.end(), true) != tight.end();
 }
 
-std::vector<RoomEdge> order_by_memory(const Graph& graph, const Machine& machine,
-                                      const Plan& plan) {
-  return MemoryOrder(graph, machine, plan).play();
+std::vector<RoomEdge> order_by_memory(const Graph& graph, const Machine& machine, const Plan& plan,
+                                      bool across_nodes) {
+  return MemoryOrder(graph, machine, plan, across_nodes).play();
 }
 
 }  // namespace troupe

@@ -39,7 +39,9 @@ bool is_any_tight(const Graph& graph, const Machine& machine, const Plan& plan);
 // Throws a usage Error with the op's place, the needed and the available bytes if a tensor doesn't
 // fit then. Otherwise returns edges that keep every other order of execution within the memories as
 // well: sorted by `to`, with from < to in one window, without edges that are dependencies already.
-// The replicas' numbers of readers must be final.
-std::vector<RoomEdge> order_by_memory(const Graph& graph, const Machine& machine, const Plan& plan);
+// The replicas' numbers of readers must be final. Without `across_nodes`, also throws if such an
+// edge would join two nodes.
+std::vector<RoomEdge> order_by_memory(const Graph& graph, const Machine& machine, const Plan& plan,
+                                      bool across_nodes = true);
 
 }  // namespace troupe

@@ -57,7 +57,8 @@ bool Placements::can_run(DeviceId device, OpId op, bool timed) const {
   if (is_lost(machine_.device(device).node)) return false;
   const OpKind& kind = graph_.kind(op);
   if (options_.has_kernel && !options_.has_kernel(device, kind)) return false;
-  return !options_.needs_costs || !timed || cost_.knows(device, graph_, graph_.op_class(op));
+  if (!options_.needs_costs || !timed) return true;
+  return cost_.knows(device, graph_, graph_.op_class(op)) || is_needless(op);
 }
 
 // Simulated devices have a kernel for every op whose cost is known: a missing cost is named first.

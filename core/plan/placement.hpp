@@ -50,6 +50,10 @@ class Placements {
     const Placement& given = this->given(op);
     return is_given(given) ? given : Placement{.device = chosen_[op.index()]};
   }
+  // A copy to a memory that is lost: any memory will do, and it may take no time.
+  bool is_needless(OpId op) const {
+    return !options_.lost_nodes.empty() && graph_.kind(op).moves_data;
+  }
   // By the user, and not lost.
   const Placement& given(OpId op) const {
     const Placement& given = graph_.placement(op);

@@ -34,6 +34,9 @@ struct PlanOptions {
   // Ops whose results are kept until the run ends, if the scenario makes them, timed or not.
   // Sorted.
   std::vector<OpId> saved = {};
+  // Whether an op may wait for room that an op on another node makes. Real nodes tell each other of
+  // tensors only: then a plan that needs this is refused.
+  bool waits_across_nodes = true;
   // By NodeId: nothing is placed on the node, not even what the user has placed there, which goes
   // where the policy puts it. Empty: no node is lost.
   std::vector<bool> lost_nodes = {};

@@ -113,6 +113,7 @@ class Planner {
   }
 
   const Plan& plan() const { return plan_; }
+  Plan take_plan() { return std::move(plan_); }
 
  private:
   static const CostModel& cost_of(const PlanOptions& options) {
@@ -140,7 +141,7 @@ class Planner {
     std::vector<RoomEdge> room;
     if (is_any_tight(graph_, machine_, plan_)) {
       ram.wait();
-      room = order_by_memory(graph_, machine_, plan_);
+      room = order_by_memory(graph_, machine_, plan_, options_.waits_across_nodes);
     }
     link_successors(plan_, room, units_.arenas());
     check_ram(scenario, ram.get());
@@ -193,7 +194,14 @@ Plan make_plan(const Graph& graph, const Machine& machine, const Scenario& scena
 void plan_rest(const Graph& graph, const Machine& machine, const Scenario& scenario, Plan& plan,
                const Remains& remains, const PlanOptions& options) {
   TROUPE_ASSERT(plan.windows.empty());
-  plan = Planner(graph, machine, options, 0, std::move(plan)).make_rest(scenario, remains);
+  Planner planner(graph, machine, options, 0, std::move(plan));
+  try {
+    plan = planner.make_rest(scenario, remains);
+  } catch (...) {
+    plan = planner.take_plan();
+    plan.windows.clear();
+    throw;
+  }
 }
 
 WindowPlanner::WindowPlanner(const Graph& graph, const Machine& machine, PlanOptions options,

@@ -27,7 +27,8 @@ Plan make_plan(const Graph& graph, const Machine& machine, const Scenario& scena
 // Plans what `plan`, whose run has ended early, and whose windows are gone, still lacks: appends
 // units, and windows for them (see rest.hpp). Their units read tensors that remain, whose readers
 // are counted anew: those without readers aren't needed any more. Results that are lost, and that
-// find_rest() doesn't want, are results no more. Blocks and throws like make_plan().
+// find_rest() doesn't want, are results no more. Blocks and throws like make_plan(); the plan has
+// no windows then.
 void plan_rest(const Graph& graph, const Machine& machine, const Scenario& scenario, Plan& plan,
                const Remains& remains, const PlanOptions& options);
 

@@ -75,15 +75,15 @@ Rest find_rest(const Graph& graph, const Plan& plan, const Remains& remains,
   const std::vector<bool> is_read = read_ops(graph, plan);
   Rest rest;
   rest.is_made.resize(graph.size(), false);
+  rest.is_wanted.resize(graph.size(), false);
   for (const Plan::Result& result : plan.results) {
     const OpId op = result.op;
     const bool is_saved = std::binary_search(saved.begin(), saved.end(), op);
     const bool is_output = !is_read[op.index()] && !known.prepared[op.index()];
-    if (known.exists[op.index()] || (!is_output && !is_saved)) continue;
-    rest.wanted.push_back(op);
-    rest.is_made[op.index()] = true;
+    if (!is_output && !is_saved) continue;
+    rest.is_wanted[op.index()] = true;
+    rest.is_made[op.index()] = !known.exists[op.index()];
   }
-  rest.wanted.erase(std::unique(rest.wanted.begin(), rest.wanted.end()), rest.wanted.end());
   // Further outputs come right behind their op, which makes all of them.
   for (std::size_t i = graph.size(); i-- > 0;) {
     const OpId op = OpId::at(i);

@@ -32,13 +32,13 @@ struct Rest {
   std::vector<WindowOps> windows;
   // By op: its tensor is made, for the first time or again. Other tensors are as before.
   std::vector<bool> is_made;
-  // Results that are still to be made.
-  std::vector<OpId> wanted;  // in order
+  // By op: its result is wanted. Of others, which were kept to be compared, none is made for that.
+  std::vector<bool> is_wanted;
 };
 
 // Walks back from the results that are wanted and don't exist, to tensors that do, or to ops that
 // need none. Wanted are the timed results that no op of the plan reads, and those of `saved`, which
-// is sorted: others, which were kept to be compared, are not made again.
+// is sorted.
 Rest find_rest(const Graph& graph, const Plan& plan, const Remains& remains,
                std::span<const OpId> saved);
 

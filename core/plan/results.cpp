@@ -55,11 +55,14 @@ void keep_results(Plan& plan, const Graph& graph, const Machine& machine,
 
 void keep_rest(Plan& plan, const Remains& remains, const Rest& rest,
                const SlidingVector<ReplicaId>& home) {
-  const std::size_t first =
-      plan.windows.empty() ? plan.units.size() : plan.windows[0].first.index();
-  std::erase_if(plan.results, [&](const Plan::Result& r) {
+  std::erase_if(plan.results, [&](Plan::Result& r) {
     if (rest.is_made[r.op.index()]) return true;
-    return !remains.has(r.replica) && (r.is_kept || !remains.leaves_digest[r.replica.index()]);
+    if (remains.has(r.replica)) return false;
+    if (!rest.is_wanted[r.op.index()]) {
+      return r.is_kept || !remains.leaves_digest[r.replica.index()];
+    }
+    r = {r.op, home[r.op.index()], true};  // in another memory
+    return false;
   });
   for (Plan::Result& result : plan.results) {
     // One that has left no digest yet leaves it to its last reader, or is kept.
@@ -67,14 +70,14 @@ void keep_rest(Plan& plan, const Remains& remains, const Rest& rest,
     if (remains.has(result.replica) && readers == 0) result.is_kept = true;
     if (result.is_kept) ++readers;
   }
-  const auto keep = [&](OpId op) {
-    const ReplicaId replica = home[op.index()];
-    ++plan.replicas[replica.index()].readers;
-    plan.results.push_back({op, replica, true});
-  };
-  for (const OpId op : rest.wanted) keep(op);
+  const std::size_t first =
+      plan.windows.empty() ? plan.units.size() : plan.windows[0].first.index();
   for (std::size_t u = first; u < plan.units.size(); ++u) {
-    if (plan.replicas[u].readers == 0) keep(plan.units[u].op);
+    const OpId op = plan.units[u].op;
+    const bool is_wanted = rest.is_wanted[op.index()] && home[op.index()] == ReplicaId::at(u);
+    if (!is_wanted && plan.replicas[u].readers > 0) continue;
+    ++plan.replicas[u].readers;
+    plan.results.push_back({op, ReplicaId::at(u), true});
   }
   sort_by_op(plan.results);
 }

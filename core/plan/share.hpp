@@ -28,6 +28,12 @@ inline const std::string& resource_name(const Machine& machine, ResourceId resou
   return r < machine.devices.size() ? machine.devices[r].name
                                     : machine.links[r - machine.devices.size()].name;
 }
+// The node that it belongs to; none where the machine has no nodes.
+inline NodeId resource_node(const Machine& machine, ResourceId resource) {
+  const std::size_t devices = machine.devices.size();
+  return resource.index() < devices ? machine.devices[resource.index()].node
+                                    : machine.links[resource.index() - devices].node;
+}
 
 // One op, or one transfer over one link: the unit that is started, timed and recorded. Numbered
 // over the whole plan; a unit has a higher number than the units it depends on.

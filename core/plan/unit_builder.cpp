@@ -255,6 +255,8 @@ std::uint32_t UnitBuilder::find_kernel(Share& s, DeviceId device, OpId op) {
   const OpKind& kind = graph_.kind(op);
   const Attrs& attrs = graph_.attrs(op);
   const bool is_further = known.output > 0;
+  const bool is_needless =
+      options_.needs_costs && placements_.is_needless(op) && !cost_.knows(device, graph_, known);
   // What is larger than the host's memory is refused like a tensor that needs a buffer.
   const bool has_existing = options_.ram_bytes && kind.existing != nullptr && !is_further &&
                             graph_.type(op).bytes() <= *options_.ram_bytes &&
@@ -263,7 +265,8 @@ std::uint32_t UnitBuilder::find_kernel(Share& s, DeviceId device, OpId op) {
   s.kernels.push_back(
       {.kind = known.kind,
        .attrs = &attrs,
-       .expected = is_free() || is_further ? Duration{0} : cost_.op(device, graph_, known),
+       .expected =
+           is_free() || is_further || is_needless ? Duration{0} : cost_.op(device, graph_, known),
        .in_place_of = is_further ? std::nullopt : kind.in_place_of,
        .adopts = has_existing,
        .further = known.further,
@@ -300,7 +303,7 @@ DeviceId UnitBuilder::copier_at(MemoryId memory, OpId op) const {
     const OpKind& kind = graph_.kind(op);
     if (device.memory != memory) continue;
     if (options_.has_kernel && !options_.has_kernel(DeviceId::at(d), kind)) continue;
-    const bool needs_cost = options_.needs_costs && !is_free();
+    const bool needs_cost = options_.needs_costs && !is_free() && !placements_.is_needless(op);
     if (!needs_cost || cost_.knows(DeviceId::at(d), graph_, graph_.op_class(op))) {
       return DeviceId::at(d);
     }

@@ -140,6 +140,32 @@ BOOST_AUTO_TEST_CASE(a_result_that_is_only_compared_is_not_made_again_and_one_to
   BOOST_TEST(saved.made_again() == (Names{"x"}), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_result_to_be_saved_that_is_in_another_memory_is_taken_from_there) {
+  SmallGraph g;
+  const OpId x = g.work("x", 100, {}, on(dev1));
+  g.work("y", 100, {x}, on(dev0));
+  Ended run(g, g.everything(), {.saved = {x}});
+  const Plan& plan = run.finish({"x"}).finish({"x"}, true).replan();
+  BOOST_REQUIRE(plan.results.size() == 2U);
+  BOOST_TEST((plan.results[0].op == x));
+  BOOST_TEST((plan.replicas[plan.results[0].replica.index()].memory == MemoryId{0}));
+}
+
+BOOST_AUTO_TEST_CASE(a_further_output_that_is_made_again_stays_a_result) {
+  SmallGraph g;
+  const OpId x = g.work("x", 100, {}, on(dev0));
+  const OpId half = g.op("half", "half", {x}, on(dev0));
+  const OpId sum{half.value + 1};
+  g.work("y", 100, {half}, on(dev1));
+  Ended run(g, g.everything(), {.saved = {sum}});
+  const Plan& plan =
+      run.finish({"x", "half", "half.sum", "half.twice", "y"}).finish({"half"}, true).replan();
+  const auto is_sum = [&](const Plan::Result& r) { return r.op == sum && r.is_kept; };
+  BOOST_REQUIRE(std::count_if(plan.results.begin(), plan.results.end(), is_sum) == 1);
+  const auto kept = std::find_if(plan.results.begin(), plan.results.end(), is_sum);
+  BOOST_TEST((maker_of(kept->replica) >= plan.windows[0].first));
+}
+
 BOOST_AUTO_TEST_CASE(what_was_prepared_is_prepared_again) {
   const Chain g;
   Ended run(g, g.scenario({"y", "z"}));
