@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -141,9 +142,14 @@ BOOST_AUTO_TEST_CASE(scenarios_that_follow_run_on_the_nodes_that_are_left) {
   pause(100);
   nodes.strike(2, SIGKILL);
   check_done(files, leader.wait());
-  for (const json& use : files.report()["scenarios"][1]["resources"]) {
-    if (use["name"] == "n2.cpu0") BOOST_TEST(use["busy_s"] == 0);
+  const json report = files.report();
+  std::size_t seen = 0;
+  for (const json& use : report["scenarios"][1]["resources"]) {
+    if (use["name"] != "n2.cpu0") continue;
+    ++seen;
+    BOOST_TEST(use["busy_s"] == 0);
   }
+  BOOST_TEST(seen == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(a_run_whose_nodes_are_all_lost_fails) {
