@@ -3,6 +3,9 @@
 #include "actors/virtual_time.hpp"
 
 #include <chrono>
+#include <cstddef>
+
+#include <caf/logger.hpp>
 
 namespace troupe {
 
@@ -13,6 +16,10 @@ ActorSystemSetup::ActorSystemSetup(bool virtual_time, std::uint64_t seed, Instan
   } else {
     config_.load<ActorThreads>();
   }
+  // The system registers a destructor of this thread, and glibc aborts the process if it finds no
+  // memory for that. So the memory is asked for before, and freed for it.
+  std::make_unique<std::byte[]>(1 << 14).reset();
+  caf::logger::current_logger();
   system_ = std::make_unique<caf::actor_system>(config_);
   if (virtual_time) {
     VirtualTime::of(*system_).set_seed(seed);
