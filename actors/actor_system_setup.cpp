@@ -17,8 +17,10 @@ ActorSystemSetup::ActorSystemSetup(bool virtual_time, std::uint64_t seed, Instan
     config_.load<ActorThreads>();
   }
   // The system registers a destructor of this thread, and glibc aborts the process if it finds no
-  // memory for that. So the memory is asked for before, and freed for it.
-  std::make_unique<std::byte[]>(1 << 14).reset();
+  // memory for that. So the memory is asked for before, and freed for it: `volatile` keeps the
+  // compiler from leaving both out.
+  std::byte* volatile const spare = new std::byte[1 << 14];
+  delete[] spare;
   caf::logger::current_logger();
   system_ = std::make_unique<caf::actor_system>(config_);
   if (virtual_time) {
