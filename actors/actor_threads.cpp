@@ -11,13 +11,33 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <utility>
 
 #include <caf/logger.hpp>
+#include <sys/mman.h>
 
 namespace troupe {
 namespace {
+
+// Memory that is set aside: on the heap, and, for a thread that gets no heap of its own, as
+// addresses. The constructor throws std::bad_alloc.
+class SpareMemory {
+ public:
+  SpareMemory() : block_(std::make_unique<std::byte[]>(bytes)) {
+    mapping_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapping_ == MAP_FAILED) throw std::bad_alloc();
+  }
+  ~SpareMemory() { munmap(mapping_, bytes); }
+  SpareMemory(const SpareMemory&) = delete;
+  SpareMemory& operator=(const SpareMemory&) = delete;
+
+ private:
+  static constexpr std::size_t bytes = 1 << 14;
+  std::unique_ptr<std::byte[]> block_;
+  void* mapping_ = nullptr;
+};
 
 // A thread that may resume actors. CAF registers a destructor when a thread resumes its first one,
 // and glibc aborts the process if it finds no memory for that. So a block is set aside before the
@@ -25,16 +45,15 @@ namespace {
 template <class Work>
 std::thread start_actor_thread(Work work) {
   static std::mutex mutex;  // no thread's block is freed for another one
-  constexpr std::size_t block_bytes = 1 << 14;
-  std::unique_ptr<std::byte[]> block;
+  std::unique_ptr<SpareMemory> spare;
   {
     const std::lock_guard lock(mutex);
-    block = std::make_unique<std::byte[]>(block_bytes);
+    spare = std::make_unique<SpareMemory>();
   }
-  return std::thread([block = std::move(block), work = std::move(work)]() mutable {
+  return std::thread([spare = std::move(spare), work = std::move(work)]() mutable {
     {
       const std::lock_guard lock(mutex);
-      block.reset();
+      spare.reset();
       caf::logger::current_logger();
     }
     work();

@@ -3,6 +3,7 @@
 #include "apps/troupe/commands.hpp"
 #include "core/base/temporary_path.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <exception>
@@ -17,11 +18,15 @@ namespace {
 
 std::terminate_handler default_handler = nullptr;
 
+// Several threads may find no memory at once: one of them speaks for all.
+std::atomic_flag is_ending = ATOMIC_FLAG_INIT;
+
 [[noreturn]] void on_terminate() {
   if (std::current_exception() != nullptr) {
     try {
       throw;
     } catch (const std::bad_alloc&) {
+      while (is_ending.test_and_set()) pause();
       remove_temporary_paths();
       print_out_of_memory();
       _exit(exit_failed);
