@@ -1,9 +1,9 @@
 #include "actors/actor_system_setup.hpp"
 
 #include "actors/virtual_time.hpp"
+#include "core/base/spare_memory.hpp"
 
 #include <chrono>
-#include <cstddef>
 
 #include <caf/logger.hpp>
 
@@ -17,10 +17,8 @@ ActorSystemSetup::ActorSystemSetup(bool virtual_time, std::uint64_t seed, Instan
     config_.load<ActorThreads>();
   }
   // The system registers a destructor of this thread, and glibc aborts the process if it finds no
-  // memory for that. So the memory is asked for before, and freed for it: `volatile` keeps the
-  // compiler from leaving both out.
-  std::byte* volatile const spare = new std::byte[1 << 14];
-  delete[] spare;
+  // memory for that. So memory is set aside and freed for it.
+  std::make_unique<SpareMemory>().reset();
   caf::logger::current_logger();
   system_ = std::make_unique<caf::actor_system>(config_);
   if (virtual_time) {

@@ -4,6 +4,7 @@
 #include "core/base/assert.hpp"
 #include "core/base/give_way.hpp"
 #include "core/base/relax.hpp"
+#include "core/base/spare_memory.hpp"
 
 #include <algorithm>
 #include <condition_variable>
@@ -11,33 +12,13 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <thread>
 #include <utility>
 
 #include <caf/logger.hpp>
-#include <sys/mman.h>
 
 namespace troupe {
 namespace {
-
-// Memory that is set aside: on the heap, and, for a thread that gets no heap of its own, as
-// addresses. The constructor throws std::bad_alloc.
-class SpareMemory {
- public:
-  SpareMemory() : block_(std::make_unique<std::byte[]>(bytes)) {
-    mapping_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapping_ == MAP_FAILED) throw std::bad_alloc();
-  }
-  ~SpareMemory() { munmap(mapping_, bytes); }
-  SpareMemory(const SpareMemory&) = delete;
-  SpareMemory& operator=(const SpareMemory&) = delete;
-
- private:
-  static constexpr std::size_t bytes = 1 << 14;
-  std::unique_ptr<std::byte[]> block_;
-  void* mapping_ = nullptr;
-};
 
 // A thread that may resume actors. CAF registers a destructor when a thread resumes its first one,
 // and glibc aborts the process if it finds no memory for that. So a block is set aside before the
