@@ -47,13 +47,10 @@ class Execution {
   const RunSetting& setting() const { return setting_; }
   // The tensors of this process.
   MemoryStore& store() { return store_; }
-  const MemoryStore& store() const { return store_; }
 
   // Sets actors up, which take the place of earlier ones. They don't begin yet. Throws like
   // ActorRuntime.
   ActorRuntime& start(const ActorRuntimeOptions& options);
-  ActorRuntime& actors() { return *actors_; }
-  const ActorRuntime& actors() const { return *actors_; }
 
   // Readies memory for the tensors of a plan's units from `first` on, wherever they are. `first`:
   // 0, or the first unit that plan_rest() has appended; earlier tensors without readers are freed,

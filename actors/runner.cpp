@@ -41,7 +41,7 @@ std::uint64_t ram_of(const Machine& machine) {
   return bytes;
 }
 
-// What the units from `first` on make, as a sentence: "3 ops that had finished are made again, …".
+// What the units from `first` on make, as a sentence.
 std::string made_again(const Plan& plan, UnitId first, const Remains& remains) {
   std::unordered_set<OpId> finished;
   for (std::size_t u = 0; u < first.index(); ++u) {

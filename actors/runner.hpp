@@ -137,7 +137,10 @@ class Run {
   // Makes the plans.
   void plan_all();
   // Nodes may be lost, and the run then goes on without them.
-  bool replans() const { return options_.on_loss == OnLoss::replan; }
+  bool replans() const {
+    const bool may_lose = options_.cluster != nullptr || !options_.losses.empty();
+    return may_lose && options_.on_loss == OnLoss::replan;
+  }
   bool is_interrupted() const;
   void report_progress(const Scenario& scenario, RunProgress::Phase phase, std::uint64_t done,
                        std::uint64_t total) const;
