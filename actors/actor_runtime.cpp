@@ -79,33 +79,35 @@ class ActorRuntime::Impl {
        const ActorRuntimeOptions& options)
       : on_news_(options.on_news),
         result_(hooks_.result.get_future()),
-        setup_(setting.has_virtual_time, options.seed, options.begins_at),
+        setup_(setup_of(setting, options)),
+        pause_after_(options.pause_after),
         loss_(options.loss),
         context_{
             machine, ops,
-            store,   setup_.clock(),
+            store,   setup_->clock(),
             setting, options.interrupted != nullptr ? *options.interrupted : never_interrupted},
         nodes_(options.nodes),
-        resources_(setup_, machine, options.nodes == nullptr),
+        resources_(*setup_, machine, options.nodes == nullptr),
         interruption_(options.interrupted, options.grace) {
     hooks_.resource_name = [&machine](ResourceId r) { return resource_name(machine, r); };
     hooks_.interrupted = &context_.interrupted;
     hooks_.on_end = [this] {
       took_ = std::chrono::steady_clock::now() - begun_;
       deliveries_.end();
+      setup_->pause();
       if (on_news_) on_news_();
     };
     hooks_.on_watched = [this] {
-      setup_.pause();
+      setup_->pause();
       if (on_news_) on_news_();
     };
     hooks_.on_window_done = [this](ResourceShares window) {
       deliveries_.put(std::move(window));
-      setup_.pause();
+      setup_->pause();
       if (on_news_) on_news_();
     };
-    coordinator_ = spawn_coordinator(setup_.system(), resources_.actors(), hooks_, setup_.clock(),
-                                     setup_.stall_check_interval(), coordinator_thread());
+    coordinator_ = spawn_coordinator(setup_->system(), resources_.actors(), hooks_, setup_->clock(),
+                                     setup_->stall_check_interval(), coordinator_thread());
   }
 
   ~Impl() {
@@ -120,7 +122,7 @@ class ActorRuntime::Impl {
     for (const caf::actor& r : *resources_.actors()) {
       if (r) caf::anon_send_exit(r, caf::exit_reason::kill);
     }
-    setup_.settle();
+    setup_->settle(*resources_.actors());
   }
 
   // Spawns the actors of resources that have work for the first time.
@@ -136,8 +138,8 @@ class ActorRuntime::Impl {
         message.joining,
         [this](ResourceId resource, caf::execution_unit* thread) {
           return nodes_ != nullptr
-                     ? nodes_->spawn_stand_in(setup_.system(), resource, coordinator_)
-                     : spawn_resource(setup_.system(), context_, resource, coordinator_, thread);
+                     ? nodes_->spawn_stand_in(setup_->system(), resource, coordinator_)
+                     : spawn_resource(setup_->system(), context_, resource, coordinator_, thread);
         },
         set_up_failure(), [this] { return !interruption_.has_come(); });
     if (interruption_.has_come()) return interrupt();
@@ -156,7 +158,7 @@ class ActorRuntime::Impl {
   }
   void interrupt() {
     if (std::exchange(is_interrupted_, true)) return;
-    setup_.give_way();
+    setup_->give_way();
     send_first(Interrupt{});
   }
 
@@ -165,6 +167,7 @@ class ActorRuntime::Impl {
     has_begun_ = true;
     begun_ = std::chrono::steady_clock::now();
     send(Begin{});
+    if (pause_after_) caf::delayed_anon_send(coordinator_, *pause_after_, Interrupt{});
     if (!loss_) return;
     const Duration left = std::max(loss_->at - now(), Duration{0});
     caf::delayed_anon_send(coordinator_, left,
@@ -174,8 +177,8 @@ class ActorRuntime::Impl {
   void proceed(News awaited) {
     if (interruption_.has_come()) interrupt();
     if (interruption_.is_grace_over() && !std::exchange(has_left_, true)) send_first(Leave{});
-    if (!setup_.has_virtual_time()) return deliveries_.wait_for(awaited, 50ms);
-    if (setup_.proceed()) return;
+    if (!setup_->has_virtual_time()) return deliveries_.wait_for(awaited, 50ms);
+    if (setup_->proceed()) return;
     // The coordinator looks twice and then ends a run that is stuck.
     TROUPE_ASSERT(++idle_rounds_ < 8);
     send(CheckStall{});
@@ -206,7 +209,7 @@ class ActorRuntime::Impl {
     return left;
   }
   bool is_over() const { return deliveries_.is_over(); }
-  Instant now() { return setup_.clock().instant(); }
+  Instant now() { return setup_->clock().instant(); }
   std::uint64_t items_done() const { return hooks_.items_done; }
   RunResult take_result() { return std::move(received_result()); }
 
@@ -219,9 +222,18 @@ class ActorRuntime::Impl {
     return *received_;
   }
 
+  // Nodes under virtual time share theirs with the run.
+  static std::shared_ptr<ActorSystemSetup> setup_of(const RunSetting& setting,
+                                                    const ActorRuntimeOptions& options) {
+    auto shared = options.nodes != nullptr ? options.nodes->shared_setup() : nullptr;
+    if (shared != nullptr) return shared;
+    return std::make_shared<ActorSystemSetup>(setting.has_virtual_time, options.seed,
+                                              options.begins_at);
+  }
+
   caf::execution_unit* coordinator_thread() {
     try {
-      return setup_.start_thread(Waiting::asleep);
+      return setup_->start_thread(Waiting::asleep);
     } catch (const std::exception& error) {
       throw actors_not_set_up(
           set_up_failure(),
@@ -241,7 +253,8 @@ class ActorRuntime::Impl {
 
   std::future<RunResult> result_;
   std::optional<RunResult> received_;
-  ActorSystemSetup setup_;
+  std::shared_ptr<ActorSystemSetup> setup_;
+  const std::optional<Duration> pause_after_;
   const std::optional<ActorRuntimeOptions::Loss> loss_;
   const RunContext context_;
   NodeResources* const nodes_;  // null: all actors are in this process

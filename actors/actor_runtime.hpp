@@ -35,6 +35,9 @@ struct ActorRuntimeOptions {
   Duration grace = interrupt_grace;  // for what is under way then
   NodeResources* nodes = nullptr;    // where the devices and links are; null: in this process
   Instant begins_at{};               // of virtual time, which real time ignores
+  // The run ends so long after it has begun, if it is still on, as if it were interrupted; but
+  // what is under way then is waited for. None: it doesn't.
+  std::optional<Duration> pause_after = {};
   // The run fails at this time, if it is still on.
   struct Loss {
     Instant at;

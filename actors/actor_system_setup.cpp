@@ -1,9 +1,13 @@
 #include "actors/actor_system_setup.hpp"
 
 #include "actors/virtual_time.hpp"
+#include "actors/waiting.hpp"
 #include "core/base/spare_memory.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <utility>
 
 #include <caf/logger.hpp>
 
@@ -38,6 +42,10 @@ caf::execution_unit* ActorSystemSetup::start_thread(Waiting waiting) {
   return virtual_time_ ? nullptr : ActorThreads::of(*system_).start_own_thread(waiting);
 }
 
+caf::execution_unit* ActorSystemSetup::borrow_thread(Post post) {
+  return virtual_time_ ? nullptr : ActorThreads::of(*system_).borrow_thread(std::move(post));
+}
+
 caf::execution_unit* ActorSystemSetup::start_shared_thread() {
   if (!virtual_time_) ActorThreads::of(*system_).start_shared_thread();
   return nullptr;
@@ -64,9 +72,14 @@ bool ActorSystemSetup::proceed() {
   return VirtualTime::of(*system_).run(events) > 0;
 }
 
-void ActorSystemSetup::settle() {
-  while (virtual_time_ && proceed()) {
-  }
+void ActorSystemSetup::let_pass_until(const std::function<bool()>& holds) {
+  while (virtual_time_ && !holds()) let_pass(*system_);
+}
+
+void ActorSystemSetup::settle(std::vector<caf::actor> actors) {
+  if (!virtual_time_) return;
+  wait_for_end(*system_, actors);
+  std::move(actors.begin(), actors.end(), std::back_inserter(settled_));
 }
 
 }  // namespace troupe

@@ -8,15 +8,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include <caf/all.hpp>
 
 namespace troupe {
 
-// The one difference between a real run and a simulation that this room knows. For the thread that
-// spawns actors.
+// The one difference between a real run and a simulation that this room knows. Nodes under virtual
+// time share one with their leader. For the thread that spawns actors.
 class ActorSystemSetup {
  public:
   // Virtual time begins at `begins_at`. Throws std::system_error where the host gives no thread.
@@ -29,6 +31,9 @@ class ActorSystemSetup {
   // The thread of an actor that may block; null where time is virtual. Throws std::system_error
   // where the host gives no more threads.
   caf::execution_unit* start_thread(Waiting waiting);
+  // A thread that belongs to others, for an actor that must not block: see ActorThreads. Null where
+  // time is virtual.
+  caf::execution_unit* borrow_thread(Post post);
   // That of an actor that shares threads with others: null. Throws likewise.
   caf::execution_unit* start_shared_thread();
   // How many threads start_shared_thread() starts in that many calls.
@@ -41,14 +46,19 @@ class ActorSystemSetup {
   void pause();
   // Lets virtual time pass. False where nothing is left to happen.
   bool proceed();
-  // Under virtual time, delivers what was sent; otherwise actors' threads do.
-  void settle();
+  // Under virtual time, lets it pass until this holds. Otherwise does nothing: what is waited for
+  // happens on other threads.
+  void let_pass_until(const std::function<bool()>& holds);
+  // These actors were told to end. Under virtual time, lets it pass until they have, and keeps them
+  // until the setup is gone, as their timers may expire later. Otherwise the destructor waits.
+  void settle(std::vector<caf::actor> actors);
 
  private:
   bool virtual_time_;
   caf::actor_system_config config_;
   std::optional<RealClock> real_clock_;  // before the system: actors use it until they are gone
   std::unique_ptr<caf::actor_system> system_;
+  std::vector<caf::actor> settled_;
 };
 
 }  // namespace troupe

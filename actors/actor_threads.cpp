@@ -67,28 +67,35 @@ class ActorThreads::Unit : public caf::execution_unit {
   ActorThreads& parent_;
 };
 
-// The thread of one actor. An actor is scheduled at most once at a time, so there is room for one
-// job.
-class ActorThreads::Own final : public Unit {
+// Where one actor runs. It is scheduled at most once at a time, so there is one job at most.
+class ActorThreads::Single : public Unit {
  public:
-  Own(ActorThreads& parent, Waiting waiting)
-      : Unit(parent),
-        parent_(parent),
-        waiting_(waiting),
-        thread_(start_actor_thread([this] { work(); })) {}
-  ~Own() override {
-    stop();
-    join();
-  }
+  explicit Single(ActorThreads& parent) : Unit(parent), parent_(parent) {}
 
-  // The first job comes from the spawning thread: the actor that this thread belongs to.
+  // The first job comes from the spawning thread: the actor that runs here.
   void exec_later(caf::resumable* job) override {
     if (has_actor_) return Unit::exec_later(job);
     has_actor_ = true;
     parent_.add_home(job, this);
     put(job);
   }
-  void put(caf::resumable* job) {
+  virtual void put(caf::resumable* job) = 0;
+
+ private:
+  ActorThreads& parent_;
+  bool has_actor_ = false;  // written before the first job is put, read by its thread after that
+};
+
+class ActorThreads::Own final : public Single {
+ public:
+  Own(ActorThreads& parent, Waiting waiting)
+      : Single(parent), waiting_(waiting), thread_(start_actor_thread([this] { work(); })) {}
+  ~Own() override {
+    stop();
+    join();
+  }
+
+  void put(caf::resumable* job) override {
     job_.store(job, std::memory_order_release);
     job_.notify_one();
   }
@@ -131,9 +138,7 @@ class ActorThreads::Own final : public Unit {
     }
   }
 
-  ActorThreads& parent_;
   const Waiting waiting_;
-  bool has_actor_ = false;  // written before the first job is put, read by this thread after that
   std::atomic<caf::resumable*> job_ = nullptr;
   std::atomic<bool> stopping_ = false;
   WakeUp wake_up_;
@@ -190,6 +195,45 @@ class ActorThreads::Shared final {
   std::vector<std::thread> threads_;
 };
 
+class ActorThreads::Borrowed final : public Single {
+ public:
+  Borrowed(ActorThreads& parent, Shared& shared, Post post)
+      : Single(parent), shared_(shared), post_(std::move(post)) {}
+
+  void put(caf::resumable* job) override {
+    {
+      const std::lock_guard lock(mutex_);
+      ++posted_;
+    }
+    if (post_([this, job] { work(job); })) return;
+    ended();
+    shared_.put(job);
+  }
+  // Blocks until nothing is posted.
+  void join() {
+    std::unique_lock lock(mutex_);
+    idle_.wait(lock, [this] { return posted_ == 0; });
+  }
+
+ private:
+  void work(caf::resumable* job) {
+    while (resume(job)) {
+    }
+    ended();
+  }
+  void ended() {
+    const std::lock_guard lock(mutex_);  // also while join() is told: it may be the last
+    --posted_;
+    idle_.notify_all();
+  }
+
+  Shared& shared_;
+  const Post post_;
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  std::size_t posted_ = 0;
+};
+
 ActorThreads::ActorThreads(caf::actor_system& system)
     : abstract_coordinator(system), shared_(std::make_unique<Shared>(*this)) {}
 ActorThreads::~ActorThreads() = default;
@@ -212,6 +256,10 @@ caf::execution_unit* ActorThreads::start_own_thread(Waiting waiting) {
   return own_.emplace_back(std::make_unique<Own>(*this, waiting)).get();
 }
 
+caf::execution_unit* ActorThreads::borrow_thread(Post post) {
+  return borrowed_.emplace_back(std::make_unique<Borrowed>(*this, *shared_, std::move(post))).get();
+}
+
 void ActorThreads::start_shared_thread() {
   if (start_failure_) std::rethrow_exception(start_failure_);
   if (shared_->threads() < shared_threads_max()) shared_->start_thread();
@@ -226,7 +274,7 @@ std::size_t ActorThreads::shared_threads_for(std::size_t actors) const {
                   shared_threads_max() - std::min(shared_->threads(), shared_threads_max()));
 }
 
-void ActorThreads::add_home(const caf::resumable* actor, Own* thread) {
+void ActorThreads::add_home(const caf::resumable* actor, Single* thread) {
   homes_.push_back({actor, thread});
   home_count_.store(homes_.size(), std::memory_order_release);
 }
@@ -256,6 +304,7 @@ void ActorThreads::stop() {
   // All get the signal to stop before the first is joined: each may have to wait for its core.
   for (const auto& own : own_) own->stop();
   for (const auto& own : own_) own->join();
+  for (const auto& borrowed : borrowed_) borrowed->join();
   caf::anon_send_exit(utility_actors_[printer_id], caf::exit_reason::kill);
   shared_->stop();
   if (!clock_thread_.joinable()) return;

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -22,6 +23,10 @@ enum class Waiting {
   asleep,   // woken by the kernel, which takes some microseconds
   briefly,  // spins for some ten microseconds, then sleeps: for actors that exchange small messages
 };
+
+// Has a thread that belongs to others call a function: soon, after those that it was given before,
+// and not within them. Thread-safe. False: that thread takes no more, or may not be used.
+using Post = std::function<bool(std::function<void()>)>;
 
 // A CAF module, loaded with `config.load<ActorThreads>()`. An actor with a thread of its own may
 // block that thread: other actors go on. All other actors, those of CAF included, share threads and
@@ -47,6 +52,10 @@ class ActorThreads final : public caf::scheduler::abstract_coordinator {
   //
   // Starts a thread for one actor, which must be spawned on the unit that is returned.
   caf::execution_unit* start_own_thread(Waiting waiting);
+  // For one actor that must not block, which is spawned on the unit that is returned: it runs on
+  // the thread behind `post`, or, once that takes no more, on the threads that actors share. What
+  // was posted must be called even so. Starts no thread.
+  caf::execution_unit* borrow_thread(Post post);
   // One more actor will share threads: starts one more, up to shared_threads_max().
   void start_shared_thread();
   // From now on the threads of those that wait briefly run only where no other thread of this host
@@ -64,23 +73,26 @@ class ActorThreads final : public caf::scheduler::abstract_coordinator {
   bool detaches_utility_actors() const override { return false; }
 
  private:
-  class Unit;    // a thread, as CAF sees it
-  class Own;     // of one actor
-  class Shared;  // of all others
+  class Unit;      // a thread, as CAF sees it
+  class Single;    // where one actor runs
+  class Own;       // its own thread
+  class Borrowed;  // a thread of others
+  class Shared;    // of all other actors
   struct Home {
     const caf::resumable* actor = nullptr;
-    Own* thread = nullptr;
+    Single* thread = nullptr;
   };
 
-  void add_home(const caf::resumable* actor, Own* thread);
+  void add_home(const caf::resumable* actor, Single* thread);
 
   caf::detail::thread_safe_actor_clock clock_;
   std::thread clock_thread_;
   std::unique_ptr<Shared> shared_;
-  std::exception_ptr start_failure_;        // of start(); mostly null
-  std::vector<std::unique_ptr<Own>> own_;   // used by the spawning thread only
-  SharedTable<Home> homes_;                 // of the actors with a thread of their own
-  std::atomic<std::size_t> home_count_{0};  // that other threads may read
+  std::exception_ptr start_failure_;                 // of start(); mostly null
+  std::vector<std::unique_ptr<Own>> own_;            // used by the spawning thread only
+  std::vector<std::unique_ptr<Borrowed>> borrowed_;  // likewise
+  SharedTable<Home> homes_;                          // of the actors that are alone on a thread
+  std::atomic<std::size_t> home_count_{0};           // that other threads may read
 };
 
 }  // namespace troupe

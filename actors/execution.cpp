@@ -97,6 +97,12 @@ Results& Execution::results() {
   return stored_results_;
 }
 
+Results& Execution::results(const Plan& plan, std::span<const ReplicaId> further,
+                            std::span<const TensorType> types) {
+  if (cluster_ != nullptr) cluster_->find_results(plan, further, types);
+  return results();
+}
+
 void Execution::clear() {
   stop();
   stopped_at_.reset();

@@ -71,6 +71,9 @@ class Execution {
   const std::vector<bool>& lost_nodes();
   // Those of a run that is over, until clear().
   Results& results();
+  // The same, and further replicas of the plan, which must exist.
+  Results& results(const Plan& plan, std::span<const ReplicaId> further,
+                   std::span<const TensorType> types);
   // Ends the actors, and forgets all tensors. Blocks likewise.
   void clear();
 

@@ -17,7 +17,7 @@ class LinkWork {
     }
   }
 
-  void enter_thread() {}  // it may be another one each time: links share threads
+  void enter_thread() {}  // it may be another one each time
 
   Started start(const LinkLogic::Start& start) {
     const Share& share = start.part->share;
@@ -59,7 +59,7 @@ using LinkActor = ResourceActor<LinkLogic, LinkWork>;
 }  // namespace
 
 caf::actor spawn_link(caf::actor_system& system, const RunContext& context, LinkId link,
-                      const caf::actor& coordinator) {
+                      const caf::actor& coordinator, caf::execution_unit* thread) {
   const ResourceId self = ResourceId::at(context.machine.devices.size() + link.index());
   const auto make_work = [&context, link](Completions& completions) {
     const BackendContext backend_context{context.machine, context.ops, context.store, completions,
@@ -68,7 +68,7 @@ caf::actor spawn_link(caf::actor_system& system, const RunContext& context, Link
                     context.store, context.machine.link(link));
   };
   LinkLogic logic(self, context.machine.link(link).sharing);
-  caf::actor_config config;
+  caf::actor_config config(thread);
   return system.spawn_class<LinkActor, caf::no_spawn_options>(
       config, self, coordinator, std::ref(context.clock), std::cref(context.interrupted),
       std::move(logic), false, make_work);

@@ -8,8 +8,9 @@
 
 namespace troupe {
 
-// Spawns the actor of `link`, which shares threads with other actors.
+// Spawns the actor of `link` on a thread of ActorThreads; none: it shares threads with other
+// actors, or time is virtual.
 caf::actor spawn_link(caf::actor_system& system, const RunContext& context, LinkId link,
-                      const caf::actor& coordinator);
+                      const caf::actor& coordinator, caf::execution_unit* thread);
 
 }  // namespace troupe

@@ -1,7 +1,10 @@
 // Devices and links of other processes, as the coordinator sees them: each has a stand-in here.
 #pragma once
 
+#include "actors/actor_system_setup.hpp"
 #include "core/plan/share.hpp"
+
+#include <memory>
 
 #include <caf/all.hpp>
 
@@ -14,6 +17,8 @@ class NodeResources {
   // would, which is on another node.
   virtual caf::actor spawn_stand_in(caf::actor_system& system, ResourceId resource,
                                     const caf::actor& coordinator) = 0;
+  // That of all actors, where the nodes are in this process, under virtual time; else null.
+  virtual std::shared_ptr<ActorSystemSetup> shared_setup() { return nullptr; }
 };
 
 }  // namespace troupe

@@ -26,18 +26,33 @@ caf::actor spawn_resource(caf::actor_system& system, const RunContext& context, 
   if (resource.index() < devices) {
     return spawn_device(system, context, DeviceId::at(resource.index()), coordinator, thread);
   }
-  return spawn_link(system, context, LinkId::at(resource.index() - devices), coordinator);
+  return spawn_link(system, context, LinkId::at(resource.index() - devices), coordinator, thread);
 }
 
-ResourceHost::ResourceHost(ActorSystemSetup& setup, const Machine& machine, bool with_threads)
+ResourceHost::ResourceHost(ActorSystemSetup& setup, const Machine& machine, bool with_threads,
+                           Post network)
     : setup_(setup),
       machine_(machine),
       with_threads_(with_threads),
+      network_(std::move(network)),
       actors_(std::make_shared<std::vector<caf::actor>>(machine.devices.size() +
                                                         machine.links.size())) {}
 
 bool ResourceHost::has_thread(ResourceId resource) const {
   return with_threads_ && resource.index() < machine_.devices.size();
+}
+
+bool ResourceHost::is_on_network(ResourceId resource) const {
+  if (!network_ || has_thread(resource)) return false;
+  const Link& link = machine_.links[resource.index() - machine_.devices.size()];
+  const auto is_switch = [&](MemoryId m) { return machine_.memory(m).kind == MemoryKind::network; };
+  return is_switch(link.a) || is_switch(link.b);
+}
+
+caf::execution_unit* ResourceHost::start_thread(ResourceId resource) {
+  if (has_thread(resource)) return setup_.start_thread(Waiting::briefly);
+  if (is_on_network(resource)) return setup_.borrow_thread(network_);
+  return setup_.start_shared_thread();
 }
 
 void ResourceHost::add(std::span<const ResourceId> resources, const Spawn& spawn, ErrorKind kind,
@@ -65,8 +80,7 @@ std::vector<caf::execution_unit*> ResourceHost::start_threads(
   try {
     for (const ResourceId r : resources) {
       if (!keep_going()) break;
-      threads.push_back(has_thread(r) ? setup_.start_thread(Waiting::briefly)
-                                      : setup_.start_shared_thread());
+      threads.push_back(start_thread(r));
     }
   } catch (const std::exception& error) {
     throw actors_not_set_up(

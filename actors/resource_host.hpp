@@ -18,11 +18,14 @@ namespace troupe {
 // For use by one thread.
 class ResourceHost {
  public:
-  // Spawns the actor of a resource. `thread` is that of a device, else null. May throw anything.
+  // Spawns the actor of a resource. `thread`: null if it shares threads. May throw anything.
   using Spawn = std::function<caf::actor(ResourceId, caf::execution_unit* thread)>;
 
-  // `with_threads`: devices get a thread each. Setup and machine must outlive the host.
-  ResourceHost(ActorSystemSetup& setup, const Machine& machine, bool with_threads);
+  // `with_threads`: devices get a thread each. `network`: the thread for links to a switch, which
+  // sends and receives; none: they share threads, as other links do. Setup and machine must outlive
+  // the host.
+  ResourceHost(ActorSystemSetup& setup, const Machine& machine, bool with_threads,
+               Post network = {});
 
   bool has(ResourceId resource) const { return (*actors_)[resource.index()] != nullptr; }
   // By ResourceId; null where none was added.
@@ -37,6 +40,8 @@ class ResourceHost {
 
  private:
   bool has_thread(ResourceId resource) const;
+  bool is_on_network(ResourceId resource) const;
+  caf::execution_unit* start_thread(ResourceId resource);
   std::vector<caf::execution_unit*> start_threads(std::span<const ResourceId> resources,
                                                   ErrorKind kind,
                                                   const std::function<bool()>& keep_going);
@@ -44,6 +49,7 @@ class ResourceHost {
   ActorSystemSetup& setup_;
   const Machine& machine_;
   const bool with_threads_;
+  const Post network_;
   const std::shared_ptr<std::vector<caf::actor>> actors_;
 };
 

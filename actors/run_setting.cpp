@@ -9,6 +9,16 @@
 #include <fmt/format.h>
 
 namespace troupe {
+namespace {
+
+// Whether it joins a node to a switch.
+bool is_network_link(const Machine& machine, LinkId id) {
+  const Link& link = machine.link(id);
+  return machine.memory(link.a).kind == MemoryKind::network ||
+         machine.memory(link.b).kind == MemoryKind::network;
+}
+
+}  // namespace
 
 RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify, Nodes nodes) {
   const std::size_t wanted = machine.nodes.size();
@@ -33,7 +43,9 @@ RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify, Node
     setting.device_backends.push_back(&choose_backend(mode, machine, DeviceId::at(d)));
   }
   for (std::size_t l = 0; l < machine.links.size(); ++l) {
-    setting.link_backends.push_back(&choose_backend(mode, machine, LinkId::at(l)));
+    const LinkId link = LinkId::at(l);
+    const bool is_real = nodes == Nodes::several && is_network_link(machine, link);
+    setting.link_backends.push_back(&choose_backend(is_real ? Mode::run : mode, machine, link));
   }
   return setting;
 }

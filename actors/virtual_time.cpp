@@ -126,6 +126,10 @@ VirtualTime& VirtualTime::of(caf::actor_system& system) {
   return dynamic_cast<VirtualTime&>(system.scheduler());
 }
 
+VirtualTime* VirtualTime::find(caf::actor_system& system) {
+  return dynamic_cast<VirtualTime*>(&system.scheduler());
+}
+
 void VirtualTime::set_seed(std::uint64_t seed) {
   seed_ = seed;
   random_ = Random(seed);

@@ -109,6 +109,8 @@ class VirtualTime final : public caf::scheduler::abstract_coordinator {
   static caf::actor_system::module* make(caf::actor_system& system, caf::detail::type_list<>);
   // The scheduler of `system`, which must be a VirtualTime.
   static VirtualTime& of(caf::actor_system& system);
+  // The same; null if it is another one.
+  static VirtualTime* find(caf::actor_system& system);
 
   void set_seed(std::uint64_t seed);
 

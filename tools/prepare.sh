@@ -10,6 +10,7 @@ build_packages=(
   libopenblas-dev        # matrix products
   libhwloc-dev           # the cores, caches and GPUs of this machine
   libucx-dev             # tensors between nodes
+  libpmix-dev            # runs under srun and mpirun
   libssl-dev             # TLS between nodes
   libxxhash-dev          # digests of tensors
   libyaml-cpp-dev        # config files

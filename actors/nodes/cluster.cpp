@@ -1,16 +1,13 @@
 #include "actors/nodes/cluster.hpp"
 
-#include "actors/nodes/control_connection.hpp"
+#include "actors/nodes/connect_nodes.hpp"
 #include "actors/nodes/control_system.hpp"
 #include "actors/nodes/node_protocol.hpp"
+#include "actors/nodes/node_question.hpp"
 #include "actors/nodes/stand_in.hpp"
 #include "core/backend/digest.hpp"
 #include "core/base/error.hpp"
-#include "core/base/units.hpp"
-#include "core/base/version.hpp"
 #include "core/machine/node_joiner.hpp"
-#include "core/network/host_port.hpp"
-#include "core/network/introduction.hpp"
 #include "core/network/tls_wire.hpp"
 
 #include <algorithm>
@@ -18,9 +15,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <set>
-#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -35,16 +30,10 @@ constexpr double network_bandwidth = 1.2e9;
 constexpr Duration network_latency = std::chrono::microseconds(50);
 // A notice waits for the chunk in front of it: some 200 us here.
 constexpr std::uint64_t network_chunk_bytes = 1 << 20;
-constexpr Duration forever = longest_duration;
-constexpr const char* check_node = "see what has become of it, and start it again";
 // Of results that are fetched in one message.
 constexpr std::uint64_t values_bytes_max = 1 << 20;
 
-struct ClusterNode {
-  std::string address;  // as the user gave it
-  caf::actor agent = {};
-  Welcome has = {};
-  Duration clock_offset{0};
+struct ClusterNode : ConnectedNode {
   bool is_lost = false;
 };
 
@@ -54,17 +43,13 @@ class Cluster::Impl final : public Results {
  public:
   Impl(const OpRegistry& ops, const ClusterOptions& options)
       : options_(options),
-        control_(options.node_timeout),
+        control_(options.rehearsed ? ControlSystem(options.rehearsed->setup)
+                                   : ControlSystem(options.node_timeout)),
         leader_(control_.system(), control_.system().spawn<Leader>(this)) {
-    for (const std::string& address : options.addresses) {
-      if (std::count(options.addresses.begin(), options.addresses.end(), address) > 1) {
-        throw usage_error(fmt::format("the node {} is given twice", address), "name each once");
-      }
-      nodes_.push_back({.address = address});
+    for (ConnectedNode& node : connect_nodes(control_.system(), leader_.get(), ops, options_)) {
+      nodes_.push_back({std::move(node)});
     }
-    for (ClusterNode& node : nodes_) connect(node);
     for (const ClusterNode& node : nodes_) caf::anon_send(leader_.get(), node.agent);
-    for (ClusterNode& node : nodes_) greet(node, ops);
     if (options.uses_shared_memory) check_one_host();
     check_one_wire();
     join_machines();
@@ -93,7 +78,8 @@ class Cluster::Impl final : public Results {
     }
     reconnect();
     const auto added = plan.replicas.slice(first.index(), plan.replicas.size() - first.index());
-    find_results(machine, plan, types);
+    results_.clear();
+    for (const Plan::Result& result : plan.results) find_result(plan, result.replica, types);
     std::vector<std::string> addresses;
     for (const ClusterNode& node : nodes_) {
       addresses.push_back(is_lost(node) ? std::string() : node.has.address);
@@ -122,6 +108,10 @@ class Cluster::Impl final : public Results {
     return stand_in;
   }
 
+  std::shared_ptr<ActorSystemSetup> shared_setup() const {
+    return options_.rehearsed ? options_.rehearsed->setup : nullptr;
+  }
+
   void end_run() {
     {
       const std::lock_guard lock(mutex_);
@@ -130,6 +120,10 @@ class Cluster::Impl final : public Results {
     for (const ClusterNode& node : nodes_) caf::anon_send(node.agent, EndRun{});
   }
 
+  void find_result(const Plan& plan, ReplicaId replica, std::span<const TensorType> types) {
+    const ReplicaSpec& spec = plan.replicas[replica.index()];
+    results_[replica] = {running_->memory(spec.memory).node.index(), types[spec.type].bytes()};
+  }
   bool is_equal(ReplicaId result, bool is_kept, std::span<const std::byte> values) override {
     const DigestRequest request{.result = result, .is_kept = is_kept};
     return ask<DigestIs>(results_.at(result).node, request).digest == digest_of(values);
@@ -210,64 +204,6 @@ class Cluster::Impl final : public Results {
     for (std::size_t n = 0; n < nodes_.size(); ++n) nodes_[n].has.address = answers[n].address;
   }
 
-  void find_results(const Machine& machine, const Plan& plan, std::span<const TensorType> types) {
-    results_.clear();
-    for (const Plan::Result& result : plan.results) {
-      const ReplicaSpec& spec = plan.replicas[result.replica.index()];
-      results_[result.replica] = {machine.memory(spec.memory).node.index(),
-                                  types[spec.type].bytes()};
-    }
-  }
-
-  void connect(ClusterNode& node) {
-    const HostPort at = read_host_port(node.address);
-    const Instant begun = steady_now();
-    while (!try_to_connect(at, node)) {
-      if (is_interrupted() || steady_now() - begun > options_.connect_timeout) break;
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    }
-    if (!node.agent) {
-      throw usage_error(
-          fmt::format("node {}: what listens there doesn't answer as a node of Troupe does",
-                      node.address),
-          "start `troupe node --listen HOST:PORT` there");
-    }
-  }
-
-  // A node that is busy may miss CAF's first heartbeat.
-  bool try_to_connect(const HostPort& at, ClusterNode& node) {
-    try {
-      Connection connection =
-          open_connection(at, Purpose::control, options_.tls ? &*options_.tls : nullptr,
-                          options_.connect_timeout, options_.interrupted);
-      node.agent = remote_actor(control_.system(), std::move(connection), options_.connect_timeout);
-    } catch (const Error& error) {
-      throw usage_error(fmt::format("node {}: {}", node.address, error.problem()), error.remedy());
-    }
-    return static_cast<bool>(node.agent);
-  }
-
-  void greet(ClusterNode& node, const OpRegistry& ops) {
-    Hello hello{.version = std::string(version),
-                .kinds = {},
-                .leader = leader_.get(),
-                .uses_shared_memory = options_.uses_shared_memory};
-    for (const std::string_view kind : ops.names()) hello.kinds.emplace_back(kind);
-    const std::size_t n = static_cast<std::size_t>(&node - nodes_.data());
-    node.has = ask<Welcome>(n, hello, options_.connect_timeout);
-    // Processes of one host have one clock.
-    if (!host_id().empty() && node.has.host == host_id()) return;
-    constexpr int attempts = 10;
-    Duration shortest = longest_duration;
-    for (int i = 0; i < attempts; ++i) {
-      const Instant asked = steady_now();
-      const Instant now = ask<ClockIs>(n, ClockRequest{}, options_.connect_timeout).now;
-      const Duration took = steady_now() - asked;
-      if (took < shortest) node.clock_offset = asked + took / 2 - now;
-      shortest = std::min(shortest, took);
-    }
-  }
-
   void check_one_host() const {
     for (std::size_t n = 1; n < nodes_.size(); ++n) {
       if (nodes_[n].has.host == nodes_[0].has.host) continue;
@@ -309,55 +245,36 @@ class Cluster::Impl final : public Results {
     }
   }
 
-  // What node `n` answers, which `self` has asked and monitors. Throws an Error that names the node
-  // if it refuses, is lost, or takes longer than `patience`; and if it is to be waited for no
-  // longer.
+  // What node `n` answers. Throws an Error that names the node if it refuses or is lost.
   template <class Answer>
-  Answer answer_of(const caf::scoped_actor& self, std::size_t n, Duration patience) {
-    std::optional<Answer> answer;
-    std::optional<Error> refusal;
-    const Instant begun = steady_now();
-    while (!answer && !refusal) {
-      self->receive([&](Answer& a) { answer = std::move(a); },
-                    [&](const Refusal& r) { refusal = r.error.unpack(); },
-                    [&](const caf::down_msg&) {
-                      lose(n);
-                      refusal = run_error("it was lost", check_node);
-                    },
-                    caf::after(std::chrono::milliseconds(20)) >>
-                        [&] {
-                          if (is_interrupted()) refusal = run_error("it was waited for no longer");
-                          if (steady_now() - begun < patience) return;
-                          refusal = usage_error(
-                              fmt::format("it has not answered for {}", format_duration(patience)),
-                              check_node);
-                        });
+  Answer answer_of(NodeQuestion& question, std::size_t n) {
+    try {
+      return question.answer<Answer>(longest_duration);
+    } catch (const Error& error) {
+      if (question.is_node_lost()) lose(n);
+      throw Error(error.kind(), SourcePlace{}, name(n) + ": " + error.problem(), error.remedy());
     }
-    if (answer) return std::move(*answer);
-    throw Error(refusal->kind(), SourcePlace{}, name(n) + ": " + refusal->problem(),
-                refusal->remedy());
+  }
+  template <class Request>
+  std::unique_ptr<NodeQuestion> question(std::size_t n, const Request& request) {
+    return std::make_unique<NodeQuestion>(control_.system(), nodes_[n].agent, request,
+                                          options_.interrupted);
   }
   template <class Answer, class Request>
-  Answer ask(std::size_t n, const Request& request, Duration patience = forever) {
-    const caf::scoped_actor self(control_.system());
-    self->monitor(nodes_[n].agent);
-    self->send(nodes_[n].agent, request);
-    return answer_of<Answer>(self, n, patience);
+  Answer ask(std::size_t n, const Request& request) {
+    return answer_of<Answer>(*question(n, request), n);
   }
 
   // Asks all nodes that aren't lost, at the same time, and returns their answers by node.
   template <class Answer, class Request>
   std::vector<Answer> ask_all(const Request& request_of) {
-    std::vector<std::unique_ptr<caf::scoped_actor>> waiting(nodes_.size());
+    std::vector<std::unique_ptr<NodeQuestion>> questions(nodes_.size());
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
-      if (is_lost(nodes_[n])) continue;
-      waiting[n] = std::make_unique<caf::scoped_actor>(control_.system());
-      (*waiting[n])->monitor(nodes_[n].agent);
-      (*waiting[n])->send(nodes_[n].agent, request_of(n));
+      if (!is_lost(nodes_[n])) questions[n] = question(n, request_of(n));
     }
     std::vector<Answer> answers(nodes_.size());
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
-      if (waiting[n]) answers[n] = answer_of<Answer>(*waiting[n], n, forever);
+      if (questions[n]) answers[n] = answer_of<Answer>(*questions[n], n);
     }
     return answers;
   }
@@ -369,7 +286,7 @@ class Cluster::Impl final : public Results {
                                  : fmt::format("node {} ({})", node.has.name, node.address);
   }
   std::string loss_of(std::size_t n) const {
-    return fmt::format("{} was lost; {}", name(n), check_node);
+    return fmt::format("{} was lost; {}", name(n), NodeQuestion::check_node);
   }
   bool is_interrupted() const { return options_.interrupted != nullptr && *options_.interrupted; }
 
@@ -448,8 +365,15 @@ caf::actor Cluster::spawn_stand_in(caf::actor_system& system, ResourceId resourc
                                    const caf::actor& coordinator) {
   return impl_->spawn_stand_in(system, resource, coordinator);
 }
+std::shared_ptr<ActorSystemSetup> Cluster::shared_setup() {
+  return impl_->shared_setup();
+}
 Results& Cluster::results() {
   return *impl_;
+}
+void Cluster::find_results(const Plan& plan, std::span<const ReplicaId> further,
+                           std::span<const TensorType> types) {
+  for (const ReplicaId replica : further) impl_->find_result(plan, replica, types);
 }
 void Cluster::end_run() {
   impl_->end_run();

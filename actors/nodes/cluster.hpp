@@ -1,6 +1,7 @@
 // The nodes of a run, as its leader sees them.
 #pragma once
 
+#include "actors/actor_system_setup.hpp"
 #include "actors/node_resources.hpp"
 #include "core/backend/memory_store.hpp"
 #include "core/base/time.hpp"
@@ -13,6 +14,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -21,15 +23,26 @@
 
 namespace troupe {
 
+// Nodes that are in this process, under virtual time.
+struct RehearsedNodes {
+  std::shared_ptr<ActorSystemSetup> setup;  // of all actors
+  // The agent of the node at this address, as the leader may use it.
+  std::function<caf::actor(const std::string& address)> connect;
+};
+
 struct ClusterOptions {
   std::vector<std::string> addresses = {};              // "host:port", one for each node
   Duration connect_timeout = std::chrono::seconds(10);  // for each step of getting a node
-  Duration node_timeout = std::chrono::seconds(3);      // a node that is silent for longer is gone
+  // Nodes may be about to start: until that time they are tried again.
+  bool awaits_nodes = false;
+  Duration node_timeout = std::chrono::seconds(3);  // a node that is silent for longer is gone
   // How tensors go from node to node: by TCP, or, where all nodes are on one host, through its
   // memory.
   bool uses_shared_memory = false;
   // For nodes with --tls-cert; none: control isn't encrypted.
   std::optional<TlsContext> tls = {};
+  // Nodes that are in this process; none: they are reached over the network.
+  std::optional<RehearsedNodes> rehearsed = {};
   // Nodes are waited for no longer when this becomes true. Any thread may set it.
   const std::atomic<bool>* interrupted = nullptr;
 };
@@ -37,9 +50,9 @@ struct ClusterOptions {
 // For use by one thread.
 class Cluster final : public NodeResources {
  public:
-  // Asks for the nodes. Blocks. Throws a usage Error that names the node if it can't be reached,
-  // doesn't answer, has a certificate of another authority, works for somebody else, or has
-  // another version or other kinds of ops. `ops` must outlive the cluster.
+  // Asks for the nodes. Blocks. Throws a usage Error that names the nodes that can't be reached,
+  // don't answer, have a certificate of another authority, work for somebody else, or have another
+  // version or other kinds of ops. `ops` must outlive the cluster.
   Cluster(const OpRegistry& ops, const ClusterOptions& options);
   // The nodes are free again. Blocks; where one of them was lost, for as long as the network takes
   // to give its connection up, which may be minutes.
@@ -59,8 +72,12 @@ class Cluster final : public NodeResources {
                  std::span<const MemoryStore::Kept> kept, std::span<const TensorType> types);
   caf::actor spawn_stand_in(caf::actor_system& system, ResourceId resource,
                             const caf::actor& coordinator) override;
+  std::shared_ptr<ActorSystemSetup> shared_setup() override;
   // The results of the plan when its actors have quit, until end_run().
   Results& results();
+  // Lets results() have these replicas of the plan, too, which must exist.
+  void find_results(const Plan& plan, std::span<const ReplicaId> further,
+                    std::span<const TensorType> types);
   // Frees the tensors.
   void end_run();
 

@@ -1,9 +1,12 @@
 // The actor system through which the leader of a run and its nodes talk: CAF's network layer.
 #pragma once
 
+#include "actors/actor_system_setup.hpp"
+#include "actors/waiting.hpp"
 #include "core/base/time.hpp"
 
 #include <memory>
+#include <span>
 #include <utility>
 
 #include <caf/all.hpp>
@@ -15,10 +18,13 @@ namespace troupe {
 class ControlSystem {
  public:
   explicit ControlSystem(Duration timeout);
+  // Of nodes that are in this process, and share this with it.
+  explicit ControlSystem(std::shared_ptr<ActorSystemSetup> shared) : shared_(std::move(shared)) {}
 
-  caf::actor_system& system() { return *system_; }
+  caf::actor_system& system() { return shared_ ? shared_->system() : *system_; }
 
  private:
+  const std::shared_ptr<ActorSystemSetup> shared_;
   caf::actor_system_config config_;
   std::unique_ptr<caf::actor_system> system_;
 };
@@ -30,9 +36,8 @@ class OwnedActor {
       : system_(system), actor_(std::move(actor)) {}
   // Blocks until the actor has ended.
   ~OwnedActor() {
-    const caf::scoped_actor self(system_);
     caf::anon_send_exit(actor_, caf::exit_reason::kill);
-    self->wait_for(actor_);
+    wait_for_end(system_, std::span(&actor_, 1));
   }
   OwnedActor(const OwnedActor&) = delete;
   OwnedActor& operator=(const OwnedActor&) = delete;

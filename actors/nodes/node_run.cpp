@@ -105,10 +105,10 @@ Machine completed(Machine machine, NodeId self) {
 
 }  // namespace
 
-NodeTensors::NodeTensors(const Machine& machine, NodeId self)
+NodeTensors::NodeTensors(const Machine& machine, NodeId self, Mode mode)
     : self_(self),
-      machine_(completed(machine, self)),
-      setting_(make_run_setting(Mode::run, machine_, false, Nodes::several)),
+      machine_(has_virtual_time(mode) ? machine : completed(machine, self)),
+      setting_(make_run_setting(mode, machine_, false, Nodes::several)),
       store_(machine_, setting_.backing, MemoryStore::Counting::acquired, self) {}
 
 void NodeTensors::prepare(const BeginRun& begin, const std::function<bool()>& keep_going) {
@@ -126,17 +126,18 @@ void NodeTensors::prepare(const BeginRun& begin, const std::function<bool()>& ke
 }
 
 NodeRun::NodeRun(const BeginRun& begin, NodeTensors& tensors, const OpRegistry& ops, Wire& wire,
-                 const caf::actor& leader)
+                 const caf::actor& leader, std::shared_ptr<ActorSystemSetup> rehearsal)
     : number_(begin.run),
       ops_(ops),
       port_(wire, number_, tensors.self(), [this](const ChunkMove::Next& item) { on_chunk(item); }),
-      setup_(false, 0),
-      context_{tensors.machine(), ops_,         tensors.store(), setup_.clock(),
+      setup_(rehearsal ? std::move(rehearsal) : std::make_shared<ActorSystemSetup>(false, 0)),
+      context_{tensors.machine(), ops_,         tensors.store(), setup_->clock(),
                tensors.setting(), interrupted_, &port_},
-      resources_(setup_, tensors.machine(), true) {
-  setup_.start_shared_thread();
+      resources_(*setup_, tensors.machine(), true,
+                 [this](std::function<void()> f) { return port_.post(std::move(f)); }) {
+  setup_->start_shared_thread();
   caf::actor_config config;
-  to_leader_ = setup_.system().spawn_class<ToLeader, caf::no_spawn_options>(
+  to_leader_ = setup_->system().spawn_class<ToLeader, caf::no_spawn_options>(
       config, &tensors.machine(), leader, number_, begin.clock_offset);
 }
 
@@ -150,6 +151,10 @@ NodeRun::~NodeRun() {
     if (resource) caf::anon_send_exit(resource, caf::exit_reason::kill);
   }
   caf::anon_send_exit(to_leader_, caf::exit_reason::kill);
+  std::vector<caf::actor> actors = *resources_.actors();
+  actors.push_back(to_leader_);
+  setup_->settle(std::move(actors));
+  setup_->let_pass_until([this] { return port_.is_quiet(); });
 }
 
 void NodeRun::join(ResourceId resource) {
@@ -157,7 +162,7 @@ void NodeRun::join(ResourceId resource) {
   resources_.add(
       joining,
       [this](ResourceId r, caf::execution_unit* thread) {
-        return spawn_resource(setup_.system(), context_, r, to_leader_, thread);
+        return spawn_resource(setup_->system(), context_, r, to_leader_, thread);
       },
       ErrorKind::failed, [] { return true; });
   const caf::actor& actor = resources_[resource];

@@ -18,6 +18,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -30,7 +31,7 @@ namespace troupe {
 class NodeTensors {
  public:
   // Throws an Error if this host lacks something.
-  NodeTensors(const Machine& machine, NodeId self);
+  NodeTensors(const Machine& machine, NodeId self, Mode mode);
 
   // Frees what isn't kept, and allocates buffers, which may take long, but ends when `keep_going`
   // returns false. Throws an Error if this host hasn't enough memory.
@@ -55,14 +56,16 @@ class NodeTensors {
   std::span<const std::byte> read_values_;  // its values
 };
 
-// The actors of the node's devices and links have a scheduler of their own. What they send to the
+// The actors of the node's devices and links have a scheduler of their own, unless time is virtual.
+// What they send to the
 // coordinator goes to the leader. For use by one thread, but for arrived().
 class NodeRun {
  public:
-  // `leader` gets the messages of the node's resources. The objects referred to and the leader's
-  // actor system must outlive the run. Throws an Error if this host lacks something.
+  // `leader` gets the messages of the node's resources. `rehearsal`: see NodeService. The objects
+  // referred to and the leader's actor system must outlive the run. Throws an Error if this host
+  // lacks something.
   NodeRun(const BeginRun& begin, NodeTensors& tensors, const OpRegistry& ops, Wire& wire,
-          const caf::actor& leader);
+          const caf::actor& leader, std::shared_ptr<ActorSystemSetup> rehearsal);
   // Blocks until the actors are gone, and so what they have under way.
   ~NodeRun();
   NodeRun(const NodeRun&) = delete;
@@ -94,7 +97,7 @@ class NodeRun {
   std::atomic<bool> interrupted_ = false;
   std::deque<Attrs> attrs_;  // of the shares' kernels
   NetworkPort port_;
-  ActorSystemSetup setup_;
+  const std::shared_ptr<ActorSystemSetup> setup_;
   const RunContext context_;
   ResourceHost resources_;
   caf::actor to_leader_;

@@ -45,6 +45,7 @@ class NodeServer {
   // Blocks until the first leader is done if that is the option, else for `time`. Returns whether
   // the node's work is done.
   bool wait(Duration time);
+  bool has_had_leader() const;
 
  private:
   class Impl;

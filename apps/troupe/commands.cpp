@@ -1,11 +1,15 @@
 #include "apps/troupe/commands.hpp"
 
 #include "actors/nodes/cluster.hpp"
-#include "actors/nodes/node_server.hpp"
 #include "actors/runner.hpp"
+#include "apps/troupe/checkpoints.hpp"
+#include "apps/troupe/command_parts.hpp"
 #include "apps/troupe/guard.hpp"
 #include "apps/troupe/interrupts.hpp"
+#include "apps/troupe/launch/launch.hpp"
+#include "apps/troupe/launch/launched_node.hpp"
 #include "apps/troupe/local_nodes.hpp"
+#include "apps/troupe/losses.hpp"
 #include "apps/troupe/print_error.hpp"
 #include "apps/troupe/progress_bar.hpp"
 #include "core/backend/memory_store.hpp"
@@ -15,27 +19,21 @@
 #include "core/base/units.hpp"
 #include "core/config/machine_file.hpp"
 #include "core/config/run_file.hpp"
-#include "core/files/descriptor_stream.hpp"
 #include "core/files/output_file.hpp"
 #include "core/machine/discover.hpp"
 #include "core/machine/local_cores.hpp"
-#include "core/network/host_port.hpp"
-#include "core/network/make_certificates.hpp"
-#include "core/network/tls_context.hpp"
-#include "core/ops/op_library.hpp"
-#include "core/patterns/point_task.hpp"
 #include "core/trace/writers.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace troupe {
 namespace {
@@ -59,18 +57,10 @@ std::vector<Scenario> chosen_scenarios(const RunFile& file, const std::vector<st
   return chosen;
 }
 
-void print(const std::string& text) {
-  DescriptorStream out(STDOUT_FILENO, false);
-  out << text << std::flush;
-  const int error = out.buffer().error();
-  if (error == 0) return;
-  throw run_error(fmt::format("could not write to standard output: {}", system_message(error)),
-                  "free some space, or keep the reader of the pipe open");
-}
-
 int exit_code(const Report& report) {
   for (const ScenarioReport& s : report.scenarios) {
-    if (s.outcome != Outcome::done || s.verified == false) return exit_failed;
+    const bool is_done = s.outcome == Outcome::done || s.outcome == Outcome::done_before;
+    if (!is_done || s.verified == false) return exit_failed;
   }
   return exit_done;
 }
@@ -166,18 +156,6 @@ void check_outputs(const RunArguments& arguments, const RunFile& file) {
   }
 }
 
-// The kinds that a run file may use.
-OpRegistry ops_with(const std::vector<std::string>& libraries) {
-  OpRegistry ops = pattern_ops();
-  for (const std::string& library : libraries) load_op_library(library, ops);
-  return ops;
-}
-
-std::optional<TlsContext> tls_context(const TlsFiles& files) {
-  if (!files.are_given()) return std::nullopt;
-  return TlsContext(files);
-}
-
 // The nodes that a run uses.
 struct RunNodes {
   std::optional<LocalNodes> local;
@@ -193,50 +171,21 @@ struct RunNodes {
                       .addresses();
     }
     if (addresses.empty()) return;
-    cluster.emplace(ops, ClusterOptions{.addresses = addresses,
-                                        .node_timeout = from_seconds(arguments.node_timeout_s),
-                                        .uses_shared_memory = arguments.shared_memory,
-                                        .tls = tls_context(arguments.tls),
-                                        .interrupted = &interrupted()});
+    cluster.emplace(ops,
+                    ClusterOptions{.addresses = addresses,
+                                   .connect_timeout = from_seconds(arguments.connect_timeout_s),
+                                   .awaits_nodes = arguments.awaits_nodes,
+                                   .node_timeout = from_seconds(arguments.node_timeout_s),
+                                   .uses_shared_memory = arguments.shared_memory,
+                                   .tls = tls_context(arguments.tls),
+                                   .interrupted = &interrupted()});
   }
   const Machine* machine() const { return cluster ? &cluster->machine() : nullptr; }
 };
 
-// "n1@500ms"
-NodeLoss parse_loss(const std::string& text, const Machine& machine) {
-  const std::size_t at = text.find('@');
-  if (at == std::string::npos) {
-    throw usage_error(fmt::format("--lose takes NODE@TIME, and '{}' is not that", shortened(text)),
-                      "write for example --lose n1@500ms");
-  }
-  const std::string name = text.substr(0, at);
-  const std::vector<std::string_view> names(machine.nodes.begin(), machine.nodes.end());
-  const auto node = std::find(names.begin(), names.end(), name);
-  if (node == names.end()) {
-    throw usage_error(fmt::format("--lose names the node '{}', which '{}' doesn't have",
-                                  shortened(name), machine.name),
-                      names.empty() ? "give the machine nodes" : suggestion(name, names));
-  }
-  return {.node = NodeId::at(static_cast<std::size_t>(node - names.begin())),
-          .after = parse_duration(std::string_view(text).substr(at + 1))};
-}
-
-// Sorted by time.
-std::vector<NodeLoss> parse_losses(const std::vector<std::string>& texts, const Machine& machine) {
-  std::vector<NodeLoss> losses;
-  for (const std::string& text : texts) {
-    const NodeLoss loss = parse_loss(text, machine);
-    for (const NodeLoss& other : losses) {
-      if (other.node != loss.node) continue;
-      throw usage_error(
-          fmt::format("--lose names the node '{}' twice", machine.nodes[loss.node.index()]),
-          "name each once");
-    }
-    losses.push_back(loss);
-  }
-  std::sort(losses.begin(), losses.end(),
-            [](const NodeLoss& a, const NodeLoss& b) { return a.after < b.after; });
-  return losses;
+std::optional<Duration> checkpoint_interval(const RunArguments& arguments) {
+  if (arguments.checkpoint_s == 0) return std::nullopt;
+  return from_seconds(arguments.checkpoint_s);
 }
 
 int carry_out(Mode mode, const RunArguments& arguments) {
@@ -262,6 +211,8 @@ int carry_out(Mode mode, const RunArguments& arguments) {
         complete_for(mode, file, nodes.machine() == nullptr);
         return chosen_scenarios(file, arguments.scenarios);
       });
+  RunCheckpoints checkpoints = phase(ErrorKind::usage, "looking for checkpoints",
+                                     [&] { return RunCheckpoints(arguments, file, scenarios); });
   const std::string count = format_count(file.graph.size(), "op");
   Run run = phase(ErrorKind::usage, fmt::format("planning {} of {}", count, arguments.file), [&] {
     return Run(file.machine, file.graph, scenarios,
@@ -273,6 +224,9 @@ int carry_out(Mode mode, const RunArguments& arguments) {
                 .cluster = nodes.cluster ? &*nodes.cluster : nullptr,
                 .on_loss = arguments.fails_on_loss ? OnLoss::fail : OnLoss::replan,
                 .losses = parse_losses(arguments.losses, file.machine),
+                .checkpoints = checkpoints.folder ? &*checkpoints.folder : nullptr,
+                .checkpoint_interval = checkpoint_interval(arguments),
+                .resumed = checkpoints.resumed ? &*checkpoints.resumed : nullptr,
                 .on_progress = [&bar](const RunProgress& progress) { bar.show(progress); }});
   });
   times.ended("planned", run.op_count());
@@ -357,7 +311,26 @@ std::optional<Error> refusal_in(Mode mode, const std::string& path, RunFile& fil
 }  // namespace
 
 int run_command(const RunArguments& arguments) {
-  return carry_out(Mode::run, arguments);
+  const bool names_nodes = !arguments.nodes.empty() || arguments.local_nodes > 0;
+  const std::unique_ptr<Launch> launch = find_launch();
+  if (launch == nullptr) {
+    if (arguments.nodes.empty() && (arguments.tls.are_given() || arguments.trust_network)) {
+      throw usage_error("--tls-cert and --trust-network are for nodes on other hosts",
+                        "give --nodes, or start with srun or mpirun");
+    }
+    return carry_out(Mode::run, arguments);
+  }
+  if (names_nodes) {
+    throw usage_error("the nodes are those that srun or mpirun has started",
+                      "leave --nodes and --local-nodes out, or start one process");
+  }
+  LocalNodes node = start_launched_node(*launch, arguments);
+  const std::vector<std::string> nodes = launch->exchange(node.addresses().front());
+  if (launch->rank().number > 0) return serve_launched_node(node);
+  RunArguments of_leader = arguments;
+  of_leader.nodes = nodes;
+  of_leader.awaits_nodes = true;
+  return carry_out(Mode::run, of_leader);
 }
 
 int simulate_command(const RunArguments& arguments) {
@@ -398,69 +371,6 @@ int validate_command(const std::string& path, const std::vector<std::string>& li
       format_count(file.scenarios.size(), "scenario"), verdict("be simulated", simulation),
       verdict("run on this machine", execution)));
   return exit_done;
-}
-
-namespace {
-
-int make_certificates_command(const std::string& folder) {
-  make_certificates(folder);
-  print(fmt::format(
-      "made ca.pem, node.pem and node.key in {0}: copy them to all nodes and to the leader, and "
-      "give them --tls-cert {0}/node.pem --tls-key {0}/node.key --tls-ca {0}/ca.pem\n",
-      visible(folder)));
-  return exit_done;
-}
-
-// Says which connections were refused, one a second at most.
-class RefusalLog {
- public:
-  void add(const std::string& peer, const std::string& cause) {
-    const auto now = std::chrono::steady_clock::now();
-    if (now < next_) {
-      ++unsaid_;
-      return;
-    }
-    next_ = now + std::chrono::seconds(1);
-    print_error("troupe: refused a connection from {}: {}{}", peer, cause,
-                unsaid_ == 0 ? "" : fmt::format(" (and {} before)", std::exchange(unsaid_, 0)));
-  }
-
- private:
-  std::chrono::steady_clock::time_point next_;
-  std::uint64_t unsaid_ = 0;
-};
-
-}  // namespace
-
-int node_command(const NodeArguments& arguments) {
-  if (!arguments.make_certificates.empty()) {
-    return make_certificates_command(arguments.make_certificates);
-  }
-  const OpRegistry ops = ops_with(arguments.ops);
-  const HostPort at = read_host_port(arguments.listen);
-  RefusalLog refusals;
-  NodeServer server(ops,
-                    {.host = at.host,
-                     .port = at.port,
-                     .name = arguments.name,
-                     .once = arguments.once,
-                     .machine = {.cpu_devices = arguments.devices, .storage = arguments.storage},
-                     .memory_share = arguments.memory_share,
-                     .node_timeout = from_seconds(arguments.node_timeout_s),
-                     .tls = tls_context(arguments.tls),
-                     .trusts_network = arguments.trust_network,
-                     .on_refused = [&refusals](const std::string& peer, const std::string& cause) {
-                       refusals.add(peer, cause);
-                     }});
-  const char* const safety = !arguments.tls.are_given() ? ""
-                             : server.uses_tls_for_tensors()
-                                 ? ", with TLS; tensors go over TLS, too, slower than by UCX"
-                                 : ", with TLS; tensors go by UCX, which isn't encrypted";
-  print(fmt::format("listening on {}:{}{}\n", at.host, server.port(), safety));
-  catch_interrupts();
-  while (!interrupted() && !server.wait(std::chrono::milliseconds(50))) {
-  }
-  leave(exit_done);  // kernels may be under way, which nobody waits for
 }
 
 int machine_command() {

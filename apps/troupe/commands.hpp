@@ -13,6 +13,7 @@ namespace troupe {
 
 // A node or a leader that is silent for longer is gone.
 inline constexpr double default_node_timeout_s = 3;
+inline constexpr double default_connect_timeout_s = 10;
 
 struct RunArguments {
   std::string file;
@@ -22,15 +23,25 @@ struct RunArguments {
   std::vector<std::string> map;        // "gpu0=cpu0"
   std::vector<std::string> scenarios;  // by name; empty: all
   std::vector<std::string> ops;        // paths of libraries of op kinds
+  std::vector<std::string> losses;     // "n1@500ms"; of `simulate` only
+
+  // The rest is of `run` only.
+  std::vector<std::string> nodes;  // "host:port"
+  std::size_t local_nodes = 0;     // 0: none
+  TlsFiles tls;                    // of nodes with TLS
+  std::string interface = {};      // on which nodes listen that a launcher starts; empty: the first
+  double node_timeout_s = default_node_timeout_s;
+  double connect_timeout_s = default_connect_timeout_s;  // for each step of getting the nodes
+  double checkpoint_s = 0;        // from one to the next; 0: none are written
+  std::string checkpoint_folder;  // or empty
+
   bool no_verify = false;
   bool verbose = false;
-  std::vector<std::string> nodes;  // "host:port"; of `run` only
-  std::size_t local_nodes = 0;     // likewise; 0: none
-  bool shared_memory = false;      // between nodes; else TCP
-  TlsFiles tls;                    // of nodes with TLS
-  double node_timeout_s = default_node_timeout_s;
-  bool fails_on_loss = false;       // of a node; else what is left is planned anew
-  std::vector<std::string> losses;  // "n1@500ms"; of `simulate` only
+  bool shared_memory = false;  // between nodes; else TCP
+  bool awaits_nodes = false;   // which are about to start
+  bool trust_network = false;  // of the nodes that a launcher starts
+  bool fails_on_loss = false;  // of a node; else what is left is planned anew
+  bool resumes = false;        // from the newest checkpoint in the folder
 };
 
 struct NodeArguments {
@@ -45,6 +56,7 @@ struct NodeArguments {
   std::string make_certificates;  // a folder to make them in, instead of all else; or empty
   double memory_share = 1;
   double node_timeout_s = default_node_timeout_s;
+  double leader_timeout_s = 0;  // ends when no leader has come for so long; 0: never
 };
 
 // Exit codes: 0 done, 1 the run failed, 2 usage or config error.

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <thread>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -22,24 +23,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The cores of node `index` of `count`: shared where there are fewer cores than nodes.
-cpu_set_t cores_of(const std::vector<int>& cores, std::size_t index, std::size_t count) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  const std::size_t first = cores.size() * index / count;
-  const std::size_t last = std::max(cores.size() * (index + 1) / count, first + 1);
-  for (std::size_t c = first; c < last; ++c) CPU_SET(cores[c % cores.size()], &set);
-  return set;
-}
-
 // The process of a node, between fork and exec: nothing may allocate.
 [[noreturn]] void become_node(const char* program, char* const* arguments, int output,
                               const cpu_set_t& cores, pid_t parent) {
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  prctl(PR_SET_PDEATHSIG, SIGQUIT);
   if (getppid() != parent) _exit(1);  // it has died already
-  // Ctrl-C is for the leader, which ends the run in good order.
-  std::signal(SIGINT, SIG_IGN);
-  std::signal(SIGHUP, SIG_IGN);
+  // Ctrl-C, and what a launcher sends to all its processes, are for the leader, which ends the run
+  // in good order.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
   sched_setaffinity(0, sizeof cores, &cores);
   dup2(output, STDOUT_FILENO);
   execv(program, arguments);
@@ -55,26 +46,37 @@ std::string read_line(int fd) {
 
 }  // namespace
 
+cpu_set_t part_of_cores(const std::vector<int>& cores, std::size_t index, std::size_t count) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  const std::size_t first = cores.size() * index / count;
+  const std::size_t last = std::max(cores.size() * (index + 1) / count, first + 1);
+  for (std::size_t c = first; c < last; ++c) CPU_SET(cores[c % cores.size()], &set);
+  return set;
+}
+
 LocalNodes::LocalNodes(const LocalNodesOptions& options) {
   for (std::size_t i = 0; i < options.count; ++i) start(i, options);
 }
 
 void LocalNodes::start(std::size_t index, const LocalNodesOptions& options) {
   static const HostInfo host = discover_host();
-  std::vector<std::string> words = {"troupe",
-                                    "node",
-                                    "--listen",
-                                    "127.0.0.1:0",
-                                    "--once",
-                                    "--memory-share",
-                                    fmt::format("{}", 1.0 / static_cast<double>(options.count)),
-                                    "--node-timeout",
-                                    fmt::format("{}", options.node_timeout_s)};
+  std::vector<std::string> words = {
+      "troupe",
+      "node",
+      "--listen",
+      options.listen,
+      "--once",
+      "--memory-share",
+      fmt::format("{}", options.memory_share / static_cast<double>(options.count)),
+      "--node-timeout",
+      fmt::format("{}", options.node_timeout_s)};
   for (const std::string& library : options.ops) words.insert(words.end(), {"--ops", library});
+  words.insert(words.end(), options.more.begin(), options.more.end());
   std::vector<char*> arguments(words.size() + 1);  // the last one is null
   std::transform(words.begin(), words.end(), arguments.begin(),
                  [](std::string& word) { return word.data(); });
-  const cpu_set_t cores = cores_of(host.cores, index, options.count);
+  const cpu_set_t cores = part_of_cores(host.cores, index, options.count);
   int ends[2];
   const pid_t parent = getpid();
   pid_t process = -1;
@@ -102,7 +104,18 @@ void LocalNodes::start(std::size_t index, const LocalNodesOptions& options) {
     throw run_error(fmt::format("node n{} has ended before it listened", index),
                     "see what it says above");
   }
-  addresses_.push_back(line.substr(expected.size()));
+  addresses_.push_back(line.substr(expected.size(), line.find(',') - expected.size()));
+}
+
+bool LocalNodes::wait() {
+  bool are_well = true;
+  for (const pid_t process : std::exchange(processes_, {})) {
+    int status = 0;
+    while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+    }
+    are_well = are_well && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  return are_well;
 }
 
 LocalNodes::~LocalNodes() {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <sched.h>
 #include <sys/types.h>
 
 namespace troupe {
@@ -14,7 +15,13 @@ struct LocalNodesOptions {
   std::vector<std::string> ops = {};       // libraries of op kinds
   std::string program = "/proc/self/exe";  // `troupe`
   double node_timeout_s = 1;               // a leader that is silent for longer is gone
+  std::string listen = "127.0.0.1:0";
+  double memory_share = 1;             // of this host's memory, for all of them
+  std::vector<std::string> more = {};  // options of `troupe node`
 };
+
+// Part `index` of `count` of these cores: shared where there are fewer cores than parts.
+cpu_set_t part_of_cores(const std::vector<int>& cores, std::size_t index, std::size_t count);
 
 // Each gets its part of this process's cores and of the host's memory. They die with this process,
 // however it ends.
@@ -29,6 +36,8 @@ class LocalNodes {
   LocalNodes& operator=(const LocalNodes&) = delete;
 
   const std::vector<std::string>& addresses() const { return addresses_; }
+  // Blocks until all have ended. Returns whether all of them were well.
+  bool wait();
 
  private:
   void start(std::size_t index, const LocalNodesOptions& options);

@@ -108,6 +108,31 @@ void add_loss_option(CLI::App& command, troupe::RunArguments& arguments) {
       ->check(CLI::IsMember({"replan", "fail"}));
 }
 
+void add_checkpoint_options(CLI::App& command, troupe::RunArguments& arguments) {
+  command
+      .add_option("--checkpoint", arguments.checkpoint_s,
+                  "Keep what has been made in a file, so many seconds after the last time")
+      ->option_text("SECONDS")
+      ->check(CLI::Range(0.1, 1e9));
+  CLI::Option* const folder =
+      command
+          .add_option("--checkpoint-dir", arguments.checkpoint_folder, "The folder for these files")
+          ->option_text("DIR")
+          ->check(path_error)
+          ->needs("--checkpoint");
+  command
+      .add_option_function<std::string>(
+          "--resume",
+          [&](const std::string& path) {
+            arguments.checkpoint_folder = path;
+            arguments.resumes = true;
+          },
+          "Go on from the last of these files; with --checkpoint, further ones are written there")
+      ->option_text("DIR")
+      ->check(path_error)
+      ->excludes(folder);
+}
+
 void add_tls_options(CLI::App& command, troupe::TlsFiles& files) {
   CLI::Option* const certificate =
       command.add_option("--tls-cert", files.certificate, "The certificate of this side, in PEM");
@@ -138,6 +163,11 @@ void add_node_options(CLI::App& command, troupe::NodeArguments& arguments) {
       ->check(CLI::Range(0.001, 1.0));
   add_node_timeout(command, arguments.node_timeout_s, "leader");
   command.add_flag("--once", arguments.once, "End when the first leader is done");
+  command
+      .add_option("--leader-timeout", arguments.leader_timeout_s,
+                  "End when no leader has come for so long; 0, the default: never")
+      ->option_text("SECONDS")
+      ->check(CLI::Range(0.0, 86400.0));
   add_tls_options(command, arguments.tls);
   command.add_flag("--trust-network", arguments.trust_network,
                    "The network is closed, or encrypted by other means: listen on it without TLS; "
@@ -202,10 +232,20 @@ int run_program(int argc, char** argv) {
          "How tensors go from node to node: tcp, the default, or shared-memory")
       ->option_text("NAME")
       ->check(CLI::IsMember({"tcp", "shared-memory"}));
+  run->add_option("--connect-timeout", arguments.connect_timeout_s,
+                  "After how many seconds a node that doesn't answer can't be reached")
+      ->option_text("SECONDS")
+      ->check(CLI::Range(0.1, 86400.0))
+      ->capture_default_str();
   add_node_timeout(*run, arguments.node_timeout_s, "node");
   add_loss_option(*run, arguments);
+  add_checkpoint_options(*run, arguments);
   add_tls_options(*run, arguments.tls);
-  run->get_option("--tls-cert")->needs("--nodes");
+  run->add_flag("--trust-network", arguments.trust_network,
+                "Under srun or mpirun: as that of `troupe node`");
+  run->add_option("--interface", arguments.interface,
+                  "Under srun or mpirun on several hosts: the network interface of the nodes")
+      ->option_text("NAME");
   CLI::App* simulate = app.add_subcommand(
       "simulate", "Predict how long they take on the machine that the file describes");
   add_run_options(*simulate, arguments);

@@ -61,6 +61,7 @@ void ProgressBar::show(const RunProgress& progress) {
   const std::lock_guard lock(mutex_);
   what_ = progress.scenario;
   if (progress.phase == RunProgress::Phase::verifying) what_ = "checking " + what_;
+  if (progress.phase == RunProgress::Phase::checkpointing) what_ = "checkpoint of " + what_;
   if (progress.phase == RunProgress::Phase::saving) what_ = "saving results of " + what_;
   part_ = progress.total > 0
               ? static_cast<double>(progress.done) / static_cast<double>(progress.total)

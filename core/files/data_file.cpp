@@ -111,7 +111,8 @@ std::shared_ptr<const ValueSource> open_values(const FileLocation& location, Ope
 }
 
 void save_tensors(const std::filesystem::path& path, std::span<const NamedType> tensors,
-                  const std::function<std::span<const std::byte>(std::size_t)>& values) {
+                  const std::function<std::span<const std::byte>(std::size_t)>& values,
+                  const SaveOptions& options) {
   const bool is_npy = format_of(path) == DataFormat::npy;
   if (is_npy && tensors.size() != 1) {
     throw usage_error({path.string()},
@@ -119,14 +120,15 @@ void save_tensors(const std::filesystem::path& path, std::span<const NamedType> 
                       "use .safetensors, or a file for each");
   }
   OutputFile file(path.string());
-  file.stream() << (is_npy ? npy_header(tensors.front().type) : safetensors_header(tensors));
+  file.stream() << (is_npy ? npy_header(tensors.front().type)
+                           : safetensors_header(tensors, options.about));
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const std::span<const std::byte> bytes = values(i);
     TROUPE_ASSERT(bytes.size() == tensors[i].type.bytes());
     file.stream().write(reinterpret_cast<const char*>(bytes.data()),
                         static_cast<std::streamsize>(bytes.size()));
   }
-  file.commit();
+  file.commit(options.is_durable);
 }
 
 }  // namespace troupe

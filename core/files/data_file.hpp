@@ -39,6 +39,8 @@ class DataFile {
   // Throws a usage Error if the file is shorter or longer than its header says.
   void check_size() const;
   const InputFile& bytes() const { return file_; }
+  // Of .safetensors; else null.
+  const SafetensorsHeader* header() const { return by_name_ ? &*by_name_ : nullptr; }
 
  private:
   InputFile file_;
@@ -78,11 +80,16 @@ using OpenFiles = std::map<std::string, std::shared_ptr<const DataFile>, std::le
 // Opens a file that another process has found, unless it is in `files`, and adds it to them. Throws
 // a run Error, with the file as its place, if there is none or if it isn't the same.
 std::shared_ptr<const ValueSource> open_values(const FileLocation& location, OpenFiles& files);
+struct SaveOptions {
+  Metadata about = {};      // of .safetensors
+  bool is_durable = false;  // see OutputFile::commit()
+};
 // Writes tensors, of which .npy takes one. `values(i)` returns the values of tensors[i]; each must
 // stay valid until the next call. The file appears only when it is complete. Blocks. Throws a usage
 // Error if there can't be such a file, a run Error if it can't be written to its end, and what
 // `values` throws.
 void save_tensors(const std::filesystem::path& path, std::span<const NamedType> tensors,
-                  const std::function<std::span<const std::byte>(std::size_t)>& values);
+                  const std::function<std::span<const std::byte>(std::size_t)>& values,
+                  const SaveOptions& options = {});
 
 }  // namespace troupe

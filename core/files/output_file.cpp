@@ -39,6 +39,19 @@ Target follow(fs::path path) {
   return {.path = std::move(path)};
 }
 
+fs::path folder_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : ".";
+}
+
+// Returns an errno, or 0.
+int sync_folder(const fs::path& folder) {
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return errno;
+  const int error = fsync(fd) == 0 ? 0 : errno;
+  close(fd);
+  return error;
+}
+
 // "/proc/self/fd/7", by which a file without a name can be linked. Needs /proc to be mounted.
 std::string name_of_descriptor(int fd) {
   return fmt::format("/proc/self/fd/{}", fd);
@@ -93,7 +106,7 @@ OutputFile::~OutputFile() {
 }
 
 int OutputFile::open_beside() {
-  const fs::path folder = target_.has_parent_path() ? target_.parent_path() : ".";
+  const fs::path folder = folder_of(target_);
   int fd = open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
   if (fd >= 0 && access(name_of_descriptor(fd).c_str(), F_OK) != 0) close(std::exchange(fd, -1));
   if (fd < 0) {
@@ -114,7 +127,7 @@ void OutputFile::choose_name() {
   temporary_.emplace(target_.parent_path(), fmt::format(".troupe-{}-", getpid()));
 }
 
-void OutputFile::commit() {
+void OutputFile::commit(bool is_durable) {
   DescriptorBuffer& buffer = stream_->buffer();
   stream_->flush();
   const auto check = [this](int error) {
@@ -123,6 +136,7 @@ void OutputFile::commit() {
                     "free some space or choose another path");
   };
   check(buffer.error());
+  if (is_durable) check(fsync(buffer.fd()) == 0 ? 0 : errno);
   if (!target_.empty() && !temporary_) {
     choose_name();
     const std::string unnamed = name_of_descriptor(buffer.fd());
@@ -138,6 +152,7 @@ void OutputFile::commit() {
                     "choose another path");
   }
   temporary_.reset();
+  if (is_durable) check(sync_folder(folder_of(target_)));
 }
 
 }  // namespace troupe

@@ -34,8 +34,9 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   std::ostream& stream() { return *stream_; }
-  // Throws a run Error if a write failed. Then a file at `path` is unchanged.
-  void commit();
+  // Throws a run Error if a write failed. Then a file at `path` is unchanged. `is_durable`: the
+  // file outlasts a crash of the host, and so does its name; takes as long as the disk does.
+  void commit(bool is_durable = false);
 
  private:
   int open_beside();   // in the target's folder; returns a descriptor, or -1 with errno

@@ -87,7 +87,13 @@ SafetensorsHeader::SafetensorsHeader(const InputFile& file) {
   const json root = parse(file, text);
   if (!root.is_object()) throw bad_file(file, "the header is no map", again);
   for (const auto& [name, value] : root.items()) {
-    if (name == metadata) continue;
+    if (name == metadata) {
+      const auto is_text = [](const json& member) { return member.is_string(); };
+      if (value.is_object() && std::all_of(value.begin(), value.end(), is_text)) {
+        about_ = value.get<Metadata>();
+      }
+      continue;
+    }
     const auto refuse = [&, &tensor = name](std::string_view problem) {
       return bad_file(file, fmt::format("tensor '{}' {}", shortened(visible(tensor)), problem),
                       again);
@@ -174,8 +180,19 @@ StoredTensor SafetensorsHeader::find(const InputFile& file, std::string_view nam
   return {.type = type, .offset = values_ + entry.begin};
 }
 
-std::string safetensors_header(std::span<const NamedType> tensors) {
+std::vector<std::string> SafetensorsHeader::names() const {
+  std::vector<std::pair<std::uint64_t, std::string>> places;
+  for (const auto& [name, entry] : entries_) places.emplace_back(entry.begin, name);
+  std::sort(places.begin(), places.end());
+  std::vector<std::string> names;
+  names.reserve(places.size());
+  for (auto& [begin, name] : places) names.push_back(std::move(name));
+  return names;
+}
+
+std::string safetensors_header(std::span<const NamedType> tensors, const Metadata& about) {
   nlohmann::ordered_json root = nlohmann::ordered_json::object();
+  if (!about.empty()) root[metadata] = about;
   std::set<std::string_view> names;
   std::uint64_t at = 0;
   for (const auto& [name, type] : tensors) {

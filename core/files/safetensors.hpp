@@ -18,6 +18,9 @@ struct NamedType {
   TensorType type;
 };
 
+// What a file says about itself, or nothing.
+using Metadata = std::map<std::string, std::string>;
+
 // The header of a file.
 class SafetensorsHeader {
  public:
@@ -28,6 +31,9 @@ class SafetensorsHeader {
   // Throws a usage Error if there is no tensor of this name, or if it isn't of float32, float64,
   // int32 or int64, has no elements, or too many. `file` must be the one of the header.
   StoredTensor find(const InputFile& file, std::string_view name) const;
+  // In the order of their values.
+  std::vector<std::string> names() const;
+  const Metadata& about() const { return about_; }
   // Where the last tensor ends, in bytes from the start of the file.
   std::uint64_t end() const { return end_; }
 
@@ -41,12 +47,13 @@ class SafetensorsHeader {
   void check_order(const InputFile& file) const;
 
   std::map<std::string, Entry, std::less<>> entries_;
+  Metadata about_;
   std::uint64_t values_ = 0;  // where the first tensor begins
   std::uint64_t end_ = 0;
 };
 
 // All that comes before the values, which follow in this order without gaps. Throws a usage Error
 // without a place if a name occurs twice, is none that a tensor can have, or isn't UTF-8.
-std::string safetensors_header(std::span<const NamedType> tensors);
+std::string safetensors_header(std::span<const NamedType> tensors, const Metadata& about = {});
 
 }  // namespace troupe

@@ -99,6 +99,15 @@ class Graph {
   // further output counts as an op with an input.
   [[nodiscard]] Prefault reserve(std::size_t ops, std::size_t inputs);
 
+  // A copy in which each of these ops is of a template instead that needs no inputs and makes one
+  // tensor, of the same type; ops and groups have the same numbers. `sources` must be sorted by op,
+  // and no op may be forgotten.
+  struct Source {
+    OpId op;
+    OpTemplate op_template;
+  };
+  Graph with_sources(std::span<const Source> sources) const;
+
   // Forgets the ops before `first`: frees their memory, in bulk. Their names, groups and classes
   // stay. Ops appended later must not read them. `first` must be at most OpId::at(size()). Does
   // nothing if these ops are already forgotten.

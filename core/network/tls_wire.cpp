@@ -88,8 +88,11 @@ class TlsWire::Work {
     if (std::this_thread::get_id() == thread_.get_id()) {
       function();
     } else {
-      calls_.push(std::move(function), [this] { eventfd_write(woken_, 1); });
+      push(std::move(function));
     }
+  }
+  void push(CallQueue::Call function) {
+    calls_.push(std::move(function), [this] { eventfd_write(woken_, 1); });
   }
 
   void connect(NodeId node, const std::string& address, const HostPort& place) {
@@ -387,6 +390,11 @@ void TlsWire::take(ArrivedChunk chunk, std::byte* target, ChunkDone done) {
 
 void TlsWire::drop(ArrivedChunk chunk) {
   work_->call([this, chunk] { work_->drop(chunk); });
+}
+
+bool TlsWire::post(std::function<void()> function) {
+  work_->push(std::move(function));
+  return true;
 }
 
 void TlsWire::accept(Connection connection) {

@@ -55,6 +55,7 @@ class TlsWire final : public Wire {
   void send(NodeId to, const ChunkHeader& header, const std::byte* bytes, ChunkDone done) override;
   void take(ArrivedChunk chunk, std::byte* target, ChunkDone done) override;
   void drop(ArrivedChunk chunk) override;
+  bool post(std::function<void()> function) override;
 
   // A connection that another node has opened, for its chunks. Thread-safe.
   void accept(Connection connection);

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <future>
 #include <iterator>
 #include <list>
@@ -390,6 +391,10 @@ class UcxWire final : public Wire {
   void drop(ArrivedChunk chunk) override {
     call([this, chunk] { work_->drop(chunk); });
   }
+  bool post(std::function<void()> function) override {
+    push(std::move(function));
+    return true;
+  }
 
  private:
   bool is_on_thread() const { return std::this_thread::get_id() == thread_id_; }
@@ -400,8 +405,11 @@ class UcxWire final : public Wire {
     if (is_on_thread()) {
       function();
     } else {
-      calls_.push(std::move(function), [this] { work_->worker().wake(); });
+      push(std::move(function));
     }
+  }
+  void push(CallQueue::Call function) {
+    calls_.push(std::move(function), [this] { work_->worker().wake(); });
   }
 
   void run(WireListener& listener, const UcxWireOptions& options, std::promise<void>& started);

@@ -68,6 +68,10 @@ class Wire {
   // then.
   virtual void take(ArrivedChunk chunk, std::byte* target, ChunkDone done) = 0;
   virtual void drop(ArrivedChunk chunk) = 0;
+  // Has the wire's thread call `function`, which must not block: soon, after those that it was
+  // given before, and not within a call of the listener or a ChunkDone. The destructor lets all be
+  // called. False: it has no thread.
+  virtual bool post(std::function<void()> function) = 0;
 };
 
 }  // namespace troupe

@@ -32,11 +32,7 @@ class Planner {
   Plan make(const Scenario& scenario) {
     const std::vector<WindowOps> windows = scenario_windows(graph_, scenario);
     placements_.place(windows);
-    for (const WindowOps& window : windows) {
-      plan_.ops.append(window.ops);
-      if (window.timed) plan_.timed_ops += window.ops.size();
-    }
-    plan_.ops.sort();
+    list(windows);
     plan_.units.reserve(plan_.ops.size());  // without transfers, whose number isn't known yet
     plan_.replicas.reserve(plan_.ops.size());
     for (const WindowOps& window : windows) units_.add_window(window);
@@ -46,8 +42,9 @@ class Planner {
   }
 
   // The windows of the plan are gone, and of its replicas these remain.
-  Plan make_rest(const Scenario& scenario, const Remains& remains) {
-    const Rest rest = find_rest(graph_, plan_, remains, options_.saved);
+  Plan make_rest(const Scenario& scenario, const Goal& goal, const Remains& remains) {
+    const Rest rest = find_rest(graph_, goal, existing_ops(graph_, plan_, remains));
+    if (plan_.ops.empty()) list(goal.windows);
     for (std::size_t r = 0; r < plan_.replicas.size(); ++r) {
       plan_.replicas[r].readers = 0;
       const OpId op = plan_.units[r].op;
@@ -121,6 +118,14 @@ class Planner {
     return *options.cost;
   }
 
+  void list(const std::vector<WindowOps>& windows) {
+    for (const WindowOps& window : windows) {
+      plan_.ops.append(window.ops);
+      if (window.timed) plan_.timed_ops += window.ops.size();
+    }
+    plan_.ops.sort();
+  }
+
   // Orders and links the items of a scenario's windows. `keep` sets the plan's results.
   void link(const Scenario& scenario, const std::function<void()>& keep) {
     units_.finish();
@@ -191,12 +196,20 @@ Plan make_plan(const Graph& graph, const Machine& machine, const Scenario& scena
   return Planner(graph, machine, options).make(scenario);
 }
 
-void plan_rest(const Graph& graph, const Machine& machine, const Scenario& scenario, Plan& plan,
-               const Remains& remains, const PlanOptions& options) {
+Plan make_plan(const Graph& graph, const Graph& left, const Machine& machine,
+               const Scenario& scenario, const PlanOptions& options) {
+  if (&graph == &left) return make_plan(graph, machine, scenario, options);
+  Plan plan;
+  plan_rest(left, machine, scenario, find_goal(graph, scenario, options.saved), plan, {}, options);
+  return plan;
+}
+
+void plan_rest(const Graph& graph, const Machine& machine, const Scenario& scenario,
+               const Goal& goal, Plan& plan, const Remains& remains, const PlanOptions& options) {
   TROUPE_ASSERT(plan.windows.empty());
   Planner planner(graph, machine, options, 0, std::move(plan));
   try {
-    plan = planner.make_rest(scenario, remains);
+    plan = planner.make_rest(scenario, goal, remains);
   } catch (...) {
     plan = planner.take_plan();
     plan.windows.clear();

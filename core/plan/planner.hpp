@@ -24,13 +24,19 @@ namespace troupe {
 Plan make_plan(const Graph& graph, const Machine& machine, const Scenario& scenario,
                const PlanOptions& options);
 
-// Plans what `plan`, whose run has ended early, and whose windows are gone, still lacks: appends
-// units, and windows for them (see rest.hpp). Their units read tensors that remain, whose readers
-// are counted anew: those without readers aren't needed any more. Results that are lost, and that
-// find_rest() doesn't want, are results no more. Blocks and throws like make_plan(); the plan has
-// no windows then.
-void plan_rest(const Graph& graph, const Machine& machine, const Scenario& scenario, Plan& plan,
-               const Remains& remains, const PlanOptions& options);
+// The same where some tensors are loaded in `left`, which is a copy of the graph (see
+// Graph::with_sources): plans only what the results that are wanted need then. `left` may be the
+// graph itself, which is planned as above.
+Plan make_plan(const Graph& graph, const Graph& left, const Machine& machine,
+               const Scenario& scenario, const PlanOptions& options);
+
+// Plans what `plan`, whose run has ended early, and whose windows are gone, still lacks of the
+// goal: appends units, and windows for them (see rest.hpp). Their units read tensors that remain,
+// whose readers are counted anew: those without readers aren't needed any more. Results that are
+// lost, and that find_rest() doesn't want, are results no more. Blocks and throws like make_plan();
+// the plan has no windows then.
+void plan_rest(const Graph& graph, const Machine& machine, const Scenario& scenario,
+               const Goal& goal, Plan& plan, const Remains& remains, const PlanOptions& options);
 
 // A window of a graph that is appended while it runs.
 struct PlannedWindow {

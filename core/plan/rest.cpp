@@ -6,37 +6,6 @@
 #include <utility>
 
 namespace troupe {
-namespace {
-
-// By op.
-struct Known {
-  std::vector<bool> exists;    // in some memory
-  std::vector<bool> prepared;  // before the clock started
-};
-
-Known look_up(const Graph& graph, const Plan& plan, const Remains& remains) {
-  Known known{.exists = std::vector<bool>(graph.size(), false),
-              .prepared = std::vector<bool>(graph.size(), false)};
-  for (std::size_t u = 0; u < plan.units.size(); ++u) {
-    const Unit& unit = plan.units[u];
-    if (remains.exists[u]) known.exists[unit.op.index()] = true;
-    if (unit.makes_result && UnitId::at(u) < plan.first_timed) {
-      known.prepared[unit.op.index()] = true;
-    }
-  }
-  return known;
-}
-
-// By op: whether an op of the plan reads it.
-std::vector<bool> read_ops(const Graph& graph, const Plan& plan) {
-  std::vector<bool> is_read(graph.size(), false);
-  for (const OpId op : plan.ops) {
-    for (const OpId input : graph.inputs(op)) is_read[input.index()] = true;
-  }
-  return is_read;
-}
-
-}  // namespace
 
 Remains find_remains(const Machine& machine, const Plan& plan, std::span<const Window> windows,
                      const std::vector<bool>& made_before, const std::vector<bool>& lost_nodes) {
@@ -69,43 +38,84 @@ Remains find_remains(const Machine& machine, const Plan& plan, std::span<const W
   return remains;
 }
 
-Rest find_rest(const Graph& graph, const Plan& plan, const Remains& remains,
-               std::span<const OpId> saved) {
-  const Known known = look_up(graph, plan, remains);
-  const std::vector<bool> is_read = read_ops(graph, plan);
+Goal find_goal(const Graph& graph, const Scenario& scenario, std::span<const OpId> saved) {
+  Goal goal{.windows = scenario_windows(graph, scenario), .wanted = {}};
+  std::vector<bool> is_read(graph.size(), false);
+  for (const WindowOps& window : goal.windows) {
+    for (const OpId op : window.ops) {
+      for (const OpId input : graph.inputs(op)) is_read[input.index()] = true;
+    }
+  }
+  for (const WindowOps& window : goal.windows) {
+    for (const OpId op : window.ops) {
+      const bool is_output = window.timed && !is_read[op.index()];
+      const bool is_saved = std::binary_search(saved.begin(), saved.end(), op);
+      if (is_output || is_saved) goal.wanted.push_back(op);
+    }
+  }
+  std::sort(goal.wanted.begin(), goal.wanted.end());
+  return goal;
+}
+
+std::vector<bool> existing_ops(const Graph& graph, const Plan& plan, const Remains& remains) {
+  std::vector<bool> exists(graph.size(), false);
+  for (std::size_t u = 0; u < remains.exists.size(); ++u) {
+    if (remains.exists[u]) exists[plan.units[u].op.index()] = true;
+  }
+  return exists;
+}
+
+Rest find_rest(const Graph& graph, const Goal& goal, const std::vector<bool>& exists) {
   Rest rest;
   rest.is_made.resize(graph.size(), false);
   rest.is_wanted.resize(graph.size(), false);
-  for (const Plan::Result& result : plan.results) {
-    const OpId op = result.op;
-    const bool is_saved = std::binary_search(saved.begin(), saved.end(), op);
-    const bool is_output = !is_read[op.index()] && !known.prepared[op.index()];
-    if (!is_output && !is_saved) continue;
+  for (const OpId op : goal.wanted) {
     rest.is_wanted[op.index()] = true;
-    rest.is_made[op.index()] = !known.exists[op.index()];
+    rest.is_made[op.index()] = !exists[op.index()];
   }
-  // Further outputs come right behind their op, which makes all of them.
   for (std::size_t i = graph.size(); i-- > 0;) {
     const OpId op = OpId::at(i);
     if (!rest.is_made[i]) continue;
     rest.is_made[graph.maker(op).index()] = true;
     if (graph.output_number(op) > 0) continue;
     for (const OpId input : graph.inputs(op)) {
-      if (!known.exists[input.index()]) rest.is_made[input.index()] = true;
+      if (!exists[input.index()]) rest.is_made[input.index()] = true;
     }
   }
-  WindowOps prepared{.ops = {}, .timed = false};
-  WindowOps timed;
+  // An op makes all of its outputs, which come right behind it.
   for (std::size_t i = 0; i < graph.size(); ++i) {
-    const OpId op = OpId::at(i);
-    if (!rest.is_made[graph.maker(op).index()]) continue;
-    rest.is_made[i] = true;
-    (known.prepared[i] ? prepared : timed).ops.append(op);
+    const std::size_t further = rest.is_made[i] ? graph.op_class(OpId::at(i)).further : 0;
+    for (std::size_t k = 1; k <= further; ++k) rest.is_made[i + k] = true;
   }
-  for (WindowOps* const window : {&prepared, &timed}) {
-    if (!window->ops.empty()) rest.windows.push_back(std::move(*window));
+  for (const WindowOps& window : goal.windows) {
+    WindowOps left{.ops = {}, .timed = window.timed};
+    for (const OpId op : window.ops) {
+      if (rest.is_made[op.index()]) left.ops.append(op);
+    }
+    if (!left.ops.empty()) rest.windows.push_back(std::move(left));
   }
   return rest;
+}
+
+std::vector<ReplicaId> needed_replicas(const Graph& graph, const Rest& rest, const Plan& plan,
+                                       const Remains& remains) {
+  std::vector<bool> is_needed = rest.is_wanted;
+  for (const WindowOps& window : rest.windows) {
+    for (const OpId op : window.ops) {
+      for (const OpId input : graph.inputs(op)) is_needed[input.index()] = true;
+    }
+  }
+  std::vector<ReplicaId> replicas;
+  for (std::size_t u = 0; u < remains.exists.size(); ++u) {
+    const std::size_t op = plan.units[u].op.index();
+    if (!remains.exists[u] || rest.is_made[op] || !is_needed[op]) continue;
+    is_needed[op] = false;
+    replicas.push_back(ReplicaId::at(u));
+  }
+  std::sort(replicas.begin(), replicas.end(), [&](ReplicaId a, ReplicaId b) {
+    return plan.units[a.index()].op < plan.units[b.index()].op;
+  });
+  return replicas;
 }
 
 }  // namespace troupe

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/graph/graph.hpp"
+#include "core/graph/scenario.hpp"
 #include "core/machine/machine.hpp"
 #include "core/plan/plan.hpp"
 #include "core/plan/windows.hpp"
@@ -26,9 +27,21 @@ struct Remains {
 Remains find_remains(const Machine& machine, const Plan& plan, std::span<const Window> windows,
                      const std::vector<bool>& made_before, const std::vector<bool>& lost_nodes);
 
+// What a scenario is to make, and in which order.
+struct Goal {
+  std::vector<WindowOps> windows;  // those of scenario_windows()
+  // The timed results that no op of the scenario reads, and those to be saved. Sorted.
+  std::vector<OpId> wanted;
+};
+
+// `saved` must be sorted.
+Goal find_goal(const Graph& graph, const Scenario& scenario, std::span<const OpId> saved);
+
+// By op: whether its tensor exists in some memory.
+std::vector<bool> existing_ops(const Graph& graph, const Plan& plan, const Remains& remains);
+
 struct Rest {
-  // One window of what was prepared before the clock started, and one of timed ops; those that are
-  // empty are left out.
+  // Those of the goal, with these ops only; windows that are empty are left out.
   std::vector<WindowOps> windows;
   // By op: its tensor is made, for the first time or again. Other tensors are as before.
   std::vector<bool> is_made;
@@ -37,9 +50,12 @@ struct Rest {
 };
 
 // Walks back from the results that are wanted and don't exist, to tensors that do, or to ops that
-// need none. Wanted are the timed results that no op of the plan reads, and those of `saved`, which
-// is sorted.
-Rest find_rest(const Graph& graph, const Plan& plan, const Remains& remains,
-               std::span<const OpId> saved);
+// need none.
+Rest find_rest(const Graph& graph, const Goal& goal, const std::vector<bool>& exists);
+
+// One replica of each tensor that exists, and that is wanted or is read by what is still to be
+// made: enough to go on with. In op order.
+std::vector<ReplicaId> needed_replicas(const Graph& graph, const Rest& rest, const Plan& plan,
+                                       const Remains& remains);
 
 }  // namespace troupe

@@ -39,9 +39,11 @@ Summary::Summary(const Graph& graph, const Machine& machine, const Plan& plan, b
 
 void Summary::add(const Window& window) {
   if (!window.timed) return;
-  // Given tensors are numbered between windows, and are no work.
+  // Given tensors are numbered between windows, and are no work. Neither is what was prepared again
+  // after a loss.
   while (plan_.first_timed.index() + earliest_.size() < window.first.index()) {
     without_span_.push_back(UnitId::at(plan_.first_timed.index() + earliest_.size()));
+    not_shown_.push_back(without_span_.back());
     earliest_.push_back({});
     ++no_work_;
   }
@@ -57,6 +59,7 @@ void Summary::add(const Window& window) {
     if (!finished) {
       earliest_.push_back({});
       without_span_.push_back(UnitId::at(u));
+      not_shown_.push_back(UnitId::at(u));
       continue;
     }
     const std::span<const ReplicaId> inputs = share->inputs_of(unit.ref.item);
@@ -173,7 +176,7 @@ void Summary::add_span(const Unit& unit, const Share& share, std::span<const Rep
   ReplicaId latest{0};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const UnitId p = maker_of(inputs[i]);
-    if (p < plan_.first_timed || is_given(p)) continue;
+    if (p < plan_.first_timed || !is_shown(p)) continue;
     // A tensor that is read twice counts as one predecessor. Inputs that ascend, as most do, have
     // no repeats.
     const auto before = inputs.first(i);
@@ -186,9 +189,10 @@ void Summary::add_span(const Unit& unit, const Share& share, std::span<const Rep
   timeline.first_predecessor.push_back(static_cast<std::uint32_t>(timeline.predecessors.size()));
 }
 
-// A unit that the plan has forgotten was work.
-bool Summary::is_given(UnitId unit) const {
-  return plan_.units.holds(unit.index()) && !plan_.units[unit.index()].ref.resource;
+// Whether the unit has a span, or its maker has. What a lost node has sent to others had finished
+// there, but its record may never have come.
+bool Summary::is_shown(UnitId unit) const {
+  return !std::binary_search(not_shown_.begin(), not_shown_.end(), unit);
 }
 
 // Each unit that did some work has a span. Spans are in the order of units. A further output has

@@ -69,7 +69,7 @@ class Summary {
                     std::span<const ReplicaId> inputs) const;
   Duration shortest_chunk(UnitId transfer, const ShareTable<>& shares) const;
   void add_span(const Unit& unit, const Share& share, std::span<const ReplicaId> inputs);
-  bool is_given(UnitId unit) const;
+  bool is_shown(UnitId unit) const;
   std::uint32_t span_of(UnitId unit) const;
   void add_resources();
   void add_bound();
@@ -84,6 +84,7 @@ class Summary {
   Duration critical_path_{0};
   SlidingVector<Earliest> earliest_;     // by unit, from Plan::first_timed on
   std::vector<UnitId> without_span_;     // units: unfinished ones, given tensors, further outputs
+  std::vector<UnitId> not_shown_;        // the same without further outputs, whose makers are shown
   std::size_t no_work_ = 0;              // given tensors and further outputs
   std::vector<std::uint32_t> label_of_;  // by op kind, then by group; for ops and for transfers
   // Of transfers of further outputs: by op kind or group, and number of the output.

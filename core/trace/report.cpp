@@ -12,6 +12,8 @@ std::string_view outcome_name(Outcome outcome) {
       return "interrupted";
     case Outcome::not_run:
       return "not run";
+    case Outcome::done_before:
+      return "done before";
   }
   return "";
 }

@@ -53,9 +53,10 @@ struct ResourceUse {
 };
 
 // `not_run`: never begun, since an earlier scenario failed or the run was interrupted.
-enum class Outcome { done, failed, interrupted, not_run };
+// `done_before`: not begun, since it was done when the run was resumed from a checkpoint.
+enum class Outcome { done, failed, interrupted, not_run, done_before };
 
-// "done", "failed", "interrupted", "not run": as reports say it.
+// "done", "failed", "interrupted", "not run", "done before": as reports say it.
 std::string_view outcome_name(Outcome outcome);
 
 struct ScenarioReport {

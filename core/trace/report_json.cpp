@@ -10,7 +10,8 @@
 //     "scenarios": [{
 //       "name": "Run on GPU and copy",
 //       "outcome": "done",                   or "failed", "interrupted" (begun, but ended early),
-//                                            "not run" (never begun)
+//                                            "not run" (never begun), "done before" (the run was
+//                                            resumed)
 //       "error": "…",                        only where it failed: names op, device and cause
 //       "ops": 20,                           finished: here 10 matmul and 10 copy
 //       "transfers": 10,                     finished; a copy over n links is n, of one op

@@ -101,6 +101,7 @@ std::string verified_text(const ScenarioReport& s) {
 std::string name_text(const ScenarioReport& s) {
   std::string text = shorten(printable(s.name), 50);
   if (s.outcome == Outcome::done) return text;
+  if (s.outcome == Outcome::done_before) return text + "\ndone before";
   return text + fmt::format("\n✗ {}, {}", outcome_name(s.outcome), finished_text(s));
 }
 
@@ -172,7 +173,7 @@ void append_remarks(std::string& out, const ScenarioReport& s, std::size_t numbe
     }
   };
   const std::string name = shorten(printable(s.name), 60);
-  if (s.outcome != Outcome::done) {
+  if (s.outcome != Outcome::done && s.outcome != Outcome::done_before) {
     std::string text = fmt::format("{}: {}, {} ops and transfers finished", name,
                                    outcome_name(s.outcome), finished_text(s));
     if (!s.error.empty()) text += "\n" + s.error;

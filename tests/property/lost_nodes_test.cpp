@@ -1,12 +1,11 @@
 // Random graphs on random machines of several nodes, some of which are lost while actors run them:
 // what is wanted is made all the same, and equals the serial execution bit for bit.
 #include "actors/runner.hpp"
-#include "core/machine/node_joiner.hpp"
 #include "core/trace/writers.hpp"
-#include "tests/support/random_case.hpp"
+#include "tests/support/node_case.hpp"
+#include "tests/support/seeds.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -17,57 +16,8 @@ namespace troupe {
 BOOST_AUTO_TEST_SUITE(lost_nodes)
 namespace {
 
-using testing::random_graph;
-using testing::random_machine;
-using testing::random_scenario;
-
-// How many seeds to try; tools/soak tries more.
-std::uint64_t seeds(std::uint64_t usual) {
-  const char* const wanted = std::getenv("TROUPE_SEEDS");
-  return wanted != nullptr ? std::stoull(wanted) : usual;
-}
-
-struct NodeCase {
-  explicit NodeCase(std::uint64_t seed) : random(seed) {
-    machine.name = "random nodes";
-    NodeJoiner joiner(machine);
-    const std::size_t nodes = 2 + random.below(4);
-    for (std::size_t n = 0; n < nodes; ++n) {
-      const Machine node = random_machine(random);
-      joiner.add_node("n" + std::to_string(n), node, default_network_memory(node));
-    }
-    joiner.add_network(
-        {.bandwidth = 1e9, .latency = Duration{20'000}, .chunk_bytes = std::uint64_t{1} << 12});
-    graph = random_graph(random, machine, {.ops_max = 120});
-    scenario = random_scenario(random, graph);
-  }
-
-  // Of up to all nodes but one.
-  std::vector<NodeLoss> random_losses(Duration until) {
-    std::vector<NodeId> nodes;
-    for (std::size_t n = 0; n < machine.nodes.size(); ++n) nodes.push_back(NodeId::at(n));
-    std::vector<NodeLoss> losses;
-    for (std::size_t count = 1 + random.below(nodes.size() - 1); count > 0; --count) {
-      const auto lost = nodes.begin() + static_cast<std::ptrdiff_t>(random.below(nodes.size()));
-      losses.push_back({*lost, Duration{static_cast<Duration::rep>(
-                                   random.unit() * static_cast<double>(until.count()))}});
-      nodes.erase(lost);
-    }
-    std::sort(losses.begin(), losses.end(),
-              [](const NodeLoss& a, const NodeLoss& b) { return a.after < b.after; });
-    return losses;
-  }
-
-  Report perform(RunOptions options) const {
-    const std::vector<Scenario> scenarios{scenario};
-    return Run(machine, graph, scenarios, std::move(options)).perform();
-  }
-
-  Random random;
-  Machine machine;
-  Graph graph;
-  Scenario scenario;
-};
+using testing::NodeCase;
+using testing::seeds;
 
 std::string json(const Report& report) {
   std::ostringstream out;

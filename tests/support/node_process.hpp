@@ -5,10 +5,14 @@
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
+#include <sys/types.h>
 
 namespace troupe::testing {
 
@@ -17,6 +21,27 @@ inline ProgramOptions options_in(const Workspace& workspace) {
   ProgramOptions options = workspace.options();
   options.limit = std::chrono::seconds(60);
   return options;
+}
+
+// Nodes inherit the folder in which a run was started.
+inline std::vector<pid_t> processes_in(const std::filesystem::path& folder) {
+  std::vector<pid_t> found;
+  std::error_code gone;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::filesystem::path at = std::filesystem::read_symlink(entry.path() / "cwd", gone);
+    if (!gone && at == folder) found.push_back(static_cast<pid_t>(std::stol(name)));
+  }
+  return found;
+}
+
+inline void check_nothing_is_left(const Workspace& workspace) {
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!processes_in(workspace.path()).empty() && std::chrono::steady_clock::now() < patience) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  BOOST_TEST(processes_in(workspace.path()).empty(), "processes of nodes are left");
 }
 
 // A node process, which runs until it is destroyed.

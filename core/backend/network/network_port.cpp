@@ -36,6 +36,11 @@ NetworkPort::~NetworkPort() {
   quiet_.wait(lock, [this] { return under_way_ == 0; });
 }
 
+bool NetworkPort::is_quiet() {
+  const std::lock_guard lock(mutex_);
+  return under_way_ == 0;
+}
+
 // Whether something may begin. If so, it is under way, and the wire is being called until
 // end_call().
 bool NetworkPort::begin_call() {
@@ -83,7 +88,16 @@ void NetworkPort::send(NodeId to, ChunkHeader header, const std::byte* bytes, Ch
   end_call();
 }
 
+bool NetworkPort::post(std::function<void()> function) {
+  const std::lock_guard lock(posting_);
+  return may_post_ && wire_.post(std::move(function));
+}
+
 void NetworkPort::abandon(const std::string& cause) {
+  {
+    const std::lock_guard lock(posting_);
+    may_post_ = false;
+  }
   {
     std::unique_lock lock(mutex_);
     abandoned_ = cause;
@@ -121,6 +135,7 @@ void NetworkPort::forget(const Completions& completions) {
 }
 
 void NetworkPort::arrived(const ChunkHeader& header, ArrivedChunk chunk) {
+  if (header.bytes == 0) return arrived_empty(header, chunk);
   const ReplicaId replica{header.replica};
   std::byte* target = nullptr;
   {
@@ -136,6 +151,18 @@ void NetworkPort::arrived(const ChunkHeader& header, ArrivedChunk chunk) {
     }
   }
   if (target != nullptr) take(replica, header.offset, chunk, target);
+  on_chunk_({.window = header.window, .resource = header.resource, .item = header.item});
+}
+
+// There may be several at one offset.
+void NetworkPort::arrived_empty(const ChunkHeader& header, ArrivedChunk chunk) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!begin_call()) return;
+  }
+  wire_.drop(chunk);
+  end_call();
+  end_one();
   on_chunk_({.window = header.window, .resource = header.resource, .item = header.item});
 }
 
@@ -174,6 +201,10 @@ Started NetworkPort::receive(std::uint32_t lane, const ChunkMove& move, std::byt
   {
     const std::lock_guard lock(mutex_);
     if (!abandoned_.empty()) throw not_received(abandoned_);
+    if (move.bytes == 0) {
+      if (move.last) tensors_.erase(move.from);
+      return {.state = Started::State::finished};
+    }
     const auto found = tensors_.find(move.from);
     TROUPE_ASSERT(found != tensors_.end());
     Tensor& tensor = found->second;

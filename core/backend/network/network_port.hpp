@@ -32,8 +32,13 @@ class NetworkPort {
   NetworkPort(const NetworkPort&) = delete;
   NetworkPort& operator=(const NetworkPort&) = delete;
 
+  // Whether nothing is under way.
+  bool is_quiet();
+
   // Sends a chunk, as Wire::send() does.
   void send(NodeId to, ChunkHeader header, const std::byte* bytes, ChunkDone done);
+  // Has the wire's thread call `function`, as Wire::post() does. False also once it is abandoned.
+  bool post(std::function<void()> function);
   // A chunk of this run has come: for the listener of the wire.
   void arrived(const ChunkHeader& header, ArrivedChunk chunk);
   // Nothing can come or go any more, because of `cause`. What is under way fails, and so does
@@ -63,6 +68,7 @@ class NetworkPort {
     std::map<std::uint64_t, Chunk> chunks = {};  // by offset; those that no link has moved
   };
 
+  void arrived_empty(const ChunkHeader& header, ArrivedChunk chunk);
   void take(ReplicaId replica, std::uint64_t offset, ArrivedChunk chunk, std::byte* target);
   void taken(ReplicaId replica, std::uint64_t offset, const std::string& failure);
   // Reports the end of a chunk, which is gone then, if a link waits for it.
@@ -72,6 +78,8 @@ class NetworkPort {
   void end_one();
 
   Wire& wire_;
+  std::mutex posting_;  // by whoever learns of an end, too
+  bool may_post_ = true;
   const std::uint32_t run_;
   const NodeId self_;
   const OnChunk on_chunk_;

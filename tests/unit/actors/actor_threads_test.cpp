@@ -3,11 +3,16 @@
 #include <array>
 #include <bit>
 #include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -65,6 +70,11 @@ class World {
     actors_.push_back(system_->spawn_class<Speaker, caf::no_spawn_options>(config));
     return actors_.back();
   }
+  caf::actor spawn_behind(Post post) {
+    caf::actor_config config(threads().borrow_thread(std::move(post)));
+    actors_.push_back(system_->spawn_class<Speaker, caf::no_spawn_options>(config));
+    return actors_.back();
+  }
   caf::actor spawn_anywhere() {
     actors_.push_back(system_->spawn<Speaker>());
     return actors_.back();
@@ -74,6 +84,51 @@ class World {
   caf::actor_system_config config_;
   std::unique_ptr<caf::actor_system> system_;
   std::vector<caf::actor> actors_;  // destroyed before the system, which waits until they end
+};
+
+// A thread that calls what it is given, one after the other, until it is closed.
+class Lender {
+ public:
+  Post post() {
+    return [this](std::function<void()> function) {
+      const std::lock_guard lock(mutex_);
+      if (is_closed_) return false;
+      functions_.push_back(std::move(function));
+      changed_.notify_one();
+      return true;
+    };
+  }
+  std::thread::id id() const { return thread_.get_id(); }
+  // Calls what it has, and takes no more.
+  void close() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_closed_ = true;
+    }
+    changed_.notify_one();
+    if (thread_.joinable()) thread_.join();
+  }
+  ~Lender() { close(); }
+
+ private:
+  void work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [this] { return is_closed_ || !functions_.empty(); });
+      if (functions_.empty()) return;
+      const std::function<void()> next = std::move(functions_.front());
+      functions_.pop_front();
+      lock.unlock();
+      next();
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> functions_;
+  bool is_closed_ = false;
+  std::thread thread_{[this] { work(); }};  // last: it uses all the others
 };
 
 std::thread::id value_of(std::future<std::thread::id> answer) {
@@ -172,6 +227,21 @@ BOOST_AUTO_TEST_CASE(actors_that_wait_briefly_give_way_and_go_on) {
   BOOST_TEST(policy_of(value_of(ask(device))) == SCHED_IDLE);
   BOOST_TEST(policy_of(value_of(ask(coordinator))) == SCHED_OTHER);
   BOOST_TEST(policy_of(value_of(ask(link))) == SCHED_OTHER);
+}
+
+BOOST_AUTO_TEST_CASE(an_actor_on_a_borrowed_thread_handles_its_messages_there_until_that_ends) {
+  Lender lender;
+  World world;
+  const caf::actor actor = world.spawn_behind(lender.post());
+  const std::thread::id lent = lender.id();
+  BOOST_TEST((value_of(ask(actor)) == lent));
+  std::vector<std::future<std::thread::id>> answers;
+  for (int i = 0; i < 1000; ++i) answers.push_back(ask(actor));
+  for (auto& answer : answers) BOOST_TEST((value_of(std::move(answer)) == lent));
+  BOOST_TEST((value_of(ask_after(actor, 1ms)) == lent));
+  lender.close();
+  world.threads().start_shared_thread();
+  for (int i = 0; i < 10; ++i) value_of(ask(actor));  // elsewhere
 }
 
 // This test hangs if it fails.

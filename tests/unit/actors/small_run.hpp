@@ -128,7 +128,7 @@ class SmallRun {
   }
   caf::actor spawn(ResourceId resource) {
     if (resource.value == 2) {
-      return spawn_link(*system_, *context_, LinkId{0}, coordinator_);
+      return spawn_link(*system_, *context_, LinkId{0}, coordinator_, nullptr);
     }
     return spawn_device(*system_, *context_, DeviceId{resource.value}, coordinator_, thread());
   }

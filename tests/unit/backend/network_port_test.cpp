@@ -43,6 +43,10 @@ class FakeWire final : public Wire {
     taking.push_back({static_cast<Sent*>(chunk), target, std::move(done)});
   }
   void drop(ArrivedChunk chunk) override { dropped.push_back(static_cast<Sent*>(chunk)); }
+  bool post(std::function<void()> function) override {
+    posted.push_back(std::move(function));
+    return true;
+  }
 
   void end_taking(const std::string& failure = {}) {
     const Taking next = std::move(taking.front());
@@ -56,6 +60,7 @@ class FakeWire final : public Wire {
   std::deque<Taking> taking;
   std::deque<ChunkDone> sending;
   std::vector<Sent*> dropped;
+  std::vector<std::function<void()>> posted;
 };
 
 class Ends final : public Completions {
@@ -152,11 +157,45 @@ BOOST_FIXTURE_TEST_CASE(a_chunk_that_has_failed_fails_when_it_is_moved, Tensor) 
   testing::expect_error(ErrorKind::failed, "gone", [&] { move(1); });
 }
 
+// Chunks are whole pages: where there are more of them than the tensor needs, the last are empty.
+BOOST_FIXTURE_TEST_CASE(empty_chunks_at_the_end_of_a_tensor_arrive_too, Tensor) {
+  for (std::size_t i = 0; i < 3; ++i) arrive(i);
+  Sent nothing;
+  for (int i = 0; i < 2; ++i) {
+    port->arrived({.run = 7, .item = 42, .replica = 5, .offset = 6, .bytes = 0}, &nothing);
+  }
+  BOOST_TEST(noticed.size() == 5U);
+  BOOST_TEST(wire.dropped.size() == 2U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    BOOST_TEST((move(i) == Started::State::pending));
+    wire.end_taking();
+  }
+  for (const bool is_last : {false, true}) {
+    const ChunkMove empty{.from = ReplicaId{5},
+                          .to = ReplicaId{6},
+                          .offset = 6,
+                          .bytes = 0,
+                          .first = false,
+                          .last = is_last};
+    std::byte* const to = reinterpret_cast<std::byte*>(buffer.data());
+    BOOST_TEST((port->receive(1, empty, to, ends).state == Started::State::finished));
+  }
+  BOOST_TEST(buffer == "abcdef");
+}
+
 BOOST_FIXTURE_TEST_CASE(what_no_link_has_moved_is_dropped_with_the_port, Tensor) {
   arrive(0);
   arrive(1);
   port.reset();
   BOOST_TEST(wire.dropped.size() == 2U);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_port_that_is_abandoned_has_nothing_called_by_the_wire, Tensor) {
+  BOOST_TEST(port->post([] {}));
+  BOOST_TEST(wire.posted.size() == 1U);
+  port->abandon("gone");
+  BOOST_TEST(!port->post([] {}));
+  BOOST_TEST(wire.posted.size() == 1U);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_port_outlives_what_is_under_way, Tensor) {

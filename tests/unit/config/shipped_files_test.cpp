@@ -2,12 +2,15 @@
 // says.
 #include "core/config/machine_file.hpp"
 #include "core/config/run_file.hpp"
+#include "tests/unit/config/temporary_files.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
+#include <yaml-cpp/yaml.h>
 
 using namespace troupe;
 
@@ -46,6 +49,33 @@ BOOST_AUTO_TEST_CASE(every_run_file_loads_and_says_what_it_is_about) {
     }
   }
   BOOST_TEST(count >= 7);
+}
+
+BOOST_AUTO_TEST_CASE(the_manifests_of_kubernetes_fit_together) {
+  const std::filesystem::path folder = config / "kubernetes";
+  const std::vector<YAML::Node> nodes = YAML::LoadAllFromFile(folder / "nodes.yaml");
+  const std::vector<YAML::Node> run = YAML::LoadAllFromFile(folder / "run.yaml");
+  BOOST_REQUIRE((nodes.size() == 2U && run.size() == 2U));
+  BOOST_TEST(nodes[0]["kind"].as<std::string>() == "Service");
+  BOOST_TEST(nodes[1]["kind"].as<std::string>() == "StatefulSet");
+  BOOST_TEST(run[0]["kind"].as<std::string>() == "ConfigMap");
+  BOOST_TEST(run[1]["kind"].as<std::string>() == "Job");
+  const std::string service = nodes[0]["metadata"]["name"].as<std::string>();
+  const YAML::Node set = nodes[1]["spec"];
+  BOOST_TEST(set["serviceName"].as<std::string>() == service);
+  BOOST_TEST(set["template"]["metadata"]["labels"]["app"].as<std::string>() ==
+             nodes[0]["spec"]["selector"]["app"].as<std::string>());
+  std::string addresses;
+  for (int n = 0; n < set["replicas"].as<int>(); ++n) {
+    const std::string pod =
+        nodes[1]["metadata"]["name"].as<std::string>() + "-" + std::to_string(n);
+    addresses += (n == 0 ? "" : ",") + pod + "." + service + ":7420";
+  }
+  const YAML::Node leader = run[1]["spec"]["template"]["spec"]["containers"][0];
+  const auto words = leader["command"].as<std::vector<std::string>>();
+  BOOST_TEST((std::find(words.begin(), words.end(), addresses) != words.end()));
+
+  BOOST_TEST(run_error_of(run[0]["data"]["run.yaml"].as<std::string>()) == "");
 }
 
 BOOST_AUTO_TEST_CASE(the_quickstart_has_a_serial_and_a_pipelined_scenario_of_each_sort) {

@@ -38,6 +38,26 @@ BOOST_AUTO_TEST_CASE(an_op_knows_its_inputs_type_and_placement) {
   BOOST_TEST(g.graph.work(y).flops == 2.0 * 4 * 4 * 6);
 }
 
+// x ── y ── z becomes x, y ── z
+BOOST_AUTO_TEST_CASE(a_copy_has_sources_in_the_place_of_ops_and_all_else_as_before) {
+  SmallGraph g;
+  const TensorType type{DType::f32, {4, 6}};
+  const OpId x = g.op("x", "uniform", {}, {}, {}, type);
+  const OpId y = g.op("y", "relu", {x}, on(DeviceId{1}));
+  const OpId z = g.op("z", "add", {y, y});
+  const OpTemplate source{.kind = g.graph.kinds().find("uniform"), .declared = type};
+  const Graph copy = g.graph.with_sources({{{y, source}}});
+  BOOST_TEST(copy.inputs(y).empty());
+  BOOST_TEST(copy.kind(y).name == "uniform");
+  BOOST_TEST((copy.placement(y) == Placement{}));
+  BOOST_TEST((copy.type(y) == type));
+  BOOST_TEST(copy.name(y) == "y");
+  BOOST_TEST(copy.size() == 3U);
+  BOOST_TEST(copy.class_index(x) == g.graph.class_index(x));
+  BOOST_TEST((std::vector(copy.inputs(z).begin(), copy.inputs(z).end()) == std::vector{y, y}));
+  BOOST_TEST(g.graph.kind(y).name == "relu");
+}
+
 // x ── half ─┬─ sum
 //            └─ twice
 BOOST_AUTO_TEST_CASE(further_outputs_come_right_behind_their_op_and_are_named_after_it) {

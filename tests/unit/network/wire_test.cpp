@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <future>
+#include <numeric>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -181,6 +184,37 @@ BOOST_AUTO_TEST_CASE(a_send_may_begin_where_the_last_one_ends) {
     BOOST_TEST(last.succeeded() == 1);
     const auto& arrived = b.wait_for_chunks(count);
     BOOST_TEST(arrived.back().header.item == count - 1);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(what_is_posted_is_called_in_order_and_not_within_what_posts_it) {
+  for_each_transport([](Transport transport) {
+    constexpr int count = 1000;
+    std::vector<int> called;
+    std::set<std::thread::id> threads;
+    std::promise<void> over;
+    WireEnd end(0, transport);
+    const auto call = [&](int i) {
+      threads.insert(std::this_thread::get_id());
+      called.push_back(i);
+    };
+    for (int i = 0; i < count; ++i) {
+      end.wire().post([&, i] {
+        call(i);
+        if (i + 1 < count) return;
+        end.wire().post([&] {
+          call(count + 1);
+          over.set_value();
+        });
+        call(count);
+      });
+    }
+    over.get_future().wait();
+    std::vector<int> expected(count + 2);
+    std::iota(expected.begin(), expected.end(), 0);
+    BOOST_TEST(called == expected);
+    BOOST_TEST(threads.size() == 1U);
+    BOOST_TEST(!threads.contains(std::this_thread::get_id()));
   });
 }
 

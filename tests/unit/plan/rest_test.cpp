@@ -65,19 +65,28 @@ class Ended {
   Remains remains() const { return find_remains(machine_, plan_, plan_.windows, {}, without_n1); }
   Names made_again() const {
     Names names;
-    const Rest rest = find_rest(graph_, plan_, remains(), options_.saved);
+    const Goal goal = find_goal(graph_, scenario_, options_.saved);
+    const Rest rest = find_rest(graph_, goal, existing_ops(graph_, plan_, remains()));
     for (const WindowOps& window : rest.windows) {
       for (const OpId op : window.ops) names.push_back(graph_.name(op));
     }
     return names;
   }
+  std::vector<ReplicaId> needed() const {
+    const Remains left = remains();
+    const Goal goal = find_goal(graph_, scenario_, {});
+    const Rest rest = find_rest(graph_, goal, existing_ops(graph_, plan_, left));
+    return needed_replicas(graph_, rest, plan_, left);
+  }
+  OpId op_of(ReplicaId replica) const { return plan_.units[replica.index()].op; }
   // Plans the rest, and returns the plan.
   const Plan& replan() {
     const Remains left = remains();
     plan_.windows.clear();
     options_.cost = default_cost_model(machine_);
     options_.lost_nodes = without_n1;
-    plan_rest(graph_, machine_, scenario_, plan_, left, options_);
+    const Goal goal = find_goal(graph_, scenario_, options_.saved);
+    plan_rest(graph_, machine_, scenario_, goal, plan_, left, options_);
     return plan_;
   }
   const Graph& graph() const { return graph_; }
@@ -186,6 +195,30 @@ BOOST_AUTO_TEST_CASE(ops_placed_on_a_lost_node_go_to_others_and_the_rest_stays) 
   const Unit& unit = plan.units[plan.windows[0].first.index()];
   BOOST_TEST((unit.op == g.z));
   BOOST_TEST((unit.ref.resource == ResourceId{0}));
+}
+
+BOOST_AUTO_TEST_CASE(waits_between_what_is_left_are_kept) {
+  const Chain g;
+  Scenario scenario = g.everything();
+  scenario.steps.insert(scenario.steps.end() - 1, Step{});  // before z
+  Ended run(g, scenario);
+  const Plan& plan = run.replan();
+  BOOST_REQUIRE(plan.windows.size() == 2U);
+  BOOST_TEST(plan.windows[1].waits);
+  BOOST_TEST((plan.units[plan.windows[1].first.index()].op != g.x));
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_is_needed_to_go_on_if_it_is_wanted_or_is_still_to_be_read) {
+  SmallGraph g;
+  const OpId x = g.work("x", 100, {}, on(dev0));
+  const OpId y = g.work("y", 100, {x}, on(dev0));
+  g.work("z", 100, {y}, on(dev0));
+  const OpId end = g.work("end", 100, {x}, on(dev0));
+  Ended run(g, g.everything());
+  run.finish({"x", "y", "end"});
+  std::vector<OpId> needed;
+  for (const ReplicaId replica : run.needed()) needed.push_back(run.op_of(replica));
+  BOOST_TEST((needed == std::vector<OpId>{y, end}));
 }
 
 BOOST_AUTO_TEST_CASE(readers_are_counted_anew) {

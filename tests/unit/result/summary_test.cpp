@@ -62,6 +62,24 @@ void expect_spans(const ScenarioReport& report, const Names& wanted) {
   BOOST_TEST(spans(report) == wanted, boost::test_tools::per_element());
 }
 
+// x on gpu0 ── y on cpu, after a loss of gpu0 with what it has recorded
+BOOST_AUTO_TEST_CASE(a_span_has_no_arrow_from_a_unit_whose_record_never_came) {
+  SmallGraph g;
+  const OpId x = g.work("x", 100, {}, on(gpu0));
+  g.work("y", 50, {x}, on(cpu));
+  const Machine machine = gpu_and_host();
+  Plan plan = plan_by_rates(g.graph, machine, g.everything(), {.needs_costs = true});
+  const RunResult result = LogicSimulation(machine, plan, {}).run();
+  for (auto& [resource, share] : plan.windows.front().shares) {
+    if (resource == ResourceId{gpu0.value}) share.items[0].end = Share::never;
+  }
+  const ScenarioReport report = summarize(g.graph, machine, plan, "test", result);
+  const Timeline& timeline = report.timeline;
+  BOOST_TEST_REQUIRE(timeline.spans.size() == 2U);
+  BOOST_TEST(timeline.predecessors == std::vector<std::uint32_t>{0},
+             boost::test_tools::per_element());
+}
+
 // x 100 ── y 50 on one device, its clock having started 40 ns after the run's
 BOOST_AUTO_TEST_CASE(times_count_from_when_the_clock_of_the_scenario_started) {
   SmallGraph g;

@@ -1,0 +1,290 @@
+#include "actors/course.hpp"
+
+#include "core/base/error.hpp"
+#include "core/base/units.hpp"
+#include "core/plan/planner.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+constexpr const char* check_node = "see what has become of it, and start it again";
+
+// What an interrupted run has left, as a sentence: "'nap' on cpu0 was still under way …".
+std::string left_behind(const std::vector<UnitId>& units, Duration grace, const Graph& graph,
+                        const Machine& machine, const Plan& plan) {
+  const auto name = [&](std::size_t i) { return unit_name(graph, machine, plan, units[i]); };
+  const std::string when =
+      fmt::format("still under way {} after the interrupt, and", format_duration(grace));
+  if (units.size() == 1) return fmt::format("{} was {} was left.", name(0), when);
+  constexpr std::size_t named_max = 3;
+  std::string names = name(0);
+  for (std::size_t i = 1; i < std::min(units.size(), named_max); ++i) names += ", " + name(i);
+  if (units.size() > named_max) names += fmt::format(" and {} more", units.size() - named_max);
+  return fmt::format("{} ops and transfers were {} were left: {}.", units.size(), when, names);
+}
+
+// What the units from `first` on make, as a sentence.
+std::string made_again(const Plan& plan, UnitId first, const Remains& remains) {
+  std::unordered_set<OpId> finished;
+  for (std::size_t u = 0; u < first.index(); ++u) {
+    if (plan.units[u].makes_result && remains.is_made[u]) finished.insert(plan.units[u].op);
+  }
+  std::uint64_t again = 0;
+  std::uint64_t others = 0;
+  for (std::size_t u = first.index(); u < plan.units.size(); ++u) {
+    const Unit& unit = plan.units[u];
+    if (unit.makes_result) ++(finished.contains(unit.op) ? again : others);
+  }
+  return fmt::format("Of the ops that had finished, {} made again; of the others, {} planned anew.",
+                     again == 1 ? "1 is" : fmt::format("{} are", again),
+                     others == 1 ? "1 is" : fmt::format("{} are", others));
+}
+
+}  // namespace
+
+std::vector<OpId> ops_of(const Course::Files& files) {
+  std::vector<OpId> ops;
+  for (const SavedFile* file : files) ops.insert(ops.end(), file->ops.begin(), file->ops.end());
+  std::sort(ops.begin(), ops.end());
+  return ops;
+}
+
+void Course::begin(Report& report) {
+  const Scenario& scenario = setting_.scenario;
+  const RunOptions& options = setting_.options;
+  do {
+    lost_ = count_lost();
+    if (lost_ == 0) continue;
+    const PlanOptions planning = this->planning();
+    const std::string lost = lost_names(planning.lost_nodes);
+    if (!options.replans()) throw run_error(lost, check_node);
+    try {
+      plan_ = make_plan(setting_.graph, setting_.left, setting_.machine, scenario, planning);
+    } catch (const Error& error) {
+      throw run_error(fmt::format("{}, and without it: {}", lost, error.problem()), error.remedy());
+    }
+    report.notes.push_back(fmt::format("'{}': {}; planned without it.", scenario.name, lost));
+  } while (!prepare(UnitId{0}));
+  if (!options.keeps_plan()) plan_.replicas = {};
+}
+
+bool Course::prepare(UnitId first) {
+  try {
+    setting_.execution.prepare(plan_, first, setting_.left.types(),
+                               [this] { return !setting_.options.is_interrupted(); });
+    return true;
+  } catch (const Error&) {
+    const std::size_t lost = count_lost();
+    const bool is_any_left = lost < setting_.machine.nodes.size();
+    if (!setting_.options.replans() || lost == lost_ || !is_any_left) throw;
+    return false;
+  }
+}
+
+void Course::act() {
+  const RunOptions& options = setting_.options;
+  ActorRuntime& actors = setting_.execution.start(
+      {.seed = options.seed,
+       .interrupted = options.interrupted,
+       .grace = options.grace,
+       .pause_after = options.writes_checkpoints() ? pause_after_ : std::nullopt});
+  std::uint64_t items = 0;
+  for (Window& window : std::exchange(plan_.windows, {})) {
+    items += window.items;
+    actors.send(std::move(window));
+  }
+  actors.send_end();
+  has_begun_ = true;
+  actors.begin();
+  while (!actors.is_over()) {
+    actors.proceed(ActorRuntime::News::end);
+    options.report_progress({.scenario = setting_.scenario.name,
+                             .phase = RunProgress::Phase::running,
+                             .done = actors.items_done(),
+                             .total = items});
+  }
+  plan_.windows = actors.take_left();
+  const RunResult before = std::exchange(result_, actors.take_result());
+  result_.took += before.took;
+  if (before.origin) result_.origin = before.origin;
+  is_cut_ = result_.ending == Ending::failed;
+  is_paused_ = result_.ending == Ending::interrupted && !options.is_interrupted();
+  if (!options.is_interrupted()) setting_.execution.stop();
+}
+
+bool Course::is_to_go_on() {
+  if (setting_.options.is_interrupted()) return false;
+  if (is_paused_) return true;
+  if (!is_cut_ || !setting_.options.replans()) return false;
+  // An op that fails would fail again.
+  const UnitId failed = result_.failure.unit;
+  if (failed && !plan_.units[failed.index()].transfer) return false;
+  return count_lost() > lost_ && count_lost() < setting_.machine.nodes.size();
+}
+
+bool Course::is_to_go_on_after_loss() {
+  is_cut_ = true;
+  return is_to_go_on();
+}
+
+void Course::go_on(Report& report) {
+  const Scenario& scenario = setting_.scenario;
+  const Goal goal = find_goal(setting_.graph, scenario, ops_of(unsaved_));
+  const std::size_t lost_before = lost_;
+  notice_losses();
+  if (is_paused_) write_checkpoint(goal);
+  if (setting_.options.is_interrupted()) return;
+  notice_losses();
+  const bool is_any_lost = lost_ > lost_before;
+  const PlanOptions planning = this->planning();
+  const std::string lost = lost_names(planning.lost_nodes);
+  if (is_any_lost && !setting_.options.replans()) throw run_error(lost, check_node);
+  is_paused_ = false;
+  is_cut_ = true;  // until an attempt has begun
+  remains_ = find_remains(planning);
+  std::vector<Window> windows = std::exchange(plan_.windows, {});
+  const UnitId first = UnitId::at(plan_.units.size());
+  try {
+    plan_rest(setting_.left, setting_.machine, scenario, goal, plan_, remains_, planning);
+    if (is_any_lost) {
+      report.notes.push_back(
+          fmt::format("'{}': {}. {}", scenario.name, lost, made_again(plan_, first, remains_)));
+    }
+    if (prepare(first)) act();
+  } catch (const Error& error) {
+    result_.ending = Ending::failed;
+    const std::string why = is_any_lost ? lost + ", and what is missing can't be made by others"
+                                        : "what is left after a checkpoint can't be run";
+    result_.failure = {.cause = fmt::format("{}: {}", why, error.what())};
+    is_cut_ = false;
+  }
+  past_ = windows.size();
+  std::move(plan_.windows.begin(), plan_.windows.end(), std::back_inserter(windows));
+  plan_.windows = std::move(windows);
+}
+
+// More is to be made then, in attempts as long as at first.
+void Course::notice_losses() {
+  if (count_lost() == lost_) return;
+  lost_ = count_lost();
+  fewest_left_ = std::numeric_limits<std::size_t>::max();
+  pause_after_ = setting_.options.checkpoint_interval;
+}
+
+void Course::write_checkpoint(const Goal& goal) {
+  const RunOptions& options = setting_.options;
+  const auto begun = std::chrono::steady_clock::now();
+  const Remains remains = find_remains(planning());
+  const Rest rest = find_rest(setting_.left, goal, existing_ops(setting_.left, plan_, remains));
+  std::size_t ops_left = 0;
+  for (const WindowOps& window : rest.windows) ops_left += window.ops.size();
+  // A transfer over several links begins anew, maybe with the op that has made its tensor: an
+  // attempt must not be too short for all of it.
+  if (ops_left >= fewest_left_) {
+    *pause_after_ *= 2;
+    return;
+  }
+  fewest_left_ = ops_left;
+  pause_after_ = options.checkpoint_interval;
+  if (ops_left > left_by_last_) return;  // nodes were lost since
+  try {
+    const std::vector<ReplicaId> replicas = needed_replicas(setting_.left, rest, plan_, remains);
+    std::vector<OpId> ops;
+    ops.reserve(replicas.size());
+    for (const ReplicaId replica : replicas) ops.push_back(plan_.units[replica.index()].op);
+    Results& results = setting_.execution.results(plan_, replicas, setting_.left.types());
+    checkpoints_.bytes =
+        options.checkpoints->write(setting_.graph, position_, ops, [&](std::size_t i) {
+          options.report_progress({.scenario = setting_.scenario.name,
+                                   .phase = RunProgress::Phase::checkpointing,
+                                   .done = i,
+                                   .total = ops.size()});
+          if (options.is_interrupted()) throw run_error("the run was interrupted");
+          return results.values(replicas[i]);
+        });
+    ++checkpoints_.written;
+    left_by_last_ = ops_left;
+  } catch (const Error& error) {
+    ++checkpoints_.failed;
+    checkpoints_.problem = error.what();
+  }
+  checkpoints_.took += std::chrono::steady_clock::now() - begun;
+}
+
+std::string Course::checkpoint_note() const {
+  const Checkpoints& c = checkpoints_;
+  std::string note;
+  if (c.written > 0) {
+    note = fmt::format("{} took {}; the last one has {}.", format_count(c.written, "checkpoint"),
+                       format_duration(c.took), format_bytes(c.bytes));
+  }
+  if (c.failed > 0) {
+    note += fmt::format("{}{} could not be written: {}.", note.empty() ? "" : " ",
+                        format_count(c.failed, "checkpoint"), c.problem);
+  }
+  return note;
+}
+
+void Course::summarize(Report& report) {
+  const RunOptions& options = setting_.options;
+  const std::string& name = setting_.scenario.name;
+  if (!result_.under_way.empty()) {
+    const std::string left =
+        left_behind(result_.under_way, options.grace, setting_.graph, setting_.machine, plan_);
+    report.notes.push_back(fmt::format("'{}': {}", name, left));
+  }
+  ScenarioReport& result = report.scenarios.back();
+  result = troupe::summarize(setting_.graph, setting_.machine, plan_, name, result_,
+                             options.keep_timeline);
+  // The interrupt may have come when the last item was done, but not yet reported.
+  if (result.outcome == Outcome::interrupted && result.finished == result.planned) {
+    result.outcome = Outcome::done;
+  }
+}
+
+Remains Course::find_remains(const PlanOptions& planning) const {
+  return troupe::find_remains(setting_.machine, plan_, std::span(plan_.windows).subspan(past_),
+                              remains_.is_made, planning.lost_nodes);
+}
+
+PlanOptions Course::planning() const {
+  PlanOptions options = setting_.planning;
+  options.saved = ops_of(unsaved_);
+  options.lost_nodes = setting_.execution.lost_nodes();
+  return options;
+}
+
+void Course::note_late_losses(Report& report) const {
+  const ScenarioReport& result = report.scenarios.back();
+  if (result.outcome != Outcome::done || count_lost() == lost_) return;
+  report.notes.push_back(fmt::format("'{}': {}, when everything had been made.", result.name,
+                                     lost_names(setting_.execution.lost_nodes())));
+}
+
+std::size_t Course::count_lost() const {
+  const std::vector<bool>& lost = setting_.execution.lost_nodes();
+  return static_cast<std::size_t>(std::count(lost.begin(), lost.end(), true));
+}
+
+std::string Course::lost_names(const std::vector<bool>& lost) const {
+  std::vector<std::string> names;
+  for (std::size_t n = 0; n < lost.size(); ++n) {
+    if (lost[n]) names.push_back(setting_.machine.nodes[n]);
+  }
+  return fmt::format("{} {} lost", fmt::join(names, ", "), names.size() == 1 ? "was" : "were");
+}
+
+}  // namespace troupe

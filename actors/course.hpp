@@ -1,0 +1,122 @@
+// The course of one scenario: an attempt, and one more for each loss of nodes and each checkpoint.
+#pragma once
+
+#include "actors/execution.hpp"
+#include "actors/run_options.hpp"
+#include "core/base/time.hpp"
+#include "core/graph/graph.hpp"
+#include "core/graph/saved_file.hpp"
+#include "core/graph/scenario.hpp"
+#include "core/machine/machine.hpp"
+#include "core/plan/plan.hpp"
+#include "core/plan/plan_options.hpp"
+#include "core/plan/rest.hpp"
+#include "core/result/checkpoint.hpp"
+#include "core/result/summary.hpp"
+#include "core/trace/report.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+// What a course goes by, all of which must outlive it.
+struct CourseSetting {
+  const Machine& machine;
+  const Graph& graph;
+  // What is planned: `graph`, or the one in which tensors of a checkpoint are loaded.
+  const Graph& left;
+  const Scenario& scenario;
+  const RunOptions& options;
+  const PlanOptions& planning;
+  Execution& execution;
+};
+
+// For use by one thread.
+class Course {
+ public:
+  using Files = std::vector<const SavedFile*>;
+
+  // `plan` is the scenario's, and grows by what is planned anew; it must outlive the course.
+  // `files`: to be saved when the scenario is done, those before `position` excepted.
+  Course(const CourseSetting& setting, Plan& plan, const Files& files, const RunPosition& position)
+      : setting_(setting),
+        plan_(plan),
+        unsaved_(files),
+        position_(position),
+        pause_after_(setting.options.checkpoint_interval) {}
+
+  // Readies memory, and plans anew for nodes that were lost before. Blocks. Throws an Error if
+  // there isn't enough, or no node to go on with.
+  void begin(Report& report);
+  // Runs the plan's windows. Blocks until they have completed, or the attempt has ended early.
+  void act();
+  // The actors were set up.
+  bool has_begun() const { return has_begun_; }
+  // Whether the attempt has ended for a checkpoint, or nodes were lost and others can make what is
+  // missing.
+  bool is_to_go_on();
+  // The same when results couldn't be read: a node may be lost with them.
+  bool is_to_go_on_after_loss();
+  // Writes the checkpoint if it is time for it, and plans and runs what is missing. Blocks.
+  void go_on(Report& report);
+  // What became of the checkpoints, as a note; empty if there were none.
+  std::string checkpoint_note() const;
+  // What all attempts have done, for the last scenario of `report`.
+  void summarize(Report& report);
+  // Nodes that were lost when all was done, which therefore cost nothing, get a note.
+  void note_late_losses(Report& report) const;
+
+  // Files still to be saved. What is planned anew makes no results for others.
+  const Files& unsaved() const { return unsaved_; }
+  void on_saved() {
+    unsaved_.erase(unsaved_.begin());
+    ++position_.saved;
+  }
+
+ private:
+  // Readies memory for units of the plan. False: a node was lost meanwhile, and others can go on.
+  bool prepare(UnitId first);
+  void notice_losses();
+  // Writes none where nothing has been made since the last one, but makes the next attempt longer.
+  void write_checkpoint(const Goal& goal);
+  PlanOptions planning() const;  // without nodes that are lost
+  Remains find_remains(const PlanOptions& planning) const;
+  std::size_t count_lost() const;
+  std::string lost_names(const std::vector<bool>& lost) const;
+
+  const CourseSetting setting_;
+  Plan& plan_;
+  Files unsaved_;
+  bool has_begun_ = false;
+  std::size_t lost_ = 0;    // nodes that it does without
+  RunResult result_;        // of all attempts
+  bool is_cut_ = false;     // something is missing, maybe for a lost node
+  bool is_paused_ = false;  // something is missing, for a checkpoint is to be written
+  std::size_t past_ = 0;    // windows of earlier attempts, in the plan
+  Remains remains_;         // of them
+
+  struct Checkpoints {
+    std::uint64_t written = 0;
+    std::uint64_t bytes = 0;  // of the last one
+    Duration took{0};
+    std::uint64_t failed = 0;
+    std::string problem;  // of the last one that failed
+  };
+  RunPosition position_;
+  std::optional<Duration> pause_after_;
+  // Ops to be made at a pause, since the last loss.
+  std::size_t fewest_left_ = std::numeric_limits<std::size_t>::max();
+  // Those of the last checkpoint. None that leaves more takes its place.
+  std::size_t left_by_last_ = std::numeric_limits<std::size_t>::max();
+  Checkpoints checkpoints_;
+};
+
+// All that the files take, sorted.
+std::vector<OpId> ops_of(const Course::Files& files);
+
+}  // namespace troupe

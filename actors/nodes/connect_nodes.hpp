@@ -1,0 +1,29 @@
+// How the leader of a run gets its nodes.
+#pragma once
+
+#include "actors/nodes/cluster.hpp"
+#include "actors/nodes/node_protocol.hpp"
+#include "core/base/time.hpp"
+#include "core/ops/registry.hpp"
+
+#include <string>
+#include <vector>
+
+#include <caf/all.hpp>
+
+namespace troupe {
+
+struct ConnectedNode {
+  std::string address;  // as the user gave it
+  caf::actor agent = {};
+  Welcome has = {};
+  Duration clock_offset{0};  // what the node's clock is behind the leader's
+};
+
+// Connects to the nodes of `options` and greets them for `leader`, all at the same time. Blocks;
+// nodes that don't answer take one timeout together. Throws a usage Error that names all nodes that
+// can't be reached, or that refuse the leader; a run Error if interrupted.
+std::vector<ConnectedNode> connect_nodes(caf::actor_system& system, const caf::actor& leader,
+                                         const OpRegistry& ops, const ClusterOptions& options);
+
+}  // namespace troupe

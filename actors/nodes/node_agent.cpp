@@ -1,0 +1,173 @@
+#include "actors/nodes/node_agent.hpp"
+
+#include "actors/nodes/node_protocol.hpp"
+#include "core/base/error.hpp"
+#include "core/base/version.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+class Agent final : public caf::event_based_actor {
+ public:
+  Agent(caf::actor_config& config, AgentOptions options)
+      : caf::event_based_actor(config), options_(std::move(options)), ops_(options_.ops) {
+    set_down_handler([this](const caf::down_msg& down) {
+      if (!service_ || service_->leader().address() != down.source) return;
+      service_.reset();
+      options_.on_leader_gone();
+    });
+  }
+
+  caf::behavior make_behavior() override {
+    return {
+        [this](const Hello& hello) { return answer([&] { return greet(hello); }); },
+        [this](Reconnect reconnect) {
+          return answer([&] {
+            service().reconnect(reconnect);
+            return caf::make_message(Reconnected{service().address()});
+          });
+        },
+        [this](const BeginRun& begin) {
+          return answer([&] {
+            service().begin_run(begin);
+            return caf::make_message(Prepared{});
+          });
+        },
+        [this](EndRun) {
+          if (service_) service_->end_run();
+        },
+        [this](const Disconnect& loss) {
+          if (service_) service_->disconnect(loss.cause);
+        },
+        [](ClockRequest) { return ClockIs{steady_now()}; },
+        [this](const DigestRequest& request) {
+          return answer([&] { return caf::make_message(DigestIs{tensors().digest(request)}); });
+        },
+        [this](const ValuesRequest& request) {
+          return answer([&] { return caf::make_message(tensors().values(request)); });
+        },
+        // To the resources of the run.
+        [this](std::uint32_t number, ResourceId resource, const PackedShare& share) {
+          with_run(number, resource, [&](NodeRun& run) { run.assign(resource, share); });
+        },
+        [this](std::uint32_t number, ResourceId resource, JoinRun) {
+          with_run(number, resource, [&](NodeRun& run) { run.join(resource); });
+        },
+        // One that could not join has nothing to say and nothing to hand in.
+        [this](std::uint32_t number, ResourceId resource, const StatusRequest& ask) {
+          with_run(number, resource, [&](NodeRun& run) {
+            if (run.has(resource)) return run.pass_on(resource, ask);
+            tell(number, resource, Status{ask.round, {.resource = resource}});
+          });
+        },
+        [this](std::uint32_t number, ResourceId resource, const Stop& stop) {
+          with_run(number, resource, [&](NodeRun& run) { run.pass_on(resource, stop); });
+        },
+        [this](std::uint32_t number, ResourceId resource, const Collect& collect) {
+          with_run(number, resource, [&](NodeRun& run) {
+            if (run.has(resource)) return run.pass_on(resource, collect);
+            tell(number, resource, LastRecords{});
+          });
+        },
+    };
+  }
+
+  void on_exit() override { service_.reset(); }
+
+ private:
+  // What `work` returns, or a Refusal.
+  template <class Work>
+  static caf::message answer(const Work& work) {
+    try {
+      return work();
+    } catch (const Error& error) {
+      return caf::make_message(Refusal{PackedError(error)});
+    } catch (const std::exception& error) {
+      return caf::make_message(Refusal{PackedError(run_error(error.what()))});
+    }
+  }
+
+  caf::message greet(const Hello& hello) {
+    if (service_) {
+      throw usage_error("it works for another leader", "wait until that is done");
+    }
+    if (hello.version != version) {
+      throw usage_error(fmt::format("it is of version {}, and this is {}", version, hello.version),
+                        "install the same version on all hosts");
+    }
+    check_kinds(hello.kinds);
+    service_ = std::make_unique<NodeService>(system(), ops_, hello.leader, options_.make_wire,
+                                             hello.uses_shared_memory, options_.rehearsal);
+    monitor(hello.leader);
+    options_.on_leader();
+    return caf::make_message(Welcome{.name = options_.name,
+                                     .host = host_id(),
+                                     .machine = options_.machine(),
+                                     .address = service_->address()});
+  }
+
+  void check_kinds(const std::vector<std::string>& kinds) const {
+    const std::vector<std::string_view> own = ops_.names();
+    if (std::equal(kinds.begin(), kinds.end(), own.begin(), own.end())) return;
+    std::vector<std::string> differing;
+    const auto add = [&](const auto& from, const auto& to, std::string_view who) {
+      for (const auto& kind : from) {
+        if (std::find(to.begin(), to.end(), kind) != to.end()) continue;
+        differing.push_back(fmt::format("'{}' {}", kind, who));
+      }
+    };
+    add(kinds, own, "it doesn't have");
+    add(own, kinds, "only it has");
+    throw usage_error(
+        fmt::format("its op kinds are others: {}",
+                    differing.empty() ? "the order of its libraries differs"
+                                      : fmt::format("{}", fmt::join(differing, ", "))),
+        "start node and leader with the same --ops, in the same order");
+  }
+
+  NodeService& service() {
+    if (service_) return *service_;
+    throw usage_error("it works for no leader", "say hello first");
+  }
+  NodeTensors& tensors() {
+    if (NodeTensors* const tensors = service().tensors()) return *tensors;
+    throw run_error("no run is on");
+  }
+
+  template <class Message>
+  void tell(std::uint32_t number, ResourceId resource, const Message& message) {
+    caf::anon_send(service_->leader(), number, resource, message);
+  }
+  // A failure is that of the resource.
+  template <class Work>
+  void with_run(std::uint32_t number, ResourceId resource, const Work& work) {
+    NodeRun* const run = service_ ? service_->run() : nullptr;
+    if (run == nullptr || run->number() != number) return;
+    try {
+      work(*run);
+    } catch (const std::exception& error) {
+      tell(number, resource, Failure{resource, {}, error.what()});
+    }
+  }
+
+  const AgentOptions options_;
+  const OpRegistry& ops_;
+  std::unique_ptr<NodeService> service_;
+};
+
+}  // namespace
+
+caf::actor spawn_agent(caf::actor_system& system, AgentOptions options,
+                       caf::execution_unit* thread) {
+  caf::actor_config config(thread);
+  return system.spawn_class<Agent, caf::no_spawn_options>(config, std::move(options));
+}
+
+}  // namespace troupe

@@ -1,0 +1,32 @@
+// The actor of a node, with which a leader talks.
+#pragma once
+
+#include "actors/actor_system_setup.hpp"
+#include "actors/nodes/node_service.hpp"
+#include "core/machine/machine.hpp"
+#include "core/ops/registry.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <caf/all.hpp>
+
+namespace troupe {
+
+struct AgentOptions {
+  const OpRegistry& ops;             // must outlive the agent
+  std::string name = {};             // of the node; empty: the leader gives it one
+  std::function<Machine()> machine;  // what the node has
+  MakeWire make_wire;
+  std::function<void()> on_leader = [] {};  // it has one
+  std::function<void()> on_leader_gone = [] {};
+  std::shared_ptr<ActorSystemSetup> rehearsal = {};  // see NodeService
+};
+
+// Works for one leader at a time (node_protocol.hpp). `thread`: of its own, as it may block for
+// long; null: under virtual time.
+caf::actor spawn_agent(caf::actor_system& system, AgentOptions options,
+                       caf::execution_unit* thread);
+
+}  // namespace troupe

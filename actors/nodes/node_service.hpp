@@ -1,0 +1,89 @@
+// What a node does for one leader: its runs, one after the other, and their connections.
+#pragma once
+
+#include "actors/actor_system_setup.hpp"
+#include "actors/nodes/control_system.hpp"
+#include "actors/nodes/node_protocol.hpp"
+#include "actors/nodes/node_run.hpp"
+#include "core/network/wire.hpp"
+#include "core/ops/registry.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include <caf/all.hpp>
+
+namespace troupe {
+
+// Makes a node's end of what joins it to others. Throws an Error if this can't be done.
+using MakeWire = std::function<std::unique_ptr<Wire>(WireListener&, bool uses_shared_memory)>;
+
+// What comes from other nodes goes to the run that is on.
+class Arrivals final : public WireListener {
+ public:
+  explicit Arrivals(caf::actor leader) : leader_(std::move(leader)) {}
+
+  // From now on chunks come over `wire`. No other wire may be in use.
+  void use(Wire& wire, std::uint32_t epoch);
+  void set_run(NodeRun* run);
+  void arrived(const ChunkHeader& header, ArrivedChunk chunk) override;
+  void lost(NodeId node, const std::string& cause) override;
+
+ private:
+  const caf::actor leader_;
+  Wire* wire_ = nullptr;
+  std::uint32_t epoch_ = 0;
+  std::mutex mutex_;
+  NodeRun* run_ = nullptr;
+};
+
+// For use by one thread.
+class NodeService {
+ public:
+  // `rehearsal`: null, or what all nodes share if they are in this process, under virtual time. The
+  // objects referred to must outlive it. Throws what `make_wire` throws.
+  NodeService(caf::actor_system& system, const OpRegistry& ops, caf::actor leader,
+              MakeWire make_wire, bool uses_shared_memory,
+              std::shared_ptr<ActorSystemSetup> rehearsal);
+  // Blocks until what is under way has ended.
+  ~NodeService();
+
+  const caf::actor& leader() const { return leader_; }
+  std::string address() const { return wire_->address(); }
+  NodeRun* run() { return run_ ? &*run_ : nullptr; }
+  NodeTensors* tensors() { return tensors_ ? &*tensors_ : nullptr; }
+
+  // Nothing goes over the network any more. Peers that are alive but stopped would never take or
+  // send what is under way with them.
+  void disconnect(const std::string& cause);
+  // Ends the last run, of which nothing is on its way then. Blocks until what it has under way has
+  // ended. Throws what `make_wire` throws.
+  void reconnect(const Reconnect& reconnect);
+  // Both end the last run likewise. Throws an Error if the run can't begin.
+  void begin_run(const BeginRun& begin);
+  void end_run();
+
+ private:
+  void connect(std::uint32_t epoch, bool is_alone);
+
+  const OpRegistry& ops_;
+  const caf::actor leader_;
+  const std::shared_ptr<std::atomic<bool>> is_leader_gone_ =
+      std::make_shared<std::atomic<bool>>(false);
+  const OwnedActor watchman_;
+  const MakeWire make_wire_;
+  const bool uses_shared_memory_;
+  const std::shared_ptr<ActorSystemSetup> rehearsal_;
+  Arrivals arrivals_;
+  std::unique_ptr<Wire> wire_;
+  bool is_connected_ = false;
+  std::optional<NodeTensors> tensors_;
+  std::optional<NodeRun> run_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,33 @@
+#include "apps/troupe/command_parts.hpp"
+
+#include "core/base/error.hpp"
+#include "core/files/descriptor_stream.hpp"
+#include "core/ops/op_library.hpp"
+#include "core/patterns/point_task.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace troupe {
+
+void print(const std::string& text) {
+  DescriptorStream out(STDOUT_FILENO, false);
+  out << text << std::flush;
+  const int error = out.buffer().error();
+  if (error == 0) return;
+  throw run_error(fmt::format("could not write to standard output: {}", system_message(error)),
+                  "free some space, or keep the reader of the pipe open");
+}
+
+OpRegistry ops_with(const std::vector<std::string>& libraries) {
+  OpRegistry ops = pattern_ops();
+  for (const std::string& library : libraries) load_op_library(library, ops);
+  return ops;
+}
+
+std::optional<TlsContext> tls_context(const TlsFiles& files) {
+  if (!files.are_given()) return std::nullopt;
+  return TlsContext(files);
+}
+
+}  // namespace troupe

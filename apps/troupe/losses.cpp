@@ -1,0 +1,55 @@
+#include "apps/troupe/losses.hpp"
+
+#include "core/base/error.hpp"
+#include "core/base/suggest.hpp"
+#include "core/base/text.hpp"
+#include "core/base/units.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+// "n1@500ms"
+NodeLoss parse_loss(const std::string& text, const Machine& machine) {
+  const std::size_t at = text.find('@');
+  if (at == std::string::npos) {
+    throw usage_error(fmt::format("--lose takes NODE@TIME, and '{}' is not that", shortened(text)),
+                      "write for example --lose n1@500ms");
+  }
+  const std::string name = text.substr(0, at);
+  const std::vector<std::string_view> names(machine.nodes.begin(), machine.nodes.end());
+  const auto node = std::find(names.begin(), names.end(), name);
+  if (node == names.end()) {
+    throw usage_error(fmt::format("--lose names the node '{}', which '{}' doesn't have",
+                                  shortened(name), machine.name),
+                      names.empty() ? "give the machine nodes" : suggestion(name, names));
+  }
+  return {.node = NodeId::at(static_cast<std::size_t>(node - names.begin())),
+          .after = parse_duration(std::string_view(text).substr(at + 1))};
+}
+
+}  // namespace
+
+std::vector<NodeLoss> parse_losses(const std::vector<std::string>& texts, const Machine& machine) {
+  std::vector<NodeLoss> losses;
+  for (const std::string& text : texts) {
+    const NodeLoss loss = parse_loss(text, machine);
+    for (const NodeLoss& other : losses) {
+      if (other.node != loss.node) continue;
+      throw usage_error(
+          fmt::format("--lose names the node '{}' twice", machine.nodes[loss.node.index()]),
+          "name each once");
+    }
+    losses.push_back(loss);
+  }
+  std::sort(losses.begin(), losses.end(),
+            [](const NodeLoss& a, const NodeLoss& b) { return a.after < b.after; });
+  return losses;
+}
+
+}  // namespace troupe

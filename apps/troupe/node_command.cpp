@@ -1,0 +1,89 @@
+#include "actors/nodes/node_server.hpp"
+#include "apps/troupe/command_parts.hpp"
+#include "apps/troupe/commands.hpp"
+#include "apps/troupe/interrupts.hpp"
+#include "apps/troupe/print_error.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "core/base/units.hpp"
+#include "core/network/host_port.hpp"
+#include "core/network/make_certificates.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+int make_certificates_command(const std::string& folder) {
+  make_certificates(folder);
+  print(fmt::format(
+      "made ca.pem, node.pem and node.key in {0}: copy them to all nodes and to the leader, and "
+      "give them --tls-cert {0}/node.pem --tls-key {0}/node.key --tls-ca {0}/ca.pem\n",
+      visible(folder)));
+  return exit_done;
+}
+
+// Says which connections were refused, one a second at most.
+class RefusalLog {
+ public:
+  void add(const std::string& peer, const std::string& cause) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) {
+      ++unsaid_;
+      return;
+    }
+    next_ = now + std::chrono::seconds(1);
+    print_error("troupe: refused a connection from {}: {}{}", peer, cause,
+                unsaid_ == 0 ? "" : fmt::format(" (and {} before)", std::exchange(unsaid_, 0)));
+  }
+
+ private:
+  std::chrono::steady_clock::time_point next_;
+  std::uint64_t unsaid_ = 0;
+};
+
+}  // namespace
+
+int node_command(const NodeArguments& arguments) {
+  if (!arguments.make_certificates.empty()) {
+    return make_certificates_command(arguments.make_certificates);
+  }
+  const OpRegistry ops = ops_with(arguments.ops);
+  const HostPort at = read_host_port(arguments.listen);
+  RefusalLog refusals;
+  NodeServer server(ops,
+                    {.host = at.host,
+                     .port = at.port,
+                     .name = arguments.name,
+                     .once = arguments.once,
+                     .machine = {.cpu_devices = arguments.devices, .storage = arguments.storage},
+                     .memory_share = arguments.memory_share,
+                     .node_timeout = from_seconds(arguments.node_timeout_s),
+                     .tls = tls_context(arguments.tls),
+                     .trusts_network = arguments.trust_network,
+                     .on_refused = [&refusals](const std::string& peer, const std::string& cause) {
+                       refusals.add(peer, cause);
+                     }});
+  const char* const safety = !arguments.tls.are_given() ? ""
+                             : server.uses_tls_for_tensors()
+                                 ? ", with TLS; tensors go over TLS, too, slower than by UCX"
+                                 : ", with TLS; tensors go by UCX, which isn't encrypted";
+  print(fmt::format("listening on {}:{}{}\n", at.host, server.port(), safety));
+  catch_interrupts();
+  const auto begun = std::chrono::steady_clock::now();
+  const Duration patience = from_seconds(arguments.leader_timeout_s);
+  while (!interrupted() && !server.wait(std::chrono::milliseconds(50))) {
+    if (patience == Duration::zero() || server.has_had_leader()) continue;
+    if (std::chrono::steady_clock::now() - begun < patience) continue;
+    throw run_error(fmt::format("no leader has come for {}", format_duration(patience)),
+                    "see why the run has not begun");
+  }
+  leave(exit_done);  // kernels may be under way, which nobody waits for
+}
+
+}  // namespace troupe

@@ -1,0 +1,166 @@
+// Random graphs on nodes that are in one process, under virtual time, and talk with each other as
+// real ones do. Nodes die, stop for a while, can't reach each other, and are slow; messages are
+// late, overtake each other, and come twice. The results equal the serial ones bit for bit.
+#include "tests/support/virtual_nodes.hpp"
+
+#include "actors/runner.hpp"
+#include "core/trace/writers.hpp"
+#include "tests/support/node_case.hpp"
+#include "tests/support/seeds.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+BOOST_AUTO_TEST_SUITE(virtual_nodes)
+namespace {
+
+using testing::NodeCase;
+using testing::Place;
+using testing::seeds;
+using testing::VirtualNodes;
+
+constexpr Duration node_timeout = std::chrono::milliseconds(5);
+
+// What befalls the nodes of a seed. One node at least is never lost.
+class Blows {
+ public:
+  // Up to `until`, from now on.
+  Blows(VirtualNodes& nodes, std::size_t count, Duration until) : nodes_(nodes), count_(count) {
+    std::size_t spared = count - 1;
+    for (Place n = 0; n < count; ++n) {
+      const Duration when = network().random_duration(until);
+      if (one_in(4)) network().slow_down(n, 1 + 20 * network().random().unit());
+      if (one_in(4)) nodes_.suspend(n, when, network().random_duration(node_timeout * 3 / 4));
+      if (spared == 0 || one_in(2)) continue;
+      --spared;
+      lose(n, when);
+    }
+  }
+
+ private:
+  testing::VirtualNetwork& network() { return nodes_.network(); }
+  std::uint64_t below(std::uint64_t bound) { return network().random().below(bound); }
+  bool one_in(std::uint64_t n) { return below(n) == 0; }
+
+  void lose(Place n, Duration when) {
+    switch (below(4)) {
+      case 0:
+        return nodes_.kill(n, when, true);
+      case 1:
+        return nodes_.kill(n, when, false);
+      case 2: {
+        const Duration more = network().random_duration(4 * node_timeout);
+        return nodes_.suspend(n, when, node_timeout * 5 / 4 + more);
+      }
+      default:
+        return nodes_.disconnect(n, (n + 1 + below(count_ - 1)) % count_, when);
+    }
+  }
+
+  VirtualNodes& nodes_;
+  const std::size_t count_;
+};
+
+struct Performed {
+  Report report;
+  std::vector<bool> lost;  // nodes, by NodeId, when the last op had finished
+};
+
+// Runs the case of a seed, with blows or without. The report refers to the case.
+Performed perform(const NodeCase& c, std::uint64_t seed, bool with_blows) {
+  const std::vector<Scenario> scenarios{c.scenario};
+  const Report whole = Run(c.machine, c.graph, scenarios, {.mode = Mode::simulate}).perform();
+  VirtualNodes nodes(
+      seed, c.nodes, c.graph.kinds(),
+      {.nodes = c.nodes.size(), .delay_max = with_blows ? node_timeout / 2 : Duration{0}},
+      node_timeout);
+  Cluster cluster(c.graph.kinds(), nodes.options());
+  if (with_blows) {
+    Blows(nodes, c.nodes.size(), 2 * whole.scenarios[0].makespan + std::chrono::milliseconds(1));
+  }
+  Performed performed;
+  auto phase = RunProgress::Phase::reserving;
+  const auto on_progress = [&](const RunProgress& progress) {
+    const bool is_next = std::exchange(phase, progress.phase) != progress.phase;
+    if (is_next && phase == RunProgress::Phase::verifying) performed.lost = cluster.lost_nodes();
+  };
+  performed.report = Run(c.machine, c.graph, scenarios,
+                         {.mode = Mode::rehearse,
+                          .seed = seed,
+                          .cluster = &cluster,
+                          .on_loss = OnLoss::replan,
+                          .on_progress = on_progress})
+                         .perform();
+  return performed;
+}
+
+void check_results(const Report& report) {
+  const ScenarioReport& s = report.scenarios[0];
+  BOOST_TEST((s.outcome == Outcome::done), s.error);
+  BOOST_TEST((s.verified == true), s.mismatch);
+}
+
+// Whether a note of the report does.
+bool names(const Report& report, const std::string& node) {
+  return std::any_of(report.notes.begin(), report.notes.end(),
+                     [&](const std::string& note) { return note.find(node) != std::string::npos; });
+}
+
+// When each op and transfer ran, and where.
+std::string timeline(const Report& report) {
+  std::ostringstream out;
+  write_chrome_trace(report, out);
+  return out.str();
+}
+
+BOOST_AUTO_TEST_CASE(nodes_that_nothing_befalls_make_the_serial_results) {
+  for (std::uint64_t seed = 1; seed <= seeds(50); ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      const Performed performed = perform(NodeCase(seed), seed, false);
+      check_results(performed.report);
+      BOOST_TEST(performed.report.notes.empty());
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(whatever_befalls_nodes_the_results_are_the_serial_ones) {
+  std::uint64_t lost = 0;
+  for (std::uint64_t seed = 1; seed <= seeds(300); ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      const Performed performed = perform(NodeCase(seed), seed, true);
+      check_results(performed.report);
+      for (std::size_t n = 0; n < performed.lost.size(); ++n) {
+        if (!performed.lost[n]) continue;
+        ++lost;
+        BOOST_TEST(names(performed.report, "n" + std::to_string(n)), "n" << n << " was lost");
+      }
+    }
+  }
+  BOOST_TEST(lost > 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_seed_replays_what_befell_the_nodes) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      const NodeCase c(seed);
+      const Performed first = perform(c, seed, true);
+      const Performed again = perform(c, seed, true);
+      BOOST_TEST(first.report.notes == again.report.notes, boost::test_tools::per_element());
+      BOOST_TEST((timeline(first.report) == timeline(again.report)));
+    }
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace troupe

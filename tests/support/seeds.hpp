@@ -1,0 +1,16 @@
+// How much randomised tests try.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+namespace troupe::testing {
+
+// How many seeds; tools/soak tries more than usual.
+inline std::uint64_t seeds(std::uint64_t usual) {
+  const char* const wanted = std::getenv("TROUPE_SEEDS");
+  return wanted != nullptr ? std::stoull(wanted) : usual;
+}
+
+}  // namespace troupe::testing

@@ -1,0 +1,49 @@
+// A host that takes connections and never says a word.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace troupe::testing {
+
+// Listens at all addresses of the loopback interface: 127.0.0.1, 127.0.0.2, …
+class SilentHost {
+ public:
+  SilentHost() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in any{};
+    any.sin_family = AF_INET;
+    socklen_t size = sizeof any;
+    auto* const at = reinterpret_cast<sockaddr*>(&any);
+    if (bind(socket_, at, size) != 0 || listen(socket_, 256) != 0 ||
+        getsockname(socket_, at, &size) != 0) {
+      throw std::runtime_error("no port to listen on");
+    }
+    port_ = ntohs(any.sin_port);
+  }
+  ~SilentHost() { close(socket_); }
+  SilentHost(const SilentHost&) = delete;
+  SilentHost& operator=(const SilentHost&) = delete;
+
+  // `number` counts from 1.
+  std::string address(int number = 1) const {
+    return "127.0.0." + std::to_string(number) + ":" + std::to_string(port_);
+  }
+  // Whether somebody has connected.
+  bool has_visitor() const {
+    pollfd ready{.fd = socket_, .events = POLLIN, .revents = 0};
+    return poll(&ready, 1, 0) == 1;
+  }
+
+ private:
+  const int socket_;
+  std::uint16_t port_ = 0;
+};
+
+}  // namespace troupe::testing

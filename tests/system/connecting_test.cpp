@@ -1,0 +1,95 @@
+// Nodes that a run can't get: they are named together, and waited for at the same time.
+#include "tests/support/node_process.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/run_workspace.hpp"
+#include "tests/support/silent_host.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+
+using namespace troupe::testing;
+
+BOOST_AUTO_TEST_SUITE(connecting)
+namespace {
+
+struct Files : RunWorkspace {
+  Files() {
+    write("run.yaml", "machine: {discover: {}}\ntasks: {x: {op: uniform, shape: [4, 4]}}\n");
+  }
+};
+
+std::vector<std::string> run_on(const std::vector<std::string>& nodes, const std::string& timeout) {
+  return {
+      "run",  "run.yaml", "--nodes", fmt::format("{}", fmt::join(nodes, ",")), "--connect-timeout",
+      timeout};
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(all_nodes_that_can_not_be_reached_are_named_with_the_cause, Files) {
+  const RunWorkspace elsewhere;
+  const NodeProcess node(elsewhere);
+  const SilentHost silent;
+  check_refused(
+      *this,
+      run_on({"127.0.0.1:1", node.address(), silent.address(), "127.0.0.2:1", silent.address(2)},
+             "0.2"),
+      "4 of 5 nodes can't be reached: 127.0.0.1:1, 127.0.0.2:1 (it can't be reached: Connection",
+      {fmt::format("{}, {} (it has not answered for 200 ms)", silent.address(), silent.address(2)),
+       "troupe node"});
+}
+
+BOOST_FIXTURE_TEST_CASE(many_silent_hosts_take_one_timeout, Files) {
+  const SilentHost silent;
+  constexpr int hosts = 100;
+  std::vector<std::string> addresses;
+  for (int i = 1; i <= hosts; ++i) addresses.push_back(silent.address(i));
+  ProgramOptions options = options_in(*this);
+  options.limit = std::chrono::seconds(hosts / 2);  // one after the other would take twice that
+  const Finished finished = run_troupe(run_on(addresses, "1"), options);
+  BOOST_TEST(!finished.timed_out);
+  BOOST_TEST(finished.exit_code == 2);
+  BOOST_TEST(contains(finished.err, "100 of 100 nodes can't be reached"), finished.err);
+  BOOST_TEST(contains(finished.err, silent.address(hosts)));
+}
+
+BOOST_FIXTURE_TEST_CASE(an_interrupt_while_connecting_is_no_failure_to_connect, Files) {
+  const SilentHost silent;
+  Program run(troupe_command(run_on({silent.address()}, "60")), options_in(*this));
+  BOOST_REQUIRE(run.wait_until([&] { return silent.has_visitor(); }));
+  run.send(SIGINT);
+  const Finished finished = run.wait();
+  BOOST_TEST(finished.signal == SIGINT);
+  BOOST_TEST(finished.err == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_node_without_a_core_that_the_machine_file_asks_for_is_named) {
+  const RunWorkspace workspace;
+  workspace.write("run.yaml",
+                  "machine:\n"
+                  "  nodes:\n"
+                  "    left: {devices: {a: {kind: cpu, memory: m}}, memories: {m: {size: 1 GiB}}}\n"
+                  "    right:\n"
+                  "      devices: {b: {kind: cpu, memory: m, cores: [1000]}}\n"
+                  "      memories: {m: {size: 1 GiB}}\n"
+                  "  network: {bandwidth: 1 GB/s, latency: 50 us}\n"
+                  "tensors: {x: {op: uniform, shape: [4], on: left.a}}\n"
+                  "tasks: {y: {op: scale, in: [x], alpha: 2, on: right.b}}\n");
+  check_refused(workspace, {"run", "run.yaml", "--local-nodes", "2"},
+                "node n1 (127.0.0.1:", {"right.b is to own core 1000", "choose from"});
+}
+
+BOOST_AUTO_TEST_CASE(nodes_may_outnumber_what_there_is_to_do) {
+  const Files files;
+  const Finished finished = files.run({"run", "run.yaml", "--local-nodes", "4"});
+  BOOST_TEST_INFO(finished.err);
+  BOOST_TEST(finished.exit_code == 0);
+  BOOST_TEST(contains(finished.out, "never busy: n1.cpu0, n2.cpu0, n3.cpu0"), finished.out);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
