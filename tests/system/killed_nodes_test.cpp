@@ -215,8 +215,10 @@ BOOST_AUTO_TEST_CASE(programs_end_with_the_right_results_whenever_a_node_is_kill
         BOOST_TEST(finished.exit_code == 1);
         bool named = false;
         for (std::size_t n = 0; n < node_count; ++n) {
-          named |= contains(finished.err, fmt::format("n{} was lost", n));
+          named |= contains(finished.err, fmt::format("n{} was lost", n)) ||
+                   contains(finished.err, fmt::format("node n{} (", n));
         }
+        BOOST_TEST(contains(finished.err, "was lost"));
         BOOST_TEST(named);
         ++lost;
       }
