@@ -38,8 +38,9 @@ Clock& ActorSystemSetup::clock() {
   return *real_clock_;
 }
 
-caf::execution_unit* ActorSystemSetup::start_thread(Waiting waiting) {
-  return virtual_time_ ? nullptr : ActorThreads::of(*system_).start_own_thread(waiting);
+caf::execution_unit* ActorSystemSetup::start_thread(Waiting waiting, Poll poll) {
+  if (virtual_time_) return nullptr;
+  return ActorThreads::of(*system_).start_own_thread(waiting, std::move(poll));
 }
 
 caf::execution_unit* ActorSystemSetup::borrow_thread(Post post) {

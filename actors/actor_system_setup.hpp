@@ -28,9 +28,9 @@ class ActorSystemSetup {
   Clock& clock();
   bool has_virtual_time() const { return virtual_time_; }
 
-  // The thread of an actor that may block; null where time is virtual. Throws std::system_error
-  // where the host gives no more threads.
-  caf::execution_unit* start_thread(Waiting waiting);
+  // The thread of an actor that may block, see ActorThreads; null where time is virtual. Throws
+  // std::system_error where the host gives no more threads.
+  caf::execution_unit* start_thread(Waiting waiting, Poll poll = {});
   // A thread that belongs to others, for an actor that must not block: see ActorThreads. Null where
   // time is virtual.
   caf::execution_unit* borrow_thread(Post post);

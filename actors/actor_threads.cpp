@@ -88,8 +88,11 @@ class ActorThreads::Single : public Unit {
 
 class ActorThreads::Own final : public Single {
  public:
-  Own(ActorThreads& parent, Waiting waiting)
-      : Single(parent), waiting_(waiting), thread_(start_actor_thread([this] { work(); })) {}
+  Own(ActorThreads& parent, Waiting waiting, Poll poll)
+      : Single(parent),
+        waiting_(waiting),
+        poll_(std::move(poll)),
+        thread_(start_actor_thread([this] { work(); })) {}
   ~Own() override {
     stop();
     join();
@@ -123,6 +126,7 @@ class ActorThreads::Own final : public Single {
     if (waiting_ == Waiting::briefly) {
       for (int spins = 0; spins < 1000; ++spins) {
         if (job_.load(std::memory_order_relaxed) != nullptr) break;
+        if (poll_ && spins % spins_a_poll == 0 && poll_()) spins = 0;
         relax();
       }
     }
@@ -138,7 +142,10 @@ class ActorThreads::Own final : public Single {
     }
   }
 
+  static constexpr int spins_a_poll = 4;
+
   const Waiting waiting_;
+  const Poll poll_;
   std::atomic<caf::resumable*> job_ = nullptr;
   std::atomic<bool> stopping_ = false;
   WakeUp wake_up_;
@@ -251,9 +258,9 @@ std::size_t ActorThreads::shared_threads_max() {
   return std::max(threads_min, std::size_t{std::thread::hardware_concurrency()});
 }
 
-caf::execution_unit* ActorThreads::start_own_thread(Waiting waiting) {
+caf::execution_unit* ActorThreads::start_own_thread(Waiting waiting, Poll poll) {
   if (start_failure_) std::rethrow_exception(start_failure_);
-  return own_.emplace_back(std::make_unique<Own>(*this, waiting)).get();
+  return own_.emplace_back(std::make_unique<Own>(*this, waiting, std::move(poll))).get();
 }
 
 caf::execution_unit* ActorThreads::borrow_thread(Post post) {

@@ -27,6 +27,9 @@ enum class Waiting {
 // Has a thread that belongs to others call a function: soon, after those that it was given before,
 // and not within them. Thread-safe. False: that thread takes no more, or may not be used.
 using Post = std::function<bool(std::function<void()>)>;
+// Does here, once, what such a thread does all the time, so that a thread that waits for it need
+// not be woken. True if something has happened. Thread-safe; empty where there is no such thread.
+using Poll = std::function<bool()>;
 
 // A CAF module, loaded with `config.load<ActorThreads>()`. An actor with a thread of its own may
 // block that thread: other actors go on. All other actors, those of CAF included, share threads and
@@ -50,8 +53,9 @@ class ActorThreads final : public caf::scheduler::abstract_coordinator {
   // They throw std::system_error where the host gives no more threads, and so they do if the
   // threads of the actor system itself could not be started.
   //
-  // Starts a thread for one actor, which must be spawned on the unit that is returned.
-  caf::execution_unit* start_own_thread(Waiting waiting);
+  // Starts a thread for one actor, which must be spawned on the unit that is returned. A thread
+  // that waits briefly polls while it spins.
+  caf::execution_unit* start_own_thread(Waiting waiting, Poll poll = {});
   // For one actor that must not block, which is spawned on the unit that is returned: it runs on
   // the thread behind `post`, or, once that takes no more, on the threads that actors share. What
   // was posted must be called even so. Starts no thread.

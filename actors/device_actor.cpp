@@ -95,11 +95,13 @@ caf::actor spawn_device(caf::actor_system& system, const RunContext& context, De
         context.setting.device_backends[device.index()]->make(backend_context, device),
         context.machine.device(device).memory);
   };
+  // On a node its thread spins, as that polls the network meanwhile.
+  const bool may_spin = thread != nullptr && context.network == nullptr;
   DeviceLogic logic(self, static_cast<int>(lanes));
   caf::actor_config config(thread);
   return system.spawn_class<DeviceActor, caf::no_spawn_options>(
       config, self, coordinator, std::ref(context.clock), std::cref(context.interrupted),
-      std::move(logic), thread != nullptr, make_work);
+      std::move(logic), may_spin, make_work);
 }
 
 }  // namespace troupe

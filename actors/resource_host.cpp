@@ -2,6 +2,7 @@
 
 #include "actors/device_actor.hpp"
 #include "actors/link_actor.hpp"
+#include "core/backend/network/network_port.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
 
@@ -30,11 +31,11 @@ caf::actor spawn_resource(caf::actor_system& system, const RunContext& context, 
 }
 
 ResourceHost::ResourceHost(ActorSystemSetup& setup, const Machine& machine, bool with_threads,
-                           Post network)
+                           NetworkPort* network)
     : setup_(setup),
       machine_(machine),
       with_threads_(with_threads),
-      network_(std::move(network)),
+      network_(network),
       actors_(std::make_shared<std::vector<caf::actor>>(machine.devices.size() +
                                                         machine.links.size())) {}
 
@@ -43,15 +44,22 @@ bool ResourceHost::has_thread(ResourceId resource) const {
 }
 
 bool ResourceHost::is_on_network(ResourceId resource) const {
-  if (!network_ || has_thread(resource)) return false;
+  if (network_ == nullptr || has_thread(resource)) return false;
   const Link& link = machine_.links[resource.index() - machine_.devices.size()];
   const auto is_switch = [&](MemoryId m) { return machine_.memory(m).kind == MemoryKind::network; };
   return is_switch(link.a) || is_switch(link.b);
 }
 
 caf::execution_unit* ResourceHost::start_thread(ResourceId resource) {
-  if (has_thread(resource)) return setup_.start_thread(Waiting::briefly);
-  if (is_on_network(resource)) return setup_.borrow_thread(network_);
+  if (has_thread(resource)) {
+    Poll poll;
+    if (network_ != nullptr) poll = [network = network_] { return network->progress(); };
+    return setup_.start_thread(Waiting::briefly, std::move(poll));
+  }
+  if (is_on_network(resource)) {
+    return setup_.borrow_thread(
+        [network = network_](std::function<void()> f) { return network->post(std::move(f)); });
+  }
   return setup_.start_shared_thread();
 }
 

@@ -21,11 +21,11 @@ class ResourceHost {
   // Spawns the actor of a resource. `thread`: null if it shares threads. May throw anything.
   using Spawn = std::function<caf::actor(ResourceId, caf::execution_unit* thread)>;
 
-  // `with_threads`: devices get a thread each. `network`: the thread for links to a switch, which
-  // sends and receives; none: they share threads, as other links do. Setup and machine must outlive
+  // `with_threads`: devices get a thread each. `network`: has the thread for links to a switch, and
+  // what devices that wait poll; null: these links share threads, as others do. All must outlive
   // the host.
   ResourceHost(ActorSystemSetup& setup, const Machine& machine, bool with_threads,
-               Post network = {});
+               NetworkPort* network = nullptr);
 
   bool has(ResourceId resource) const { return (*actors_)[resource.index()] != nullptr; }
   // By ResourceId; null where none was added.
@@ -49,7 +49,7 @@ class ResourceHost {
   ActorSystemSetup& setup_;
   const Machine& machine_;
   const bool with_threads_;
-  const Post network_;
+  NetworkPort* const network_;
   const std::shared_ptr<std::vector<caf::actor>> actors_;
 };
 

@@ -133,8 +133,7 @@ NodeRun::NodeRun(const BeginRun& begin, NodeTensors& tensors, const OpRegistry& 
       setup_(rehearsal ? std::move(rehearsal) : std::make_shared<ActorSystemSetup>(false, 0)),
       context_{tensors.machine(), ops_,         tensors.store(), setup_->clock(),
                tensors.setting(), interrupted_, &port_},
-      resources_(*setup_, tensors.machine(), true,
-                 [this](std::function<void()> f) { return port_.post(std::move(f)); }) {
+      resources_(*setup_, tensors.machine(), true, &port_) {
   setup_->start_shared_thread();
   caf::actor_config config;
   to_leader_ = setup_->system().spawn_class<ToLeader, caf::no_spawn_options>(

@@ -18,6 +18,7 @@ class NoPeers final : public Wire {
   void take(ArrivedChunk, std::byte*, ChunkDone) override {}
   void drop(ArrivedChunk) override {}
   bool post(std::function<void()>) override { return false; }
+  bool progress() override { return false; }
 };
 
 // Sets a flag when an actor is gone, whatever others are doing.

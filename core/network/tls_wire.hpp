@@ -56,6 +56,7 @@ class TlsWire final : public Wire {
   void take(ArrivedChunk chunk, std::byte* target, ChunkDone done) override;
   void drop(ArrivedChunk chunk) override;
   bool post(std::function<void()> function) override;
+  bool progress() override { return false; }  // it sleeps in the kernel
 
   // A connection that another node has opened, for its chunks. Thread-safe.
   void accept(Connection connection);

@@ -12,6 +12,7 @@
 #include "core/network/wire_address.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
@@ -37,9 +38,9 @@ std::string failure_of(ucs_status_t status) {
   return status == UCS_OK ? std::string() : std::string(ucs_status_string(status));
 }
 
-// What happens on the thread of a Wire; all functions are for this thread. Callbacks of the user
-// are called by update(), so that they may send and take without end; arrived() is called within
-// progress.
+// What happens on the thread of a Wire, or within progress(); all functions are for one thread at a
+// time. Callbacks of the user are called by update(), so that they may send and take without end;
+// arrived() is called within progress.
 class WireWork {
  public:
   WireWork(WireListener& listener, const UcxWireOptions& options)
@@ -62,8 +63,11 @@ class WireWork {
   void drop(ArrivedChunk chunk);
   // Returns true if something has happened.
   bool update();
-  // Blocks until there is something for update(), or worker().wake() is called.
-  void wait() { worker_->wait(connections_->deaths()); }
+  // Losses that update() has found, for the listener. The worker may become another one.
+  bool has_losses() const { return !losses_.empty(); }
+  void report_losses();
+  // Whether something was begun that update() has yet to end.
+  bool is_under_way() const { return !transfers_.empty(); }
 
  private:
   // A chunk that is being sent or taken.
@@ -100,7 +104,6 @@ class WireWork {
 
   void start();
   void stop();
-  void report_losses();
   void start_anew();
   void open_or_shut_ports();
   Transfer& begin(ChunkDone done);
@@ -175,7 +178,6 @@ bool WireWork::update() {
     has_worked = true;
     open_or_shut_ports();
   }
-  if (!losses_.empty()) report_losses();
   if (finished_.empty()) return has_worked;
   for (const auto& [done, failure] : std::exchange(finished_, {})) done(failure);
   return true;
@@ -395,11 +397,33 @@ class UcxWire final : public Wire {
     push(std::move(function));
     return true;
   }
+  bool progress() override;
 
  private:
-  bool is_on_thread() const { return std::this_thread::get_id() == thread_id_; }
+  using Clock = std::chrono::steady_clock;
 
-  // Runs `function` on the wire's thread: now, if this is it.
+  // The right to do the wire's work: one thread has it at a time.
+  class Turn {
+   public:
+    explicit Turn(UcxWire& wire) : Turn(wire, std::unique_lock(wire.turn_)) {}
+    Turn(UcxWire& wire, std::unique_lock<std::mutex> lock) : wire_(wire), lock_(std::move(lock)) {
+      wire_.at_work_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+    }
+    ~Turn() { wire_.at_work_.store({}, std::memory_order_relaxed); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    UcxWire& wire_;
+    std::unique_lock<std::mutex> lock_;
+  };
+
+  // Whether this thread is the one that does the wire's work.
+  bool is_on_thread() const {
+    return at_work_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+  }
+
+  // Runs `function` on the thread that does the wire's work: now, if this is it.
   template <class Function>
   void call(Function function) {
     if (is_on_thread()) {
@@ -414,14 +438,21 @@ class UcxWire final : public Wire {
 
   void run(WireListener& listener, const UcxWireOptions& options, std::promise<void>& started);
   void loop();
+  bool round();
+  bool is_helped() const;
   void sleep();
+
+  // So long after the last progress() the wire's thread does nothing.
+  static constexpr std::chrono::microseconds help_gap_max{100};
 
   const Duration spin_;
   const std::string transport_;
   CallQueue calls_;
-  std::thread::id thread_id_;
+  std::atomic<Clock::time_point> helped_at_{Clock::time_point{}};
+  std::atomic<std::thread::id> at_work_;
+  std::mutex turn_;  // guards what follows
   std::optional<WireWork> work_;
-  bool is_ending_ = false;  // of the thread
+  bool is_ending_ = false;
   std::thread thread_;
 };
 
@@ -433,24 +464,30 @@ void UcxWire::run(WireListener& listener, const UcxWireOptions& options,
     started.set_exception(std::current_exception());
     return;
   }
-  thread_id_ = std::this_thread::get_id();
   started.set_value();
   loop();
+  const Turn turn(*this);
   work_.reset();
 }
 
 void UcxWire::loop() {
-  using Clock = std::chrono::steady_clock;
   constexpr int yield_every = 16;
   int idle_rounds = 0;
   bool is_idle = false;
   Clock::time_point idle_since;
-  while (!is_ending_) {
-    bool has_worked = !calls_.is_empty();
-    if (has_worked) {
-      for (const CallQueue::Call& call : calls_.take()) call();
+  for (;;) {
+    if (is_helped()) {
+      std::this_thread::sleep_for(help_gap_max);
+      is_idle = true;
+      idle_since = {};
     }
-    has_worked |= work_->update();
+    bool has_worked = false;
+    {
+      const Turn turn(*this);
+      if (is_ending_) return;
+      has_worked = round();
+      if (work_->has_losses()) work_->report_losses();
+    }
     if (has_worked) {
       is_idle = false;
     } else if (!is_idle) {
@@ -468,9 +505,44 @@ void UcxWire::loop() {
   }
 }
 
+// True if something has happened.
+bool UcxWire::round() {
+  const bool has_calls = !calls_.is_empty();
+  if (has_calls) {
+    for (const CallQueue::Call& call : calls_.take()) call();
+  }
+  return work_->update() || has_calls;
+}
+
+// Those who help have better things to do than to move a large chunk, or to start anew.
+bool UcxWire::progress() {
+  if (is_on_thread()) return false;
+  std::unique_lock lock(turn_, std::try_to_lock);
+  if (!lock) return false;
+  const Turn turn(*this, std::move(lock));
+  const bool has_worked = round();
+  if (work_->has_losses()) {
+    work_->worker().wake();
+  } else if (!work_->is_under_way()) {
+    helped_at_.store(Clock::now(), std::memory_order_relaxed);
+  }
+  return has_worked;
+}
+
+bool UcxWire::is_helped() const {
+  return Clock::now() < helped_at_.load(std::memory_order_relaxed) + help_gap_max;
+}
+
 void UcxWire::sleep() {
-  if (!calls_.may_sleep()) return;
-  work_->wait();
+  UcxWorker::Rest rest;
+  int deaths = -1;
+  {
+    const Turn turn(*this);
+    if (!calls_.may_sleep()) return;
+    rest = work_->worker().rest();
+    deaths = work_->connections().deaths();
+  }
+  UcxWorker::wait(rest, deaths);
   calls_.awake();
 }
 

@@ -59,7 +59,7 @@ UcxWorker::UcxWorker(const UcxWireOptions& options) {
   check_ucx(ucp_init(&context, config.get(), &context_), "starting");
   ucp_worker_params_t worker{};
   worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE | UCP_WORKER_PARAM_FIELD_EVENTS;
-  worker.thread_mode = UCS_THREAD_MODE_SINGLE;
+  worker.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   worker.events = UCP_WAKEUP_RX | UCP_WAKEUP_TX;
   ucs_status_t status = ucp_worker_create(context_, &worker, &worker_);
   if (status == UCS_OK) status = ucp_worker_get_efd(worker_, &events_);
@@ -85,14 +85,18 @@ std::string UcxWorker::address() const {
   return address;
 }
 
-void UcxWorker::wait(int also) {
+UcxWorker::Rest UcxWorker::rest() {
   const bool is_idle = ucp_worker_arm(worker_) == UCS_OK;
-  if (!is_idle && ++busy_in_vain_ < 100) return;  // something has happened meanwhile
+  if (!is_idle && ++busy_in_vain_ < 100) return {};  // something has happened meanwhile
   // UCX 1.13 may be busy for ever with what it can't send to a process that has died.
-  const int most_ms = is_idle ? -1 : 1;
-  std::array<pollfd, 2> events{{{.fd = events_, .events = POLLIN, .revents = 0},
+  return {.events = events_, .most_ms = is_idle ? -1 : 1};
+}
+
+void UcxWorker::wait(const Rest& rest, int also) {
+  if (rest.most_ms == 0) return;
+  std::array<pollfd, 2> events{{{.fd = rest.events, .events = POLLIN, .revents = 0},
                                 {.fd = also, .events = POLLIN, .revents = 0}}};
-  poll(events.data(), events.size(), most_ms);
+  poll(events.data(), events.size(), rest.most_ms);
 }
 
 std::string_view to_string(Transport transport) {

@@ -11,7 +11,7 @@
 
 namespace troupe {
 
-// All functions but wake() are for the thread that has made the worker.
+// All functions but wait() and wake() are for one thread at a time.
 class UcxWorker {
  public:
   // Throws as make_ucx_wire does.
@@ -30,9 +30,18 @@ class UcxWorker {
     if (has_worked) busy_in_vain_ = 0;
     return has_worked;
   }
-  // Blocks until there is something to progress, or until wake() is called. A wake() since the last
-  // progress() counts; or until `also` is readable, a descriptor or -1.
-  void wait(int also);
+  // What wait() may wait for.
+  struct Rest {
+    int events = -1;  // a descriptor
+    int most_ms = 0;
+  };
+  // To be called before wait(). If something has happened since the last progress(), there is no
+  // rest.
+  Rest rest();
+  // Blocks until there is something to progress, or until wake() is called; or until `also` is
+  // readable, a descriptor or -1. A wake() since rest() counts. Others may use the worker
+  // meanwhile, but must not stop it.
+  static void wait(const Rest& rest, int also);
   void wake() { ucp_worker_signal(worker_); }  // thread-safe
   // Ends what is under way; the other functions must not be called any more. May be repeated.
   void stop();
@@ -40,7 +49,7 @@ class UcxWorker {
  private:
   ucp_context_h context_ = nullptr;
   ucp_worker_h worker_ = nullptr;
-  int busy_in_vain_ = 0;  // calls of wait() without progress in between
+  int busy_in_vain_ = 0;  // calls of rest() without progress in between
   int events_ = -1;       // becomes readable when there is something to progress
 };
 

@@ -30,7 +30,8 @@ static_assert(std::is_trivially_copyable_v<ChunkHeader>);
 // A chunk that has come, and was neither taken nor dropped. Belongs to the Wire.
 using ArrivedChunk = void*;
 
-// Gets what happens to a Wire, on the wire's own thread; must not block.
+// Gets what happens to a Wire, one thing at a time, on the wire's own thread or within progress();
+// must not block.
 class WireListener {
  public:
   virtual ~WireListener() = default;
@@ -42,8 +43,8 @@ class WireListener {
   virtual void lost(NodeId node, const std::string& cause) = 0;
 };
 
-// The end of sending or taking a chunk; `failure` is empty if it has succeeded. Called once, on the
-// wire's thread; must not block.
+// The end of sending or taking a chunk; `failure` is empty if it has succeeded. Called once, as a
+// WireListener is; must not block.
 using ChunkDone = std::function<void(const std::string& failure)>;
 
 // One node's end of what joins the nodes of a run. All functions are thread-safe and don't block,
@@ -68,10 +69,14 @@ class Wire {
   // then.
   virtual void take(ArrivedChunk chunk, std::byte* target, ChunkDone done) = 0;
   virtual void drop(ArrivedChunk chunk) = 0;
-  // Has the wire's thread call `function`, which must not block: soon, after those that it was
-  // given before, and not within a call of the listener or a ChunkDone. The destructor lets all be
-  // called. False: it has no thread.
+  // Has the wire's thread, or whoever is in progress(), call `function`, which must not block:
+  // soon, after those that it was given before, and not within a call of the listener or a
+  // ChunkDone. The destructor lets all be called. False: it has no thread.
   virtual bool post(std::function<void()> function) = 0;
+  // Does here, once, what the wire's thread does all the time, unless another thread is at it: for
+  // threads that wait for what may come over the wire, and would have to be woken by the wire's
+  // thread. That leaves the work to them for as long as they do so. True if something has happened.
+  virtual bool progress() = 0;
 };
 
 }  // namespace troupe

@@ -93,6 +93,17 @@ bool NetworkPort::post(std::function<void()> function) {
   return may_post_ && wire_.post(std::move(function));
 }
 
+bool NetworkPort::progress() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!abandoned_.empty()) return false;
+    ++calls_;
+  }
+  const bool has_worked = wire_.progress();
+  end_call();
+  return has_worked;
+}
+
 void NetworkPort::abandon(const std::string& cause) {
   {
     const std::lock_guard lock(posting_);

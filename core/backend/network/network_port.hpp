@@ -39,6 +39,9 @@ class NetworkPort {
   void send(NodeId to, ChunkHeader header, const std::byte* bytes, ChunkDone done);
   // Has the wire's thread call `function`, as Wire::post() does. False also once it is abandoned.
   bool post(std::function<void()> function);
+  // Does what the wire's thread would do now, as Wire::progress() does. Does nothing once it is
+  // abandoned.
+  bool progress();
   // A chunk of this run has come: for the listener of the wire.
   void arrived(const ChunkHeader& header, ArrivedChunk chunk);
   // Nothing can come or go any more, because of `cause`. What is under way fails, and so does

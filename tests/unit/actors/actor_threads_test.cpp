@@ -1,6 +1,7 @@
 #include "actors/actor_threads.hpp"
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <condition_variable>
@@ -65,8 +66,8 @@ class World {
     for (const caf::actor& a : actors_) caf::anon_send_exit(a, caf::exit_reason::user_shutdown);
   }
   ActorThreads& threads() { return ActorThreads::of(*system_); }
-  caf::actor spawn_alone(Waiting waiting) {
-    caf::actor_config config(threads().start_own_thread(waiting));
+  caf::actor spawn_alone(Waiting waiting, Poll poll = {}) {
+    caf::actor_config config(threads().start_own_thread(waiting, std::move(poll)));
     actors_.push_back(system_->spawn_class<Speaker, caf::no_spawn_options>(config));
     return actors_.back();
   }
@@ -242,6 +243,21 @@ BOOST_AUTO_TEST_CASE(an_actor_on_a_borrowed_thread_handles_its_messages_there_un
   lender.close();
   world.threads().start_shared_thread();
   for (int i = 0; i < 10; ++i) value_of(ask(actor));  // elsewhere
+}
+
+// This test hangs if it fails.
+BOOST_AUTO_TEST_CASE(a_thread_that_waits_briefly_polls_and_takes_what_comes_of_it) {
+  std::atomic<bool> may_come = false;
+  std::promise<std::thread::id> polled;
+  World world;
+  const caf::actor actor = world.spawn_alone(Waiting::briefly, [&] {
+    if (may_come.exchange(false)) polled.set_value(std::this_thread::get_id());
+    return false;
+  });
+  const std::thread::id own = value_of(ask(actor));
+  may_come = true;
+  while (may_come) ask(actor).wait();  // it waits after each of them
+  BOOST_TEST((polled.get_future().get() == own));
 }
 
 // This test hangs if it fails.

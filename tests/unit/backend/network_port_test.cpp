@@ -47,6 +47,10 @@ class FakeWire final : public Wire {
     posted.push_back(std::move(function));
     return true;
   }
+  bool progress() override {
+    ++progressed;
+    return true;
+  }
 
   void end_taking(const std::string& failure = {}) {
     const Taking next = std::move(taking.front());
@@ -61,6 +65,7 @@ class FakeWire final : public Wire {
   std::deque<ChunkDone> sending;
   std::vector<Sent*> dropped;
   std::vector<std::function<void()>> posted;
+  int progressed = 0;
 };
 
 class Ends final : public Completions {
@@ -193,9 +198,13 @@ BOOST_FIXTURE_TEST_CASE(what_no_link_has_moved_is_dropped_with_the_port, Tensor)
 BOOST_FIXTURE_TEST_CASE(a_port_that_is_abandoned_has_nothing_called_by_the_wire, Tensor) {
   BOOST_TEST(port->post([] {}));
   BOOST_TEST(wire.posted.size() == 1U);
+  BOOST_TEST(port->progress());
+  BOOST_TEST(wire.progressed == 1);
   port->abandon("gone");
   BOOST_TEST(!port->post([] {}));
   BOOST_TEST(wire.posted.size() == 1U);
+  BOOST_TEST(!port->progress());
+  BOOST_TEST(wire.progressed == 1);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_port_outlives_what_is_under_way, Tensor) {

@@ -2,6 +2,7 @@
 #include "tests/unit/network/wire_end.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <future>
@@ -215,6 +216,47 @@ BOOST_AUTO_TEST_CASE(what_is_posted_is_called_in_order_and_not_within_what_posts
     BOOST_TEST(called == expected);
     BOOST_TEST(threads.size() == 1U);
     BOOST_TEST(!threads.contains(std::this_thread::get_id()));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(threads_that_help_a_wire_do_its_work_one_at_a_time_and_nothing_twice) {
+  for_each_transport([](Transport transport) {
+    constexpr std::uint32_t count = 3000;
+    std::atomic<int> inside = 0;
+    std::atomic<int> at_once = 0;
+    std::set<std::thread::id> threads;
+    WireEnd a(0, transport);
+    WireEnd b(1, transport, Answer::drop);
+    join(a, b);
+    std::atomic<bool> is_over = false;
+    std::vector<std::thread> helpers;
+    for (int i = 0; i < 2; ++i) {
+      helpers.emplace_back([&] {
+        while (!is_over) b.wire().progress();
+      });
+    }
+    const auto small = bytes_of(0, 16);
+    const auto large = bytes_of(1, 300000);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      a.send(b.node(), i, i % 100 == 0 ? large : small);
+      b.wire().post([&] {
+        at_once = std::max<int>(at_once, ++inside);
+        threads.insert(std::this_thread::get_id());
+        --inside;
+      });
+      b.wait_for_chunks(i + 1);
+    }
+    const auto& arrived = b.wait_for_chunks(count);
+    BOOST_TEST(a.sends().wait());
+    std::promise<void> called;
+    b.wire().post([&] { called.set_value(); });
+    called.get_future().wait();
+    is_over = true;
+    for (std::thread& helper : helpers) helper.join();
+    BOOST_TEST(at_once == 1);
+    for (std::uint32_t i = 0; i < count; ++i) BOOST_REQUIRE(arrived[i].header.item == i);
+    // A wire that sleeps in the kernel takes no help.
+    BOOST_TEST(threads.size() >= (transport == Transport::tls ? 1U : 2U));
   });
 }
 
