@@ -59,6 +59,7 @@ std::uint64_t hash_of(const OpTemplate& op_template, std::span<TensorState* cons
   for (const Attrs::Entry& entry : op_template.attrs.entries()) {
     hash = mix(hash ^ hash_of(entry.value));
   }
+  hash = mix(hash ^ hash_of(op_template.declared));
   for (const TensorState* input : inputs) hash = mix(hash ^ input->type);
   return hash;
 }
