@@ -55,7 +55,9 @@ bool equal(const OpTemplate& a, const OpTemplate& b) {
 }
 
 std::uint64_t hash_of(const OpTemplate& op_template, std::span<TensorState* const> inputs) {
+  const Placement& placement = op_template.placement;
   std::uint64_t hash = mix(op_template.kind.value);
+  hash = mix(hash ^ (std::uint64_t{placement.device.value} << 32 | placement.memory.value));
   for (const Attrs::Entry& entry : op_template.attrs.entries()) {
     hash = mix(hash ^ hash_of(entry.value));
   }

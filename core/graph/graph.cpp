@@ -135,30 +135,6 @@ Prefault Graph::reserve(std::size_t ops, std::size_t inputs) {
   return Prefault({rows_.unfilled(), inputs_.unfilled()});
 }
 
-Graph Graph::with_sources(std::span<const Source> sources) const {
-  TROUPE_ASSERT(rows_.first() == 0);
-  Graph copy = *this;
-  copy.rows_ = {};
-  copy.inputs_ = {};
-  copy.rows_.reserve(rows_.size());
-  copy.inputs_.reserve(inputs_.size());
-  for (std::size_t i = 0; i < size(); ++i) {
-    const OpId op = OpId::at(i);
-    const auto first_input = static_cast<std::uint32_t>(copy.inputs_.size());
-    if (sources.empty() || sources.front().op != op) {
-      copy.inputs_.append(inputs(op));
-      copy.rows_.push_back({first_input, class_index(op)});
-      continue;
-    }
-    const OpTemplateId source = copy.add_template(sources.front().op_template);
-    copy.rows_.push_back({first_input, copy.find_class(source, {})});
-    TROUPE_ASSERT(copy.type(op) == type(op));
-    sources = sources.subspan(1);
-  }
-  TROUPE_ASSERT(sources.empty());
-  return copy;
-}
-
 void Graph::forget_before(OpId first) {
   TROUPE_ASSERT(first.index() <= size());
   if (first.index() <= rows_.first()) return;
