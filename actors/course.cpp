@@ -267,11 +267,14 @@ PlanOptions Course::planning() const {
   return options;
 }
 
-void Course::note_late_losses(Report& report) const {
+void Course::note_last_losses(Report& report) const {
   const ScenarioReport& result = report.scenarios.back();
-  if (result.outcome != Outcome::done || count_lost() == lost_) return;
-  report.notes.push_back(fmt::format("'{}': {}, when everything had been made.", result.name,
-                                     lost_names(setting_.execution.lost_nodes())));
+  if (count_lost() == lost_) return;
+  const bool is_done = result.outcome == Outcome::done;
+  if (!is_done && count_lost() < setting_.machine.nodes.size()) return;  // its error says it
+  report.notes.push_back(
+      fmt::format("'{}': {}, {}.", result.name, lost_names(setting_.execution.lost_nodes()),
+                  is_done ? "when everything had been made" : "and no node is left"));
 }
 
 std::size_t Course::count_lost() const {

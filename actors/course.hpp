@@ -68,8 +68,9 @@ class Course {
   std::string checkpoint_note() const;
   // What all attempts have done, for the last scenario of `report`.
   void summarize(Report& report);
-  // Nodes that were lost when all was done, which therefore cost nothing, get a note.
-  void note_late_losses(Report& report) const;
+  // Nodes that were lost when all was done, which therefore cost nothing, get a note; so do all of
+  // them if no node is left.
+  void note_last_losses(Report& report) const;
 
   // Files still to be saved. What is planned anew makes no results for others.
   const Files& unsaved() const { return unsaved_; }

@@ -149,7 +149,6 @@ void Run::attempt(Course& course, std::size_t index, Report& report) {
     do {
       while (course.is_to_go_on()) course.go_on(report);
     } while (!conclude(course, index, report));
-    course.note_late_losses(report);
   } catch (const Error& error) {
     // A node that is waited for no longer.
     if (options_.is_interrupted() && options_.cluster != nullptr) {
@@ -161,6 +160,7 @@ void Run::attempt(Course& course, std::size_t index, Report& report) {
     result.outcome = Outcome::failed;
     result.error = error.what();
   }
+  course.note_last_losses(report);
   has_begun_ = true;
 }
 

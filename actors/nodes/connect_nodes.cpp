@@ -3,7 +3,6 @@
 #include "actors/nodes/control_connection.hpp"
 #include "actors/nodes/node_question.hpp"
 #include "core/base/error.hpp"
-#include "core/base/version.hpp"
 #include "core/machine/discover.hpp"
 #include "core/network/host_port.hpp"
 #include "core/network/introduction.hpp"
@@ -35,10 +34,7 @@ class Connecting {
       if (!options.rehearsed) places_.push_back(read_host_port(address));
       nodes_.push_back({.address = address});
     }
-    hello_ = {.version = std::string(version),
-              .kinds = {},
-              .leader = leader,
-              .uses_shared_memory = options.uses_shared_memory};
+    hello_ = {.kinds = {}, .leader = leader, .uses_shared_memory = options.uses_shared_memory};
     for (const std::string_view kind : ops.names()) hello_.kinds.emplace_back(kind);
   }
 

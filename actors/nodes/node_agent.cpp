@@ -2,7 +2,6 @@
 
 #include "actors/nodes/node_protocol.hpp"
 #include "core/base/error.hpp"
-#include "core/base/version.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -95,12 +94,11 @@ class Agent final : public caf::event_based_actor {
   }
 
   caf::message greet(const Hello& hello) {
+    if (service_ && service_->leader() == hello.leader) {
+      throw usage_error("another of the addresses is that of the same node", "name each node once");
+    }
     if (service_) {
       throw usage_error("it works for another leader", "wait until that is done");
-    }
-    if (hello.version != version) {
-      throw usage_error(fmt::format("it is of version {}, and this is {}", version, hello.version),
-                        "install the same version on all hosts");
     }
     check_kinds(hello.kinds);
     service_ = std::make_unique<NodeService>(system(), ops_, hello.leader, options_.make_wire,

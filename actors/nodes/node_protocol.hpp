@@ -24,7 +24,6 @@ namespace troupe {
 
 // leader → agent: the leader asks for the node. Answered with Welcome or Refusal.
 struct Hello {
-  std::string version;              // of Troupe
   std::vector<std::string> kinds;   // of ops, in their order
   caf::actor leader;                // when it is gone, so is the node's work
   bool uses_shared_memory = false;  // for tensors, as all nodes are on one host; else TCP
@@ -120,7 +119,7 @@ void add_node_protocol(caf::actor_system_config& config);
 
 template <class Inspector>
 auto inspect(Inspector& f, Hello& x) {
-  return f(caf::meta::type_name("Hello"), x.version, x.kinds, x.leader, x.uses_shared_memory);
+  return f(caf::meta::type_name("Hello"), x.kinds, x.leader, x.uses_shared_memory);
 }
 template <class Inspector>
 auto inspect(Inspector& f, Welcome& x) {

@@ -1,7 +1,9 @@
 #include "core/network/introduction.hpp"
 
 #include "core/base/error.hpp"
+#include "core/base/text.hpp"
 #include "core/base/units.hpp"
+#include "core/base/version.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -20,11 +22,14 @@ namespace {
 
 constexpr std::string_view control_word = "troupe-control-1";
 constexpr std::string_view tensors_word = "troupe-tensors-1";
-constexpr std::string_view accepted = "+";
+constexpr std::string_view server_name = "troupe ";  // its version follows, and spaces
 
 template <std::size_t size>
-void set(std::array<char, size>& bytes, std::string_view text) {
+std::array<char, size> word(std::string_view text) {
+  std::array<char, size> bytes{};
+  bytes.fill(' ');
   std::copy(text.begin(), text.end(), bytes.begin());
+  return bytes;
 }
 
 }  // namespace
@@ -34,9 +39,8 @@ Introduction::Introduction(Connection connection)
       side_(Connection::Side::server),
       receives_first_(false),
       stage_(Stage::handshake),
-      out_bytes_(accepted.size()),
-      in_bytes_(word_bytes) {
-  set(out_, accepted);
+      out_(word<word_bytes>(fmt::format("{}{}", server_name, version))) {
+  static_assert(server_name.size() + version.size() <= word_bytes);
 }
 
 Introduction::Introduction(Connection connection, Purpose purpose, bool uses_tls)
@@ -45,10 +49,8 @@ Introduction::Introduction(Connection connection, Purpose purpose, bool uses_tls
       receives_first_(uses_tls),
       purpose_(purpose),
       stage_(Stage::connecting),
-      out_bytes_(word_bytes),
-      in_bytes_(accepted.size()) {
+      out_(word<word_bytes>(purpose == Purpose::control ? control_word : tensors_word)) {
   static_assert(control_word.size() == word_bytes && tensors_word.size() == word_bytes);
-  set(out_, purpose == Purpose::control ? control_word : tensors_word);
 }
 
 // Both sides send and receive one thing each.
@@ -102,8 +104,8 @@ Introduction::Outcome Introduction::check_connected() {
 }
 
 Introduction::Outcome Introduction::send() {
-  while (sent_ < out_bytes_) {
-    const std::span<const char> left(out_.data() + sent_, out_bytes_ - sent_);
+  while (sent_ < word_bytes) {
+    const std::span<const char> left(out_.data() + sent_, word_bytes - sent_);
     const Connection::Result result = connection_.write(std::as_bytes(left));
     if (result.outcome != Outcome::done) return result.outcome;
     sent_ += result.bytes;
@@ -112,8 +114,8 @@ Introduction::Outcome Introduction::send() {
 }
 
 Introduction::Outcome Introduction::receive() {
-  while (received_ < in_bytes_) {
-    const std::span<char> left(in_.data() + received_, in_bytes_ - received_);
+  while (received_ < word_bytes) {
+    const std::span<char> left(in_.data() + received_, word_bytes - received_);
     const Connection::Result result = connection_.read(std::as_writable_bytes(left));
     if (result.outcome != Outcome::done) return result.outcome;
     received_ += result.bytes;
@@ -126,11 +128,7 @@ Introduction::Outcome Introduction::receive() {
 // What has come so far. A stranger is recognised by the first byte.
 Introduction::Outcome Introduction::understand() {
   const std::string_view heard(in_.data(), received_);
-  if (side_ == Connection::Side::client) {
-    if (heard == accepted) return Outcome::done;
-    failure_ = "it doesn't answer as a node of Troupe does; it may expect TLS";
-    return Outcome::failed;
-  }
+  if (side_ == Connection::Side::client) return understand_server(heard);
   if (control_word.starts_with(heard)) {
     purpose_ = Purpose::control;
   } else if (tensors_word.starts_with(heard)) {
@@ -142,6 +140,19 @@ Introduction::Outcome Introduction::understand() {
     return Outcome::failed;
   }
   return Outcome::done;
+}
+
+Introduction::Outcome Introduction::understand_server(std::string_view heard) {
+  if (!server_name.starts_with(heard.substr(0, server_name.size()))) {
+    failure_ = "it doesn't answer as a node of Troupe does; it may expect TLS";
+    return Outcome::failed;
+  }
+  if (heard.size() < word_bytes) return Outcome::done;
+  heard.remove_prefix(server_name.size());
+  const std::string_view theirs = heard.substr(0, heard.find(' '));
+  if (theirs == version) return Outcome::done;
+  failure_ = fmt::format("it is of version {}, and this is {}", visible(theirs), version);
+  return Outcome::failed;
 }
 
 Connection open_connection(const HostPort& address, Purpose purpose, const TlsContext* tls,
@@ -169,8 +180,8 @@ Connection open_connection(const HostPort& address, Purpose purpose, const TlsCo
                         tls == nullptr
                             ? "start `troupe node` there, of the same version; if it runs with "
                               "--tls-cert, so must the leader"
-                            : "start `troupe node` there, with --tls-cert, --tls-key and --tls-ca "
-                              "from the same set as here");
+                            : "start `troupe node` there, of the same version, with --tls-cert, "
+                              "--tls-key and --tls-ca from the same set as here");
     }
     if (std::chrono::steady_clock::now() > end || (interrupted != nullptr && *interrupted)) {
       throw usage_error(fmt::format("it has not answered for {}", format_duration(timeout)),

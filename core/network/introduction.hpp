@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace troupe {
 
@@ -19,9 +20,10 @@ enum class Purpose : std::uint8_t {
   tensors,  // from node to node
 };
 
-// The server sends one byte once it accepts the client, the client a word of 16 bytes: its purpose,
-// and the version of this protocol. With TLS the client waits for the byte: it means that the
-// server accepts the certificate. Nothing is read beyond that. No function blocks.
+// Each side sends a word of 16 bytes: the server its version of Troupe, once it accepts the client;
+// the client its purpose, and the version of this protocol. With TLS the client waits for the
+// server's word, which means that the server accepts the certificate. A client refuses a server of
+// another version. Nothing is read beyond the words. No function blocks.
 class Introduction {
  public:
   using Outcome = Connection::Outcome;
@@ -48,6 +50,7 @@ class Introduction {
   Outcome send();
   Outcome receive();
   Outcome understand();
+  Outcome understand_server(std::string_view heard);
   bool is_last() const;
 
   Connection connection_;
@@ -56,17 +59,15 @@ class Introduction {
   Purpose purpose_ = Purpose::control;
   Stage stage_;
   std::array<char, word_bytes> out_{};
-  std::size_t out_bytes_ = 0;
   std::size_t sent_ = 0;
   std::array<char, word_bytes> in_{};
-  std::size_t in_bytes_ = 0;
   std::size_t received_ = 0;
   std::string failure_;
 };
 
 // Connects to a node; `tls` null: without TLS. Throws a usage Error if the node can't be reached,
-// doesn't accept the connection within `timeout`, or doesn't belong to this side's authority. Ends
-// early when `interrupted` (may be null) becomes true. Blocks.
+// doesn't accept the connection within `timeout`, doesn't belong to this side's authority, or is of
+// another version. Ends early when `interrupted` (may be null) becomes true. Blocks.
 Connection open_connection(const HostPort& address, Purpose purpose, const TlsContext* tls,
                            Duration timeout, const std::atomic<bool>* interrupted);
 

@@ -1,4 +1,4 @@
-// A host that takes connections and never says a word.
+// A host that takes connections and doesn't answer as a node does.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace troupe::testing {
 
-// Listens at all addresses of the loopback interface: 127.0.0.1, 127.0.0.2, …
+// Listens at all addresses of the loopback interface: 127.0.0.1, 127.0.0.2, … Says nothing by
+// itself.
 class SilentHost {
  public:
   SilentHost() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -39,6 +40,17 @@ class SilentHost {
   bool has_visitor() const {
     pollfd ready{.fd = socket_, .events = POLLIN, .revents = 0};
     return poll(&ready, 1, 0) == 1;
+  }
+  // To the first who has connected, whom it waits for. Then closes the connection.
+  void say(const std::string& text) const {
+    const int visitor = accept(socket_, nullptr, nullptr);
+    send(visitor, text.data(), text.size(), MSG_NOSIGNAL);
+    // Closing with unread words would be a reset, which may overtake the text.
+    shutdown(visitor, SHUT_WR);
+    char ignored[256];
+    while (recv(visitor, ignored, sizeof ignored, 0) > 0) {
+    }
+    close(visitor);
   }
 
  private:

@@ -1,4 +1,5 @@
 // Nodes that a run can't get: they are named together, and waited for at the same time.
+#include "core/base/version.hpp"
 #include "tests/support/node_process.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/run_workspace.hpp"
@@ -13,6 +14,7 @@
 #include <fmt/format.h>
 
 using namespace troupe::testing;
+using namespace std::string_literals;
 
 BOOST_AUTO_TEST_SUITE(connecting)
 namespace {
@@ -58,6 +60,38 @@ BOOST_FIXTURE_TEST_CASE(many_silent_hosts_take_one_timeout, Files) {
   BOOST_TEST(contains(finished.err, silent.address(hosts)));
 }
 
+BOOST_FIXTURE_TEST_CASE(a_node_of_another_version_is_refused_with_both_versions, Files) {
+  const SilentHost host;
+  Program run(troupe_command(run_on({host.address()}, "10")), options_in(*this));
+  BOOST_REQUIRE(run.wait_until([&] { return host.has_visitor(); }));
+  host.say("troupe 0.0.7    ");
+  const Finished finished = run.wait();
+  BOOST_TEST(finished.exit_code == 2);
+  BOOST_TEST(contains(finished.err, fmt::format("node {}: it is of version 0.0.7, and this is {}; ",
+                                                host.address(), troupe::version)),
+             finished.err);
+  BOOST_TEST(contains(finished.err, "of the same version"));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_no_node_is_refused, Files) {
+  const std::string version(troupe::version);
+  for (const std::string& words :
+       {"HTTP/1.1 400 Bad Request\r\n\r\n"s, ""s, "troupe \x1b[2J         "s, "troupe "s + version,
+        "troupe "s + version + std::string(9 - version.size(), ' ') + "and no more"}) {
+    BOOST_TEST_CONTEXT(words) {
+      const SilentHost host;
+      Program run(troupe_command(run_on({host.address()}, "0.5")), options_in(*this));
+      BOOST_REQUIRE(run.wait_until([&] { return host.has_visitor(); }));
+      host.say(words);
+      const Finished finished = run.wait();
+      BOOST_TEST(finished.exit_code == 2);
+      BOOST_TEST(contains(finished.err, "troupe: node " + host.address() + ": "), finished.err);
+      BOOST_TEST(contains(finished.err, "`troupe node"), finished.err);
+      BOOST_TEST(!contains(finished.err, "\x1b"));
+    }
+  }
+}
+
 BOOST_FIXTURE_TEST_CASE(an_interrupt_while_connecting_is_no_failure_to_connect, Files) {
   const SilentHost silent;
   Program run(troupe_command(run_on({silent.address()}, "60")), options_in(*this));
@@ -68,20 +102,39 @@ BOOST_FIXTURE_TEST_CASE(an_interrupt_while_connecting_is_no_failure_to_connect, 
   BOOST_TEST(finished.err == "");
 }
 
-BOOST_AUTO_TEST_CASE(a_node_without_a_core_that_the_machine_file_asks_for_is_named) {
+BOOST_AUTO_TEST_CASE(what_a_machine_file_asks_for_and_a_node_does_not_have_is_named) {
   const RunWorkspace workspace;
-  workspace.write("run.yaml",
-                  "machine:\n"
-                  "  nodes:\n"
-                  "    left: {devices: {a: {kind: cpu, memory: m}}, memories: {m: {size: 1 GiB}}}\n"
-                  "    right:\n"
-                  "      devices: {b: {kind: cpu, memory: m, cores: [1000]}}\n"
-                  "      memories: {m: {size: 1 GiB}}\n"
-                  "  network: {bandwidth: 1 GB/s, latency: 50 us}\n"
-                  "tensors: {x: {op: uniform, shape: [4], on: left.a}}\n"
-                  "tasks: {y: {op: scale, in: [x], alpha: 2, on: right.b}}\n");
-  check_refused(workspace, {"run", "run.yaml", "--local-nodes", "2"},
-                "node n1 (127.0.0.1:", {"right.b is to own core 1000", "choose from"});
+  const auto refuse = [&](const std::string& right, const std::string& task,
+                          const std::string& start, const std::vector<std::string>& words) {
+    workspace.write(
+        "run.yaml",
+        "machine:\n"
+        "  nodes:\n"
+        "    left: {devices: {a: {kind: cpu, memory: m}}, memories: {m: {size: 1 GiB}}}\n"
+        "    right: {" +
+            right +
+            "}\n"
+            "  network: {bandwidth: 1 GB/s, latency: 50 us}\n"
+            "tasks:\n"
+            "  x: {op: uniform, shape: [4], on: left.a}\n"
+            "  y: {" +
+            task + "}\n");
+    check_refused(workspace, {"run", "run.yaml", "--local-nodes", "2"}, start, words);
+  };
+  const std::string on_b = "op: scale, in: [x], alpha: 2, on: right.b";
+  refuse("devices: {b: {kind: cpu, memory: m, cores: [1000]}}, memories: {m: {size: 1 GiB}}", on_b,
+         "node n1 (127.0.0.1:", {"right.b is to own core 1000", "choose from"});
+  refuse("devices: {b: {kind: gpu, memory: m}}, memories: {m: {size: 1 GiB}}, network_memory: m",
+         on_b, "run.yaml:4", {"right.b is a GPU", "--map"});
+  refuse(
+      "devices: {b: {kind: cpu, memory: m}}, memories: {m: {size: 1 GiB}, "
+      "disk: {kind: storage, directory: absent}}, "
+      "links: {ssd: {between: [m, disk], bandwidth: 1 GB/s}}",
+      "op: copy, in: [x], to: right.disk",
+      "node n1 (127.0.0.1:", {"right.disk", "absent': No such file", "that exists"});
+  refuse("devices: {b: {kind: cpu, memory: m}}, memories: {m: {size: 1000 PB}}",
+         "op: zeros, shape: [1000000, 1000000], on: right.b", "run.yaml:8",
+         {"needs 4 TB in right.m", "smaller tensors"});
 }
 
 BOOST_AUTO_TEST_CASE(nodes_may_outnumber_what_there_is_to_do) {

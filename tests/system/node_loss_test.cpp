@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -61,6 +62,7 @@ class Leader {
     BOOST_REQUIRE(program_.wait_until([&] { return contains(program_.err(), "planned"); }));
   }
   Finished wait() { return program_.wait(); }
+  bool wait_until(const std::function<bool()>& condition) { return program_.wait_until(condition); }
 
  private:
   static std::vector<std::string> command(const Nodes& nodes,
@@ -151,16 +153,60 @@ BOOST_AUTO_TEST_CASE(scenarios_that_follow_run_on_the_nodes_that_are_left) {
   BOOST_TEST(seen == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_run_whose_nodes_are_all_lost_fails) {
+BOOST_AUTO_TEST_CASE(a_run_whose_nodes_are_all_lost_fails_and_reports_what_had_finished) {
   RunWorkspace files;
-  files.write("run.yaml", chain);
+  files.write("run.yaml",
+              "machine: {discover: {}}\n"
+              "tensors: {x: {op: uniform, shape: [4, 4]}}\n"
+              "tasks:\n"
+              "  quick: {op: scale, in: [x], alpha: 2}\n"
+              "  nap: {op: sleep, duration: 20 ms, in: [x], repeat: 3000}\n"
+              "scenarios: {first: [quick], second: [nap]}\n"
+              "save: {quick: first-is-done.npy}\n");
   Nodes nodes(3);
   Leader leader(files, nodes);
-  pause(50);
+  BOOST_REQUIRE(leader.wait_until([&] { return fs::exists(files.path() / "first-is-done.npy"); }));
   for (std::size_t n = 0; n < 3; ++n) nodes.strike(n, SIGKILL);
   const Finished finished = leader.wait();
   BOOST_TEST(finished.exit_code == 1);
-  BOOST_TEST(contains(finished.err, "was lost"));
+  BOOST_TEST(contains(finished.err, "was lost"), finished.err);
+  const json report = files.report();
+  BOOST_TEST(contains(report["notes"].dump(), "n0, n1, n2 were lost, and no node is left"));
+  const json scenarios = report["scenarios"];
+  BOOST_TEST(scenarios.size() == 2U);
+  BOOST_TEST(scenarios[0]["outcome"] == "done");
+  BOOST_TEST(scenarios[1]["outcome"] == "failed");
+}
+
+// left and third have no room for what right makes.
+BOOST_AUTO_TEST_CASE(a_run_fails_if_no_node_that_is_left_has_room_for_what_was_lost) {
+  RunWorkspace files;
+  files.write("run.yaml",
+              "machine:\n"
+              "  nodes:\n"
+              "    left: {devices: {a: {kind: cpu, memory: m}}, memories: {m: {size: 1 MB}}}\n"
+              "    right: {devices: {b: {kind: cpu, memory: m}}, memories: {m: {size: 1 GB}}}\n"
+              "    third: {devices: {c: {kind: cpu, memory: m}}, memories: {m: {size: 1 MB}}}\n"
+              "  network: {bandwidth: 1 GB/s, latency: 50 us}\n"
+              "tensors: {s: {op: uniform, shape: [4], on: left.a}}\n"
+              "tasks:\n"
+              "  small: {op: scale, in: [s], alpha: 2, on: left.a}\n"
+              "  large: {op: uniform, shape: [600, 600], on: right.b}\n"
+              "  nap: {op: sleep, duration: 20 ms, in: [large], repeat: 1000, on: right.b}\n");
+  Nodes nodes(3);
+  Leader leader(files, nodes);
+  pause(100);
+  nodes.strike(1, SIGKILL);
+  const Finished finished = leader.wait();
+  BOOST_TEST(finished.exit_code == 1);
+  BOOST_TEST(contains(finished.err,
+                      "right was lost, and what is missing can't be made by others: "
+                      "run.yaml:10:"),
+             finished.err);
+  BOOST_TEST(contains(finished.err, "needs 1.44 MB in "), finished.err);
+  const json scenario = files.report()["scenarios"][0];
+  BOOST_TEST(scenario["outcome"] == "failed");
+  BOOST_TEST(scenario["ops"] == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

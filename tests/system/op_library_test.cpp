@@ -1,4 +1,5 @@
 // Op kinds from shared libraries (--ops), through the program.
+#include "tests/support/node_process.hpp"
 #include "tests/support/refusal.hpp"
 
 #include <filesystem>
@@ -50,6 +51,27 @@ BOOST_AUTO_TEST_CASE(a_machine_file_may_give_a_rate_for_an_op_of_a_library) {
   for (const std::string file : {"slow.yaml", "slow_run.yaml"}) {
     check_refused(*this, {"validate", file}, "slow.yaml:1:", {"'clamp'", "cpu0"});
   }
+}
+
+BOOST_AUTO_TEST_CASE(nodes_and_leader_need_the_same_libraries) {
+  const Workspace elsewhere;
+  const NodeProcess with(elsewhere, {"--ops", CLAMP_LIBRARY});
+  const NodeProcess without(elsewhere);
+  const std::string both = with.address() + "," + without.address();
+  check_refused(*this, {"run", "run.yaml", "--nodes", both, "--ops", CLAMP_LIBRARY},
+                "node " + without.address() + ": its op kinds are others: 'clamp' it doesn't have",
+                {"the same --ops"});
+  write("run.yaml", "machine: {discover: {}}\ntasks: {x: {op: uniform, shape: [4]}}\n");
+  check_refused(*this, {"run", "run.yaml", "--nodes", both},
+                "node " + with.address() + ": its op kinds are others: 'clamp' only it has",
+                {"the same --ops"});
+  write("run.yaml",
+        "machine: {discover: {}}\n"
+        "tasks:\n"
+        "  x: {op: uniform, shape: [4]}\n"
+        "  y: {op: clamp, in: [x], limit: 0.5}\n");
+  const Finished done = run({"run", "run.yaml", "--nodes", with.address(), "--ops", CLAMP_LIBRARY});
+  BOOST_TEST(done.exit_code == 0, done.err);
 }
 
 BOOST_AUTO_TEST_CASE(the_run_file_of_the_example_runs) {

@@ -1,19 +1,12 @@
 // Leaders that ask for nodes: two at the same time, and those that don't suit the nodes.
 #include "actors/nodes/cluster.hpp"
-#include "actors/nodes/control_connection.hpp"
-#include "actors/nodes/control_system.hpp"
-#include "actors/nodes/node_protocol.hpp"
-#include "actors/nodes/node_question.hpp"
 #include "actors/nodes/node_server.hpp"
-#include "core/base/version.hpp"
-#include "core/network/introduction.hpp"
 #include "core/patterns/point_task.hpp"
 #include "tests/support/expect_error.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <barrier>
-#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,7 +22,6 @@ namespace {
 
 using namespace troupe;
 using namespace troupe::testing;
-using namespace std::chrono_literals;
 
 struct TwoNodes {
   NodeServer a{pattern_ops(), {}};
@@ -80,17 +72,14 @@ BOOST_FIXTURE_TEST_CASE(nodes_with_other_ops_are_refused_with_what_differs, TwoN
                [&] { Cluster(ops, options); });
 }
 
-BOOST_FIXTURE_TEST_CASE(a_leader_of_another_version_is_refused_with_both_versions, TwoNodes) {
-  ControlSystem control(3s);
-  const caf::actor agent = remote_actor(
-      control.system(),
-      open_connection({"127.0.0.1", a.port()}, Purpose::control, nullptr, 10s, nullptr), 10s);
-  BOOST_REQUIRE(agent);
-  NodeQuestion question(control.system(), agent,
-                        Hello{.version = "0.0.7", .kinds = {}, .leader = {}}, nullptr);
+BOOST_FIXTURE_TEST_CASE(a_node_that_is_given_by_two_addresses_is_refused, TwoNodes) {
+  const std::string other_name = fmt::format("localhost:{}", a.port());
+  const ClusterOptions options{.addresses = {other_name, address(a)}};
   expect_error(ErrorKind::usage,
-               fmt::format("it is of version {}, and this is 0.0.7; install the same", version),
-               [&] { question.answer<Welcome>(10s); });
+               fmt::format("node {}: another of the addresses is that of the same node; name each "
+                           "node once",
+                           other_name),
+               [&] { Cluster(pattern_ops(), options); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()
