@@ -356,6 +356,10 @@ bool Cluster::uses_tls_for_tensors() const {
 const Machine& Cluster::machine() const {
   return impl_->machine();
 }
+void Cluster::check(const Machine& machine) {
+  impl_->begin_run(machine, Plan{}, UnitId{0}, {}, {});
+  impl_->end_run();
+}
 void Cluster::begin_run(const Machine& machine, const Plan& plan, UnitId first,
                         std::span<const MemoryStore::Kept> kept,
                         std::span<const TensorType> types) {

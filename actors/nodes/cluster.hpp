@@ -65,6 +65,9 @@ class Cluster final : public NodeResources {
   // What the nodes have, joined by a network: "n0.cpu0", or by the nodes' own names.
   const Machine& machine() const;
 
+  // Has each node see whether its host has what `machine` says of it: cores, directories. Blocks.
+  // Throws an Error that names the node. The machine has as many nodes as this.
+  void check(const Machine& machine);
   // Readies the nodes that aren't lost for the units of a plan from `first` on, whose windows will
   // be sent. Of the tensors of earlier units they free those that aren't `kept`. Blocks. Throws an
   // Error that names the node. The machine must outlive the run, and has as many nodes as this.

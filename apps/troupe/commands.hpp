@@ -25,7 +25,7 @@ struct RunArguments {
   std::vector<std::string> ops;        // paths of libraries of op kinds
   std::vector<std::string> losses;     // "n1@500ms"; of `simulate` only
 
-  // The rest is of `run` only.
+  // The rest is of `run` only, but for the nodes, which `validate` has, too.
   std::vector<std::string> nodes;  // "host:port"
   std::size_t local_nodes = 0;     // 0: none
   TlsFiles tls;                    // of nodes with TLS
@@ -64,7 +64,8 @@ enum ExitCode : int { exit_done = 0, exit_failed = 1, exit_usage = 2 };
 
 int run_command(const RunArguments& arguments);
 int simulate_command(const RunArguments& arguments);
-int validate_command(const std::string& file, const std::vector<std::string>& ops);
+// Of `arguments`, uses the file, the libraries of ops and the nodes.
+int validate_command(const RunArguments& arguments);
 int machine_command();
 int node_command(const NodeArguments& arguments);
 

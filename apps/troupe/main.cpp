@@ -147,6 +147,37 @@ void add_tls_options(CLI::App& command, troupe::TlsFiles& files) {
   }
 }
 
+// Where a run file is to run, or be checked.
+void add_nodes_options(CLI::App& command, troupe::RunArguments& arguments) {
+  command
+      .add_option("--nodes", arguments.nodes,
+                  "On these nodes, e.g. 10.0.0.1:7420,10.0.0.2:7420 (`troupe node` on each)")
+      ->option_text("NODES")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command
+      .add_option("--local-nodes", arguments.local_nodes,
+                  "On so many node processes, which are started on this host")
+      ->option_text("N")
+      ->check(CLI::Range(1, 256))
+      ->excludes("--nodes");
+  command
+      .add_option_function<std::string>(
+          "--transport",
+          [&](const std::string& name) { arguments.shared_memory = name == "shared-memory"; },
+          "How tensors go from node to node: tcp, the default, or shared-memory")
+      ->option_text("NAME")
+      ->check(CLI::IsMember({"tcp", "shared-memory"}));
+  command
+      .add_option("--connect-timeout", arguments.connect_timeout_s,
+                  "After how many seconds a node that doesn't answer can't be reached")
+      ->option_text("SECONDS")
+      ->check(CLI::Range(0.1, 86400.0))
+      ->capture_default_str();
+  add_node_timeout(command, arguments.node_timeout_s, "node");
+  add_tls_options(command, arguments.tls);
+}
+
 void add_node_options(CLI::App& command, troupe::NodeArguments& arguments) {
   command
       .add_option("--listen", arguments.listen, "Where leaders reach it; port 0: any that is free")
@@ -211,36 +242,13 @@ int run_program(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", fmt::format("troupe {}", troupe::version));
   troupe::RunArguments arguments;
-  std::string file;
   CLI::App* run = app.add_subcommand("run", "Run the scenarios of a run file on this machine");
   add_run_options(*run, arguments);
   run->add_flag("--no-verify", arguments.no_verify,
                 "Don't compare the results with a serial execution");
-  run->add_option("--nodes", arguments.nodes,
-                  "Run on these nodes, e.g. 10.0.0.1:7420,10.0.0.2:7420 (`troupe node` on each)")
-      ->option_text("NODES")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  run->add_option("--local-nodes", arguments.local_nodes,
-                  "Run on so many node processes, which are started on this host")
-      ->option_text("N")
-      ->check(CLI::Range(1, 256))
-      ->excludes("--nodes");
-  run->add_option_function<std::string>(
-         "--transport",
-         [&](const std::string& name) { arguments.shared_memory = name == "shared-memory"; },
-         "How tensors go from node to node: tcp, the default, or shared-memory")
-      ->option_text("NAME")
-      ->check(CLI::IsMember({"tcp", "shared-memory"}));
-  run->add_option("--connect-timeout", arguments.connect_timeout_s,
-                  "After how many seconds a node that doesn't answer can't be reached")
-      ->option_text("SECONDS")
-      ->check(CLI::Range(0.1, 86400.0))
-      ->capture_default_str();
-  add_node_timeout(*run, arguments.node_timeout_s, "node");
+  add_nodes_options(*run, arguments);
   add_loss_option(*run, arguments);
   add_checkpoint_options(*run, arguments);
-  add_tls_options(*run, arguments.tls);
   run->add_flag("--trust-network", arguments.trust_network,
                 "Under srun or mpirun: as that of `troupe node`");
   run->add_option("--interface", arguments.interface,
@@ -256,8 +264,9 @@ int run_program(int argc, char** argv) {
       ->allow_extra_args(false);
   add_loss_option(*simulate, arguments);
   CLI::App* validate = app.add_subcommand("validate", "Check a run file or a machine file");
-  validate->add_option("FILE", file, "The file to check")->required();
+  validate->add_option("FILE", arguments.file, "The file to check")->required();
   add_ops_option(*validate, arguments.ops);
+  add_nodes_options(*validate, arguments);
   CLI::App* machine = app.add_subcommand("machine", "Print this machine as a machine file");
   troupe::NodeArguments node_arguments;
   CLI::App* node = app.add_subcommand("node", "Lend this host's devices to runs");
@@ -272,7 +281,7 @@ int run_program(int argc, char** argv) {
   }
   if (run->parsed()) return troupe::run_command(arguments);
   if (simulate->parsed()) return troupe::simulate_command(arguments);
-  if (validate->parsed()) return troupe::validate_command(file, arguments.ops);
+  if (validate->parsed()) return troupe::validate_command(arguments);
   if (node->parsed()) return troupe::node_command(node_arguments);
   if (machine->parsed()) return troupe::machine_command();
   return troupe::exit_usage;

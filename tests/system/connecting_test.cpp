@@ -119,7 +119,9 @@ BOOST_AUTO_TEST_CASE(what_a_machine_file_asks_for_and_a_node_does_not_have_is_na
             "  x: {op: uniform, shape: [4], on: left.a}\n"
             "  y: {" +
             task + "}\n");
-    check_refused(workspace, {"run", "run.yaml", "--local-nodes", "2"}, start, words);
+    for (const char* command : {"run", "validate"}) {
+      check_refused(workspace, {command, "run.yaml", "--local-nodes", "2"}, start, words);
+    }
   };
   const std::string on_b = "op: scale, in: [x], alpha: 2, on: right.b";
   refuse("devices: {b: {kind: cpu, memory: m, cores: [1000]}}, memories: {m: {size: 1 GiB}}", on_b,

@@ -58,9 +58,12 @@ BOOST_AUTO_TEST_CASE(nodes_and_leader_need_the_same_libraries) {
   const NodeProcess with(elsewhere, {"--ops", CLAMP_LIBRARY});
   const NodeProcess without(elsewhere);
   const std::string both = with.address() + "," + without.address();
-  check_refused(*this, {"run", "run.yaml", "--nodes", both, "--ops", CLAMP_LIBRARY},
-                "node " + without.address() + ": its op kinds are others: 'clamp' it doesn't have",
-                {"the same --ops"});
+  for (const std::string command : {"run", "validate"}) {
+    check_refused(
+        *this, {command, "run.yaml", "--nodes", both, "--ops", CLAMP_LIBRARY},
+        "node " + without.address() + ": its op kinds are others: 'clamp' it doesn't have",
+        {"the same --ops"});
+  }
   write("run.yaml", "machine: {discover: {}}\ntasks: {x: {op: uniform, shape: [4]}}\n");
   check_refused(*this, {"run", "run.yaml", "--nodes", both},
                 "node " + with.address() + ": its op kinds are others: 'clamp' only it has",

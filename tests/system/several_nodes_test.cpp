@@ -300,6 +300,33 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_fails_on_a_node_ends_the_run) {
   BOOST_TEST(contains(finished.err, "'bad' on n1.cpu0: it failed on purpose"));
 }
 
+BOOST_AUTO_TEST_CASE(a_file_is_checked_against_the_nodes_and_nothing_runs) {
+  const Files files(
+      "tensors: {x: {op: uniform, shape: [4, 4], on: n0.cpu0}}\n"
+      "tasks: {bad: {op: fail, in: [x], on: far.cpu1}}\n"
+      "save: {bad: bad.npy}\n");
+  const RunWorkspace elsewhere;
+  const NodeProcess a(elsewhere);
+  const NodeProcess b(elsewhere, {"--devices", "2", "--name", "far"});
+  const std::string both = a.address() + "," + b.address();
+  const auto before = files.snapshot();
+  for (int i = 0; i < 2; ++i) {  // the nodes are free again
+    const Finished finished = files.run({"validate", "run.yaml", "--nodes", both});
+    BOOST_TEST_INFO(finished.err);
+    BOOST_TEST(finished.exit_code == 0);
+    BOOST_TEST(finished.out ==
+               "run.yaml: a valid run file: 2 ops, 1 scenario\n"
+               "  can run on 2 nodes with 3 devices\n");
+  }
+  BOOST_TEST((files.snapshot() == before));
+  check_refused(files, {"validate", "run.yaml", "--local-nodes", "2"}, "run.yaml:3",
+                {"no device 'far.cpu1'", "n1.cpu0"});
+  check_nothing_is_left(files);
+  files.write("machine.yaml", "devices: {a: {kind: cpu, memory: m}}\nmemories: {m: {}}\n");
+  check_refused(files, {"validate", "machine.yaml", "--local-nodes", "2"}, "machine.yaml:1",
+                {"a machine file, not a run file"});
+}
+
 BOOST_AUTO_TEST_CASE(nodes_that_can_not_be_used_are_refused) {
   const Files files("tasks: {x: {op: uniform, shape: [4, 4]}}\n");
   const RunWorkspace elsewhere;
@@ -307,7 +334,9 @@ BOOST_AUTO_TEST_CASE(nodes_that_can_not_be_used_are_refused) {
   const NodeProcess b(elsewhere, {"--name", "left"});
   const auto refuse = [&](const std::string& nodes, const std::string& start,
                           const std::vector<std::string>& words) {
-    check_refused(files, {"run", "run.yaml", "--nodes", nodes}, start, words);
+    for (const char* command : {"run", "validate"}) {
+      check_refused(files, {command, "run.yaml", "--nodes", nodes}, start, words);
+    }
   };
   refuse("somewhere", "'somewhere' is not the address of a node", {"HOST:PORT"});
   refuse("127.0.0.1:99999", "'127.0.0.1:99999' is not the address of a node", {"HOST:PORT"});
