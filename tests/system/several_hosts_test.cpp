@@ -2,6 +2,7 @@
 #include "tests/support/certificates.hpp"
 #include "tests/support/node_process.hpp"
 #include "tests/support/run_workspace.hpp"
+#include "tests/support/slow_network.hpp"
 
 #include <string>
 #include <utility>
@@ -15,23 +16,6 @@ using namespace troupe::testing;
 
 BOOST_AUTO_TEST_SUITE(several_hosts)
 namespace {
-
-Finished in_shell(const std::string& command) {
-  return Program({"sh", "-c", command + " 2>&1"}).wait();
-}
-
-boost::test_tools::assertion_result can_make_hosts(boost::unit_test::test_unit_id) {
-  static const bool can = [] {
-    const std::string name = fmt::format("troupe-{}", getpid());
-    return in_shell(fmt::format("ip netns add {0} && ip -n {0} link add v0 type veth peer name v1 "
-                                "&& ip netns del {0}",
-                                name))
-               .exit_code == 0;
-  }();
-  boost::test_tools::assertion_result result(can);
-  result.message() << "network namespaces can't be made here (`ip netns` of iproute2, as root)";
-  return result;
-}
 
 // The hosts 10.99.0.1 and 10.99.0.2. Requires can_make_hosts().
 class TwoHosts {
