@@ -219,7 +219,11 @@ void Course::write_checkpoint(const Goal& goal) {
     left_by_last_ = ops_left;
   } catch (const Error& error) {
     ++checkpoints_.failed;
-    checkpoints_.problem = error.what();
+    const std::string before = std::exchange(checkpoints_.problem, error.what());
+    if (checkpoints_.problem != before && !options.is_interrupted()) {
+      options.tell(fmt::format("scenario '{}': a checkpoint could not be written: {}",
+                               setting_.scenario.name, checkpoints_.problem));
+    }
   }
   checkpoints_.took += std::chrono::steady_clock::now() - begun;
 }

@@ -75,6 +75,9 @@ struct RunOptions {
   const Checkpoint* resumed = nullptr;
   // Called on the thread in perform(), about 20 times a second.
   std::function<void(const RunProgress&)> on_progress = {};
+  // Called on the same thread with what a user may want to know before the run has ended. It is in
+  // the notes of the report, too.
+  std::function<void(const std::string&)> on_news = {};
 
   bool writes_checkpoints() const { return checkpoints != nullptr && checkpoint_interval; }
   // A plan must be kept while it runs, since the rest of it may be planned anew.
@@ -86,6 +89,9 @@ struct RunOptions {
   }
   void report_progress(const RunProgress& progress) const {
     if (on_progress) on_progress(progress);
+  }
+  void tell(const std::string& news) const {
+    if (on_news) on_news(news);
   }
 };
 

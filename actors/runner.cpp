@@ -94,6 +94,7 @@ Report Run::perform() {
       for (const Window& window : plan.windows) load_kernels(graph_.kinds(), window);
     }
   }
+  if (options_.resumed != nullptr) report.notes = options_.resumed->passed_over;
   bool has_failed = false;
   for (std::size_t i = 0; i < scenarios_.size(); ++i) {
     ScenarioReport& scenario = report.scenarios.emplace_back();
@@ -174,6 +175,7 @@ void Run::pass(std::size_t index, Report& report) {
     options_.checkpoints->write(graph_, {.scenario = index + 1}, {}, {});
   } catch (const Error& error) {
     report.notes.push_back(fmt::format("A checkpoint could not be written: {}.", error.what()));
+    options_.tell(report.notes.back());
   }
 }
 

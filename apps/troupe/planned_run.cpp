@@ -137,21 +137,25 @@ PlannedRun::PlannedRun(Mode mode, const RunArguments& arguments, Phases& phases)
                              [&] { return RunCheckpoints(arguments, file, scenarios); })) {
   const std::string count = format_count(file.graph.size(), "op");
   phases.run(ErrorKind::usage, fmt::format("planning {} of {}", count, arguments.file), [&] {
-    run.emplace(file.machine, file.graph, scenarios,
-                RunOptions{.mode = mode,
-                           .seed = arguments.seed,
-                           .verify = !arguments.no_verify,
-                           .interrupted = &interrupted(),
-                           .saves = file.saves,
-                           .cluster = nodes.cluster ? &*nodes.cluster : nullptr,
-                           .on_loss = arguments.fails_on_loss ? OnLoss::fail : OnLoss::replan,
-                           .losses = parse_losses(arguments.losses, file.machine),
-                           .checkpoints = checkpoints.folder ? &*checkpoints.folder : nullptr,
-                           .checkpoint_interval = checkpoint_interval(arguments),
-                           .resumed = checkpoints.resumed ? &*checkpoints.resumed : nullptr,
-                           .on_progress = [&phases](const RunProgress& progress) {
-                             phases.bar().show(progress);
-                           }});
+    run.emplace(
+        file.machine, file.graph, scenarios,
+        RunOptions{
+            .mode = mode,
+            .seed = arguments.seed,
+            .verify = !arguments.no_verify,
+            .interrupted = &interrupted(),
+            .saves = file.saves,
+            .cluster = nodes.cluster ? &*nodes.cluster : nullptr,
+            .on_loss = arguments.fails_on_loss ? OnLoss::fail : OnLoss::replan,
+            .losses = parse_losses(arguments.losses, file.machine),
+            .checkpoints = checkpoints.folder ? &*checkpoints.folder : nullptr,
+            .checkpoint_interval = checkpoint_interval(arguments),
+            .resumed = checkpoints.resumed ? &*checkpoints.resumed : nullptr,
+            .on_progress = [&phases](const RunProgress& progress) { phases.bar().show(progress); },
+            .on_news =
+                [&phases](const std::string& news) {
+                  phases.bar().print_line("troupe: " + news);
+                }});
   });
   phases.ended("planned", run->op_count());
 }

@@ -122,14 +122,17 @@ void CheckpointFolder::check_empty() const {
 
 Checkpoint CheckpointFolder::load(const Graph& graph) {
   std::optional<Error> failure;
+  std::vector<std::string> passed_over;
   for (const std::uint64_t number : numbers()) {
     last_ = std::max(last_, number);
     try {
       Checkpoint checkpoint = read(file(number), graph);
       loaded_ = number;
       has_any_ = true;
+      checkpoint.passed_over = std::move(passed_over);
       return checkpoint;
     } catch (const Error& error) {
+      passed_over.push_back(fmt::format("Resumed from an older checkpoint: {}.", error.what()));
       if (!failure) failure = usage_error(error.place(), error.problem(), error.remedy());
     }
   }

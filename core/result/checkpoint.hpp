@@ -32,7 +32,8 @@ struct Checkpoint {
     std::shared_ptr<const ValueSource> values;
   };
   RunPosition position;
-  std::vector<Tensor> tensors;  // in op order
+  std::vector<Tensor> tensors;                // in op order
+  std::vector<std::string> passed_over = {};  // notes: newer files, and why they weren't taken
 
   // The graph of the run, in which these tensors are loaded.
   Graph left_of(const Graph& graph) const;

@@ -118,8 +118,16 @@ BOOST_AUTO_TEST_CASE(an_interrupted_run_says_how_to_go_on_and_a_damaged_checkpoi
   resume(bad, {"damaged", "have changed", "remove it"});
   resume("no checkpoint", {"safetensors"});
   check_refused(files, {"run", "run.yaml", "--resume", "kept", "--scenario", "second"}, "", {});
+  std::string newer = good;
+  newer.replace(newer.find("checkpoint 1"), 12, "checkpoint 2");
+  resume(newer, {"no checkpoint that this version can read"});
   files.write(files.checkpoint(newest - 1), good);  // the one before
   files.check_done(run_troupe(files.command({"--resume", "kept"}), options_in(files)));
+  const std::string notes = files.report()["notes"].dump();
+  BOOST_TEST(
+      contains(notes, fmt::format("Resumed from an older checkpoint: {}: this is no checkpoint",
+                                  files.checkpoint(newest).string())),
+      notes);
 }
 
 BOOST_AUTO_TEST_CASE(a_folder_that_is_not_fit_for_checkpoints_is_refused) {
@@ -147,7 +155,12 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_where_a_checkpoint_cannot_be_written) {
   ProgramOptions options = options_in(files);
   options.file_size_max = 512 << 10;
   const Words more = {"--checkpoint", "0.2", "--checkpoint-dir", "kept"};
-  files.check_done(run_troupe(files.command(more), options));
+  const Finished finished = run_troupe(files.command(more), options);
+  files.check_done(finished);
+  const std::size_t said =
+      finished.err.find("troupe: scenario 'second': a checkpoint could not be");
+  BOOST_REQUIRE(said != std::string::npos);
+  BOOST_TEST(contains(finished.err.substr(said), "File too large"));
   const std::string notes = files.report()["notes"].dump();
   BOOST_TEST(contains(notes, "could not be written"));
   BOOST_TEST(contains(notes, "File too large"));
