@@ -21,6 +21,13 @@ namespace troupe {
 namespace {
 
 constexpr const char* check_node = "see what has become of it, and start it again";
+// Losses after none of which less is left to be made than after an earlier one: a node may end
+// whenever it works on a certain op.
+constexpr int losses_in_vain_max = 10;
+
+std::size_t count(const std::vector<bool>& flags) {
+  return static_cast<std::size_t>(std::count(flags.begin(), flags.end(), true));
+}
 
 // What an interrupted run has left, as a sentence: "'nap' on cpu0 was still under way …".
 std::string left_behind(const std::vector<UnitId>& units, Duration grace, const Graph& graph,
@@ -66,17 +73,20 @@ void Course::begin(Report& report) {
   const Scenario& scenario = setting_.scenario;
   const RunOptions& options = setting_.options;
   do {
-    lost_ = count_lost();
-    if (lost_ == 0) continue;
-    const PlanOptions planning = this->planning();
-    const std::string lost = lost_names(planning.lost_nodes);
-    if (!options.replans()) throw run_error(lost, check_node);
+    const Loss loss = settle_losses();
+    if (loss.what.empty()) continue;
+    const PlanOptions planning = this->planning(loss.nodes);
+    if (planning.lost_nodes.empty()) {
+      report.notes.push_back(fmt::format("'{}': {}.", scenario.name, loss.what));
+      continue;
+    }
     try {
       plan_ = make_plan(setting_.graph, setting_.left, setting_.machine, scenario, planning);
     } catch (const Error& error) {
-      throw run_error(fmt::format("{}, and without it: {}", lost, error.problem()), error.remedy());
+      throw run_error(fmt::format("{}, and without it: {}", loss.what, error.problem()),
+                      error.remedy());
     }
-    report.notes.push_back(fmt::format("'{}': {}; planned without it.", scenario.name, lost));
+    report.notes.push_back(fmt::format("'{}': {}; planned without it.", scenario.name, loss.what));
   } while (!prepare(UnitId{0}));
   if (!options.keeps_plan()) plan_.replicas = {};
 }
@@ -87,9 +97,7 @@ bool Course::prepare(UnitId first) {
                                [this] { return !setting_.options.is_interrupted(); });
     return true;
   } catch (const Error&) {
-    const std::size_t lost = count_lost();
-    const bool is_any_left = lost < setting_.machine.nodes.size();
-    if (!setting_.options.replans() || lost == lost_ || !is_any_left) throw;
+    if (!may_outlive_loss()) throw;
     return false;
   }
 }
@@ -128,11 +136,11 @@ void Course::act() {
 bool Course::is_to_go_on() {
   if (setting_.options.is_interrupted()) return false;
   if (is_paused_) return true;
-  if (!is_cut_ || !setting_.options.replans()) return false;
+  if (!is_cut_) return false;
   // An op that fails would fail again.
   const UnitId failed = result_.failure.unit;
   if (failed && !plan_.units[failed.index()].transfer) return false;
-  return count_lost() > lost_ && count_lost() < setting_.machine.nodes.size();
+  return may_outlive_loss();
 }
 
 bool Course::is_to_go_on_after_loss() {
@@ -141,34 +149,39 @@ bool Course::is_to_go_on_after_loss() {
 }
 
 void Course::go_on(Report& report) {
+  const RunOptions& options = setting_.options;
   const Scenario& scenario = setting_.scenario;
   const Goal goal = find_goal(setting_.graph, scenario, ops_of(unsaved_));
-  const std::size_t lost_before = lost_;
-  notice_losses();
   if (is_paused_) write_checkpoint(goal);
-  if (setting_.options.is_interrupted()) return;
-  notice_losses();
-  const bool is_any_lost = lost_ > lost_before;
-  const PlanOptions planning = this->planning();
-  const std::string lost = lost_names(planning.lost_nodes);
-  if (is_any_lost && !setting_.options.replans()) throw run_error(lost, check_node);
+  if (options.is_interrupted()) return;
   is_paused_ = false;
   is_cut_ = true;  // until an attempt has begun
-  remains_ = find_remains(planning);
-  std::vector<Window> windows = std::exchange(plan_.windows, {});
-  const UnitId first = UnitId::at(plan_.units.size());
+  std::vector<Window> windows;
+  std::string why;
   try {
-    plan_rest(setting_.left, setting_.machine, scenario, goal, plan_, remains_, planning);
-    if (is_any_lost) {
-      report.notes.push_back(
-          fmt::format("'{}': {}. {}", scenario.name, lost, made_again(plan_, first, remains_)));
+    const Loss loss = settle_losses();
+    why = loss.what.empty() ? "what is left after a checkpoint can't be run: "
+                            : loss.what + ", and what is missing can't be made: ";
+    remains_ = find_remains(loss.nodes);
+    windows = std::exchange(plan_.windows, {});
+    const UnitId first = UnitId::at(plan_.units.size());
+    plan_rest(setting_.left, setting_.machine, scenario, goal, plan_, remains_,
+              planning(loss.nodes));
+    const std::size_t planned = plan_.units.size() - first.index();
+    if (planned < fewest_planned_) losses_in_vain_ = 0;
+    fewest_planned_ = std::min(planned, fewest_planned_);
+    if (!loss.what.empty()) {
+      report.notes.push_back(fmt::format("'{}': {}. {}", scenario.name, loss.what,
+                                         made_again(plan_, first, remains_)));
     }
     if (prepare(first)) act();
   } catch (const Error& error) {
-    result_.ending = Ending::failed;
-    const std::string why = is_any_lost ? lost + ", and what is missing can't be made by others"
-                                        : "what is left after a checkpoint can't be run";
-    result_.failure = {.cause = fmt::format("{}: {}", why, error.what())};
+    if (options.is_interrupted()) {
+      result_.ending = Ending::interrupted;
+    } else {
+      result_.ending = Ending::failed;
+      result_.failure = {.cause = why + error.what()};
+    }
     is_cut_ = false;
   }
   past_ = windows.size();
@@ -176,24 +189,45 @@ void Course::go_on(Report& report) {
   plan_.windows = std::move(windows);
 }
 
-// More is to be made then, in attempts as long as at first.
-void Course::notice_losses() {
-  if (count_lost() == lost_) return;
-  lost_ = count_lost();
-  fewest_left_ = std::numeric_limits<std::size_t>::max();
-  pause_after_ = setting_.options.checkpoint_interval;
+Course::Loss Course::settle_losses() {
+  const RunOptions& options = setting_.options;
+  const bool is_any = count_lost() > lost_;
+  if (is_any) {  // more is to be made then, in attempts as long as at first
+    fewest_left_ = std::numeric_limits<std::size_t>::max();
+    pause_after_ = options.checkpoint_interval;
+  }
+  if (options.on_loss == OnLoss::wait) {
+    Replaced replaced = setting_.execution.replace_lost_nodes(options.wait_max);
+    if (replaced.nodes.empty()) return {};
+    const std::string lost = lost_names(replaced.nodes);
+    if (++losses_in_vain_ > losses_in_vain_max) {
+      throw run_error(fmt::format("{}, and nodes that were lost {} times have kept the run from "
+                                  "getting any further",
+                                  lost, losses_in_vain_),
+                      "see why they end");
+    }
+    return {
+        .nodes = std::move(replaced.nodes),
+        .what = fmt::format("{}, and replaced after {}", lost, format_duration(replaced.waited))};
+  }
+  Loss loss{.nodes = setting_.execution.lost_nodes(), .what = {}};
+  if (!is_any) return loss;
+  loss.what = lost_names(loss.nodes);
+  if (!options.outlives_losses()) throw run_error(loss.what, check_node);
+  lost_ = count(loss.nodes);
+  return loss;
 }
 
 void Course::write_checkpoint(const Goal& goal) {
   const RunOptions& options = setting_.options;
   const auto begun = std::chrono::steady_clock::now();
-  const Remains remains = find_remains(planning());
+  const Remains remains = find_remains(setting_.execution.lost_nodes());
   const Rest rest = find_rest(setting_.left, goal, existing_ops(setting_.left, plan_, remains));
   std::size_t ops_left = 0;
   for (const WindowOps& window : rest.windows) ops_left += window.ops.size();
   // A transfer over several links begins anew, maybe with the op that has made its tensor: an
   // attempt must not be too short for all of it.
-  if (ops_left >= fewest_left_) {
+  if (ops_left >= fewest_left_ && count_lost() == lost_) {
     *pause_after_ *= 2;
     return;
   }
@@ -259,15 +293,15 @@ void Course::summarize(Report& report) {
   }
 }
 
-Remains Course::find_remains(const PlanOptions& planning) const {
+Remains Course::find_remains(const std::vector<bool>& lost) const {
   return troupe::find_remains(setting_.machine, plan_, std::span(plan_.windows).subspan(past_),
-                              remains_.is_made, planning.lost_nodes);
+                              remains_.is_made, lost);
 }
 
-PlanOptions Course::planning() const {
+PlanOptions Course::planning(const std::vector<bool>& lost) const {
   PlanOptions options = setting_.planning;
   options.saved = ops_of(unsaved_);
-  options.lost_nodes = setting_.execution.lost_nodes();
+  if (setting_.options.on_loss != OnLoss::wait) options.lost_nodes = lost;
   return options;
 }
 
@@ -282,8 +316,14 @@ void Course::note_last_losses(Report& report) const {
 }
 
 std::size_t Course::count_lost() const {
-  const std::vector<bool>& lost = setting_.execution.lost_nodes();
-  return static_cast<std::size_t>(std::count(lost.begin(), lost.end(), true));
+  return count(setting_.execution.lost_nodes());
+}
+
+bool Course::may_outlive_loss() const {
+  const RunOptions& options = setting_.options;
+  const std::size_t lost = count_lost();
+  if (!options.outlives_losses() || lost == lost_) return false;
+  return options.on_loss == OnLoss::wait || lost < setting_.machine.nodes.size();
 }
 
 std::string Course::lost_names(const std::vector<bool>& lost) const {

@@ -50,19 +50,19 @@ class Course {
         position_(position),
         pause_after_(setting.options.checkpoint_interval) {}
 
-  // Readies memory, and plans anew for nodes that were lost before. Blocks. Throws an Error if
-  // there isn't enough, or no node to go on with.
+  // Readies memory, and makes up for nodes that were lost before. Blocks. Throws an Error if there
+  // isn't enough, or no node to go on with.
   void begin(Report& report);
   // Runs the plan's windows. Blocks until they have completed, or the attempt has ended early.
   void act();
   // The actors were set up.
   bool has_begun() const { return has_begun_; }
-  // Whether the attempt has ended for a checkpoint, or nodes were lost and others can make what is
-  // missing.
+  // Whether the attempt has ended for a checkpoint, or for a loss of nodes that can be made up for.
   bool is_to_go_on();
   // The same when results couldn't be read: a node may be lost with them.
   bool is_to_go_on_after_loss();
-  // Writes the checkpoint if it is time for it, and plans and runs what is missing. Blocks.
+  // Writes the checkpoint if it is time for it, waits for nodes if it is to, and plans and runs
+  // what is missing. Blocks.
   void go_on(Report& report);
   // What became of the checkpoints, as a note; empty if there were none.
   std::string checkpoint_note() const;
@@ -80,22 +80,33 @@ class Course {
   }
 
  private:
-  // Readies memory for units of the plan. False: a node was lost meanwhile, and others can go on.
+  struct Loss {
+    std::vector<bool> nodes;  // by NodeId: what they had is gone; they may be there again
+    std::string what;         // "n1 was lost"; empty if none was since the last time
+  };
+
+  // Readies memory for units of the plan. False: a node was lost meanwhile, and the run can go on.
   bool prepare(UnitId first);
-  void notice_losses();
+  // Decides which nodes the rest is for: those that are left, or, if the run waits for others in
+  // the place of lost ones, all. Blocks. Throws an Error if it is to fail.
+  Loss settle_losses();
   // Writes none where nothing has been made since the last one, but makes the next attempt longer.
   void write_checkpoint(const Goal& goal);
-  PlanOptions planning() const;  // without nodes that are lost
-  Remains find_remains(const PlanOptions& planning) const;
+  PlanOptions planning(const std::vector<bool>& lost) const;
+  Remains find_remains(const std::vector<bool>& lost) const;
   std::size_t count_lost() const;
+  // Nodes were lost that the plan is for, and the run can go on.
+  bool may_outlive_loss() const;
   std::string lost_names(const std::vector<bool>& lost) const;
 
   const CourseSetting setting_;
   Plan& plan_;
   Files unsaved_;
   bool has_begun_ = false;
-  std::size_t lost_ = 0;    // nodes that it does without
-  RunResult result_;        // of all attempts
+  std::size_t lost_ = 0;  // nodes that it does without
+  std::size_t fewest_planned_ = std::numeric_limits<std::size_t>::max();  // units, after a loss
+  int losses_in_vain_ = 0;                                                // since then
+  RunResult result_;                                                      // of all attempts
   bool is_cut_ = false;     // something is missing, maybe for a lost node
   bool is_paused_ = false;  // something is missing, for a checkpoint is to be written
   std::size_t past_ = 0;    // windows of earlier attempts, in the plan

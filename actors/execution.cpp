@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -54,6 +55,22 @@ const std::vector<bool>& Execution::lost_nodes() {
     lost_nodes_[losses_[lost_].node.index()] = true;
   }
   return lost_nodes_;
+}
+
+Replaced Execution::replace_lost_nodes(Duration limit) {
+  if (cluster_ != nullptr) return cluster_->replace_lost_nodes(limit);
+  Replaced replaced;
+  while (!lost_nodes().empty()) {
+    const Instant there_again = Instant{losses_[lost_ - 1].after} + limit;
+    const Duration wait = std::max(there_again - *stopped_at_, Duration{0});
+    *stopped_at_ += wait;
+    replaced.waited += wait;
+    replaced.nodes.resize(machine_.nodes.size());
+    std::transform(lost_nodes_.begin(), lost_nodes_.end(), replaced.nodes.begin(),
+                   replaced.nodes.begin(), std::logical_or<>());
+    lost_nodes_.clear();
+  }
+  return replaced;
 }
 
 bool Execution::is_lost(NodeId node) const {

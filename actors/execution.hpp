@@ -22,6 +22,12 @@ namespace troupe {
 
 class Cluster;
 
+// Nodes that were lost, and that others have taken the places of.
+struct Replaced {
+  std::vector<bool> nodes;  // by NodeId; empty if none
+  Duration waited{0};
+};
+
 // A simulated node stops working so long after the clock of its scenario has started.
 struct NodeLoss {
   NodeId node;
@@ -69,6 +75,8 @@ class Execution {
   // By NodeId: nodes that don't work any more, empty if none. Those of a simulation are lost when
   // their time has come and the run has failed for it.
   const std::vector<bool>& lost_nodes();
+  // See Cluster. In a simulation, another node is there so long after a loss.
+  Replaced replace_lost_nodes(Duration limit);
   // Those of a run that is over, until clear().
   Results& results();
   // The same, and further replicas of the plan, which must exist.

@@ -9,6 +9,7 @@
 #include "core/result/checkpoint.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -39,6 +40,7 @@ struct RunProgress {
 enum class OnLoss : std::uint8_t {
   fail,    // it ends
   replan,  // what is still wanted is planned anew for the others, from the tensors that remain
+  wait,    // the same, for all of them, when another node has taken the place of the lost one
 };
 
 struct RunOptions {
@@ -64,6 +66,8 @@ struct RunOptions {
   // process. Must outlive the Run.
   Cluster* cluster = nullptr;
   OnLoss on_loss = OnLoss::fail;
+  // How long to wait for a node that takes the place of a lost one.
+  Duration wait_max = std::chrono::minutes(10);
   // Of nodes of a simulation, in each scenario, by time.
   std::vector<NodeLoss> losses = {};
   // For a mode that computes values. Null: no checkpoints. Must outlive the Run, which removes the
@@ -81,11 +85,11 @@ struct RunOptions {
 
   bool writes_checkpoints() const { return checkpoints != nullptr && checkpoint_interval; }
   // A plan must be kept while it runs, since the rest of it may be planned anew.
-  bool keeps_plan() const { return replans() || writes_checkpoints(); }
+  bool keeps_plan() const { return outlives_losses() || writes_checkpoints(); }
   bool is_interrupted() const { return interrupted != nullptr && interrupted->load(); }
-  // Nodes may be lost, and the run then goes on without them.
-  bool replans() const {
-    return on_loss == OnLoss::replan && (cluster != nullptr || !losses.empty());
+  // Nodes may be lost, and the run then goes on.
+  bool outlives_losses() const {
+    return on_loss != OnLoss::fail && (cluster != nullptr || !losses.empty());
   }
   void report_progress(const RunProgress& progress) const {
     if (on_progress) on_progress(progress);

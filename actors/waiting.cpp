@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <thread>
 
 namespace troupe {
 
@@ -17,6 +18,17 @@ void let_pass(caf::actor_system& system) {
   if (time == nullptr) return;
   const std::size_t steps = time->run(1);
   TROUPE_ASSERT(steps > 0);
+}
+
+Instant present(caf::actor_system& system) {
+  if (VirtualTime* const time = VirtualTime::find(system)) return time->clock().instant();
+  return Instant{
+      std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch())};
+}
+
+void rest_for(caf::actor_system& system, Duration real_time) {
+  std::this_thread::sleep_for(time_to_block(system, real_time));
+  let_pass(system);
 }
 
 void wait_for_end(caf::actor_system& system, std::span<const caf::actor> actors) {

@@ -18,6 +18,12 @@ Duration time_to_block(caf::actor_system& system, Duration real_time);
 // Takes a step of virtual time, of which there must be one left. Does nothing in real time.
 void let_pass(caf::actor_system& system);
 
+// The time of the steady clock, or virtual time.
+Instant present(caf::actor_system& system);
+
+// Blocks for `real_time`, or takes a step of virtual time like let_pass().
+void rest_for(caf::actor_system& system, Duration real_time);
+
 // Blocks until the actors have ended. Null ones have.
 void wait_for_end(caf::actor_system& system, std::span<const caf::actor> actors);
 

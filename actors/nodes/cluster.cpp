@@ -4,10 +4,10 @@
 #include "actors/nodes/control_system.hpp"
 #include "actors/nodes/node_protocol.hpp"
 #include "actors/nodes/node_question.hpp"
+#include "actors/nodes/nodes_machine.hpp"
 #include "actors/nodes/stand_in.hpp"
 #include "core/backend/digest.hpp"
 #include "core/base/error.hpp"
-#include "core/machine/node_joiner.hpp"
 #include "core/network/tls_wire.hpp"
 
 #include <algorithm>
@@ -15,7 +15,6 @@
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -24,46 +23,57 @@
 namespace troupe {
 namespace {
 
-// What a transfer between two nodes takes where nothing was measured: TCP on one host, or on a
-// network of 10 Gbit/s.
-constexpr double network_bandwidth = 1.2e9;
-constexpr Duration network_latency = std::chrono::microseconds(50);
-// A notice waits for the chunk in front of it: some 200 us here.
-constexpr std::uint64_t network_chunk_bytes = 1 << 20;
 // Of results that are fetched in one message.
 constexpr std::uint64_t values_bytes_max = 1 << 20;
 
-struct ClusterNode : ConnectedNode {
-  bool is_lost = false;
-};
+bool is_any(const std::vector<bool>& flags) {
+  return std::find(flags.begin(), flags.end(), true) != flags.end();
+}
 
 }  // namespace
 
 class Cluster::Impl final : public Results {
  public:
   Impl(const OpRegistry& ops, const ClusterOptions& options)
-      : options_(options),
+      : ops_(ops),
+        options_(options),
         control_(options.rehearsed ? ControlSystem(options.rehearsed->setup)
                                    : ControlSystem(options.node_timeout)),
         leader_(control_.system(), control_.system().spawn<Leader>(this)) {
-    for (ConnectedNode& node : connect_nodes(control_.system(), leader_.get(), ops, options_)) {
-      nodes_.push_back({std::move(node)});
-    }
-    for (const ClusterNode& node : nodes_) caf::anon_send(leader_.get(), node.agent);
-    if (options.uses_shared_memory) check_one_host();
-    check_one_wire();
-    join_machines();
+    nodes_ = connect_nodes(control_.system(), leader_.get(), ops, options_);
+    is_lost_.resize(nodes_.size());
+    for (const ConnectedNode& node : nodes_) caf::anon_send(leader_.get(), node.agent);
+    check_alike(nodes_, options.uses_shared_memory);
+    machine_ = join_machines(nodes_);
   }
 
   std::vector<bool> lost_nodes() {
     const std::lock_guard lock(mutex_);
-    std::vector<bool> lost;
-    for (const ClusterNode& node : nodes_) lost.push_back(node.is_lost);
-    return lost;
+    return is_lost_;
   }
-  bool has_lost_node() {
-    const std::vector<bool> lost = lost_nodes();
-    return std::find(lost.begin(), lost.end(), true) != lost.end();
+  bool has_ever_lost_node() {
+    const std::lock_guard lock(mutex_);
+    return has_ever_lost_node_;
+  }
+  Replaced replace_lost_nodes(Duration limit) {
+    const Instant begun = present(control_.system());
+    Replaced replaced;
+    for (std::vector<bool> lost = lost_nodes(); is_any(lost); lost = lost_nodes()) {
+      replaced.nodes.resize(lost.size());
+      for (std::size_t n = 0; n < lost.size(); ++n) {
+        if (!lost[n]) continue;
+        say(fmt::format("{} was lost; waiting for another one there, for {} at most",
+                        nodes_[n].label(), format_duration(limit)));
+      }
+      for (std::size_t n = 0; n < lost.size(); ++n) {
+        if (!lost[n]) continue;
+        replace(n, begun, limit);
+        replaced.nodes[n] = true;
+        say(nodes_[n].label() + " has joined");
+      }
+    }
+    replaced.waited = present(control_.system()) - begun;
+    return replaced;
   }
   const Machine& machine() const { return machine_; }
   bool uses_tls_for_tensors() const { return is_tls_wire(nodes_[0].has.address); }
@@ -81,14 +91,15 @@ class Cluster::Impl final : public Results {
     results_.clear();
     for (const Plan::Result& result : plan.results) find_result(plan, result.replica, types);
     std::vector<std::string> addresses;
-    for (const ClusterNode& node : nodes_) {
-      addresses.push_back(is_lost(node) ? std::string() : node.has.address);
+    const std::vector<bool> lost = lost_nodes();
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      addresses.push_back(lost[n] ? std::string() : nodes_[n].has.address);
     }
     ask_all<Prepared>([&](std::size_t n) {
       return BeginRun{
           .run = run_,
           .self = NodeId::at(n),
-          .machine = machine,
+          .machine = with_own_cores(machine, NodeId::at(n), machine_, nodes_[n].has.machine),
           .addresses = addresses,
           .clock_offset = nodes_[n].clock_offset,
           .first = ReplicaId{first.value},
@@ -104,7 +115,7 @@ class Cluster::Impl final : public Results {
         troupe::spawn_stand_in(system, nodes_[node].agent, run_, resource, coordinator);
     const std::lock_guard lock(mutex_);
     stand_ins_[resource.value] = stand_in;
-    if (nodes_[node].is_lost) caf::anon_send(stand_in, NodeLost{loss_of(node)});
+    if (is_lost_[node]) caf::anon_send(stand_in, NodeLost{loss_of(node)});
     return stand_in;
   }
 
@@ -117,7 +128,7 @@ class Cluster::Impl final : public Results {
       const std::lock_guard lock(mutex_);
       stand_ins_.clear();
     }
-    for (const ClusterNode& node : nodes_) caf::anon_send(node.agent, EndRun{});
+    for (const ConnectedNode& node : nodes_) caf::anon_send(node.agent, EndRun{});
   }
 
   void find_result(const Plan& plan, ReplicaId replica, std::span<const TensorType> types) {
@@ -136,8 +147,8 @@ class Cluster::Impl final : public Results {
       const Values part = ask<Values>(
           place.node, ValuesRequest{.result = result, .offset = offset, .bytes = bytes});
       if (part.bytes.size() != bytes) {
-        throw run_error(fmt::format("{} sent {} of {} bytes of a result", name(place.node),
-                                    part.bytes.size(), bytes));
+        throw run_error(fmt::format("{} sent {} of {} bytes of a result",
+                                    nodes_[place.node].label(), part.bytes.size(), bytes));
       }
       std::memcpy(fetched_.data() + offset, part.bytes.data(), bytes);
       offset += bytes;
@@ -184,9 +195,32 @@ class Cluster::Impl final : public Results {
     if (to != stand_ins_.end()) caf::anon_send(to->second, message);
   }
 
-  bool is_lost(const ClusterNode& node) {
-    const std::lock_guard lock(mutex_);
-    return node.is_lost;
+  void say(const std::string& news) const {
+    if (options_.on_news) options_.on_news(news);
+  }
+
+  void replace(std::size_t n, Instant begun, Duration limit) {
+    try {
+      take_in(n, await_node(control_.system(), leader_.get(), ops_, options_, NodeId::at(n),
+                            begun + limit));
+    } catch (const Error& error) {
+      const Duration waited = present(control_.system()) - begun;
+      throw run_error(
+          fmt::format("{} was lost, and no other one has taken its place{}: {}", nodes_[n].label(),
+                      waited < limit ? "" : " in " + format_duration(limit), error.problem()),
+          error.remedy());
+    }
+  }
+  void take_in(std::size_t n, ConnectedNode node) {
+    check_fit(node.has.machine, nodes_[n].has.machine);
+    node.has.name = nodes_[n].has.name;
+    {
+      const std::lock_guard lock(mutex_);
+      nodes_[n] = std::move(node);
+      is_lost_[n] = false;
+    }
+    check_alike(nodes_, options_.uses_shared_memory);
+    caf::anon_send(leader_.get(), nodes_[n].agent);
   }
 
   // Since a node was lost, the others have closed their connections. New ones have nothing of the
@@ -201,47 +235,8 @@ class Cluster::Impl final : public Results {
     const bool is_alone = std::count(lost.begin(), lost.end(), false) == 1;
     const std::vector<Reconnected> answers = ask_all<Reconnected>(
         [&](std::size_t) { return Reconnect{.epoch = epoch_, .is_alone = is_alone}; });
-    for (std::size_t n = 0; n < nodes_.size(); ++n) nodes_[n].has.address = answers[n].address;
-  }
-
-  void check_one_host() const {
-    for (std::size_t n = 1; n < nodes_.size(); ++n) {
-      if (nodes_[n].has.host == nodes_[0].has.host) continue;
-      throw usage_error(
-          fmt::format("{} and {} are on different hosts, and share no memory", name(0), name(n)),
-          "use --transport tcp");
-    }
-  }
-
-  void check_one_wire() const {
-    for (std::size_t n = 1; n < nodes_.size(); ++n) {
-      if (is_tls_wire(nodes_[n].has.address) == uses_tls_for_tensors()) continue;
-      const std::size_t with = uses_tls_for_tensors() ? 0 : n;
-      throw usage_error(fmt::format("{} sends tensors over TLS, and {} doesn't", name(with),
-                                    name(with == 0 ? n : 0)),
-                        "start both with --trust-network, or both without");
-    }
-  }
-
-  void join_machines() {
-    machine_.name = fmt::format("{} nodes", nodes_.size());
-    NodeJoiner joiner(machine_);
-    std::set<std::string> names;
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
-      std::string& own = nodes_[n].has.name;
-      if (own.empty()) own = fmt::format("n{}", n);
-      if (!names.insert(own).second) {
-        throw usage_error(
-            fmt::format("two nodes have the name '{}', the second at {}", own, nodes_[n].address),
-            "start one of them with another --name");
-      }
-      const Machine& has = nodes_[n].has.machine;
-      joiner.add_node(own, has, default_network_memory(has));
-    }
-    if (nodes_.size() > 1) {
-      joiner.add_network({.bandwidth = network_bandwidth,
-                          .latency = network_latency,
-                          .chunk_bytes = network_chunk_bytes});
+      if (!lost[n]) nodes_[n].has.address = answers[n].address;
     }
   }
 
@@ -251,8 +246,12 @@ class Cluster::Impl final : public Results {
     try {
       return question.answer<Answer>(longest_duration);
     } catch (const Error& error) {
-      if (question.is_node_lost()) lose(n);
-      throw Error(error.kind(), SourcePlace{}, name(n) + ": " + error.problem(), error.remedy());
+      if (question.is_node_lost()) {
+        const std::lock_guard lock(mutex_);
+        lose(n);
+      }
+      throw Error(error.kind(), SourcePlace{}, nodes_[n].label() + ": " + error.problem(),
+                  error.remedy());
     }
   }
   template <class Request>
@@ -269,8 +268,9 @@ class Cluster::Impl final : public Results {
   template <class Answer, class Request>
   std::vector<Answer> ask_all(const Request& request_of) {
     std::vector<std::unique_ptr<NodeQuestion>> questions(nodes_.size());
+    const std::vector<bool> lost = lost_nodes();
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
-      if (!is_lost(nodes_[n])) questions[n] = question(n, request_of(n));
+      if (!lost[n]) questions[n] = question(n, request_of(n));
     }
     std::vector<Answer> answers(nodes_.size());
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
@@ -279,37 +279,29 @@ class Cluster::Impl final : public Results {
     return answers;
   }
 
-  // "node n1 (127.0.0.1:7420)"
-  std::string name(std::size_t n) const {
-    const ClusterNode& node = nodes_[n];
-    return node.has.name.empty() ? "node " + node.address
-                                 : fmt::format("node {} ({})", node.has.name, node.address);
-  }
   std::string loss_of(std::size_t n) const {
-    return fmt::format("{} was lost; {}", name(n), NodeQuestion::check_node);
+    return fmt::format("{} was lost; {}", nodes_[n].label(), NodeQuestion::check_node);
   }
   bool is_interrupted() const { return options_.interrupted != nullptr && *options_.interrupted; }
 
   NodeId node_of(ResourceId resource) const { return resource_node(*running_, resource); }
 
   void on_down(const caf::actor_addr& agent) {
+    const std::lock_guard lock(mutex_);
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       if (nodes_[n].agent.address() == agent) lose(n);
     }
   }
   // Once a node is lost, the others close their connections, and miss each other.
   void suspect(const NodeSuspected& suspected) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (is_disconnected_ || suspected.epoch != epoch_) return;
-    }
+    const std::lock_guard lock(mutex_);
+    if (is_disconnected_ || suspected.epoch != epoch_) return;
     lose(suspected.node.index());
   }
-  // The run can't go on: the others must not wait for tensors of this node.
+  // The run can't go on: the others must not wait for tensors of this node. `mutex_` is held.
   void lose(std::size_t n) {
-    const std::lock_guard lock(mutex_);
-    if (n >= nodes_.size() || std::exchange(nodes_[n].is_lost, true)) return;
-    is_disconnected_ = true;
+    if (n >= nodes_.size() || is_lost_[n]) return;
+    is_lost_[n] = is_disconnected_ = has_ever_lost_node_ = true;
     for (std::size_t other = 0; other < nodes_.size(); ++other) {
       if (other != n) caf::anon_send(nodes_[other].agent, Disconnect{loss_of(n)});
     }
@@ -325,17 +317,20 @@ class Cluster::Impl final : public Results {
     std::uint64_t bytes;
   };
 
+  const OpRegistry& ops_;
   const ClusterOptions options_;
   ControlSystem control_;
-  std::vector<ClusterNode> nodes_;  // by NodeId
+  std::vector<ConnectedNode> nodes_;  // by NodeId
   Machine machine_;
   const Machine* running_ = nullptr;  // that of the run
   std::unordered_map<ReplicaId, Place> results_;
   std::vector<std::byte> fetched_;
-  std::mutex mutex_;  // guards what follows, and is_lost of nodes_
+  std::mutex mutex_;  // guards what follows, and changes of agents and names of nodes_
   std::uint32_t run_ = 0;
-  std::uint32_t epoch_ = 0;                        // of the connections between nodes
-  bool is_disconnected_ = false;                   // a node was lost in this epoch
+  std::uint32_t epoch_ = 0;       // of the connections between nodes
+  bool is_disconnected_ = false;  // a node was lost in this epoch
+  bool has_ever_lost_node_ = false;
+  std::vector<bool> is_lost_;                      // by NodeId
   std::map<std::uint32_t, caf::actor> stand_ins_;  // by ResourceId
   const OwnedActor leader_;                        // last: it uses all the others
 };
@@ -344,11 +339,14 @@ Cluster::Cluster(const OpRegistry& ops, const ClusterOptions& options)
     : impl_(std::make_unique<Impl>(ops, options)) {}
 Cluster::~Cluster() = default;
 
-bool Cluster::has_lost_node() const {
-  return impl_->has_lost_node();
+bool Cluster::has_ever_lost_node() const {
+  return impl_->has_ever_lost_node();
 }
 std::vector<bool> Cluster::lost_nodes() const {
   return impl_->lost_nodes();
+}
+Replaced Cluster::replace_lost_nodes(Duration limit) {
+  return impl_->replace_lost_nodes(limit);
 }
 bool Cluster::uses_tls_for_tensors() const {
   return impl_->uses_tls_for_tensors();

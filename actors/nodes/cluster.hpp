@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/actor_system_setup.hpp"
+#include "actors/execution.hpp"
 #include "actors/node_resources.hpp"
 #include "core/backend/memory_store.hpp"
 #include "core/base/time.hpp"
@@ -43,6 +44,11 @@ struct ClusterOptions {
   std::optional<TlsContext> tls = {};
   // Nodes that are in this process; none: they are reached over the network.
   std::optional<RehearsedNodes> rehearsed = {};
+  // Starts a process in the place of a lost one and returns its address. Null: somebody else does,
+  // at the same address.
+  std::function<std::string(NodeId)> start_again = {};
+  // Called with what the user should know at once.
+  std::function<void(const std::string&)> on_news = {};
   // Nodes are waited for no longer when this becomes true. Any thread may set it.
   const std::atomic<bool>* interrupted = nullptr;
 };
@@ -58,8 +64,13 @@ class Cluster final : public NodeResources {
   // to give its connection up, which may be minutes.
   ~Cluster() override;
 
-  bool has_lost_node() const;
+  bool has_ever_lost_node() const;
   std::vector<bool> lost_nodes() const;  // by NodeId
+  // Blocks until each lost node has a replacement, which takes its name and its place in the
+  // machine, and has nothing of the run so far. At some moment before it returns, no node was lost.
+  // Throws an Error that names a node for which there is none after `limit`, or only one that can't
+  // take its place.
+  Replaced replace_lost_nodes(Duration limit);
   // Whether tensors go from node to node over TLS, which is slower than UCX.
   bool uses_tls_for_tensors() const;
   // What the nodes have, joined by a network: "n0.cpu0", or by the nodes' own names.

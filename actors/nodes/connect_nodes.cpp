@@ -2,6 +2,7 @@
 
 #include "actors/nodes/control_connection.hpp"
 #include "actors/nodes/node_question.hpp"
+#include "actors/waiting.hpp"
 #include "core/base/error.hpp"
 #include "core/machine/discover.hpp"
 #include "core/network/host_port.hpp"
@@ -58,7 +59,23 @@ class Connecting {
 
   std::vector<ConnectedNode> take() { return std::move(nodes_); }
 
+  // Of the one that takes the place of a lost one.
+  ConnectedNode take_only() {
+    hello_.begins_anew = true;
+    try {
+      connect(0);
+    } catch (const Error& error) {
+      throw run_error(error.problem(), error.remedy());
+    }
+    if (is_interrupted()) throw run_error("it was waited for no longer");
+    if (!nodes_[0].agent) throw run_error("there is no node", start_node);
+    greet(nodes_[0]);
+    return std::move(nodes_[0]);
+  }
+
  private:
+  static constexpr const char* start_node = "start `troupe node --listen HOST:PORT` there";
+
   std::vector<std::size_t> all() const {
     std::vector<std::size_t> numbers(nodes_.size());
     for (std::size_t n = 0; n < numbers.size(); ++n) numbers[n] = n;
@@ -150,10 +167,9 @@ class Connecting {
       }
       if (nodes_[n].agent || is_interrupted()) return;
       if (is_late) {
-        throw usage_error("what listens there doesn't answer as a node of Troupe does",
-                          "start `troupe node --listen HOST:PORT` there");
+        throw usage_error("what listens there doesn't answer as a node of Troupe does", start_node);
       }
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      rest_for(system_, std::chrono::milliseconds(50));
     }
   }
 
@@ -196,6 +212,24 @@ std::vector<ConnectedNode> connect_nodes(caf::actor_system& system, const caf::a
   connecting.connect_all();
   connecting.greet_all();
   return connecting.take();
+}
+
+ConnectedNode await_node(caf::actor_system& system, const caf::actor& leader, const OpRegistry& ops,
+                         ClusterOptions options, NodeId lost, Instant until) {
+  const Duration connect_timeout = options.connect_timeout;
+  const std::string address = options.addresses[lost.index()];
+  while (true) {
+    options.connect_timeout = std::clamp(until - present(system), Duration{0}, connect_timeout);
+    try {
+      options.addresses = {options.start_again ? options.start_again(lost) : address};
+      return Connecting(system, leader, ops, options).take_only();
+    } catch (const Error& error) {
+      const bool refuses = error.kind() == ErrorKind::usage;
+      const bool is_interrupted = options.interrupted != nullptr && *options.interrupted;
+      if (refuses || is_interrupted || present(system) >= until) throw;
+    }
+    rest_for(system, std::chrono::milliseconds(50));
+  }
 }
 
 }  // namespace troupe

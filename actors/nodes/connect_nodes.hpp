@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <caf/all.hpp>
+#include <fmt/format.h>
 
 namespace troupe {
 
@@ -18,6 +19,11 @@ struct ConnectedNode {
   caf::actor agent = {};
   Welcome has = {};
   Duration clock_offset{0};  // what the node's clock is behind the leader's
+
+  // "node n1 (127.0.0.1:7420)"
+  std::string label() const {
+    return has.name.empty() ? "node " + address : fmt::format("node {} ({})", has.name, address);
+  }
 };
 
 // Connects to the nodes of `options` and greets them for `leader`, all at the same time. Blocks;
@@ -25,5 +31,11 @@ struct ConnectedNode {
 // can't be reached, or that refuse the leader; a run Error if interrupted.
 std::vector<ConnectedNode> connect_nodes(caf::actor_system& system, const caf::actor& leader,
                                          const OpRegistry& ops, const ClusterOptions& options);
+
+// The same for one node that takes the place of `lost`, and is tried again until then. Throws a run
+// Error if there is none or it doesn't answer, or if interrupted; a usage Error, at once, if it
+// refuses the leader.
+ConnectedNode await_node(caf::actor_system& system, const caf::actor& leader, const OpRegistry& ops,
+                         ClusterOptions options, NodeId lost, Instant until);
 
 }  // namespace troupe

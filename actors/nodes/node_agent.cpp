@@ -94,13 +94,14 @@ class Agent final : public caf::event_based_actor {
   }
 
   caf::message greet(const Hello& hello) {
-    if (service_ && service_->leader() == hello.leader) {
-      throw usage_error("another of the addresses is that of the same node", "name each node once");
-    }
-    if (service_) {
+    if (service_ && service_->leader() != hello.leader) {
       throw usage_error("it works for another leader", "wait until that is done");
     }
+    if (service_ && !hello.begins_anew) {
+      throw usage_error("another of the addresses is that of the same node", "name each node once");
+    }
     check_kinds(hello.kinds);
+    service_.reset();
     service_ = std::make_unique<NodeService>(system(), ops_, hello.leader, options_.make_wire,
                                              hello.uses_shared_memory, options_.rehearsal);
     monitor(hello.leader);

@@ -27,6 +27,8 @@ struct Hello {
   std::vector<std::string> kinds;   // of ops, in their order
   caf::actor leader;                // when it is gone, so is the node's work
   bool uses_shared_memory = false;  // for tensors, as all nodes are on one host; else TCP
+  // The leader has given up the node that was there, which may be this one.
+  bool begins_anew = false;
 };
 struct Welcome {
   std::string name;     // the node's own, or empty
@@ -119,7 +121,7 @@ void add_node_protocol(caf::actor_system_config& config);
 
 template <class Inspector>
 auto inspect(Inspector& f, Hello& x) {
-  return f(caf::meta::type_name("Hello"), x.kinds, x.leader, x.uses_shared_memory);
+  return f(caf::meta::type_name("Hello"), x.kinds, x.leader, x.uses_shared_memory, x.begins_anew);
 }
 template <class Inspector>
 auto inspect(Inspector& f, Welcome& x) {

@@ -50,9 +50,9 @@ class NodeQuestion {
                            if (interrupted_ != nullptr && *interrupted_) {
                              refusal = run_error("it was waited for no longer");
                            } else if (steady_now() - begun >= patience) {
-                             refusal = usage_error(fmt::format("it has not answered for {}",
-                                                               format_duration(patience)),
-                                                   check_node);
+                             refusal = run_error(fmt::format("it has not answered for {}",
+                                                             format_duration(patience)),
+                                                 check_node);
                            }
                          });
     }

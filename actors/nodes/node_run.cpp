@@ -114,7 +114,8 @@ NodeTensors::NodeTensors(const Machine& machine, NodeId self, Mode mode)
 void NodeTensors::prepare(const BeginRun& begin, const std::function<bool()>& keep_going) {
   const std::vector<ReplicaSpec> replicas = begin.replicas.unpack(elsewhere(machine_), machine_);
   const std::vector<TensorType> types = begin.replicas.types();
-  // Those of a run that another node could not begin have never come.
+  // Those of a run that another node could not begin have never come, nor have those of a run that
+  // this node takes part in only now.
   const std::vector<ReplicaSpec> missed(begin.first.index() - store_.replica_count(),
                                         ReplicaSpec{.memory = elsewhere(machine_)});
   store_.install(missed, types);

@@ -104,10 +104,10 @@ void NodeService::begin_run(const BeginRun& begin) {
     if (is_there) wire_->connect(NodeId::at(n), begin.addresses[n]);
   }
   is_connected_ = true;
-  if (begin.first.index() == 0) {
+  // A node that takes the place of a lost one has nothing of the run so far.
+  if (begin.first.index() == 0 || !tensors_) {
     tensors_.emplace(begin.machine, begin.self, rehearsal_ ? Mode::rehearse : Mode::run);
   }
-  if (!tensors_) throw usage_error("it has nothing of a run that is to go on");
   tensors_->prepare(begin, [this] { return !*is_leader_gone_; });
   run_.emplace(begin, *tensors_, ops_, *wire_, leader_, rehearsal_);
   arrivals_.set_run(&*run_);

@@ -116,7 +116,7 @@ int carry_out(Mode mode, const RunArguments& arguments) {
   const int code = report.interrupted ? exit_failed : exit_code(report);
   // Kernels may be under way, which the Run would wait for, or what was sent to a node that is
   // lost.
-  if (interrupted() || (cluster && cluster->has_lost_node())) {
+  if (interrupted() || (cluster && cluster->has_ever_lost_node())) {
     if (failure) print_error("troupe: {}", failure->what());
     leave(failure ? exit_failed : code);
   }
@@ -212,6 +212,11 @@ int run_command(const RunArguments& arguments) {
   if (names_nodes(arguments)) {
     throw usage_error("the nodes are those that srun or mpirun has started",
                       "leave --nodes and --local-nodes out, or start one process");
+  }
+  if (parse_loss_policy(arguments.on_loss).on_loss == OnLoss::wait) {
+    throw usage_error("--on-loss wait: srun and mpirun start no process again",
+                      "leave it out, so that the others go on; or start `troupe node` on each host "
+                      "and give --nodes to one process");
   }
   LocalNodes node = start_launched_node(*launch, arguments);
   const std::vector<std::string> nodes = launch->exchange(node.addresses().front());

@@ -24,6 +24,7 @@ struct RunArguments {
   std::vector<std::string> scenarios;  // by name; empty: all
   std::vector<std::string> ops;        // paths of libraries of op kinds
   std::vector<std::string> losses;     // "n1@500ms"; of `simulate` only
+  std::string on_loss = "replan";      // or "fail", "wait", "wait:30s"
 
   // The rest is of `run` only, but for the nodes, which `validate` has, too.
   std::vector<std::string> nodes;  // "host:port"
@@ -40,7 +41,6 @@ struct RunArguments {
   bool shared_memory = false;  // between nodes; else TCP
   bool awaits_nodes = false;   // which are about to start
   bool trust_network = false;  // of the nodes that a launcher starts
-  bool fails_on_loss = false;  // of a node; else what is left is planned anew
   bool resumes = false;        // from the newest checkpoint in the folder
 };
 

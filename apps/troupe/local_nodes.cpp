@@ -44,6 +44,14 @@ std::string read_line(int fd) {
   return line;
 }
 
+// Returns how the process has ended, for which it blocks.
+int wait_for(pid_t process) {
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
 }  // namespace
 
 cpu_set_t part_of_cores(const std::vector<int>& cores, std::size_t index, std::size_t count) {
@@ -55,28 +63,38 @@ cpu_set_t part_of_cores(const std::vector<int>& cores, std::size_t index, std::s
   return set;
 }
 
-LocalNodes::LocalNodes(const LocalNodesOptions& options) {
-  for (std::size_t i = 0; i < options.count; ++i) start(i, options);
+LocalNodes::LocalNodes(const LocalNodesOptions& options)
+    : options_(options), processes_(options.count), addresses_(options.count) {
+  for (std::size_t i = 0; i < options.count; ++i) start(i);
 }
 
-void LocalNodes::start(std::size_t index, const LocalNodesOptions& options) {
+std::string LocalNodes::restart(std::size_t index) {
+  if (const pid_t process = std::exchange(processes_[index], 0); process != 0) {
+    kill(process, SIGKILL);
+    wait_for(process);
+  }
+  start(index);
+  return addresses_[index];
+}
+
+void LocalNodes::start(std::size_t index) {
   static const HostInfo host = discover_host();
   std::vector<std::string> words = {
       "troupe",
       "node",
       "--listen",
-      options.listen,
+      options_.listen,
       "--once",
       "--memory-share",
-      fmt::format("{}", options.memory_share / static_cast<double>(options.count)),
+      fmt::format("{}", options_.memory_share / static_cast<double>(options_.count)),
       "--node-timeout",
-      fmt::format("{}", options.node_timeout_s)};
-  for (const std::string& library : options.ops) words.insert(words.end(), {"--ops", library});
-  words.insert(words.end(), options.more.begin(), options.more.end());
+      fmt::format("{}", options_.node_timeout_s)};
+  for (const std::string& library : options_.ops) words.insert(words.end(), {"--ops", library});
+  words.insert(words.end(), options_.more.begin(), options_.more.end());
   std::vector<char*> arguments(words.size() + 1);  // the last one is null
   std::transform(words.begin(), words.end(), arguments.begin(),
                  [](std::string& word) { return word.data(); });
-  const cpu_set_t cores = part_of_cores(host.cores, index, options.count);
+  const cpu_set_t cores = part_of_cores(host.cores, index, options_.count);
   int ends[2];
   const pid_t parent = getpid();
   pid_t process = -1;
@@ -84,7 +102,7 @@ void LocalNodes::start(std::size_t index, const LocalNodesOptions& options) {
   if (pipe2(ends, O_CLOEXEC) == 0) {
     process = fork();
     if (process == 0) {
-      become_node(options.program.c_str(), arguments.data(), ends[1], cores, parent);
+      become_node(options_.program.c_str(), arguments.data(), ends[1], cores, parent);
     }
     error = errno;
     close(ends[1]);
@@ -96,7 +114,7 @@ void LocalNodes::start(std::size_t index, const LocalNodesOptions& options) {
     throw run_error(fmt::format("could not start node n{}: {}", index, system_message(error)),
                     "use fewer nodes, or raise the limit of processes (ulimit -u)");
   }
-  processes_.push_back(process);
+  processes_[index] = process;
   const std::string line = read_line(ends[0]);
   close(ends[0]);
   const std::string_view expected = "listening on ";
@@ -104,15 +122,14 @@ void LocalNodes::start(std::size_t index, const LocalNodesOptions& options) {
     throw run_error(fmt::format("node n{} has ended before it listened", index),
                     "see what it says above");
   }
-  addresses_.push_back(line.substr(expected.size(), line.find(',') - expected.size()));
+  addresses_[index] = line.substr(expected.size(), line.find(',') - expected.size());
 }
 
 bool LocalNodes::wait() {
   bool are_well = true;
-  for (const pid_t process : std::exchange(processes_, {})) {
-    int status = 0;
-    while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
-    }
+  for (pid_t& process : processes_) {
+    if (process == 0) continue;
+    const int status = wait_for(std::exchange(process, 0));
     are_well = are_well && WIFEXITED(status) && WEXITSTATUS(status) == 0;
   }
   return are_well;
@@ -121,7 +138,7 @@ bool LocalNodes::wait() {
 LocalNodes::~LocalNodes() {
   const auto patience = std::chrono::steady_clock::now() + 1s;
   for (const pid_t process : processes_) {
-    while (waitpid(process, nullptr, WNOHANG) == 0) {
+    while (process != 0 && waitpid(process, nullptr, WNOHANG) == 0) {
       if (std::chrono::steady_clock::now() > patience) kill(process, SIGKILL);
       std::this_thread::sleep_for(2ms);
     }

@@ -36,13 +36,17 @@ class LocalNodes {
   LocalNodes& operator=(const LocalNodes&) = delete;
 
   const std::vector<std::string>& addresses() const { return addresses_; }
+  // Ends what is left of this one and starts another one in its place. Returns its address. Blocks
+  // until it listens. Throws an Error if it can't be started.
+  std::string restart(std::size_t index);
   // Blocks until all have ended. Returns whether all of them were well.
   bool wait();
 
  private:
-  void start(std::size_t index, const LocalNodesOptions& options);
+  void start(std::size_t index);
 
-  std::vector<pid_t> processes_;
+  const LocalNodesOptions options_;
+  std::vector<pid_t> processes_;  // 0: has ended
   std::vector<std::string> addresses_;
 };
 

@@ -52,4 +52,18 @@ std::vector<NodeLoss> parse_losses(const std::vector<std::string>& texts, const 
   return losses;
 }
 
+LossPolicy parse_loss_policy(const std::string& text) {
+  constexpr std::string_view with_limit = "wait:";
+  if (text == "replan") return {.on_loss = OnLoss::replan};
+  if (text == "fail") return {.on_loss = OnLoss::fail};
+  if (text == "wait") return {.on_loss = OnLoss::wait};
+  if (text.starts_with(with_limit)) {
+    return {.on_loss = OnLoss::wait,
+            .wait_max = parse_duration(std::string_view(text).substr(with_limit.size()))};
+  }
+  throw usage_error(
+      fmt::format("--on-loss is replan, fail or wait, and '{}' is none of them", shortened(text)),
+      "to wait for 30 seconds at most, write --on-loss wait:30s");
+}
+
 }  // namespace troupe

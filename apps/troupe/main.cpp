@@ -100,12 +100,10 @@ void add_node_timeout(CLI::App& command, double& seconds, const std::string& who
 
 void add_loss_option(CLI::App& command, troupe::RunArguments& arguments) {
   command
-      .add_option_function<std::string>(
-          "--on-loss", [&](const std::string& name) { arguments.fails_on_loss = name == "fail"; },
-          "When a node is lost: replan, the default, makes again on the others what is missing; or "
-          "fail")
-      ->option_text("POLICY")
-      ->check(CLI::IsMember({"replan", "fail"}));
+      .add_option("--on-loss", arguments.on_loss,
+                  "When a node is lost: replan, the default, makes again on the others what is "
+                  "missing; wait, or wait:30s, does so when another one has taken its place; fail")
+      ->option_text("POLICY");
 }
 
 void add_checkpoint_options(CLI::App& command, troupe::RunArguments& arguments) {

@@ -88,9 +88,13 @@ std::optional<Duration> checkpoint_interval(const RunArguments& arguments) {
   return from_seconds(arguments.checkpoint_s);
 }
 
+void print_news(ProgressBar& bar, const std::string& news) {
+  bar.print_line("troupe: " + news);
+}
+
 }  // namespace
 
-RunNodes::RunNodes(const RunArguments& arguments, const OpRegistry& ops) {
+RunNodes::RunNodes(const RunArguments& arguments, const OpRegistry& ops, ProgressBar& bar) {
   std::vector<std::string> addresses = arguments.nodes;
   if (arguments.local_nodes > 0) {
     addresses = local
@@ -100,13 +104,16 @@ RunNodes::RunNodes(const RunArguments& arguments, const OpRegistry& ops) {
                     .addresses();
   }
   if (addresses.empty()) return;
-  cluster.emplace(ops, ClusterOptions{.addresses = addresses,
-                                      .connect_timeout = from_seconds(arguments.connect_timeout_s),
-                                      .awaits_nodes = arguments.awaits_nodes,
-                                      .node_timeout = from_seconds(arguments.node_timeout_s),
-                                      .uses_shared_memory = arguments.shared_memory,
-                                      .tls = tls_context(arguments.tls),
-                                      .interrupted = &interrupted()});
+  ClusterOptions options{.addresses = addresses,
+                         .connect_timeout = from_seconds(arguments.connect_timeout_s),
+                         .awaits_nodes = arguments.awaits_nodes,
+                         .node_timeout = from_seconds(arguments.node_timeout_s),
+                         .uses_shared_memory = arguments.shared_memory,
+                         .tls = tls_context(arguments.tls),
+                         .on_news = [&bar](const std::string& news) { print_news(bar, news); },
+                         .interrupted = &interrupted()};
+  if (local) options.start_again = [this](NodeId node) { return local->restart(node.index()); };
+  cluster.emplace(ops, options);
 }
 
 void complete_for(Mode mode, RunFile& file, bool is_here) {
@@ -115,9 +122,10 @@ void complete_for(Mode mode, RunFile& file, bool is_here) {
 }
 
 PlannedRun::PlannedRun(Mode mode, const RunArguments& arguments, Phases& phases)
-    : ops(ops_with(arguments.ops)),
+    : loss_policy(parse_loss_policy(arguments.on_loss)),
+      ops(ops_with(arguments.ops)),
       nodes(phases.run(ErrorKind::usage, "getting the nodes",
-                       [&] { return RunNodes(arguments, ops); })),
+                       [&] { return RunNodes(arguments, ops, phases.bar()); })),
       file(phases.run(ErrorKind::usage, "loading " + arguments.file,
                       [&] {
                         RunFile loaded = load_run_file(arguments.file, ops, nodes.machine());
@@ -146,16 +154,14 @@ PlannedRun::PlannedRun(Mode mode, const RunArguments& arguments, Phases& phases)
             .interrupted = &interrupted(),
             .saves = file.saves,
             .cluster = nodes.cluster ? &*nodes.cluster : nullptr,
-            .on_loss = arguments.fails_on_loss ? OnLoss::fail : OnLoss::replan,
+            .on_loss = loss_policy.on_loss,
+            .wait_max = loss_policy.wait_max,
             .losses = parse_losses(arguments.losses, file.machine),
             .checkpoints = checkpoints.folder ? &*checkpoints.folder : nullptr,
             .checkpoint_interval = checkpoint_interval(arguments),
             .resumed = checkpoints.resumed ? &*checkpoints.resumed : nullptr,
             .on_progress = [&phases](const RunProgress& progress) { phases.bar().show(progress); },
-            .on_news =
-                [&phases](const std::string& news) {
-                  phases.bar().print_line("troupe: " + news);
-                }});
+            .on_news = [&phases](const std::string& news) { print_news(phases.bar(), news); }});
   });
   phases.ended("planned", run->op_count());
 }

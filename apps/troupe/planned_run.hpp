@@ -7,6 +7,7 @@
 #include "apps/troupe/checkpoints.hpp"
 #include "apps/troupe/commands.hpp"
 #include "apps/troupe/local_nodes.hpp"
+#include "apps/troupe/losses.hpp"
 #include "apps/troupe/phases.hpp"
 #include "core/config/run_file.hpp"
 #include "core/graph/scenario.hpp"
@@ -24,12 +25,16 @@ struct RunNodes {
   std::optional<Cluster> cluster;
 
   // Starts local nodes, and connects to all. Blocks. Throws like Cluster and LocalNodes.
-  RunNodes(const RunArguments& arguments, const OpRegistry& ops);
+  // The bar must outlive it.
+  RunNodes(const RunArguments& arguments, const OpRegistry& ops, ProgressBar& bar);
+  RunNodes(const RunNodes&) = delete;
+  RunNodes& operator=(const RunNodes&) = delete;
   const Machine* machine() const { return cluster ? &cluster->machine() : nullptr; }
 };
 
 // A run that is about to begin. Its members refer to each other.
 struct PlannedRun {
+  LossPolicy loss_policy;
   OpRegistry ops;
   RunNodes nodes;
   RunFile file;

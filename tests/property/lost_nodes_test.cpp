@@ -73,6 +73,40 @@ BOOST_AUTO_TEST_CASE(a_loss_is_simulated_as_it_is_rehearsed) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(results_are_right_when_others_take_the_places_of_lost_nodes) {
+  std::uint64_t replaced = 0;
+  for (std::uint64_t seed = 1; seed <= seeds(100); ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      NodeCase c(seed);
+      const Duration whole = c.perform({.mode = Mode::simulate}).scenarios[0].makespan;
+      const std::vector<NodeLoss> losses = c.random_losses(whole);
+      const Duration wait = whole / static_cast<int>(1 + c.random.below(8));
+      const RunOptions options{.mode = Mode::rehearse,
+                               .seed = seed,
+                               .on_loss = OnLoss::wait,
+                               .wait_max = wait,
+                               .losses = losses};
+      const Report report = c.perform(options);
+      const ScenarioReport& s = report.scenarios[0];
+      BOOST_TEST((s.outcome == Outcome::done), s.error);
+      BOOST_TEST((s.verified == true), s.mismatch);
+      for (const std::string& note : report.notes) {
+        replaced += note.find(", and replaced after ") == std::string::npos ? 0 : 1;
+      }
+      for (const auto& [node, after] : losses) {
+        const std::string own = c.machine.nodes[node.index()] + ".";
+        for (const Span& span : s.timeline.spans) {
+          if (!s.timeline.tracks[span.track].resource.starts_with(own)) continue;
+          const bool is_meanwhile =
+              span.start > Instant{after} && span.start < Instant{after + wait};
+          BOOST_TEST(!is_meanwhile, s.timeline.name(span) << " began on " << own);
+        }
+      }
+    }
+  }
+  BOOST_TEST(replaced > 0U);
+}
+
 BOOST_AUTO_TEST_CASE(a_run_that_is_to_fail_names_the_node_that_was_lost) {
   NodeCase c(8);
   const Report report = c.perform(

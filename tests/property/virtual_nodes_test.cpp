@@ -24,25 +24,28 @@ BOOST_AUTO_TEST_SUITE(virtual_nodes)
 namespace {
 
 using testing::NodeCase;
-using testing::Place;
 using testing::seeds;
 using testing::VirtualNodes;
 
 constexpr Duration node_timeout = std::chrono::milliseconds(5);
 
-// What befalls the nodes of a seed. One node at least is never lost.
+// What befalls the nodes of a seed.
 class Blows {
  public:
-  // Up to `until`, from now on.
-  Blows(VirtualNodes& nodes, std::size_t count, Duration until) : nodes_(nodes), count_(count) {
-    std::size_t spared = count - 1;
-    for (Place n = 0; n < count; ++n) {
-      const Duration when = network().random_duration(until);
+  // Up to `until`, from now on. At most so many blows are such that a node is lost. `again`: so may
+  // be the one in its place.
+  Blows(VirtualNodes& nodes, std::size_t count, Duration until, std::size_t losses_max, bool again)
+      : nodes_(nodes), count_(count) {
+    for (std::size_t n = 0; n < count; ++n) {
+      Duration when = network().random_duration(until);
       if (one_in(4)) network().slow_down(n, 1 + 20 * network().random().unit());
       if (one_in(4)) nodes_.suspend(n, when, network().random_duration(node_timeout * 3 / 4));
-      if (spared == 0 || one_in(2)) continue;
-      --spared;
-      lose(n, when);
+      while (losses_max > 0 && one_in(2)) {
+        --losses_max;
+        lose(n, when);
+        if (!again) break;
+        when += network().random_duration(4 * node_timeout);
+      }
     }
   }
 
@@ -51,7 +54,7 @@ class Blows {
   std::uint64_t below(std::uint64_t bound) { return network().random().below(bound); }
   bool one_in(std::uint64_t n) { return below(n) == 0; }
 
-  void lose(Place n, Duration when) {
+  void lose(std::size_t n, Duration when) {
     switch (below(4)) {
       case 0:
         return nodes_.kill(n, when, true);
@@ -72,22 +75,30 @@ class Blows {
 
 struct Performed {
   Report report;
-  std::vector<bool> lost;  // nodes, by NodeId, when the last op had finished
+  std::vector<bool> lost;         // nodes, by NodeId, when the last op had finished
+  std::vector<std::string> news;  // what the user was told
 };
 
-// Runs the case of a seed, with blows or without. The report refers to the case.
-Performed perform(const NodeCase& c, std::uint64_t seed, bool with_blows) {
+// What becomes of the nodes.
+enum class Fate : std::uint8_t { spared, left_alone, restarted };
+
+// Runs the case of a seed. The report refers to the case.
+Performed perform(const NodeCase& c, std::uint64_t seed, Fate fate) {
+  const bool with_blows = fate != Fate::spared;
+  const bool restarts = fate == Fate::restarted;
   const std::vector<Scenario> scenarios{c.scenario};
   const Report whole = Run(c.machine, c.graph, scenarios, {.mode = Mode::simulate}).perform();
   VirtualNodes nodes(
       seed, c.nodes, c.graph.kinds(),
       {.nodes = c.nodes.size(), .delay_max = with_blows ? node_timeout / 2 : Duration{0}},
       node_timeout);
-  Cluster cluster(c.graph.kinds(), nodes.options());
-  if (with_blows) {
-    Blows(nodes, c.nodes.size(), 2 * whole.scenarios[0].makespan + std::chrono::milliseconds(1));
-  }
   Performed performed;
+  ClusterOptions options = nodes.options();
+  options.on_news = [&](const std::string& news) { performed.news.push_back(news); };
+  Cluster cluster(c.graph.kinds(), options);
+  const Duration until = 2 * whole.scenarios[0].makespan + std::chrono::milliseconds(1);
+  if (restarts) nodes.restart_within(2 * node_timeout);
+  if (with_blows) Blows(nodes, c.nodes.size(), until, restarts ? 8 : c.nodes.size() - 1, restarts);
   auto phase = RunProgress::Phase::reserving;
   const auto on_progress = [&](const RunProgress& progress) {
     const bool is_next = std::exchange(phase, progress.phase) != progress.phase;
@@ -97,7 +108,7 @@ Performed perform(const NodeCase& c, std::uint64_t seed, bool with_blows) {
                          {.mode = Mode::rehearse,
                           .seed = seed,
                           .cluster = &cluster,
-                          .on_loss = OnLoss::replan,
+                          .on_loss = restarts ? OnLoss::wait : OnLoss::replan,
                           .on_progress = on_progress})
                          .perform();
   return performed;
@@ -125,7 +136,7 @@ std::string timeline(const Report& report) {
 BOOST_AUTO_TEST_CASE(nodes_that_nothing_befalls_make_the_serial_results) {
   for (std::uint64_t seed = 1; seed <= seeds(50); ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
-      const Performed performed = perform(NodeCase(seed), seed, false);
+      const Performed performed = perform(NodeCase(seed), seed, Fate::spared);
       check_results(performed.report);
       BOOST_TEST(performed.report.notes.empty());
     }
@@ -134,9 +145,9 @@ BOOST_AUTO_TEST_CASE(nodes_that_nothing_befalls_make_the_serial_results) {
 
 BOOST_AUTO_TEST_CASE(whatever_befalls_nodes_the_results_are_the_serial_ones) {
   std::uint64_t lost = 0;
-  for (std::uint64_t seed = 1; seed <= seeds(300); ++seed) {
+  for (std::uint64_t seed = 1; seed <= seeds(200); ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
-      const Performed performed = perform(NodeCase(seed), seed, true);
+      const Performed performed = perform(NodeCase(seed), seed, Fate::left_alone);
       check_results(performed.report);
       for (std::size_t n = 0; n < performed.lost.size(); ++n) {
         if (!performed.lost[n]) continue;
@@ -148,12 +159,46 @@ BOOST_AUTO_TEST_CASE(whatever_befalls_nodes_the_results_are_the_serial_ones) {
   BOOST_TEST(lost > 0U);
 }
 
+BOOST_AUTO_TEST_CASE(whatever_befalls_nodes_that_are_restarted_the_results_are_the_serial_ones) {
+  std::uint64_t lost = 0;
+  for (std::uint64_t seed = 1; seed <= seeds(100); ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      const Performed performed = perform(NodeCase(seed), seed, Fate::restarted);
+      check_results(performed.report);
+      for (const std::string& news : performed.news) {
+        const bool has_joined = news.ends_with(" has joined");
+        BOOST_TEST((has_joined || news.find(" was lost; waiting") != std::string::npos), news);
+        const std::string node = news.substr(news.find(' ') + 1, 2);  // "node n1 (…) was lost"
+        BOOST_TEST(names(performed.report, node), news);
+        lost += has_joined ? 0 : 1;
+      }
+    }
+  }
+  BOOST_TEST(lost > 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_gets_no_further_as_a_node_is_lost_again_and_again_gives_up) {
+  const NodeCase c(1);
+  VirtualNodes nodes(1, c.nodes, c.graph.kinds(), {.nodes = c.nodes.size()}, node_timeout);
+  nodes.restart_within(Duration{0});
+  Cluster cluster(c.graph.kinds(), nodes.options());
+  for (int i = 1; i < 100; ++i) nodes.kill(0, i * std::chrono::milliseconds(1), true);
+  const std::vector<Scenario> scenarios{c.scenario};
+  const Report report = Run(c.machine, c.graph, scenarios,
+                            {.mode = Mode::rehearse, .cluster = &cluster, .on_loss = OnLoss::wait})
+                            .perform();
+  const std::string& error = report.scenarios[0].error;
+  BOOST_TEST((report.scenarios[0].outcome == Outcome::failed));
+  BOOST_TEST(error.find("n0 was lost, and nodes that were lost 11 times") == 0U, error);
+}
+
 BOOST_AUTO_TEST_CASE(a_seed_replays_what_befell_the_nodes) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       const NodeCase c(seed);
-      const Performed first = perform(c, seed, true);
-      const Performed again = perform(c, seed, true);
+      const Fate fate = seed % 2 == 0 ? Fate::left_alone : Fate::restarted;
+      const Performed first = perform(c, seed, fate);
+      const Performed again = perform(c, seed, fate);
       BOOST_TEST(first.report.notes == again.report.notes, boost::test_tools::per_element());
       BOOST_TEST((timeline(first.report) == timeline(again.report)));
     }

@@ -49,11 +49,11 @@ class NodeProcess {
  public:
   // On 127.0.0.1, with more options.
   explicit NodeProcess(const Workspace& workspace, const std::vector<std::string>& options = {})
-      : NodeProcess(workspace, {}, "127.0.0.1", options) {}
-  // `prefix`: the words of a command that runs another one.
+      : NodeProcess(workspace, {}, "127.0.0.1:0", options) {}
+  // `prefix`: the words of a command that runs another one. `listen`: "host:port".
   NodeProcess(const Workspace& workspace, const std::vector<std::string>& prefix,
-              const std::string& host, const std::vector<std::string>& options)
-      : program_(command(prefix, host, options), options_in(workspace)) {
+              const std::string& listen, const std::vector<std::string>& options)
+      : program_(command(prefix, listen, options), options_in(workspace)) {
     const std::string word = "listening on ";
     BOOST_REQUIRE(
         program_.wait_until([&] { return program_.out().find('\n') != std::string::npos; }));
@@ -76,9 +76,9 @@ class NodeProcess {
 
  private:
   static std::vector<std::string> command(const std::vector<std::string>& prefix,
-                                          const std::string& host,
+                                          const std::string& listen,
                                           const std::vector<std::string>& options) {
-    std::vector<std::string> words = {"node", "--listen", host + ":0"};
+    std::vector<std::string> words = {"node", "--listen", listen};
     words.insert(words.end(), options.begin(), options.end());
     words = troupe_command(words);
     words.insert(words.begin(), prefix.begin(), prefix.end());

@@ -8,6 +8,11 @@ namespace troupe::testing {
 VirtualNetwork::VirtualNetwork(Clock& clock, std::uint64_t seed, const Options& options)
     : clock_(clock), random_(seed), options_(options), nodes_(options.nodes + 1) {}
 
+Place VirtualNetwork::add_node() {
+  nodes_.emplace_back();
+  return nodes_.size() - 1;
+}
+
 Duration VirtualNetwork::random_duration(Duration max) {
   return Duration{
       static_cast<Duration::rep>(random_.unit() * static_cast<double>(max.count() + 1))};

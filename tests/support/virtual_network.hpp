@@ -15,7 +15,8 @@
 
 namespace troupe::testing {
 
-// A node, by number; the leader comes behind all nodes.
+// A process of a node, by number. The leader comes behind those that were there first, and before
+// those that were added.
 using Place = std::size_t;
 
 class VirtualNetwork final : public TimerListener {
@@ -39,6 +40,7 @@ class VirtualNetwork final : public TimerListener {
   VirtualNetwork(Clock& clock, std::uint64_t seed, const Options& options);
 
   Place leader() const { return options_.nodes; }
+  Place add_node();
   const Options& options() const { return options_; }
   Random& random() { return random_; }
   // Uniform over 0 to `max`.
@@ -79,7 +81,7 @@ class VirtualNetwork final : public TimerListener {
   Clock& clock_;
   Random random_;
   const Options options_;
-  std::vector<Node> nodes_;  // and the leader
+  std::vector<Node> nodes_;  // by Place
   std::vector<std::weak_ptr<Channel>> channels_;
   std::vector<Action> actions_;  // by slot
   std::vector<std::uint32_t> free_slots_;

@@ -13,64 +13,81 @@ VirtualNodes::VirtualNodes(std::uint64_t seed, const std::vector<Machine>& machi
                            Duration node_timeout)
     : setup_(std::make_shared<ActorSystemSetup>(true, seed)),
       network_(setup_->clock(), seed, network),
-      node_timeout_(node_timeout) {
-  for (Place n = 0; n < machines.size(); ++n) {
-    const auto make_wire = [this, n](WireListener& listener, bool) {
-      return wires_.make(n, listener);
-    };
-    agents_.push_back(spawn_agent(setup_->system(),
-                                  {.ops = ops,
-                                   .machine = [machine = machines[n]] { return machine; },
-                                   .make_wire = make_wire,
-                                   .rehearsal = setup_},
-                                  nullptr));
-    connections_.emplace_back(setup_->system(), network_, n, agents_.back());
-  }
+      machines_(machines),
+      ops_(ops),
+      node_timeout_(node_timeout),
+      at_(machines.size()) {
+  for (std::size_t n = 0; n < machines.size(); ++n) start(n, n);
 }
 
 VirtualNodes::~VirtualNodes() {
-  std::vector<caf::actor> ending = std::exchange(agents_, {});
-  for (const caf::actor& agent : ending) caf::anon_send_exit(agent, caf::exit_reason::kill);
-  for (const VirtualControl& connection : connections_) {
-    const std::vector<caf::actor> proxies = connection.proxies();
+  std::vector<caf::actor> ending;
+  for (const Process& process : processes_) {
+    caf::anon_send_exit(process.agent, caf::exit_reason::kill);
+    ending.push_back(process.agent);
+    const std::vector<caf::actor> proxies = process.connection.proxies();
     ending.insert(ending.end(), proxies.begin(), proxies.end());
   }
-  connections_.clear();
+  processes_.clear();
   wait_for_end(setup_->system(), ending);
 }
 
 ClusterOptions VirtualNodes::options() const {
   ClusterOptions options;
-  for (Place n = 0; n < connections_.size(); ++n) options.addresses.push_back(std::to_string(n));
+  for (std::size_t n = 0; n < at_.size(); ++n) options.addresses.push_back(std::to_string(n));
   options.rehearsed = {.setup = setup_, .connect = [this](const std::string& address) {
-                         return connections_[std::stoul(address)].agent();
+                         const VirtualControl& last = at_[std::stoul(address)]->connection;
+                         return last.has_lost_node() ? nullptr : last.agent();
                        }};
   return options;
 }
 
-void VirtualNodes::kill(Place node, Duration from_now, bool is_noticed) {
+void VirtualNodes::start(std::size_t node, Place place) {
+  const auto make_wire = [this, place](WireListener& listener, bool) {
+    return wires_.make(place, listener);
+  };
+  const caf::actor agent = spawn_agent(setup_->system(),
+                                       {.ops = ops_,
+                                        .machine = [machine = machines_[node]] { return machine; },
+                                        .make_wire = make_wire,
+                                        .rehearsal = setup_},
+                                       nullptr);
+  at_[node] = &processes_.emplace_back(*this, place, agent);
+}
+
+void VirtualNodes::lose(std::size_t node, Process& process) {
+  if (process.connection.has_lost_node()) return;
+  process.connection.lose_node();
+  if (!restart_within_) return;
+  network_.after(network_.random_duration(*restart_within_),
+                 [this, node] { start(node, network_.add_node()); });
+}
+
+void VirtualNodes::kill(std::size_t node, Duration from_now, bool is_noticed) {
   network_.after(from_now, [this, node, is_noticed] {
-    network_.kill(node);
-    connections_[node].lose_leader();  // its process is gone
+    Process& process = *at_[node];
+    network_.kill(process.place);
+    process.connection.lose_leader();  // its process is gone
     const Duration soon = network_.random_duration(10 * network_.options().latency);
     network_.after(is_noticed ? soon : node_timeout_,
-                   [this, node] { connections_[node].lose_node(); });
+                   [this, node, &process] { lose(node, process); });
     if (!is_noticed) return;
-    for (Place other = 0; other < agents_.size(); ++other) wires_.disconnect(node, other);
+    for (const Process& other : processes_) wires_.disconnect(process.place, other.place);
   });
 }
 
-void VirtualNodes::suspend(Place node, Duration from_now, Duration time) {
+void VirtualNodes::suspend(std::size_t node, Duration from_now, Duration time) {
   network_.after(from_now, [this, node, time] {
-    network_.suspend(node, time);
+    Process& process = *at_[node];
+    network_.suspend(process.place, time);
     if (time <= node_timeout_) return;
-    network_.after(node_timeout_, [this, node] { connections_[node].lose_node(); });
-    network_.after(time, [this, node] { connections_[node].lose_leader(); });
+    network_.after(node_timeout_, [this, node, &process] { lose(node, process); });
+    network_.after(time, [&process] { process.connection.lose_leader(); });
   });
 }
 
-void VirtualNodes::disconnect(Place a, Place b, Duration from_now) {
-  network_.after(from_now, [this, a, b] { wires_.disconnect(a, b); });
+void VirtualNodes::disconnect(std::size_t a, std::size_t b, Duration from_now) {
+  network_.after(from_now, [this, a, b] { wires_.disconnect(at_[a]->place, at_[b]->place); });
 }
 
 }  // namespace troupe::testing

@@ -10,10 +10,13 @@
 #include "tests/support/virtual_network.hpp"
 #include "tests/support/virtual_wire.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <caf/all.hpp>
@@ -35,21 +38,41 @@ class VirtualNodes {
 
   VirtualNetwork& network() { return network_; }
 
+  // A process that the leader misses is followed by another one, with the same address, within this
+  // time. The old one may live on.
+  void restart_within(Duration time) { restart_within_ = time; }
+
   // What befalls a node, so long from now. It dies: its host says so to those that are connected to
   // it, or nobody does.
-  void kill(Place node, Duration from_now, bool is_noticed);
+  void kill(std::size_t node, Duration from_now, bool is_noticed);
   // It stops, and goes on after `time`, as if nothing had happened.
-  void suspend(Place node, Duration from_now, Duration time);
+  void suspend(std::size_t node, Duration from_now, Duration time);
   // Two nodes can't reach each other any more, and blame each other.
-  void disconnect(Place a, Place b, Duration from_now);
+  void disconnect(std::size_t a, std::size_t b, Duration from_now);
 
  private:
+  struct Process {
+    Process(VirtualNodes& nodes, Place at, caf::actor serving)
+        : place(at),
+          agent(std::move(serving)),
+          connection(nodes.setup_->system(), nodes.network_, place, agent) {}
+
+    const Place place;
+    const caf::actor agent;
+    VirtualControl connection;
+  };
+  void start(std::size_t node, Place place);
+  void lose(std::size_t node, Process& process);
+
   const std::shared_ptr<ActorSystemSetup> setup_;
   VirtualNetwork network_;
   VirtualWires wires_{network_};
+  const std::vector<Machine> machines_;  // by node
+  const OpRegistry& ops_;
   const Duration node_timeout_;
-  std::vector<caf::actor> agents_;
-  std::deque<VirtualControl> connections_;  // by node
+  std::optional<Duration> restart_within_;
+  std::deque<Process> processes_;
+  std::vector<Process*> at_;  // the last one of each node
 };
 
 }  // namespace troupe::testing

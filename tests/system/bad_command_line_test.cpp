@@ -50,6 +50,16 @@ BOOST_AUTO_TEST_CASE(an_unknown_option_is_refused) {
   check_refused(ready, {"run", "run.yaml", "more.yaml"}, "", {"more.yaml"});
 }
 
+BOOST_AUTO_TEST_CASE(an_unknown_policy_for_losses_is_refused_with_those_there_are) {
+  for (const std::string& command : both_modes) {
+    check_refused(Ready(), {command, "run.yaml", "--on-loss", "wiat"},
+                  "--on-loss is replan, fail or wait, and 'wiat' is none of them",
+                  {"--on-loss wait:30s"});
+    check_refused(Ready(), {command, "run.yaml", "--on-loss", "wait:5"}, "'5' is not a duration",
+                  {"no unit"});
+  }
+}
+
 BOOST_AUTO_TEST_CASE(an_option_with_nothing_after_its_equals_sign_does_not_take_the_next_argument) {
   const Ready ready;
   for (const char* option : {"--scenario=", "--map=", "--seed=", "--json=", "--trace="}) {

@@ -160,6 +160,15 @@ BOOST_FIXTURE_TEST_CASE(nodes_are_named_or_launched_not_both, Files) {
   BOOST_TEST(contains(finished.err, "leave --nodes and --local-nodes out"), finished.err);
 }
 
+BOOST_FIXTURE_TEST_CASE(ranks_that_no_launcher_starts_again_are_not_waited_for, Files) {
+  std::vector<std::string> words = run_words;
+  words.insert(words.end(), {"--on-loss", "wait:5s"});
+  const Finished finished = run_troupe(words, srun_options(*this, 0));
+  BOOST_TEST(finished.exit_code == 2);
+  BOOST_TEST(contains(finished.err, "srun and mpirun start no process again"), finished.err);
+  BOOST_TEST(contains(finished.err, "give --nodes to one process"), finished.err);
+}
+
 BOOST_AUTO_TEST_CASE(lists_of_slurm_are_read) {
   using troupe::expand_counts;
   using troupe::expand_hosts;

@@ -1,4 +1,5 @@
-// Nodes that are killed or suspended while a run uses them: the others make what is missing.
+// Nodes that are killed or suspended while a run uses them: what is missing is made by the others,
+// or when others have taken their places.
 #include "core/base/random.hpp"
 #include "tests/support/node_process.hpp"
 #include "tests/support/run_workspace.hpp"
@@ -50,10 +51,24 @@ struct Nodes {
     return joined;
   }
   void strike(std::size_t n, int signal) { all[n]->program().send(signal); }
+  // Another process, where the one that was killed has been.
+  void start_again(std::size_t n, const std::vector<std::string>& options = {}) {
+    const std::string address = all[n]->address();
+    all[n].reset();
+    all[n] = std::make_unique<NodeProcess>(elsewhere, std::vector<std::string>{}, address, options);
+  }
 
   RunWorkspace elsewhere;
   std::vector<std::unique_ptr<NodeProcess>> all;
 };
+
+std::size_t count(const std::string& text, const std::string& words) {
+  std::size_t times = 0;
+  for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) {
+    ++times;
+  }
+  return times;
+}
 
 class Leader {
  public:
@@ -63,6 +78,11 @@ class Leader {
   }
   Finished wait() { return program_.wait(); }
   bool wait_until(const std::function<bool()>& condition) { return program_.wait_until(condition); }
+  void send(int signal) { program_.send(signal); }
+  // Blocks until it has said this so many times.
+  void wait_until_said(const std::string& words, std::size_t times = 1) {
+    BOOST_REQUIRE(program_.wait_until([&] { return count(program_.err(), words) == times; }));
+  }
 
  private:
   static std::vector<std::string> command(const Nodes& nodes,
@@ -207,6 +227,103 @@ BOOST_AUTO_TEST_CASE(a_run_fails_if_no_node_that_is_left_has_room_for_what_was_l
   const json scenario = files.report()["scenarios"][0];
   BOOST_TEST(scenario["outcome"] == "failed");
   BOOST_TEST(scenario["ops"] == 1);
+}
+
+// The naps alone take 300 ms.
+BOOST_AUTO_TEST_CASE(a_run_waits_for_nodes_that_are_started_again_and_goes_on_with_all) {
+  for (const char* const transport : {"tcp", "shared-memory"}) {
+    BOOST_TEST_CONTEXT(transport) {
+      RunWorkspace files;
+      files.write("run.yaml", chain);
+      Nodes nodes(3);
+      Leader leader(files, nodes, {"--transport", transport, "--on-loss", "wait"});
+      pause(100);
+      nodes.strike(1, SIGKILL);
+      leader.wait_until_said("was lost; waiting");
+      nodes.start_again(1);
+      leader.wait_until_said("has joined");
+      nodes.strike(1, SIGKILL);
+      nodes.strike(2, SIGKILL);
+      leader.wait_until_said("was lost; waiting", 3);
+      nodes.start_again(2);
+      nodes.start_again(1);
+      const Finished finished = leader.wait();
+      check_done(files, finished);
+      BOOST_TEST(contains(finished.err, "node n1 (" + nodes.all[1]->address() + ") has joined"));
+      BOOST_TEST(contains(finished.err, "node n2 (" + nodes.all[2]->address() + ") has joined"));
+      const json report = files.report();
+      const std::string notes = report["notes"].dump();
+      BOOST_TEST(contains(notes, "n1 was lost, and replaced after"), notes);
+      for (const json& use : report["scenarios"][0]["resources"]) {
+        if (use["name"] == "n1.cpu0") BOOST_TEST(use["busy_s"] > 0);
+      }
+      for (int i = 0; i < 100; ++i) {
+        BOOST_TEST(fs::exists(files.path() / fmt::format("sum-{}.npy", i)));
+      }
+    }
+  }
+}
+
+// It has lost its leader, and is as good as a new one.
+BOOST_AUTO_TEST_CASE(a_run_that_waits_goes_on_with_a_node_that_was_suspended) {
+  RunWorkspace files;
+  files.write("run.yaml", chain);
+  Nodes nodes(3);
+  Leader leader(files, nodes, {"--on-loss", "wait"});
+  pause(100);
+  nodes.strike(1, SIGSTOP);
+  leader.wait_until_said("was lost; waiting");
+  nodes.strike(1, SIGCONT);
+  check_done(files, leader.wait());
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_waits_in_vain_fails_and_says_for_which_node) {
+  RunWorkspace files;
+  files.write("run.yaml", chain);
+  Nodes nodes(3);
+  Leader leader(files, nodes, {"--on-loss", "wait:500ms"});
+  pause(100);
+  nodes.strike(1, SIGKILL);
+  const Finished finished = leader.wait();
+  BOOST_TEST(finished.exit_code == 1);
+  const std::string name = "node n1 (" + nodes.all[1]->address() + ")";
+  BOOST_TEST(contains(finished.err, name + " was lost; waiting for another one there, for 500 ms"),
+             finished.err);
+  BOOST_TEST(
+      contains(finished.err, name + " was lost, and no other one has taken its place in 500 ms"),
+      finished.err);
+  BOOST_TEST(contains(finished.err, "whether `troupe node` runs there"), finished.err);
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_has_less_than_the_lost_one_does_not_take_its_place) {
+  RunWorkspace files;
+  files.write("run.yaml", chain);
+  Nodes nodes(3);
+  Leader leader(files, nodes, {"--on-loss", "wait"});
+  pause(100);
+  nodes.strike(1, SIGKILL);
+  leader.wait_until_said("was lost; waiting");
+  nodes.start_again(1, {"--memory-share", "0.01"});
+  const Finished finished = leader.wait();
+  BOOST_TEST(finished.exit_code == 1);
+  BOOST_TEST(contains(finished.err, "no other one has taken its place: mem0 has "), finished.err);
+  BOOST_TEST(contains(finished.err, "start one with the same devices and as much memory"));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_waits_for_a_node_can_be_interrupted) {
+  RunWorkspace files;
+  files.write("run.yaml", chain);
+  Nodes nodes(3);
+  Leader leader(files, nodes, {"--on-loss", "wait"});
+  pause(100);
+  nodes.strike(1, SIGKILL);
+  leader.wait_until_said("was lost; waiting");
+  leader.send(SIGINT);
+  const Finished finished = leader.wait();
+  BOOST_TEST(finished.exit_code == 1);
+  BOOST_TEST(finished.err.ends_with("troupe: interrupted\n"), finished.err);
+  BOOST_TEST(!contains(finished.err, "taken its place"), finished.err);
+  BOOST_TEST(files.report()["scenarios"][0]["outcome"] == "interrupted");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

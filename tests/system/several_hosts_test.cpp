@@ -57,8 +57,8 @@ class Run : public RunWorkspace {
       const std::vector<std::string>& of_nodes = trusting, std::vector<std::string> of_leader = {})
       : hosts_(hosts),
         of_leader_(std::move(of_leader)),
-        a_(*this, hosts.on(0), "10.99.0.1", of_nodes),
-        b_(*this, hosts.on(1), "10.99.0.2", of_nodes) {
+        a_(*this, hosts.on(0), "10.99.0.1:0", of_nodes),
+        b_(*this, hosts.on(1), "10.99.0.2:0", of_nodes) {
     write("run.yaml",
           "machine: {discover: {}}\n"
           "tensors: {x: {op: uniform, shape: [700, 700], on: n0.cpu0}}\n" +

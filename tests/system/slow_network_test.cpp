@@ -59,8 +59,8 @@ class Cluster : public RunWorkspace {
       : of_leader_(std::move(of_leader)) {
     write("run.yaml", text);
     for (std::size_t h = 0; h < hosts; ++h) {
-      nodes_.push_back(
-          std::make_unique<NodeProcess>(*this, network.on(h), SlowNetwork::address(h), of_nodes));
+      nodes_.push_back(std::make_unique<NodeProcess>(*this, network.on(h),
+                                                     SlowNetwork::address(h) + ":0", of_nodes));
     }
   }
 

@@ -1,0 +1,88 @@
+#include "actors/nodes/nodes_machine.hpp"
+
+#include "core/base/error.hpp"
+#include "core/machine/fit.hpp"
+#include "core/machine/node_joiner.hpp"
+#include "core/network/tls_wire.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+// What a transfer between two nodes takes where nothing was measured: TCP on one host, or on a
+// network of 10 Gbit/s.
+constexpr double network_bandwidth = 1.2e9;
+constexpr Duration network_latency = std::chrono::microseconds(50);
+// A notice waits for the chunk in front of it: some 200 us here.
+constexpr std::uint64_t network_chunk_bytes = 1 << 20;
+
+}  // namespace
+
+void check_alike(std::span<const ConnectedNode> nodes, bool uses_shared_memory) {
+  const ConnectedNode& first = nodes.front();
+  const bool uses_tls = is_tls_wire(first.has.address);
+  for (const ConnectedNode& node : nodes) {
+    if (uses_shared_memory && node.has.host != first.has.host) {
+      throw usage_error(fmt::format("{} and {} are on different hosts, and share no memory",
+                                    first.label(), node.label()),
+                        "use --transport tcp");
+    }
+    if (is_tls_wire(node.has.address) == uses_tls) continue;
+    throw usage_error(
+        fmt::format("{} sends tensors over TLS, and {} doesn't", (uses_tls ? first : node).label(),
+                    (uses_tls ? node : first).label()),
+        "start both with --trust-network, or both without");
+  }
+}
+
+Machine join_machines(std::span<ConnectedNode> nodes) {
+  Machine machine;
+  machine.name = fmt::format("{} nodes", nodes.size());
+  NodeJoiner joiner(machine);
+  std::set<std::string> names;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    std::string& own = nodes[n].has.name;
+    if (own.empty()) own = fmt::format("n{}", n);
+    if (!names.insert(own).second) {
+      throw usage_error(
+          fmt::format("two nodes have the name '{}', the second at {}", own, nodes[n].address),
+          "start one of them with another --name");
+    }
+    const Machine& has = nodes[n].has.machine;
+    joiner.add_node(own, has, default_network_memory(has));
+  }
+  if (nodes.size() > 1) {
+    joiner.add_network({.bandwidth = network_bandwidth,
+                        .latency = network_latency,
+                        .chunk_bytes = network_chunk_bytes});
+  }
+  return machine;
+}
+
+Machine with_own_cores(Machine machine, NodeId self, const Machine& joined, const Machine& has) {
+  std::size_t own = 0;
+  for (std::size_t d = 0; d < std::min(machine.devices.size(), joined.devices.size()); ++d) {
+    Device& device = machine.devices[d];
+    if (joined.devices[d].node != self || own == has.devices.size()) continue;
+    const std::vector<int>& cores = has.devices[own++].cores;
+    if (device.node == self && device.cores == joined.devices[d].cores) device.cores = cores;
+  }
+  return machine;
+}
+
+void check_fit(const Machine& has, const Machine& lost) {
+  const std::string lack = lack_of(has, lost);
+  if (lack.empty()) return;
+  throw run_error(lack, "start one with the same devices and as much memory");
+}
+
+}  // namespace troupe

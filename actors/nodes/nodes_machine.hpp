@@ -1,0 +1,25 @@
+// The machine that the nodes of a run make together.
+#pragma once
+
+#include "actors/nodes/connect_nodes.hpp"
+#include "core/machine/machine.hpp"
+
+#include <span>
+
+namespace troupe {
+
+// Throws a usage Error unless tensors go between all of them in the same way.
+void check_alike(std::span<const ConnectedNode> nodes, bool uses_shared_memory);
+
+// What they have, joined by a network. Those without a name get one. Throws a usage Error if two
+// have the same.
+Machine join_machines(std::span<ConnectedNode> nodes);
+
+// The machine of a run as node `self` is to have it, which `has` this: where devices of it own the
+// cores that `joined` says, they get its own, since it may have taken the place of another one.
+Machine with_own_cores(Machine machine, NodeId self, const Machine& joined, const Machine& has);
+
+// Throws a run Error unless a node that has this can take the place of one that had that.
+void check_fit(const Machine& has, const Machine& lost);
+
+}  // namespace troupe

@@ -1,0 +1,38 @@
+#include "core/machine/fit.hpp"
+
+#include "core/base/units.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+namespace troupe {
+
+std::string lack_of(const Machine& has, const Machine& wanted) {
+  for (const Device& device : wanted.devices) {
+    const DeviceId found = has.find_device(device.name);
+    if (!found || has.device(found).kind != device.kind) {
+      return fmt::format("it has no device {}", device.name);
+    }
+    const std::size_t cores = has.device(found).cores.size();
+    if (cores < device.cores.size()) {
+      return fmt::format("{} has {} instead of {}", device.name, format_count(cores, "core"),
+                         device.cores.size());
+    }
+  }
+  for (const Memory& memory : wanted.memories) {
+    const MemoryId found = has.find_memory(memory.name);
+    if (!found || has.memory(found).kind != memory.kind) {
+      return fmt::format("it has no memory {}", memory.name);
+    }
+    const std::uint64_t bytes = has.memory(found).size_bytes;
+    if (memory.kind == MemoryKind::ram && bytes < memory.size_bytes / 2) {
+      return fmt::format("{} has {} instead of {}", memory.name, format_bytes(bytes),
+                         format_bytes(memory.size_bytes));
+    }
+  }
+  return {};
+}
+
+}  // namespace troupe
