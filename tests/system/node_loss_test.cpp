@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(a_run_fails_if_no_node_that_is_left_has_room_for_what_was_l
   const Finished finished = leader.wait();
   BOOST_TEST(finished.exit_code == 1);
   BOOST_TEST(contains(finished.err,
-                      "right was lost, and what is missing can't be made by others: "
+                      "right was lost, and what is missing can't be made: "
                       "run.yaml:10:"),
              finished.err);
   BOOST_TEST(contains(finished.err, "needs 1.44 MB in "), finished.err);
