@@ -25,7 +25,14 @@ class CallQueue {
     if (std::exchange(owner_sleeps_, false)) wake();
   }
 
-  // The functions below are the owner's.
+  // Thread-safe. Calls `wake` if the owner may be asleep.
+  template <class Wake>
+  void wake_owner(const Wake& wake) {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(owner_sleeps_, false)) wake();
+  }
+
+  // The functions below are for one thread at a time; may_sleep() and awake() are the owner's.
 
   // May miss what is being pushed at this moment.
   bool is_empty() const { return is_empty_.load(std::memory_order_relaxed); }

@@ -521,9 +521,10 @@ bool UcxWire::progress() {
   if (!lock) return false;
   const Turn turn(*this, std::move(lock));
   const bool has_worked = round();
-  if (work_->has_losses()) {
-    work_->worker().wake();
-  } else if (!work_->is_under_way()) {
+  if (work_->has_losses() || work_->is_under_way()) {
+    // What has begun since it went to sleep may need more than the events that it waits for.
+    calls_.wake_owner([this] { work_->worker().wake(); });
+  } else {
     helped_at_.store(Clock::now(), std::memory_order_relaxed);
   }
   return has_worked;
