@@ -133,9 +133,11 @@ void Course::act() {
   if (!options.is_interrupted()) setting_.execution.stop();
 }
 
-bool Course::is_to_go_on() {
-  if (setting_.options.is_interrupted()) return false;
-  if (is_paused_) return true;
+bool Course::is_to_go_on() const {
+  return !setting_.options.is_interrupted() && (is_paused_ || is_cut_by_loss());
+}
+
+bool Course::is_cut_by_loss() const {
   if (!is_cut_) return false;
   // An op that fails would fail again.
   const UnitId failed = result_.failure.unit;
@@ -181,8 +183,8 @@ void Course::go_on(Report& report) {
     } else {
       result_.ending = Ending::failed;
       result_.failure = {.cause = why + error.what()};
+      is_cut_ = false;
     }
-    is_cut_ = false;
   }
   past_ = windows.size();
   std::move(plan_.windows.begin(), plan_.windows.end(), std::back_inserter(windows));
@@ -284,11 +286,15 @@ void Course::summarize(Report& report) {
         left_behind(result_.under_way, options.grace, setting_.graph, setting_.machine, plan_);
     report.notes.push_back(fmt::format("'{}': {}", name, left));
   }
+  if (options.is_interrupted() && is_cut_by_loss()) {  // it would have gone on
+    result_.ending = Ending::interrupted;
+    result_.failure = {};
+  }
   ScenarioReport& result = report.scenarios.back();
   result = troupe::summarize(setting_.graph, setting_.machine, plan_, name, result_,
                              options.keep_timeline);
   // The interrupt may have come when the last item was done, but not yet reported.
-  if (result.outcome == Outcome::interrupted && result.finished == result.planned) {
+  if (result.outcome == Outcome::interrupted && result.finished == result.planned && !is_cut_) {
     result.outcome = Outcome::done;
   }
 }

@@ -58,7 +58,7 @@ class Course {
   // The actors were set up.
   bool has_begun() const { return has_begun_; }
   // Whether the attempt has ended for a checkpoint, or for a loss of nodes that can be made up for.
-  bool is_to_go_on();
+  bool is_to_go_on() const;
   // The same when results couldn't be read: a node may be lost with them.
   bool is_to_go_on_after_loss();
   // Writes the checkpoint if it is time for it, waits for nodes if it is to, and plans and runs
@@ -97,6 +97,8 @@ class Course {
   std::size_t count_lost() const;
   // Nodes were lost that the plan is for, and the run can go on.
   bool may_outlive_loss() const;
+  // Something is missing for such a loss.
+  bool is_cut_by_loss() const;
   std::string lost_names(const std::vector<bool>& lost) const;
 
   const CourseSetting setting_;
