@@ -2,6 +2,7 @@
 // through a backend, and sends notices to other actors.
 #pragma once
 
+#include "actors/actor_threads.hpp"
 #include "actors/clock.hpp"
 #include "actors/crash_reasons.hpp"
 #include "actors/messages.hpp"
@@ -260,6 +261,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
       caf::anon_send((*resources_)[first.ref.resource.index()], notice);
     }
     notices.clear();
+    ActorThreads::poll_if_due();
   }
 
   static bool before(const WindowItem& a, const WindowItem& b) {
