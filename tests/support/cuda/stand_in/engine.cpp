@@ -299,8 +299,17 @@ void Engine::restore_devices() {
   control.out_of_memory_at = control.no_kernel_image = control.no_peer_access = 0;
 }
 
-bool Engine::may_access(int from, int to) const {
-  return from == to || peers_.contains({from, to});
+Allocation& Engine::reachable(int device, const void* address, std::size_t bytes,
+                              std::string_view what) {
+  Allocation* place = memory.expect(address, bytes, what);
+  if (place == nullptr) throw CudaFailure{cudaErrorInvalidValue};
+  if (place->kind == MemoryKind::device && place->device != device &&
+      !peers_.contains({device, place->device})) {
+    control.fail("peer access: " + std::string(what) + " on device " + std::to_string(device) +
+                 " uses " + place->text() + " without cudaDeviceEnablePeerAccess");
+    throw CudaFailure{cudaErrorInvalidValue};
+  }
+  return *place;
 }
 
 void Engine::check_leaks() {

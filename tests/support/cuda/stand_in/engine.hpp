@@ -84,7 +84,9 @@ class Engine {
   void reset_device(int device);
   void restore_devices();
 
-  bool may_access(int from, int to) const;
+  // The allocation that kernels of the device use at this address. Reports what isn't allocated, or
+  // belongs to a device without peer access, and throws.
+  Allocation& reachable(int device, const void* address, std::size_t bytes, std::string_view what);
   // Returns false if access was enabled before.
   bool enable_peer(int from, int to) { return peers_.emplace(from, to).second; }
 

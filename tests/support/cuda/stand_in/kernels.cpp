@@ -66,21 +66,13 @@ void check_launch(const CUkern_st& kernel, dim3 grid, dim3 block, std::size_t sh
 void add_access(Engine& engine, const KernelParameter& parameter, const std::byte* pointer,
                 int device, std::string_view what, std::vector<Access>& accesses) {
   if (pointer == nullptr) return;
-  const Allocation* place = engine.memory.expect(pointer, 1, what);
-  require(place != nullptr);
+  const Allocation& place = engine.reachable(device, pointer, 1, what);
   const bool reads = parameter.is_const_pointee;
-  if (place->kind != MemoryKind::device) {
-    accesses.push_back({.begin = pointer, .bytes = 4, .reads = reads, .writes = !reads});
-    return;
-  }
-  if (!engine.may_access(device, place->device)) {
-    engine.control.fail("peer access: " + std::string(what) + " on device " +
-                        std::to_string(device) + " uses " + place->text() +
-                        " without cudaDeviceEnablePeerAccess");
-    throw CudaFailure{cudaErrorInvalidValue};
-  }
-  accesses.push_back(
-      {.begin = place->begin, .bytes = place->bytes, .reads = reads, .writes = !reads});
+  const bool is_whole = place.kind == MemoryKind::device;
+  accesses.push_back({.begin = is_whole ? place.begin : pointer,
+                      .bytes = is_whole ? place.bytes : 4,
+                      .reads = reads,
+                      .writes = !reads});
 }
 
 }  // namespace
