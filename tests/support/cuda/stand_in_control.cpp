@@ -23,6 +23,7 @@ const StandIn* StandIn::find() {
     find_function(library, "stand_in_end_no_wait", functions.end_no_wait);
     find_function(library, "stand_in_take_failures", functions.take_failures);
     find_function(library, "stand_in_check_leaks", functions.check_leaks);
+    find_function(library, "stand_in_check_kernels", functions.check_kernels);
     find_function(library, "stand_in_restore_devices", functions.restore_devices);
     return functions;
   }();

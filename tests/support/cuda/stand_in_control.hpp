@@ -46,6 +46,9 @@ std::size_t stand_in_take_failures(char* text, std::size_t bytes);
 // Reports streams, events, handles and memory that are there now as leaks.
 void stand_in_check_leaks();
 
+// Reports kernels that the process has registered and that have no body on the CPU.
+void stand_in_check_kernels();
+
 // Makes all devices work again, whatever has been injected.
 void stand_in_restore_devices();
 
@@ -60,6 +63,7 @@ struct StandIn {
   decltype(&stand_in_end_no_wait) end_no_wait = nullptr;
   decltype(&stand_in_take_failures) take_failures = nullptr;
   decltype(&stand_in_check_leaks) check_leaks = nullptr;
+  decltype(&stand_in_check_kernels) check_kernels = nullptr;
   decltype(&stand_in_restore_devices) restore_devices = nullptr;
 
   // Returns null if the process has no stand-in.

@@ -53,6 +53,11 @@ BOOST_AUTO_TEST_CASE(a_kernel_without_a_body_is_named) {
   expect_failure("unknown kernel: no body on the CPU for stand_in_test_unknown");
 }
 
+BOOST_AUTO_TEST_CASE(kernels_without_bodies_are_found_without_a_launch) {
+  stand_in.check_kernels();
+  expect_failure("unknown kernel: no body on the CPU for stand_in_test_unknown");
+}
+
 BOOST_AUTO_TEST_CASE(a_host_function_must_not_call_cuda) {
   CHECK_CUDA(cudaLaunchHostFunc(
       a, [](void*) { cudaGetDevice(std::array<int, 1>{}.data()); }, nullptr));

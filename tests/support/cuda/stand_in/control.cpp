@@ -1,6 +1,7 @@
 #include "tests/support/cuda/stand_in/control.hpp"
 
 #include "tests/support/cuda/stand_in/engine.hpp"
+#include "tests/support/cuda/stand_in/kernels.hpp"
 #include "tests/support/cuda/stand_in_control.hpp"
 
 #include <algorithm>
@@ -146,6 +147,12 @@ void stand_in_check_leaks() {
   Engine& e = engine();
   const std::lock_guard lock(e.mutex);
   e.check_leaks();
+}
+
+void stand_in_check_kernels() {
+  Engine& e = engine();
+  const std::lock_guard lock(e.mutex);
+  troupe::testing::check_kernels(e.control);
 }
 
 void stand_in_restore_devices() {

@@ -40,6 +40,7 @@ std::string demangled(const char* mangled) {
   return text != nullptr ? text.get() : mangled;
 }
 
+// Returns null, and reports the kernel, if it has no body.
 const KernelBody* body_of(CUkern_st& kernel, Control& control) {
   if (kernel.body == nullptr && find_kernel_body != nullptr) {
     kernel.body = find_kernel_body(kernel.mangled);
@@ -47,7 +48,6 @@ const KernelBody* body_of(CUkern_st& kernel, Control& control) {
   if (kernel.body == nullptr) {
     control.fail("unknown kernel: no body on the CPU for " + kernel.readable + ", " +
                  kernel.mangled);
-    throw CudaFailure{cudaErrorInvalidDeviceFunction};
   }
   return kernel.body;
 }
@@ -107,6 +107,12 @@ CUkern_st* find_kernel(const void* function) {
   return nullptr;
 }
 
+void check_kernels(Control& control) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  for (const auto& [name, kernel] : all.by_name) body_of(*kernel, control);
+}
+
 void launch(Engine& engine, const void* function, dim3 grid, dim3 block, void** args,
             std::size_t shared_bytes, cudaStream_t on) {
   require(engine.control.no_kernel_image == 0, cudaErrorNoKernelImageForDevice);
@@ -116,6 +122,7 @@ void launch(Engine& engine, const void* function, dim3 grid, dim3 block, void** 
   require(stream->device == current_device(), cudaErrorInvalidResourceHandle);
   check_launch(*kernel, grid, block, shared_bytes);
   const KernelBody* body = body_of(*kernel, engine.control);
+  require(body != nullptr, cudaErrorInvalidDeviceFunction);
 
   Work work{.what = kernel->readable, .is_kernel = true};
   std::vector<std::vector<std::byte>> values;

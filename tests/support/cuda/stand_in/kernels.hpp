@@ -25,6 +25,9 @@ void unregister_kernels(const void* binary);
 // `function` is a stub or a cudaKernel_t. Returns null if there is no such kernel.
 CUkern_st* find_kernel(const void* function);
 
+// Reports registered kernels without a body.
+void check_kernels(Control& control);
+
 // Enqueues the kernel. Its accesses are taken from its parameters: a pointer to const reads, any
 // other pointer writes, the whole allocation that the pointer leads to. Of pinned memory, it is the
 // 4 bytes there: kernels of Troupe use such memory only for flags.
