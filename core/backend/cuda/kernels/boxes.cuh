@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace troupe::cuda_kernels {
+namespace troupe::device_kernels {
 
 // The value itself.
 struct Same {
@@ -82,4 +82,4 @@ __global__ void transpose_tiles(StridedBox<2> box, std::size_t across, const T* 
   }
 }
 
-}  // namespace troupe::cuda_kernels
+}  // namespace troupe::device_kernels

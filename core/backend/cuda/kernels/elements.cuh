@@ -4,7 +4,7 @@
 
 #include "core/backend/cuda/kernels/threads.cuh"
 
-namespace troupe::cuda_kernels {
+namespace troupe::device_kernels {
 
 // out[i] = f(i)
 template <class T, class F>
@@ -40,4 +40,4 @@ __global__ void each_element(T* out, std::int64_t count, F f, const In*... in) {
   }
 }
 
-}  // namespace troupe::cuda_kernels
+}  // namespace troupe::device_kernels

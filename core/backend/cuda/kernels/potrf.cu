@@ -15,7 +15,7 @@ void potrf(const CudaCall& call) {
   with_element(call.output.type.dtype, [&](auto element) {
     using T = decltype(element);
     T* const l = call.output.as<T>();
-    launch(call, threads_for(rows * rows), cuda_kernels::lower_triangle<T>, call.inputs[0].as<T>(),
+    launch(call, threads_for(rows * rows), device_kernels::lower_triangle<T>, call.inputs[0].as<T>(),
            l, rows);
     int elements = 0;
     check_cuda(CublasOf<T>::potrf_buffer_size(call.on.solver, triangle, n, l, n, &elements),

@@ -10,8 +10,8 @@
 namespace troupe::cuda_launchers {
 namespace {
 
-using cuda_kernels::block_threads;
-using cuda_kernels::ReducedAxis;
+using device_kernels::block_threads;
+using device_kernels::ReducedAxis;
 
 // Few long columns are cut into parts, so that a GPU has enough to do. Depends on the shape alone.
 ReducedAxis cut_axis(const AxisView& view) {
@@ -31,7 +31,7 @@ void reduce_axis(const CudaCall& call, const ReducedAxis& axis, const T* x, T* o
   const unsigned columns = lanes_for(axis.inner, 32);
   const unsigned lanes = lanes_for(axis.part_extent, block_threads / columns);
   launch(call, blocks_for(axis.outer * axis.parts * axis.inner, block_threads / lanes),
-         cuda_kernels::reduce_axis<T, Operation>, axis, lanes, x, out);
+         device_kernels::reduce_axis<T, Operation>, axis, lanes, x, out);
 }
 
 template <class T, class Operation>

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace troupe::cuda_kernels {
+namespace troupe::device_kernels {
 
 // A power of two; enough threads for all registers and the cache lines of a multiprocessor to be in
 // use when several blocks share it.
@@ -23,4 +23,4 @@ __device__ inline std::int64_t index_step() {
   return static_cast<std::int64_t>(gridDim.x) * blockDim.x;
 }
 
-}  // namespace troupe::cuda_kernels
+}  // namespace troupe::device_kernels

@@ -8,7 +8,7 @@
 #include <bit>
 
 #ifdef __CUDACC__
-namespace troupe::cuda_kernels {
+namespace troupe::device_kernels {
 
 // Nanoseconds since some moment.
 __device__ inline std::int64_t device_time_ns() {
@@ -17,10 +17,10 @@ __device__ inline std::int64_t device_time_ns() {
   return now;
 }
 
-}  // namespace troupe::cuda_kernels
+}  // namespace troupe::device_kernels
 #endif
 
-namespace troupe::cuda_kernels {
+namespace troupe::device_kernels {
 
 __global__ inline void start_hashes(std::uint64_t* hashes) {
   hashes[threadIdx.x] = Fingerprint::initial(threadIdx.x);
@@ -50,4 +50,4 @@ __global__ inline void sleep_lane(double* value, std::int64_t duration_ns) {
   *value = Fingerprint::unit_of(std::bit_cast<std::uint64_t>(*value));
 }
 
-}  // namespace troupe::cuda_kernels
+}  // namespace troupe::device_kernels
