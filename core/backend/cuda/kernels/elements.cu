@@ -1,6 +1,5 @@
 // uniform, zeros, constant, scale, axpy, exp, log, tanh, gelu, relu and relu_grad.
 #include "core/backend/cuda/kernels/elements.cuh"
-
 #include "core/backend/cuda/kernels/functions.cuh"
 #include "core/backend/cuda/kernels/launch_elements.cuh"
 #include "core/backend/cuda/kernels/launchers.hpp"

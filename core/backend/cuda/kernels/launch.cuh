@@ -32,8 +32,8 @@ inline LaunchShape threads_for(std::int64_t elements, std::int64_t per_thread = 
 
 // The lanes that share a row of `length` elements: a power of two, at most `lanes_max`.
 inline unsigned lanes_for(std::int64_t length, unsigned lanes_max = device_kernels::block_threads) {
-  return std::min(lanes_max, std::bit_ceil(static_cast<unsigned>(
-                                 std::min<std::int64_t>(length, lanes_max))));
+  return std::min(lanes_max,
+                  std::bit_ceil(static_cast<unsigned>(std::min<std::int64_t>(length, lanes_max))));
 }
 
 // Throws a run Error if the kernel can't be launched.

@@ -1,11 +1,10 @@
 // reshape, transpose, slice and concat: the same values elsewhere.
-#include "core/ops/layout.hpp"
-
 #include "core/backend/cuda/cuda_copy.hpp"
 #include "core/backend/cuda/kernels/boxes.cuh"
 #include "core/backend/cuda/kernels/launch.cuh"
 #include "core/backend/cuda/kernels/launchers.hpp"
 #include "core/ops/axis.hpp"
+#include "core/ops/layout.hpp"
 
 namespace troupe::cuda_launchers {
 namespace {

@@ -1,8 +1,7 @@
 // sum and max over an axis.
-#include "core/backend/cuda/kernels/reduce.cuh"
-
 #include "core/backend/cuda/kernels/launch.cuh"
 #include "core/backend/cuda/kernels/launchers.hpp"
+#include "core/backend/cuda/kernels/reduce.cuh"
 #include "core/ops/axis.hpp"
 #include "core/ops/elementwise.hpp"
 #include "core/ops/reduction.hpp"
@@ -18,8 +17,8 @@ ReducedAxis cut_axis(const AxisView& view) {
   constexpr std::int64_t parts_wanted = 2048;  // of all columns together
   constexpr std::int64_t part_extent_min = 1024;
   const std::int64_t columns = view.outer * view.inner;
-  const std::int64_t parts = std::max<std::int64_t>(
-      1, std::min(parts_wanted / columns, view.extent / part_extent_min));
+  const std::int64_t parts =
+      std::max<std::int64_t>(1, std::min(parts_wanted / columns, view.extent / part_extent_min));
   const std::int64_t part_extent = (view.extent + parts - 1) / parts;
   return {view.outer, view.extent, view.inner, (view.extent + part_extent - 1) / part_extent,
           part_extent};

@@ -1,8 +1,7 @@
 // softmax, layer_norm, softmax_cross_entropy and its gradient.
-#include "core/backend/cuda/kernels/rows.cuh"
-
 #include "core/backend/cuda/kernels/launch.cuh"
 #include "core/backend/cuda/kernels/launchers.hpp"
+#include "core/backend/cuda/kernels/rows.cuh"
 #include "core/ops/failures.hpp"
 #include "core/ops/rows.hpp"
 
@@ -57,7 +56,8 @@ void softmax_cross_entropy(const CudaCall& call) {
     check_labels<T>(call, rows);
     launch(call, rows.shape(), device_kernels::cross_entropy_rows<T>, call.inputs[0].as<T>(),
            call.inputs[1].as<T>(), losses, rows.count, rows.length, rows.lanes);
-    launch(call, LaunchShape{}, device_kernels::mean_of<T>, losses, rows.count, call.output.as<T>());
+    launch(call, LaunchShape{}, device_kernels::mean_of<T>, losses, rows.count,
+           call.output.as<T>());
   });
 }
 

@@ -14,8 +14,8 @@ namespace troupe::device_kernels {
 // use when several blocks share it.
 constexpr unsigned block_threads = 256;
 
-// A thread takes the elements i = first_index(), first_index() + index_step(), …, so that neighbours
-// access neighbouring elements.
+// A thread takes the elements i = first_index(), first_index() + index_step(), …, so that
+// neighbours access neighbouring elements.
 __device__ inline std::int64_t first_index() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }

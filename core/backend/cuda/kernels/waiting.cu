@@ -1,8 +1,7 @@
 // spin and sleep: ops that only take time.
-#include "core/backend/cuda/kernels/waiting.cuh"
-
 #include "core/backend/cuda/kernels/launch.cuh"
 #include "core/backend/cuda/kernels/launchers.hpp"
+#include "core/backend/cuda/kernels/waiting.cuh"
 
 namespace troupe::cuda_launchers {
 namespace {
