@@ -53,13 +53,12 @@ endif()
 function(troupe_cuda_options target)
   troupe_options(${target})
   set_target_properties(${target} PROPERTIES
-    CUDA_STANDARD 20
-    CUDA_EXTENSIONS OFF
     CUDA_RUNTIME_LIBRARY Shared
     POSITION_INDEPENDENT_CODE ON)
+  # The language is given as an option because CMake 3.25 doesn't know that nvcc has C++20.
   # constexpr functions may run on the device. Sums and products are rounded one by one, as on CPUs:
   # see core/ops/CMakeLists.txt.
   target_compile_options(${target} PRIVATE
-    $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr --fmad=false -Werror=all-warnings
-                               -Xcompiler=-Wall,-Wextra,-Wshadow,-Werror>)
+    $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 --expt-relaxed-constexpr --fmad=false
+                               -Werror=all-warnings -Xcompiler=-Wall,-Wextra,-Wshadow,-Werror>)
 endfunction()

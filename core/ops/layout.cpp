@@ -18,8 +18,7 @@ Strides broadcast_strides(const Shape& shape, const Shape& output) {
 }  // namespace
 
 StridedBox<3> broadcast_box(const Shape& a, const Shape& b, const Shape& output) {
-  return {output,
-          {broadcast_strides(a, output), broadcast_strides(b, output), strides_of(output)}};
+  return {output, {broadcast_strides(a, output), broadcast_strides(b, output), strides_of(output)}};
 }
 
 Integers transposed_axes(const Attrs& attrs, const Shape& x) {
@@ -47,8 +46,7 @@ PartBox slice_box(const Attrs& attrs, const Shape& x, const Shape& output) {
   return {first, {output, {strides, strides_of(output)}}};
 }
 
-PartBox concat_box(const Shape& input, const Shape& output, std::size_t axis,
-                   std::int64_t before) {
+PartBox concat_box(const Shape& input, const Shape& output, std::size_t axis, std::int64_t before) {
   const Strides strides = strides_of(output);
   return {before * strides[axis], {input, {strides_of(input), strides}}};
 }

@@ -16,8 +16,8 @@
 
 namespace troupe {
 
-// A stream of a device, with the handles of the libraries that enqueue their work on it. cuBLAS must
-// take scalars from the host's memory, which is its default.
+// A stream of a device, with the handles of the libraries that enqueue their work on it. cuBLAS
+// must take scalars from the host's memory, which is its default.
 struct CudaStream {
   cudaStream_t stream = nullptr;
   cublasHandle_t blas = nullptr;
@@ -45,8 +45,8 @@ struct CudaCall {
 };
 
 // Enqueues the work of one op on its stream. Never waits for the device. Call from one thread at a
-// time per stream, with the stream's device as the current one. Throws a run Error if the work can't
-// be enqueued. The bits of a result depend on the op's inputs alone.
+// time per stream, with the stream's device as the current one. Throws a run Error if the work
+// can't be enqueued. The bits of a result depend on the op's inputs alone.
 using CudaKernel = void (*)(const CudaCall&);
 
 struct CudaKernelEntry {

@@ -19,7 +19,7 @@ void arithmetic(const CudaCall& call) {
     using F = Operation<T>;
     if (a.type == b.type) return launch_each_element<T, 2>(call, F{});
     const auto box = broadcast_box(a.type.shape, b.type.shape, out.type.shape);
-    launch(call, threads_for(out.type.shape.elements()), cuda_kernels::each_place<T, F, 3, T, T>,
+    launch(call, threads_for(out.type.shape.elements()), device_kernels::each_place<T, F, 3, T, T>,
            box, out.as<T>(), F{}, a.as<T>(), b.as<T>());
   });
 }

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace troupe::cuda_kernels {
+namespace troupe::device_kernels {
 
 // The value itself.
 struct Same {
@@ -55,7 +55,7 @@ __global__ void transpose_tiles(StridedBox<2> box, std::size_t across, const T* 
     std::int64_t rest = t;
     std::int64_t from = 0;
     std::int64_t to = 0;
-    std::int64_t lasts = 0;    // extent of the tile along the last axis
+    std::int64_t lasts = 0;     // extent of the tile along the last axis
     std::int64_t acrosses = 0;  // and along the axis `across`
     for (std::size_t d = last + 1; d-- > 0;) {
       const std::int64_t step = d == last || d == across ? tile_extent : 1;
@@ -82,4 +82,4 @@ __global__ void transpose_tiles(StridedBox<2> box, std::size_t across, const T* 
   }
 }
 
-}  // namespace troupe::cuda_kernels
+}  // namespace troupe::device_kernels

@@ -1,6 +1,5 @@
 // uniform, zeros, constant, scale, axpy, exp, log, tanh, gelu, relu and relu_grad.
 #include "core/backend/cuda/kernels/elements.cuh"
-
 #include "core/backend/cuda/kernels/functions.cuh"
 #include "core/backend/cuda/kernels/launch_elements.cuh"
 #include "core/backend/cuda/kernels/launchers.hpp"
@@ -12,7 +11,7 @@ namespace {
 template <class T, class F>
 void launch_each_index(const CudaCall& call, const F& f) {
   const std::int64_t count = call.output.type.shape.elements();
-  launch(call, threads_for(count), cuda_kernels::each_index<T, F>, call.output.as<T>(), count, f);
+  launch(call, threads_for(count), device_kernels::each_index<T, F>, call.output.as<T>(), count, f);
 }
 
 void fill(const CudaCall& call, double value) {
@@ -50,16 +49,16 @@ void axpy(const CudaCall& call) {
   launch_function<2>(call, Axpy{call.attrs.get<double>("alpha")});
 }
 void exp(const CudaCall& call) {
-  launch_function<1>(call, cuda_kernels::Exp{});
+  launch_function<1>(call, device_kernels::Exp{});
 }
 void log(const CudaCall& call) {
-  launch_function<1>(call, cuda_kernels::Log{});
+  launch_function<1>(call, device_kernels::Log{});
 }
 void tanh(const CudaCall& call) {
-  launch_function<1>(call, cuda_kernels::Tanh{});
+  launch_function<1>(call, device_kernels::Tanh{});
 }
 void gelu(const CudaCall& call) {
-  launch_function<1>(call, cuda_kernels::Gelu{});
+  launch_function<1>(call, device_kernels::Gelu{});
 }
 void relu(const CudaCall& call) {
   launch_function<1>(call, Relu{});

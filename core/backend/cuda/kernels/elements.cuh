@@ -4,7 +4,7 @@
 
 #include "core/backend/cuda/kernels/threads.cuh"
 
-namespace troupe::cuda_kernels {
+namespace troupe::device_kernels {
 
 // out[i] = f(i)
 template <class T, class F>
@@ -32,12 +32,11 @@ template <class T, class F, class... In>
 __global__ void each_element(T* out, std::int64_t count, F f, const In*... in) {
   const std::int64_t packs = count / Pack<T>::size;
   for (std::int64_t i = first_index(); i < packs; i += index_step()) {
-    reinterpret_cast<Pack<T>*>(out)[i] =
-        on_pack<T>(f, reinterpret_cast<const Pack<In>*>(in)[i]...);
+    reinterpret_cast<Pack<T>*>(out)[i] = on_pack<T>(f, reinterpret_cast<const Pack<In>*>(in)[i]...);
   }
   for (std::int64_t i = packs * Pack<T>::size + first_index(); i < count; i += index_step()) {
     out[i] = f(in[i]...);
   }
 }
 
-}  // namespace troupe::cuda_kernels
+}  // namespace troupe::device_kernels

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace troupe::cuda_kernels {
+namespace troupe::device_kernels {
 
 struct Exp {
   template <class T>
@@ -35,4 +35,4 @@ struct Gelu {
   }
 };
 
-}  // namespace troupe::cuda_kernels
+}  // namespace troupe::device_kernels

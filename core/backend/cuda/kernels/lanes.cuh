@@ -3,7 +3,7 @@
 
 #include "core/backend/cuda/kernels/threads.cuh"
 
-namespace troupe::cuda_kernels {
+namespace troupe::device_kernels {
 
 // Which lane of which row of the block a thread is. The number of lanes is a power of two.
 struct RowThread {
@@ -40,4 +40,4 @@ __device__ T combine_lanes(T* shared, const RowThread& thread, T value, const Co
   return result;
 }
 
-}  // namespace troupe::cuda_kernels
+}  // namespace troupe::device_kernels

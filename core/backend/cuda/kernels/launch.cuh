@@ -14,7 +14,7 @@ namespace troupe {
 
 struct LaunchShape {
   unsigned blocks = 1;
-  unsigned threads = cuda_kernels::block_threads;
+  unsigned threads = device_kernels::block_threads;
 };
 
 // Blocks for `items`, of which each block takes `per_block` at a time; at most so many that the
@@ -27,13 +27,13 @@ inline LaunchShape blocks_for(std::int64_t items, std::int64_t per_block) {
 
 // For kernels in which a thread computes `per_thread` elements at a time.
 inline LaunchShape threads_for(std::int64_t elements, std::int64_t per_thread = 1) {
-  return blocks_for(elements, per_thread * cuda_kernels::block_threads);
+  return blocks_for(elements, per_thread * device_kernels::block_threads);
 }
 
 // The lanes that share a row of `length` elements: a power of two, at most `lanes_max`.
-inline unsigned lanes_for(std::int64_t length, unsigned lanes_max = cuda_kernels::block_threads) {
-  return std::min(lanes_max, std::bit_ceil(static_cast<unsigned>(
-                                 std::min<std::int64_t>(length, lanes_max))));
+inline unsigned lanes_for(std::int64_t length, unsigned lanes_max = device_kernels::block_threads) {
+  return std::min(lanes_max,
+                  std::bit_ceil(static_cast<unsigned>(std::min<std::int64_t>(length, lanes_max))));
 }
 
 // Throws a run Error if the kernel can't be launched.

@@ -14,8 +14,8 @@ template <class T, std::size_t inputs, class F>
 void launch_each_element(const CudaCall& call, const F& f) {
   [&]<std::size_t... k>(std::index_sequence<k...>) {
     const std::int64_t count = call.output.type.shape.elements();
-    launch(call, threads_for(count, cuda_kernels::Pack<T>::size),
-           cuda_kernels::each_element<T, F, std::remove_const_t<decltype((void(k), T{}))>...>,
+    launch(call, threads_for(count, device_kernels::Pack<T>::size),
+           device_kernels::each_element<T, F, std::remove_const_t<decltype((void(k), T{}))>...>,
            call.output.as<T>(), count, f, call.inputs[k].template as<T>()...);
   }
   (std::make_index_sequence<inputs>{});

@@ -1,11 +1,10 @@
 // reshape, transpose, slice and concat: the same values elsewhere.
-#include "core/ops/layout.hpp"
-
 #include "core/backend/cuda/cuda_copy.hpp"
 #include "core/backend/cuda/kernels/boxes.cuh"
 #include "core/backend/cuda/kernels/launch.cuh"
 #include "core/backend/cuda/kernels/launchers.hpp"
 #include "core/ops/axis.hpp"
+#include "core/ops/layout.hpp"
 
 namespace troupe::cuda_launchers {
 namespace {
@@ -13,7 +12,7 @@ namespace {
 template <class T>
 void copy_box(const CudaCall& call, const StridedBox<2>& box, const T* from, T* to) {
   launch(call, threads_for(box.rows() * box.length()),
-         cuda_kernels::each_place<T, cuda_kernels::Same, 2, T>, box, to, cuda_kernels::Same{},
+         device_kernels::each_place<T, device_kernels::Same, 2, T>, box, to, device_kernels::Same{},
          from);
 }
 
@@ -24,9 +23,9 @@ void launch_transpose(const CudaCall& call, const StridedBox<2>& box) {
   if (box.step(0) == 1) return copy_box(call, box, from, to);
   std::size_t across = 0;
   while (box.stride(0, across) != 1) ++across;
-  constexpr std::int64_t tile_elements = cuda_kernels::tile_extent * cuda_kernels::tile_extent;
+  constexpr std::int64_t tile_elements = device_kernels::tile_extent * device_kernels::tile_extent;
   launch(call, blocks_for(box.rows() * box.length(), tile_elements),
-         cuda_kernels::transpose_tiles<T>, box, across, from, to);
+         device_kernels::transpose_tiles<T>, box, across, from, to);
 }
 
 }  // namespace

@@ -15,8 +15,8 @@ void potrf(const CudaCall& call) {
   with_element(call.output.type.dtype, [&](auto element) {
     using T = decltype(element);
     T* const l = call.output.as<T>();
-    launch(call, threads_for(rows * rows), cuda_kernels::lower_triangle<T>, call.inputs[0].as<T>(),
-           l, rows);
+    launch(call, threads_for(rows * rows), device_kernels::lower_triangle<T>,
+           call.inputs[0].as<T>(), l, rows);
     int elements = 0;
     check_cuda(CublasOf<T>::potrf_buffer_size(call.on.solver, triangle, n, l, n, &elements),
                "cuSOLVER's potrf_bufferSize");
@@ -26,9 +26,9 @@ void potrf(const CudaCall& call) {
     check_cuda(CublasOf<T>::potrf(call.on.solver, triangle, n, l, n, reinterpret_cast<T*>(buffer),
                                   elements, info),
                "cuSOLVER's potrf");
-    check_cuda(cudaMemcpyAsync(call.verdict, info, sizeof(int), cudaMemcpyDeviceToHost,
-                               call.on.stream),
-               "copying potrf's verdict");
+    check_cuda(
+        cudaMemcpyAsync(call.verdict, info, sizeof(int), cudaMemcpyDeviceToHost, call.on.stream),
+        "copying potrf's verdict");
   });
 }
 

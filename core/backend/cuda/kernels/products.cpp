@@ -37,10 +37,9 @@ void multiply(const CudaCall& call, const Product& p, const std::byte* c_before)
                      call.on.blas, operation(p.transpose_b), operation(p.transpose_a), extent(p.n),
                      extent(p.m), extent(p.k), &alpha, call.inputs[1].as<T>() + first * p.k * p.n,
                      extent(p.transpose_b ? p.k : p.n), p.k * p.n,
-                     call.inputs[0].as<T>() + first * p.m * p.k,
-                     extent(p.transpose_a ? p.m : p.k), p.m * p.k, &beta,
-                     call.output.as<T>() + first * p.m * p.n, extent(p.n), p.m * p.n,
-                     extent(std::min(batch_max, p.batch - first))),
+                     call.inputs[0].as<T>() + first * p.m * p.k, extent(p.transpose_a ? p.m : p.k),
+                     p.m * p.k, &beta, call.output.as<T>() + first * p.m * p.n, extent(p.n),
+                     p.m * p.n, extent(std::min(batch_max, p.batch - first))),
                  "cuBLAS's gemm");
     }
   });
@@ -69,11 +68,11 @@ void syrk(const CudaCall& call) {
     using T = decltype(element);
     const T alpha = static_cast<T>(call.attrs.get<double>("alpha"));
     const T beta = static_cast<T>(call.attrs.get<double>("beta"));
-    check_cuda(CublasOf<T>::syrk(call.on.blas, CUBLAS_FILL_MODE_UPPER, operation(!transposed),
-                                 extent(n), extent(a[transposed ? 0 : 1]), &alpha,
-                                 call.inputs[0].as<T>(), extent(a[1]), &beta, call.output.as<T>(),
-                                 extent(n)),
-               "cuBLAS's syrk");
+    check_cuda(
+        CublasOf<T>::syrk(call.on.blas, CUBLAS_FILL_MODE_UPPER, operation(!transposed), extent(n),
+                          extent(a[transposed ? 0 : 1]), &alpha, call.inputs[0].as<T>(),
+                          extent(a[1]), &beta, call.output.as<T>(), extent(n)),
+        "cuBLAS's syrk");
   });
 }
 
@@ -84,13 +83,12 @@ void trsm(const CudaCall& call) {
   with_element(call.output.type.dtype, [&](auto element) {
     using T = decltype(element);
     const T alpha = static_cast<T>(call.attrs.get<double>("alpha"));
-    check_cuda(
-        CublasOf<T>::trsm(call.on.blas, left ? CUBLAS_SIDE_RIGHT : CUBLAS_SIDE_LEFT,
-                          CUBLAS_FILL_MODE_UPPER, operation(call.attrs.get<bool>("transpose")),
-                          CUBLAS_DIAG_NON_UNIT, extent(b[1]), extent(b[0]), &alpha,
-                          call.inputs[0].as<T>(), extent(call.inputs[0].type.shape[0]),
-                          call.output.as<T>(), extent(b[1])),
-        "cuBLAS's trsm");
+    check_cuda(CublasOf<T>::trsm(
+                   call.on.blas, left ? CUBLAS_SIDE_RIGHT : CUBLAS_SIDE_LEFT,
+                   CUBLAS_FILL_MODE_UPPER, operation(call.attrs.get<bool>("transpose")),
+                   CUBLAS_DIAG_NON_UNIT, extent(b[1]), extent(b[0]), &alpha, call.inputs[0].as<T>(),
+                   extent(call.inputs[0].type.shape[0]), call.output.as<T>(), extent(b[1])),
+               "cuBLAS's trsm");
   });
 }
 

@@ -1,8 +1,7 @@
 // sum and max over an axis.
-#include "core/backend/cuda/kernels/reduce.cuh"
-
 #include "core/backend/cuda/kernels/launch.cuh"
 #include "core/backend/cuda/kernels/launchers.hpp"
+#include "core/backend/cuda/kernels/reduce.cuh"
 #include "core/ops/axis.hpp"
 #include "core/ops/elementwise.hpp"
 #include "core/ops/reduction.hpp"
@@ -10,16 +9,16 @@
 namespace troupe::cuda_launchers {
 namespace {
 
-using cuda_kernels::block_threads;
-using cuda_kernels::ReducedAxis;
+using device_kernels::block_threads;
+using device_kernels::ReducedAxis;
 
 // Few long columns are cut into parts, so that a GPU has enough to do. Depends on the shape alone.
 ReducedAxis cut_axis(const AxisView& view) {
   constexpr std::int64_t parts_wanted = 2048;  // of all columns together
   constexpr std::int64_t part_extent_min = 1024;
   const std::int64_t columns = view.outer * view.inner;
-  const std::int64_t parts = std::max<std::int64_t>(
-      1, std::min(parts_wanted / columns, view.extent / part_extent_min));
+  const std::int64_t parts =
+      std::max<std::int64_t>(1, std::min(parts_wanted / columns, view.extent / part_extent_min));
   const std::int64_t part_extent = (view.extent + parts - 1) / parts;
   return {view.outer, view.extent, view.inner, (view.extent + part_extent - 1) / part_extent,
           part_extent};
@@ -31,7 +30,7 @@ void reduce_axis(const CudaCall& call, const ReducedAxis& axis, const T* x, T* o
   const unsigned columns = lanes_for(axis.inner, 32);
   const unsigned lanes = lanes_for(axis.part_extent, block_threads / columns);
   launch(call, blocks_for(axis.outer * axis.parts * axis.inner, block_threads / lanes),
-         cuda_kernels::reduce_axis<T, Operation>, axis, lanes, x, out);
+         device_kernels::reduce_axis<T, Operation>, axis, lanes, x, out);
 }
 
 template <class T, class Operation>

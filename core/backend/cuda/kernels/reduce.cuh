@@ -3,7 +3,7 @@
 
 #include "core/backend/cuda/kernels/lanes.cuh"
 
-namespace troupe::cuda_kernels {
+namespace troupe::device_kernels {
 
 // The tensor is `outer` blocks of `extent` rows of `inner` elements. Each column of a block is cut
 // into `parts` of `part_extent` elements, the last one maybe shorter; each part becomes an element
@@ -44,4 +44,4 @@ __global__ void reduce_axis(ReducedAxis axis, unsigned lanes, const T* x, T* out
   }
 }
 
-}  // namespace troupe::cuda_kernels
+}  // namespace troupe::device_kernels

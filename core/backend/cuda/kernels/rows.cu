@@ -1,8 +1,7 @@
 // softmax, layer_norm, softmax_cross_entropy and its gradient.
-#include "core/backend/cuda/kernels/rows.cuh"
-
 #include "core/backend/cuda/kernels/launch.cuh"
 #include "core/backend/cuda/kernels/launchers.hpp"
+#include "core/backend/cuda/kernels/rows.cuh"
 #include "core/ops/failures.hpp"
 #include "core/ops/rows.hpp"
 
@@ -17,12 +16,12 @@ struct Rows {
 
   explicit Rows(const Shape& shape)
       : length(row_length(shape)), count(shape.elements() / length), lanes(lanes_for(length)) {}
-  LaunchShape shape() const { return blocks_for(count, cuda_kernels::block_threads / lanes); }
+  LaunchShape shape() const { return blocks_for(count, device_kernels::block_threads / lanes); }
 };
 
 template <class T>
 void check_labels(const CudaCall& call, const Rows& rows) {
-  launch(call, LaunchShape{}, cuda_kernels::check_labels<T>, call.inputs[1].as<T>(), rows.count,
+  launch(call, LaunchShape{}, device_kernels::check_labels<T>, call.inputs[1].as<T>(), rows.count,
          rows.length, call.verdict);
 }
 
@@ -32,7 +31,7 @@ void softmax(const CudaCall& call) {
   const Rows rows(call.output.type.shape);
   with_element(call.output.type.dtype, [&](auto element) {
     using T = decltype(element);
-    launch(call, rows.shape(), cuda_kernels::softmax_rows<T>, call.inputs[0].as<T>(),
+    launch(call, rows.shape(), device_kernels::softmax_rows<T>, call.inputs[0].as<T>(),
            call.output.as<T>(), rows.count, rows.length, rows.lanes);
   });
 }
@@ -41,7 +40,7 @@ void layer_norm(const CudaCall& call) {
   const Rows rows(call.output.type.shape);
   with_element(call.output.type.dtype, [&](auto element) {
     using T = decltype(element);
-    launch(call, rows.shape(), cuda_kernels::layer_norm_rows<T>, call.inputs[0].as<T>(),
+    launch(call, rows.shape(), device_kernels::layer_norm_rows<T>, call.inputs[0].as<T>(),
            call.inputs[1].as<T>(), call.inputs[2].as<T>(),
            static_cast<T>(call.attrs.get<double>("epsilon")), call.output.as<T>(), rows.count,
            rows.length, rows.lanes);
@@ -55,9 +54,10 @@ void softmax_cross_entropy(const CudaCall& call) {
     T* const losses =
         reinterpret_cast<T*>(call.on.scratch(static_cast<std::size_t>(rows.count) * sizeof(T)));
     check_labels<T>(call, rows);
-    launch(call, rows.shape(), cuda_kernels::cross_entropy_rows<T>, call.inputs[0].as<T>(),
+    launch(call, rows.shape(), device_kernels::cross_entropy_rows<T>, call.inputs[0].as<T>(),
            call.inputs[1].as<T>(), losses, rows.count, rows.length, rows.lanes);
-    launch(call, LaunchShape{}, cuda_kernels::mean_of<T>, losses, rows.count, call.output.as<T>());
+    launch(call, LaunchShape{}, device_kernels::mean_of<T>, losses, rows.count,
+           call.output.as<T>());
   });
 }
 
@@ -66,7 +66,7 @@ void softmax_cross_entropy_grad(const CudaCall& call) {
   with_element(call.output.type.dtype, [&](auto element) {
     using T = decltype(element);
     check_labels<T>(call, rows);
-    launch(call, rows.shape(), cuda_kernels::cross_entropy_grad_rows<T>, call.inputs[0].as<T>(),
+    launch(call, rows.shape(), device_kernels::cross_entropy_grad_rows<T>, call.inputs[0].as<T>(),
            call.inputs[1].as<T>(), call.output.as<T>(), rows.count, rows.length, rows.lanes);
   });
 }

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-namespace troupe::cuda_kernels {
+namespace troupe::device_kernels {
 
 // Calls f(thread, first, length) for each row, where `first` is the index of the row's first
 // element, with all threads of the block. A thread that has no row gets a length of 0.
@@ -138,4 +138,4 @@ __global__ void cross_entropy_grad_rows(const T* x, const T* labels, T* out, std
   });
 }
 
-}  // namespace troupe::cuda_kernels
+}  // namespace troupe::device_kernels

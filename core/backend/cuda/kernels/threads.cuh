@@ -8,14 +8,14 @@
 
 #include <cstdint>
 
-namespace troupe::cuda_kernels {
+namespace troupe::device_kernels {
 
 // A power of two; enough threads for all registers and the cache lines of a multiprocessor to be in
 // use when several blocks share it.
 constexpr unsigned block_threads = 256;
 
-// A thread takes the elements i = first_index(), first_index() + index_step(), …, so that neighbours
-// access neighbouring elements.
+// A thread takes the elements i = first_index(), first_index() + index_step(), …, so that
+// neighbours access neighbouring elements.
 __device__ inline std::int64_t first_index() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
@@ -23,4 +23,4 @@ __device__ inline std::int64_t index_step() {
   return static_cast<std::int64_t>(gridDim.x) * blockDim.x;
 }
 
-}  // namespace troupe::cuda_kernels
+}  // namespace troupe::device_kernels

@@ -3,7 +3,7 @@
 
 #include "core/backend/cuda/kernels/threads.cuh"
 
-namespace troupe::cuda_kernels {
+namespace troupe::device_kernels {
 
 // Copies the lower triangle of an n × n matrix, and puts zeros above it. `out` may be `a`.
 template <class T>
@@ -13,4 +13,4 @@ __global__ void lower_triangle(const T* a, T* out, std::int64_t n) {
   }
 }
 
-}  // namespace troupe::cuda_kernels
+}  // namespace troupe::device_kernels

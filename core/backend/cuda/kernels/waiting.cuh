@@ -7,20 +7,16 @@
 
 #include <bit>
 
-#ifdef __CUDACC__
-namespace troupe::cuda_kernels {
+namespace troupe::device_kernels {
 
-// Nanoseconds since some moment.
+#ifdef __CUDACC__
+// Nanoseconds since some moment. On CPUs, emulated_device.hpp has this function.
 __device__ inline std::int64_t device_time_ns() {
   std::int64_t now = 0;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
   return now;
 }
-
-}  // namespace troupe::cuda_kernels
 #endif
-
-namespace troupe::cuda_kernels {
 
 __global__ inline void start_hashes(std::uint64_t* hashes) {
   hashes[threadIdx.x] = Fingerprint::initial(threadIdx.x);
@@ -50,4 +46,4 @@ __global__ inline void sleep_lane(double* value, std::int64_t duration_ns) {
   *value = Fingerprint::unit_of(std::bit_cast<std::uint64_t>(*value));
 }
 
-}  // namespace troupe::cuda_kernels
+}  // namespace troupe::device_kernels
