@@ -1,5 +1,10 @@
 #include "tests/support/cuda/kernel_bodies.hpp"
 
+// Before the .cuh files.
+// clang-format off
+#include "tests/support/cuda/emulated_device.hpp"
+// clang-format on
+
 #include "core/backend/cuda/kernels/boxes.cuh"
 #include "core/backend/cuda/kernels/elements.cuh"
 #include "core/backend/cuda/kernels/functions.cuh"
@@ -8,7 +13,6 @@
 #include "core/backend/cuda/kernels/triangle.cuh"
 #include "core/backend/cuda/kernels/waiting.cuh"
 #include "core/ops/element_functions.hpp"
-#include "tests/support/cuda/emulated_device.hpp"
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,4 @@
 // Products, triangular solves and Cholesky factors, on the device and on the CPU.
-#include "tests/support/expect_error.hpp"
 #include "tests/unit/cuda/device_fixture.hpp"
 
 #include <limits>

@@ -1,8 +1,6 @@
 // Several threads of a block, called lanes, that work on one row, and combine their results.
 #pragma once
 
-#include "core/backend/cuda/kernels/threads.cuh"
-
 namespace troupe::device_kernels {
 
 // Which lane of which row of the block a thread is. The number of lanes is a power of two.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/backend/cuda/kernels/lanes.cuh"
+#include "core/backend/cuda/kernels/threads.cuh"
 
 namespace troupe::device_kernels {
 

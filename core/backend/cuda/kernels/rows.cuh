@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/backend/cuda/kernels/lanes.cuh"
+#include "core/backend/cuda/kernels/threads.cuh"
 #include "core/ops/reduction.hpp"
 
 #include <cmath>

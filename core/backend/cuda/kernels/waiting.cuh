@@ -2,10 +2,10 @@
 // (core/ops/fingerprint.hpp), which are kept in the output meanwhile. A thread has one hash.
 #pragma once
 
-#include "core/backend/cuda/kernels/threads.cuh"
 #include "core/ops/fingerprint.hpp"
 
 #include <bit>
+#include <cstdint>
 
 namespace troupe::device_kernels {
 
