@@ -24,7 +24,10 @@ void work(std::string_view what) {
     return;
   }
   cudaMemsetAsync(memory, 0, 1000, stream);
-  if (what == "touch") std::memset(memory, 0, 1000);
+  if (what == "touch") {
+    std::memset(memory, 0, 1000);
+    std::puts("touched");
+  }
   if (what != "leak_memory") cudaFreeAsync(memory, stream);
   if (what == "use_freed") cudaMemsetAsync(memory, 0, 1000, stream);
   if (what != "leak_stream") cudaStreamDestroy(stream);

@@ -55,7 +55,9 @@ BOOST_AUTO_TEST_CASE(a_failure_names_the_seed_that_repeats_it) {
 }
 
 BOOST_AUTO_TEST_CASE(the_host_cannot_touch_device_memory) {
-  check(probe("", "touch"), 128 + SIGSEGV, "");
+  const Ended ended = probe("", "touch");
+  BOOST_CHECK_NE(ended.status, 0);
+  BOOST_CHECK_EQUAL(ended.output.find("touched"), std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(the_environment_injects) {
