@@ -20,8 +20,13 @@
 //   trace                1: every work is printed as it runs
 // Counts, which may be set too:
 //   calls, launches, copies, allocations, host_waits, round_trips, failures
-// A host wait is a call that blocks until a device has finished work. A round trip is a read by a
-// device of what a device wrote, if only a wait of the host orders the two.
+// A host wait is a call that blocks until a device has finished work. A round trip is a read of
+// device memory that a device wrote, if only a wait of the host orders the two.
+//
+// Races are found by allocation for kernels: a pointer to const means a read of the whole
+// allocation, another pointer a write. Copies and calls of cuBLAS and cuSOLVER have exact ranges.
+// Of pinned memory, a kernel uses the 4 bytes at the pointer. So tensors in device memory must be
+// allocations of their own.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +40,7 @@ int stand_in_set(const char* name, std::int64_t value);
 std::int64_t stand_in_get(const char* name);
 
 // Between the two, host waits and round trips are failures. Regions may be nested, and hold for all
-// threads.
+// threads; but a thread that enqueues no work may wait, since no work waits for it.
 void stand_in_begin_no_wait();
 void stand_in_end_no_wait();
 

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cmath>
-#include <numeric>
 
 #include <boost/test/unit_test.hpp>
 

@@ -23,7 +23,7 @@ std::string WorkId::text() const {
 }
 
 void AccessHistory::check(const Access& access, const Order& order, const WorkId& work,
-                          const std::string& place, Control& control) const {
+                          const std::string& place, bool is_pinned, Control& control) const {
   for (const Past& past : past_) {
     if (!overlap(access, past.access) || (!access.writes && !past.access.writes)) continue;
     if (!order.all.contains(past.work.stream, past.work.number)) {
@@ -32,7 +32,7 @@ void AccessHistory::check(const Access& access, const Order& order, const WorkId
                    ", and nothing orders the two");
       return;
     }
-    if (work.number != 0 && access.reads && past.access.writes &&
+    if (work.number != 0 && !is_pinned && access.reads && past.access.writes &&
         !order.on_devices.contains(past.work.stream, past.work.number)) {
       control.count_round_trip(work.text() + " reads " + place + ", which " + past.work.text() +
                                " wrote; only a wait of the host orders the two");

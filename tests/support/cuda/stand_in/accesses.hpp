@@ -31,9 +31,10 @@ struct Access {
 class AccessHistory {
  public:
   // Reports a race between `access` and an earlier access that `order` doesn't contain, and counts
-  // a round trip. `place` describes the allocation.
+  // a round trip. `place` describes the allocation. The host may use pinned memory itself between
+  // two accesses: there are no round trips through it.
   void check(const Access& access, const Order& order, const WorkId& work, const std::string& place,
-             Control& control) const;
+             bool is_pinned, Control& control) const;
   // Keeps the access for later checks. Accesses that come before it and can't be part of a race
   // that it isn't part of are forgotten.
   void add(const Access& access, const Order& order, const WorkId& work);

@@ -46,7 +46,7 @@ inline void require(bool condition, cudaError_t error = cudaErrorInvalidValue) {
 
 // Throws cudaErrorInvalidDevice if there is no such device.
 inline void require_device(const Engine& engine, int device) {
-  require(device >= 0 && device < engine.control.devices, cudaErrorInvalidDevice);
+  require(device >= 0 && device < engine.device_count(), cudaErrorInvalidDevice);
 }
 
 }  // namespace troupe::testing

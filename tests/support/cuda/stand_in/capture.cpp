@@ -19,7 +19,7 @@ void Capture::add(CUstream_st& stream, Work work, Engine& engine) {
   for (const Access& access : work.accesses) {
     const Allocation* place = engine.memory.expect(access.begin, access.bytes, work.what);
     if (place == nullptr) throw CudaFailure{cudaErrorInvalidValue};
-    accesses_[place->begin].check(access, order, id, "in a captured graph " + place->text(),
+    accesses_[place->begin].check(access, order, id, "in a captured graph " + place->text(), true,
                                   engine.control);
   }
   for (const Access& access : work.accesses) {

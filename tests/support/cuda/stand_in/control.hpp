@@ -41,8 +41,8 @@ struct Control {
 
   // Reports a failure of the program under test.
   void fail(const std::string& what);
-  // Both are failures in a no-wait region.
-  void count_host_wait(std::string_view what);
+  // Both are failures in a no-wait region; but a thread that enqueues no work may wait.
+  void count_host_wait(std::string_view what, bool enqueues_work);
   void count_round_trip(const std::string& what);
 };
 

@@ -14,6 +14,7 @@ namespace troupe::testing {
 namespace {
 
 thread_local bool in_host_function = false;
+thread_local bool has_enqueued = false;
 
 // Of splitmix64: every bit of the input changes about half of the output's.
 std::uint64_t mix(std::uint64_t x) {
@@ -30,6 +31,9 @@ Engine& engine() {
   return *only;
 }
 
+bool enqueues_work() {
+  return has_enqueued;
+}
 bool is_in_host_function() {
   return in_host_function;
 }
@@ -82,6 +86,7 @@ Order Engine::order_of(const CUstream_st& stream) const {
 }
 
 void Engine::enqueue(CUstream_st& stream, Work work) {
+  has_enqueued = true;
   throw_if_broken(stream.device);
   if (stream.capture != nullptr) {
     stream.capture->add(stream, std::move(work), *this);
@@ -115,8 +120,9 @@ Nanoseconds Engine::duration_of(const CUstream_st& stream, const Work& work) con
   if (!work.run || control.delay_max_us <= 0) return 0;
   const std::uint64_t drawn = random(stream.index, stream.issued);
   const auto max = static_cast<std::uint64_t>(control.delay_max_us) * 1000;
-  // One work in eight is long.
-  return static_cast<Nanoseconds>(drawn % 8 == 0 ? drawn / 8 % max : drawn / 8 % 2000);
+  // One work in eight is long; on some streams, one in two.
+  const std::uint64_t one_in = random(stream.index, 0) % 4 == 0 ? 2 : 8;
+  return static_cast<Nanoseconds>(drawn % one_in == 0 ? drawn / 8 % max : drawn / 8 % 2000);
 }
 
 std::uint64_t Engine::random(std::uint64_t of, std::uint64_t index) const {
@@ -193,7 +199,7 @@ void Engine::forget_finished_streams() {
 }
 
 void Engine::wait(int device, std::string_view what, const std::function<bool()>& condition) {
-  control.count_host_wait(what);
+  control.count_host_wait(what, has_enqueued);
   const auto is_broken = [&] {  // and nothing uses its memory any more
     return error_of(device) != cudaSuccess &&
            std::none_of(streams_.begin(), streams_.end(), [device](const auto& stream) {
@@ -230,7 +236,8 @@ void Engine::wait_for_device(int device, std::string_view what) {
 void Engine::check_host_access(Allocation& allocation, const Access& access,
                                std::string_view what) {
   const Order order{.all = host_, .on_devices = host_};
-  allocation.accesses.check(access, order, {.what = what}, allocation.text(), control);
+  allocation.accesses.check(access, order, {.what = what}, allocation.text(),
+                            allocation.kind != MemoryKind::device, control);
 }
 
 void Engine::check_accesses(const std::vector<Access>& accesses, const Order& order,
@@ -239,7 +246,8 @@ void Engine::check_accesses(const std::vector<Access>& accesses, const Order& or
   for (const Access& access : accesses) {
     Allocation* place = memory.expect(access.begin, access.bytes, work.what);
     if (place == nullptr) throw CudaFailure{cudaErrorInvalidValue};
-    place->accesses.check(access, order, work, place->text(), control);
+    place->accesses.check(access, order, work, place->text(), place->kind != MemoryKind::device,
+                          control);
     places.push_back(place);
   }
   // Added only now: accesses of the same work don't race with each other.

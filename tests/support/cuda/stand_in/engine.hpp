@@ -15,6 +15,7 @@
 #include "tests/support/cuda/stand_in/memory.hpp"
 #include "tests/support/cuda/stand_in/stream.hpp"
 
+#include <algorithm>
 #include <array>
 #include <condition_variable>
 #include <cstdint>
@@ -47,6 +48,10 @@ class Engine {
   Control control;
   Memory memory{control};
   Handles handles;
+
+  int device_count() const {
+    return static_cast<int>(std::min<std::int64_t>(control.devices, devices_max));
+  }
 
   std::shared_ptr<CUstream_st> add_stream(int device);
   // Returns the stream of a handle; else reports the handle and throws.
@@ -120,6 +125,9 @@ class Engine {
 
 // The only engine. It lives until the process ends.
 Engine& engine();
+
+// The calling thread has enqueued work, so that its waits are on the way to more work.
+bool enqueues_work();
 
 // The calling thread runs a host function, which must not call the API.
 bool is_in_host_function();

@@ -46,8 +46,7 @@ std::string Allocation::text() const {
          std::to_string(device) + ", " + std::to_string(bytes) + " bytes)";
 }
 
-Arena::Arena(std::size_t capacity)
-    : addresses_(round_up(std::max(16 * capacity, std::size_t{4} << 30U), page)) {
+Arena::Arena(std::size_t addresses) : addresses_(round_up(addresses, page)) {
   std::byte* base = map_memory(2 * addresses_, PROT_NONE);
   mprotect(base + addresses_, addresses_, PROT_READ | PROT_WRITE);
   base_ = base;
@@ -106,7 +105,9 @@ Allocation* Memory::add(Allocation allocation) {
 Allocation* Memory::allocate_device(int device, std::size_t bytes) {
   if (is_due(control_.out_of_memory_at)) return nullptr;
   if (used_[device] + bytes > capacity()) return nullptr;
-  Arena& arena = arenas_.try_emplace(device, capacity()).first->second;
+  // Many more addresses than memory, so that those of freed memory aren't used again soon.
+  const std::size_t addresses = std::max(16 * capacity(), std::size_t{4} << 30U);
+  Arena& arena = arenas_.try_emplace(device, addresses).first->second;
   const std::byte* begin = arena.allocate(bytes);
   if (begin == nullptr) return nullptr;
   used_[device] += bytes;

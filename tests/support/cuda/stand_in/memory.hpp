@@ -34,7 +34,7 @@ struct Allocation {
 // The addresses of one device.
 class Arena {
  public:
-  explicit Arena(std::size_t capacity);
+  explicit Arena(std::size_t addresses);
   // Returns null if there is no room.
   const std::byte* allocate(std::size_t bytes);
   // Makes the addresses available again. Returns false if the zone behind them has been written.

@@ -32,11 +32,7 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = 0;
   return api(
-      "cudaGetDeviceCount",
-      [&](Engine& e) {
-        *count = static_cast<int>(std::min<std::int64_t>(e.control.devices, Engine::devices_max));
-      },
-      CallKind::any_device);
+      "cudaGetDeviceCount", [&](Engine& e) { *count = e.device_count(); }, CallKind::any_device);
 }
 
 cudaError_t cudaSetDevice(int device) {

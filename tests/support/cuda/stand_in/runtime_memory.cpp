@@ -250,7 +250,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
                           "cudaMemcpy");
     }
     ++e.control.copies;
-    e.control.count_host_wait("cudaMemcpy");
+    e.control.count_host_wait("cudaMemcpy", enqueues_work());
     std::memmove(e.memory.bytes_at(to), e.memory.bytes_at(from), bytes);
   });
 }
