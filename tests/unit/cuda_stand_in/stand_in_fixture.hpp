@@ -35,9 +35,7 @@ struct StandInFixture {
     stand_in.restore_devices();
     cudaSetDevice(0);
     cudaDeviceSynchronize();
-    for (const cudaEvent_t event : events) cudaEventDestroy(event);
-    for (float* buffer : device_buffers) cudaFree(buffer);
-    for (float* buffer : pinned_buffers) cudaFreeHost(buffer);
+    free_everything();
     cudaStreamDestroy(a);
     cudaStreamDestroy(b);
     stand_in.check_leaks();
@@ -72,6 +70,14 @@ struct StandInFixture {
     float* values = pinned_buffers.emplace_back(static_cast<float*>(made));
     std::fill_n(values, n, value);
     return values;
+  }
+  void free_everything() {
+    for (const cudaEvent_t event : events) cudaEventDestroy(event);
+    for (float* buffer : device_buffers) cudaFree(buffer);
+    for (float* buffer : pinned_buffers) cudaFreeHost(buffer);
+    events.clear();
+    device_buffers.clear();
+    pinned_buffers.clear();
   }
   void forget(float* buffer) {
     std::erase(device_buffers, buffer);
