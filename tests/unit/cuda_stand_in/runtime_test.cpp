@@ -2,6 +2,7 @@
 #include "tests/unit/cuda_stand_in/stand_in_fixture.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <cmath>
 
 #include <boost/test/unit_test.hpp>
@@ -83,12 +84,17 @@ BOOST_AUTO_TEST_CASE(an_event_has_times_that_grow) {
   CHECK_ERROR(cudaEventElapsedTime(&milliseconds, begin, end), cudaErrorInvalidResourceHandle);
   cudaGetLastError();
   float* x = device();
+  const auto started = std::chrono::steady_clock::now();
   CHECK_CUDA(cudaEventRecord(begin, a));
   for (int i = 0; i < 100; ++i) CHECK_CUDA(launch_fill(x, 5, n, a));
   CHECK_CUDA(cudaEventRecord(end, a));
   CHECK_CUDA(cudaEventSynchronize(end));
   CHECK_CUDA(cudaEventElapsedTime(&milliseconds, begin, end));
   BOOST_CHECK_GT(milliseconds, 0.1F);
+  // Nothing is finished before the device says that it was.
+  const std::chrono::duration<float, std::milli> passed =
+      std::chrono::steady_clock::now() - started;
+  BOOST_CHECK_LE(milliseconds, passed.count());
   CHECK_CUDA(cudaEventElapsedTime(&milliseconds, begin, begin));
   BOOST_CHECK_EQUAL(milliseconds, 0);
 }

@@ -13,9 +13,6 @@
 
 namespace troupe::testing {
 
-// The tests' program may bring bodies of its own; null if nothing brings any.
-[[gnu::weak]] const KernelBody* find_kernel_body(std::string_view mangled);
-
 namespace {
 
 struct Registered {
@@ -40,9 +37,10 @@ std::string demangled(const char* mangled) {
   return text != nullptr ? text.get() : mangled;
 }
 
-// Returns null, and reports the kernel, if it has no body.
+// Returns null, and reports the kernel, if it has no body. A program under test may define
+// find_kernel_body() itself, and export it: then its bodies count.
 const KernelBody* body_of(CUkern_st& kernel, Control& control) {
-  if (kernel.body == nullptr && find_kernel_body != nullptr) {
+  if (kernel.body == nullptr) {
     kernel.body = find_kernel_body(kernel.mangled);
   }
   if (kernel.body == nullptr) {
