@@ -1,5 +1,6 @@
 // Each way of using memory wrongly, put in once.
 #include "tests/unit/cuda_stand_in/stand_in_fixture.hpp"
+#include "tests/unit/cuda_stand_in/test_kernels.hpp"
 
 #include <array>
 #include <atomic>

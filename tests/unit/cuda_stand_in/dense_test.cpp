@@ -1,5 +1,6 @@
 // cuBLAS and cuSOLVER of the stand-in: values, against their definitions, and accesses.
 #include "tests/unit/cuda_stand_in/stand_in_fixture.hpp"
+#include "tests/unit/cuda_stand_in/test_kernels.hpp"
 
 #include <numeric>
 #include <random>

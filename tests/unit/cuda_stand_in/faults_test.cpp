@@ -1,5 +1,6 @@
 // Wrong uses of streams, events and handles, waits where none is allowed, and leaks.
 #include "tests/unit/cuda_stand_in/stand_in_fixture.hpp"
+#include "tests/unit/cuda_stand_in/test_kernels.hpp"
 
 #include <array>
 #include <thread>

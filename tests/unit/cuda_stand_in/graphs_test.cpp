@@ -1,5 +1,6 @@
 // Captured graphs: their order, their values, and what a capture refuses.
 #include "tests/unit/cuda_stand_in/stand_in_fixture.hpp"
+#include "tests/unit/cuda_stand_in/test_kernels.hpp"
 
 #include <boost/test/unit_test.hpp>
 

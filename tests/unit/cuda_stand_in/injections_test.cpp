@@ -1,5 +1,6 @@
 // What the stand-in injects, and what calls return then.
 #include "tests/unit/cuda_stand_in/stand_in_fixture.hpp"
+#include "tests/unit/cuda_stand_in/test_kernels.hpp"
 
 #include <atomic>
 

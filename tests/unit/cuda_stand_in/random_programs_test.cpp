@@ -4,6 +4,7 @@
 // a serial execution for all others.
 #include "tests/support/seeds.hpp"
 #include "tests/unit/cuda_stand_in/stand_in_fixture.hpp"
+#include "tests/unit/cuda_stand_in/test_kernels.hpp"
 
 #include <bitset>
 #include <random>

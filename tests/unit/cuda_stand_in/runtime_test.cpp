@@ -1,5 +1,6 @@
 // The runtime API of the stand-in: values, order, events, times.
 #include "tests/unit/cuda_stand_in/stand_in_fixture.hpp"
+#include "tests/unit/cuda_stand_in/test_kernels.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "tests/support/cuda/stand_in_control.hpp"
-#include "tests/unit/cuda_stand_in/test_kernels.hpp"
 
 #include <algorithm>
 #include <string>
