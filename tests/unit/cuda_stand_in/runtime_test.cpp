@@ -5,6 +5,8 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
+#include <thread>
 
 #include <boost/test/unit_test.hpp>
 
@@ -197,6 +199,42 @@ BOOST_AUTO_TEST_CASE(properties_describe_a_gpu) {
 
 BOOST_AUTO_TEST_CASE(a_launch_beyond_the_limits_fails) {
   CHECK_ERROR(launch_too_many_threads(device(), a), cudaErrorInvalidConfiguration);
+}
+
+// Each thread has a stream and buffers of its own, and looks at its events in another way.
+BOOST_AUTO_TEST_CASE(threads_use_streams_of_their_own) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    float* x = device();
+    float* out = pinned();
+    const cudaEvent_t done = event();
+    threads.emplace_back([=] {
+      cudaStream_t own = nullptr;
+      cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking);
+      for (int i = 0; i < 100; ++i) {
+        launch_fill(x, static_cast<float>(i), n, own);
+        launch_scale(x, x, 2, n, own);
+        cudaMemcpyAsync(out, x, bytes, cudaMemcpyDeviceToHost, own);
+        cudaEventRecord(done, own);
+        if (t % 2 == 0) cudaEventSynchronize(done);
+        while (cudaEventQuery(done) != cudaSuccess) std::this_thread::yield();
+        if (out[n - 1] != static_cast<float>(2 * i)) std::abort();
+      }
+      cudaStreamDestroy(own);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+BOOST_AUTO_TEST_CASE(a_lot_of_pinned_memory_comes_and_goes) {
+  float* x = device();
+  for (int i = 0; i < 2000; ++i) {
+    void* made = nullptr;
+    BOOST_REQUIRE_EQUAL(cudaMallocHost(&made, bytes), cudaSuccess);
+    cudaMemcpyAsync(made, x, bytes, cudaMemcpyDeviceToHost, a);
+    cudaStreamSynchronize(a);
+    cudaFreeHost(made);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(waits_and_round_trips_are_counted) {

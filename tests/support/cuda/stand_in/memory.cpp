@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t page = 4096;
 constexpr std::size_t alignment = 512;
 constexpr std::size_t zone = 512;
+constexpr std::size_t unusable_max = 1000;
 constexpr int fresh = 0xff;
 constexpr int forbidden = 0xa5;
 
@@ -146,8 +147,14 @@ void Memory::recycle(const std::byte* begin) {
   if (freed.kind == MemoryKind::registered) {
     freed_.erase(found);
   } else if (freed.kind == MemoryKind::pinned) {
-    // The addresses stay taken, so that the host's next use of them ends the process.
     map_memory(round_up(freed.bytes, page), PROT_NONE, const_cast<std::byte*>(begin));
+    unusable_.push_back(begin);
+    if (unusable_.size() > unusable_max) {  // a process may have about 65,000 mappings
+      const auto oldest = freed_.find(unusable_.front());
+      munmap(const_cast<std::byte*>(oldest->first), round_up(oldest->second.bytes, page));
+      freed_.erase(oldest);
+      unusable_.pop_front();
+    }
   } else {
     for (auto& [device, arena] : arenas_) {
       if (arena.holds(begin) && !arena.release(begin)) {

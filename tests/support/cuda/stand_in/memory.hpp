@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -99,6 +100,7 @@ class Memory {
   std::map<int, std::size_t> used_;
   std::map<const std::byte*, Allocation> live_;
   std::map<const std::byte*, Freed> freed_;
+  std::deque<const std::byte*> unusable_;  // freed pinned memory, so that its use ends the process
   std::uint64_t allocated_ = 0;
 };
 
