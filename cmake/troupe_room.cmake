@@ -3,16 +3,19 @@ function(troupe_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
-                                           -Wno-sign-conversion -Werror)
+  # Not for files in CUDA: see troupe_cuda_options() in troupe_cuda.cmake.
+  target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+                              -Werror>)
   get_target_property(joined ${target} UNITY_BUILD)
   if(joined)
     # Joined files see each other's names, and GCC takes them for headers.
     target_compile_options(${target} PRIVATE -Wno-shadow -Wno-subobject-linkage)
   endif()
   if(TROUPE_SANITIZE)
-    target_compile_options(${target} PUBLIC -fsanitize=${TROUPE_SANITIZE} -fno-omit-frame-pointer
-                                            -fno-sanitize-recover=all)
+    target_compile_options(${target} PUBLIC
+      $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TROUPE_SANITIZE} -fno-omit-frame-pointer
+                                -fno-sanitize-recover=all>)
     target_link_options(${target} PUBLIC -fsanitize=${TROUPE_SANITIZE})
   endif()
 endfunction()

@@ -4,7 +4,7 @@
 // too large wrap around, as in NumPy.
 #include "core/base/error.hpp"
 #include "core/ops/builtin.hpp"
-#include "core/ops/strided.hpp"
+#include "core/ops/layout.hpp"
 
 #include <functional>
 
@@ -35,26 +35,14 @@ TensorType broadcast_type(const OpSignature& op) {
   return {a.dtype, Shape(std::span(extents).first(rank))};
 }
 
-Strides broadcast_strides(const Shape& shape, const Shape& output) {
-  const Strides own = strides_of(shape);
-  Strides strides{};
-  const std::size_t missing = output.rank() - shape.rank();
-  for (std::size_t d = missing; d < output.rank(); ++d) {
-    strides[d] = shape[d - missing] == 1 ? 0 : own[d - missing];
-  }
-  return strides;
-}
-
 template <template <class> class Operation>
 void arithmetic_kernel(const CpuCall& call) {
-  const Shape& shape = call.output.type.shape;
   if (call.inputs[0].type == call.inputs[1].type) {
     // Without setting up a box, small ops take a quarter of the time.
     return for_each_number<2>(call, [](auto a, auto b) { return Operation<decltype(a)>{}(a, b); });
   }
-  const StridedBox<3> box(shape,
-                          {broadcast_strides(call.inputs[0].type.shape, shape),
-                           broadcast_strides(call.inputs[1].type.shape, shape), strides_of(shape)});
+  const StridedBox<3> box =
+      broadcast_box(call.inputs[0].type.shape, call.inputs[1].type.shape, call.output.type.shape);
   with_number(call.output.type.dtype, [&](auto element) {
     using T = decltype(element);
     const Operation<T> apply;

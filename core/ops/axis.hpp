@@ -3,20 +3,12 @@
 
 #include "core/ops/op_kind.hpp"
 
+#include <cstddef>
 #include <cstdint>
-
-#include <fmt/format.h>
 
 namespace troupe {
 
-inline AttrSpec axis_attr() {
-  constexpr auto rank_max = static_cast<std::int64_t>(Shape::max_rank);
-  return {.name = "axis",
-          .fallback = std::int64_t{0},
-          .required = true,
-          .value_min = -rank_max,
-          .value_max = rank_max - 1};
-}
+AttrSpec axis_attr();
 
 // The axis of `shape` that `axis` means; negative numbers count from the end. There must be one.
 inline std::size_t axis_in(const Shape& shape, const Attrs& attrs) {
@@ -25,12 +17,7 @@ inline std::size_t axis_in(const Shape& shape, const Attrs& attrs) {
 }
 
 // The same for the first input. Throws a usage Error without a place if there is no such axis.
-inline std::size_t axis_of(const OpSignature& op) {
-  const std::size_t axis = axis_in(op.inputs[0].shape, op.attrs);
-  if (axis < op.inputs[0].shape.rank()) return axis;
-  throw unfit_inputs(op.inputs,
-                     fmt::format("there is no axis {}", op.attrs.get<std::int64_t>("axis")));
-}
+std::size_t axis_of(const OpSignature& op);
 
 // A tensor as `outer` blocks of `extent` rows of `inner` elements.
 struct AxisView {

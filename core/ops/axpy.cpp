@@ -1,5 +1,6 @@
 // scale and axpy: multiples of a tensor, with alpha rounded to the tensor's element type.
 #include "core/ops/builtin.hpp"
+#include "core/ops/element_functions.hpp"
 #include "core/ops/elementwise.hpp"
 
 namespace troupe {
@@ -11,8 +12,7 @@ OpKind scale_op() {
           .attrs = {{.name = "alpha", .fallback = 1.0, .required = true}},
           .in_place_of = 0,
           .cpu = [](const CpuCall& call) {
-            const auto alpha = call.attrs.get<double>("alpha");
-            for_each_element<1>(call, [=](auto x) { return static_cast<decltype(x)>(alpha) * x; });
+            for_each_element<1>(call, Scale{call.attrs.get<double>("alpha")});
           }};
 }
 
@@ -24,9 +24,7 @@ OpKind axpy_op() {
           .in_place_of = 1,
           .work = streaming<2>,
           .cpu = [](const CpuCall& call) {
-            const auto alpha = call.attrs.get<double>("alpha");
-            for_each_element<2>(
-                call, [=](auto x, auto y) { return static_cast<decltype(x)>(alpha) * x + y; });
+            for_each_element<2>(call, Axpy{call.attrs.get<double>("alpha")});
           }};
 }
 

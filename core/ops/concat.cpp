@@ -1,7 +1,7 @@
 // concat: the inputs one after the other along an axis.
 #include "core/ops/axis.hpp"
 #include "core/ops/builtin.hpp"
-#include "core/ops/strided.hpp"
+#include "core/ops/layout.hpp"
 
 namespace troupe {
 namespace {
@@ -28,19 +28,18 @@ TensorType concat_type(const OpSignature& op) {
 
 void concat_kernel(const CpuCall& call) {
   const TensorView& out = call.output;
-  const Strides strides = strides_of(out.type.shape);
   const std::size_t axis = axis_in(out.type.shape, call.attrs);
-  std::int64_t first = 0;
+  std::int64_t before = 0;
   for (const ConstTensorView& input : call.inputs) {
-    const StridedBox<2> box(input.type.shape, {strides_of(input.type.shape), strides});
+    const PartBox part = concat_box(input.type.shape, out.type.shape, axis, before);
     with_element(out.type.dtype, [&](auto element) {
       using T = decltype(element);
-      for_rows(call.team, box, [&](const auto& offsets, std::int64_t length) {
-        copy_row(input.as<T>() + offsets[0], box.step(0), out.as<T>() + first + offsets[1],
-                 box.step(1), length);
+      for_rows(call.team, part.box, [&](const auto& offsets, std::int64_t length) {
+        copy_row(input.as<T>() + offsets[0], part.box.step(0),
+                 out.as<T>() + part.first + offsets[1], part.box.step(1), length);
       });
     });
-    first += input.type.shape[axis] * strides[axis];
+    before += input.type.shape[axis];
   }
 }
 

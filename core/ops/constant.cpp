@@ -1,5 +1,6 @@
 // zeros and constant: a tensor of the declared type, filled with one value.
 #include "core/ops/builtin.hpp"
+#include "core/ops/element_functions.hpp"
 #include "core/ops/elementwise.hpp"
 
 #include <cmath>
@@ -9,22 +10,12 @@
 namespace troupe {
 namespace {
 
-// Two's complement gives the bits of a negative integer, too.
-template <class T>
-T converted(double value) {
-  if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(static_cast<std::int64_t>(value));
-  } else {
-    return static_cast<T>(value);
-  }
-}
-
 void fill(const CpuCall& call, double value) {
   with_number(call.output.type.dtype, [&](auto element) {
     using T = decltype(element);
     T* const out = call.output.as<T>();
     for_blocks(call.team, call.output.type.shape.elements(),
-               [=, filler = converted<T>(value)](std::int64_t begin, std::int64_t end) {
+               [=, filler = number_of<T>(value)](std::int64_t begin, std::int64_t end) {
                  std::fill(out + begin, out + end, filler);
                });
   });

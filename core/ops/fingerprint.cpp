@@ -1,7 +1,5 @@
 #include "core/ops/fingerprint.hpp"
 
-#include "core/base/random.hpp"
-
 #include <algorithm>
 #include <cstring>
 
@@ -10,13 +8,10 @@ namespace {
 
 constexpr std::array<std::uint64_t, Fingerprint::lanes> initial_hashes = [] {
   std::array<std::uint64_t, Fingerprint::lanes> hashes{};
-  for (std::size_t j = 0; j < hashes.size(); ++j) hashes[j] = mix(j);
+  for (std::size_t j = 0; j < hashes.size(); ++j) hashes[j] = Fingerprint::initial(j);
   return hashes;
 }();
 
-// The step of FNV-1a on whole words: xor, then multiply by an odd number. The step is invertible,
-// so that no difference in an input is lost. All lower bits affect the top bits, which
-// `Fingerprint::unit` reads. The multiplier is that of SplitMix64's first round.
 template <class Word>
 void fold(std::array<std::uint64_t, Fingerprint::lanes>& hashes, const std::byte* data,
           std::size_t count) {
@@ -24,7 +19,7 @@ void fold(std::array<std::uint64_t, Fingerprint::lanes>& hashes, const std::byte
   std::memcpy(words.data(), data, count * sizeof(Word));
   for (std::size_t j = count; j < words.size(); ++j) words[j] = words[j - count];
   for (std::size_t j = 0; j < words.size(); ++j) {
-    hashes[j] = (hashes[j] ^ words[j]) * 0xBF58476D1CE4E5B9ULL;
+    hashes[j] = Fingerprint::folded(hashes[j], words[j]);
   }
 }
 

@@ -2,6 +2,7 @@
 // reads a wrong tensor, or reads a tensor too early, its result differs.
 #pragma once
 
+#include "core/base/random.hpp"
 #include "core/ops/op_kind.hpp"
 
 #include <array>
@@ -19,11 +20,20 @@ class Fingerprint {
 
   explicit Fingerprint(std::span<const ConstTensorView> inputs);
 
-  // Lane j as a double in [0, 1).
-  double unit(std::size_t j) const {
-    // 52 hash bits as the mantissa of a number in [1, 2).
-    return std::bit_cast<double>((hashes_[j] >> 12) | 0x3FF0000000000000ULL) - 1.0;
+  // Hash j of no inputs.
+  static constexpr std::uint64_t initial(std::size_t j) { return mix(j); }
+  // The step of FNV-1a on whole words: xor, then multiply by an odd number. The step is invertible,
+  // so that no difference in an input is lost. All lower bits affect the top bits, which `unit_of`
+  // reads. The multiplier is that of SplitMix64's first round.
+  static constexpr std::uint64_t folded(std::uint64_t hash, std::uint64_t word) {
+    return (hash ^ word) * 0xBF58476D1CE4E5B9ULL;
   }
+  // A hash as a double in [0, 1): 52 of its bits as the mantissa of a number in [1, 2).
+  static constexpr double unit_of(std::uint64_t hash) {
+    return std::bit_cast<double>((hash >> 12) | 0x3FF0000000000000ULL) - 1.0;
+  }
+
+  double unit(std::size_t j) const { return unit_of(hashes_[j]); }
 
  private:
   std::array<std::uint64_t, lanes> hashes_;

@@ -8,13 +8,6 @@
 namespace troupe {
 namespace {
 
-Product scaled_product_of(const OpSignature& op) {
-  Product product = product_of(op);
-  product.alpha = op.attrs.get<double>("alpha");
-  product.beta = op.attrs.get<double>("beta");
-  return product;
-}
-
 TensorType gemm_type(const OpSignature& op) {
   const Product product = scaled_product_of(op);
   const TensorType c{op.inputs[0].dtype, Shape{product.m, product.n}};

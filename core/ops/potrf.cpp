@@ -6,9 +6,8 @@
 #include "core/ops/blas.hpp"
 #include "core/ops/builtin.hpp"
 #include "core/ops/elementwise.hpp"
+#include "core/ops/failures.hpp"
 #include "core/ops/product.hpp"
-
-#include <fmt/format.h>
 
 namespace troupe {
 namespace {
@@ -43,13 +42,7 @@ void factorise(const CpuCall& call) {
   const auto n_of_blas = static_cast<blasint>(n);
   blasint info = 0;
   Blas::instance().of<T>().potrf("U", &n_of_blas, l, &n_of_blas, &info);
-  if (info > 0) {
-    throw run_error(
-        fmt::format("the matrix is not positive definite: its first {} rows and columns have no "
-                    "Cholesky factor",
-                    info),
-        "only symmetric matrices whose eigenvalues are all positive have one");
-  }
+  if (info > 0) throw not_positive_definite(info);
 }
 
 }  // namespace

@@ -79,6 +79,13 @@ Product product_of(const OpSignature& op) {
   return p;
 }
 
+Product scaled_product_of(const OpSignature& op) {
+  Product product = product_of(op);
+  product.alpha = op.attrs.get<double>("alpha");
+  product.beta = op.attrs.get<double>("beta");
+  return product;
+}
+
 void check_blas_extents(const OpSignature& op, std::int64_t largest) {
   constexpr std::int64_t extent_max = std::numeric_limits<blasint>::max();
   if (largest <= extent_max) return;

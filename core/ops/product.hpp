@@ -34,6 +34,8 @@ std::vector<AttrSpec> product_attrs();
 // The product of the first two inputs, whose attributes are those above. Throws a usage Error
 // without a place if their types or shapes don't fit.
 Product product_of(const OpSignature& op);
+// The same with the attributes `alpha` and `beta`.
+Product scaled_product_of(const OpSignature& op);
 
 // Throws a usage Error without a place if `largest`, an extent, is beyond the integers of BLAS.
 void check_blas_extents(const OpSignature& op, std::int64_t largest);

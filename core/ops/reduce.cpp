@@ -2,8 +2,8 @@
 #include "core/ops/axis.hpp"
 #include "core/ops/builtin.hpp"
 #include "core/ops/elementwise.hpp"
+#include "core/ops/reduction.hpp"
 
-#include <limits>
 #include <vector>
 
 namespace troupe {
@@ -29,19 +29,6 @@ Work reduce_work(const OpSignature& op, const TensorType& output) {
   work.flops = static_cast<double>(op.inputs[0].shape.elements());
   return work;
 }
-
-template <class T>
-struct Sum {
-  static constexpr T start = 0;
-  T operator()(T a, T b) const { return a + b; }
-};
-
-template <class T>
-struct Max {
-  static constexpr T start = -std::numeric_limits<T>::infinity();
-  // A NaN stays.
-  T operator()(T a, T b) const { return b > a || b != b ? b : a; }
-};
 
 // Reduces `rows` rows, which are `stride` elements apart, to one row of `columns` elements.
 template <class T, class Operation>

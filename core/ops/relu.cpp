@@ -1,5 +1,6 @@
 // relu: out[i] = max(x[i], 0); a NaN stays a NaN. relu_grad: its gradient.
 #include "core/ops/builtin.hpp"
+#include "core/ops/element_functions.hpp"
 #include "core/ops/elementwise.hpp"
 
 namespace troupe {
@@ -9,20 +10,15 @@ OpKind relu_op() {
           .summary = "max(x, 0), element by element",
           .inputs = 1,
           .in_place_of = 0,
-          .cpu = [](const CpuCall& call) {
-            for_each_element<1>(call, [](auto x) { return x < 0 ? decltype(x){0} : x; });
-          }};
+          .cpu = [](const CpuCall& call) { for_each_element<1>(call, Relu{}); }};
 }
 
-// The derivative at 0 is 0, as the convention is.
 OpKind relu_grad_op() {
   return {.name = "relu_grad",
           .summary = "the gradient of relu: g where x > 0, else 0, of inputs g and x",
           .inputs = 2,
           .in_place_of = 0,
-          .cpu = [](const CpuCall& call) {
-            for_each_element<2>(call, [](auto g, auto x) { return x > 0 ? g : decltype(g){0}; });
-          }};
+          .cpu = [](const CpuCall& call) { for_each_element<2>(call, ReluGrad{}); }};
 }
 
 }  // namespace troupe

@@ -1,6 +1,6 @@
 // slice: the elements from index `begin` to before index `end`, on each axis.
 #include "core/ops/builtin.hpp"
-#include "core/ops/strided.hpp"
+#include "core/ops/layout.hpp"
 
 namespace troupe {
 namespace {
@@ -32,16 +32,12 @@ Work slice_work(const OpSignature&, const TensorType& output) {
 void slice_kernel(const CpuCall& call) {
   const ConstTensorView& x = call.inputs[0];
   const TensorView& out = call.output;
-  const Strides strides = strides_of(x.type.shape);
-  const auto& begin = call.attrs.get<Integers>("begin");
-  std::int64_t first = 0;
-  for (std::size_t d = 0; d < begin.size(); ++d) first += begin[d] * strides[d];
-  const StridedBox<2> box(out.type.shape, {strides, strides_of(out.type.shape)});
+  const PartBox part = slice_box(call.attrs, x.type.shape, out.type.shape);
   with_element(out.type.dtype, [&](auto element) {
     using T = decltype(element);
-    for_rows(call.team, box, [&](const auto& offsets, std::int64_t length) {
-      copy_row(x.as<T>() + first + offsets[0], box.step(0), out.as<T>() + offsets[1], box.step(1),
-               length);
+    for_rows(call.team, part.box, [&](const auto& offsets, std::int64_t length) {
+      copy_row(x.as<T>() + part.first + offsets[0], part.box.step(0), out.as<T>() + offsets[1],
+               part.box.step(1), length);
     });
   });
 }

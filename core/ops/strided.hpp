@@ -22,7 +22,7 @@ inline Strides strides_of(const Shape& shape) {
 }
 
 // The elements of n operands at the same places of a box. Axes of extent 1 are left out, and axes
-// that lie in memory as one axis does, in all operands, are one.
+// that lie in memory as one axis does, in all operands, are one. Kernels of GPUs get a copy.
 template <std::size_t n>
 class StridedBox {
  public:
@@ -32,25 +32,25 @@ class StridedBox {
     }
   }
 
-  std::size_t rank() const { return rank_; }
-  std::int64_t extent(std::size_t axis) const { return extents_[axis]; }
-  std::int64_t stride(std::size_t operand, std::size_t axis) const {
+  constexpr std::size_t rank() const { return rank_; }
+  constexpr std::int64_t extent(std::size_t axis) const { return extents_[axis]; }
+  constexpr std::int64_t stride(std::size_t operand, std::size_t axis) const {
     return strides_[operand][axis];
   }
   // Of the last axis.
-  std::int64_t length() const { return rank_ == 0 ? 1 : extents_[rank_ - 1]; }
-  std::int64_t step(std::size_t operand) const {
+  constexpr std::int64_t length() const { return rank_ == 0 ? 1 : extents_[rank_ - 1]; }
+  constexpr std::int64_t step(std::size_t operand) const {
     return rank_ == 0 ? 1 : strides_[operand][rank_ - 1];
   }
   // The product of all extents but those of the last axis.
-  std::int64_t rows() const {
+  constexpr std::int64_t rows() const {
     std::int64_t product = 1;
     for (std::size_t d = 0; d + 1 < rank_; ++d) product *= extents_[d];
     return product;
   }
 
   // Where a row begins, in each operand.
-  std::array<std::int64_t, n> offsets(std::int64_t row) const {
+  constexpr std::array<std::int64_t, n> offsets(std::int64_t row) const {
     std::array<std::int64_t, n> result{};
     for (std::size_t d = rank_; d-- > 1;) {
       const std::int64_t extent = extents_[d - 1];

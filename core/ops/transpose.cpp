@@ -1,6 +1,6 @@
 // transpose: the axes in another order. Axis d of the output is axis axes[d] of the input.
 #include "core/ops/builtin.hpp"
-#include "core/ops/strided.hpp"
+#include "core/ops/layout.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,19 +9,9 @@
 namespace troupe {
 namespace {
 
-// The attribute `axes`, or all axes in reverse if it is empty.
-Integers order(const Attrs& attrs, const TensorType& x) {
-  Integers axes = attrs.get<Integers>("axes");
-  if (axes.empty()) {
-    axes.resize(x.shape.rank());
-    std::iota(axes.rbegin(), axes.rend(), 0);
-  }
-  return axes;
-}
-
 TensorType transpose_type(const OpSignature& op) {
   const TensorType& x = op.inputs[0];
-  const Integers axes = order(op.attrs, x);
+  const Integers axes = transposed_axes(op.attrs, x.shape);
   Integers sorted = axes;
   std::sort(sorted.begin(), sorted.end());
   Integers every(x.shape.rank());
@@ -76,12 +66,7 @@ void copy_tiles(Team& team, const StridedBox<2>& box, const T* from, T* to) {
 
 void transpose_kernel(const CpuCall& call) {
   const TensorType& x = call.inputs[0].type;
-  const Shape& shape = call.output.type.shape;
-  const Integers axes = order(call.attrs, x);
-  const Strides own = strides_of(x.shape);
-  Strides strides{};
-  for (std::size_t d = 0; d < axes.size(); ++d) strides[d] = own[static_cast<std::size_t>(axes[d])];
-  const StridedBox<2> box(shape, {strides, strides_of(shape)});
+  const StridedBox<2> box = transpose_box(call.attrs, x.shape, call.output.type.shape);
   with_element(x.dtype, [&](auto element) {
     using T = decltype(element);
     const T* const from = call.inputs[0].as<T>();

@@ -1,0 +1,46 @@
+#include "core/backend/cuda/cuda_call.hpp"
+#include "core/backend/cuda/kernels/launchers.hpp"
+
+#include <array>
+
+namespace troupe {
+
+std::span<const CudaKernelEntry> cuda_kernels() {
+  using namespace cuda_launchers;
+  static constexpr std::array entries = std::to_array<CudaKernelEntry>({
+      {"uniform", uniform},
+      {"zeros", zeros},
+      {"constant", constant},
+      {"add", add},
+      {"sub", sub},
+      {"mul", mul},
+      {"scale", scale},
+      {"axpy", axpy},
+      {"exp", cuda_launchers::exp},
+      {"log", cuda_launchers::log},
+      {"tanh", cuda_launchers::tanh},
+      {"gelu", gelu},
+      {"relu", relu},
+      {"relu_grad", relu_grad},
+      {"sum", sum},
+      {"max", cuda_launchers::max},
+      {"softmax", softmax},
+      {"layer_norm", layer_norm},
+      {"softmax_cross_entropy", softmax_cross_entropy, explain_label},
+      {"softmax_cross_entropy_grad", softmax_cross_entropy_grad, explain_label},
+      {"reshape", reshape},
+      {"transpose", transpose},
+      {"slice", slice},
+      {"concat", concat},
+      {"matmul", matmul},
+      {"gemm", gemm},
+      {"syrk", syrk},
+      {"trsm", trsm},
+      {"potrf", potrf, explain_potrf},
+      {"spin", spin},
+      {"sleep", cuda_launchers::sleep},
+  });
+  return entries;
+}
+
+}  // namespace troupe

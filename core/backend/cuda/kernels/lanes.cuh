@@ -1,0 +1,41 @@
+// Several threads of a block, called lanes, that work on one row, and combine their results.
+#pragma once
+
+namespace troupe::device_kernels {
+
+// Which lane of which row of the block a thread is. The number of lanes is a power of two.
+struct RowThread {
+  unsigned lanes;
+  unsigned row;
+  unsigned lane;
+
+  // For rows whose elements are neighbours in memory, and so are then the lanes of a row.
+  __device__ static RowThread along_row(unsigned lanes) {
+    return {lanes, threadIdx.x / lanes, threadIdx.x % lanes};
+  }
+  // For rows that are neighbours themselves, such as the columns of a matrix.
+  __device__ static RowThread across_rows(unsigned lanes) {
+    const unsigned rows = blockDim.x / lanes;
+    return {lanes, threadIdx.x % rows, threadIdx.x / rows};
+  }
+};
+
+// The values of the lanes of each row, combined as a tree. All threads of the block must call it
+// and get the result of their row. `shared` has an element for each thread of the block.
+template <class T, class Combine>
+__device__ T combine_lanes(T* shared, const RowThread& thread, T value, const Combine& combine) {
+  T* const values = shared + thread.row * thread.lanes;
+  values[thread.lane] = value;
+  __syncthreads();
+  for (unsigned half = thread.lanes / 2; half > 0; half /= 2) {
+    if (thread.lane < half) {
+      values[thread.lane] = combine(values[thread.lane], values[thread.lane + half]);
+    }
+    __syncthreads();
+  }
+  const T result = values[0];
+  __syncthreads();  // before the values of the next call
+  return result;
+}
+
+}  // namespace troupe::device_kernels

@@ -1,0 +1,95 @@
+// matmul, gemm, syrk and trsm by cuBLAS.
+//
+// cuBLAS counts by columns: it takes a row-major matrix for its transpose. So all equations are
+// transposed: a product's factors change places, lower triangles are upper ones, and left is right.
+#include "core/backend/cuda/cuda_copy.hpp"
+#include "core/backend/cuda/kernels/cublas_of.hpp"
+#include "core/backend/cuda/kernels/launchers.hpp"
+#include "core/ops/elementwise.hpp"
+#include "core/ops/product.hpp"
+
+#include <array>
+#include <limits>
+
+namespace troupe::cuda_launchers {
+namespace {
+
+cublasOperation_t operation(bool is_transposed) {
+  return is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+}
+
+int extent(std::int64_t value) {
+  return static_cast<int>(value);  // see check_blas_extents()
+}
+
+// `c_before` is C', as in multiply(): null if beta is 0.
+void multiply(const CudaCall& call, const Product& p, const std::byte* c_before) {
+  if (c_before != nullptr) {
+    copy_on_device(call, c_before, call.output.data, call.output.type.bytes());
+  }
+  with_element(call.output.type.dtype, [&](auto element) {
+    using T = decltype(element);
+    const T alpha = static_cast<T>(p.alpha);
+    const T beta = static_cast<T>(p.beta);
+    constexpr std::int64_t batch_max = std::numeric_limits<int>::max();
+    for (std::int64_t first = 0; first < p.batch; first += batch_max) {
+      check_cuda(CublasOf<T>::gemm_strided_batched(
+                     call.on.blas, operation(p.transpose_b), operation(p.transpose_a), extent(p.n),
+                     extent(p.m), extent(p.k), &alpha, call.inputs[1].as<T>() + first * p.k * p.n,
+                     extent(p.transpose_b ? p.k : p.n), p.k * p.n,
+                     call.inputs[0].as<T>() + first * p.m * p.k, extent(p.transpose_a ? p.m : p.k),
+                     p.m * p.k, &beta, call.output.as<T>() + first * p.m * p.n, extent(p.n),
+                     p.m * p.n, extent(std::min(batch_max, p.batch - first))),
+                 "cuBLAS's gemm");
+    }
+  });
+}
+
+}  // namespace
+
+void matmul(const CudaCall& call) {
+  const std::array inputs = {call.inputs[0].type, call.inputs[1].type};
+  multiply(call, product_of({.inputs = inputs, .attrs = call.attrs, .declared = {}}), nullptr);
+}
+
+void gemm(const CudaCall& call) {
+  const std::array inputs = {call.inputs[0].type, call.inputs[1].type, call.inputs[2].type};
+  const Product product =
+      scaled_product_of({.inputs = inputs, .attrs = call.attrs, .declared = {}});
+  multiply(call, product, product.beta == 0 ? nullptr : call.inputs[2].data);
+}
+
+void syrk(const CudaCall& call) {
+  const Shape& a = call.inputs[0].type.shape;
+  const bool transposed = call.attrs.get<bool>("transpose");
+  const std::int64_t n = call.output.type.shape[0];
+  copy_on_device(call, call.inputs[1].data, call.output.data, call.output.type.bytes());
+  with_element(call.output.type.dtype, [&](auto element) {
+    using T = decltype(element);
+    const T alpha = static_cast<T>(call.attrs.get<double>("alpha"));
+    const T beta = static_cast<T>(call.attrs.get<double>("beta"));
+    check_cuda(
+        CublasOf<T>::syrk(call.on.blas, CUBLAS_FILL_MODE_UPPER, operation(!transposed), extent(n),
+                          extent(a[transposed ? 0 : 1]), &alpha, call.inputs[0].as<T>(),
+                          extent(a[1]), &beta, call.output.as<T>(), extent(n)),
+        "cuBLAS's syrk");
+  });
+}
+
+void trsm(const CudaCall& call) {
+  const Shape& b = call.output.type.shape;
+  const bool left = call.attrs.get<std::string>("side") == "left";
+  copy_on_device(call, call.inputs[1].data, call.output.data, call.output.type.bytes());
+  with_element(call.output.type.dtype, [&](auto element) {
+    using T = decltype(element);
+    const T alpha = static_cast<T>(call.attrs.get<double>("alpha"));
+    check_cuda(CublasOf<T>::trsm(
+                   call.on.blas, left ? CUBLAS_SIDE_RIGHT : CUBLAS_SIDE_LEFT,
+                   CUBLAS_FILL_MODE_UPPER, operation(call.attrs.get<bool>("transpose")),
+                   CUBLAS_DIAG_NON_UNIT, extent(b[1]), extent(b[0]), &alpha, call.inputs[0].as<T>(),
+                   extent(call.inputs[0].type.shape[0]), call.output.as<T>(), extent(b[1])),
+               "cuBLAS's trsm");
+  });
+}
+
+}  // namespace troupe::cuda_launchers

@@ -1,0 +1,68 @@
+// sum and max over an axis.
+#include "core/backend/cuda/kernels/launch.cuh"
+#include "core/backend/cuda/kernels/launchers.hpp"
+#include "core/backend/cuda/kernels/reduce.cuh"
+#include "core/ops/axis.hpp"
+#include "core/ops/elementwise.hpp"
+#include "core/ops/reduction.hpp"
+
+namespace troupe::cuda_launchers {
+namespace {
+
+using device_kernels::block_threads;
+using device_kernels::ReducedAxis;
+
+// Few long columns are cut into parts, so that a GPU has enough to do. Depends on the shape alone.
+ReducedAxis cut_axis(const AxisView& view) {
+  constexpr std::int64_t parts_wanted = 2048;  // of all columns together
+  constexpr std::int64_t part_extent_min = 1024;
+  const std::int64_t columns = view.outer * view.inner;
+  const std::int64_t parts =
+      std::max<std::int64_t>(1, std::min(parts_wanted / columns, view.extent / part_extent_min));
+  const std::int64_t part_extent = (view.extent + parts - 1) / parts;
+  return {view.outer, view.extent, view.inner, (view.extent + part_extent - 1) / part_extent,
+          part_extent};
+}
+
+template <class T, class Operation>
+void reduce_axis(const CudaCall& call, const ReducedAxis& axis, const T* x, T* out) {
+  // Neighbouring threads read neighbouring columns, where there are some: a cache line full.
+  const unsigned columns = lanes_for(axis.inner, 32);
+  const unsigned lanes = lanes_for(axis.part_extent, block_threads / columns);
+  launch(call, blocks_for(axis.outer * axis.parts * axis.inner, block_threads / lanes),
+         device_kernels::reduce_axis<T, Operation>, axis, lanes, x, out);
+}
+
+template <class T, class Operation>
+void reduce_parts(const CudaCall& call, const AxisView& view) {
+  const ReducedAxis axis = cut_axis(view);
+  const T* const x = call.inputs[0].as<T>();
+  T* const out = call.output.as<T>();
+  if (axis.parts == 1) return reduce_axis<T, Operation>(call, axis, x, out);
+  const auto partials = static_cast<std::size_t>(axis.outer * axis.parts * axis.inner);
+  T* const partial = reinterpret_cast<T*>(call.on.scratch(partials * sizeof(T)));
+  reduce_axis<T, Operation>(call, axis, x, partial);
+  reduce_axis<T, Operation>(call, {axis.outer, axis.parts, axis.inner, 1, axis.parts}, partial,
+                            out);
+}
+
+template <template <class> class Operation>
+void reduce(const CudaCall& call) {
+  const Shape& shape = call.inputs[0].type.shape;
+  const AxisView view(shape, axis_in(shape, call.attrs));
+  with_element(call.output.type.dtype, [&](auto element) {
+    using T = decltype(element);
+    reduce_parts<T, Operation<T>>(call, view);
+  });
+}
+
+}  // namespace
+
+void sum(const CudaCall& call) {
+  reduce<Sum>(call);
+}
+void max(const CudaCall& call) {
+  reduce<Max>(call);
+}
+
+}  // namespace troupe::cuda_launchers

@@ -1,0 +1,48 @@
+// The kernel of sum and max: combines the elements along an axis.
+#pragma once
+
+#include "core/backend/cuda/kernels/lanes.cuh"
+#include "core/backend/cuda/kernels/threads.cuh"
+
+namespace troupe::device_kernels {
+
+// The tensor is `outer` blocks of `extent` rows of `inner` elements. Each column of a block is cut
+// into `parts` of `part_extent` elements, the last one maybe shorter; each part becomes an element
+// of `out`, which is `outer` blocks of `parts` rows of `inner` elements. `lanes` threads share a
+// part.
+struct ReducedAxis {
+  std::int64_t outer;
+  std::int64_t extent;
+  std::int64_t inner;
+  std::int64_t parts;
+  std::int64_t part_extent;
+};
+
+template <class T, class Operation>
+__global__ void reduce_axis(ReducedAxis axis, unsigned lanes, const T* x, T* out) {
+  __shared__ T shared[block_threads];
+  const Operation combine;
+  const RowThread thread =
+      axis.inner == 1 ? RowThread::along_row(lanes) : RowThread::across_rows(lanes);
+  const std::int64_t per_block = blockDim.x / lanes;
+  const std::int64_t count = axis.outer * axis.parts * axis.inner;
+  for (std::int64_t first = blockIdx.x * per_block; first < count; first += gridDim.x * per_block) {
+    const std::int64_t i = first + thread.row;
+    T result = Operation::start;
+    if (i < count) {
+      const std::int64_t part = i / axis.inner % axis.parts;
+      const std::int64_t begin = part * axis.part_extent;
+      const std::int64_t end =
+          begin + axis.part_extent < axis.extent ? begin + axis.part_extent : axis.extent;
+      const std::int64_t block = i / axis.inner / axis.parts;
+      const T* const column = x + block * axis.extent * axis.inner + i % axis.inner;
+      for (std::int64_t k = begin + thread.lane; k < end; k += lanes) {
+        result = combine(result, column[k * axis.inner]);
+      }
+    }
+    result = combine_lanes(shared, thread, result, combine);
+    if (i < count && thread.lane == 0) out[i] = result;
+  }
+}
+
+}  // namespace troupe::device_kernels

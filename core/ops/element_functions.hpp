@@ -1,0 +1,81 @@
+// What ops compute for one element, for those whose values have the same bits on devices of every
+// kind. All functions are constexpr, so that nvcc compiles them for GPUs.
+#pragma once
+
+#include "core/base/random.hpp"
+
+#include <cstdint>
+#include <type_traits>
+
+namespace troupe {
+
+// `value` as an element. Two's complement gives the bits of a negative integer, too.
+template <class T>
+constexpr T number_of(double value) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<std::int64_t>(value));
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+// Element i of a tensor that is `value` everywhere.
+template <class T>
+struct Filling {
+  T value;
+  constexpr T operator()(std::int64_t) const { return value; }
+};
+
+// Element i of uniform: the top 24 bits of mix(start + i) for float32, the top 53 bits for float64,
+// so that every value is exact. The generator is counter-based: elements can be computed in any
+// order.
+template <class T>
+struct Uniform {
+  std::uint64_t start;
+
+  // Hashed, since seeds s and s+1 would give the same sequence shifted by one.
+  static constexpr Uniform of_seed(std::int64_t seed) {
+    return {mix(static_cast<std::uint64_t>(seed))};
+  }
+  constexpr T operator()(std::int64_t i) const {
+    const std::uint64_t bits = mix(start + static_cast<std::uint64_t>(i));
+    if constexpr (std::is_same_v<T, float>) {
+      return static_cast<float>(bits >> 40) * 0x1p-24F;
+    } else {
+      return static_cast<double>(bits >> 11) * 0x1p-53;
+    }
+  }
+};
+
+// alpha is rounded to the element type.
+struct Scale {
+  double alpha;
+  template <class T>
+  constexpr T operator()(T x) const {
+    return static_cast<T>(alpha) * x;
+  }
+};
+struct Axpy {
+  double alpha;
+  template <class T>
+  constexpr T operator()(T x, T y) const {
+    return static_cast<T>(alpha) * x + y;
+  }
+};
+
+// A NaN stays a NaN.
+struct Relu {
+  template <class T>
+  constexpr T operator()(T x) const {
+    return x < 0 ? T{0} : x;
+  }
+};
+// The derivative at 0 is 0, as the convention is.
+struct ReluGrad {
+  template <class T>
+  constexpr T operator()(T g, T x) const {
+    return x > 0 ? g : T{0};
+  }
+};
+
+}  // namespace troupe

@@ -1,0 +1,16 @@
+// Errors of ops that are found while they are computed, for the kernels of every kind of device.
+#pragma once
+
+#include "core/base/error.hpp"
+
+#include <cstdint>
+
+namespace troupe {
+
+// Of potrf. `rows` is LAPACK's `info`: the size of the first leading square without a factor.
+Error not_positive_definite(std::int64_t rows);
+
+// Of the cross entropy, where it isn't known what the label is.
+Error no_class(std::int64_t row);
+
+}  // namespace troupe

@@ -1,0 +1,63 @@
+#include "tests/support/cuda/stand_in/accesses.hpp"
+
+namespace troupe::testing {
+namespace {
+
+bool overlap(const Access& a, const Access& b) {
+  return a.begin < b.end() && b.begin < a.end();
+}
+bool covers(const Access& a, const Access& b) {
+  return a.begin <= b.begin && b.end() <= a.end();
+}
+
+std::string_view verb(const Access& access) {
+  return access.writes ? "writes" : "reads";
+}
+
+}  // namespace
+
+std::string WorkId::text() const {
+  if (number == 0) return std::string(what) + " (host)";
+  return std::string(what) + " (stream " + std::to_string(stream) + ", work " +
+         std::to_string(number) + ")";
+}
+
+void AccessHistory::check(const Access& access, const Order& order, const WorkId& work,
+                          const std::string& place, bool is_pinned, Control& control) const {
+  for (const Past& past : past_) {
+    if (!overlap(access, past.access) || (!access.writes && !past.access.writes)) continue;
+    if (!order.all.contains(past.work.stream, past.work.number)) {
+      control.fail("race: " + work.text() + ' ' + std::string(verb(access)) + ' ' + place +
+                   ", which " + past.work.text() + ' ' + std::string(verb(past.access)) +
+                   ", and nothing orders the two");
+      return;
+    }
+    if (work.number != 0 && !is_pinned && access.reads && past.access.writes &&
+        !order.on_devices.contains(past.work.stream, past.work.number)) {
+      control.count_round_trip(work.text() + " reads " + place + ", which " + past.work.text() +
+                               " wrote; only a wait of the host orders the two");
+    }
+  }
+}
+
+void AccessHistory::add(const Access& access, const Order& order, const WorkId& work) {
+  std::erase_if(past_, [&](const Past& past) {
+    if (!covers(access, past.access)) return false;
+    if (access.writes) return order.all.contains(past.work.stream, past.work.number);
+    return !past.access.writes && past.work.stream == work.stream;
+  });
+  past_.push_back({access, work});
+}
+
+bool AccessHistory::is_busy(const std::byte* begin, std::size_t bytes,
+                            const VectorClock& clock) const {
+  const Access range{.begin = begin, .bytes = bytes};
+  for (const Past& past : past_) {
+    if (overlap(range, past.access) && !clock.contains(past.work.stream, past.work.number)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace troupe::testing

@@ -1,0 +1,223 @@
+// libcudart: devices, versions and errors.
+#include "tests/support/cuda/stand_in/api.hpp"
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+using namespace troupe::testing;
+
+namespace {
+
+constexpr int multiprocessors = 4;
+constexpr int compute_major = 9;
+constexpr int compute_minor = 0;
+constexpr int shared_bytes = 48 << 10;
+constexpr int shared_bytes_opt_in = 99 << 10;
+
+}  // namespace
+
+cudaError_t cudaDriverGetVersion(int* version) {
+  Engine& e = engine();
+  const std::lock_guard lock(e.mutex);
+  *version = static_cast<int>(e.control.driver_version);
+  return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 0;
+  return api(
+      "cudaGetDeviceCount", [&](Engine& e) { *count = e.device_count(); }, CallKind::any_device);
+}
+
+cudaError_t cudaSetDevice(int device) {
+  return api(
+      "cudaSetDevice",
+      [&](Engine& e) {
+        require_device(e, device);
+        current_device() = device;
+        e.throw_if_broken(device);
+      },
+      CallKind::any_device);
+}
+
+cudaError_t cudaGetDevice(int* device) {
+  return api(
+      "cudaGetDevice", [&](Engine&) { *device = current_device(); }, CallKind::any_device);
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  return api(
+      "cudaGetDeviceProperties",
+      [&](Engine& e) {
+        require_device(e, device);
+        *properties = {};
+        std::snprintf(properties->name, sizeof properties->name, "Stand-in for a GPU, %d", device);
+        std::memset(properties->uuid.bytes, device + 1, sizeof properties->uuid.bytes);
+        properties->totalGlobalMem = e.memory.capacity();
+        properties->sharedMemPerBlock = shared_bytes;
+        properties->sharedMemPerBlockOptin = shared_bytes_opt_in;
+        properties->sharedMemPerMultiprocessor = 100 << 10;
+        properties->regsPerBlock = properties->regsPerMultiprocessor = 65536;
+        properties->warpSize = 32;
+        properties->maxThreadsPerBlock = 1024;
+        properties->maxThreadsDim[0] = properties->maxThreadsDim[1] = 1024;
+        properties->maxThreadsDim[2] = 64;
+        properties->maxGridSize[0] = 0x7fffffff;
+        properties->maxGridSize[1] = properties->maxGridSize[2] = 65535;
+        properties->major = compute_major;
+        properties->minor = compute_minor;
+        properties->multiProcessorCount = multiprocessors;
+        properties->maxThreadsPerMultiProcessor = 2048;
+        properties->canMapHostMemory = properties->unifiedAddressing = 1;
+        properties->concurrentKernels = properties->streamPrioritiesSupported = 1;
+        properties->asyncEngineCount = 2;
+        properties->memoryPoolsSupported = properties->hostRegisterSupported = 1;
+        properties->memoryBusWidth = 256;
+        properties->l2CacheSize = 4 << 20;
+        properties->pciBusID = device + 1;
+      },
+      CallKind::any_device);
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  return api(
+      "cudaDeviceGetAttribute",
+      [&](Engine& e) {
+        require_device(e, device);
+        switch (attribute) {
+          case cudaDevAttrMultiProcessorCount:
+            *value = multiprocessors;
+            break;
+          case cudaDevAttrMaxThreadsPerBlock:
+            *value = 1024;
+            break;
+          case cudaDevAttrMaxThreadsPerMultiProcessor:
+            *value = 2048;
+            break;
+          case cudaDevAttrMaxSharedMemoryPerBlock:
+            *value = shared_bytes;
+            break;
+          case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+            *value = shared_bytes_opt_in;
+            break;
+          case cudaDevAttrComputeCapabilityMajor:
+            *value = compute_major;
+            break;
+          case cudaDevAttrComputeCapabilityMinor:
+            *value = compute_minor;
+            break;
+          case cudaDevAttrWarpSize:
+            *value = 32;
+            break;
+          case cudaDevAttrMaxGridDimX:
+            *value = 0x7fffffff;
+            break;
+          case cudaDevAttrMaxGridDimY:
+            *value = 65535;
+            break;
+          case cudaDevAttrAsyncEngineCount:
+            *value = 2;
+            break;
+          case cudaDevAttrPciBusId:
+            *value = device + 1;
+            break;
+          case cudaDevAttrUnifiedAddressing:
+          case cudaDevAttrCanMapHostMemory:
+          case cudaDevAttrConcurrentKernels:
+          case cudaDevAttrHostRegisterSupported:
+          case cudaDevAttrMemoryPoolsSupported:
+            *value = 1;
+            break;
+          case cudaDevAttrClockRate:
+            *value = 1'000'000;
+            break;  // kHz
+          case cudaDevAttrMemoryClockRate:
+            *value = 1'000'000;
+            break;  // kHz
+          case cudaDevAttrGlobalMemoryBusWidth:
+            *value = 256;
+            break;
+          case cudaDevAttrL2CacheSize:
+            *value = 4 << 20;
+            break;
+          case cudaDevAttrIntegrated:
+          case cudaDevAttrComputeMode:
+          case cudaDevAttrPageableMemoryAccess:
+            *value = 0;
+            break;
+          default:
+            e.control.fail("cudaDeviceGetAttribute: the stand-in has no attribute " +
+                           std::to_string(static_cast<int>(attribute)));
+            throw CudaFailure{cudaErrorInvalidValue};
+        }
+      },
+      CallKind::any_device);
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int device) {
+  return api(
+      "cudaDeviceGetPCIBusId",
+      [&](Engine& e) {
+        require_device(e, device);
+        require(bytes >= 13);
+        std::snprintf(text, static_cast<std::size_t>(bytes), "0000:%02X:00.0", device + 1);
+      },
+      CallKind::any_device);
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  return api("cudaDeviceGetStreamPriorityRange", [&](Engine&) {
+    if (least != nullptr) *least = 0;
+    if (greatest != nullptr) *greatest = -5;
+  });
+}
+
+cudaError_t cudaDeviceSynchronize() {
+  return api("cudaDeviceSynchronize",
+             [](Engine& e) { e.wait_for_device(current_device(), "cudaDeviceSynchronize"); });
+}
+
+cudaError_t cudaDeviceReset() {
+  return api(
+      "cudaDeviceReset", [](Engine& e) { e.reset_device(current_device()); }, CallKind::any_device);
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  return api(
+      "cudaDeviceCanAccessPeer",
+      [&](Engine& e) {
+        require_device(e, device);
+        require_device(e, peer);
+        *can = device != peer && e.control.no_peer_access == 0 ? 1 : 0;
+      },
+      CallKind::any_device);
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
+  return api("cudaDeviceEnablePeerAccess", [&](Engine& e) {
+    require_device(e, peer);
+    require(flags == 0);
+    require(peer != current_device(), cudaErrorInvalidDevice);
+    require(e.control.no_peer_access == 0, cudaErrorPeerAccessUnsupported);
+    require(e.enable_peer(current_device(), peer), cudaErrorPeerAccessAlreadyEnabled);
+  });
+}
+
+cudaError_t cudaPeekAtLastError() {
+  Engine& e = engine();
+  const std::lock_guard lock(e.mutex);
+  const cudaError_t sticky = e.error_of(current_device());
+  return sticky != cudaSuccess ? sticky : last_error();
+}
+
+cudaError_t cudaGetLastError() {
+  const cudaError_t error = cudaPeekAtLastError();
+  last_error() = cudaSuccess;
+  return error;
+}

@@ -1,0 +1,131 @@
+// Ops that compute each element by itself, on the device and on the CPU.
+#include "tests/unit/cuda/device_fixture.hpp"
+
+#include <limits>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+using namespace testing;
+
+BOOST_AUTO_TEST_SUITE(cuda_elements)
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+Tensor random_values(Random& random, TensorType type, double scale) {
+  std::vector<double> values = doubles(random_tensor(type, random.next()));
+  for (double& v : values) v *= scale;
+  return tensor_of(type, values);
+}
+
+// Integers of any size, as their bits are random.
+Tensor random_integers(Random& random, TensorType type) {
+  Tensor t{type, std::vector<std::byte>(type.bytes())};
+  for (std::byte& b : t.bytes) b = static_cast<std::byte>(random.next());
+  return t;
+}
+
+Tensor special_values(DType dtype) {
+  return tensor_of({dtype, {7}}, {-infinity, -1.5, -0.0, 0.0, 1.5, infinity, nan});
+}
+
+// Some extents of `shape` as 1, and some of the first axes left out.
+Shape narrowed(Random& random, const Shape& shape) {
+  std::vector<std::int64_t> extents;
+  for (std::size_t d = random.below(shape.rank()); d < shape.rank(); ++d) {
+    extents.push_back(random.below(2) == 0 ? 1 : shape[d]);
+  }
+  return Shape(extents);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(made_values_have_the_bits_of_the_cpu) {
+  for_random_cases([](Random& random, DType dtype) {
+    const TensorType type{dtype, random_shape(random)};
+    const std::int64_t seed = between(random, 0, 1000);
+    BOOST_TEST(same_on_device("uniform", {}, {{"seed", seed}}, type));
+    BOOST_TEST(same_on_device("zeros", {}, {}, type));
+    BOOST_TEST(same_on_device("constant", {}, {{"value", random.unit()}}, type));
+    const TensorType integers{dtype == DType::f32 ? DType::i32 : DType::i64, type.shape};
+    BOOST_TEST(same_on_device("zeros", {}, {}, integers));
+    BOOST_TEST(same_on_device("constant", {}, {{"value", -3.0}}, integers));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_count_that_fills_no_pack_of_elements_is_computed_to_its_end) {
+  for (std::int64_t count = 1; count < 20; ++count) {
+    const Tensor x = random_tensor({DType::f32, {count}}, static_cast<std::uint64_t>(count));
+    BOOST_TEST(same_on_device("relu", {x}));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(arithmetic_with_and_without_broadcasting_has_the_bits_of_the_cpu) {
+  for_random_cases([](Random& random, DType dtype) {
+    const Shape whole = random_shape(random);
+    const Shape part = narrowed(random, whole);
+    const TensorType integers{dtype == DType::f32 ? DType::i32 : DType::i64, whole};
+    for (const char* op : {"add", "sub", "mul"}) {
+      const Tensor a = random_tensor({dtype, whole}, random.next());
+      const Tensor b = random_tensor({dtype, whole}, random.next());
+      const Tensor c = random_tensor({dtype, part}, random.next());
+      BOOST_TEST(same_on_device(op, {a, b}));
+      BOOST_TEST(same_on_device(op, {a, c}));
+      BOOST_TEST(same_on_device(op, {c, a}));
+      BOOST_TEST(same_on_device(
+          op, {random_integers(random, integers), random_integers(random, integers)}));
+      BOOST_TEST(same_on_device(op, {random_integers(random, integers),
+                                     random_integers(random, {integers.dtype, part})}));
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(both_tensors_may_be_repeated_along_other_axes) {
+  const Tensor column = random_tensor({DType::f32, {300, 1}}, 1);
+  const Tensor row = random_tensor({DType::f32, {200}}, 2);
+  BOOST_TEST(same_on_device("sub", {column, row}));
+  BOOST_TEST(same_on_device("sub", {tensor<float>({}, {7}), row}));
+}
+
+BOOST_AUTO_TEST_CASE(multiples_have_the_bits_of_the_cpu) {
+  for_random_cases([](Random& random, DType dtype) {
+    const TensorType type{dtype, random_shape(random, 0)};
+    const Tensor x = random_tensor(type, random.next());
+    const Tensor y = random_tensor(type, random.next());
+    const Attrs alpha{{"alpha", 2 * random.unit() - 1}};
+    BOOST_TEST(same_on_device("scale", {x}, alpha));
+    BOOST_TEST(same_on_device("axpy", {x, y}, alpha));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(relu_and_its_gradient_have_the_bits_of_the_cpu) {
+  for_random_cases([](Random& random, DType dtype) {
+    const TensorType type{dtype, random_shape(random)};
+    const Tensor x = random_tensor(type, random.next());
+    BOOST_TEST(same_on_device("relu", {x}));
+    BOOST_TEST(same_on_device("relu_grad", {random_tensor(type, random.next()), x}));
+    const Tensor special = special_values(dtype);
+    BOOST_TEST(same_on_device("relu", {special}));
+    BOOST_TEST(same_on_device("relu_grad", {special, special}));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(functions_are_close_to_those_of_the_cpu) {
+  for_random_cases([](Random& random, DType dtype) {
+    const TensorType type{dtype, random_shape(random)};
+    const Tensor x = random_values(random, type, 20);
+    constexpr double tiny = 1e-30;
+    check_close_on_device("exp", {x}, {}, tiny);
+    check_close_on_device("tanh", {x}, {}, tiny);
+    check_close_on_device("gelu", {x});
+    check_close_on_device("log", {run_op("exp", {x})}, {}, 0.01);
+    for (const char* op : {"exp", "tanh", "gelu", "log"}) {
+      check_close_on_device(op, {special_values(dtype)});
+    }
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace troupe

@@ -1,0 +1,129 @@
+#include "tests/unit/cuda/immediate_runtime.hpp"
+
+#include "tests/support/cuda/kernel_bodies.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#include <cuda_runtime_api.h>
+
+namespace troupe::testing {
+namespace {
+
+// A kernel's stub is the function that a launch calls on the host. Its address stands for the
+// kernel.
+std::map<const void*, std::string>& names_by_stub() {
+  static std::map<const void*, std::string> names;
+  return names;
+}
+
+struct Launch {
+  dim3 grid;
+  dim3 block;
+  std::size_t shared_bytes = 0;
+  cudaStream_t stream = nullptr;
+};
+Launch next_launch;
+
+}  // namespace
+
+std::vector<std::string> registered_kernels() {
+  std::vector<std::string> names;
+  for (const auto& [stub, name] : names_by_stub()) names.push_back(name);
+  return names;
+}
+
+}  // namespace troupe::testing
+
+using namespace troupe::testing;
+
+// What nvcc emits calls of. Its headers declare only some of these functions.
+extern "C" {
+
+void** __cudaRegisterFatBinary(void*) {
+  static void* handle = nullptr;
+  return &handle;
+}
+void __cudaRegisterFatBinaryEnd(void**) {}
+void __cudaUnregisterFatBinary(void**) {}
+void __cudaRegisterFunction(void**, const char* stub, char*, const char* name, int, void*, void*,
+                            void*, void*, int*) {
+  names_by_stub()[stub] = name;
+}
+
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, std::size_t shared_bytes,
+                                     cudaStream_t stream) {
+  next_launch = {grid, block, shared_bytes, stream};
+  return 0;
+}
+cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, std::size_t* shared_bytes,
+                                       void* stream) {
+  *grid = next_launch.grid;
+  *block = next_launch.block;
+  *shared_bytes = next_launch.shared_bytes;
+  *static_cast<cudaStream_t*>(stream) = next_launch.stream;
+  return cudaSuccess;
+}
+
+cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* stub) {
+  *kernel = static_cast<cudaKernel_t>(const_cast<void*>(stub));
+  return cudaSuccess;
+}
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** args,
+                               std::size_t shared_bytes, cudaStream_t) {
+  const std::string& name = names_by_stub().at(kernel);
+  const KernelBody* const body = find_kernel_body(name);
+  if (body == nullptr) {
+    std::fprintf(stderr, "no body for %s\n", name.c_str());
+    std::abort();
+  }
+  body->run({grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_bytes, args);
+  return cudaSuccess;
+}
+
+}  // extern "C"
+
+cudaError_t cudaGetLastError() {
+  return cudaSuccess;
+}
+const char* cudaGetErrorName(cudaError_t) {
+  return "cudaErrorUnknown";
+}
+const char* cudaGetErrorString(cudaError_t) {
+  return "unknown";
+}
+cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+  *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+}
+cudaError_t cudaFree(void* memory) {
+  std::free(memory);
+  return cudaSuccess;
+}
+cudaError_t cudaMallocHost(void** memory, std::size_t bytes) {
+  return cudaMalloc(memory, bytes);
+}
+cudaError_t cudaFreeHost(void* memory) {
+  return cudaFree(memory);
+}
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
+  std::memcpy(to, from, bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
+                            cudaStream_t) {
+  std::memcpy(to, from, bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  *stream = nullptr;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t) {
+  return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t) {
+  return cudaSuccess;
+}

@@ -1,0 +1,138 @@
+// Products, triangular solves and Cholesky factors, on the device and on the CPU.
+#include "tests/unit/cuda/device_fixture.hpp"
+
+#include <limits>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+using namespace testing;
+
+BOOST_AUTO_TEST_SUITE(cuda_matrices)
+namespace {
+
+struct Factors {
+  Tensor a;
+  Tensor b;
+  std::int64_t m;
+  std::int64_t n;
+  Attrs attrs;
+
+  Factors(Random& random, DType dtype, const std::vector<std::int64_t>& batch)
+      : m(between(random, 1, 40)), n(between(random, 1, 40)) {
+    const std::int64_t k = between(random, 1, 40);
+    const bool transpose_a = random.below(2) == 0;
+    const bool transpose_b = random.below(2) == 0;
+    attrs = {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}};
+    const auto matrix = [&](std::int64_t rows, std::int64_t columns, bool is_transposed) {
+      std::vector<std::int64_t> extents = batch;
+      extents.push_back(is_transposed ? columns : rows);
+      extents.push_back(is_transposed ? rows : columns);
+      return random_tensor({dtype, Shape(extents)}, random.next());
+    };
+    a = matrix(m, k, transpose_a);
+    b = matrix(k, n, transpose_b);
+  }
+};
+
+// Small off the diagonal, so that solving is well conditioned. Above it is what nobody may read.
+Tensor lower_triangle(Random& random, DType dtype, std::int64_t n) {
+  std::vector<double> values = doubles(random_tensor({dtype, {n, n}}, random.next()));
+  for (std::int64_t i = 0; i < n * n; ++i) {
+    double& v = values[static_cast<std::size_t>(i)];
+    const std::int64_t row = i / n;
+    const std::int64_t column = i % n;
+    if (column < row) v /= static_cast<double>(n);
+    if (column == row) v = 1 + v * v;
+    if (column > row) v = std::numeric_limits<double>::quiet_NaN();
+  }
+  return tensor_of({dtype, {n, n}}, values);
+}
+
+Tensor positive_definite(Random& random, DType dtype, std::int64_t n) {
+  const Tensor a = random_tensor({dtype, {n, n}}, random.next());
+  std::vector<double> values = doubles(run_op("matmul", {a, a}, {{"transpose_b", true}}));
+  for (std::int64_t i = 0; i < n; ++i) values[static_cast<std::size_t>(i * n + i)] += 1;
+  return tensor_of({dtype, {n, n}}, values);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(products_are_close_to_those_of_the_cpu) {
+  for_random_cases([](Random& random, DType dtype) {
+    const Factors single(random, dtype, {});
+    check_close_on_device("matmul", {single.a, single.b}, single.attrs);
+    const Factors batch(random, dtype, random_extents(random, between(random, 1, 3), 4));
+    check_close_on_device("matmul", {batch.a, batch.b}, batch.attrs);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(gemm_adds_a_multiple_of_its_third_input) {
+  for_random_cases([](Random& random, DType dtype) {
+    Factors p(random, dtype, {});
+    p.attrs.set("alpha", random.unit());
+    p.attrs.set("beta", random.unit());
+    const Tensor c = random_tensor({dtype, {p.m, p.n}}, random.next());
+    check_close_on_device("gemm", {p.a, p.b, c}, p.attrs);
+    p.attrs.set("beta", 0.0);
+    const Tensor unread = run_op("constant", {}, {{"value", std::nan("")}}, c.type);
+    check_close_on_device("gemm", {p.a, p.b, unread}, p.attrs);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(syrk_updates_the_lower_triangle_only) {
+  for_random_cases([](Random& random, DType dtype) {
+    const std::int64_t n = between(random, 1, 40);
+    const std::int64_t k = between(random, 1, 40);
+    for (const bool transpose : {false, true}) {
+      const Tensor a = random_tensor({dtype, transpose ? Shape{k, n} : Shape{n, k}}, random.next());
+      const Tensor c = random_tensor({dtype, {n, n}}, random.next());
+      for (const double beta : {0.0, 0.75}) {
+        check_close_on_device("syrk", {a, c},
+                              {{"transpose", transpose}, {"alpha", -0.5}, {"beta", beta}});
+      }
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(trsm_solves_from_both_sides) {
+  for_random_cases([](Random& random, DType dtype) {
+    const std::int64_t n = between(random, 1, 40);
+    const std::int64_t others = between(random, 1, 40);
+    const Tensor l = lower_triangle(random, dtype, n);
+    for (const char* side : {"left", "right"}) {
+      const bool left = std::string_view(side) == "left";
+      const Tensor b =
+          random_tensor({dtype, left ? Shape{n, others} : Shape{others, n}}, random.next());
+      for (const bool transpose : {false, true}) {
+        check_close_on_device(
+            "trsm", {l, b},
+            {{"side", std::string(side)}, {"transpose", transpose}, {"alpha", 0.5}});
+      }
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(potrf_gives_the_lower_factor_with_zeros_above) {
+  for_random_cases([](Random& random, DType dtype) {
+    check_close_on_device("potrf", {positive_definite(random, dtype, between(random, 1, 40))});
+  });
+}
+
+BOOST_AUTO_TEST_CASE(potrf_fails_in_the_words_of_the_cpu) {
+  const Tensor a = tensor<float>({2, 2}, {1, 0, 0, -1});
+  const auto words = [&](auto* run) -> std::string {
+    try {
+      run(a);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::string on_cpu = words(+[](const Tensor& x) { run_op("potrf", {x}); });
+  BOOST_TEST(on_cpu.find("its first 2 rows") != std::string::npos);
+  BOOST_TEST(words(+[](const Tensor& x) { run_on_device("potrf", {x}); }) == on_cpu);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace troupe
