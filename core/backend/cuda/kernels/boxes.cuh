@@ -26,8 +26,10 @@ __global__ void each_place(StridedBox<n> box, T* out, F f, const In*... in) {
   const std::int64_t length = box.length();
   const std::int64_t count = box.rows() * length;
   for (std::int64_t i = first_index(); i < count; i += index_step()) {
-    std::array<std::int64_t, n> at = box.offsets(i / length);
-    for (std::size_t k = 0; k < n; ++k) at[k] += i % length * box.step(k);
+    const std::int64_t row = i / length;
+    const std::int64_t column = i - row * length;
+    std::array<std::int64_t, n> at = box.offsets(row);
+    for (std::size_t k = 0; k < n; ++k) at[k] += column * box.step(k);
     [&]<std::size_t... k>(std::index_sequence<k...>) {
       out[at[n - 1]] = f(in[at[k]]...);
     }

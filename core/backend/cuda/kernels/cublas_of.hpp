@@ -12,6 +12,7 @@ struct CublasOf;
 
 template <>
 struct CublasOf<float> {
+  static constexpr auto gemm = cublasSgemm;
   static constexpr auto gemm_strided_batched = cublasSgemmStridedBatched;
   static constexpr auto syrk = cublasSsyrk;
   static constexpr auto trsm = cublasStrsm;
@@ -21,6 +22,7 @@ struct CublasOf<float> {
 
 template <>
 struct CublasOf<double> {
+  static constexpr auto gemm = cublasDgemm;
   static constexpr auto gemm_strided_batched = cublasDgemmStridedBatched;
   static constexpr auto syrk = cublasDsyrk;
   static constexpr auto trsm = cublasDtrsm;

@@ -20,9 +20,12 @@ template <class T>
 void launch_transpose(const CudaCall& call, const StridedBox<2>& box) {
   const T* const from = call.inputs[0].as<T>();
   T* const to = call.output.as<T>();
-  if (box.step(0) == 1) return copy_box(call, box, from, to);
   std::size_t across = 0;
-  while (box.stride(0, across) != 1) ++across;
+  while (across + 1 < box.rank() && box.stride(0, across) != 1) ++across;
+  constexpr std::int64_t extent_min = 8;  // of tiles that aren't mostly empty
+  if (box.step(0) == 1 || box.length() < extent_min || box.extent(across) < extent_min) {
+    return copy_box(call, box, from, to);
+  }
   constexpr std::int64_t tile_elements = device_kernels::tile_extent * device_kernels::tile_extent;
   launch(call, blocks_for(box.rows() * box.length(), tile_elements),
          device_kernels::transpose_tiles<T>, box, across, from, to);
