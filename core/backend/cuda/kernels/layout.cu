@@ -1,6 +1,6 @@
 // reshape, transpose, slice and concat: the same values elsewhere.
-#include "core/backend/cuda/cuda_copy.hpp"
 #include "core/backend/cuda/kernels/boxes.cuh"
+#include "core/backend/cuda/kernels/copy_on_device.hpp"
 #include "core/backend/cuda/kernels/launch.cuh"
 #include "core/backend/cuda/kernels/launchers.hpp"
 #include "core/ops/axis.hpp"
@@ -11,9 +11,11 @@ namespace {
 
 template <class T>
 void copy_box(const CudaCall& call, const StridedBox<2>& box, const T* from, T* to) {
-  launch(call, threads_for(box.rows() * box.length()),
-         device_kernels::each_place<T, device_kernels::Same, 2, T>, box, to, device_kernels::Same{},
-         from);
+  const std::int64_t count = box.rows() * box.length();
+  const bool is_contiguous = box.rank() <= 1 && box.step(0) == 1 && box.step(1) == 1;
+  if (is_contiguous) return copy_on_device(call, from, to, count * sizeof(T));
+  launch(call, threads_for(count), device_kernels::each_place<T, device_kernels::Same, 2, T>, box,
+         to, device_kernels::Same{}, from);
 }
 
 template <class T>

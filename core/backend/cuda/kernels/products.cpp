@@ -2,8 +2,8 @@
 //
 // cuBLAS counts by columns: it takes a row-major matrix for its transpose. So all equations are
 // transposed: a product's factors change places, lower triangles are upper ones, and left is right.
-#include "core/backend/cuda/cuda_copy.hpp"
-#include "core/backend/cuda/kernels/cublas_of.hpp"
+#include "core/backend/cuda/kernels/copy_on_device.hpp"
+#include "core/backend/cuda/kernels/cuda_blas.hpp"
 #include "core/backend/cuda/kernels/launchers.hpp"
 #include "core/ops/elementwise.hpp"
 #include "core/ops/product.hpp"
@@ -36,10 +36,10 @@ cublasStatus_t multiply(cublasHandle_t blas, const Product& p, const T* a, const
   const int lda = p.transpose_a ? m : k;
   const int ldb = p.transpose_b ? k : n;
   if (batch == 1) {
-    return CublasOf<T>::gemm(blas, op_b, op_a, n, m, k, &alpha, b, ldb, a, lda, &beta, c, n);
+    return CudaBlasOf<T>::gemm(blas, op_b, op_a, n, m, k, &alpha, b, ldb, a, lda, &beta, c, n);
   }
-  return CublasOf<T>::gemm_strided_batched(blas, op_b, op_a, n, m, k, &alpha, b, ldb, p.k * p.n, a,
-                                           lda, p.m * p.k, &beta, c, n, p.m * p.n, batch);
+  return CudaBlasOf<T>::gemm_strided_batched(blas, op_b, op_a, n, m, k, &alpha, b, ldb, p.k * p.n,
+                                             a, lda, p.m * p.k, &beta, c, n, p.m * p.n, batch);
 }
 
 // `c_before` is C', as in multiply() of core/ops/product.hpp: null if beta is 0.
@@ -84,9 +84,9 @@ void syrk(const CudaCall& call) {
     const T alpha = static_cast<T>(call.attrs.get<double>("alpha"));
     const T beta = static_cast<T>(call.attrs.get<double>("beta"));
     check_cuda(
-        CublasOf<T>::syrk(call.on.blas, CUBLAS_FILL_MODE_UPPER, operation(!transposed), extent(n),
-                          extent(a[transposed ? 0 : 1]), &alpha, call.inputs[0].as<T>(),
-                          extent(a[1]), &beta, call.output.as<T>(), extent(n)),
+        CudaBlasOf<T>::syrk(call.on.blas, CUBLAS_FILL_MODE_UPPER, operation(!transposed), extent(n),
+                            extent(a[transposed ? 0 : 1]), &alpha, call.inputs[0].as<T>(),
+                            extent(a[1]), &beta, call.output.as<T>(), extent(n)),
         "cuBLAS's syrk");
   });
 }
@@ -98,7 +98,7 @@ void trsm(const CudaCall& call) {
   with_element(call.output.type.dtype, [&](auto element) {
     using T = decltype(element);
     const T alpha = static_cast<T>(call.attrs.get<double>("alpha"));
-    check_cuda(CublasOf<T>::trsm(
+    check_cuda(CudaBlasOf<T>::trsm(
                    call.on.blas, left ? CUBLAS_SIDE_RIGHT : CUBLAS_SIDE_LEFT,
                    CUBLAS_FILL_MODE_UPPER, operation(call.attrs.get<bool>("transpose")),
                    CUBLAS_DIAG_NON_UNIT, extent(b[1]), extent(b[0]), &alpha, call.inputs[0].as<T>(),
