@@ -21,7 +21,7 @@ Execution::Execution(const Machine& machine, const OpRegistry& ops, RunSetting s
       cluster_(cluster),
       losses_(std::move(losses)),
       store_(machine, cluster != nullptr ? MemoryStore::Backing::accounted : setting_.backing,
-             counting) {}
+             counting, NodeId{}, setting_.make_space) {}
 
 Execution::~Execution() = default;
 

@@ -6,6 +6,7 @@
 #include "core/machine/local_cores.hpp"
 #include "core/memory/buffer_pool.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -60,7 +61,8 @@ RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify, Node
       .compares_results = verify && has_values,
       .cost = default_cost_model(machine),
       .device_backends = {},
-      .link_backends = {}};
+      .link_backends = {},
+      .make_space = [mode](const Machine& m, MemoryId id) { return choose_space(mode, m, id); }};
   for (std::size_t d = 0; d < machine.devices.size(); ++d) {
     setting.device_backends.push_back(&choose_backend(mode, machine, DeviceId::at(d)));
   }
@@ -78,6 +80,13 @@ void complete_machine(Mode mode, Machine& machine) {
   measure_storage(machine);
 }
 
+Comparison RunSetting::comparison() const {
+  const bool is_exact =
+      std::all_of(device_backends.begin(), device_backends.end(),
+                  [](const DeviceBackendEntry* entry) { return entry->is_exact; });
+  return is_exact ? Comparison::bits : Comparison::nearness;
+}
+
 IssueAhead issue_ahead(const RunSetting& setting, const Machine& machine, ResourceId resource) {
   const IssueRule own = rule_of(setting, machine, resource);
   if (own.depth <= 1) return {};
@@ -93,7 +102,8 @@ PlanOptions plan_options(const RunSetting& setting, const Machine& machine,
                          std::optional<std::uint64_t> ram_bytes) {
   PlanOptions options{.cost = setting.cost,
                       .needs_costs = setting.has_virtual_time,
-                      .compare_results = setting.compares_results};
+                      .compare_results = setting.compares_results,
+                      .compare_digests = setting.comparison() == Comparison::bits};
   if (!setting.has_values()) return options;
   options.has_kernel = [&machine, backends = setting.device_backends](DeviceId device,
                                                                       const OpKind& kind) {

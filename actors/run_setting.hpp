@@ -7,6 +7,7 @@
 #include "core/machine/machine.hpp"
 #include "core/memory/memory_store.hpp"
 #include "core/plan/plan_options.hpp"
+#include "core/result/verify.hpp"
 #include "core/run/issue_ahead.hpp"
 
 #include <cstdint>
@@ -29,6 +30,10 @@ struct RunSetting {
   std::vector<const DeviceBackendEntry*> device_backends;  // by DeviceId
   std::vector<const LinkBackendEntry*> link_backends;      // by LinkId
 
+  MakeSpace make_space = {};  // of memories that aren't just memory of the host or storage
+
+  // How results are compared: bit for bit, unless a device computes other bits.
+  Comparison comparison() const;
   // Whether ops compute, so that tensors have values.
   bool has_values() const { return backing == MemoryStore::Backing::buffers; }
 };

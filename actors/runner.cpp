@@ -213,7 +213,7 @@ std::optional<Verdict> Run::verdict_on(const Scenario& scenario, const Plan& pla
   options_.report_progress({scenario.name, RunProgress::Phase::verifying, 0, plan.ops.size()});
   checked_ = 0;
   verdict_ = std::async([this, &plan] {
-    return verify(graph_, plan, execution_->results(), [this] {
+    return verify(graph_, plan, execution_->results(), setting_.comparison(), [this] {
       ++checked_;
       return !options_.is_interrupted();
     });
@@ -238,6 +238,12 @@ void Run::check(const Scenario& scenario, const Plan& plan, Report& report) {
   if (!verdict) return;
   if (verdict->complete || !verdict->equal) result.verified = verdict->equal;
   result.mismatch = verdict->mismatch;
+  if (result.verified == true && setting_.comparison() == Comparison::nearness) {
+    report.notes.push_back(fmt::format(
+        "'{}': GPUs round in another order: results were compared within {:g} (float32) "
+        "and {:g} (float64) of the largest value.",
+        scenario.name, near_enough(DType::f32), near_enough(DType::f64)));
+  }
   const auto digests = std::count_if(plan.results.begin(), plan.results.end(),
                                      [](const Plan::Result& r) { return !r.is_kept; });
   if (result.verified == true && digests > 0) {

@@ -109,7 +109,8 @@ NodeTensors::NodeTensors(const Machine& machine, NodeId self, Mode mode)
     : self_(self),
       machine_(has_virtual_time(mode) ? machine : completed(machine, self)),
       setting_(make_run_setting(mode, machine_, false, Nodes::several)),
-      store_(machine_, setting_.backing, MemoryStore::Counting::acquired, self) {}
+      store_(machine_, setting_.backing, MemoryStore::Counting::acquired, self,
+             setting_.make_space) {}
 
 void NodeTensors::prepare(const BeginRun& begin, const std::function<bool()>& keep_going) {
   const std::vector<ReplicaSpec> replicas = begin.replicas.unpack(elsewhere(machine_), machine_);

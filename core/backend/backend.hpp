@@ -125,6 +125,8 @@ struct DeviceBackendEntry {
   Mode mode = Mode::run;
   std::string_view order = {};
   std::uint32_t (*issue_depth)(const Machine&, DeviceId) = nullptr;  // null: 1
+  // Whether its results have the bits of the CPU's. Else they are as near as their type allows.
+  bool is_exact = true;
 };
 
 struct LinkBackendEntry {

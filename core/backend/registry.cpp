@@ -1,5 +1,6 @@
 #include "core/backend/registry.hpp"
 
+#include "core/backend/cuda/cuda_backend.hpp"
 #include "core/backend/file/file_backend.hpp"
 #include "core/backend/memcpy/memcpy_backend.hpp"
 #include "core/backend/network/network_backend.hpp"
@@ -36,18 +37,31 @@ std::string stand_in_remedy(const Machine& machine, const Device& gpu) {
   return remedy;
 }
 
+// Why a GPU of a machine can't be used here.
+std::string why_no_gpu(const Device& gpu) {
+  if (const std::string problem = cuda_problem(); !problem.empty()) {
+    return fmt::format("this machine has none that Troupe can use ({})",
+                       problem.substr(0, problem.find(';')));
+  }
+  const std::size_t count = cuda_gpus().size();
+  if (gpu.gpu >= 0)
+    return fmt::format("this machine has no GPU {}: they are 0 to {}", gpu.gpu, count - 1);
+  return fmt::format("this machine has only {}",
+                     count == 1 ? "one" : fmt::format("{} of them", count));
+}
+
 }  // namespace
 
 std::span<const DeviceBackendEntry> device_backends() {
   static const std::array entries{simulated_device_backend(), rehearsed_device_backend(),
-                                  openblas_device_backend()};
+                                  openblas_device_backend(), cuda_device_backend()};
   return entries;
 }
 
 std::span<const LinkBackendEntry> link_backends() {
   static const std::array entries{simulated_link_backend(), rehearsed_link_backend(),
-                                  memcpy_link_backend(), file_link_backend(),
-                                  network_link_backend()};
+                                  memcpy_link_backend(),    file_link_backend(),
+                                  network_link_backend(),   cuda_link_backend()};
   return entries;
 }
 
@@ -55,10 +69,9 @@ const DeviceBackendEntry& choose_backend(Mode mode, const Machine& machine, Devi
   if (const auto* entry = first_fit(device_backends(), mode, machine, id)) return *entry;
   const Device& device = machine.device(id);
   if (device.kind == DeviceKind::gpu) {
-    throw usage_error(
-        device.place,
-        fmt::format("{} is a GPU, and this machine has none that Troupe can use", device.name),
-        stand_in_remedy(machine, device));
+    throw usage_error(device.place,
+                      fmt::format("{} is a GPU, and {}", device.name, why_no_gpu(device)),
+                      stand_in_remedy(machine, device));
   }
   throw usage_error(device.place,
                     fmt::format("nothing in this build of Troupe can run device {}", device.name),
@@ -73,9 +86,9 @@ const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId
   for (const MemoryId end : {link.a, link.b}) {
     if (const Device* gpu = owning_gpu(machine, end)) {
       throw usage_error(link.place,
-                        fmt::format("{}, and {} is the memory of the GPU {}, which Troupe can't "
-                                    "use on this machine",
-                                    ends, machine.memory(end).name, gpu->name),
+                        fmt::format("{}, and {} is the memory of the GPU {}, which can't be used: "
+                                    "{}",
+                                    ends, machine.memory(end).name, gpu->name, why_no_gpu(*gpu)),
                         stand_in_remedy(machine, *gpu));
     }
   }
@@ -90,6 +103,10 @@ const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId
   }
   throw usage_error(link.place, fmt::format("{}, and nothing here can copy between them", ends),
                     "simulate the file with 'troupe simulate'");
+}
+
+std::unique_ptr<MemorySpace> choose_space(Mode mode, const Machine& machine, MemoryId memory) {
+  return mode == Mode::run ? make_cuda_space(machine, memory) : nullptr;
 }
 
 }  // namespace troupe

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "core/backend/backend.hpp"
+#include "core/memory/memory_space.hpp"
 
+#include <memory>
 #include <span>
 
 namespace troupe {
@@ -16,5 +18,9 @@ std::span<const LinkBackendEntry> link_backends();
 // GPU on a host without GPUs); the Error says how to simulate the device or map it to another one.
 const DeviceBackendEntry& choose_backend(Mode mode, const Machine& machine, DeviceId device);
 const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId link);
+
+// The space of a memory in this mode; null: it is memory of the host, or storage, or holds no
+// values. Throws a usage Error if it can't be made.
+std::unique_ptr<MemorySpace> choose_space(Mode mode, const Machine& machine, MemoryId memory);
 
 }  // namespace troupe

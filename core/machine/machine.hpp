@@ -28,6 +28,7 @@ struct Device {
   std::map<std::string, double, std::less<>> op_flops = {};
   std::optional<double> flops = {};
   std::optional<double> bandwidth = {};  // bytes per second to and from its memory
+  int gpu = -1;                          // of a GPU: its number on the host; -1: in their order
   std::vector<int> cores = {};           // of a CPU: the OS core numbers that a real run uses
   NodeId node = {};
   SourcePlace place = {};

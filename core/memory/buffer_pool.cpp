@@ -70,11 +70,16 @@ std::uint64_t BufferPool::host_reserve(std::uint64_t available_bytes) {
   return std::min(available_bytes / 16, std::uint64_t{256} << 20);
 }
 
-BufferPool::BufferPool(std::function<std::uint64_t()> usable_bytes)
-    : usable_bytes_(std::move(usable_bytes)) {}
+BufferPool::BufferPool(std::function<std::uint64_t()> usable_bytes, Pinning pinning)
+    : usable_bytes_(std::move(usable_bytes)), pinning_(std::move(pinning)) {}
 
 BufferPool::~BufferPool() {
-  for (const auto& [start, bytes] : mappings_) munmap(start, bytes);
+  for (const auto& [start, bytes] : mappings_) unmap(start, bytes);
+}
+
+void BufferPool::unmap(std::byte* start, std::uint64_t bytes) {
+  if (pinning_.unpin) pinning_.unpin(start);
+  munmap(start, bytes);
 }
 
 void BufferPool::reserve(std::span<const Need> needs, const std::function<bool()>& keep_going) {
@@ -192,6 +197,12 @@ bool BufferPool::grow(std::uint64_t capacity, std::uint64_t count,
       }
       touch(start + at, std::min(part_bytes, bytes - at));
     }
+    try {
+      if (pinning_.pin) pinning_.pin(start, bytes);
+    } catch (...) {
+      munmap(start, bytes);
+      throw;
+    }
 
     const std::lock_guard lock(mutex_);
     mappings_.emplace(start, bytes);
@@ -219,7 +230,7 @@ bool BufferPool::trim(std::uint64_t bytes, std::span<const Need> keep) {
       std::byte* buffer = bin.free.back();
       bin.free.pop_back();
       --bin.made;
-      munmap(buffer, capacity);
+      unmap(buffer, capacity);
       mappings_.erase(buffer);
       bytes_mapped_ -= capacity;
       given_up += capacity;

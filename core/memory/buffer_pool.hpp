@@ -15,6 +15,13 @@
 
 namespace troupe {
 
+// What else is done with the memory of buffers: `pin` when it has come from the kernel, `unpin`
+// before it is returned. `pin` may throw a run Error.
+struct Pinning {
+  std::function<void(std::byte* start, std::uint64_t bytes)> pin = {};
+  std::function<void(std::byte* start)> unpin = {};
+};
+
 // Allocates buffers from the kernel and keeps released ones for reuse. Every page of a buffer is
 // touched before take() returns the buffer. Memory is returned to the kernel when the pool is
 // destroyed, or when the host runs short. Capacities are those of buffer_capacity().
@@ -28,7 +35,8 @@ class BufferPool {
   }
 
   // `usable_bytes` returns how many bytes of the host's memory new buffers may take now.
-  explicit BufferPool(std::function<std::uint64_t()> usable_bytes = usable_host_bytes);
+  explicit BufferPool(std::function<std::uint64_t()> usable_bytes = usable_host_bytes,
+                      Pinning pinning = {});
   ~BufferPool();
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
@@ -76,8 +84,10 @@ class BufferPool {
   std::uint64_t next_growth(std::uint64_t capacity) const;
   bool grow(std::uint64_t capacity, std::uint64_t count, const std::function<bool()>& keep_going);
   bool trim(std::uint64_t bytes, std::span<const Need> keep);
+  void unmap(std::byte* start, std::uint64_t bytes);
 
   const std::function<std::uint64_t()> usable_bytes_;
+  const Pinning pinning_;
   std::mutex growing_;  // held while allocating, so that two threads don't count on the same memory
   mutable std::mutex mutex_;
   std::map<std::uint64_t, Bin> bins_;

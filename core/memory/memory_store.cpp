@@ -181,21 +181,28 @@ void MemoryStore::reserve_buffers(std::span<const ReplicaSpec> replicas,
   auto slot = in_memory.end();  // consecutive replicas mostly have the same slot
   for (const ReplicaSpec& spec : replicas) {
     const Node& node = memories_[spec.memory.index()];
-    if (node.space == nullptr || node.space->pool() == nullptr || spec.is_adopted) continue;
+    if (node.space == nullptr || spec.is_adopted) continue;
     const std::pair key(spec.memory.value, bytes[spec.type]);
     if (slot == in_memory.end() || slot->first != key) slot = in_memory.try_emplace(key, 0).first;
     ++slot->second;
   }
   using Counts = std::map<std::uint64_t, std::uint64_t>;  // of buffers, by capacity
-  std::map<BufferPool*, Counts> wanted;
-  for (const auto& [key, count] : in_memory) {
-    const auto [memory, size] = key;
-    wanted[memories_[memory].space->pool()][BufferPool::capacity_for(size)] +=
-        std::min(count, memories_[memory].size_bytes / size);
-  }
   Counts at_once_by_capacity;
   for (std::size_t t = 0; t < at_once.size(); ++t) {
     at_once_by_capacity[BufferPool::capacity_for(bytes[t])] += at_once[t];
+  }
+  std::map<BufferPool*, Counts> wanted;
+  for (const auto& [key, count] : in_memory) {
+    const auto [memory, size] = key;
+    MemorySpace& space = *memories_[memory].space;
+    const std::uint64_t fitting = std::min(count, memories_[memory].size_bytes / size);
+    if (BufferPool* const pool = space.pool()) {
+      wanted[pool][BufferPool::capacity_for(size)] += fitting;
+    } else {
+      const std::uint64_t limit =
+          at_once.empty() ? fitting : at_once_by_capacity[BufferPool::capacity_for(size)];
+      space.reserve(size, std::min(fitting, limit));
+    }
   }
   for (const auto& [pool, by_capacity] : wanted) {
     std::vector<BufferPool::Need> needs;

@@ -255,16 +255,20 @@ std::vector<std::uint64_t> bytes_in_all(const Graph& graph, const Machine& machi
 RamNeed ram_needed(const Graph& graph, const Machine& machine, const Plan& plan) {
   std::vector<std::uint64_t> capacity;  // by type
   for (const TensorType& type : graph.types()) capacity.push_back(buffer_capacity(type.bytes()));
-  std::vector<char> is_ram;  // by memory
-  for (const Memory& memory : machine.memories)
-    is_ram.push_back(memory.kind != MemoryKind::storage ? 1 : 0);
+  std::vector<char> has_buffers;  // by memory
+  std::vector<char> is_gpus;      // those buffers aren't in the host's memory
+  for (std::size_t m = 0; m < machine.memories.size(); ++m) {
+    has_buffers.push_back(machine.memories[m].kind != MemoryKind::storage ? 1 : 0);
+    is_gpus.push_back(owning_gpu(machine, MemoryId::at(m)) != nullptr ? 1 : 0);
+  }
+  std::vector<char> is_on_host(graph.types().size(), 0);  // by type: buffers of it
   std::vector<char> held(plan.replicas.size(), false);
   std::vector<std::uint64_t> now(graph.types().size(), 0);  // buffers by type
   std::uint64_t bytes = 0;
   RamNeed need;
   need.buffers.resize(graph.types().size(), 0);
   const auto takes_buffer = [&](const ReplicaSpec& spec) {
-    return is_ram[spec.memory.index()] && !spec.is_adopted;
+    return has_buffers[spec.memory.index()] && !spec.is_adopted;
   };
   const auto hold = [&](ReplicaId replica) {
     if (held[replica.index()]) return;
@@ -272,13 +276,15 @@ RamNeed ram_needed(const Graph& graph, const Machine& machine, const Plan& plan)
     const ReplicaSpec& spec = plan.replicas[replica.index()];
     if (!takes_buffer(spec)) return;
     need.buffers[spec.type] = std::max(need.buffers[spec.type], ++now[spec.type]);
+    if (is_gpus[spec.memory.index()]) return;
+    is_on_host[spec.type] = 1;
     bytes = add_sat(bytes, capacity[spec.type]);  // once at the limit, need.bytes stays there
     need.bytes = std::max(need.bytes, bytes);
   };
   const auto drop = [&](const ReplicaSpec& spec) {
     if (!takes_buffer(spec)) return;
     --now[spec.type];
-    bytes -= capacity[spec.type];
+    if (!is_gpus[spec.memory.index()]) bytes -= capacity[spec.type];
   };
   // Backwards, the first unit that reads a tensor is its last reader.
   for (const Plan::Result& result : plan.results) {
@@ -293,7 +299,7 @@ RamNeed ram_needed(const Graph& graph, const Machine& machine, const Plan& plan)
   // A run reserves at least one buffer of each size.
   std::set<std::uint64_t> sizes;
   for (std::size_t t = 0; t < capacity.size(); ++t) {
-    if (need.buffers[t] > 0) sizes.insert(capacity[t]);
+    if (is_on_host[t]) sizes.insert(capacity[t]);
   }
   need.bytes =
       std::max(need.bytes, std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}, add_sat));

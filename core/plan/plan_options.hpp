@@ -31,6 +31,9 @@ struct PlanOptions {
   // quarter of its size, and all tensors in memories of kind RAM at most a quarter of `ram_bytes`.
   // Elsewhere a result leaves a digest when it is freed.
   bool compare_results = false;
+  // Whether digests do for that: not where results aren't equal bit for bit. The results that can't
+  // be kept are then not compared.
+  bool compare_digests = true;
   // Ops whose results are kept until the run ends, if the scenario makes them, timed or not.
   // Sorted.
   std::vector<OpId> saved = {};

@@ -23,11 +23,11 @@ void keep_results(Plan& plan, const Graph& graph, const Machine& machine,
   const std::vector<std::uint64_t> kept = bytes_in_all(graph, machine, plan);
   std::uint64_t in_ram = 0;
   for (std::size_t m = 0; m < kept.size(); ++m) {
-    if (machine.memories[m].kind == MemoryKind::ram) in_ram = add_sat(in_ram, kept[m]);
+    if (is_host_ram(machine, MemoryId::at(m))) in_ram = add_sat(in_ram, kept[m]);
   }
   const auto has_room = [&](MemoryId m) {
     const Memory& memory = machine.memory(m);
-    if (memory.kind == MemoryKind::ram && options.ram_bytes && in_ram > *options.ram_bytes / 4) {
+    if (is_host_ram(machine, m) && options.ram_bytes && in_ram > *options.ram_bytes / 4) {
       return false;
     }
     return is_unlimited(memory) || kept[m.index()] <= memory.size_bytes / 4;
@@ -44,7 +44,7 @@ void keep_results(Plan& plan, const Graph& graph, const Machine& machine,
       if (!window.timed && !is_saved && spec.readers > 0) continue;
       const bool is_kept =
           is_saved || spec.readers == 0 || (options.compare_results && has_room(spec.memory));
-      if (!is_kept && !options.compare_results) continue;
+      if (!is_kept && !(options.compare_results && options.compare_digests)) continue;
       if (is_kept) ++spec.readers;
       spec.leaves_digest = !is_kept;
       plan.results.push_back({op, result, is_kept});

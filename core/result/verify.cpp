@@ -4,7 +4,10 @@
 #include "core/result/serial.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include <fmt/format.h>
@@ -21,9 +24,41 @@ std::string difference(std::span<const std::byte> actual, std::span<const std::b
                      static_cast<std::uint64_t>(differs - expected.begin()) / size_of(dtype));
 }
 
+// The first element that isn't near enough to the expected one; none: all are.
+template <class T>
+std::optional<std::size_t> first_far(std::span<const std::byte> actual,
+                                     std::span<const std::byte> expected, double tolerance) {
+  const std::span a(reinterpret_cast<const T*>(actual.data()), actual.size() / sizeof(T));
+  const std::span e(reinterpret_cast<const T*>(expected.data()), expected.size() / sizeof(T));
+  T largest{0};
+  for (const T value : e) {
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  }
+  for (std::size_t i = 0; i < e.size(); ++i) {
+    if (a[i] == e[i] || (std::isnan(a[i]) && std::isnan(e[i]))) continue;
+    const double apart = std::abs(static_cast<double>(a[i]) - static_cast<double>(e[i]));
+    if (!(apart <= tolerance * static_cast<double>(largest))) return i;
+  }
+  return std::nullopt;
+}
+
+// The same for any type; integers must be equal.
+std::optional<std::size_t> first_far(std::span<const std::byte> actual,
+                                     std::span<const std::byte> expected, DType dtype) {
+  if (dtype == DType::f32) return first_far<float>(actual, expected, near_enough(dtype));
+  if (dtype == DType::f64) return first_far<double>(actual, expected, near_enough(dtype));
+  const auto differs = std::mismatch(expected.begin(), expected.end(), actual.begin()).first;
+  if (differs == expected.end()) return std::nullopt;
+  return static_cast<std::size_t>(differs - expected.begin()) / size_of(dtype);
+}
+
 }  // namespace
 
-Verdict verify(const Graph& graph, const Plan& plan, Results& results,
+double near_enough(DType dtype) {
+  return dtype == DType::f32 ? 1e-5 : dtype == DType::f64 ? 1e-12 : 0;
+}
+
+Verdict verify(const Graph& graph, const Plan& plan, Results& results, Comparison comparison,
                const std::function<bool()>& keep_going) {
   Verdict verdict;
   auto next = plan.results.begin();
@@ -31,6 +66,14 @@ Verdict verify(const Graph& graph, const Plan& plan, Results& results,
     for (; next != plan.results.end() && next->op == op; ++next) {
       std::string how = "by its digest";
       try {
+        if (comparison == Comparison::nearness && next->is_kept) {
+          const auto far = first_far(results.values(next->replica), expected, graph.type(op).dtype);
+          if (!far) continue;
+          verdict.equal = false;
+          verdict.mismatch = fmt::format(
+              "'{}' is not near the serial execution, first in element {}", graph.name(op), *far);
+          return false;
+        }
         if (results.is_equal(next->replica, next->is_kept, expected)) continue;
         if (next->is_kept) {
           how = difference(results.values(next->replica), expected, graph.type(op).dtype);

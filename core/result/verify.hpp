@@ -5,6 +5,7 @@
 #include "core/plan/plan.hpp"
 #include "core/result/results.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -16,11 +17,21 @@ struct Verdict {
   std::string mismatch;  // the first tensor that differs, and where; empty if equal
 };
 
+// When a result is taken to be that of the serial execution.
+enum class Comparison : std::uint8_t {
+  bits,      // all bits are equal
+  nearness,  // no element differs by more than near_enough() of the largest one, and those that
+             // are no numbers are where they should be; integers are equal
+};
+
+// 1e-5 for float32, 1e-12 for float64: what sums in another order may differ by.
+double near_enough(DType dtype);
+
 // Executes the plan's ops serially on the calling thread and compares each of the plan's results:
-// bit for bit if the tensor is kept in this process, otherwise by its digest. Blocks for about the
-// serial time, or until `keep_going`, which is called once per op, returns false. Throws a run
-// Error if a result can't be read or a kernel fails.
-Verdict verify(const Graph& graph, const Plan& plan, Results& results,
+// if the tensor is kept in this process, as `comparison` says, otherwise by its digest. Blocks for
+// about the serial time, or until `keep_going`, which is called once per op, returns false. Throws
+// a run Error if a result can't be read or a kernel fails.
+Verdict verify(const Graph& graph, const Plan& plan, Results& results, Comparison comparison,
                const std::function<bool()>& keep_going);
 
 }  // namespace troupe

@@ -46,8 +46,7 @@ bool fits_link(const Machine& machine, LinkId id) {
 }
 
 std::uint32_t depth_of(const Device& device) {
-  return device.issue_depth > 0 ? static_cast<std::uint32_t>(device.issue_depth)
-                                : cuda_issue_depth;
+  return device.issue_depth > 0 ? static_cast<std::uint32_t>(device.issue_depth) : cuda_issue_depth;
 }
 
 std::uint32_t device_depth(const Machine& machine, DeviceId id) {
@@ -66,27 +65,33 @@ std::uint32_t link_depth(const Machine& machine, LinkId id) {
 }  // namespace
 
 DeviceBackendEntry cuda_device_backend() {
-  return {.name = "cuda",
-          .fits = fits_device,
-          .has_kernel = [](const Machine&, DeviceId,
-                           const OpKind& kind) { return load_cuda().module->has_kernel(kind.name); },
-          .make = [](const BackendContext& context, DeviceId id) {
-            return load_cuda().module->make_device(context, id, gpu_of(context.machine, id));
+  return {
+      .name = "cuda",
+      .fits = fits_device,
+      .has_kernel = [](const Machine&, DeviceId,
+                       const OpKind& kind) { return load_cuda().module->has_kernel(kind.name); },
+      .make =
+          [](const BackendContext& context, DeviceId id) {
+            return load_cuda().module->make_device(context, id, gpu_of(context.machine, id),
+                                                   device_depth(context.machine, id));
           },
-          .mode = Mode::run,
-          .order = cuda_order,
-          .issue_depth = device_depth,
-          .is_exact = false};
+      .mode = Mode::run,
+      .order = cuda_order,
+      .issue_depth = device_depth,
+      .is_exact = false};
 }
 
 LinkBackendEntry cuda_link_backend() {
   return {.name = "cuda",
           .fits = fits_link,
-          .make = [](const BackendContext& context, LinkId id) {
-            const Link& link = context.machine.link(id);
-            return load_cuda().module->make_link(context, id, gpu_of(context.machine, link.a),
-                                                 gpu_of(context.machine, link.b));
-          },
+          .make =
+              [](const BackendContext& context, LinkId id) {
+                const Link& link = context.machine.link(id);
+                return load_cuda().module->make_link(context,
+                                                     {.gpu_of_a = gpu_of(context.machine, link.a),
+                                                      .gpu_of_b = gpu_of(context.machine, link.b)},
+                                                     link_depth(context.machine, id));
+              },
           .mode = Mode::run,
           .order = cuda_order,
           .issue_depth = link_depth};

@@ -24,7 +24,8 @@ std::unique_ptr<MemorySpace> make_cuda_space(const Machine& machine, MemoryId me
 
 // The GPUs that this process can use; none: cuda_problem() says why.
 std::vector<CudaGpu> cuda_gpus();
-// Why this process can't use a GPU, and what to do; empty if it can. Blocks while the driver starts.
+// Why this process can't use a GPU, and what to do; empty if it can. Blocks while the driver
+// starts.
 std::string cuda_problem();
 
 }  // namespace troupe

@@ -1,5 +1,5 @@
-// What libtroupe_cuda.so offers to Troupe: the backend for NVIDIA's GPUs. It is a module of its own,
-// so that Troupe starts on machines without CUDA.
+// What libtroupe_cuda.so offers to Troupe: the backend for NVIDIA's GPUs. It is a module of its
+// own, so that Troupe starts on machines without CUDA.
 #pragma once
 
 #include "core/backend/backend.hpp"
@@ -30,11 +30,16 @@ class CudaModule {
   virtual std::string problem() const = 0;
   virtual std::vector<CudaGpu> gpus() const = 0;
   virtual bool has_kernel(std::string_view kind) const = 0;
-  // `gpu` and `gpu_of` are numbers of GPUs: of the device, and of each memory, -1 for the host's.
+  // `gpu`: the number of the GPU that the device is.
   virtual std::unique_ptr<DeviceBackend> make_device(const BackendContext& context, DeviceId id,
-                                                     int gpu) const = 0;
-  virtual std::unique_ptr<LinkBackend> make_link(const BackendContext& context, LinkId id,
-                                                 int gpu_of_a, int gpu_of_b) const = 0;
+                                                     int gpu, std::uint32_t depth) const = 0;
+  // Of the GPUs whose memories a link joins; -1: that is memory of the host.
+  struct LinkEnds {
+    int gpu_of_a = -1;
+    int gpu_of_b = -1;
+  };
+  virtual std::unique_ptr<LinkBackend> make_link(const BackendContext& context, LinkEnds ends,
+                                                 std::uint32_t depth) const = 0;
   // Tensors in the memory of a GPU.
   virtual std::unique_ptr<MemorySpace> make_space(int gpu) const = 0;
   // Tensors in memory of the host whose pages stay where they are, so that GPUs copy it themselves.

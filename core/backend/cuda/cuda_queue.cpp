@@ -126,8 +126,7 @@ Started CudaQueue::end(std::uint32_t slot, Explain explain) {
     under_way_.push_back(slot);
   }
   changed_.notify_one();
-  return {.state = Started::State::pending,
-          .token = {.queue = number_, .position = own.position}};
+  return {.state = Started::State::pending, .token = {.queue = number_, .position = own.position}};
 }
 
 // The event of a position stays that of the position until the work has ended.

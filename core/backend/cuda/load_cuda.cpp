@@ -43,8 +43,8 @@ LoadedCuda load() {
   const CudaModule* const module = entry != nullptr ? entry(own_version.c_str()) : nullptr;
   if (module == nullptr) {
     return {.module = nullptr,
-            .problem = fmt::format("{} is not of Troupe {}; install Troupe again", module_file,
-                                   version)};
+            .problem =
+                fmt::format("{} is not of Troupe {}; install Troupe again", module_file, version)};
   }
   return {.module = module, .problem = {}};
 }

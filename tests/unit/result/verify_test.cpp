@@ -67,7 +67,7 @@ BOOST_FIXTURE_TEST_SUITE(verification, Kept)
 
 BOOST_AUTO_TEST_CASE(equal_results_are_equal) {
   BOOST_TEST(plan.results.size() == 3U);
-  const Verdict verdict = verify(g.graph, plan, *results, go_on);
+  const Verdict verdict = verify(g.graph, plan, *results, Comparison::bits, go_on);
   BOOST_TEST(verdict.equal);
   BOOST_TEST(verdict.complete);
   BOOST_TEST(verdict.mismatch.empty());
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(equal_results_are_equal) {
 BOOST_AUTO_TEST_CASE(the_first_tensor_and_element_that_differ_are_named) {
   values(plan.results[1].replica)[7] = 1.5;
   values(plan.results[2].replica)[2] = 1.5;
-  const Verdict verdict = verify(g.graph, plan, *results, go_on);
+  const Verdict verdict = verify(g.graph, plan, *results, Comparison::bits, go_on);
   BOOST_TEST(!verdict.equal);
   BOOST_TEST(verdict.mismatch == "'y' differs from the serial execution, first in element 7");
 }
@@ -84,12 +84,13 @@ BOOST_AUTO_TEST_CASE(the_first_tensor_and_element_that_differ_are_named) {
 // Equal as numbers, not as bits.
 BOOST_AUTO_TEST_CASE(a_negative_zero_is_not_a_zero) {
   values(plan.results[0].replica)[0] = -0.0;
-  BOOST_TEST(!verify(g.graph, plan, *results, go_on).equal);
+  BOOST_TEST(!verify(g.graph, plan, *results, Comparison::bits, go_on).equal);
 }
 
 BOOST_AUTO_TEST_CASE(a_comparison_that_is_ended_is_not_complete) {
   int asked = 0;
-  const Verdict verdict = verify(g.graph, plan, *results, [&] { return ++asked < 2; });
+  const Verdict verdict =
+      verify(g.graph, plan, *results, Comparison::bits, [&] { return ++asked < 2; });
   BOOST_TEST(!verdict.complete);
   BOOST_TEST(verdict.equal);
   BOOST_TEST(asked == 2);
@@ -104,7 +105,7 @@ BOOST_AUTO_TEST_CASE(freed_results_are_equal_if_their_digests_are) {
   BOOST_TEST(plan.results.size() == 3U);
   BOOST_TEST(!store->held(plan.results[0].replica));
   BOOST_TEST(!store->held(plan.results[1].replica));
-  const Verdict verdict = verify(g.graph, plan, *results, go_on);
+  const Verdict verdict = verify(g.graph, plan, *results, Comparison::bits, go_on);
   BOOST_TEST(verdict.equal);
   BOOST_TEST(verdict.complete);
 }
@@ -112,7 +113,7 @@ BOOST_AUTO_TEST_CASE(freed_results_are_equal_if_their_digests_are) {
 BOOST_AUTO_TEST_CASE(a_freed_result_that_was_wrong_is_named) {
   values(plan.results[1].replica)[9] = 1.5;
   release_all();
-  const Verdict verdict = verify(g.graph, plan, *results, go_on);
+  const Verdict verdict = verify(g.graph, plan, *results, Comparison::bits, go_on);
   BOOST_TEST(!verdict.equal);
   BOOST_TEST(verdict.mismatch == "'y' differs from the serial execution, by its digest");
 }

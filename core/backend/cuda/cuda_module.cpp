@@ -1,0 +1,98 @@
+#include "core/backend/cuda/cuda_module.hpp"
+
+#include "core/backend/cuda/cuda_call.hpp"
+#include "core/backend/cuda/cuda_space.hpp"
+#include "core/backend/cuda/gpu_device.hpp"
+#include "core/backend/cuda/gpu_link.hpp"
+#include "core/base/version.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+// "13.0"
+std::string version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+std::string find_problem() {
+  int driver = 0;
+  cudaDriverGetVersion(&driver);
+  if (driver == 0) {
+    return "there is no driver for NVIDIA's GPUs here; install it, or run where there is one";
+  }
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaErrorInsufficientDriver) {
+    int runtime = 0;
+    cudaRuntimeGetVersion(&runtime);
+    return fmt::format(
+        "the driver is for CUDA {}, and this Troupe needs CUDA {}; install a newer "
+        "driver",
+        version_text(driver), version_text(runtime));
+  }
+  if (status != cudaSuccess && status != cudaErrorNoDevice) {
+    return fmt::format("CUDA says: {}; see what nvidia-smi says", cudaGetErrorString(status));
+  }
+  if (count == 0) {
+    return "the driver has no GPU for this process; see what nvidia-smi says, and whether "
+           "CUDA_VISIBLE_DEVICES hides some";
+  }
+  return {};
+}
+
+class LoadedModule final : public CudaModule {
+ public:
+  std::string problem() const override {
+    static const std::string found = find_problem();
+    return found;
+  }
+
+  std::vector<CudaGpu> gpus() const override {
+    std::vector<CudaGpu> found;
+    int count = 0;
+    if (cudaGetDeviceCount(&count) != cudaSuccess) return found;
+    for (int gpu = 0; gpu < count; ++gpu) {
+      cudaDeviceProp properties{};
+      std::size_t free = 0;
+      std::size_t total = 0;
+      if (cudaSetDevice(gpu) != cudaSuccess) continue;
+      if (cudaGetDeviceProperties(&properties, gpu) != cudaSuccess) continue;
+      if (cudaMemGetInfo(&free, &total) != cudaSuccess) continue;
+      found.push_back({.name = properties.name, .memory_bytes = total, .free_bytes = free});
+    }
+    return found;
+  }
+
+  bool has_kernel(std::string_view kind) const override {
+    const auto kernels = cuda_kernels();
+    return std::any_of(kernels.begin(), kernels.end(),
+                       [&](const CudaKernelEntry& entry) { return entry.kind == kind; });
+  }
+
+  std::unique_ptr<DeviceBackend> make_device(const BackendContext& context, DeviceId id, int gpu,
+                                             std::uint32_t depth) const override {
+    return make_gpu_device(context, id, gpu, depth);
+  }
+  std::unique_ptr<LinkBackend> make_link(const BackendContext& context, LinkEnds ends,
+                                         std::uint32_t depth) const override {
+    return make_gpu_link(context, ends.gpu_of_a, ends.gpu_of_b, depth);
+  }
+  std::unique_ptr<MemorySpace> make_space(int gpu) const override { return make_gpu_space(gpu); }
+  std::unique_ptr<MemorySpace> make_pinned_space() const override {
+    return troupe::make_pinned_space();
+  }
+};
+
+}  // namespace
+}  // namespace troupe
+
+const troupe::CudaModule* troupe_cuda_module(const char* version) {
+  static const troupe::LoadedModule module;
+  return troupe::version == version ? &module : nullptr;
+}

@@ -1,0 +1,82 @@
+#include "core/backend/cuda/gpu_device.hpp"
+
+#include "core/backend/cuda/cuda_call.hpp"
+#include "core/backend/cuda/cuda_queue.hpp"
+#include "core/base/assert.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+namespace {
+
+// The kernels by OpKindId; null where there is none.
+std::vector<const CudaKernelEntry*> kernels_of(const OpRegistry& ops) {
+  std::vector<const CudaKernelEntry*> kernels(ops.size(), nullptr);
+  for (const CudaKernelEntry& entry : cuda_kernels()) {
+    if (const OpKindId kind = ops.find(entry.kind)) kernels[kind.index()] = &entry;
+  }
+  return kernels;
+}
+
+class GpuDevice final : public DeviceBackend {
+ public:
+  GpuDevice(const BackendContext& context, DeviceId id, int gpu, std::uint32_t depth)
+      : store_(context.store), depth_(depth), kernels_(kernels_of(context.ops)) {
+    const int streams = context.machine.device(id).streams;
+    for (int s = 0; s < streams; ++s) {
+      queues_.push_back(std::make_unique<CudaQueue>(gpu, static_cast<std::uint32_t>(s) * depth,
+                                                    depth, context.completions));
+    }
+  }
+
+  void enter_thread() override {
+    for (const auto& queue : queues_) queue->make_handles();
+  }
+
+  Started start(std::uint32_t slot, const KernelCall& call) override {
+    const CudaKernelEntry* const kernel = kernels_[call.kind.index()];
+    TROUPE_ASSERT(kernel != nullptr);
+    inputs_.clear();
+    for (const ReplicaId r : call.inputs) {
+      const MemoryStore::View input = store_.view(r);
+      inputs_.push_back({.type = input.type, .data = input.data});
+    }
+    further_.clear();
+    for (std::uint32_t k = 1; k <= call.further; ++k) {
+      const MemoryStore::View output = store_.view(ReplicaId{call.output.value + k});
+      further_.push_back({.type = output.type, .data = output.data});
+    }
+    const MemoryStore::View output = store_.view(call.output);
+    CudaQueue& queue = *queues_[slot / depth_];
+    queue.begin(slot, call.after, call.now);
+    kernel->launch({.inputs = inputs_,
+                    .output = {.type = output.type, .data = output.data},
+                    .further_outputs = further_,
+                    .attrs = *call.attrs,
+                    .on = queue,
+                    .index = call.index,
+                    .verdict = queue.verdict(slot)});
+    return queue.end(slot, kernel->explain);
+  }
+
+ private:
+  MemoryStore& store_;
+  const std::uint32_t depth_;
+  const std::vector<const CudaKernelEntry*> kernels_;
+  std::vector<std::unique_ptr<CudaQueue>> queues_;  // by stream
+  std::vector<ConstTensorView> inputs_;             // of the op that is issued
+  std::vector<TensorView> further_;
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceBackend> make_gpu_device(const BackendContext& context, DeviceId id, int gpu,
+                                               std::uint32_t depth) {
+  return std::make_unique<GpuDevice>(context, id, gpu, depth);
+}
+
+}  // namespace troupe

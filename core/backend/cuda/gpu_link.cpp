@@ -1,0 +1,72 @@
+#include "core/backend/cuda/gpu_link.hpp"
+
+#include "core/backend/cuda/cuda_check.hpp"
+#include "core/backend/cuda/cuda_queue.hpp"
+#include "core/backend/cuda/staged_copies.hpp"
+
+#include <array>
+#include <cstddef>
+
+namespace troupe {
+namespace {
+
+// A stream for each direction. A tensor that the user has lent to Troupe is in memory that isn't
+// pinned: a thread copies it by way of pinned memory, and its copy can't be issued ahead.
+class GpuLink final : public LinkBackend {
+ public:
+  GpuLink(const BackendContext& context, std::array<int, 2> ends, std::uint32_t depth)
+      : store_(context.store), ends_(ends) {
+    for (const Direction d : {Direction::forward, Direction::backward}) {
+      const auto number = static_cast<std::uint32_t>(d);
+      queues_[number] =
+          std::make_unique<CudaQueue>(stream_of(d), number * depth, depth, context.completions);
+      staged_[number] = std::make_unique<StagedCopies>(stream_of(d), context.completions);
+    }
+  }
+
+  Started start(Direction direction, const ChunkMove& move) override {
+    const std::byte* const from = store_.data(move.from) + move.offset;
+    std::byte* const to = store_.data(move.to) + move.offset;
+    const auto number = static_cast<std::size_t>(direction);
+    CudaQueue& queue = *queues_[number];
+    if (source(direction) < 0 && store_.is_adopted(move.from)) {
+      staged_[number]->start(move.slot, from, to, move.bytes);
+      return {.state = Started::State::pending};
+    }
+    queue.begin(move.slot, move.after, move.now);
+    copy(direction, from, to, move.bytes, queue.stream);
+    return queue.end(move.slot);
+  }
+
+ private:
+  int source(Direction d) const { return ends_[d == Direction::forward ? 0 : 1]; }
+  int target(Direction d) const { return ends_[d == Direction::forward ? 1 : 0]; }
+  // The GPU whose stream copies: that of the source, if it is a GPU.
+  int stream_of(Direction d) const { return source(d) >= 0 ? source(d) : target(d); }
+
+  void copy(Direction d, const std::byte* from, std::byte* to, std::uint64_t bytes,
+            cudaStream_t stream) const {
+    if (source(d) >= 0 && target(d) >= 0) {
+      // Directly where the GPUs can access each other's memory; else CUDA goes by the host's.
+      check_cuda(cudaMemcpyPeerAsync(to, target(d), from, source(d), bytes, stream),
+                 "copying a tensor to another GPU");
+      return;
+    }
+    const auto kind = source(d) >= 0 ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
+    check_cuda(cudaMemcpyAsync(to, from, bytes, kind, stream), "copying a tensor");
+  }
+
+  MemoryStore& store_;
+  const std::array<int, 2> ends_;                     // GPUs of a and b
+  std::array<std::unique_ptr<CudaQueue>, 2> queues_;  // by Direction
+  std::array<std::unique_ptr<StagedCopies>, 2> staged_;
+};
+
+}  // namespace
+
+std::unique_ptr<LinkBackend> make_gpu_link(const BackendContext& context, int gpu_of_a,
+                                           int gpu_of_b, std::uint32_t depth) {
+  return std::make_unique<GpuLink>(context, std::array<int, 2>{gpu_of_a, gpu_of_b}, depth);
+}
+
+}  // namespace troupe

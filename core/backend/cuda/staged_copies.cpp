@@ -1,0 +1,109 @@
+#include "core/backend/cuda/staged_copies.hpp"
+
+#include "core/backend/cuda/cuda_check.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <exception>
+#include <memory>
+
+#include <cuda_runtime_api.h>
+
+namespace troupe {
+namespace {
+
+// Two pieces of pinned memory, which take turns.
+class Stage {
+ public:
+  explicit Stage(int gpu) {
+    check_cuda(cudaSetDevice(gpu), "choosing a GPU");
+    check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+    for (Piece& piece : pieces_) {
+      void* room = nullptr;
+      check_cuda(cudaHostAlloc(&room, piece_bytes, cudaHostAllocDefault),
+                 "pinning memory of the host");
+      piece.room = static_cast<std::byte*>(room);
+      check_cuda(cudaEventCreateWithFlags(&piece.is_free, cudaEventBlockingSync),
+                 "making an event");
+    }
+  }
+  ~Stage() {
+    cudaStreamSynchronize(stream_);
+    for (const Piece& piece : pieces_) {
+      cudaFreeHost(piece.room);
+      cudaEventDestroy(piece.is_free);
+    }
+    cudaStreamDestroy(stream_);
+  }
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+
+  void copy(const std::byte* from, std::byte* to, std::uint64_t bytes) {
+    std::size_t turn = 0;
+    for (std::uint64_t at = 0; at < bytes; at += piece_bytes) {
+      const std::uint64_t size = std::min(piece_bytes, bytes - at);
+      const Piece& piece = pieces_[turn++ % pieces_.size()];
+      check_cuda(cudaEventSynchronize(piece.is_free), "copying a tensor");
+      std::memcpy(piece.room, from + at, size);
+      check_cuda(cudaMemcpyAsync(to + at, piece.room, size, cudaMemcpyHostToDevice, stream_),
+                 "copying a tensor");
+      check_cuda(cudaEventRecord(piece.is_free, stream_), "recording an event");
+    }
+    check_cuda(cudaStreamSynchronize(stream_), "copying a tensor");
+  }
+
+ private:
+  static constexpr std::uint64_t piece_bytes = 4 << 20;
+  struct Piece {
+    std::byte* room = nullptr;
+    cudaEvent_t is_free = nullptr;
+  };
+
+  cudaStream_t stream_ = nullptr;
+  std::array<Piece, 2> pieces_;
+};
+
+}  // namespace
+
+StagedCopies::~StagedCopies() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  changed_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void StagedCopies::start(std::uint32_t slot, const std::byte* from, std::byte* to,
+                         std::uint64_t bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    copies_.push_back({.slot = slot, .from = from, .to = to, .bytes = bytes});
+    if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+  }
+  changed_.notify_one();
+}
+
+void StagedCopies::work() {
+  std::unique_ptr<Stage> stage;
+  for (;;) {
+    Copy next;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return is_ending_ || !copies_.empty(); });
+      if (copies_.empty()) return;
+      next = copies_.front();
+      copies_.pop_front();
+    }
+    try {
+      if (stage == nullptr) stage = std::make_unique<Stage>(gpu_);
+      stage->copy(next.from, next.to, next.bytes);
+      completions_.completed(next.slot);
+    } catch (const std::exception& error) {
+      completions_.failed(next.slot, error.what());
+    }
+  }
+}
+
+}  // namespace troupe
