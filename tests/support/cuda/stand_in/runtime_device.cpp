@@ -135,11 +135,9 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
             *value = 1;
             break;
           case cudaDevAttrClockRate:
-            *value = 1'000'000;
-            break;  // kHz
           case cudaDevAttrMemoryClockRate:
-            *value = 1'000'000;
-            break;  // kHz
+            *value = 1'000'000;  // kHz
+            break;
           case cudaDevAttrGlobalMemoryBusWidth:
             *value = 256;
             break;

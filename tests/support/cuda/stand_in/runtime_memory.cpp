@@ -1,6 +1,8 @@
 // libcudart: memory of devices, pinned memory of the host, copies.
 #include "tests/support/cuda/stand_in/api.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 
@@ -154,11 +156,11 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t on) {
       CallKind::release);
 }
 
-// A pool's handle is the number of its device, plus 1.
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
   return api("cudaDeviceGetDefaultMemPool", [&](Engine& e) {
     require_device(e, device);
-    *pool = reinterpret_cast<cudaMemPool_t>(static_cast<std::uintptr_t>(device) + 1);
+    static std::array<char, Engine::devices_max> pools;  // only their addresses matter
+    *pool = reinterpret_cast<cudaMemPool_t>(&pools[static_cast<std::size_t>(device)]);
   });
 }
 
