@@ -5,6 +5,8 @@ set_property(CACHE TROUPE_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(TROUPE_HAS_CUDA FALSE)
 set(troupe_cuda_version 13.0)  # its libraries' names are known to the tests
 
+include(CheckLanguage)
+
 # Sets `problem` to the reason why the backend can't be built; empty: it can.
 function(troupe_find_cuda problem)
   set(${problem} "" PARENT_SCOPE)
@@ -17,6 +19,13 @@ function(troupe_find_cuda problem)
     set(${problem} "the CUDA Toolkit found has no nvcc" PARENT_SCOPE)
   elseif(NOT (TARGET CUDA::cudart AND TARGET CUDA::cublas AND TARGET CUDA::cusolver))
     set(${problem} "the CUDA Toolkit found has no cuBLAS or no cuSOLVER" PARENT_SCOPE)
+  else()
+    set(ENV{CUDACXX} ${CUDAToolkit_NVCC_EXECUTABLE})
+    set(ENV{CUDAHOSTCXX} ${CMAKE_CXX_COMPILER})
+    check_language(CUDA)
+    if(NOT CMAKE_CUDA_COMPILER)
+      set(${problem} "its nvcc can't use ${CMAKE_CXX_COMPILER}" PARENT_SCOPE)
+    endif()
   endif()
 endfunction()
 
@@ -43,8 +52,6 @@ if(TROUPE_HAS_CUDA)
   # compile as the other ones.
   set(CMAKE_CUDA_ARCHITECTURES "80-real;90-real;75-virtual" CACHE STRING
       "The GPUs to compile for, as CMake names them")
-  set(CMAKE_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE} CACHE FILEPATH "nvcc")
-  set(CMAKE_CUDA_HOST_COMPILER ${CMAKE_CXX_COMPILER} CACHE FILEPATH "The C++ compiler of nvcc")
   enable_language(CUDA)
   message(STATUS "GPUs: built with CUDA ${CUDAToolkit_VERSION} for ${CMAKE_CUDA_ARCHITECTURES}")
 endif()

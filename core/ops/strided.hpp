@@ -52,11 +52,13 @@ class StridedBox {
   // Where a row begins, in each operand.
   constexpr std::array<std::int64_t, n> offsets(std::int64_t row) const {
     std::array<std::int64_t, n> result{};
-    for (std::size_t d = rank_; d-- > 1;) {
-      const std::int64_t extent = extents_[d - 1];
-      for (std::size_t k = 0; k < n; ++k) result[k] += row % extent * strides_[k][d - 1];
+    if (rank_ < 2) return result;
+    for (std::size_t d = rank_ - 2; d > 0; --d) {
+      const std::int64_t extent = extents_[d];
+      for (std::size_t k = 0; k < n; ++k) result[k] += row % extent * strides_[k][d];
       row /= extent;
     }
+    for (std::size_t k = 0; k < n; ++k) result[k] += row * strides_[k][0];
     return result;
   }
 

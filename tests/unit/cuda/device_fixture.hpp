@@ -20,8 +20,8 @@ inline const CudaKernelEntry& cuda_kernel(std::string_view op) {
   TROUPE_ASSERT(false);
 }
 
-// Device memory of `bytes` bytes of 0xFF: NaNs. Larger than needed by nothing, so that sanitizers
-// see a kernel that leaves it.
+// Device memory of exactly `bytes` bytes, so that sanitizers find accesses beyond it. Begins as
+// NaNs: all bits are 1.
 class DeviceBuffer {
  public:
   explicit DeviceBuffer(std::size_t bytes) : bytes_(bytes) {

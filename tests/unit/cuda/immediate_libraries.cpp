@@ -62,6 +62,16 @@ const char* cublasGetStatusString(cublasStatus_t) {
   return "unknown";
 }
 
+cublasStatus_t cublasSgemm_v2(cublasHandle_t, cublasOperation_t op_a, cublasOperation_t op_b, int m,
+                              int n, int k, const float* alpha, const float* a, int lda,
+                              const float* b, int ldb, const float* beta, float* c, int ldc) {
+  return gemm(op_a, op_b, m, n, k, *alpha, a, lda, 0, b, ldb, 0, *beta, c, ldc, 0, 1);
+}
+cublasStatus_t cublasDgemm_v2(cublasHandle_t, cublasOperation_t op_a, cublasOperation_t op_b, int m,
+                              int n, int k, const double* alpha, const double* a, int lda,
+                              const double* b, int ldb, const double* beta, double* c, int ldc) {
+  return gemm(op_a, op_b, m, n, k, *alpha, a, lda, 0, b, ldb, 0, *beta, c, ldc, 0, 1);
+}
 cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t, cublasOperation_t op_a,
                                          cublasOperation_t op_b, int m, int n, int k,
                                          const float* alpha, const float* a, int lda,

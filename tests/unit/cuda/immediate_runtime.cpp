@@ -95,8 +95,7 @@ const char* cudaGetErrorString(cudaError_t) {
   return "unknown";
 }
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
-  *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+  return posix_memalign(memory, 256, bytes) == 0 ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 cudaError_t cudaFree(void* memory) {
   std::free(memory);

@@ -49,10 +49,15 @@ Tensor lower_triangle(Random& random, DType dtype, std::int64_t n) {
   return tensor_of({dtype, {n, n}}, values);
 }
 
+// Its lower triangle; above it is what nobody may read.
 Tensor positive_definite(Random& random, DType dtype, std::int64_t n) {
   const Tensor a = random_tensor({dtype, {n, n}}, random.next());
   std::vector<double> values = doubles(run_op("matmul", {a, a}, {{"transpose_b", true}}));
-  for (std::int64_t i = 0; i < n; ++i) values[static_cast<std::size_t>(i * n + i)] += 1;
+  for (std::int64_t i = 0; i < n * n; ++i) {
+    double& v = values[static_cast<std::size_t>(i)];
+    if (i % n == i / n) v += 1;
+    if (i % n > i / n) v = std::numeric_limits<double>::quiet_NaN();
+  }
   return tensor_of({dtype, {n, n}}, values);
 }
 

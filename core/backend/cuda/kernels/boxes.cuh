@@ -26,8 +26,10 @@ __global__ void each_place(StridedBox<n> box, T* out, F f, const In*... in) {
   const std::int64_t length = box.length();
   const std::int64_t count = box.rows() * length;
   for (std::int64_t i = first_index(); i < count; i += index_step()) {
-    std::array<std::int64_t, n> at = box.offsets(i / length);
-    for (std::size_t k = 0; k < n; ++k) at[k] += i % length * box.step(k);
+    const std::int64_t row = i / length;
+    const std::int64_t column = i - row * length;
+    std::array<std::int64_t, n> at = box.offsets(row);
+    for (std::size_t k = 0; k < n; ++k) at[k] += column * box.step(k);
     [&]<std::size_t... k>(std::index_sequence<k...>) {
       out[at[n - 1]] = f(in[at[k]]...);
     }
@@ -46,35 +48,35 @@ __global__ void transpose_tiles(StridedBox<2> box, std::size_t across, const T* 
   const std::size_t last = box.rank() - 1;
   const unsigned column = threadIdx.x % tile_extent;
   const unsigned row_step = blockDim.x / tile_extent;
+  const auto step_of = [&](std::size_t d) {
+    return d == last || d == across ? std::int64_t{tile_extent} : 1;
+  };
+  const auto tiles_along = [&](std::size_t d) {
+    return (box.extent(d) + step_of(d) - 1) / step_of(d);
+  };
   std::int64_t tiles = 1;
-  for (std::size_t d = 0; d <= last; ++d) {
-    const bool is_cut = d == last || d == across;
-    tiles *= is_cut ? (box.extent(d) + tile_extent - 1) / tile_extent : box.extent(d);
-  }
+  for (std::size_t d = 0; d <= last; ++d) tiles *= tiles_along(d);
   for (std::int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
-    std::int64_t rest = t;
     std::int64_t from = 0;
     std::int64_t to = 0;
-    std::int64_t lasts = 0;     // extent of the tile along the last axis
-    std::int64_t acrosses = 0;  // and along the axis `across`
-    for (std::size_t d = last + 1; d-- > 0;) {
-      const std::int64_t step = d == last || d == across ? tile_extent : 1;
-      const std::int64_t count = (box.extent(d) + step - 1) / step;
-      const std::int64_t first = rest % count * step;
-      rest /= count;
+    std::int64_t last_left = 0;    // the elements from the tile's first one to the end of the axis
+    std::int64_t across_left = 0;  // the same for the axis `across`
+    std::int64_t rest = t;
+    for (std::size_t d = last + 1; d-- > 0; rest /= tiles_along(d)) {
+      const std::int64_t first = rest % tiles_along(d) * step_of(d);
       from += first * box.stride(0, d);
       to += first * box.stride(1, d);
-      if (d == last) lasts = box.extent(d) - first;
-      if (d == across) acrosses = box.extent(d) - first;
+      if (d == last) last_left = box.extent(d) - first;
+      if (d == across) across_left = box.extent(d) - first;
     }
     for (unsigned row = threadIdx.x / tile_extent; row < tile_extent; row += row_step) {
-      if (row < lasts && column < acrosses) {
+      if (row < last_left && column < across_left) {
         tile[row][column] = in[from + row * box.stride(0, last) + column];
       }
     }
     __syncthreads();
     for (unsigned row = threadIdx.x / tile_extent; row < tile_extent; row += row_step) {
-      if (row < acrosses && column < lasts) {
+      if (row < across_left && column < last_left) {
         out[to + row * box.stride(1, across) + column] = tile[column][row];
       }
     }

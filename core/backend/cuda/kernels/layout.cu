@@ -1,6 +1,6 @@
 // reshape, transpose, slice and concat: the same values elsewhere.
-#include "core/backend/cuda/cuda_copy.hpp"
 #include "core/backend/cuda/kernels/boxes.cuh"
+#include "core/backend/cuda/kernels/copy_on_device.hpp"
 #include "core/backend/cuda/kernels/launch.cuh"
 #include "core/backend/cuda/kernels/launchers.hpp"
 #include "core/ops/axis.hpp"
@@ -11,18 +11,23 @@ namespace {
 
 template <class T>
 void copy_box(const CudaCall& call, const StridedBox<2>& box, const T* from, T* to) {
-  launch(call, threads_for(box.rows() * box.length()),
-         device_kernels::each_place<T, device_kernels::Same, 2, T>, box, to, device_kernels::Same{},
-         from);
+  const std::int64_t count = box.rows() * box.length();
+  const bool is_contiguous = box.rank() <= 1 && box.step(0) == 1 && box.step(1) == 1;
+  if (is_contiguous) return copy_on_device(call, from, to, count * sizeof(T));
+  launch(call, threads_for(count), device_kernels::each_place<T, device_kernels::Same, 2, T>, box,
+         to, device_kernels::Same{}, from);
 }
 
 template <class T>
 void launch_transpose(const CudaCall& call, const StridedBox<2>& box) {
   const T* const from = call.inputs[0].as<T>();
   T* const to = call.output.as<T>();
-  if (box.step(0) == 1) return copy_box(call, box, from, to);
   std::size_t across = 0;
-  while (box.stride(0, across) != 1) ++across;
+  while (across + 1 < box.rank() && box.stride(0, across) != 1) ++across;
+  constexpr std::int64_t extent_min = 8;  // of tiles that aren't mostly empty
+  if (box.step(0) == 1 || box.length() < extent_min || box.extent(across) < extent_min) {
+    return copy_box(call, box, from, to);
+  }
   constexpr std::int64_t tile_elements = device_kernels::tile_extent * device_kernels::tile_extent;
   launch(call, blocks_for(box.rows() * box.length(), tile_elements),
          device_kernels::transpose_tiles<T>, box, across, from, to);

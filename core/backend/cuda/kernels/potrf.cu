@@ -1,5 +1,5 @@
 // potrf by cuSOLVER, which counts by columns: the lower triangle by rows is its upper one.
-#include "core/backend/cuda/kernels/cublas_of.hpp"
+#include "core/backend/cuda/kernels/cuda_blas.hpp"
 #include "core/backend/cuda/kernels/launch.cuh"
 #include "core/backend/cuda/kernels/launchers.hpp"
 #include "core/backend/cuda/kernels/triangle.cuh"
@@ -18,13 +18,13 @@ void potrf(const CudaCall& call) {
     launch(call, threads_for(rows * rows), device_kernels::lower_triangle<T>,
            call.inputs[0].as<T>(), l, rows);
     int elements = 0;
-    check_cuda(CublasOf<T>::potrf_buffer_size(call.on.solver, triangle, n, l, n, &elements),
+    check_cuda(CudaBlasOf<T>::potrf_buffer_size(call.on.solver, triangle, n, l, n, &elements),
                "cuSOLVER's potrf_bufferSize");
     const std::size_t bytes = static_cast<std::size_t>(elements) * sizeof(T);
     std::byte* const buffer = call.on.scratch(bytes + sizeof(int));
     int* const info = reinterpret_cast<int*>(buffer + bytes);
-    check_cuda(CublasOf<T>::potrf(call.on.solver, triangle, n, l, n, reinterpret_cast<T*>(buffer),
-                                  elements, info),
+    check_cuda(CudaBlasOf<T>::potrf(call.on.solver, triangle, n, l, n, reinterpret_cast<T*>(buffer),
+                                    elements, info),
                "cuSOLVER's potrf");
     check_cuda(
         cudaMemcpyAsync(call.verdict, info, sizeof(int), cudaMemcpyDeviceToHost, call.on.stream),

@@ -2,8 +2,8 @@
 //
 // cuBLAS counts by columns: it takes a row-major matrix for its transpose. So all equations are
 // transposed: a product's factors change places, lower triangles are upper ones, and left is right.
-#include "core/backend/cuda/cuda_copy.hpp"
-#include "core/backend/cuda/kernels/cublas_of.hpp"
+#include "core/backend/cuda/kernels/copy_on_device.hpp"
+#include "core/backend/cuda/kernels/cuda_blas.hpp"
 #include "core/backend/cuda/kernels/launchers.hpp"
 #include "core/ops/elementwise.hpp"
 #include "core/ops/product.hpp"
@@ -22,24 +22,39 @@ int extent(std::int64_t value) {
   return static_cast<int>(value);  // see check_blas_extents()
 }
 
-// `c_before` is C', as in multiply(): null if beta is 0.
+// A batch of one is left to the plain function, for which cuBLAS may have better kernels.
+template <class T>
+cublasStatus_t multiply(cublasHandle_t blas, const Product& p, const T* a, const T* b, T* c,
+                        int batch) {
+  const T alpha = static_cast<T>(p.alpha);
+  const T beta = static_cast<T>(p.beta);
+  const cublasOperation_t op_a = operation(p.transpose_a);
+  const cublasOperation_t op_b = operation(p.transpose_b);
+  const int m = extent(p.m);
+  const int n = extent(p.n);
+  const int k = extent(p.k);
+  const int lda = p.transpose_a ? m : k;
+  const int ldb = p.transpose_b ? k : n;
+  if (batch == 1) {
+    return CudaBlasOf<T>::gemm(blas, op_b, op_a, n, m, k, &alpha, b, ldb, a, lda, &beta, c, n);
+  }
+  return CudaBlasOf<T>::gemm_strided_batched(blas, op_b, op_a, n, m, k, &alpha, b, ldb, p.k * p.n,
+                                             a, lda, p.m * p.k, &beta, c, n, p.m * p.n, batch);
+}
+
+// `c_before` is C', as in multiply() of core/ops/product.hpp: null if beta is 0.
 void multiply(const CudaCall& call, const Product& p, const std::byte* c_before) {
   if (c_before != nullptr) {
     copy_on_device(call, c_before, call.output.data, call.output.type.bytes());
   }
   with_element(call.output.type.dtype, [&](auto element) {
     using T = decltype(element);
-    const T alpha = static_cast<T>(p.alpha);
-    const T beta = static_cast<T>(p.beta);
     constexpr std::int64_t batch_max = std::numeric_limits<int>::max();
     for (std::int64_t first = 0; first < p.batch; first += batch_max) {
-      check_cuda(CublasOf<T>::gemm_strided_batched(
-                     call.on.blas, operation(p.transpose_b), operation(p.transpose_a), extent(p.n),
-                     extent(p.m), extent(p.k), &alpha, call.inputs[1].as<T>() + first * p.k * p.n,
-                     extent(p.transpose_b ? p.k : p.n), p.k * p.n,
-                     call.inputs[0].as<T>() + first * p.m * p.k, extent(p.transpose_a ? p.m : p.k),
-                     p.m * p.k, &beta, call.output.as<T>() + first * p.m * p.n, extent(p.n),
-                     p.m * p.n, extent(std::min(batch_max, p.batch - first))),
+      check_cuda(multiply<T>(call.on.blas, p, call.inputs[0].as<T>() + first * p.m * p.k,
+                             call.inputs[1].as<T>() + first * p.k * p.n,
+                             call.output.as<T>() + first * p.m * p.n,
+                             extent(std::min(batch_max, p.batch - first))),
                  "cuBLAS's gemm");
     }
   });
@@ -69,9 +84,9 @@ void syrk(const CudaCall& call) {
     const T alpha = static_cast<T>(call.attrs.get<double>("alpha"));
     const T beta = static_cast<T>(call.attrs.get<double>("beta"));
     check_cuda(
-        CublasOf<T>::syrk(call.on.blas, CUBLAS_FILL_MODE_UPPER, operation(!transposed), extent(n),
-                          extent(a[transposed ? 0 : 1]), &alpha, call.inputs[0].as<T>(),
-                          extent(a[1]), &beta, call.output.as<T>(), extent(n)),
+        CudaBlasOf<T>::syrk(call.on.blas, CUBLAS_FILL_MODE_UPPER, operation(!transposed), extent(n),
+                            extent(a[transposed ? 0 : 1]), &alpha, call.inputs[0].as<T>(),
+                            extent(a[1]), &beta, call.output.as<T>(), extent(n)),
         "cuBLAS's syrk");
   });
 }
@@ -83,7 +98,7 @@ void trsm(const CudaCall& call) {
   with_element(call.output.type.dtype, [&](auto element) {
     using T = decltype(element);
     const T alpha = static_cast<T>(call.attrs.get<double>("alpha"));
-    check_cuda(CublasOf<T>::trsm(
+    check_cuda(CudaBlasOf<T>::trsm(
                    call.on.blas, left ? CUBLAS_SIDE_RIGHT : CUBLAS_SIDE_LEFT,
                    CUBLAS_FILL_MODE_UPPER, operation(call.attrs.get<bool>("transpose")),
                    CUBLAS_DIAG_NON_UNIT, extent(b[1]), extent(b[0]), &alpha, call.inputs[0].as<T>(),

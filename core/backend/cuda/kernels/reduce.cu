@@ -12,13 +12,21 @@ namespace {
 using device_kernels::block_threads;
 using device_kernels::ReducedAxis;
 
-// Few long columns are cut into parts, so that a GPU has enough to do. Depends on the shape alone.
+// The lanes that share a column, or a part of one, of `extent` elements. Neighbouring threads read
+// neighbouring columns where there are some: a cache line full.
+unsigned lanes_of(std::int64_t extent, std::int64_t inner) {
+  return lanes_for(extent, block_threads / lanes_for(inner, 32));
+}
+
+// Few long columns are cut into parts, so that a GPU has enough to do, but each lane has some
+// elements. Depends on the shape alone.
 ReducedAxis cut_axis(const AxisView& view) {
-  constexpr std::int64_t parts_wanted = 2048;  // of all columns together
-  constexpr std::int64_t part_extent_min = 1024;
-  const std::int64_t columns = view.outer * view.inner;
-  const std::int64_t parts =
-      std::max<std::int64_t>(1, std::min(parts_wanted / columns, view.extent / part_extent_min));
+  constexpr std::int64_t blocks_wanted = 1024;
+  constexpr std::int64_t lane_elements_min = 16;
+  const std::int64_t lanes = lanes_of(view.extent, view.inner);
+  const std::int64_t blocks = view.outer * view.inner * lanes / block_threads + 1;
+  const std::int64_t parts = std::clamp(view.extent / (lanes * lane_elements_min), std::int64_t{1},
+                                        (blocks_wanted + blocks - 1) / blocks);
   const std::int64_t part_extent = (view.extent + parts - 1) / parts;
   return {view.outer, view.extent, view.inner, (view.extent + part_extent - 1) / part_extent,
           part_extent};
@@ -26,9 +34,7 @@ ReducedAxis cut_axis(const AxisView& view) {
 
 template <class T, class Operation>
 void reduce_axis(const CudaCall& call, const ReducedAxis& axis, const T* x, T* out) {
-  // Neighbouring threads read neighbouring columns, where there are some: a cache line full.
-  const unsigned columns = lanes_for(axis.inner, 32);
-  const unsigned lanes = lanes_for(axis.part_extent, block_threads / columns);
+  const unsigned lanes = lanes_of(axis.part_extent, axis.inner);
   launch(call, blocks_for(axis.outer * axis.parts * axis.inner, block_threads / lanes),
          device_kernels::reduce_axis<T, Operation>, axis, lanes, x, out);
 }

@@ -8,6 +8,8 @@
 namespace troupe::cuda_launchers {
 namespace {
 
+constexpr LaunchShape single_block{.blocks = 1, .threads = device_kernels::single_block_threads};
+
 // The rows along the last axis of a tensor, and how they are spread over blocks.
 struct Rows {
   std::int64_t length;
@@ -21,7 +23,7 @@ struct Rows {
 
 template <class T>
 void check_labels(const CudaCall& call, const Rows& rows) {
-  launch(call, LaunchShape{}, device_kernels::check_labels<T>, call.inputs[1].as<T>(), rows.count,
+  launch(call, single_block, device_kernels::check_labels<T>, call.inputs[1].as<T>(), rows.count,
          rows.length, call.verdict);
 }
 
@@ -56,8 +58,7 @@ void softmax_cross_entropy(const CudaCall& call) {
     check_labels<T>(call, rows);
     launch(call, rows.shape(), device_kernels::cross_entropy_rows<T>, call.inputs[0].as<T>(),
            call.inputs[1].as<T>(), losses, rows.count, rows.length, rows.lanes);
-    launch(call, LaunchShape{}, device_kernels::mean_of<T>, losses, rows.count,
-           call.output.as<T>());
+    launch(call, single_block, device_kernels::mean_of<T>, losses, rows.count, call.output.as<T>());
   });
 }
 

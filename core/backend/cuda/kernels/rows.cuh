@@ -81,15 +81,15 @@ __device__ bool is_class(T label, std::int64_t classes) {
 }
 
 // Writes 1 + the first row whose label is no class, or the largest int, to `verdict` if there is
-// such a row. For one block.
+// such a row. For a single block.
 template <class T>
 __global__ void check_labels(const T* labels, std::int64_t rows, std::int64_t classes,
                              std::int32_t* verdict) {
-  __shared__ std::int64_t shared[block_threads];
+  __shared__ std::int64_t shared[single_block_threads];
   const auto lower = [](std::int64_t a, std::int64_t b) { return a < b ? a : b; };
   std::int64_t bad = rows;
-  for (std::int64_t row = threadIdx.x; row < rows && bad == rows; row += blockDim.x) {
-    if (!is_class(labels[row], classes)) bad = row;
+  for (std::int64_t row = threadIdx.x; row < rows; row += blockDim.x) {
+    if (!is_class(labels[row], classes)) bad = lower(bad, row);
   }
   bad = combine_lanes(shared, RowThread::along_row(blockDim.x), bad, lower);
   constexpr std::int64_t verdict_max = std::numeric_limits<std::int32_t>::max();
@@ -114,10 +114,10 @@ __global__ void cross_entropy_rows(const T* x, const T* labels, T* losses, std::
   });
 }
 
-// The mean, for one block.
+// The mean. For a single block.
 template <class T>
 __global__ void mean_of(const T* x, std::int64_t count, T* out) {
-  __shared__ double shared[block_threads];
+  __shared__ double shared[single_block_threads];
   const double sum = sum_of_row(shared, RowThread::along_row(blockDim.x), count,
                                 [=](auto i) { return static_cast<double>(x[i]); });
   if (threadIdx.x == 0) *out = static_cast<T>(sum / static_cast<double>(count));

@@ -14,6 +14,9 @@ namespace troupe::device_kernels {
 // use when several blocks share it.
 constexpr unsigned block_threads = 256;
 
+// As many as a block can have: for kernels of a single block.
+constexpr unsigned single_block_threads = 1024;
+
 // A thread takes the elements i = first_index(), first_index() + index_step(), …, so that
 // neighbours access neighbouring elements.
 __device__ inline std::int64_t first_index() {

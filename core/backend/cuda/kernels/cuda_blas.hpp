@@ -8,10 +8,11 @@ namespace troupe {
 
 // For T float or double, under the names without the letter of the type.
 template <class T>
-struct CublasOf;
+struct CudaBlasOf;
 
 template <>
-struct CublasOf<float> {
+struct CudaBlasOf<float> {
+  static constexpr auto gemm = cublasSgemm;
   static constexpr auto gemm_strided_batched = cublasSgemmStridedBatched;
   static constexpr auto syrk = cublasSsyrk;
   static constexpr auto trsm = cublasStrsm;
@@ -20,7 +21,8 @@ struct CublasOf<float> {
 };
 
 template <>
-struct CublasOf<double> {
+struct CudaBlasOf<double> {
+  static constexpr auto gemm = cublasDgemm;
   static constexpr auto gemm_strided_batched = cublasDgemmStridedBatched;
   static constexpr auto syrk = cublasDsyrk;
   static constexpr auto trsm = cublasDtrsm;
