@@ -88,10 +88,13 @@ BOOST_AUTO_TEST_CASE(two_copies_into_the_same_pinned_memory_race) {
   expect_failure("pinned memory of device 0");
 }
 
-BOOST_AUTO_TEST_CASE(pinned_memory_is_written_too_early) {
+BOOST_AUTO_TEST_CASE(pinned_memory_is_written_before_the_second_copy_has_read_it) {
   float* x = device();
   float* in = pinned(1);
+  const cudaEvent_t once = event();
   std::atomic<bool> may_go_on = false;
+  cudaMemcpyAsync(x, in, bytes, cudaMemcpyHostToDevice, a);
+  cudaEventRecord(once, a);
   cudaLaunchHostFunc(
       a,
       [](void* flag) {
@@ -100,6 +103,7 @@ BOOST_AUTO_TEST_CASE(pinned_memory_is_written_too_early) {
       },
       &may_go_on);
   cudaMemcpyAsync(x, in, bytes, cudaMemcpyHostToDevice, a);
+  cudaEventSynchronize(once);
   in[n / 2] = 2;
   may_go_on = true;
   cudaStreamSynchronize(a);

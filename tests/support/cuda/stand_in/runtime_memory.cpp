@@ -61,18 +61,18 @@ void copy(Engine& e, void* to, const void* from, std::size_t bytes, cudaStream_t
   require(source != nullptr && target != nullptr);
   std::byte* read = e.memory.bytes_at(from);
   std::byte* written = e.memory.bytes_at(to);
-  const auto is_idle = [&](const Allocation& place, const void* begin) {
+  const Access reading{.begin = static_cast<const std::byte*>(from), .bytes = bytes, .reads = true};
+  const Access writing{.begin = static_cast<const std::byte*>(to), .bytes = bytes, .writes = true};
+  const auto is_idle = [&](const Allocation& place, const Access& access) {
     return place.kind != MemoryKind::device && stream->capture == nullptr &&
-           !place.accesses.is_busy(static_cast<const std::byte*>(begin), bytes, e.host());
+           !place.accesses.is_busy(access, e.host());
   };
-  Work work{
-      .what = what,
-      .accesses = {{.begin = static_cast<const std::byte*>(from), .bytes = bytes, .reads = true},
-                   {.begin = static_cast<const std::byte*>(to), .bytes = bytes, .writes = true}},
-      .run = [=] { std::memmove(written, read, bytes); }};
+  Work work{.what = what, .accesses = {reading, writing}, .run = [=] {
+              std::memmove(written, read, bytes);
+            }};
   // Nothing but this copy may use pinned memory until the host has waited: what the host writes too
   // late is found by a digest, what it reads too early are NaNs.
-  if (is_idle(*source, from)) {
+  if (is_idle(*source, reading)) {
     work.run = [=, &e, digest = digest_of(read, bytes)] {
       if (digest_of(read, bytes) != digest) {
         const std::lock_guard lock(e.mutex);
@@ -82,7 +82,7 @@ void copy(Engine& e, void* to, const void* from, std::size_t bytes, cudaStream_t
       std::memmove(written, read, bytes);
     };
   }
-  const bool hides_target = is_idle(*target, to);
+  const bool hides_target = is_idle(*target, writing);
   ++e.control.copies;
   e.enqueue(*stream, std::move(work));
   if (hides_target) std::memset(written, 0xff, bytes);
