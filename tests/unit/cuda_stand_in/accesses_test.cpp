@@ -162,6 +162,16 @@ BOOST_AUTO_TEST_CASE(freed_memory_is_used) {
   expect_failure("use of freed memory: stand_in_test_fill");
 }
 
+BOOST_AUTO_TEST_CASE(only_memory_in_stream_order_is_freed_on_a_stream) {
+  CHECK_ERROR(cudaFreeAsync(device(), a), cudaErrorInvalidValue);
+  CHECK_ERROR(cudaFreeAsync(pinned(), a), cudaErrorInvalidValue);
+  void* x = nullptr;
+  cudaMallocAsync(&x, bytes, a);
+  CHECK_ERROR(cudaFree(static_cast<std::byte*>(x) + 1), cudaErrorInvalidValue);
+  cudaStreamSynchronize(a);
+  CHECK_CUDA(cudaFree(x));
+}
+
 BOOST_AUTO_TEST_CASE(memory_is_freed_twice) {
   float* x = device();
   cudaFree(x);

@@ -123,8 +123,9 @@ cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t on) {
     e.throw_if_broken(stream->device);
     require(stream->capture == nullptr, cudaErrorStreamCaptureUnsupported);
     if (bytes == 0) return;
-    const Allocation* made = e.memory.allocate_device(stream->device, bytes);
+    Allocation* made = e.memory.allocate_device(stream->device, bytes);
     require(made != nullptr, cudaErrorMemoryAllocation);
+    made->is_in_stream_order = true;
     e.enqueue(*stream, {.what = "cudaMallocAsync",
                         .accesses = {{.begin = made->begin, .bytes = bytes, .writes = true}}});
     *pointer = const_cast<std::byte*>(made->begin);
@@ -140,7 +141,7 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t on) {
         require(stream->capture == nullptr, cudaErrorStreamCaptureUnsupported);
         Allocation* freed = e.memory.expect(pointer, 1, "cudaFreeAsync");
         require(freed != nullptr);
-        require(freed->begin == pointer && freed->kind == MemoryKind::device);
+        require(freed->begin == pointer && freed->is_in_stream_order);
         const std::byte* begin = freed->begin;
         const auto recycle = [&e, begin] { e.memory.recycle(begin); };
         const bool is_broken = e.error_of(stream->device) != cudaSuccess;
