@@ -114,6 +114,17 @@ class ActorThreads::Own final : public Single {
     if (thread_.joinable()) thread_.join();
   }
 
+  // The one whose thread calls this; null if that is another one.
+  static Own* current() { return current_; }
+  // Whether this thread, which must be its own, will poll.
+  bool promise_poll() {
+    is_poll_due_ = static_cast<bool>(poll_);
+    return is_poll_due_;
+  }
+  void poll_if_due() {
+    if (std::exchange(is_poll_due_, false)) poll_();
+  }
+
  private:
   // Ends a wait without there being work.
   class WakeUp final : public caf::resumable {
@@ -123,8 +134,10 @@ class ActorThreads::Own final : public Single {
   };
 
   caf::resumable* await_job() {
+    poll_if_due();
     if (waiting_ == Waiting::briefly) {
-      for (int spins = 0; spins < 1000; ++spins) {
+      const int spins_max = poll_ ? 10'000 : 1'000;
+      for (int spins = 0; spins < spins_max; ++spins) {
         if (job_.load(std::memory_order_relaxed) != nullptr) break;
         if (poll_ && spins % spins_a_poll == 0 && poll_()) spins = 0;
         relax();
@@ -135,17 +148,20 @@ class ActorThreads::Own final : public Single {
   }
 
   void work() {
+    current_ = this;
     while (!stopping_.load()) {
       caf::resumable* const job = await_job();
-      while (resume(job)) {
-      }
+      while (resume(job)) poll_if_due();
     }
+    poll_if_due();
   }
 
   static constexpr int spins_a_poll = 4;
+  static inline thread_local Own* current_ = nullptr;
 
   const Waiting waiting_;
   const Poll poll_;
+  bool is_poll_due_ = false;
   std::atomic<caf::resumable*> job_ = nullptr;
   std::atomic<bool> stopping_ = false;
   WakeUp wake_up_;
@@ -212,7 +228,9 @@ class ActorThreads::Borrowed final : public Single {
       const std::lock_guard lock(mutex_);
       ++posted_;
     }
-    if (post_([this, job] { work(job); })) return;
+    Own* const poster = Own::current();
+    const bool polls_next = poster != nullptr && poster->promise_poll();
+    if (post_([this, job] { work(job); }, polls_next)) return;
     ended();
     shared_.put(job);
   }
@@ -270,6 +288,10 @@ caf::execution_unit* ActorThreads::borrow_thread(Post post) {
 void ActorThreads::start_shared_thread() {
   if (start_failure_) std::rethrow_exception(start_failure_);
   if (shared_->threads() < shared_threads_max()) shared_->start_thread();
+}
+
+void ActorThreads::poll_if_due() {
+  if (Own* const own = Own::current()) own->poll_if_due();
 }
 
 void ActorThreads::give_way() {

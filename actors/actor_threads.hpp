@@ -20,13 +20,17 @@ namespace troupe {
 
 // How a thread waits for messages.
 enum class Waiting {
-  asleep,   // woken by the kernel, which takes some microseconds
-  briefly,  // spins for some ten microseconds, then sleeps: for actors that exchange small messages
+  asleep,  // woken by the kernel, which takes some microseconds
+  // Spins for some ten microseconds, then sleeps: for actors that exchange small messages. With a
+  // Poll it spins for some hundred: a thread that sleeps is woken by way of the other thread, which
+  // takes so long that the other end of an exchange goes to sleep meanwhile, and so on.
+  briefly,
 };
 
 // Has a thread that belongs to others call a function: soon, after those that it was given before,
-// and not within them. Thread-safe. False: that thread takes no more, or may not be used.
-using Post = std::function<bool(std::function<void()>)>;
+// and not within them. `polls_next`: the caller calls the Poll next, so that thread isn't woken.
+// Thread-safe. False: that thread takes no more, or may not be used.
+using Post = std::function<bool(std::function<void()> function, bool polls_next)>;
 // Does here, once, what such a thread does all the time, so that a thread that waits for it need
 // not be woken. True if something has happened. Thread-safe; empty where there is no such thread.
 using Poll = std::function<bool()>;
@@ -54,7 +58,7 @@ class ActorThreads final : public caf::scheduler::abstract_coordinator {
   // threads of the actor system itself could not be started.
   //
   // Starts a thread for one actor, which must be spawned on the unit that is returned. A thread
-  // that waits briefly polls while it spins.
+  // that waits briefly polls while it spins, and calls poll_if_due() before it blocks.
   caf::execution_unit* start_own_thread(Waiting waiting, Poll poll = {});
   // For one actor that must not block, which is spawned on the unit that is returned: it runs on
   // the thread behind `post`, or, once that takes no more, on the threads that actors share. What
@@ -66,6 +70,9 @@ class ActorThreads final : public caf::scheduler::abstract_coordinator {
   // wants to: thousands at work don't keep the coordinator from ending the run. For the thread that
   // spawns actors.
   void give_way();
+  // Polls if this thread is an actor's own and has sent something to an actor on a borrowed thread
+  // since it last polled. Must be called before such a thread blocks in a message handler.
+  static void poll_if_due();
   // How many threads start_shared_thread() starts in that many calls.
   std::size_t shared_threads_for(std::size_t actors) const;
 

@@ -9,16 +9,18 @@ namespace {
 // Computes ops through a backend, with tensors in a store.
 class DeviceWork {
  public:
-  DeviceWork(const BackendContext& context, std::unique_ptr<DeviceBackend> backend, MemoryId memory)
+  DeviceWork(const BackendContext& context, std::unique_ptr<DeviceBackend> backend, MemoryId memory,
+             bool issues_ahead)
       : backend_(std::move(backend)),
         ops_(&context.ops),
         store_(&context.store),
-        cache_(context.store.pool()),
-        is_tracked_(context.store.is_tracked(memory)) {}
+        cache_(context.store.pool(memory)),
+        is_tracked_(context.store.is_tracked(memory)),
+        issues_ahead_(issues_ahead) {}
 
   void enter_thread() { backend_->enter_thread(); }
 
-  Started start(const DeviceLogic::Start& start) {
+  Started start(const DeviceLogic::Start& start, Instant now) {
     const Share& share = start.part->share;
     const Share::Item& item = share.items[start.item];
     const Share::Kernel& kernel = share.kernels[item.kernel];
@@ -30,13 +32,23 @@ class DeviceWork {
       if (kernel.is_further) return {.state = Started::State::finished};
       if (is_tracked_) make_room(kernel, inputs, output);
     }
+    if (issues_ahead_) find_tokens(inputs);
     return backend_->start(start.lane, {.kind = kernel.kind,
                                         .attrs = kernel.attrs,
                                         .inputs = inputs,
                                         .output = output,
                                         .further = kernel.further,
                                         .expected = kernel.expected,
-                                        .index = item.index});
+                                        .index = item.index,
+                                        .after = after_,
+                                        .now = now});
+  }
+
+  void issued(const DeviceLogic::Start& start, Token token) {
+    const ReplicaId output = start.part->share.output(start.item);
+    for (std::uint32_t k = 0; k <= kernel(start).further; ++k) {
+      store_->tokens().add(ReplicaId{output.value + k}, token);
+    }
   }
 
   void finished(const DeviceLogic::Start& start, Duration took) {
@@ -54,6 +66,10 @@ class DeviceWork {
   bool may_block(const DeviceLogic::Start& start) const { return kernel(start).is_long; }
 
  private:
+  void find_tokens(std::span<const ReplicaId> inputs) {
+    after_.clear();
+    for (const ReplicaId input : inputs) store_->tokens().append(input, after_);
+  }
   void make_room(const Share::Kernel& kernel, std::span<const ReplicaId> inputs, ReplicaId output) {
     for (std::uint32_t k = 1; k <= kernel.further; ++k) {
       store_->acquire(ReplicaId{output.value + k}, cache_);
@@ -77,6 +93,8 @@ class DeviceWork {
   MemoryStore* store_;
   BufferCache cache_;
   bool is_tracked_;
+  bool issues_ahead_;
+  std::vector<Token> after_;  // of the op that is started
 };
 
 using DeviceActor = ResourceActor<DeviceLogic, DeviceWork>;
@@ -87,17 +105,19 @@ caf::actor spawn_device(caf::actor_system& system, const RunContext& context, De
                         const caf::actor& coordinator, caf::execution_unit* thread) {
   const ResourceId self{device.value};
   const auto lanes = static_cast<std::uint32_t>(context.machine.device(device).streams);
-  const auto make_work = [&context, device](Completions& completions) {
+  IssueAhead ahead = issue_ahead(context.setting, context.machine, self);
+  const auto make_work = [&context, device,
+                          issues_ahead = ahead.is_on()](Completions& completions) {
     const BackendContext backend_context{context.machine, context.ops, context.store, completions,
                                          context.network};
     return DeviceWork(
         backend_context,
         context.setting.device_backends[device.index()]->make(backend_context, device),
-        context.machine.device(device).memory);
+        context.machine.device(device).memory, issues_ahead);
   };
   // On a node its thread spins, as that polls the network meanwhile.
   const bool may_spin = thread != nullptr && context.network == nullptr;
-  DeviceLogic logic(self, static_cast<int>(lanes));
+  DeviceLogic logic(self, static_cast<int>(lanes), std::move(ahead));
   caf::actor_config config(thread);
   return system.spawn_class<DeviceActor, caf::no_spawn_options>(
       config, self, coordinator, std::ref(context.clock), std::cref(context.interrupted),

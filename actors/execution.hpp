@@ -3,8 +3,8 @@
 
 #include "actors/actor_runtime.hpp"
 #include "actors/run_setting.hpp"
-#include "core/backend/memory_store.hpp"
 #include "core/machine/machine.hpp"
+#include "core/memory/memory_store.hpp"
 #include "core/ops/registry.hpp"
 #include "core/ops/tensor_type.hpp"
 #include "core/plan/plan.hpp"

@@ -9,8 +9,13 @@ namespace {
 // Moves chunks through a backend, between tensors in a store.
 class LinkWork {
  public:
-  LinkWork(std::unique_ptr<LinkBackend> backend, MemoryStore& store, const Link& link)
-      : backend_(std::move(backend)), store_(&store), cache_(store.pool()) {
+  LinkWork(std::unique_ptr<LinkBackend> backend, MemoryStore& store, const Link& link,
+           bool issues_ahead)
+      : backend_(std::move(backend)),
+        store_(&store),
+        caches_{BufferCache(store.pool(link.target(Direction::forward))),
+                BufferCache(store.pool(link.target(Direction::backward)))},
+        issues_ahead_(issues_ahead) {
     for (const Direction d : {Direction::forward, Direction::backward}) {
       target_is_tracked_[static_cast<int>(d)] = store.is_tracked(link.target(d));
       source_is_tracked_[static_cast<int>(d)] = store.is_tracked(link.source(d));
@@ -19,7 +24,7 @@ class LinkWork {
 
   void enter_thread() {}  // it may be another one each time
 
-  Started start(const LinkLogic::Start& start) {
+  Started start(const LinkLogic::Start& start, Instant now) {
     const Share& share = start.part->share;
     const ReplicaId to = share.output(start.item);
     std::optional<ChunkMove::Next> next;
@@ -27,31 +32,45 @@ class LinkWork {
       const ItemRef& item = share.elsewhere[share.successors_of(start.item)[0].place()];
       next = {.window = share.window, .resource = item.resource.value, .item = item.item};
     }
-    if (start.first && target_is_tracked_[start.lane]) store_->acquire(to, cache_);
-    return backend_->start(static_cast<Direction>(start.lane),
-                           {.from = share.inputs_of(start.item)[0],
-                            .to = to,
-                            .offset = start.offset,
-                            .bytes = start.bytes,
-                            .first = start.first,
-                            .last = start.last,
-                            .expected = start.expected,
-                            .next = next});
+    const auto direction = static_cast<std::size_t>(start.direction);
+    if (start.first && target_is_tracked_[direction]) store_->acquire(to, caches_[direction]);
+    const ReplicaId from = share.inputs_of(start.item)[0];
+    after_.clear();
+    if (issues_ahead_) store_->tokens().append(from, after_);
+    return backend_->start(start.direction, {.from = from,
+                                             .to = to,
+                                             .offset = start.offset,
+                                             .bytes = start.bytes,
+                                             .first = start.first,
+                                             .last = start.last,
+                                             .expected = start.expected,
+                                             .next = next,
+                                             .slot = start.lane,
+                                             .after = after_,
+                                             .now = now});
+  }
+
+  void issued(const LinkLogic::Start& start, Token token) {
+    store_->tokens().add(start.part->share.output(start.item), token);
   }
 
   bool may_block(const LinkLogic::Start&) const { return false; }
 
   void finished(const LinkLogic::Start& start, Duration) {
     const ReplicaId from = start.part->share.inputs_of(start.item)[0];
-    if (start.last && source_is_tracked_[start.lane]) store_->release(from, cache_);
+    const auto direction = static_cast<std::size_t>(start.direction);
+    // The pool of the source is that of the target of the other direction.
+    if (start.last && source_is_tracked_[direction]) store_->release(from, caches_[1 - direction]);
   }
 
  private:
   std::unique_ptr<LinkBackend> backend_;
   MemoryStore* store_;
-  BufferCache cache_;
+  BufferCache caches_[2];      // by direction: for the target
   bool target_is_tracked_[2];  // by direction
   bool source_is_tracked_[2];
+  bool issues_ahead_;
+  std::vector<Token> after_;  // of the chunk that is started
 };
 
 using LinkActor = ResourceActor<LinkLogic, LinkWork>;
@@ -61,13 +80,14 @@ using LinkActor = ResourceActor<LinkLogic, LinkWork>;
 caf::actor spawn_link(caf::actor_system& system, const RunContext& context, LinkId link,
                       const caf::actor& coordinator, caf::execution_unit* thread) {
   const ResourceId self = ResourceId::at(context.machine.devices.size() + link.index());
-  const auto make_work = [&context, link](Completions& completions) {
+  IssueAhead ahead = issue_ahead(context.setting, context.machine, self);
+  const auto make_work = [&context, link, issues_ahead = ahead.is_on()](Completions& completions) {
     const BackendContext backend_context{context.machine, context.ops, context.store, completions,
                                          context.network};
     return LinkWork(context.setting.link_backends[link.index()]->make(backend_context, link),
-                    context.store, context.machine.link(link));
+                    context.store, context.machine.link(link), issues_ahead);
   };
-  LinkLogic logic(self, context.machine.link(link).sharing);
+  LinkLogic logic(self, context.machine.link(link).sharing, std::move(ahead));
   caf::actor_config config(thread);
   return system.spawn_class<LinkActor, caf::no_spawn_options>(
       config, self, coordinator, std::ref(context.clock), std::cref(context.interrupted),

@@ -61,9 +61,12 @@ struct Notice {
 
   std::span<const std::uint32_t> items() const { return {item.data(), count}; }
 };
-// backend or clock → resource: the work on this lane is finished.
+// backend or clock → resource: the work on this lane is finished. With times if the backend knows
+// them.
 struct LaneDone {
   std::uint32_t lane;
+  Instant start = Share::never;
+  Instant end = Share::never;
 };
 // backend → resource: the work on this lane has failed.
 struct LaneFailed {

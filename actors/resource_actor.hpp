@@ -2,6 +2,7 @@
 // through a backend, and sends notices to other actors.
 #pragma once
 
+#include "actors/actor_threads.hpp"
 #include "actors/clock.hpp"
 #include "actors/crash_reasons.hpp"
 #include "actors/messages.hpp"
@@ -26,7 +27,10 @@ namespace troupe {
 class MailboxCompletions final : public Completions {
  public:
   void deliver_to(caf::actor resource) { resource_ = std::move(resource); }
-  void completed(std::uint32_t lane) override { caf::anon_send(resource_, LaneDone{lane}); }
+  void completed(std::uint32_t lane) override { caf::anon_send(resource_, LaneDone{.lane = lane}); }
+  void completed(std::uint32_t lane, Instant start, Instant end) override {
+    caf::anon_send(resource_, LaneDone{.lane = lane, .start = start, .end = end});
+  }
   void failed(std::uint32_t lane, std::string cause) override {
     caf::anon_send(resource_, LaneFailed{lane, std::move(cause)});
   }
@@ -37,8 +41,9 @@ class MailboxCompletions final : public Completions {
 
 // `Logic` is DeviceLogic or LinkLogic. `Work` executes its decisions:
 //   void enter_thread();
-//   Started start(const Logic::Start&);                    may throw Error
-//   void finished(const Logic::Start&, Duration took);     releases the inputs; may throw Error
+//   Started start(const Logic::Start&, Instant now);       may throw Error
+//   void issued(const Logic::Start&, Token);               it was issued, and others may wait for
+//   it void finished(const Logic::Start&, Duration took);     releases the inputs; may throw Error
 //   bool may_block(const Logic::Start&);                   for longer than a message takes
 // Aligned so that two actors don't share a cache line: every op writes to its actor.
 template <class Logic, class Work>
@@ -71,7 +76,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
           logic_.on_notice(notice.window, notice.items());
           start_ready();
         },
-        [this](const LaneDone& message) { on_timer(message.lane); },
+        [this](const LaneDone& message) { on_done(message); },
         [this](Introduce& who) {
           resources_ = std::move(who.resources);
           work_->enter_thread();
@@ -110,12 +115,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     };
   }
 
-  void on_timer(std::uint32_t lane) override {
-    if (!work_) return;  // the actor has quit while the work was running
-    finish(lane, now());
-    start_ready();
-    collect_if_idle();
-  }
+  void on_timer(std::uint32_t lane) override { on_done({.lane = lane}); }
   void before_finish(std::uint32_t lane, std::uint32_t step) override {
     lookahead::fetch_for_finish(logic_.under_way(lane), step);
   }
@@ -135,6 +135,14 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
 
  private:
   using Decision = typename Logic::Start;
+
+  void on_done(const LaneDone& work) {
+    if (!work_) return;  // the actor has quit while the work was running
+    if (work.start != Share::never) logic_.on_started(work.lane, work.start);
+    finish(work.lane, work.end != Share::never ? work.end : now());
+    start_ready();
+    collect_if_idle();
+  }
 
   // Notices are held back so that several go in one message: for notice_delay_max at most, and
   // until no new one has come for notice_gap_max. Both were measured, see
@@ -194,11 +202,12 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     logic_.on_started(start.lane, now_);
     Started started;
     try {
-      started = work_->start(start);
+      started = work_->start(start, now_);
     } catch (const std::exception& error) {
       fail(start.lane, error.what());
       return false;
     }
+    if (!started.token.is_none()) issue(start, started);
     switch (started.state) {
       case Started::State::finished:
         // The end is also the start of the next work, so that the time between them is counted.
@@ -216,6 +225,16 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     return false;
   }
 
+  void issue(Decision& start, const Started& started) {
+    work_->issued(start, started.token);
+    if (started.state == Started::State::after) {
+      logic_.on_started(start.lane, now_ + started.begins);
+    }
+    const std::size_t notices = logic_.notices().size();
+    logic_.on_issued(start.lane);
+    note_notices(notices, now_);
+  }
+
   void finish(std::uint32_t lane, Instant end) {
     try {
       const Decision& ending = logic_.under_way(lane);
@@ -226,9 +245,14 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     }
     const std::size_t notices = logic_.notices().size();
     logic_.on_finished(lane, end);
-    if (logic_.notices().size() == notices) return;
-    if (notices == 0) notices_since_ = end;
-    notices_latest_ = end;
+    note_notices(notices, end);
+  }
+
+  // There were so many before this moment, at which more may have been released.
+  void note_notices(std::size_t before, Instant moment) {
+    if (logic_.notices().size() == before) return;
+    if (before == 0) notices_since_ = moment;
+    notices_latest_ = moment;
   }
 
   void fail(std::uint32_t lane, std::string cause) {
@@ -260,6 +284,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
       caf::anon_send((*resources_)[first.ref.resource.index()], notice);
     }
     notices.clear();
+    ActorThreads::poll_if_due();
   }
 
   static bool before(const WindowItem& a, const WindowItem& b) {

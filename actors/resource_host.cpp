@@ -57,8 +57,9 @@ caf::execution_unit* ResourceHost::start_thread(ResourceId resource) {
     return setup_.start_thread(Waiting::briefly, std::move(poll));
   }
   if (is_on_network(resource)) {
-    return setup_.borrow_thread(
-        [network = network_](std::function<void()> f) { return network->post(std::move(f)); });
+    return setup_.borrow_thread([network = network_](std::function<void()> f, bool polls_next) {
+      return network->post(std::move(f), polls_next);
+    });
   }
   return setup_.start_shared_thread();
 }

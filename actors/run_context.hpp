@@ -3,8 +3,8 @@
 
 #include "actors/clock.hpp"
 #include "actors/run_setting.hpp"
-#include "core/backend/memory_store.hpp"
 #include "core/machine/machine.hpp"
+#include "core/memory/memory_store.hpp"
 #include "core/ops/registry.hpp"
 
 #include <atomic>

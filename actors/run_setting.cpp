@@ -1,10 +1,12 @@
 #include "actors/run_setting.hpp"
 
-#include "core/backend/buffer_pool.hpp"
 #include "core/backend/registry.hpp"
 #include "core/base/error.hpp"
 #include "core/machine/discover.hpp"
 #include "core/machine/local_cores.hpp"
+#include "core/memory/buffer_pool.hpp"
+
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -16,6 +18,26 @@ bool is_network_link(const Machine& machine, LinkId id) {
   const Link& link = machine.link(id);
   return machine.memory(link.a).kind == MemoryKind::network ||
          machine.memory(link.b).kind == MemoryKind::network;
+}
+
+// How a resource issues its work.
+struct IssueRule {
+  std::string_view order;
+  std::uint32_t depth = 1;
+};
+
+template <class Entry, class IdType>
+IssueRule rule_of(const Entry& entry, const Machine& machine, IdType id) {
+  if (entry.order.empty() || entry.issue_depth == nullptr) return {};
+  return {.order = entry.order, .depth = entry.issue_depth(machine, id)};
+}
+
+IssueRule rule_of(const RunSetting& setting, const Machine& machine, ResourceId resource) {
+  const std::size_t devices = machine.devices.size();
+  const std::size_t r = resource.index();
+  return r < devices
+             ? rule_of(*setting.device_backends[r], machine, DeviceId::at(r))
+             : rule_of(*setting.link_backends[r - devices], machine, LinkId::at(r - devices));
 }
 
 }  // namespace
@@ -54,6 +76,17 @@ void complete_machine(Mode mode, Machine& machine) {
   if (has_virtual_time(mode)) return;
   assign_cores(machine, discover_host());
   measure_storage(machine);
+}
+
+IssueAhead issue_ahead(const RunSetting& setting, const Machine& machine, ResourceId resource) {
+  const IssueRule own = rule_of(setting, machine, resource);
+  if (own.depth <= 1) return {};
+  IssueAhead ahead{.depth = own.depth, .can_wait = {}};
+  for (std::size_t r = 0; r < machine.devices.size() + machine.links.size(); ++r) {
+    const IssueRule other = rule_of(setting, machine, ResourceId::at(r));
+    ahead.can_wait.push_back(other.depth > 1 && other.order == own.order);
+  }
+  return ahead;
 }
 
 PlanOptions plan_options(const RunSetting& setting, const Machine& machine,

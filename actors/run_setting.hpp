@@ -3,10 +3,11 @@
 #pragma once
 
 #include "core/backend/backend.hpp"
-#include "core/backend/memory_store.hpp"
 #include "core/cost/cost_model.hpp"
 #include "core/machine/machine.hpp"
+#include "core/memory/memory_store.hpp"
 #include "core/plan/plan_options.hpp"
+#include "core/run/issue_ahead.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -46,6 +47,10 @@ RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify,
 // make_run_setting(). Throws a usage Error (with its place) for a core or a directory that isn't
 // there.
 void complete_machine(Mode mode, Machine& machine);
+
+// What a device or a link may be given before earlier work has ended, by the backends of the
+// setting.
+IssueAhead issue_ahead(const RunSetting& setting, const Machine& machine, ResourceId resource);
 
 // Options for planning a run with this setting. The machine must outlive them. `ram_bytes`: see
 // PlanOptions; none: the host's memory that is available now, minus a reserve. Ignored if the

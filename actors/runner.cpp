@@ -153,7 +153,8 @@ void Run::attempt(Course& course, std::size_t index, Report& report) {
   } catch (const Error& error) {
     // A node that is waited for no longer.
     if (options_.is_interrupted() && options_.cluster != nullptr) {
-      if (result.outcome != Outcome::done) result.outcome = Outcome::interrupted;
+      const bool is_done = course.has_begun() && result.outcome == Outcome::done;
+      if (!is_done) result.outcome = Outcome::interrupted;
       report.interrupted = true;
       return;
     }

@@ -352,8 +352,7 @@ Error SessionEngine::failure() {
 
 const std::byte* SessionEngine::data(const TensorState& tensor) const {
   for (const TensorState::Copy& copy : tensor.copies) {
-    if (pending(copy)) continue;
-    if (const std::byte* const values = store_.data(copy.replica)) return values;
+    if (!pending(copy) && store_.is_host_visible(copy.replica)) return store_.data(copy.replica);
   }
   return nullptr;
 }

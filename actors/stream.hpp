@@ -2,9 +2,9 @@
 #pragma once
 
 #include "actors/execution.hpp"
-#include "core/backend/buffer_pool.hpp"
 #include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
+#include "core/memory/buffer_pool.hpp"
 #include "core/plan/planner.hpp"
 #include "core/result/summary.hpp"
 #include "core/trace/report.hpp"

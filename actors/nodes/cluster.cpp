@@ -6,8 +6,8 @@
 #include "actors/nodes/node_question.hpp"
 #include "actors/nodes/nodes_machine.hpp"
 #include "actors/nodes/stand_in.hpp"
-#include "core/backend/digest.hpp"
 #include "core/base/error.hpp"
+#include "core/memory/digest.hpp"
 #include "core/network/tls_wire.hpp"
 
 #include <algorithm>

@@ -8,11 +8,11 @@
 #include "actors/nodes/packed_replicas.hpp"
 #include "actors/nodes/packed_share.hpp"
 #include "actors/nodes/share_records.hpp"
-#include "core/backend/digest.hpp"
-#include "core/backend/memory_store.hpp"
 #include "core/base/error.hpp"
 #include "core/base/time.hpp"
 #include "core/machine/machine.hpp"
+#include "core/memory/digest.hpp"
+#include "core/memory/memory_store.hpp"
 
 #include <cstdint>
 #include <string>

@@ -3,10 +3,10 @@
 #include "actors/crash_reasons.hpp"
 #include "actors/execution.hpp"
 #include "actors/run_setting.hpp"
-#include "core/backend/digest.hpp"
 #include "core/base/error.hpp"
 #include "core/machine/discover.hpp"
 #include "core/machine/local_cores.hpp"
+#include "core/memory/digest.hpp"
 #include "core/result/results.hpp"
 
 #include <algorithm>

@@ -17,7 +17,7 @@ class NoPeers final : public Wire {
   }
   void take(ArrivedChunk, std::byte*, ChunkDone) override {}
   void drop(ArrivedChunk) override {}
-  bool post(std::function<void()>) override { return false; }
+  bool post(std::function<void()>, bool) override { return false; }
   bool progress() override { return false; }
 };
 

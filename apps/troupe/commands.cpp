@@ -10,7 +10,6 @@
 #include "apps/troupe/phases.hpp"
 #include "apps/troupe/planned_run.hpp"
 #include "apps/troupe/print_error.hpp"
-#include "core/backend/memory_store.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
@@ -18,6 +17,7 @@
 #include "core/config/run_file.hpp"
 #include "core/files/output_file.hpp"
 #include "core/machine/discover.hpp"
+#include "core/memory/memory_store.hpp"
 #include "core/trace/writers.hpp"
 
 #include <cstdint>

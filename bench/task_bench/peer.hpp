@@ -2,9 +2,9 @@
 #pragma once
 
 #include "bench/task_bench/runtime.hpp"
-#include "core/backend/buffer_pool.hpp"
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
+#include "core/memory/buffer_pool.hpp"
 
 #include <chrono>
 #include <cstddef>

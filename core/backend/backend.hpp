@@ -2,10 +2,11 @@
 // are listed in registry.cpp.
 #pragma once
 
-#include "core/backend/memory_store.hpp"
 #include "core/backend/mode.hpp"
 #include "core/base/time.hpp"
 #include "core/machine/machine.hpp"
+#include "core/memory/memory_store.hpp"
+#include "core/memory/token.hpp"
 #include "core/ops/registry.hpp"
 
 #include <cstdint>
@@ -21,10 +22,15 @@ class NetworkPort;
 
 // The result of start(): the work is finished; or it finishes `after` this time on the caller's
 // clock; or it is pending, and the backend will report its end to Completions.
+//
+// With a token, the work was issued: resources of the same order may be given work that depends on
+// it, with this token. It then begins after `begins`, if `after` is known.
 struct Started {
   enum class State : std::uint8_t { finished, after, pending };
   State state = State::finished;
   Duration after{0};
+  Duration begins{0};
+  Token token = {};
 };
 
 // Receives the end of pending work. Thread-safe. Backends must not call it from within start().
@@ -32,6 +38,10 @@ class Completions {
  public:
   virtual ~Completions() = default;
   virtual void completed(std::uint32_t lane) = 0;
+  // The same, with the times at which the work began and ended, on the clock of the run.
+  virtual void completed(std::uint32_t lane, Instant /*start*/, Instant /*end*/) {
+    completed(lane);
+  }
   virtual void failed(std::uint32_t lane, std::string cause) = 0;
 };
 
@@ -40,9 +50,11 @@ struct KernelCall {
   const Attrs* attrs = nullptr;            // must outlive the work
   std::span<const ReplicaId> inputs = {};  // in the device's memory
   ReplicaId output = {};                   // must have been acquired
-  std::uint32_t further = 0;  // further outputs: the replicas behind `output`, likewise
-  Duration expected{0};       // by the cost model
-  std::uint32_t index = 0;    // of the op in its group
+  std::uint32_t further = 0;          // further outputs: the replicas behind `output`, likewise
+  Duration expected{0};               // by the cost model
+  std::uint32_t index = 0;            // of the op in its group
+  std::span<const Token> after = {};  // what it must wait for; for backends that issue ahead
+  Instant now{};                      // on the clock of the run
 };
 
 // Executes the ops of one device. Call from the device's thread only.
@@ -52,8 +64,9 @@ class DeviceBackend {
   // Pins the device's thread to the device's cores and warms up the libraries. Must be called once,
   // before any other function.
   virtual void enter_thread() {}
-  // Starts an op on a lane, which must be free. May block until the op has finished. Throws a run
-  // Error if the op fails at once.
+  // Starts an op on a lane, which must be free; of a backend that issues ahead, in a slot: there
+  // are `depth` for each stream, in the order of the streams. May block until the op has finished.
+  // Throws a run Error if the op fails at once.
   virtual Started start(std::uint32_t lane, const KernelCall& call) = 0;
 };
 
@@ -73,6 +86,10 @@ struct ChunkMove {
     std::uint32_t item = 0;
   };
   std::optional<Next> next = {};
+  // For backends that issue ahead: the slot, for Completions, and what the chunk must wait for.
+  std::uint32_t slot = 0;
+  std::span<const Token> after = {};
+  Instant now{};  // on the clock of the run
 };
 
 // Executes the transfers of one link. A lane is a Direction. Call from one thread at a time, which
@@ -94,6 +111,11 @@ struct BackendContext {
 };
 
 // A backend as the registry lists it. It serves one mode.
+//
+// A backend may be given work before what the work depends on has ended, if that was issued by a
+// backend of the same `order`, which understands its tokens. `issue_depth` says how many items a
+// device may have for each stream, or a link for each direction, that were issued and have not
+// ended; 1: it issues nothing ahead.
 struct DeviceBackendEntry {
   std::string_view name;
   // Whether the backend can execute the ops of this device on the present host.
@@ -101,6 +123,8 @@ struct DeviceBackendEntry {
   bool (*has_kernel)(const Machine&, DeviceId, const OpKind&);
   std::unique_ptr<DeviceBackend> (*make)(const BackendContext&, DeviceId);
   Mode mode = Mode::run;
+  std::string_view order = {};
+  std::uint32_t (*issue_depth)(const Machine&, DeviceId) = nullptr;  // null: 1
 };
 
 struct LinkBackendEntry {
@@ -108,6 +132,8 @@ struct LinkBackendEntry {
   bool (*fits)(const Machine&, LinkId);
   std::unique_ptr<LinkBackend> (*make)(const BackendContext&, LinkId);
   Mode mode = Mode::run;
+  std::string_view order = {};
+  std::uint32_t (*issue_depth)(const Machine&, LinkId) = nullptr;  // null: 1
 };
 
 }  // namespace troupe

@@ -16,12 +16,13 @@ namespace troupe {
 namespace {
 
 constexpr std::int64_t streams_max = 1024;
+constexpr std::int64_t issue_depth_max = 1024;
 constexpr std::int64_t core_number_max = 65535;
 // Smaller chunks would cost mostly overhead, and a simulation has an event for each.
 constexpr std::uint64_t chunk_min_bytes = 4096;
 
-constexpr std::array<std::string_view, 7> device_keys = {"kind",  "memory",    "streams", "launch",
-                                                         "flops", "bandwidth", "cores"};
+constexpr std::array<std::string_view, 8> device_keys = {
+    "kind", "memory", "streams", "issue_depth", "launch", "flops", "bandwidth", "cores"};
 
 // The kinds that a device may have a rate for: those that run on devices, not on links. A kind of a
 // library that has the name of another key gets none.
@@ -166,6 +167,7 @@ class PartsReader {
     if (const Node* n = find(value, "streams")) {
       device.streams = static_cast<int>(read_integer(*n, of_device("streams"), 1, streams_max));
     }
+    if (const Node* n = find(value, "issue_depth")) read_issue_depth(*n, device);
     if (const Node* n = find(value, "launch")) {
       device.launch = read_duration(*n, of_device("launch"));
     }
@@ -180,6 +182,17 @@ class PartsReader {
       }
     }
     machine_.devices.push_back(std::move(device));
+  }
+
+  static void read_issue_depth(const Node& n, Device& device) {
+    if (device.kind == DeviceKind::cpu) {
+      throw usage_error(
+          n.place(),
+          fmt::format("'{}' is a CPU, which computes its ops one after the other", device.name),
+          "remove `issue_depth`");
+    }
+    device.issue_depth = static_cast<int>(read_integer(
+        n, fmt::format("issue_depth of device '{}'", device.name), 1, issue_depth_max));
   }
 
   static void read_cores(const Node& list, const std::string& what, Device& device) {

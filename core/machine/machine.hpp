@@ -21,8 +21,9 @@ struct Device {
   std::string name;
   DeviceKind kind = DeviceKind::cpu;
   MemoryId memory = {};
-  int streams = 1;     // ops that may run at once
-  Duration launch{0};  // added to every op
+  int streams = 1;      // ops that may run at once
+  int issue_depth = 0;  // ops of a stream that may be issued and not done; 0: as the backend likes
+  Duration launch{0};   // added to every op
   // FLOP/s by name of the op kind; `flops` is for all other kinds.
   std::map<std::string, double, std::less<>> op_flops = {};
   std::optional<double> flops = {};

@@ -19,10 +19,15 @@ class CallQueue {
   // Thread-safe. If the owner may be asleep, calls `wake`; the owner gets the call after that.
   template <class Wake>
   void push(Call call, const Wake& wake) {
+    push(std::move(call));
+    wake_owner(wake);
+  }
+
+  // Thread-safe. The same without waking: for a caller that does the owner's work next.
+  void push(Call call) {
     const std::lock_guard lock(mutex_);
     calls_.push_back(std::move(call));
     is_empty_.store(false, std::memory_order_relaxed);
-    if (std::exchange(owner_sleeps_, false)) wake();
   }
 
   // Thread-safe. Calls `wake` if the owner may be asleep.

@@ -392,7 +392,7 @@ void TlsWire::drop(ArrivedChunk chunk) {
   work_->call([this, chunk] { work_->drop(chunk); });
 }
 
-bool TlsWire::post(std::function<void()> function) {
+bool TlsWire::post(std::function<void()> function, bool) {
   work_->push(std::move(function));
   return true;
 }

@@ -55,7 +55,7 @@ class TlsWire final : public Wire {
   void send(NodeId to, const ChunkHeader& header, const std::byte* bytes, ChunkDone done) override;
   void take(ArrivedChunk chunk, std::byte* target, ChunkDone done) override;
   void drop(ArrivedChunk chunk) override;
-  bool post(std::function<void()> function) override;
+  bool post(std::function<void()> function, bool polls_next) override;
   bool progress() override { return false; }  // it sleeps in the kernel
 
   // A connection that another node has opened, for its chunks. Thread-safe.

@@ -393,8 +393,12 @@ class UcxWire final : public Wire {
   void drop(ArrivedChunk chunk) override {
     call([this, chunk] { work_->drop(chunk); });
   }
-  bool post(std::function<void()> function) override {
-    push(std::move(function));
+  bool post(std::function<void()> function, bool polls_next) override {
+    if (polls_next) {
+      calls_.push(std::move(function));
+    } else {
+      push(std::move(function));
+    }
     return true;
   }
   bool progress() override;
@@ -518,7 +522,11 @@ bool UcxWire::round() {
 bool UcxWire::progress() {
   if (is_on_thread()) return false;
   std::unique_lock lock(turn_, std::try_to_lock);
-  if (!lock) return false;
+  if (!lock) {
+    // Another thread that helps may leave without a call that it has come too early for.
+    if (!calls_.is_empty()) calls_.wake_owner([this] { work_->worker().wake(); });
+    return false;
+  }
   const Turn turn(*this, std::move(lock));
   const bool has_worked = round();
   if (work_->has_losses() || work_->is_under_way()) {

@@ -71,8 +71,9 @@ class Wire {
   virtual void drop(ArrivedChunk chunk) = 0;
   // Has the wire's thread, or whoever is in progress(), call `function`, which must not block:
   // soon, after those that it was given before, and not within a call of the listener or a
-  // ChunkDone. The destructor lets all be called. False: it has no thread.
-  virtual bool post(std::function<void()> function) = 0;
+  // ChunkDone. The destructor lets all be called. `polls_next`: the caller calls progress() next,
+  // so the wire's thread isn't woken for this. False: the wire has no thread.
+  virtual bool post(std::function<void()> function, bool polls_next) = 0;
   // Does here, once, what the wire's thread does all the time, unless another thread is at it: for
   // threads that wait for what may come over the wire, and would have to be woken by the wire's
   // thread. That leaves the work to them for as long as they do so. True if something has happened.

@@ -72,6 +72,7 @@ struct Share {
     std::uint16_t lane = 0;             // that executed the item
     bool has_late = false;              // an item of a later window waits for this one
     bool is_further = false;            // a further output of another item: nothing is left to do
+    bool is_issued = false;             // before its inputs were done, and by resources that do so
     Instant start = never;
     Instant end = never;
 
@@ -90,6 +91,9 @@ struct Share {
 
   std::uint32_t window = 0;
   bool timed = true;  // false: prepared before the clock starts, not recorded
+  // A memory is short: an item is issued only when those that it depends on are done, since then
+  // their inputs have been freed.
+  bool is_tight = false;
 
   BigVector<Item> items = {Item{}};  // ends with a sentinel, which is not an item
   BigVector<Successor> successors;
@@ -138,7 +142,8 @@ struct Share {
     bool paces : 1 = false;  // the first successor is the same tensor's transfer on the next link
 
     // Progress and record.
-    std::uint32_t chunks_here = 0;  // have arrived, and may move
+    std::uint32_t chunks_here = 0;   // have arrived, and may move
+    std::uint32_t chunks_begun = 0;  // are moving, or have moved
     std::uint32_t chunks_moved = 0;
     std::uint32_t shortest_chunk_ns = 0xFFFF'FFFF;  // saturates
     Duration busy{0};  // less than end - start if the transfer waited for chunks

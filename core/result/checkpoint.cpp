@@ -12,10 +12,10 @@
 //   "saved": "0"               so many files of this scenario have been saved
 #include "core/result/checkpoint.hpp"
 
-#include "core/backend/digest.hpp"
 #include "core/base/error.hpp"
 #include "core/files/data_file.hpp"
 #include "core/files/output_file.hpp"
+#include "core/memory/digest.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,6 +1,6 @@
 #include "core/result/results.hpp"
 
-#include "core/backend/digest.hpp"
+#include "core/memory/digest.hpp"
 
 #include <cstring>
 
@@ -12,7 +12,9 @@ bool StoredResults::is_equal(ReplicaId result, bool is_kept, std::span<const std
 }
 
 std::span<const std::byte> StoredResults::values(ReplicaId result) {
-  if (const std::byte* values = store_.data(result)) return {values, store_.type(result).bytes()};
+  if (store_.is_host_visible(result)) {
+    return {store_.data(result), store_.type(result).bytes()};
+  }
   store_.read(result, from_file_);
   return from_file_;
 }

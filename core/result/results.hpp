@@ -1,7 +1,7 @@
 // Where the results of a run are when it is over: in this process, or on other nodes.
 #pragma once
 
-#include "core/backend/memory_store.hpp"
+#include "core/memory/memory_store.hpp"
 
 #include <cstddef>
 #include <span>

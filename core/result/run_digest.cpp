@@ -1,7 +1,7 @@
 #include "core/result/run_digest.hpp"
 
-#include "core/backend/digest.hpp"
 #include "core/base/version.hpp"
+#include "core/memory/digest.hpp"
 #include "core/ops/attrs.hpp"
 #include "core/ops/value_source.hpp"
 

@@ -2,11 +2,17 @@
 
 #include "core/base/assert.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace troupe {
 
-DeviceLogic::DeviceLogic(ResourceId self, int lanes)
-    : lanes_(static_cast<std::size_t>(lanes)), progress_(self) {
-  TROUPE_ASSERT(lanes > 0);
+DeviceLogic::DeviceLogic(ResourceId self, int streams, IssueAhead ahead)
+    : lanes_(static_cast<std::size_t>(streams) * ahead.depth), progress_(self, std::move(ahead)) {
+  TROUPE_ASSERT(!lanes_.empty());
+  if (!progress_.ahead().is_on()) return;
+  under_way_.resize(static_cast<std::size_t>(streams));
+  outputs_.resize(lanes_.size());
 }
 
 void DeviceLogic::on_share(Share share) {
@@ -17,12 +23,54 @@ void DeviceLogic::on_notice(std::uint32_t window, std::span<const std::uint32_t>
   for (const std::uint32_t item : items) progress_.notify(window, item, Sink{*this});
 }
 
+std::uint32_t DeviceLogic::least_loaded() const {
+  const auto stream = std::min_element(under_way_.begin(), under_way_.end());
+  return static_cast<std::uint32_t>(stream - under_way_.begin()) * depth();
+}
+
+void DeviceLogic::on_issued(std::uint32_t lane) {
+  Start& issued = lanes_[lane].start;
+  issued.is_issued = true;
+  ++under_way_[stream_of(lane)];
+  progress_.issue(*issued.part, issued.item, false, Sink{*this});
+  // Further outputs that have become ready are those of this op: others are taken at once.
+  outputs_[lane] = std::exchange(further_, {});
+  ready_ -= static_cast<std::uint32_t>(outputs_[lane].size());
+  for (const auto& [part, item] : outputs_[lane]) {
+    record_start(part->share.items[item], issued.since);
+    progress_.issue(*part, item, false, Sink{*this});
+  }
+}
+
+void DeviceLogic::finish_issued(Lane& lane, Instant end) {
+  const Start done = lane.start;
+  lane.start.is_issued = false;
+  const std::uint32_t stream = stream_of(done.lane);
+  --under_way_[stream];
+  const auto finish = [&](ActiveShare& part, std::uint32_t number) {
+    Share::Item& item = part.share.items[number];
+    item.lane = static_cast<std::uint16_t>(stream);
+    record_end(item, end);
+    progress_.complete_issued(part, number, false, Sink{*this});
+  };
+  finish(*done.part, done.item);
+  for (const auto& [part, item] : std::exchange(outputs_[done.lane], {})) {
+    record_start(part->share.items[item], end);  // it takes no time
+    finish(*part, item);
+  }
+}
+
 void DeviceLogic::on_failed(std::uint32_t lane) {
   TROUPE_ASSERT(lanes_[lane].is_busy);
-  const Start& failed = lanes_[lane].start;
+  Start& failed = lanes_[lane].start;
   record_start(failed.part->share.items[failed.item], Share::never);
   lanes_[lane].is_busy = false;
   --busy_;
+  if (!std::exchange(failed.is_issued, false)) return;
+  --under_way_[stream_of(lane)];
+  for (const auto& [part, item] : std::exchange(outputs_[lane], {})) {
+    record_start(part->share.items[item], Share::never);
+  }
 }
 
 void DeviceLogic::check_invariants() const {

@@ -14,18 +14,22 @@ namespace troupe {
 
 // Ready ops start in the order of their windows. Within a window they start in the order of the
 // share, which is the order of priority. Further outputs come before all others: they take no time.
+//
+// A device that issues ahead has several ops of each stream under way, each in a slot of its own.
+// Slots 0 … depth - 1 are those of the first stream. Else a stream is a slot.
 class DeviceLogic {
  public:
   struct Start {
-    std::uint32_t lane;
+    std::uint32_t lane;  // the slot
     std::uint32_t item;
     ActiveShare* part;
     Instant since{};  // when the op began: on_started()
+    bool is_issued = false;
     // The memory that complete() will read first: set by the actor that carries out the op.
     CompletionPath path = {};
   };
 
-  DeviceLogic(ResourceId self, int lanes);
+  DeviceLogic(ResourceId self, int streams, IssueAhead ahead = {});
 
   void on_share(Share share);
   void on_notice(std::uint32_t window, std::span<const std::uint32_t> items);
@@ -36,6 +40,8 @@ class DeviceLogic {
   }
   // The op that next() has put on `lane` begins.
   void on_started(std::uint32_t lane, Instant now);
+  // The op on `lane` was issued: it will begin when what it depends on is done.
+  void on_issued(std::uint32_t lane);
   // The op on `lane` has finished.
   void on_finished(std::uint32_t lane, Instant end);
   // The op on `lane` has failed. The op stays unfinished, and no successor is notified.
@@ -43,8 +49,9 @@ class DeviceLogic {
   // No more ops start. Ops under way may finish.
   void on_stop() { stopped_ = true; }
 
-  // Takes the next ready op and a free lane. Returns null if no op is ready or no lane is free. The
-  // result stays valid, as under_way(lane), until the op has finished.
+  // Takes the next ready op and a free slot of the stream with the fewest ops. Returns null if no
+  // op is ready or no slot is free. The result stays valid, as under_way(lane), until the op has
+  // finished.
   Start* next();
   const Start& under_way(std::uint32_t lane) const { return lanes_[lane].start; }
 
@@ -74,23 +81,33 @@ class DeviceLogic {
     void chunk(ActiveShare&, std::uint32_t) { TROUPE_ASSERT(false); }  // only links receive chunks
     void notice(const WindowItem& to) { logic.notices_.push_back(to); }
   };
-  // Written with every op. Each lane has its own cache line, not shared with other devices.
+  // Written with every op. Each slot has its own cache line, not shared with other devices.
   struct alignas(64) Lane {
     Start start;
     bool is_busy = false;
   };
-
-  std::vector<Lane> lanes_;  // first, for lookahead: see ResourceActor
-  ShareProgress progress_;
   struct Further {
     ActiveShare* part;
     std::uint32_t item;
   };
+
+  std::uint32_t depth() const { return progress_.ahead().depth; }
+  std::uint32_t stream_of(std::uint32_t lane) const { return lane / depth(); }
+  // The first slot of the stream that has the fewest ops.
+  std::uint32_t least_loaded() const;
+  void finish_issued(Lane& lane, Instant end);
+
+  std::vector<Lane> lanes_;  // first, for lookahead: see ResourceActor
+  ShareProgress progress_;
   std::vector<Further> further_;  // ready further outputs
   std::uint32_t ready_ = 0;       // items, in all parts and in further_
   std::uint32_t busy_ = 0;
   std::vector<WindowItem> notices_;
   bool stopped_ = false;
+
+  // Of a device that issues ahead.
+  std::vector<std::uint32_t> under_way_;       // ops, by stream
+  std::vector<std::vector<Further>> outputs_;  // further outputs that were issued, by slot
 };
 
 inline void DeviceLogic::on_started(std::uint32_t lane, Instant now) {
@@ -104,6 +121,7 @@ inline void DeviceLogic::on_finished(std::uint32_t lane, Instant end) {
   const Start& done = lanes_[lane].start;
   lanes_[lane].is_busy = false;
   --busy_;
+  if (done.is_issued) return finish_issued(lanes_[lane], end);
   Share::Item& item = done.part->share.items[done.item];
   item.lane = static_cast<std::uint16_t>(lane);
   record_end(item, end);
@@ -112,7 +130,7 @@ inline void DeviceLogic::on_finished(std::uint32_t lane, Instant end) {
 
 inline DeviceLogic::Start* DeviceLogic::next() {
   if (stopped_ || ready_ == 0 || busy_ == lanes_.size()) return nullptr;
-  std::uint32_t free = 0;
+  std::uint32_t free = depth() == 1 ? 0 : least_loaded();
   while (lanes_[free].is_busy) ++free;
   Lane& lane = lanes_[free];
   lane.start.lane = free;

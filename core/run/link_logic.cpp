@@ -4,6 +4,8 @@
 #include "core/run/records.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <utility>
 
 namespace troupe {
 namespace {
@@ -19,7 +21,8 @@ std::uint64_t chunk_offset(const Share::Move& move, std::uint32_t i) {
 
 }  // namespace
 
-LinkLogic::LinkLogic(ResourceId self, Sharing sharing) : sharing_(sharing), progress_(self) {}
+LinkLogic::LinkLogic(ResourceId self, Sharing sharing, IssueAhead ahead)
+    : sharing_(sharing), progress_(self, std::move(ahead)), lanes_(std::size_t{2} * depth()) {}
 
 void LinkLogic::on_share(Share share) {
   progress_.load(std::move(share), Sink{*this});
@@ -35,89 +38,133 @@ void LinkLogic::on_started(std::uint32_t lane, Instant now) {
   if (start.first) record_start(start.part->share.items[start.item], now);
 }
 
+void LinkLogic::on_issued(std::uint32_t lane) {
+  Start& chunk = lanes_[lane].start;
+  chunk.is_issued = true;
+  pass_on(chunk);
+  pace(chunk, true);
+  if (chunk.last) {
+    const bool paces = chunk.part->share.moves[chunk.item].paces;
+    progress_.issue(*chunk.part, chunk.item, paces, Sink{*this});
+  }
+}
+
 void LinkLogic::on_finished(std::uint32_t lane, Instant end) {
   TROUPE_ASSERT(lanes_[lane].is_busy);
-  const Waiting current = lanes_[lane].current();
-  Share& share = current.part->share;
-  Share::Item& item = share.items[current.item];
-  Share::Move& move = current.move();
-  item.lane = static_cast<std::uint16_t>(lane);
-  const Duration took = end - lanes_[lane].start.since;
+  const Start chunk = lanes_[lane].start;
+  Share& share = chunk.part->share;
+  Share::Item& item = share.items[chunk.item];
+  Share::Move& move = share.moves[chunk.item];
+  item.lane = static_cast<std::uint16_t>(chunk.direction);
+  const Duration took = end - chunk.since;
   move.busy += took;
   move.shortest_chunk_ns =
       static_cast<std::uint32_t>(std::min<std::int64_t>(move.shortest_chunk_ns, took.count()));
   const bool is_done = ++move.chunks_moved == move.chunks;
-  if (is_done || sharing_ == Sharing::fair) leave_queue(lanes_[lane]);
   lanes_[lane].is_busy = false;
-  if (move.paces) {
-    const Share::Successor next = share.successors_of(current.item)[0];
-    notices_.push_back({share.window, share.elsewhere[next.place()]});
+  --queue(chunk.direction).under_way;
+  if (!chunk.is_issued) {
+    if (is_done || sharing_ == Sharing::fair) leave_queue(chunk);
   }
+  pace(chunk, false);
   if (is_done) {
     record_end(item, end);
-    progress_.complete(*current.part, current.item, move.paces, Sink{*this});
-  } else if (sharing_ == Sharing::fair) {
-    lanes_[lane].queue.push_back(current);
+    if (chunk.is_issued) {
+      progress_.complete_issued(*chunk.part, chunk.item, move.paces, Sink{*this});
+    } else {
+      progress_.complete(*chunk.part, chunk.item, move.paces, Sink{*this});
+    }
+  } else if (!chunk.is_issued && sharing_ == Sharing::fair) {
+    queue(chunk.direction).waiting.push_back({chunk.part, chunk.item});
   }
 }
 
 void LinkLogic::on_failed(std::uint32_t lane) {
   TROUPE_ASSERT(lanes_[lane].is_busy);
-  const Waiting failed = lanes_[lane].current();
+  const Start& failed = lanes_[lane].start;
   record_start(failed.part->share.items[failed.item], Share::never);
-  leave_queue(lanes_[lane]);
+  leave_queue(failed);
   lanes_[lane].is_busy = false;
+  --queue(failed.direction).under_way;
 }
 
-void LinkLogic::leave_queue(Lane& lane) {
-  lane.queue.erase(std::find(lane.queue.begin(), lane.queue.end(), lane.current()));
+void LinkLogic::pass_on(const Start& chunk) {
+  if (!chunk.last && sharing_ == Sharing::fifo) return;
+  leave_queue(chunk);
+  if (!chunk.last) queue(chunk.direction).waiting.push_back({chunk.part, chunk.item});
+}
+
+void LinkLogic::leave_queue(const Start& chunk) {
+  std::deque<Waiting>& waiting = queue(chunk.direction).waiting;
+  const auto found = std::find(waiting.begin(), waiting.end(), Waiting{chunk.part, chunk.item});
+  if (found != waiting.end()) waiting.erase(found);
+}
+
+void LinkLogic::pace(const Start& chunk, bool at_issue) {
+  const Share& share = chunk.part->share;
+  if (!share.moves[chunk.item].paces) return;
+  const ItemRef& to = share.elsewhere[share.successors_of(chunk.item)[0].place()];
+  const bool tells_at_issue = chunk.is_issued && progress_.tells_at_issue(share, to.resource);
+  if (tells_at_issue == at_issue) notices_.push_back({share.window, to});
 }
 
 LinkLogic::Start* LinkLogic::next() {
   if (stopped_) return nullptr;
-  Start* const start = next_on(0);
-  return start != nullptr ? start : next_on(1);
+  Start* const start = next_on(Direction::forward);
+  return start != nullptr ? start : next_on(Direction::backward);
 }
 
-LinkLogic::Start* LinkLogic::next_on(std::uint32_t lane) {
-  Lane& l = lanes_[lane];
-  if (l.is_busy) return nullptr;
-  const auto movable = std::find_if(l.queue.begin(), l.queue.end(), [](const Waiting& w) {
-    return w.move().chunks_moved < w.move().chunks_here;
+LinkLogic::Start* LinkLogic::next_on(Direction direction) {
+  Queue& q = queue(direction);
+  if (q.under_way == depth()) return nullptr;
+  const auto movable = std::find_if(q.waiting.begin(), q.waiting.end(), [](const Waiting& w) {
+    return w.move().chunks_begun < w.move().chunks_here;
   });
-  if (movable == l.queue.end()) return nullptr;
-  l.is_busy = true;
-  const Share::Move& move = movable->move();
-  const std::uint32_t i = move.chunks_moved;
+  if (movable == q.waiting.end()) return nullptr;
+  std::uint32_t free = static_cast<std::uint32_t>(direction) * depth();
+  while (lanes_[free].is_busy) ++free;
+  Lane& lane = lanes_[free];
+  lane.is_busy = true;
+  ++q.under_way;
+  Share::Move& move = movable->move();
+  const std::uint32_t i = move.chunks_begun++;
   const std::uint64_t begin = chunk_offset(move, i);
   const std::uint64_t end = chunk_offset(move, i + 1);
-  l.start = Start{.lane = lane,
-                  .item = movable->item,
-                  .part = movable->part,
-                  .offset = begin,
-                  .bytes = end - begin,
-                  .first = i == 0,
-                  .last = i + 1 == move.chunks,
-                  .expected = move.expected.chunk(i, move.chunks)};
-  return &l.start;
+  lane.start = Start{.lane = free,
+                     .direction = direction,
+                     .item = movable->item,
+                     .part = movable->part,
+                     .offset = begin,
+                     .bytes = end - begin,
+                     .first = i == 0,
+                     .last = i + 1 == move.chunks,
+                     .expected = move.expected.chunk(i, move.chunks)};
+  return &lane.start;
 }
 
 void LinkLogic::check_invariants() const {
   progress_.check_invariants();
   for (const auto& part : progress_.parts()) {
     for (const Share::Move& move : part->share.moves) {
-      TROUPE_ASSERT(move.chunks_moved <= move.chunks_here && move.chunks_here <= move.chunks);
+      TROUPE_ASSERT(move.chunks_moved <= move.chunks_begun);
+      TROUPE_ASSERT(move.chunks_begun <= move.chunks_here && move.chunks_here <= move.chunks);
+    }
+  }
+  std::uint32_t busy = 0;
+  for (const Lane& lane : lanes_) busy += lane.is_busy ? 1 : 0;
+  TROUPE_ASSERT(busy == busy_lanes());
+  for (const Queue& q : queues_) {
+    for (const Waiting& w : q.waiting) {
+      TROUPE_ASSERT(w.part->share.items[w.item].waits_for == 0);
+      TROUPE_ASSERT(w.move().chunks_moved < w.move().chunks);
+      TROUPE_ASSERT(std::count(q.waiting.begin(), q.waiting.end(), w) == 1);
     }
   }
   for (const Lane& lane : lanes_) {
-    for (const Waiting& w : lane.queue) {
-      TROUPE_ASSERT(w.part->share.items[w.item].waits_for == 0);
-      TROUPE_ASSERT(w.move().chunks_moved < w.move().chunks);
-      TROUPE_ASSERT(std::count(lane.queue.begin(), lane.queue.end(), w) == 1);
-    }
-    if (!lane.is_busy) continue;
-    TROUPE_ASSERT(std::count(lane.queue.begin(), lane.queue.end(), lane.current()) == 1);
-    TROUPE_ASSERT(lane.current().move().chunks_moved < lane.current().move().chunks_here);
+    if (!lane.is_busy || lane.start.is_issued) continue;
+    const auto& waiting = queues_[static_cast<std::size_t>(lane.start.direction)].waiting;
+    TROUPE_ASSERT(std::count(waiting.begin(), waiting.end(), lane.current()) == 1);
+    TROUPE_ASSERT(lane.current().move().chunks_moved < lane.current().move().chunks_begun);
   }
 }
 

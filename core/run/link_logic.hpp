@@ -12,12 +12,16 @@
 
 namespace troupe {
 
-// Each direction (a lane) has a queue of transfers in the order in which they became ready. FIFO:
-// the oldest transfer that has a chunk to move is next. Fair: transfers take turns, chunk by chunk.
+// Each direction has a queue of transfers in the order in which they became ready. FIFO: the oldest
+// transfer that has a chunk to move is next. Fair: transfers take turns, chunk by chunk.
+//
+// A link that issues ahead has several chunks of each direction under way, each in a slot of its
+// own. Slots 0 … depth - 1 are those of the first direction. Else a direction is a slot.
 class LinkLogic {
  public:
   struct Start {
-    std::uint32_t lane;  // a Direction
+    std::uint32_t lane;  // the slot
+    Direction direction;
     std::uint32_t item;
     ActiveShare* part;
     std::uint64_t offset;
@@ -26,11 +30,12 @@ class LinkLogic {
     bool last;
     Duration expected;  // by the cost model; the first chunk carries the latency
     Instant since{};    // when the chunk began: on_started()
+    bool is_issued = false;
     // The memory that complete() will read first: set by the actor that carries out the chunk.
     CompletionPath path = {};
   };
 
-  LinkLogic(ResourceId self, Sharing sharing);
+  LinkLogic(ResourceId self, Sharing sharing, IssueAhead ahead = {});
 
   void on_share(Share share);
   void on_notice(std::uint32_t window, std::span<const std::uint32_t> items);
@@ -41,12 +46,14 @@ class LinkLogic {
   }
   // The chunk that next() has put on `lane` begins to move.
   void on_started(std::uint32_t lane, Instant now);
+  // The chunk on `lane` was issued: it will move when what it depends on is done.
+  void on_issued(std::uint32_t lane);
   // The chunk under way on `lane` has arrived.
   void on_finished(std::uint32_t lane, Instant end);
   void on_failed(std::uint32_t lane);
   void on_stop() { stopped_ = true; }
 
-  // Takes the next chunk that can move and its lane. Returns null if no chunk can move. The result
+  // Takes the next chunk that can move and its slot. Returns null if no chunk can move. The result
   // stays valid, as under_way(lane), until the chunk has finished.
   Start* next();
   const Start& under_way(std::uint32_t lane) const { return lanes_[lane].start; }
@@ -57,10 +64,8 @@ class LinkLogic {
   // Whether more notices are likely soon. Always false: links send notices at the end of each
   // round, since most chunks take longer than a message.
   bool expects_more_notices() const { return false; }
-  bool is_idle() const { return !lanes_[0].is_busy && !lanes_[1].is_busy; }
-  std::uint32_t busy_lanes() const {
-    return (lanes_[0].is_busy ? 1U : 0U) + (lanes_[1].is_busy ? 1U : 0U);
-  }
+  bool is_idle() const { return busy_lanes() == 0; }
+  std::uint32_t busy_lanes() const { return queues_[0].under_way + queues_[1].under_way; }
   ShareProgress& progress() { return progress_; }
   const ShareProgress& progress() const { return progress_; }
   void check_invariants() const;
@@ -72,7 +77,7 @@ class LinkLogic {
     void ready(ActiveShare& part, std::uint32_t item) {
       Share::Move& move = part.share.moves[item];
       move.chunks_here = move.paced ? 1 : move.chunks;
-      logic.lanes_[static_cast<int>(move.direction)].queue.push_back({&part, item});
+      logic.queue(move.direction).waiting.push_back({&part, item});
     }
     void chunk(ActiveShare& part, std::uint32_t item) { ++part.share.moves[item].chunks_here; }
     void notice(const WindowItem& to) { logic.notices_.push_back(to); }
@@ -83,19 +88,30 @@ class LinkLogic {
     Share::Move& move() const { return part->share.moves[item]; }
     friend bool operator==(const Waiting&, const Waiting&) = default;
   };
+  struct Queue {
+    std::deque<Waiting> waiting;  // transfers that have begun or may begin
+    std::uint32_t under_way = 0;  // chunks
+  };
   struct Lane {
-    std::deque<Waiting> queue;  // transfers that have begun or may begin
     bool is_busy = false;
-    Start start{};  // the chunk under way; its transfer is in the queue
+    Start start{};  // the chunk under way; its transfer is in the queue, unless it was issued
     Waiting current() const { return {start.part, start.item}; }
   };
 
-  static void leave_queue(Lane& lane);  // removes the current transfer
-  Start* next_on(std::uint32_t lane);
+  Queue& queue(Direction direction) { return queues_[static_cast<std::size_t>(direction)]; }
+  std::uint32_t depth() const { return progress_.ahead().depth; }
+  // The chunk is moving, or will by itself: its transfer leaves the queue, or goes to the end.
+  void pass_on(const Start& chunk);
+  void leave_queue(const Start& chunk);
+  // If the item that waits for this chunk learns at its issue (else when it has arrived), and this
+  // is that moment, notifies it.
+  void pace(const Start& chunk, bool at_issue);
+  Start* next_on(Direction direction);
 
   Sharing sharing_;
   ShareProgress progress_;
-  Lane lanes_[2];
+  Queue queues_[2];          // by Direction
+  std::vector<Lane> lanes_;  // slots
   std::vector<WindowItem> notices_;
   bool stopped_ = false;
 };

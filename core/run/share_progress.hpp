@@ -3,6 +3,7 @@
 
 #include "core/base/assert.hpp"
 #include "core/plan/share.hpp"
+#include "core/run/issue_ahead.hpp"
 #include "core/run/ready_set.hpp"
 
 #include <cstdint>
@@ -35,7 +36,8 @@ struct alignas(64) ActiveShare {
 //   void notice(const WindowItem&);                // notify this item of another actor
 class ShareProgress {
  public:
-  explicit ShareProgress(ResourceId self) : self_(self) {}
+  explicit ShareProgress(ResourceId self, IssueAhead ahead = {})
+      : self_(self), ahead_(std::move(ahead)) {}
 
   // Adds a share. Its window must be later than those of all shares added before.
   template <class Sink>
@@ -51,8 +53,21 @@ class ShareProgress {
   template <class Sink>
   void complete(ActiveShare& part, std::uint32_t item, bool skip_first, Sink&& sink);
 
-  // Sends a notice to `to` when `item` of window `window` is done: at once if it is. The share must
-  // have been added.
+  // `item` was issued: notifies the successors that can wait for it. For resources that issue
+  // ahead.
+  template <class Sink>
+  void issue(ActiveShare& part, std::uint32_t item, bool skip_first, Sink&& sink);
+  // Like complete(), for an item that was issued: notifies the other successors.
+  template <class Sink>
+  void complete_issued(ActiveShare& part, std::uint32_t item, bool skip_first, Sink&& sink);
+  // Whether items of this resource learn at the issue of an item of `share`, or when it is done.
+  bool tells_at_issue(const Share& share, ResourceId successor) const {
+    return ahead_.is_on() && !share.is_tight && ahead_.tells_at_issue(successor);
+  }
+  const IssueAhead& ahead() const { return ahead_; }
+
+  // Sends a notice to `to` when `item` of window `window` is done, or issued if `to` can wait for
+  // it: at once if it is. The share must have been added.
   template <class Sink>
   void add_late(std::uint32_t window, std::uint32_t item, const WindowItem& to, Sink&& sink);
 
@@ -99,11 +114,24 @@ class ShareProgress {
       notify(to.window, to.ref.item, sink);
     }
   }
+  ResourceId resource_of(const Share& share, Share::Successor next) const {
+    return next.is_elsewhere() ? share.elsewhere[next.place()].resource : self_;
+  }
+  template <class Sink>
+  void release(ActiveShare& part, Share::Successor next, Sink& sink) {
+    Share& share = part.share;
+    if (next.is_elsewhere()) {
+      sink.notice({share.window, share.elsewhere[next.place()]});
+    } else if (--share.items[next.value].waits_for == 0) {
+      sink.ready(part, next.value);
+    }
+  }
   Share take_first_complete();
   template <class Sink>
   void release_late(ActiveShare& part, std::uint32_t item, Sink& sink);
 
   ResourceId self_;
+  IssueAhead ahead_;
   std::vector<std::unique_ptr<ActiveShare>> parts_;
   std::uint64_t done_ = 0;
   std::uint32_t complete_ = 0;     // number of complete shares in parts_
@@ -150,11 +178,40 @@ void ShareProgress::complete(ActiveShare& part, std::uint32_t item, bool skip_fi
   ++done_;
   if (++part.done == share.size()) ++complete_;
   for (const Share::Successor next : share.successors_of(item).subspan(skip_first ? 1 : 0)) {
-    if (next.is_elsewhere()) {
-      sink.notice({share.window, share.elsewhere[next.place()]});
-    } else if (--share.items[next.value].waits_for == 0) {
-      sink.ready(part, next.value);
+    release(part, next, sink);
+  }
+  if (share.items[item].has_late) release_late(part, item, sink);
+}
+
+template <class Sink>
+void ShareProgress::issue(ActiveShare& part, std::uint32_t item, bool skip_first, Sink&& sink) {
+  Share& share = part.share;
+  TROUPE_ASSERT(share.items[item].waits_for == 0 && !share.items[item].is_issued);
+  share.items[item].is_issued = true;
+  for (const Share::Successor next : share.successors_of(item).subspan(skip_first ? 1 : 0)) {
+    if (tells_at_issue(share, resource_of(share, next))) release(part, next, sink);
+  }
+  const auto [begin, end] = part.late.equal_range(item);
+  for (auto late = begin; late != end;) {
+    const WindowItem to = late->second;
+    if (to.ref.resource && tells_at_issue(share, to.ref.resource)) {
+      late = part.late.erase(late);
+      release(to, sink);
+    } else {
+      ++late;
     }
+  }
+}
+
+template <class Sink>
+void ShareProgress::complete_issued(ActiveShare& part, std::uint32_t item, bool skip_first,
+                                    Sink&& sink) {
+  Share& share = part.share;
+  TROUPE_ASSERT(share.items[item].is_issued && part.done < share.size());
+  ++done_;
+  if (++part.done == share.size()) ++complete_;
+  for (const Share::Successor next : share.successors_of(item).subspan(skip_first ? 1 : 0)) {
+    if (!tells_at_issue(share, resource_of(share, next))) release(part, next, sink);
   }
   if (share.items[item].has_late) release_late(part, item, sink);
 }
@@ -165,6 +222,8 @@ void ShareProgress::add_late(std::uint32_t window, std::uint32_t item, const Win
   // If the share is no longer under way, it was complete.
   ActiveShare* const from = find(window);
   if (from == nullptr || from->share.items[item].finished()) return release(to, sink);
+  const bool is_enough_to_issue = to.ref.resource && tells_at_issue(from->share, to.ref.resource);
+  if (is_enough_to_issue && from->share.items[item].is_issued) return release(to, sink);
   from->share.items[item].has_late = true;
   from->late.emplace(item, to);
 }

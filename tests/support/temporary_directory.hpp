@@ -1,7 +1,7 @@
 // A temporary directory for a test. The destructor removes it.
 #pragma once
 
-#include "core/backend/scratch_folder.hpp"
+#include "core/memory/scratch_folder.hpp"
 
 #include <filesystem>
 #include <fstream>

@@ -81,7 +81,7 @@ class VirtualWire final : public Wire {
   }
   void drop(ArrivedChunk arrived) override { arrived_.erase(arrived); }
   // Virtual time has no threads.
-  bool post(std::function<void()>) override { return false; }
+  bool post(std::function<void()>, bool) override { return false; }
   bool progress() override { return false; }
 
  private:

@@ -313,20 +313,23 @@ BOOST_AUTO_TEST_CASE(a_node_that_has_less_than_the_lost_one_does_not_take_its_pl
   BOOST_TEST(contains(finished.err, "start one with the same devices and as much memory"));
 }
 
+// The node is lost before the first op begins, or between ops.
 BOOST_AUTO_TEST_CASE(a_run_that_waits_for_a_node_can_be_interrupted) {
-  RunWorkspace files;
-  files.write("run.yaml", chain);
-  Nodes nodes(3);
-  Leader leader(files, nodes, {"--on-loss", "wait"});
-  pause(100);
-  nodes.strike(1, SIGKILL);
-  leader.wait_until_said("was lost; waiting");
-  leader.send(SIGINT);
-  const Finished finished = leader.wait();
-  BOOST_TEST(finished.exit_code == 1);
-  BOOST_TEST(finished.err.ends_with("troupe: interrupted\n"), finished.err);
-  BOOST_TEST(!contains(finished.err, "taken its place"), finished.err);
-  BOOST_TEST(files.report()["scenarios"][0]["outcome"] == "interrupted");
+  for (const std::uint64_t after : {0, 100}) {
+    RunWorkspace files;
+    files.write("run.yaml", chain);
+    Nodes nodes(3);
+    Leader leader(files, nodes, {"--on-loss", "wait"});
+    pause(after);
+    nodes.strike(1, SIGKILL);
+    leader.wait_until_said("was lost; waiting");
+    leader.send(SIGINT);
+    const Finished finished = leader.wait();
+    BOOST_TEST(finished.exit_code == 1);
+    BOOST_TEST(finished.err.ends_with("troupe: interrupted\n"), finished.err);
+    BOOST_TEST(!contains(finished.err, "taken its place"), finished.err);
+    BOOST_TEST(files.report()["scenarios"][0]["outcome"] == "interrupted");
+  }
 }
 
 // Every op had finished, but results were lost with their node, and are not made again.

@@ -88,9 +88,9 @@ void NetworkPort::send(NodeId to, ChunkHeader header, const std::byte* bytes, Ch
   end_call();
 }
 
-bool NetworkPort::post(std::function<void()> function) {
+bool NetworkPort::post(std::function<void()> function, bool polls_next) {
   const std::lock_guard lock(posting_);
-  return may_post_ && wire_.post(std::move(function));
+  return may_post_ && wire_.post(std::move(function), polls_next);
 }
 
 bool NetworkPort::progress() {

@@ -38,7 +38,7 @@ class NetworkPort {
   // Sends a chunk, as Wire::send() does.
   void send(NodeId to, ChunkHeader header, const std::byte* bytes, ChunkDone done);
   // Has the wire's thread call `function`, as Wire::post() does. False also once it is abandoned.
-  bool post(std::function<void()> function);
+  bool post(std::function<void()> function, bool polls_next);
   // Does what the wire's thread would do now, as Wire::progress() does. Does nothing once it is
   // abandoned.
   bool progress();

@@ -2,7 +2,9 @@
 
 #include "core/backend/cpu_job.hpp"
 #include "core/backend/openblas/thread_team.hpp"
+#include "core/backend/simulated/simulated_queues.hpp"
 
+#include <cstddef>
 #include <cstring>
 
 namespace troupe {
@@ -10,34 +12,41 @@ namespace {
 
 class RehearsedDevice final : public DeviceBackend {
  public:
-  explicit RehearsedDevice(const BackendContext& context)
-      : ops_(context.ops), store_(context.store) {}
+  RehearsedDevice(const BackendContext& context, DeviceId id)
+      : ops_(context.ops),
+        store_(context.store),
+        queues_(static_cast<std::size_t>(context.machine.device(id).streams),
+                simulated_issue_depth(context.machine, id)) {}
 
-  Started start(std::uint32_t, const KernelCall& call) override {
+  // Of an op that was issued, the inputs were issued before it, and so computed.
+  Started start(std::uint32_t slot, const KernelCall& call) override {
     job_.prepare(ops_, store_, call);
     job_.compute(team_);
-    return {.state = Started::State::after, .after = call.expected};
+    return queues_.start(slot, call.expected, call.after, call.now);
   }
 
  private:
   const OpRegistry& ops_;
   MemoryStore& store_;
+  SimulatedQueues queues_;
   ThreadTeam team_{{}};  // the calling thread alone
   CpuJob job_;
 };
 
 class RehearsedLink final : public LinkBackend {
  public:
-  explicit RehearsedLink(const BackendContext& context) : store_(context.store) {}
+  RehearsedLink(const BackendContext& context, LinkId id)
+      : store_(context.store), queues_(2, simulated_issue_depth(context.machine, id)) {}
 
   Started start(Direction, const ChunkMove& move) override {
     std::memcpy(store_.data(move.to) + move.offset, store_.data(move.from) + move.offset,
                 move.bytes);
-    return {.state = Started::State::after, .after = move.expected};
+    return queues_.start(move.slot, move.expected, move.after, move.now);
   }
 
  private:
   MemoryStore& store_;
+  SimulatedQueues queues_;
 };
 
 }  // namespace
@@ -47,10 +56,12 @@ DeviceBackendEntry rehearsed_device_backend() {
           .fits = [](const Machine&, DeviceId) { return true; },
           .has_kernel = [](const Machine&, DeviceId,
                            const OpKind& kind) { return kind.cpu != nullptr; },
-          .make = [](const BackendContext& context, DeviceId) -> std::unique_ptr<DeviceBackend> {
-            return std::make_unique<RehearsedDevice>(context);
+          .make = [](const BackendContext& context, DeviceId id) -> std::unique_ptr<DeviceBackend> {
+            return std::make_unique<RehearsedDevice>(context, id);
           },
-          .mode = Mode::rehearse};
+          .mode = Mode::rehearse,
+          .order = simulated_order,
+          .issue_depth = simulated_issue_depth};
 }
 
 LinkBackendEntry rehearsed_link_backend() {
@@ -61,10 +72,12 @@ LinkBackendEntry rehearsed_link_backend() {
                 return machine.memory(l.a).kind != MemoryKind::storage &&
                        machine.memory(l.b).kind != MemoryKind::storage;
               },
-          .make = [](const BackendContext& context, LinkId) -> std::unique_ptr<LinkBackend> {
-            return std::make_unique<RehearsedLink>(context);
+          .make = [](const BackendContext& context, LinkId id) -> std::unique_ptr<LinkBackend> {
+            return std::make_unique<RehearsedLink>(context, id);
           },
-          .mode = Mode::rehearse};
+          .mode = Mode::rehearse,
+          .order = simulated_order,
+          .issue_depth = simulated_issue_depth};
 }
 
 }  // namespace troupe

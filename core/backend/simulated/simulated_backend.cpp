@@ -1,20 +1,37 @@
 #include "core/backend/simulated/simulated_backend.hpp"
 
+#include "core/backend/simulated/simulated_queues.hpp"
+
+#include <cstddef>
+
 namespace troupe {
 namespace {
 
 class SimulatedDevice final : public DeviceBackend {
  public:
-  Started start(std::uint32_t, const KernelCall& call) override {
-    return {.state = Started::State::after, .after = call.expected};
+  SimulatedDevice(const Machine& machine, DeviceId id)
+      : queues_(static_cast<std::size_t>(machine.device(id).streams),
+                simulated_issue_depth(machine, id)) {}
+
+  Started start(std::uint32_t slot, const KernelCall& call) override {
+    return queues_.start(slot, call.expected, call.after, call.now);
   }
+
+ private:
+  SimulatedQueues queues_;
 };
 
 class SimulatedLink final : public LinkBackend {
  public:
+  SimulatedLink(const Machine& machine, LinkId id)
+      : queues_(2, simulated_issue_depth(machine, id)) {}
+
   Started start(Direction, const ChunkMove& move) override {
-    return {.state = Started::State::after, .after = move.expected};
+    return queues_.start(move.slot, move.expected, move.after, move.now);
   }
+
+ private:
+  SimulatedQueues queues_;
 };
 
 bool simulated_fits_device(const Machine&, DeviceId) {
@@ -29,11 +46,11 @@ bool simulated_has_kernel(const Machine&, DeviceId, const OpKind&) {
   return true;
 }
 
-std::unique_ptr<DeviceBackend> make_device(const BackendContext&, DeviceId) {
-  return std::make_unique<SimulatedDevice>();
+std::unique_ptr<DeviceBackend> make_device(const BackendContext& context, DeviceId id) {
+  return std::make_unique<SimulatedDevice>(context.machine, id);
 }
-std::unique_ptr<LinkBackend> make_link(const BackendContext&, LinkId) {
-  return std::make_unique<SimulatedLink>();
+std::unique_ptr<LinkBackend> make_link(const BackendContext& context, LinkId id) {
+  return std::make_unique<SimulatedLink>(context.machine, id);
 }
 
 }  // namespace
@@ -43,11 +60,18 @@ DeviceBackendEntry simulated_device_backend() {
           .fits = simulated_fits_device,
           .has_kernel = simulated_has_kernel,
           .make = make_device,
-          .mode = Mode::simulate};
+          .mode = Mode::simulate,
+          .order = simulated_order,
+          .issue_depth = simulated_issue_depth};
 }
 
 LinkBackendEntry simulated_link_backend() {
-  return {.name = "simulated", .fits = fits_link, .make = make_link, .mode = Mode::simulate};
+  return {.name = "simulated",
+          .fits = fits_link,
+          .make = make_link,
+          .mode = Mode::simulate,
+          .order = simulated_order,
+          .issue_depth = simulated_issue_depth};
 }
 
 }  // namespace troupe

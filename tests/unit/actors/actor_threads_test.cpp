@@ -29,7 +29,12 @@ struct Block {
   std::shared_ptr<std::promise<void>> begun;
   std::shared_future<void> gate;
 };
+// A message; its handler calls the function.
+struct Do {
+  std::function<void()> function;
+};
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(Where)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(Do)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(Block)
 
 namespace troupe {
@@ -52,6 +57,7 @@ class Speaker : public caf::event_based_actor {
           block.begun->set_value();
           block.gate.wait();
         },
+        [](const Do& what) { what.function(); },
     };
   }
 };
@@ -91,12 +97,19 @@ class World {
 class Lender {
  public:
   Post post() {
-    return [this](std::function<void()> function) {
+    return [this](std::function<void()> function, bool polls_next) {
       const std::lock_guard lock(mutex_);
       if (is_closed_) return false;
       functions_.push_back(std::move(function));
-      changed_.notify_one();
+      if (!polls_next) changed_.notify_one();
       return true;
+    };
+  }
+  // Wakes its thread.
+  Poll poll() {
+    return [this] {
+      changed_.notify_one();
+      return false;
     };
   }
   std::thread::id id() const { return thread_.get_id(); }
@@ -258,6 +271,36 @@ BOOST_AUTO_TEST_CASE(a_thread_that_waits_briefly_polls_and_takes_what_comes_of_i
   may_come = true;
   while (may_come) ask(actor).wait();  // it waits after each of them
   BOOST_TEST((polled.get_future().get() == own));
+}
+
+// What is sent to an actor behind the lender wakes nobody: the sender does that when it polls. This
+// test hangs if it doesn't.
+BOOST_AUTO_TEST_CASE(a_thread_that_sends_to_a_borrowed_one_polls_before_it_blocks_or_waits) {
+  Lender lender;
+  World world;
+  const caf::actor behind = world.spawn_behind(lender.post());
+  lender.poll()();  // for its start
+  std::atomic<int> polls = 0;
+  const caf::actor sender = world.spawn_alone(Waiting::briefly, [&, poll = lender.poll()] {
+    ++polls;
+    return poll();
+  });
+  std::promise<void> blocked;
+  caf::anon_send(sender, Do{[&] {
+                   std::future<std::thread::id> answer = ask(behind);
+                   ActorThreads::poll_if_due();
+                   BOOST_TEST((value_of(std::move(answer)) == lender.id()));
+                   const int before = polls;
+                   ActorThreads::poll_if_due();  // is not due
+                   BOOST_TEST(polls == before);
+                   blocked.set_value();
+                 }});
+  blocked.get_future().wait();
+  std::promise<std::future<std::thread::id>> waits;
+  caf::anon_send(sender, Do{[&] { waits.set_value(ask(behind)); }});
+  BOOST_TEST((value_of(waits.get_future().get()) == lender.id()));
+  lender.poll()();
+  lender.close();
 }
 
 // This test hangs if it fails.

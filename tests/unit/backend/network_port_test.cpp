@@ -43,7 +43,7 @@ class FakeWire final : public Wire {
     taking.push_back({static_cast<Sent*>(chunk), target, std::move(done)});
   }
   void drop(ArrivedChunk chunk) override { dropped.push_back(static_cast<Sent*>(chunk)); }
-  bool post(std::function<void()> function) override {
+  bool post(std::function<void()> function, bool) override {
     posted.push_back(std::move(function));
     return true;
   }
@@ -196,12 +196,12 @@ BOOST_FIXTURE_TEST_CASE(what_no_link_has_moved_is_dropped_with_the_port, Tensor)
 }
 
 BOOST_FIXTURE_TEST_CASE(a_port_that_is_abandoned_has_nothing_called_by_the_wire, Tensor) {
-  BOOST_TEST(port->post([] {}));
+  BOOST_TEST(port->post([] {}, false));
   BOOST_TEST(wire.posted.size() == 1U);
   BOOST_TEST(port->progress());
   BOOST_TEST(wire.progressed == 1);
   port->abandon("gone");
-  BOOST_TEST(!port->post([] {}));
+  BOOST_TEST(!port->post([] {}, false));
   BOOST_TEST(wire.posted.size() == 1U);
   BOOST_TEST(!port->progress());
   BOOST_TEST(wire.progressed == 1);

@@ -1,7 +1,7 @@
 #include "core/backend/file/tensor_file.hpp"
 
-#include "core/backend/buffer_pool.hpp"
 #include "core/base/error.hpp"
+#include "core/memory/buffer_pool.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <algorithm>

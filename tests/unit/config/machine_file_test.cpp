@@ -47,7 +47,7 @@ about: text
 devices:
   cpu: {kind: cpu, memory: host, cores: [0, 2],
         matmul: 510 GFLOP/s, flops: 20 GFLOP/s, bandwidth: 30 GB/s}
-  gpu0: {kind: gpu, matmul: 14.4 TFLOP/s, launch: 10 us, memory: vram0, streams: 4}
+  gpu0: {kind: gpu, matmul: 14.4 TFLOP/s, launch: 10 us, memory: vram0, streams: 4, issue_depth: 8}
 memories:
   host: {size: 64 GiB}
   vram0: {size: 16 GiB, kind: ram}
@@ -68,12 +68,14 @@ links:
   BOOST_TEST(cpu.bandwidth.value() == 30e9);
   BOOST_TEST(cpu.cores == (std::vector<int>{0, 2}));
   BOOST_TEST(cpu.streams == 1);
+  BOOST_TEST(cpu.issue_depth == 0);
   BOOST_TEST((cpu.launch == 0us));
   BOOST_TEST(cpu.place.line == 5);
   BOOST_TEST(cpu.place.column == 3);
   const Device& gpu = m.devices[1];
   BOOST_TEST((gpu.kind == DeviceKind::gpu));
   BOOST_TEST(gpu.streams == 4);
+  BOOST_TEST(gpu.issue_depth == 8);
   BOOST_TEST((gpu.launch == 10us));
   BOOST_TEST(!gpu.flops.has_value());
   BOOST_REQUIRE(m.memories.size() == 3U);
@@ -241,6 +243,17 @@ BOOST_AUTO_TEST_CASE(devices_are_checked) {
             "'; write a whole number from 1 to 1024");
   }
   BOOST_TEST(device_error("cpu: {kind: cpu, memory: host, streams: 1024}") == "");
+  for (const char* depth : {"0", "1025", "-1", "two"}) {
+    BOOST_TEST(
+        device_error("gpu: {kind: gpu, memory: host, issue_depth: " + std::string(depth) + "}") ==
+        "machine.yaml:6:47: issue_depth of device 'gpu' is '" + std::string(depth) +
+            "'; write a whole number from 1 to 1024");
+  }
+  BOOST_TEST(device_error("gpu: {kind: gpu, memory: host, issue_depth: 1024}") == "");
+  BOOST_TEST(
+      device_error("cpu: {kind: cpu, memory: host, issue_depth: 2}") ==
+      "machine.yaml:6:47: 'cpu' is a CPU, which computes its ops one after the other; remove "
+      "`issue_depth`");
   BOOST_TEST(device_error("cpu: {kind: gpu, memory: host, cores: [0]}") ==
              "machine.yaml:6:41: 'cpu' has cores, but is no CPU; remove `cores`");
   BOOST_TEST(device_error("cpu: {kind: cpu, memory: host, cores: [0, 1, 0]}") ==

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <barrier>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <future>
@@ -200,15 +202,19 @@ BOOST_AUTO_TEST_CASE(what_is_posted_is_called_in_order_and_not_within_what_posts
       called.push_back(i);
     };
     for (int i = 0; i < count; ++i) {
-      end.wire().post([&, i] {
-        call(i);
-        if (i + 1 < count) return;
-        end.wire().post([&] {
-          call(count + 1);
-          over.set_value();
-        });
-        call(count);
-      });
+      end.wire().post(
+          [&, i] {
+            call(i);
+            if (i + 1 < count) return;
+            end.wire().post(
+                [&] {
+                  call(count + 1);
+                  over.set_value();
+                },
+                false);
+            call(count);
+          },
+          false);
     }
     over.get_future().wait();
     std::vector<int> expected(count + 2);
@@ -216,6 +222,29 @@ BOOST_AUTO_TEST_CASE(what_is_posted_is_called_in_order_and_not_within_what_posts
     BOOST_TEST(called == expected);
     BOOST_TEST(threads.size() == 1U);
     BOOST_TEST(!threads.contains(std::this_thread::get_id()));
+  });
+}
+
+// The wire's thread is asleep when they meet. This test hangs if it fails.
+BOOST_AUTO_TEST_CASE(what_is_posted_by_threads_that_poll_next_is_called_though_they_meet) {
+  for_each_transport([](Transport transport) {
+    WireEnd end(0, transport);
+    constexpr int count = 3;
+    std::barrier meeting(count);
+    std::vector<std::thread> helpers;
+    for (int i = 0; i < count; ++i) {
+      helpers.emplace_back([&] {
+        for (int n = 0; n < 500; ++n) {
+          std::this_thread::sleep_for(std::chrono::microseconds(300));
+          meeting.arrive_and_wait();
+          std::promise<void> called;
+          end.wire().post([&] { called.set_value(); }, true);
+          end.wire().progress();
+          called.get_future().wait();
+        }
+      });
+    }
+    for (std::thread& helper : helpers) helper.join();
   });
 }
 
@@ -239,17 +268,19 @@ BOOST_AUTO_TEST_CASE(threads_that_help_a_wire_do_its_work_one_at_a_time_and_noth
     const auto large = bytes_of(1, 300000);
     for (std::uint32_t i = 0; i < count; ++i) {
       a.send(b.node(), i, i % 100 == 0 ? large : small);
-      b.wire().post([&] {
-        at_once = std::max<int>(at_once, ++inside);
-        threads.insert(std::this_thread::get_id());
-        --inside;
-      });
+      b.wire().post(
+          [&] {
+            at_once = std::max<int>(at_once, ++inside);
+            threads.insert(std::this_thread::get_id());
+            --inside;
+          },
+          false);
       b.wait_for_chunks(i + 1);
     }
     const auto& arrived = b.wait_for_chunks(count);
     BOOST_TEST(a.sends().wait());
     std::promise<void> called;
-    b.wire().post([&] { called.set_value(); });
+    b.wire().post([&] { called.set_value(); }, false);
     called.get_future().wait();
     is_over = true;
     for (std::thread& helper : helpers) helper.join();

@@ -21,7 +21,8 @@ using Places = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // windows
 class TestedDevice {
  public:
   static constexpr ResourceId self{0};
-  explicit TestedDevice(int lanes) : logic_(self, lanes) {}
+  explicit TestedDevice(int streams, IssueAhead ahead = {})
+      : logic_(self, streams, std::move(ahead)) {}
 
   void share(const std::vector<Item>& items, std::uint32_t window = 0,
              std::vector<Share::LateEdge> late = {}) {
@@ -68,6 +69,13 @@ class TestedDevice {
     logic_.check_invariants();
     return lane;
   }
+  // The item was issued: it stays under way.
+  void issue(std::uint32_t item, std::uint32_t window = 0) {
+    const std::uint32_t lane = find(item, window)->lane;
+    logic_.on_started(lane, now_);
+    logic_.on_issued(lane);
+    logic_.check_invariants();
+  }
   void fail(std::uint32_t item) {
     logic_.on_failed(take(item, 0));
     logic_.check_invariants();
@@ -87,11 +95,15 @@ class TestedDevice {
   }
 
  private:
-  std::uint32_t take(std::uint32_t item, std::uint32_t window) {
+  std::vector<DeviceLogic::Start>::iterator find(std::uint32_t item, std::uint32_t window) {
     const auto found = std::find_if(running_.begin(), running_.end(), [&](const auto& s) {
       return s.item == item && s.part->share.window == window;
     });
     BOOST_REQUIRE((found != running_.end()));
+    return found;
+  }
+  std::uint32_t take(std::uint32_t item, std::uint32_t window) {
+    const auto found = find(item, window);
     const std::uint32_t lane = found->lane;
     BOOST_TEST(logic_.under_way(lane).item == item);
     BOOST_TEST(logic_.under_way(lane).part->share.window == window);

@@ -2,9 +2,6 @@
 // readers.
 #pragma once
 
-#include "core/backend/buffer_pool.hpp"
-#include "core/backend/digest.hpp"
-#include "core/backend/scratch_folder.hpp"
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"
 #include "core/base/id.hpp"
@@ -12,6 +9,10 @@
 #include "core/base/shared_table.hpp"
 #include "core/graph/replica.hpp"
 #include "core/machine/machine.hpp"
+#include "core/memory/buffer_pool.hpp"
+#include "core/memory/digest.hpp"
+#include "core/memory/memory_space.hpp"
+#include "core/memory/token_table.hpp"
 #include "core/ops/tensor_type.hpp"
 
 #include <array>
@@ -23,7 +24,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -31,15 +31,17 @@
 
 namespace troupe {
 
-// Counts the bytes used in each memory. With Backing::buffers (runs that compute values) also
-// allocates buffers: a tensor in RAM is a buffer of the pool, a tensor in storage is a file. A
-// buffer in RAM of a page or more is page-aligned, with a capacity that is a multiple of 4096
-// bytes, as direct I/O needs. Released buffers are reused for tensors of the same capacity.
+// Counts the bytes used in each memory. With Backing::buffers (runs that compute values) also gets
+// room for them from the memory's space: a tensor in RAM is a buffer of a pool, a tensor in storage
+// is a file. A buffer in RAM of a page or more is page-aligned, with a capacity that is a multiple
+// of 4096 bytes, as direct I/O needs. Released buffers are reused for tensors of the same capacity.
+//
+// Also knows the tokens of work that was issued: which writes a replica, and has not ended yet.
 //
 // The bytes counted are those of the tensors, not the capacity of their buffers. They are counted
 // only in memories that can't hold all announced replicas at once; no other memory can become full.
-// A memory of size 0 is limited by the free bytes of its file system if it is storage with
-// buffers, and unlimited otherwise.
+// A memory of size 0 is limited by what its space says, with buffers: the free bytes of its file
+// system if it is storage. Else it is unlimited.
 //
 // Call install(), add_readers(), forget_before() and clear() from one thread only; during clear()
 // no other function may run. All other functions are thread-safe for different replicas, and
@@ -53,11 +55,12 @@ class MemoryStore {
   // freed. The second is for a store that gets new replicas as long as others are freed.
   enum class Counting { acquired, announced };
 
-  // With buffers, creates a new folder in every storage directory. Throws a usage Error if that
-  // fails. With `self`, holds the tensors of this node's memories only.
+  // With buffers, makes the spaces of memories: `make_space` those for which it doesn't return
+  // null, else it is the host's, or that of storage. Throws a usage Error if one can't be made.
+  // With `self`, holds the tensors of this node's memories only.
   MemoryStore(const Machine& machine, Backing backing, Counting counting = Counting::acquired,
-              NodeId self = {});
-  ~MemoryStore();  // removes the folders
+              NodeId self = {}, const MakeSpace& make_space = {});
+  ~MemoryStore();
   MemoryStore(const MemoryStore&) = delete;
   MemoryStore& operator=(const MemoryStore&) = delete;
 
@@ -93,19 +96,19 @@ class MemoryStore {
   // Allocates the buffer of a replica. Must be called before the replica is written. Throws a run
   // Error with the bytes needed and available if the memory is full.
   void acquire(ReplicaId r) { acquire(r, nullptr); }
-  // Faster with `cache`, which must belong to the calling thread.
+  // Faster with `cache`, which must belong to the calling thread and to the pool of the memory.
   void acquire(ReplicaId r, BufferCache& cache) { acquire(r, &cache); }
   // In place of acquire(): the replica, which must be in RAM, has these values where they are. They
   // must not change, and be aligned to kernel_alignment. The pointer is dropped when the replica is
   // freed, on whichever thread does that, or with the store. Needs Backing::buffers.
   void adopt(ReplicaId r, std::shared_ptr<const std::byte> values);
-  // Copies values into a replica that is held, in RAM or into its file. Blocks. Throws a run Error
-  // if the file can't be written. Needs Backing::buffers.
+  // Copies values into a replica that is held. Blocks. Throws a run Error if a file can't be
+  // written. Needs Backing::buffers.
   void write(ReplicaId r, const std::byte* values);
   // For an op that reads `input` and computes in place of it: if that op is the last reader, gives
   // the input's buffer to `output`, as acquire() would give it a new one, and returns true. Until
   // release(), data() is the same for both. Returns false, and does nothing, if `input` has other
-  // readers, leaves a digest, was adopted, is in storage, or has another type or memory than
+  // readers, leaves a digest, was adopted, is in a file, or has another type or memory than
   // `output`.
   bool hand_over(ReplicaId input, ReplicaId output);
   // Removes one reader. If it is the last one, frees the buffer; if the replica leaves a digest,
@@ -117,6 +120,7 @@ class MemoryStore {
   void release(ReplicaId r, BufferCache& cache) {
     if (is_last_reader(at(r))) free_replica(r, &cache);
   }
+  TokenTable& tokens() { return tokens_; }
   // Frees every replica but those of `kept`, which get that many readers, whoever they were read by
   // before. For a run that ended early and is to go on: no item may be under way. Throws a run
   // Error if one of them isn't held, in a memory whose replicas must be.
@@ -134,7 +138,8 @@ class MemoryStore {
 
   const TensorType& type(ReplicaId r) const { return kind_of(at(r)).type; }
   MemoryId memory(ReplicaId r) const { return kind_of(at(r)).memory; }
-  // Returns null unless the replica has a buffer in RAM and is held.
+  // Returns null unless the replica has a buffer and is held. The host can use it only if the
+  // memory's space has a pool; else it is for the devices of the memory.
   std::byte* data(ReplicaId r) const { return values(at(r)); }
   // Its buffer isn't of the pool: nothing may be read behind its end.
   bool is_adopted(ReplicaId r) const { return at(r).is_adopted; }
@@ -153,18 +158,23 @@ class MemoryStore {
     prefetch_to_write(&at(r));
     return view(r);
   }
+  // Whether the host can use data().
+  bool is_host_visible(ReplicaId r) const { return kind_of(at(r)).capacity > 0; }
   // The file of a replica in storage; empty in RAM and without buffers.
   std::filesystem::path file(ReplicaId r) const;
   // Acquired and not yet freed.
   bool held(ReplicaId r) const { return at(r).held() != nullptr; }
 
-  // Copies the replica's values, from RAM or from its file, into `out`, which is resized. Blocks.
-  // Throws a run Error if the file can't be read. Needs Backing::buffers; the replica must be held.
+  // Copies the replica's values into `out`, which is resized. Blocks. Throws a run Error if a file
+  // can't be read. Needs Backing::buffers; the replica must be held.
   void read(ReplicaId r, std::vector<std::byte>& out) const;
   // The replica must have been announced to leave a digest, and released by its last reader.
   const Digest& digest(ReplicaId r) const;
 
-  BufferPool& pool() { return pool_; }
+  // The pool of the host's memories.
+  BufferPool& pool() { return *pool_; }
+  // That of this memory; the host's if its space has none.
+  BufferPool& pool(MemoryId m);
 
   // If false, acquire() and release() need not be called for replicas of this memory: there are no
   // buffers, and all announced replicas fit; or the memory is elsewhere, and they must not be.
@@ -198,13 +208,12 @@ class MemoryStore {
 
     std::byte* held() const { return buffer.load(std::memory_order_acquire); }
   };
-  static inline std::byte no_buffer[1] = {};
+  static constexpr std::byte* no_buffer = MemorySpace::nowhere;
 
   struct Node {
     std::string name;
-    MemoryKind kind = MemoryKind::ram;
-    std::uint64_t size_bytes = 0;  // the limit of `used`
-    std::optional<ScratchFolder> folder = {};
+    std::uint64_t size_bytes = 0;                  // the limit of `used`
+    std::unique_ptr<MemorySpace> space = nullptr;  // with buffers, unless they are elsewhere
     bool is_elsewhere = false;           // its tensors are held by another node, or by none
     std::uint64_t announced = 0;         // bytes of all announced replicas
     bool is_counted = false;             // `announced` has exceeded `size_bytes`
@@ -216,7 +225,8 @@ class MemoryStore {
     MemoryId memory;
     Node* node = nullptr;  // of the memory
     std::uint64_t bytes = 0;
-    std::uint64_t capacity = 0;  // of a buffer in RAM; 0: no buffer
+    std::uint64_t capacity = 0;  // of a buffer of `pool`; 0: the space has none
+    BufferPool* pool = nullptr;
   };
   // Replicas are stored in blocks because they must not move while others are installed.
   static constexpr std::size_t block_size = 1 << 12;
@@ -246,7 +256,9 @@ class MemoryStore {
     return before == 1;
   }
   std::uint32_t intern(const TensorType& type, MemoryId memory, std::size_t likely);
-  std::filesystem::path file_of(const Replica& replica, ReplicaId id) const;
+  static MemorySpace::Held held_by(const Kind& kind, const Replica& replica, ReplicaId id) {
+    return {.replica = id, .buffer = replica.held(), .bytes = kind.bytes};
+  }
   void reset_blocks();
   void add_block();
   void add_digests(ReplicaId first, std::span<const ReplicaSpec> replicas);
@@ -256,7 +268,6 @@ class MemoryStore {
   void count(Node& node, std::uint64_t bytes);
   void free_buffer(ReplicaId r, BufferCache* cache);
   void drop_adopted(const std::byte* buffer);
-  Error unreadable(ReplicaId r) const;
 
   Backing backing_;
   Counting counting_;
@@ -272,7 +283,8 @@ class MemoryStore {
   std::vector<std::unique_ptr<DigestBlock>> own_digests_;
   std::size_t first_ = 0;  // the oldest replica that isn't forgotten
   std::size_t count_ = 0;  // announced since clear()
-  BufferPool pool_;
+  const std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
+  TokenTable tokens_;
   std::mutex adopting_;  // guards adopted_
   std::unordered_multimap<const std::byte*, std::shared_ptr<const std::byte>> adopted_;
 };

@@ -1,5 +1,5 @@
 // The memory store of a stream: windows are installed and forgotten during the run.
-#include "core/backend/memory_store.hpp"
+#include "core/memory/memory_store.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,44 +1,41 @@
-#include "core/backend/memory_store.hpp"
+#include "core/memory/memory_store.hpp"
 
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"
 #include "core/base/random.hpp"
 #include "core/base/saturating.hpp"
 #include "core/base/units.hpp"
+#include "core/memory/host_space.hpp"
+#include "core/memory/storage_space.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <fstream>
 #include <limits>
 #include <map>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace troupe {
 
-MemoryStore::MemoryStore(const Machine& machine, Backing backing, Counting counting, NodeId self)
+MemoryStore::MemoryStore(const Machine& machine, Backing backing, Counting counting, NodeId self,
+                         const MakeSpace& make_space)
     : backing_(backing), counting_(counting) {
-  for (const Memory& memory : machine.memories) {
+  constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
+  for (std::size_t m = 0; m < machine.memories.size(); ++m) {
+    const Memory& memory = machine.memories[m];
     Node& node = memories_.emplace_back();
     node.name = memory.name;
-    node.kind = memory.kind;
     node.is_elsewhere = self && memory.node != self;
-    node.size_bytes = memory.size_bytes;
-    if (node.is_elsewhere) {
-      node.size_bytes = std::numeric_limits<std::uint64_t>::max();
-    } else if (backing == Backing::buffers && memory.kind == MemoryKind::storage) {
-      try {
-        node.folder.emplace(memory.directory);
-      } catch (const Error& e) {
-        throw usage_error(memory.place, fmt::format("memory '{}': {}", memory.name, e.problem()),
-                          e.remedy());
+    node.size_bytes = node.is_elsewhere ? unlimited : memory.size_bytes;
+    if (backing == Backing::buffers && !node.is_elsewhere) {
+      if (make_space) node.space = make_space(machine, MemoryId::at(m));
+      if (node.space == nullptr) {
+        node.space = memory.kind == MemoryKind::storage ? make_storage_space(memory)
+                                                        : make_host_space(pool_);
       }
-      if (node.size_bytes == 0) node.size_bytes = node.folder->free_bytes();
-    } else if (node.size_bytes == 0) {
-      node.size_bytes = std::numeric_limits<std::uint64_t>::max();
+      if (node.size_bytes == 0) node.size_bytes = node.space->free_bytes().value_or(unlimited);
     }
+    if (node.size_bytes == 0) node.size_bytes = unlimited;
   }
 }
 
@@ -159,14 +156,15 @@ std::uint32_t MemoryStore::intern(const TensorType& type, MemoryId memory, std::
   }
   TROUPE_ASSERT(kinds_.size() < kind_mask);
   kinds_by_hash_.emplace(hash, static_cast<std::uint32_t>(kinds_.size()));
-  const bool has_buffer =
-      backing_ == Backing::buffers && memories_[memory.index()].kind != MemoryKind::storage;
+  Node& node = memories_[memory.index()];
+  BufferPool* const pool = node.space != nullptr ? node.space->pool() : nullptr;
   const std::uint64_t bytes = type.bytes();
   kinds_.push_back({.type = type,
                     .memory = memory,
-                    .node = &memories_[memory.index()],
+                    .node = &node,
                     .bytes = bytes,
-                    .capacity = has_buffer ? BufferPool::capacity_for(bytes) : 0});
+                    .capacity = pool != nullptr ? BufferPool::capacity_for(bytes) : 0,
+                    .pool = pool});
   return static_cast<std::uint32_t>(kinds_.size() - 1);
 }
 
@@ -183,28 +181,37 @@ void MemoryStore::reserve_buffers(std::span<const ReplicaSpec> replicas,
   auto slot = in_memory.end();  // consecutive replicas mostly have the same slot
   for (const ReplicaSpec& spec : replicas) {
     const Node& node = memories_[spec.memory.index()];
-    if (node.kind == MemoryKind::storage || node.is_elsewhere || spec.is_adopted) continue;
+    if (node.space == nullptr || node.space->pool() == nullptr || spec.is_adopted) continue;
     const std::pair key(spec.memory.value, bytes[spec.type]);
     if (slot == in_memory.end() || slot->first != key) slot = in_memory.try_emplace(key, 0).first;
     ++slot->second;
   }
-  std::map<std::uint64_t, std::uint64_t> by_capacity;
+  using Counts = std::map<std::uint64_t, std::uint64_t>;  // of buffers, by capacity
+  std::map<BufferPool*, Counts> wanted;
   for (const auto& [key, count] : in_memory) {
     const auto [memory, size] = key;
-    by_capacity[BufferPool::capacity_for(size)] +=
+    wanted[memories_[memory].space->pool()][BufferPool::capacity_for(size)] +=
         std::min(count, memories_[memory].size_bytes / size);
   }
-  std::map<std::uint64_t, std::uint64_t> at_once_by_capacity;
+  Counts at_once_by_capacity;
   for (std::size_t t = 0; t < at_once.size(); ++t) {
     at_once_by_capacity[BufferPool::capacity_for(bytes[t])] += at_once[t];
   }
-  std::vector<BufferPool::Need> needs;
-  needs.reserve(by_capacity.size());
-  for (const auto& [capacity, count] : by_capacity) {
-    needs.push_back(
-        {capacity, at_once.empty() ? count : std::min(count, at_once_by_capacity[capacity])});
+  for (const auto& [pool, by_capacity] : wanted) {
+    std::vector<BufferPool::Need> needs;
+    needs.reserve(by_capacity.size());
+    for (const auto& [capacity, count] : by_capacity) {
+      needs.push_back(
+          {capacity, at_once.empty() ? count : std::min(count, at_once_by_capacity[capacity])});
+    }
+    pool->reserve(needs, keep_going);
   }
-  pool_.reserve(needs, keep_going);
+}
+
+BufferPool& MemoryStore::pool(MemoryId m) {
+  const Node& node = memories_[m.index()];
+  BufferPool* const own = node.space != nullptr ? node.space->pool() : nullptr;
+  return own != nullptr ? *own : *pool_;
 }
 
 void MemoryStore::acquire(ReplicaId r, BufferCache* cache) {
@@ -214,9 +221,13 @@ void MemoryStore::acquire(ReplicaId r, BufferCache* cache) {
   Node& node = *kind.node;
   if (node.is_counted) count(node, kind.bytes);
   std::byte* buffer = no_buffer;
-  if (kind.capacity > 0) {
+  if (node.space != nullptr) {
     try {
-      buffer = cache != nullptr ? cache->take(kind.capacity) : pool_.take(kind.capacity);
+      if (kind.capacity == 0) {
+        buffer = node.space->take(r, kind.bytes);
+      } else {
+        buffer = cache != nullptr ? cache->take(kind.capacity) : kind.pool->take(kind.capacity);
+      }
     } catch (...) {
       if (node.is_counted) node.used.fetch_sub(kind.bytes, std::memory_order_relaxed);
       throw;
@@ -249,18 +260,8 @@ void MemoryStore::drop_adopted(const std::byte* buffer) {
 }
 
 void MemoryStore::write(ReplicaId r, const std::byte* values) {
-  const std::uint64_t bytes = kind_of(at(r)).bytes;
-  if (std::byte* const buffer = data(r)) {
-    std::memcpy(buffer, values, bytes);
-    return;
-  }
-  std::ofstream out(file(r), std::ios::binary);
-  out.write(reinterpret_cast<const char*>(values), static_cast<std::streamsize>(bytes));
-  if (out.flush()) return;
-  throw run_error(
-      fmt::format("can't write a tensor of {} to memory '{}' (file '{}')", format_bytes(bytes),
-                  memories_[memory(r).index()].name, file(r).string()),
-      "free space there, or name another directory");
+  const Kind& kind = kind_of(at(r));
+  kind.node->space->write(held_by(kind, at(r), r), values);
 }
 
 bool MemoryStore::hand_over(ReplicaId input, ReplicaId output) {
@@ -270,7 +271,7 @@ bool MemoryStore::hand_over(ReplicaId input, ReplicaId output) {
   // accesses of other readers to the buffer before those of the caller.
   if (from.readers.load(std::memory_order_acquire) != 1) return false;
   if (from.kind != to.kind || from.leaves_digest || from.is_adopted) return false;
-  if (kind_of(from).node->kind == MemoryKind::storage) return false;
+  if (kind_of(from).node->space != nullptr && values(from) == nullptr) return false;  // in a file
   TROUPE_ASSERT(from.held() != nullptr && to.buffer.load(std::memory_order_relaxed) == nullptr);
   from.is_handed_over = true;
   to.buffer.store(from.held(), std::memory_order_release);
@@ -298,11 +299,8 @@ void MemoryStore::free_replica(ReplicaId r, BufferCache* cache) {
 }
 
 Digest MemoryStore::take_digest(ReplicaId r) const {
-  const std::uint64_t bytes = kind_of(at(r)).bytes;
-  if (const std::byte* values = data(r)) return digest_of({values, bytes});
-  const std::optional<Digest> digest = digest_of_file(file(r), bytes);
-  if (!digest) throw unreadable(r);
-  return *digest;
+  const Kind& kind = kind_of(at(r));
+  return kind.node->space->digest(held_by(kind, at(r), r));
 }
 
 void MemoryStore::free_buffer(ReplicaId r, BufferCache* cache) {
@@ -314,17 +312,15 @@ void MemoryStore::free_buffer(ReplicaId r, BufferCache* cache) {
   if (replica.is_handed_over) {
     // The other replica frees the buffer.
   } else if (kind.capacity == 0) {
-    if (node.folder) {
-      std::error_code ignored;  // if the file was never written, there is nothing to free
-      std::filesystem::remove(file(r), ignored);
-    }
+    if (node.space != nullptr) node.space->give(held_by(kind, replica, r));
   } else if (replica.is_adopted) {
     drop_adopted(buffer);
   } else if (cache != nullptr) {
     cache->give(kind.capacity, buffer);
   } else {
-    pool_.give(kind.capacity, buffer);
+    kind.pool->give(kind.capacity, buffer);
   }
+  tokens_.forget(r);
   replica.buffer.store(nullptr, std::memory_order_release);
   if ((node.is_counted && !replica.is_handed_over) || counting_ == Counting::announced) {
     node.used.fetch_sub(kind.bytes, std::memory_order_relaxed);
@@ -353,6 +349,7 @@ void MemoryStore::clear() {
   for (std::size_t i = first_; i < count_; ++i) {
     if (held(ReplicaId::at(i))) free_buffer(ReplicaId::at(i), nullptr);
   }
+  tokens_.clear();
   first_ = count_ = 0;
   kinds_.clear();
   kinds_by_hash_.clear();
@@ -374,16 +371,16 @@ void MemoryStore::renumber(std::span<const ReplicaId> kept) {
   moved.reserve(kept.size());
   for (const ReplicaId r : kept) {
     // Ids only become smaller, and ascend: no file is in the way.
-    const std::filesystem::path to = file_of(at(r), ReplicaId::at(moved.size()));
-    if (!to.empty() && to != file(r)) {
-      std::error_code failure;
-      std::filesystem::rename(file(r), to, failure);
-      if (failure) throw unreadable(r);
+    const ReplicaId to = ReplicaId::at(moved.size());
+    const Kind& kind = kind_of(at(r));
+    if (kind.node->space != nullptr && to != r) {
+      kind.node->space->renumber(held_by(kind, at(r), r), to);
     }
     moved.push_back({at(r).kind, at(r).is_adopted, at(r).held()});
     at(r).buffer.store(nullptr, std::memory_order_relaxed);
   }
   for (std::size_t i = first_; i < count_; ++i) TROUPE_ASSERT(!held(ReplicaId::at(i)));
+  tokens_.clear();
   first_ = 0;
   count_ = kept.size();
   reset_blocks();
@@ -402,35 +399,16 @@ void MemoryStore::renumber(std::span<const ReplicaId> kept) {
   }
 }
 
-std::filesystem::path MemoryStore::file_of(const Replica& replica, ReplicaId id) const {
-  const Node& node = *kind_of(replica).node;
-  if (!node.folder) return {};
-  return node.folder->path() / fmt::format("tensor-{}", id.value);
-}
-
 std::filesystem::path MemoryStore::file(ReplicaId r) const {
-  return file_of(at(r), r);
+  const Node& node = *kind_of(at(r)).node;
+  return node.space != nullptr ? node.space->file(r) : std::filesystem::path{};
 }
 
 void MemoryStore::read(ReplicaId r, std::vector<std::byte>& out) const {
   TROUPE_ASSERT(backing_ == Backing::buffers && held(r));
-  out.resize(kind_of(at(r)).bytes);
-  if (const std::byte* values = data(r)) {
-    std::memcpy(out.data(), values, out.size());
-    return;
-  }
-  std::ifstream in(file(r), std::ios::binary);
-  in.read(reinterpret_cast<char*>(out.data()), static_cast<std::streamsize>(out.size()));
-  if (static_cast<std::size_t>(in.gcount()) != out.size()) {
-    throw unreadable(r);
-  }
-}
-
-Error MemoryStore::unreadable(ReplicaId r) const {
-  return run_error(fmt::format("can't read a tensor of {} back from memory '{}' (file '{}')",
-                               format_bytes(kind_of(at(r)).bytes),
-                               memories_[memory(r).index()].name, file(r).string()),
-                   "check the directory and its disk");
+  const Kind& kind = kind_of(at(r));
+  out.resize(kind.bytes);
+  kind.node->space->read(held_by(kind, at(r), r), out.data());
 }
 
 const Digest& MemoryStore::digest(ReplicaId r) const {

@@ -1,4 +1,4 @@
-#include "core/backend/memory_store.hpp"
+#include "core/memory/memory_store.hpp"
 
 #include "core/base/error.hpp"
 #include "tests/support/temporary_directory.hpp"

@@ -1,5 +1,5 @@
 // An op that computes in place gets the buffer of its input.
-#include "core/backend/memory_store.hpp"
+#include "core/memory/memory_store.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <array>

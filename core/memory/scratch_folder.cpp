@@ -1,4 +1,4 @@
-#include "core/backend/scratch_folder.hpp"
+#include "core/memory/scratch_folder.hpp"
 
 #include "core/base/error.hpp"
 

@@ -1,4 +1,4 @@
-#include "core/backend/digest.hpp"
+#include "core/memory/digest.hpp"
 
 #include <algorithm>
 #include <fstream>

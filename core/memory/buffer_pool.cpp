@@ -1,4 +1,4 @@
-#include "core/backend/buffer_pool.hpp"
+#include "core/memory/buffer_pool.hpp"
 
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"

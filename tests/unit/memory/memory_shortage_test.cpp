@@ -1,7 +1,7 @@
 // Buffers on a host that has too little memory for all that is wanted.
-#include "core/backend/buffer_pool.hpp"
-#include "core/backend/memory_store.hpp"
 #include "core/base/error.hpp"
+#include "core/memory/buffer_pool.hpp"
+#include "core/memory/memory_store.hpp"
 #include "tests/support/address_space.hpp"
 
 #include <array>

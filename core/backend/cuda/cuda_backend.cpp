@@ -1,0 +1,116 @@
+#include "core/backend/cuda/cuda_backend.hpp"
+
+#include "core/backend/cuda/load_cuda.hpp"
+#include "core/base/error.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+// The number of the GPU of this host that a device takes; -1: there is none.
+int gpu_of(const Machine& machine, DeviceId id) {
+  const Device& device = machine.device(id);
+  if (device.kind != DeviceKind::gpu) return -1;
+  const CudaModule* const cuda = load_cuda().module;
+  if (cuda == nullptr || !cuda->problem().empty()) return -1;
+  int wanted = device.gpu;
+  if (wanted < 0) {
+    wanted = static_cast<int>(
+        std::count_if(machine.devices.begin(), machine.devices.begin() + id.index(),
+                      [](const Device& d) { return d.kind == DeviceKind::gpu && d.gpu < 0; }));
+  }
+  return wanted < static_cast<int>(cuda->gpus().size()) ? wanted : -1;
+}
+
+// Of the GPU whose memory this is; -1: it isn't a GPU's, or that can't be used.
+int gpu_of(const Machine& machine, MemoryId memory) {
+  const Device* const owner = owning_gpu(machine, memory);
+  if (owner == nullptr) return -1;
+  return gpu_of(machine, DeviceId::at(static_cast<std::size_t>(owner - machine.devices.data())));
+}
+
+bool fits_device(const Machine& machine, DeviceId id) {
+  return gpu_of(machine, id) >= 0;
+}
+
+bool fits_link(const Machine& machine, LinkId id) {
+  const Link& link = machine.link(id);
+  const bool a = gpu_of(machine, link.a) >= 0;
+  const bool b = gpu_of(machine, link.b) >= 0;
+  return (a && b) || (a && is_host_ram(machine, link.b)) || (b && is_host_ram(machine, link.a));
+}
+
+std::uint32_t depth_of(const Device& device) {
+  return device.issue_depth > 0 ? static_cast<std::uint32_t>(device.issue_depth)
+                                : cuda_issue_depth;
+}
+
+std::uint32_t device_depth(const Machine& machine, DeviceId id) {
+  return depth_of(machine.device(id));
+}
+
+// The lesser depth of the GPUs at its ends.
+std::uint32_t link_depth(const Machine& machine, LinkId id) {
+  std::uint32_t depth = std::numeric_limits<std::uint32_t>::max();
+  for (const MemoryId end : {machine.link(id).a, machine.link(id).b}) {
+    if (const Device* const gpu = owning_gpu(machine, end)) depth = std::min(depth, depth_of(*gpu));
+  }
+  return depth;
+}
+
+}  // namespace
+
+DeviceBackendEntry cuda_device_backend() {
+  return {.name = "cuda",
+          .fits = fits_device,
+          .has_kernel = [](const Machine&, DeviceId,
+                           const OpKind& kind) { return load_cuda().module->has_kernel(kind.name); },
+          .make = [](const BackendContext& context, DeviceId id) {
+            return load_cuda().module->make_device(context, id, gpu_of(context.machine, id));
+          },
+          .mode = Mode::run,
+          .order = cuda_order,
+          .issue_depth = device_depth,
+          .is_exact = false};
+}
+
+LinkBackendEntry cuda_link_backend() {
+  return {.name = "cuda",
+          .fits = fits_link,
+          .make = [](const BackendContext& context, LinkId id) {
+            const Link& link = context.machine.link(id);
+            return load_cuda().module->make_link(context, id, gpu_of(context.machine, link.a),
+                                                 gpu_of(context.machine, link.b));
+          },
+          .mode = Mode::run,
+          .order = cuda_order,
+          .issue_depth = link_depth};
+}
+
+std::unique_ptr<MemorySpace> make_cuda_space(const Machine& machine, MemoryId memory) {
+  const int gpu = gpu_of(machine, memory);
+  if (gpu >= 0) return load_cuda().module->make_space(gpu);
+  if (!is_host_ram(machine, memory)) return nullptr;
+  const bool is_linked =
+      std::any_of(machine.links.begin(), machine.links.end(), [&](const Link& link) {
+        return (link.a == memory && gpu_of(machine, link.b) >= 0) ||
+               (link.b == memory && gpu_of(machine, link.a) >= 0);
+      });
+  return is_linked ? load_cuda().module->make_pinned_space() : nullptr;
+}
+
+std::vector<CudaGpu> cuda_gpus() {
+  return cuda_problem().empty() ? load_cuda().module->gpus() : std::vector<CudaGpu>{};
+}
+
+std::string cuda_problem() {
+  const LoadedCuda& loaded = load_cuda();
+  return loaded.module != nullptr ? loaded.module->problem() : loaded.problem;
+}
+
+}  // namespace troupe

@@ -1,0 +1,30 @@
+// The backend for NVIDIA's GPUs, as the registry lists it. What it does is in a module that is
+// loaded when a real run has a GPU.
+#pragma once
+
+#include "core/backend/backend.hpp"
+#include "core/backend/cuda/cuda_module.hpp"
+#include "core/memory/memory_space.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+// Fits GPUs. The GPUs of a machine take those of this host in their order, unless they name one
+// (Device::gpu); two of them may name the same.
+DeviceBackendEntry cuda_device_backend();
+// Fits links between a GPU's memory and one of this host or of another GPU.
+LinkBackendEntry cuda_link_backend();
+
+// The space of a memory in a real run if it is a GPU's, or a memory of the host that is linked to
+// one; else null. A usage Error if that GPU can't be used.
+std::unique_ptr<MemorySpace> make_cuda_space(const Machine& machine, MemoryId memory);
+
+// The GPUs that this process can use; none: cuda_problem() says why.
+std::vector<CudaGpu> cuda_gpus();
+// Why this process can't use a GPU, and what to do; empty if it can. Blocks while the driver starts.
+std::string cuda_problem();
+
+}  // namespace troupe

@@ -1,0 +1,53 @@
+// What libtroupe_cuda.so offers to Troupe: the backend for NVIDIA's GPUs. It is a module of its own,
+// so that Troupe starts on machines without CUDA.
+#pragma once
+
+#include "core/backend/backend.hpp"
+#include "core/machine/machine.hpp"
+#include "core/memory/buffer_pool.hpp"
+#include "core/memory/memory_space.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe {
+
+// A GPU of this host, as the driver numbers them.
+struct CudaGpu {
+  std::string name;
+  std::uint64_t memory_bytes = 0;  // installed
+  std::uint64_t free_bytes = 0;    // when it was asked
+};
+
+class CudaModule {
+ public:
+  virtual ~CudaModule() = default;
+  // Why no GPU can be used, and what to do; empty if there is one.
+  virtual std::string problem() const = 0;
+  virtual std::vector<CudaGpu> gpus() const = 0;
+  virtual bool has_kernel(std::string_view kind) const = 0;
+  // `gpu` and `gpu_of` are numbers of GPUs: of the device, and of each memory, -1 for the host's.
+  virtual std::unique_ptr<DeviceBackend> make_device(const BackendContext& context, DeviceId id,
+                                                     int gpu) const = 0;
+  virtual std::unique_ptr<LinkBackend> make_link(const BackendContext& context, LinkId id,
+                                                 int gpu_of_a, int gpu_of_b) const = 0;
+  // Tensors in the memory of a GPU.
+  virtual std::unique_ptr<MemorySpace> make_space(int gpu) const = 0;
+  // Tensors in memory of the host whose pages stay where they are, so that GPUs copy it themselves.
+  virtual std::unique_ptr<MemorySpace> make_pinned_space() const = 0;
+};
+
+// The order of all CUDA streams of this process.
+inline constexpr std::string_view cuda_order = "cuda";
+// Ops of a stream, or chunks of a direction, that are issued and not done, if the machine file
+// doesn't say.
+inline constexpr std::uint32_t cuda_issue_depth = 64;
+
+}  // namespace troupe
+
+// The entry of the module. Returns null if `version` isn't its own.
+extern "C" const troupe::CudaModule* troupe_cuda_module(const char* version);

@@ -1,0 +1,207 @@
+#include "core/backend/cuda/cuda_queue.hpp"
+
+#include "core/backend/cuda/cuda_check.hpp"
+#include "core/base/assert.hpp"
+
+#include <chrono>
+#include <memory>
+#include <shared_mutex>
+#include <unordered_map>
+#include <utility>
+
+namespace troupe {
+namespace {
+
+// All queues of this process, by their numbers: work of one may wait for that of another.
+class Queues {
+ public:
+  std::uint32_t add(CudaQueue& queue) {
+    const std::unique_lock lock(mutex_);
+    queues_.emplace(next_, &queue);
+    return next_++;
+  }
+  void remove(std::uint32_t number) {
+    const std::unique_lock lock(mutex_);
+    queues_.erase(number);
+  }
+  // Calls f(queue), unless the queue is gone: all its work has ended then.
+  template <class F>
+  void with(std::uint32_t number, const F& f) {
+    const std::shared_lock lock(mutex_);
+    if (const auto found = queues_.find(number); found != queues_.end()) f(*found->second);
+  }
+
+ private:
+  std::shared_mutex mutex_;
+  std::unordered_map<std::uint32_t, CudaQueue*> queues_;
+  std::uint32_t next_ = 0;
+};
+
+Queues& all_queues() {
+  static Queues queues;
+  return queues;
+}
+
+void make_event(cudaEvent_t& event) {
+  check_cuda(cudaEventCreateWithFlags(&event, cudaEventBlockingSync), "making an event");
+}
+
+constexpr std::size_t workspace_bytes = 32 << 20;  // as NVIDIA recommends for Hopper
+
+}  // namespace
+
+CudaQueue::CudaQueue(int gpu, std::uint32_t first_slot, std::uint32_t slots,
+                     Completions& completions)
+    : gpu_(gpu), first_slot_(first_slot), completions_(completions), slots_(slots) {
+  check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
+  check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
+  for (Slot& slot : slots_) {
+    make_event(slot.start);
+    make_event(slot.end);
+  }
+  make_event(anchor_);
+  void* verdicts = nullptr;
+  check_cuda(cudaHostAlloc(&verdicts, slots * sizeof(std::int32_t), cudaHostAllocDefault),
+             "pinning memory of the host");
+  verdicts_ = static_cast<std::int32_t*>(verdicts);
+  std::uninitialized_fill_n(verdicts_, slots, 0);
+  number_ = all_queues().add(*this);
+  watcher_ = std::thread([this] { watch(); });
+}
+
+CudaQueue::~CudaQueue() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  changed_.notify_one();
+  if (watcher_.joinable()) watcher_.join();
+  all_queues().remove(number_);
+  cudaSetDevice(gpu_);
+  if (solver != nullptr) cusolverDnDestroy(solver);
+  if (blas != nullptr) cublasDestroy(blas);
+  cudaStreamDestroy(stream);
+  for (const Slot& slot : slots_) {
+    cudaEventDestroy(slot.start);
+    cudaEventDestroy(slot.end);
+  }
+  cudaEventDestroy(anchor_);
+  cudaFree(scratch_);
+  cudaFree(workspace_);
+  cudaFreeHost(verdicts_);
+}
+
+void CudaQueue::make_handles() {
+  check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
+  check_cuda(cublasCreate(&blas), "starting cuBLAS");
+  check_cuda(cublasSetStream(blas, stream), "giving cuBLAS a stream");
+  // Of its own, so that what other streams do doesn't change the bits of results.
+  check_cuda(cudaMalloc(&workspace_, workspace_bytes), "allocating the workspace of cuBLAS");
+  check_cuda(cublasSetWorkspace(blas, workspace_, workspace_bytes), "giving cuBLAS a workspace");
+  check_cuda(cusolverDnCreate(&solver), "starting cuSOLVER");
+  check_cuda(cusolverDnSetStream(solver, stream), "giving cuSOLVER a stream");
+}
+
+void CudaQueue::begin(std::uint32_t slot, std::span<const Token> after, Instant now) {
+  check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
+  Slot& own = slots_[slot - first_slot_];
+  bool may_wait = false;
+  for (const Token token : after) {
+    may_wait = may_wait || token.queue != number_;
+    wait_for(token);
+  }
+  const bool is_idle = done_.load(std::memory_order_acquire) == issued_;
+  if (is_idle) anchor(now);
+  own.has_start = is_idle || may_wait;
+  if (own.has_start) check_cuda(cudaEventRecord(own.start, stream), "recording an event");
+}
+
+Started CudaQueue::end(std::uint32_t slot, Explain explain) {
+  Slot& own = slots_[slot - first_slot_];
+  check_cuda(cudaEventRecord(own.end, stream), "recording an event");
+  own.position = ++issued_;
+  own.explain = explain;
+  {
+    const std::lock_guard lock(mutex_);
+    under_way_.push_back(slot);
+  }
+  changed_.notify_one();
+  return {.state = Started::State::pending,
+          .token = {.queue = number_, .position = own.position}};
+}
+
+// The event of a position stays that of the position until the work has ended.
+void CudaQueue::wait_for(Token token) {
+  if (token.queue == number_) return;  // this stream keeps its order
+  all_queues().with(token.queue, [&](CudaQueue& other) {
+    if (other.done_.load(std::memory_order_acquire) >= token.position) return;
+    const Slot& slot = other.slots_[(token.position - 1) % other.slots_.size()];
+    check_cuda(cudaStreamWaitEvent(stream, slot.end, 0), "waiting for an event");
+  });
+}
+
+// Nothing is under way: the stream passes the event as soon as it is recorded.
+void CudaQueue::anchor(Instant now) {
+  if (anchored_ != Instant{} && now - anchored_ < std::chrono::milliseconds(100)) return;
+  check_cuda(cudaEventRecord(anchor_, stream), "recording an event");
+  anchored_ = now;
+}
+
+Instant CudaQueue::time_of(cudaEvent_t event) const {
+  float ms = 0;
+  if (cudaEventElapsedTime(&ms, anchor_, event) != cudaSuccess) return anchored_;
+  return anchored_ + Duration{static_cast<std::int64_t>(static_cast<double>(ms) * 1e6)};
+}
+
+void CudaQueue::watch() {
+  cudaSetDevice(gpu_);
+  for (;;) {
+    std::uint32_t slot = 0;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return is_ending_ || !under_way_.empty(); });
+      if (under_way_.empty()) return;
+      slot = under_way_.front();
+    }
+    finish(slot);
+  }
+}
+
+void CudaQueue::finish(std::uint32_t slot) {
+  Slot& own = slots_[slot - first_slot_];
+  const cudaError_t status = cudaEventSynchronize(own.end);
+  std::string failure;
+  if (status != cudaSuccess) {
+    failure = std::string("the GPU failed: ") + cudaGetErrorString(status);
+  } else if (const std::int32_t verdict = std::exchange(verdicts_[slot - first_slot_], 0);
+             verdict != 0 && own.explain != nullptr) {
+    failure = own.explain(verdict);
+  }
+  const Instant end = time_of(own.end);
+  const Instant start = own.has_start ? time_of(own.start) : last_end_;
+  last_end_ = end;
+  {
+    const std::lock_guard lock(mutex_);
+    under_way_.pop_front();
+  }
+  done_.store(own.position, std::memory_order_release);
+  if (failure.empty()) {
+    completions_.completed(slot, start, end);
+  } else {
+    completions_.failed(slot, std::move(failure));
+  }
+}
+
+std::byte* CudaQueue::scratch(std::size_t bytes) {
+  if (bytes <= scratch_bytes_) return scratch_;
+  // What was issued may still use the old one: cudaFree waits for it.
+  check_cuda(cudaFree(std::exchange(scratch_, nullptr)), "freeing memory");
+  scratch_bytes_ = 0;
+  void* room = nullptr;
+  check_cuda(cudaMalloc(&room, bytes), "allocating memory for intermediate values");
+  scratch_ = static_cast<std::byte*>(room);
+  scratch_bytes_ = bytes;
+  return scratch_;
+}
+
+}  // namespace troupe

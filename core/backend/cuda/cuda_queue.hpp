@@ -1,0 +1,94 @@
+// A CUDA stream as a queue of work that was issued: its tokens, its slots, and their ends.
+#pragma once
+
+#include "core/backend/backend.hpp"
+#include "core/backend/cuda/cuda_call.hpp"
+#include "core/base/time.hpp"
+#include "core/memory/token.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace troupe {
+
+// Work is issued by one thread at a time. A thread of the queue waits for the work to end, and
+// reports its times to Completions.
+//
+//   queue.begin(slot, after, now);
+//   f<<<…, queue.stream>>>(…);
+//   return queue.end(slot);
+class CudaQueue final : public CudaStream {
+ public:
+  // Why work failed on the device, in words, given what it has written to its verdict.
+  using Explain = std::string (*)(std::int32_t verdict);
+
+  // A stream of this GPU that waits for no other. `first_slot` is the number of its first slot,
+  // which is that of Completions. Throws a run Error if CUDA fails.
+  CudaQueue(int gpu, std::uint32_t first_slot, std::uint32_t slots, Completions& completions);
+  // Blocks until all that was issued has ended.
+  ~CudaQueue() override;
+  CudaQueue(const CudaQueue&) = delete;
+  CudaQueue& operator=(const CudaQueue&) = delete;
+
+  // What is issued next is the work of this slot, which must be free, and begins after these
+  // tokens. Makes the GPU the thread's current one. Throws a run Error if CUDA fails; the slot is
+  // free then.
+  void begin(std::uint32_t slot, std::span<const Token> after, Instant now);
+  // All work of the slot has been issued. `explain`: null if it can't fail on the device.
+  Started end(std::uint32_t slot, Explain explain = nullptr);
+  // For the work of this slot: where it says that it has failed.
+  std::int32_t* verdict(std::uint32_t slot) { return &verdicts_[slot - first_slot_]; }
+
+  std::byte* scratch(std::size_t bytes) override;
+  // Handles of cuBLAS and cuSOLVER for the stream, which are made once. Takes a while.
+  void make_handles();
+  int gpu() const { return gpu_; }
+
+ private:
+  struct Slot {
+    cudaEvent_t start = nullptr;
+    cudaEvent_t end = nullptr;
+    bool has_start = false;  // else it begins where the one before ends
+    std::uint64_t position = 0;
+    Explain explain = nullptr;
+  };
+
+  void wait_for(Token token);
+  void anchor(Instant now);
+  void watch();
+  void finish(std::uint32_t slot);
+  Instant time_of(cudaEvent_t event) const;
+
+  const int gpu_;
+  const std::uint32_t first_slot_;
+  Completions& completions_;
+  std::uint32_t number_ = 0;  // as in tokens
+  std::vector<Slot> slots_;
+  std::int32_t* verdicts_ = nullptr;  // pinned, one for each slot
+  std::uint64_t issued_ = 0;          // position of the work that was issued last
+  std::atomic<std::uint64_t> done_ = 0;
+  std::byte* scratch_ = nullptr;
+  std::size_t scratch_bytes_ = 0;
+  void* workspace_ = nullptr;  // of cuBLAS
+
+  // The time of one event is known: those of others follow.
+  cudaEvent_t anchor_ = nullptr;
+  Instant anchored_{};
+  Instant last_end_{};
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::deque<std::uint32_t> under_way_;  // slots, in the order of issue
+  bool is_ending_ = false;
+  std::thread watcher_;  // last
+};
+
+}  // namespace troupe
