@@ -1,6 +1,12 @@
 // What tests may ask of the stand-in for the CUDA libraries. StandIn::find() finds the functions,
 // and finds none where the real libraries are.
 //
+// A test on the stand-in shows that work is ordered, memory is used and freed in time, errors are
+// handled and the host doesn't wait. It doesn't show that a kernel is right on a GPU, how fast
+// anything is, or what a GPU does that isn't documented. What host threads do to each other isn't
+// seen: that is for ThreadSanitizer. Streams must be non-blocking; memory can't be allocated, and
+// host functions can't be called, in a captured graph.
+//
 // Settings, which the environment variable TROUPE_STAND_IN_NAME (in capitals) sets too:
 //   seed                 of delays and orders (1)
 //   delay_max_us         the longest delay of a work, in microseconds (200)

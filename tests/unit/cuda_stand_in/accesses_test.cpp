@@ -88,10 +88,13 @@ BOOST_AUTO_TEST_CASE(two_copies_into_the_same_pinned_memory_race) {
   expect_failure("pinned memory of device 0");
 }
 
-BOOST_AUTO_TEST_CASE(pinned_memory_is_written_too_early) {
+BOOST_AUTO_TEST_CASE(pinned_memory_is_written_before_the_second_copy_has_read_it) {
   float* x = device();
   float* in = pinned(1);
+  const cudaEvent_t once = event();
   std::atomic<bool> may_go_on = false;
+  cudaMemcpyAsync(x, in, bytes, cudaMemcpyHostToDevice, a);
+  cudaEventRecord(once, a);
   cudaLaunchHostFunc(
       a,
       [](void* flag) {
@@ -100,6 +103,7 @@ BOOST_AUTO_TEST_CASE(pinned_memory_is_written_too_early) {
       },
       &may_go_on);
   cudaMemcpyAsync(x, in, bytes, cudaMemcpyHostToDevice, a);
+  cudaEventSynchronize(once);
   in[n / 2] = 2;
   may_go_on = true;
   cudaStreamSynchronize(a);
@@ -156,6 +160,16 @@ BOOST_AUTO_TEST_CASE(freed_memory_is_used) {
   cudaFreeAsync(x, a);
   CHECK_ERROR(launch_fill(static_cast<float*>(x), 1, n, a), cudaErrorInvalidValue);
   expect_failure("use of freed memory: stand_in_test_fill");
+}
+
+BOOST_AUTO_TEST_CASE(only_memory_in_stream_order_is_freed_on_a_stream) {
+  CHECK_ERROR(cudaFreeAsync(device(), a), cudaErrorInvalidValue);
+  CHECK_ERROR(cudaFreeAsync(pinned(), a), cudaErrorInvalidValue);
+  void* x = nullptr;
+  cudaMallocAsync(&x, bytes, a);
+  CHECK_ERROR(cudaFree(static_cast<std::byte*>(x) + 1), cudaErrorInvalidValue);
+  cudaStreamSynchronize(a);
+  CHECK_CUDA(cudaFree(x));
 }
 
 BOOST_AUTO_TEST_CASE(memory_is_freed_twice) {

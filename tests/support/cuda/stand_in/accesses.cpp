@@ -1,10 +1,15 @@
 #include "tests/support/cuda/stand_in/accesses.hpp"
 
+#include <algorithm>
+
 namespace troupe::testing {
 namespace {
 
 bool overlap(const Access& a, const Access& b) {
   return a.begin < b.end() && b.begin < a.end();
+}
+bool must_be_ordered(const Access& a, const Access& b) {
+  return overlap(a, b) && (a.writes || b.writes);
 }
 bool covers(const Access& a, const Access& b) {
   return a.begin <= b.begin && b.end() <= a.end();
@@ -25,7 +30,7 @@ std::string WorkId::text() const {
 void AccessHistory::check(const Access& access, const Order& order, const WorkId& work,
                           const std::string& place, bool is_pinned, Control& control) const {
   for (const Past& past : past_) {
-    if (!overlap(access, past.access) || (!access.writes && !past.access.writes)) continue;
+    if (!must_be_ordered(access, past.access)) continue;
     if (!order.all.contains(past.work.stream, past.work.number)) {
       control.fail("race: " + work.text() + ' ' + std::string(verb(access)) + ' ' + place +
                    ", which " + past.work.text() + ' ' + std::string(verb(past.access)) +
@@ -49,15 +54,11 @@ void AccessHistory::add(const Access& access, const Order& order, const WorkId& 
   past_.push_back({access, work});
 }
 
-bool AccessHistory::is_busy(const std::byte* begin, std::size_t bytes,
-                            const VectorClock& clock) const {
-  const Access range{.begin = begin, .bytes = bytes};
-  for (const Past& past : past_) {
-    if (overlap(range, past.access) && !clock.contains(past.work.stream, past.work.number)) {
-      return true;
-    }
-  }
-  return false;
+bool AccessHistory::is_busy(const Access& access, const VectorClock& clock) const {
+  return std::any_of(past_.begin(), past_.end(), [&](const Past& past) {
+    return must_be_ordered(access, past.access) &&
+           !clock.contains(past.work.stream, past.work.number);
+  });
 }
 
 }  // namespace troupe::testing

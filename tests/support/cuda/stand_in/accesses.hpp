@@ -38,8 +38,8 @@ class AccessHistory {
   // Keeps the access for later checks. Accesses that come before it and can't be part of a race
   // that it isn't part of are forgotten.
   void add(const Access& access, const Order& order, const WorkId& work);
-  // Whether there is a read or write of the range that `clock` doesn't contain.
-  bool is_busy(const std::byte* begin, std::size_t bytes, const VectorClock& clock) const;
+  // Whether there is an access that `clock` doesn't contain and that must be ordered with `access`.
+  bool is_busy(const Access& access, const VectorClock& clock) const;
 
  private:
   struct Past {

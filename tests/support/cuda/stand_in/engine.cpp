@@ -8,7 +8,6 @@
 #include <thread>
 
 #include <sys/prctl.h>
-#include <unistd.h>
 
 namespace troupe::testing {
 namespace {
@@ -27,7 +26,7 @@ std::uint64_t mix(std::uint64_t x) {
 }  // namespace
 
 Engine& engine() {
-  static auto* only = new Engine;
+  static Engine* const only = std::make_unique<Engine>().release();
   return *only;
 }
 
@@ -256,57 +255,6 @@ void Engine::check_accesses(const std::vector<Access>& accesses, const Order& or
   }
 }
 
-void Engine::break_device(int device, cudaError_t error, bool for_ever) {
-  Device& broken = devices_[static_cast<std::size_t>(device)];
-  broken.error = error;
-  broken.is_lost = broken.is_lost || for_ever;
-  for (const auto& stream : streams_) {
-    if (stream->device != device) continue;
-    for (const QueuedWork& dropped : stream->queue) {
-      if (dropped.work.marks != nullptr) dropped.work.marks->is_reached = true;
-      if (dropped.work.then) dropped.work.then();
-    }
-    stream->queue.clear();
-    stream->finished = stream->issued;
-    host_learns(stream->order.all);  // nothing of it is going to happen
-  }
-  work_added_.notify_one();
-  work_finished_.notify_all();
-}
-
-void Engine::throw_if_broken(int device) const {
-  if (error_of(device) != cudaSuccess) throw CudaFailure{error_of(device)};
-}
-
-void Engine::reset_device(int device) {
-  Device& reset = devices_[static_cast<std::size_t>(device)];
-  if (reset.is_lost) throw CudaFailure{reset.error};
-  reset.error = cudaSuccess;
-  wait_for_device(device, "cudaDeviceReset");
-  for (const auto& stream : streams_) {
-    if (stream->device != device) continue;
-    stream->is_destroyed = true;
-    handles.remove(stream.get());
-  }
-  std::vector<const std::byte*> freed;
-  for (const auto& [begin, allocation] : memory.allocations()) {
-    if (allocation.device == device && allocation.kind == MemoryKind::device) {
-      freed.push_back(begin);
-    }
-  }
-  for (const std::byte* begin : freed) {
-    memory.forget(*memory.find(begin), {.what = "cudaDeviceReset"});
-    memory.recycle(begin);
-  }
-  std::erase_if(peers_, [device](const auto& pair) { return pair.first == device; });
-}
-
-void Engine::restore_devices() {
-  devices_ = {};
-  control.sticky_error_at = control.device_lost_at = control.kernel_fault_at = 0;
-  control.out_of_memory_at = control.no_kernel_image = control.no_peer_access = 0;
-}
-
 Allocation& Engine::reachable(int device, const void* address, std::size_t bytes,
                               std::string_view what) {
   Allocation* place = memory.expect(address, bytes, what);
@@ -318,39 +266,6 @@ Allocation& Engine::reachable(int device, const void* address, std::size_t bytes
     throw CudaFailure{cudaErrorInvalidValue};
   }
   return *place;
-}
-
-void Engine::check_leaks() {
-  for (const auto& [kind, count] : handles.count()) {
-    control.fail("leak: " + std::to_string(count) + ' ' + std::string(kind) +
-                 (count == 1 ? "" : "s") + " not destroyed");
-  }
-  for (const auto& [begin, allocation] : memory.allocations()) {
-    control.fail("leak: " + allocation.text() + " not freed");
-  }
-}
-
-void Engine::at_exit() {
-  std::unique_lock lock(mutex);
-  const auto is_idle = [this] {
-    return std::all_of(streams_.begin(), streams_.end(), [](const auto& stream) {
-      return stream->queue.empty() && !stream->is_running;
-    });
-  };
-  if (!work_finished_.wait_for(lock, std::chrono::seconds(5), is_idle)) {
-    control.fail("leak: work that isn't finished when the process exits");
-  }
-  check_leaks();
-  if (control.failures == 0) return;
-  std::fprintf(stderr, "CUDA stand-in: %lld failures, the exit status is 97\n",
-               static_cast<long long>(control.failures));
-  std::fflush(nullptr);
-  _exit(97);
-}
-
-// Runs after the destructors of the program and of the libraries that use CUDA.
-[[gnu::destructor]] void check_at_exit() {
-  engine().at_exit();
 }
 
 }  // namespace troupe::testing

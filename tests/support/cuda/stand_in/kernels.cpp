@@ -27,7 +27,7 @@ struct Registry {
 };
 
 Registry& registry() {
-  static auto* only = new Registry;
+  static Registry* const only = std::make_unique<Registry>().release();
   return *only;
 }
 

@@ -26,7 +26,8 @@ struct Allocation {
   int device = 0;  // pinned memory: the current device when it was allocated
   const std::byte* begin = nullptr;
   std::size_t bytes = 0;
-  std::uint64_t number = 0;  // of all allocations
+  std::uint64_t number = 0;         // of all allocations
+  bool is_in_stream_order = false;  // made by cudaMallocAsync
   AccessHistory accesses = {};
 
   std::string text() const;

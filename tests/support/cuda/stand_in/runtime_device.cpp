@@ -1,9 +1,12 @@
 // libcudart: devices, versions and errors.
 #include "tests/support/cuda/stand_in/api.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <utility>
 
 using namespace troupe::testing;
 
@@ -14,6 +17,32 @@ constexpr int compute_major = 9;
 constexpr int compute_minor = 0;
 constexpr int shared_bytes = 48 << 10;
 constexpr int shared_bytes_opt_in = 99 << 10;
+
+constexpr auto attributes = std::to_array<std::pair<cudaDeviceAttr, int>>({
+    {cudaDevAttrMultiProcessorCount, multiprocessors},
+    {cudaDevAttrMaxThreadsPerBlock, 1024},
+    {cudaDevAttrMaxThreadsPerMultiProcessor, 2048},
+    {cudaDevAttrMaxSharedMemoryPerBlock, shared_bytes},
+    {cudaDevAttrMaxSharedMemoryPerBlockOptin, shared_bytes_opt_in},
+    {cudaDevAttrComputeCapabilityMajor, compute_major},
+    {cudaDevAttrComputeCapabilityMinor, compute_minor},
+    {cudaDevAttrWarpSize, 32},
+    {cudaDevAttrMaxGridDimX, 0x7fffffff},
+    {cudaDevAttrMaxGridDimY, 65535},
+    {cudaDevAttrAsyncEngineCount, 2},
+    {cudaDevAttrUnifiedAddressing, 1},
+    {cudaDevAttrCanMapHostMemory, 1},
+    {cudaDevAttrConcurrentKernels, 1},
+    {cudaDevAttrHostRegisterSupported, 1},
+    {cudaDevAttrMemoryPoolsSupported, 1},
+    {cudaDevAttrClockRate, 1'000'000},        // kHz
+    {cudaDevAttrMemoryClockRate, 1'000'000},  // kHz
+    {cudaDevAttrGlobalMemoryBusWidth, 256},
+    {cudaDevAttrL2CacheSize, 4 << 20},
+    {cudaDevAttrIntegrated, 0},
+    {cudaDevAttrComputeMode, 0},
+    {cudaDevAttrPageableMemoryAccess, 0},
+});
 
 }  // namespace
 
@@ -90,72 +119,18 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
       "cudaDeviceGetAttribute",
       [&](Engine& e) {
         require_device(e, device);
-        switch (attribute) {
-          case cudaDevAttrMultiProcessorCount:
-            *value = multiprocessors;
-            break;
-          case cudaDevAttrMaxThreadsPerBlock:
-            *value = 1024;
-            break;
-          case cudaDevAttrMaxThreadsPerMultiProcessor:
-            *value = 2048;
-            break;
-          case cudaDevAttrMaxSharedMemoryPerBlock:
-            *value = shared_bytes;
-            break;
-          case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-            *value = shared_bytes_opt_in;
-            break;
-          case cudaDevAttrComputeCapabilityMajor:
-            *value = compute_major;
-            break;
-          case cudaDevAttrComputeCapabilityMinor:
-            *value = compute_minor;
-            break;
-          case cudaDevAttrWarpSize:
-            *value = 32;
-            break;
-          case cudaDevAttrMaxGridDimX:
-            *value = 0x7fffffff;
-            break;
-          case cudaDevAttrMaxGridDimY:
-            *value = 65535;
-            break;
-          case cudaDevAttrAsyncEngineCount:
-            *value = 2;
-            break;
-          case cudaDevAttrPciBusId:
-            *value = device + 1;
-            break;
-          case cudaDevAttrUnifiedAddressing:
-          case cudaDevAttrCanMapHostMemory:
-          case cudaDevAttrConcurrentKernels:
-          case cudaDevAttrHostRegisterSupported:
-          case cudaDevAttrMemoryPoolsSupported:
-            *value = 1;
-            break;
-          case cudaDevAttrClockRate:
-            *value = 1'000'000;
-            break;  // kHz
-          case cudaDevAttrMemoryClockRate:
-            *value = 1'000'000;
-            break;  // kHz
-          case cudaDevAttrGlobalMemoryBusWidth:
-            *value = 256;
-            break;
-          case cudaDevAttrL2CacheSize:
-            *value = 4 << 20;
-            break;
-          case cudaDevAttrIntegrated:
-          case cudaDevAttrComputeMode:
-          case cudaDevAttrPageableMemoryAccess:
-            *value = 0;
-            break;
-          default:
-            e.control.fail("cudaDeviceGetAttribute: the stand-in has no attribute " +
-                           std::to_string(static_cast<int>(attribute)));
-            throw CudaFailure{cudaErrorInvalidValue};
+        if (attribute == cudaDevAttrPciBusId) {
+          *value = device + 1;
+          return;
         }
+        const auto* found = std::find_if(attributes.begin(), attributes.end(),
+                                         [&](const auto& each) { return each.first == attribute; });
+        if (found == attributes.end()) {
+          e.control.fail("cudaDeviceGetAttribute: the stand-in has no attribute " +
+                         std::to_string(static_cast<int>(attribute)));
+          throw CudaFailure{cudaErrorInvalidValue};
+        }
+        *value = found->second;
       },
       CallKind::any_device);
 }

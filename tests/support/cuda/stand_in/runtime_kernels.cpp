@@ -3,6 +3,9 @@
 #include "tests/support/cuda/stand_in/kernels.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
+#include <string>
 #include <vector>
 
 using namespace troupe::testing;
@@ -26,16 +29,17 @@ cudaError_t launch_kernel(const void* function, dim3 grid, dim3 block, void** ar
 
 }  // namespace
 
-// The headers declare most of these only for nvcc.
+// The headers declare most of these only for nvcc, which gives them their names.
+// NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" {
 
 void** __cudaRegisterFatBinary(void* binary) {
-  return new void*(binary);
+  return std::make_unique<void*>(binary).release();
 }
 void __cudaRegisterFatBinaryEnd(void** /*handle*/) {}
 void __cudaUnregisterFatBinary(void** handle) {
   unregister_kernels(handle);
-  delete handle;
+  const std::unique_ptr<void*> ends(handle);
 }
 char __cudaInitModule(void** /*handle*/) {
   return 1;
@@ -86,6 +90,7 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void*
 }
 
 }  // extern "C"
+// NOLINTEND(bugprone-reserved-identifier)
 
 cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** args,
                              size_t shared_bytes, cudaStream_t stream) {

@@ -1,6 +1,8 @@
 // libcudart: memory of devices, pinned memory of the host, copies.
 #include "tests/support/cuda/stand_in/api.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 
@@ -59,18 +61,18 @@ void copy(Engine& e, void* to, const void* from, std::size_t bytes, cudaStream_t
   require(source != nullptr && target != nullptr);
   std::byte* read = e.memory.bytes_at(from);
   std::byte* written = e.memory.bytes_at(to);
-  const auto is_idle = [&](const Allocation& place, const void* begin) {
+  const Access reading{.begin = static_cast<const std::byte*>(from), .bytes = bytes, .reads = true};
+  const Access writing{.begin = static_cast<const std::byte*>(to), .bytes = bytes, .writes = true};
+  const auto is_idle = [&](const Allocation& place, const Access& access) {
     return place.kind != MemoryKind::device && stream->capture == nullptr &&
-           !place.accesses.is_busy(static_cast<const std::byte*>(begin), bytes, e.host());
+           !place.accesses.is_busy(access, e.host());
   };
-  Work work{
-      .what = what,
-      .accesses = {{.begin = static_cast<const std::byte*>(from), .bytes = bytes, .reads = true},
-                   {.begin = static_cast<const std::byte*>(to), .bytes = bytes, .writes = true}},
-      .run = [=] { std::memmove(written, read, bytes); }};
+  Work work{.what = what, .accesses = {reading, writing}, .run = [=] {
+              std::memmove(written, read, bytes);
+            }};
   // Nothing but this copy may use pinned memory until the host has waited: what the host writes too
   // late is found by a digest, what it reads too early are NaNs.
-  if (is_idle(*source, from)) {
+  if (is_idle(*source, reading)) {
     work.run = [=, &e, digest = digest_of(read, bytes)] {
       if (digest_of(read, bytes) != digest) {
         const std::lock_guard lock(e.mutex);
@@ -80,7 +82,7 @@ void copy(Engine& e, void* to, const void* from, std::size_t bytes, cudaStream_t
       std::memmove(written, read, bytes);
     };
   }
-  const bool hides_target = is_idle(*target, to);
+  const bool hides_target = is_idle(*target, writing);
   ++e.control.copies;
   e.enqueue(*stream, std::move(work));
   if (hides_target) std::memset(written, 0xff, bytes);
@@ -121,8 +123,9 @@ cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t on) {
     e.throw_if_broken(stream->device);
     require(stream->capture == nullptr, cudaErrorStreamCaptureUnsupported);
     if (bytes == 0) return;
-    const Allocation* made = e.memory.allocate_device(stream->device, bytes);
+    Allocation* made = e.memory.allocate_device(stream->device, bytes);
     require(made != nullptr, cudaErrorMemoryAllocation);
+    made->is_in_stream_order = true;
     e.enqueue(*stream, {.what = "cudaMallocAsync",
                         .accesses = {{.begin = made->begin, .bytes = bytes, .writes = true}}});
     *pointer = const_cast<std::byte*>(made->begin);
@@ -138,7 +141,7 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t on) {
         require(stream->capture == nullptr, cudaErrorStreamCaptureUnsupported);
         Allocation* freed = e.memory.expect(pointer, 1, "cudaFreeAsync");
         require(freed != nullptr);
-        require(freed->begin == pointer && freed->kind == MemoryKind::device);
+        require(freed->begin == pointer && freed->is_in_stream_order);
         const std::byte* begin = freed->begin;
         const auto recycle = [&e, begin] { e.memory.recycle(begin); };
         const bool is_broken = e.error_of(stream->device) != cudaSuccess;
@@ -154,11 +157,11 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t on) {
       CallKind::release);
 }
 
-// A pool's handle is the number of its device, plus 1.
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
   return api("cudaDeviceGetDefaultMemPool", [&](Engine& e) {
     require_device(e, device);
-    *pool = reinterpret_cast<cudaMemPool_t>(static_cast<std::uintptr_t>(device) + 1);
+    static std::array<char, Engine::devices_max> pools;  // only their addresses matter
+    *pool = reinterpret_cast<cudaMemPool_t>(&pools[static_cast<std::size_t>(device)]);
   });
 }
 
