@@ -52,7 +52,11 @@ constexpr std::size_t workspace_bytes = 32 << 20;  // as NVIDIA recommends for H
 
 CudaQueue::CudaQueue(int gpu, std::uint32_t first_slot, std::uint32_t slots,
                      Completions& completions)
-    : gpu_(gpu), first_slot_(first_slot), completions_(completions), slots_(slots) {
+    : gpu_(gpu),
+      first_slot_(first_slot),
+      completions_(completions),
+      slots_(slots),
+      slot_at_(slots) {
   check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
   check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
   for (Slot& slot : slots_) {
@@ -120,6 +124,7 @@ Started CudaQueue::end(std::uint32_t slot, Explain explain) {
   Slot& own = slots_[slot - first_slot_];
   check_cuda(cudaEventRecord(own.end, stream), "recording an event");
   own.position = ++issued_;
+  slot_at_[own.position % slots_.size()].store(slot - first_slot_, std::memory_order_relaxed);
   own.explain = explain;
   {
     const std::lock_guard lock(mutex_);
@@ -129,12 +134,14 @@ Started CudaQueue::end(std::uint32_t slot, Explain explain) {
   return {.state = Started::State::pending, .token = {.queue = number_, .position = own.position}};
 }
 
-// The event of a position stays that of the position until the work has ended.
+// The event stays that of the work until the work has ended. If that happens now, this stream waits
+// for later work of the other queue instead, which was issued before, so that no circle can arise.
 void CudaQueue::wait_for(Token token) {
   if (token.queue == number_) return;  // this stream keeps its order
   all_queues().with(token.queue, [&](CudaQueue& other) {
     if (other.done_.load(std::memory_order_acquire) >= token.position) return;
-    const Slot& slot = other.slots_[(token.position - 1) % other.slots_.size()];
+    const std::size_t place = token.position % other.slots_.size();
+    const Slot& slot = other.slots_[other.slot_at_[place].load(std::memory_order_relaxed)];
     check_cuda(cudaStreamWaitEvent(stream, slot.end, 0), "waiting for an event");
   });
 }

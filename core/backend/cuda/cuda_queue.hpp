@@ -73,7 +73,9 @@ class CudaQueue final : public CudaStream {
   std::uint32_t number_ = 0;  // as in tokens
   std::vector<Slot> slots_;
   std::int32_t* verdicts_ = nullptr;  // pinned, one for each slot
-  std::uint64_t issued_ = 0;          // position of the work that was issued last
+  // By position, modulo their number: the slot of the work there, until it has ended.
+  std::vector<std::atomic<std::uint32_t>> slot_at_;
+  std::uint64_t issued_ = 0;  // position of the work that was issued last
   std::atomic<std::uint64_t> done_ = 0;
   std::byte* scratch_ = nullptr;
   std::size_t scratch_bytes_ = 0;
