@@ -43,9 +43,8 @@ class StandInFixture {
   }
   // Checks that the stand-in has found no fault that the test hasn't taken.
   ~StandInFixture() {
-    for (const char* const injection :
-         {"out_of_memory_at", "sticky_error_at", "device_lost_at", "kernel_fault_at",
-          "no_kernel_image", "no_peer_access"}) {
+    for (const char* const injection : {"out_of_memory_at", "sticky_error_at", "device_lost_at",
+                                        "kernel_fault_at", "no_kernel_image", "no_peer_access"}) {
       set(injection, 0);
     }
     if (stand_in_ != nullptr) stand_in_->restore_devices();

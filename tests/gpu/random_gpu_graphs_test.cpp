@@ -36,7 +36,8 @@ Machine random_gpu_machine(Random& random) {
   });
   for (Link& link : m.links) {
     link.sharing = pick(random, std::array{Sharing::fifo, Sharing::fair});
-    link.chunk_bytes = pick<std::uint64_t>(random, std::array<std::uint64_t, 3>{1000, 4096, 1 << 20});
+    link.chunk_bytes =
+        pick<std::uint64_t>(random, std::array<std::uint64_t, 3>{1000, 4096, 1 << 20});
   }
   return m;
 }
@@ -59,7 +60,7 @@ struct GpuCase {
 BOOST_AUTO_TEST_CASE(results_are_near_those_of_a_serial_execution,
                      *boost::unit_test::precondition(has_gpu)) {
   const StandInFixture fixture;
-  for (std::uint64_t seed = 1; seed <= seeds(150); ++seed) {
+  for (std::uint64_t seed = first_seed(); seed <= seeds(150); ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       const GpuCase c(seed);
       fixture.set("seed", static_cast<std::int64_t>(seed));
