@@ -79,7 +79,11 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
         [this](const LaneDone& message) { on_done(message); },
         [this](Introduce& who) {
           resources_ = std::move(who.resources);
-          work_->enter_thread();
+          try {
+            work_->enter_thread();
+          } catch (const Error& error) {
+            send(coordinator_, Failure{self_, {}, error.what()});
+          }
           send(coordinator_, Ready{self_});
         },
         [this](AssignShare& message) {
