@@ -11,6 +11,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -66,9 +67,10 @@ class Bounce {
 class GpuSpace final : public MemorySpace {
  public:
   explicit GpuSpace(int gpu) : gpu_(gpu), bounce_(gpu) {}
+  // Tensors may still be held: a session ends with those that its program has kept.
   ~GpuSpace() override {
     cudaSetDevice(gpu_);
-    trim();
+    for (std::byte* const buffer : allocated_) cudaFree(buffer);
   }
 
   std::optional<std::uint64_t> free_bytes() const override {
@@ -128,7 +130,9 @@ class GpuSpace final : public MemorySpace {
       return nullptr;
     }
     check_cuda(status, "allocating memory");
-    return static_cast<std::byte*>(room);
+    auto* const buffer = static_cast<std::byte*>(room);
+    allocated_.insert(buffer);
+    return buffer;
   }
   std::byte* allocate(std::uint64_t capacity) {
     if (std::byte* const buffer = try_allocate(capacity)) return buffer;
@@ -140,7 +144,10 @@ class GpuSpace final : public MemorySpace {
   }
   void trim() {
     for (auto& [capacity, buffers] : free_) {
-      for (std::byte* const buffer : buffers) cudaFree(buffer);
+      for (std::byte* const buffer : buffers) {
+        allocated_.erase(buffer);
+        cudaFree(buffer);
+      }
       buffers.clear();
     }
   }
@@ -148,6 +155,7 @@ class GpuSpace final : public MemorySpace {
   const int gpu_;
   mutable std::mutex mutex_;
   mutable Bounce bounce_;
+  std::set<std::byte*> allocated_;
   std::map<std::uint64_t, std::vector<std::byte*>> free_;  // by capacity
 };
 
