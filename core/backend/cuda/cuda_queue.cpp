@@ -1,7 +1,6 @@
 #include "core/backend/cuda/cuda_queue.hpp"
 
 #include "core/backend/cuda/cuda_check.hpp"
-#include "core/base/assert.hpp"
 
 #include <chrono>
 #include <memory>
