@@ -1,7 +1,8 @@
-// What the program says of the GPUs of the host. Runs on the stand-in for the CUDA libraries, whose
-// settings are in the environment.
+// What the program says of the GPUs of the host, and to profilers. Runs on the stand-in for the
+// CUDA libraries, whose settings are in the environment.
 #include "tests/support/workspace.hpp"
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
@@ -21,6 +22,12 @@ Finished run_on(Environment stand_in, const Workspace& workspace,
   ProgramOptions options = workspace.options();
   options.environment.merge(stand_in);
   return run_troupe(arguments, options);
+}
+
+std::size_t count(std::string_view text, std::string_view part) {
+  std::size_t found = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != text.npos; at += part.size()) ++found;
+  return found;
 }
 
 bool contains(std::string_view text, std::string_view part) {
@@ -74,6 +81,33 @@ BOOST_AUTO_TEST_CASE(the_machine_it_prints_says_why_runs_have_no_gpu) {
     workspace.write("here.yaml", machine.out);
     BOOST_TEST(run_on(environment, workspace, {"validate", "here.yaml"}).exit_code == 0);
   }
+}
+
+// The listener stands for a profiler: it prints a line for each range.
+BOOST_AUTO_TEST_CASE(a_profiler_is_told_the_name_of_each_op_and_copy) {
+  const Workspace workspace;
+  workspace.write("run.yaml",
+                  "machine:\n"
+                  "  devices: {gpu0: {kind: gpu, memory: vram0}}\n"
+                  "  memories: {host: {size: 64 MiB}, vram0: {size: 64 MiB}}\n"
+                  "  links: {pcie0: {between: [host, vram0], bandwidth: 10 GB/s}}\n"
+                  "tensors:\n"
+                  "  x: {op: uniform, shape: [32, 64], on: gpu0}\n"
+                  "  y: {op: uniform, shape: [64, 16], on: gpu0}\n"
+                  "tasks:\n"
+                  "  run:  {op: matmul, in: [x, y], repeat: 3, on: gpu0}\n"
+                  "  copy: {op: copy, in: [run], to: host}\n");
+  const Finished run =
+      run_on({{"NVTX_INJECTION64_PATH", RANGE_LISTENER}}, workspace, {"run", "run.yaml"});
+  BOOST_TEST_INFO(run.out << run.err);
+  BOOST_TEST(run.exit_code == 0);
+  for (const std::string_view range :
+       {"begins: uniform[0] float32 [32, 64]\n", "begins: matmul[0] float32 [32, 16]\n",
+        "begins: matmul[2] float32 [32, 16]\n", "begins: copy from GPU 0: float32 [32, 16]\n"}) {
+    BOOST_TEST_CONTEXT(range) BOOST_TEST(contains(run.err, range));
+  }
+  BOOST_TEST(count(run.err, "begins: ") == 8U);
+  BOOST_TEST(count(run.err, "ends\n") == 8U);
 }
 
 }  // namespace
