@@ -2,7 +2,6 @@
 
 #include "core/backend/cuda/cuda_check.hpp"
 
-#include <chrono>
 #include <memory>
 #include <shared_mutex>
 #include <unordered_map>
@@ -58,11 +57,11 @@ CudaQueue::CudaQueue(int gpu, std::uint32_t first_slot, std::uint32_t slots,
       slot_at_(slots) {
   check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
   check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
+  clock_ = GpuClock::of(gpu_);
   for (Slot& slot : slots_) {
     make_event(slot.start);
     make_event(slot.end);
   }
-  make_event(anchor_);
   void* verdicts = nullptr;
   check_cuda(cudaHostAlloc(&verdicts, slots * sizeof(std::int32_t), cudaHostAllocDefault),
              "pinning memory of the host");
@@ -88,7 +87,6 @@ CudaQueue::~CudaQueue() {
     cudaEventDestroy(slot.start);
     cudaEventDestroy(slot.end);
   }
-  cudaEventDestroy(anchor_);
   cudaFree(scratch_);
   cudaFree(workspace_);
   cudaFreeHost(verdicts_);
@@ -108,13 +106,13 @@ void CudaQueue::make_handles() {
 void CudaQueue::begin(std::uint32_t slot, std::span<const Token> after, Instant now) {
   check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
   Slot& own = slots_[slot - first_slot_];
+  own.anchor = clock_->anchor(now);
   bool may_wait = false;
   for (const Token token : after) {
     may_wait = may_wait || token.queue != number_;
     wait_for(token);
   }
   const bool is_idle = done_.load(std::memory_order_acquire) == issued_;
-  if (is_idle) anchor(now);
   own.has_start = is_idle || may_wait;
   if (own.has_start) check_cuda(cudaEventRecord(own.start, stream), "recording an event");
 }
@@ -145,19 +143,6 @@ void CudaQueue::wait_for(Token token) {
   });
 }
 
-// Nothing is under way: the stream passes the event as soon as it is recorded.
-void CudaQueue::anchor(Instant now) {
-  if (anchored_ != Instant{} && now - anchored_ < std::chrono::milliseconds(100)) return;
-  check_cuda(cudaEventRecord(anchor_, stream), "recording an event");
-  anchored_ = now;
-}
-
-Instant CudaQueue::time_of(cudaEvent_t event) const {
-  float ms = 0;
-  if (cudaEventElapsedTime(&ms, anchor_, event) != cudaSuccess) return anchored_;
-  return anchored_ + Duration{static_cast<std::int64_t>(static_cast<double>(ms) * 1e6)};
-}
-
 void CudaQueue::watch() {
   cudaSetDevice(gpu_);
   for (;;) {
@@ -182,8 +167,8 @@ void CudaQueue::finish(std::uint32_t slot) {
              verdict != 0 && own.explain != nullptr) {
     failure = own.explain(verdict);
   }
-  const Instant end = time_of(own.end);
-  const Instant start = own.has_start ? time_of(own.start) : last_end_;
+  const Instant end = own.anchor->time_of(own.end);
+  const Instant start = own.has_start ? own.anchor->time_of(own.start) : last_end_;
   last_end_ = end;
   {
     const std::lock_guard lock(mutex_);

@@ -3,6 +3,7 @@
 
 #include "core/backend/backend.hpp"
 #include "core/backend/cuda/cuda_call.hpp"
+#include "core/backend/cuda/gpu_clock.hpp"
 #include "core/base/time.hpp"
 #include "core/memory/token.hpp"
 
@@ -11,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -56,16 +58,15 @@ class CudaQueue final : public CudaStream {
   struct Slot {
     cudaEvent_t start = nullptr;
     cudaEvent_t end = nullptr;
+    std::shared_ptr<const GpuAnchor> anchor;
     bool has_start = false;  // else it begins where the one before ends
     std::uint64_t position = 0;
     Explain explain = nullptr;
   };
 
   void wait_for(Token token);
-  void anchor(Instant now);
   void watch();
   void finish(std::uint32_t slot);
-  Instant time_of(cudaEvent_t event) const;
 
   const int gpu_;
   const std::uint32_t first_slot_;
@@ -81,10 +82,8 @@ class CudaQueue final : public CudaStream {
   std::size_t scratch_bytes_ = 0;
   void* workspace_ = nullptr;  // of cuBLAS
 
-  // The time of one event is known: those of others follow.
-  cudaEvent_t anchor_ = nullptr;
-  Instant anchored_{};
-  Instant last_end_{};
+  std::shared_ptr<GpuClock> clock_;
+  Instant last_end_{};  // of what has ended last
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
