@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
 
 namespace troupe::testing {
 BOOST_AUTO_TEST_SUITE(gpu_machine)
@@ -81,6 +82,47 @@ BOOST_AUTO_TEST_CASE(the_machine_it_prints_says_why_runs_have_no_gpu) {
     workspace.write("here.yaml", machine.out);
     BOOST_TEST(run_on(environment, workspace, {"validate", "here.yaml"}).exit_code == 0);
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_machine_file_may_name_the_gpu_that_a_device_is) {
+  const Workspace workspace;
+  const auto run_gpu = [&](std::string_view number) {
+    workspace.write("run.yaml", fmt::format("machine:\n"
+                                            "  devices:\n"
+                                            "    a: {{kind: gpu, memory: vram_a, gpu: {0}}}\n"
+                                            "    b: {{kind: gpu, memory: vram_b, gpu: {0}}}\n"
+                                            "  memories:\n"
+                                            "    vram_a: {{size: 64 MiB}}\n"
+                                            "    vram_b: {{size: 64 MiB}}\n"
+                                            "tasks:\n"
+                                            "  x: {{op: uniform, shape: [8, 8], on: a}}\n"
+                                            "  y: {{op: uniform, shape: [8, 8], on: b}}\n",
+                                            number));
+    return run_on({{"TROUPE_STAND_IN_DEVICES", "2"}}, workspace, {"run", "run.yaml"});
+  };
+  const Finished shared = run_gpu("1");
+  BOOST_TEST_INFO(shared.out << shared.err);
+  BOOST_TEST(shared.exit_code == 0);
+  const Finished missing = run_gpu("2");
+  BOOST_TEST(missing.exit_code == 2);
+  BOOST_TEST(contains(missing.err,
+                      "run.yaml:3:5: a is a GPU, and this machine has no GPU 2: they "
+                      "are 0 to 1; simulate the file"));
+}
+
+BOOST_AUTO_TEST_CASE(a_link_between_a_gpu_and_storage_says_what_to_link_instead) {
+  const Workspace workspace;
+  workspace.write("run.yaml",
+                  "machine:\n"
+                  "  devices: {gpu0: {kind: gpu, memory: vram0}}\n"
+                  "  memories: {vram0: {size: 64 MiB}, disk: {kind: storage}}\n"
+                  "  links: {direct: {between: [vram0, disk], bandwidth: 1 GB/s}}\n"
+                  "tasks: {x: {op: uniform, shape: [8, 8], on: gpu0}}\n");
+  const Finished run = run_on({}, workspace, {"run", "run.yaml"});
+  BOOST_TEST(run.exit_code == 2);
+  BOOST_TEST(contains(run.err,
+                      "run.yaml:4:11: link direct joins vram0 and disk: a GPU copies between its "
+                      "memory and one of the host or of another GPU only; link each of them"));
 }
 
 // The listener stands for a profiler: it prints a line for each range.
