@@ -66,15 +66,13 @@ BOOST_AUTO_TEST_CASE(a_run_takes_the_real_backend_that_fits) {
   BOOST_TEST(choose_backend(Mode::run, m, m.find_link("ssd0")).name == "file");
 }
 
-BOOST_AUTO_TEST_CASE(a_gpu_where_there_is_none_says_why_and_how_to_simulate_it_or_map_it) {
+BOOST_AUTO_TEST_CASE(a_gpu_where_there_is_none_says_how_to_simulate_it_or_map_it) {
   const Machine m = some_of_everything();
-  const std::string text = error_of(m, m.find_device("gpu0"));
-  BOOST_TEST_INFO(text);
-  BOOST_TEST(text.starts_with(
-      "m.yaml:4:9: gpu0 is a GPU, and this machine has none that Troupe can use ("));
   BOOST_TEST(
-      text.ends_with("); simulate the file with 'troupe simulate', or let a CPU stand in with "
-                     "'--map gpu0=cpu'"));
+      error_of(m, m.find_device("gpu0")) ==
+      "m.yaml:4:9: gpu0 is a GPU, and this machine has none that Troupe can use (this Troupe "
+      "was built without CUDA); simulate the file with 'troupe simulate', or let a CPU stand "
+      "in with '--map gpu0=cpu'");
 }
 
 BOOST_AUTO_TEST_CASE(a_link_to_a_gpus_memory_says_which_gpu_is_missing) {
