@@ -110,6 +110,32 @@ BOOST_AUTO_TEST_CASE(a_machine_file_may_name_the_gpu_that_a_device_is) {
                       "are 0 to 1; simulate the file"));
 }
 
+//   n0.host ── network ── n1.host     each node is a process, and its gpu0 is the first GPU there
+//      │                     │
+//   n0.vram0              n1.vram0
+BOOST_AUTO_TEST_CASE(each_node_of_a_run_has_the_gpus_of_its_host) {
+  const Workspace workspace;
+  workspace.write("run.yaml",
+                  "machine:\n"
+                  "  nodes:\n"
+                  "    n:\n"
+                  "      count: 2\n"
+                  "      devices: {gpu0: {kind: gpu, memory: vram0}}\n"
+                  "      memories: {host: {size: 64 MiB}, vram0: {size: 64 MiB}}\n"
+                  "      links: {pcie0: {between: [host, vram0], bandwidth: 10 GB/s}}\n"
+                  "  network: {bandwidth: 1 GB/s}\n"
+                  "tensors:\n"
+                  "  x: {op: uniform, shape: [40, 40], on: n0.gpu0}\n"
+                  "tasks:\n"
+                  "  run:  {op: matmul, in: [x, x], repeat: 4, on: n0.gpu0}\n"
+                  "  back: {op: add, in: [run, x], on: n1.gpu0}\n");
+  const Finished run = run_on({{"TROUPE_STAND_IN_DEVICES", "1"}}, workspace,
+                              {"run", "run.yaml", "--local-nodes", "2"});
+  BOOST_TEST_INFO(run.out << run.err);
+  BOOST_TEST(run.exit_code == 0);
+  BOOST_TEST(contains(run.out, "n1.gpu0"));
+}
+
 BOOST_AUTO_TEST_CASE(a_link_between_a_gpu_and_storage_says_what_to_link_instead) {
   const Workspace workspace;
   workspace.write("run.yaml",
