@@ -22,7 +22,9 @@ int gpu_of(const Machine& machine, DeviceId id) {
   if (wanted < 0) {
     wanted = static_cast<int>(std::count_if(
         machine.devices.begin(), machine.devices.begin() + static_cast<std::ptrdiff_t>(id.index()),
-        [](const Device& d) { return d.kind == DeviceKind::gpu && d.gpu < 0; }));
+        [&](const Device& d) {
+          return d.kind == DeviceKind::gpu && d.gpu < 0 && d.node == device.node;
+        }));
   }
   return wanted < static_cast<int>(cuda->gpus().size()) ? wanted : -1;
 }

@@ -12,7 +12,7 @@
 
 namespace troupe {
 
-// Fits GPUs. The GPUs of a machine take those of this host in their order, unless they name one
+// Fits GPUs. The GPUs of a node take those of its host in their order, unless they name one
 // (Device::gpu); two of them may name the same.
 DeviceBackendEntry cuda_device_backend();
 // Fits links between a GPU's memory and one of this host or of another GPU.

@@ -2,6 +2,7 @@
 
 #include "core/backend/cuda/cuda_call.hpp"
 #include "core/backend/cuda/cuda_queue.hpp"
+#include "core/backend/cuda/profile_range.hpp"
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"
 
@@ -62,6 +63,7 @@ class GpuDevice final : public DeviceBackend {
       further_.push_back({.type = output.type, .data = output.data});
     }
     const MemoryStore::View output = store_.view(call.output);
+    const ProfileRange range(kernel->kind, call.index, output.type);
     CudaQueue& queue = *queues_[slot / depth_];
     queue.begin(slot, call.after, call.now);
     kernel->launch({.inputs = inputs_,
