@@ -19,6 +19,8 @@ function(troupe_find_cuda problem)
     set(${problem} "the CUDA Toolkit found has no nvcc" PARENT_SCOPE)
   elseif(NOT (TARGET CUDA::cudart AND TARGET CUDA::cublas AND TARGET CUDA::cusolver))
     set(${problem} "the CUDA Toolkit found has no cuBLAS or no cuSOLVER" PARENT_SCOPE)
+  elseif(NOT TARGET CUDA::nvtx3)
+    set(${problem} "the CUDA Toolkit found has no NVTX" PARENT_SCOPE)
   else()
     set(ENV{CUDACXX} ${CUDAToolkit_NVCC_EXECUTABLE})
     set(ENV{CUDAHOSTCXX} ${CMAKE_CXX_COMPILER})
@@ -38,7 +40,7 @@ if(TROUPE_CUDA STREQUAL "AUTO" OR TROUPE_CUDA)
   else()
     message(FATAL_ERROR
       "TROUPE_CUDA is ${TROUPE_CUDA}, and ${problem}. Install the CUDA Toolkit "
-      "${troupe_cuda_version} or newer with cuBLAS and cuSOLVER, say where it is with "
+      "${troupe_cuda_version} or newer with cuBLAS, cuSOLVER and NVTX, say where it is with "
       "-D CUDAToolkit_ROOT=FOLDER, or leave GPUs out with -D TROUPE_CUDA=OFF.")
   endif()
 else()

@@ -10,6 +10,7 @@
 #include "apps/troupe/phases.hpp"
 #include "apps/troupe/planned_run.hpp"
 #include "apps/troupe/print_error.hpp"
+#include "core/backend/registry.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
@@ -238,7 +239,7 @@ int validate_command(const RunArguments& arguments) {
 }
 
 int machine_command() {
-  print(describe_yaml(discover_host()));
+  print(describe_yaml(discover_host(), usable_gpus()));
   return exit_done;
 }
 

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -83,8 +84,13 @@ const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId
   const Link& link = machine.link(id);
   const std::string ends = fmt::format("link {} joins {} and {}", link.name,
                                        machine.memory(link.a).name, machine.memory(link.b).name);
+  bool joins_gpu = false;
   for (const MemoryId end : {link.a, link.b}) {
-    if (const Device* gpu = owning_gpu(machine, end)) {
+    const Device* const gpu = owning_gpu(machine, end);
+    if (gpu == nullptr) continue;
+    joins_gpu = true;
+    const DeviceId owner = DeviceId::at(static_cast<std::size_t>(gpu - machine.devices.data()));
+    if (first_fit(device_backends(), mode, machine, owner) == nullptr) {
       throw usage_error(link.place,
                         fmt::format("{}, and {} is the memory of the GPU {}, which can't be used: "
                                     "{}",
@@ -101,12 +107,30 @@ const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId
                                   ends),
                       "link each of them to a memory of kind ram instead");
   }
+  if (joins_gpu) {
+    throw usage_error(link.place,
+                      fmt::format("{}: a GPU copies between its memory and one of the host or of "
+                                  "another GPU only",
+                                  ends),
+                      "link each of them to a memory of kind ram of the host instead: copies take "
+                      "both links");
+  }
   throw usage_error(link.place, fmt::format("{}, and nothing here can copy between them", ends),
                     "simulate the file with 'troupe simulate'");
 }
 
 std::unique_ptr<MemorySpace> choose_space(Mode mode, const Machine& machine, MemoryId memory) {
   return mode == Mode::run ? make_cuda_space(machine, memory) : nullptr;
+}
+
+UsableGpus usable_gpus() {
+  UsableGpus usable{.gpus = {}, .problem = cuda_problem()};
+  for (CudaGpu& gpu : cuda_gpus()) {
+    usable.gpus.push_back({.model = std::move(gpu.name),
+                           .memory_bytes = gpu.memory_bytes,
+                           .available_memory_bytes = gpu.free_bytes});
+  }
+  return usable;
 }
 
 }  // namespace troupe

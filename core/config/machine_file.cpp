@@ -12,6 +12,10 @@
 //     issue_depth: 64              # kind gpu: ops of each stream that it may be given before those
 //                                  #   that they depend on are done, 1..1024; default 64, in
 //                                  #   simulations 1
+//     gpu: 0                       # kind gpu: its number on the host, as the driver counts, when
+//     it
+//                                  #   really runs; default: as many GPUs as have no number here
+//                                  #   stand before it. Several devices may be the same GPU
 //     launch: 10 us                # added to every op; default 0
 //     flops: 100 GFLOP/s           # its rate for ops that have no rate of their own here
 //     matmul: 510 GFLOP/s          # its rate for one kind of op; any op that computes may be named

@@ -18,11 +18,12 @@ namespace {
 constexpr std::int64_t streams_max = 1024;
 constexpr std::int64_t issue_depth_max = 1024;
 constexpr std::int64_t core_number_max = 65535;
+constexpr std::int64_t gpu_number_max = 255;
 // Smaller chunks would cost mostly overhead, and a simulation has an event for each.
 constexpr std::uint64_t chunk_min_bytes = 4096;
 
-constexpr std::array<std::string_view, 8> device_keys = {
-    "kind", "memory", "streams", "issue_depth", "launch", "flops", "bandwidth", "cores"};
+constexpr std::array<std::string_view, 9> device_keys = {
+    "kind", "memory", "streams", "issue_depth", "gpu", "launch", "flops", "bandwidth", "cores"};
 
 // The kinds that a device may have a rate for: those that run on devices, not on links. A kind of a
 // library that has the name of another key gets none.
@@ -168,6 +169,7 @@ class PartsReader {
       device.streams = static_cast<int>(read_integer(*n, of_device("streams"), 1, streams_max));
     }
     if (const Node* n = find(value, "issue_depth")) read_issue_depth(*n, device);
+    if (const Node* n = find(value, "gpu")) read_gpu(*n, device);
     if (const Node* n = find(value, "launch")) {
       device.launch = read_duration(*n, of_device("launch"));
     }
@@ -193,6 +195,15 @@ class PartsReader {
     }
     device.issue_depth = static_cast<int>(read_integer(
         n, fmt::format("issue_depth of device '{}'", device.name), 1, issue_depth_max));
+  }
+
+  static void read_gpu(const Node& n, Device& device) {
+    if (device.kind == DeviceKind::cpu) {
+      throw usage_error(n.place(), fmt::format("'{}' names a GPU, but is a CPU", device.name),
+                        "remove `gpu`");
+    }
+    device.gpu = static_cast<int>(
+        read_integer(n, fmt::format("gpu of device '{}'", device.name), 0, gpu_number_max));
   }
 
   static void read_cores(const Node& list, const std::string& what, Device& device) {

@@ -4,6 +4,7 @@
 #include "core/machine/machine.hpp"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,8 +48,26 @@ struct LocalMachineOptions {
 // a machine file to give measured ones. If there are fewer cores than devices, devices share cores.
 Machine local_machine(const HostInfo& host, const LocalMachineOptions& options);
 
-// The machine file (in the format of config/machine_file.hpp) of local_machine() with storage.
-// Comments in it list the cores, caches, memories and GPUs of the host.
-std::string describe_yaml(const HostInfo& host);
+// A GPU of this host that a real run can use.
+struct UsableGpu {
+  std::string model;
+  std::uint64_t memory_bytes = 0;            // installed
+  std::uint64_t available_memory_bytes = 0;  // now
+};
+
+// In the order of the driver. If there are none, `problem` says why, and what to do.
+struct UsableGpus {
+  std::vector<UsableGpu> gpus = {};
+  std::string problem = {};
+};
+
+// Adds GPUs gpu0, gpu1, … to a machine of local_machine(), with a memory each (vram0, …: seven
+// eighths of what is available) and a link to the first memory of the host (pcie0, …). The rates
+// are the same rough estimates for all GPUs (see local_machine.cpp): nothing was measured.
+void add_gpus(Machine& machine, std::span<const UsableGpu> gpus);
+
+// The machine file (in the format of config/machine_file.hpp) of local_machine() with storage, and
+// with these GPUs. Comments in it list the cores, caches, memories and GPUs of the host.
+std::string describe_yaml(const HostInfo& host, const UsableGpus& usable = {});
 
 }  // namespace troupe

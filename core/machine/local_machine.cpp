@@ -30,7 +30,22 @@ constexpr Duration copy_latency{10'000};
 constexpr double disk_bandwidth = 1e9;
 constexpr Duration disk_latency{100'000};
 
+// A GPU for servers of the last ten years in single precision, on 16 lanes of PCI Express 4. What
+// an op is in the end is mostly up to the memory of the GPU. A factor of four either way is to be
+// expected.
+constexpr double gpu_matmul_flops = 20e12;
+constexpr double gpu_other_flops = 5e12;
+constexpr double gpu_bandwidth = 1e12;
+constexpr Duration gpu_launch{5'000};
+constexpr double pcie_bandwidth = 24e9;
+constexpr Duration pcie_latency{10'000};
+
 constexpr std::uint64_t mib = 1 << 20;
+
+// Leaves an eighth to others.
+std::uint64_t size_for_tensors(std::uint64_t available_bytes) {
+  return available_bytes - available_bytes / 8;
+}
 
 // At most so many memories are linked in pairs: 496 links.
 constexpr std::size_t paired_memories_max = 32;
@@ -120,10 +135,11 @@ std::string exact_size(std::uint64_t bytes) {
 std::string devices_yaml(const Machine& machine) {
   std::string out = "devices:\n";
   for (const Device& d : machine.devices) {
+    const std::string cores =
+        d.cores.empty() ? "" : fmt::format("cores: [{}], ", fmt::join(d.cores, ", "));
     out += fmt::format(
-        "  {}: {{kind: {}, cores: [{}], memory: {}, matmul: {}, flops: {}, "
-        "bandwidth: {}, launch: {}}}\n",
-        d.name, to_string(d.kind), fmt::join(d.cores, ", "), machine.memory(d.memory).name,
+        "  {}: {{kind: {}, {}memory: {}, matmul: {}, flops: {}, bandwidth: {}, launch: {}}}\n",
+        d.name, to_string(d.kind), cores, machine.memory(d.memory).name,
         format_flops(d.op_flops.at("matmul")), format_flops(*d.flops),
         format_bandwidth(*d.bandwidth), format_duration(d.launch));
   }
@@ -150,13 +166,29 @@ std::string links_yaml(const Machine& machine) {
   return out;
 }
 
+// Comments: the GPUs that a real run can use; else those that the host has, and why none of them
+// can be used.
+std::string list_gpus(const HostInfo& host, const UsableGpus& usable) {
+  std::string out;
+  for (std::size_t g = 0; g < usable.gpus.size(); ++g) {
+    const UsableGpu& gpu = usable.gpus[g];
+    out += fmt::format("# GPU {}: {}, {} of memory, {} available now\n", g, gpu.model,
+                       format_bytes(gpu.memory_bytes), format_bytes(gpu.available_memory_bytes));
+  }
+  if (!usable.gpus.empty()) return out;
+  for (const std::string& gpu : host.gpus) out += fmt::format("# GPU: {}\n", gpu);
+  if (host.gpus.empty()) out += "# no GPU found\n";
+  if (!usable.problem.empty()) out += fmt::format("# runs have no GPU: {}\n", usable.problem);
+  return out;
+}
+
 }  // namespace
 
 Machine local_machine(const HostInfo& host, const LocalMachineOptions& options) {
   Machine machine;
   machine.name = "local";
   const std::vector<std::vector<int>> cores = split_cores(host, options.cpu_devices);
-  const std::uint64_t usable = host.available_memory_bytes - host.available_memory_bytes / 8;
+  const std::uint64_t usable = size_for_tensors(host.available_memory_bytes);
   for (std::size_t i = 0; i < cores.size(); ++i) {
     machine.devices.push_back(cpu_device(i, cores[i]));
     Memory& memory = machine.memories.emplace_back();
@@ -179,7 +211,26 @@ Machine local_machine(const HostInfo& host, const LocalMachineOptions& options) 
   return machine;
 }
 
-std::string describe_yaml(const HostInfo& host) {
+void add_gpus(Machine& machine, std::span<const UsableGpu> gpus) {
+  for (std::size_t g = 0; g < gpus.size(); ++g) {
+    const MemoryId vram = MemoryId::at(machine.memories.size());
+    Memory& memory = machine.memories.emplace_back();
+    memory.name = fmt::format("vram{}", g);
+    memory.size_bytes = size_for_tensors(gpus[g].available_memory_bytes) / mib * mib;
+    Device& device = machine.devices.emplace_back();
+    device.name = fmt::format("gpu{}", g);
+    device.kind = DeviceKind::gpu;
+    device.memory = vram;
+    device.launch = gpu_launch;
+    device.op_flops["matmul"] = gpu_matmul_flops;
+    device.flops = gpu_other_flops;
+    device.bandwidth = gpu_bandwidth;
+    machine.links.push_back(
+        make_link(fmt::format("pcie{}", g), MemoryId{0}, vram, pcie_bandwidth, pcie_latency));
+  }
+}
+
+std::string describe_yaml(const HostInfo& host, const UsableGpus& usable) {
   std::string out =
       fmt::format("# {}\n# {}: {}\n", host.cpu_model, format_count(host.cores.size(), "core"),
                   fmt::join(host.cores, ", "));
@@ -194,12 +245,15 @@ std::string describe_yaml(const HostInfo& host) {
         fmt::format("# NUMA node {}: {}, cores {}\n", i, format_bytes(node.memory_bytes),
                     node.cores.empty() ? "none" : fmt::format("{}", fmt::join(node.cores, ", ")));
   }
-  for (const std::string& gpu : host.gpus) out += fmt::format("# GPU: {}\n", gpu);
-  if (host.gpus.empty()) out += "# no GPU found\n";
-  out += "# Rates are estimates from the number of cores, not measurements.\n\n";
+  out += list_gpus(host, usable);
+  out += "# Rates are estimates from the number of cores, not measurements.\n";
+  if (!usable.gpus.empty()) {
+    out += "# Those of GPUs and their links are the same whatever the GPU: write measured ones.\n";
+  }
 
-  const Machine machine = local_machine(host, {.cpu_devices = 0, .storage = true});
-  out += fmt::format("machine: {}\n", machine.name);
+  Machine machine = local_machine(host, {.cpu_devices = 0, .storage = true});
+  add_gpus(machine, usable.gpus);
+  out += fmt::format("\nmachine: {}\n", machine.name);
   out += devices_yaml(machine) + memories_yaml(machine) + links_yaml(machine);
   return out;
 }

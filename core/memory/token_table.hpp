@@ -28,7 +28,7 @@ class TokenTable {
   void clear();
 
  private:
-  struct alignas(64) Part {
+  struct Part {
     mutable std::mutex mutex;
     std::unordered_map<ReplicaId, std::vector<Token>> writers;
   };

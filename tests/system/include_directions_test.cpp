@@ -81,7 +81,10 @@ const std::vector<Library> libraries{
      {"core/base", "core/files", "core/machine", "core/memory", "core/backend", "core/network",
       "core/ops", "apps", "bench"}},
     {"the compiler's run-time library", "g++", {"cxxabi.h"}, {}},
-    {"CUDA", "", {"cublas_v2.h", "cuda_runtime_api.h", "cusolverDn.h"}, {"core/backend", "bench"}},
+    {"CUDA",
+     "",
+     {"cublas_v2.h", "cuda_runtime_api.h", "cusolverDn.h", "nvtx3/"},
+     {"core/backend", "bench"}},
     {"the processor's instructions", "g++", {"x86intrin.h"}, {"actors"}},
 };
 

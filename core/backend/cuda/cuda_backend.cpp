@@ -20,9 +20,11 @@ int gpu_of(const Machine& machine, DeviceId id) {
   if (cuda == nullptr || !cuda->problem().empty()) return -1;
   int wanted = device.gpu;
   if (wanted < 0) {
-    wanted = static_cast<int>(
-        std::count_if(machine.devices.begin(), machine.devices.begin() + id.index(),
-                      [](const Device& d) { return d.kind == DeviceKind::gpu && d.gpu < 0; }));
+    wanted = static_cast<int>(std::count_if(
+        machine.devices.begin(), machine.devices.begin() + static_cast<std::ptrdiff_t>(id.index()),
+        [&](const Device& d) {
+          return d.kind == DeviceKind::gpu && d.gpu < 0 && d.node == device.node;
+        }));
   }
   return wanted < static_cast<int>(cuda->gpus().size()) ? wanted : -1;
 }
@@ -34,11 +36,11 @@ int gpu_of(const Machine& machine, MemoryId memory) {
   return gpu_of(machine, DeviceId::at(static_cast<std::size_t>(owner - machine.devices.data())));
 }
 
-bool fits_device(const Machine& machine, DeviceId id) {
+bool cuda_fits_device(const Machine& machine, DeviceId id) {
   return gpu_of(machine, id) >= 0;
 }
 
-bool fits_link(const Machine& machine, LinkId id) {
+bool cuda_fits_link(const Machine& machine, LinkId id) {
   const Link& link = machine.link(id);
   const bool a = gpu_of(machine, link.a) >= 0;
   const bool b = gpu_of(machine, link.b) >= 0;
@@ -67,7 +69,7 @@ std::uint32_t link_depth(const Machine& machine, LinkId id) {
 DeviceBackendEntry cuda_device_backend() {
   return {
       .name = "cuda",
-      .fits = fits_device,
+      .fits = cuda_fits_device,
       .has_kernel = [](const Machine&, DeviceId,
                        const OpKind& kind) { return load_cuda().module->has_kernel(kind.name); },
       .make =
@@ -83,7 +85,7 @@ DeviceBackendEntry cuda_device_backend() {
 
 LinkBackendEntry cuda_link_backend() {
   return {.name = "cuda",
-          .fits = fits_link,
+          .fits = cuda_fits_link,
           .make =
               [](const BackendContext& context, LinkId id) {
                 const Link& link = context.machine.link(id);
@@ -107,6 +109,18 @@ std::unique_ptr<MemorySpace> make_cuda_space(const Machine& machine, MemoryId me
                (link.b == memory && gpu_of(machine, link.a) >= 0);
       });
   return is_linked ? load_cuda().module->make_pinned_space() : nullptr;
+}
+
+void limit_gpu_memories(Machine& machine) {
+  std::vector<CudaGpu> gpus;
+  for (std::size_t m = 0; m < machine.memories.size(); ++m) {
+    const int gpu = gpu_of(machine, MemoryId::at(m));
+    if (gpu < 0) continue;
+    if (gpus.empty()) gpus = cuda_gpus();
+    const std::uint64_t free = gpus[static_cast<std::size_t>(gpu)].free_bytes;
+    std::uint64_t& size = machine.memories[m].size_bytes;
+    size = std::min(size, free - free / 16);
+  }
 }
 
 std::vector<CudaGpu> cuda_gpus() {

@@ -12,7 +12,7 @@
 
 namespace troupe {
 
-// Fits GPUs. The GPUs of a machine take those of this host in their order, unless they name one
+// Fits GPUs. The GPUs of a node take those of its host in their order, unless they name one
 // (Device::gpu); two of them may name the same.
 DeviceBackendEntry cuda_device_backend();
 // Fits links between a GPU's memory and one of this host or of another GPU.
@@ -21,6 +21,10 @@ LinkBackendEntry cuda_link_backend();
 // The space of a memory in a real run if it is a GPU's, or a memory of the host that is linked to
 // one; else null. A usage Error if that GPU can't be used.
 std::unique_ptr<MemorySpace> make_cuda_space(const Machine& machine, MemoryId memory);
+
+// Makes the memories of GPUs no larger than what is free on them, less a sixteenth for workspaces
+// of libraries. Does nothing for GPUs that can't be used.
+void limit_gpu_memories(Machine& machine);
 
 // The GPUs that this process can use; none: cuda_problem() says why.
 std::vector<CudaGpu> cuda_gpus();

@@ -2,10 +2,15 @@
 
 #include "core/backend/cuda/cuda_check.hpp"
 #include "core/backend/cuda/cuda_queue.hpp"
+#include "core/backend/cuda/profile_range.hpp"
 #include "core/backend/cuda/staged_copies.hpp"
+#include "core/base/assert.hpp"
 
 #include <array>
 #include <cstddef>
+#include <string>
+
+#include <fmt/format.h>
 
 namespace troupe {
 namespace {
@@ -15,7 +20,9 @@ namespace {
 class GpuLink final : public LinkBackend {
  public:
   GpuLink(const BackendContext& context, std::array<int, 2> ends, std::uint32_t depth)
-      : store_(context.store), ends_(ends) {
+      : store_(context.store),
+        ends_(ends),
+        names_{name_of(ends[0], ends[1]), name_of(ends[1], ends[0])} {
     for (const Direction d : {Direction::forward, Direction::backward}) {
       const auto number = static_cast<std::uint32_t>(d);
       queues_[number] =
@@ -25,16 +32,21 @@ class GpuLink final : public LinkBackend {
   }
 
   Started start(Direction direction, const ChunkMove& move) override {
-    const std::byte* const from = store_.data(move.from) + move.offset;
-    std::byte* const to = store_.data(move.to) + move.offset;
+    const std::byte* from = store_.data(move.from);
+    std::byte* to = store_.data(move.to);
+    TROUPE_ASSERT(from != nullptr && to != nullptr);
+    from += move.offset;
+    to += move.offset;
     const auto number = static_cast<std::size_t>(direction);
     CudaQueue& queue = *queues_[number];
     if (source(direction) < 0 && store_.is_adopted(move.from)) {
       staged_[number]->start(move.slot, from, to, move.bytes);
       return {.state = Started::State::pending};
     }
+    const ProfileRange range(names_[number], store_.view(move.from).type);
     queue.begin(move.slot, move.after, move.now);
-    copy(direction, from, to, move.bytes, queue.stream);
+    // The last chunks of a transfer may be empty, and then begin behind the end of the tensor.
+    if (move.bytes > 0) copy(direction, from, to, move.bytes, queue.stream);
     return queue.end(move.slot);
   }
 
@@ -56,8 +68,16 @@ class GpuLink final : public LinkBackend {
     check_cuda(cudaMemcpyAsync(to, from, bytes, kind, stream), "copying a tensor");
   }
 
+  // Of a direction, in profiles.
+  static std::string name_of(int source, int target) {
+    if (source < 0) return fmt::format("copy to GPU {}", target);
+    if (target < 0) return fmt::format("copy from GPU {}", source);
+    return fmt::format("copy from GPU {} to GPU {}", source, target);
+  }
+
   MemoryStore& store_;
   const std::array<int, 2> ends_;                     // GPUs of a and b
+  const std::array<std::string, 2> names_;            // by Direction
   std::array<std::unique_ptr<CudaQueue>, 2> queues_;  // by Direction
   std::array<std::unique_ptr<StagedCopies>, 2> staged_;
 };

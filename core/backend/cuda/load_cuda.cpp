@@ -28,11 +28,11 @@ LoadedCuda load() {
       dlopen(is_there ? beside.c_str() : module_file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) {
     const std::string why = dlerror();
-    if (!is_there) {
+    if (why.starts_with(module_file)) {  // there is no such file
       return {.module = nullptr,
-              .problem = fmt::format("this Troupe was built without CUDA ({}); build it where the "
-                                     "CUDA Toolkit is, with -D TROUPE_CUDA=ON",
-                                     why)};
+              .problem =
+                  "this Troupe was built without CUDA; build it where the CUDA Toolkit is, "
+                  "with -D TROUPE_CUDA=ON"};
     }
     return {.module = nullptr,
             .problem = fmt::format("{}; install CUDA's libraries (cudart, cuBLAS, cuSOLVER)", why)};

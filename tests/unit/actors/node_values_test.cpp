@@ -87,12 +87,16 @@ BOOST_AUTO_TEST_CASE(a_machine_of_nodes_arrives_as_it_was_sent) {
   Machine sent = load_machine_file(TROUPE_SOURCE_DIR "/config/machines/cluster.yaml");
   sent.devices[0].bandwidth = 0.1 + 0.2;
   sent.devices[0].cores = {3, 1};
+  sent.devices[0].issue_depth = 8;
+  sent.devices[0].gpu = 2;
   sent.memories[0].directory = "/scratch";
   const Machine machine = received(sent);
   BOOST_TEST(machine.nodes.size() == 8U);
   BOOST_TEST(words(machine) == words(sent), boost::test_tools::per_element());
   for (std::size_t d = 0; d < sent.devices.size(); ++d) {
     BOOST_TEST((machine.devices[d].op_flops == sent.devices[d].op_flops));
+    BOOST_TEST(machine.devices[d].issue_depth == sent.devices[d].issue_depth);
+    BOOST_TEST(machine.devices[d].gpu == sent.devices[d].gpu);
     BOOST_TEST((machine.devices[d].flops == sent.devices[d].flops));
     BOOST_TEST((machine.devices[d].bandwidth == sent.devices[d].bandwidth));
     BOOST_TEST((machine.devices[d].node == sent.devices[d].node));

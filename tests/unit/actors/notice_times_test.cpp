@@ -37,7 +37,8 @@ class OpClock final : public Clock {
 struct TimedWork {
   OpClock* clock;
   void enter_thread() {}
-  Started start(const DeviceLogic::Start& start) {
+  void issued(const DeviceLogic::Start&, Token) {}
+  Started start(const DeviceLogic::Start& start, Instant) {
     const Share& share = start.part->share;
     clock->now += share.kernels[share.items[start.item].kernel].expected;
     return {};

@@ -53,7 +53,8 @@ class Work {
  public:
   explicit Work(const Plot& plot) : plot_(&plot) {}
   void enter_thread() {}
-  Started start(const DeviceLogic::Start& start) {
+  void issued(const DeviceLogic::Start&, Token) {}
+  Started start(const DeviceLogic::Start& start, Instant) {
     if (plot_->visited.contains(start.item)) caf::anon_send(plot_->device, StatusRequest{1});
     return {};
   }

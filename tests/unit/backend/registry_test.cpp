@@ -68,9 +68,11 @@ BOOST_AUTO_TEST_CASE(a_run_takes_the_real_backend_that_fits) {
 
 BOOST_AUTO_TEST_CASE(a_gpu_where_there_is_none_says_how_to_simulate_it_or_map_it) {
   const Machine m = some_of_everything();
-  BOOST_TEST(error_of(m, m.find_device("gpu0")) ==
-             "m.yaml:4:9: gpu0 is a GPU, and this machine has none that Troupe can use; simulate "
-             "the file with 'troupe simulate', or let a CPU stand in with '--map gpu0=cpu'");
+  BOOST_TEST(
+      error_of(m, m.find_device("gpu0")) ==
+      "m.yaml:4:9: gpu0 is a GPU, and this machine has none that Troupe can use (this Troupe "
+      "was built without CUDA); simulate the file with 'troupe simulate', or let a CPU stand "
+      "in with '--map gpu0=cpu'");
 }
 
 BOOST_AUTO_TEST_CASE(a_link_to_a_gpus_memory_says_which_gpu_is_missing) {

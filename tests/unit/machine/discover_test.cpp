@@ -131,6 +131,44 @@ BOOST_AUTO_TEST_CASE(the_machine_file_says_what_was_found) {
   BOOST_TEST(contains(text, "  disk: {kind: storage, size: "));
   host.gpus = {"Example GPU"};
   BOOST_TEST(contains(describe_yaml(host), "# GPU: Example GPU\n"));
+  BOOST_TEST(!contains(describe_yaml(host), "# no GPU found\n"));
+}
+
+BOOST_AUTO_TEST_CASE(the_machine_file_says_why_runs_have_no_gpu) {
+  HostInfo host = host_of({{0, 1}});
+  host.gpus = {"Example GPU"};
+  const std::string text = describe_yaml(host, {.gpus = {}, .problem = "the driver is too old"});
+  BOOST_TEST_INFO(text);
+  BOOST_TEST(contains(text, "# GPU: Example GPU\n# runs have no GPU: the driver is too old\n"));
+  BOOST_TEST(!contains(text, "gpu0"));
+}
+
+//   mem0 ──copy0-1── mem1,  mem0 ──pcie0── vram0 (gpu0),  mem0 ──pcie1── vram1 (gpu1)
+BOOST_AUTO_TEST_CASE(gpus_have_a_memory_each_and_a_link_to_the_first_one_of_the_host) {
+  constexpr std::uint64_t gib = std::uint64_t{1} << 30;
+  const std::vector<UsableGpu> gpus{
+      {.model = "First", .memory_bytes = 16 * gib, .available_memory_bytes = 8 * gib},
+      {.model = "Second", .memory_bytes = 32 * gib, .available_memory_bytes = 32 * gib}};
+  Machine m = local_machine(host_of({{0, 1}}), {.cpu_devices = 2});
+  add_gpus(m, gpus);
+  check_machine(m);
+  const Device& second = m.device(m.find_device("gpu1"));
+  BOOST_TEST((second.kind == DeviceKind::gpu));
+  BOOST_TEST((second.memory == m.find_memory("vram1")));
+  BOOST_TEST(owning_gpu(m, second.memory) == &second);
+  BOOST_TEST(m.memory(m.find_memory("vram0")).size_bytes == 7 * gib);  // an eighth is for others
+  BOOST_TEST(m.memory(m.find_memory("vram1")).size_bytes == 28 * gib);
+  const Link& pcie = m.link(m.find_link("pcie1"));
+  BOOST_TEST((pcie.a == m.find_memory("mem0") && pcie.b == m.find_memory("vram1")));
+
+  const std::string text = describe_yaml(host_of({{0, 1}}), {.gpus = gpus, .problem = {}});
+  BOOST_TEST_INFO(text);
+  BOOST_TEST(contains(text, "# GPU 1: Second, 32 GiB of memory, 32 GiB available now\n"));
+  BOOST_TEST(!contains(text, "no GPU"));
+  BOOST_TEST(contains(text, "# Those of GPUs and their links are the same whatever the GPU"));
+  BOOST_TEST(contains(text, "  gpu0: {kind: gpu, memory: vram0, matmul: "));
+  BOOST_TEST(contains(text, "  vram0: {size: 7 GiB}\n"));
+  BOOST_TEST(contains(text, "  pcie1: {between: [mem0, vram1], bandwidth: "));
 }
 
 }  // namespace

@@ -1,0 +1,30 @@
+#include "core/backend/cuda/profile_range.hpp"
+
+#include <cstdlib>
+#include <string>
+
+#include <fmt/format.h>
+#include <nvtx3/nvToolsExt.h>
+
+namespace troupe {
+
+// A profiler tells NVTX in this variable which library its calls go to.
+bool ProfileRange::finds_profiler() {
+  return std::getenv("NVTX_INJECTION64_PATH") != nullptr;
+}
+
+void ProfileRange::push(std::string_view op_kind, std::uint32_t index, const TensorType& type) {
+  const std::string name = fmt::format("{}[{}] {}", op_kind, index, to_string(type));
+  nvtxRangePushA(name.c_str());
+}
+
+void ProfileRange::push(std::string_view what, const TensorType& type) {
+  const std::string name = fmt::format("{}: {}", what, to_string(type));
+  nvtxRangePushA(name.c_str());
+}
+
+void ProfileRange::pop() {
+  nvtxRangePop();
+}
+
+}  // namespace troupe

@@ -1,0 +1,184 @@
+// What the program says of the GPUs of the host, and to profilers. Runs on the stand-in for the
+// CUDA libraries, whose settings are in the environment.
+#include "tests/support/workspace.hpp"
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+
+namespace troupe::testing {
+BOOST_AUTO_TEST_SUITE(gpu_machine)
+namespace {
+
+using Environment = std::map<std::string, std::string>;
+
+Finished run_on(Environment stand_in, const Workspace& workspace,
+                const std::vector<std::string>& arguments) {
+  ProgramOptions options = workspace.options();
+  options.environment.merge(stand_in);
+  return run_troupe(arguments, options);
+}
+
+std::size_t count(std::string_view text, std::string_view part) {
+  std::size_t found = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != text.npos; at += part.size()) ++found;
+  return found;
+}
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != text.npos;
+}
+
+BOOST_AUTO_TEST_CASE(the_machine_it_prints_has_the_gpus_and_runs_on_them) {
+  const Workspace workspace;
+  const Environment two_gpus{{"TROUPE_STAND_IN_DEVICES", "2"},
+                             {"TROUPE_STAND_IN_MEMORY_MIB", "256"}};
+  const Finished machine = run_on(two_gpus, workspace, {"machine"});
+  BOOST_TEST_INFO(machine.out);
+  BOOST_TEST(machine.exit_code == 0);
+  BOOST_TEST(machine.err == "");
+  BOOST_TEST(contains(machine.out, "# GPU 1: "));
+  BOOST_TEST(contains(machine.out, "  gpu1: {kind: gpu, memory: vram1, "));
+  BOOST_TEST(contains(machine.out, "  vram0: {size: "));
+  BOOST_TEST(contains(machine.out, "  pcie0: {between: [mem0, vram0], "));
+  BOOST_TEST(!contains(machine.out, "no GPU"));
+
+  workspace.write("here.yaml", machine.out);
+  workspace.write("run.yaml",
+                  "machine: here.yaml\n"
+                  "tensors:\n"
+                  "  x: {op: uniform, shape: [64, 64], on: gpu1}\n"
+                  "tasks:\n"
+                  "  run:  {op: matmul, in: [x, x], repeat: 4, on: gpu1}\n"
+                  "  copy: {op: copy, in: [run], to: mem0}\n");
+  const Finished run = run_on(two_gpus, workspace, {"run", "run.yaml"});
+  BOOST_TEST_INFO(run.out << run.err);
+  BOOST_TEST(run.exit_code == 0);
+  BOOST_TEST(contains(run.out, "gpu1"));
+}
+
+BOOST_AUTO_TEST_CASE(the_machine_it_prints_says_why_runs_have_no_gpu) {
+  const Workspace workspace;
+  const std::vector<std::pair<Environment, std::string_view>> cases{
+      {{{"TROUPE_STAND_IN_DRIVER_VERSION", "0"}},
+       "# runs have no GPU: there is no driver for NVIDIA's GPUs here; install it"},
+      {{{"TROUPE_STAND_IN_DRIVER_VERSION", "12040"}},
+       "# runs have no GPU: the driver is for CUDA 12.4, and this Troupe needs CUDA 13.0; install"},
+      {{{"TROUPE_STAND_IN_DEVICES", "0"}},
+       "# runs have no GPU: the driver has no GPU for this process; see what nvidia-smi says"},
+  };
+  for (const auto& [environment, why] : cases) {
+    const Finished machine = run_on(environment, workspace, {"machine"});
+    BOOST_TEST_INFO(machine.out << machine.err);
+    BOOST_TEST(machine.exit_code == 0);
+    BOOST_TEST(contains(machine.out, why));
+    BOOST_TEST(!contains(machine.out, "gpu0"));
+    workspace.write("here.yaml", machine.out);
+    BOOST_TEST(run_on(environment, workspace, {"validate", "here.yaml"}).exit_code == 0);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_machine_file_may_name_the_gpu_that_a_device_is) {
+  const Workspace workspace;
+  const auto run_gpu = [&](std::string_view number) {
+    workspace.write("run.yaml", fmt::format("machine:\n"
+                                            "  devices:\n"
+                                            "    a: {{kind: gpu, memory: vram_a, gpu: {0}}}\n"
+                                            "    b: {{kind: gpu, memory: vram_b, gpu: {0}}}\n"
+                                            "  memories:\n"
+                                            "    vram_a: {{size: 64 MiB}}\n"
+                                            "    vram_b: {{size: 64 MiB}}\n"
+                                            "tasks:\n"
+                                            "  x: {{op: uniform, shape: [8, 8], on: a}}\n"
+                                            "  y: {{op: uniform, shape: [8, 8], on: b}}\n",
+                                            number));
+    return run_on({{"TROUPE_STAND_IN_DEVICES", "2"}}, workspace, {"run", "run.yaml"});
+  };
+  const Finished shared = run_gpu("1");
+  BOOST_TEST_INFO(shared.out << shared.err);
+  BOOST_TEST(shared.exit_code == 0);
+  const Finished missing = run_gpu("2");
+  BOOST_TEST(missing.exit_code == 2);
+  BOOST_TEST(contains(missing.err,
+                      "run.yaml:3:5: a is a GPU, and this machine has no GPU 2: they "
+                      "are 0 to 1; simulate the file"));
+}
+
+//   n0.host ── network ── n1.host     each node is a process, and its gpu0 is the first GPU there
+//      │                     │
+//   n0.vram0              n1.vram0
+BOOST_AUTO_TEST_CASE(each_node_of_a_run_has_the_gpus_of_its_host) {
+  const Workspace workspace;
+  workspace.write("run.yaml",
+                  "machine:\n"
+                  "  nodes:\n"
+                  "    n:\n"
+                  "      count: 2\n"
+                  "      devices: {gpu0: {kind: gpu, memory: vram0}}\n"
+                  "      memories: {host: {size: 64 MiB}, vram0: {size: 64 MiB}}\n"
+                  "      links: {pcie0: {between: [host, vram0], bandwidth: 10 GB/s}}\n"
+                  "  network: {bandwidth: 1 GB/s}\n"
+                  "tensors:\n"
+                  "  x: {op: uniform, shape: [40, 40], on: n0.gpu0}\n"
+                  "tasks:\n"
+                  "  run:  {op: matmul, in: [x, x], repeat: 4, on: n0.gpu0}\n"
+                  "  back: {op: add, in: [run, x], on: n1.gpu0}\n");
+  const Finished run = run_on({{"TROUPE_STAND_IN_DEVICES", "1"}}, workspace,
+                              {"run", "run.yaml", "--local-nodes", "2"});
+  BOOST_TEST_INFO(run.out << run.err);
+  BOOST_TEST(run.exit_code == 0);
+  BOOST_TEST(contains(run.out, "n1.gpu0"));
+}
+
+BOOST_AUTO_TEST_CASE(a_link_between_a_gpu_and_storage_says_what_to_link_instead) {
+  const Workspace workspace;
+  workspace.write("run.yaml",
+                  "machine:\n"
+                  "  devices: {gpu0: {kind: gpu, memory: vram0}}\n"
+                  "  memories: {vram0: {size: 64 MiB}, disk: {kind: storage}}\n"
+                  "  links: {direct: {between: [vram0, disk], bandwidth: 1 GB/s}}\n"
+                  "tasks: {x: {op: uniform, shape: [8, 8], on: gpu0}}\n");
+  const Finished run = run_on({}, workspace, {"run", "run.yaml"});
+  BOOST_TEST(run.exit_code == 2);
+  BOOST_TEST(contains(run.err,
+                      "run.yaml:4:11: link direct joins vram0 and disk: a GPU copies between its "
+                      "memory and one of the host or of another GPU only; link each of them"));
+}
+
+// The listener stands for a profiler: it prints a line for each range.
+BOOST_AUTO_TEST_CASE(a_profiler_is_told_the_name_of_each_op_and_copy) {
+  const Workspace workspace;
+  workspace.write("run.yaml",
+                  "machine:\n"
+                  "  devices: {gpu0: {kind: gpu, memory: vram0}}\n"
+                  "  memories: {host: {size: 64 MiB}, vram0: {size: 64 MiB}}\n"
+                  "  links: {pcie0: {between: [host, vram0], bandwidth: 10 GB/s}}\n"
+                  "tensors:\n"
+                  "  x: {op: uniform, shape: [32, 64], on: gpu0}\n"
+                  "  y: {op: uniform, shape: [64, 16], on: gpu0}\n"
+                  "tasks:\n"
+                  "  run:  {op: matmul, in: [x, y], repeat: 3, on: gpu0}\n"
+                  "  copy: {op: copy, in: [run], to: host}\n");
+  const Finished run =
+      run_on({{"NVTX_INJECTION64_PATH", RANGE_LISTENER}}, workspace, {"run", "run.yaml"});
+  BOOST_TEST_INFO(run.out << run.err);
+  BOOST_TEST(run.exit_code == 0);
+  for (const std::string_view range :
+       {"begins: uniform[0] float32 [32, 64]\n", "begins: matmul[0] float32 [32, 16]\n",
+        "begins: matmul[2] float32 [32, 16]\n", "begins: copy from GPU 0: float32 [32, 16]\n"}) {
+    BOOST_TEST_CONTEXT(range) BOOST_TEST(contains(run.err, range));
+  }
+  BOOST_TEST(count(run.err, "begins: ") == 8U);
+  BOOST_TEST(count(run.err, "ends\n") == 8U);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace troupe::testing
