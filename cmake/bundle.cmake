@@ -35,8 +35,10 @@ foreach(list programs beside libraries)
 endforeach()
 install(CODE "${code}include(\"${CMAKE_CURRENT_LIST_DIR}/fill_bundle.cmake\")"
         COMPONENT bundle EXCLUDE_FROM_ALL)
-install(PROGRAMS tools/gpu DESTINATION bin RENAME gpu_check COMPONENT bundle EXCLUDE_FROM_ALL)
-install(PROGRAMS bench/overlap_torch.py DESTINATION bin COMPONENT bundle EXCLUDE_FROM_ALL)
+if(TARGET gpu_overlap)
+  install(PROGRAMS tools/gpu DESTINATION bin RENAME gpu_check COMPONENT bundle EXCLUDE_FROM_ALL)
+  install(PROGRAMS bench/overlap_torch.py DESTINATION bin COMPONENT bundle EXCLUDE_FROM_ALL)
+endif()
 install(DIRECTORY config/ DESTINATION share/troupe COMPONENT bundle EXCLUDE_FROM_ALL)
 
 # Makes troupe-VERSION-Linux-x86_64.tar.gz in the build folder.
