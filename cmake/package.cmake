@@ -10,4 +10,6 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR})  # of libtroupe.so
 set(CPACK_DEBIAN_PACKAGE_DEPENDS libopenblas0)  # loaded when a product is computed
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)    # and ldconfig is run
+include(bundle)
+set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_LIST_DIR}/bundle_only.cmake)
 include(CPack)

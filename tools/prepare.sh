@@ -19,6 +19,7 @@ build_packages=(
   libfmt-dev             # text
   libboost-test-dev      # tests
   strace                 # tests of signals at an exact moment
+  patchelf               # bundles
 )
 format_packages=(clang-format)
 lint_packages=(clang-tidy shellcheck)

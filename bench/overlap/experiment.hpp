@@ -1,7 +1,7 @@
 // An experiment: a few things that are timed in turns, and what their times come to.
 #pragma once
 
-#include "bench/overlap/workload.hpp"
+#include "bench/overlap/timed.hpp"
 
 #include <functional>
 #include <optional>

@@ -2,6 +2,8 @@
 
 #include "actors/session.hpp"
 #include "bench/overlap/gpu_machine.hpp"
+#include "bench/overlap/timed.hpp"
+#include "bench/overlap/workload.hpp"
 #include "examples/mlp/network.hpp"
 
 #include <memory>

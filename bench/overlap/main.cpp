@@ -1,6 +1,6 @@
 // gpu_overlap: what GPUs and the copies to and from them do at once, beside plain loops of CUDA and
 // cuBLAS. Rounds of all parts of an experiment take turns; medians are shown. Exit code 2 if there
-// is no GPU, 1 if an experiment failed.
+// is no GPU or an option is wrong, 1 if an experiment failed.
 #include "bench/overlap/bare.hpp"
 #include "bench/overlap/experiments.hpp"
 #include "bench/overlap/results.hpp"
@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,15 @@ using namespace troupe::bench;
 struct Options {
   Sizes sizes = chapter_sizes;
   int rounds = 5;
-  bool json = false;
+  std::string json;  // a path; empty: none
   std::vector<std::string> only;
 };
+
+void write(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  if (!file.flush()) throw run_error(fmt::format("'{}' can't be written", path));
+}
 
 int perform(const Options& options) {
   if (const std::string problem = cuda_problem(); !problem.empty()) {
@@ -35,7 +42,7 @@ int perform(const Options& options) {
   const Bare& bare = load_bare();
   const std::vector<CudaGpu> gpus = cuda_gpus();
   const Host host = describe_host(gpus, bare);
-  if (!options.json) fmt::print("{}", host_text(host));
+  fmt::print("{}", host_text(host));
   std::vector<ExperimentResult> results;
   for (const Experiment& experiment : experiments(gpus, options.sizes, bare)) {
     const auto& only = options.only;
@@ -43,12 +50,12 @@ int perform(const Options& options) {
       continue;
     }
     results.push_back(measure(experiment, options.rounds));
-    if (options.json) continue;
     fmt::print("{}", result_text(results.back()));
     std::fflush(stdout);
-  }
-  if (options.json) {
-    fmt::print("{}", results_json(host, options.sizes.name, options.rounds, results));
+    // After each experiment: the next one may end the process.
+    if (!options.json.empty()) {
+      write(options.json, results_json(host, options.sizes.name, options.rounds, results));
+    }
   }
   const bool failed = std::any_of(results.begin(), results.end(),
                                   [](const ExperimentResult& r) { return !r.problem.empty(); });
@@ -62,13 +69,13 @@ int main(int argc, char** argv) {
   bool large = false;
   bool quick = false;
   CLI::App app("Measures computing beside copying on the GPUs of this host.");
-  CLI::Option* const large_flag = app.add_flag("--large", large, "larger sizes, for large GPUs");
-  app.add_flag("--quick", quick, "sizes so small that the figures mean nothing")
+  CLI::Option* const large_flag = app.add_flag("--large", large, "Larger sizes, for large GPUs");
+  app.add_flag("--quick", quick, "Sizes so small that the figures mean nothing")
       ->excludes(large_flag);
-  app.add_flag("--json", options.json, "print one JSON object instead of text");
-  app.add_option("--rounds", options.rounds, "samples of each part; medians are shown")
+  app.add_option("--json", options.json, "Write the results as JSON to this path");
+  app.add_option("--rounds", options.rounds, "Samples of each part; medians are shown")
       ->check(CLI::Range(1, 1000));
-  app.add_option("--only", options.only, "the experiments to run, by name")
+  app.add_option("--only", options.only, "The experiments to run, by name")
       ->delimiter(',')
       ->check(CLI::IsMember({"1", "2", "2-shared", "3a", "3b", "copies", "small", "training"}));
   try {

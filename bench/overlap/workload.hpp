@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bench/overlap/sizes.hpp"
+#include "bench/overlap/timed.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/scenario.hpp"
 #include "core/machine/machine.hpp"
@@ -12,13 +13,6 @@
 #include <vector>
 
 namespace troupe::bench {
-
-// What a run came to.
-struct Timed {
-  double seconds = 0;
-  double bound_seconds = 0;  // no schedule can beat it, by the times that the ops took; 0: unknown
-  double host_seconds_per_op = 0;  // to enqueue an op; 0: wasn't measured
-};
 
 class Workload {
  public:

@@ -180,7 +180,8 @@ bool Program::has_ended() {
 }
 
 std::vector<std::string> troupe_command(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), TROUPE_PROGRAM);
+  const char* const elsewhere = std::getenv("TROUPE_PROGRAM");
+  arguments.insert(arguments.begin(), elsewhere != nullptr ? elsewhere : TROUPE_PROGRAM);
   return arguments;
 }
 

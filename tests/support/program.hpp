@@ -70,7 +70,8 @@ class Program {
   Stream streams_[2];
 };
 
-// The command line of this build's `troupe`.
+// The command line of this build's `troupe`, or of the program that TROUPE_PROGRAM names: the tests
+// of a bundle are far from their build.
 std::vector<std::string> troupe_command(std::vector<std::string> arguments);
 // Runs this build's `troupe`. Blocks until it has ended.
 Finished run_troupe(const std::vector<std::string>& arguments, const ProgramOptions& options = {});
