@@ -38,12 +38,16 @@ std::string stand_in_remedy(const Machine& machine, const Device& gpu) {
 }
 
 // Why a GPU of a machine can't be used here.
-std::string why_no_gpu(const Device& gpu) {
+std::string why_no_gpu(const Machine& machine, const Device& gpu) {
   if (const std::string problem = cuda_problem(); !problem.empty()) {
     return fmt::format("this machine has none that Troupe can use ({})",
                        problem.substr(0, problem.find(';')));
   }
   const std::size_t count = cuda_gpus().size();
+  if (owning_gpu(machine, gpu.memory) == nullptr) {
+    return fmt::format("its memory {} is the host's, where it can't compute in a real run",
+                       machine.memory(gpu.memory).name);
+  }
   if (gpu.gpu >= 0)
     return fmt::format("this machine has no GPU {}: they are 0 to {}", gpu.gpu, count - 1);
   return fmt::format("this machine has only {}",
@@ -70,7 +74,7 @@ const DeviceBackendEntry& choose_backend(Mode mode, const Machine& machine, Devi
   const Device& device = machine.device(id);
   if (device.kind == DeviceKind::gpu) {
     throw usage_error(device.place,
-                      fmt::format("{} is a GPU, and {}", device.name, why_no_gpu(device)),
+                      fmt::format("{} is a GPU, and {}", device.name, why_no_gpu(machine, device)),
                       stand_in_remedy(machine, device));
   }
   throw usage_error(device.place,
@@ -85,11 +89,12 @@ const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId
                                        machine.memory(link.a).name, machine.memory(link.b).name);
   for (const MemoryId end : {link.a, link.b}) {
     if (const Device* gpu = owning_gpu(machine, end)) {
-      throw usage_error(link.place,
-                        fmt::format("{}, and {} is the memory of the GPU {}, which can't be used: "
-                                    "{}",
-                                    ends, machine.memory(end).name, gpu->name, why_no_gpu(*gpu)),
-                        stand_in_remedy(machine, *gpu));
+      throw usage_error(
+          link.place,
+          fmt::format("{}, and {} is the memory of the GPU {}, which can't be used: "
+                      "{}",
+                      ends, machine.memory(end).name, gpu->name, why_no_gpu(machine, *gpu)),
+          stand_in_remedy(machine, *gpu));
     }
   }
   const bool both_store = machine.memory(link.a).kind == MemoryKind::storage &&

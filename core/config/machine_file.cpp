@@ -18,6 +18,9 @@
 //                                  #   so, those of a library given by --ops, too
 //     bandwidth: 20 GB/s           # between it and its memory: limits ops that compute little
 //     cores: [0, 1]                # kind cpu: OS numbers of the cores it owns when it really runs
+//     gpu: 0                       # kind gpu: which GPU of the host it is when it really runs, as
+//                                  #   its driver numbers them, 0..63; two devices may be one GPU.
+//                                  #   Default: those without this key are GPUs 0, 1, … in order
 //
 // memories:                        # where tensors live
 //   host: {size: 64 GiB}

@@ -18,11 +18,12 @@ namespace {
 constexpr std::int64_t streams_max = 1024;
 constexpr std::int64_t issue_depth_max = 1024;
 constexpr std::int64_t core_number_max = 65535;
+constexpr std::int64_t gpu_number_max = 63;
 // Smaller chunks would cost mostly overhead, and a simulation has an event for each.
 constexpr std::uint64_t chunk_min_bytes = 4096;
 
-constexpr std::array<std::string_view, 8> device_keys = {
-    "kind", "memory", "streams", "issue_depth", "launch", "flops", "bandwidth", "cores"};
+constexpr std::array<std::string_view, 9> device_keys = {
+    "kind", "memory", "streams", "issue_depth", "launch", "flops", "bandwidth", "cores", "gpu"};
 
 // The kinds that a device may have a rate for: those that run on devices, not on links. A kind of a
 // library that has the name of another key gets none.
@@ -176,6 +177,7 @@ class PartsReader {
       device.bandwidth = read_bandwidth(*n, of_device("bandwidth"));
     }
     if (const Node* n = find(value, "cores")) read_cores(*n, of_device("cores"), device);
+    if (const Node* n = find(value, "gpu")) read_gpu(*n, of_device("gpu"), device);
     for (const std::string_view op : op_names_) {
       if (const Node* n = find(value, op)) {
         device.op_flops.emplace(op, read_flops(*n, fmt::format("rate of {} for {}", what, op)));
@@ -193,6 +195,15 @@ class PartsReader {
     }
     device.issue_depth = static_cast<int>(read_integer(
         n, fmt::format("issue_depth of device '{}'", device.name), 1, issue_depth_max));
+  }
+
+  static void read_gpu(const Node& n, const std::string& what, Device& device) {
+    if (device.kind != DeviceKind::gpu) {
+      throw usage_error(n.place(),
+                        fmt::format("'{}' is a CPU, and `gpu` numbers GPUs", device.name),
+                        "remove `gpu`, or write kind: gpu");
+    }
+    device.gpu = static_cast<int>(read_integer(n, what, 0, gpu_number_max));
   }
 
   static void read_cores(const Node& list, const std::string& what, Device& device) {

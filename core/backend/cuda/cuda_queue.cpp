@@ -1,6 +1,7 @@
 #include "core/backend/cuda/cuda_queue.hpp"
 
 #include "core/backend/cuda/cuda_check.hpp"
+#include "core/backend/cuda/cuda_module.hpp"
 #include "core/base/assert.hpp"
 
 #include <chrono>
@@ -41,8 +42,6 @@ Queues& all_queues() {
   static Queues queues;
   return queues;
 }
-
-constexpr std::size_t workspace_bytes = 32 << 20;  // as NVIDIA recommends for Hopper
 
 }  // namespace
 
@@ -85,8 +84,8 @@ void CudaQueue::make_handles() {
   own_blas_.reset(blas);
   check_cuda(cublasSetStream(blas, stream), "giving cuBLAS a stream");
   // Of its own, so that what other streams do doesn't change the bits of results.
-  workspace_ = allocate_memory(workspace_bytes, "allocating the workspace of cuBLAS");
-  check_cuda(cublasSetWorkspace(blas, workspace_.get(), workspace_bytes),
+  workspace_ = allocate_memory(cuda_workspace_bytes, "allocating the workspace of cuBLAS");
+  check_cuda(cublasSetWorkspace(blas, workspace_.get(), cuda_workspace_bytes),
              "giving cuBLAS a workspace");
   check_cuda(cusolverDnCreate(&solver), "starting cuSOLVER");
   own_solver_.reset(solver);
@@ -165,7 +164,7 @@ void CudaQueue::finish(std::uint32_t slot) {
   const cudaError_t status = cudaEventSynchronize(own.end.get());
   std::string failure;
   if (status != cudaSuccess) {
-    failure = cuda_error(status, "computing on the GPU").what();
+    failure = cuda_error(status, "work of the GPU").what();
   } else if (const std::int32_t verdict = std::exchange(verdicts_[slot - first_slot_], 0);
              verdict != 0 && own.explain != nullptr) {
     failure = own.explain(verdict);

@@ -47,7 +47,8 @@ about: text
 devices:
   cpu: {kind: cpu, memory: host, cores: [0, 2],
         matmul: 510 GFLOP/s, flops: 20 GFLOP/s, bandwidth: 30 GB/s}
-  gpu0: {kind: gpu, matmul: 14.4 TFLOP/s, launch: 10 us, memory: vram0, streams: 4, issue_depth: 8}
+  gpu0: {kind: gpu, matmul: 14.4 TFLOP/s, launch: 10 us, memory: vram0, streams: 4, issue_depth: 8,
+         gpu: 3}
 memories:
   host: {size: 64 GiB}
   vram0: {size: 16 GiB, kind: ram}
@@ -69,6 +70,7 @@ links:
   BOOST_TEST(cpu.cores == (std::vector<int>{0, 2}));
   BOOST_TEST(cpu.streams == 1);
   BOOST_TEST(cpu.issue_depth == 0);
+  BOOST_TEST(cpu.gpu == -1);
   BOOST_TEST((cpu.launch == 0us));
   BOOST_TEST(cpu.place.line == 5);
   BOOST_TEST(cpu.place.column == 3);
@@ -76,6 +78,7 @@ links:
   BOOST_TEST((gpu.kind == DeviceKind::gpu));
   BOOST_TEST(gpu.streams == 4);
   BOOST_TEST(gpu.issue_depth == 8);
+  BOOST_TEST(gpu.gpu == 3);
   BOOST_TEST((gpu.launch == 10us));
   BOOST_TEST(!gpu.flops.has_value());
   BOOST_REQUIRE(m.memories.size() == 3U);
@@ -254,6 +257,15 @@ BOOST_AUTO_TEST_CASE(devices_are_checked) {
       device_error("cpu: {kind: cpu, memory: host, issue_depth: 2}") ==
       "machine.yaml:6:47: 'cpu' is a CPU, which computes its ops one after the other; remove "
       "`issue_depth`");
+  for (const char* number : {"64", "-1", "first"}) {
+    BOOST_TEST(device_error("gpu: {kind: gpu, memory: host, gpu: " + std::string(number) + "}") ==
+               "machine.yaml:6:39: gpu of device 'gpu' is '" + std::string(number) +
+                   "'; write a whole number from 0 to 63");
+  }
+  BOOST_TEST(device_error("gpu: {kind: gpu, memory: host, gpu: 63}") == "");
+  BOOST_TEST(device_error("cpu: {kind: cpu, memory: host, gpu: 0}") ==
+             "machine.yaml:6:39: 'cpu' is a CPU, and `gpu` numbers GPUs; remove `gpu`, or write "
+             "kind: gpu");
   BOOST_TEST(device_error("cpu: {kind: gpu, memory: host, cores: [0]}") ==
              "machine.yaml:6:41: 'cpu' has cores, but is no CPU; remove `cores`");
   BOOST_TEST(device_error("cpu: {kind: cpu, memory: host, cores: [0, 1, 0]}") ==
