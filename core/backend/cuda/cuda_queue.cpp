@@ -4,6 +4,7 @@
 #include "core/backend/cuda/cuda_module.hpp"
 #include "core/base/assert.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <shared_mutex>
@@ -95,6 +96,7 @@ void CudaQueue::make_handles() {
 void CudaQueue::begin(std::uint32_t slot, std::span<const Token> after, Instant now) {
   check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
   Slot& own = slots_[slot - first_slot_];
+  own.after.assign(after.begin(), after.end());
   bool may_wait = false;
   for (const Token token : after) {
     may_wait = may_wait || token.queue != number_;
@@ -169,18 +171,38 @@ void CudaQueue::finish(std::uint32_t slot) {
              verdict != 0 && own.explain != nullptr) {
     failure = own.explain(verdict);
   }
+  // What was issued after work that has failed is carried out all the same.
+  const bool is_spoiled = std::any_of(own.after.begin(), own.after.end(), has_failed);
   const Instant end = time_of(own.end.get());
   const Instant start = own.has_start ? time_of(own.start.get()) : last_end_;
   last_end_ = end;
   {
     const std::lock_guard lock(mutex_);
     under_way_.pop_front();
+    if (is_spoiled || !failure.empty()) failed_.push_back(own.position);
   }
   done_.store(own.position, std::memory_order_release);
-  if (failure.empty()) {
+  if (failure.empty() && !is_spoiled) {
     completions_.completed(slot, start, end);
   } else {
     completions_.failed(slot, std::move(failure));
+  }
+}
+
+// The work of the token has ended. The thread of its queue may have to find that out yet.
+bool CudaQueue::has_failed(Token token) {
+  for (;;) {
+    bool is_known = true;
+    bool has_failed = false;
+    all_queues().with(token.queue, [&](CudaQueue& queue) {
+      is_known = queue.done_.load(std::memory_order_acquire) >= token.position;
+      if (!is_known) return;
+      const std::lock_guard lock(queue.mutex_);
+      has_failed = std::find(queue.failed_.begin(), queue.failed_.end(), token.position) !=
+                   queue.failed_.end();
+    });
+    if (is_known) return has_failed;
+    std::this_thread::sleep_for(std::chrono::microseconds(10));
   }
 }
 
