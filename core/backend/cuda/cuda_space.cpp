@@ -11,6 +11,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -66,9 +67,10 @@ class Bounce {
 class GpuSpace final : public MemorySpace {
  public:
   explicit GpuSpace(int gpu) : gpu_(gpu), bounce_(gpu) {}
+  // Tensors of which there are handles are still held when a session ends.
   ~GpuSpace() override {
     cudaSetDevice(gpu_);
-    trim();
+    for (std::byte* const buffer : made_) cudaFree(buffer);
   }
 
   std::optional<std::uint64_t> free_bytes() const override {
@@ -128,7 +130,7 @@ class GpuSpace final : public MemorySpace {
       return nullptr;
     }
     check_cuda(status, "allocating memory");
-    return static_cast<std::byte*>(room);
+    return *made_.insert(static_cast<std::byte*>(room)).first;
   }
   std::byte* allocate(std::uint64_t capacity) {
     if (std::byte* const buffer = try_allocate(capacity)) return buffer;
@@ -140,7 +142,10 @@ class GpuSpace final : public MemorySpace {
   }
   void trim() {
     for (auto& [capacity, buffers] : free_) {
-      for (std::byte* const buffer : buffers) cudaFree(buffer);
+      for (std::byte* const buffer : buffers) {
+        cudaFree(buffer);
+        made_.erase(buffer);
+      }
       buffers.clear();
     }
   }
@@ -148,6 +153,7 @@ class GpuSpace final : public MemorySpace {
   const int gpu_;
   mutable std::mutex mutex_;
   mutable Bounce bounce_;
+  std::unordered_set<std::byte*> made_;                    // all buffers that there are
   std::map<std::uint64_t, std::vector<std::byte*>> free_;  // by capacity
 };
 
