@@ -2,7 +2,6 @@
 
 #include "core/backend/cuda/cuda_check.hpp"
 #include "core/backend/cuda/cuda_module.hpp"
-#include "core/base/assert.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -14,6 +13,10 @@
 namespace troupe {
 namespace {
 
+bool contains(const std::vector<std::uint64_t>& positions, std::uint64_t position) {
+  return std::find(positions.begin(), positions.end(), position) != positions.end();
+}
+
 // All queues of this process, by their numbers: work of one may wait for that of another.
 class Queues {
  public:
@@ -22,9 +25,17 @@ class Queues {
     queues_.emplace(next_, &queue);
     return next_++;
   }
-  void remove(std::uint32_t number) {
+  // `failed`: positions of work that has failed. Other queues may ask for it later.
+  void remove(std::uint32_t number, std::vector<std::uint64_t> failed) {
     const std::unique_lock lock(mutex_);
     queues_.erase(number);
+    if (!failed.empty()) failed_.emplace(number, std::move(failed));
+  }
+  // Of a queue that is gone.
+  bool has_failed(Token token) {
+    const std::shared_lock lock(mutex_);
+    const auto found = failed_.find(token.queue);
+    return found != failed_.end() && contains(found->second, token.position);
   }
   // Calls f(queue), unless the queue is gone: all its work has ended then.
   template <class F>
@@ -36,6 +47,7 @@ class Queues {
  private:
   std::shared_mutex mutex_;
   std::unordered_map<std::uint32_t, CudaQueue*> queues_;
+  std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> failed_;  // of those that are gone
   std::uint32_t next_ = 0;
 };
 
@@ -75,7 +87,7 @@ CudaQueue::~CudaQueue() {
   }
   changed_.notify_one();
   if (watcher_.joinable()) watcher_.join();
-  all_queues().remove(number_);
+  all_queues().remove(number_, std::move(failed_));
   cudaSetDevice(gpu_);  // for the destructors of the members
 }
 
@@ -193,14 +205,16 @@ void CudaQueue::finish(std::uint32_t slot) {
 bool CudaQueue::has_failed(Token token) {
   for (;;) {
     bool is_known = true;
+    bool is_there = false;
     bool has_failed = false;
     all_queues().with(token.queue, [&](CudaQueue& queue) {
+      is_there = true;
       is_known = queue.done_.load(std::memory_order_acquire) >= token.position;
       if (!is_known) return;
       const std::lock_guard lock(queue.mutex_);
-      has_failed = std::find(queue.failed_.begin(), queue.failed_.end(), token.position) !=
-                   queue.failed_.end();
+      has_failed = contains(queue.failed_, token.position);
     });
+    if (!is_there) return all_queues().has_failed(token);
     if (is_known) return has_failed;
     std::this_thread::sleep_for(std::chrono::microseconds(10));
   }
