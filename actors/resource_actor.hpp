@@ -265,7 +265,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     const UnitId unit = failed.part->share.items[failed.item].unit;
     logic_.on_failed(lane);
     logic_.on_stop();
-    send(coordinator_, Failure{self_, unit, std::move(cause)});
+    if (!cause.empty()) send(coordinator_, Failure{self_, unit, std::move(cause)});
   }
 
   // Sends all notices held back: one message for each actor and window, and one for each watch.

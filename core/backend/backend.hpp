@@ -42,6 +42,7 @@ class Completions {
   virtual void completed(std::uint32_t lane, Instant /*start*/, Instant /*end*/) {
     completed(lane);
   }
+  // No cause: it has ended, but something that it depends on has failed, which is reported, too.
   virtual void failed(std::uint32_t lane, std::string cause) = 0;
 };
 

@@ -39,12 +39,16 @@ std::string stand_in_remedy(const Machine& machine, const Device& gpu) {
 }
 
 // Why a GPU of a machine can't be used here.
-std::string why_no_gpu(const Device& gpu) {
+std::string why_no_gpu(const Machine& machine, const Device& gpu) {
   if (const std::string problem = cuda_problem(); !problem.empty()) {
     return fmt::format("this machine has none that Troupe can use ({})",
                        problem.substr(0, problem.find(';')));
   }
   const std::size_t count = cuda_gpus().size();
+  if (owning_gpu(machine, gpu.memory) == nullptr) {
+    return fmt::format("its memory {} is the host's, where it can't compute in a real run",
+                       machine.memory(gpu.memory).name);
+  }
   if (gpu.gpu >= 0)
     return fmt::format("this machine has no GPU {}: they are 0 to {}", gpu.gpu, count - 1);
   return fmt::format("this machine has only {}",
@@ -71,7 +75,7 @@ const DeviceBackendEntry& choose_backend(Mode mode, const Machine& machine, Devi
   const Device& device = machine.device(id);
   if (device.kind == DeviceKind::gpu) {
     throw usage_error(device.place,
-                      fmt::format("{} is a GPU, and {}", device.name, why_no_gpu(device)),
+                      fmt::format("{} is a GPU, and {}", device.name, why_no_gpu(machine, device)),
                       stand_in_remedy(machine, device));
   }
   throw usage_error(device.place,
@@ -91,11 +95,12 @@ const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId
     joins_gpu = true;
     const DeviceId owner = DeviceId::at(static_cast<std::size_t>(gpu - machine.devices.data()));
     if (first_fit(device_backends(), mode, machine, owner) == nullptr) {
-      throw usage_error(link.place,
-                        fmt::format("{}, and {} is the memory of the GPU {}, which can't be used: "
-                                    "{}",
-                                    ends, machine.memory(end).name, gpu->name, why_no_gpu(*gpu)),
-                        stand_in_remedy(machine, *gpu));
+      throw usage_error(
+          link.place,
+          fmt::format("{}, and {} is the memory of the GPU {}, which can't be used: "
+                      "{}",
+                      ends, machine.memory(end).name, gpu->name, why_no_gpu(machine, *gpu)),
+          stand_in_remedy(machine, *gpu));
     }
   }
   const bool both_store = machine.memory(link.a).kind == MemoryKind::storage &&

@@ -12,15 +12,15 @@
 //     issue_depth: 64              # kind gpu: ops of each stream that it may be given before those
 //                                  #   that they depend on are done, 1..1024; default 64, in
 //                                  #   simulations 1
-//     gpu: 0                       # kind gpu: the number that the driver of the host gives it, for
-//                                  #   real runs; default: the GPUs without a number here take
-//                                  #   0, 1, … in their order. Several devices may be the same GPU
 //     launch: 10 us                # added to every op; default 0
 //     flops: 100 GFLOP/s           # its rate for ops that have no rate of their own here
 //     matmul: 510 GFLOP/s          # its rate for one kind of op; any op that computes may be named
 //                                  #   so, those of a library given by --ops, too
 //     bandwidth: 20 GB/s           # between it and its memory: limits ops that compute little
 //     cores: [0, 1]                # kind cpu: OS numbers of the cores it owns when it really runs
+//     gpu: 0                       # kind gpu: which GPU of the host it is when it really runs, as
+//                                  #   its driver numbers them, 0..63; two devices may be one GPU.
+//                                  #   Default: those without this key are GPUs 0, 1, … in order
 //
 // memories:                        # where tensors live
 //   host: {size: 64 GiB}

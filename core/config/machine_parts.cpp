@@ -18,12 +18,12 @@ namespace {
 constexpr std::int64_t streams_max = 1024;
 constexpr std::int64_t issue_depth_max = 1024;
 constexpr std::int64_t core_number_max = 65535;
-constexpr std::int64_t gpu_number_max = 255;
+constexpr std::int64_t gpu_number_max = 63;
 // Smaller chunks would cost mostly overhead, and a simulation has an event for each.
 constexpr std::uint64_t chunk_min_bytes = 4096;
 
 constexpr std::array<std::string_view, 9> device_keys = {
-    "kind", "memory", "streams", "issue_depth", "gpu", "launch", "flops", "bandwidth", "cores"};
+    "kind", "memory", "streams", "issue_depth", "launch", "flops", "bandwidth", "cores", "gpu"};
 
 // The kinds that a device may have a rate for: those that run on devices, not on links. A kind of a
 // library that has the name of another key gets none.
@@ -169,7 +169,6 @@ class PartsReader {
       device.streams = static_cast<int>(read_integer(*n, of_device("streams"), 1, streams_max));
     }
     if (const Node* n = find(value, "issue_depth")) read_issue_depth(*n, device);
-    if (const Node* n = find(value, "gpu")) read_gpu(*n, device);
     if (const Node* n = find(value, "launch")) {
       device.launch = read_duration(*n, of_device("launch"));
     }
@@ -178,6 +177,7 @@ class PartsReader {
       device.bandwidth = read_bandwidth(*n, of_device("bandwidth"));
     }
     if (const Node* n = find(value, "cores")) read_cores(*n, of_device("cores"), device);
+    if (const Node* n = find(value, "gpu")) read_gpu(*n, of_device("gpu"), device);
     for (const std::string_view op : op_names_) {
       if (const Node* n = find(value, op)) {
         device.op_flops.emplace(op, read_flops(*n, fmt::format("rate of {} for {}", what, op)));
@@ -197,13 +197,13 @@ class PartsReader {
         n, fmt::format("issue_depth of device '{}'", device.name), 1, issue_depth_max));
   }
 
-  static void read_gpu(const Node& n, Device& device) {
-    if (device.kind == DeviceKind::cpu) {
-      throw usage_error(n.place(), fmt::format("'{}' names a GPU, but is a CPU", device.name),
-                        "remove `gpu`");
+  static void read_gpu(const Node& n, const std::string& what, Device& device) {
+    if (device.kind != DeviceKind::gpu) {
+      throw usage_error(n.place(),
+                        fmt::format("'{}' is a CPU, and `gpu` numbers GPUs", device.name),
+                        "remove `gpu`, or write kind: gpu");
     }
-    device.gpu = static_cast<int>(
-        read_integer(n, fmt::format("gpu of device '{}'", device.name), 0, gpu_number_max));
+    device.gpu = static_cast<int>(read_integer(n, what, 0, gpu_number_max));
   }
 
   static void read_cores(const Node& list, const std::string& what, Device& device) {

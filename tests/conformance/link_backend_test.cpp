@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -64,8 +62,12 @@ class Bench {
   Bench(const LinkBackendEntry& entry, const Machine& machine, LinkId link)
       : entry_(entry),
         link_(machine.link(link)),
-        store_(machine, computes_values(entry.mode) ? MemoryStore::Backing::buffers
-                                                    : MemoryStore::Backing::accounted),
+        store_(machine,
+               computes_values(entry.mode) ? MemoryStore::Backing::buffers
+                                           : MemoryStore::Backing::accounted,
+               MemoryStore::Counting::acquired, {},
+               [&entry](const Machine& m, MemoryId id) { return choose_space(entry.mode, m, id); }),
+        depth_(entry.issue_depth != nullptr ? entry.issue_depth(machine, link) : 1),
         backend_(entry.make(
             {.machine = machine, .ops = builtin_ops(), .store = store_, .completions = told_},
             link)) {}
@@ -93,6 +95,9 @@ class Bench {
 
   std::uint64_t bytes() const { return store_.type(from(Direction::forward)).bytes(); }
 
+  // The first slot of a direction.
+  std::uint32_t slot_of(Direction d) const { return static_cast<std::uint32_t>(d) * depth_; }
+
   Started start(Direction d, std::uint64_t offset, std::uint64_t count) {
     return backend_->start(d, {.from = from(d),
                                .to = to(d),
@@ -100,7 +105,8 @@ class Bench {
                                .bytes = count,
                                .first = offset == 0,
                                .last = offset + count == bytes(),
-                               .expected = expected});
+                               .expected = expected,
+                               .slot = slot_of(d)});
   }
 
   // Moves the whole tensor of a direction, one chunk after another.
@@ -113,7 +119,7 @@ class Bench {
       }
       if (started.state != Started::State::pending) continue;
       const WaitingCompletions::Told told = told_.wait();
-      BOOST_TEST(told.lane == static_cast<std::uint32_t>(d));
+      BOOST_TEST(told.lane == slot_of(d));
       BOOST_TEST(!told.cause.has_value());
     }
   }
@@ -132,17 +138,13 @@ class Bench {
     std::vector<char> values(bytes());
     Random random(seed);
     for (char& v : values) v = static_cast<char>(random.next());
-    if (std::byte* data = store_.data(r)) {
-      std::memcpy(data, values.data(), values.size());
-    } else {
-      std::ofstream(store_.file(r), std::ios::binary)
-          .write(values.data(), static_cast<std::streamsize>(values.size()));
-    }
+    store_.write(r, reinterpret_cast<const std::byte*>(values.data()));
   }
 
   const LinkBackendEntry& entry_;
   const Link& link_;
   MemoryStore store_;
+  const std::uint32_t depth_;
   WaitingCompletions told_;
   std::unique_ptr<LinkBackend> backend_;
 };
@@ -219,7 +221,7 @@ BOOST_AUTO_TEST_CASE(both_directions_may_be_busy_at_once_and_each_end_is_told_on
     std::set<std::uint32_t> pending;
     for (const Direction d : directions) {
       if (bench.start(d, 0, bench.bytes()).state == Started::State::pending) {
-        pending.insert(static_cast<std::uint32_t>(d));
+        pending.insert(bench.slot_of(d));
       }
     }
     const std::size_t expected_count = pending.size();

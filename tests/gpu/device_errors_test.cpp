@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(a_sticky_error_at_any_call_ends_the_run_with_a_message,
                      *boost::unit_test::precondition(on_stand_in)) {
   const StandInFixture fixture;
   const Outcomes outcomes =
-      inject(fixture, "sticky_error_at", calls_of_a_run(fixture), 50,
+      inject(fixture, "sticky_error_at", calls_of_a_run(fixture), 100,
              {"illegal memory access", "failed to launch", "cuSOLVER's status is"});
   BOOST_TEST(outcomes.failed > 0);
 }
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_device_that_is_lost_ends_the_run_with_a_message,
                      *boost::unit_test::precondition(on_stand_in)) {
   const StandInFixture fixture;
   const Outcomes outcomes = inject(
-      fixture, "device_lost_at", calls_of_a_run(fixture), 50,
+      fixture, "device_lost_at", calls_of_a_run(fixture), 100,
       {"busy or unavailable", "failed to launch", "not initialized", "cuSOLVER's status is"});
   BOOST_TEST(outcomes.failed > 0);
 }

@@ -41,13 +41,17 @@ class StandInFixture {
     set("unreported", 1);
     failures();
   }
-  // Checks that the stand-in has found no fault that the test hasn't taken.
+  // Checks that the stand-in has found no fault that the test hasn't taken, and that all that the
+  // test made on GPUs is gone.
   ~StandInFixture() {
     for (const char* const injection : {"out_of_memory_at", "sticky_error_at", "device_lost_at",
                                         "kernel_fault_at", "no_kernel_image", "no_peer_access"}) {
       set(injection, 0);
     }
-    if (stand_in_ != nullptr) stand_in_->restore_devices();
+    if (stand_in_ != nullptr) {
+      stand_in_->restore_devices();
+      stand_in_->check_leaks();
+    }
     BOOST_TEST(failures() == "");
   }
   StandInFixture(const StandInFixture&) = delete;

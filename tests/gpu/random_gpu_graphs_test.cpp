@@ -60,7 +60,7 @@ struct GpuCase {
 BOOST_AUTO_TEST_CASE(results_are_near_those_of_a_serial_execution,
                      *boost::unit_test::precondition(has_gpu)) {
   const StandInFixture fixture;
-  for (std::uint64_t seed = first_seed(); seed <= seeds(150); ++seed) {
+  for (std::uint64_t seed = first_seed(); seed <= seeds(120); ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       const GpuCase c(seed);
       fixture.set("seed", static_cast<std::int64_t>(seed));

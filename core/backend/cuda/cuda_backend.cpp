@@ -36,8 +36,10 @@ int gpu_of(const Machine& machine, MemoryId memory) {
   return gpu_of(machine, DeviceId::at(static_cast<std::size_t>(owner - machine.devices.data())));
 }
 
+// It computes in its own memory only.
 bool cuda_fits_device(const Machine& machine, DeviceId id) {
-  return gpu_of(machine, id) >= 0;
+  const int gpu = gpu_of(machine, id);
+  return gpu >= 0 && gpu_of(machine, machine.device(id).memory) == gpu;
 }
 
 bool cuda_fits_link(const Machine& machine, LinkId id) {
@@ -112,14 +114,19 @@ std::unique_ptr<MemorySpace> make_cuda_space(const Machine& machine, MemoryId me
 }
 
 void limit_gpu_memories(Machine& machine) {
+  // For the libraries, for intermediate values, and for what doesn't fit into gaps.
+  constexpr std::uint64_t reserve_bytes = 64 << 20;
   std::vector<CudaGpu> gpus;
-  for (std::size_t m = 0; m < machine.memories.size(); ++m) {
-    const int gpu = gpu_of(machine, MemoryId::at(m));
-    if (gpu < 0) continue;
+  for (std::size_t d = 0; d < machine.devices.size(); ++d) {
+    const int gpu = gpu_of(machine, DeviceId::at(d));
+    if (gpu < 0 || !cuda_fits_device(machine, DeviceId::at(d))) continue;
     if (gpus.empty()) gpus = cuda_gpus();
+    const auto streams = static_cast<std::uint64_t>(machine.devices[d].streams);
+    const std::uint64_t taken = reserve_bytes + streams * cuda_workspace_bytes;
     const std::uint64_t free = gpus[static_cast<std::size_t>(gpu)].free_bytes;
-    std::uint64_t& size = machine.memories[m].size_bytes;
-    size = std::min(size, free - free / 16);
+    const std::uint64_t room = free > taken ? free - taken : 1;
+    std::uint64_t& size = machine.memories[machine.devices[d].memory.index()].size_bytes;
+    size = std::min(size, room);
   }
 }
 

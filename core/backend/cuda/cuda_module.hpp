@@ -51,6 +51,8 @@ inline constexpr std::string_view cuda_order = "cuda";
 // Ops of a stream, or chunks of a direction, that are issued and not done, if the machine file
 // doesn't say.
 inline constexpr std::uint32_t cuda_issue_depth = 64;
+// The workspace of cuBLAS for each stream, as NVIDIA recommends for Hopper.
+inline constexpr std::uint64_t cuda_workspace_bytes = 32 << 20;
 
 }  // namespace troupe
 

@@ -1,7 +1,9 @@
 #include "core/backend/cuda/cuda_queue.hpp"
 
 #include "core/backend/cuda/cuda_check.hpp"
+#include "core/backend/cuda/cuda_module.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <shared_mutex>
 #include <unordered_map>
@@ -9,6 +11,10 @@
 
 namespace troupe {
 namespace {
+
+bool contains(const std::vector<std::uint64_t>& positions, std::uint64_t position) {
+  return std::find(positions.begin(), positions.end(), position) != positions.end();
+}
 
 // All queues of this process, by their numbers: work of one may wait for that of another.
 class Queues {
@@ -18,9 +24,17 @@ class Queues {
     queues_.emplace(next_, &queue);
     return next_++;
   }
-  void remove(std::uint32_t number) {
+  // `failed`: positions of work that has failed. Other queues may ask for it later.
+  void remove(std::uint32_t number, std::vector<std::uint64_t> failed) {
     const std::unique_lock lock(mutex_);
     queues_.erase(number);
+    if (!failed.empty()) failed_.emplace(number, std::move(failed));
+  }
+  // Of a queue that is gone.
+  bool has_failed(Token token) {
+    const std::shared_lock lock(mutex_);
+    const auto found = failed_.find(token.queue);
+    return found != failed_.end() && contains(found->second, token.position);
   }
   // Calls f(queue), unless the queue is gone: all its work has ended then.
   template <class F>
@@ -32,6 +46,7 @@ class Queues {
  private:
   std::shared_mutex mutex_;
   std::unordered_map<std::uint32_t, CudaQueue*> queues_;
+  std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> failed_;  // of those that are gone
   std::uint32_t next_ = 0;
 };
 
@@ -39,8 +54,6 @@ Queues& all_queues() {
   static Queues queues;
   return queues;
 }
-
-constexpr std::size_t workspace_bytes = 32 << 20;  // as NVIDIA recommends for Hopper
 
 }  // namespace
 
@@ -73,7 +86,7 @@ CudaQueue::~CudaQueue() {
   }
   changed_.notify_one();
   if (watcher_.joinable()) watcher_.join();
-  all_queues().remove(number_);
+  all_queues().remove(number_, std::move(failed_));
   cudaSetDevice(gpu_);  // for the destructors of the members
 }
 
@@ -83,8 +96,8 @@ void CudaQueue::make_handles() {
   own_blas_.reset(blas);
   check_cuda(cublasSetStream(blas, stream), "giving cuBLAS a stream");
   // Of its own, so that what other streams do doesn't change the bits of results.
-  workspace_ = allocate_memory(workspace_bytes, "allocating the workspace of cuBLAS");
-  check_cuda(cublasSetWorkspace(blas, workspace_.get(), workspace_bytes),
+  workspace_ = allocate_memory(cuda_workspace_bytes, "allocating the workspace of cuBLAS");
+  check_cuda(cublasSetWorkspace(blas, workspace_.get(), cuda_workspace_bytes),
              "giving cuBLAS a workspace");
   check_cuda(cusolverDnCreate(&solver), "starting cuSOLVER");
   own_solver_.reset(solver);
@@ -95,6 +108,7 @@ void CudaQueue::begin(std::uint32_t slot, std::span<const Token> after, Instant 
   check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
   Slot& own = slots_[slot - first_slot_];
   own.anchor = clock_->anchor(now);
+  own.after.assign(after.begin(), after.end());
   bool may_wait = false;
   for (const Token token : after) {
     may_wait = may_wait || token.queue != number_;
@@ -150,23 +164,45 @@ void CudaQueue::finish(std::uint32_t slot) {
   const cudaError_t status = cudaEventSynchronize(own.end.get());
   std::string failure;
   if (status != cudaSuccess) {
-    failure = cuda_error(status, "computing on the GPU").what();
+    failure = cuda_error(status, "work of the GPU").what();
   } else if (const std::int32_t verdict = std::exchange(verdicts_[slot - first_slot_], 0);
              verdict != 0 && own.explain != nullptr) {
     failure = own.explain(verdict);
   }
+  // What was issued after work that has failed is carried out all the same.
+  const bool is_spoiled = std::any_of(own.after.begin(), own.after.end(), has_failed);
   const Instant end = own.anchor->time_of(own.end.get());
   const Instant start = own.has_start ? own.anchor->time_of(own.start.get()) : last_end_;
   last_end_ = end;
   {
     const std::lock_guard lock(mutex_);
     under_way_.pop_front();
+    if (is_spoiled || !failure.empty()) failed_.push_back(own.position);
   }
   done_.store(own.position, std::memory_order_release);
-  if (failure.empty()) {
+  if (failure.empty() && !is_spoiled) {
     completions_.completed(slot, start, end);
   } else {
     completions_.failed(slot, std::move(failure));
+  }
+}
+
+// The work of the token has ended. The thread of its queue may have to find that out yet.
+bool CudaQueue::has_failed(Token token) {
+  for (;;) {
+    bool is_known = true;
+    bool is_there = false;
+    bool has_failed = false;
+    all_queues().with(token.queue, [&](CudaQueue& queue) {
+      is_there = true;
+      is_known = queue.done_.load(std::memory_order_acquire) >= token.position;
+      if (!is_known) return;
+      const std::lock_guard lock(queue.mutex_);
+      has_failed = contains(queue.failed_, token.position);
+    });
+    if (!is_there) return all_queues().has_failed(token);
+    if (is_known) return has_failed;
+    std::this_thread::sleep_for(std::chrono::microseconds(10));
   }
 }
 

@@ -63,11 +63,13 @@ class CudaQueue final : public CudaStream {
     bool has_start = false;  // else it begins where the one before ends
     std::uint64_t position = 0;
     Explain explain = nullptr;
+    std::vector<Token> after;
   };
 
   void wait_for(Token token);
   void watch();
   void finish(std::uint32_t slot);
+  static bool has_failed(Token token);
 
   const int gpu_;
   const std::uint32_t first_slot_;
@@ -93,6 +95,7 @@ class CudaQueue final : public CudaStream {
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::deque<std::uint32_t> under_way_;  // slots, in the order of issue
+  std::vector<std::uint64_t> failed_;    // positions of work whose results aren't right
   bool is_ending_ = false;
   std::thread watcher_;  // last
 };

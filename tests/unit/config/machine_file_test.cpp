@@ -257,10 +257,15 @@ BOOST_AUTO_TEST_CASE(devices_are_checked) {
       device_error("cpu: {kind: cpu, memory: host, issue_depth: 2}") ==
       "machine.yaml:6:47: 'cpu' is a CPU, which computes its ops one after the other; remove "
       "`issue_depth`");
-  BOOST_TEST(device_error("gpu: {kind: gpu, memory: host, gpu: 256}") ==
-             "machine.yaml:6:39: gpu of device 'gpu' is '256'; write a whole number from 0 to 255");
+  for (const char* number : {"64", "-1", "first"}) {
+    BOOST_TEST(device_error("gpu: {kind: gpu, memory: host, gpu: " + std::string(number) + "}") ==
+               "machine.yaml:6:39: gpu of device 'gpu' is '" + std::string(number) +
+                   "'; write a whole number from 0 to 63");
+  }
+  BOOST_TEST(device_error("gpu: {kind: gpu, memory: host, gpu: 63}") == "");
   BOOST_TEST(device_error("cpu: {kind: cpu, memory: host, gpu: 0}") ==
-             "machine.yaml:6:39: 'cpu' names a GPU, but is a CPU; remove `gpu`");
+             "machine.yaml:6:39: 'cpu' is a CPU, and `gpu` numbers GPUs; remove `gpu`, or write "
+             "kind: gpu");
   BOOST_TEST(device_error("cpu: {kind: gpu, memory: host, cores: [0]}") ==
              "machine.yaml:6:41: 'cpu' has cores, but is no CPU; remove `cores`");
   BOOST_TEST(device_error("cpu: {kind: cpu, memory: host, cores: [0, 1, 0]}") ==

@@ -1,0 +1,101 @@
+// Sessions with a GPU: data of the program, loops of ops, reading, and how much memory they take.
+#include "actors/session.hpp"
+#include "actors/tensor_ops.hpp"
+#include "tests/gpu/gpu_fixture.hpp"
+
+#include <memory>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+BOOST_AUTO_TEST_SUITE(gpu_sessions)
+namespace {
+
+using namespace testing;
+
+constexpr std::int64_t n = 64;
+constexpr std::size_t elements = n * n;
+
+// Each row is that of the unit matrix, shifted by one: a product with it only moves rows.
+std::vector<float> shifted() {
+  std::vector<float> values(elements, 0.0F);
+  for (std::int64_t row = 0; row < n; ++row) values[row * n + (row + 1) % n] = 1;
+  return values;
+}
+
+std::vector<float> ascending() {
+  std::vector<float> values(elements);
+  for (std::size_t i = 0; i < elements; ++i) values[i] = static_cast<float>(i);
+  return values;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_chain_of_products_on_a_gpu_has_the_values_of_the_program,
+                     *boost::unit_test::precondition(has_gpu)) {
+  const StandInFixture fixture;
+  Session session(gpu_machine(1, 2));
+  const auto scope = session.on("gpu0");
+  const Tensor shift = session.tensor(shifted(), {n, n});
+  Tensor x = session.tensor(ascending(), {n, n});
+  for (std::int64_t i = 0; i < n; ++i) x = matmul(shift, x);
+  BOOST_TEST(x.read<float>() == ascending());
+  BOOST_TEST(x.to("host").read<float>() == ascending());
+}
+
+// Its memory isn't pinned: copies to the GPU go by way of pinned memory.
+BOOST_AUTO_TEST_CASE(memory_of_the_program_is_copied_to_a_gpu,
+                     *boost::unit_test::precondition(has_gpu)) {
+  const StandInFixture fixture;
+  constexpr std::int64_t many = 1'500'000;  // more than one piece of pinned memory
+  const auto values = std::make_shared<std::vector<float>>(many + 16, 0.5F);
+  bool is_returned = false;
+  {
+    Session session(gpu_machine(1));
+    const auto address = reinterpret_cast<std::uintptr_t>(values->data());
+    float* const first = values->data() + (64 - address % 64) % 64 / sizeof(float);
+    const Tensor lent =
+        session.adopt(std::span<const float>(first, many), {many}, [&] { is_returned = true; });
+    const auto scope = session.on("gpu0");
+    const Tensor doubled = lent.to("vram0") + lent.to("gpu0");
+    BOOST_TEST(doubled.read<float>() == std::vector<float>(many, 1.0F));
+  }
+  BOOST_TEST(is_returned);
+}
+
+// Without bounds on what is kept, the loop would take 16 KiB an op.
+BOOST_AUTO_TEST_CASE(a_long_loop_takes_no_more_memory_of_a_gpu_than_a_short_one,
+                     *boost::unit_test::precondition(has_gpu)) {
+  const StandInFixture fixture;
+  std::int64_t after_some = 0;
+  Session session(gpu_machine(1));
+  const auto scope = session.on("gpu0");
+  const Tensor shift = session.tensor(shifted(), {n, n});
+  Tensor x = session.tensor(ascending(), {n, n});
+  for (int i = 0; i < 4000; ++i) {
+    x = matmul(shift, x);
+    if (i % 1000 < 999) continue;
+    x.wait();
+    if (i == 999) after_some = fixture.get("allocations");
+  }
+  x.read<float>();
+  // 64 tensors issued, and those of calls that wait: the machine's memory would hold 4,096.
+  BOOST_TEST(fixture.get("allocations") - after_some < 1000);
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_on_a_gpu_is_thrown_with_the_line_of_its_call,
+                     *boost::unit_test::precondition(has_gpu)) {
+  const StandInFixture fixture;
+  Session session(gpu_machine(1));
+  const auto scope = session.on("gpu0");
+  const Tensor bad = session.call("potrf", {session.zeros({n, n})});
+  BOOST_CHECK_EXCEPTION(relu(bad).read<float>(), Error, [](const Error& error) {
+    const std::string what = error.what();
+    return what.find("gpu_sessions_test.cpp") != std::string::npos &&
+           what.find("not positive definite") != std::string::npos;
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace troupe
