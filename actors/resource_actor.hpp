@@ -79,7 +79,11 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
         [this](const LaneDone& message) { on_done(message); },
         [this](Introduce& who) {
           resources_ = std::move(who.resources);
-          work_->enter_thread();
+          try {
+            work_->enter_thread();
+          } catch (const Error& error) {
+            send(coordinator_, Failure{self_, {}, error.what()});
+          }
           send(coordinator_, Ready{self_});
         },
         [this](AssignShare& message) {
@@ -207,7 +211,8 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
       fail(start.lane, error.what());
       return false;
     }
-    if (!started.token.is_none()) issue(start, started);
+    // With an issue depth of 1, all learn when it is done.
+    if (!started.token.is_none() && logic_.progress().ahead().is_on()) issue(start, started);
     switch (started.state) {
       case Started::State::finished:
         // The end is also the start of the next work, so that the time between them is counted.

@@ -1,5 +1,6 @@
 #include "actors/run_setting.hpp"
 
+#include "core/backend/cuda/cuda_backend.hpp"
 #include "core/backend/registry.hpp"
 #include "core/base/error.hpp"
 #include "core/machine/discover.hpp"
@@ -78,6 +79,7 @@ void complete_machine(Mode mode, Machine& machine) {
   if (has_virtual_time(mode)) return;
   assign_cores(machine, discover_host());
   measure_storage(machine);
+  limit_gpu_memories(machine);
 }
 
 Comparison RunSetting::comparison() const {

@@ -62,7 +62,7 @@ class DeviceBackend {
  public:
   virtual ~DeviceBackend() = default;
   // Pins the device's thread to the device's cores and warms up the libraries. Must be called once,
-  // before any other function.
+  // before any other function. Throws a run Error if the device can't begin.
   virtual void enter_thread() {}
   // Starts an op on a lane, which must be free; of a backend that issues ahead, in a slot: there
   // are `depth` for each stream, in the order of the streams. May block until the op has finished.

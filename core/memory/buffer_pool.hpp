@@ -119,6 +119,7 @@ class BufferCache {
   }
   // Gives all buffers to the pool.
   void flush();
+  bool is_of(const BufferPool& pool) const { return pool_ == &pool; }
 
  private:
   static constexpr std::uint64_t capacity_max = 32 << 10;

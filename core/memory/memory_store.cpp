@@ -322,7 +322,7 @@ void MemoryStore::free_buffer(ReplicaId r, BufferCache* cache) {
     if (node.space != nullptr) node.space->give(held_by(kind, replica, r));
   } else if (replica.is_adopted) {
     drop_adopted(buffer);
-  } else if (cache != nullptr) {
+  } else if (cache != nullptr && cache->is_of(*kind.pool)) {
     cache->give(kind.capacity, buffer);
   } else {
     kind.pool->give(kind.capacity, buffer);

@@ -114,6 +114,8 @@ class MemoryStore {
   // Removes one reader. If it is the last one, frees the buffer; if the replica leaves a digest,
   // takes the digest first, which blocks. A replica announced without readers is held until
   // clear(). Throws a run Error if the replica's file can't be read for the digest.
+  // Faster with `cache`, which must belong to the calling thread; buffers of other pools pass it
+  // by.
   void release(ReplicaId r) {
     if (is_last_reader(at(r))) free_replica(r, nullptr);
   }

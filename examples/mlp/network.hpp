@@ -76,17 +76,25 @@ inline Parameters step(Session& session, const Devices& devices, const Parameter
               devices);
 }
 
-// Measures one step of a network that is so large that computing outweighs launches and latencies.
-inline const troupe::ScenarioReport& measure_step(Session& session, const Devices& devices) {
-  constexpr std::int64_t rows = 24'576;  // of each worker
-  constexpr std::int64_t inputs = 64;
-  constexpr std::int64_t hidden = 4'096;
-  constexpr std::int64_t outputs = 4'096;
+struct StepSizes {
+  std::int64_t rows = 24'576;  // of each worker
+  std::int64_t inputs = 64;
+  std::int64_t hidden = 4'096;
+  std::int64_t outputs = 4'096;
+};
+
+// Measures one step of a network; by default one so large that computing outweighs launches and
+// latencies.
+inline const troupe::ScenarioReport& measure_step(Session& session, const Devices& devices,
+                                                  const StepSizes& sizes = {}) {
+  const auto [rows, inputs, hidden, outputs] = sizes;
   const DeviceScope on_server = session.on(devices.server);
-  const std::vector<float> x(rows * inputs);
-  const std::vector<float> labels(rows);
+  const std::vector<float> x(static_cast<std::size_t>(rows * inputs));
+  const std::vector<float> labels(static_cast<std::size_t>(rows));
+  const troupe::Shape x_shape{rows, inputs};
+  const troupe::Shape labels_shape{rows};
   const auto next_batch = [&] {
-    return Batch{session.tensor(x, {rows, inputs}), session.tensor(labels, {rows})};
+    return Batch{session.tensor(x, x_shape), session.tensor(labels, labels_shape)};
   };
   Parameters w = pull({session.zeros({inputs, hidden}), session.zeros({hidden, outputs})}, devices);
   return session.measure("one step", [&] {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,7 +49,8 @@ class GraphMaker {
   void append_any() {
     constexpr std::array kinds = {"uniform", "zeros", "matmul", "matmul", "add",  "sub",
                                   "mul",     "scale", "relu",   "copy",   "copy", "spin"};
-    const std::string kind = kinds[random_.below(kinds.size())];
+    std::string kind = kinds[random_.below(kinds.size())];
+    if (limits_.may_round && kind == "sub") kind = "add";
     if (graph_.size() == 0 || kind == "uniform" || kind == "zeros") {
       append_source(kind == "zeros" ? "zeros" : "uniform");
     } else if (kind == "matmul") {
@@ -66,9 +68,16 @@ class GraphMaker {
               TensorType declared = {}) {
     graph_.append({.kind = graph_.kinds().find(kind),
                    .inputs = inputs,
-                   .placement = placement(kind == "copy"),
+                   .placement = kind == "half" && limits_.half_on ? on(limits_.half_on)
+                                                                  : placement(kind == "copy"),
                    .attrs = std::move(attrs),
                    .declared = declared});
+    is_rounded_.resize(graph_.size(), kind == "matmul" || any_rounded(inputs));
+  }
+
+  bool any_rounded(const std::vector<OpId>& inputs) const {
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [this](OpId input) { return is_rounded_[input.index()]; });
   }
 
   void append_source(const std::string& kind) {
@@ -109,12 +118,15 @@ class GraphMaker {
   }
 
   void append_on_one(const std::string& kind) {
-    append(kind, {any()}, kind == "scale" ? Attrs{{"alpha", random_.unit() * 4 - 2}} : Attrs{});
+    if (kind != "scale") return append(kind, {any()});
+    const double alpha = random_.unit() * 4 - 2;
+    append(kind, {any()}, {{"alpha", limits_.may_round ? std::abs(alpha) : alpha}});
   }
 
   void append_spin() {
     std::vector<OpId> inputs(random_.below(5));
     for (OpId& input : inputs) input = any();
+    if (limits_.may_round && any_rounded(inputs)) inputs.clear();
     append("spin", std::move(inputs),
            {{"iterations", static_cast<std::int64_t>(random_.below(50))}});
   }
@@ -147,6 +159,7 @@ class GraphMaker {
   const GraphLimits& limits_;
   double placed_ = 0;
   Graph graph_{test_ops()};
+  std::vector<bool> is_rounded_;  // by op: a product is among what it is made of
 };
 
 Link random_link(Random& random, std::size_t a, std::size_t b, std::size_t number) {

@@ -18,6 +18,10 @@ Machine random_machine(Random& random);
 struct GraphLimits {
   std::size_t ops_max = 60;
   bool small = false;  // tensors of a few elements
+  // For devices whose results are only near those of others: values are positive, so that nothing
+  // is cancelled, and ops that depend on every bit of their inputs get none that a product made.
+  bool may_round = false;
+  DeviceId half_on = {};  // where ops of kind "half" run; none: anywhere
 };
 
 // Ops of every kind that computes, one of several outputs among them, in groups of one to four.

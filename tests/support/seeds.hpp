@@ -13,4 +13,10 @@ inline std::uint64_t seeds(std::uint64_t usual) {
   return wanted != nullptr ? std::stoull(wanted) : usual;
 }
 
+// The first seed: one that has failed may be tried alone.
+inline std::uint64_t first_seed() {
+  const char* const wanted = std::getenv("TROUPE_FIRST_SEED");
+  return wanted != nullptr ? std::stoull(wanted) : 1;
+}
+
 }  // namespace troupe::testing

@@ -41,7 +41,7 @@ const std::vector<Room> rooms{
     {"troupe", {"actors"}},
     {"apps", {"actors"}},
     {"examples", {"troupe"}},
-    {"bench", {"actors", "apps"}},
+    {"bench", {"actors", "apps", "examples"}},
     {"tests", {"troupe", "apps", "bench", "examples"}},
 };
 
@@ -81,7 +81,10 @@ const std::vector<Library> libraries{
      {"core/base", "core/files", "core/machine", "core/memory", "core/backend", "core/network",
       "core/ops", "apps", "bench"}},
     {"the compiler's run-time library", "g++", {"cxxabi.h"}, {}},
-    {"CUDA", "", {"cublas_v2.h", "cuda_runtime_api.h", "cusolverDn.h", "nvtx3/"}, {"core/backend"}},
+    {"CUDA",
+     "",
+     {"cublas_v2.h", "cuda_runtime_api.h", "cusolverDn.h", "nvtx3/"},
+     {"core/backend", "bench"}},
     {"the processor's instructions", "g++", {"x86intrin.h"}, {"actors"}},
 };
 

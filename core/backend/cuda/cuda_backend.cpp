@@ -111,6 +111,18 @@ std::unique_ptr<MemorySpace> make_cuda_space(const Machine& machine, MemoryId me
   return is_linked ? load_cuda().module->make_pinned_space() : nullptr;
 }
 
+void limit_gpu_memories(Machine& machine) {
+  std::vector<CudaGpu> gpus;
+  for (std::size_t m = 0; m < machine.memories.size(); ++m) {
+    const int gpu = gpu_of(machine, MemoryId::at(m));
+    if (gpu < 0) continue;
+    if (gpus.empty()) gpus = cuda_gpus();
+    const std::uint64_t free = gpus[static_cast<std::size_t>(gpu)].free_bytes;
+    std::uint64_t& size = machine.memories[m].size_bytes;
+    size = std::min(size, free - free / 16);
+  }
+}
+
 std::vector<CudaGpu> cuda_gpus() {
   return cuda_problem().empty() ? load_cuda().module->gpus() : std::vector<CudaGpu>{};
 }

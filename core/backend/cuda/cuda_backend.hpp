@@ -22,6 +22,10 @@ LinkBackendEntry cuda_link_backend();
 // one; else null. A usage Error if that GPU can't be used.
 std::unique_ptr<MemorySpace> make_cuda_space(const Machine& machine, MemoryId memory);
 
+// Makes the memories of GPUs no larger than what is free on them, less a sixteenth for workspaces
+// of libraries. Does nothing for GPUs that can't be used.
+void limit_gpu_memories(Machine& machine);
+
 // The GPUs that this process can use; none: cuda_problem() says why.
 std::vector<CudaGpu> cuda_gpus();
 // Why this process can't use a GPU, and what to do; empty if it can. Blocks while the driver

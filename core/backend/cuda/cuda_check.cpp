@@ -1,26 +1,55 @@
 #include "core/backend/cuda/cuda_check.hpp"
 
-#include "core/base/error.hpp"
-
 #include <fmt/format.h>
 
 namespace troupe {
+namespace {
+
+constexpr const char* more_memory =
+    "end other processes that use the GPU, or keep fewer tensors at once";
+
+const char* remedy_for(cudaError_t status) {
+  switch (status) {
+    case cudaErrorMemoryAllocation:
+      return more_memory;
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorInvalidDeviceFunction:
+    case cudaErrorUnsupportedPtxVersion:
+      return "this Troupe was built for other GPUs: build it with -D "
+             "CMAKE_CUDA_ARCHITECTURES=native, or install a newer driver";
+    case cudaErrorIllegalAddress:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorLaunchFailure:
+      return "run it again under compute-sanitizer, which names the kernel at fault";
+    default:
+      return "see what nvidia-smi and the kernel's log (dmesg) say of the GPU";
+  }
+}
+
+}  // namespace
+
+Error cuda_error(cudaError_t status, std::string_view what) {
+  return run_error(
+      fmt::format("{} failed: {} ({})", what, cudaGetErrorString(status), cudaGetErrorName(status)),
+      remedy_for(status));
+}
 
 void check_cuda(cudaError_t status, std::string_view what) {
-  if (status == cudaSuccess) return;
-  throw run_error(fmt::format("{} failed: {} ({})", what, cudaGetErrorString(status),
-                              cudaGetErrorName(status)));
+  if (status != cudaSuccess) throw cuda_error(status, what);
 }
 
 void check_cuda(cublasStatus_t status, std::string_view what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  throw run_error(fmt::format("{} failed: {}", what, cublasGetStatusString(status)));
+  throw run_error(
+      fmt::format("{} failed: {}", what, cublasGetStatusString(status)),
+      status == CUBLAS_STATUS_ALLOC_FAILED ? more_memory : remedy_for(cudaErrorUnknown));
 }
 
 void check_cuda(cusolverStatus_t status, std::string_view what) {
   if (status == CUSOLVER_STATUS_SUCCESS) return;
   throw run_error(
-      fmt::format("{} failed: cuSOLVER's status is {}", what, static_cast<int>(status)));
+      fmt::format("{} failed: cuSOLVER's status is {}", what, static_cast<int>(status)),
+      status == CUSOLVER_STATUS_ALLOC_FAILED ? more_memory : remedy_for(cudaErrorUnknown));
 }
 
 }  // namespace troupe

@@ -40,10 +40,6 @@ Queues& all_queues() {
   return queues;
 }
 
-void make_event(cudaEvent_t& event) {
-  check_cuda(cudaEventCreateWithFlags(&event, cudaEventBlockingSync), "making an event");
-}
-
 constexpr std::size_t workspace_bytes = 32 << 20;  // as NVIDIA recommends for Hopper
 
 }  // namespace
@@ -56,19 +52,18 @@ CudaQueue::CudaQueue(int gpu, std::uint32_t first_slot, std::uint32_t slots,
       slots_(slots),
       slot_at_(slots) {
   check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
-  check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
+  own_verdicts_ = pin_memory(slots * sizeof(std::int32_t));
+  verdicts_ = reinterpret_cast<std::int32_t*>(own_verdicts_.get());
+  std::uninitialized_fill_n(verdicts_, slots, 0);
   clock_ = GpuClock::of(gpu_);
   for (Slot& slot : slots_) {
-    make_event(slot.start);
-    make_event(slot.end);
+    slot.start = make_event();
+    slot.end = make_event();
   }
-  void* verdicts = nullptr;
-  check_cuda(cudaHostAlloc(&verdicts, slots * sizeof(std::int32_t), cudaHostAllocDefault),
-             "pinning memory of the host");
-  verdicts_ = static_cast<std::int32_t*>(verdicts);
-  std::uninitialized_fill_n(verdicts_, slots, 0);
-  number_ = all_queues().add(*this);
+  own_stream_ = make_stream();
+  stream = own_stream_.get();
   watcher_ = std::thread([this] { watch(); });
+  number_ = all_queues().add(*this);
 }
 
 CudaQueue::~CudaQueue() {
@@ -79,27 +74,20 @@ CudaQueue::~CudaQueue() {
   changed_.notify_one();
   if (watcher_.joinable()) watcher_.join();
   all_queues().remove(number_);
-  cudaSetDevice(gpu_);
-  if (solver != nullptr) cusolverDnDestroy(solver);
-  if (blas != nullptr) cublasDestroy(blas);
-  cudaStreamDestroy(stream);
-  for (const Slot& slot : slots_) {
-    cudaEventDestroy(slot.start);
-    cudaEventDestroy(slot.end);
-  }
-  cudaFree(scratch_);
-  cudaFree(workspace_);
-  cudaFreeHost(verdicts_);
+  cudaSetDevice(gpu_);  // for the destructors of the members
 }
 
 void CudaQueue::make_handles() {
   check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
   check_cuda(cublasCreate(&blas), "starting cuBLAS");
+  own_blas_.reset(blas);
   check_cuda(cublasSetStream(blas, stream), "giving cuBLAS a stream");
   // Of its own, so that what other streams do doesn't change the bits of results.
-  check_cuda(cudaMalloc(&workspace_, workspace_bytes), "allocating the workspace of cuBLAS");
-  check_cuda(cublasSetWorkspace(blas, workspace_, workspace_bytes), "giving cuBLAS a workspace");
+  workspace_ = allocate_memory(workspace_bytes, "allocating the workspace of cuBLAS");
+  check_cuda(cublasSetWorkspace(blas, workspace_.get(), workspace_bytes),
+             "giving cuBLAS a workspace");
   check_cuda(cusolverDnCreate(&solver), "starting cuSOLVER");
+  own_solver_.reset(solver);
   check_cuda(cusolverDnSetStream(solver, stream), "giving cuSOLVER a stream");
 }
 
@@ -114,12 +102,12 @@ void CudaQueue::begin(std::uint32_t slot, std::span<const Token> after, Instant 
   }
   const bool is_idle = done_.load(std::memory_order_acquire) == issued_;
   own.has_start = is_idle || may_wait;
-  if (own.has_start) check_cuda(cudaEventRecord(own.start, stream), "recording an event");
+  if (own.has_start) check_cuda(cudaEventRecord(own.start.get(), stream), "recording an event");
 }
 
 Started CudaQueue::end(std::uint32_t slot, Explain explain) {
   Slot& own = slots_[slot - first_slot_];
-  check_cuda(cudaEventRecord(own.end, stream), "recording an event");
+  check_cuda(cudaEventRecord(own.end.get(), stream), "recording an event");
   own.position = ++issued_;
   slot_at_[own.position % slots_.size()].store(slot - first_slot_, std::memory_order_relaxed);
   own.explain = explain;
@@ -139,7 +127,7 @@ void CudaQueue::wait_for(Token token) {
     if (other.done_.load(std::memory_order_acquire) >= token.position) return;
     const std::size_t place = token.position % other.slots_.size();
     const Slot& slot = other.slots_[other.slot_at_[place].load(std::memory_order_relaxed)];
-    check_cuda(cudaStreamWaitEvent(stream, slot.end, 0), "waiting for an event");
+    check_cuda(cudaStreamWaitEvent(stream, slot.end.get(), 0), "waiting for an event");
   });
 }
 
@@ -159,16 +147,16 @@ void CudaQueue::watch() {
 
 void CudaQueue::finish(std::uint32_t slot) {
   Slot& own = slots_[slot - first_slot_];
-  const cudaError_t status = cudaEventSynchronize(own.end);
+  const cudaError_t status = cudaEventSynchronize(own.end.get());
   std::string failure;
   if (status != cudaSuccess) {
-    failure = std::string("the GPU failed: ") + cudaGetErrorString(status);
+    failure = cuda_error(status, "computing on the GPU").what();
   } else if (const std::int32_t verdict = std::exchange(verdicts_[slot - first_slot_], 0);
              verdict != 0 && own.explain != nullptr) {
     failure = own.explain(verdict);
   }
-  const Instant end = own.anchor->time_of(own.end);
-  const Instant start = own.has_start ? own.anchor->time_of(own.start) : last_end_;
+  const Instant end = own.anchor->time_of(own.end.get());
+  const Instant start = own.has_start ? own.anchor->time_of(own.start.get()) : last_end_;
   last_end_ = end;
   {
     const std::lock_guard lock(mutex_);
@@ -183,15 +171,13 @@ void CudaQueue::finish(std::uint32_t slot) {
 }
 
 std::byte* CudaQueue::scratch(std::size_t bytes) {
-  if (bytes <= scratch_bytes_) return scratch_;
-  // What was issued may still use the old one: cudaFree waits for it.
-  check_cuda(cudaFree(std::exchange(scratch_, nullptr)), "freeing memory");
+  if (bytes <= scratch_bytes_) return scratch_.get();
+  // What was issued may still use the old one: freeing it waits for that.
+  scratch_.reset();
   scratch_bytes_ = 0;
-  void* room = nullptr;
-  check_cuda(cudaMalloc(&room, bytes), "allocating memory for intermediate values");
-  scratch_ = static_cast<std::byte*>(room);
+  scratch_ = allocate_memory(bytes, "allocating memory for intermediate values");
   scratch_bytes_ = bytes;
-  return scratch_;
+  return scratch_.get();
 }
 
 }  // namespace troupe

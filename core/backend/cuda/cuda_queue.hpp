@@ -3,6 +3,7 @@
 
 #include "core/backend/backend.hpp"
 #include "core/backend/cuda/cuda_call.hpp"
+#include "core/backend/cuda/cuda_owned.hpp"
 #include "core/backend/cuda/gpu_clock.hpp"
 #include "core/base/time.hpp"
 #include "core/memory/token.hpp"
@@ -56,8 +57,8 @@ class CudaQueue final : public CudaStream {
 
  private:
   struct Slot {
-    cudaEvent_t start = nullptr;
-    cudaEvent_t end = nullptr;
+    OwnedEvent start;
+    OwnedEvent end;
     std::shared_ptr<const GpuAnchor> anchor;
     bool has_start = false;  // else it begins where the one before ends
     std::uint64_t position = 0;
@@ -72,17 +73,21 @@ class CudaQueue final : public CudaStream {
   const std::uint32_t first_slot_;
   Completions& completions_;
   std::uint32_t number_ = 0;  // as in tokens
+  // What the stream uses comes before it: it is destroyed after the stream.
+  PinnedMemory own_verdicts_;
+  std::int32_t* verdicts_ = nullptr;  // one for each slot
+  OwnedMemory workspace_;             // of cuBLAS
+  OwnedMemory scratch_;
+  std::size_t scratch_bytes_ = 0;
+  std::shared_ptr<GpuClock> clock_;
   std::vector<Slot> slots_;
-  std::int32_t* verdicts_ = nullptr;  // pinned, one for each slot
+  OwnedStream own_stream_;
+  OwnedBlas own_blas_;
+  OwnedSolver own_solver_;
   // By position, modulo their number: the slot of the work there, until it has ended.
   std::vector<std::atomic<std::uint32_t>> slot_at_;
   std::uint64_t issued_ = 0;  // position of the work that was issued last
   std::atomic<std::uint64_t> done_ = 0;
-  std::byte* scratch_ = nullptr;
-  std::size_t scratch_bytes_ = 0;
-  void* workspace_ = nullptr;  // of cuBLAS
-
-  std::shared_ptr<GpuClock> clock_;
   Instant last_end_{};  // of what has ended last
 
   std::mutex mutex_;  // guards what follows

@@ -1,6 +1,7 @@
 #include "core/backend/cuda/cuda_space.hpp"
 
 #include "core/backend/cuda/cuda_check.hpp"
+#include "core/backend/cuda/cuda_owned.hpp"
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
 #include "core/memory/host_space.hpp"
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -31,31 +33,22 @@ class Bounce {
  public:
   explicit Bounce(int gpu) {
     check_cuda(cudaSetDevice(gpu), "choosing a GPU");
-    check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
-    void* room = nullptr;
-    check_cuda(cudaHostAlloc(&room, piece_bytes, cudaHostAllocDefault),
-               "pinning memory of the host");
-    room_ = static_cast<std::byte*>(room);
+    room_ = pin_memory(piece_bytes);
+    stream_ = make_stream();
   }
-  ~Bounce() {
-    cudaStreamDestroy(stream_);
-    cudaFreeHost(room_);
-  }
-  Bounce(const Bounce&) = delete;
-  Bounce& operator=(const Bounce&) = delete;
 
   void read(const std::byte* from, std::byte* to, std::uint64_t bytes) {
     for (std::uint64_t at = 0; at < bytes; at += piece_bytes) {
       const std::uint64_t piece = std::min(piece_bytes, bytes - at);
-      copy(room_, from + at, piece, cudaMemcpyDeviceToHost);
-      std::memcpy(to + at, room_, piece);
+      copy(room_.get(), from + at, piece, cudaMemcpyDeviceToHost);
+      std::memcpy(to + at, room_.get(), piece);
     }
   }
   void write(std::byte* to, const std::byte* from, std::uint64_t bytes) {
     for (std::uint64_t at = 0; at < bytes; at += piece_bytes) {
       const std::uint64_t piece = std::min(piece_bytes, bytes - at);
-      std::memcpy(room_, from + at, piece);
-      copy(to + at, room_, piece, cudaMemcpyHostToDevice);
+      std::memcpy(room_.get(), from + at, piece);
+      copy(to + at, room_.get(), piece, cudaMemcpyHostToDevice);
     }
   }
 
@@ -63,20 +56,21 @@ class Bounce {
   static constexpr std::uint64_t piece_bytes = 4 << 20;
 
   void copy(std::byte* to, const std::byte* from, std::uint64_t bytes, cudaMemcpyKind kind) {
-    check_cuda(cudaMemcpyAsync(to, from, bytes, kind, stream_), "copying a tensor");
-    check_cuda(cudaStreamSynchronize(stream_), "copying a tensor");
+    check_cuda(cudaMemcpyAsync(to, from, bytes, kind, stream_.get()), "copying a tensor");
+    check_cuda(cudaStreamSynchronize(stream_.get()), "copying a tensor");
   }
 
-  cudaStream_t stream_ = nullptr;
-  std::byte* room_ = nullptr;
+  PinnedMemory room_;
+  OwnedStream stream_;
 };
 
 class GpuSpace final : public MemorySpace {
  public:
   explicit GpuSpace(int gpu) : gpu_(gpu), bounce_(gpu) {}
+  // Tensors may still be held: a session ends with those that its program has kept.
   ~GpuSpace() override {
     cudaSetDevice(gpu_);
-    trim();
+    for (std::byte* const buffer : allocated_) cudaFree(buffer);
   }
 
   std::optional<std::uint64_t> free_bytes() const override {
@@ -136,7 +130,9 @@ class GpuSpace final : public MemorySpace {
       return nullptr;
     }
     check_cuda(status, "allocating memory");
-    return static_cast<std::byte*>(room);
+    auto* const buffer = static_cast<std::byte*>(room);
+    allocated_.insert(buffer);
+    return buffer;
   }
   std::byte* allocate(std::uint64_t capacity) {
     if (std::byte* const buffer = try_allocate(capacity)) return buffer;
@@ -148,7 +144,10 @@ class GpuSpace final : public MemorySpace {
   }
   void trim() {
     for (auto& [capacity, buffers] : free_) {
-      for (std::byte* const buffer : buffers) cudaFree(buffer);
+      for (std::byte* const buffer : buffers) {
+        allocated_.erase(buffer);
+        cudaFree(buffer);
+      }
       buffers.clear();
     }
   }
@@ -156,6 +155,7 @@ class GpuSpace final : public MemorySpace {
   const int gpu_;
   mutable std::mutex mutex_;
   mutable Bounce bounce_;
+  std::set<std::byte*> allocated_;
   std::map<std::uint64_t, std::vector<std::byte*>> free_;  // by capacity
 };
 

@@ -7,18 +7,13 @@
 #include <unordered_map>
 
 namespace troupe {
-GpuAnchor::GpuAnchor(cudaStream_t stream, Instant now) : passed_(now) {
-  check_cuda(cudaEventCreateWithFlags(&event_, cudaEventDefault), "making an event");
-  check_cuda(cudaEventRecord(event_, stream), "recording an event");
-}
-
-GpuAnchor::~GpuAnchor() {
-  cudaEventDestroy(event_);
+GpuAnchor::GpuAnchor(cudaStream_t stream, Instant now) : event_(make_event()), passed_(now) {
+  check_cuda(cudaEventRecord(event_.get(), stream), "recording an event");
 }
 
 Instant GpuAnchor::time_of(cudaEvent_t event) const {
   float ms = 0;
-  if (cudaEventElapsedTime(&ms, event_, event) != cudaSuccess) return passed_;
+  if (cudaEventElapsedTime(&ms, event_.get(), event) != cudaSuccess) return passed_;
   return passed_ + Duration{static_cast<std::int64_t>(static_cast<double>(ms) * 1e6)};
 }
 
@@ -36,23 +31,21 @@ std::shared_ptr<GpuClock> GpuClock::of(int gpu) {
 
 GpuClock::GpuClock(int gpu) : gpu_(gpu) {
   check_cuda(cudaSetDevice(gpu), "choosing a GPU");
-  check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+  stream_ = make_stream();
   // The first event takes long, as the driver sets the stream up.
-  const GpuAnchor first(stream_, Instant{});
-  check_cuda(cudaStreamSynchronize(stream_), "waiting for a GPU");
+  const GpuAnchor first(stream_.get(), Instant{});
+  check_cuda(cudaStreamSynchronize(stream_.get()), "waiting for a GPU");
 }
 
 GpuClock::~GpuClock() {
-  cudaSetDevice(gpu_);
-  anchor_.reset();
-  cudaStreamDestroy(stream_);
+  cudaSetDevice(gpu_);  // for the destructors of the members
 }
 
 std::shared_ptr<const GpuAnchor> GpuClock::anchor(Instant now) {
   constexpr std::chrono::seconds age_max{5};
   const std::lock_guard lock(mutex_);
   if (anchor_ == nullptr || now - anchor_->passed() > age_max) {
-    anchor_ = std::make_shared<const GpuAnchor>(stream_, now);
+    anchor_ = std::make_shared<const GpuAnchor>(stream_.get(), now);
   }
   return anchor_;
 }

@@ -1,6 +1,7 @@
 // The clock of a GPU, in the time of runs.
 #pragma once
 
+#include "core/backend/cuda/cuda_owned.hpp"
 #include "core/base/time.hpp"
 
 #include <memory>
@@ -16,17 +17,13 @@ class GpuAnchor {
  public:
   // Records the event on `stream`, which must be idle, at this time.
   GpuAnchor(cudaStream_t stream, Instant now);
-  ~GpuAnchor();
-  GpuAnchor(const GpuAnchor&) = delete;
-  GpuAnchor& operator=(const GpuAnchor&) = delete;
-
   // `event` must have been passed. Exact relative to other events, but for the digits of a float: 1
   // us after 10 s.
   Instant time_of(cudaEvent_t event) const;
   Instant passed() const { return passed_; }
 
  private:
-  cudaEvent_t event_ = nullptr;
+  OwnedEvent event_;
   Instant passed_;
 };
 
@@ -46,7 +43,7 @@ class GpuClock {
 
  private:
   const int gpu_;
-  cudaStream_t stream_ = nullptr;
+  OwnedStream stream_;
   std::mutex mutex_;
   std::shared_ptr<const GpuAnchor> anchor_;
 };

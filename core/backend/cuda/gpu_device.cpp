@@ -4,12 +4,16 @@
 #include "core/backend/cuda/cuda_queue.hpp"
 #include "core/backend/cuda/profile_range.hpp"
 #include "core/base/assert.hpp"
+#include "core/base/error.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace troupe {
 namespace {
@@ -26,7 +30,10 @@ std::vector<const CudaKernelEntry*> kernels_of(const OpRegistry& ops) {
 class GpuDevice final : public DeviceBackend {
  public:
   GpuDevice(const BackendContext& context, DeviceId id, int gpu, std::uint32_t depth)
-      : store_(context.store), depth_(depth), kernels_(kernels_of(context.ops)) {
+      : name_(context.machine.device(id).name),
+        store_(context.store),
+        depth_(depth),
+        kernels_(kernels_of(context.ops)) {
     const int streams = context.machine.device(id).streams;
     for (int s = 0; s < streams; ++s) {
       queues_.push_back(std::make_unique<CudaQueue>(gpu, static_cast<std::uint32_t>(s) * depth,
@@ -35,7 +42,11 @@ class GpuDevice final : public DeviceBackend {
   }
 
   void enter_thread() override {
-    for (const auto& queue : queues_) queue->make_handles();
+    try {
+      for (const auto& queue : queues_) queue->make_handles();
+    } catch (const Error& error) {
+      throw run_error(fmt::format("{} can't begin: {}", name_, error.problem()), error.remedy());
+    }
   }
 
   Started start(std::uint32_t slot, const KernelCall& call) override {
@@ -66,6 +77,7 @@ class GpuDevice final : public DeviceBackend {
   }
 
  private:
+  const std::string name_;
   MemoryStore& store_;
   const std::uint32_t depth_;
   const std::vector<const CudaKernelEntry*> kernels_;

@@ -4,6 +4,7 @@
 #include "core/backend/cuda/cuda_queue.hpp"
 #include "core/backend/cuda/profile_range.hpp"
 #include "core/backend/cuda/staged_copies.hpp"
+#include "core/base/assert.hpp"
 
 #include <array>
 #include <cstddef>
@@ -31,8 +32,11 @@ class GpuLink final : public LinkBackend {
   }
 
   Started start(Direction direction, const ChunkMove& move) override {
-    const std::byte* const from = store_.data(move.from) + move.offset;
-    std::byte* const to = store_.data(move.to) + move.offset;
+    const std::byte* from = store_.data(move.from);
+    std::byte* to = store_.data(move.to);
+    TROUPE_ASSERT(from != nullptr && to != nullptr);
+    from += move.offset;
+    to += move.offset;
     const auto number = static_cast<std::size_t>(direction);
     CudaQueue& queue = *queues_[number];
     if (source(direction) < 0 && store_.is_adopted(move.from)) {
@@ -41,7 +45,8 @@ class GpuLink final : public LinkBackend {
     }
     const ProfileRange range(names_[number], store_.view(move.from).type);
     queue.begin(move.slot, move.after, move.now);
-    copy(direction, from, to, move.bytes, queue.stream);
+    // The last chunks of a transfer may be empty, and then begin behind the end of the tensor.
+    if (move.bytes > 0) copy(direction, from, to, move.bytes, queue.stream);
     return queue.end(move.slot);
   }
 

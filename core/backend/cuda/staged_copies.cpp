@@ -1,6 +1,7 @@
 #include "core/backend/cuda/staged_copies.hpp"
 
 #include "core/backend/cuda/cuda_check.hpp"
+#include "core/backend/cuda/cuda_owned.hpp"
 
 #include <algorithm>
 #include <array>
@@ -18,23 +19,14 @@ class Stage {
  public:
   explicit Stage(int gpu) {
     check_cuda(cudaSetDevice(gpu), "choosing a GPU");
-    check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
     for (Piece& piece : pieces_) {
-      void* room = nullptr;
-      check_cuda(cudaHostAlloc(&room, piece_bytes, cudaHostAllocDefault),
-                 "pinning memory of the host");
-      piece.room = static_cast<std::byte*>(room);
-      check_cuda(cudaEventCreateWithFlags(&piece.is_free, cudaEventBlockingSync),
-                 "making an event");
+      piece.room = pin_memory(piece_bytes);
+      piece.is_free = make_event();
     }
+    stream_ = make_stream();
   }
   ~Stage() {
-    cudaStreamSynchronize(stream_);
-    for (const Piece& piece : pieces_) {
-      cudaFreeHost(piece.room);
-      cudaEventDestroy(piece.is_free);
-    }
-    cudaStreamDestroy(stream_);
+    if (stream_ != nullptr) cudaStreamSynchronize(stream_.get());
   }
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
@@ -44,24 +36,25 @@ class Stage {
     for (std::uint64_t at = 0; at < bytes; at += piece_bytes) {
       const std::uint64_t size = std::min(piece_bytes, bytes - at);
       const Piece& piece = pieces_[turn++ % pieces_.size()];
-      check_cuda(cudaEventSynchronize(piece.is_free), "copying a tensor");
-      std::memcpy(piece.room, from + at, size);
-      check_cuda(cudaMemcpyAsync(to + at, piece.room, size, cudaMemcpyHostToDevice, stream_),
-                 "copying a tensor");
-      check_cuda(cudaEventRecord(piece.is_free, stream_), "recording an event");
+      check_cuda(cudaEventSynchronize(piece.is_free.get()), "copying a tensor");
+      std::memcpy(piece.room.get(), from + at, size);
+      check_cuda(
+          cudaMemcpyAsync(to + at, piece.room.get(), size, cudaMemcpyHostToDevice, stream_.get()),
+          "copying a tensor");
+      check_cuda(cudaEventRecord(piece.is_free.get(), stream_.get()), "recording an event");
     }
-    check_cuda(cudaStreamSynchronize(stream_), "copying a tensor");
+    check_cuda(cudaStreamSynchronize(stream_.get()), "copying a tensor");
   }
 
  private:
   static constexpr std::uint64_t piece_bytes = 4 << 20;
   struct Piece {
-    std::byte* room = nullptr;
-    cudaEvent_t is_free = nullptr;
+    PinnedMemory room;
+    OwnedEvent is_free;
   };
 
-  cudaStream_t stream_ = nullptr;
   std::array<Piece, 2> pieces_;
+  OwnedStream stream_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstring>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -114,6 +115,25 @@ BOOST_AUTO_TEST_CASE(reserving_can_be_ended_within_32_mib) {
 BOOST_AUTO_TEST_CASE(the_host_keeps_a_reserve_that_is_small_for_small_hosts) {
   BOOST_TEST(BufferPool::host_reserve(64 << 20) == 4U << 20);
   BOOST_TEST(BufferPool::host_reserve(std::uint64_t{64} << 30) == 256U << 20);
+}
+
+BOOST_AUTO_TEST_CASE(memory_is_pinned_when_it_is_mapped_and_unpinned_before_it_is_returned) {
+  std::map<std::byte*, std::uint64_t> pinned;
+  {
+    BufferPool pool(&BufferPool::usable_host_bytes,
+                    {.pin = [&](std::byte* start, std::uint64_t bytes) { pinned[start] = bytes; },
+                     .unpin =
+                         [&](std::byte* start) {
+                           *start = std::byte{1};  // is still there
+                           pinned.erase(start);
+                         }});
+    std::byte* const buffer = pool.take(BufferPool::capacity_for(1 << 20));
+    BOOST_TEST(pinned.size() == 1U);
+    BOOST_TEST(pinned.at(buffer) == pool.bytes_mapped());
+    pool.give(BufferPool::capacity_for(1 << 20), buffer);
+    BOOST_TEST(pinned.size() == 1U);
+  }
+  BOOST_TEST(pinned.empty());
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"
 
+#include <limits>
 #include <optional>
 
 #include <boost/test/unit_test.hpp>
@@ -87,6 +88,32 @@ BOOST_AUTO_TEST_CASE(a_negative_zero_is_not_a_zero) {
   BOOST_TEST(!verify(g.graph, plan, *results, Comparison::bits, go_on).equal);
 }
 
+BOOST_AUTO_TEST_CASE(results_of_a_gpu_may_differ_by_roundings_but_not_by_more) {
+  values(plan.results[1].replica)[7] = 1 + 0.9e-12;
+  const auto equal = [&](Comparison comparison) {
+    return verify(g.graph, plan, *results, comparison, go_on).equal;
+  };
+  BOOST_TEST(!equal(Comparison::bits));
+  BOOST_TEST(equal(Comparison::nearness));
+  values(plan.results[1].replica)[7] = 1 + 1.2e-12;
+  const Verdict verdict = verify(g.graph, plan, *results, Comparison::nearness, go_on);
+  BOOST_TEST(!verdict.equal);
+  BOOST_TEST(verdict.mismatch == "'y' is not near the serial execution, first in element 7");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_number_is_near_no_number) {
+  for (const double value :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    values(plan.results[2].replica)[3] = value;
+    BOOST_TEST(!verify(g.graph, plan, *results, Comparison::nearness, go_on).equal);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_negative_zero_is_near_a_zero) {
+  values(plan.results[0].replica)[0] = -0.0;
+  BOOST_TEST(verify(g.graph, plan, *results, Comparison::nearness, go_on).equal);
+}
+
 BOOST_AUTO_TEST_CASE(a_comparison_that_is_ended_is_not_complete) {
   int asked = 0;
   const Verdict verdict =
@@ -108,6 +135,14 @@ BOOST_AUTO_TEST_CASE(freed_results_are_equal_if_their_digests_are) {
   const Verdict verdict = verify(g.graph, plan, *results, Comparison::bits, go_on);
   BOOST_TEST(verdict.equal);
   BOOST_TEST(verdict.complete);
+}
+
+BOOST_AUTO_TEST_CASE(without_digests_only_results_that_are_kept_are_compared) {
+  plan = plan_by_rates(g.graph, machine.machine, g.everything(),
+                       {.compare_results = true, .compare_digests = false});
+  BOOST_TEST_REQUIRE(plan.results.size() == 1U);
+  BOOST_TEST(g.graph.name(plan.results[0].op) == "z");
+  BOOST_TEST(plan.results[0].is_kept);
 }
 
 BOOST_AUTO_TEST_CASE(a_freed_result_that_was_wrong_is_named) {

@@ -31,6 +31,7 @@ void softmax_cross_entropy(const CudaCall& call);
 void softmax_cross_entropy_grad(const CudaCall& call);
 std::string explain_label(std::int32_t verdict);
 // layout.cu
+void copy(const CudaCall& call);
 void reshape(const CudaCall& call);
 void transpose(const CudaCall& call);
 void slice(const CudaCall& call);

@@ -1,4 +1,4 @@
-// reshape, transpose, slice and concat: the same values elsewhere.
+// copy, reshape, transpose, slice and concat: the same values elsewhere.
 #include "core/backend/cuda/kernels/boxes.cuh"
 #include "core/backend/cuda/kernels/copy_on_device.hpp"
 #include "core/backend/cuda/kernels/launch.cuh"
@@ -34,6 +34,11 @@ void launch_transpose(const CudaCall& call, const StridedBox<2>& box) {
 }
 
 }  // namespace
+
+// Within the memory of the device: links move the values elsewhere.
+void copy(const CudaCall& call) {
+  copy_on_device(call, call.inputs[0].data, call.output.data, call.output.type.bytes());
+}
 
 void reshape(const CudaCall& call) {
   copy_on_device(call, call.inputs[0].data, call.output.data, call.output.type.bytes());

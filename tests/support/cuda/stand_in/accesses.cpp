@@ -1,6 +1,7 @@
 #include "tests/support/cuda/stand_in/accesses.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace troupe::testing {
 namespace {
@@ -29,7 +30,8 @@ std::string WorkId::text() const {
 
 void AccessHistory::check(const Access& access, const Order& order, const WorkId& work,
                           const std::string& place, bool is_pinned, Control& control) const {
-  for (const Past& past : past_) {
+  for (auto it = past_.begin(); it != past_.end(); ++it) {
+    const Past& past = *it;
     if (!must_be_ordered(access, past.access)) continue;
     if (!order.all.contains(past.work.stream, past.work.number)) {
       control.fail("race: " + work.text() + ' ' + std::string(verb(access)) + ' ' + place +
@@ -37,7 +39,12 @@ void AccessHistory::check(const Access& access, const Order& order, const WorkId
                    ", and nothing orders the two");
       return;
     }
-    if (work.number != 0 && !is_pinned && access.reads && past.access.writes &&
+    // Of what it wrote, nothing may be left: kernels are taken to write whole allocations, which a
+    // later and smaller write doesn't cover.
+    const bool is_overwritten = std::any_of(std::next(it), past_.end(), [&](const Past& later) {
+      return later.access.writes && covers(later.access, access);
+    });
+    if (work.number != 0 && !is_pinned && access.reads && past.access.writes && !is_overwritten &&
         !order.on_devices.contains(past.work.stream, past.work.number)) {
       control.count_round_trip(work.text() + " reads " + place + ", which " + past.work.text() +
                                " wrote; only a wait of the host orders the two");

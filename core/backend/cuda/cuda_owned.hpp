@@ -1,0 +1,63 @@
+// What CUDA made and must be given back, as pointers that own it. They don't block, except that
+// freeing memory may wait for the GPU. The GPU must be the thread's current one.
+#pragma once
+
+#include "core/backend/cuda/cuda_check.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+#include <type_traits>
+
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+#include <cusolverDn.h>
+
+namespace troupe {
+
+template <auto destroy>
+struct Destroy {
+  template <class T>
+  void operator()(T* made) const {
+    destroy(made);
+  }
+};
+
+using OwnedStream =
+    std::unique_ptr<std::remove_pointer_t<cudaStream_t>, Destroy<cudaStreamDestroy>>;
+using OwnedEvent = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, Destroy<cudaEventDestroy>>;
+using OwnedBlas = std::unique_ptr<std::remove_pointer_t<cublasHandle_t>, Destroy<cublasDestroy>>;
+using OwnedSolver =
+    std::unique_ptr<std::remove_pointer_t<cusolverDnHandle_t>, Destroy<cusolverDnDestroy>>;
+using OwnedMemory = std::unique_ptr<std::byte, Destroy<cudaFree>>;       // of a GPU
+using PinnedMemory = std::unique_ptr<std::byte, Destroy<cudaFreeHost>>;  // of the host
+
+// The functions below throw a run Error if CUDA fails.
+
+// A stream that waits for no other.
+inline OwnedStream make_stream() {
+  cudaStream_t stream = nullptr;
+  check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
+  return OwnedStream(stream);
+}
+
+// Threads that wait for the event sleep.
+inline OwnedEvent make_event() {
+  cudaEvent_t event = nullptr;
+  check_cuda(cudaEventCreateWithFlags(&event, cudaEventBlockingSync), "making an event");
+  return OwnedEvent(event);
+}
+
+inline PinnedMemory pin_memory(std::size_t bytes) {
+  void* room = nullptr;
+  check_cuda(cudaHostAlloc(&room, bytes, cudaHostAllocDefault), "pinning memory of the host");
+  return PinnedMemory(static_cast<std::byte*>(room));
+}
+
+inline OwnedMemory allocate_memory(std::size_t bytes, std::string_view what) {
+  void* room = nullptr;
+  check_cuda(cudaMalloc(&room, bytes), what);
+  return OwnedMemory(static_cast<std::byte*>(room));
+}
+
+}  // namespace troupe
