@@ -7,6 +7,7 @@
 #include "actors/stream.hpp"
 #include "actors/tensor_ops.hpp"
 #include "core/backend/mode.hpp"
+#include "core/backend/usable_gpus.hpp"
 #include "core/base/error.hpp"
 #include "core/base/id.hpp"
 #include "core/base/time.hpp"

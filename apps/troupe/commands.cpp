@@ -10,7 +10,7 @@
 #include "apps/troupe/phases.hpp"
 #include "apps/troupe/planned_run.hpp"
 #include "apps/troupe/print_error.hpp"
-#include "core/backend/registry.hpp"
+#include "core/backend/usable_gpus.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -126,16 +125,6 @@ const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId
 
 std::unique_ptr<MemorySpace> choose_space(Mode mode, const Machine& machine, MemoryId memory) {
   return mode == Mode::run ? make_cuda_space(machine, memory) : nullptr;
-}
-
-UsableGpus usable_gpus() {
-  UsableGpus usable{.gpus = {}, .problem = cuda_problem()};
-  for (CudaGpu& gpu : cuda_gpus()) {
-    usable.gpus.push_back({.model = std::move(gpu.name),
-                           .memory_bytes = gpu.memory_bytes,
-                           .available_memory_bytes = gpu.free_bytes});
-  }
-  return usable;
 }
 
 }  // namespace troupe

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/backend/backend.hpp"
-#include "core/machine/discover.hpp"
 #include "core/memory/memory_space.hpp"
 
 #include <memory>
@@ -23,9 +22,5 @@ const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId
 // The space of a memory in this mode; null: it is memory of the host, or storage, or holds no
 // values. Throws a usage Error if it can't be made.
 std::unique_ptr<MemorySpace> choose_space(Mode mode, const Machine& machine, MemoryId memory);
-
-// The GPUs of this host that the backends of this build can use: for add_gpus(). Blocks while the
-// driver starts.
-UsableGpus usable_gpus();
 
 }  // namespace troupe

@@ -151,6 +151,58 @@ BOOST_AUTO_TEST_CASE(a_link_between_a_gpu_and_storage_says_what_to_link_instead)
                       "memory and one of the host or of another GPU only; link each of them"));
 }
 
+//   vram0 ──peer── vram1
+BOOST_AUTO_TEST_CASE(gpus_copy_to_each_other_with_peer_access_and_without) {
+  const Workspace workspace;
+  workspace.write("run.yaml",
+                  "machine:\n"
+                  "  devices:\n"
+                  "    gpu0: {kind: gpu, memory: vram0}\n"
+                  "    gpu1: {kind: gpu, memory: vram1}\n"
+                  "  memories: {vram0: {size: 64 MiB}, vram1: {size: 64 MiB}}\n"
+                  "  links: {peer: {between: [vram0, vram1], bandwidth: 10 GB/s}}\n"
+                  "tensors:\n"
+                  "  x: {op: uniform, shape: [40, 40], on: gpu0}\n"
+                  "tasks:\n"
+                  "  y: {op: scale, in: [x], alpha: 2, repeat: 4, on: gpu1}\n"
+                  "  z: {op: add, in: [y, x], on: gpu0}\n"
+                  "scenarios: {first: [y, z], again: [y, z]}\n");
+  for (const char* const refused : {"0", "1"}) {
+    const Finished run =
+        run_on({{"TROUPE_STAND_IN_DEVICES", "2"}, {"TROUPE_STAND_IN_NO_PEER_ACCESS", refused}},
+               workspace, {"run", "run.yaml"});
+    BOOST_TEST_INFO(run.out << run.err);
+    BOOST_TEST(run.exit_code == 0);
+    BOOST_TEST(run.err == "");
+  }
+}
+
+//   y[0..39] (gpu0, 40 kB each) → s[0..39]     1.6 MB are more than a quarter of 4 MiB
+BOOST_AUTO_TEST_CASE(a_report_says_how_many_results_were_not_compared) {
+  const Workspace workspace;
+  const auto run_with = [&](std::string_view size) {
+    workspace.write("run.yaml", fmt::format("machine:\n"
+                                            "  devices: {{gpu0: {{kind: gpu, memory: vram0}}}}\n"
+                                            "  memories: {{vram0: {{size: {}}}}}\n"
+                                            "tensors:\n"
+                                            "  x: {{op: uniform, shape: [100, 100]}}\n"
+                                            "tasks:\n"
+                                            "  y: {{op: scale, in: [x], alpha: 2, repeat: 40}}\n"
+                                            "  s: {{op: sum, in: [y], axis: 0}}\n",
+                                            size));
+    return run_on({}, workspace, {"run", "run.yaml"});
+  };
+  const Finished small = run_with("4 MiB");
+  BOOST_TEST_INFO(small.out << small.err);
+  BOOST_TEST(small.exit_code == 0);
+  BOOST_TEST(contains(small.out, "40 of 80 results were not compared"));
+  const Finished large = run_with("64 MiB");
+  BOOST_TEST_INFO(large.out << large.err);
+  BOOST_TEST(large.exit_code == 0);
+  BOOST_TEST(contains(large.out, "GPUs round in another order"));
+  BOOST_TEST(!contains(large.out, "not compared"));
+}
+
 // The listener stands for a profiler: it prints a line for each range.
 BOOST_AUTO_TEST_CASE(a_profiler_is_told_the_name_of_each_op_and_copy) {
   const Workspace workspace;

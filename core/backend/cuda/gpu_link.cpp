@@ -15,6 +15,21 @@
 namespace troupe {
 namespace {
 
+// Lets a GPU use the memory of another one, if the hardware can do that: copies between the two
+// then don't go by the memory of the host.
+void enable_access(int gpu, int peer) {
+  int can = 0;
+  check_cuda(cudaDeviceCanAccessPeer(&can, gpu, peer), "asking for access to another GPU");
+  if (can == 0) return;
+  check_cuda(cudaSetDevice(gpu), "choosing a GPU");
+  const cudaError_t status = cudaDeviceEnablePeerAccess(peer, 0);
+  if (status == cudaErrorPeerAccessAlreadyEnabled) {
+    cudaGetLastError();  // is handled
+  } else {
+    check_cuda(status, "enabling access to another GPU");
+  }
+}
+
 // A stream for each direction. A tensor that the user has lent to Troupe is in memory that isn't
 // pinned: a thread copies it by way of pinned memory, and its copy can't be issued ahead.
 class GpuLink final : public LinkBackend {
@@ -23,6 +38,10 @@ class GpuLink final : public LinkBackend {
       : store_(context.store),
         ends_(ends),
         names_{name_of(ends[0], ends[1]), name_of(ends[1], ends[0])} {
+    if (ends[0] >= 0 && ends[1] >= 0 && ends[0] != ends[1]) {
+      enable_access(ends[0], ends[1]);
+      enable_access(ends[1], ends[0]);
+    }
     for (const Direction d : {Direction::forward, Direction::backward}) {
       const auto number = static_cast<std::uint32_t>(d);
       queues_[number] =
