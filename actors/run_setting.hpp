@@ -48,9 +48,9 @@ RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify,
                             Nodes nodes = Nodes::this_one);
 
 // Fills in what a machine file may leave out and a run on this host needs: the cores of CPU
-// devices, the size of storage. Does nothing for modes with virtual time. Must come before
-// make_run_setting(). Throws a usage Error (with its place) for a core or a directory that isn't
-// there.
+// devices, the size of storage. Memories of GPUs get no larger than what is free there. Does
+// nothing for modes with virtual time. Must come before make_run_setting(). Throws a usage Error
+// (with its place) for a core or a directory that isn't there.
 void complete_machine(Mode mode, Machine& machine);
 
 // What a device or a link may be given before earlier work has ended, by the backends of the
