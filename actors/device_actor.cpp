@@ -20,7 +20,7 @@ class DeviceWork {
 
   void enter_thread() { backend_->enter_thread(); }
 
-  Started start(const DeviceLogic::Start& start, Instant now) {
+  Started start(const DeviceLogic::Start& start) {
     const Share& share = start.part->share;
     const Share::Item& item = share.items[start.item];
     const Share::Kernel& kernel = share.kernels[item.kernel];
@@ -29,10 +29,13 @@ class DeviceWork {
     if (kernel.is_plain) {
       if (is_tracked_) store_->acquire(output, cache_);
     } else {
-      if (kernel.is_further) return {.state = Started::State::finished};
+      if (kernel.is_further) {
+        issue_ = {};
+        return {.state = Started::State::finished};
+      }
       if (is_tracked_) make_room(kernel, inputs, output);
     }
-    if (issues_ahead_) find_tokens(inputs);
+    if (issues_ahead_) find_tokens(inputs, start.since);
     return backend_->start(start.lane, {.kind = kernel.kind,
                                         .attrs = kernel.attrs,
                                         .inputs = inputs,
@@ -40,15 +43,16 @@ class DeviceWork {
                                         .further = kernel.further,
                                         .expected = kernel.expected,
                                         .index = item.index,
-                                        .after = after_,
-                                        .now = now});
+                                        .issue = issues_ahead_ ? &issue_ : nullptr});
   }
 
-  void issued(const DeviceLogic::Start& start, Token token) {
+  const Issue* issued(const DeviceLogic::Start& start) {
+    if (!issues_ahead_ || issue_.token.is_none()) return nullptr;
     const ReplicaId output = start.part->share.output(start.item);
     for (std::uint32_t k = 0; k <= kernel(start).further; ++k) {
-      store_->tokens().add(ReplicaId{output.value + k}, token);
+      store_->tokens().add(ReplicaId{output.value + k}, issue_.token);
     }
+    return &issue_;
   }
 
   void finished(const DeviceLogic::Start& start, Duration took) {
@@ -66,9 +70,10 @@ class DeviceWork {
   bool may_block(const DeviceLogic::Start& start) const { return kernel(start).is_long; }
 
  private:
-  void find_tokens(std::span<const ReplicaId> inputs) {
+  void find_tokens(std::span<const ReplicaId> inputs, Instant now) {
     after_.clear();
     for (const ReplicaId input : inputs) store_->tokens().append(input, after_);
+    issue_ = {.after = after_, .now = now};
   }
   void make_room(const Share::Kernel& kernel, std::span<const ReplicaId> inputs, ReplicaId output) {
     for (std::uint32_t k = 1; k <= kernel.further; ++k) {
@@ -94,7 +99,8 @@ class DeviceWork {
   BufferCache cache_;
   bool is_tracked_;
   bool issues_ahead_;
-  std::vector<Token> after_;  // of the op that is started
+  Issue issue_;               // of the op that is started
+  std::vector<Token> after_;  // of it
 };
 
 using DeviceActor = ResourceActor<DeviceLogic, DeviceWork>;

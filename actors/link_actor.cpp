@@ -24,7 +24,7 @@ class LinkWork {
 
   void enter_thread() {}  // it may be another one each time
 
-  Started start(const LinkLogic::Start& start, Instant now) {
+  Started start(const LinkLogic::Start& start) {
     const Share& share = start.part->share;
     const ReplicaId to = share.output(start.item);
     std::optional<ChunkMove::Next> next;
@@ -35,8 +35,11 @@ class LinkWork {
     const auto direction = static_cast<std::size_t>(start.direction);
     if (start.first && target_is_tracked_[direction]) store_->acquire(to, caches_[direction]);
     const ReplicaId from = share.inputs_of(start.item)[0];
-    after_.clear();
-    if (issues_ahead_) store_->tokens().append(from, after_);
+    if (issues_ahead_) {
+      after_.clear();
+      store_->tokens().append(from, after_);
+      issue_ = {.after = after_, .now = start.since};
+    }
     return backend_->start(start.direction, {.from = from,
                                              .to = to,
                                              .offset = start.offset,
@@ -45,13 +48,14 @@ class LinkWork {
                                              .last = start.last,
                                              .expected = start.expected,
                                              .next = next,
-                                             .slot = start.lane,
-                                             .after = after_,
-                                             .now = now});
+                                             .issue = issues_ahead_ ? &issue_ : nullptr,
+                                             .slot = start.lane});
   }
 
-  void issued(const LinkLogic::Start& start, Token token) {
-    store_->tokens().add(start.part->share.output(start.item), token);
+  const Issue* issued(const LinkLogic::Start& start) {
+    if (!issues_ahead_ || issue_.token.is_none()) return nullptr;
+    store_->tokens().add(start.part->share.output(start.item), issue_.token);
+    return &issue_;
   }
 
   bool may_block(const LinkLogic::Start&) const { return false; }
@@ -70,7 +74,8 @@ class LinkWork {
   bool target_is_tracked_[2];  // by direction
   bool source_is_tracked_[2];
   bool issues_ahead_;
-  std::vector<Token> after_;  // of the chunk that is started
+  Issue issue_;               // of the chunk that is started
+  std::vector<Token> after_;  // of it
 };
 
 using LinkActor = ResourceActor<LinkLogic, LinkWork>;

@@ -41,9 +41,9 @@ class MailboxCompletions final : public Completions {
 
 // `Logic` is DeviceLogic or LinkLogic. `Work` executes its decisions:
 //   void enter_thread();
-//   Started start(const Logic::Start&, Instant now);       may throw Error
-//   void issued(const Logic::Start&, Token);               it was issued, and others may wait for
-//   it void finished(const Logic::Start&, Duration took);     releases the inputs; may throw Error
+//   Started start(const Logic::Start&);                    may throw Error
+//   const Issue* issued(const Logic::Start&);              right after start(); null: not ahead
+//   void finished(const Logic::Start&, Duration took);     releases the inputs; may throw Error
 //   bool may_block(const Logic::Start&);                   for longer than a message takes
 // Aligned so that two actors don't share a cache line: every op writes to its actor.
 template <class Logic, class Work>
@@ -76,7 +76,12 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
           logic_.on_notice(notice.window, notice.items());
           start_ready();
         },
-        [this](const LaneDone& message) { on_done(message); },
+        [this](const LaneDone& message) {
+          if (message.end == Share::never) return on_timer(message.lane);
+          if (!work_) return;  // as in on_timer()
+          logic_.on_started(message.lane, message.start);
+          on_end(message.lane, message.end);
+        },
         [this](Introduce& who) {
           resources_ = std::move(who.resources);
           try {
@@ -119,7 +124,10 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     };
   }
 
-  void on_timer(std::uint32_t lane) override { on_done({.lane = lane}); }
+  void on_timer(std::uint32_t lane) override {
+    if (!work_) return;  // the actor has quit while the work was running
+    on_end(lane, now());
+  }
   void before_finish(std::uint32_t lane, std::uint32_t step) override {
     lookahead::fetch_for_finish(logic_.under_way(lane), step);
   }
@@ -140,10 +148,8 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
  private:
   using Decision = typename Logic::Start;
 
-  void on_done(const LaneDone& work) {
-    if (!work_) return;  // the actor has quit while the work was running
-    if (work.start != Share::never) logic_.on_started(work.lane, work.start);
-    finish(work.lane, work.end != Share::never ? work.end : now());
+  void on_end(std::uint32_t lane, Instant end) {
+    finish(lane, end);
     start_ready();
     collect_if_idle();
   }
@@ -206,13 +212,12 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     logic_.on_started(start.lane, now_);
     Started started;
     try {
-      started = work_->start(start, now_);
+      started = work_->start(start);
     } catch (const std::exception& error) {
       fail(start.lane, error.what());
       return false;
     }
-    // With an issue depth of 1, all learn when it is done.
-    if (!started.token.is_none() && logic_.progress().ahead().is_on()) issue(start, started);
+    if (const Issue* const issue = work_->issued(start)) on_issued(start, started, *issue);
     switch (started.state) {
       case Started::State::finished:
         // The end is also the start of the next work, so that the time between them is counted.
@@ -230,10 +235,9 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     return false;
   }
 
-  void issue(Decision& start, const Started& started) {
-    work_->issued(start, started.token);
+  void on_issued(const Decision& start, const Started& started, const Issue& issue) {
     if (started.state == Started::State::after) {
-      logic_.on_started(start.lane, now_ + started.begins);
+      logic_.on_started(start.lane, now_ + issue.begins);
     }
     const std::size_t notices = logic_.notices().size();
     logic_.on_issued(start.lane);

@@ -25,7 +25,7 @@ bool is_network_link(const Machine& machine, LinkId id) {
 // How a resource issues its work.
 struct IssueRule {
   std::string_view order;
-  std::uint32_t depth = 1;
+  std::uint32_t depth = 0;
 };
 
 template <class Entry, class IdType>
@@ -91,11 +91,11 @@ Comparison RunSetting::comparison() const {
 
 IssueAhead issue_ahead(const RunSetting& setting, const Machine& machine, ResourceId resource) {
   const IssueRule own = rule_of(setting, machine, resource);
-  if (own.depth <= 1) return {};
+  if (own.depth == 0) return {};
   IssueAhead ahead{.depth = own.depth, .can_wait = {}};
   for (std::size_t r = 0; r < machine.devices.size() + machine.links.size(); ++r) {
     const IssueRule other = rule_of(setting, machine, ResourceId::at(r));
-    ahead.can_wait.push_back(other.depth > 1 && other.order == own.order);
+    ahead.can_wait.push_back(other.depth > 0 && other.order == own.order);
   }
   return ahead;
 }

@@ -22,15 +22,19 @@ class NetworkPort;
 
 // The result of start(): the work is finished; or it finishes `after` this time on the caller's
 // clock; or it is pending, and the backend will report its end to Completions.
-//
-// With a token, the work was issued: resources of the same order may be given work that depends on
-// it, with this token. It then begins after `begins`, if `after` is known.
 struct Started {
   enum class State : std::uint8_t { finished, after, pending };
   State state = State::finished;
   Duration after{0};
-  Duration begins{0};
-  Token token = {};
+};
+
+// What start() needs for work that is issued before what it depends on has ended, and what it
+// answers. With a token, resources of the same order may be given work that depends on this one.
+struct Issue {
+  std::span<const Token> after = {};  // what the work must wait for
+  Instant now{};                      // on the clock of the run
+  Token token = {};                   // of the work; none: it wasn't issued ahead
+  Duration begins{0};                 // if Started says when it ends: it begins this time from now
 };
 
 // Receives the end of pending work. Thread-safe. Backends must not call it from within start().
@@ -51,11 +55,10 @@ struct KernelCall {
   const Attrs* attrs = nullptr;            // must outlive the work
   std::span<const ReplicaId> inputs = {};  // in the device's memory
   ReplicaId output = {};                   // must have been acquired
-  std::uint32_t further = 0;          // further outputs: the replicas behind `output`, likewise
-  Duration expected{0};               // by the cost model
-  std::uint32_t index = 0;            // of the op in its group
-  std::span<const Token> after = {};  // what it must wait for; for backends that issue ahead
-  Instant now{};                      // on the clock of the run
+  std::uint32_t further = 0;  // further outputs: the replicas behind `output`, likewise
+  Duration expected{0};       // by the cost model
+  std::uint32_t index = 0;    // of the op in its group
+  Issue* issue = nullptr;     // null: the device issues nothing ahead
 };
 
 // Executes the ops of one device. Call from the device's thread only.
@@ -87,10 +90,8 @@ struct ChunkMove {
     std::uint32_t item = 0;
   };
   std::optional<Next> next = {};
-  // For backends that issue ahead: the slot, for Completions, and what the chunk must wait for.
-  std::uint32_t slot = 0;
-  std::span<const Token> after = {};
-  Instant now{};  // on the clock of the run
+  Issue* issue = nullptr;  // null: the link issues nothing ahead
+  std::uint32_t slot = 0;  // for Completions, if it does
 };
 
 // Executes the transfers of one link. A lane is a Direction. Call from one thread at a time, which
@@ -116,7 +117,7 @@ struct BackendContext {
 // A backend may be given work before what the work depends on has ended, if that was issued by a
 // backend of the same `order`, which understands its tokens. `issue_depth` says how many items a
 // device may have for each stream, or a link for each direction, that were issued and have not
-// ended; 1: it issues nothing ahead.
+// ended; 0: it issues nothing ahead.
 struct DeviceBackendEntry {
   std::string_view name;
   // Whether the backend can execute the ops of this device on the present host.
@@ -125,7 +126,7 @@ struct DeviceBackendEntry {
   std::unique_ptr<DeviceBackend> (*make)(const BackendContext&, DeviceId);
   Mode mode = Mode::run;
   std::string_view order = {};
-  std::uint32_t (*issue_depth)(const Machine&, DeviceId) = nullptr;  // null: 1
+  std::uint32_t (*issue_depth)(const Machine&, DeviceId) = nullptr;  // null: 0
   // Whether its results have the bits of the CPU's. Else they are as near as their type allows.
   bool is_exact = true;
 };
@@ -136,7 +137,7 @@ struct LinkBackendEntry {
   std::unique_ptr<LinkBackend> (*make)(const BackendContext&, LinkId);
   Mode mode = Mode::run;
   std::string_view order = {};
-  std::uint32_t (*issue_depth)(const Machine&, LinkId) = nullptr;  // null: 1
+  std::uint32_t (*issue_depth)(const Machine&, LinkId) = nullptr;  // null: 0
 };
 
 }  // namespace troupe

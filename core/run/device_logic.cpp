@@ -8,7 +8,9 @@
 namespace troupe {
 
 DeviceLogic::DeviceLogic(ResourceId self, int streams, IssueAhead ahead)
-    : lanes_(static_cast<std::size_t>(streams) * ahead.depth), progress_(self, std::move(ahead)) {
+    : lanes_(static_cast<std::size_t>(streams) * ahead.depth),
+      progress_(self, std::move(ahead)),
+      depth_(progress_.ahead().depth) {
   TROUPE_ASSERT(!lanes_.empty());
   if (!progress_.ahead().is_on()) return;
   under_way_.resize(static_cast<std::size_t>(streams));
@@ -25,7 +27,7 @@ void DeviceLogic::on_notice(std::uint32_t window, std::span<const std::uint32_t>
 
 std::uint32_t DeviceLogic::least_loaded() const {
   const auto stream = std::min_element(under_way_.begin(), under_way_.end());
-  return static_cast<std::uint32_t>(stream - under_way_.begin()) * depth();
+  return static_cast<std::uint32_t>(stream - under_way_.begin()) * depth_;
 }
 
 void DeviceLogic::on_issued(std::uint32_t lane) {

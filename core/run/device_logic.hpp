@@ -91,8 +91,7 @@ class DeviceLogic {
     std::uint32_t item;
   };
 
-  std::uint32_t depth() const { return progress_.ahead().depth; }
-  std::uint32_t stream_of(std::uint32_t lane) const { return lane / depth(); }
+  std::uint32_t stream_of(std::uint32_t lane) const { return lane / depth_; }
   // The first slot of the stream that has the fewest ops.
   std::uint32_t least_loaded() const;
   void finish_issued(Lane& lane, Instant end);
@@ -100,6 +99,7 @@ class DeviceLogic {
   std::vector<Lane> lanes_;  // first, for lookahead: see ResourceActor
   ShareProgress progress_;
   std::vector<Further> further_;  // ready further outputs
+  std::uint32_t depth_ = 1;       // slots of a stream
   std::uint32_t ready_ = 0;       // items, in all parts and in further_
   std::uint32_t busy_ = 0;
   std::vector<WindowItem> notices_;
@@ -130,7 +130,7 @@ inline void DeviceLogic::on_finished(std::uint32_t lane, Instant end) {
 
 inline DeviceLogic::Start* DeviceLogic::next() {
   if (stopped_ || ready_ == 0 || busy_ == lanes_.size()) return nullptr;
-  std::uint32_t free = depth() == 1 ? 0 : least_loaded();
+  std::uint32_t free = depth_ == 1 ? 0 : least_loaded();
   while (lanes_[free].is_busy) ++free;
   Lane& lane = lanes_[free];
   lane.start.lane = free;

@@ -131,11 +131,11 @@ class ShareProgress {
   void release_late(ActiveShare& part, std::uint32_t item, Sink& sink);
 
   ResourceId self_;
-  IssueAhead ahead_;
   std::vector<std::unique_ptr<ActiveShare>> parts_;
   std::uint64_t done_ = 0;
   std::uint32_t complete_ = 0;     // number of complete shares in parts_
   std::uint32_t next_window_ = 0;  // one past the latest window added
+  IssueAhead ahead_;
   std::vector<Early> early_;
 };
 

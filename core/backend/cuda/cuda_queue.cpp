@@ -119,7 +119,7 @@ void CudaQueue::begin(std::uint32_t slot, std::span<const Token> after, Instant 
   if (own.has_start) check_cuda(cudaEventRecord(own.start.get(), stream), "recording an event");
 }
 
-Started CudaQueue::end(std::uint32_t slot, Explain explain) {
+Token CudaQueue::end(std::uint32_t slot, Explain explain) {
   Slot& own = slots_[slot - first_slot_];
   check_cuda(cudaEventRecord(own.end.get(), stream), "recording an event");
   own.position = ++issued_;
@@ -130,7 +130,7 @@ Started CudaQueue::end(std::uint32_t slot, Explain explain) {
     under_way_.push_back(slot);
   }
   changed_.notify_one();
-  return {.state = Started::State::pending, .token = {.queue = number_, .position = own.position}};
+  return {.queue = number_, .position = own.position};
 }
 
 // The event stays that of the work until the work has ended. If that happens now, this stream waits

@@ -25,9 +25,9 @@ namespace troupe {
 // Work is issued by one thread at a time. A thread of the queue waits for the work to end, and
 // reports its times to Completions.
 //
-//   queue.begin(slot, after, now);
+//   queue.begin(slot, issue->after, issue->now);
 //   f<<<…, queue.stream>>>(…);
-//   return queue.end(slot);
+//   issue->token = queue.end(slot);
 class CudaQueue final : public CudaStream {
  public:
   // Why work failed on the device, in words, given what it has written to its verdict.
@@ -46,7 +46,7 @@ class CudaQueue final : public CudaStream {
   // free then.
   void begin(std::uint32_t slot, std::span<const Token> after, Instant now);
   // All work of the slot has been issued. `explain`: null if it can't fail on the device.
-  Started end(std::uint32_t slot, Explain explain = nullptr);
+  Token end(std::uint32_t slot, Explain explain = nullptr);
   // For the work of this slot: where it says that it has failed.
   std::int32_t* verdict(std::uint32_t slot) { return &verdicts_[slot - first_slot_]; }
 

@@ -65,7 +65,7 @@ class GpuDevice final : public DeviceBackend {
     const MemoryStore::View output = store_.view(call.output);
     const ProfileRange range(kernel->kind, call.index, output.type);
     CudaQueue& queue = *queues_[slot / depth_];
-    queue.begin(slot, call.after, call.now);
+    queue.begin(slot, call.issue->after, call.issue->now);
     kernel->launch({.inputs = inputs_,
                     .output = {.type = output.type, .data = output.data},
                     .further_outputs = further_,
@@ -73,7 +73,8 @@ class GpuDevice final : public DeviceBackend {
                     .on = queue,
                     .index = call.index,
                     .verdict = queue.verdict(slot)});
-    return queue.end(slot, kernel->explain);
+    call.issue->token = queue.end(slot, kernel->explain);
+    return {.state = Started::State::pending};
   }
 
  private:

@@ -63,10 +63,11 @@ class GpuLink final : public LinkBackend {
       return {.state = Started::State::pending};
     }
     const ProfileRange range(names_[number], store_.view(move.from).type);
-    queue.begin(move.slot, move.after, move.now);
+    queue.begin(move.slot, move.issue->after, move.issue->now);
     // The last chunks of a transfer may be empty, and then begin behind the end of the tensor.
     if (move.bytes > 0) copy(direction, from, to, move.bytes, queue.stream);
-    return queue.end(move.slot);
+    move.issue->token = queue.end(move.slot);
+    return {.state = Started::State::pending};
   }
 
  private:

@@ -22,7 +22,7 @@ class RehearsedDevice final : public DeviceBackend {
   Started start(std::uint32_t slot, const KernelCall& call) override {
     job_.prepare(ops_, store_, call);
     job_.compute(team_);
-    return queues_.start(slot, call.expected, call.after, call.now);
+    return queues_.start(slot, call.expected, call.issue);
   }
 
  private:
@@ -41,7 +41,7 @@ class RehearsedLink final : public LinkBackend {
   Started start(Direction, const ChunkMove& move) override {
     std::memcpy(store_.data(move.to) + move.offset, store_.data(move.from) + move.offset,
                 move.bytes);
-    return queues_.start(move.slot, move.expected, move.after, move.now);
+    return queues_.start(move.slot, move.expected, move.issue);
   }
 
  private:

@@ -14,7 +14,7 @@ class SimulatedDevice final : public DeviceBackend {
                 simulated_issue_depth(machine, id)) {}
 
   Started start(std::uint32_t slot, const KernelCall& call) override {
-    return queues_.start(slot, call.expected, call.after, call.now);
+    return queues_.start(slot, call.expected, call.issue);
   }
 
  private:
@@ -27,7 +27,7 @@ class SimulatedLink final : public LinkBackend {
       : queues_(2, simulated_issue_depth(machine, id)) {}
 
   Started start(Direction, const ChunkMove& move) override {
-    return queues_.start(move.slot, move.expected, move.after, move.now);
+    return queues_.start(move.slot, move.expected, move.issue);
   }
 
  private:

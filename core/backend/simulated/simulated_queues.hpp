@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -18,16 +17,16 @@ class SimulatedQueues {
  public:
   SimulatedQueues(std::size_t queues, std::uint32_t depth) : depth_(depth), ends_(queues) {}
 
-  Started start(std::uint32_t slot, Duration expected, std::span<const Token> after, Instant now) {
-    if (depth_ == 1) return {.state = Started::State::after, .after = expected};
+  // `issue`: null if nothing is issued ahead.
+  Started start(std::uint32_t slot, Duration expected, Issue* issue) {
+    if (issue == nullptr) return {.state = Started::State::after, .after = expected};
     Instant& end = ends_[slot / depth_];
-    Instant begin = std::max(now, end);
-    for (const Token& token : after) begin = std::max(begin, time_of(token));
+    Instant begin = std::max(issue->now, end);
+    for (const Token& token : issue->after) begin = std::max(begin, time_of(token));
     end = begin + expected;
-    return {.state = Started::State::after,
-            .after = end - now,
-            .begins = begin - now,
-            .token = {.queue = 0, .position = static_cast<std::uint64_t>(ns_of(end))}};
+    issue->begins = begin - issue->now;
+    issue->token = {.queue = 0, .position = static_cast<std::uint64_t>(ns_of(end))};
+    return {.state = Started::State::after, .after = end - issue->now};
   }
 
  private:
@@ -40,7 +39,7 @@ class SimulatedQueues {
   std::vector<Instant> ends_;  // of what was issued last
 };
 
-// By the machine file: 1 unless a device has an issue depth, which its links share.
+// By the machine file: 0 unless a device has an issue depth, which its links share.
 std::uint32_t simulated_issue_depth(const Machine& machine, DeviceId device);
 std::uint32_t simulated_issue_depth(const Machine& machine, LinkId link);
 

@@ -38,8 +38,8 @@ class Coordinator final : public caf::event_based_actor {
 // Work that goes on until the test ends it.
 struct PendingWork {
   void enter_thread() {}
-  void issued(const DeviceLogic::Start&, Token) {}
-  Started start(const DeviceLogic::Start&, Instant) { return {.state = Started::State::pending}; }
+  const Issue* issued(const DeviceLogic::Start&) { return nullptr; }
+  Started start(const DeviceLogic::Start&) { return {.state = Started::State::pending}; }
   void finished(const DeviceLogic::Start&, Duration) {}
   bool may_block(const DeviceLogic::Start&) const { return false; }
 };

@@ -37,8 +37,8 @@ class OpClock final : public Clock {
 struct TimedWork {
   OpClock* clock;
   void enter_thread() {}
-  void issued(const DeviceLogic::Start&, Token) {}
-  Started start(const DeviceLogic::Start& start, Instant) {
+  const Issue* issued(const DeviceLogic::Start&) { return nullptr; }
+  Started start(const DeviceLogic::Start& start) {
     const Share& share = start.part->share;
     clock->now += share.kernels[share.items[start.item].kernel].expected;
     return {};

@@ -53,8 +53,8 @@ class Work {
  public:
   explicit Work(const Plot& plot) : plot_(&plot) {}
   void enter_thread() {}
-  void issued(const DeviceLogic::Start&, Token) {}
-  Started start(const DeviceLogic::Start& start, Instant) {
+  const Issue* issued(const DeviceLogic::Start&) { return nullptr; }
+  Started start(const DeviceLogic::Start& start) {
     if (plot_->visited.contains(start.item)) caf::anon_send(plot_->device, StatusRequest{1});
     return {};
   }
