@@ -121,11 +121,20 @@ class ActorThreads::Own final : public Single {
     is_poll_due_ = static_cast<bool>(poll_);
     return is_poll_due_;
   }
+  // What is done in a poll may be due to be followed by another one.
   void poll_if_due() {
-    if (std::exchange(is_poll_due_, false)) poll_();
+    if (is_polling_) return;
+    while (std::exchange(is_poll_due_, false)) poll();
   }
 
  private:
+  bool poll() {
+    is_polling_ = true;
+    const bool has_worked = poll_();
+    is_polling_ = false;
+    return has_worked;
+  }
+
   // Ends a wait without there being work.
   class WakeUp final : public caf::resumable {
     resume_result resume(caf::execution_unit*, std::size_t) override { return done; }
@@ -139,9 +148,10 @@ class ActorThreads::Own final : public Single {
       const int spins_max = poll_ ? 10'000 : 1'000;
       for (int spins = 0; spins < spins_max; ++spins) {
         if (job_.load(std::memory_order_relaxed) != nullptr) break;
-        if (poll_ && spins % spins_a_poll == 0 && poll_()) spins = 0;
+        if (poll_ && spins % spins_a_poll == 0 && poll()) spins = 0;
         relax();
       }
+      poll_if_due();  // if the last poll has posted something
     }
     job_.wait(nullptr, std::memory_order_acquire);
     return job_.exchange(nullptr, std::memory_order_acquire);
@@ -162,6 +172,7 @@ class ActorThreads::Own final : public Single {
   const Waiting waiting_;
   const Poll poll_;
   bool is_poll_due_ = false;
+  bool is_polling_ = false;
   std::atomic<caf::resumable*> job_ = nullptr;
   std::atomic<bool> stopping_ = false;
   WakeUp wake_up_;

@@ -11,7 +11,7 @@
 //     streams: 1                   # ops it may run at once, 1..1024; default 1
 //     issue_depth: 64              # kind gpu: ops of each stream that it may be given before those
 //                                  #   that they depend on are done, 1..1024; default 64, in
-//                                  #   simulations 1
+//                                  #   simulations none
 //     launch: 10 us                # added to every op; default 0
 //     flops: 100 GFLOP/s           # its rate for ops that have no rate of their own here
 //     matmul: 510 GFLOP/s          # its rate for one kind of op; any op that computes may be named

@@ -32,7 +32,9 @@ void TokenTable::append(ReplicaId r, std::vector<Token>& after) const {
   const std::lock_guard lock(p.mutex);
   const auto found = p.writers.find(r);
   if (found == p.writers.end()) return;
-  for (const Token token : found->second) add_to(after, token);
+  for (const Token token : found->second) {
+    if (std::find(after.begin(), after.end(), token) == after.end()) after.push_back(token);
+  }
 }
 
 void TokenTable::erase(ReplicaId r) {

@@ -19,7 +19,8 @@ class TokenTable {
  public:
   // Work that makes the replica, or a part of it, was issued. None: does nothing.
   void add(ReplicaId r, Token token);
-  // Appends what a reader of the replica must wait for: of each queue, the last token.
+  // Appends what a reader of the replica must wait for: of each queue, the last token. Tokens of
+  // other replicas stay, even if their queue is the same: their work may fail by itself.
   void append(ReplicaId r, std::vector<Token>& after) const;
   // The replica is freed.
   void forget(ReplicaId r) {

@@ -102,6 +102,11 @@ bool is_of_glibc(std::string_view name) {
   return std::ranges::find(glibc, stem) != glibc.end();
 }
 
+// Of CUDA's own libraries, which need each other.
+bool is_of_cuda(std::string_view name) {
+  return name.starts_with("libcu") || name.starts_with("libnvJitLink");
+}
+
 // What is wrong with where the loader finds the libraries of a file, a line each. CUDA's are the
 // stand-in's, or may be missing.
 std::string misplaced_libraries(const fs::path& file) {
@@ -117,7 +122,7 @@ std::string misplaced_libraries(const fs::path& file) {
     const std::string_view path = line.substr(arrow + 4);
     const bool is_ours = path.starts_with(unpacked().root().string());
     const bool is_stand_in = stand_in != nullptr && path.starts_with(stand_in);
-    if (!is_ours && !is_stand_in && !is_of_glibc(name)) {
+    if (!is_ours && !is_stand_in && !is_of_glibc(name) && !is_of_cuda(name)) {
       wrong += fmt::format("{}: {}\n", file.string(), line);
     }
   }

@@ -86,8 +86,10 @@ CudaQueue::~CudaQueue() {
   }
   changed_.notify_one();
   if (watcher_.joinable()) watcher_.join();
-  all_queues().remove(number_, std::move(failed_));
-  cudaSetDevice(gpu_);  // for the destructors of the members
+  all_queues().remove(number_, failed_);  // a copy: other queues may be reading it
+  cudaSetDevice(gpu_);                    // for the destructors of the members, too
+  // What was issued in part, before the rest could not be.
+  cudaStreamSynchronize(stream);
 }
 
 void CudaQueue::make_handles() {
@@ -171,9 +173,10 @@ void CudaQueue::finish(std::uint32_t slot) {
   }
   // What was issued after work that has failed is carried out all the same.
   const bool is_spoiled = std::any_of(own.after.begin(), own.after.end(), has_failed);
-  const Instant end = own.anchor->time_of(own.end.get());
+  // One anchor after another may be some microseconds off.
   const Instant start = own.has_start ? own.anchor->time_of(own.start.get()) : last_end_;
-  last_end_ = end;
+  const Instant end = std::max(start, own.anchor->time_of(own.end.get()));
+  last_end_ = std::max(last_end_, end);
   {
     const std::lock_guard lock(mutex_);
     under_way_.pop_front();
@@ -207,13 +210,12 @@ bool CudaQueue::has_failed(Token token) {
 }
 
 std::byte* CudaQueue::scratch(std::size_t bytes) {
-  if (bytes <= scratch_bytes_) return scratch_.get();
-  // What was issued may still use the old one: freeing it waits for that.
-  scratch_.reset();
-  scratch_bytes_ = 0;
-  scratch_ = allocate_memory(bytes, "allocating memory for intermediate values");
-  scratch_bytes_ = bytes;
-  return scratch_.get();
+  if (bytes <= scratch_bytes_) return scratch_.back().get();
+  // What was issued may still use the last one, and to free it would wait for that.
+  const std::size_t room = std::max(bytes, 2 * scratch_bytes_);
+  scratch_.push_back(allocate_memory(room, "allocating memory for intermediate values"));
+  scratch_bytes_ = room;
+  return scratch_.back().get();
 }
 
 }  // namespace troupe

@@ -79,8 +79,8 @@ class CudaQueue final : public CudaStream {
   PinnedMemory own_verdicts_;
   std::int32_t* verdicts_ = nullptr;  // one for each slot
   OwnedMemory workspace_;             // of cuBLAS
-  OwnedMemory scratch_;
-  std::size_t scratch_bytes_ = 0;
+  std::vector<OwnedMemory> scratch_;  // the last one is in use, and larger than those before
+  std::size_t scratch_bytes_ = 0;     // of it
   std::shared_ptr<GpuClock> clock_;
   std::vector<Slot> slots_;
   OwnedStream own_stream_;

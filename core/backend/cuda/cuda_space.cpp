@@ -105,12 +105,12 @@ class GpuSpace final : public MemorySpace {
   }
 
   void read(const Held& held, std::byte* out) const override {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(bouncing_);
     check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
     bounce_.read(held.buffer, out, held.bytes);
   }
   void write(const Held& held, const std::byte* values) override {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(bouncing_);
     check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
     bounce_.write(held.buffer, values, held.bytes);
   }
@@ -153,8 +153,9 @@ class GpuSpace final : public MemorySpace {
   }
 
   const int gpu_;
-  mutable std::mutex mutex_;
+  mutable std::mutex bouncing_;  // apart: a long copy keeps nobody from allocating
   mutable Bounce bounce_;
+  std::mutex mutex_;  // guards what follows
   std::set<std::byte*> allocated_;
   std::map<std::uint64_t, std::vector<std::byte*>> free_;  // by capacity
 };

@@ -59,7 +59,7 @@ class GpuLink final : public LinkBackend {
     const auto number = static_cast<std::size_t>(direction);
     CudaQueue& queue = *queues_[number];
     if (source(direction) < 0 && store_.is_adopted(move.from)) {
-      staged_[number]->start(move.slot, from, to, move.bytes);
+      staged_[number]->start(move.slot, from, to, move.bytes, move.issue->now);
       return {.state = Started::State::pending};
     }
     const ProfileRange range(names_[number], store_.view(move.from).type);

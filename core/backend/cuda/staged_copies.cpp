@@ -8,6 +8,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <utility>
 
 #include <cuda_runtime_api.h>
 
@@ -23,6 +24,8 @@ class Stage {
       piece.room = pin_memory(piece_bytes);
       piece.is_free = make_event();
     }
+    begin_ = make_event();
+    end_ = make_event();
     stream_ = make_stream();
   }
   ~Stage() {
@@ -32,6 +35,7 @@ class Stage {
   Stage& operator=(const Stage&) = delete;
 
   void copy(const std::byte* from, std::byte* to, std::uint64_t bytes) {
+    check_cuda(cudaEventRecord(begin_.get(), stream_.get()), "recording an event");
     std::size_t turn = 0;
     for (std::uint64_t at = 0; at < bytes; at += piece_bytes) {
       const std::uint64_t size = std::min(piece_bytes, bytes - at);
@@ -43,8 +47,12 @@ class Stage {
           "copying a tensor");
       check_cuda(cudaEventRecord(piece.is_free.get(), stream_.get()), "recording an event");
     }
+    check_cuda(cudaEventRecord(end_.get(), stream_.get()), "recording an event");
     check_cuda(cudaStreamSynchronize(stream_.get()), "copying a tensor");
   }
+  // Of the copy that was made last.
+  cudaEvent_t begin() const { return begin_.get(); }
+  cudaEvent_t end() const { return end_.get(); }
 
  private:
   static constexpr std::uint64_t piece_bytes = 4 << 20;
@@ -54,6 +62,8 @@ class Stage {
   };
 
   std::array<Piece, 2> pieces_;
+  OwnedEvent begin_;
+  OwnedEvent end_;
   OwnedStream stream_;
 };
 
@@ -69,10 +79,13 @@ StagedCopies::~StagedCopies() {
 }
 
 void StagedCopies::start(std::uint32_t slot, const std::byte* from, std::byte* to,
-                         std::uint64_t bytes) {
+                         std::uint64_t bytes, Instant now) {
+  check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
+  std::shared_ptr<const GpuAnchor> anchor = clock_->anchor(now);
   {
     const std::lock_guard lock(mutex_);
-    copies_.push_back({.slot = slot, .from = from, .to = to, .bytes = bytes});
+    copies_.push_back(
+        {.slot = slot, .from = from, .to = to, .bytes = bytes, .anchor = std::move(anchor)});
     if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   }
   changed_.notify_one();
@@ -86,13 +99,14 @@ void StagedCopies::work() {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return is_ending_ || !copies_.empty(); });
       if (copies_.empty()) return;
-      next = copies_.front();
+      next = std::move(copies_.front());
       copies_.pop_front();
     }
     try {
       if (stage == nullptr) stage = std::make_unique<Stage>(gpu_);
       stage->copy(next.from, next.to, next.bytes);
-      completions_.completed(next.slot);
+      completions_.completed(next.slot, next.anchor->time_of(stage->begin()),
+                             next.anchor->time_of(stage->end()));
     } catch (const std::exception& error) {
       completions_.failed(next.slot, error.what());
     }

@@ -303,6 +303,48 @@ BOOST_AUTO_TEST_CASE(a_thread_that_sends_to_a_borrowed_one_polls_before_it_block
   lender.close();
 }
 
+// The poller itself runs what was posted. A message to the first actor makes it send one to the
+// second, within a poll. This test hangs if the second one isn't polled for.
+BOOST_AUTO_TEST_CASE(what_is_sent_within_a_poll_is_polled_for_before_the_thread_blocks) {
+  std::mutex mutex;
+  std::vector<std::function<void()>> posted;
+  bool is_closed = false;
+  const Post post = [&](std::function<void()> function, bool) {
+    const std::lock_guard lock(mutex);
+    if (!is_closed) posted.push_back(std::move(function));
+    return !is_closed;
+  };
+  const Poll poll = [&] {
+    std::vector<std::function<void()>> functions;
+    {
+      const std::lock_guard lock(mutex);
+      functions.swap(posted);
+    }
+    for (const auto& function : functions) function();
+    return !functions.empty();
+  };
+  World world;
+  const caf::actor first = world.spawn_behind(post);
+  const caf::actor second = world.spawn_behind(post);
+  const caf::actor sender = world.spawn_alone(Waiting::briefly, poll);
+  poll();  // for their start
+  std::promise<void> done;
+  caf::anon_send(sender, Do{[&] {
+                   std::promise<void> came;
+                   caf::anon_send(
+                       first, Do{[&] { caf::anon_send(second, Do{[&] { came.set_value(); }}); }});
+                   ActorThreads::poll_if_due();
+                   came.get_future().wait();
+                   done.set_value();
+                 }});
+  done.get_future().wait();
+  {
+    const std::lock_guard lock(mutex);
+    is_closed = true;
+  }
+  poll();
+}
+
 // This test hangs if it fails.
 BOOST_AUTO_TEST_CASE(a_system_ends_whether_or_not_its_threads_were_started_or_used) {
   { World without_threads; }
