@@ -227,20 +227,26 @@ class Bench {
   }
 
   // The first slot of a lane.
+  std::uint32_t issue_depth() const {
+    return entry_.issue_depth == nullptr ? 0 : entry_.issue_depth(machine_, device_);
+  }
+  bool issues_ahead() const { return issue_depth() > 0; }
   std::uint32_t slot_of(std::uint32_t lane) const {
-    return entry_.issue_depth == nullptr ? lane : lane * entry_.issue_depth(machine_, device_);
+    return issues_ahead() ? lane * issue_depth() : lane;
   }
 
   Started start(const Graph& graph, OpId op, std::uint32_t lane) {
     std::vector<ReplicaId> inputs;
     for (const OpId input : graph.inputs(op)) inputs.push_back(ReplicaId::at(input.index()));
+    Issue issue;
     return backend_->start(slot_of(lane),
                            {.kind = graph.kind_id(op),
                             .attrs = &graph.attrs(op),
                             .inputs = inputs,
                             .output = ReplicaId::at(op.index()),
                             .expected = expected,
-                            .index = op.value - graph.group(graph.group_of(op)).first.value});
+                            .index = op.value - graph.group(graph.group_of(op)).first.value,
+                            .issue = issues_ahead() ? &issue : nullptr});
   }
 
   // Runs an op. Returns the cause if it failed, however the backend reported that.

@@ -67,7 +67,7 @@ class Bench {
                                            : MemoryStore::Backing::accounted,
                MemoryStore::Counting::acquired, {},
                [&entry](const Machine& m, MemoryId id) { return choose_space(entry.mode, m, id); }),
-        depth_(entry.issue_depth != nullptr ? entry.issue_depth(machine, link) : 1),
+        depth_(entry.issue_depth != nullptr ? entry.issue_depth(machine, link) : 0),
         backend_(entry.make(
             {.machine = machine, .ops = builtin_ops(), .store = store_, .completions = told_},
             link)) {}
@@ -96,9 +96,13 @@ class Bench {
   std::uint64_t bytes() const { return store_.type(from(Direction::forward)).bytes(); }
 
   // The first slot of a direction.
-  std::uint32_t slot_of(Direction d) const { return static_cast<std::uint32_t>(d) * depth_; }
+  bool issues_ahead() const { return depth_ > 0; }
+  std::uint32_t slot_of(Direction d) const {
+    return static_cast<std::uint32_t>(d) * std::max(depth_, 1U);
+  }
 
   Started start(Direction d, std::uint64_t offset, std::uint64_t count) {
+    Issue issue;
     return backend_->start(d, {.from = from(d),
                                .to = to(d),
                                .offset = offset,
@@ -106,6 +110,7 @@ class Bench {
                                .first = offset == 0,
                                .last = offset + count == bytes(),
                                .expected = expected,
+                               .issue = issues_ahead() ? &issue : nullptr,
                                .slot = slot_of(d)});
   }
 
