@@ -56,7 +56,8 @@ struct WindowItem {
 
 // An item may start once all its dependencies are satisfied: `waits_for` counts them down to 0. The
 // items of a link are in unit order. The items of a device are in order of priority: the longest
-// path to the end of the graph first, equal ones in unit order.
+// path to the end of the graph first; those that are equal to three significant binary digits in
+// unit order.
 struct Share {
   static constexpr Instant never = Instant::min();
 

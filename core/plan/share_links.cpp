@@ -1,6 +1,8 @@
 #include "core/plan/share_links.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <utility>
 
 namespace troupe {
@@ -145,6 +147,14 @@ class ArrivalJoiner {
   std::uint32_t kept_ = 0;                // number of successors kept so far
 };
 
+// A rank to three significant binary digits, which is the priority: see decision 12.
+std::int64_t coarse(Duration rank) {
+  constexpr int digits = 3;
+  const auto count = static_cast<std::uint64_t>(rank.count());
+  const int dropped = std::max(static_cast<int>(std::bit_width(count)) - digits, 0);
+  return static_cast<std::int64_t>(count >> dropped << dropped);
+}
+
 // Adds the dependencies of a window's units on units of earlier windows that may still be running.
 void add_late_edges(const Plan& plan, Window& window) {
   ShareTable<Window> shares(window);
@@ -226,20 +236,20 @@ UnitRanks::UnitRanks(const Plan& plan) {
   first_ = plan.windows.front().first.index();
   ranks_.resize(plan.units.size() - first_, Duration{0});
   ShareTable<> shares;
-  std::vector<Duration> after;  // by resource: the rank of the item after the current one
+  std::vector<std::int64_t> after;  // by resource: the coarse rank of the item after this one
   for (std::size_t w = plan.windows.size(); w-- > 0;) {
     const Window& window = plan.windows[w];
     shares.enter(window);
-    after.assign(shares.size(), Duration{0});
+    after.assign(shares.size(), 0);
     is_out_of_order_.resize(shares.size());
     for (std::size_t u = window.first.index() + window.items; u-- > window.first.index();) {
       const ItemRef ref = plan.units[u].ref;
       const Share& share = shares[ref.resource];
       const Duration rank = ranks_[u - first_] + std::max(share.expected(ref.item), Duration{1});
       ranks_[u - first_] = rank;
-      Duration& next = after[ref.resource.index()];
-      if (rank < next) is_out_of_order_[ref.resource.index()] = true;
-      next = rank;
+      std::int64_t& next = after[ref.resource.index()];
+      if (coarse(rank) < next) is_out_of_order_[ref.resource.index()] = true;
+      next = coarse(rank);
       for (const ReplicaId input : share.inputs_of(ref.item)) {
         const std::size_t maker = input.index() - first_;
         if (maker >= ranks_.size()) continue;  // the input was made in a window planned earlier
@@ -255,7 +265,7 @@ void order_by_priority(Plan& plan, const Machine& machine, const UnitRanks& rank
     for (auto& [resource, share] : window.shares) {
       if (resource.index() >= machine.devices.size()) continue;
       if (rank.are_in_order(resource)) continue;
-      const auto is_longer = [&](UnitId a, UnitId b) { return rank[a] > rank[b]; };
+      const auto is_longer = [&](UnitId a, UnitId b) { return coarse(rank[a]) > coarse(rank[b]); };
       order.clear();
       for (std::uint32_t i = 0; i < share.size(); ++i) order.push_back(share.items[i].unit);
       std::stable_sort(order.begin(), order.end(), is_longer);

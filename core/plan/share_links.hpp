@@ -22,7 +22,7 @@ class UnitRanks {
  public:
   explicit UnitRanks(const Plan& plan);
   Duration operator[](UnitId unit) const { return ranks_[unit.index() - first_]; }
-  // Whether the items of a resource, or of all devices, are sorted by falling rank in every window.
+  // Whether the items of a resource, or of all devices, are in order of priority in every window.
   // The plan must have had its items in unit order when the ranks were made.
   bool are_in_order(ResourceId resource) const { return !is_out_of_order_[resource.index()]; }
   bool are_in_order(const Machine& machine) const;
@@ -33,8 +33,8 @@ class UnitRanks {
   std::vector<char> is_out_of_order_;  // by resource
 };
 
-// Sorts the items of every device's share by priority (share.hpp), which is the rank of their
-// units. Must be called before link_successors().
+// Sorts the items of every device's share by priority (share.hpp). Must be called before
+// link_successors().
 void order_by_priority(Plan& plan, const Machine& machine, const UnitRanks& rank);
 
 }  // namespace troupe

@@ -5,6 +5,7 @@
 #include "tests/support/random_case.hpp"
 #include "tests/support/share_view.hpp"
 
+#include <cmath>
 #include <map>
 #include <set>
 #include <vector>
@@ -69,7 +70,7 @@ class PlanCheck {
     const bool is_device = resource.index() < c_.machine.devices.size();
     const std::vector<UnitId> order = units(s);
     BOOST_TEST(std::is_sorted(order.begin(), order.end(), [&](UnitId a, UnitId b) {
-      if (is_device && rank(a) != rank(b)) return rank(a) > rank(b);
+      if (is_device && priority(a) != priority(b)) return priority(a) > priority(b);
       return a < b;
     }));
     BOOST_TEST(s.kernels.empty() == !is_device);
@@ -178,6 +179,12 @@ class PlanCheck {
         ->second;
   }
   Duration rank(UnitId u) const { return rank_[u]; }
+  // The rank in steps of an eighth of the next power of two.
+  double priority(UnitId u) const {
+    int exponent = 0;
+    const double fraction = std::frexp(static_cast<double>(rank(u).count()), &exponent);
+    return std::ldexp(std::floor(fraction * 8), exponent);
+  }
   Duration expected(UnitId u) const {
     const ItemRef ref = plan_.units[u.index()].ref;
     for (const Window& window : plan_.windows) {
