@@ -1,13 +1,12 @@
 #include "core/network/load_wire.hpp"
 
 #include "core/base/error.hpp"
+#include "core/base/module.hpp"
 #include "core/base/version.hpp"
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <stdlib.h>
 
@@ -49,32 +48,11 @@ class SettingsWhileLoading {
   std::vector<const char*> added_;
 };
 
-// The folder of the library or program that this function is in.
-std::filesystem::path own_folder() {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<void*>(&own_folder), &info) == 0) return {};
-  return std::filesystem::path(info.dli_fname).parent_path();
-}
-
-// Beside libtroupe.so, else wherever the system looks for libraries of this program.
-void* open_module() {
-  const SettingsWhileLoading settings;
-  const std::filesystem::path beside = own_folder() / module_file;
-  std::error_code ignored;
-  const bool is_there = std::filesystem::exists(beside, ignored);
-  void* const module =
-      dlopen(is_there ? beside.c_str() : module_file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (module != nullptr) return module;
-  const char* const why = dlerror();
-  throw run_error(fmt::format("what joins nodes can't be loaded: {}", why), remedy);
-}
-
 MakeWire* load() {
-  void* const entry = dlsym(open_module(), "troupe_make_ucx_wire");
-  if (entry == nullptr) {
-    throw run_error(fmt::format("{} is not a part of Troupe", module_file), remedy);
-  }
-  return reinterpret_cast<MakeWire*>(entry);
+  const SettingsWhileLoading settings;
+  const OpenedModule module = open_module(module_file, "troupe_make_ucx_wire");
+  if (module.entry != nullptr) return reinterpret_cast<MakeWire*>(module.entry);
+  throw run_error(fmt::format("what joins nodes can't be loaded: {}", module.problem), remedy);
 }
 
 }  // namespace
