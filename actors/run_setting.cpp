@@ -30,7 +30,7 @@ struct IssueRule {
 
 template <class Entry, class IdType>
 IssueRule rule_of(const Entry& entry, const Machine& machine, IdType id) {
-  if (entry.order.empty() || entry.issue_depth == nullptr) return {};
+  if (entry.issue_depth == nullptr) return {};
   return {.order = entry.order, .depth = entry.issue_depth(machine, id)};
 }
 
@@ -93,6 +93,7 @@ IssueAhead issue_ahead(const RunSetting& setting, const Machine& machine, Resour
   const IssueRule own = rule_of(setting, machine, resource);
   if (own.depth == 0) return {};
   IssueAhead ahead{.depth = own.depth, .can_wait = {}};
+  if (own.order.empty()) return ahead;
   for (std::size_t r = 0; r < machine.devices.size() + machine.links.size(); ++r) {
     const IssueRule other = rule_of(setting, machine, ResourceId::at(r));
     ahead.can_wait.push_back(other.depth > 0 && other.order == own.order);

@@ -1,4 +1,5 @@
-// What a Wire is compared with: a plain TCP connection that spins, and memcpy.
+// What a Wire is compared with: a plain TCP connection that spins, memcpy, and copies by the
+// kernel.
 #pragma once
 
 #include <cstddef>
@@ -65,6 +66,9 @@ class RawTcp {
   int port_ = 0;
 };
 
-double copy(Stream stream, Pool& from, Pool& to);  // seconds
+// Seconds.
+double copy(Stream stream, Pool& from, Pool& to);
+// By the kernel, with process_vm_readv(), as one process reads another's memory.
+double copy_by_kernel(Stream stream, Pool& from, Pool& to);
 
 }  // namespace network_bench

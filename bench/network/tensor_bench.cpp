@@ -1,7 +1,8 @@
 // tensor_bench: tensors from one node to another by Troupe, between two node processes of this
 // host, beside what moves the same bytes without a graph: a plain TCP connection that spins,
-// iperf3, UCX's ucx_perftest, and memcpy. They are measured in turns, and medians are shown. A
-// tensor is a copy op on its own: planning aside, everything that a run does for it is in its time.
+// iperf3, UCX's ucx_perftest, memcpy, and the kernel's copy from another process. They are measured
+// in turns, and medians are shown. A tensor is a copy op on its own: planning aside, everything
+// that a run does for it is in its time.
 #include "actors/nodes/cluster.hpp"
 #include "actors/runner.hpp"
 #include "apps/troupe/local_nodes.hpp"
@@ -177,6 +178,9 @@ std::vector<Engine> measure(int repetitions) {
        .gb_per_s = [](const Stream& s) { return ucx_perftest(s, "sm"); },
        .program = "ucx_perftest",
        .package = "ucx-utils",
+       .floor = 4},
+      {.name = "process_vm_readv",
+       .gb_per_s = [&](const Stream& s) { return gb_per_s(s, copy_by_kernel(s, from, to)); },
        .floor = 4},
       {.name = "troupe, shared memory",
        .gb_per_s = [&](const Stream& s) { return gb_per_s(s, shared_memory.seconds(s)); },

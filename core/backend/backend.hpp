@@ -91,7 +91,7 @@ struct ChunkMove {
   };
   std::optional<Next> next = {};
   Issue* issue = nullptr;  // null: the link issues nothing ahead
-  std::uint32_t slot = 0;  // for Completions, if it does
+  std::uint32_t slot = 0;  // for Completions; of most links that of the direction
 };
 
 // Executes the transfers of one link. A lane is a Direction. Call from one thread at a time, which
@@ -99,8 +99,8 @@ struct ChunkMove {
 class LinkBackend {
  public:
   virtual ~LinkBackend() = default;
-  // Starts a chunk in a direction, which must be idle. Throws a run Error if the chunk fails at
-  // once.
+  // Starts a chunk in a direction, in a slot of its own. The chunks of a direction must end in the
+  // order in which they were started. Throws a run Error if the chunk fails at once.
   virtual Started start(Direction direction, const ChunkMove& move) = 0;
 };
 
@@ -117,7 +117,8 @@ struct BackendContext {
 // A backend may be given work before what the work depends on has ended, if that was issued by a
 // backend of the same `order`, which understands its tokens. `issue_depth` says how many items a
 // device may have for each stream, or a link for each direction, that were issued and have not
-// ended; 0: it issues nothing ahead.
+// ended; 0: it issues nothing ahead. Without an `order`, work is started when what it depends on
+// has ended, and so many items may be under way.
 struct DeviceBackendEntry {
   std::string_view name;
   // Whether the backend can execute the ops of this device on the present host.

@@ -56,13 +56,18 @@ void LinkLogic::on_finished(std::uint32_t lane, Instant end) {
   Share::Item& item = share.items[chunk.item];
   Share::Move& move = share.moves[chunk.item];
   item.lane = static_cast<std::uint16_t>(chunk.direction);
-  const Duration took = end - chunk.since;
+  // A chunk that was begun early moves once the one before it has arrived.
+  Queue& q = queue(chunk.direction);
+  const Instant since = std::min(std::max(chunk.since, q.latest_end), end);
+  q.latest_end = std::max(q.latest_end, end);
+  if (chunk.first) record_start(item, since);
+  const Duration took = end - since;
   move.busy += took;
   move.shortest_chunk_ns =
       static_cast<std::uint32_t>(std::min<std::int64_t>(move.shortest_chunk_ns, took.count()));
   const bool is_done = ++move.chunks_moved == move.chunks;
   lanes_[lane].is_busy = false;
-  --queue(chunk.direction).under_way;
+  --q.under_way;
   if (!chunk.is_issued) {
     if (is_done || sharing_ == Sharing::fair) leave_queue(chunk);
   }
@@ -75,7 +80,7 @@ void LinkLogic::on_finished(std::uint32_t lane, Instant end) {
       progress_.complete(*chunk.part, chunk.item, move.paces, Sink{*this});
     }
   } else if (!chunk.is_issued && sharing_ == Sharing::fair) {
-    queue(chunk.direction).waiting.push_back({chunk.part, chunk.item});
+    q.waiting.push_back({chunk.part, chunk.item});
   }
 }
 

@@ -15,8 +15,8 @@ namespace troupe {
 // Each direction has a queue of transfers in the order in which they became ready. FIFO: the oldest
 // transfer that has a chunk to move is next. Fair: transfers take turns, chunk by chunk.
 //
-// A link that issues ahead has several chunks of each direction under way, each in a slot of its
-// own. Slots 0 … depth - 1 are those of the first direction. Else a direction is a slot.
+// A link may have several chunks of each direction under way, each in a slot of its own. Slots 0 …
+// depth - 1 are those of the first direction. Else a direction is a slot.
 class LinkLogic {
  public:
   struct Start {
@@ -91,6 +91,7 @@ class LinkLogic {
   struct Queue {
     std::deque<Waiting> waiting;  // transfers that have begun or may begin
     std::uint32_t under_way = 0;  // chunks
+    Instant latest_end{};
   };
   struct Lane {
     bool is_busy = false;

@@ -4,9 +4,10 @@
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -18,8 +19,8 @@
 namespace troupe {
 namespace {
 
-// So many chunks may be under way before the link waits for one: then the wire never runs dry.
-constexpr std::uint32_t ahead = 4;
+// So many chunks of a direction may be under way: then the wire never runs dry.
+constexpr std::uint32_t chunks_under_way_max = 4;
 // Smaller tensors are copied, and their transfer has finished: that costs less than to report its
 // end from another thread. A node that doesn't get them is lost, which the wire reports.
 constexpr std::uint64_t copied_bytes_max = 16 << 10;
@@ -29,42 +30,35 @@ Error not_sent(const std::string& failure) {
                    "see what has become of the node that was to receive it");
 }
 
-// The chunks that a link has given to the wire. Shared with them: they may end when the link is
-// gone.
-class Sender : public std::enable_shared_from_this<Sender> {
+// Reports the ends of the chunks of one direction in the order in which they began. Shared with the
+// wire: they may end when the link is gone. Thread-safe.
+class OrderedEnds final : public Completions {
  public:
-  Sender(NetworkPort& port, Completions& completions) : port_(port), completions_(&completions) {}
+  explicit OrderedEnds(Completions& completions) : completions_(&completions) {}
 
-  Started send(std::uint32_t lane, NodeId to, const ChunkMove& move, const std::byte* bytes) {
-    const ChunkHeader header{.window = move.next->window,
-                             .resource = move.next->resource,
-                             .item = move.next->item,
-                             .replica = move.to.value,
-                             .offset = move.offset,
-                             .bytes = move.bytes};
-    if (move.first && move.last && move.bytes <= copied_bytes_max) {
-      const auto copy = std::make_shared<std::vector<std::byte>>(bytes, bytes + move.bytes);
-      port_.send(to, header, copy->data(), [copy](const std::string&) {});
+  void begin(std::uint32_t slot) {
+    const std::lock_guard lock(mutex_);
+    under_way_.push_back({.slot = slot});
+  }
+  // The chunk that began last has ended. If others are under way, it is pending: its end will be
+  // reported after theirs.
+  Started end_at_once() {
+    const std::lock_guard lock(mutex_);
+    if (under_way_.size() == 1) {
+      under_way_.pop_back();
       return {.state = Started::State::finished};
     }
-    {
-      const std::lock_guard lock(mutex_);
-      if (!failure_.empty()) throw not_sent(failure_);
-      ++under_way_[move.to];
-      ++all_under_way_;
-    }
-    port_.send(to, header, bytes,
-               [self = shared_from_this(), tensor = move.to](const std::string& failure) {
-                 self->ended(tensor, failure);
-               });
-    const std::lock_guard lock(mutex_);
-    if (!failure_.empty()) throw not_sent(failure_);
-    awaited_ = move.last ? move.to : ReplicaId::none();
-    if (has_room()) return {.state = Started::State::finished};
-    waits_ = true;
-    lane_ = lane;
+    under_way_.back().has_ended = true;
     return {.state = Started::State::pending};
   }
+  // The chunk that began last hasn't.
+  void take_back() {
+    const std::lock_guard lock(mutex_);
+    under_way_.pop_back();
+  }
+
+  void completed(std::uint32_t slot) override { ended(slot, {}); }
+  void failed(std::uint32_t slot, std::string cause) override { ended(slot, std::move(cause)); }
 
   // The link is gone.
   void leave() {
@@ -73,35 +67,34 @@ class Sender : public std::enable_shared_from_this<Sender> {
   }
 
  private:
-  // Whether the chunk that was sent last has finished, for the link.
-  bool has_room() const {
-    return awaited_ ? !under_way_.contains(awaited_) : all_under_way_ < ahead;
-  }
+  struct Chunk {
+    std::uint32_t slot = 0;
+    bool has_ended = false;
+    std::string failure = {};
+  };
 
-  void ended(ReplicaId tensor, const std::string& failure) {
+  void ended(std::uint32_t slot, std::string failure) {
     const std::lock_guard lock(mutex_);  // so that the link isn't gone before it is told
-    --all_under_way_;
-    if (const auto left = under_way_.find(tensor); --left->second == 0) under_way_.erase(left);
-    if (failure_.empty()) failure_ = failure;
-    if (!waits_ || (failure_.empty() && !has_room())) return;
-    waits_ = false;
-    if (completions_ == nullptr) return;
-    if (failure_.empty()) {
-      completions_->completed(lane_);
+    const auto chunk = std::find_if(under_way_.begin(), under_way_.end(),
+                                    [&](const Chunk& c) { return c.slot == slot && !c.has_ended; });
+    TROUPE_ASSERT(chunk != under_way_.end());
+    chunk->has_ended = true;
+    chunk->failure = std::move(failure);
+    for (; !under_way_.empty() && under_way_.front().has_ended; under_way_.pop_front()) {
+      if (completions_ != nullptr) report(under_way_.front());
+    }
+  }
+  void report(Chunk& chunk) {
+    if (chunk.failure.empty()) {
+      completions_->completed(chunk.slot);
     } else {
-      completions_->failed(lane_, not_sent(failure_).what());
+      completions_->failed(chunk.slot, std::move(chunk.failure));
     }
   }
 
-  NetworkPort& port_;
   std::mutex mutex_;
+  std::deque<Chunk> under_way_;
   Completions* completions_;
-  std::map<ReplicaId, std::uint64_t> under_way_;  // chunks by tensor
-  std::uint32_t all_under_way_ = 0;
-  ReplicaId awaited_;  // of which all chunks must have been sent; none: there must be room for more
-  bool waits_ = false;
-  std::uint32_t lane_ = 0;
-  std::string failure_;
 };
 
 class NetworkLink final : public LinkBackend {
@@ -111,31 +104,63 @@ class NetworkLink final : public LinkBackend {
         link_(machine_.link(id)),
         store_(context.store),
         port_(*context.network),
-        completions_(context.completions),
-        sender_(std::make_shared<Sender>(port_, completions_)) {}
+        ends_{std::make_shared<OrderedEnds>(context.completions),
+              std::make_shared<OrderedEnds>(context.completions)} {}
   ~NetworkLink() override {
-    sender_->leave();
-    port_.forget(completions_);
+    for (const auto& ends : ends_) {
+      ends->leave();
+      port_.forget(*ends);
+    }
   }
 
   Started start(Direction direction, const ChunkMove& move) override {
-    const auto lane = static_cast<std::uint32_t>(direction);
-    if (machine_.memory(link_.target(direction)).kind != MemoryKind::network) {
-      return port_.receive(lane, move, store_.data(move.to), completions_);
+    const std::shared_ptr<OrderedEnds>& ends = ends_[static_cast<std::size_t>(direction)];
+    ends->begin(move.slot);
+    try {
+      const bool is_sent = machine_.memory(link_.target(direction)).kind == MemoryKind::network;
+      return is_sent ? send(move, ends) : receive(move, *ends);
+    } catch (...) {
+      ends->take_back();
+      throw;
     }
-    const std::byte* const values = store_.data(move.from);
-    TROUPE_ASSERT(values != nullptr && move.next);
-    const Link& next = machine_.links[move.next->resource - machine_.devices.size()];
-    return sender_->send(lane, next.node, move, values + move.offset);
   }
 
  private:
+  Started send(const ChunkMove& move, const std::shared_ptr<OrderedEnds>& ends) {
+    TROUPE_ASSERT(store_.data(move.from) != nullptr && move.next);
+    const std::byte* const bytes = store_.data(move.from) + move.offset;
+    const NodeId to = machine_.links[move.next->resource - machine_.devices.size()].node;
+    const ChunkHeader header{.window = move.next->window,
+                             .resource = move.next->resource,
+                             .item = move.next->item,
+                             .replica = move.to.value,
+                             .offset = move.offset,
+                             .bytes = move.bytes};
+    if (move.first && move.last && move.bytes <= copied_bytes_max) {
+      const auto copy = std::make_shared<std::vector<std::byte>>(bytes, bytes + move.bytes);
+      port_.send(to, header, copy->data(), [copy](const std::string&) {});
+      return ends->end_at_once();
+    }
+    port_.send(to, header, bytes, [ends, slot = move.slot](const std::string& failure) {
+      if (failure.empty()) {
+        ends->completed(slot);
+      } else {
+        ends->failed(slot, not_sent(failure).what());
+      }
+    });
+    return {.state = Started::State::pending};
+  }
+
+  Started receive(const ChunkMove& move, OrderedEnds& ends) {
+    const Started started = port_.receive(move, store_.data(move.to), ends);
+    return started.state == Started::State::finished ? ends.end_at_once() : started;
+  }
+
   const Machine& machine_;
   const Link& link_;
   MemoryStore& store_;
   NetworkPort& port_;
-  Completions& completions_;
-  const std::shared_ptr<Sender> sender_;
+  const std::shared_ptr<OrderedEnds> ends_[2];  // by direction
 };
 
 // A tensor can go from node to node over one switch: real ones are no concern of Troupe's.
@@ -153,7 +178,11 @@ std::unique_ptr<LinkBackend> make_network_link(const BackendContext& context, Li
 }  // namespace
 
 LinkBackendEntry network_link_backend() {
-  return {.name = "network", .fits = network_fits, .make = make_network_link, .mode = Mode::run};
+  return {.name = "network",
+          .fits = network_fits,
+          .make = make_network_link,
+          .mode = Mode::run,
+          .issue_depth = [](const Machine&, LinkId) { return chunks_under_way_max; }};
 }
 
 }  // namespace troupe

@@ -111,6 +111,8 @@ void NetworkPort::abandon(const std::string& cause) {
   }
   {
     std::unique_lock lock(mutex_);
+    const auto wait_for_calls = [&] { quiet_.wait(lock, [this] { return calls_ == 0; }); };
+    if (!abandoned_.empty()) return wait_for_calls();
     abandoned_ = cause;
     under_way_ = 0;
     left_.swap(sending_);
@@ -121,7 +123,7 @@ void NetworkPort::abandon(const std::string& cause) {
       }
     }
     tensors_.clear();
-    quiet_.wait(lock, [this] { return calls_ == 0; });
+    wait_for_calls();
   }
   for (const auto& [number, done] : left_) done(cause);
 }
@@ -129,9 +131,9 @@ void NetworkPort::abandon(const std::string& cause) {
 bool NetworkPort::report(const Chunk& chunk) {
   if (chunk.waiting == nullptr) return false;
   if (chunk.failure.empty()) {
-    chunk.waiting->completed(chunk.lane);
+    chunk.waiting->completed(chunk.slot);
   } else {
-    chunk.waiting->failed(chunk.lane, not_received(chunk.failure).what());
+    chunk.waiting->failed(chunk.slot, not_received(chunk.failure).what());
   }
   return true;
 }
@@ -199,10 +201,15 @@ void NetworkPort::taken(ReplicaId replica, std::uint64_t offset, const std::stri
   chunk->second.is_there = true;
   chunk->second.failure = failure;
   if (report(chunk->second)) tensor->second.chunks.erase(chunk);
+  if (tensor->second.is_over()) tensors_.erase(tensor);
 }
 
-Started NetworkPort::receive(std::uint32_t lane, const ChunkMove& move, std::byte* to,
-                             Completions& completions) {
+void NetworkPort::moved(Tensors::iterator tensor) {
+  tensor->second.is_moved = true;
+  if (tensor->second.is_over()) tensors_.erase(tensor);
+}
+
+Started NetworkPort::receive(const ChunkMove& move, std::byte* to, Completions& completions) {
   struct ToTake {
     std::uint64_t offset;
     ArrivedChunk chunk;
@@ -212,11 +219,11 @@ Started NetworkPort::receive(std::uint32_t lane, const ChunkMove& move, std::byt
   {
     const std::lock_guard lock(mutex_);
     if (!abandoned_.empty()) throw not_received(abandoned_);
+    const auto found = tensors_.find(move.from);
     if (move.bytes == 0) {
-      if (move.last) tensors_.erase(move.from);
+      if (move.last && found != tensors_.end()) moved(found);
       return {.state = Started::State::finished};
     }
-    const auto found = tensors_.find(move.from);
     TROUPE_ASSERT(found != tensors_.end());
     Tensor& tensor = found->second;
     if (move.first) {
@@ -235,9 +242,9 @@ Started NetworkPort::receive(std::uint32_t lane, const ChunkMove& move, std::byt
       if (!failure.empty()) throw not_received(failure);
     } else {
       chunk->second.waiting = &completions;
-      chunk->second.lane = lane;
+      chunk->second.slot = move.slot;
     }
-    if (is_there && move.last) tensors_.erase(found);
+    if (move.last) moved(found);
   }
   for (const ToTake& next : to_take) take(move.from, next.offset, next.chunk, to + next.offset);
   return {.state = is_there ? Started::State::finished : Started::State::pending};

@@ -44,15 +44,14 @@ class NetworkPort {
   bool progress();
   // A chunk of this run has come: for the listener of the wire.
   void arrived(const ChunkHeader& header, ArrivedChunk chunk);
-  // Nothing can come or go any more, because of `cause`. What is under way fails, and so does
-  // whatever begins later. The wire isn't called any more, and may be destroyed; it must be before
-  // the buffers are freed that chunks came from or went to.
+  // Nothing can come or go any more, because of `cause`; the first call counts. What is under way
+  // fails, and so does whatever begins later. The wire isn't called any more, and may be destroyed;
+  // it must be before the buffers are freed that chunks came from or went to.
   void abandon(const std::string& cause);
 
   // Moves a chunk that has come to the buffer of its tensor, which begins at `to`: has finished, or
   // will report to `completions`, which must outlive it. Throws a run Error if it has failed.
-  Started receive(std::uint32_t lane, const ChunkMove& move, std::byte* to,
-                  Completions& completions);
+  Started receive(const ChunkMove& move, std::byte* to, Completions& completions);
   // No end is reported to `completions` any more.
   void forget(const Completions& completions);
 
@@ -63,17 +62,23 @@ class NetworkPort {
     bool is_there = false;
     std::string failure = {};
     Completions* waiting = nullptr;  // the link that moves it
-    std::uint32_t lane = 0;
+    std::uint32_t slot = 0;
   };
   // A tensor that comes in chunks.
   struct Tensor {
     std::byte* buffer = nullptr;                 // once a link has moved the first chunk
     std::map<std::uint64_t, Chunk> chunks = {};  // by offset; those that no link has moved
+    bool is_moved = false;                       // the last chunk, too, or a link waits for it
+    bool is_over() const { return is_moved && chunks.empty(); }
   };
+
+  using Tensors = std::unordered_map<ReplicaId, Tensor>;
 
   void arrived_empty(const ChunkHeader& header, ArrivedChunk chunk);
   void take(ReplicaId replica, std::uint64_t offset, ArrivedChunk chunk, std::byte* target);
   void taken(ReplicaId replica, std::uint64_t offset, const std::string& failure);
+  // A link has begun to move the last chunk.
+  void moved(Tensors::iterator tensor);
   // Reports the end of a chunk, which is gone then, if a link waits for it.
   static bool report(const Chunk& chunk);
   bool begin_call();
@@ -97,7 +102,7 @@ class NetworkPort {
   std::unordered_map<std::uint64_t, ChunkDone> left_;
   std::uint64_t next_sending_ = 0;
   std::string abandoned_;  // the cause
-  std::unordered_map<ReplicaId, Tensor> tensors_;
+  Tensors tensors_;
 };
 
 }  // namespace troupe

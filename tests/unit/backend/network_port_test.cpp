@@ -52,9 +52,10 @@ class FakeWire final : public Wire {
     return true;
   }
 
-  void end_taking(const std::string& failure = {}) {
-    const Taking next = std::move(taking.front());
-    taking.pop_front();
+  void end_taking(const std::string& failure = {}) { end_taking_at(0, failure); }
+  void end_taking_at(std::size_t place, const std::string& failure = {}) {
+    const Taking next = std::move(taking[place]);
+    taking.erase(taking.begin() + static_cast<std::ptrdiff_t>(place));
     if (failure.empty()) {
       std::memcpy(next.target, next.chunk->bytes.data(), next.chunk->bytes.size());
     }
@@ -93,13 +94,13 @@ struct Tensor {
   }
   Started::State move(std::size_t i) {
     return port
-        ->receive(1,
-                  {.from = ReplicaId{5},
+        ->receive({.from = ReplicaId{5},
                    .to = ReplicaId{6},
                    .offset = 2 * i,
                    .bytes = 2,
                    .first = i == 0,
-                   .last = i == 2},
+                   .last = i == 2,
+                   .slot = static_cast<std::uint32_t>(i) + 1},
                   reinterpret_cast<std::byte*>(buffer.data()), ends)
         .state;
   }
@@ -144,6 +145,28 @@ BOOST_FIXTURE_TEST_CASE(chunks_that_came_before_the_first_was_moved_follow_it, T
   BOOST_TEST(buffer == "abcdef");
 }
 
+BOOST_FIXTURE_TEST_CASE(chunks_may_come_to_their_end_in_any_order, Tensor) {
+  for (std::size_t i = 0; i < 3; ++i) arrive(i);
+  BOOST_TEST((move(0) == Started::State::pending));
+  BOOST_TEST((move(1) == Started::State::pending));
+  wire.end_taking_at(2);
+  BOOST_TEST((move(2) == Started::State::finished));
+  wire.end_taking_at(1);
+  wire.end_taking_at(0);
+  BOOST_TEST((ends.done == std::vector<std::uint32_t>{2, 1}));
+  BOOST_TEST(buffer == "abcdef");
+}
+
+BOOST_FIXTURE_TEST_CASE(an_empty_chunk_at_the_end_does_not_hide_those_before_it, Tensor) {
+  arrive(0);
+  BOOST_TEST((move(0) == Started::State::pending));
+  const ChunkMove empty{
+      .from = ReplicaId{5}, .to = ReplicaId{6}, .offset = 2, .bytes = 0, .first = false};
+  port->receive(empty, reinterpret_cast<std::byte*>(buffer.data()), ends);
+  wire.end_taking();
+  BOOST_TEST((ends.done == std::vector<std::uint32_t>{1}));
+}
+
 BOOST_FIXTURE_TEST_CASE(a_chunk_that_fails_while_a_link_waits_fails_there, Tensor) {
   arrive(0);
   move(0);
@@ -183,7 +206,7 @@ BOOST_FIXTURE_TEST_CASE(empty_chunks_at_the_end_of_a_tensor_arrive_too, Tensor) 
                           .first = false,
                           .last = is_last};
     std::byte* const to = reinterpret_cast<std::byte*>(buffer.data());
-    BOOST_TEST((port->receive(1, empty, to, ends).state == Started::State::finished));
+    BOOST_TEST((port->receive(empty, to, ends).state == Started::State::finished));
   }
   BOOST_TEST(buffer == "abcdef");
 }
@@ -205,6 +228,13 @@ BOOST_FIXTURE_TEST_CASE(a_port_that_is_abandoned_has_nothing_called_by_the_wire,
   BOOST_TEST(wire.posted.size() == 1U);
   BOOST_TEST(!port->progress());
   BOOST_TEST(wire.progressed == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_being_sent_fails_once_however_often_a_port_is_abandoned, Tensor) {
+  std::vector<std::string> failures;
+  port->send(NodeId{0}, {}, nullptr, [&](const std::string& why) { failures.push_back(why); });
+  for (const char* const cause : {"gone", "again", "and again"}) port->abandon(cause);
+  BOOST_TEST((failures == std::vector<std::string>{"gone"}));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_port_outlives_what_is_under_way, Tensor) {

@@ -42,7 +42,7 @@ Item paced_pages(std::uint16_t chunks) {
 // time of each chunk.
 class Wire {
  public:
-  explicit Wire(Sharing sharing) : logic_(self, sharing) {}
+  explicit Wire(Sharing sharing, IssueAhead ahead = {}) : logic_(self, sharing, std::move(ahead)) {}
 
   void share(const std::vector<Item>& items, bool timed = true, std::uint32_t window = 0,
              std::vector<Share::LateEdge> late = {}) {
@@ -132,6 +132,31 @@ BOOST_AUTO_TEST_CASE(directions_do_not_wait_for_each_other) {
   BOOST_TEST(!wire.logic().is_idle());
   wire.finish(*there);
   BOOST_TEST(wire.logic().is_idle());
+}
+
+BOOST_AUTO_TEST_CASE(transfers_that_a_link_has_begun_together_move_one_after_the_other) {
+  LinkLogic logic(self, Sharing::fifo, {.depth = 2});
+  logic.on_share(make_share(self, {pages(1), pages(1), pages(1)}, 0, true));
+  const auto at = [](int ns) { return Instant{Duration{ns}}; };
+  for (const std::uint32_t slot : {0U, 1U}) {
+    const LinkLogic::Start* const chunk = logic.next();
+    BOOST_REQUIRE(chunk != nullptr);
+    BOOST_TEST(chunk->lane == slot);
+    logic.on_started(slot, at(10));
+    logic.check_invariants();
+  }
+  BOOST_TEST(logic.next() == nullptr);
+  logic.on_finished(0, at(30));
+  logic.check_invariants();
+  BOOST_REQUIRE(logic.next() != nullptr);
+  logic.on_started(0, at(31));
+  logic.on_finished(1, at(40));
+  logic.on_finished(0, at(60));
+  const Share share = logic.progress().take_complete().value();
+  BOOST_TEST((share.items[0].start == at(10) && share.items[0].end == at(30)));
+  BOOST_TEST((share.items[1].start == at(30) && share.items[1].end == at(40)));
+  BOOST_TEST((share.items[2].start == at(40) && share.items[2].end == at(60)));
+  BOOST_TEST((share.moves[1].busy == Duration{10}));
 }
 
 // another link ── 0
