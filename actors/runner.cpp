@@ -117,6 +117,7 @@ Report Run::perform() {
     plans_[i] = Plan{};
     pass(i, report);
   }
+  for (std::string& note : execution_->notes()) report.notes.push_back(std::move(note));
   if (options_.checkpoints != nullptr) leave_checkpoints(report);
   return report;
 }

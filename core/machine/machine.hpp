@@ -45,6 +45,8 @@ struct Memory {
   MemoryKind kind = MemoryKind::ram;
   std::uint64_t size_bytes = 0;  // storage: 0 if not known, and then not checked
   std::string directory = {};    // storage: of its files; empty: a temporary directory
+  std::string size_reason =
+      {};  // of a size that isn't the file's, in words: "what is free on GPU 0"
   NodeId node = {};
   SourcePlace place = {};
 };

@@ -4,6 +4,7 @@
 #include "tests/gpu/gpu_fixture.hpp"
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -29,6 +30,10 @@ std::vector<float> ascending() {
   for (std::size_t i = 0; i < elements; ++i) values[i] = static_cast<float>(i);
   return values;
 }
+
+// Of 1.5 million elements, which are copied twice.
+const std::string staged_note =
+    "12 MB of pageable memory were copied to gpu0 by way of pinned memory.";
 
 }  // namespace
 
@@ -60,6 +65,9 @@ BOOST_AUTO_TEST_CASE(memory_of_the_program_is_copied_to_a_gpu,
     const auto scope = session.on("gpu0");
     const Tensor doubled = lent.to("vram0") + lent.to("gpu0");
     BOOST_TEST(doubled.read<float>() == std::vector<float>(many, 1.0F));
+    session.measure("nothing", [] {});
+    BOOST_TEST(session.report().notes == std::vector<std::string>{staged_note},
+               boost::test_tools::per_element());
   }
   BOOST_TEST(is_returned);
 }
