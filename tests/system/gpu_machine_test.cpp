@@ -265,6 +265,42 @@ BOOST_AUTO_TEST_CASE(copies_of_pageable_memory_are_in_the_report_and_in_profiles
   BOOST_TEST(count(run.err, "ends\n") == count(run.err, "begins: "));
 }
 
+//   x ── square (gpu0) ── chained (gpu0)
+BOOST_AUTO_TEST_CASE(products_in_tf32_are_compared_within_what_tf32_differs_by) {
+  const Workspace workspace;
+  const auto run_with = [&](std::string_view key, std::string_view dtype) {
+    workspace.write("run.yaml",
+                    fmt::format("machine:\n"
+                                "  devices: {{gpu0: {{kind: gpu, memory: vram0{}}}}}\n"
+                                "  memories: {{vram0: {{size: 64 MiB}}}}\n"
+                                "tensors:\n"
+                                "  x: {{op: uniform, shape: [64, 64], dtype: {}, on: gpu0}}\n"
+                                "tasks:\n"
+                                "  square:  {{op: matmul, in: [x, x], on: gpu0}}\n"
+                                "  chained: {{op: matmul, in: [square, x], on: gpu0}}\n",
+                                key, dtype));
+    const Finished run = run_on({}, workspace, {"run", "run.yaml", "--json", "report.json"});
+    BOOST_TEST_INFO(run.out << run.err);
+    BOOST_TEST(run.exit_code == 0);
+    return workspace.read("report.json");
+  };
+  for (const std::string_view dtype : {"float32", "float64"}) {
+    const std::string report = run_with(", tf32: true", dtype);
+    BOOST_TEST_INFO(report);
+    BOOST_TEST(contains(report, "\"verified\": true"));
+    BOOST_TEST(contains(report,
+                        "\"Products of float32 on gpu0 take their factors in TF32, with 10 bits of "
+                        "mantissa.\""));
+    BOOST_TEST(contains(report,
+                        "and multiply float32 in TF32: results were compared within 0.0039 "
+                        "(float32) and 1e-12 (float64) of the largest value."));
+  }
+  const std::string plain = run_with("", "float32");
+  BOOST_TEST_INFO(plain);
+  BOOST_TEST(contains(plain, "within 1e-05 (float32)"));
+  BOOST_TEST(!contains(plain, "TF32"));
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -190,6 +190,16 @@ std::vector<std::string> gpu_notes(const Machine& machine) {
     notes.push_back(fmt::format("{} are the same GPU (number {}, {}).", in_words(names), gpu,
                                 gpus.at(static_cast<std::size_t>(gpu)).name));
   }
+  std::vector<std::string> with_tf32;
+  for (const Device& device : machine.devices) {
+    if (device.kind == DeviceKind::gpu && device.tf32) with_tf32.push_back(device.name);
+  }
+  if (!with_tf32.empty()) {
+    notes.push_back(
+        fmt::format("Products of float32 on {} take their factors in TF32, with 10 "
+                    "bits of mantissa.",
+                    in_words(with_tf32)));
+  }
   return notes;
 }
 

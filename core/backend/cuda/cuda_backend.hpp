@@ -28,7 +28,7 @@ std::unique_ptr<MemorySpace> make_cuda_space(const Machine& machine, MemoryId me
 void limit_gpu_memories(Machine& machine);
 
 // What the report of a real run in this process says of the machine's GPUs, a sentence each: which
-// devices are the same GPU.
+// devices are the same GPU, and which use TF32.
 std::vector<std::string> gpu_notes(const Machine& machine);
 
 // The GPUs that this process can use; none: cuda_problem() says why.

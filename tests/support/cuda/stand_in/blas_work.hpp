@@ -11,6 +11,7 @@
 struct cublasContext : troupe::testing::LibraryHandle {
   static constexpr std::string_view kind = "cuBLAS handle";
   bool has_device_scalars = false;
+  bool uses_tf32 = false;
 };
 
 namespace troupe::testing {
@@ -82,13 +83,13 @@ cublasStatus_t gemm(std::string_view what, cublasHandle_t handle, cublasOperatio
     const T* from_a = work.reads(a.data, is_empty ? 0 : a.bytes());
     const T* from_b = work.reads(b.data, is_empty ? 0 : b.bytes());
     T* to = work.writes(c.data, c.bytes(), keep.may_be_nonzero());
-    return [=] {
+    return [=, factors = context.uses_tf32 ? Factors::tf32 : Factors::exact] {
       for (long long i = 0; i < c.count; ++i) {
-        multiply(m, n, k, scale.get(),
-                 by_columns(from_a + i * a.stride, a.leading, is_transposed(transpose_a)),
-                 by_columns(from_b + i * b.stride, b.leading, is_transposed(transpose_b)),
-                 keep.get(), by_columns(to + i * c.stride, c.leading),
-                 [](int, int) { return true; });
+        multiply(
+            m, n, k, scale.get(),
+            by_columns(from_a + i * a.stride, a.leading, is_transposed(transpose_a)),
+            by_columns(from_b + i * b.stride, b.leading, is_transposed(transpose_b)), keep.get(),
+            by_columns(to + i * c.stride, c.leading), [](int, int) { return true; }, factors);
       }
     };
   });
@@ -106,10 +107,12 @@ cublasStatus_t syrk(cublasHandle_t handle, cublasFillMode_t triangle, cublasOper
     const T* from = work.reads(a, stored.bytes());
     // The other triangle is read and written as far as the check for races goes.
     T* to = work.writes(c, MatrixArgument<T>{c, n, n, ldc}.bytes(), true);
-    return [=] {
+    return [=, factors = context.uses_tf32 ? Factors::tf32 : Factors::exact] {
       const auto left = by_columns(from, lda, flips);
-      multiply(n, n, k, scale.get(), left, left.transposed(), keep.get(), by_columns(to, ldc),
-               [=](int i, int j) { return triangle == CUBLAS_FILL_MODE_LOWER ? i >= j : i <= j; });
+      multiply(
+          n, n, k, scale.get(), left, left.transposed(), keep.get(), by_columns(to, ldc),
+          [=](int i, int j) { return triangle == CUBLAS_FILL_MODE_LOWER ? i >= j : i <= j; },
+          factors);
     };
   });
 }
