@@ -63,14 +63,14 @@ void multiply(int m, int n, int k, T alpha, Matrix<const T> a, Matrix<const T> b
 // Solves a x = alpha b, where a is m x m and triangular, and b is m x n. Leaves x in b.
 template <class T>
 void solve_triangular(int m, int n, T alpha, Matrix<const T> a, bool is_lower,
-                      bool has_unit_diagonal, Matrix<T> b) {
+                      bool has_unit_diagonal, Matrix<T> b, Factors factors = Factors::exact) {
   for (int j = 0; j < n; ++j) {
     for (int step = 0; step < m; ++step) {
       const int i = is_lower ? step : m - 1 - step;
       double rest = double{alpha} * double{b(i, j)};
       for (int before = 0; before < step; ++before) {
         const int l = is_lower ? before : m - 1 - before;
-        rest -= double{a(i, l)} * double{b(l, j)};
+        rest -= factor(a(i, l), factors) * factor(b(l, j), factors);
       }
       b(i, j) = static_cast<T>(has_unit_diagonal ? rest : rest / double{a(i, i)});
     }
