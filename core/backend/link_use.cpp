@@ -32,6 +32,7 @@ std::vector<std::string> link_notes(const Machine& machine, std::span<const Link
   // Several links may lead to one GPU.
   std::vector<std::uint64_t> staged(machine.memories.size(), 0);
   for (std::size_t l = 0; l < uses.size(); ++l) {
+    if (uses[l].staged_bytes == 0) continue;
     const Link& link = machine.links[l];
     const MemoryId target = owning_gpu(machine, link.b) != nullptr ? link.b : link.a;
     staged[target.index()] += uses[l].staged_bytes;
