@@ -82,10 +82,10 @@ class ActorRuntime::Impl {
         setup_(setup_of(setting, options)),
         pause_after_(options.pause_after),
         loss_(options.loss),
-        context_{
-            machine, ops,
-            store,   setup_->clock(),
-            setting, options.interrupted != nullptr ? *options.interrupted : never_interrupted},
+        context_{machine, ops,
+                 store,   setup_->clock(),
+                 setting, options.interrupted != nullptr ? *options.interrupted : never_interrupted,
+                 nullptr, options.uses},
         nodes_(options.nodes),
         resources_(*setup_, machine, options.nodes == nullptr),
         interruption_(options.interrupted, options.grace) {

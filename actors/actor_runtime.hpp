@@ -3,6 +3,7 @@
 
 #include "actors/interruption.hpp"
 #include "actors/run_setting.hpp"
+#include "core/backend/link_use.hpp"
 #include "core/machine/machine.hpp"
 #include "core/memory/memory_store.hpp"
 #include "core/ops/registry.hpp"
@@ -14,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,7 @@ struct ActorRuntimeOptions {
   const std::atomic<bool>* interrupted = nullptr;
   Duration grace = interrupt_grace;  // for what is under way then
   NodeResources* nodes = nullptr;    // where the devices and links are; null: in this process
+  std::span<LinkUse> uses = {};      // by LinkId: written by backends of this process; may be empty
   Instant begins_at{};               // of virtual time, which real time ignores
   // The run ends so long after it has begun, if it is still on, as if it were interrupted; but
   // what is under way then is waited for. None: it doesn't.

@@ -1,6 +1,7 @@
 #include "actors/execution.hpp"
 
 #include "actors/nodes/cluster.hpp"
+#include "core/backend/cuda/cuda_backend.hpp"
 #include "core/base/assert.hpp"
 
 #include <algorithm>
@@ -21,13 +22,17 @@ Execution::Execution(const Machine& machine, const OpRegistry& ops, RunSetting s
       cluster_(cluster),
       losses_(std::move(losses)),
       store_(machine, cluster != nullptr ? MemoryStore::Backing::accounted : setting_.backing,
-             counting, NodeId{}, setting_.make_space) {}
+             counting, NodeId{}, setting_.make_space),
+      gpu_notes_(setting_.has_virtual_time || cluster != nullptr ? std::vector<std::string>{}
+                                                                 : gpu_notes(machine)),
+      uses_(machine.links.size()) {}
 
 Execution::~Execution() = default;
 
 ActorRuntime& Execution::start(const ActorRuntimeOptions& options) {
   ActorRuntimeOptions complete = options;
   complete.nodes = cluster_;
+  complete.uses = uses_;
   stop();
   complete.begins_at = stopped_at_.value_or(Instant{});
   if (lost_ < losses_.size()) {
@@ -127,6 +132,12 @@ void Execution::clear() {
   lost_nodes_.clear();
   store_.clear();
   if (cluster_ != nullptr) cluster_->end_run();
+}
+
+std::vector<std::string> Execution::notes() const {
+  std::vector<std::string> notes = gpu_notes_;
+  for (std::string& note : link_notes(machine_, uses_)) notes.push_back(std::move(note));
+  return notes;
 }
 
 std::vector<std::uint64_t> buffers_at_once(std::span<const std::uint64_t> in_graph_order,

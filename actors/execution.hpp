@@ -3,6 +3,7 @@
 
 #include "actors/actor_runtime.hpp"
 #include "actors/run_setting.hpp"
+#include "core/backend/link_use.hpp"
 #include "core/machine/machine.hpp"
 #include "core/memory/memory_store.hpp"
 #include "core/ops/registry.hpp"
@@ -16,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace troupe {
@@ -85,6 +87,10 @@ class Execution {
   // Ends the actors, and forgets all tensors. Blocks likewise.
   void clear();
 
+  // What the report should say of the GPUs of this process and their links, since the Execution was
+  // made: a sentence each. May be called while actors are at work.
+  std::vector<std::string> notes() const;
+
  private:
   bool is_lost(NodeId node) const;
   void install(std::span<const ReplicaSpec> replicas, std::span<const TensorType> types,
@@ -99,6 +105,8 @@ class Execution {
   std::vector<bool> lost_nodes_;
   std::optional<Instant> stopped_at_;  // in this scenario
   MemoryStore store_;
+  const std::vector<std::string> gpu_notes_;  // as the GPUs were before the run
+  std::vector<LinkUse> uses_;                 // by LinkId
   StoredResults stored_results_{store_};
   std::unique_ptr<ActorRuntime> actors_;  // last: they use all the others
 };

@@ -87,8 +87,10 @@ caf::actor spawn_link(caf::actor_system& system, const RunContext& context, Link
   const ResourceId self = ResourceId::at(context.machine.devices.size() + link.index());
   IssueAhead ahead = issue_ahead(context.setting, context.machine, self);
   const auto make_work = [&context, link, issues_ahead = ahead.is_on()](Completions& completions) {
-    const BackendContext backend_context{context.machine, context.ops, context.store, completions,
-                                         context.network};
+    const BackendContext backend_context{
+        context.machine, context.ops,
+        context.store,   completions,
+        context.network, context.uses.empty() ? nullptr : &context.uses[link.index()]};
     return LinkWork(context.setting.link_backends[link.index()]->make(backend_context, link),
                     context.store, context.machine.link(link), issues_ahead);
   };

@@ -3,11 +3,13 @@
 
 #include "actors/clock.hpp"
 #include "actors/run_setting.hpp"
+#include "core/backend/link_use.hpp"
 #include "core/machine/machine.hpp"
 #include "core/memory/memory_store.hpp"
 #include "core/ops/registry.hpp"
 
 #include <atomic>
+#include <span>
 
 namespace troupe {
 
@@ -24,6 +26,7 @@ struct RunContext {
   // that say so would take minutes.
   const std::atomic<bool>& interrupted = never_interrupted;
   NetworkPort* network = nullptr;  // to the other nodes of the run; null: there are none
+  std::span<LinkUse> uses = {};    // by LinkId; empty: nobody asks
 };
 
 }  // namespace troupe

@@ -65,7 +65,9 @@ RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify, Node
       .link_backends = {},
       .make_space = [mode](const Machine& m, MemoryId id) { return choose_space(mode, m, id); }};
   for (std::size_t d = 0; d < machine.devices.size(); ++d) {
-    setting.device_backends.push_back(&choose_backend(mode, machine, DeviceId::at(d)));
+    const DeviceBackendEntry& entry = choose_backend(mode, machine, DeviceId::at(d));
+    setting.device_backends.push_back(&entry);
+    setting.uses_tf32 = setting.uses_tf32 || (!entry.is_exact && machine.devices[d].tf32);
   }
   for (std::size_t l = 0; l < machine.links.size(); ++l) {
     const LinkId link = LinkId::at(l);
@@ -86,7 +88,8 @@ Comparison RunSetting::comparison() const {
   const bool is_exact =
       std::all_of(device_backends.begin(), device_backends.end(),
                   [](const DeviceBackendEntry* entry) { return entry->is_exact; });
-  return is_exact ? Comparison::bits : Comparison::nearness;
+  if (is_exact) return Comparison::bits;
+  return uses_tf32 ? Comparison::nearness_tf32 : Comparison::nearness;
 }
 
 IssueAhead issue_ahead(const RunSetting& setting, const Machine& machine, ResourceId resource) {

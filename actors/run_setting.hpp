@@ -29,6 +29,7 @@ struct RunSetting {
   std::shared_ptr<const CostModel> cost;
   std::vector<const DeviceBackendEntry*> device_backends;  // by DeviceId
   std::vector<const LinkBackendEntry*> link_backends;      // by LinkId
+  bool uses_tf32 = false;                                  // a device multiplies float32 in TF32
 
   MakeSpace make_space = {};  // of memories that aren't just memory of the host or storage
 

@@ -117,6 +117,7 @@ Report Run::perform() {
     plans_[i] = Plan{};
     pass(i, report);
   }
+  for (std::string& note : execution_->notes()) report.notes.push_back(std::move(note));
   if (options_.checkpoints != nullptr) leave_checkpoints(report);
   return report;
 }
@@ -238,11 +239,14 @@ void Run::check(const Scenario& scenario, const Plan& plan, Report& report) {
   if (!verdict) return;
   if (verdict->complete || !verdict->equal) result.verified = verdict->equal;
   result.mismatch = verdict->mismatch;
-  if (result.verified == true && setting_.comparison() == Comparison::nearness) {
+  const Comparison comparison = setting_.comparison();
+  if (result.verified == true && comparison != Comparison::bits) {
     report.notes.push_back(fmt::format(
-        "'{}': GPUs round in another order: results were compared within {:g} (float32) "
+        "'{}': GPUs round in another order{}: results were compared within {:.2g} (float32) "
         "and {:g} (float64) of the largest value.",
-        scenario.name, near_enough(DType::f32), near_enough(DType::f64)));
+        scenario.name,
+        comparison == Comparison::nearness_tf32 ? ", and multiply float32 in TF32" : "",
+        near_enough(comparison, DType::f32), near_enough(comparison, DType::f64)));
     const auto compared = static_cast<std::uint64_t>(
         std::count_if(plan.results.begin(), plan.results.end(), [&](const Plan::Result& r) {
           return plan.first_timed && r.replica.value >= plan.first_timed.value;

@@ -428,6 +428,7 @@ const ScenarioReport& SessionCore::measure(std::string_view name,
     wait_for(lock, {.call = called_});
     wait_until_idle(lock);
     report_.scenarios.push_back(engine_->end_measure(std::string(name)));
+    report_.notes = engine_->notes();
     is_measuring_ = false;
     return report_.scenarios.back();
   } catch (...) {

@@ -110,6 +110,8 @@ class SessionEngine {
   // Begin and end what is measured. Nothing may be in flight.
   void begin_measure();
   ScenarioReport end_measure(const std::string& name);
+  // For the report, of all since the session began.
+  std::vector<std::string> notes() const { return execution_.notes(); }
   void drop_measure() { summary_.reset(); }  // does nothing where none has begun
 
  private:

@@ -19,6 +19,7 @@
 namespace troupe {
 
 class NetworkPort;
+struct LinkUse;
 
 // The result of start(): the work is finished; or it finishes `after` this time on the caller's
 // clock; or it is pending, and the backend will report its end to Completions.
@@ -110,6 +111,7 @@ struct BackendContext {
   MemoryStore& store;
   Completions& completions;
   NetworkPort* network = nullptr;  // to the other nodes of the run; null: there are none
+  LinkUse* use = nullptr;  // of a link: where its backend says how it copies; null: nobody asks
 };
 
 // A backend as the registry lists it. It serves one mode.

@@ -21,6 +21,9 @@
 //     gpu: 0                       # kind gpu: which GPU of the host it is when it really runs, as
 //                                  #   its driver numbers them, 0..63; two devices may be one GPU.
 //                                  #   Default: those without this key are GPUs 0, 1, … in order
+//     tf32: true                   # kind gpu: products of float32 take their factors with 10 bits
+//     of
+//                                  #   mantissa when it really runs; default false
 //
 // memories:                        # where tensors live
 //   host: {size: 64 GiB}

@@ -29,6 +29,7 @@ struct Device {
   std::optional<double> flops = {};
   std::optional<double> bandwidth = {};  // bytes per second to and from its memory
   int gpu = -1;                          // of a GPU: its number on the host; -1: in their order
+  bool tf32 = false;                     // of a GPU: float32 products have factors in TF32
   std::vector<int> cores = {};           // of a CPU: the OS core numbers that a real run uses
   NodeId node = {};
   SourcePlace place = {};
@@ -45,6 +46,8 @@ struct Memory {
   MemoryKind kind = MemoryKind::ram;
   std::uint64_t size_bytes = 0;  // storage: 0 if not known, and then not checked
   std::string directory = {};    // storage: of its files; empty: a temporary directory
+  std::string size_reason =
+      {};  // of a size that isn't the file's, in words: "what is free on GPU 0"
   NodeId node = {};
   SourcePlace place = {};
 };

@@ -197,13 +197,14 @@ class MemoryOrder {
     const Memory& memory = machine_.memory(made.memory);
     throw usage_error(
         graph_.place(unit.op),
-        fmt::format("'{}' on {} needs {} in {}, and {} of its {} are available there{}",
+        fmt::format("'{}' on {} needs {} in {}, and {} of its {} are available there{}{}",
                     graph_.name(unit.op), resource_name(machine_, unit.ref.resource),
                     format_bytes(bytes_made_by(u)), memory.name, format_bytes(available),
                     format_bytes(memory.size_bytes),
                     available < memory.size_bytes
                         ? " (earlier results that are still needed hold the rest)"
-                        : ""),
+                        : "",
+                    memory.size_reason.empty() ? "" : fmt::format(" ({})", memory.size_reason)),
         "use smaller tensors or fewer at once, or give the memory more");
   }
 

@@ -44,9 +44,11 @@ std::optional<std::size_t> first_far(std::span<const std::byte> actual,
 
 // The same for any type; integers must be equal.
 std::optional<std::size_t> first_far(std::span<const std::byte> actual,
-                                     std::span<const std::byte> expected, DType dtype) {
-  if (dtype == DType::f32) return first_far<float>(actual, expected, near_enough(dtype));
-  if (dtype == DType::f64) return first_far<double>(actual, expected, near_enough(dtype));
+                                     std::span<const std::byte> expected, DType dtype,
+                                     Comparison comparison) {
+  const double tolerance = near_enough(comparison, dtype);
+  if (dtype == DType::f32) return first_far<float>(actual, expected, tolerance);
+  if (dtype == DType::f64) return first_far<double>(actual, expected, tolerance);
   const auto differs = std::mismatch(expected.begin(), expected.end(), actual.begin()).first;
   if (differs == expected.end()) return std::nullopt;
   return static_cast<std::size_t>(differs - expected.begin()) / size_of(dtype);
@@ -54,8 +56,10 @@ std::optional<std::size_t> first_far(std::span<const std::byte> actual,
 
 }  // namespace
 
-double near_enough(DType dtype) {
-  return dtype == DType::f32 ? 1e-5 : dtype == DType::f64 ? 1e-12 : 0;
+double near_enough(Comparison comparison, DType dtype) {
+  if (comparison == Comparison::bits) return 0;
+  if (dtype == DType::f32) return comparison == Comparison::nearness_tf32 ? 0x1p-8 : 1e-5;
+  return dtype == DType::f64 ? 1e-12 : 0;
 }
 
 Verdict verify(const Graph& graph, const Plan& plan, Results& results, Comparison comparison,
@@ -66,8 +70,9 @@ Verdict verify(const Graph& graph, const Plan& plan, Results& results, Compariso
     for (; next != plan.results.end() && next->op == op; ++next) {
       std::string how = "by its digest";
       try {
-        if (comparison == Comparison::nearness && next->is_kept) {
-          const auto far = first_far(results.values(next->replica), expected, graph.type(op).dtype);
+        if (comparison != Comparison::bits && next->is_kept) {
+          const auto far =
+              first_far(results.values(next->replica), expected, graph.type(op).dtype, comparison);
           if (!far) continue;
           verdict.equal = false;
           verdict.mismatch = fmt::format(

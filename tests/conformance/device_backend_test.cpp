@@ -166,8 +166,9 @@ bool is_near(std::span<const std::byte> actual, std::span<const std::byte> expec
 }
 
 bool is_near(std::span<const std::byte> actual, std::span<const std::byte> expected, DType dtype) {
-  return dtype == DType::f32 ? is_near<float>(actual, expected, near_enough(dtype))
-                             : is_near<double>(actual, expected, near_enough(dtype));
+  return dtype == DType::f32
+             ? is_near<float>(actual, expected, near_enough(Comparison::nearness, dtype))
+             : is_near<double>(actual, expected, near_enough(Comparison::nearness, dtype));
 }
 
 using Values = std::vector<std::vector<std::byte>>;  // by op

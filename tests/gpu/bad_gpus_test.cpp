@@ -19,7 +19,8 @@ using nlohmann::json;
 
 // A CPU and two GPUs. A line of `gpu1` may be added to the second one's.
 std::string run_file(const std::string& tasks, const std::string& gpu1 = "",
-                     const std::string& vram_size = "64 MiB") {
+                     const std::string& vram_size = "64 MiB",
+                     const std::string& vram1_size = "64 MiB") {
   return "machine:\n"
          "  devices:\n"
          "    cpu0: {kind: cpu, memory: host}\n"
@@ -28,7 +29,7 @@ std::string run_file(const std::string& tasks, const std::string& gpu1 = "",
          gpu1 +
          "}\n"
          "  memories: {host: {size: 1 GiB}, vram0: {size: " +
-         vram_size + "}, vram1: {size: " + vram_size +
+         vram_size + "}, vram1: {size: " + vram1_size +
          "}}\n"
          "  links:\n"
          "    pcie0: {between: [host, vram0], bandwidth: 10 GB/s}\n"
@@ -145,7 +146,38 @@ BOOST_AUTO_TEST_CASE(two_devices_may_be_one_gpu, *boost::unit_test::precondition
   const RunWorkspace workspace;
   const Finished finished = run(workspace, run_file(small_tasks, ", gpu: 0"), {{"DEVICES", "1"}});
   BOOST_TEST(finished.exit_code == 0, finished.err);
-  BOOST_TEST(workspace.report()["scenarios"].at(0)["verified"] == true);
+  BOOST_TEST(finished.err == "");
+  check_words(finished.out, {"Note: gpu0 and gpu1 are the same GPU (number 0, "});
+  const json report = workspace.report();
+  BOOST_TEST(report["scenarios"].at(0)["verified"] == true);
+  check_words(report["notes"].dump(), {"gpu0 and gpu1 are the same GPU (number 0, "});
+}
+
+BOOST_AUTO_TEST_CASE(two_gpus_are_not_said_to_be_one,
+                     *boost::unit_test::precondition(has_two_gpus)) {
+  const RunWorkspace workspace;
+  const Finished finished = run(workspace, run_file(small_tasks), {});
+  BOOST_TEST(finished.exit_code == 0, finished.err);
+  BOOST_TEST(!contains(finished.out, "same GPU"));
+}
+
+// 400 MiB, of which two devices with 3 streams leave 176 MiB for tensors; each x has 80 MiB.
+BOOST_AUTO_TEST_CASE(memories_of_one_gpu_can_not_take_more_than_it_has_free_together,
+                     *boost::unit_test::precondition(on_stand_in)) {
+  const std::string tasks =
+      "  x0: {op: uniform, shape: [5, 1024, 1024], on: gpu0, repeat: 4}\n"
+      "  x1: {op: uniform, shape: [5, 1024, 1024], on: gpu1, repeat: 4}\n"
+      "scenarios: {all: [x0, x1]}\n";
+  const std::map<std::string, std::string> one_small_gpu{{"DEVICES", "1"}, {"MEMORY_MIB", "400"}};
+  const RunWorkspace workspace;
+  const Finished fits =
+      run(workspace, run_file(tasks, ", gpu: 0", "88 MiB", "85 MiB"), one_small_gpu);
+  BOOST_TEST(fits.exit_code == 0, fits.err);
+  check_refusal(run_file(tasks, ", gpu: 0", "1 TiB", "1 GiB"), one_small_gpu,
+                {"'x1[0]' on gpu1 needs 20 MiB in vram1",
+                 "vram0 and vram1 share 176 MiB that are free on GPU 0"});
+  check_refusal(run_file(tasks, ", gpu: 0", "88 MiB", "79 MiB"), one_small_gpu,
+                {"of its 79 MiB are available"});
 }
 
 BOOST_AUTO_TEST_CASE(a_plan_that_can_not_fit_a_gpu_is_refused_first,
@@ -162,7 +194,8 @@ BOOST_AUTO_TEST_CASE(a_gpu_with_less_memory_than_the_file_says_refuses_what_it_c
   const std::string tasks =
       "  x: {op: uniform, shape: [4000, 4000], on: gpu0, repeat: 5}\n"
       "scenarios: {all: [x]}\n";
-  check_refusal(run_file(tasks, "", "1 TiB"), {{"MEMORY_MIB", "200"}}, {"vram0", "72 MiB"});
+  check_refusal(run_file(tasks, "", "1 TiB"), {{"MEMORY_MIB", "200"}},
+                {"vram0", "of its 72 MiB", "(what is free on GPU 0)"});
 }
 
 BOOST_AUTO_TEST_CASE(memory_that_ends_in_a_run_is_said_to,

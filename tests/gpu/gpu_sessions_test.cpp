@@ -1,9 +1,13 @@
 // Sessions with a GPU: data of the program, loops of ops, reading, and how much memory they take.
 #include "actors/session.hpp"
 #include "actors/tensor_ops.hpp"
+#include "core/result/verify.hpp"
 #include "tests/gpu/gpu_fixture.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -28,6 +32,24 @@ std::vector<float> ascending() {
   std::vector<float> values(elements);
   for (std::size_t i = 0; i < elements; ++i) values[i] = static_cast<float>(i);
   return values;
+}
+
+// Of 1.5 million elements, which are copied twice.
+const std::string staged_note =
+    "12 MB of pageable memory were copied to gpu0 by way of pinned memory.";
+
+// A lower triangular matrix of which no element of a solution gets large.
+std::vector<float> lower() {
+  std::vector<float> values(elements, 0.0F);
+  for (std::int64_t row = 0; row < n; ++row) {
+    for (std::int64_t column = 0; column < row; ++column) values[row * n + column] = 0.01F;
+    values[row * n + row] = 1.1F;
+  }
+  return values;
+}
+
+std::vector<double> to_double(const std::vector<float>& values) {
+  return {values.begin(), values.end()};
 }
 
 }  // namespace
@@ -60,8 +82,40 @@ BOOST_AUTO_TEST_CASE(memory_of_the_program_is_copied_to_a_gpu,
     const auto scope = session.on("gpu0");
     const Tensor doubled = lent.to("vram0") + lent.to("gpu0");
     BOOST_TEST(doubled.read<float>() == std::vector<float>(many, 1.0F));
+    session.measure("nothing", [] {});
+    BOOST_TEST(session.report().notes == std::vector<std::string>{staged_note},
+               boost::test_tools::per_element());
   }
   BOOST_TEST(is_returned);
+}
+
+// x (gpu0) → the op's result (gpu0)
+BOOST_AUTO_TEST_CASE(tf32_rounds_factors_of_float32_products_and_nothing_else,
+                     *boost::unit_test::precondition(on_stand_in)) {
+  const StandInFixture fixture;
+  const auto result = [](bool uses_tf32, const std::string& op, DType dtype) {
+    Machine machine = gpu_machine(1);
+    machine.devices[1].tf32 = uses_tf32;
+    Session session(machine);
+    const auto scope = session.on("gpu0");
+    const Tensor x = session.uniform({n, n}, 1, dtype);
+    matmul(x, x);  // on the same stream, before
+    const Tensor y = session.call(op, {op == "trsm" ? session.tensor(lower(), {n, n}) : x, x});
+    return dtype == DType::f32 ? to_double(y.read<float>()) : y.read<double>();
+  };
+  for (const std::string op : {"matmul", "syrk"}) {
+    const std::vector<double> rounded = result(true, op, DType::f32);
+    const std::vector<double> exact = result(false, op, DType::f32);
+    const double largest = *std::max_element(exact.begin(), exact.end());
+    double off = 0;
+    for (std::size_t i = 0; i < elements; ++i) off = std::max(off, std::abs(rounded[i] - exact[i]));
+    BOOST_TEST(off > near_enough(Comparison::nearness, DType::f32) * largest);
+    BOOST_TEST(off < near_enough(Comparison::nearness_tf32, DType::f32) * largest);
+    BOOST_TEST(result(true, op, DType::f64) == result(false, op, DType::f64));
+  }
+  for (const std::string op : {"trsm", "add"}) {
+    BOOST_TEST(result(true, op, DType::f32) == result(false, op, DType::f32));
+  }
 }
 
 // Without bounds on what is kept, the loop would take 16 KiB an op.

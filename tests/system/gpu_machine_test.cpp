@@ -1,5 +1,6 @@
 // What the program says of the GPUs of the host, and to profilers. Runs on the stand-in for the
 // CUDA libraries, whose settings are in the environment.
+#include "tests/support/data_bytes.hpp"
 #include "tests/support/workspace.hpp"
 
 #include <cstddef>
@@ -174,6 +175,13 @@ BOOST_AUTO_TEST_CASE(gpus_copy_to_each_other_with_peer_access_and_without) {
     BOOST_TEST_INFO(run.out << run.err);
     BOOST_TEST(run.exit_code == 0);
     BOOST_TEST(run.err == "");
+    const bool is_direct = *refused == '0';
+    BOOST_TEST(
+        contains(run.out, "Note: peer copied directly between the memories of the GPUs.\n") ==
+        is_direct);
+    BOOST_TEST(contains(run.out,
+                        "Note: peer copied by way of the host's memory: the GPUs have no access to "
+                        "each other's.\n") == !is_direct);
   }
 }
 
@@ -228,6 +236,69 @@ BOOST_AUTO_TEST_CASE(a_profiler_is_told_the_name_of_each_op_and_copy) {
   }
   BOOST_TEST(count(run.err, "begins: ") == 8U);
   BOOST_TEST(count(run.err, "ends\n") == 8U);
+  BOOST_TEST(!contains(run.out, "pageable memory"));
+}
+
+//   x.npy (host, mapped) → pcie0 → y (gpu0)
+BOOST_AUTO_TEST_CASE(copies_of_pageable_memory_are_in_the_report_and_in_profiles) {
+  const Workspace workspace;
+  // With a header of 128 bytes: values that aren't aligned are copied to memory of the host.
+  const std::string shape = "(2048, 1024)" + std::string(54, ' ');
+  workspace.write("x.npy", npy_of("<f4", shape, std::string(8 << 20, '\0')));
+  workspace.write("run.yaml",
+                  "machine:\n"
+                  "  devices: {cpu0: {kind: cpu, memory: host}, gpu0: {kind: gpu, memory: vram0}}\n"
+                  "  memories: {host: {size: 64 MiB}, vram0: {size: 64 MiB}}\n"
+                  "  links: {pcie0: {between: [host, vram0], bandwidth: 10 GB/s}}\n"
+                  "tensors:\n"
+                  "  x: {file: x.npy, on: cpu0}\n"
+                  "tasks:\n"
+                  "  y: {op: relu, in: x, on: gpu0}\n"
+                  "scenarios: {first: [y], again: [y]}\n");
+  const Finished run =
+      run_on({{"NVTX_INJECTION64_PATH", RANGE_LISTENER}}, workspace, {"run", "run.yaml"});
+  BOOST_TEST_INFO(run.out << run.err);
+  BOOST_TEST(run.exit_code == 0);
+  BOOST_TEST(contains(
+      run.out, "Note: 16 MiB of pageable memory were copied to gpu0 by way of pinned memory.\n"));
+  BOOST_TEST(count(run.err, "begins: copy to GPU 0: float32 [2048, 1024]\n") == 2U);
+  BOOST_TEST(count(run.err, "ends\n") == count(run.err, "begins: "));
+}
+
+//   x ── square (gpu0) ── chained (gpu0)
+BOOST_AUTO_TEST_CASE(products_in_tf32_are_compared_within_what_tf32_differs_by) {
+  const Workspace workspace;
+  const auto run_with = [&](std::string_view key, std::string_view dtype) {
+    workspace.write("run.yaml",
+                    fmt::format("machine:\n"
+                                "  devices: {{gpu0: {{kind: gpu, memory: vram0{}}}}}\n"
+                                "  memories: {{vram0: {{size: 64 MiB}}}}\n"
+                                "tensors:\n"
+                                "  x: {{op: uniform, shape: [64, 64], dtype: {}, on: gpu0}}\n"
+                                "tasks:\n"
+                                "  square:  {{op: matmul, in: [x, x], on: gpu0}}\n"
+                                "  chained: {{op: matmul, in: [square, x], on: gpu0}}\n",
+                                key, dtype));
+    const Finished run = run_on({}, workspace, {"run", "run.yaml", "--json", "report.json"});
+    BOOST_TEST_INFO(run.out << run.err);
+    BOOST_TEST(run.exit_code == 0);
+    return workspace.read("report.json");
+  };
+  for (const std::string_view dtype : {"float32", "float64"}) {
+    const std::string report = run_with(", tf32: true", dtype);
+    BOOST_TEST_INFO(report);
+    BOOST_TEST(contains(report, "\"verified\": true"));
+    BOOST_TEST(contains(report,
+                        "\"Products of float32 on gpu0 take their factors in TF32, with 10 bits of "
+                        "mantissa.\""));
+    BOOST_TEST(contains(report,
+                        "and multiply float32 in TF32: results were compared within 0.0039 "
+                        "(float32) and 1e-12 (float64) of the largest value."));
+  }
+  const std::string plain = run_with("", "float32");
+  BOOST_TEST_INFO(plain);
+  BOOST_TEST(contains(plain, "within 1e-05 (float32)"));
+  BOOST_TEST(!contains(plain, "TF32"));
 }
 
 }  // namespace

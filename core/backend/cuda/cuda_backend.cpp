@@ -2,12 +2,17 @@
 
 #include "core/backend/cuda/load_cuda.hpp"
 #include "core/base/error.hpp"
+#include "core/base/saturating.hpp"
+#include "core/base/units.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <map>
+#include <span>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace troupe {
 namespace {
@@ -47,6 +52,46 @@ bool cuda_fits_link(const Machine& machine, LinkId id) {
   const bool a = gpu_of(machine, link.a) >= 0;
   const bool b = gpu_of(machine, link.b) >= 0;
   return (a && b) || (a && is_host_ram(machine, link.b)) || (b && is_host_ram(machine, link.a));
+}
+
+// The devices that CUDA computes for, by the numbers of their GPUs.
+std::map<int, std::vector<DeviceId>> devices_by_gpu(const Machine& machine) {
+  std::map<int, std::vector<DeviceId>> devices;
+  for (std::size_t d = 0; d < machine.devices.size(); ++d) {
+    const DeviceId id = DeviceId::at(d);
+    if (cuda_fits_device(machine, id)) devices[gpu_of(machine, id)].push_back(id);
+  }
+  return devices;
+}
+
+// "a", "a and b", "a, b and c"
+std::string in_words(std::span<const std::string> names) {
+  const std::string last(names.back());
+  names = names.first(names.size() - 1);
+  return names.empty() ? last : fmt::format("{} and {}", fmt::join(names, ", "), last);
+}
+
+// Gives the memories of one GPU no more than `room` in all, and something each: 0 means no limit.
+void share_room(std::span<Memory* const> memories, std::uint64_t room, int gpu) {
+  std::uint64_t wanted = 0;
+  std::vector<std::string> names;
+  for (const Memory* const memory : memories) {
+    wanted = add_sat(wanted, memory->size_bytes);
+    names.push_back(memory->name);
+  }
+  if (wanted <= room) return;
+  const std::string reason = names.size() == 1
+                                 ? fmt::format("what is free on GPU {}", gpu)
+                                 : fmt::format("{} share {} that are free on GPU {}",
+                                               in_words(names), format_bytes(room), gpu);
+  std::uint64_t left = room;
+  for (Memory* const memory : memories) {
+    const double part = static_cast<double>(memory->size_bytes) / static_cast<double>(wanted);
+    const auto bytes = static_cast<std::uint64_t>(part * static_cast<double>(room));
+    memory->size_bytes = std::max<std::uint64_t>(std::min(bytes, left), 1);
+    memory->size_reason = reason;
+    left -= std::min(bytes, left);
+  }
 }
 
 std::uint32_t depth_of(const Device& device) {
@@ -114,20 +159,48 @@ std::unique_ptr<MemorySpace> make_cuda_space(const Machine& machine, MemoryId me
 }
 
 void limit_gpu_memories(Machine& machine) {
-  // For the libraries, for intermediate values, and for what doesn't fit into gaps.
+  // Of each device: for the libraries, for intermediate values, and for what doesn't fit into gaps.
   constexpr std::uint64_t reserve_bytes = 64 << 20;
   std::vector<CudaGpu> gpus;
-  for (std::size_t d = 0; d < machine.devices.size(); ++d) {
-    const int gpu = gpu_of(machine, DeviceId::at(d));
-    if (gpu < 0 || !cuda_fits_device(machine, DeviceId::at(d))) continue;
+  for (const auto& [gpu, devices] : devices_by_gpu(machine)) {
     if (gpus.empty()) gpus = cuda_gpus();
-    const auto streams = static_cast<std::uint64_t>(machine.devices[d].streams);
-    const std::uint64_t taken = reserve_bytes + streams * cuda_workspace_bytes;
+    std::uint64_t taken = 0;
+    std::vector<Memory*> memories;
+    for (const DeviceId d : devices) {
+      const Device& device = machine.device(d);
+      taken += reserve_bytes + static_cast<std::uint64_t>(device.streams) * cuda_workspace_bytes;
+      Memory* const memory = &machine.memories[device.memory.index()];
+      if (std::find(memories.begin(), memories.end(), memory) == memories.end()) {
+        memories.push_back(memory);
+      }
+    }
     const std::uint64_t free = gpus[static_cast<std::size_t>(gpu)].free_bytes;
-    const std::uint64_t room = free > taken ? free - taken : 1;
-    std::uint64_t& size = machine.memories[machine.devices[d].memory.index()].size_bytes;
-    size = std::min(size, room);
+    share_room(memories, free > taken ? free - taken : 1, gpu);
   }
+}
+
+std::vector<std::string> gpu_notes(const Machine& machine) {
+  std::vector<std::string> notes;
+  std::vector<CudaGpu> gpus;
+  for (const auto& [gpu, devices] : devices_by_gpu(machine)) {
+    if (devices.size() == 1) continue;
+    if (gpus.empty()) gpus = cuda_gpus();
+    std::vector<std::string> names;
+    for (const DeviceId d : devices) names.push_back(machine.device(d).name);
+    notes.push_back(fmt::format("{} are the same GPU (number {}, {}).", in_words(names), gpu,
+                                gpus.at(static_cast<std::size_t>(gpu)).name));
+  }
+  std::vector<std::string> with_tf32;
+  for (const Device& device : machine.devices) {
+    if (device.kind == DeviceKind::gpu && device.tf32) with_tf32.push_back(device.name);
+  }
+  if (!with_tf32.empty()) {
+    notes.push_back(
+        fmt::format("Products of float32 on {} take their factors in TF32, with 10 "
+                    "bits of mantissa.",
+                    in_words(with_tf32)));
+  }
+  return notes;
 }
 
 std::vector<CudaGpu> cuda_gpus() {

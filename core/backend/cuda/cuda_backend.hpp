@@ -23,8 +23,13 @@ LinkBackendEntry cuda_link_backend();
 std::unique_ptr<MemorySpace> make_cuda_space(const Machine& machine, MemoryId memory);
 
 // Makes memories of GPUs no larger than what tensors can have there now, so that a plan that needs
-// more is refused. Does nothing for GPUs that can't be used. For real runs.
+// more is refused. Memories of one GPU share what is free in proportion to their sizes, if it is
+// less than these take together. Does nothing for GPUs that can't be used. For real runs.
 void limit_gpu_memories(Machine& machine);
+
+// What the report of a real run in this process says of the machine's GPUs, a sentence each: which
+// devices are the same GPU, and which use TF32.
+std::vector<std::string> gpu_notes(const Machine& machine);
 
 // The GPUs that this process can use; none: cuda_problem() says why.
 std::vector<CudaGpu> cuda_gpus();

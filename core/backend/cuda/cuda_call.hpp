@@ -22,6 +22,7 @@ struct CudaStream {
   cudaStream_t stream = nullptr;
   cublasHandle_t blas = nullptr;
   cusolverDnHandle_t solver = nullptr;
+  bool uses_tf32 = false;  // products of float32 take their factors in TF32
 
   virtual ~CudaStream() = default;
   // Device memory for intermediate values of one op, at a multiple of kernel_alignment. Valid until

@@ -38,6 +38,7 @@ class GpuDevice final : public DeviceBackend {
     for (int s = 0; s < streams; ++s) {
       queues_.push_back(std::make_unique<CudaQueue>(gpu, static_cast<std::uint32_t>(s) * depth,
                                                     depth, context.completions));
+      queues_.back()->uses_tf32 = context.machine.device(id).tf32;
     }
   }
 

@@ -4,6 +4,7 @@
 #include "core/backend/cuda/cuda_queue.hpp"
 #include "core/backend/cuda/profile_range.hpp"
 #include "core/backend/cuda/staged_copies.hpp"
+#include "core/backend/link_use.hpp"
 #include "core/base/assert.hpp"
 
 #include <array>
@@ -16,11 +17,11 @@ namespace troupe {
 namespace {
 
 // Lets a GPU use the memory of another one, if the hardware can do that: copies between the two
-// then don't go by the memory of the host.
-void enable_access(int gpu, int peer) {
+// then don't go by the memory of the host. Returns whether it can.
+bool enable_access(int gpu, int peer) {
   int can = 0;
   check_cuda(cudaDeviceCanAccessPeer(&can, gpu, peer), "asking for access to another GPU");
-  if (can == 0) return;
+  if (can == 0) return false;
   check_cuda(cudaSetDevice(gpu), "choosing a GPU");
   const cudaError_t status = cudaDeviceEnablePeerAccess(peer, 0);
   if (status == cudaErrorPeerAccessAlreadyEnabled) {
@@ -28,6 +29,7 @@ void enable_access(int gpu, int peer) {
   } else {
     check_cuda(status, "enabling access to another GPU");
   }
+  return true;
 }
 
 // A stream for each direction. A tensor that the user has lent to Troupe is in memory that isn't
@@ -36,17 +38,20 @@ class GpuLink final : public LinkBackend {
  public:
   GpuLink(const BackendContext& context, std::array<int, 2> ends, std::uint32_t depth)
       : store_(context.store),
+        use_(context.use),
         ends_(ends),
         names_{name_of(ends[0], ends[1]), name_of(ends[1], ends[0])} {
     if (ends[0] >= 0 && ends[1] >= 0 && ends[0] != ends[1]) {
-      enable_access(ends[0], ends[1]);
-      enable_access(ends[1], ends[0]);
+      const bool there = enable_access(ends[0], ends[1]);
+      const bool back = enable_access(ends[1], ends[0]);
+      peer_copies_ = there && back ? PeerCopies::direct : PeerCopies::via_host;
     }
     for (const Direction d : {Direction::forward, Direction::backward}) {
       const auto number = static_cast<std::uint32_t>(d);
       queues_[number] =
           std::make_unique<CudaQueue>(stream_of(d), number * depth, depth, context.completions);
-      staged_[number] = std::make_unique<StagedCopies>(stream_of(d), context.completions);
+      staged_[number] =
+          std::make_unique<StagedCopies>(stream_of(d), names_[number], context.completions);
     }
   }
 
@@ -59,13 +64,16 @@ class GpuLink final : public LinkBackend {
     const auto number = static_cast<std::size_t>(direction);
     CudaQueue& queue = *queues_[number];
     if (source(direction) < 0 && store_.is_adopted(move.from)) {
-      staged_[number]->start(move.slot, from, to, move.bytes, move.issue->now);
+      if (use_ != nullptr) use_->staged_bytes += move.bytes;
+      staged_[number]->start(move.slot, {from, move.bytes}, to, store_.view(move.from).type,
+                             move.issue->now);
       return {.state = Started::State::pending};
     }
     const ProfileRange range(names_[number], store_.view(move.from).type);
     queue.begin(move.slot, move.issue->after, move.issue->now);
     // The last chunks of a transfer may be empty, and then begin behind the end of the tensor.
     if (move.bytes > 0) copy(direction, from, to, move.bytes, queue.stream);
+    if (use_ != nullptr) use_->peer_copies.store(peer_copies_, std::memory_order_relaxed);
     move.issue->token = queue.end(move.slot);
     return {.state = Started::State::pending};
   }
@@ -96,6 +104,8 @@ class GpuLink final : public LinkBackend {
   }
 
   MemoryStore& store_;
+  LinkUse* const use_;
+  PeerCopies peer_copies_ = PeerCopies::none;
   const std::array<int, 2> ends_;                     // GPUs of a and b
   const std::array<std::string, 2> names_;            // by Direction
   std::array<std::unique_ptr<CudaQueue>, 2> queues_;  // by Direction

@@ -2,6 +2,7 @@
 
 #include "core/backend/cuda/cuda_check.hpp"
 #include "core/backend/cuda/cuda_owned.hpp"
+#include "core/backend/cuda/profile_range.hpp"
 
 #include <algorithm>
 #include <array>
@@ -34,14 +35,14 @@ class Stage {
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
 
-  void copy(const std::byte* from, std::byte* to, std::uint64_t bytes) {
+  void copy(std::span<const std::byte> from, std::byte* to) {
     check_cuda(cudaEventRecord(begin_.get(), stream_.get()), "recording an event");
     std::size_t turn = 0;
-    for (std::uint64_t at = 0; at < bytes; at += piece_bytes) {
-      const std::uint64_t size = std::min(piece_bytes, bytes - at);
+    for (std::uint64_t at = 0; at < from.size(); at += piece_bytes) {
+      const std::uint64_t size = std::min<std::uint64_t>(piece_bytes, from.size() - at);
       const Piece& piece = pieces_[turn++ % pieces_.size()];
       check_cuda(cudaEventSynchronize(piece.is_free.get()), "copying a tensor");
-      std::memcpy(piece.room.get(), from + at, size);
+      std::memcpy(piece.room.get(), from.data() + at, size);
       check_cuda(
           cudaMemcpyAsync(to + at, piece.room.get(), size, cudaMemcpyHostToDevice, stream_.get()),
           "copying a tensor");
@@ -78,14 +79,14 @@ StagedCopies::~StagedCopies() {
   if (thread_.joinable()) thread_.join();
 }
 
-void StagedCopies::start(std::uint32_t slot, const std::byte* from, std::byte* to,
-                         std::uint64_t bytes, Instant now) {
+void StagedCopies::start(std::uint32_t slot, std::span<const std::byte> from, std::byte* to,
+                         const TensorType& type, Instant now) {
   check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
   std::shared_ptr<const GpuAnchor> anchor = clock_->anchor(now);
   {
     const std::lock_guard lock(mutex_);
     copies_.push_back(
-        {.slot = slot, .from = from, .to = to, .bytes = bytes, .anchor = std::move(anchor)});
+        {.slot = slot, .from = from, .to = to, .type = type, .anchor = std::move(anchor)});
     if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   }
   changed_.notify_one();
@@ -104,7 +105,10 @@ void StagedCopies::work() {
     }
     try {
       if (stage == nullptr) stage = std::make_unique<Stage>(gpu_);
-      stage->copy(next.from, next.to, next.bytes);
+      {
+        const ProfileRange range(name_, next.type);
+        stage->copy(next.from, next.to);
+      }
       completions_.completed(next.slot, next.anchor->time_of(stage->begin()),
                              next.anchor->time_of(stage->end()));
     } catch (const std::exception& error) {

@@ -4,6 +4,7 @@
 #include "core/backend/backend.hpp"
 #include "core/backend/cuda/gpu_clock.hpp"
 #include "core/base/time.hpp"
+#include "core/ops/tensor_type.hpp"
 
 #include <condition_variable>
 #include <cstddef>
@@ -11,7 +12,10 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <string>
 #include <thread>
+#include <utility>
 
 namespace troupe {
 
@@ -19,29 +23,32 @@ namespace troupe {
 // thread of this class copies pieces to pinned memory, one piece while the GPU fetches another.
 class StagedCopies {
  public:
-  StagedCopies(int gpu, Completions& completions)
-      : gpu_(gpu), completions_(completions), clock_(GpuClock::of(gpu)) {}
+  // `name`: of the copies, for profilers.
+  StagedCopies(int gpu, std::string name, Completions& completions)
+      : gpu_(gpu), name_(std::move(name)), completions_(completions), clock_(GpuClock::of(gpu)) {}
   // Blocks until all copies have ended.
   ~StagedCopies();
   StagedCopies(const StagedCopies&) = delete;
   StagedCopies& operator=(const StagedCopies&) = delete;
 
-  // Begins a copy after those before; its end is reported for `slot`. Doesn't block.
-  void start(std::uint32_t slot, const std::byte* from, std::byte* to, std::uint64_t bytes,
-             Instant now);
+  // Begins a copy after those before; its end is reported for `slot`. `type`: of the tensor.
+  // Doesn't block.
+  void start(std::uint32_t slot, std::span<const std::byte> from, std::byte* to,
+             const TensorType& type, Instant now);
 
  private:
   struct Copy {
     std::uint32_t slot = 0;
-    const std::byte* from = nullptr;
+    std::span<const std::byte> from;
     std::byte* to = nullptr;
-    std::uint64_t bytes = 0;
+    TensorType type;
     std::shared_ptr<const GpuAnchor> anchor;
   };
 
   void work();
 
   const int gpu_;
+  const std::string name_;
   Completions& completions_;
   const std::shared_ptr<GpuClock> clock_;
   std::mutex mutex_;

@@ -48,7 +48,7 @@ devices:
   cpu: {kind: cpu, memory: host, cores: [0, 2],
         matmul: 510 GFLOP/s, flops: 20 GFLOP/s, bandwidth: 30 GB/s}
   gpu0: {kind: gpu, matmul: 14.4 TFLOP/s, launch: 10 us, memory: vram0, streams: 4, issue_depth: 8,
-         gpu: 3}
+         gpu: 3, tf32: true}
 memories:
   host: {size: 64 GiB}
   vram0: {size: 16 GiB, kind: ram}
@@ -71,6 +71,7 @@ links:
   BOOST_TEST(cpu.streams == 1);
   BOOST_TEST(cpu.issue_depth == 0);
   BOOST_TEST(cpu.gpu == -1);
+  BOOST_TEST(!cpu.tf32);
   BOOST_TEST((cpu.launch == 0us));
   BOOST_TEST(cpu.place.line == 5);
   BOOST_TEST(cpu.place.column == 3);
@@ -79,6 +80,7 @@ links:
   BOOST_TEST(gpu.streams == 4);
   BOOST_TEST(gpu.issue_depth == 8);
   BOOST_TEST(gpu.gpu == 3);
+  BOOST_TEST(gpu.tf32);
   BOOST_TEST((gpu.launch == 10us));
   BOOST_TEST(!gpu.flops.has_value());
   BOOST_REQUIRE(m.memories.size() == 3U);
@@ -266,6 +268,12 @@ BOOST_AUTO_TEST_CASE(devices_are_checked) {
   BOOST_TEST(device_error("cpu: {kind: cpu, memory: host, gpu: 0}") ==
              "machine.yaml:6:39: 'cpu' is a CPU, and `gpu` numbers GPUs; remove `gpu`, or write "
              "kind: gpu");
+  BOOST_TEST(device_error("gpu: {kind: gpu, memory: host, tf32: true}") == "");
+  BOOST_TEST(device_error("gpu: {kind: gpu, memory: host, tf32: 1}")
+                 .starts_with("machine.yaml:6:40: tf32 of device 'gpu' is '1'"));
+  BOOST_TEST(device_error("cpu: {kind: cpu, memory: host, tf32: false}") ==
+             "machine.yaml:6:40: 'cpu' is a CPU, and TF32 is a format of GPUs; remove `tf32`, or "
+             "write kind: gpu");
   BOOST_TEST(device_error("cpu: {kind: gpu, memory: host, cores: [0]}") ==
              "machine.yaml:6:41: 'cpu' has cores, but is no CPU; remove `cores`");
   BOOST_TEST(device_error("cpu: {kind: cpu, memory: host, cores: [0, 1, 0]}") ==

@@ -89,6 +89,22 @@ BOOST_AUTO_TEST_CASE(gemm_multiplies_whatever_is_transposed) {
   }
 }
 
+// 1 + 2^-10 has 10 bits of mantissa, and 1 + 2^-11 one more.
+BOOST_AUTO_TEST_CASE(factors_have_10_bits_of_mantissa_in_tf32_only) {
+  const float one = 1;
+  const float zero = 0;
+  float* x = on_device({1 + 0x1p-10F, 1 + 0x1p-11F});
+  float* y = on_device({1, 1});
+  float* c = device(2 * sizeof(float));
+  const auto product = [&](cublasMath_t math) {
+    cublasSetMathMode(blas, math);
+    cublasSgemm(blas, CUBLAS_OP_N, CUBLAS_OP_N, 2, 1, 1, &one, x, 2, y, 1, &zero, c, 2);
+    return on_host(c, 2);
+  };
+  BOOST_TEST(product(CUBLAS_TF32_TENSOR_OP_MATH) == (std::vector<float>{1 + 0x1p-10F, 1}));
+  BOOST_TEST(product(CUBLAS_DEFAULT_MATH) == (std::vector<float>{1 + 0x1p-10F, 1 + 0x1p-11F}));
+}
+
 BOOST_AUTO_TEST_CASE(a_product_without_beta_ignores_nans) {
   const float alpha = 1;
   const float beta = 0;

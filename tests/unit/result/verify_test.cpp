@@ -101,6 +101,16 @@ BOOST_AUTO_TEST_CASE(results_of_a_gpu_may_differ_by_roundings_but_not_by_more) {
   BOOST_TEST(verdict.mismatch == "'y' is not near the serial execution, first in element 7");
 }
 
+BOOST_AUTO_TEST_CASE(only_results_in_float32_may_differ_by_what_tf32_rounds) {
+  BOOST_TEST(near_enough(Comparison::bits, DType::f32) == 0);
+  BOOST_TEST(near_enough(Comparison::nearness, DType::f32) == 1e-5);
+  BOOST_TEST(near_enough(Comparison::nearness_tf32, DType::f32) == 1.0 / 256);
+  BOOST_TEST(near_enough(Comparison::nearness_tf32, DType::f64) == 1e-12);
+  BOOST_TEST(near_enough(Comparison::nearness_tf32, DType::i64) == 0);
+  values(plan.results[1].replica)[7] = 1 + 1.2e-12;
+  BOOST_TEST(!verify(g.graph, plan, *results, Comparison::nearness_tf32, go_on).equal);
+}
+
 BOOST_AUTO_TEST_CASE(what_is_no_number_is_near_no_number) {
   for (const double value :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {

@@ -22,6 +22,16 @@ int extent(std::int64_t value) {
   return static_cast<int>(value);  // see check_blas_extents()
 }
 
+// Calls `enqueue`, which has cuBLAS make a product. TF32 is for products only: errors of a
+// triangular system, which trsm solves, grow with the condition of its matrix.
+template <class F>
+void with_product_math(const CudaStream& on, const F& enqueue) {
+  if (!on.uses_tf32) return enqueue();
+  check_cuda(cublasSetMathMode(on.blas, CUBLAS_TF32_TENSOR_OP_MATH), "choosing TF32");
+  enqueue();
+  check_cuda(cublasSetMathMode(on.blas, CUBLAS_DEFAULT_MATH), "choosing float32");
+}
+
 // A batch of one is left to the plain function, for which cuBLAS may have better kernels.
 template <class T>
 cublasStatus_t multiply(cublasHandle_t blas, const Product& p, const T* a, const T* b, T* c,
@@ -51,11 +61,13 @@ void multiply(const CudaCall& call, const Product& p, const std::byte* c_before)
     using T = decltype(element);
     constexpr std::int64_t batch_max = std::numeric_limits<int>::max();
     for (std::int64_t first = 0; first < p.batch; first += batch_max) {
-      check_cuda(multiply<T>(call.on.blas, p, call.inputs[0].as<T>() + first * p.m * p.k,
-                             call.inputs[1].as<T>() + first * p.k * p.n,
-                             call.output.as<T>() + first * p.m * p.n,
-                             extent(std::min(batch_max, p.batch - first))),
-                 "cuBLAS's gemm");
+      with_product_math(call.on, [&] {
+        check_cuda(multiply<T>(call.on.blas, p, call.inputs[0].as<T>() + first * p.m * p.k,
+                               call.inputs[1].as<T>() + first * p.k * p.n,
+                               call.output.as<T>() + first * p.m * p.n,
+                               extent(std::min(batch_max, p.batch - first))),
+                   "cuBLAS's gemm");
+      });
     }
   });
 }
@@ -83,11 +95,13 @@ void syrk(const CudaCall& call) {
     using T = decltype(element);
     const T alpha = static_cast<T>(call.attrs.get<double>("alpha"));
     const T beta = static_cast<T>(call.attrs.get<double>("beta"));
-    check_cuda(
-        CudaBlasOf<T>::syrk(call.on.blas, CUBLAS_FILL_MODE_UPPER, operation(!transposed), extent(n),
-                            extent(a[transposed ? 0 : 1]), &alpha, call.inputs[0].as<T>(),
-                            extent(a[1]), &beta, call.output.as<T>(), extent(n)),
-        "cuBLAS's syrk");
+    with_product_math(call.on, [&] {
+      check_cuda(CudaBlasOf<T>::syrk(call.on.blas, CUBLAS_FILL_MODE_UPPER, operation(!transposed),
+                                     extent(n), extent(a[transposed ? 0 : 1]), &alpha,
+                                     call.inputs[0].as<T>(), extent(a[1]), &beta,
+                                     call.output.as<T>(), extent(n)),
+                 "cuBLAS's syrk");
+    });
   });
 }
 

@@ -83,10 +83,12 @@ cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void* workspace, siz
   }));
 }
 
-// All modes compute the same here.
-cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t /*mode*/) {
-  return status_of(api("cublasSetMathMode",
-                       [&](Engine& e) { expect_library_handle(e, handle, "cublasSetMathMode"); }));
+// All modes but TF32 compute the same here.
+cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode) {
+  return status_of(api("cublasSetMathMode", [&](Engine& e) {
+    expect_library_handle(e, handle, "cublasSetMathMode").uses_tf32 =
+        mode == CUBLAS_TF32_TENSOR_OP_MATH;
+  }));
 }
 
 cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t mode) {

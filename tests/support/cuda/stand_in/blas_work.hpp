@@ -11,6 +11,11 @@
 struct cublasContext : troupe::testing::LibraryHandle {
   static constexpr std::string_view kind = "cuBLAS handle";
   bool has_device_scalars = false;
+  bool uses_tf32 = false;
+
+  troupe::testing::Factors factors() const {
+    return uses_tf32 ? troupe::testing::Factors::tf32 : troupe::testing::Factors::exact;
+  }
 };
 
 namespace troupe::testing {
@@ -82,13 +87,13 @@ cublasStatus_t gemm(std::string_view what, cublasHandle_t handle, cublasOperatio
     const T* from_a = work.reads(a.data, is_empty ? 0 : a.bytes());
     const T* from_b = work.reads(b.data, is_empty ? 0 : b.bytes());
     T* to = work.writes(c.data, c.bytes(), keep.may_be_nonzero());
-    return [=] {
+    return [=, factors = context.factors()] {
       for (long long i = 0; i < c.count; ++i) {
-        multiply(m, n, k, scale.get(),
-                 by_columns(from_a + i * a.stride, a.leading, is_transposed(transpose_a)),
-                 by_columns(from_b + i * b.stride, b.leading, is_transposed(transpose_b)),
-                 keep.get(), by_columns(to + i * c.stride, c.leading),
-                 [](int, int) { return true; });
+        multiply(
+            m, n, k, scale.get(),
+            by_columns(from_a + i * a.stride, a.leading, is_transposed(transpose_a)),
+            by_columns(from_b + i * b.stride, b.leading, is_transposed(transpose_b)), keep.get(),
+            by_columns(to + i * c.stride, c.leading), [](int, int) { return true; }, factors);
       }
     };
   });
@@ -106,10 +111,12 @@ cublasStatus_t syrk(cublasHandle_t handle, cublasFillMode_t triangle, cublasOper
     const T* from = work.reads(a, stored.bytes());
     // The other triangle is read and written as far as the check for races goes.
     T* to = work.writes(c, MatrixArgument<T>{c, n, n, ldc}.bytes(), true);
-    return [=] {
+    return [=, factors = context.factors()] {
       const auto left = by_columns(from, lda, flips);
-      multiply(n, n, k, scale.get(), left, left.transposed(), keep.get(), by_columns(to, ldc),
-               [=](int i, int j) { return triangle == CUBLAS_FILL_MODE_LOWER ? i >= j : i <= j; });
+      multiply(
+          n, n, k, scale.get(), left, left.transposed(), keep.get(), by_columns(to, ldc),
+          [=](int i, int j) { return triangle == CUBLAS_FILL_MODE_LOWER ? i >= j : i <= j; },
+          factors);
     };
   });
 }
@@ -124,12 +131,12 @@ cublasStatus_t trsm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode
     const int order = is_left ? m : n;
     const T* from = work.reads(a, MatrixArgument<const T>{a, order, order, lda}.bytes());
     T* to = work.writes(b, MatrixArgument<T>{b, m, n, ldb}.bytes(), true);
-    return [=] {
+    return [=, factors = context.factors()] {
       // x a = b is solved as a' x' = b'.
       const bool flips = is_transposed(transpose) == is_left;
       const bool is_lower = (triangle == CUBLAS_FILL_MODE_LOWER) != flips;
       solve_triangular(order, is_left ? n : m, scale.get(), by_columns(from, lda, flips), is_lower,
-                       diagonal == CUBLAS_DIAG_UNIT, by_columns(to, ldb, !is_left));
+                       diagonal == CUBLAS_DIAG_UNIT, by_columns(to, ldb, !is_left), factors);
     };
   });
 }

@@ -1,0 +1,30 @@
+// How a link has copied in a run, beyond what the records of its transfers say. For the report.
+#pragma once
+
+#include "core/machine/machine.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+// The way of copies between the memories of two GPUs.
+enum class PeerCopies : std::uint8_t {
+  none,      // there were none
+  direct,    // one GPU has access to the memory of the other
+  via_host,  // by way of the host's memory
+};
+
+// Written by the backend of the link, and read by any thread meanwhile.
+struct LinkUse {
+  std::atomic<std::uint64_t> staged_bytes = 0;  // of pageable memory, by way of pinned memory
+  std::atomic<PeerCopies> peer_copies = PeerCopies::none;
+};
+
+// What the report says of the links of a machine, a sentence each. `uses`: by LinkId.
+std::vector<std::string> link_notes(const Machine& machine, std::span<const LinkUse> uses);
+
+}  // namespace troupe
