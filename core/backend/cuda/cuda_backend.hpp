@@ -13,7 +13,8 @@
 namespace troupe {
 
 // Fits GPUs. The GPUs of a node take those of its host in their order, unless they name one
-// (Device::gpu); two of them may name the same.
+// (Device::gpu); two of them may name the same. The module is loaded and GPUs are opened for the
+// devices of this process only.
 DeviceBackendEntry cuda_device_backend();
 // Fits links between a GPU's memory and one of this host or of another GPU.
 LinkBackendEntry cuda_link_backend();
@@ -23,10 +24,11 @@ LinkBackendEntry cuda_link_backend();
 std::unique_ptr<MemorySpace> make_cuda_space(const Machine& machine, MemoryId memory);
 
 // Makes memories of GPUs no larger than what tensors can have there now, so that a plan that needs
-// more is refused. Does nothing for GPUs that can't be used. For real runs.
-void limit_gpu_memories(Machine& machine);
+// more is refused. Does nothing for GPUs that can't be used, and, given `self`, for those of other
+// nodes. For real runs.
+void limit_gpu_memories(Machine& machine, NodeId self = {});
 
-// The GPUs that this process can use; none: cuda_problem() says why.
+// The GPUs that this process can use; none: cuda_problem() says why. Opens all of them.
 std::vector<CudaGpu> cuda_gpus();
 // Why this process can't use a GPU, and what to do; empty if it can. Blocks while the driver
 // starts.
