@@ -26,6 +26,11 @@ namespace {
 // Of results that are fetched in one message.
 constexpr std::uint64_t values_bytes_max = 1 << 20;
 
+bool has_gpu(const Machine& machine) {
+  return std::any_of(machine.devices.begin(), machine.devices.end(),
+                     [](const Device& device) { return device.kind == DeviceKind::gpu; });
+}
+
 bool is_any(const std::vector<bool>& flags) {
   return std::find(flags.begin(), flags.end(), true) != flags.end();
 }
@@ -85,12 +90,12 @@ class Cluster::Impl final : public Results {
       }
     }
     machine_ = join_machines(nodes_);
-    if (troupe::has_gpu(machine_)) return;
+    if (has_gpu(machine_)) return;
     throw usage_error("the run asks for GPUs, and none of its nodes lends any",
                       "start `troupe node` without --no-gpus where there are some");
   }
   void complete(Machine& machine) {
-    if (!troupe::has_gpu(machine)) return;
+    if (!has_gpu(machine)) return;
     const std::vector<MemoriesAre> answers = ask_all<MemoriesAre>(
         [&](std::size_t n) { return MemoriesRequest{.self = NodeId::at(n), .machine = machine}; });
     std::vector<std::size_t> next(nodes_.size());

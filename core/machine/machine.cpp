@@ -80,11 +80,6 @@ void check_machine(const Machine& machine) {
   }
 }
 
-bool has_gpu(const Machine& machine) {
-  return std::any_of(machine.devices.begin(), machine.devices.end(),
-                     [](const Device& d) { return d.kind == DeviceKind::gpu; });
-}
-
 const Device* owning_gpu(const Machine& machine, MemoryId memory) {
   const Device* owner = nullptr;
   for (const Device& device : machine.devices) {

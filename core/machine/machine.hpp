@@ -92,8 +92,6 @@ struct Machine {
 // joins two memories. A machine that was read from a file has all that.
 void check_machine(const Machine& machine);
 
-bool has_gpu(const Machine& machine);
-
 // Returns the GPU whose memory this is, or null. A memory that a CPU device uses, too, belongs to
 // the host.
 const Device* owning_gpu(const Machine& machine, MemoryId memory);

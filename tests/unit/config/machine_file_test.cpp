@@ -138,11 +138,11 @@ BOOST_AUTO_TEST_CASE(gpus_are_looked_for_only_where_a_file_asks_for_them) {
   int searches = 0;
   const FindGpus find = [&] {
     ++searches;
-    return UsableGpus{.gpus = {{.available_memory_bytes = 8 << 20}, {}}};
+    return UsableGpus{.gpus = {{.model = "A", .available_memory_bytes = 8 << 20}, {}}};
   };
   for (const std::string text : {"discover: true\n", "discover: {gpus: false}\n"}) {
     const Machine machine = load_machine_file(files.write("one.yaml", text), pattern_ops(), find);
-    BOOST_TEST(!has_gpu(machine));
+    BOOST_TEST(!machine.find_device("gpu0"));
     BOOST_TEST(searches == 0);
   }
   const Machine machine = load_machine_file(
@@ -163,8 +163,9 @@ BOOST_AUTO_TEST_CASE(a_file_that_asks_for_gpus_where_there_are_none_is_refused) 
   BOOST_TEST(files.error_of([&] { load_machine_file(path); })
                  .starts_with("one.yaml:1:18: GPUs are discovered for the whole machine of a run"));
   files.write("part.yaml", "nodes: {n: {machine: one.yaml}}\n");
-  BOOST_TEST(files.error_of([&] { load_machine_file(files.folder() / "part.yaml", pattern_ops(), find); })
-                 .starts_with("one.yaml:1:18: GPUs are discovered for the whole machine of a run"));
+  BOOST_TEST(
+      files.error_of([&] { load_machine_file(files.folder() / "part.yaml", pattern_ops(), find); })
+          .starts_with("one.yaml:1:18: GPUs are discovered for the whole machine of a run"));
 }
 
 BOOST_AUTO_TEST_CASE(discover_is_checked) {
