@@ -6,6 +6,7 @@
 #include "actors/nodes/node_question.hpp"
 #include "actors/nodes/nodes_machine.hpp"
 #include "actors/nodes/stand_in.hpp"
+#include "actors/run_setting.hpp"
 #include "core/base/error.hpp"
 #include "core/memory/digest.hpp"
 #include "core/network/tls_wire.hpp"
@@ -96,6 +97,9 @@ class Cluster::Impl final : public Results {
   }
   void complete(Machine& machine) {
     if (!has_gpu(machine)) return;
+    // What is wrong with the file is said with its place, which the nodes don't know.
+    const Mode mode = options_.rehearsed ? Mode::rehearse : Mode::run;
+    static_cast<void>(make_run_setting(mode, machine, false, Nodes::several));
     const std::vector<MemoriesAre> answers = ask_all<MemoriesAre>(
         [&](std::size_t n) { return MemoriesRequest{.self = NodeId::at(n), .machine = machine}; });
     std::vector<std::size_t> next(nodes_.size());

@@ -113,6 +113,13 @@ const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId
                                   ends),
                       "link each of them to a memory of kind ram instead");
   }
+  const auto is_switch = [&](MemoryId m) { return machine.memory(m).kind == MemoryKind::network; };
+  if (joins_gpu && (is_switch(link.a) || is_switch(link.b))) {
+    throw usage_error(
+        link.place,
+        fmt::format("{}: a real network reads and writes memory of the host only", ends),
+        "name one in `network_memory`, and link it to that of the GPU");
+  }
   if (joins_gpu) {
     throw usage_error(link.place,
                       fmt::format("{}: a GPU copies between its memory and one of the host or of "
