@@ -44,7 +44,8 @@ IssueRule rule_of(const RunSetting& setting, const Machine& machine, ResourceId 
 
 }  // namespace
 
-RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify, Nodes nodes) {
+RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify, Nodes nodes,
+                            NodeId self) {
   const std::size_t wanted = machine.nodes.size();
   if (!has_virtual_time(mode) && nodes == Nodes::this_one && wanted > 1) {
     throw usage_error(
@@ -64,15 +65,20 @@ RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify, Node
       .device_backends = {},
       .link_backends = {},
       .make_space = [mode](const Machine& m, MemoryId id) { return choose_space(mode, m, id); }};
+  const auto where = [&](NodeId node) {
+    return nodes == Nodes::this_one || node == self ? Where::here : Where::elsewhere;
+  };
   for (std::size_t d = 0; d < machine.devices.size(); ++d) {
-    const DeviceBackendEntry& entry = choose_backend(mode, machine, DeviceId::at(d));
+    const DeviceBackendEntry& entry =
+        choose_backend(mode, machine, DeviceId::at(d), where(machine.devices[d].node));
     setting.device_backends.push_back(&entry);
     setting.uses_tf32 = setting.uses_tf32 || (!entry.is_exact && machine.devices[d].tf32);
   }
   for (std::size_t l = 0; l < machine.links.size(); ++l) {
     const LinkId link = LinkId::at(l);
     const bool is_real = nodes == Nodes::several && is_network_link(machine, link);
-    setting.link_backends.push_back(&choose_backend(is_real ? Mode::run : mode, machine, link));
+    setting.link_backends.push_back(
+        &choose_backend(is_real ? Mode::run : mode, machine, link, where(machine.links[l].node)));
   }
   return setting;
 }

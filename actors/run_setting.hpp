@@ -42,11 +42,13 @@ struct RunSetting {
 // Where the devices and links of a real run are: in this process, or on several nodes.
 enum class Nodes : std::uint8_t { this_one, several };
 
-// `verify`: compare results with a serial execution if the mode computes values. The machine must
+// `verify`: compare results with a serial execution if the mode computes values. `self`: on several
+// nodes, the one that this process is; none: the leader, which has no device. The machine must
 // outlive the setting. Throws a usage Error if a device or a link has no backend for the mode, or
-// if the machine has several nodes, and a real run this one only.
+// if the machine has several nodes, and a real run this one only. What other nodes lack is for them
+// to say.
 RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify,
-                            Nodes nodes = Nodes::this_one);
+                            Nodes nodes = Nodes::this_one, NodeId self = {});
 
 // Fills in what a machine file may leave out and a run on this host needs: the cores of CPU
 // devices, the size of storage. Memories of GPUs get no larger than what is free there. Does

@@ -18,8 +18,8 @@ namespace {
 // What the tensors of a run on several nodes may take: each node has said how much it has.
 std::uint64_t ram_of(const Machine& machine) {
   std::uint64_t bytes = 0;
-  for (const Memory& memory : machine.memories) {
-    if (memory.kind == MemoryKind::ram) bytes += memory.size_bytes;
+  for (std::size_t m = 0; m < machine.memories.size(); ++m) {
+    if (is_host_ram(machine, MemoryId::at(m))) bytes += machine.memories[m].size_bytes;
   }
   return bytes;
 }

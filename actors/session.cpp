@@ -2,6 +2,7 @@
 
 #include "actors/run_setting.hpp"
 #include "actors/session_core.hpp"
+#include "core/backend/usable_gpus.hpp"
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
 #include "core/config/machine_file.hpp"
@@ -210,7 +211,8 @@ DeviceScope::~DeviceScope() {
 
 Session::Session(SessionOptions options) : Session(local_machine(discover_host(), {}), options) {}
 Session::Session(const std::filesystem::path& machine_file, SessionOptions options)
-    : Session(complete(load_machine_file(machine_file, options.ops), options.mode), options) {}
+    : Session(complete(load_machine_file(machine_file, options.ops, usable_gpus), options.mode),
+              options) {}
 Session::Session(Machine machine, SessionOptions options) {
   check_machine(machine);
   core_ = new SessionCore(std::move(machine), options);

@@ -6,6 +6,7 @@
 #include "actors/nodes/node_question.hpp"
 #include "actors/nodes/nodes_machine.hpp"
 #include "actors/nodes/stand_in.hpp"
+#include "actors/run_setting.hpp"
 #include "core/base/error.hpp"
 #include "core/memory/digest.hpp"
 #include "core/network/tls_wire.hpp"
@@ -25,6 +26,11 @@ namespace {
 
 // Of results that are fetched in one message.
 constexpr std::uint64_t values_bytes_max = 1 << 20;
+
+bool has_gpu(const Machine& machine) {
+  return std::any_of(machine.devices.begin(), machine.devices.end(),
+                     [](const Device& device) { return device.kind == DeviceKind::gpu; });
+}
 
 bool is_any(const std::vector<bool>& flags) {
   return std::find(flags.begin(), flags.end(), true) != flags.end();
@@ -76,6 +82,34 @@ class Cluster::Impl final : public Results {
     return replaced;
   }
   const Machine& machine() const { return machine_; }
+  void add_gpus() {
+    has_gpus_ = true;
+    std::vector<MachineIs> answers = ask_all<MachineIs>([](std::size_t) { return GpusRequest{}; });
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      if (!answers[n].machine.devices.empty()) {
+        nodes_[n].has.machine = std::move(answers[n].machine);
+      }
+    }
+    machine_ = join_machines(nodes_);
+    if (has_gpu(machine_)) return;
+    throw usage_error("the run asks for GPUs, and none of its nodes lends any",
+                      "start `troupe node` without --no-gpus where there are some");
+  }
+  void complete(Machine& machine) {
+    if (!has_gpu(machine)) return;
+    // What is wrong with the file is said with its place, which the nodes don't know.
+    const Mode mode = options_.rehearsed ? Mode::rehearse : Mode::run;
+    static_cast<void>(make_run_setting(mode, machine, false, Nodes::several));
+    const std::vector<MemoriesAre> answers = ask_all<MemoriesAre>(
+        [&](std::size_t n) { return MemoriesRequest{.self = NodeId::at(n), .machine = machine}; });
+    std::vector<std::size_t> next(nodes_.size());
+    for (Memory& memory : machine.memories) {
+      if (!memory.node) continue;
+      const std::size_t n = memory.node.index();
+      const std::vector<std::uint64_t>& sizes = answers[n].sizes_bytes;
+      if (next[n] < sizes.size()) memory.size_bytes = sizes[next[n]++];
+    }
+  }
   bool uses_tls_for_tensors() const { return is_tls_wire(nodes_[0].has.address); }
 
   void begin_run(const Machine& machine, const Plan& plan, UnitId first,
@@ -201,8 +235,15 @@ class Cluster::Impl final : public Results {
 
   void replace(std::size_t n, Instant begun, Duration limit) {
     try {
-      take_in(n, await_node(control_.system(), leader_.get(), ops_, options_, NodeId::at(n),
-                            begun + limit));
+      ConnectedNode node = await_node(control_.system(), leader_.get(), ops_, options_,
+                                      NodeId::at(n), begun + limit);
+      if (has_gpus_) {
+        node.has.machine =
+            NodeQuestion(control_.system(), node.agent, GpusRequest{}, options_.interrupted)
+                .answer<MachineIs>(options_.connect_timeout)
+                .machine;
+      }
+      take_in(n, std::move(node));
     } catch (const Error& error) {
       const Duration waited = present(control_.system()) - begun;
       throw run_error(
@@ -322,6 +363,7 @@ class Cluster::Impl final : public Results {
   ControlSystem control_;
   std::vector<ConnectedNode> nodes_;  // by NodeId
   Machine machine_;
+  bool has_gpus_ = false;             // the machine
   const Machine* running_ = nullptr;  // that of the run
   std::unordered_map<ReplicaId, Place> results_;
   std::vector<std::byte> fetched_;
@@ -353,6 +395,12 @@ bool Cluster::uses_tls_for_tensors() const {
 }
 const Machine& Cluster::machine() const {
   return impl_->machine();
+}
+void Cluster::add_gpus() {
+  impl_->add_gpus();
+}
+void Cluster::complete(Machine& machine) {
+  impl_->complete(machine);
 }
 void Cluster::check(const Machine& machine) {
   impl_->begin_run(machine, Plan{}, UnitId{0}, {}, {});

@@ -76,6 +76,14 @@ class Cluster final : public NodeResources {
   // What the nodes have, joined by a network: "n0.cpu0", or by the nodes' own names.
   const Machine& machine() const;
 
+  // Makes the GPUs of the nodes part of machine(); without it, there are none. Blocks, while each
+  // node starts the driver of its own. Throws a usage Error that names the node if one that lends
+  // its GPUs can't use any, or if none lends some.
+  void add_gpus();
+  // Limits the memories of `machine` to what its nodes can hold: no more of a GPU's than is free
+  // there. Blocks. Throws a usage Error that names the node if one lacks a GPU of it, or the place
+  // of what no node can do. Does nothing if the machine has no GPU. It has as many nodes as this.
+  void complete(Machine& machine);
   // Has each node see whether its host has what `machine` says of it: cores, directories. Blocks.
   // Throws an Error that names the node. The machine has as many nodes as this.
   void check(const Machine& machine);

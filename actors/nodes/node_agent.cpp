@@ -27,6 +27,19 @@ class Agent final : public caf::event_based_actor {
   caf::behavior make_behavior() override {
     return {
         [this](const Hello& hello) { return answer([&] { return greet(hello); }); },
+        [this](GpusRequest) {
+          return answer([&] {
+            const auto& machine =
+                options_.machine_with_gpus ? options_.machine_with_gpus : options_.machine;
+            return caf::make_message(MachineIs{machine()});
+          });
+        },
+        [this](const MemoriesRequest& request) {
+          return answer([&] {
+            return caf::make_message(
+                MemoriesAre{service().memory_sizes(request.machine, request.self)});
+          });
+        },
         [this](Reconnect reconnect) {
           return answer([&] {
             service().reconnect(reconnect);

@@ -17,7 +17,10 @@ namespace troupe {
 struct AgentOptions {
   const OpRegistry& ops;             // must outlive the agent
   std::string name = {};             // of the node; empty: the leader gives it one
-  std::function<Machine()> machine;  // what the node has
+  std::function<Machine()> machine;  // what the node has, but for GPUs
+  // What it has with its GPUs. May block for seconds. Throws a usage Error if it should have some
+  // and can't use any. Null: it has none.
+  std::function<Machine()> machine_with_gpus = {};
   MakeWire make_wire;
   std::function<void()> on_leader = [] {};  // it has one
   std::function<void()> on_leader_gone = [] {};

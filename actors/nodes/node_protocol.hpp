@@ -40,6 +40,20 @@ struct Welcome {
 struct Refusal {
   PackedError error;
 };
+// leader → agent: the run is to have the node's GPUs, too. Answered with MachineIs or Refusal.
+struct GpusRequest {};
+struct MachineIs {
+  Machine machine;  // in place of Welcome's
+};
+// leader → agent, before the run is planned: has the node the devices of this machine that are its
+// own, and what do their memories hold? Answered with MemoriesAre or Refusal.
+struct MemoriesRequest {
+  NodeId self;
+  Machine machine;  // of all nodes
+};
+struct MemoriesAre {
+  std::vector<std::uint64_t> sizes_bytes;  // of the node's own, in the machine's order
+};
 // leader → agent: one more run, or, after a loss, more of the same. Answered with Prepared or
 // Refusal.
 struct BeginRun {
@@ -130,6 +144,22 @@ auto inspect(Inspector& f, Welcome& x) {
 template <class Inspector>
 auto inspect(Inspector& f, Refusal& x) {
   return f(caf::meta::type_name("Refusal"), x.error);
+}
+template <class Inspector>
+auto inspect(Inspector& f, GpusRequest&) {
+  return f(caf::meta::type_name("GpusRequest"));
+}
+template <class Inspector>
+auto inspect(Inspector& f, MachineIs& x) {
+  return f(caf::meta::type_name("MachineIs"), x.machine);
+}
+template <class Inspector>
+auto inspect(Inspector& f, MemoriesRequest& x) {
+  return f(caf::meta::type_name("MemoriesRequest"), x.self, x.machine);
+}
+template <class Inspector>
+auto inspect(Inspector& f, MemoriesAre& x) {
+  return f(caf::meta::type_name("MemoriesAre"), x.sizes_bytes);
 }
 template <class Inspector>
 auto inspect(Inspector& f, MemoryStore::Kept& x) {

@@ -3,6 +3,7 @@
 #include "actors/crash_reasons.hpp"
 #include "actors/execution.hpp"
 #include "actors/run_setting.hpp"
+#include "core/backend/cuda/cuda_backend.hpp"
 #include "core/base/error.hpp"
 #include "core/machine/discover.hpp"
 #include "core/machine/local_cores.hpp"
@@ -105,10 +106,20 @@ Machine completed(Machine machine, NodeId self) {
 
 }  // namespace
 
+std::vector<std::uint64_t> memory_sizes(Machine machine, NodeId self, Mode mode) {
+  static_cast<void>(make_run_setting(mode, machine, false, Nodes::several, self));
+  if (!has_virtual_time(mode)) limit_gpu_memories(machine, self);
+  std::vector<std::uint64_t> sizes;
+  for (const Memory& memory : machine.memories) {
+    if (memory.node == self) sizes.push_back(memory.size_bytes);
+  }
+  return sizes;
+}
+
 NodeTensors::NodeTensors(const Machine& machine, NodeId self, Mode mode)
     : self_(self),
       machine_(has_virtual_time(mode) ? machine : completed(machine, self)),
-      setting_(make_run_setting(mode, machine_, false, Nodes::several)),
+      setting_(make_run_setting(mode, machine_, false, Nodes::several, self)),
       store_(machine_, setting_.backing, MemoryStore::Counting::acquired, self,
              setting_.make_space) {}
 

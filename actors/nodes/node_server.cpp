@@ -5,6 +5,7 @@
 #include "actors/nodes/control_system.hpp"
 #include "actors/nodes/node_agent.hpp"
 #include "actors/nodes/node_wires.hpp"
+#include "core/backend/usable_gpus.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
 #include "core/network/acceptor.hpp"
@@ -84,16 +85,30 @@ class NodeServer::Impl {
   }
 
  private:
+  std::uint64_t share_of(std::uint64_t bytes) const {
+    return static_cast<std::uint64_t>(static_cast<double>(bytes) * options_.memory_share);
+  }
+  Machine own_machine() const {
+    HostInfo host = discover_host();
+    host.available_memory_bytes = share_of(host.available_memory_bytes);
+    return local_machine(host, options_.machine);
+  }
+  Machine own_machine_with_gpus() const {
+    if (!options_.lends_gpus) return own_machine();
+    UsableGpus usable = usable_gpus();
+    if (usable.gpus.empty()) throw no_usable_gpu({}, usable);
+    for (UsableGpu& gpu : usable.gpus) {
+      gpu.available_memory_bytes = share_of(gpu.available_memory_bytes);
+    }
+    Machine machine = own_machine();
+    add_gpus(machine, usable.gpus);
+    return machine;
+  }
   AgentOptions agent_options(const OpRegistry& ops) {
     return {.ops = ops,
             .name = options_.name,
-            .machine =
-                [this] {
-                  HostInfo host = discover_host();
-                  host.available_memory_bytes = static_cast<std::uint64_t>(
-                      static_cast<double>(host.available_memory_bytes) * options_.memory_share);
-                  return local_machine(host, options_.machine);
-                },
+            .machine = [this] { return own_machine(); },
+            .machine_with_gpus = [this] { return own_machine_with_gpus(); },
             .make_wire =
                 [this](WireListener& listener, bool uses_shared_memory) {
                   return wires_.make(listener, uses_shared_memory);

@@ -83,6 +83,10 @@ NodeService::~NodeService() {
   end_run();
 }
 
+std::vector<std::uint64_t> NodeService::memory_sizes(const Machine& machine, NodeId self) const {
+  return troupe::memory_sizes(machine, self, mode());
+}
+
 void NodeService::disconnect(const std::string& cause) {
   arrivals_.set_run(nullptr);
   if (run_) run_->abandon_network(cause);
@@ -106,7 +110,7 @@ void NodeService::begin_run(const BeginRun& begin) {
   is_connected_ = true;
   // A node that takes the place of a lost one has nothing of the run so far.
   if (begin.first.index() == 0 || !tensors_) {
-    tensors_.emplace(begin.machine, begin.self, rehearsal_ ? Mode::rehearse : Mode::run);
+    tensors_.emplace(begin.machine, begin.self, mode());
   }
   tensors_->prepare(begin, [this] { return !*is_leader_gone_; });
   run_.emplace(begin, *tensors_, ops_, *wire_, leader_, rehearsal_);

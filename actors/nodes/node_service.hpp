@@ -15,6 +15,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <caf/all.hpp>
 
@@ -58,6 +59,9 @@ class NodeService {
   NodeRun* run() { return run_ ? &*run_ : nullptr; }
   NodeTensors* tensors() { return tensors_ ? &*tensors_ : nullptr; }
 
+  // What the memories of node `self` can hold, which is this one. Throws a usage Error if this host
+  // lacks a device of it.
+  std::vector<std::uint64_t> memory_sizes(const Machine& machine, NodeId self) const;
   // Nothing goes over the network any more. Peers that are alive but stopped would never take or
   // send what is under way with them.
   void disconnect(const std::string& cause);
@@ -70,6 +74,7 @@ class NodeService {
 
  private:
   void connect(std::uint32_t epoch, bool is_alone);
+  Mode mode() const { return rehearsal_ ? Mode::rehearse : Mode::run; }
 
   const OpRegistry& ops_;
   const caf::actor leader_;

@@ -130,7 +130,7 @@ std::optional<Error> refusal_in(Mode mode, const std::string& path, RunFile& fil
   try {
     const std::string ops = format_count(file.graph.size(), "op");
     guard(ErrorKind::usage, fmt::format("planning {} of {}", ops, path), [&] {
-      complete_for(mode, file, true);
+      complete_for(mode, file, nullptr);
       const Run run(file.machine, file.graph, file.scenarios, {.mode = mode, .saves = file.saves});
       // If tensors will have values, makes a folder in each storage directory, and removes it.
       static_cast<void>(MemoryStore(file.machine, run.setting().backing));
@@ -150,7 +150,7 @@ int validate_here(const std::string& path, const std::vector<std::string>& libra
   const Document document = load([&] { return Document::load(path); });
   const OpRegistry ops = ops_with(libraries);
   if (is_machine_file(document)) {
-    const Machine machine = load([&] { return read_machine_file(document, ops); });
+    const Machine machine = load([&] { return read_machine_file(document, ops, usable_gpus); });
     bar.clear();
     print(fmt::format("{}: a valid machine file: {}, {}, {}\n", visible(path),
                       format_count(machine.devices.size(), "device"),
@@ -160,7 +160,7 @@ int validate_here(const std::string& path, const std::vector<std::string>& libra
                       format_count(machine.links.size(), "link")));
     return exit_done;
   }
-  RunFile file = load([&] { return read_run_file(document, ops); });
+  RunFile file = load([&] { return read_run_file(document, ops, nullptr, usable_gpus); });
   bar.begin("planning " + path);
   const std::optional<Error> simulation = refusal_in(Mode::simulate, path, file);
   const std::optional<Error> execution = refusal_in(Mode::run, path, file);

@@ -50,6 +50,7 @@ struct NodeArguments {
   std::vector<std::string> ops;
   int devices = 0;  // 0: one for each NUMA node
   bool storage = false;
+  bool no_gpus = false;
   bool once = false;
   bool trust_network = false;
   TlsFiles tls;

@@ -187,7 +187,10 @@ void add_node_options(CLI::App& command, troupe::NodeArguments& arguments) {
       ->option_text("N")
       ->check(CLI::Range(0, 1024));
   command.add_flag("--storage", arguments.storage, "Also lend a disk, by a temporary directory");
-  command.add_option("--memory-share", arguments.memory_share, "The share of this host's memory")
+  command.add_flag("--no-gpus", arguments.no_gpus, "Lend no GPU, even to a run that asks for them");
+  command
+      .add_option("--memory-share", arguments.memory_share,
+                  "The share of this host's memory, and of its GPUs'")
       ->option_text("X")
       ->check(CLI::Range(0.001, 1.0));
   add_node_timeout(command, arguments.node_timeout_s, "leader");

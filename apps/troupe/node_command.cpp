@@ -62,6 +62,7 @@ int node_command(const NodeArguments& arguments) {
                      .name = arguments.name,
                      .once = arguments.once,
                      .machine = {.cpu_devices = arguments.devices, .storage = arguments.storage},
+                     .lends_gpus = !arguments.no_gpus,
                      .memory_share = arguments.memory_share,
                      .node_timeout = from_seconds(arguments.node_timeout_s),
                      .tls = tls_context(arguments.tls),

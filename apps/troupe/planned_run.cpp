@@ -3,10 +3,12 @@
 #include "apps/troupe/command_parts.hpp"
 #include "apps/troupe/interrupts.hpp"
 #include "apps/troupe/losses.hpp"
+#include "core/backend/usable_gpus.hpp"
 #include "core/base/error.hpp"
 #include "core/base/suggest.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
+#include "core/config/document.hpp"
 #include "core/files/output_file.hpp"
 #include "core/machine/discover.hpp"
 #include "core/machine/local_cores.hpp"
@@ -116,8 +118,12 @@ RunNodes::RunNodes(const RunArguments& arguments, const OpRegistry& ops, Progres
   cluster.emplace(ops, options);
 }
 
-void complete_for(Mode mode, RunFile& file, bool is_here) {
-  if (is_here) complete_machine(mode, file.machine);
+void complete_for(Mode mode, RunFile& file, Cluster* cluster) {
+  if (cluster != nullptr) {
+    cluster->complete(file.machine);
+  } else {
+    complete_machine(mode, file.machine);
+  }
   if (computes_values(mode)) check_data(file);
 }
 
@@ -128,7 +134,9 @@ PlannedRun::PlannedRun(Mode mode, const RunArguments& arguments, Phases& phases)
                        [&] { return RunNodes(arguments, ops, phases.bar()); })),
       file(phases.run(ErrorKind::usage, "loading " + arguments.file,
                       [&] {
-                        RunFile loaded = load_run_file(arguments.file, ops, nodes.machine());
+                        const Document document = Document::load(arguments.file);
+                        if (nodes.cluster && asks_for_gpus(document)) nodes.cluster->add_gpus();
+                        RunFile loaded = read_run_file(document, ops, nodes.machine(), usable_gpus);
                         phases.ended("loaded", loaded.graph.size());
                         return loaded;
                       })),
@@ -138,7 +146,7 @@ PlannedRun::PlannedRun(Mode mode, const RunArguments& arguments, Phases& phases)
                              for (const std::string& mapping : arguments.map) {
                                map_device(file.machine, mapping, discover_host());
                              }
-                             complete_for(mode, file, nodes.machine() == nullptr);
+                             complete_for(mode, file, nodes.cluster ? &*nodes.cluster : nullptr);
                              return chosen_scenarios(file, arguments.scenarios);
                            })),
       checkpoints(phases.run(ErrorKind::usage, "looking for checkpoints",

@@ -123,7 +123,7 @@ struct BackendContext {
 // has ended, and so many items may be under way.
 struct DeviceBackendEntry {
   std::string_view name;
-  // Whether the backend can execute the ops of this device on the present host.
+  // Whether the backend can execute the ops of this device, as far as the machine says.
   bool (*fits)(const Machine&, DeviceId);
   bool (*has_kernel)(const Machine&, DeviceId, const OpKind&);
   std::unique_ptr<DeviceBackend> (*make)(const BackendContext&, DeviceId);
@@ -132,6 +132,9 @@ struct DeviceBackendEntry {
   std::uint32_t (*issue_depth)(const Machine&, DeviceId) = nullptr;  // null: 0
   // Whether its results have the bits of the CPU's. Else they are as near as their type allows.
   bool is_exact = true;
+  // Whether this host has what a device that fits needs; may block while a driver starts. Asked for
+  // devices of this process only, not for those of other nodes. Null: it has.
+  bool (*is_here)(const Machine&, DeviceId) = nullptr;
 };
 
 struct LinkBackendEntry {
@@ -141,6 +144,13 @@ struct LinkBackendEntry {
   Mode mode = Mode::run;
   std::string_view order = {};
   std::uint32_t (*issue_depth)(const Machine&, LinkId) = nullptr;  // null: 0
+  bool (*is_here)(const Machine&, LinkId) = nullptr;               // as of a device
 };
+
+// Whether the backend can serve this device or link of this process.
+template <class Entry, class IdType>
+bool serves(const Entry& entry, const Machine& machine, IdType id) {
+  return entry.fits(machine, id) && (entry.is_here == nullptr || entry.is_here(machine, id));
+}
 
 }  // namespace troupe

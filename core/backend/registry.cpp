@@ -19,10 +19,11 @@ namespace {
 
 // Returns the first entry that serves this mode and fits, or null.
 template <class Entry, class IdType>
-const Entry* first_fit(std::span<const Entry> entries, Mode mode, const Machine& machine,
-                       IdType id) {
+const Entry* first_fit(std::span<const Entry> entries, Mode mode, const Machine& machine, IdType id,
+                       Where where) {
   const auto found = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) {
-    return entry.mode == mode && entry.fits(machine, id);
+    if (entry.mode != mode) return false;
+    return where == Where::here ? serves(entry, machine, id) : entry.fits(machine, id);
   });
   return found == entries.end() ? nullptr : &*found;
 }
@@ -39,15 +40,15 @@ std::string stand_in_remedy(const Machine& machine, const Device& gpu) {
 
 // Why a GPU of a machine can't be used here.
 std::string why_no_gpu(const Machine& machine, const Device& gpu) {
+  if (owning_gpu(machine, gpu.memory) == nullptr) {
+    return fmt::format("its memory {} is the host's, where it can't compute in a real run",
+                       machine.memory(gpu.memory).name);
+  }
   if (const std::string problem = cuda_problem(); !problem.empty()) {
     return fmt::format("this machine has none that Troupe can use ({})",
                        problem.substr(0, problem.find(';')));
   }
   const std::size_t count = cuda_gpus().size();
-  if (owning_gpu(machine, gpu.memory) == nullptr) {
-    return fmt::format("its memory {} is the host's, where it can't compute in a real run",
-                       machine.memory(gpu.memory).name);
-  }
   if (gpu.gpu >= 0)
     return fmt::format("this machine has no GPU {}: they are 0 to {}", gpu.gpu, count - 1);
   return fmt::format("this machine has only {}",
@@ -69,8 +70,9 @@ std::span<const LinkBackendEntry> link_backends() {
   return entries;
 }
 
-const DeviceBackendEntry& choose_backend(Mode mode, const Machine& machine, DeviceId id) {
-  if (const auto* entry = first_fit(device_backends(), mode, machine, id)) return *entry;
+const DeviceBackendEntry& choose_backend(Mode mode, const Machine& machine, DeviceId id,
+                                         Where where) {
+  if (const auto* entry = first_fit(device_backends(), mode, machine, id, where)) return *entry;
   const Device& device = machine.device(id);
   if (device.kind == DeviceKind::gpu) {
     throw usage_error(device.place,
@@ -82,8 +84,8 @@ const DeviceBackendEntry& choose_backend(Mode mode, const Machine& machine, Devi
                     "simulate the file with 'troupe simulate'");
 }
 
-const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId id) {
-  if (const auto* entry = first_fit(link_backends(), mode, machine, id)) return *entry;
+const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId id, Where where) {
+  if (const auto* entry = first_fit(link_backends(), mode, machine, id, where)) return *entry;
   const Link& link = machine.link(id);
   const std::string ends = fmt::format("link {} joins {} and {}", link.name,
                                        machine.memory(link.a).name, machine.memory(link.b).name);
@@ -93,7 +95,7 @@ const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId
     if (gpu == nullptr) continue;
     joins_gpu = true;
     const DeviceId owner = DeviceId::at(static_cast<std::size_t>(gpu - machine.devices.data()));
-    if (first_fit(device_backends(), mode, machine, owner) == nullptr) {
+    if (first_fit(device_backends(), mode, machine, owner, where) == nullptr) {
       throw usage_error(
           link.place,
           fmt::format("{}, and {} is the memory of the GPU {}, which can't be used: "
@@ -110,6 +112,13 @@ const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId
                                   "and storage only",
                                   ends),
                       "link each of them to a memory of kind ram instead");
+  }
+  const auto is_switch = [&](MemoryId m) { return machine.memory(m).kind == MemoryKind::network; };
+  if (joins_gpu && (is_switch(link.a) || is_switch(link.b))) {
+    throw usage_error(
+        link.place,
+        fmt::format("{}: a real network reads and writes memory of the host only", ends),
+        "name one in `network_memory`, and link it to that of the GPU");
   }
   if (joins_gpu) {
     throw usage_error(link.place,

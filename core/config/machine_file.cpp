@@ -54,6 +54,9 @@
 //                                  #   memories are linked in pairs, more of them through mem0
 //   storage: true                  # with a storage memory; default false
 //   directory: /mnt/scratch        # of that storage, as above
+//   gpus: true                     # with all GPUs that a run can use, gpu0, gpu1, …, each with a
+//                                  #   memory vram0, … and a link pcie0, … to mem0; an error if
+//                                  #   there are none; default false. Loads CUDA, and opens them
 //
 // or several nodes, each with an operating system of its own:
 //
@@ -94,6 +97,7 @@
 #include <array>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -101,6 +105,22 @@ namespace troupe {
 namespace {
 
 constexpr std::int64_t cpu_devices_max = 1024;
+
+// The GPUs that a file asks for at this node.
+std::vector<UsableGpu> found_gpus(const Node& node, const FindGpus& find_gpus) {
+  if (!find_gpus) {
+    throw usage_error(node.place(), "GPUs are discovered for the whole machine of a run only",
+                      "name them: `troupe machine` prints those of its host");
+  }
+  UsableGpus found = find_gpus();
+  if (found.gpus.empty() && !found.problem.empty()) throw no_usable_gpu(node.place(), found);
+  return std::move(found.gpus);
+}
+
+// The key `gpus` of `discover`, or null.
+const Node* find_gpus_key(const Node& discover) {
+  return discover.type == Node::Type::map ? find(discover, "gpus") : nullptr;
+}
 
 LocalMachineOptions read_discover_options(const Node& node) {
   LocalMachineOptions options;
@@ -110,7 +130,7 @@ LocalMachineOptions read_discover_options(const Node& node) {
     }
     return options;
   }
-  constexpr std::array<std::string_view, 3> known = {"cpu_devices", "storage", "directory"};
+  constexpr std::array<std::string_view, 4> known = {"cpu_devices", "storage", "directory", "gpus"};
   check_keys(expect_map(node, "discover"), "discover", known);
   if (const Node* n = find(node, "cpu_devices")) {
     options.cpu_devices = static_cast<int>(read_integer(*n, "cpu_devices", 1, cpu_devices_max));
@@ -126,9 +146,17 @@ LocalMachineOptions read_discover_options(const Node& node) {
   return options;
 }
 
-Machine discover(const Node& node) {
+Machine discover(const Node& node, const FindGpus& find_gpus) {
   const LocalMachineOptions options = read_discover_options(node);
-  Machine machine = local_machine(discover_host(), options);
+  Machine machine;
+  if (const Node* gpus = find_gpus_key(node); gpus != nullptr && read_bool(*gpus, "gpus")) {
+    // First: what the driver takes of the host's memory isn't there for tensors.
+    const std::vector<UsableGpu> found = found_gpus(*gpus, find_gpus);
+    machine = local_machine(discover_host(), options);
+    add_gpus(machine, found);
+  } else {
+    machine = local_machine(discover_host(), options);
+  }
   const auto set_place = [&](auto& parts) {
     for (auto& part : parts) part.place = node.place();
   };
@@ -140,7 +168,8 @@ Machine discover(const Node& node) {
 
 }  // namespace
 
-Machine read_machine(const Node& node, std::string_view default_name, const OpRegistry& ops) {
+Machine read_machine(const Node& node, std::string_view default_name, const OpRegistry& ops,
+                     const FindGpus& find_gpus) {
   expect_map(node, "a machine");
   for (std::size_t i = 0; i < node.entry_count(); ++i) {
     if (owner_of_key(node.key(i).text) != FileKind::run) continue;
@@ -159,7 +188,7 @@ Machine read_machine(const Node& node, std::string_view default_name, const OpRe
       throw usage_error(key.place(), "'" + key.text + "' can't stand beside 'discover'",
                         "keep one of them: `troupe machine` prints what discover finds");
     }
-    machine = discover(*n);
+    machine = discover(*n, find_gpus);
   } else if (find(node, "nodes") != nullptr) {
     machine = read_nodes(node, ops);
   } else if (const Node* network = find(node, "network")) {
@@ -177,12 +206,20 @@ Machine read_machine(const Node& node, std::string_view default_name, const OpRe
   return machine;
 }
 
-Machine load_machine_file(const std::filesystem::path& path, const OpRegistry& ops) {
-  return read_machine_file(Document::load(path), ops);
+Machine load_machine_file(const std::filesystem::path& path, const OpRegistry& ops,
+                          const FindGpus& find_gpus) {
+  return read_machine_file(Document::load(path), ops, find_gpus);
 }
 
-Machine read_machine_file(const Document& document, const OpRegistry& ops) {
-  return read_machine(document.root(), document.path().stem().string(), ops);
+Machine read_machine_file(const Document& document, const OpRegistry& ops,
+                          const FindGpus& find_gpus) {
+  return read_machine(document.root(), document.path().stem().string(), ops, find_gpus);
+}
+
+bool discovers_gpus(const Node& machine) {
+  const Node* discover = machine.type == Node::Type::map ? find(machine, "discover") : nullptr;
+  const Node* gpus = discover != nullptr ? find_gpus_key(*discover) : nullptr;
+  return gpus != nullptr && gpus->type == Node::Type::scalar && gpus->text == "true";
 }
 
 bool is_machine_file(const Document& document) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/config/document.hpp"
+#include "core/machine/discover.hpp"
 #include "core/machine/machine.hpp"
 #include "core/ops/registry.hpp"
 #include "core/patterns/point_task.hpp"
@@ -11,10 +12,18 @@
 
 namespace troupe {
 
-// A device may have a rate of its own for each kind of `ops` and for those of patterns. Throw a
-// usage Error with file:line:column, what is wrong and what to do.
-Machine load_machine_file(const std::filesystem::path& path, const OpRegistry& ops = pattern_ops());
-Machine read_machine_file(const Document& document, const OpRegistry& ops = pattern_ops());
+// A device may have a rate of its own for each kind of `ops` and for those of patterns.
+// `find_gpus`, usually usable_gpus() of core/backend, is called if the file asks for the GPUs of
+// this host; null: such a file is refused. Throw a usage Error with file:line:column, what is wrong
+// and what to do.
+Machine load_machine_file(const std::filesystem::path& path, const OpRegistry& ops = pattern_ops(),
+                          const FindGpus& find_gpus = {});
+Machine read_machine_file(const Document& document, const OpRegistry& ops = pattern_ops(),
+                          const FindGpus& find_gpus = {});
+
+// Whether the machine of such a file is this host with its GPUs: `discover: {gpus: true}`. Doesn't
+// check the file.
+bool discovers_gpus(const Node& machine);
 
 // Whether a YAML file is a machine file rather than a run file. Throws as above if none of its keys
 // says which of the two it is.

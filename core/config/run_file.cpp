@@ -134,15 +134,20 @@
 namespace troupe {
 namespace {
 
-void read_machine_of_run(const Node& node, const std::filesystem::path& run_path, RunFile& run) {
+// Where the machine file is that a run file names.
+std::filesystem::path machine_path(const Node& node, const std::filesystem::path& run_path) {
+  return (run_path.parent_path() / read_string(node, "the machine", "the path of a machine file"))
+      .lexically_normal();
+}
+
+void read_machine_of_run(const Node& node, const std::filesystem::path& run_path,
+                         const FindGpus& find_gpus, RunFile& run) {
   if (node.type == Node::Type::map) {
-    run.machine = read_machine(node, run_path.stem().string(), run.graph.kinds());
+    run.machine = read_machine(node, run_path.stem().string(), run.graph.kinds(), find_gpus);
     return;
   }
-  const std::filesystem::path path =
-      (run_path.parent_path() / read_string(node, "the machine", "the path of a machine file"))
-          .lexically_normal();
-  run.machine = read_machine_file(Document::load(path, node.place()), run.graph.kinds());
+  const std::filesystem::path path = machine_path(node, run_path);
+  run.machine = read_machine_file(Document::load(path, node.place()), run.graph.kinds(), find_gpus);
   run.machine_file = path;
 }
 
@@ -158,12 +163,16 @@ void use_nodes(const Machine& nodes, const SourcePlace& place, Machine& machine)
     machine = nodes;
     return;
   }
-  // A node can't hold more than it has.
-  for (Memory& memory : machine.memories) {
-    if (memory.kind != MemoryKind::ram) continue;
+  // A node can't hold more than it has. What is free on its GPUs it says when it has the machine.
+  for (std::size_t m = 0; m < machine.memories.size(); ++m) {
+    if (!is_host_ram(machine, MemoryId::at(m))) continue;
+    Memory& memory = machine.memories[m];
     std::uint64_t bytes = 0;
-    for (const Memory& there : nodes.memories) {
-      if (there.node == memory.node && there.kind == MemoryKind::ram) bytes += there.size_bytes;
+    for (std::size_t n = 0; n < nodes.memories.size(); ++n) {
+      const Memory& there = nodes.memories[n];
+      if (there.node == memory.node && is_host_ram(nodes, MemoryId::at(n))) {
+        bytes += there.size_bytes;
+      }
     }
     memory.size_bytes = std::min(memory.size_bytes, bytes);
   }
@@ -187,11 +196,21 @@ void check_run_keys(const Node& root, const std::filesystem::path& path) {
 }  // namespace
 
 RunFile load_run_file(const std::filesystem::path& path, const OpRegistry& ops,
-                      const Machine* nodes) {
-  return read_run_file(Document::load(path), ops, nodes);
+                      const Machine* nodes, const FindGpus& find_gpus) {
+  return read_run_file(Document::load(path), ops, nodes, find_gpus);
 }
 
-RunFile read_run_file(const Document& document, const OpRegistry& ops, const Machine* nodes) {
+bool asks_for_gpus(const Document& document) {
+  const Node& root = document.root();
+  const Node* machine = root.type == Node::Type::map ? find(root, "machine") : nullptr;
+  if (machine == nullptr) return false;
+  if (machine->type == Node::Type::map) return discovers_gpus(*machine);
+  return discovers_gpus(
+      Document::load(machine_path(*machine, document.path()), machine->place()).root());
+}
+
+RunFile read_run_file(const Document& document, const OpRegistry& ops, const Machine* nodes,
+                      const FindGpus& find_gpus) {
   const std::filesystem::path path = document.path();
   const Node& root = expect_map(document.root(), "a run file");
   check_run_keys(root, path);
@@ -201,7 +220,8 @@ RunFile read_run_file(const Document& document, const OpRegistry& ops, const Mac
   if (const Node* n = find(root, "about"))
     run.title = read_string(*n, "about", "text, in quotes if it begins with a bracket");
   const Node& machine = require(root, "machine", "the run file");
-  read_machine_of_run(machine, path, run);
+  const FindGpus of_nodes = [] { return UsableGpus{}; };  // they have said what they have
+  read_machine_of_run(machine, path, nodes != nullptr ? of_nodes : find_gpus, run);
   if (nodes != nullptr) use_nodes(*nodes, machine.place(), run.machine);
   const Node& tasks = expect_map(require(root, "tasks", "the run file"), "tasks");
   if (tasks.entry_count() == 0) {

@@ -1,9 +1,11 @@
 // Describes the machine that this process runs on, through hwloc.
 #pragma once
 
+#include "core/base/error.hpp"
 #include "core/machine/machine.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -60,6 +62,12 @@ struct UsableGpus {
   std::vector<UsableGpu> gpus = {};
   std::string problem = {};
 };
+
+// Finds them: usable_gpus() of core/backend, or what a test wants to be found.
+using FindGpus = std::function<UsableGpus()>;
+
+// The usage Error of what asks for GPUs where none can be used.
+Error no_usable_gpu(const SourcePlace& place, const UsableGpus& usable);
 
 // Adds GPUs gpu0, gpu1, … to a machine of local_machine(), with a memory each (vram0, …: seven
 // eighths of what is available) and a link to the first memory of the host (pcie0, …). The rates

@@ -211,6 +211,13 @@ Machine local_machine(const HostInfo& host, const LocalMachineOptions& options) 
   return machine;
 }
 
+Error no_usable_gpu(const SourcePlace& place, const UsableGpus& usable) {
+  const std::size_t remedy = std::min(usable.problem.find("; "), usable.problem.size());
+  return usage_error(
+      place, fmt::format("no GPU of this host can be used: {}", usable.problem.substr(0, remedy)),
+      remedy < usable.problem.size() ? usable.problem.substr(remedy + 2) : std::string());
+}
+
 void add_gpus(Machine& machine, std::span<const UsableGpu> gpus) {
   for (std::size_t g = 0; g < gpus.size(); ++g) {
     const MemoryId vram = MemoryId::at(machine.memories.size());

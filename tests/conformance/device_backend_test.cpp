@@ -292,7 +292,7 @@ void for_each_fit(
     for (std::size_t d = 0; d < machine.devices.size(); ++d) {
       const DeviceId device = DeviceId::at(d);
       BOOST_TEST_CONTEXT(entry.name << " on " << machine.device(device).name) {
-        if (entry.fits(machine, device)) f(entry, machine, device);
+        if (serves(entry, machine, device)) f(entry, machine, device);
       }
     }
   }
@@ -302,7 +302,7 @@ BOOST_AUTO_TEST_CASE(hardware_that_is_absent_is_reported_as_skipped) {
   const Machine machine = all_kinds_of_device();
   for (const DeviceBackendEntry& entry : device_backends()) {
     for (std::size_t d = 0; d < machine.devices.size(); ++d) {
-      if (entry.fits(machine, DeviceId::at(d))) continue;
+      if (serves(entry, machine, DeviceId::at(d))) continue;
       std::cout << "skipped: " << entry.name << " on " << machine.devices[d].name
                 << " (it can't serve this device here)\n";
     }

@@ -159,7 +159,7 @@ void for_each_fit(const std::function<void(Bench&)>& f) {
   const Machine machine = all_kinds_of_link(directory.path());
   for (const LinkBackendEntry& entry : link_backends()) {
     for (std::size_t l = 0; l < machine.links.size(); ++l) {
-      if (!entry.fits(machine, LinkId::at(l))) continue;
+      if (!serves(entry, machine, LinkId::at(l))) continue;
       BOOST_TEST_CONTEXT(entry.name << " on " << machine.links[l].name) {
         Bench bench(entry, machine, LinkId::at(l));
         f(bench);
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(links_that_a_backend_cannot_serve_are_reported_as_skipped) 
   const Machine machine = all_kinds_of_link("");
   for (const LinkBackendEntry& entry : link_backends()) {
     for (std::size_t l = 0; l < machine.links.size(); ++l) {
-      if (entry.fits(machine, LinkId::at(l))) continue;
+      if (serves(entry, machine, LinkId::at(l))) continue;
       std::cout << "skipped: " << entry.name << " on " << machine.links[l].name
                 << " (it can't serve this link here)\n";
     }

@@ -126,8 +126,14 @@ BOOST_AUTO_TEST_CASE(what_a_machine_file_asks_for_and_a_node_does_not_have_is_na
   const std::string on_b = "op: scale, in: [x], alpha: 2, on: right.b";
   refuse("devices: {b: {kind: cpu, memory: m, cores: [1000]}}, memories: {m: {size: 1 GiB}}", on_b,
          "node n1 (127.0.0.1:", {"right.b is to own core 1000", "choose from"});
+  refuse(
+      "devices: {b: {kind: gpu, memory: v}}, memories: {m: {size: 1 GiB}, v: {size: 1 GiB}}, "
+      "links: {pcie: {between: [m, v], bandwidth: 1 GB/s}}",
+      on_b, "node n1 (127.0.0.1:", {"right.b is a GPU", "--map"});
   refuse("devices: {b: {kind: gpu, memory: m}}, memories: {m: {size: 1 GiB}}, network_memory: m",
-         on_b, "run.yaml:4", {"right.b is a GPU", "--map"});
+         on_b, "run.yaml:5",
+         {"link right.network joins right.m and network", "memory of the host only",
+          "network_memory"});
   refuse(
       "devices: {b: {kind: cpu, memory: m}}, memories: {m: {size: 1 GiB}, "
       "disk: {kind: storage, directory: absent}}, "

@@ -1,5 +1,6 @@
 #include "core/backend/cuda/cuda_backend.hpp"
 
+#include "core/backend/cuda/kernels/kinds.hpp"
 #include "core/backend/cuda/load_cuda.hpp"
 #include "core/base/error.hpp"
 #include "core/base/saturating.hpp"
@@ -9,7 +10,9 @@
 #include <cstddef>
 #include <limits>
 #include <map>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,49 +20,62 @@
 namespace troupe {
 namespace {
 
-// The number of the GPU of this host that a device takes; -1: there is none.
-int gpu_of(const Machine& machine, DeviceId id) {
+// The number that a device which is a GPU has on its host, whether or not there is such a one; -1:
+// it is none.
+int number_of(const Machine& machine, DeviceId id) {
   const Device& device = machine.device(id);
   if (device.kind != DeviceKind::gpu) return -1;
-  const CudaModule* const cuda = load_cuda().module;
-  if (cuda == nullptr || !cuda->problem().empty()) return -1;
-  int wanted = device.gpu;
-  if (wanted < 0) {
-    wanted = static_cast<int>(std::count_if(
-        machine.devices.begin(), machine.devices.begin() + static_cast<std::ptrdiff_t>(id.index()),
-        [&](const Device& d) {
-          return d.kind == DeviceKind::gpu && d.gpu < 0 && d.node == device.node;
-        }));
-  }
-  return wanted < static_cast<int>(cuda->gpus().size()) ? wanted : -1;
+  if (device.gpu >= 0) return device.gpu;
+  return static_cast<int>(std::count_if(
+      machine.devices.begin(), machine.devices.begin() + static_cast<std::ptrdiff_t>(id.index()),
+      [&](const Device& d) {
+        return d.kind == DeviceKind::gpu && d.gpu < 0 && d.node == device.node;
+      }));
 }
 
-// Of the GPU whose memory this is; -1: it isn't a GPU's, or that can't be used.
-int gpu_of(const Machine& machine, MemoryId memory) {
+// Of the GPU whose memory this is; -1: it isn't a GPU's.
+int number_of(const Machine& machine, MemoryId memory) {
   const Device* const owner = owning_gpu(machine, memory);
   if (owner == nullptr) return -1;
-  return gpu_of(machine, DeviceId::at(static_cast<std::size_t>(owner - machine.devices.data())));
+  return number_of(machine, DeviceId::at(static_cast<std::size_t>(owner - machine.devices.data())));
+}
+
+bool has_gpu(int number) {
+  const CudaModule* const cuda = load_cuda().module;
+  return cuda != nullptr && cuda->problem().empty() && number < cuda->count();
 }
 
 // It computes in its own memory only.
 bool cuda_fits_device(const Machine& machine, DeviceId id) {
-  const int gpu = gpu_of(machine, id);
-  return gpu >= 0 && gpu_of(machine, machine.device(id).memory) == gpu;
+  const int gpu = number_of(machine, id);
+  return gpu >= 0 && number_of(machine, machine.device(id).memory) == gpu;
+}
+
+bool cuda_device_is_here(const Machine& machine, DeviceId id) {
+  return has_gpu(number_of(machine, id));
 }
 
 bool cuda_fits_link(const Machine& machine, LinkId id) {
   const Link& link = machine.link(id);
-  const bool a = gpu_of(machine, link.a) >= 0;
-  const bool b = gpu_of(machine, link.b) >= 0;
+  const bool a = number_of(machine, link.a) >= 0;
+  const bool b = number_of(machine, link.b) >= 0;
   return (a && b) || (a && is_host_ram(machine, link.b)) || (b && is_host_ram(machine, link.a));
 }
 
-// The devices that CUDA computes for, by the numbers of their GPUs.
-std::map<int, std::vector<DeviceId>> devices_by_gpu(const Machine& machine) {
+bool cuda_link_is_here(const Machine& machine, LinkId id) {
+  const Link& link = machine.link(id);
+  return has_gpu(std::max(number_of(machine, link.a), number_of(machine, link.b)));
+}
+
+// The devices of this process that CUDA computes for, by the numbers of their GPUs. Given `self`,
+// they are those of this node.
+std::map<int, std::vector<DeviceId>> devices_by_gpu(const Machine& machine, NodeId self = {}) {
   std::map<int, std::vector<DeviceId>> devices;
   for (std::size_t d = 0; d < machine.devices.size(); ++d) {
     const DeviceId id = DeviceId::at(d);
-    if (cuda_fits_device(machine, id)) devices[gpu_of(machine, id)].push_back(id);
+    if (self && machine.devices[d].node != self) continue;
+    if (!cuda_fits_device(machine, id) || !cuda_device_is_here(machine, id)) continue;
+    devices[number_of(machine, id)].push_back(id);
   }
   return devices;
 }
@@ -114,20 +130,23 @@ std::uint32_t link_depth(const Machine& machine, LinkId id) {
 }  // namespace
 
 DeviceBackendEntry cuda_device_backend() {
-  return {
-      .name = "cuda",
-      .fits = cuda_fits_device,
-      .has_kernel = [](const Machine&, DeviceId,
-                       const OpKind& kind) { return load_cuda().module->has_kernel(kind.name); },
-      .make =
-          [](const BackendContext& context, DeviceId id) {
-            return load_cuda().module->make_device(context, id, gpu_of(context.machine, id),
-                                                   device_depth(context.machine, id));
-          },
-      .mode = Mode::run,
-      .order = cuda_order,
-      .issue_depth = device_depth,
-      .is_exact = false};
+  return {.name = "cuda",
+          .fits = cuda_fits_device,
+          .has_kernel =
+              [](const Machine&, DeviceId, const OpKind& kind) {
+                return std::find(cuda_kinds.begin(), cuda_kinds.end(), kind.name) !=
+                       cuda_kinds.end();
+              },
+          .make =
+              [](const BackendContext& context, DeviceId id) {
+                return load_cuda().module->make_device(context, id, number_of(context.machine, id),
+                                                       device_depth(context.machine, id));
+              },
+          .mode = Mode::run,
+          .order = cuda_order,
+          .issue_depth = device_depth,
+          .is_exact = false,
+          .is_here = cuda_device_is_here};
 }
 
 LinkBackendEntry cuda_link_backend() {
@@ -136,34 +155,36 @@ LinkBackendEntry cuda_link_backend() {
           .make =
               [](const BackendContext& context, LinkId id) {
                 const Link& link = context.machine.link(id);
-                return load_cuda().module->make_link(context,
-                                                     {.gpu_of_a = gpu_of(context.machine, link.a),
-                                                      .gpu_of_b = gpu_of(context.machine, link.b)},
-                                                     link_depth(context.machine, id));
+                return load_cuda().module->make_link(
+                    context,
+                    {.gpu_of_a = number_of(context.machine, link.a),
+                     .gpu_of_b = number_of(context.machine, link.b)},
+                    link_depth(context.machine, id));
               },
           .mode = Mode::run,
           .order = cuda_order,
-          .issue_depth = link_depth};
+          .issue_depth = link_depth,
+          .is_here = cuda_link_is_here};
 }
 
 std::unique_ptr<MemorySpace> make_cuda_space(const Machine& machine, MemoryId memory) {
-  const int gpu = gpu_of(machine, memory);
-  if (gpu >= 0) return load_cuda().module->make_space(gpu);
+  const int gpu = number_of(machine, memory);
+  if (gpu >= 0) return has_gpu(gpu) ? load_cuda().module->make_space(gpu) : nullptr;
   if (!is_host_ram(machine, memory)) return nullptr;
   const bool is_linked =
       std::any_of(machine.links.begin(), machine.links.end(), [&](const Link& link) {
-        return (link.a == memory && gpu_of(machine, link.b) >= 0) ||
-               (link.b == memory && gpu_of(machine, link.a) >= 0);
+        return (link.a == memory && number_of(machine, link.b) >= 0) ||
+               (link.b == memory && number_of(machine, link.a) >= 0);
       });
-  return is_linked ? load_cuda().module->make_pinned_space() : nullptr;
+  return is_linked && has_gpu(0) ? load_cuda().module->make_pinned_space() : nullptr;
 }
 
-void limit_gpu_memories(Machine& machine) {
+void limit_gpu_memories(Machine& machine, NodeId self) {
   // Of each device: for the libraries, for intermediate values, and for what doesn't fit into gaps.
   constexpr std::uint64_t reserve_bytes = 64 << 20;
-  std::vector<CudaGpu> gpus;
-  for (const auto& [gpu, devices] : devices_by_gpu(machine)) {
-    if (gpus.empty()) gpus = cuda_gpus();
+  for (const auto& [number, devices] : devices_by_gpu(machine, self)) {
+    const std::optional<CudaGpu> gpu = load_cuda().module->gpu(number);
+    if (!gpu) continue;
     std::uint64_t taken = 0;
     std::vector<Memory*> memories;
     for (const DeviceId d : devices) {
@@ -174,21 +195,19 @@ void limit_gpu_memories(Machine& machine) {
         memories.push_back(memory);
       }
     }
-    const std::uint64_t free = gpus[static_cast<std::size_t>(gpu)].free_bytes;
-    share_room(memories, free > taken ? free - taken : 1, gpu);
+    share_room(memories, gpu->free_bytes > taken ? gpu->free_bytes - taken : 1, number);
   }
 }
 
 std::vector<std::string> gpu_notes(const Machine& machine) {
   std::vector<std::string> notes;
-  std::vector<CudaGpu> gpus;
-  for (const auto& [gpu, devices] : devices_by_gpu(machine)) {
+  for (const auto& [number, devices] : devices_by_gpu(machine)) {
     if (devices.size() == 1) continue;
-    if (gpus.empty()) gpus = cuda_gpus();
+    const std::optional<CudaGpu> gpu = load_cuda().module->gpu(number);
     std::vector<std::string> names;
     for (const DeviceId d : devices) names.push_back(machine.device(d).name);
-    notes.push_back(fmt::format("{} are the same GPU (number {}, {}).", in_words(names), gpu,
-                                gpus.at(static_cast<std::size_t>(gpu)).name));
+    notes.push_back(fmt::format("{} are the same GPU (number {}{}).", in_words(names), number,
+                                gpu ? ", " + gpu->name : ""));
   }
   std::vector<std::string> with_tf32;
   for (const Device& device : machine.devices) {
@@ -204,7 +223,13 @@ std::vector<std::string> gpu_notes(const Machine& machine) {
 }
 
 std::vector<CudaGpu> cuda_gpus() {
-  return cuda_problem().empty() ? load_cuda().module->gpus() : std::vector<CudaGpu>{};
+  std::vector<CudaGpu> found;
+  if (!cuda_problem().empty()) return found;
+  const CudaModule& cuda = *load_cuda().module;
+  for (int number = 0; number < cuda.count(); ++number) {
+    if (std::optional<CudaGpu> gpu = cuda.gpu(number)) found.push_back(std::move(*gpu));
+  }
+  return found;
 }
 
 std::string cuda_problem() {

@@ -13,7 +13,8 @@
 namespace troupe {
 
 // Fits GPUs. The GPUs of a node take those of its host in their order, unless they name one
-// (Device::gpu); two of them may name the same.
+// (Device::gpu); two of them may name the same. The module is loaded and GPUs are opened for the
+// devices of this process only.
 DeviceBackendEntry cuda_device_backend();
 // Fits links between a GPU's memory and one of this host or of another GPU.
 LinkBackendEntry cuda_link_backend();
@@ -24,14 +25,15 @@ std::unique_ptr<MemorySpace> make_cuda_space(const Machine& machine, MemoryId me
 
 // Makes memories of GPUs no larger than what tensors can have there now, so that a plan that needs
 // more is refused. Memories of one GPU share what is free in proportion to their sizes, if it is
-// less than these take together. Does nothing for GPUs that can't be used. For real runs.
-void limit_gpu_memories(Machine& machine);
+// less than these take together. Does nothing for GPUs that can't be used, and, given `self`, for
+// those of other nodes. For real runs.
+void limit_gpu_memories(Machine& machine, NodeId self = {});
 
 // What the report of a real run in this process says of the machine's GPUs, a sentence each: which
-// devices are the same GPU, and which use TF32.
+// devices are the same GPU, and which use TF32. The machine must be of one node.
 std::vector<std::string> gpu_notes(const Machine& machine);
 
-// The GPUs that this process can use; none: cuda_problem() says why.
+// The GPUs that this process can use; none: cuda_problem() says why. Opens all of them.
 std::vector<CudaGpu> cuda_gpus();
 // Why this process can't use a GPU, and what to do; empty if it can. Blocks while the driver
 // starts.

@@ -6,7 +6,6 @@
 #include "core/backend/cuda/gpu_link.hpp"
 #include "core/base/version.hpp"
 
-#include <algorithm>
 #include <limits>
 
 #include <cuda_runtime_api.h>
@@ -53,26 +52,19 @@ class LoadedModule final : public CudaModule {
     return found;
   }
 
-  std::vector<CudaGpu> gpus() const override {
-    std::vector<CudaGpu> found;
+  int count() const override {
     int count = 0;
-    if (cudaGetDeviceCount(&count) != cudaSuccess) return found;
-    for (int gpu = 0; gpu < count; ++gpu) {
-      cudaDeviceProp properties{};
-      std::size_t free = 0;
-      std::size_t total = 0;
-      if (cudaSetDevice(gpu) != cudaSuccess) continue;
-      if (cudaGetDeviceProperties(&properties, gpu) != cudaSuccess) continue;
-      if (cudaMemGetInfo(&free, &total) != cudaSuccess) continue;
-      found.push_back({.name = properties.name, .memory_bytes = total, .free_bytes = free});
-    }
-    return found;
+    return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
   }
 
-  bool has_kernel(std::string_view kind) const override {
-    const auto kernels = cuda_kernels();
-    return std::any_of(kernels.begin(), kernels.end(),
-                       [&](const CudaKernelEntry& entry) { return entry.kind == kind; });
+  std::optional<CudaGpu> gpu(int number) const override {
+    cudaDeviceProp properties{};
+    std::size_t free = 0;
+    std::size_t total = 0;
+    if (cudaSetDevice(number) != cudaSuccess) return std::nullopt;
+    if (cudaGetDeviceProperties(&properties, number) != cudaSuccess) return std::nullopt;
+    if (cudaMemGetInfo(&free, &total) != cudaSuccess) return std::nullopt;
+    return CudaGpu{.name = properties.name, .memory_bytes = total, .free_bytes = free};
   }
 
   std::unique_ptr<DeviceBackend> make_device(const BackendContext& context, DeviceId id, int gpu,

@@ -10,9 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace troupe {
 
@@ -28,8 +28,9 @@ class CudaModule {
   virtual ~CudaModule() = default;
   // Why no GPU can be used, and what to do; empty if there is one.
   virtual std::string problem() const = 0;
-  virtual std::vector<CudaGpu> gpus() const = 0;
-  virtual bool has_kernel(std::string_view kind) const = 0;
+  virtual int count() const = 0;  // of GPUs, none of which is opened for it
+  // Opens the GPU if this process hasn't done so yet. None: it can't be used.
+  virtual std::optional<CudaGpu> gpu(int number) const = 0;
   // `gpu`: the number of the GPU that the device is.
   virtual std::unique_ptr<DeviceBackend> make_device(const BackendContext& context, DeviceId id,
                                                      int gpu, std::uint32_t depth) const = 0;

@@ -135,6 +135,41 @@ BOOST_AUTO_TEST_CASE(this_machine_is_discovered) {
   BOOST_TEST(storage->directory == "/tmp");
 }
 
+BOOST_AUTO_TEST_CASE(gpus_are_looked_for_only_where_a_file_asks_for_them) {
+  const TemporaryFiles files;
+  int searches = 0;
+  const FindGpus find = [&] {
+    ++searches;
+    return UsableGpus{.gpus = {{.model = "A", .available_memory_bytes = 8 << 20}, {}}};
+  };
+  for (const std::string text : {"discover: true\n", "discover: {gpus: false}\n"}) {
+    const Machine machine = load_machine_file(files.write("one.yaml", text), pattern_ops(), find);
+    BOOST_TEST(!machine.find_device("gpu0"));
+    BOOST_TEST(searches == 0);
+  }
+  const Machine machine = load_machine_file(
+      files.write("one.yaml", "discover: {gpus: true, cpu_devices: 1}\n"), pattern_ops(), find);
+  BOOST_TEST(searches == 1);
+  BOOST_REQUIRE(machine.devices.size() == 3U);
+  BOOST_TEST(machine.devices[2].name == "gpu1");
+  BOOST_TEST(machine.devices[2].place.line == 1);
+  BOOST_TEST(machine.memory(machine.find_memory("vram0")).size_bytes == 7U << 20);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_asks_for_gpus_where_there_are_none_is_refused) {
+  const TemporaryFiles files;
+  const auto path = files.write("one.yaml", "discover: {gpus: true}\n");
+  const FindGpus find = [] { return UsableGpus{.problem = "no driver is here; install it"}; };
+  BOOST_TEST(files.error_of([&] { load_machine_file(path, pattern_ops(), find); }) ==
+             "one.yaml:1:18: no GPU of this host can be used: no driver is here; install it");
+  BOOST_TEST(files.error_of([&] { load_machine_file(path); })
+                 .starts_with("one.yaml:1:18: GPUs are discovered for the whole machine of a run"));
+  files.write("part.yaml", "nodes: {n: {machine: one.yaml}}\n");
+  BOOST_TEST(
+      files.error_of([&] { load_machine_file(files.folder() / "part.yaml", pattern_ops(), find); })
+          .starts_with("one.yaml:1:18: GPUs are discovered for the whole machine of a run"));
+}
+
 BOOST_AUTO_TEST_CASE(discover_is_checked) {
   BOOST_TEST(machine_error("discover: false\n") ==
              "machine.yaml:1:11: discover is false; remove it, or write true");
@@ -146,6 +181,8 @@ BOOST_AUTO_TEST_CASE(discover_is_checked) {
              "machine.yaml:1:12: discover has no key 'cpu_device'; did you mean 'cpu_devices'?");
   BOOST_TEST(machine_error("discover: {cpu_devices: 0}\n") ==
              "machine.yaml:1:25: cpu_devices is '0'; write a whole number from 1 to 1024");
+  BOOST_TEST(machine_error("discover: {gpus: 2}\n") ==
+             "machine.yaml:1:18: gpus is '2'; write true or false");
   BOOST_TEST(machine_error("discover: {directory: x}\n")
                  .starts_with("machine.yaml:1:23: a directory is given, but no storage"));
   BOOST_TEST(machine_error("discover: true\nlinks: {}\n")

@@ -1,6 +1,8 @@
 #include "core/backend/cuda/cuda_call.hpp"
+#include "core/backend/cuda/kernels/kinds.hpp"
 #include "core/backend/cuda/kernels/launchers.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace troupe {
@@ -41,6 +43,11 @@ std::span<const CudaKernelEntry> cuda_kernels() {
       {"spin", spin},
       {"sleep", cuda_launchers::sleep},
   });
+  static_assert(std::equal(entries.begin(), entries.end(), cuda_kinds.begin(), cuda_kinds.end(),
+                           [](const CudaKernelEntry& entry, std::string_view kind) {
+                             return entry.kind == kind;
+                           }),
+                "kinds.hpp lists the same kinds in the same order");
   return entries;
 }
 

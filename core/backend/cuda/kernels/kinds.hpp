@@ -1,0 +1,43 @@
+// The op kinds that GPUs have kernels for: a leader without GPUs plans for nodes that have some.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace troupe {
+
+// In the order of cuda_kernels.cpp, which has the kernels.
+inline constexpr auto cuda_kinds = std::to_array<std::string_view>({"uniform",
+                                                                    "zeros",
+                                                                    "constant",
+                                                                    "add",
+                                                                    "sub",
+                                                                    "mul",
+                                                                    "scale",
+                                                                    "axpy",
+                                                                    "exp",
+                                                                    "log",
+                                                                    "tanh",
+                                                                    "gelu",
+                                                                    "relu",
+                                                                    "relu_grad",
+                                                                    "sum",
+                                                                    "max",
+                                                                    "softmax",
+                                                                    "layer_norm",
+                                                                    "softmax_cross_entropy",
+                                                                    "softmax_cross_entropy_grad",
+                                                                    "copy",
+                                                                    "reshape",
+                                                                    "transpose",
+                                                                    "slice",
+                                                                    "concat",
+                                                                    "matmul",
+                                                                    "gemm",
+                                                                    "syrk",
+                                                                    "trsm",
+                                                                    "potrf",
+                                                                    "spin",
+                                                                    "sleep"});
+
+}  // namespace troupe
