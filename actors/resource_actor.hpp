@@ -170,10 +170,12 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     now_ = now();
     bool goes_on = false;  // with the next message
     while (Decision* const start = next()) {
-      if (begin(*start) && has_message()) {
+      if (!begin(*start)) continue;
+      if (has_message()) {
         goes_on = logic_.expects_more_notices();
         break;
       }
+      if (now_ - reported_at_ >= report_interval) report();
     }
     if (!goes_on) flush_notices();
     report();
@@ -310,18 +312,19 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     }
   }
 
-  // Sends complete shares back at once. Reports other progress in batches: after `batch` items or
-  // `interval`.
+  // Progress is reported after so many items or so long.
+  static constexpr std::uint64_t report_items = 4096;
+  static constexpr Duration report_interval = std::chrono::milliseconds(100);
+
+  // Sends complete shares back at once, and reports other progress when it is due.
   void report() {
-    constexpr std::uint64_t batch = 4096;
-    constexpr Duration interval = std::chrono::milliseconds(100);
     ShareProgress& progress = logic_.progress();
     while (std::optional<Share> share = progress.take_complete()) {
       reported_ = progress.done();
       send(coordinator_, ShareComplete{self_, reported_, std::move(*share)});
     }
     const std::uint64_t news = progress.done() - reported_;
-    if (news == 0 || (news < batch && now_ - reported_at_ < interval)) return;
+    if (news == 0 || (news < report_items && now_ - reported_at_ < report_interval)) return;
     reported_ = progress.done();
     reported_at_ = now_;
     send(coordinator_, Progress{self_, reported_});

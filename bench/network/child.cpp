@@ -47,8 +47,18 @@ Child::Child(std::vector<std::string> words) {
 Child::~Child() {
   close(from_);
   if (process_ < 0) return;
-  kill(process_, SIGKILL);
+  kill();
   waitpid(process_, nullptr, 0);
+}
+
+std::string Child::line() {
+  std::string line;
+  for (char c = 0; read(from_, &c, 1) == 1 && c != '\n';) line += c;
+  return line;
+}
+
+void Child::kill() {
+  ::kill(process_, SIGKILL);
 }
 
 std::string Child::output() {

@@ -18,6 +18,10 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
+  // The next line that it writes, without its end; what there is if it ends before. Blocks.
+  std::string line();
+  // Sends it SIGKILL.
+  void kill();
   // All that it writes. Blocks until it ends. Call once.
   std::string output();
   // After output(): whether its exit code is 0.

@@ -20,10 +20,10 @@ bool is_better(Duration finish, DeviceId device, const Slot& than) {
 
 DeviceSchedules::DeviceSchedules(const Machine& machine, std::vector<std::vector<DeviceId>> rows,
                                  Duration shortest)
-    : places_(machine.devices.size()), shortest_(shortest) {
+    : places_(machine.devices.size()) {
   lanes_.reserve(machine.devices.size());
   for (const Device& device : machine.devices) {
-    lanes_.emplace_back(static_cast<std::size_t>(device.streams));
+    lanes_.emplace_back(static_cast<std::size_t>(device.streams), LaneSchedule(shortest));
   }
   for (std::vector<DeviceId>& devices : rows) {
     const auto row = static_cast<std::uint32_t>(rows_.size());
@@ -35,6 +35,7 @@ DeviceSchedules::DeviceSchedules(const Machine& machine, std::vector<std::vector
 }
 
 void DeviceSchedules::improve(Slot& best, DeviceId device, Want want) const {
+  if (!is_better(end_of(want.ready, want.length), device, best)) return;
   const std::vector<LaneSchedule>& lanes = lanes_[device.index()];
   for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
     const Duration start = lanes[lane].earliest(want.ready, want.length);
@@ -47,7 +48,7 @@ void DeviceSchedules::take(const Slot& slot) {
   std::vector<LaneSchedule>& lanes = lanes_[slot.device.index()];
   lanes[slot.lane].take(slot.start, slot.finish - slot.start);
   LaneSchedule::Bound bound;
-  for (const LaneSchedule& lane : lanes) bound.add(lane.bound(shortest_));
+  for (const LaneSchedule& lane : lanes) bound.add(lane.bound());
   const Place place = places_[slot.device.index()];
   rows_[place.row].update(place.place, bound);
 }
@@ -55,7 +56,7 @@ void DeviceSchedules::take(const Slot& slot) {
 DeviceSchedules::Row::Row(std::vector<DeviceId> of)
     : devices(std::move(of)), tree(2 * std::bit_ceil(devices.size())) {
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    tree[width() + i] = {LaneSchedule().bound({}), devices[i]};
+    tree[width() + i] = {LaneSchedule().bound(), devices[i]};
   }
   for (std::size_t v = width(); v-- > 1;) {
     tree[v] = tree[2 * v];
@@ -68,8 +69,10 @@ void DeviceSchedules::Row::update(std::size_t place, const LaneSchedule::Bound& 
   std::size_t v = width() + place;
   tree[v].bound = bound;
   for (v /= 2; v > 0; v /= 2) {
-    tree[v].bound = tree[2 * v].bound;
-    tree[v].bound.add(tree[2 * v + 1].bound);
+    LaneSchedule::Bound both = tree[2 * v].bound;
+    both.add(tree[2 * v + 1].bound);
+    if (both == tree[v].bound) return;
+    tree[v].bound = both;
   }
 }
 

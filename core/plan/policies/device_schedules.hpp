@@ -77,7 +77,6 @@ class DeviceSchedules {
   std::vector<std::vector<LaneSchedule>> lanes_;  // by device
   std::vector<Place> places_;                     // by device
   std::vector<Row> rows_;
-  const Duration shortest_;
 };
 
 }  // namespace troupe

@@ -178,9 +178,14 @@ Slot DeviceSearch::find(OpId op, std::size_t op_class, std::span<const Source> s
     if (is_small(c)) continue;
     for (std::size_t row = 0; row < rows; ++row) {
       if (!known.length[row]) continue;
+      // Before a position there are devices of this row and at most all those of other rows.
       const auto at = [&](std::uint32_t position) {
         const std::vector<std::uint32_t>& p = positions_[row];
-        return static_cast<std::size_t>(std::lower_bound(p.begin(), p.end(), position) - p.begin());
+        const std::size_t before = first_at_[position];
+        const std::size_t others = std::min(before, listed_.size() - p.size());
+        const auto first = p.begin() + static_cast<std::ptrdiff_t>(before - others);
+        const auto last = p.begin() + static_cast<std::ptrdiff_t>(std::min(before, p.size()));
+        return static_cast<std::size_t>(std::lower_bound(first, last, position) - p.begin());
       };
       const std::size_t first = at(cuts_[c]);
       const std::size_t last = at(cuts_[c + 1]);

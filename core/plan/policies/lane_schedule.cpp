@@ -1,26 +1,22 @@
 #include "core/plan/policies/lane_schedule.hpp"
 
-#include "core/base/random.hpp"
-
 #include <algorithm>
 #include <utility>
 
 namespace troupe {
 
 Duration LaneSchedule::earliest(Duration ready, Duration length) const {
-  if (ready >= busy_until_) return ready;
-  if (gaps_[root_].longest < length) return busy_until_;
-  const Index here = last_before(ready);
-  if (here != none && ready + length <= gaps_[here].end) return ready;
-  const Index later = first_fit(root_, ready, length);
-  return later == none ? busy_until_ : gaps_[later].start;
+  const Duration start = bound_.earliest(ready, length);
+  if (start >= bound_.busy_until) return start;
+  const Index fit = first_fit(root_, ready + length, length);
+  return fit == none ? bound_.busy_until : std::max(ready, gaps_[fit].start);
 }
 
 void LaneSchedule::take(Duration start, Duration length) {
-  if (start >= busy_until_) {
-    if (start == busy_until_ && length == Duration{0}) return;
-    add(busy_until_, start);
-    busy_until_ = start + length;
+  if (start >= bound_.busy_until) {
+    if (start == bound_.busy_until && length == Duration{0}) return;
+    add(bound_.busy_until, start);
+    bound_.busy_until = start + length;
     return;
   }
   // At an edge of its gap, an interval of length 0 changes nothing.
@@ -28,6 +24,8 @@ void LaneSchedule::take(Duration start, Duration length) {
   if (length == Duration{0} && (start == gap.start || start == gap.end)) return;
   Duration end{0};
   cut(root_, start, end);
+  bound_.longest_gap = gaps_[root_].longest;
+  bound_.gaps_end = last_end();
   add(start + length, end);
 }
 
@@ -37,22 +35,17 @@ void LaneSchedule::Bound::add(const Bound& other) {
   gaps_end = std::max(gaps_end, other.gaps_end);
 }
 
-LaneSchedule::Bound LaneSchedule::bound(Duration shortest) const {
-  Bound bound{.busy_until = busy_until_};
-  if (root_ == none) return bound;
-  bound.longest_gap = gaps_[root_].longest;
+// Of the last gap that is long enough for any work.
+Duration LaneSchedule::last_end() const {
   const auto has_one = [&](Index below) {
-    return below != none && gaps_[below].longest >= shortest;
+    return below != none && gaps_[below].longest >= shortest_;
   };
   for (Index at = root_; has_one(at);) {
     const Gap& gap = gaps_[at];
-    if (!has_one(gap.right) && gap.end - gap.start >= shortest) {
-      bound.gaps_end = gap.end;
-      break;
-    }
+    if (!has_one(gap.right) && gap.end - gap.start >= shortest_) return gap.end;
     at = has_one(gap.right) ? gap.right : gap.left;
   }
-  return bound;
+  return Bound().gaps_end;
 }
 
 // The last gap that starts at or before `time`.
@@ -66,17 +59,17 @@ LaneSchedule::Index LaneSchedule::last_before(Duration time) const {
   return found;
 }
 
-// The first gap that starts after `after` and has this length. At most one subtree that has a gap
-// long enough is searched in vain: the one that reaches over `after`.
-LaneSchedule::Index LaneSchedule::first_fit(Index root, Duration after, Duration length) const {
+// The first gap that has this length and doesn't end before `end`. At most one subtree that has a
+// gap long enough is searched in vain: the one that reaches over `end`.
+LaneSchedule::Index LaneSchedule::first_fit(Index root, Duration end, Duration length) const {
   if (root == none || gaps_[root].longest < length) return none;
   const Gap& gap = gaps_[root];
-  if (gap.start > after) {
-    const Index earlier = first_fit(gap.left, after, length);
+  if (gap.end >= end) {
+    const Index earlier = first_fit(gap.left, end, length);
     if (earlier != none) return earlier;
     if (gap.end - gap.start >= length) return root;
   }
-  return first_fit(gap.right, after, length);
+  return first_fit(gap.right, end, length);
 }
 
 void LaneSchedule::update(Index gap) {
@@ -87,19 +80,19 @@ void LaneSchedule::update(Index gap) {
 }
 
 void LaneSchedule::add(Duration start, Duration end) {
+  if (end - start < shortest_) return;
   const auto added = static_cast<Index>(gaps_.size());
-  gaps_.push_back({.start = start,
-                   .end = end,
-                   .longest = end - start,
-                   .priority = static_cast<std::uint32_t>(mix(added))});
+  gaps_.push_back({.start = start, .end = end, .longest = end - start});
   root_ = insert(root_, added);
+  bound_.longest_gap = gaps_[root_].longest;
+  bound_.gaps_end = std::max(bound_.gaps_end, end);
 }
 
 LaneSchedule::Index LaneSchedule::insert(Index root, Index added) {
   if (root == none) return added;
   Gap& gap = gaps_[root];
   Gap& fresh = gaps_[added];
-  if (fresh.priority > gap.priority) {
+  if (priority(added) > priority(root)) {
     split(root, fresh.start, fresh.left, fresh.right);
     update(added);
     return added;

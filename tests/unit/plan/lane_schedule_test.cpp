@@ -87,18 +87,20 @@ BOOST_AUTO_TEST_CASE(an_interval_without_length_divides_its_gap) {
   BOOST_TEST((lane.earliest(45ns, 10ns) == 50ns));
 }
 
-// Short and long intervals, of length 0 too, among many and few others.
+// Short and long intervals, of length 0 too, among many and few others. Each schedule knows how
+// short they can be.
 BOOST_AUTO_TEST_CASE(it_finds_what_a_search_through_all_busy_intervals_finds) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       Random random(seed);
       const std::uint64_t range = 1 + random.below(2000);
       const std::uint64_t length_max = 1 + random.below(20);
-      LaneSchedule lane;
+      const std::uint64_t shortest = random.below(length_max);
+      LaneSchedule lane(Duration{shortest});
       PlainSchedule plain;
       for (int i = 0; i < 300; ++i) {
         const Duration ready(random.below(range));
-        const Duration length(random.below(length_max));
+        const Duration length(shortest + random.below(length_max - shortest));
         const Duration start = plain.earliest(ready, length);
         BOOST_TEST_REQUIRE((lane.earliest(ready, length) == start));
         if (random.below(4) == 0) continue;
