@@ -36,7 +36,7 @@ class DeviceWork {
       if (is_tracked_) make_room(kernel, inputs, output);
     }
     if (issues_ahead_) find_tokens(inputs, start.since);
-    return backend_->start(start.lane, {.kind = kernel.kind,
+    return backend_->start(start.slot, {.kind = kernel.kind,
                                         .attrs = kernel.attrs,
                                         .inputs = inputs,
                                         .output = output,
@@ -110,7 +110,7 @@ using DeviceActor = ResourceActor<DeviceLogic, DeviceWork>;
 caf::actor spawn_device(caf::actor_system& system, const RunContext& context, DeviceId device,
                         const caf::actor& coordinator, caf::execution_unit* thread) {
   const ResourceId self{device.value};
-  const auto lanes = static_cast<std::uint32_t>(context.machine.device(device).streams);
+  const auto slots = static_cast<std::uint32_t>(context.machine.device(device).streams);
   IssueAhead ahead = issue_ahead(context.setting, context.machine, self);
   const auto make_work = [&context, device,
                           issues_ahead = ahead.is_on()](Completions& completions) {
@@ -123,7 +123,7 @@ caf::actor spawn_device(caf::actor_system& system, const RunContext& context, De
   };
   // On a node its thread spins, as that polls the network meanwhile.
   const bool may_spin = thread != nullptr && context.network == nullptr;
-  DeviceLogic logic(self, static_cast<int>(lanes), std::move(ahead));
+  DeviceLogic logic(self, static_cast<int>(slots), std::move(ahead));
   caf::actor_config config(thread);
   return system.spawn_class<DeviceActor, caf::no_spawn_options>(
       config, self, coordinator, std::ref(context.clock), std::cref(context.interrupted),

@@ -49,7 +49,7 @@ class LinkWork {
                                              .expected = start.expected,
                                              .next = next,
                                              .issue = issues_ahead_ ? &issue_ : nullptr,
-                                             .slot = start.lane});
+                                             .slot = start.slot});
   }
 
   const Issue* issued(const LinkLogic::Start& start) {

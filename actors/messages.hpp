@@ -61,16 +61,16 @@ struct Notice {
 
   std::span<const std::uint32_t> items() const { return {item.data(), count}; }
 };
-// backend or clock → resource: the work on this lane is finished. With times if the backend knows
+// backend or clock → resource: the work on this slot is finished. With times if the backend knows
 // them.
-struct LaneDone {
-  std::uint32_t lane;
+struct SlotDone {
+  std::uint32_t slot;
   Instant start = Share::never;
   Instant end = Share::never;
 };
-// backend → resource: the work on this lane has failed.
-struct LaneFailed {
-  std::uint32_t lane;
+// backend → resource: the work on this slot has failed.
+struct SlotFailed {
+  std::uint32_t slot;
   std::string cause;
 };
 // resource → coordinator: the number of items done since the run began.
@@ -159,8 +159,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::AssignShare)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Watch)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Watched)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Notice)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::LaneDone)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::LaneFailed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::SlotDone)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::SlotFailed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::ShareComplete)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Collected)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Interrupt)

@@ -107,10 +107,10 @@ Instant RealClock::instant_after(Instant earlier) const {
   return std::max(earlier, Instant{Duration{steady_ns()}});
 }
 
-void RealClock::start_timer(Duration delay, TimerListener& listener, std::uint32_t lane) {
+void RealClock::start_timer(Duration delay, TimerListener& listener, std::uint32_t slot) {
   system_.clock().schedule_message(
       system_.clock().now() + delay, listener.handle(),
-      caf::make_mailbox_element(nullptr, caf::make_message_id(), {}, LaneDone{lane}));
+      caf::make_mailbox_element(nullptr, caf::make_message_id(), {}, SlotDone{slot}));
 }
 
 }  // namespace troupe

@@ -9,7 +9,7 @@ namespace troupe {
 
 // Gives the time of std::chrono::steady_clock. Reads the processor's time stamp counter instead if
 // the system's own clock uses it: each op takes a reading, and this one takes half as long. A timer
-// is a delayed LaneDone message to the listener's actor.
+// is a delayed SlotDone message to the listener's actor.
 class RealClock final : public Clock {
  public:
   // Blocks for about 10 ms the first time in a process, to measure the counter's rate.
@@ -17,7 +17,7 @@ class RealClock final : public Clock {
 
   Instant instant() const override;
   Instant instant_after(Instant earlier) const override;
-  void start_timer(Duration delay, TimerListener& listener, std::uint32_t lane) override;
+  void start_timer(Duration delay, TimerListener& listener, std::uint32_t slot) override;
 
  private:
   // The counter is not used if ns_per_tick is 0.

@@ -27,12 +27,12 @@ namespace troupe {
 class MailboxCompletions final : public Completions {
  public:
   void deliver_to(caf::actor resource) { resource_ = std::move(resource); }
-  void completed(std::uint32_t lane) override { caf::anon_send(resource_, LaneDone{.lane = lane}); }
-  void completed(std::uint32_t lane, Instant start, Instant end) override {
-    caf::anon_send(resource_, LaneDone{.lane = lane, .start = start, .end = end});
+  void completed(std::uint32_t slot) override { caf::anon_send(resource_, SlotDone{.slot = slot}); }
+  void completed(std::uint32_t slot, Instant start, Instant end) override {
+    caf::anon_send(resource_, SlotDone{.slot = slot, .start = start, .end = end});
   }
-  void failed(std::uint32_t lane, std::string cause) override {
-    caf::anon_send(resource_, LaneFailed{lane, std::move(cause)});
+  void failed(std::uint32_t slot, std::string cause) override {
+    caf::anon_send(resource_, SlotFailed{slot, std::move(cause)});
   }
 
  private:
@@ -76,11 +76,11 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
           logic_.on_notice(notice.window, notice.items());
           start_ready();
         },
-        [this](const LaneDone& message) {
-          if (message.end == Share::never) return on_timer(message.lane);
+        [this](const SlotDone& message) {
+          if (message.end == Share::never) return on_timer(message.slot);
           if (!work_) return;  // as in on_timer()
-          logic_.on_started(message.lane, message.start);
-          on_end(message.lane, message.end);
+          logic_.on_started(message.slot, message.start);
+          on_end(message.slot, message.end);
         },
         [this](Introduce& who) {
           resources_ = std::move(who.resources);
@@ -100,8 +100,8 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
           logic_.on_watch(watch.item.window, watch.item.ref.item);
           start_ready();
         },
-        [this](const LaneFailed& failed) {
-          fail(failed.lane, failed.cause);
+        [this](const SlotFailed& failed) {
+          fail(failed.slot, failed.cause);
           start_ready();
           collect_if_idle();
         },
@@ -124,12 +124,12 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     };
   }
 
-  void on_timer(std::uint32_t lane) override {
+  void on_timer(std::uint32_t slot) override {
     if (!work_) return;  // the actor has quit while the work was running
-    on_end(lane, now());
+    on_end(slot, now());
   }
-  void before_finish(std::uint32_t lane, std::uint32_t step) override {
-    lookahead::fetch_for_finish(logic_.under_way(lane), step);
+  void before_finish(std::uint32_t slot, std::uint32_t step) override {
+    lookahead::fetch_for_finish(logic_.under_way(slot), step);
   }
   void before_notice(std::uint32_t item, std::uint32_t step) override {
     lookahead::fetch_for_notice(logic_.progress().parts(), item, step);
@@ -148,8 +148,8 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
  private:
   using Decision = typename Logic::Start;
 
-  void on_end(std::uint32_t lane, Instant end) {
-    finish(lane, end);
+  void on_end(std::uint32_t slot, Instant end) {
+    finish(slot, end);
     start_ready();
     collect_if_idle();
   }
@@ -211,12 +211,12 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
       flush_notices();
       now_ = now();
     }
-    logic_.on_started(start.lane, now_);
+    logic_.on_started(start.slot, now_);
     Started started;
     try {
       started = work_->start(start);
     } catch (const std::exception& error) {
-      fail(start.lane, error.what());
+      fail(start.slot, error.what());
       return false;
     }
     if (const Issue* const issue = work_->issued(start)) on_issued(start, started, *issue);
@@ -224,11 +224,11 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
       case Started::State::finished:
         // The end is also the start of the next work, so that the time between them is counted.
         now_ = clock_.instant_after(now_);
-        finish(start.lane, now_);
+        finish(start.slot, now_);
         return true;
       case Started::State::after:
         start.path = CompletionPath(*start.part, start.item);
-        clock_.start_timer(started.after, *this, start.lane);
+        clock_.start_timer(started.after, *this, start.slot);
         return false;
       case Started::State::pending:
         now_ = now();
@@ -239,23 +239,23 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
 
   void on_issued(const Decision& start, const Started& started, const Issue& issue) {
     if (started.state == Started::State::after) {
-      logic_.on_started(start.lane, now_ + issue.begins);
+      logic_.on_started(start.slot, now_ + issue.begins);
     }
     const std::size_t notices = logic_.notices().size();
-    logic_.on_issued(start.lane);
+    logic_.on_issued(start.slot);
     note_notices(notices, now_);
   }
 
-  void finish(std::uint32_t lane, Instant end) {
+  void finish(std::uint32_t slot, Instant end) {
     try {
-      const Decision& ending = logic_.under_way(lane);
+      const Decision& ending = logic_.under_way(slot);
       work_->finished(ending, end - ending.since);
     } catch (const std::exception& error) {
-      fail(lane, error.what());
+      fail(slot, error.what());
       return;
     }
     const std::size_t notices = logic_.notices().size();
-    logic_.on_finished(lane, end);
+    logic_.on_finished(slot, end);
     note_notices(notices, end);
   }
 
@@ -266,10 +266,10 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     notices_latest_ = moment;
   }
 
-  void fail(std::uint32_t lane, std::string cause) {
-    const Decision& failed = logic_.under_way(lane);
+  void fail(std::uint32_t slot, std::string cause) {
+    const Decision& failed = logic_.under_way(slot);
     const UnitId unit = failed.part->share.items[failed.item].unit;
-    logic_.on_failed(lane);
+    logic_.on_failed(slot);
     logic_.on_stop();
     if (!cause.empty()) send(coordinator_, Failure{self_, unit, std::move(cause)});
   }
@@ -333,7 +333,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
   CoordinatorLogic::Status status() const {
     const ShareProgress& progress = logic_.progress();
     CoordinatorLogic::Status status{
-        .resource = self_, .in_flight = logic_.busy_lanes(), .done = progress.done()};
+        .resource = self_, .in_flight = logic_.busy_slots(), .done = progress.done()};
     if (progress.parts().empty()) return status;
     // Complete shares have been sent back, so the first share left has an unfinished item.
     const BigVector<Share::Item>& items = progress.parts().front()->share.items;

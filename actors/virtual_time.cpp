@@ -11,8 +11,8 @@ void VirtualClock::set_seed(std::uint64_t seed) {
   seed_ = seed;
 }
 
-void VirtualClock::start_timer(Duration delay, TimerListener& listener, std::uint32_t lane) {
-  schedule(current_time + delay, &listener, lane);
+void VirtualClock::start_timer(Duration delay, TimerListener& listener, std::uint32_t slot) {
+  schedule(current_time + delay, &listener, slot);
 }
 
 void VirtualClock::schedule_message(time_point due, caf::strong_actor_ptr receiver,

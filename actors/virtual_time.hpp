@@ -33,7 +33,7 @@ class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
   Instant instant_after(Instant) const override { return instant(); }
   // The timer calls the listener directly, on the thread in VirtualTime::run(). A simulation starts
   // a timer for each op, and a message for each would cost more than all other work.
-  void start_timer(Duration delay, TimerListener& listener, std::uint32_t lane) override;
+  void start_timer(Duration delay, TimerListener& listener, std::uint32_t slot) override;
 
   NoticeLookahead* lookahead() override { return &lookahead_; }
 
@@ -52,7 +52,7 @@ class VirtualClock final : public caf::detail::test_actor_clock, public Clock {
     time_point due;
     std::uint64_t order;
     TimerListener* listener;
-    std::uint32_t index;  // a timer's lane; a message's index in messages_
+    std::uint32_t index;  // a timer's slot; a message's index in messages_
   };
   struct Message {
     caf::strong_actor_ptr receiver;

@@ -18,7 +18,7 @@ struct RecordsHead {
 
 struct ItemRecord {
   std::uint32_t item;
-  std::uint32_t lane;
+  std::uint32_t track;
   Instant start;
   Instant end;
 };
@@ -83,7 +83,7 @@ ShareRecords::ShareRecords(const Share& share, Duration offset) {
     for_each_recorded(share, [&](std::uint32_t i) {
       const Share::Item& item = share.items[i];
       add({.item = i,
-           .lane = item.lane,
+           .track = item.track,
            .start = moved(item.start, offset),
            .end = moved(item.end, offset)});
     });
@@ -121,7 +121,7 @@ void ShareRecords::write_to(Share& share) const {
     Share::Item& item = share.items[items[i].item];
     if (item.finished()) continue;
     if (share.is_transfer()) write_move(moves[i], share.moves[items[i].item]);
-    item.lane = static_cast<std::uint16_t>(items[i].lane);
+    item.track = static_cast<std::uint16_t>(items[i].track);
     record_start(item, items[i].start);
     if (items[i].end != Share::never) record_end(item, items[i].end);
   }

@@ -42,13 +42,13 @@ struct Issue {
 class Completions {
  public:
   virtual ~Completions() = default;
-  virtual void completed(std::uint32_t lane) = 0;
+  virtual void completed(std::uint32_t slot) = 0;
   // The same, with the times at which the work began and ended, on the clock of the run.
-  virtual void completed(std::uint32_t lane, Instant /*start*/, Instant /*end*/) {
-    completed(lane);
+  virtual void completed(std::uint32_t slot, Instant /*start*/, Instant /*end*/) {
+    completed(slot);
   }
   // No cause: it has ended, but something that it depends on has failed, which is reported, too.
-  virtual void failed(std::uint32_t lane, std::string cause) = 0;
+  virtual void failed(std::uint32_t slot, std::string cause) = 0;
 };
 
 struct KernelCall {
@@ -69,10 +69,10 @@ class DeviceBackend {
   // Pins the device's thread to the device's cores and warms up the libraries. Must be called once,
   // before any other function. Throws a run Error if the device can't begin.
   virtual void enter_thread() {}
-  // Starts an op on a lane, which must be free; of a backend that issues ahead, in a slot: there
-  // are `depth` for each stream, in the order of the streams. May block until the op has finished.
+  // Starts an op in a slot, which must be free. Each stream has a slot, or, if the device issues
+  // ahead, as many as its depth, in the order of the streams. May block until the op has finished.
   // Throws a run Error if the op fails at once.
-  virtual Started start(std::uint32_t lane, const KernelCall& call) = 0;
+  virtual Started start(std::uint32_t slot, const KernelCall& call) = 0;
 };
 
 // A part of a transfer over one link: bytes [offset, offset + bytes) of a tensor.
@@ -95,8 +95,8 @@ struct ChunkMove {
   std::uint32_t slot = 0;  // for Completions; of most links that of the direction
 };
 
-// Executes the transfers of one link. A lane is a Direction. Call from one thread at a time, which
-// isn't always the same: links share threads.
+// Executes the transfers of one link. Call from one thread at a time, which isn't always the same:
+// links share threads.
 class LinkBackend {
  public:
   virtual ~LinkBackend() = default;

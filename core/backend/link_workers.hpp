@@ -1,7 +1,7 @@
 // The work of a link, each direction by itself, on the threads that all links share.
 #pragma once
 
-#include "core/backend/lane_worker.hpp"
+#include "core/backend/slot_worker.hpp"
 
 #include <array>
 #include <cstddef>
@@ -15,9 +15,9 @@ class LinkWorkers {
  public:
   // `completions` must outlive the workers.
   explicit LinkWorkers(Completions& completions)
-      : workers_{LaneWorker(*pool_, completions, 0), LaneWorker(*pool_, completions, 1)} {}
+      : workers_{SlotWorker(*pool_, completions, 0), SlotWorker(*pool_, completions, 1)} {}
 
-  // Begins a job, as LaneWorker::submit() does, and returns that it is pending. The direction must
+  // Begins a job, as SlotWorker::submit() does, and returns that it is pending. The direction must
   // be idle.
   Started start(Direction direction, std::function<void()> job) {
     workers_[static_cast<std::size_t>(direction)].submit(std::move(job));
@@ -26,7 +26,7 @@ class LinkWorkers {
 
  private:
   const std::shared_ptr<WorkerPool> pool_ = WorkerPool::of_links();
-  std::array<LaneWorker, 2> workers_;  // by Direction
+  std::array<SlotWorker, 2> workers_;  // by Direction
 };
 
 }  // namespace troupe

@@ -70,7 +70,7 @@ struct Share {
     std::uint32_t first_successor = 0;  // into `successors`, likewise
     std::uint32_t kernel = 0;           // into `kernels`; devices only
     std::uint32_t index = 0;            // of the op in its group; devices only
-    std::uint16_t lane = 0;             // that executed the item
+    std::uint16_t track = 0;            // the stream or direction that executed the item
     bool has_late = false;              // an item of a later window waits for this one
     bool is_further = false;            // a further output of another item: nothing is left to do
     bool is_issued = false;             // before its inputs were done, and by resources that do so
@@ -185,7 +185,7 @@ struct Share {
   Duration expected(std::uint32_t item) const {
     return is_transfer() ? moves[item].expected.wire : kernels[items[item].kernel].expected;
   }
-  // How long the item occupied a lane. The item must have finished.
+  // How long the item occupied a stream or direction. The item must have finished.
   Duration busy(std::uint32_t item) const {
     return is_transfer() ? moves[item].busy : items[item].end - items[item].start;
   }

@@ -104,7 +104,7 @@ void Summary::add_times(const Window& window) {
       report_.serial += busy;
       last_ = std::max(last_, item.end);
       busy_[is_device ? resource.index()
-                      : 2 * resource.index() - machine_.devices.size() + item.lane] += busy;
+                      : 2 * resource.index() - machine_.devices.size() + item.track] += busy;
     }
   }
 }
@@ -166,7 +166,7 @@ void Summary::add_span(const Unit& unit, const Share& share, std::span<const Rep
     timeline.labels.push_back(std::move(text));
   }
   timeline.spans.push_back(
-      {.track = first_track_[unit.ref.resource.index()] + item.lane,
+      {.track = first_track_[unit.ref.resource.index()] + item.track,
        .label = label,
        .index = group.indexed || group.name.empty()
                     ? (unit.op.value - output - group.first.value) / group.outputs
@@ -213,7 +213,7 @@ void Summary::add_resources() {
     if (row < machine_.devices.size()) {
       use.name = machine_.devices[row].name;
       use.kind = ResourceUse::Kind::device;
-      use.lanes = machine_.devices[row].streams;
+      use.streams = machine_.devices[row].streams;
     } else {
       const std::size_t l = (row - machine_.devices.size()) / 2;
       const auto d = static_cast<Direction>((row - machine_.devices.size()) % 2);
@@ -221,7 +221,7 @@ void Summary::add_resources() {
       use.kind = ResourceUse::Kind::link;
     }
     if (report_.makespan.count() > 0) {
-      use.utilisation = seconds(use.busy) / (use.lanes * seconds(report_.makespan));
+      use.utilisation = seconds(use.busy) / (use.streams * seconds(report_.makespan));
     }
     report_.resources.push_back(std::move(use));
   }
@@ -232,7 +232,7 @@ void Summary::add_bound() {
   report_.lower_bound = critical_path_;
   report_.bound_by = "critical path";
   for (const ResourceUse& use : report_.resources) {
-    const Duration bound = use.busy / use.lanes;
+    const Duration bound = use.busy / use.streams;
     if (bound < report_.lower_bound || bound.count() == 0) continue;
     report_.lower_bound = bound;
     report_.bound_by = use.name;

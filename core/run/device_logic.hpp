@@ -20,7 +20,7 @@ namespace troupe {
 class DeviceLogic {
  public:
   struct Start {
-    std::uint32_t lane;  // the slot
+    std::uint32_t slot;
     std::uint32_t item;
     ActiveShare* part;
     Instant since{};  // when the op began: on_started()
@@ -38,22 +38,22 @@ class DeviceLogic {
   void on_watch(std::uint32_t window, std::uint32_t item) {
     progress_.add_late(window, item, WindowItem{.window = window, .ref = {}}, Sink{*this});
   }
-  // The op that next() has put on `lane` begins.
-  void on_started(std::uint32_t lane, Instant now);
-  // The op on `lane` was issued: it will begin when what it depends on is done.
-  void on_issued(std::uint32_t lane);
-  // The op on `lane` has finished.
-  void on_finished(std::uint32_t lane, Instant end);
-  // The op on `lane` has failed. The op stays unfinished, and no successor is notified.
-  void on_failed(std::uint32_t lane);
+  // The op that next() has put on `slot` begins.
+  void on_started(std::uint32_t slot, Instant now);
+  // The op on `slot` was issued: it will begin when what it depends on is done.
+  void on_issued(std::uint32_t slot);
+  // The op on `slot` has finished.
+  void on_finished(std::uint32_t slot, Instant end);
+  // The op on `slot` has failed. The op stays unfinished, and no successor is notified.
+  void on_failed(std::uint32_t slot);
   // No more ops start. Ops under way may finish.
   void on_stop() { stopped_ = true; }
 
   // Takes the next ready op and a free slot of the stream with the fewest ops. Returns null if no
-  // op is ready or no slot is free. The result stays valid, as under_way(lane), until the op has
+  // op is ready or no slot is free. The result stays valid, as under_way(slot), until the op has
   // finished.
   Start* next();
-  const Start& under_way(std::uint32_t lane) const { return lanes_[lane].start; }
+  const Start& under_way(std::uint32_t slot) const { return slots_[slot].start; }
 
   // Items of other actors to notify, in the order they were released. The caller must clear the
   // list.
@@ -61,7 +61,7 @@ class DeviceLogic {
   // Whether more notices are likely soon, because there are ready ops.
   bool expects_more_notices() const { return ready_ > 0 && !stopped_; }
   bool is_idle() const { return busy_ == 0; }
-  std::uint32_t busy_lanes() const { return busy_; }
+  std::uint32_t busy_slots() const { return busy_; }
   ShareProgress& progress() { return progress_; }
   const ShareProgress& progress() const { return progress_; }
   void check_invariants() const;
@@ -82,7 +82,7 @@ class DeviceLogic {
     void notice(const WindowItem& to) { logic.notices_.push_back(to); }
   };
   // Written with every op. Each slot has its own cache line, not shared with other devices.
-  struct alignas(64) Lane {
+  struct alignas(64) Slot {
     Start start;
     bool is_busy = false;
   };
@@ -91,12 +91,12 @@ class DeviceLogic {
     std::uint32_t item;
   };
 
-  std::uint32_t stream_of(std::uint32_t lane) const { return lane / depth_; }
+  std::uint32_t stream_of(std::uint32_t slot) const { return slot / depth_; }
   // The first slot of the stream that has the fewest ops.
   std::uint32_t least_loaded() const;
-  void finish_issued(Lane& lane, Instant end);
+  void finish_issued(Slot& slot, Instant end);
 
-  std::vector<Lane> lanes_;  // first, for lookahead: see ResourceActor
+  std::vector<Slot> slots_;  // first, for lookahead: see ResourceActor
   ShareProgress progress_;
   std::vector<Further> further_;  // ready further outputs
   std::uint32_t depth_ = 1;       // slots of a stream
@@ -110,44 +110,44 @@ class DeviceLogic {
   std::vector<std::vector<Further>> outputs_;  // further outputs that were issued, by slot
 };
 
-inline void DeviceLogic::on_started(std::uint32_t lane, Instant now) {
-  Start& start = lanes_[lane].start;
+inline void DeviceLogic::on_started(std::uint32_t slot, Instant now) {
+  Start& start = slots_[slot].start;
   start.since = now;
   record_start(start.part->share.items[start.item], now);
 }
 
-inline void DeviceLogic::on_finished(std::uint32_t lane, Instant end) {
-  TROUPE_ASSERT(lanes_[lane].is_busy);
-  const Start& done = lanes_[lane].start;
-  lanes_[lane].is_busy = false;
+inline void DeviceLogic::on_finished(std::uint32_t slot, Instant end) {
+  TROUPE_ASSERT(slots_[slot].is_busy);
+  const Start& done = slots_[slot].start;
+  slots_[slot].is_busy = false;
   --busy_;
-  if (done.is_issued) return finish_issued(lanes_[lane], end);
+  if (done.is_issued) return finish_issued(slots_[slot], end);
   Share::Item& item = done.part->share.items[done.item];
-  item.lane = static_cast<std::uint16_t>(lane);
+  item.track = static_cast<std::uint16_t>(slot);
   record_end(item, end);
   progress_.complete(*done.part, done.item, false, Sink{*this});
 }
 
 inline DeviceLogic::Start* DeviceLogic::next() {
-  if (stopped_ || ready_ == 0 || busy_ == lanes_.size()) return nullptr;
+  if (stopped_ || ready_ == 0 || busy_ == slots_.size()) return nullptr;
   std::uint32_t free = depth_ == 1 ? 0 : least_loaded();
-  while (lanes_[free].is_busy) ++free;
-  Lane& lane = lanes_[free];
-  lane.start.lane = free;
+  while (slots_[free].is_busy) ++free;
+  Slot& slot = slots_[free];
+  slot.start.slot = free;
   if (further_.empty()) {
     auto part = progress_.parts().begin();
     while ((*part)->ready.empty()) ++part;
-    lane.start.item = (*part)->ready.pop();
-    lane.start.part = part->get();
+    slot.start.item = (*part)->ready.pop();
+    slot.start.part = part->get();
   } else {
-    lane.start.item = further_.back().item;
-    lane.start.part = further_.back().part;
+    slot.start.item = further_.back().item;
+    slot.start.part = further_.back().part;
     further_.pop_back();
   }
-  lane.is_busy = true;
+  slot.is_busy = true;
   --ready_;
   ++busy_;
-  return &lane.start;
+  return &slot.start;
 }
 
 }  // namespace troupe

@@ -12,7 +12,7 @@ namespace troupe {
 // successors learn when it is done. A resource that issues ahead is given items whose inputs were
 // issued, but aren't done: what carries the items out, such as a stream of a GPU, waits by itself.
 struct IssueAhead {
-  // How many items of a lane may be under way: started, and those issued and not done.
+  // How many items of a stream or a direction may be under way: started, or issued and not done.
   std::uint32_t depth = 1;
   // By resource: whether it can wait for tokens of this one. Its items then learn when an item was
   // issued, all others when it is done. Empty: none can, and nothing is issued ahead.

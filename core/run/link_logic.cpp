@@ -22,7 +22,7 @@ std::uint64_t chunk_offset(const Share::Move& move, std::uint32_t i) {
 }  // namespace
 
 LinkLogic::LinkLogic(ResourceId self, Sharing sharing, IssueAhead ahead)
-    : sharing_(sharing), progress_(self, std::move(ahead)), lanes_(std::size_t{2} * depth()) {}
+    : sharing_(sharing), progress_(self, std::move(ahead)), slots_(std::size_t{2} * depth()) {}
 
 void LinkLogic::on_share(Share share) {
   progress_.load(std::move(share), Sink{*this});
@@ -32,14 +32,14 @@ void LinkLogic::on_notice(std::uint32_t window, std::span<const std::uint32_t> i
   for (const std::uint32_t item : items) progress_.notify(window, item, Sink{*this});
 }
 
-void LinkLogic::on_started(std::uint32_t lane, Instant now) {
-  Start& start = lanes_[lane].start;
+void LinkLogic::on_started(std::uint32_t slot, Instant now) {
+  Start& start = slots_[slot].start;
   start.since = now;
   if (start.first) record_start(start.part->share.items[start.item], now);
 }
 
-void LinkLogic::on_issued(std::uint32_t lane) {
-  Start& chunk = lanes_[lane].start;
+void LinkLogic::on_issued(std::uint32_t slot) {
+  Start& chunk = slots_[slot].start;
   chunk.is_issued = true;
   pass_on(chunk);
   pace(chunk, true);
@@ -49,13 +49,13 @@ void LinkLogic::on_issued(std::uint32_t lane) {
   }
 }
 
-void LinkLogic::on_finished(std::uint32_t lane, Instant end) {
-  TROUPE_ASSERT(lanes_[lane].is_busy);
-  const Start chunk = lanes_[lane].start;
+void LinkLogic::on_finished(std::uint32_t slot, Instant end) {
+  TROUPE_ASSERT(slots_[slot].is_busy);
+  const Start chunk = slots_[slot].start;
   Share& share = chunk.part->share;
   Share::Item& item = share.items[chunk.item];
   Share::Move& move = share.moves[chunk.item];
-  item.lane = static_cast<std::uint16_t>(chunk.direction);
+  item.track = static_cast<std::uint16_t>(chunk.direction);
   // A chunk that was begun early moves once the one before it has arrived.
   Queue& q = queue(chunk.direction);
   const Instant since = std::min(std::max(chunk.since, q.latest_end), end);
@@ -66,7 +66,7 @@ void LinkLogic::on_finished(std::uint32_t lane, Instant end) {
   move.shortest_chunk_ns =
       static_cast<std::uint32_t>(std::min<std::int64_t>(move.shortest_chunk_ns, took.count()));
   const bool is_done = ++move.chunks_moved == move.chunks;
-  lanes_[lane].is_busy = false;
+  slots_[slot].is_busy = false;
   --q.under_way;
   if (!chunk.is_issued) {
     if (is_done || sharing_ == Sharing::fair) leave_queue(chunk);
@@ -84,12 +84,12 @@ void LinkLogic::on_finished(std::uint32_t lane, Instant end) {
   }
 }
 
-void LinkLogic::on_failed(std::uint32_t lane) {
-  TROUPE_ASSERT(lanes_[lane].is_busy);
-  const Start& failed = lanes_[lane].start;
+void LinkLogic::on_failed(std::uint32_t slot) {
+  TROUPE_ASSERT(slots_[slot].is_busy);
+  const Start& failed = slots_[slot].start;
   record_start(failed.part->share.items[failed.item], Share::never);
   leave_queue(failed);
-  lanes_[lane].is_busy = false;
+  slots_[slot].is_busy = false;
   --queue(failed.direction).under_way;
 }
 
@@ -127,15 +127,15 @@ LinkLogic::Start* LinkLogic::next_on(Direction direction) {
   });
   if (movable == q.waiting.end()) return nullptr;
   std::uint32_t free = static_cast<std::uint32_t>(direction) * depth();
-  while (lanes_[free].is_busy) ++free;
-  Lane& lane = lanes_[free];
-  lane.is_busy = true;
+  while (slots_[free].is_busy) ++free;
+  Slot& slot = slots_[free];
+  slot.is_busy = true;
   ++q.under_way;
   Share::Move& move = movable->move();
   const std::uint32_t i = move.chunks_begun++;
   const std::uint64_t begin = chunk_offset(move, i);
   const std::uint64_t end = chunk_offset(move, i + 1);
-  lane.start = Start{.lane = free,
+  slot.start = Start{.slot = free,
                      .direction = direction,
                      .item = movable->item,
                      .part = movable->part,
@@ -144,7 +144,7 @@ LinkLogic::Start* LinkLogic::next_on(Direction direction) {
                      .first = i == 0,
                      .last = i + 1 == move.chunks,
                      .expected = move.expected.chunk(i, move.chunks)};
-  return &lane.start;
+  return &slot.start;
 }
 
 void LinkLogic::check_invariants() const {
@@ -156,8 +156,8 @@ void LinkLogic::check_invariants() const {
     }
   }
   std::uint32_t busy = 0;
-  for (const Lane& lane : lanes_) busy += lane.is_busy ? 1 : 0;
-  TROUPE_ASSERT(busy == busy_lanes());
+  for (const Slot& slot : slots_) busy += slot.is_busy ? 1 : 0;
+  TROUPE_ASSERT(busy == busy_slots());
   for (const Queue& q : queues_) {
     for (const Waiting& w : q.waiting) {
       TROUPE_ASSERT(w.part->share.items[w.item].waits_for == 0);
@@ -165,11 +165,11 @@ void LinkLogic::check_invariants() const {
       TROUPE_ASSERT(std::count(q.waiting.begin(), q.waiting.end(), w) == 1);
     }
   }
-  for (const Lane& lane : lanes_) {
-    if (!lane.is_busy || lane.start.is_issued) continue;
-    const auto& waiting = queues_[static_cast<std::size_t>(lane.start.direction)].waiting;
-    TROUPE_ASSERT(std::count(waiting.begin(), waiting.end(), lane.current()) == 1);
-    TROUPE_ASSERT(lane.current().move().chunks_moved < lane.current().move().chunks_begun);
+  for (const Slot& slot : slots_) {
+    if (!slot.is_busy || slot.start.is_issued) continue;
+    const auto& waiting = queues_[static_cast<std::size_t>(slot.start.direction)].waiting;
+    TROUPE_ASSERT(std::count(waiting.begin(), waiting.end(), slot.current()) == 1);
+    TROUPE_ASSERT(slot.current().move().chunks_moved < slot.current().move().chunks_begun);
   }
 }
 

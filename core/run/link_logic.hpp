@@ -20,7 +20,7 @@ namespace troupe {
 class LinkLogic {
  public:
   struct Start {
-    std::uint32_t lane;  // the slot
+    std::uint32_t slot;
     Direction direction;
     std::uint32_t item;
     ActiveShare* part;
@@ -44,19 +44,19 @@ class LinkLogic {
   void on_watch(std::uint32_t window, std::uint32_t item) {
     progress_.add_late(window, item, WindowItem{.window = window, .ref = {}}, Sink{*this});
   }
-  // The chunk that next() has put on `lane` begins to move.
-  void on_started(std::uint32_t lane, Instant now);
-  // The chunk on `lane` was issued: it will move when what it depends on is done.
-  void on_issued(std::uint32_t lane);
-  // The chunk under way on `lane` has arrived.
-  void on_finished(std::uint32_t lane, Instant end);
-  void on_failed(std::uint32_t lane);
+  // The chunk that next() has put on `slot` begins to move.
+  void on_started(std::uint32_t slot, Instant now);
+  // The chunk on `slot` was issued: it will move when what it depends on is done.
+  void on_issued(std::uint32_t slot);
+  // The chunk under way on `slot` has arrived.
+  void on_finished(std::uint32_t slot, Instant end);
+  void on_failed(std::uint32_t slot);
   void on_stop() { stopped_ = true; }
 
   // Takes the next chunk that can move and its slot. Returns null if no chunk can move. The result
-  // stays valid, as under_way(lane), until the chunk has finished.
+  // stays valid, as under_way(slot), until the chunk has finished.
   Start* next();
-  const Start& under_way(std::uint32_t lane) const { return lanes_[lane].start; }
+  const Start& under_way(std::uint32_t slot) const { return slots_[slot].start; }
 
   // Items of other actors to notify, in the order they were released. The caller must clear the
   // list.
@@ -64,8 +64,8 @@ class LinkLogic {
   // Whether more notices are likely soon. Always false: links send notices at the end of each
   // round, since most chunks take longer than a message.
   bool expects_more_notices() const { return false; }
-  bool is_idle() const { return busy_lanes() == 0; }
-  std::uint32_t busy_lanes() const { return queues_[0].under_way + queues_[1].under_way; }
+  bool is_idle() const { return busy_slots() == 0; }
+  std::uint32_t busy_slots() const { return queues_[0].under_way + queues_[1].under_way; }
   ShareProgress& progress() { return progress_; }
   const ShareProgress& progress() const { return progress_; }
   void check_invariants() const;
@@ -93,7 +93,7 @@ class LinkLogic {
     std::uint32_t under_way = 0;  // chunks
     Instant latest_end{};
   };
-  struct Lane {
+  struct Slot {
     bool is_busy = false;
     Start start{};  // the chunk under way; its transfer is in the queue, unless it was issued
     Waiting current() const { return {start.part, start.item}; }
@@ -112,7 +112,7 @@ class LinkLogic {
   Sharing sharing_;
   ShareProgress progress_;
   Queue queues_[2];          // by Direction
-  std::vector<Lane> lanes_;  // slots
+  std::vector<Slot> slots_;  // slots
   std::vector<WindowItem> notices_;
   bool stopped_ = false;
 };

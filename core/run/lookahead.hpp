@@ -27,8 +27,8 @@ class LookaheadTarget {
  public:
   static constexpr std::uint32_t steps = 3;
 
-  // The work on `lane` is about to finish.
-  virtual void before_finish(std::uint32_t lane, std::uint32_t step) = 0;
+  // The work on `slot` is about to finish.
+  virtual void before_finish(std::uint32_t slot, std::uint32_t step) = 0;
   // A notice for `item` is about to be handled.
   virtual void before_notice(std::uint32_t item, std::uint32_t step) = 0;
 

@@ -19,7 +19,7 @@ Share SentShare::read() const {
     to.end = std::atomic_ref<Instant>(from.end).load(std::memory_order_acquire);
     to.start = std::atomic_ref<Instant>(from.start).load(std::memory_order_relaxed);
     if (!to.finished()) continue;  // the rest may be changing
-    to.lane = from.lane;
+    to.track = from.track;
     if (!moves_.empty()) share.moves[i] = moves_[i];
   }
   return share;

@@ -47,9 +47,9 @@ struct Timeline {
 struct ResourceUse {
   std::string name;  // "gpu0" for all its streams; "pcie0 host→vram0" for a link direction
   enum class Kind { device, link } kind = Kind::device;
-  Duration busy{0};        // sum over lanes
-  int lanes = 1;           // streams of a device; 1 for a link direction
-  double utilisation = 0;  // busy / (lanes * makespan), 0..1
+  Duration busy{0};        // sum over streams
+  int streams = 1;         // of a device; 1 for a link direction
+  double utilisation = 0;  // busy / (streams * makespan), 0..1
 };
 
 // `not_run`: never begun, since an earlier scenario failed or the run was interrupted.

@@ -30,8 +30,8 @@
 //         "name": "gpu0",
 //         "kind": "device",                  or "link", one for each direction
 //         "lanes": 1,                        streams of a device
-//         "busy_s": 0.308900000,             summed over its lanes
-//         "utilisation": 0.291415            busy / (lanes * makespan)
+//         "busy_s": 0.308900000,             summed over its streams
+//         "utilisation": 0.291415            busy / (streams * makespan)
 //       }]
 //     }]
 //   }
@@ -99,7 +99,7 @@ void write_resource(JsonWriter& json, const ResourceUse& use) {
   json.open('{');
   json.member("name", json_string(use.name));
   json.member("kind", use.kind == ResourceUse::Kind::device ? "\"device\"" : "\"link\"");
-  json.member("lanes", std::to_string(use.lanes));
+  json.member("lanes", std::to_string(use.streams));
   json.member("busy_s", json_seconds(use.busy));
   json.member("utilisation", json_ratio(use.utilisation));
   json.close('}');

@@ -227,20 +227,20 @@ class Bench {
     for (std::size_t i = 0; i < replicas.size(); ++i) store_.acquire(ReplicaId::at(i));
   }
 
-  // The first slot of a lane.
+  // The first slot of a slot.
   std::uint32_t issue_depth() const {
     return entry_.issue_depth == nullptr ? 0 : entry_.issue_depth(machine_, device_);
   }
   bool issues_ahead() const { return issue_depth() > 0; }
-  std::uint32_t slot_of(std::uint32_t lane) const {
-    return issues_ahead() ? lane * issue_depth() : lane;
+  std::uint32_t slot_of(std::uint32_t stream) const {
+    return issues_ahead() ? stream * issue_depth() : stream;
   }
 
-  Started start(const Graph& graph, OpId op, std::uint32_t lane) {
+  Started start(const Graph& graph, OpId op, std::uint32_t slot) {
     std::vector<ReplicaId> inputs;
     for (const OpId input : graph.inputs(op)) inputs.push_back(ReplicaId::at(input.index()));
     Issue issue;
-    return backend_->start(slot_of(lane),
+    return backend_->start(slot_of(slot),
                            {.kind = graph.kind_id(op),
                             .attrs = &graph.attrs(op),
                             .inputs = inputs,
@@ -251,9 +251,9 @@ class Bench {
   }
 
   // Runs an op. Returns the cause if it failed, however the backend reported that.
-  std::optional<std::string> finish(const Graph& graph, OpId op, std::uint32_t lane) {
+  std::optional<std::string> finish(const Graph& graph, OpId op, std::uint32_t slot) {
     try {
-      const Started started = start(graph, op, lane);
+      const Started started = start(graph, op, slot);
       if (has_virtual_time(entry_.mode)) {
         BOOST_TEST((started.state == Started::State::after));
         BOOST_TEST((started.after == expected));
@@ -264,7 +264,7 @@ class Bench {
       return e.what();
     }
     const WaitingCompletions::Told told = told_.wait();
-    BOOST_TEST(told.lane == slot_of(lane));
+    BOOST_TEST(told.slot == slot_of(slot));
     return told.cause;
   }
 
@@ -349,7 +349,7 @@ BOOST_AUTO_TEST_CASE(a_backend_computes_every_op_as_the_serial_execution_does) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(an_op_that_fails_says_why_and_the_lane_goes_on) {
+BOOST_AUTO_TEST_CASE(an_op_that_fails_says_why_and_the_slot_goes_on) {
   const OneOp failing(pattern_ops().find("fail"), DType::f64, Shape{4});
   for_each_fit([&](const auto& entry, const Machine& machine, DeviceId device) {
     if (!computes_values(entry.mode)) return;
@@ -366,29 +366,29 @@ BOOST_AUTO_TEST_CASE(an_op_that_fails_says_why_and_the_lane_goes_on) {
   });
 }
 
-//   u[0] … u[n-1]: one on each lane; all are started before the test waits for the first
-BOOST_AUTO_TEST_CASE(all_lanes_may_be_busy_at_once_and_each_end_is_told_once_on_its_lane) {
+//   u[0] … u[n-1]: one on each slot; all are started before the test waits for the first
+BOOST_AUTO_TEST_CASE(all_lanes_may_be_busy_at_once_and_each_end_is_told_once_on_its_slot) {
   for_each_fit([](const auto& entry, const Machine& machine, DeviceId device) {
     Bench(entry, machine, device).run([&](Bench& bench) {
-      const auto lanes = static_cast<std::uint32_t>(machine.device(device).streams);
+      const auto slots = static_cast<std::uint32_t>(machine.device(device).streams);
       Graph graph{pattern_ops()};
       graph.begin_group("u", true);
-      for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+      for (std::uint32_t slot = 0; slot < slots; ++slot) {
         graph.append({.kind = graph.kinds().find("uniform"),
-                      .attrs = {{"seed", std::int64_t{lane}}},
+                      .attrs = {{"seed", std::int64_t{slot}}},
                       .declared = {DType::f32, Shape{300, 1001}}});
       }
       bench.install(graph);
       std::set<std::uint32_t> pending;
-      for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-        const Started started = bench.start(graph, OpId{lane}, lane);
-        if (started.state == Started::State::pending) pending.insert(bench.slot_of(lane));
+      for (std::uint32_t slot = 0; slot < slots; ++slot) {
+        const Started started = bench.start(graph, OpId{slot}, slot);
+        if (started.state == Started::State::pending) pending.insert(bench.slot_of(slot));
       }
       const std::size_t expected_count = pending.size();
       for (std::size_t i = 0; i < expected_count; ++i) {
         const WaitingCompletions::Told told = bench.told().wait();
         BOOST_TEST(!told.cause.has_value());
-        BOOST_TEST(pending.erase(told.lane) == 1U);
+        BOOST_TEST(pending.erase(told.slot) == 1U);
       }
       BOOST_TEST(bench.told().count() == expected_count);
       if (!computes_values(entry.mode)) return;

@@ -124,7 +124,7 @@ class Bench {
       }
       if (started.state != Started::State::pending) continue;
       const WaitingCompletions::Told told = told_.wait();
-      BOOST_TEST(told.lane == slot_of(d));
+      BOOST_TEST(told.slot == slot_of(d));
       BOOST_TEST(!told.cause.has_value());
     }
   }
@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(both_directions_may_be_busy_at_once_and_each_end_is_told_on
     for (std::size_t i = 0; i < expected_count; ++i) {
       const WaitingCompletions::Told told = bench.told().wait();
       BOOST_TEST(!told.cause.has_value());
-      BOOST_TEST(pending.erase(told.lane) == 1U);
+      BOOST_TEST(pending.erase(told.slot) == 1U);
     }
     for (const Direction d : directions) BOOST_TEST(bench.arrived(d));
     BOOST_TEST(bench.told().count() - told_before == expected_count);

@@ -84,17 +84,17 @@ void LogicSimulation::pass_time() {
 void LogicSimulation::finish(const Due& due) {
   std::visit(
       [&](auto& logic) {
-        const auto& start = logic.under_way(due.lane);
+        const auto& start = logic.under_way(due.slot);
         const UnitId unit = start.part->share.items[start.item].unit;
         if (options_.failing == unit) {
-          logic.on_failed(due.lane);
+          logic.on_failed(due.slot);
           logic.on_stop();
           post(coordinator(), [this, unit] {
             chief_.on_failure({.cause = "on purpose", .unit = unit});
             act();
           });
         } else {
-          logic.on_finished(due.lane, now_);
+          logic.on_finished(due.slot, now_);
         }
         logic.check_invariants();
       },
@@ -112,7 +112,7 @@ void LogicSimulation::start_ready(ResourceId resource) {
   std::visit(
       [&](auto& logic) {
         while (const auto* start = logic.next()) {
-          logic.on_started(start->lane, now_);
+          logic.on_started(start->slot, now_);
           logic.check_invariants();
           Duration time{0};
           if constexpr (requires { start->expected; }) {
@@ -120,7 +120,7 @@ void LogicSimulation::start_ready(ResourceId resource) {
           } else {
             time = start->part->share.expected(start->item);
           }
-          due_[{now_ + time, scheduled_++}] = {resource, start->lane};
+          due_[{now_ + time, scheduled_++}] = {resource, start->slot};
         }
         for (const WindowItem& to : std::exchange(logic.notices(), {})) {
           post(to.ref.resource.index(), [this, to] {

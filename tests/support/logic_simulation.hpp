@@ -41,7 +41,7 @@ class LogicSimulation {
   using Key = std::pair<Instant, std::uint64_t>;  // due time; order among equal times
   struct Due {
     ResourceId resource;
-    std::uint32_t lane = 0;
+    std::uint32_t slot = 0;
   };
 
   std::size_t coordinator() const { return logics_.size(); }

@@ -18,13 +18,13 @@ namespace troupe::testing {
 class WaitingCompletions final : public Completions {
  public:
   struct Told {
-    std::uint32_t lane = 0;
+    std::uint32_t slot = 0;
     std::optional<std::string> cause;  // if the work failed
   };
 
-  void completed(std::uint32_t lane) override { tell({.lane = lane, .cause = {}}); }
-  void failed(std::uint32_t lane, std::string cause) override {
-    tell({.lane = lane, .cause = std::move(cause)});
+  void completed(std::uint32_t slot) override { tell({.slot = slot, .cause = {}}); }
+  void failed(std::uint32_t slot, std::string cause) override {
+    tell({.slot = slot, .cause = std::move(cause)});
   }
 
   // Blocks until the next completion and returns it. Throws after 60 s, so that a lost completion

@@ -1,9 +1,9 @@
 #include "core/backend/openblas/openblas_backend.hpp"
 
 #include "core/backend/cpu_job.hpp"
-#include "core/backend/lane_worker.hpp"
 #include "core/backend/openblas/pinning.hpp"
 #include "core/backend/openblas/thread_team.hpp"
+#include "core/backend/slot_worker.hpp"
 #include "core/base/assert.hpp"
 
 #include <algorithm>
@@ -32,8 +32,8 @@ class InlineBackend final : public DeviceBackend {
 
   void enter_thread() override { pin_this_thread(first(cores_)); }
 
-  Started start(std::uint32_t lane, const KernelCall& call) override {
-    TROUPE_ASSERT(lane == 0);
+  Started start(std::uint32_t slot, const KernelCall& call) override {
+    TROUPE_ASSERT(slot == 0);
     job_.prepare(context_.ops, context_.store, call);
     job_.compute(team_);
     return {.state = Started::State::finished};
@@ -57,9 +57,9 @@ class StreamedBackend final : public DeviceBackend {
     }
   }
 
-  Started start(std::uint32_t lane, const KernelCall& call) override {
-    TROUPE_ASSERT(lane < streams_.size());
-    Stream& stream = *streams_[lane];
+  Started start(std::uint32_t slot, const KernelCall& call) override {
+    TROUPE_ASSERT(slot < streams_.size());
+    Stream& stream = *streams_[slot];
     stream.job.prepare(context_.ops, context_.store, call);
     stream.worker.submit([&stream] { stream.job.compute(stream.team); });
     return {.state = Started::State::pending};
@@ -68,11 +68,11 @@ class StreamedBackend final : public DeviceBackend {
  private:
   // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): the order is that of destruction
   struct Stream {
-    Stream(Completions& completions, std::size_t lane, std::vector<int> stream_cores)
+    Stream(Completions& completions, std::size_t slot, std::vector<int> stream_cores)
         : cores(std::move(stream_cores)),
           team(all_but_first(cores)),
           pool(1, [this] { pin_this_thread(first(cores)); }),
-          worker(pool, completions, static_cast<std::uint32_t>(lane)) {
+          worker(pool, completions, static_cast<std::uint32_t>(slot)) {
       pool.start_all();
     }
 
@@ -80,7 +80,7 @@ class StreamedBackend final : public DeviceBackend {
     ThreadTeam team;
     CpuJob job;
     WorkerPool pool;  // after all that its thread uses
-    LaneWorker worker;
+    SlotWorker worker;
   };
 
   // With fewer cores than streams, streams share cores.

@@ -21,9 +21,9 @@ bool is_better(Duration finish, DeviceId device, const Slot& than) {
 DeviceSchedules::DeviceSchedules(const Machine& machine, std::vector<std::vector<DeviceId>> rows,
                                  Duration shortest)
     : places_(machine.devices.size()) {
-  lanes_.reserve(machine.devices.size());
+  streams_.reserve(machine.devices.size());
   for (const Device& device : machine.devices) {
-    lanes_.emplace_back(static_cast<std::size_t>(device.streams), LaneSchedule(shortest));
+    streams_.emplace_back(static_cast<std::size_t>(device.streams), StreamSchedule(shortest));
   }
   for (std::vector<DeviceId>& devices : rows) {
     const auto row = static_cast<std::uint32_t>(rows_.size());
@@ -36,19 +36,19 @@ DeviceSchedules::DeviceSchedules(const Machine& machine, std::vector<std::vector
 
 void DeviceSchedules::improve(Slot& best, DeviceId device, Want want) const {
   if (!is_better(end_of(want.ready, want.length), device, best)) return;
-  const std::vector<LaneSchedule>& lanes = lanes_[device.index()];
-  for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-    const Duration start = lanes[lane].earliest(want.ready, want.length);
+  const std::vector<StreamSchedule>& streams = streams_[device.index()];
+  for (std::size_t stream = 0; stream < streams.size(); ++stream) {
+    const Duration start = streams[stream].earliest(want.ready, want.length);
     const Duration finish = end_of(start, want.length);
-    if (is_better(finish, device, best)) best = {device, lane, start, finish};
+    if (is_better(finish, device, best)) best = {device, stream, start, finish};
   }
 }
 
 void DeviceSchedules::take(const Slot& slot) {
-  std::vector<LaneSchedule>& lanes = lanes_[slot.device.index()];
-  lanes[slot.lane].take(slot.start, slot.finish - slot.start);
-  LaneSchedule::Bound bound;
-  for (const LaneSchedule& lane : lanes) bound.add(lane.bound());
+  std::vector<StreamSchedule>& streams = streams_[slot.device.index()];
+  streams[slot.stream].take(slot.start, slot.finish - slot.start);
+  StreamSchedule::Bound bound;
+  for (const StreamSchedule& stream : streams) bound.add(stream.bound());
   const Place place = places_[slot.device.index()];
   rows_[place.row].update(place.place, bound);
 }
@@ -56,7 +56,7 @@ void DeviceSchedules::take(const Slot& slot) {
 DeviceSchedules::Row::Row(std::vector<DeviceId> of)
     : devices(std::move(of)), tree(2 * std::bit_ceil(devices.size())) {
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    tree[width() + i] = {LaneSchedule().bound(), devices[i]};
+    tree[width() + i] = {StreamSchedule().bound(), devices[i]};
   }
   for (std::size_t v = width(); v-- > 1;) {
     tree[v] = tree[2 * v];
@@ -65,11 +65,11 @@ DeviceSchedules::Row::Row(std::vector<DeviceId> of)
   }
 }
 
-void DeviceSchedules::Row::update(std::size_t place, const LaneSchedule::Bound& bound) {
+void DeviceSchedules::Row::update(std::size_t place, const StreamSchedule::Bound& bound) {
   std::size_t v = width() + place;
   tree[v].bound = bound;
   for (v /= 2; v > 0; v /= 2) {
-    LaneSchedule::Bound both = tree[2 * v].bound;
+    StreamSchedule::Bound both = tree[2 * v].bound;
     both.add(tree[2 * v + 1].bound);
     if (both == tree[v].bound) return;
     tree[v].bound = both;

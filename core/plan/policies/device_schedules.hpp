@@ -4,7 +4,7 @@
 #include "core/base/id.hpp"
 #include "core/base/time.hpp"
 #include "core/machine/machine.hpp"
-#include "core/plan/policies/lane_schedule.hpp"
+#include "core/plan/policies/stream_schedule.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace troupe {
 // A place for an op in the schedules; with no device, none was found.
 struct Slot {
   DeviceId device;
-  std::size_t lane = 0;
+  std::size_t stream = 0;
   Duration start{0};
   Duration finish = Duration::max();
 };
@@ -57,14 +57,14 @@ class DeviceSchedules {
     std::vector<DeviceId> devices;
     // A binary tree: the vertices below v are 2 v and 2 v + 1, and the devices are at the bottom.
     struct Vertex {
-      LaneSchedule::Bound bound;
+      StreamSchedule::Bound bound;
       DeviceId first;  // the lowest number
     };
     std::vector<Vertex> tree;
 
     explicit Row(std::vector<DeviceId> of);
     std::size_t width() const { return tree.size() / 2; }
-    void update(std::size_t place, const LaneSchedule::Bound& bound);
+    void update(std::size_t place, const StreamSchedule::Bound& bound);
     void improve(const DeviceSchedules& all, Slot& best, Range range, Want want) const;
     void search(const DeviceSchedules& all, Slot& best, Range range, Want want, std::size_t vertex,
                 Range below) const;
@@ -74,8 +74,8 @@ class DeviceSchedules {
     std::uint32_t place = 0;
   };
 
-  std::vector<std::vector<LaneSchedule>> lanes_;  // by device
-  std::vector<Place> places_;                     // by device
+  std::vector<std::vector<StreamSchedule>> streams_;  // by device
+  std::vector<Place> places_;                         // by device
   std::vector<Row> rows_;
 };
 

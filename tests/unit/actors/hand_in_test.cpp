@@ -44,7 +44,7 @@ struct PendingWork {
   bool may_block(const DeviceLogic::Start&) const { return false; }
 };
 
-// A device of two lanes, both busy, that has been asked for what is left.
+// A device of two slots, both busy, that has been asked for what is left.
 class CollectedDevice {
  public:
   CollectedDevice() {
@@ -74,12 +74,12 @@ class CollectedDevice {
     coordinator_ = nullptr;
     settle();
   }
-  void complete(std::uint32_t lane) {
-    completions_->completed(lane);
+  void complete(std::uint32_t slot) {
+    completions_->completed(slot);
     settle();
   }
-  void fail(std::uint32_t lane) {
-    completions_->failed(lane, "lane " + std::to_string(lane));
+  void fail(std::uint32_t slot) {
+    completions_->failed(slot, "slot " + std::to_string(slot));
     settle();
   }
   void stop() { caf::anon_send(device_, Stop{}); }
@@ -96,16 +96,16 @@ class CollectedDevice {
   Completions* completions_ = nullptr;
 };
 
-BOOST_AUTO_TEST_CASE(a_device_hands_in_when_its_last_busy_lane_has_failed) {
+BOOST_AUTO_TEST_CASE(a_device_hands_in_when_its_last_busy_slot_has_failed) {
   CollectedDevice device;
   device.fail(0);
-  BOOST_TEST(device.log == Log{"failure: lane 0"}, boost::test_tools::per_element());
+  BOOST_TEST(device.log == Log{"failure: slot 0"}, boost::test_tools::per_element());
   device.fail(1);
-  BOOST_TEST(device.log == (Log{"failure: lane 0", "failure: lane 1", "collected 0 items done"}),
+  BOOST_TEST(device.log == (Log{"failure: slot 0", "failure: slot 1", "collected 0 items done"}),
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(a_device_hands_in_when_its_last_busy_lane_has_finished) {
+BOOST_AUTO_TEST_CASE(a_device_hands_in_when_its_last_busy_slot_has_finished) {
   CollectedDevice device;
   device.stop();
   device.complete(1);

@@ -455,11 +455,11 @@ template <class Logic>
 Share partly_finished(Logic logic, Share share) {
   logic.on_share(std::move(share));
   for (int i = 0; i < 2; ++i) {
-    const std::uint32_t lane = logic.next()->lane;
-    logic.on_started(lane, Instant{Duration{10 * i}});
-    logic.on_finished(lane, Instant{Duration{10 * i + 5}});
+    const std::uint32_t slot = logic.next()->slot;
+    logic.on_started(slot, Instant{Duration{10 * i}});
+    logic.on_finished(slot, Instant{Duration{10 * i + 5}});
   }
-  logic.on_started(logic.next()->lane, Instant{Duration{30}});
+  logic.on_started(logic.next()->slot, Instant{Duration{30}});
   return std::move(logic.progress().take_all().front());
 }
 
@@ -467,7 +467,7 @@ void check_records(const Share& share, const Share& worked_on) {
   for (std::uint32_t i = 0; i < worked_on.size(); ++i) {
     BOOST_TEST((share.items[i].start == worked_on.items[i].start));
     BOOST_TEST((share.items[i].end == worked_on.items[i].end));
-    BOOST_TEST(share.items[i].lane == worked_on.items[i].lane);
+    BOOST_TEST(share.items[i].track == worked_on.items[i].track);
     if (!worked_on.is_transfer()) continue;
     BOOST_TEST((share.moves[i].busy == worked_on.moves[i].busy));
     BOOST_TEST(share.moves[i].shortest_chunk_ns == worked_on.moves[i].shortest_chunk_ns);

@@ -48,19 +48,19 @@ class Player : public caf::event_based_actor {
 class Dreamer : public TimerListener {
  public:
   Dreamer(VirtualClock& clock, Log& log) : clock_(clock), log_(log) {}
-  void on_timer(std::uint32_t lane) override {
-    log_.push_back("alarm " + std::to_string(lane) + at(clock_));
+  void on_timer(std::uint32_t slot) override {
+    log_.push_back("alarm " + std::to_string(slot) + at(clock_));
     ++happened;
   }
-  void before_finish(std::uint32_t lane, std::uint32_t step) override {
-    const auto known = steps.find(lane);
+  void before_finish(std::uint32_t slot, std::uint32_t step) override {
+    const auto known = steps.find(slot);
     if (known != steps.end()) BOOST_TEST(step > known->second.back().step);
-    steps[lane].push_back({step, happened});
+    steps[slot].push_back({step, happened});
   }
   void before_notice(std::uint32_t item, std::uint32_t step) override { before_finish(item, step); }
   caf::strong_actor_ptr handle() override { return nullptr; }
 
-  // By lane or item: the steps announced, and how many events had been handled before each.
+  // By slot or item: the steps announced, and how many events had been handled before each.
   struct Step {
     std::uint32_t step;
     std::size_t after;
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(events_due_together_happen_before_anything_that_follows_fro
   World world;
   Dreamer dreamer(world.time().clock(), world.log);
   VirtualClock& clock = world.time().clock();
-  for (const std::uint32_t lane : {0U, 1U, 2U}) clock.start_timer(7ns, dreamer, lane);
+  for (const std::uint32_t slot : {0U, 1U, 2U}) clock.start_timer(7ns, dreamer, slot);
   clock.start_timer(8ns, dreamer, 3);
   clock.advance();
   BOOST_TEST(world.log == (Log{"alarm 0@7", "alarm 1@7", "alarm 2@7"}),
@@ -170,9 +170,9 @@ BOOST_AUTO_TEST_CASE(events_due_together_happen_before_anything_that_follows_fro
 }
 
 // The steps were announced one after the other, all less than 20 events before event `turn`.
-void expect_announced(const Dreamer& dreamer, std::uint32_t lane, std::size_t turn) {
-  BOOST_TEST_REQUIRE(dreamer.steps.contains(lane));
-  const std::vector<Dreamer::Step>& steps = dreamer.steps.at(lane);
+void expect_announced(const Dreamer& dreamer, std::uint32_t slot, std::size_t turn) {
+  BOOST_TEST_REQUIRE(dreamer.steps.contains(slot));
+  const std::vector<Dreamer::Step>& steps = dreamer.steps.at(slot);
   BOOST_TEST_REQUIRE(steps.size() == LookaheadTarget::steps);
   for (std::size_t s = 1; s < steps.size(); ++s) BOOST_TEST(steps[s - 1].after < steps[s].after);
   BOOST_TEST(steps.back().after < turn);
@@ -196,20 +196,20 @@ BOOST_AUTO_TEST_CASE(what_is_due_together_comes_in_the_order_it_was_scheduled) {
 BOOST_AUTO_TEST_CASE(a_timer_among_many_is_announced_step_by_step_before_it_expires) {
   World world;
   Dreamer dreamer(world.time().clock(), world.log);
-  for (std::uint32_t lane = 0; lane < 100; ++lane) {
-    world.time().clock().start_timer(7ns, dreamer, lane);
+  for (std::uint32_t slot = 0; slot < 100; ++slot) {
+    world.time().clock().start_timer(7ns, dreamer, slot);
   }
-  for (std::uint32_t lane = 0; lane < 100; ++lane) {
-    world.time().clock().start_timer(9ns, dreamer, 1000 + lane);
+  for (std::uint32_t slot = 0; slot < 100; ++slot) {
+    world.time().clock().start_timer(9ns, dreamer, 1000 + slot);
   }
   world.time().clock().advance();
   BOOST_TEST(world.log.size() == 100U);
   BOOST_TEST(dreamer.steps.rbegin()->first < 100U);
   world.run();
   BOOST_TEST(world.log.size() == 200U);
-  for (const std::uint32_t lane : {20U, 50U, 80U}) {
-    expect_announced(dreamer, lane, lane);
-    expect_announced(dreamer, 1000 + lane, 100 + lane);
+  for (const std::uint32_t slot : {20U, 50U, 80U}) {
+    expect_announced(dreamer, slot, slot);
+    expect_announced(dreamer, 1000 + slot, 100 + slot);
   }
 }
 
@@ -258,8 +258,8 @@ BOOST_AUTO_TEST_CASE(a_seed_orders_only_events_that_are_due_at_the_same_time) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     World world(seed);
     Dreamer dreamer(world.time().clock(), world.log);
-    for (const std::uint32_t lane : {0U, 1U, 2U}) {
-      world.time().clock().start_timer(7ns, dreamer, lane);
+    for (const std::uint32_t slot : {0U, 1U, 2U}) {
+      world.time().clock().start_timer(7ns, dreamer, slot);
     }
     world.time().clock().start_timer(6ns, dreamer, 9);
     world.run();

@@ -114,10 +114,10 @@ BOOST_FIXTURE_TEST_CASE(a_storage_directory_that_disappears_fails_the_transfer_b
   }
 }
 
-BOOST_FIXTURE_TEST_CASE(each_direction_is_a_lane_of_its_own, HostAndDisk) {
+BOOST_FIXTURE_TEST_CASE(each_direction_is_a_slot_of_its_own, HostAndDisk) {
   const auto [from, stored, back] = install(1000);
-  BOOST_TEST(move(Direction::forward, from, stored).lane == 0U);
-  BOOST_TEST(move(Direction::backward, stored, back).lane == 1U);
+  BOOST_TEST(move(Direction::forward, from, stored).slot == 0U);
+  BOOST_TEST(move(Direction::backward, stored, back).slot == 1U);
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ class FakeWire final : public Wire {
 
 class Ends final : public Completions {
  public:
-  void completed(std::uint32_t lane) override { done.push_back(lane); }
+  void completed(std::uint32_t slot) override { done.push_back(slot); }
   void failed(std::uint32_t, std::string cause) override { causes.push_back(std::move(cause)); }
 
   std::vector<std::uint32_t> done;

@@ -96,17 +96,17 @@ BOOST_AUTO_TEST_CASE(one_stream_computes_on_the_calling_thread) {
 BOOST_AUTO_TEST_CASE(several_streams_compute_at_once_and_tell_their_ends) {
   Sample s(4);
   for (int round = 0; round < 100; ++round) {
-    for (std::uint32_t lane = 0; lane < 4; ++lane) {
-      const Started started = s.backend->start(lane, s.call("spin", s.attrs[0], lane));
+    for (std::uint32_t slot = 0; slot < 4; ++slot) {
+      const Started started = s.backend->start(slot, s.call("spin", s.attrs[0], slot));
       BOOST_TEST((started.state == Started::State::pending));
     }
-    std::uint32_t lanes_told = 0;
+    std::uint32_t slots_told = 0;
     for (int i = 0; i < 4; ++i) {
       const auto told = s.completions.wait();
       BOOST_TEST(!told.cause);
-      lanes_told |= 1U << told.lane;
+      slots_told |= 1U << told.slot;
     }
-    BOOST_TEST(lanes_told == 15U);
+    BOOST_TEST(slots_told == 15U);
   }
   for (std::size_t i = 1; i < 4; ++i) BOOST_TEST(s.same(0, i));
 }
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_stream_tells_why_its_kernel_failed_and_goes_on) {
   Sample s(2);
   s.backend->start(1, s.call("fail", s.attrs[1], 0));
   const auto told = s.completions.wait();
-  BOOST_TEST(told.lane == 1U);
+  BOOST_TEST(told.slot == 1U);
   BOOST_REQUIRE(told.cause.has_value());
   BOOST_TEST(told.cause->find("it failed on purpose") != std::string::npos);
   s.backend->start(1, s.call("spin", s.attrs[0], 1));
@@ -162,8 +162,8 @@ BOOST_AUTO_TEST_CASE(the_cores_of_a_device_are_split_among_its_streams,
   const int b = usable[1];
   const auto seen = [](std::vector<int> cores, std::size_t streams) {
     Sample s(static_cast<int>(streams), std::move(cores));
-    for (std::uint32_t lane = 0; lane < streams; ++lane) {
-      s.backend->start(lane, s.call("cores", s.attrs[0], lane));
+    for (std::uint32_t slot = 0; slot < streams; ++slot) {
+      s.backend->start(slot, s.call("cores", s.attrs[0], slot));
       BOOST_TEST(!s.completions.wait().cause);
     }
     return SeenCores::take();

@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(large_buffers_bypass_the_cache) {
 }
 
 // A queue of buffers to another thread, each with the number that was written to it.
-class Lane {
+class Slot {
  public:
   void push(std::byte* buffer, std::uint64_t number) {
     const std::lock_guard lock(mutex_);
@@ -138,7 +138,7 @@ class Lane {
 
 // Fills buffers and sends them to the other thread; releases the buffers it receives. Returns how
 // many of these had been overwritten.
-std::uint64_t exchange(BufferPool& pool, Lane& there, Lane& here, std::uint64_t first_number) {
+std::uint64_t exchange(BufferPool& pool, Slot& there, Slot& here, std::uint64_t first_number) {
   constexpr std::uint64_t rounds = 10'000;
   BufferCache cache(pool);
   std::uint64_t spoilt = 0;
@@ -166,8 +166,8 @@ std::uint64_t exchange(BufferPool& pool, Lane& there, Lane& here, std::uint64_t 
 
 BOOST_AUTO_TEST_CASE(threads_that_hand_buffers_to_each_other_lose_none) {
   BufferPool pool;
-  Lane forth;
-  Lane back;
+  Slot forth;
+  Slot back;
   std::uint64_t spoilt = 0;
   std::thread other([&] { spoilt = exchange(pool, back, forth, 1'000'000); });
   const std::uint64_t spoilt_here = exchange(pool, forth, back, 2'000'000);

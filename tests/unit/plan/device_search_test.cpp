@@ -4,7 +4,7 @@
 #include "core/base/random.hpp"
 #include "core/cost/roofline.hpp"
 #include "core/plan/policies/heft.hpp"
-#include "core/plan/policies/lane_schedule.hpp"
+#include "core/plan/policies/stream_schedule.hpp"
 #include "core/plan/policies/transfer_times.hpp"
 #include "tests/support/random_cluster.hpp"
 #include "tests/support/small_graph.hpp"
@@ -59,7 +59,7 @@ class PlainHeft {
  public:
   explicit PlainHeft(const Case& c) : c_(c), graph_(c.g.graph), router_(c.machine) {
     for (const Device& device : c.machine.devices) {
-      lanes_.emplace_back(static_cast<std::size_t>(device.streams));
+      streams_.emplace_back(static_cast<std::size_t>(device.streams));
     }
   }
 
@@ -116,7 +116,7 @@ class PlainHeft {
     if (graph_.placement(op).memory) return {};
     if (const DeviceId given = graph_.placement(op).device; given) return {given};
     std::vector<DeviceId> found;
-    for (std::size_t d = 0; d < lanes_.size(); ++d) {
+    for (std::size_t d = 0; d < streams_.size(); ++d) {
       if (c_.can_run(DeviceId::at(d), op)) found.push_back(DeviceId::at(d));
     }
     return found;
@@ -139,14 +139,14 @@ class PlainHeft {
     Slot best;
     for (const DeviceId d : candidates(op)) {
       const Duration there = ready(op, c_.machine.device(d).memory);
-      for (std::size_t lane = 0; lane < lanes_[d.index()].size(); ++lane) {
-        const Duration start = lanes_[d.index()][lane].earliest(there, time_on(d, op));
+      for (std::size_t stream = 0; stream < streams_[d.index()].size(); ++stream) {
+        const Duration start = streams_[d.index()][stream].earliest(there, time_on(d, op));
         if (start + time_on(d, op) >= best.finish) continue;
-        best = {d, lane, start, start + time_on(d, op)};
+        best = {d, stream, start, start + time_on(d, op)};
       }
     }
     if (!best.device) return best.device;
-    lanes_[best.device.index()][best.lane].take(best.start, best.finish - best.start);
+    streams_[best.device.index()][best.stream].take(best.start, best.finish - best.start);
     memory_[op.index()] = c_.machine.device(best.device).memory;
     finish_[op.index()] = best.finish;
     return best.device;
@@ -156,7 +156,7 @@ class PlainHeft {
   const Graph& graph_;
   const Roofline cost_{c_.machine};
   Router router_;
-  std::vector<std::vector<LaneSchedule>> lanes_;
+  std::vector<std::vector<StreamSchedule>> streams_;
   std::vector<MemoryId> memory_;  // by op
   std::vector<Duration> finish_;  // by op
 };

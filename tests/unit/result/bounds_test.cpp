@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(streams_divide_the_time_of_a_device) {
   const ScenarioReport report = simulate(g, m.machine);
   BOOST_TEST((report.lower_bound == Duration{166}));
   BOOST_TEST((report.makespan == Duration{200}));
-  BOOST_TEST(report.resources[0].lanes == 3);
+  BOOST_TEST(report.resources[0].streams == 3);
   BOOST_TEST(report.resources[0].utilisation == 500.0 / 600);
 }
 

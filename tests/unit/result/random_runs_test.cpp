@@ -28,7 +28,7 @@ ScenarioReport simulate(const RandomCase& c, const LogicSimulation::Options& opt
 bool is_link(const ScenarioReport& report, std::uint32_t track) {
   int streams = 0;
   for (const ResourceUse& use : report.resources) {
-    if (use.kind == ResourceUse::Kind::device) streams += use.lanes;
+    if (use.kind == ResourceUse::Kind::device) streams += use.streams;
   }
   return track >= static_cast<std::uint32_t>(streams);
 }

@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(every_device_and_every_link_direction_has_a_row) {
   const ScenarioReport report = simulate(g, g.everything());
   BOOST_REQUIRE(report.resources.size() == 4U);
   BOOST_TEST(report.resources[0].name == "gpu0");
-  BOOST_TEST(report.resources[0].lanes == 2);
+  BOOST_TEST(report.resources[0].streams == 2);
   BOOST_TEST(report.resources[0].utilisation == 0.25);
   BOOST_TEST(report.resources[1].name == "cpu");
   BOOST_TEST((report.resources[1].busy == Duration{0}));

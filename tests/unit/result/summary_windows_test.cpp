@@ -76,7 +76,7 @@ void check_same(const ScenarioReport& a, const ScenarioReport& b) {
   BOOST_TEST_REQUIRE(a.resources.size() == b.resources.size());
   for (std::size_t r = 0; r < a.resources.size(); ++r) {
     BOOST_TEST(a.resources[r].name == b.resources[r].name);
-    BOOST_TEST(a.resources[r].lanes == b.resources[r].lanes);
+    BOOST_TEST(a.resources[r].streams == b.resources[r].streams);
     BOOST_TEST((a.resources[r].busy == b.resources[r].busy));
     BOOST_TEST(a.resources[r].utilisation == b.resources[r].utilisation);
   }

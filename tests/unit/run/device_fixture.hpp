@@ -60,20 +60,20 @@ class TestedDevice {
     }
     return order;
   }
-  // Finishes a running item now. Returns its lane.
+  // Finishes a running item now. Returns its slot.
   std::uint32_t finish(std::uint32_t item, std::uint32_t window = 0) {
-    const std::uint32_t lane = take(item, window);
-    logic_.on_started(lane, now_);
+    const std::uint32_t slot = take(item, window);
+    logic_.on_started(slot, now_);
     now_ += Duration{10};
-    logic_.on_finished(lane, now_);
+    logic_.on_finished(slot, now_);
     logic_.check_invariants();
-    return lane;
+    return slot;
   }
   // The item was issued: it stays under way.
   void issue(std::uint32_t item, std::uint32_t window = 0) {
-    const std::uint32_t lane = find(item, window)->lane;
-    logic_.on_started(lane, now_);
-    logic_.on_issued(lane);
+    const std::uint32_t slot = find(item, window)->slot;
+    logic_.on_started(slot, now_);
+    logic_.on_issued(slot);
     logic_.check_invariants();
   }
   void fail(std::uint32_t item) {
@@ -104,11 +104,11 @@ class TestedDevice {
   }
   std::uint32_t take(std::uint32_t item, std::uint32_t window) {
     const auto found = find(item, window);
-    const std::uint32_t lane = found->lane;
-    BOOST_TEST(logic_.under_way(lane).item == item);
-    BOOST_TEST(logic_.under_way(lane).part->share.window == window);
+    const std::uint32_t slot = found->slot;
+    BOOST_TEST(logic_.under_way(slot).item == item);
+    BOOST_TEST(logic_.under_way(slot).part->share.window == window);
     running_.erase(found);
-    return lane;
+    return slot;
   }
 
   DeviceLogic logic_;

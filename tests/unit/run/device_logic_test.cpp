@@ -55,11 +55,11 @@ BOOST_AUTO_TEST_CASE(a_further_output_comes_before_ops_of_earlier_windows_too) {
   BOOST_TEST((d.run() == Places{{1, 1}, {0, 0}, {1, 2}}));
 }
 
-BOOST_AUTO_TEST_CASE(as_many_ops_run_at_once_as_there_are_lanes) {
+BOOST_AUTO_TEST_CASE(as_many_ops_run_at_once_as_there_are_slots) {
   Device d(3);
   d.share(std::vector<Item>(5));
   BOOST_TEST(d.start() == (Items{0, 1, 2}));
-  BOOST_TEST(d.logic().busy_lanes() == 3U);
+  BOOST_TEST(d.logic().busy_slots() == 3U);
   BOOST_TEST(d.finish(1) == 1U);
   BOOST_TEST(d.start() == Items{3});
   BOOST_TEST(d.finish(3) == 1U);
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(a_device_expects_more_notices_while_an_op_could_start) {
   d.share({{}, {}, {.waits_for = 1}});
   BOOST_TEST(d.logic().expects_more_notices());
   d.start();
-  BOOST_TEST(d.logic().expects_more_notices());  // 1, once the lane is free
+  BOOST_TEST(d.logic().expects_more_notices());  // 1, once the slot is free
   d.finish(0);
   d.start();
   BOOST_TEST(!d.logic().expects_more_notices());  // 2 waits for a notice
@@ -137,13 +137,13 @@ BOOST_AUTO_TEST_CASE(after_a_stop_no_op_starts_and_running_ops_may_finish) {
   BOOST_TEST(d.logic().progress().done() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(a_record_has_start_end_and_lane) {
+BOOST_AUTO_TEST_CASE(a_record_has_start_end_and_slot) {
   Device d(2);
   d.share(std::vector<Item>(2));
   d.start();
   d.finish(1);
   const Share::Item& record = d.current_share().items[1];
-  BOOST_TEST(record.lane == 1U);
+  BOOST_TEST(record.track == 1U);
   BOOST_TEST((record.start == Instant{}));
   BOOST_TEST((record.end == Instant{Duration{10}}));
   BOOST_TEST((d.current_share().busy(1) == Duration{10}));

@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(ready_ops_of_an_older_window_start_first) {
   BOOST_TEST((d.run() == Places{{0, 0}, {0, 1}, {1, 1}, {2, 0}}));
 }
 
-BOOST_AUTO_TEST_CASE(lanes_may_work_for_several_windows_at_once) {
+BOOST_AUTO_TEST_CASE(slots_may_work_for_several_windows_at_once) {
   Device d(3);
   d.share({{}, {.waits_for = 1}});
   d.share({{}, {}, {}}, 1);
@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(lanes_may_work_for_several_windows_at_once) {
   const Share second = d.hand_in();
   BOOST_TEST(second.window == 1U);
   for (std::uint32_t item = 0; item < 3; ++item) {
-    BOOST_TEST(second.items[item].lane == (item == 2 ? 0U : item + 1));
+    BOOST_TEST(second.items[item].track == (item == 2 ? 0U : item + 1));
     BOOST_TEST((second.busy(item) == Duration{10}));
   }
   BOOST_TEST((second.items[0].end == Instant{Duration{10}}));

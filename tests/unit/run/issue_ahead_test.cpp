@@ -68,17 +68,17 @@ BOOST_AUTO_TEST_CASE(ops_go_to_the_stream_with_the_fewest_and_not_beyond_the_dep
     const DeviceLogic::Start* const next = d.logic().next();
     BOOST_TEST_REQUIRE(next != nullptr);
     BOOST_TEST(next->item == item);
-    BOOST_TEST(next->lane / 2 == item % 2);  // the stream
-    d.logic().on_started(next->lane, Instant{});
-    d.logic().on_issued(next->lane);
+    BOOST_TEST(next->slot / 2 == item % 2);  // the stream
+    d.logic().on_started(next->slot, Instant{});
+    d.logic().on_issued(next->slot);
     d.logic().check_invariants();
   }
   BOOST_TEST(d.logic().next() == nullptr);
   d.logic().on_finished(2, Instant{Duration{1}});
   const DeviceLogic::Start* const fifth = d.logic().next();
   BOOST_TEST_REQUIRE(fifth != nullptr);
-  BOOST_TEST(fifth->lane == 2U);
-  BOOST_TEST(d.current_share().items[1].lane == 1U);  // the record says the stream
+  BOOST_TEST(fifth->slot == 2U);
+  BOOST_TEST(d.current_share().items[1].track == 1U);  // the record says the stream
 }
 
 // 0 ─┬─ 1, a further output ── 2
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(an_issued_op_that_fails_leaves_the_others_under_way) {
   d.issue(1);
   d.fail(0);
   d.stop();
-  BOOST_TEST(d.logic().busy_lanes() == 1U);
+  BOOST_TEST(d.logic().busy_slots() == 1U);
   d.finish(1);
   BOOST_TEST(d.logic().is_idle());
   BOOST_TEST(!d.current_share().items[0].finished());
@@ -167,8 +167,8 @@ constexpr ResourceId link_itself{1};
 LinkLogic::Start start_and_issue(LinkLogic& link) {
   const LinkLogic::Start* const next = link.next();
   BOOST_TEST_REQUIRE(next != nullptr);
-  link.on_started(next->lane, Instant{});
-  link.on_issued(next->lane);
+  link.on_started(next->slot, Instant{});
+  link.on_issued(next->slot);
   link.check_invariants();
   return *next;
 }
@@ -185,13 +185,13 @@ BOOST_AUTO_TEST_CASE(chunks_are_issued_up_to_the_depth_in_their_order) {
   const LinkLogic::Start third = start_and_issue(link);
   BOOST_TEST((third.item == 1U && third.offset == 0U));
   BOOST_TEST(link.next() == nullptr);
-  link.on_finished(first.lane, Instant{Duration{100}});
+  link.on_finished(first.slot, Instant{Duration{100}});
   BOOST_TEST(link.notices().empty());
-  link.on_finished(second.lane, Instant{Duration{200}});
+  link.on_finished(second.slot, Instant{Duration{200}});
   link.check_invariants();
   BOOST_TEST((told(link.notices()) == Told{{0, {cpu, 7}}}));
   BOOST_TEST(start_and_issue(link).offset == 4096U);
-  BOOST_TEST(link.busy_lanes() == 2U);
+  BOOST_TEST(link.busy_slots() == 2U);
 }
 
 // The first successor is the same tensor's transfer over the next link.
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(the_next_link_of_a_route_learns_of_a_chunk_at_its_issue_if_
     const LinkLogic::Start first = start_and_issue(link);
     BOOST_TEST(link.notices().size() == (can_wait ? 1U : 0U));
     start_and_issue(link);
-    link.on_finished(first.lane, Instant{Duration{100}});
+    link.on_finished(first.slot, Instant{Duration{100}});
     BOOST_TEST(link.notices().size() == (can_wait ? 2U : 1U));
   }
 }

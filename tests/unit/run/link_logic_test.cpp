@@ -60,13 +60,13 @@ class Wire {
     const LinkLogic::Start* next = logic_.next();
     logic_.check_invariants();
     if (next == nullptr) return std::nullopt;
-    BOOST_TEST(next->lane == static_cast<std::uint32_t>(direction));
+    BOOST_TEST(next->slot == static_cast<std::uint32_t>(direction));
     return *next;
   }
   void finish(const LinkLogic::Start& chunk) {
-    logic_.on_started(chunk.lane, now_);
+    logic_.on_started(chunk.slot, now_);
     now_ += chunk.expected;
-    logic_.on_finished(chunk.lane, now_);
+    logic_.on_finished(chunk.slot, now_);
     logic_.check_invariants();
   }
   // Starts and finishes one chunk. Returns its item, or nullopt if none can move.
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(directions_do_not_wait_for_each_other) {
   const auto there = wire.start(forward);
   const auto back = wire.start(backward);
   BOOST_REQUIRE((there && back));
-  BOOST_TEST(wire.logic().busy_lanes() == 2U);
+  BOOST_TEST(wire.logic().busy_slots() == 2U);
   BOOST_TEST(wire.logic().under_way(1).item == 1U);
   wire.finish(*back);
   BOOST_TEST(!wire.logic().is_idle());
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(transfers_that_a_link_has_begun_together_move_one_after_the
   for (const std::uint32_t slot : {0U, 1U}) {
     const LinkLogic::Start* const chunk = logic.next();
     BOOST_REQUIRE(chunk != nullptr);
-    BOOST_TEST(chunk->lane == slot);
+    BOOST_TEST(chunk->slot == slot);
     logic.on_started(slot, at(10));
     logic.check_invariants();
   }
@@ -282,7 +282,7 @@ BOOST_AUTO_TEST_CASE(a_transfer_that_failed_releases_nothing) {
   wire.share({item});
   wire.move_one();
   const auto second = wire.start();
-  wire.logic().on_failed(second->lane);
+  wire.logic().on_failed(second->slot);
   wire.logic().on_stop();
   wire.logic().check_invariants();
   BOOST_TEST(wire.logic().is_idle());

@@ -27,9 +27,9 @@ BOOST_AUTO_TEST_CASE(a_share_that_was_sent_is_read_with_what_has_finished_and_wh
   const SentShare sent(self, share);
   DeviceLogic logic(self, 2);
   logic.on_share(std::move(share));
-  for (int i = 0; i < 2; ++i) logic.on_started(logic.next()->lane, Instant{Duration{i}});
+  for (int i = 0; i < 2; ++i) logic.on_started(logic.next()->slot, Instant{Duration{i}});
   logic.on_finished(1, Instant{Duration{5}});
-  logic.on_started(logic.next()->lane, Instant{Duration{6}});
+  logic.on_started(logic.next()->slot, Instant{Duration{6}});
   logic.on_failed(1);
 
   const Share read = sent.read();
@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(a_share_that_was_sent_is_read_with_what_has_finished_and_wh
   BOOST_TEST(read.items[1].finished());
   BOOST_TEST((read.items[1].start == Instant{Duration{1}}));
   BOOST_TEST((read.items[1].end == Instant{Duration{5}}));
-  BOOST_TEST(read.items[1].lane == 1U);
+  BOOST_TEST(read.items[1].track == 1U);
   BOOST_TEST(!is_under_way(2));  // it has failed
   BOOST_TEST(!is_under_way(3));
 }
@@ -67,9 +67,9 @@ BOOST_AUTO_TEST_CASE(a_share_can_be_read_while_its_actor_is_at_work) {
     const auto work = [&now](auto& logic, Share share) {
       logic.on_share(std::move(share));
       while (const auto* start = logic.next()) {
-        logic.on_started(start->lane, now);
+        logic.on_started(start->slot, now);
         now += Duration{3};
-        logic.on_finished(start->lane, now);
+        logic.on_finished(start->slot, now);
       }
     };
     work(device, std::move(ops));

@@ -45,7 +45,7 @@ ScenarioReport Scenario::finish(const std::string& bound_by, Duration lower_boun
         {.name = t.tracks[i].name,
          .kind = is_link ? ResourceUse::Kind::link : ResourceUse::Kind::device,
          .busy = busy[i],
-         .lanes = 1,
+         .streams = 1,
          .utilisation =
              report_.makespan.count() > 0 ? seconds(busy[i]) / seconds(report_.makespan) : 0});
   }

@@ -1,4 +1,4 @@
-#include "core/backend/lane_worker.hpp"
+#include "core/backend/slot_worker.hpp"
 
 #include "core/base/error.hpp"
 #include "tests/support/address_space.hpp"
@@ -17,7 +17,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
-BOOST_AUTO_TEST_SUITE(lane_worker)
+BOOST_AUTO_TEST_SUITE(slot_worker)
 namespace {
 
 using testing::expect_error;
@@ -28,20 +28,20 @@ BOOST_AUTO_TEST_CASE(a_job_runs_on_a_thread_of_the_pool_and_its_end_is_reported_
   std::thread::id ran_on;
   {
     WorkerPool pool(1);
-    LaneWorker worker(pool, completions, 3);
+    SlotWorker worker(pool, completions, 3);
     worker.submit([&] { ran_on = std::this_thread::get_id(); });
     const auto told = completions.wait();
-    BOOST_TEST(told.lane == 3U);
+    BOOST_TEST(told.slot == 3U);
     BOOST_TEST(!told.cause.has_value());
   }
   BOOST_TEST((ran_on != std::thread::id() && ran_on != std::this_thread::get_id()));
   BOOST_TEST(completions.count() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_job_that_throws_is_told_as_failed_and_the_lane_goes_on) {
+BOOST_AUTO_TEST_CASE(a_job_that_throws_is_told_as_failed_and_the_slot_goes_on) {
   WaitingCompletions completions;
   WorkerPool pool(1);
-  LaneWorker worker(pool, completions, 1);
+  SlotWorker worker(pool, completions, 1);
   worker.submit([] { throw run_error("disk is on fire", "fetch water"); });
   BOOST_TEST(completions.wait().cause.value() == "disk is on fire; fetch water");
   worker.submit([] { throw std::runtime_error("plain"); });
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(what_a_job_holds_is_freed_before_its_end_is_told) {
   for (const bool fails : {false, true}) {
     Watch watch;
     WorkerPool pool(1);
-    LaneWorker worker(pool, watch, 0);
+    SlotWorker worker(pool, watch, 0);
     auto held = std::make_shared<int>(1);
     watch.held = held;
     worker.submit([held = std::move(held), fails] {
@@ -82,13 +82,13 @@ BOOST_AUTO_TEST_CASE(the_next_job_may_be_submitted_from_within_a_completion) {
       }
     }
     void failed(std::uint32_t, std::string) override {}
-    LaneWorker* worker = nullptr;
+    SlotWorker* worker = nullptr;
     int ended = 0;
     WaitingCompletions done;
   } chain;
   for (const std::size_t threads_max : {1, 3}) {
     WorkerPool pool(threads_max);
-    LaneWorker worker(pool, chain, 0);
+    SlotWorker worker(pool, chain, 0);
     chain.worker = &worker;
     chain.ended = 0;
     worker.submit([] {});
@@ -102,18 +102,18 @@ BOOST_AUTO_TEST_CASE(the_destructor_lets_the_job_under_way_end_and_tells_it) {
   std::atomic<bool> ran{false};
   {
     WorkerPool pool(1);
-    LaneWorker worker(pool, completions, 0);
+    SlotWorker worker(pool, completions, 0);
     worker.submit([&] { ran = true; });
   }
   BOOST_TEST(ran.load());
   BOOST_TEST(completions.count() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_job_that_gets_no_thread_is_refused_and_the_lane_stays_idle,
+BOOST_AUTO_TEST_CASE(a_job_that_gets_no_thread_is_refused_and_the_slot_stays_idle,
                      *boost::unit_test::precondition(testing::can_limit_addresses)) {
   WaitingCompletions completions;
   WorkerPool pool(1);
-  LaneWorker worker(pool, completions, 0);
+  SlotWorker worker(pool, completions, 0);
   {
     // Takes the stacks of threads that have ended as well, which the C library keeps for new ones.
     WorkerPool greedy(300);

@@ -1,4 +1,4 @@
-#include "core/backend/lane_worker.hpp"
+#include "core/backend/slot_worker.hpp"
 
 #include "core/base/assert.hpp"
 
@@ -24,15 +24,15 @@ std::optional<std::string> run_job(const std::function<void()>& job) {
 
 }  // namespace
 
-LaneWorker::LaneWorker(WorkerPool& pool, Completions& completions, std::uint32_t lane)
-    : pool_(pool), completions_(completions), lane_(lane) {}
+SlotWorker::SlotWorker(WorkerPool& pool, Completions& completions, std::uint32_t slot)
+    : pool_(pool), completions_(completions), slot_(slot) {}
 
-LaneWorker::~LaneWorker() {
+SlotWorker::~SlotWorker() {
   std::unique_lock lock(mutex_);
   all_reported_.wait(lock, [this] { return unreported_ == 0; });
 }
 
-void LaneWorker::submit(std::function<void()> job) {
+void SlotWorker::submit(std::function<void()> job) {
   TROUPE_ASSERT(!busy_.exchange(true));
   job_ = std::move(job);
   {
@@ -49,15 +49,15 @@ void LaneWorker::submit(std::function<void()> job) {
   }
 }
 
-void LaneWorker::run() noexcept {
+void SlotWorker::run() noexcept {
   std::function<void()> job = std::exchange(job_, nullptr);
   std::optional<std::string> cause = run_job(job);
   job = nullptr;  // what the job holds is released before its end is reported
   busy_ = false;  // before the report: its receiver may submit the next job at once
   if (cause) {
-    completions_.failed(lane_, std::move(*cause));
+    completions_.failed(slot_, std::move(*cause));
   } else {
-    completions_.completed(lane_);
+    completions_.completed(slot_);
   }
   const std::lock_guard lock(mutex_);
   if (--unreported_ == 0) all_reported_.notify_all();

@@ -17,10 +17,10 @@ namespace troupe {
 //
 // Times are from 0 to longest_duration. Back-to-back work leaves gaps of length 0: that is where an
 // op that takes no time may start.
-class LaneSchedule {
+class StreamSchedule {
  public:
   // No work may take less than `shortest`: shorter gaps are not kept.
-  explicit LaneSchedule(Duration shortest = Duration{0}) : shortest_(shortest) {}
+  explicit StreamSchedule(Duration shortest = Duration{0}) : shortest_(shortest) {}
 
   // The earliest start, not before `ready`, of a free interval of this length.
   Duration earliest(Duration ready, Duration length) const;

@@ -1,4 +1,4 @@
-#include "core/plan/policies/lane_schedule.hpp"
+#include "core/plan/policies/stream_schedule.hpp"
 
 #include "core/base/random.hpp"
 
@@ -8,7 +8,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
-BOOST_AUTO_TEST_SUITE(lane_schedule)
+BOOST_AUTO_TEST_SUITE(stream_schedule)
 namespace {
 
 using namespace std::chrono_literals;
@@ -41,50 +41,50 @@ class PlainSchedule {
 };
 
 // Busy from 10 to 20 and from 30 to 40.
-LaneSchedule two_intervals() {
-  LaneSchedule lane;
-  lane.take(30ns, 10ns);
-  lane.take(10ns, 10ns);
-  return lane;
+StreamSchedule two_intervals() {
+  StreamSchedule stream;
+  stream.take(30ns, 10ns);
+  stream.take(10ns, 10ns);
+  return stream;
 }
 
-BOOST_AUTO_TEST_CASE(an_empty_lane_is_free_at_any_time) {
-  const LaneSchedule lane;
-  BOOST_TEST((lane.earliest(0ns, 5ns) == 0ns));
-  BOOST_TEST((lane.earliest(7ns, 0ns) == 7ns));
-  BOOST_TEST((lane.earliest(longest_duration, longest_duration) == longest_duration));
+BOOST_AUTO_TEST_CASE(an_empty_stream_is_free_at_any_time) {
+  const StreamSchedule stream;
+  BOOST_TEST((stream.earliest(0ns, 5ns) == 0ns));
+  BOOST_TEST((stream.earliest(7ns, 0ns) == 7ns));
+  BOOST_TEST((stream.earliest(longest_duration, longest_duration) == longest_duration));
 }
 
 BOOST_AUTO_TEST_CASE(the_first_gap_that_is_long_enough_is_found_and_one_that_fits_exactly_is) {
-  const LaneSchedule lane = two_intervals();
-  BOOST_TEST((lane.earliest(0ns, 10ns) == 0ns));
-  BOOST_TEST((lane.earliest(0ns, 11ns) == 40ns));
-  BOOST_TEST((lane.earliest(1ns, 10ns) == 20ns));
-  BOOST_TEST((lane.earliest(20ns, 10ns) == 20ns));
-  BOOST_TEST((lane.earliest(21ns, 10ns) == 40ns));
-  BOOST_TEST((lane.earliest(21ns, 9ns) == 21ns));
-  BOOST_TEST((lane.earliest(35ns, 1ns) == 40ns));
-  BOOST_TEST((lane.earliest(50ns, 100ns) == 50ns));
+  const StreamSchedule stream = two_intervals();
+  BOOST_TEST((stream.earliest(0ns, 10ns) == 0ns));
+  BOOST_TEST((stream.earliest(0ns, 11ns) == 40ns));
+  BOOST_TEST((stream.earliest(1ns, 10ns) == 20ns));
+  BOOST_TEST((stream.earliest(20ns, 10ns) == 20ns));
+  BOOST_TEST((stream.earliest(21ns, 10ns) == 40ns));
+  BOOST_TEST((stream.earliest(21ns, 9ns) == 21ns));
+  BOOST_TEST((stream.earliest(35ns, 1ns) == 40ns));
+  BOOST_TEST((stream.earliest(50ns, 100ns) == 50ns));
 }
 
 BOOST_AUTO_TEST_CASE(an_interval_without_length_starts_at_the_end_of_the_one_under_way) {
-  LaneSchedule lane = two_intervals();
-  lane.take(20ns, 5ns);  // right after the first one
-  BOOST_TEST((lane.earliest(10ns, 0ns) == 10ns));
-  BOOST_TEST((lane.earliest(11ns, 0ns) == 20ns));
-  BOOST_TEST((lane.earliest(20ns, 0ns) == 20ns));
-  BOOST_TEST((lane.earliest(21ns, 0ns) == 25ns));
-  BOOST_TEST((lane.earliest(27ns, 0ns) == 27ns));
+  StreamSchedule stream = two_intervals();
+  stream.take(20ns, 5ns);  // right after the first one
+  BOOST_TEST((stream.earliest(10ns, 0ns) == 10ns));
+  BOOST_TEST((stream.earliest(11ns, 0ns) == 20ns));
+  BOOST_TEST((stream.earliest(20ns, 0ns) == 20ns));
+  BOOST_TEST((stream.earliest(21ns, 0ns) == 25ns));
+  BOOST_TEST((stream.earliest(27ns, 0ns) == 27ns));
 }
 
 BOOST_AUTO_TEST_CASE(an_interval_without_length_divides_its_gap) {
-  LaneSchedule lane = two_intervals();
-  lane.take(25ns, 0ns);
-  lane.take(50ns, 0ns);
-  BOOST_TEST((lane.earliest(15ns, 10ns) == 40ns));
-  BOOST_TEST((lane.earliest(15ns, 5ns) == 20ns));
-  BOOST_TEST((lane.earliest(21ns, 5ns) == 25ns));
-  BOOST_TEST((lane.earliest(45ns, 10ns) == 50ns));
+  StreamSchedule stream = two_intervals();
+  stream.take(25ns, 0ns);
+  stream.take(50ns, 0ns);
+  BOOST_TEST((stream.earliest(15ns, 10ns) == 40ns));
+  BOOST_TEST((stream.earliest(15ns, 5ns) == 20ns));
+  BOOST_TEST((stream.earliest(21ns, 5ns) == 25ns));
+  BOOST_TEST((stream.earliest(45ns, 10ns) == 50ns));
 }
 
 // Short and long intervals, of length 0 too, among many and few others. Each schedule knows how
@@ -96,15 +96,15 @@ BOOST_AUTO_TEST_CASE(it_finds_what_a_search_through_all_busy_intervals_finds) {
       const std::uint64_t range = 1 + random.below(2000);
       const std::uint64_t length_max = 1 + random.below(20);
       const std::uint64_t shortest = random.below(length_max);
-      LaneSchedule lane(Duration{shortest});
+      StreamSchedule stream(Duration{shortest});
       PlainSchedule plain;
       for (int i = 0; i < 300; ++i) {
         const Duration ready(random.below(range));
         const Duration length(shortest + random.below(length_max - shortest));
         const Duration start = plain.earliest(ready, length);
-        BOOST_TEST_REQUIRE((lane.earliest(ready, length) == start));
+        BOOST_TEST_REQUIRE((stream.earliest(ready, length) == start));
         if (random.below(4) == 0) continue;
-        lane.take(start, length);
+        stream.take(start, length);
         plain.take(start, length);
       }
     }

@@ -1,18 +1,18 @@
-#include "core/plan/policies/lane_schedule.hpp"
+#include "core/plan/policies/stream_schedule.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace troupe {
 
-Duration LaneSchedule::earliest(Duration ready, Duration length) const {
+Duration StreamSchedule::earliest(Duration ready, Duration length) const {
   const Duration start = bound_.earliest(ready, length);
   if (start >= bound_.busy_until) return start;
   const Index fit = first_fit(root_, ready + length, length);
   return fit == none ? bound_.busy_until : std::max(ready, gaps_[fit].start);
 }
 
-void LaneSchedule::take(Duration start, Duration length) {
+void StreamSchedule::take(Duration start, Duration length) {
   if (start >= bound_.busy_until) {
     if (start == bound_.busy_until && length == Duration{0}) return;
     add(bound_.busy_until, start);
@@ -29,14 +29,14 @@ void LaneSchedule::take(Duration start, Duration length) {
   add(start + length, end);
 }
 
-void LaneSchedule::Bound::add(const Bound& other) {
+void StreamSchedule::Bound::add(const Bound& other) {
   busy_until = std::min(busy_until, other.busy_until);
   longest_gap = std::max(longest_gap, other.longest_gap);
   gaps_end = std::max(gaps_end, other.gaps_end);
 }
 
 // Of the last gap that is long enough for any work.
-Duration LaneSchedule::last_end() const {
+Duration StreamSchedule::last_end() const {
   const auto has_one = [&](Index below) {
     return below != none && gaps_[below].longest >= shortest_;
   };
@@ -49,7 +49,7 @@ Duration LaneSchedule::last_end() const {
 }
 
 // The last gap that starts at or before `time`.
-LaneSchedule::Index LaneSchedule::last_before(Duration time) const {
+StreamSchedule::Index StreamSchedule::last_before(Duration time) const {
   Index found = none;
   for (Index at = root_; at != none;) {
     const Gap& gap = gaps_[at];
@@ -61,7 +61,7 @@ LaneSchedule::Index LaneSchedule::last_before(Duration time) const {
 
 // The first gap that has this length and doesn't end before `end`. At most one subtree that has a
 // gap long enough is searched in vain: the one that reaches over `end`.
-LaneSchedule::Index LaneSchedule::first_fit(Index root, Duration end, Duration length) const {
+StreamSchedule::Index StreamSchedule::first_fit(Index root, Duration end, Duration length) const {
   if (root == none || gaps_[root].longest < length) return none;
   const Gap& gap = gaps_[root];
   if (gap.end >= end) {
@@ -72,14 +72,14 @@ LaneSchedule::Index LaneSchedule::first_fit(Index root, Duration end, Duration l
   return first_fit(gap.right, end, length);
 }
 
-void LaneSchedule::update(Index gap) {
+void StreamSchedule::update(Index gap) {
   Gap& g = gaps_[gap];
   g.longest = g.end - g.start;
   if (g.left != none) g.longest = std::max(g.longest, gaps_[g.left].longest);
   if (g.right != none) g.longest = std::max(g.longest, gaps_[g.right].longest);
 }
 
-void LaneSchedule::add(Duration start, Duration end) {
+void StreamSchedule::add(Duration start, Duration end) {
   if (end - start < shortest_) return;
   const auto added = static_cast<Index>(gaps_.size());
   gaps_.push_back({.start = start, .end = end, .longest = end - start});
@@ -88,7 +88,7 @@ void LaneSchedule::add(Duration start, Duration end) {
   bound_.gaps_end = std::max(bound_.gaps_end, end);
 }
 
-LaneSchedule::Index LaneSchedule::insert(Index root, Index added) {
+StreamSchedule::Index StreamSchedule::insert(Index root, Index added) {
   if (root == none) return added;
   Gap& gap = gaps_[root];
   Gap& fresh = gaps_[added];
@@ -105,7 +105,7 @@ LaneSchedule::Index LaneSchedule::insert(Index root, Index added) {
 }
 
 // Into the gaps that start before `start`, and the others.
-void LaneSchedule::split(Index root, Duration start, Index& before, Index& from) {
+void StreamSchedule::split(Index root, Duration start, Index& before, Index& from) {
   if (root == none) {
     before = from = none;
     return;
@@ -123,7 +123,7 @@ void LaneSchedule::split(Index root, Duration start, Index& before, Index& from)
 
 // Ends the last gap that starts at or before `start` there; `end` becomes its former end. False if
 // there is none.
-bool LaneSchedule::cut(Index root, Duration start, Duration& end) {
+bool StreamSchedule::cut(Index root, Duration start, Duration& end) {
   if (root == none) return false;
   Gap& gap = gaps_[root];
   if (gap.start > start) {

@@ -1,4 +1,4 @@
-// The work of one lane (a direction of a link, a stream of a device) on the threads of a pool.
+// The work of one slot (a direction of a link, a stream of a device) on the threads of a pool.
 #pragma once
 
 #include "core/backend/backend.hpp"
@@ -13,22 +13,22 @@
 
 namespace troupe {
 
-// Runs one job at a time and reports its end to Completions: completed(lane), or failed(lane, what)
+// Runs one job at a time and reports its end to Completions: completed(slot), or failed(slot, what)
 // if the job throws.
 //
-//   LaneWorker worker(pool, completions, lane);
+//   SlotWorker worker(pool, completions, slot);
 //   worker.submit([=] { std::memcpy(to, from, bytes); });
 //   return {.state = Started::State::pending};
-class LaneWorker final : private WorkerPool::Job {
+class SlotWorker final : private WorkerPool::Job {
  public:
   // `pool` and `completions` must outlive the worker.
-  LaneWorker(WorkerPool& pool, Completions& completions, std::uint32_t lane);
+  SlotWorker(WorkerPool& pool, Completions& completions, std::uint32_t slot);
   // Blocks until the job under way has ended and its end has been reported.
-  ~LaneWorker();
-  LaneWorker(const LaneWorker&) = delete;
-  LaneWorker& operator=(const LaneWorker&) = delete;
+  ~SlotWorker();
+  SlotWorker(const SlotWorker&) = delete;
+  SlotWorker& operator=(const SlotWorker&) = delete;
 
-  // Begins a job; doesn't block. The lane must be idle: the end of the last job has been reported,
+  // Begins a job; doesn't block. The slot must be idle: the end of the last job has been reported,
   // or is being reported (a completion may submit the next job). Throws as WorkerPool::submit does.
   void submit(std::function<void()> job);
 
@@ -37,7 +37,7 @@ class LaneWorker final : private WorkerPool::Job {
 
   WorkerPool& pool_;
   Completions& completions_;
-  const std::uint32_t lane_;
+  const std::uint32_t slot_;
   std::function<void()> job_;
   std::atomic<bool> busy_ = false;  // until the end of the job is about to be reported
   std::mutex mutex_;
