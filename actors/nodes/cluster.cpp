@@ -106,8 +106,12 @@ class Cluster::Impl final : public Results {
     for (Memory& memory : machine.memories) {
       if (!memory.node) continue;
       const std::size_t n = memory.node.index();
-      const std::vector<std::uint64_t>& sizes = answers[n].sizes_bytes;
-      if (next[n] < sizes.size()) memory.size_bytes = sizes[next[n]++];
+      const std::size_t i = next[n]++;
+      if (i >= answers[n].sizes_bytes.size() || i >= answers[n].size_reasons.size()) continue;
+      memory.size_bytes = answers[n].sizes_bytes[i];
+      const std::string& reason = answers[n].size_reasons[i];
+      memory.size_reason =
+          reason.empty() ? reason : fmt::format("{} of {}", reason, nodes_[n].label());
     }
   }
   bool uses_tls_for_tensors() const { return is_tls_wire(nodes_[0].has.address); }

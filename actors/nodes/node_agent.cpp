@@ -36,8 +36,8 @@ class Agent final : public caf::event_based_actor {
         },
         [this](const MemoriesRequest& request) {
           return answer([&] {
-            return caf::make_message(
-                MemoriesAre{service().memory_sizes(request.machine, request.self)});
+            check_gpus(request.machine, request.self);
+            return caf::make_message(service().memories(request.machine, request.self));
           });
         },
         [this](Reconnect reconnect) {
@@ -48,6 +48,7 @@ class Agent final : public caf::event_based_actor {
         },
         [this](const BeginRun& begin) {
           return answer([&] {
+            check_gpus(begin.machine, begin.self);
             service().begin_run(begin);
             return caf::make_message(Prepared{});
           });
@@ -94,6 +95,14 @@ class Agent final : public caf::event_based_actor {
   void on_exit() override { service_.reset(); }
 
  private:
+  void check_gpus(const Machine& machine, NodeId self) const {
+    if (options_.lends_gpus) return;
+    for (const Device& device : machine.devices) {
+      if (device.node != self || device.kind != DeviceKind::gpu) continue;
+      throw usage_error(fmt::format("'{}' is a GPU, and this node lends none", device.name),
+                        "start `troupe node` without --no-gpus, or leave its GPUs out");
+    }
+  }
   // What `work` returns, or a Refusal.
   template <class Work>
   static caf::message answer(const Work& work) {

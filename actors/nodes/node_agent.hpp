@@ -21,6 +21,7 @@ struct AgentOptions {
   // What it has with its GPUs. May block for seconds. Throws a usage Error if it should have some
   // and can't use any. Null: it has none.
   std::function<Machine()> machine_with_gpus = {};
+  bool lends_gpus = true;  // else runs whose machine has GPUs on this node are refused
   MakeWire make_wire;
   std::function<void()> on_leader = [] {};  // it has one
   std::function<void()> on_leader_gone = [] {};

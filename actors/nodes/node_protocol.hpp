@@ -52,7 +52,9 @@ struct MemoriesRequest {
   Machine machine;  // of all nodes
 };
 struct MemoriesAre {
-  std::vector<std::uint64_t> sizes_bytes;  // of the node's own, in the machine's order
+  // Of the node's own, in the machine's order; see Memory.
+  std::vector<std::uint64_t> sizes_bytes;
+  std::vector<std::string> size_reasons;
 };
 // leader → agent: one more run, or, after a loss, more of the same. Answered with Prepared or
 // Refusal.
@@ -159,7 +161,7 @@ auto inspect(Inspector& f, MemoriesRequest& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, MemoriesAre& x) {
-  return f(caf::meta::type_name("MemoriesAre"), x.sizes_bytes);
+  return f(caf::meta::type_name("MemoriesAre"), x.sizes_bytes, x.size_reasons);
 }
 template <class Inspector>
 auto inspect(Inspector& f, MemoryStore::Kept& x) {

@@ -106,14 +106,16 @@ Machine completed(Machine machine, NodeId self) {
 
 }  // namespace
 
-std::vector<std::uint64_t> memory_sizes(Machine machine, NodeId self, Mode mode) {
+MemoriesAre memories_of(Machine machine, NodeId self, Mode mode) {
   static_cast<void>(make_run_setting(mode, machine, false, Nodes::several, self));
   if (!has_virtual_time(mode)) limit_gpu_memories(machine, self);
-  std::vector<std::uint64_t> sizes;
+  MemoriesAre answer;
   for (const Memory& memory : machine.memories) {
-    if (memory.node == self) sizes.push_back(memory.size_bytes);
+    if (memory.node != self) continue;
+    answer.sizes_bytes.push_back(memory.size_bytes);
+    answer.size_reasons.push_back(memory.size_reason);
   }
-  return sizes;
+  return answer;
 }
 
 NodeTensors::NodeTensors(const Machine& machine, NodeId self, Mode mode)

@@ -28,7 +28,7 @@ namespace troupe {
 
 // What the memories of node `self` can hold, which this process is: no more of a GPU's than is
 // free. In the machine's order. Throws a usage Error if this host lacks a device of the node.
-std::vector<std::uint64_t> memory_sizes(Machine machine, NodeId self, Mode mode);
+MemoriesAre memories_of(Machine machine, NodeId self, Mode mode);
 
 // The tensors in a node's memories, from run to run where a lost node made the leader begin again.
 // For use by one thread.

@@ -109,6 +109,7 @@ class NodeServer::Impl {
             .name = options_.name,
             .machine = [this] { return own_machine(); },
             .machine_with_gpus = [this] { return own_machine_with_gpus(); },
+            .lends_gpus = options_.lends_gpus,
             .make_wire =
                 [this](WireListener& listener, bool uses_shared_memory) {
                   return wires_.make(listener, uses_shared_memory);

@@ -83,8 +83,8 @@ NodeService::~NodeService() {
   end_run();
 }
 
-std::vector<std::uint64_t> NodeService::memory_sizes(const Machine& machine, NodeId self) const {
-  return troupe::memory_sizes(machine, self, mode());
+MemoriesAre NodeService::memories(const Machine& machine, NodeId self) const {
+  return memories_of(machine, self, mode());
 }
 
 void NodeService::disconnect(const std::string& cause) {

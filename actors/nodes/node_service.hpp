@@ -61,7 +61,7 @@ class NodeService {
 
   // What the memories of node `self` can hold, which is this one. Throws a usage Error if this host
   // lacks a device of it.
-  std::vector<std::uint64_t> memory_sizes(const Machine& machine, NodeId self) const;
+  MemoriesAre memories(const Machine& machine, NodeId self) const;
   // Nothing goes over the network any more. Peers that are alive but stopped would never take or
   // send what is under way with them.
   void disconnect(const std::string& cause);

@@ -38,7 +38,7 @@ struct Issue {
   Duration begins{0};                 // if Started says when it ends: it begins this time from now
 };
 
-// Receives the end of pending work. Thread-safe. Backends must not call it from within start().
+// Receives the end of pending work. Thread-safe. Backends may call it before start() has returned.
 class Completions {
  public:
   virtual ~Completions() = default;
@@ -119,8 +119,8 @@ struct BackendContext {
 // A backend may be given work before what the work depends on has ended, if that was issued by a
 // backend of the same `order`, which understands its tokens. `issue_depth` says how many items a
 // device may have for each stream, or a link for each direction, that were issued and have not
-// ended; 0: it issues nothing ahead. Without an `order`, work is started when what it depends on
-// has ended, and so many items may be under way.
+// ended; 0: it issues nothing ahead. A link without an `order` gets chunks when what they depend on
+// has ended, and may have so many under way; a device without one has an op for each stream.
 struct DeviceBackendEntry {
   std::string_view name;
   // Whether the backend can execute the ops of this device, as far as the machine says.

@@ -14,7 +14,7 @@ namespace troupe {
 // The way of copies between the memories of two GPUs.
 enum class PeerCopies : std::uint8_t {
   none,      // there were none
-  direct,    // one GPU has access to the memory of the other
+  direct,    // each GPU has access to the memory of the other
   via_host,  // by way of the host's memory
 };
 

@@ -48,7 +48,7 @@ std::string why_no_gpu(const Machine& machine, const Device& gpu) {
     return fmt::format("this machine has none that Troupe can use ({})",
                        problem.substr(0, problem.find(';')));
   }
-  const std::size_t count = cuda_gpus().size();
+  const int count = cuda_gpu_count();
   if (gpu.gpu >= 0)
     return fmt::format("this machine has no GPU {}: they are 0 to {}", gpu.gpu, count - 1);
   return fmt::format("this machine has only {}",

@@ -21,9 +21,8 @@
 //     gpu: 0                       # kind gpu: which GPU of the host it is when it really runs, as
 //                                  #   its driver numbers them, 0..63; two devices may be one GPU.
 //                                  #   Default: those without this key are GPUs 0, 1, … in order
-//     tf32: true                   # kind gpu: products of float32 take their factors with 10 bits
-//     of
-//                                  #   mantissa when it really runs; default false
+//     tf32: true                   # kind gpu: products of float32 take their factors with 10
+//                                  #   bits of mantissa when it really runs; default false
 //
 // memories:                        # where tensors live
 //   host: {size: 64 GiB}
@@ -109,10 +108,11 @@ constexpr std::int64_t cpu_devices_max = 1024;
 // The GPUs that a file asks for at this node.
 std::vector<UsableGpu> found_gpus(const Node& node, const FindGpus& find_gpus) {
   if (!find_gpus) {
-    throw usage_error(node.place(), "GPUs are discovered for the whole machine of a run only",
+    throw usage_error(node.place(), "GPUs can't be discovered here, only for the whole machine",
                       "name them: `troupe machine` prints those of its host");
   }
   UsableGpus found = find_gpus();
+  // Without either, they come later: those of the nodes of a run.
   if (found.gpus.empty() && !found.problem.empty()) throw no_usable_gpu(node.place(), found);
   return std::move(found.gpus);
 }

@@ -52,12 +52,14 @@ Machine local_machine(const HostInfo& host, const LocalMachineOptions& options);
 
 // A GPU of this host that a real run can use.
 struct UsableGpu {
-  std::string model;
+  int number = -1;  // of the driver; -1: its place in the list
+  std::string model = {};
   std::uint64_t memory_bytes = 0;            // installed
   std::uint64_t available_memory_bytes = 0;  // now
 };
 
-// In the order of the driver. If there are none, `problem` says why, and what to do.
+// In the order of the driver, without those that can't be opened. If there are none, `problem` says
+// why, and what to do.
 struct UsableGpus {
   std::vector<UsableGpu> gpus = {};
   std::string problem = {};

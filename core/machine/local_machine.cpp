@@ -137,9 +137,10 @@ std::string devices_yaml(const Machine& machine) {
   for (const Device& d : machine.devices) {
     const std::string cores =
         d.cores.empty() ? "" : fmt::format("cores: [{}], ", fmt::join(d.cores, ", "));
+    const std::string number = d.gpu >= 0 ? fmt::format("gpu: {}, ", d.gpu) : "";
     out += fmt::format(
-        "  {}: {{kind: {}, {}memory: {}, matmul: {}, flops: {}, bandwidth: {}, launch: {}}}\n",
-        d.name, to_string(d.kind), cores, machine.memory(d.memory).name,
+        "  {}: {{kind: {}, {}{}memory: {}, matmul: {}, flops: {}, bandwidth: {}, launch: {}}}\n",
+        d.name, to_string(d.kind), number, cores, machine.memory(d.memory).name,
         format_flops(d.op_flops.at("matmul")), format_flops(*d.flops),
         format_bandwidth(*d.bandwidth), format_duration(d.launch));
   }
@@ -227,6 +228,7 @@ void add_gpus(Machine& machine, std::span<const UsableGpu> gpus) {
     Device& device = machine.devices.emplace_back();
     device.name = fmt::format("gpu{}", g);
     device.kind = DeviceKind::gpu;
+    if (const int n = gpus[g].number; n >= 0 && n != static_cast<int>(g)) device.gpu = n;
     device.memory = vram;
     device.launch = gpu_launch;
     device.op_flops["matmul"] = gpu_matmul_flops;

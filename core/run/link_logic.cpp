@@ -56,11 +56,14 @@ void LinkLogic::on_finished(std::uint32_t slot, Instant end) {
   Share::Item& item = share.items[chunk.item];
   Share::Move& move = share.moves[chunk.item];
   item.track = static_cast<std::uint16_t>(chunk.direction);
-  // A chunk that was begun early moves once the one before it has arrived.
   Queue& q = queue(chunk.direction);
-  const Instant since = std::min(std::max(chunk.since, q.latest_end), end);
-  q.latest_end = std::max(q.latest_end, end);
-  if (chunk.first) record_start(item, since);
+  Instant since = chunk.since;
+  if (!progress_.ahead().is_on()) {
+    // A chunk that was begun early moves once the one before it has arrived.
+    since = std::min(std::max(since, q.latest_end), end);
+    q.latest_end = std::max(q.latest_end, end);
+    if (chunk.first && item.start != Share::never) record_start(item, since);
+  }
   const Duration took = end - since;
   move.busy += took;
   move.shortest_chunk_ns =
@@ -68,9 +71,8 @@ void LinkLogic::on_finished(std::uint32_t slot, Instant end) {
   const bool is_done = ++move.chunks_moved == move.chunks;
   slots_[slot].is_busy = false;
   --q.under_way;
-  if (!chunk.is_issued) {
-    if (is_done || sharing_ == Sharing::fair) leave_queue(chunk);
-  }
+  const bool takes_turns = sharing_ == Sharing::fair && depth() == 1;
+  if (!chunk.is_issued && (is_done || takes_turns)) leave_queue(chunk);
   pace(chunk, false);
   if (is_done) {
     record_end(item, end);
@@ -79,7 +81,7 @@ void LinkLogic::on_finished(std::uint32_t slot, Instant end) {
     } else {
       progress_.complete(*chunk.part, chunk.item, move.paces, Sink{*this});
     }
-  } else if (!chunk.is_issued && sharing_ == Sharing::fair) {
+  } else if (!chunk.is_issued && takes_turns) {
     q.waiting.push_back({chunk.part, chunk.item});
   }
 }
@@ -144,6 +146,8 @@ LinkLogic::Start* LinkLogic::next_on(Direction direction) {
                      .first = i == 0,
                      .last = i + 1 == move.chunks,
                      .expected = move.expected.chunk(i, move.chunks)};
+  // With one slot, the turn ends with the chunk.
+  if (sharing_ == Sharing::fair && depth() > 1) std::rotate(movable, movable + 1, q.waiting.end());
   return &slot.start;
 }
 

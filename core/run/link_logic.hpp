@@ -111,8 +111,8 @@ class LinkLogic {
 
   Sharing sharing_;
   ShareProgress progress_;
-  Queue queues_[2];          // by Direction
-  std::vector<Slot> slots_;  // slots
+  Queue queues_[2];  // by Direction
+  std::vector<Slot> slots_;
   std::vector<WindowItem> notices_;
   bool stopped_ = false;
 };

@@ -30,8 +30,8 @@
 //         "name": "gpu0",
 //         "kind": "device",                  or "link", one for each direction
 //         "lanes": 1,                        streams of a device
-//         "busy_s": 0.308900000,             summed over its streams
-//         "utilisation": 0.291415            busy / (streams * makespan)
+//         "busy_s": 0.308900000,             summed over them
+//         "utilisation": 0.291415            busy / (lanes * makespan)
 //       }]
 //     }]
 //   }

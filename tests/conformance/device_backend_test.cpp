@@ -227,20 +227,20 @@ class Bench {
     for (std::size_t i = 0; i < replicas.size(); ++i) store_.acquire(ReplicaId::at(i));
   }
 
-  // The first slot of a slot.
   std::uint32_t issue_depth() const {
     return entry_.issue_depth == nullptr ? 0 : entry_.issue_depth(machine_, device_);
   }
   bool issues_ahead() const { return issue_depth() > 0; }
+  // The first slot of a stream.
   std::uint32_t slot_of(std::uint32_t stream) const {
     return issues_ahead() ? stream * issue_depth() : stream;
   }
 
-  Started start(const Graph& graph, OpId op, std::uint32_t slot) {
+  Started start(const Graph& graph, OpId op, std::uint32_t stream) {
     std::vector<ReplicaId> inputs;
     for (const OpId input : graph.inputs(op)) inputs.push_back(ReplicaId::at(input.index()));
     Issue issue;
-    return backend_->start(slot_of(slot),
+    return backend_->start(slot_of(stream),
                            {.kind = graph.kind_id(op),
                             .attrs = &graph.attrs(op),
                             .inputs = inputs,
@@ -251,9 +251,9 @@ class Bench {
   }
 
   // Runs an op. Returns the cause if it failed, however the backend reported that.
-  std::optional<std::string> finish(const Graph& graph, OpId op, std::uint32_t slot) {
+  std::optional<std::string> finish(const Graph& graph, OpId op, std::uint32_t stream) {
     try {
-      const Started started = start(graph, op, slot);
+      const Started started = start(graph, op, stream);
       if (has_virtual_time(entry_.mode)) {
         BOOST_TEST((started.state == Started::State::after));
         BOOST_TEST((started.after == expected));
@@ -264,7 +264,7 @@ class Bench {
       return e.what();
     }
     const WaitingCompletions::Told told = told_.wait();
-    BOOST_TEST(told.slot == slot_of(slot));
+    BOOST_TEST(told.slot == slot_of(stream));
     return told.cause;
   }
 
@@ -366,23 +366,23 @@ BOOST_AUTO_TEST_CASE(an_op_that_fails_says_why_and_the_slot_goes_on) {
   });
 }
 
-//   u[0] … u[n-1]: one on each slot; all are started before the test waits for the first
-BOOST_AUTO_TEST_CASE(all_lanes_may_be_busy_at_once_and_each_end_is_told_once_on_its_slot) {
+//   u[0] … u[n-1]: one on each stream; all are started before the test waits for the first
+BOOST_AUTO_TEST_CASE(all_streams_may_be_busy_at_once_and_each_end_is_told_once_in_its_slot) {
   for_each_fit([](const auto& entry, const Machine& machine, DeviceId device) {
     Bench(entry, machine, device).run([&](Bench& bench) {
-      const auto slots = static_cast<std::uint32_t>(machine.device(device).streams);
+      const auto streams = static_cast<std::uint32_t>(machine.device(device).streams);
       Graph graph{pattern_ops()};
       graph.begin_group("u", true);
-      for (std::uint32_t slot = 0; slot < slots; ++slot) {
+      for (std::uint32_t stream = 0; stream < streams; ++stream) {
         graph.append({.kind = graph.kinds().find("uniform"),
-                      .attrs = {{"seed", std::int64_t{slot}}},
+                      .attrs = {{"seed", std::int64_t{stream}}},
                       .declared = {DType::f32, Shape{300, 1001}}});
       }
       bench.install(graph);
       std::set<std::uint32_t> pending;
-      for (std::uint32_t slot = 0; slot < slots; ++slot) {
-        const Started started = bench.start(graph, OpId{slot}, slot);
-        if (started.state == Started::State::pending) pending.insert(bench.slot_of(slot));
+      for (std::uint32_t stream = 0; stream < streams; ++stream) {
+        const Started started = bench.start(graph, OpId{stream}, stream);
+        if (started.state == Started::State::pending) pending.insert(bench.slot_of(stream));
       }
       const std::size_t expected_count = pending.size();
       for (std::size_t i = 0; i < expected_count; ++i) {

@@ -195,6 +195,14 @@ BOOST_AUTO_TEST_CASE(local_nodes_share_the_gpus_of_the_host) {
                {"run", "run.yaml", "--json", "report.json", "--local-nodes", "2"}));
 }
 
+BOOST_AUTO_TEST_CASE(a_file_that_asks_for_gpus_is_refused_if_none_of_them_can_be_opened) {
+  const Files files(with_gpus + anything);
+  files.check_refused(
+      files.on({{"TROUPE_STAND_IN_DEVICES", "1"}, {"TROUPE_STAND_IN_DEVICE_LOST_AT", "1"}},
+               {"run", "run.yaml", "--json", "report.json"}),
+      {"run.yaml:1", "none of them can be opened", "nvidia-smi"});
+}
+
 BOOST_AUTO_TEST_CASE(neither_leader_nor_nodes_load_cuda_for_a_run_that_asks_for_no_gpus) {
   const Files files("machine: {discover: {}}\n" + anything);
   const Words run{"run", "run.yaml", "--local-nodes", "2"};
@@ -253,6 +261,14 @@ const std::string on_both =
     "tasks:\n"
     "  run:  {op: matmul, in: [x, x], repeat: 4, on: n0.gpu0}\n"
     "  back: {op: add, in: [run, x], on: n1.gpu1}\n";
+
+BOOST_AUTO_TEST_CASE(a_node_that_lends_no_gpus_refuses_a_machine_file_that_has_them_on_it) {
+  const Files files(described("64 MiB", on_both));
+  const GpuNode n0(files, {"DEVICES=1"}, {"--no-gpus"});
+  const GpuNode n1(files, {"DEVICES=2"});
+  files.check_refused(files.run_on(n0.address() + "," + n1.address()),
+                      {"n0", "is a GPU, and this node lends none", "--no-gpus"});
+}
 
 BOOST_AUTO_TEST_CASE(nodes_of_a_machine_file_open_their_own_gpus_only) {
   const Files files(described("64 MiB", on_both));

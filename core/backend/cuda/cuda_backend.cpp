@@ -41,8 +41,7 @@ int number_of(const Machine& machine, MemoryId memory) {
 }
 
 bool has_gpu(int number) {
-  const CudaModule* const cuda = load_cuda().module;
-  return cuda != nullptr && cuda->problem().empty() && number < cuda->count();
+  return number < cuda_gpu_count();
 }
 
 // It computes in its own memory only.
@@ -215,19 +214,23 @@ std::vector<std::string> gpu_notes(const Machine& machine) {
   }
   if (!with_tf32.empty()) {
     notes.push_back(
-        fmt::format("Products of float32 on {} take their factors in TF32, with 10 "
+        fmt::format("Products of float32 on {} may take their factors in TF32, with 10 "
                     "bits of mantissa.",
                     in_words(with_tf32)));
   }
   return notes;
 }
 
+int cuda_gpu_count() {
+  return cuda_problem().empty() ? load_cuda().module->count() : 0;
+}
+
 std::vector<CudaGpu> cuda_gpus() {
   std::vector<CudaGpu> found;
-  if (!cuda_problem().empty()) return found;
-  const CudaModule& cuda = *load_cuda().module;
-  for (int number = 0; number < cuda.count(); ++number) {
-    if (std::optional<CudaGpu> gpu = cuda.gpu(number)) found.push_back(std::move(*gpu));
+  for (int number = 0; number < cuda_gpu_count(); ++number) {
+    if (std::optional<CudaGpu> gpu = load_cuda().module->gpu(number)) {
+      found.push_back(std::move(*gpu));
+    }
   }
   return found;
 }

@@ -33,6 +33,8 @@ void limit_gpu_memories(Machine& machine, NodeId self = {});
 // devices are the same GPU, and which use TF32. The machine must be of one node.
 std::vector<std::string> gpu_notes(const Machine& machine);
 
+// How many GPUs the driver has, whether or not they can be used. Opens none.
+int cuda_gpu_count();
 // The GPUs that this process can use; none: cuda_problem() says why. Opens all of them.
 std::vector<CudaGpu> cuda_gpus();
 // Why this process can't use a GPU, and what to do; empty if it can. Blocks while the driver

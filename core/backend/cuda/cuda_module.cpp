@@ -64,7 +64,8 @@ class LoadedModule final : public CudaModule {
     if (cudaSetDevice(number) != cudaSuccess) return std::nullopt;
     if (cudaGetDeviceProperties(&properties, number) != cudaSuccess) return std::nullopt;
     if (cudaMemGetInfo(&free, &total) != cudaSuccess) return std::nullopt;
-    return CudaGpu{.name = properties.name, .memory_bytes = total, .free_bytes = free};
+    return CudaGpu{
+        .number = number, .name = properties.name, .memory_bytes = total, .free_bytes = free};
   }
 
   std::unique_ptr<DeviceBackend> make_device(const BackendContext& context, DeviceId id, int gpu,

@@ -18,6 +18,7 @@ namespace troupe {
 
 // A GPU of this host, as the driver numbers them.
 struct CudaGpu {
+  int number = 0;
   std::string name;
   std::uint64_t memory_bytes = 0;  // installed
   std::uint64_t free_bytes = 0;    // when it was asked

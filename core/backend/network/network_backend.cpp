@@ -39,16 +39,20 @@ class OrderedEnds final : public Completions {
   void begin(std::uint32_t slot) {
     const std::lock_guard lock(mutex_);
     under_way_.push_back({.slot = slot});
+    // The link knows of the slot's last end, and of those that were reported before.
+    const auto known = std::find(reported_.begin(), reported_.end(), slot);
+    if (known != reported_.end()) reported_.erase(reported_.begin(), known + 1);
   }
-  // The chunk that began last has ended. If others are under way, it is pending: its end will be
-  // reported after theirs.
+  // The chunk that began last has ended. It is pending all the same where earlier ones are under
+  // way, or the link may not know of their ends yet.
   Started end_at_once() {
     const std::lock_guard lock(mutex_);
-    if (under_way_.size() == 1) {
+    if (under_way_.size() == 1 && reported_.empty()) {
       under_way_.pop_back();
       return {.state = Started::State::finished};
     }
     under_way_.back().has_ended = true;
+    report();
     return {.state = Started::State::pending};
   }
   // The chunk that began last hasn't.
@@ -80,20 +84,24 @@ class OrderedEnds final : public Completions {
     TROUPE_ASSERT(chunk != under_way_.end());
     chunk->has_ended = true;
     chunk->failure = std::move(failure);
-    for (; !under_way_.empty() && under_way_.front().has_ended; under_way_.pop_front()) {
-      if (completions_ != nullptr) report(under_way_.front());
-    }
+    report();
   }
-  void report(Chunk& chunk) {
-    if (chunk.failure.empty()) {
-      completions_->completed(chunk.slot);
-    } else {
-      completions_->failed(chunk.slot, std::move(chunk.failure));
+  void report() {
+    for (; !under_way_.empty() && under_way_.front().has_ended; under_way_.pop_front()) {
+      Chunk& chunk = under_way_.front();
+      reported_.push_back(chunk.slot);
+      if (completions_ == nullptr) continue;
+      if (chunk.failure.empty()) {
+        completions_->completed(chunk.slot);
+      } else {
+        completions_->failed(chunk.slot, std::move(chunk.failure));
+      }
     }
   }
 
   std::mutex mutex_;
   std::deque<Chunk> under_way_;
+  std::deque<std::uint32_t> reported_;  // slots whose ends the link may not know of
   Completions* completions_;
 };
 

@@ -12,7 +12,7 @@ Duration end_of(Duration start, Duration length) {
   return std::min(start + length, longest_duration);
 }
 
-bool is_better(Duration finish, DeviceId device, const Slot& than) {
+bool is_better(Duration finish, DeviceId device, const Opening& than) {
   return finish < than.finish || (finish == than.finish && device < than.device);
 }
 
@@ -34,7 +34,7 @@ DeviceSchedules::DeviceSchedules(const Machine& machine, std::vector<std::vector
   }
 }
 
-void DeviceSchedules::improve(Slot& best, DeviceId device, Want want) const {
+void DeviceSchedules::improve(Opening& best, DeviceId device, Want want) const {
   if (!is_better(end_of(want.ready, want.length), device, best)) return;
   const std::vector<StreamSchedule>& streams = streams_[device.index()];
   for (std::size_t stream = 0; stream < streams.size(); ++stream) {
@@ -44,12 +44,12 @@ void DeviceSchedules::improve(Slot& best, DeviceId device, Want want) const {
   }
 }
 
-void DeviceSchedules::take(const Slot& slot) {
-  std::vector<StreamSchedule>& streams = streams_[slot.device.index()];
-  streams[slot.stream].take(slot.start, slot.finish - slot.start);
+void DeviceSchedules::take(const Opening& opening) {
+  std::vector<StreamSchedule>& streams = streams_[opening.device.index()];
+  streams[opening.stream].take(opening.start, opening.finish - opening.start);
   StreamSchedule::Bound bound;
   for (const StreamSchedule& stream : streams) bound.add(stream.bound());
-  const Place place = places_[slot.device.index()];
+  const Place place = places_[opening.device.index()];
   rows_[place.row].update(place.place, bound);
 }
 
@@ -76,14 +76,14 @@ void DeviceSchedules::Row::update(std::size_t place, const StreamSchedule::Bound
   }
 }
 
-void DeviceSchedules::Row::improve(const DeviceSchedules& all, Slot& best, Range range,
+void DeviceSchedules::Row::improve(const DeviceSchedules& all, Opening& best, Range range,
                                    Want want) const {
   search(all, best, range, want, 1, {0, width()});
 }
 
 // `below` is the range of all devices below the vertex. Where the bound is lower, it is searched
 // first, so that the other half is mostly left out.
-void DeviceSchedules::Row::search(const DeviceSchedules& all, Slot& best, Range range, Want want,
+void DeviceSchedules::Row::search(const DeviceSchedules& all, Opening& best, Range range, Want want,
                                   std::size_t vertex, Range below) const {
   if (below.first >= range.last || below.last <= range.first) return;
   const auto bound = [&](std::size_t v) { return tree[v].bound.earliest(want.ready, want.length); };

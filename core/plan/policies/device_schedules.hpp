@@ -14,7 +14,7 @@
 namespace troupe {
 
 // A place for an op in the schedules; with no device, none was found.
-struct Slot {
+struct Opening {
   DeviceId device;
   std::size_t stream = 0;
   Duration start{0};
@@ -37,13 +37,14 @@ class DeviceSchedules {
 
   // Replaces `best` by the first free interval of the device, if the op ends there earlier, or at
   // the same time on a device with a lower number.
-  void improve(Slot& best, DeviceId device, Want want) const;
+  void improve(Opening& best, DeviceId device, Want want) const;
   // The same for the devices first to last - 1 of a row.
-  void improve(Slot& best, std::size_t row, std::size_t first, std::size_t last, Want want) const {
+  void improve(Opening& best, std::size_t row, std::size_t first, std::size_t last,
+               Want want) const {
     rows_[row].improve(*this, best, {first, last}, want);
   }
   // Makes the interval busy.
-  void take(const Slot& slot);
+  void take(const Opening& opening);
 
   std::size_t row_count() const { return rows_.size(); }
   std::span<const DeviceId> row(std::size_t r) const { return rows_[r].devices; }
@@ -65,9 +66,9 @@ class DeviceSchedules {
     explicit Row(std::vector<DeviceId> of);
     std::size_t width() const { return tree.size() / 2; }
     void update(std::size_t place, const StreamSchedule::Bound& bound);
-    void improve(const DeviceSchedules& all, Slot& best, Range range, Want want) const;
-    void search(const DeviceSchedules& all, Slot& best, Range range, Want want, std::size_t vertex,
-                Range below) const;
+    void improve(const DeviceSchedules& all, Opening& best, Range range, Want want) const;
+    void search(const DeviceSchedules& all, Opening& best, Range range, Want want,
+                std::size_t vertex, Range below) const;
   };
   struct Place {
     std::uint32_t row = 0;

@@ -145,9 +145,9 @@ void DeviceSearch::cut(std::span<const Source> sources) {
   cuts_.erase(std::unique(cuts_.begin(), cuts_.end()), cuts_.end());
 }
 
-Slot DeviceSearch::find(OpId op, std::size_t op_class, std::span<const Source> sources) {
+Opening DeviceSearch::find(OpId op, std::size_t op_class, std::span<const Source> sources) {
   const OpClass& known = classes_[op_class];
-  Slot best;
+  Opening best;
   if (known.given) {
     if (!r_.reachability.allows(op, known.given)) return best;
     schedules_->improve(best, known.given,

@@ -46,8 +46,8 @@ class DeviceSearch {
   // The first free interval on the device where the op ends first; of equal devices, that with the
   // lowest number. The given device, if the op is placed. No device, if none can run the op and is
   // within reach.
-  Slot find(OpId op, std::size_t op_class, std::span<const Source> sources);
-  void take(const Slot& slot) { schedules_->take(slot); }
+  Opening find(OpId op, std::size_t op_class, std::span<const Source> sources);
+  void take(const Opening& opening) { schedules_->take(opening); }
 
  private:
   // The times of an op.

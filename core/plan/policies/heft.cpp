@@ -126,11 +126,11 @@ class Heft {
       placed_[i] = {DeviceId::none(), target, search_->ready(sources_, target)};
       return;
     }
-    const Slot slot = search_->find(op, class_of_[i], sources_);
-    if (!slot.device) return;
-    search_->take(slot);
-    r_.reachability.choose(op, slot.device);
-    placed_[i] = {slot.device, r_.machine.device(slot.device).memory, slot.finish};
+    const Opening opening = search_->find(op, class_of_[i], sources_);
+    if (!opening.device) return;
+    search_->take(opening);
+    r_.reachability.choose(op, opening.device);
+    placed_[i] = {opening.device, r_.machine.device(opening.device).memory, opening.finish};
   }
 
   const PlacementRequest& r_;

@@ -162,12 +162,13 @@ BOOST_AUTO_TEST_CASE(a_file_that_asks_for_gpus_where_there_are_none_is_refused) 
   const FindGpus find = [] { return UsableGpus{.problem = "no driver is here; install it"}; };
   BOOST_TEST(files.error_of([&] { load_machine_file(path, pattern_ops(), find); }) ==
              "one.yaml:1:18: no GPU of this host can be used: no driver is here; install it");
-  BOOST_TEST(files.error_of([&] { load_machine_file(path); })
-                 .starts_with("one.yaml:1:18: GPUs are discovered for the whole machine of a run"));
+  BOOST_TEST(
+      files.error_of([&] { load_machine_file(path); })
+          .starts_with("one.yaml:1:18: GPUs can't be discovered here, only for the whole machine"));
   files.write("part.yaml", "nodes: {n: {machine: one.yaml}}\n");
   BOOST_TEST(
       files.error_of([&] { load_machine_file(files.folder() / "part.yaml", pattern_ops(), find); })
-          .starts_with("one.yaml:1:18: GPUs are discovered for the whole machine of a run"));
+          .starts_with("one.yaml:1:18: GPUs can't be discovered here, only for the whole machine"));
 }
 
 BOOST_AUTO_TEST_CASE(discover_is_checked) {

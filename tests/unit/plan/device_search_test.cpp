@@ -136,7 +136,7 @@ class PlainHeft {
       finish_[op.index()] = ready(op, target);
       return DeviceId::none();
     }
-    Slot best;
+    Opening best;
     for (const DeviceId d : candidates(op)) {
       const Duration there = ready(op, c_.machine.device(d).memory);
       for (std::size_t stream = 0; stream < streams_[d.index()].size(); ++stream) {

@@ -159,6 +159,22 @@ BOOST_AUTO_TEST_CASE(transfers_that_a_link_has_begun_together_move_one_after_the
   BOOST_TEST((share.moves[1].busy == Duration{10}));
 }
 
+BOOST_AUTO_TEST_CASE(a_fair_link_takes_turns_between_the_chunks_that_it_begins_together) {
+  LinkLogic logic(self, Sharing::fair, {.depth = 3});
+  logic.on_share(make_share(self, {pages(2), pages(1), pages(3)}, 0, true));
+  Items order;
+  while (const LinkLogic::Start* const chunk = logic.next()) {
+    order.push_back(chunk->item);
+    logic.on_started(chunk->slot, Instant{});
+    logic.check_invariants();
+  }
+  BOOST_TEST(order == (Items{0, 1, 2}));
+  for (const std::uint32_t slot : {0U, 1U, 2U}) logic.on_finished(slot, Instant{Duration{10}});
+  logic.check_invariants();
+  while (const LinkLogic::Start* const chunk = logic.next()) order.push_back(chunk->item);
+  BOOST_TEST(order == (Items{0, 1, 2, 0, 2, 2}));
+}
+
 // another link ── 0
 BOOST_AUTO_TEST_CASE(a_paced_transfer_moves_a_chunk_for_each_that_has_arrived) {
   Wire wire(Sharing::fifo);

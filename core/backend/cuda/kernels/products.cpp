@@ -28,8 +28,11 @@ template <class F>
 void with_product_math(const CudaStream& on, const F& enqueue) {
   if (!on.uses_tf32) return enqueue();
   check_cuda(cublasSetMathMode(on.blas, CUBLAS_TF32_TENSOR_OP_MATH), "choosing TF32");
+  struct Reset {
+    cublasHandle_t blas;
+    ~Reset() { cublasSetMathMode(blas, CUBLAS_DEFAULT_MATH); }
+  } const reset{on.blas};
   enqueue();
-  check_cuda(cublasSetMathMode(on.blas, CUBLAS_DEFAULT_MATH), "choosing float32");
 }
 
 // A batch of one is left to the plain function, for which cuBLAS may have better kernels.
