@@ -263,6 +263,8 @@ class Cluster::Impl final : public Results {
       const std::lock_guard lock(mutex_);
       nodes_[n] = std::move(node);
       is_lost_[n] = false;
+      // The others may have connected again without it: it was lost again before the run began.
+      is_disconnected_ = true;
     }
     check_alike(nodes_, options_.uses_shared_memory);
     caf::anon_send(leader_.get(), nodes_[n].agent);
@@ -374,7 +376,7 @@ class Cluster::Impl final : public Results {
   std::mutex mutex_;  // guards what follows, and changes of agents and names of nodes_
   std::uint32_t run_ = 0;
   std::uint32_t epoch_ = 0;       // of the connections between nodes
-  bool is_disconnected_ = false;  // a node was lost in this epoch
+  bool is_disconnected_ = false;  // a node was lost, or has come, in this epoch
   bool has_ever_lost_node_ = false;
   std::vector<bool> is_lost_;                      // by NodeId
   std::map<std::uint32_t, caf::actor> stand_ins_;  // by ResourceId
