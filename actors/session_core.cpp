@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <utility>
@@ -22,6 +23,8 @@ constexpr std::size_t batch_calls = 1 << 13;
 constexpr std::size_t windows_in_flight_max = 4;
 // Callers wait when the log is this long.
 constexpr std::size_t log_calls_max = 1 << 15;
+// While all devices have enough to do: a small part of what that takes.
+constexpr auto look_again = std::chrono::milliseconds(10);
 constexpr std::size_t slab_states = 1 << 10;
 
 OpRegistry with_given(OpRegistry ops) {
@@ -289,7 +292,11 @@ void SessionCore::work() {
     wake_at_ = has_virtual_time_                                  ? log_calls_max
                : engine_->items_in_flight() < few_items_in_flight ? 1
                                                                   : batch_calls;
-    for_thread_.wait(lock);
+    if (handing_out_.size() > 0 && engine_->has_enough()) {
+      has_news_ = for_thread_.wait_for(lock, look_again) == std::cv_status::timeout || has_news_;
+    } else {
+      for_thread_.wait(lock);
+    }
     wake_at_ = 0;
   }
 }

@@ -3,6 +3,7 @@
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
+#include "core/plan/placement.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -17,6 +18,12 @@ namespace {
 
 // Planning a window and sending it costs some ten microseconds: little beside so many ops.
 constexpr std::size_t window_ops_max = 1 << 13;
+// Ops are spread evenly over the devices by expected times, and real times differ. So a window has
+// at most so much expected work for each device that may choose its ops, and no further one is
+// planned while each device has as much left: it is then planned by what has been done.
+constexpr Duration work_ahead = std::chrono::milliseconds(64);
+// Of windows of shorter ops, what is left isn't counted: they are done before it matters.
+constexpr Duration counted_op_min = std::chrono::microseconds(10);
 // An op of an epoch takes about 100 bytes until the epoch ends. At its end devices idle for about
 // as long as a message takes: nothing beside so many ops.
 constexpr std::size_t epoch_ops_max = 1 << 16;
@@ -78,6 +85,7 @@ void SessionEngine::renew() {
   graph_->begin_group("");
   graph_->set_places([this](OpId op) { return place_of_(line_of_[op.index()]); });
   templates_.clear();
+  open_work_.clear();
   const OpKindId given = ops_.find("given");
   for (std::size_t i = 0; i < tensor_of_.size(); ++i) {
     TensorState* const tensor = tensor_of_[i];
@@ -109,8 +117,44 @@ void SessionEngine::renew() {
 }
 
 void SessionEngine::hand_out(CallLog& log) {
-  while (!has_failed() && send_planned() && log.size() > 0 && begin_window() && plan_window(log)) {
+  has_enough_ = false;
+  while (!has_failed() && send_planned() && log.size() > 0 && begin_window()) {
+    const std::vector<Duration> busy = expected_left();
+    has_enough_ = std::all_of(busy.begin(), busy.end(), [](Duration d) { return d > work_ahead; });
+    if (has_enough_ || !plan_window(log, busy)) return;
   }
+}
+
+// By device, of the windows in flight whose ops take long enough.
+std::vector<Duration> SessionEngine::expected_left() const {
+  std::vector<Duration> left(machine_.devices.size(), Duration{0});
+  for (const InFlight& window : in_flight_) {
+    if (!window.is_counted) continue;
+    for (const SentShare& share : window.shares) {
+      const std::size_t device = share.resource().index();
+      if (device < left.size()) left[device] += share.expected_left();
+    }
+  }
+  return left;
+}
+
+// Of an op that a policy places, on the fastest device. In virtual time all that was called before
+// a wait is placed together.
+Duration SessionEngine::open_work(OpId op) {
+  if (setting_.has_virtual_time) return Duration{0};
+  const std::uint32_t op_class = graph_->class_index(op);
+  for (std::size_t c = open_work_.size(); c <= op_class; ++c) {
+    const OpClass& of = graph_->classes()[c];
+    Duration least{0};
+    if (!is_given(of.placement)) {
+      least = longest_duration;
+      for (std::size_t d = 0; d < machine_.devices.size(); ++d) {
+        least = std::min(least, setting_.cost->op(DeviceId::at(d), *graph_, of));
+      }
+    }
+    open_work_.push_back(least);
+  }
+  return open_work_[op_class];
 }
 
 // False while windows in flight must complete first.
@@ -129,16 +173,18 @@ bool SessionEngine::has_room_for_given(const CallLog::Call& call) const {
 }
 
 // False while windows in flight must complete first.
-bool SessionEngine::plan_window(CallLog& log) {
+bool SessionEngine::plan_window(CallLog& log, std::span<const Duration> busy) {
   std::size_t end = log.first;
   std::size_t end_input = log.first_input;
   std::uint64_t bytes = 0;
+  Duration work{0};
+  const Duration work_max = work_ahead * static_cast<int>(machine_.devices.size());
   OpRanges ops;
   const auto is_next = [&] {
     if (end == log.calls.size()) return false;
     // All that a call makes is in one window.
     return log.calls[end].signature->output_number > 0 ||
-           (end - log.first < window_ops_max && bytes < room_bytes_);
+           (end - log.first < window_ops_max && bytes < room_bytes_ && work < work_max);
   };
   for (; is_next(); ++end) {
     const CallLog::Call& call = log.calls[end];
@@ -152,10 +198,14 @@ bool SessionEngine::plan_window(CallLog& log) {
     }
     const OpId op = append(call, {log.inputs.data() + end_input, call.inputs});
     end_input += call.inputs;
-    if (!is_given) ops.append(op);
+    if (!is_given) {
+      ops.append(op);
+      work = std::min(work + open_work(op), longest_duration);
+    }
     bytes += graph_->type(op).bytes();
   }
   planned_ = Planned{.window = {}, .calls = end - log.first, .unused = nullptr};
+  planned_->is_counted = work / static_cast<std::int64_t>(end - log.first) >= counted_op_min;
   // The calls don't count as uses any more, but as readers of replicas.
   const auto drop_use = [&](TensorState* tensor) {
     if (tensor->uses.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
@@ -168,7 +218,7 @@ bool SessionEngine::plan_window(CallLog& log) {
   // What isn't measured takes no time in a simulation, like what a scenario prepares.
   const bool timed = summary_ != nullptr || !setting_.has_virtual_time;
   planned_->window = planner_->plan(
-      std::move(ops), [this](OpId op) { return tensor_of_[op.index()] != nullptr; }, timed);
+      std::move(ops), [this](OpId op) { return tensor_of_[op.index()] != nullptr; }, timed, busy);
   // Nothing that the window reads is freed while it waits for room.
   for (const ReplicaId r : planned_->window.read_again) store_.add_readers(r, 1);
   return true;
@@ -240,14 +290,14 @@ bool SessionEngine::send_planned() {
     const OpId op = planner_->plan().units[window.window.first.index() + full].op;
     throw no_room(memory, bytes, fmt::format("'{}'", graph_->name(op))).at(graph_->place(op));
   }
-  if (window.window.items > 0) send(std::move(planned_->window));
+  if (window.window.items > 0) send(std::move(planned_->window), planned_->is_counted);
   handed_out_ += planned_->calls;
   release(planned_->unused);
   planned_.reset();
   return true;
 }
 
-void SessionEngine::send(PlannedWindow planned) {
+void SessionEngine::send(PlannedWindow planned, bool is_counted) {
   execution_.prepare(planned, graph_->types(), at_once(*graph_));
   const std::uint64_t items = planned.window.items;
   TROUPE_ASSERT(planned.window.number == next_window_);
@@ -255,7 +305,8 @@ void SessionEngine::send(PlannedWindow planned) {
                  .first = planned.window.first,
                  .shares = {},
                  .to_release = {},
-                 .calls_before = handed_out_};
+                 .calls_before = handed_out_,
+                 .is_counted = is_counted};
   for (auto& [resource, share] : planned.window.shares) entry.shares.emplace_back(resource, share);
   actors_.send(std::move(planned.window));  // if it throws, nothing has been noted
   ++next_window_;

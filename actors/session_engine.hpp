@@ -5,6 +5,7 @@
 #include "actors/signatures.hpp"
 #include "actors/tensor_state.hpp"
 #include "core/base/error.hpp"
+#include "core/base/time.hpp"
 #include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
 #include "core/memory/memory_store.hpp"
@@ -69,6 +70,9 @@ class SessionEngine {
   // keeps a planned window. Must then be called again when a window has completed. Throws what the
   // planner throws, and a run Error if a memory is full and nothing is in flight.
   void hand_out(CallLog& log);
+  // hand_out() has left calls in the log because each device has enough to do. It must be called
+  // again in a while, whether a window has completed or not.
+  bool has_enough() const { return has_enough_; }
   // Signatures get new numbers. The log that is handed out must be empty.
   void forget_signatures() { templates_.clear(); }
   // Takes back the windows that have completed, and frees what was dropped.
@@ -121,6 +125,7 @@ class SessionEngine {
     std::vector<SentShare> shares;      // which exist until the window is taken back
     std::vector<ReplicaId> to_release;  // when it has completed
     std::uint64_t calls_before = 0;     // handed out before this window
+    bool is_counted = false;            // in expected_left()
   };
 
   // Planned, and waiting for room.
@@ -128,18 +133,21 @@ class SessionEngine {
     PlannedWindow window;
     std::uint64_t calls = 0;
     TensorState* unused = nullptr;  // by the end of its calls
+    bool is_counted = false;
   };
 
   void renew();
   bool begin_window();
-  bool plan_window(CallLog& log);
+  std::vector<Duration> expected_left() const;
+  Duration open_work(OpId op);
+  bool plan_window(CallLog& log, std::span<const Duration> busy);
   bool has_room_for_given(const CallLog::Call& call) const;
   OpId append(const CallLog::Call& call, std::span<TensorState* const> inputs);
   OpId append_op(const Signature& signature, std::span<TensorState* const> inputs);
   void add_given(OpId op, TensorState& tensor);
   Error no_room(MemoryId memory, std::uint64_t bytes, const std::string& what) const;
   bool send_planned();
-  void send(PlannedWindow planned);
+  void send(PlannedWindow planned, bool is_counted);
   void release(TensorState* dropped);
   void hold(std::span<const PlannedWindow::Hold> holds, InFlight& entry);
   void release_copies(TensorState& tensor);
@@ -159,13 +167,15 @@ class SessionEngine {
   std::uint32_t next_window_ = 0;
   std::uint64_t items_sent_ = 0;
   std::uint64_t handed_out_ = 0;  // calls
-  std::uint64_t room_bytes_;      // what one window should make at most
+  bool has_enough_ = false;
+  std::uint64_t room_bytes_;  // what one window should make at most
 
   // The epoch.
   std::unique_ptr<Graph> graph_;
   std::unique_ptr<WindowPlanner> planner_;
   std::unique_ptr<Summary> summary_;     // while something is measured
   std::vector<OpTemplateId> templates_;  // by signature
+  std::vector<Duration> open_work_;      // by class of ops: see open_work()
   std::vector<TensorState*> tensor_of_;  // by op; null: nobody uses it
   std::vector<std::uint32_t> line_of_;   // by op
   std::size_t kept_ = 0;                 // tensors that it began with

@@ -14,7 +14,7 @@ void Placements::locate(OpId op, MemoryId memory) {
   if (!located_[op.index()]) located_[op.index()] = memory;
 }
 
-void Placements::place(const std::vector<WindowOps>& windows) {
+void Placements::place(const std::vector<WindowOps>& windows, std::span<const Duration> busy) {
   bool is_any_open = false;
   for (const WindowOps& window : windows) {
     // Ops of a class have one placement.
@@ -46,7 +46,7 @@ void Placements::place(const std::vector<WindowOps>& windows) {
   for (const WindowOps& window : windows) {
     if (window.timed) timed.insert(timed.end(), window.ops.begin(), window.ops.end());
   }
-  place_timed(timed);
+  place_timed(timed, busy);
   for (const WindowOps& window : windows) {
     if (window.timed) continue;
     place_prepared(std::vector<OpId>(window.ops.begin(), window.ops.end()), timed);
@@ -99,7 +99,7 @@ void Placements::nobody_can(OpId op) const {
           : "use another op");
 }
 
-void Placements::place_timed(std::span<const OpId> all) {
+void Placements::place_timed(std::span<const OpId> all, std::span<const Duration> busy) {
   if (std::all_of(all.begin(), all.end(), [this](OpId op) { return is_placed(op); })) return;
   std::vector<OpId> ops;
   std::copy_if(all.begin(), all.end(), std::back_inserter(ops),
@@ -114,7 +114,8 @@ void Placements::place_timed(std::span<const OpId> all) {
        .placement = [this](OpId op) -> const Placement& { return given(op); },
        .home = [this](OpId op) { return memory_of(op); },
        .can_run = [this](DeviceId device, OpId op) { return can_run(device, op, true); },
-       .reachability = reachability_});
+       .reachability = reachability_,
+       .busy = busy});
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (is_placed(ops[i])) continue;
     if (!devices[i]) nobody_can(ops[i]);

@@ -38,8 +38,8 @@ class Placements {
   void locate(OpId op, MemoryId memory);
 
   // Throws a usage Error if a device lacks an op's kernel, no device has it, or no device that has
-  // it can exchange tensors with the op's inputs and readers.
-  void place(const std::vector<WindowOps>& windows);
+  // it can exchange tensors with the op's inputs and readers. `busy`: as in PlacementRequest.
+  void place(const std::vector<WindowOps>& windows, std::span<const Duration> busy = {});
 
   // Frees what is known of ops before `op`; of() must not be called for them any more.
   void forget_before(OpId op) { chosen_.forget_before(std::min(op.index(), chosen_.size())); }
@@ -81,7 +81,7 @@ class Placements {
   bool lacks_rate(DeviceId device, OpId op) const;
   void check_device(OpId op, bool timed) const;
   [[noreturn]] void nobody_can(OpId op) const;
-  void place_timed(std::span<const OpId> all);
+  void place_timed(std::span<const OpId> all, std::span<const Duration> busy);
   void place_further_outputs(std::span<const OpId> ops);
   void place_prepared(std::span<const OpId> ops, std::span<const OpId> timed);
   DeviceId choose(OpId op, const std::vector<DeviceId>& wanted) const;

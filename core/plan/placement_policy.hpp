@@ -3,6 +3,7 @@
 // a plan.
 #pragma once
 
+#include "core/base/time.hpp"
 #include "core/cost/cost_model.hpp"
 #include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
@@ -35,6 +36,8 @@ struct PlacementRequest {
   // An op may be placed only on a device that this allows. The policy reports each of its choices
   // to it, so that connected ops end up where they can reach each other.
   Reachability& reachability;
+  // By device: how long it will still be at work on earlier windows. Empty: all devices are free.
+  std::span<const Duration> busy = {};
 };
 
 struct PlacementPolicy {

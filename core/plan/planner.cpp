@@ -67,13 +67,14 @@ class Planner {
     return ops;
   }
 
-  PlannedWindow make_next(OpRanges ops, const std::function<bool(OpId)>& may_be_read, bool timed) {
+  PlannedWindow make_next(OpRanges ops, const std::function<bool(OpId)>& may_be_read, bool timed,
+                          std::span<const Duration> busy) {
     TROUPE_ASSERT(!ops.empty());
     const WindowOps next{.ops = std::move(ops), .timed = timed};
     for (const OpId op : next.ops) {
       for (const OpId input : graph_.inputs(op)) check_kept(input, op);
     }
-    placements_.place({next});
+    placements_.place({next}, busy);
     plan_.windows.clear();
     units_.add_window(next);
     check_time(graph_.place(next.ops.front()), "what was appended");
@@ -227,14 +228,14 @@ WindowPlanner::~WindowPlanner() = default;
 
 PlannedWindow WindowPlanner::plan(OpId keep_from) {
   PlannedWindow planned = planner_->make_next(
-      planner_->take_appended(), [keep_from](OpId op) { return op >= keep_from; }, true);
+      planner_->take_appended(), [keep_from](OpId op) { return op >= keep_from; }, true, {});
   planner_->forget_ops(keep_from);
   return planned;
 }
 
 PlannedWindow WindowPlanner::plan(OpRanges ops, const std::function<bool(OpId)>& may_be_read,
-                                  bool timed) {
-  return planner_->make_next(std::move(ops), may_be_read, timed);
+                                  bool timed, std::span<const Duration> busy) {
+  return planner_->make_next(std::move(ops), may_be_read, timed, busy);
 }
 
 ReplicaSpec WindowPlanner::add_given(OpId op, MemoryId memory) {

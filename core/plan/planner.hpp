@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace troupe {
@@ -71,8 +72,11 @@ class WindowPlanner {
   PlannedWindow plan(OpId keep_from);
   // The same for a caller that lists the ops, in graph order and without those whose kind is given,
   // and that knows of every tensor whether ops appended later may read it. Nothing is forgotten.
-  // Ops of a window that isn't timed take no time in a simulation, and need no rate.
-  PlannedWindow plan(OpRanges ops, const std::function<bool(OpId)>& may_be_read, bool timed);
+  // Ops of a window that isn't timed take no time in a simulation, and need no rate. `busy`: by
+  // device, how long it will still be at work on earlier windows; automatic placement takes it into
+  // account. Empty: all devices are free.
+  PlannedWindow plan(OpRanges ops, const std::function<bool(OpId)>& may_be_read, bool timed,
+                     std::span<const Duration> busy = {});
 
   // Says that the tensor of an op whose kind is given exists in `memory`; several memories may hold
   // it. The replica has the next number, and one reader, for the caller. Must be called before the

@@ -4,6 +4,14 @@
 
 namespace troupe {
 
+Duration SentShare::expected_left() const {
+  Duration left{0};
+  for (std::size_t item = 0; item < size(); ++item) {
+    if (!has_finished(item)) left += kernels_[items_[item].kernel].expected;
+  }
+  return left;
+}
+
 Share SentShare::read() const {
   Share share;
   share.window = window_;

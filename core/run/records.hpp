@@ -28,7 +28,8 @@ class SentShare {
         timed_(share.timed),
         items_(share.items),
         inputs_(share.inputs),
-        moves_(share.moves) {}
+        moves_(share.moves),
+        kernels_(share.kernels) {}
 
   ResourceId resource() const { return resource_; }
   std::uint32_t window() const { return window_; }
@@ -39,6 +40,9 @@ class SentShare {
     return std::atomic_ref<Instant>(items_[item].end).load(std::memory_order_acquire) !=
            Share::never;
   }
+  // The time, by the cost model, of the items that have not finished; for the share of a device.
+  // The share must exist. Takes O(items).
+  Duration expected_left() const;
   // What a report needs of the share: units, inputs, and the records of the items that have
   // finished by now. An item that is under way has a start and no end. The share must exist; its
   // actor may be at work on it.
@@ -51,6 +55,7 @@ class SentShare {
   std::span<Share::Item> items_;  // with the sentinel
   std::span<const ReplicaId> inputs_;
   std::span<const Share::Move> moves_;
+  std::span<const Share::Kernel> kernels_;
 };
 
 }  // namespace troupe

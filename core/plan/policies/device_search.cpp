@@ -29,6 +29,16 @@ DeviceSearch::DeviceSearch(const PlacementRequest& request, TransferTimes& trans
       known.length.push_back(time_on(schedules_->row(row)[0], known.op));
     }
   }
+  for (std::size_t d = 0; d < r_.busy.size(); ++d) {
+    if (r_.busy[d] > Duration{0}) take_all_streams(DeviceId::at(d), r_.busy[d]);
+  }
+}
+
+void DeviceSearch::take_all_streams(DeviceId device, Duration until) {
+  const auto streams = static_cast<std::size_t>(r_.machine.device(device).streams);
+  for (std::size_t stream = 0; stream < streams; ++stream) {
+    take({.device = device, .stream = stream, .start = Duration{0}, .finish = until});
+  }
 }
 
 // Divides rows so that the devices of each have equal keys.

@@ -71,6 +71,7 @@ class DeviceSearch {
   void divide(const Key& key);
   void divide_by_distance(std::uint64_t bytes);
   void list_devices();
+  void take_all_streams(DeviceId device, Duration until);
   void cut(std::span<const Source> sources);
   void visit(MemoryId memory);
   MemoryId memory_of(DeviceId device) const { return r_.machine.device(device).memory; }
