@@ -36,6 +36,7 @@ struct Request {
   std::vector<OpId> ops;
   std::function<bool(DeviceId, OpId)> can_run = [](DeviceId, OpId) { return true; };
   std::function<MemoryId(OpId)> home = [](OpId) { return MemoryId::none(); };
+  std::vector<Duration> busy = {};
 };
 
 std::vector<DeviceId> place(const Graph& graph, const Machine& machine, Request request = {}) {
@@ -54,7 +55,8 @@ std::vector<DeviceId> place(const Graph& graph, const Machine& machine, Request 
        .placement = [&](OpId op) -> const Placement& { return graph.placement(op); },
        .home = request.home,
        .can_run = request.can_run,
-       .reachability = anywhere});
+       .reachability = anywhere,
+       .busy = request.busy});
 }
 
 using Devices = std::vector<DeviceId>;
@@ -75,6 +77,15 @@ BOOST_AUTO_TEST_CASE(a_diamond_is_placed_as_worked_out_by_hand) {
   const OpId c = g.work("c", 200, {a}, {}, 80);
   g.work("d", 200, {b, c}, {}, 80);
   BOOST_TEST((place(g.graph, fast_and_slow()) == Devices{fast, fast, slow, fast}));
+}
+
+// Free, fast would do all three by 300, and slow the first by 200.
+BOOST_AUTO_TEST_CASE(ops_go_elsewhere_while_a_device_is_at_work_on_earlier_windows) {
+  SmallGraph g;
+  for (const char* name : {"a", "b", "c"}) g.work(name, 100, {});
+  const std::vector<Duration> busy = {Duration{450}, Duration{0}};
+  BOOST_TEST(
+      (place(g.graph, fast_and_slow(), {.ops = {}, .busy = busy}) == Devices{slow, slow, fast}));
 }
 
 // The same with tensors that take 800 ns: c would reach fast at 200 + 800 + 400 + 800.
