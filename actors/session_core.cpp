@@ -23,7 +23,7 @@ constexpr std::size_t batch_calls = 1 << 13;
 constexpr std::size_t windows_in_flight_max = 4;
 // Callers wait when the log is this long.
 constexpr std::size_t log_calls_max = 1 << 15;
-// While all devices have enough to do: a small part of what that takes.
+// How long to wait while all devices have enough to do: a small part of what that takes.
 constexpr auto look_again = std::chrono::milliseconds(10);
 constexpr std::size_t slab_states = 1 << 10;
 
@@ -289,11 +289,14 @@ void SessionCore::work() {
       step(lock, hands_out, lets_pass);
       continue;
     }
-    wake_at_ = has_virtual_time_                                  ? log_calls_max
+    // More calls change nothing while earlier ones are being handed out.
+    wake_at_ = handing_out_.size() > 0                            ? 0
+               : has_virtual_time_                                ? log_calls_max
                : engine_->items_in_flight() < few_items_in_flight ? 1
                                                                   : batch_calls;
     if (handing_out_.size() > 0 && engine_->has_enough()) {
-      has_news_ = for_thread_.wait_for(lock, look_again) == std::cv_status::timeout || has_news_;
+      for_thread_.wait_for(lock, look_again);
+      has_news_ = true;
     } else {
       for_thread_.wait(lock);
     }

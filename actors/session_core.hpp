@@ -118,7 +118,7 @@ class SessionCore final : private TensorExchange {
   std::uint64_t called_ = 0;
   std::uint64_t flush_to_ = 0;  // somebody waits for the calls up to this one
   std::vector<Waiter*> waiters_;
-  std::size_t wake_at_ = 1;  // calls in the log
+  std::size_t wake_at_ = 1;  // calls in the log; 0: none do
   bool has_news_ = false;
   bool is_closing_ = false;
   bool is_busy_ = false;  // the thread uses the engine and `handing_out_`, and not the mutex

@@ -18,11 +18,12 @@ namespace {
 
 // Planning a window and sending it costs some ten microseconds: little beside so many ops.
 constexpr std::size_t window_ops_max = 1 << 13;
-// Ops are spread evenly over the devices by expected times, and real times differ. So a window has
-// at most so much expected work for each device that may choose its ops, and no further one is
-// planned while each device has as much left: it is then planned by what has been done.
+// Ops are placed by expected times, and real times differ. So of ops that a policy places, a window
+// has at most so much expected work for each device, and no window is planned while each device has
+// as much left: those that are planned later are placed by what has been done (decision 40).
 constexpr Duration work_ahead = std::chrono::milliseconds(64);
-// Of windows of shorter ops, what is left isn't counted: they are done before it matters.
+// What is left of windows with shorter ops, on average, isn't counted: it is done before it
+// matters.
 constexpr Duration counted_op_min = std::chrono::microseconds(10);
 // An op of an epoch takes about 100 bytes until the epoch ends. At its end devices idle for about
 // as long as a message takes: nothing beside so many ops.
@@ -85,7 +86,7 @@ void SessionEngine::renew() {
   graph_->begin_group("");
   graph_->set_places([this](OpId op) { return place_of_(line_of_[op.index()]); });
   templates_.clear();
-  open_work_.clear();
+  times_to_place_.clear();
   const OpKindId given = ops_.find("given");
   for (std::size_t i = 0; i < tensor_of_.size(); ++i) {
     TensorState* const tensor = tensor_of_[i];
@@ -125,25 +126,41 @@ void SessionEngine::hand_out(CallLog& log) {
   }
 }
 
-// By device, of the windows in flight whose ops take long enough.
+// By device, how long it will be at work on the windows that are counted, all its streams together.
 std::vector<Duration> SessionEngine::expected_left() const {
   std::vector<Duration> left(machine_.devices.size(), Duration{0});
   for (const InFlight& window : in_flight_) {
     if (!window.is_counted) continue;
     for (const SentShare& share : window.shares) {
       const std::size_t device = share.resource().index();
-      if (device < left.size()) left[device] += share.expected_left();
+      if (device >= left.size()) continue;  // a link
+      const Duration more = share.expected_left() / machine_.devices[device].streams;
+      left[device] = std::min(left[device] + more, longest_duration);
     }
   }
   return left;
 }
 
-// Of an op that a policy places, on the fastest device. In virtual time all that was called before
-// a wait is placed together.
-Duration SessionEngine::open_work(OpId op) {
+// Whether the ops of a window, none of which has begun, take long enough to be counted. In virtual
+// time none is: all that was called before a wait is placed together.
+bool SessionEngine::counts(const InFlight& window) const {
+  if (setting_.has_virtual_time) return false;
+  Duration expected{0};
+  std::size_t ops = 0;
+  for (const SentShare& share : window.shares) {
+    if (share.resource().index() >= machine_.devices.size()) continue;  // a link
+    expected = std::min(expected + share.expected_left(), longest_duration);
+    ops += share.size();
+  }
+  return expected >= counted_op_min * static_cast<std::int64_t>(ops);
+}
+
+// The expected time, on the fastest device, of an op that a policy places; 0 where none does, and
+// in virtual time.
+Duration SessionEngine::time_to_place(OpId op) {
   if (setting_.has_virtual_time) return Duration{0};
   const std::uint32_t op_class = graph_->class_index(op);
-  for (std::size_t c = open_work_.size(); c <= op_class; ++c) {
+  for (std::size_t c = times_to_place_.size(); c <= op_class; ++c) {
     const OpClass& of = graph_->classes()[c];
     Duration least{0};
     if (!is_given(of.placement)) {
@@ -152,9 +169,9 @@ Duration SessionEngine::open_work(OpId op) {
         least = std::min(least, setting_.cost->op(DeviceId::at(d), *graph_, of));
       }
     }
-    open_work_.push_back(least);
+    times_to_place_.push_back(least);
   }
-  return open_work_[op_class];
+  return times_to_place_[op_class];
 }
 
 // False while windows in flight must complete first.
@@ -200,12 +217,11 @@ bool SessionEngine::plan_window(CallLog& log, std::span<const Duration> busy) {
     end_input += call.inputs;
     if (!is_given) {
       ops.append(op);
-      work = std::min(work + open_work(op), longest_duration);
+      work = std::min(work + time_to_place(op), longest_duration);
     }
     bytes += graph_->type(op).bytes();
   }
   planned_ = Planned{.window = {}, .calls = end - log.first, .unused = nullptr};
-  planned_->is_counted = work / static_cast<std::int64_t>(end - log.first) >= counted_op_min;
   // The calls don't count as uses any more, but as readers of replicas.
   const auto drop_use = [&](TensorState* tensor) {
     if (tensor->uses.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
@@ -290,14 +306,14 @@ bool SessionEngine::send_planned() {
     const OpId op = planner_->plan().units[window.window.first.index() + full].op;
     throw no_room(memory, bytes, fmt::format("'{}'", graph_->name(op))).at(graph_->place(op));
   }
-  if (window.window.items > 0) send(std::move(planned_->window), planned_->is_counted);
+  if (window.window.items > 0) send(std::move(planned_->window));
   handed_out_ += planned_->calls;
   release(planned_->unused);
   planned_.reset();
   return true;
 }
 
-void SessionEngine::send(PlannedWindow planned, bool is_counted) {
+void SessionEngine::send(PlannedWindow planned) {
   execution_.prepare(planned, graph_->types(), at_once(*graph_));
   const std::uint64_t items = planned.window.items;
   TROUPE_ASSERT(planned.window.number == next_window_);
@@ -305,9 +321,9 @@ void SessionEngine::send(PlannedWindow planned, bool is_counted) {
                  .first = planned.window.first,
                  .shares = {},
                  .to_release = {},
-                 .calls_before = handed_out_,
-                 .is_counted = is_counted};
+                 .calls_before = handed_out_};
   for (auto& [resource, share] : planned.window.shares) entry.shares.emplace_back(resource, share);
+  entry.is_counted = counts(entry);
   actors_.send(std::move(planned.window));  // if it throws, nothing has been noted
   ++next_window_;
   items_sent_ += items;

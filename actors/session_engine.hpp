@@ -133,13 +133,13 @@ class SessionEngine {
     PlannedWindow window;
     std::uint64_t calls = 0;
     TensorState* unused = nullptr;  // by the end of its calls
-    bool is_counted = false;
   };
 
   void renew();
   bool begin_window();
   std::vector<Duration> expected_left() const;
-  Duration open_work(OpId op);
+  bool counts(const InFlight& window) const;
+  Duration time_to_place(OpId op);
   bool plan_window(CallLog& log, std::span<const Duration> busy);
   bool has_room_for_given(const CallLog::Call& call) const;
   OpId append(const CallLog::Call& call, std::span<TensorState* const> inputs);
@@ -147,7 +147,7 @@ class SessionEngine {
   void add_given(OpId op, TensorState& tensor);
   Error no_room(MemoryId memory, std::uint64_t bytes, const std::string& what) const;
   bool send_planned();
-  void send(PlannedWindow planned, bool is_counted);
+  void send(PlannedWindow planned);
   void release(TensorState* dropped);
   void hold(std::span<const PlannedWindow::Hold> holds, InFlight& entry);
   void release_copies(TensorState& tensor);
@@ -173,12 +173,12 @@ class SessionEngine {
   // The epoch.
   std::unique_ptr<Graph> graph_;
   std::unique_ptr<WindowPlanner> planner_;
-  std::unique_ptr<Summary> summary_;     // while something is measured
-  std::vector<OpTemplateId> templates_;  // by signature
-  std::vector<Duration> open_work_;      // by class of ops: see open_work()
-  std::vector<TensorState*> tensor_of_;  // by op; null: nobody uses it
-  std::vector<std::uint32_t> line_of_;   // by op
-  std::size_t kept_ = 0;                 // tensors that it began with
+  std::unique_ptr<Summary> summary_;      // while something is measured
+  std::vector<OpTemplateId> templates_;   // by signature
+  std::vector<Duration> times_to_place_;  // by class of ops: see time_to_place()
+  std::vector<TensorState*> tensor_of_;   // by op; null: nobody uses it
+  std::vector<std::uint32_t> line_of_;    // by op
+  std::size_t kept_ = 0;                  // tensors that it began with
   std::optional<Instant> measured_since_;
 };
 

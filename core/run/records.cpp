@@ -1,5 +1,6 @@
 #include "core/run/records.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace troupe {
@@ -7,7 +8,8 @@ namespace troupe {
 Duration SentShare::expected_left() const {
   Duration left{0};
   for (std::size_t item = 0; item < size(); ++item) {
-    if (!has_finished(item)) left += kernels_[items_[item].kernel].expected;
+    if (has_finished(item)) continue;
+    left = std::min(left + kernels_[items_[item].kernel].expected, longest_duration);
   }
   return left;
 }

@@ -1,0 +1,88 @@
+// Where a session places ops whose user doesn't say where.
+#include "tests/unit/actors/session_fixture.hpp"
+
+#include <chrono>
+#include <thread>
+
+using namespace troupe;
+using namespace std::chrono_literals;
+using testing::KernelState;
+
+BOOST_AUTO_TEST_SUITE(session_placement)
+namespace {
+
+// The kinds of the fixture, and: long_gate is a gate that is expected to take 10 s, short_gate one
+// that is expected to take no time; step counts, and is expected to take 100 ms.
+OpRegistry gates_and_steps() {
+  OpRegistry ops = testing::session_ops();
+  OpKind gate = ops[ops.find("gate")];
+  gate.name = "long_gate";
+  gate.work = [](const OpSignature&, const TensorType&) { return Work{.flops = 1e10}; };
+  ops.add(gate);
+  gate.name = "short_gate";
+  gate.work = [](const OpSignature&, const TensorType&) { return Work{}; };
+  ops.add(gate);
+  OpKind step = ops[ops.find("count")];
+  step.name = "step";
+  step.work = [](const OpSignature&, const TensorType&) { return Work{.flops = 1e8}; };
+  step.cpu = [](const CpuCall& call) {
+    std::this_thread::sleep_for(2ms);  // long beside planning a window
+    *call.output.as<float>() = static_cast<float>(++KernelState::counted);
+    KernelState::counted.notify_all();
+  };
+  ops.add(step);
+  return ops;
+}
+
+// Gates are closed while it lives.
+struct ClosedGates {
+  ClosedGates() {
+    KernelState::is_gate_open = false;
+    KernelState::has_passed_gate = false;
+    KernelState::counted = 0;
+  }
+  ~ClosedGates() { KernelState::is_gate_open = true; }
+};
+
+std::vector<Tensor> call_steps(Session& s, int count) {
+  std::vector<Tensor> steps;
+  for (int i = 0; i < count; ++i) steps.push_back(s.call("step", {}));
+  return steps;
+}
+
+}  // namespace
+
+// A step on the device of the gate would wait until the gate opens by itself. The window of the
+// gate keeps those behind it from ending.
+BOOST_AUTO_TEST_CASE(ops_keep_off_a_device_that_has_much_left_of_an_earlier_window) {
+  const ClosedGates gates;
+  Session s(testing::session_machine(), {.ops = gates_and_steps()});
+  {
+    const DeviceScope on = s.on("cpu0");
+    s.call("long_gate", {});
+  }
+  {
+    const DeviceScope on = s.on("cpu1");
+    s.call("count", {}).wait();  // now the gate has been handed out
+  }
+  for (const Tensor& step : call_steps(s, 40)) step.wait();
+  BOOST_TEST(!KernelState::has_passed_gate);
+  BOOST_TEST(KernelState::counted == 41);
+  KernelState::is_gate_open = true;
+}
+
+// Of 40 steps that are called together, the device that turns out to be slow gets a few.
+BOOST_AUTO_TEST_CASE(a_device_that_is_slower_than_expected_gets_fewer_ops) {
+  const ClosedGates gates;
+  Session s(testing::session_machine(), {.ops = gates_and_steps()});
+  s.call("short_gate", {});
+  const std::vector<Tensor> steps = call_steps(s, 40);
+  std::thread all([&] { s.wait_all(); });
+  for (int n = 0; n < 30; n = KernelState::counted) KernelState::counted.wait(n);
+  BOOST_TEST(!KernelState::has_passed_gate);
+  KernelState::is_gate_open = true;
+  all.join();
+  BOOST_TEST(KernelState::counted == 40);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
