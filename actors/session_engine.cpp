@@ -22,6 +22,8 @@ constexpr std::size_t window_ops_max = 1 << 13;
 // has at most so much expected work for each device, and no window is planned while each device has
 // as much left: those that are planned later are placed by what has been done (decision 40).
 constexpr Duration work_ahead = std::chrono::milliseconds(64);
+// But a window has so many calls for each device, however long: a choice needs what comes next.
+constexpr std::size_t calls_ahead = 32;
 // What is left of windows with shorter ops, on average, isn't counted: it is done before it
 // matters.
 constexpr Duration counted_op_min = std::chrono::microseconds(10);
@@ -195,13 +197,16 @@ bool SessionEngine::plan_window(CallLog& log, std::span<const Duration> busy) {
   std::size_t end_input = log.first_input;
   std::uint64_t bytes = 0;
   Duration work{0};
-  const Duration work_max = work_ahead * static_cast<int>(machine_.devices.size());
+  const std::size_t devices = machine_.devices.size();
+  const Duration work_max = work_ahead * static_cast<std::int64_t>(devices);
   OpRanges ops;
   const auto is_next = [&] {
     if (end == log.calls.size()) return false;
     // All that a call makes is in one window.
-    return log.calls[end].signature->output_number > 0 ||
-           (end - log.first < window_ops_max && bytes < room_bytes_ && work < work_max);
+    if (log.calls[end].signature->output_number > 0) return true;
+    const std::size_t calls = end - log.first;
+    return calls < window_ops_max && bytes < room_bytes_ &&
+           (work < work_max || calls < calls_ahead * devices);
   };
   for (; is_next(); ++end) {
     const CallLog::Call& call = log.calls[end];
