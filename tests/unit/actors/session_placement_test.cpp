@@ -46,6 +46,7 @@ struct ClosedGates {
 
 std::vector<Tensor> call_steps(Session& s, int count) {
   std::vector<Tensor> steps;
+  steps.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) steps.push_back(s.call("step", {}));
   return steps;
 }
