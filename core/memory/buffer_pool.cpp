@@ -184,7 +184,7 @@ std::uint64_t BufferPool::next_growth(std::uint64_t capacity) const {
 bool BufferPool::grow(std::uint64_t capacity, std::uint64_t count,
                       const std::function<bool()>& keep_going) {
   if (capacity < page_bytes) count = std::max(count, small_mapping_bytes / capacity);
-  const std::uint64_t per_mapping = capacity >= own_mapping_bytes ? 1 : count;
+  const std::uint64_t per_mapping = capacity >= huge_page_bytes ? 1 : count;
   for (std::uint64_t made = 0; made < count; made += per_mapping) {
     const std::uint64_t bytes = per_mapping * capacity;
     std::byte* const start = map(bytes);
@@ -197,15 +197,12 @@ bool BufferPool::grow(std::uint64_t capacity, std::uint64_t count,
       }
       touch(start + at, std::min(part_bytes, bytes - at));
     }
-    try {
-      if (pinning_.pin) pinning_.pin(start, bytes);
-    } catch (...) {
-      munmap(start, bytes);
-      throw;
-    }
+    const std::uint64_t own_bytes = capacity >= own_mapping_bytes ? capacity : bytes;
+    pin(start, bytes, own_bytes);
 
     const std::lock_guard lock(mutex_);
-    mappings_.emplace(start, bytes);
+    for (std::uint64_t at = 0; at < bytes; at += own_bytes)
+      mappings_.emplace(start + at, own_bytes);
     bytes_mapped_ += bytes;
     Bin& bin = bins_[capacity];
     bin.made += per_mapping;
@@ -213,6 +210,20 @@ bool BufferPool::grow(std::uint64_t capacity, std::uint64_t count,
     for (std::uint64_t i = 0; i < per_mapping; ++i) bin.free.push_back(start + i * capacity);
   }
   return true;
+}
+
+// Pins new memory in parts that can be returned by themselves. Returns it to the kernel if that
+// fails.
+void BufferPool::pin(std::byte* start, std::uint64_t bytes, std::uint64_t part_bytes) {
+  if (!pinning_.pin) return;
+  std::uint64_t pinned = 0;
+  try {
+    for (; pinned < bytes; pinned += part_bytes) pinning_.pin(start + pinned, part_bytes);
+  } catch (...) {
+    for (std::uint64_t at = 0; at < pinned; at += part_bytes) unmap(start + at, part_bytes);
+    munmap(start + pinned, bytes - pinned);
+    throw;
+  }
 }
 
 // Returns free buffers beyond `keep` to the kernel until `bytes` are released. Returns whether any

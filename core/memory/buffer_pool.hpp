@@ -71,8 +71,8 @@ class BufferPool {
   static std::uint64_t usable_host_bytes();
 
  private:
-  // A buffer of at least this size has its own mapping, which can be returned to the kernel.
-  // Smaller buffers share mappings, because Linux allows a process only 65,530 of them.
+  // A buffer of at least this size can be returned to the kernel by itself. Smaller buffers share
+  // mappings, because Linux allows a process only 65,530 of them.
   static constexpr std::uint64_t own_mapping_bytes = 1 << 20;
   static constexpr std::uint64_t small_mapping_bytes = 64 << 10;  // at least, for less than a page
 
@@ -84,6 +84,7 @@ class BufferPool {
   std::uint64_t next_growth(std::uint64_t capacity) const;
   bool grow(std::uint64_t capacity, std::uint64_t count, const std::function<bool()>& keep_going);
   bool trim(std::uint64_t bytes, std::span<const Need> keep);
+  void pin(std::byte* start, std::uint64_t bytes, std::uint64_t part_bytes);
   void unmap(std::byte* start, std::uint64_t bytes);
 
   const std::function<std::uint64_t()> usable_bytes_;

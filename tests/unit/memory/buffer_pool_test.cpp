@@ -3,11 +3,15 @@
 #include "core/base/error.hpp"
 #include "core/machine/host_memory.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <set>
 #include <string_view>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 
@@ -134,6 +138,38 @@ BOOST_AUTO_TEST_CASE(memory_is_pinned_when_it_is_mapped_and_unpinned_before_it_i
     BOOST_TEST(pinned.size() == 1U);
   }
   BOOST_TEST(pinned.empty());
+}
+
+BOOST_AUTO_TEST_CASE(buffers_of_1_mib_that_are_reserved_together_share_huge_pages) {
+  BufferPool pool;
+  pool.reserve(std::array{BufferPool::Need{mib, 5}});  // one of them first
+  std::vector<std::byte*> buffers;
+  pool.take_some(mib, 5, buffers);
+  const std::set<std::byte*> all(buffers.begin(), buffers.end());
+  BOOST_TEST(std::ranges::any_of(buffers, [&](std::byte* b) {
+    return is_aligned(b, 2 * mib) && all.contains(b + mib) && all.contains(b + 2 * mib) &&
+           all.contains(b + 3 * mib);
+  }));
+  pool.give_some(mib, buffers);
+}
+
+BOOST_AUTO_TEST_CASE(large_buffers_are_pinned_each_by_itself_and_none_stays_if_one_can_t_be) {
+  std::set<std::byte*> pinned;
+  std::size_t most = 4;
+  BufferPool pool(&BufferPool::usable_host_bytes,
+                  {.pin =
+                       [&](std::byte* start, std::uint64_t bytes) {
+                         BOOST_TEST(bytes == mib);
+                         if (pinned.size() == most) throw run_error("the driver refuses");
+                         pinned.insert(start);
+                       },
+                   .unpin = [&](std::byte* start) { pinned.erase(start); }});
+  BOOST_CHECK_THROW(pool.reserve(std::array{BufferPool::Need{mib, 8}}), Error);
+  BOOST_TEST(pinned.size() == 1U);  // the one that is reserved first
+  BOOST_TEST(pool.bytes_mapped() == mib);
+  most = 8;
+  pool.reserve(std::array{BufferPool::Need{mib, 8}});
+  BOOST_TEST(pinned.size() == 8U);
 }
 
 }  // namespace
