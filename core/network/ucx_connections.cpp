@@ -56,14 +56,16 @@ void progress_until(UcxWorker& worker, std::chrono::milliseconds most, IsOver is
 
 UcxConnections::UcxConnections(UcxWorker& worker, const UcxWireOptions& options, Lost lost)
     : worker_(worker), transport_(options.transport), lost_(std::move(lost)) {
-  set_handler(message::hello, on_hello);
-  set_handler(message::goodbye, on_goodbye);
+  worker_.set_handler(message::hello, on_hello, this);
+  worker_.set_handler(message::goodbye, on_goodbye, this);
   if (transport_ == Transport::tcp) {
     listen(options.interface_address);
   } else {
-    set_handler(message::probe, on_probe);
+    worker_.set_handler(message::probe, on_probe, this);
+    worker_.set_handler(message::reads, on_reads, this);
     deaths_ = epoll_create1(EPOLL_CLOEXEC);
-    const std::string place = fmt::format("{}:{}", getpid(), to_hex(worker.address()));
+    const std::string place =
+        fmt::format("{}:{}:{}", getpid(), to_hex(worker.address()), own_memory_.place());
     address_ = new_address_text({.transport = std::string(to_string(transport_)), .place = place});
     to_itself_ = &add({});
     check_ucx(open_to(*to_itself_, place), "connecting to itself");
@@ -79,7 +81,7 @@ UcxConnections::~UcxConnections() {
 
 bool UcxConnections::can_receive() {
   const std::uint64_t before = probes_arrived_;
-  send_address(message::probe, to_itself_->endpoint, on_probed, nullptr);
+  send_address(message::probe, to_itself_->endpoint, on_passed_on, nullptr);
   progress_until(worker_, std::chrono::milliseconds(300),
                  [&] { return probes_arrived_ != before; });
   return probes_arrived_ != before;
@@ -143,16 +145,6 @@ void UcxConnections::listen(const std::string& interface_address) {
                         .place = fmt::format("{}:{}", interface_address, ntohs(bound.sin_port))});
 }
 
-void UcxConnections::set_handler(unsigned message, ucp_am_recv_callback_t handler) {
-  ucp_am_handler_param_t params{};
-  params.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
-                      UCP_AM_HANDLER_PARAM_FIELD_ARG;
-  params.id = message;
-  params.cb = handler;
-  params.arg = this;
-  check_ucx(ucp_worker_set_am_recv_handler(worker_.handle(), &params), "setting a handler");
-}
-
 UcxConnections::Connection& UcxConnections::add(std::string address) {
   Connection& connection = connections_.emplace_back();
   connection.owner = this;
@@ -177,17 +169,19 @@ ucs_status_t UcxConnections::open_to(Connection& connection, const std::string& 
   return open(connection, params);
 }
 
-// `place`: "1234:00ff", the other process and the address of its worker.
+// `place`: "1234:00ff:1234-5-67", the other process, the address of its worker, and its memory.
 ucs_status_t UcxConnections::open_over_memory(Connection& connection, const std::string& place) {
   const std::size_t colon = place.find(':');
   int process_id = 0;
   std::from_chars(place.data(), place.data() + place.size(), process_id);
-  const std::string packed = from_hex(std::string_view(place).substr(colon + 1));
+  const std::size_t end = place.find(':', colon + 1);
+  const std::string packed = from_hex(std::string_view(place).substr(colon + 1, end - colon - 1));
   ucp_ep_params_t params{};
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
   params.address = reinterpret_cast<const ucp_address_t*>(packed.data());
   const ucs_status_t status = open(connection, params);
   if (status == UCS_OK) watch(connection, process_id);
+  if (end != std::string::npos) connection.memory = ProcessMemory::open(place.substr(end + 1));
   return status;
 }
 
@@ -221,10 +215,11 @@ void UcxConnections::fail(Connection& connection, std::string_view cause) {
   has_news_ = true;
 }
 
-void UcxConnections::connect(NodeId node, const std::string& address, const std::string& place) {
+bool UcxConnections::connect(NodeId node, const std::string& address, const std::string& place) {
   Peer& peer = peers_[node];
-  if (peer.connection != nullptr && peer.address == address) return;
-  if (peer.connection != nullptr) close_all_of(peer.address);
+  if (peer.connection != nullptr && peer.address == address) return false;
+  const bool was_connected = peer.connection != nullptr;
+  if (was_connected) close_all_of(peer.address);
   has_news_ = true;
   Connection& connection = add(address);
   peer = {.connection = &connection, .address = address, .cause = {}};
@@ -235,10 +230,14 @@ void UcxConnections::connect(NodeId node, const std::string& address, const std:
   } else {
     fail(connection, ucs_status_string(status));
   }
+  return was_connected;
 }
 
 void UcxConnections::greet(Connection& connection) {
   connection.is_greeting = true;
+  if (connection.memory != nullptr) {
+    send_address(message::reads, connection.endpoint, on_passed_on, nullptr);
+  }
   void* const request = send_address(message::hello, connection.endpoint, on_greeted, &connection);
   if (UCS_PTR_IS_PTR(request)) return;
   connection.is_greeting = false;
@@ -261,6 +260,18 @@ bool UcxConnections::is_opening(NodeId node) const {
 
 void UcxConnections::when_open(NodeId node, std::function<void(bool succeeded)> ready) {
   peers_.at(node).connection->waiting.push_back(std::move(ready));
+}
+
+bool UcxConnections::is_read_by(NodeId node) const {
+  const auto peer = peers_.find(node);
+  return peer != peers_.end() && readers_.contains(peer->second.address);
+}
+
+std::shared_ptr<const ProcessMemory> UcxConnections::memory(NodeId node) const {
+  const auto peer = peers_.find(node);
+  return peer == peers_.end() || peer->second.connection == nullptr
+             ? nullptr
+             : peer->second.connection->memory;
 }
 
 std::vector<NodeId> UcxConnections::nodes() const {
@@ -394,7 +405,7 @@ void UcxConnections::on_greeted(void* request, ucs_status_t status, void* connec
   if (status != UCS_OK) greeted.owner->fail(greeted, ucs_status_string(status));
 }
 
-void UcxConnections::on_probed(void* request, ucs_status_t, void*) {
+void UcxConnections::on_passed_on(void* request, ucs_status_t, void*) {
   ucp_request_free(request);
 }
 
@@ -412,6 +423,13 @@ ucs_status_t UcxConnections::on_hello(void* self, const void* header, std::size_
   if (found != own.connections_.end()) {
     found->address.assign(static_cast<const char*>(header), header_bytes);
   }
+  return UCS_OK;
+}
+
+ucs_status_t UcxConnections::on_reads(void* self, const void* header, std::size_t header_bytes,
+                                      void*, std::size_t, const ucp_am_recv_param_t*) {
+  static_cast<UcxConnections*>(self)->readers_.emplace(static_cast<const char*>(header),
+                                                       header_bytes);
   return UCS_OK;
 }
 

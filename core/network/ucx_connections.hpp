@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/id.hpp"
+#include "core/network/process_memory.hpp"
 #include "core/network/ucx_worker.hpp"
 
 #include <chrono>
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -37,8 +39,9 @@ class UcxConnections {
   UcxConnections& operator=(const UcxConnections&) = delete;
 
   const std::string& address() const { return address_; }
-  // `place` is that of `address`. Closes what was connected to this node at another address.
-  void connect(NodeId node, const std::string& address, const std::string& place);
+  // `place` is that of `address`. Closes what was connected to this node at another address; true
+  // if something was.
+  bool connect(NodeId node, const std::string& address, const std::string& place);
   // For sending; null if the node isn't connected or lost.
   ucp_ep_h endpoint(NodeId node) const;
   // True until the other end has answered. What is sent now could be overtaken by what is sent
@@ -50,6 +53,10 @@ class UcxConnections {
   // True if there are nodes that are connected, and each has connected to this one: no connection
   // is to come until the next connect(). To be asked when update() has returned true.
   bool is_complete() const;
+  // Shared memory: whether the node can read the memory of this process; and that of the node, null
+  // if it can't be read.
+  bool is_read_by(NodeId node) const;
+  std::shared_ptr<const ProcessMemory> memory(NodeId node) const;
   // That are connected and not lost.
   std::vector<NodeId> nodes() const;
   // Why endpoint() is null.
@@ -78,6 +85,7 @@ class UcxConnections {
     bool is_closing = false;
     bool is_closed = false;
     int process = -1;  // shared memory: a descriptor of the other process
+    std::shared_ptr<const ProcessMemory> memory;  // of that process, if it can be read
   };
   struct Peer {
     Connection* connection = nullptr;  // null: lost
@@ -90,7 +98,6 @@ class UcxConnections {
   };
 
   void listen(const std::string& interface_address);
-  void set_handler(unsigned message, ucp_am_recv_callback_t handler);
   Connection& add(std::string address);
   ucs_status_t open(Connection& connection, ucp_ep_params_t& params);
   ucs_status_t open_to(Connection& connection, const std::string& place);
@@ -115,9 +122,11 @@ class UcxConnections {
   static void on_failure(void* connection, ucp_ep_h endpoint, ucs_status_t status);
   static void on_closed(void* request, ucs_status_t status, void* connection);
   static void on_greeted(void* request, ucs_status_t status, void* connection);
-  static void on_probed(void* request, ucs_status_t status, void* nothing);
+  static void on_passed_on(void* request, ucs_status_t status, void* nothing);
   static void on_said_goodbye(void* request, ucs_status_t status, void* self);
   static ucs_status_t on_hello(void* self, const void* header, std::size_t header_bytes, void* data,
+                               std::size_t bytes, const ucp_am_recv_param_t* param);
+  static ucs_status_t on_reads(void* self, const void* header, std::size_t header_bytes, void* data,
                                std::size_t bytes, const ucp_am_recv_param_t* param);
   static ucs_status_t on_probe(void* self, const void* header, std::size_t header_bytes, void* data,
                                std::size_t bytes, const ucp_am_recv_param_t* param);
@@ -127,6 +136,7 @@ class UcxConnections {
   UcxWorker& worker_;
   const UcxWireOptions::Transport transport_;
   const Lost lost_;
+  const ReadableMemory own_memory_;
   ucp_listener_h listener_ = nullptr;
   std::string address_;
   bool has_news_ = false;  // for update()
@@ -136,7 +146,8 @@ class UcxConnections {
   std::vector<ucp_conn_request_h> requests_;
   std::list<Connection> connections_;
   std::vector<Failure> failures_;
-  std::set<std::string> gone_;  // addresses of Wires that have said goodbye
+  std::set<std::string> gone_;     // addresses of Wires that have said goodbye
+  std::set<std::string> readers_;  // of those that can read the memory of this process
   std::unordered_map<NodeId, Peer> peers_;
   int goodbyes_under_way_ = 0;
   Connection* to_itself_ = nullptr;  // for probes

@@ -31,6 +31,10 @@ struct UcxWireOptions {
 // Chunks of 128 KiB and more go over TCP straight from where they are to where take() wants them;
 // the sender's `done` then comes after the receiver's take() or drop().
 //
+// Over shared memory, chunks of 32 KiB and more are copied once, by take(), where nodes can read
+// the memory of each other's process; for them, too, `done` comes after take() or drop(). Elsewhere
+// they are copied twice.
+//
 // Over shared memory, a process that dies while it writes to a node may leave this node unable to
 // receive. Then the Wire starts anew: all nodes are lost, and address() is another one. A Wire that
 // is destroyed tells the nodes that it is connected to.

@@ -85,6 +85,16 @@ std::string UcxWorker::address() const {
   return address;
 }
 
+void UcxWorker::set_handler(unsigned message, ucp_am_recv_callback_t handler, void* argument) {
+  ucp_am_handler_param_t params{};
+  params.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
+                      UCP_AM_HANDLER_PARAM_FIELD_ARG;
+  params.id = message;
+  params.cb = handler;
+  params.arg = argument;
+  check_ucx(ucp_worker_set_am_recv_handler(worker_, &params), "setting a handler");
+}
+
 UcxWorker::Rest UcxWorker::rest() {
   const bool is_idle = ucp_worker_arm(worker_) == UCS_OK;
   if (!is_idle && ++busy_in_vain_ < 100) return {};  // something has happened meanwhile

@@ -24,6 +24,10 @@ class UcxWorker {
   // Packed; to be sent to others as it is.
   std::string address() const;
 
+  // Active messages of this number go to `handler`, with `argument`. Throws a run Error if UCX
+  // refuses.
+  void set_handler(unsigned message, ucp_am_recv_callback_t handler, void* argument);
+
   // True if something has happened.
   bool progress() {
     const bool has_worked = ucp_worker_progress(worker_) != 0;

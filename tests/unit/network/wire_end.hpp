@@ -158,6 +158,12 @@ class WireEnd final : public WireListener {
   AnyWire wire_;
 };
 
+// Whether a send of a large chunk can't end before the chunk has been taken. Shared memory always
+// copies the first chunks.
+inline bool takes_from_sender(Transport transport) {
+  return transport == Transport::tcp || transport == Transport::tls;
+}
+
 inline void join(WireEnd& a, WireEnd& b) {
   a.wire().connect(b.node(), b.wire().address());
   b.wire().connect(a.node(), a.wire().address());

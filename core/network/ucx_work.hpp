@@ -1,0 +1,152 @@
+// What a Wire over UCX does, whichever thread does it.
+#pragma once
+
+#include "core/network/ucx_connections.hpp"
+#include "core/network/ucx_messages.hpp"
+#include "core/network/ucx_worker.hpp"
+#include "core/network/wire.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <ucp/api/ucp.h>
+
+namespace troupe {
+
+// What happens on the thread of a Wire, or within progress(); all functions are for one thread at a
+// time. Callbacks of the user are called by update(), so that they may send and take without end;
+// arrived() is called within progress.
+class UcxWork {
+ public:
+  UcxWork(WireListener& listener, const UcxWireOptions& options)
+      : listener_(listener), options_(options) {
+    start();
+  }
+  ~UcxWork() { stop(); }
+  UcxWork(const UcxWork&) = delete;
+  UcxWork& operator=(const UcxWork&) = delete;
+
+  UcxWorker& worker() { return *worker_; }
+  // See UcxConnections.
+  int deaths() const { return connections_->deaths(); }
+  std::string address() const {  // thread-safe
+    const std::lock_guard lock(address_mutex_);
+    return address_;
+  }
+
+  void connect(NodeId node, const std::string& address, const std::string& place);
+  void send(NodeId to, const ChunkHeader& header, const std::byte* bytes, ChunkDone done);
+  void take(ArrivedChunk chunk, std::byte* target, ChunkDone done);
+  void drop(ArrivedChunk chunk);
+  // Returns true if something has happened.
+  bool update();
+  // Losses that update() has found, for the listener. The worker may become another one.
+  bool has_losses() const { return !losses_.empty(); }
+  void report_losses();
+  // Whether something was begun that update() has yet to end; not counting what other nodes have to
+  // give back.
+  bool is_under_way() const { return !transfers_.empty(); }
+
+ private:
+  // A chunk or a loan that is being sent, or a chunk that is being taken.
+  struct Transfer {
+    UcxWork* work = nullptr;
+    message::Loan header;
+    ChunkDone done;
+    std::list<Transfer>::iterator self;
+  };
+  struct Arrival {
+    enum class Data : std::uint8_t {
+      none,        // the chunk is empty
+      borrowed,    // of UCX, for as long as the callback on_chunk runs
+      kept,        // of UCX, until it is released
+      copied,      // in `copy`
+      rendezvous,  // still at the sender
+      lent,        // in the memory of the sender, until it is given back
+    };
+    Data state = Data::none;
+    bool is_in_callback = true;
+    bool is_over = false;  // taken or dropped
+    void* data = nullptr;
+    std::size_t bytes = 0;
+    std::vector<std::byte> copy;
+    NodeId from;                // of a loan, as what follows
+    std::uint64_t loan = 0;     // its number
+    std::uint64_t address = 0;  // of its bytes, in the memory of the sender
+    std::shared_ptr<const ProcessMemory> memory;
+    std::list<Arrival>::iterator self;
+  };
+  struct Finished {
+    ChunkDone done;
+    std::string failure;
+  };
+  // A chunk that another node has yet to give back.
+  struct Lent {
+    NodeId to;
+    ChunkDone done;
+  };
+  struct Loss {
+    NodeId node;
+    std::string cause;
+  };
+
+  void start();
+  void stop();
+  void start_anew();
+  void open_or_shut_ports();
+  Transfer& begin(ChunkDone done);
+  void end(Transfer& transfer, const std::string& failure);
+  // What the loan of a chunk says, if it can be lent.
+  std::optional<message::Loan> loan_of(NodeId to, const ChunkHeader& header,
+                                       const std::byte* bytes) const;
+  void lend(NodeId to, const message::Loan& loan, ChunkDone done);
+  void end_loan(std::uint64_t number, const std::string& failure);
+  void fail_loans(NodeId to, const std::string& failure);
+  void give_back(const Arrival& chunk);
+  // `header`, of a transfer, and `data` must stay until it ends.
+  static void post(ucp_ep_h endpoint, unsigned message, std::span<const std::byte> header,
+                   std::span<const std::byte> data, Transfer& transfer);
+  void take_rendezvous(Arrival& chunk, std::byte* target, ChunkDone done);
+  void arrive(const message::Loan& loan);
+  ucs_status_t arrive(const ChunkHeader& header, void* data, std::size_t bytes,
+                      std::uint64_t attributes);
+  ucs_status_t keep(Arrival& chunk, bool ucx_can_keep_it);
+  void copy(Arrival& chunk);
+  void forget(Arrival& chunk);
+
+  static void on_sent(void* request, ucs_status_t status, void* transfer);
+  static void on_taken(void* request, ucs_status_t status, std::size_t bytes, void* transfer);
+  static ucs_status_t on_loan(void* self, const void* header, std::size_t header_bytes, void* data,
+                              std::size_t bytes, const ucp_am_recv_param_t* param);
+  static ucs_status_t on_given_back(void* self, const void* header, std::size_t header_bytes,
+                                    void* data, std::size_t bytes,
+                                    const ucp_am_recv_param_t* param);
+  static ucs_status_t on_chunk(void* self, const void* header, std::size_t header_bytes, void* data,
+                               std::size_t bytes, const ucp_am_recv_param_t* param);
+
+  WireListener& listener_;
+  const UcxWireOptions options_;
+  std::optional<UcxWorker> worker_;
+  std::optional<UcxConnections> connections_;
+  std::vector<int> ports_;  // sockets on which UCX listens
+  bool are_ports_open_ = true;
+  mutable std::mutex address_mutex_;
+  std::string address_;
+  std::vector<Loss> losses_;
+  std::list<Transfer> transfers_;
+  std::unordered_map<std::uint64_t, Lent> lent_;  // by number
+  std::uint64_t loans_ = 0;                       // made so far
+  std::list<Arrival> arrivals_;
+  std::vector<Finished> finished_;
+  bool is_ending_ = false;
+};
+
+}  // namespace troupe
