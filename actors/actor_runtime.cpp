@@ -138,7 +138,8 @@ class ActorRuntime::Impl {
         message.joining,
         [this](ResourceId resource, caf::execution_unit* thread) {
           return nodes_ != nullptr
-                     ? nodes_->spawn_stand_in(setup_->system(), resource, coordinator_)
+                     ? nodes_->spawn_stand_in(setup_->system(), resource, coordinator_,
+                                              context_.use_of(resource))
                      : spawn_resource(setup_->system(), context_, resource, coordinator_, thread);
         },
         set_up_failure(), [this] { return !interruption_.has_come(); });

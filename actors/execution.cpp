@@ -13,6 +13,16 @@
 
 namespace troupe {
 
+namespace {
+
+std::vector<std::string> notes_on_gpus(const RunSetting& setting, const Machine& machine,
+                                       const Cluster* cluster) {
+  if (setting.has_virtual_time) return {};
+  return gpu_notes(machine, cluster != nullptr ? cluster->gpus() : gpus_of_devices(machine));
+}
+
+}  // namespace
+
 // Tensors on other nodes are none of this process's.
 Execution::Execution(const Machine& machine, const OpRegistry& ops, RunSetting setting,
                      MemoryStore::Counting counting, Cluster* cluster, std::vector<NodeLoss> losses)
@@ -23,8 +33,7 @@ Execution::Execution(const Machine& machine, const OpRegistry& ops, RunSetting s
       losses_(std::move(losses)),
       store_(machine, cluster != nullptr ? MemoryStore::Backing::accounted : setting_.backing,
              counting, NodeId{}, setting_.make_space),
-      gpu_notes_(setting_.has_virtual_time || cluster != nullptr ? std::vector<std::string>{}
-                                                                 : gpu_notes(machine)),
+      gpu_notes_(notes_on_gpus(setting_, machine, cluster)),
       uses_(machine.links.size()) {}
 
 Execution::~Execution() = default;

@@ -87,8 +87,9 @@ class Execution {
   // Ends the actors, and forgets all tensors. Blocks likewise.
   void clear();
 
-  // What the report should say of the GPUs of this process and their links, since the Execution was
-  // made: a sentence each. May be called while actors are at work.
+  // What the report should say of the GPUs and their links, since the Execution was made: a
+  // sentence each. Nodes say how their links have copied when the actors end. May be called while
+  // actors are at work.
   std::vector<std::string> notes() const;
 
  private:

@@ -86,11 +86,10 @@ caf::actor spawn_link(caf::actor_system& system, const RunContext& context, Link
                       const caf::actor& coordinator, caf::execution_unit* thread) {
   const ResourceId self = ResourceId::at(context.machine.devices.size() + link.index());
   IssueAhead ahead = issue_ahead(context.setting, context.machine, self);
-  const auto make_work = [&context, link, issues_ahead = ahead.is_on()](Completions& completions) {
-    const BackendContext backend_context{
-        context.machine, context.ops,
-        context.store,   completions,
-        context.network, context.uses.empty() ? nullptr : &context.uses[link.index()]};
+  const auto make_work = [&context, link, self,
+                          issues_ahead = ahead.is_on()](Completions& completions) {
+    const BackendContext backend_context{context.machine, context.ops,     context.store,
+                                         completions,     context.network, context.use_of(self)};
     return LinkWork(context.setting.link_backends[link.index()]->make(backend_context, link),
                     context.store, context.machine.link(link), issues_ahead);
   };

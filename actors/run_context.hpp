@@ -7,8 +7,10 @@
 #include "core/machine/machine.hpp"
 #include "core/memory/memory_store.hpp"
 #include "core/ops/registry.hpp"
+#include "core/plan/share.hpp"
 
 #include <atomic>
+#include <cstddef>
 #include <span>
 
 namespace troupe {
@@ -27,6 +29,13 @@ struct RunContext {
   const std::atomic<bool>& interrupted = never_interrupted;
   NetworkPort* network = nullptr;  // to the other nodes of the run; null: there are none
   std::span<LinkUse> uses = {};    // by LinkId; empty: nobody asks
+
+  // Where it is kept how a link copies; null: nobody asks, or the resource is a device.
+  LinkUse* use_of(ResourceId resource) const {
+    const std::size_t devices = machine.devices.size();
+    if (uses.empty() || resource.index() < devices) return nullptr;
+    return &uses[resource.index() - devices];
+  }
 };
 
 }  // namespace troupe

@@ -87,7 +87,7 @@ void complete_machine(Mode mode, Machine& machine) {
   if (has_virtual_time(mode)) return;
   assign_cores(machine, discover_host());
   measure_storage(machine);
-  limit_gpu_memories(machine);
+  limit_gpu_memories(machine, gpus_of_devices(machine));
 }
 
 Comparison RunSetting::comparison() const {

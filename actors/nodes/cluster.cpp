@@ -96,24 +96,17 @@ class Cluster::Impl final : public Results {
                       "start `troupe node` without --no-gpus where there are some");
   }
   void complete(Machine& machine) {
+    gpus_.clear();
     if (!has_gpu(machine)) return;
     // What is wrong with the file is said with its place, which the nodes don't know.
     const Mode mode = options_.rehearsed ? Mode::rehearse : Mode::run;
     static_cast<void>(make_run_setting(mode, machine, false, Nodes::several));
-    const std::vector<MemoriesAre> answers = ask_all<MemoriesAre>(
-        [&](std::size_t n) { return MemoriesRequest{.self = NodeId::at(n), .machine = machine}; });
-    std::vector<std::size_t> next(nodes_.size());
-    for (Memory& memory : machine.memories) {
-      if (!memory.node) continue;
-      const std::size_t n = memory.node.index();
-      const std::size_t i = next[n]++;
-      if (i >= answers[n].sizes_bytes.size() || i >= answers[n].size_reasons.size()) continue;
-      memory.size_bytes = answers[n].sizes_bytes[i];
-      const std::string& reason = answers[n].size_reasons[i];
-      memory.size_reason =
-          reason.empty() ? reason : fmt::format("{} of {}", reason, nodes_[n].label());
-    }
+    const std::vector<OwnGpusAre> answers = ask_all<OwnGpusAre>(
+        [&](std::size_t n) { return OwnGpusRequest{.self = NodeId::at(n), .machine = machine}; });
+    for (std::size_t n = 0; n < nodes_.size(); ++n) take_gpus(machine, n, answers[n]);
+    limit_gpu_memories(machine, gpus_);
   }
+  const std::vector<GpuOfDevice>& gpus() const { return gpus_; }
   bool uses_tls_for_tensors() const { return is_tls_wire(nodes_[0].has.address); }
 
   void begin_run(const Machine& machine, const Plan& plan, UnitId first,
@@ -147,10 +140,10 @@ class Cluster::Impl final : public Results {
   }
 
   caf::actor spawn_stand_in(caf::actor_system& system, ResourceId resource,
-                            const caf::actor& coordinator) {
+                            const caf::actor& coordinator, LinkUse* use) {
     const std::size_t node = node_of(resource).index();
     caf::actor stand_in =
-        troupe::spawn_stand_in(system, nodes_[node].agent, run_, resource, coordinator);
+        troupe::spawn_stand_in(system, nodes_[node].agent, run_, resource, coordinator, use);
     const std::lock_guard lock(mutex_);
     stand_ins_[resource.value] = stand_in;
     if (is_lost_[node]) caf::anon_send(stand_in, NodeLost{loss_of(node)});
@@ -235,6 +228,17 @@ class Cluster::Impl final : public Results {
 
   void say(const std::string& news) const {
     if (options_.on_news) options_.on_news(news);
+  }
+
+  // Adds those that the node has, as it says.
+  void take_gpus(const Machine& machine, std::size_t n, const OwnGpusAre& answer) {
+    for (const GpuOfDevice& gpu : answer.gpus) {
+      const std::size_t d = gpu.device.index();
+      if (d >= machine.devices.size() || machine.devices[d].node != NodeId::at(n)) {
+        throw run_error(nodes_[n].label() + " names a GPU that isn't its own");
+      }
+      gpus_.push_back(gpu);
+    }
   }
 
   void replace(std::size_t n, Instant begun, Duration limit) {
@@ -370,6 +374,7 @@ class Cluster::Impl final : public Results {
   std::vector<ConnectedNode> nodes_;  // by NodeId
   Machine machine_;
   bool has_gpus_ = false;             // the machine
+  std::vector<GpuOfDevice> gpus_;     // of the machine that was completed
   const Machine* running_ = nullptr;  // that of the run
   std::unordered_map<ReplicaId, Place> results_;
   std::vector<std::byte> fetched_;
@@ -408,6 +413,9 @@ void Cluster::add_gpus() {
 void Cluster::complete(Machine& machine) {
   impl_->complete(machine);
 }
+const std::vector<GpuOfDevice>& Cluster::gpus() const {
+  return impl_->gpus();
+}
 void Cluster::check(const Machine& machine) {
   impl_->begin_run(machine, Plan{}, UnitId{0}, {}, {});
   impl_->end_run();
@@ -418,8 +426,8 @@ void Cluster::begin_run(const Machine& machine, const Plan& plan, UnitId first,
   impl_->begin_run(machine, plan, first, kept, types);
 }
 caf::actor Cluster::spawn_stand_in(caf::actor_system& system, ResourceId resource,
-                                   const caf::actor& coordinator) {
-  return impl_->spawn_stand_in(system, resource, coordinator);
+                                   const caf::actor& coordinator, LinkUse* use) {
+  return impl_->spawn_stand_in(system, resource, coordinator, use);
 }
 std::shared_ptr<ActorSystemSetup> Cluster::shared_setup() {
   return impl_->shared_setup();

@@ -4,6 +4,7 @@
 #include "actors/actor_system_setup.hpp"
 #include "actors/execution.hpp"
 #include "actors/node_resources.hpp"
+#include "core/backend/cuda/gpu_of_device.hpp"
 #include "core/base/time.hpp"
 #include "core/machine/machine.hpp"
 #include "core/memory/memory_store.hpp"
@@ -84,6 +85,8 @@ class Cluster final : public NodeResources {
   // there. Blocks. Throws a usage Error that names the node if one lacks a GPU of it, or the place
   // of what no node can do. Does nothing if the machine has no GPU. It has as many nodes as this.
   void complete(Machine& machine);
+  // The GPUs of the machine that was completed last.
+  const std::vector<GpuOfDevice>& gpus() const;
   // Has each node see whether its host has what `machine` says of it: cores, directories. Blocks.
   // Throws an Error that names the node. The machine has as many nodes as this.
   void check(const Machine& machine);
@@ -93,7 +96,7 @@ class Cluster final : public NodeResources {
   void begin_run(const Machine& machine, const Plan& plan, UnitId first,
                  std::span<const MemoryStore::Kept> kept, std::span<const TensorType> types);
   caf::actor spawn_stand_in(caf::actor_system& system, ResourceId resource,
-                            const caf::actor& coordinator) override;
+                            const caf::actor& coordinator, LinkUse* use) override;
   std::shared_ptr<ActorSystemSetup> shared_setup() override;
   // The results of the plan when its actors have quit, until end_run().
   Results& results();

@@ -34,10 +34,10 @@ class Agent final : public caf::event_based_actor {
             return caf::make_message(MachineIs{machine()});
           });
         },
-        [this](const MemoriesRequest& request) {
+        [this](const OwnGpusRequest& request) {
           return answer([&] {
             check_gpus(request.machine, request.self);
-            return caf::make_message(service().memories(request.machine, request.self));
+            return caf::make_message(OwnGpusAre{service().gpus(request.machine, request.self)});
           });
         },
         [this](Reconnect reconnect) {

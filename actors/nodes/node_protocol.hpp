@@ -8,6 +8,8 @@
 #include "actors/nodes/packed_replicas.hpp"
 #include "actors/nodes/packed_share.hpp"
 #include "actors/nodes/share_records.hpp"
+#include "core/backend/cuda/gpu_of_device.hpp"
+#include "core/backend/link_use.hpp"
 #include "core/base/error.hpp"
 #include "core/base/time.hpp"
 #include "core/machine/machine.hpp"
@@ -46,15 +48,13 @@ struct MachineIs {
   Machine machine;  // in place of Welcome's
 };
 // leader → agent, before the run is planned: has the node the devices of this machine that are its
-// own, and what do their memories hold? Answered with MemoriesAre or Refusal.
-struct MemoriesRequest {
+// own, and which GPUs are they? Answered with OwnGpusAre or Refusal.
+struct OwnGpusRequest {
   NodeId self;
   Machine machine;  // of all nodes
 };
-struct MemoriesAre {
-  // Of the node's own, in the machine's order; see Memory.
-  std::vector<std::uint64_t> sizes_bytes;
-  std::vector<std::string> size_reasons;
+struct OwnGpusAre {
+  std::vector<GpuOfDevice> gpus;
 };
 // leader → agent: one more run, or, after a loss, more of the same. Answered with Prepared or
 // Refusal.
@@ -101,6 +101,7 @@ struct ShareDone {
 struct LastRecords {
   std::uint64_t done = 0;
   std::vector<ShareRecords> records;
+  LinkUseFigures use;  // of a link, since it joined the run
 };
 // agent → leader: a node can't be reached by another one.
 struct NodeSuspected {
@@ -156,12 +157,16 @@ auto inspect(Inspector& f, MachineIs& x) {
   return f(caf::meta::type_name("MachineIs"), x.machine);
 }
 template <class Inspector>
-auto inspect(Inspector& f, MemoriesRequest& x) {
-  return f(caf::meta::type_name("MemoriesRequest"), x.self, x.machine);
+auto inspect(Inspector& f, OwnGpusRequest& x) {
+  return f(caf::meta::type_name("OwnGpusRequest"), x.self, x.machine);
 }
 template <class Inspector>
-auto inspect(Inspector& f, MemoriesAre& x) {
-  return f(caf::meta::type_name("MemoriesAre"), x.sizes_bytes, x.size_reasons);
+auto inspect(Inspector& f, GpuOfDevice& x) {
+  return f(caf::meta::type_name("GpuOfDevice"), x.device, x.number, x.name, x.id, x.free_bytes);
+}
+template <class Inspector>
+auto inspect(Inspector& f, OwnGpusAre& x) {
+  return f(caf::meta::type_name("OwnGpusAre"), x.gpus);
 }
 template <class Inspector>
 auto inspect(Inspector& f, MemoryStore::Kept& x) {
@@ -209,8 +214,12 @@ auto inspect(Inspector& f, ShareDone& x) {
   return f(caf::meta::type_name("ShareDone"), x.done, x.records);
 }
 template <class Inspector>
+auto inspect(Inspector& f, LinkUseFigures& x) {
+  return f(caf::meta::type_name("LinkUseFigures"), x.staged_bytes, x.peer_copies);
+}
+template <class Inspector>
 auto inspect(Inspector& f, LastRecords& x) {
-  return f(caf::meta::type_name("LastRecords"), x.done, x.records);
+  return f(caf::meta::type_name("LastRecords"), x.done, x.records, x.use);
 }
 template <class Inspector>
 auto inspect(Inspector& f, NodeSuspected& x) {

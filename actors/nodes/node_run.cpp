@@ -21,10 +21,10 @@ namespace {
 // Takes the coordinator's place on a node: sends what resources send to it to the leader.
 class ToLeader final : public caf::event_based_actor {
  public:
-  ToLeader(caf::actor_config& config, const Machine* machine, caf::actor leader, std::uint32_t run,
-           Duration clock_offset)
+  ToLeader(caf::actor_config& config, const RunContext* context, caf::actor leader,
+           std::uint32_t run, Duration clock_offset)
       : caf::event_based_actor(config),
-        machine_(*machine),
+        context_(*context),
         leader_(std::move(leader)),
         run_(run),
         clock_offset_(clock_offset) {
@@ -46,7 +46,8 @@ class ToLeader final : public caf::event_based_actor {
           pass_on(complete.resource, ShareDone{complete.done, records(complete.share)});
         },
         [this](const Collected& last) {
-          LastRecords left{.done = last.done, .records = {}};
+          LastRecords left{.done = last.done, .records = {}, .use = {}};
+          if (const LinkUse* const use = context_.use_of(last.resource)) left.use = use->figures();
           for (const Share& share : last.shares) left.records.push_back(records(share));
           known_.erase(current_sender()->id());
           pass_on(last.resource, left);
@@ -63,10 +64,10 @@ class ToLeader final : public caf::event_based_actor {
     const auto crashed = known_.find(down.source.id());
     if (crashed == known_.end()) return;
     const ResourceId resource = crashed->second;
-    pass_on(
-        resource,
-        Failure{
-            resource, {}, CrashReasons::describe(resource_name(machine_, resource), down.reason)});
+    pass_on(resource, Failure{resource,
+                              {},
+                              CrashReasons::describe(resource_name(context_.machine, resource),
+                                                     down.reason)});
     pass_on(resource, LastRecords{});
   }
   template <class Message>
@@ -74,7 +75,7 @@ class ToLeader final : public caf::event_based_actor {
     caf::anon_send(leader_, run_, resource, message);
   }
 
-  const Machine& machine_;
+  const RunContext& context_;
   caf::actor leader_;
   const std::uint32_t run_;
   const Duration clock_offset_;
@@ -106,16 +107,10 @@ Machine completed(Machine machine, NodeId self) {
 
 }  // namespace
 
-MemoriesAre memories_of(Machine machine, NodeId self, Mode mode) {
+std::vector<GpuOfDevice> gpus_of_node(const Machine& machine, NodeId self, Mode mode) {
   static_cast<void>(make_run_setting(mode, machine, false, Nodes::several, self));
-  if (!has_virtual_time(mode)) limit_gpu_memories(machine, self);
-  MemoriesAre answer;
-  for (const Memory& memory : machine.memories) {
-    if (memory.node != self) continue;
-    answer.sizes_bytes.push_back(memory.size_bytes);
-    answer.size_reasons.push_back(memory.size_reason);
-  }
-  return answer;
+  if (has_virtual_time(mode)) return {};
+  return gpus_of_devices(machine, self);
 }
 
 NodeTensors::NodeTensors(const Machine& machine, NodeId self, Mode mode)
@@ -146,13 +141,14 @@ NodeRun::NodeRun(const BeginRun& begin, NodeTensors& tensors, const OpRegistry& 
       ops_(ops),
       port_(wire, number_, tensors.self(), [this](const ChunkMove::Next& item) { on_chunk(item); }),
       setup_(rehearsal ? std::move(rehearsal) : std::make_shared<ActorSystemSetup>(false, 0)),
+      uses_(tensors.machine().links.size()),
       context_{tensors.machine(), ops_,         tensors.store(), setup_->clock(),
-               tensors.setting(), interrupted_, &port_},
+               tensors.setting(), interrupted_, &port_,          uses_},
       resources_(*setup_, tensors.machine(), true, &port_) {
   setup_->start_shared_thread();
   caf::actor_config config;
   to_leader_ = setup_->system().spawn_class<ToLeader, caf::no_spawn_options>(
-      config, &tensors.machine(), leader, number_, begin.clock_offset);
+      config, &context_, leader, number_, begin.clock_offset);
 }
 
 NodeRun::~NodeRun() {

@@ -7,6 +7,8 @@
 #include "actors/resource_host.hpp"
 #include "actors/run_context.hpp"
 #include "actors/run_setting.hpp"
+#include "core/backend/cuda/gpu_of_device.hpp"
+#include "core/backend/link_use.hpp"
 #include "core/backend/network/network_port.hpp"
 #include "core/memory/memory_store.hpp"
 #include "core/network/wire.hpp"
@@ -26,9 +28,9 @@
 
 namespace troupe {
 
-// What the memories of node `self` can hold, which this process is: no more of a GPU's than is
-// free. In the machine's order. Throws a usage Error if this host lacks a device of the node.
-MemoriesAre memories_of(Machine machine, NodeId self, Mode mode);
+// The GPUs that devices of node `self` are, which this process is; none if time is virtual. Throws
+// a usage Error if this host lacks a device of the node.
+std::vector<GpuOfDevice> gpus_of_node(const Machine& machine, NodeId self, Mode mode);
 
 // The tensors in a node's memories, from run to run where a lost node made the leader begin again.
 // For use by one thread.
@@ -102,6 +104,7 @@ class NodeRun {
   std::deque<Attrs> attrs_;  // of the shares' kernels
   NetworkPort port_;
   const std::shared_ptr<ActorSystemSetup> setup_;
+  std::vector<LinkUse> uses_;  // by LinkId
   const RunContext context_;
   ResourceHost resources_;
   caf::actor to_leader_;

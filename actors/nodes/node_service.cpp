@@ -83,8 +83,8 @@ NodeService::~NodeService() {
   end_run();
 }
 
-MemoriesAre NodeService::memories(const Machine& machine, NodeId self) const {
-  return memories_of(machine, self, mode());
+std::vector<GpuOfDevice> NodeService::gpus(const Machine& machine, NodeId self) const {
+  return gpus_of_node(machine, self, mode());
 }
 
 void NodeService::disconnect(const std::string& cause) {

@@ -59,9 +59,8 @@ class NodeService {
   NodeRun* run() { return run_ ? &*run_ : nullptr; }
   NodeTensors* tensors() { return tensors_ ? &*tensors_ : nullptr; }
 
-  // What the memories of node `self` can hold, which is this one. Throws a usage Error if this host
-  // lacks a device of it.
-  MemoriesAre memories(const Machine& machine, NodeId self) const;
+  // See gpus_of_node().
+  std::vector<GpuOfDevice> gpus(const Machine& machine, NodeId self) const;
   // Nothing goes over the network any more. Peers that are alive but stopped would never take or
   // send what is under way with them.
   void disconnect(const std::string& cause);

@@ -15,12 +15,13 @@ namespace {
 class StandIn final : public caf::event_based_actor {
  public:
   StandIn(caf::actor_config& config, caf::actor agent, std::uint32_t run, ResourceId self,
-          caf::actor coordinator)
+          caf::actor coordinator, LinkUse* use)
       : caf::event_based_actor(config),
         agent_(std::move(agent)),
         run_(run),
         self_(self),
-        coordinator_(std::move(coordinator)) {
+        coordinator_(std::move(coordinator)),
+        use_(use) {
     set_exception_handler([this](std::exception_ptr& cause) { return crash_.take(cause); });
   }
 
@@ -55,6 +56,7 @@ class StandIn final : public caf::event_based_actor {
           done_ = last.done;
           for (const ShareRecords& records : last.records)
             records.write_to(*find(records.window()));
+          if (use_ != nullptr) use_->add(last.use);
           hand_in();
         },
         [this](const NodeLost& lost) {
@@ -100,6 +102,7 @@ class StandIn final : public caf::event_based_actor {
   const std::uint32_t run_;
   const ResourceId self_;
   caf::actor coordinator_;
+  LinkUse* const use_;
   std::vector<Share> shares_;  // that are out
   std::uint64_t done_ = 0;
   bool is_collecting_ = false;
@@ -110,10 +113,10 @@ class StandIn final : public caf::event_based_actor {
 }  // namespace
 
 caf::actor spawn_stand_in(caf::actor_system& system, const caf::actor& agent, std::uint32_t run,
-                          ResourceId resource, const caf::actor& coordinator) {
+                          ResourceId resource, const caf::actor& coordinator, LinkUse* use) {
   caf::actor_config config;
   return system.spawn_class<StandIn, caf::no_spawn_options>(config, agent, run, resource,
-                                                            coordinator);
+                                                            coordinator, use);
 }
 
 }  // namespace troupe

@@ -18,10 +18,23 @@ enum class PeerCopies : std::uint8_t {
   via_host,  // by way of the host's memory
 };
 
+// As a value.
+struct LinkUseFigures {
+  std::uint64_t staged_bytes = 0;  // of pageable memory, by way of pinned memory
+  PeerCopies peer_copies = PeerCopies::none;
+};
+
 // Written by the backend of the link, and read by any thread meanwhile.
 struct LinkUse {
-  std::atomic<std::uint64_t> staged_bytes = 0;  // of pageable memory, by way of pinned memory
+  std::atomic<std::uint64_t> staged_bytes = 0;
   std::atomic<PeerCopies> peer_copies = PeerCopies::none;
+
+  LinkUseFigures figures() const { return {staged_bytes, peer_copies}; }
+  // What the link has done besides, in another process.
+  void add(const LinkUseFigures& more) {
+    staged_bytes += more.staged_bytes;
+    if (more.peer_copies != PeerCopies::none) peer_copies = more.peer_copies;
+  }
 };
 
 // What the report says of the links of a machine, a sentence each. `uses`: by LinkId.

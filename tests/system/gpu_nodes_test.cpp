@@ -1,5 +1,6 @@
 // GPUs that are discovered: those of this host, and those of the nodes of a run. Each process has a
 // stand-in for the CUDA libraries of its own, with settings of its own.
+#include "tests/support/data_bytes.hpp"
 #include "tests/support/node_process.hpp"
 #include "tests/support/run_workspace.hpp"
 
@@ -277,6 +278,56 @@ BOOST_AUTO_TEST_CASE(nodes_of_a_machine_file_open_their_own_gpus_only) {
   files.check_verified(files.run_on(n0.address() + "," + n1.address()));
 }
 
+// Each node has one GPU of the host: n0 and n1 the same, n2 another one, which is number 0 there,
+// too.
+BOOST_AUTO_TEST_CASE(devices_of_several_nodes_that_are_one_gpu_are_in_the_report) {
+  const Files files(with_gpus +
+                    "tasks:\n"
+                    "  a: {op: uniform, shape: [8, 8], on: n0.gpu0}\n"
+                    "  b: {op: relu, in: a, on: n2.gpu0}\n");
+  const GpuNode n0(files, {"DEVICES=1"});
+  const GpuNode n1(files, {"DEVICES=1"});
+  const GpuNode n2(files, {"DEVICES=1", "FIRST_DEVICE=1"});
+  files.check_verified(files.run_on(n0.address() + "," + n1.address() + "," + n2.address()));
+  const std::string notes = files.report()["notes"].dump();
+  BOOST_TEST(contains(notes, "\"n0.gpu0 and n1.gpu0 are the same GPU (number 0 of n0, "), notes);
+  BOOST_TEST(!contains(notes, "n2.gpu0"), notes);
+}
+
+//   n0: x.npy (mapped) → pcie0 → y (gpu0) → network → n1: z (gpu0) → peer → w (gpu1)
+BOOST_AUTO_TEST_CASE(how_the_gpus_of_nodes_have_copied_is_in_the_report) {
+  const std::string has_pcie1 = "        pcie1: {between: [host, vram1], bandwidth: 10 GB/s}\n";
+  std::string text = described("64 MiB",
+                               "tensors:\n"
+                               "  x: {file: x.npy, on: n0.cpu0}\n"
+                               "tasks:\n"
+                               "  y: {op: relu, in: x, on: n0.gpu0}\n"
+                               "  z: {op: relu, in: y, on: n1.gpu0}\n"
+                               "  w: {op: relu, in: z, on: n1.gpu1}\n"
+                               "scenarios: {first: [w], again: [w]}\n");
+  text.replace(text.find("{gpu0:"), 1, "{cpu0: {kind: cpu, memory: host}, ");
+  text.replace(text.find("vram1}}"), 7, "vram1, tf32: true}}");
+  text.insert(text.find(has_pcie1),
+              "        peer: {between: [vram0, vram1], bandwidth: 10 GB/s}\n");
+  for (const auto& [setting, way] : std::vector<std::pair<std::string, std::string>>{
+           {"NO_PEER_ACCESS=0", "n1.peer copied directly between the memories of the GPUs."},
+           {"NO_PEER_ACCESS=1", "n1.peer copied by way of the host's memory"}}) {
+    const Files files(text);
+    files.write("x.npy",
+                npy_of("<f4", "(1024, 1024)" + std::string(54, ' '), std::string(4 << 20, '\0')));
+    const GpuNode n0(files, {"DEVICES=1", "FIRST_DEVICE=4"});
+    const GpuNode n1(files, {"DEVICES=2", setting});
+    files.check_verified(files.run_on(n0.address() + "," + n1.address()));
+    const std::string notes = files.report()["notes"].dump();
+    BOOST_TEST(contains(notes, "Products of float32 on n1.gpu1 may take their factors in TF32"),
+               notes);
+    BOOST_TEST(contains(notes, way), notes);
+    BOOST_TEST(
+        contains(notes, "8 MiB of pageable memory were copied to n0.gpu0 by way of pinned memory."),
+        notes);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_node_that_lacks_a_gpu_of_a_machine_file_is_named_with_the_reason) {
   const Files files(described("64 MiB", on_both));
   const GpuNode full(files, {"DEVICES=2"});
@@ -298,7 +349,7 @@ BOOST_AUTO_TEST_CASE(a_plan_that_the_gpu_of_a_node_can_not_hold_is_refused_first
       "scenarios: {all: [x]}\n";
   for (const std::string& text : {described("1 TiB", tasks), with_gpus + tasks}) {
     const Files files(text);
-    const GpuNode n0(files, {"DEVICES=1", "MEMORY_MIB=512"});
+    const GpuNode n0(files, {"DEVICES=1", "FIRST_DEVICE=4", "MEMORY_MIB=512"});
     const GpuNode small(files, {"DEVICES=2", "MEMORY_MIB=200"});
     const GpuNode large(files, {"DEVICES=2", "MEMORY_MIB=512"});
     files.check_refused(files.run_on(n0.address() + "," + small.address(), {"--no-verify"}),

@@ -3,19 +3,12 @@
 #include "core/backend/cuda/kernels/kinds.hpp"
 #include "core/backend/cuda/load_cuda.hpp"
 #include "core/base/error.hpp"
-#include "core/base/saturating.hpp"
-#include "core/base/units.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <limits>
-#include <map>
 #include <optional>
-#include <span>
 #include <utility>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace troupe {
 namespace {
@@ -64,49 +57,6 @@ bool cuda_fits_link(const Machine& machine, LinkId id) {
 bool cuda_link_is_here(const Machine& machine, LinkId id) {
   const Link& link = machine.link(id);
   return has_gpu(std::max(number_of(machine, link.a), number_of(machine, link.b)));
-}
-
-// The devices of this process that CUDA computes for, by the numbers of their GPUs. Given `self`,
-// they are those of this node.
-std::map<int, std::vector<DeviceId>> devices_by_gpu(const Machine& machine, NodeId self = {}) {
-  std::map<int, std::vector<DeviceId>> devices;
-  for (std::size_t d = 0; d < machine.devices.size(); ++d) {
-    const DeviceId id = DeviceId::at(d);
-    if (self && machine.devices[d].node != self) continue;
-    if (!cuda_fits_device(machine, id) || !cuda_device_is_here(machine, id)) continue;
-    devices[number_of(machine, id)].push_back(id);
-  }
-  return devices;
-}
-
-// "a", "a and b", "a, b and c"
-std::string in_words(std::span<const std::string> names) {
-  const std::string last(names.back());
-  names = names.first(names.size() - 1);
-  return names.empty() ? last : fmt::format("{} and {}", fmt::join(names, ", "), last);
-}
-
-// Gives the memories of one GPU no more than `room` in all, and something each: 0 means no limit.
-void share_room(std::span<Memory* const> memories, std::uint64_t room, int gpu) {
-  std::uint64_t wanted = 0;
-  std::vector<std::string> names;
-  for (const Memory* const memory : memories) {
-    wanted = add_sat(wanted, memory->size_bytes);
-    names.push_back(memory->name);
-  }
-  if (wanted <= room) return;
-  const std::string reason = names.size() == 1
-                                 ? fmt::format("what is free on GPU {}", gpu)
-                                 : fmt::format("{} share {} that are free on GPU {}",
-                                               in_words(names), format_bytes(room), gpu);
-  std::uint64_t left = room;
-  for (Memory* const memory : memories) {
-    const double part = static_cast<double>(memory->size_bytes) / static_cast<double>(wanted);
-    const auto bytes = static_cast<std::uint64_t>(part * static_cast<double>(room));
-    memory->size_bytes = std::max<std::uint64_t>(std::min(bytes, left), 1);
-    memory->size_reason = reason;
-    left -= std::min(bytes, left);
-  }
 }
 
 std::uint32_t depth_of(const Device& device) {
@@ -178,47 +128,22 @@ std::unique_ptr<MemorySpace> make_cuda_space(const Machine& machine, MemoryId me
   return is_linked && has_gpu(0) ? load_cuda().module->make_pinned_space() : nullptr;
 }
 
-void limit_gpu_memories(Machine& machine, NodeId self) {
-  // Of each device: for the libraries, for intermediate values, and for what doesn't fit into gaps.
-  constexpr std::uint64_t reserve_bytes = 64 << 20;
-  for (const auto& [number, devices] : devices_by_gpu(machine, self)) {
-    const std::optional<CudaGpu> gpu = load_cuda().module->gpu(number);
-    if (!gpu) continue;
-    std::uint64_t taken = 0;
-    std::vector<Memory*> memories;
-    for (const DeviceId d : devices) {
-      const Device& device = machine.device(d);
-      taken += reserve_bytes + static_cast<std::uint64_t>(device.streams) * cuda_workspace_bytes;
-      Memory* const memory = &machine.memories[device.memory.index()];
-      if (std::find(memories.begin(), memories.end(), memory) == memories.end()) {
-        memories.push_back(memory);
-      }
+std::vector<GpuOfDevice> gpus_of_devices(const Machine& machine, NodeId self) {
+  std::vector<GpuOfDevice> gpus;
+  for (std::size_t d = 0; d < machine.devices.size(); ++d) {
+    const DeviceId id = DeviceId::at(d);
+    if (self && machine.devices[d].node != self) continue;
+    if (!cuda_fits_device(machine, id) || !cuda_device_is_here(machine, id)) continue;
+    const int number = number_of(machine, id);
+    if (std::optional<CudaGpu> gpu = load_cuda().module->gpu(number)) {
+      gpus.push_back({.device = id,
+                      .number = number,
+                      .name = std::move(gpu->name),
+                      .id = std::move(gpu->id),
+                      .free_bytes = gpu->free_bytes});
     }
-    share_room(memories, gpu->free_bytes > taken ? gpu->free_bytes - taken : 1, number);
   }
-}
-
-std::vector<std::string> gpu_notes(const Machine& machine) {
-  std::vector<std::string> notes;
-  for (const auto& [number, devices] : devices_by_gpu(machine)) {
-    if (devices.size() == 1) continue;
-    const std::optional<CudaGpu> gpu = load_cuda().module->gpu(number);
-    std::vector<std::string> names;
-    for (const DeviceId d : devices) names.push_back(machine.device(d).name);
-    notes.push_back(fmt::format("{} are the same GPU (number {}{}).", in_words(names), number,
-                                gpu ? ", " + gpu->name : ""));
-  }
-  std::vector<std::string> with_tf32;
-  for (const Device& device : machine.devices) {
-    if (device.kind == DeviceKind::gpu && device.tf32) with_tf32.push_back(device.name);
-  }
-  if (!with_tf32.empty()) {
-    notes.push_back(
-        fmt::format("Products of float32 on {} may take their factors in TF32, with 10 "
-                    "bits of mantissa.",
-                    in_words(with_tf32)));
-  }
-  return notes;
+  return gpus;
 }
 
 int cuda_gpu_count() {

@@ -4,6 +4,7 @@
 
 #include "core/backend/backend.hpp"
 #include "core/backend/cuda/cuda_module.hpp"
+#include "core/backend/cuda/gpu_of_device.hpp"
 #include "core/memory/memory_space.hpp"
 
 #include <memory>
@@ -23,15 +24,9 @@ LinkBackendEntry cuda_link_backend();
 // one; else null. A usage Error if that GPU can't be used.
 std::unique_ptr<MemorySpace> make_cuda_space(const Machine& machine, MemoryId memory);
 
-// Makes memories of GPUs no larger than what tensors can have there now, so that a plan that needs
-// more is refused. Memories of one GPU share what is free in proportion to their sizes, if it is
-// less than these take together. Does nothing for GPUs that can't be used, and, given `self`, for
-// those of other nodes. For real runs.
-void limit_gpu_memories(Machine& machine, NodeId self = {});
-
-// What the report of a real run in this process says of the machine's GPUs, a sentence each: which
-// devices are the same GPU, and which use TF32. The machine must be of one node.
-std::vector<std::string> gpu_notes(const Machine& machine);
+// The GPUs that devices of the machine are, as far as this process can use them; given `self`, for
+// devices of this node only. For real runs. Opens the GPUs.
+std::vector<GpuOfDevice> gpus_of_devices(const Machine& machine, NodeId self = {});
 
 // How many GPUs the driver has, whether or not they can be used. Opens none.
 int cuda_gpu_count();

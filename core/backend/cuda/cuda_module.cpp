@@ -6,7 +6,7 @@
 #include "core/backend/cuda/gpu_link.hpp"
 #include "core/base/version.hpp"
 
-#include <limits>
+#include <string>
 
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
@@ -17,6 +17,14 @@ namespace {
 // "13.0"
 std::string version_text(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+std::string id_text(const cudaUUID_t& id) {
+  std::string text;
+  for (const char byte : id.bytes) {
+    text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  }
+  return text;
 }
 
 std::string find_problem() {
@@ -64,8 +72,11 @@ class LoadedModule final : public CudaModule {
     if (cudaSetDevice(number) != cudaSuccess) return std::nullopt;
     if (cudaGetDeviceProperties(&properties, number) != cudaSuccess) return std::nullopt;
     if (cudaMemGetInfo(&free, &total) != cudaSuccess) return std::nullopt;
-    return CudaGpu{
-        .number = number, .name = properties.name, .memory_bytes = total, .free_bytes = free};
+    return CudaGpu{.number = number,
+                   .name = properties.name,
+                   .id = id_text(properties.uuid),
+                   .memory_bytes = total,
+                   .free_bytes = free};
   }
 
   std::unique_ptr<DeviceBackend> make_device(const BackendContext& context, DeviceId id, int gpu,

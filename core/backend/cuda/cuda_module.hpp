@@ -20,6 +20,7 @@ namespace troupe {
 struct CudaGpu {
   int number = 0;
   std::string name;
+  std::string id;                  // the same in all processes; no other GPU has it
   std::uint64_t memory_bytes = 0;  // installed
   std::uint64_t free_bytes = 0;    // when it was asked
 };

@@ -11,6 +11,8 @@
 //   seed                 of delays and orders (1)
 //   delay_max_us         the longest delay of a work, in microseconds (200)
 //   devices              how many there are, 0 to 8 (2)
+//   first_device         which GPU of the host the first of them is (0): CUDA_VISIBLE_DEVICES may
+//                        have hidden those before
 //   memory_mib           the memory of each device (256)
 //   driver_version       as cudaDriverGetVersion returns it (13000); 0: no driver
 //   no_kernel_image      1: launches fail with cudaErrorNoKernelImageForDevice

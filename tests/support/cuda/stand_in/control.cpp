@@ -28,6 +28,7 @@ constexpr std::array entries{
     Entry{"seed", &Control::seed},
     Entry{"delay_max_us", &Control::delay_max_us},
     Entry{"devices", &Control::devices},
+    Entry{"first_device", &Control::first_device},
     Entry{"memory_mib", &Control::memory_mib},
     Entry{"driver_version", &Control::driver_version},
     Entry{"no_kernel_image", &Control::no_kernel_image},

@@ -44,6 +44,10 @@ constexpr auto attributes = std::to_array<std::pair<cudaDeviceAttr, int>>({
     {cudaDevAttrPageableMemoryAccess, 0},
 });
 
+int number_on_host(const Engine& e, int device) {
+  return static_cast<int>(e.control.first_device) + device;
+}
+
 }  // namespace
 
 cudaError_t cudaDriverGetVersion(int* version) {
@@ -85,9 +89,10 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
       "cudaGetDeviceProperties",
       [&](Engine& e) {
         require_device(e, device);
+        const int number = number_on_host(e, device);
         *properties = {};
-        std::snprintf(properties->name, sizeof properties->name, "Stand-in for a GPU, %d", device);
-        std::memset(properties->uuid.bytes, device + 1, sizeof properties->uuid.bytes);
+        std::snprintf(properties->name, sizeof properties->name, "Stand-in for a GPU, %d", number);
+        std::memset(properties->uuid.bytes, number + 1, sizeof properties->uuid.bytes);
         properties->totalGlobalMem = e.memory.capacity();
         properties->sharedMemPerBlock = shared_bytes;
         properties->sharedMemPerBlockOptin = shared_bytes_opt_in;
@@ -109,7 +114,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
         properties->memoryPoolsSupported = properties->hostRegisterSupported = 1;
         properties->memoryBusWidth = 256;
         properties->l2CacheSize = 4 << 20;
-        properties->pciBusID = device + 1;
+        properties->pciBusID = number + 1;
       },
       CallKind::any_device);
 }
@@ -120,7 +125,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
       [&](Engine& e) {
         require_device(e, device);
         if (attribute == cudaDevAttrPciBusId) {
-          *value = device + 1;
+          *value = number_on_host(e, device) + 1;
           return;
         }
         const auto* found = std::find_if(attributes.begin(), attributes.end(),
@@ -141,7 +146,8 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int device) {
       [&](Engine& e) {
         require_device(e, device);
         require(bytes >= 13);
-        std::snprintf(text, static_cast<std::size_t>(bytes), "0000:%02X:00.0", device + 1);
+        std::snprintf(text, static_cast<std::size_t>(bytes), "0000:%02X:00.0",
+                      number_on_host(e, device) + 1);
       },
       CallKind::any_device);
 }
