@@ -103,7 +103,10 @@ class Cluster::Impl final : public Results {
     static_cast<void>(make_run_setting(mode, machine, false, Nodes::several));
     const std::vector<OwnGpusAre> answers = ask_all<OwnGpusAre>(
         [&](std::size_t n) { return OwnGpusRequest{.self = NodeId::at(n), .machine = machine}; });
-    for (std::size_t n = 0; n < nodes_.size(); ++n) take_gpus(machine, n, answers[n]);
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      check_own(answers[n].gpus, machine, NodeId::at(n));
+      gpus_.insert(gpus_.end(), answers[n].gpus.begin(), answers[n].gpus.end());
+    }
     limit_gpu_memories(machine, gpus_);
   }
   const std::vector<GpuOfDevice>& gpus() const { return gpus_; }
@@ -230,26 +233,16 @@ class Cluster::Impl final : public Results {
     if (options_.on_news) options_.on_news(news);
   }
 
-  // Adds those that the node has, as it says.
-  void take_gpus(const Machine& machine, std::size_t n, const OwnGpusAre& answer) {
-    for (const GpuOfDevice& gpu : answer.gpus) {
-      const std::size_t d = gpu.device.index();
-      if (d >= machine.devices.size() || machine.devices[d].node != NodeId::at(n)) {
-        throw run_error(nodes_[n].label() + " names a GPU that isn't its own");
-      }
-      gpus_.push_back(gpu);
-    }
-  }
-
   void replace(std::size_t n, Instant begun, Duration limit) {
     try {
       ConnectedNode node = await_node(control_.system(), leader_.get(), ops_, options_,
                                       NodeId::at(n), begun + limit);
-      if (has_gpus_) {
-        node.has.machine =
-            NodeQuestion(control_.system(), node.agent, GpusRequest{}, options_.interrupted)
-                .answer<MachineIs>(options_.connect_timeout)
-                .machine;
+      if (has_gpus_) node.has.machine = ask<MachineIs>(node, GpusRequest{}).machine;
+      if (running_ != nullptr && has_gpu(*running_)) {
+        const OwnGpusRequest request{.self = NodeId::at(n), .machine = *running_};
+        const std::vector<GpuOfDevice> gpus = ask<OwnGpusAre>(node, request).gpus;
+        check_own(gpus, *running_, NodeId::at(n));
+        check_fit(gpus, *running_);
       }
       take_in(n, std::move(node));
     } catch (const Error& error) {
@@ -313,6 +306,13 @@ class Cluster::Impl final : public Results {
   template <class Answer, class Request>
   Answer ask(std::size_t n, const Request& request) {
     return answer_of<Answer>(*question(n, request), n);
+  }
+
+  // Asks one that takes the place of a lost node.
+  template <class Answer, class Request>
+  Answer ask(const ConnectedNode& node, const Request& request) {
+    return NodeQuestion(control_.system(), node.agent, request, options_.interrupted)
+        .template answer<Answer>(options_.connect_timeout);
   }
 
   // Asks all nodes that aren't lost, at the same time, and returns their answers by node.

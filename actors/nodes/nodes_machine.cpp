@@ -79,6 +79,28 @@ Machine with_own_cores(Machine machine, NodeId self, const Machine& joined, cons
   return machine;
 }
 
+void check_own(std::span<const GpuOfDevice> gpus, const Machine& machine, NodeId node) {
+  for (const GpuOfDevice& gpu : gpus) {
+    const std::size_t d = gpu.device.index();
+    if (d < machine.devices.size() && machine.devices[d].node == node) continue;
+    throw run_error(
+        fmt::format("node {} names a GPU that isn't its own", machine.nodes[node.index()]));
+  }
+}
+
+void check_fit(std::span<const GpuOfDevice> gpus, const Machine& machine) {
+  Machine limited = machine;
+  limit_gpu_memories(limited, gpus);
+  Machine has;
+  Machine planned;
+  for (const GpuOfDevice& gpu : gpus) {
+    const MemoryId memory = machine.device(gpu.device).memory;
+    has.memories.push_back(limited.memory(memory));
+    planned.memories.push_back(machine.memory(memory));
+  }
+  check_fit(has, planned);
+}
+
 void check_fit(const Machine& has, const Machine& lost) {
   const std::string lack = lack_of(has, lost);
   if (lack.empty()) return;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/nodes/connect_nodes.hpp"
+#include "core/backend/cuda/gpu_of_device.hpp"
 #include "core/machine/machine.hpp"
 
 #include <span>
@@ -19,7 +20,12 @@ Machine join_machines(std::span<ConnectedNode> nodes);
 // cores that `joined` says, they get its own, since it may have taken the place of another one.
 Machine with_own_cores(Machine machine, NodeId self, const Machine& joined, const Machine& has);
 
-// Throws a run Error unless a node that has this can take the place of one that had that.
+// Throws a run Error unless these GPUs are of devices of the node.
+void check_own(std::span<const GpuOfDevice> gpus, const Machine& machine, NodeId node);
+
+// Throws a run Error unless a node that has this can take the place of one that had that. Of a
+// machine that is planned for: unless its GPUs have as much memory free as is planned for.
 void check_fit(const Machine& has, const Machine& lost);
+void check_fit(std::span<const GpuOfDevice> gpus, const Machine& machine);
 
 }  // namespace troupe

@@ -69,8 +69,9 @@ class Files : public RunWorkspace {
 // A node with settings of the stand-in: "DEVICES=2".
 class GpuNode : public NodeProcess {
  public:
-  GpuNode(const Workspace& workspace, const Words& settings, const Words& options = {})
-      : NodeProcess(workspace, environment(settings), "127.0.0.1:0", options) {}
+  GpuNode(const Workspace& workspace, const Words& settings, const Words& options = {},
+          const std::string& listen = "127.0.0.1:0")
+      : NodeProcess(workspace, environment(settings), listen, options) {}
 
  private:
   static Words environment(const Words& settings) {
@@ -357,6 +358,53 @@ BOOST_AUTO_TEST_CASE(a_plan_that_the_gpu_of_a_node_can_not_hold_is_refused_first
     const Finished fits = files.run_on(n0.address() + "," + large.address(), {"--no-verify"});
     BOOST_TEST(fits.exit_code == 0, fits.err);
   }
+}
+
+// Two nodes with one GPU of 512 MiB, of which each leaves 96 MiB to libraries: 160 MiB are left for
+// the tensors of each. Five have 115 MB, eight 184 MB.
+BOOST_AUTO_TEST_CASE(nodes_whose_machine_file_names_the_same_gpu_share_its_memory) {
+  const auto tasks = [](int count) {
+    return "tasks: {x: {op: uniform, shape: [2400, 2400], on: n1.gpu0, repeat: " +
+           std::to_string(count) + "}}\nscenarios: {all: [x]}\n";
+  };
+  for (const auto& [count, fits] : {std::pair(5, true), std::pair(8, false)}) {
+    const Files files(described("1 TiB", tasks(count)));
+    const GpuNode n0(files, {"DEVICES=1", "MEMORY_MIB=512"});
+    const GpuNode n1(files, {"DEVICES=2", "MEMORY_MIB=512"});
+    const Finished run = files.run_on(n0.address() + "," + n1.address(), {"--no-verify"});
+    if (fits) {
+      BOOST_TEST(run.exit_code == 0, run.err);
+    } else {
+      files.check_refused(run,
+                          {"n0.vram0 and n1.vram0 share 320 MiB that are free on GPU 0 of n0"});
+    }
+  }
+}
+
+// n1 has 416 MiB for tensors, and then 104 MiB.
+BOOST_AUTO_TEST_CASE(
+    a_node_with_less_free_memory_on_its_gpu_does_not_take_the_place_of_a_lost_one) {
+  const Files files(
+      described("1 TiB",
+                "tensors: {x: {op: uniform, shape: [64, 64], on: n1.gpu0}}\n"
+                "tasks:\n"
+                "  first: {op: scale, in: [x], alpha: 2, on: n0.gpu0}\n"
+                "  nap: {op: sleep, duration: 20 ms, in: [x], repeat: 100, on: n1.gpu0}\n"
+                "save: {first: first-is-done.npy}\n"
+                "scenarios: {first: [first], second: [nap]}\n"));
+  const GpuNode n0(files, {"DEVICES=1", "FIRST_DEVICE=4"});
+  GpuNode n1(files, {"DEVICES=2", "MEMORY_MIB=512"});
+  Program run(troupe_command({"run", "run.yaml", "--json", "report.json", "--nodes",
+                              n0.address() + "," + n1.address(), "--on-loss", "wait"}),
+              options_in(files));
+  BOOST_REQUIRE(
+      run.wait_until([&] { return std::filesystem::exists(files.path() / "first-is-done.npy"); }));
+  n1.program().send(SIGKILL);
+  n1.end();
+  const GpuNode smaller(files, {"DEVICES=2", "MEMORY_MIB=200"}, {}, n1.address());
+  const Finished finished = run.wait();
+  BOOST_TEST(finished.exit_code == 1);
+  BOOST_TEST(contains(finished.err, "n1.vram0 has 104 MiB instead of 416 MiB"), finished.err);
 }
 
 BOOST_AUTO_TEST_CASE(a_node_in_the_place_of_a_lost_one_has_its_gpus) {
