@@ -2,17 +2,25 @@
 
 #include "core/backend/cuda/cuda_backend.hpp"
 
+#include <cstddef>
 #include <utility>
+#include <vector>
 
 namespace troupe {
 
 UsableGpus usable_gpus() {
   UsableGpus usable{.gpus = {}, .problem = cuda_problem()};
-  for (CudaGpu& gpu : cuda_gpus()) {
+  const std::vector<CudaGpu> found = cuda_gpus();
+  for (const CudaGpu& gpu : found) {
+    std::vector<std::size_t> peers;
+    for (std::size_t p = 0; p < usable.gpus.size(); ++p) {
+      if (cuda_are_peers(gpu, found[p])) peers.push_back(p);
+    }
     usable.gpus.push_back({.number = gpu.number,
-                           .model = std::move(gpu.name),
+                           .model = gpu.name,
                            .memory_bytes = gpu.memory_bytes,
-                           .available_memory_bytes = gpu.free_bytes});
+                           .available_memory_bytes = gpu.free_bytes,
+                           .peers = std::move(peers)});
   }
   if (usable.gpus.empty() && usable.problem.empty()) {
     usable.problem =

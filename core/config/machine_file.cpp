@@ -54,8 +54,10 @@
 //   storage: true                  # with a storage memory; default false
 //   directory: /mnt/scratch        # of that storage, as above
 //   gpus: true                     # with all GPUs that a run can use, gpu0, gpu1, …, each with a
-//                                  #   memory vram0, … and a link pcie0, … to mem0; an error if
-//                                  #   there are none; default false. Loads CUDA, and opens them
+//                                  #   memory vram0, … and a link pcie0, … to mem0, and links
+//                                  #   peer0-1, … between those that can access each other's
+//                                  #   memory; an error if there are none; default false. Loads
+//                                  #   CUDA, and opens them
 //
 // or several nodes, each with an operating system of its own:
 //

@@ -4,6 +4,7 @@
 #include "core/base/error.hpp"
 #include "core/machine/machine.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -56,6 +57,8 @@ struct UsableGpu {
   std::string model = {};
   std::uint64_t memory_bytes = 0;            // installed
   std::uint64_t available_memory_bytes = 0;  // now
+  // Places in the list of GPUs before this one, with which it can access each other's memory.
+  std::vector<std::size_t> peers = {};
 };
 
 // In the order of the driver, without those that can't be opened. If there are none, `problem` says
@@ -72,8 +75,9 @@ using FindGpus = std::function<UsableGpus()>;
 Error no_usable_gpu(const SourcePlace& place, const UsableGpus& usable);
 
 // Adds GPUs gpu0, gpu1, … to a machine of local_machine(), with a memory each (vram0, …: seven
-// eighths of what is available) and a link to the first memory of the host (pcie0, …). The rates
-// are the same rough estimates for all GPUs (see local_machine.cpp): nothing was measured.
+// eighths of what is available), a link to the first memory of the host (pcie0, …) and one between
+// each two that are peers (peer0-1, …). The rates are the same rough estimates for all GPUs (see
+// local_machine.cpp): nothing was measured.
 void add_gpus(Machine& machine, std::span<const UsableGpu> gpus);
 
 // The machine file (in the format of config/machine_file.hpp) of local_machine() with storage, and

@@ -237,6 +237,14 @@ void add_gpus(Machine& machine, std::span<const UsableGpu> gpus) {
     machine.links.push_back(
         make_link(fmt::format("pcie{}", g), MemoryId{0}, vram, pcie_bandwidth, pcie_latency));
   }
+  const std::size_t first = machine.memories.size() - gpus.size();
+  for (std::size_t g = 0; g < gpus.size(); ++g) {
+    for (const std::size_t peer : gpus[g].peers) {
+      machine.links.push_back(make_link(fmt::format("peer{}-{}", peer, g),
+                                        MemoryId::at(first + peer), MemoryId::at(first + g),
+                                        pcie_bandwidth, pcie_latency));
+    }
+  }
 }
 
 std::string describe_yaml(const HostInfo& host, const UsableGpus& usable) {

@@ -99,7 +99,7 @@ bool has_loaded_cuda(const Workspace& workspace) {
   return has_cuda;
 }
 
-bool has_device(const json& report, const std::string& name) {
+bool has_worked(const json& report, const std::string& name) {
   const json& rows = report["scenarios"].at(0)["resources"];
   return std::any_of(rows.begin(), rows.end(), [&](const json& row) {
     return row["name"] == name && row["busy_s"].get<double>() > 0;
@@ -116,6 +116,22 @@ BOOST_AUTO_TEST_CASE(a_run_file_may_ask_for_the_gpus_of_the_host) {
                     "  copy: {op: copy, in: [run], to: mem0}\n");
   files.check_verified(
       files.on({{"TROUPE_STAND_IN_DEVICES", "2"}}, {"run", "run.yaml", "--json", "report.json"}));
+}
+
+// x (gpu0) ── y (gpu1)
+BOOST_AUTO_TEST_CASE(discovered_gpus_copy_to_each_other_directly_where_they_can) {
+  const Files files(with_gpus +
+                    "tensors: {x: {op: uniform, shape: [64, 64], on: gpu0}}\n"
+                    "tasks: {y: {op: relu, in: x, on: gpu1}}\n");
+  const Words run{"run", "run.yaml", "--json", "report.json"};
+  files.check_verified(files.on({{"TROUPE_STAND_IN_DEVICES", "2"}}, run));
+  const std::string notes = files.report()["notes"].dump();
+  BOOST_TEST(contains(notes, "peer0-1 copied directly between the memories of the GPUs."), notes);
+  BOOST_TEST(has_worked(files.report(), "peer0-1 vram0→vram1"));
+  files.check_verified(
+      files.on({{"TROUPE_STAND_IN_DEVICES", "2"}, {"TROUPE_STAND_IN_NO_PEER_ACCESS", "1"}}, run));
+  BOOST_TEST(has_worked(files.report(), "pcie0 vram0→mem0"));
+  BOOST_TEST(!has_worked(files.report(), "peer0-1 vram0→vram1"));
 }
 
 BOOST_AUTO_TEST_CASE(a_machine_file_may_ask_for_the_gpus_of_the_host) {
@@ -170,7 +186,7 @@ BOOST_AUTO_TEST_CASE(a_leader_without_gpus_uses_those_of_its_nodes) {
   const GpuNode n1(files, {"DEVICES=2"}, {"--devices", "2", "--storage"});
   const std::string nodes = n0.address() + "," + n1.address();
   files.check_verified(files.run_on(nodes));
-  BOOST_TEST(has_device(files.report(), "n1.gpu1"));
+  BOOST_TEST(has_worked(files.report(), "n1.gpu1"));
   const Finished valid = files.on(no_gpu, {"validate", "run.yaml", "--nodes", nodes});
   BOOST_TEST_INFO(valid.err);
   BOOST_TEST(contains(valid.out, "can run on 2 nodes with 6 devices"));
@@ -183,7 +199,7 @@ BOOST_AUTO_TEST_CASE(ops_without_a_place_run_on_the_gpus_of_nodes) {
   const GpuNode n0(files, {"DEVICES=0"}, {"--no-gpus"});
   const GpuNode n1(files, {"DEVICES=1"});
   files.check_verified(files.run_on(n0.address() + "," + n1.address()));
-  BOOST_TEST(has_device(files.report(), "n1.gpu0"));
+  BOOST_TEST(has_worked(files.report(), "n1.gpu0"));
 }
 
 BOOST_AUTO_TEST_CASE(local_nodes_share_the_gpus_of_the_host) {
@@ -427,7 +443,7 @@ BOOST_AUTO_TEST_CASE(a_node_in_the_place_of_a_lost_one_has_its_gpus) {
   const Finished finished = run.wait();
   files.check_verified(finished);
   BOOST_TEST(contains(finished.err, "has joined"));
-  BOOST_TEST(has_device(files.report(), "n0.gpu0"));
+  BOOST_TEST(has_worked(files.report(), "n0.gpu0"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

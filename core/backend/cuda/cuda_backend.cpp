@@ -160,6 +160,10 @@ std::vector<CudaGpu> cuda_gpus() {
   return found;
 }
 
+bool cuda_are_peers(const CudaGpu& a, const CudaGpu& b) {
+  return load_cuda().module->are_peers(a.number, b.number);
+}
+
 std::string cuda_problem() {
   const LoadedCuda& loaded = load_cuda();
   return loaded.module != nullptr ? loaded.module->problem() : loaded.problem;

@@ -27,6 +27,13 @@ std::string id_text(const cudaUUID_t& id) {
   return text;
 }
 
+bool can_access(int gpu, int peer) {
+  int can = 0;
+  if (cudaDeviceCanAccessPeer(&can, gpu, peer) == cudaSuccess) return can != 0;
+  cudaGetLastError();  // is handled
+  return false;
+}
+
 std::string find_problem() {
   int driver = 0;
   cudaDriverGetVersion(&driver);
@@ -78,6 +85,8 @@ class LoadedModule final : public CudaModule {
                    .memory_bytes = total,
                    .free_bytes = free};
   }
+
+  bool are_peers(int a, int b) const override { return can_access(a, b) && can_access(b, a); }
 
   std::unique_ptr<DeviceBackend> make_device(const BackendContext& context, DeviceId id, int gpu,
                                              std::uint32_t depth) const override {

@@ -33,6 +33,8 @@ class CudaModule {
   virtual int count() const = 0;  // of GPUs, none of which is opened for it
   // Opens the GPU if this process hasn't done so yet. None: it can't be used.
   virtual std::optional<CudaGpu> gpu(int number) const = 0;
+  // Whether each of two GPUs can access the memory of the other. Opens none.
+  virtual bool are_peers(int a, int b) const = 0;
   // `gpu`: the number of the GPU that the device is.
   virtual std::unique_ptr<DeviceBackend> make_device(const BackendContext& context, DeviceId id,
                                                      int gpu, std::uint32_t depth) const = 0;

@@ -183,6 +183,22 @@ BOOST_AUTO_TEST_CASE(gpus_have_a_memory_each_and_a_link_to_the_first_one_of_the_
   BOOST_TEST(contains(text, "  pcie1: {between: [mem0, vram1], bandwidth: "));
 }
 
+//   mem0 ──pcie0── vram0 ──peer0-2── vram2 ──pcie2── mem0,  mem0 ──pcie1── vram1
+BOOST_AUTO_TEST_CASE(gpus_that_can_access_each_others_memory_have_a_link) {
+  const std::vector<UsableGpu> gpus{{.available_memory_bytes = 1 << 30},
+                                    {.available_memory_bytes = 1 << 30},
+                                    {.available_memory_bytes = 1 << 30, .peers = {0}}};
+  Machine m = local_machine(host_of({{0, 1}}), {.cpu_devices = 2});
+  const std::size_t links = m.links.size();
+  add_gpus(m, gpus);
+  check_machine(m);
+  BOOST_TEST(m.links.size() == links + 4);
+  const Link& peer = m.link(m.find_link("peer0-2"));
+  BOOST_TEST((peer.a == m.find_memory("vram0") && peer.b == m.find_memory("vram2")));
+  BOOST_TEST(contains(describe_yaml(host_of({{0, 1}}), {.gpus = gpus, .problem = {}}),
+                      "  peer0-2: {between: [vram0, vram2], bandwidth: "));
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE_END()
