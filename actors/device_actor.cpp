@@ -60,6 +60,10 @@ class DeviceWork {
       for (const ReplicaId input : start.part->share.inputs_of(start.item)) {
         store_->release(input, cache_);
       }
+      // The further outputs of an op that was issued end with it, and have read it.
+      for (std::uint32_t k = 0; start.is_issued && k < kernel(start).further; ++k) {
+        store_->release(start.part->share.output(start.item), cache_);
+      }
     }
     // Written where it changes only: other devices' kernels may lie in the same cache line.
     const bool is_long = took > std::chrono::microseconds(2);

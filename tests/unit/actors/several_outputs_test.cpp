@@ -169,6 +169,15 @@ BOOST_AUTO_TEST_CASE(outputs_are_freed_one_by_one_and_outlive_those_that_are_dro
   BOOST_TEST((early.read<double>() == Values{8}));
 }
 
+BOOST_AUTO_TEST_CASE(outputs_are_freed_where_ops_are_issued_ahead) {
+  Machine machine = testing::two_devices({.size_bytes = 32 << 10});
+  for (Device& device : machine.devices) device.issue_depth = 8;
+  Session session(machine, {.mode = Mode::rehearse, .ops = testing::test_ops()});
+  Tensor x = session.tensor(given, {3});
+  for (int i = 0; i < 2000; ++i) x = session.call_all("half", {x})[i % 2 == 0 ? 0 : 2];
+  BOOST_TEST((x.read<double>() == given));
+}
+
 std::atomic<bool> has_slept = false;
 
 BOOST_AUTO_TEST_CASE(waiting_for_a_device_waits_for_calls_behind_those_of_several_outputs) {
