@@ -25,7 +25,7 @@ struct ShareHead {
   std::uint32_t window;
   std::uint32_t flags;
 
-  enum Flag : std::uint32_t { timed = 1, tight = 2 };
+  enum Flag : std::uint32_t { timed = 1 };
 };
 
 struct FlatKernel {
@@ -304,9 +304,7 @@ void check_share(const Share& share, const OpRegistry& ops) {
 PackedShare::PackedShare(const Share& share) {
   FlatWriter writer;
   writer.reserve(room_for(share) + 4096);
-  writer.put(ShareHead{
-      .window = share.window,
-      .flags = flag_if(share.timed, ShareHead::timed) | flag_if(share.is_tight, ShareHead::tight)});
+  writer.put(ShareHead{.window = share.window, .flags = flag_if(share.timed, ShareHead::timed)});
   put_kernels(writer, share);
   put_items(writer, share);
   writer.put_array<Share::Successor>(share.successors);
@@ -326,7 +324,6 @@ Share PackedShare::unpack(const OpRegistry& ops, std::deque<Attrs>& attrs, OpenF
   const ShareHead head = reader.get<ShareHead>();
   share.window = head.window;
   share.timed = (head.flags & ShareHead::timed) != 0;
-  share.is_tight = (head.flags & ShareHead::tight) != 0;
   read_kernels(reader, ops, attrs, files, share);
   read_items(reader, share);
   read_array(reader, share.successors);

@@ -60,6 +60,12 @@ std::vector<bool> tight_memories(const Graph& graph, const Machine& machine, con
   return tight;
 }
 
+// Of values in order.
+template <class Value>
+void remove_repeated(std::vector<Value>& values) {
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
 class MemoryOrder {
  public:
   MemoryOrder(const Graph& graph, const Machine& machine, const Plan& plan, bool across_nodes)
@@ -83,25 +89,27 @@ class MemoryOrder {
   }
 
   // Replicas are numbered with the units that make them, so a unit's output has its number.
-  std::vector<RoomEdge> play() {
+  RoomOrder play() {
     for (const ReplicaSpec& r : plan_.replicas) readers_left_.push_back(r.readers);
     using Inputs = std::span<const ReplicaId>;
     each_unit(plan_, [this](UnitId u, Inputs inputs, const Window&) {
       for (const ReplicaId input : inputs) reads_.push_back({input, u});
     });
     std::sort(reads_.begin(), reads_.end());
-    reads_.erase(std::unique(reads_.begin(), reads_.end()), reads_.end());
+    remove_repeated(reads_);
     each_unit(plan_, [this](UnitId u, Inputs inputs, const Window& window) {
       if (window_first_ != window.first) shares_.enter(window);
       window_first_ = window.first;
       take(u);
       for (const ReplicaId input : inputs) release(input);
     });
-    std::sort(edges_.begin(), edges_.end(), [](const RoomEdge& a, const RoomEdge& b) {
+    std::sort(order_.edges.begin(), order_.edges.end(), [](const RoomEdge& a, const RoomEdge& b) {
       return std::pair(a.to, a.from) < std::pair(b.to, b.from);
     });
-    edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
-    return std::move(edges_);
+    remove_repeated(order_.edges);
+    std::sort(order_.waiting.begin(), order_.waiting.end());
+    remove_repeated(order_.waiting);
+    return std::move(order_);
   }
 
  private:
@@ -172,9 +180,10 @@ class MemoryOrder {
     for (auto read = std::lower_bound(reads_.begin(), reads_.end(), Read{gone, UnitId{0}});
          read != reads_.end() && read->tensor == gone; ++read) {
       if (read->by < window_first_) continue;
+      order_.waiting.push_back(writer);
       if (std::find(known.begin(), known.end(), ReplicaId{read->by.value}) != known.end()) continue;
       check_nodes(read->by, writer);
-      edges_.push_back({read->by, writer});
+      order_.edges.push_back({read->by, writer});
     }
   }
 
@@ -218,7 +227,7 @@ class MemoryOrder {
   std::vector<Read> reads_;                  // in order
   UnitId window_first_;                      // of the current window
   ShareTable<> shares_;                      // of that window
-  std::vector<RoomEdge> edges_;
+  RoomOrder order_;
 };
 
 }  // namespace
@@ -312,8 +321,8 @@ bool is_any_tight(const Graph& graph, const Machine& machine, const Plan& plan) 
   return std::find(tight.begin(), tight.end(), true) != tight.end();
 }
 
-std::vector<RoomEdge> order_by_memory(const Graph& graph, const Machine& machine, const Plan& plan,
-                                      bool across_nodes) {
+RoomOrder order_by_memory(const Graph& graph, const Machine& machine, const Plan& plan,
+                          bool across_nodes) {
   return MemoryOrder(graph, machine, plan, across_nodes).play();
 }
 

@@ -17,6 +17,15 @@ struct RoomEdge {
   friend auto operator<=>(const RoomEdge&, const RoomEdge&) = default;
 };
 
+struct RoomOrder {
+  // In the order of `to`, with from < to in one window, without edges that are dependencies
+  // already.
+  std::vector<RoomEdge> edges;
+  // Units that wait for room, in their order: what they depend on must be done, and not just
+  // issued, since it frees room only then.
+  std::vector<UnitId> waiting;
+};
+
 // True for storage of unknown size, which isn't checked: a write fails if the file system is full.
 bool is_unlimited(const Memory& memory);
 
@@ -37,11 +46,10 @@ bool is_any_tight(const Graph& graph, const Machine& machine, const Plan& plan);
 
 // For plans for which is_any_tight() is true. Simulates allocation and release in graph order.
 // Throws a usage Error with the op's place, the needed and the available bytes if a tensor doesn't
-// fit then. Otherwise returns edges that keep every other order of execution within the memories as
-// well: sorted by `to`, with from < to in one window, without edges that are dependencies already.
-// The replicas' numbers of readers must be final. Without `across_nodes`, also throws if such an
+// fit then. Otherwise returns what keeps every other order of execution within the memories as
+// well. The replicas' numbers of readers must be final. Without `across_nodes`, also throws if an
 // edge would join two nodes.
-std::vector<RoomEdge> order_by_memory(const Graph& graph, const Machine& machine, const Plan& plan,
-                                      bool across_nodes = true);
+RoomOrder order_by_memory(const Graph& graph, const Machine& machine, const Plan& plan,
+                          bool across_nodes = true);
 
 }  // namespace troupe

@@ -144,13 +144,10 @@ class Planner {
       ram.wait();
       order_by_priority(plan_, machine_, ranks);
     }
-    std::vector<RoomEdge> room;
+    RoomOrder room;
     if (is_any_tight(graph_, machine_, plan_)) {
       ram.wait();
       room = order_by_memory(graph_, machine_, plan_, options_.waits_across_nodes);
-      for (Window& window : plan_.windows) {
-        for (auto& [resource, share] : window.shares) share.is_tight = true;
-      }
     }
     link_successors(plan_, room, units_.arenas());
     check_ram(scenario, ram.get());

@@ -84,17 +84,18 @@ struct Share {
   // of another share.
   struct Successor {
     static constexpr std::uint32_t elsewhere_bit = 0x8000'0000;
+    static constexpr std::uint32_t room_bit = 0x4000'0000;
     std::uint32_t value = 0;
 
     bool is_elsewhere() const { return (value & elsewhere_bit) != 0; }
-    std::uint32_t place() const { return value & ~elsewhere_bit; }
+    // It waits for room in a memory: it is notified when this item is done, since what this item
+    // reads is freed only then, and not when this item is issued.
+    bool waits_for_room() const { return (value & room_bit) != 0; }
+    std::uint32_t place() const { return value & ~(elsewhere_bit | room_bit); }
   };
 
   std::uint32_t window = 0;
   bool timed = true;  // false: prepared before the clock starts, not recorded
-  // A memory is short: an item is issued only when those that it depends on are done, since then
-  // their inputs have been freed.
-  bool is_tight = false;
 
   BigVector<Item> items = {Item{}};  // ends with a sentinel, which is not an item
   BigVector<Successor> successors;

@@ -8,13 +8,22 @@
 namespace troupe {
 namespace {
 
-// The edges of `room` that lie within the window.
-std::span<const RoomEdge> room_of(const Window& window, std::span<const RoomEdge> room) {
-  const auto at = [&](std::size_t unit) {
-    return std::lower_bound(room.begin(), room.end(), unit,
-                            [](const RoomEdge& e, std::size_t u) { return e.to.index() < u; });
+// What waits for room in a window.
+struct WindowRoom {
+  std::span<const RoomEdge> edges;
+  std::span<const UnitId> waiting;
+};
+
+WindowRoom room_of(const Window& window, const RoomOrder& room) {
+  const auto within = [&](const auto& all, const auto& unit_of) {
+    const auto at = [&](std::size_t unit) {
+      return std::partition_point(all.begin(), all.end(),
+                                  [&](const auto& each) { return unit_of(each).index() < unit; });
+    };
+    return std::span(at(window.first.index()), at(window.first.index() + window.items));
   };
-  return {at(window.first.index()), at(window.first.index() + window.items)};
+  return {.edges = within(room.edges, [](const RoomEdge& edge) { return edge.to; }),
+          .waiting = within(room.waiting, [](UnitId unit) { return unit; })};
 }
 
 // Fills the successors of a window's items from the last unit to the first. Before fill(), the
@@ -22,7 +31,7 @@ std::span<const RoomEdge> room_of(const Window& window, std::span<const RoomEdge
 // one, so that it is the beginning afterwards.
 class SuccessorFiller {
  public:
-  SuccessorFiller(const Plan& plan, const Window& window, std::span<const RoomEdge> room,
+  SuccessorFiller(const Plan& plan, const Window& window, const WindowRoom& room,
                   const ShareTable<Window>& shares)
       : plan_(plan),
         first_(window.first),
@@ -33,11 +42,17 @@ class SuccessorFiller {
 
   // Returns whether an item has several successors in shares of other resources.
   bool fill() {
-    auto edge = room_.rbegin();
+    auto edge = room_.edges.rbegin();
+    auto waiting = room_.waiting.rbegin();
     for (std::size_t u = end_; u-- > first_.index();) {
       const Unit& unit = plan_.units[u];
       Share& share = shares_[unit.ref.resource];
-      for (; edge != room_.rend() && edge->to.index() == u; ++edge) add(edge->from, unit, share);
+      const bool waits = waiting != room_.waiting.rend() && waiting->index() == u;
+      if (waits) ++waiting;
+      flags_ = waits ? Share::Successor::room_bit : 0;
+      for (; edge != room_.edges.rend() && edge->to.index() == u; ++edge) {
+        add(edge->from, unit, share);
+      }
       const std::span<const ReplicaId> inputs = share.inputs_of(unit.ref.item);
       for (std::size_t i = inputs.size(); i-- > 0;) {
         if (maker_of(inputs[i]) >= first_) add(maker_of(inputs[i]), unit, share);
@@ -51,7 +66,7 @@ class SuccessorFiller {
   [[gnu::always_inline]] void add(UnitId maker, const Unit& unit, Share& share) {
     const ItemRef from = plan_.units[maker.index()].ref;
     if (from.resource == unit.ref.resource) {
-      share.successors[--share.items[from.item].first_successor] = {unit.ref.item};
+      share.successors[--share.items[from.item].first_successor] = {unit.ref.item | flags_};
     } else {
       add_elsewhere(maker, from, unit.ref);
     }
@@ -59,7 +74,8 @@ class SuccessorFiller {
 
   void add_elsewhere(UnitId maker, ItemRef from, ItemRef to) {
     Share& there = shares_[from.resource];
-    there.successors[--there.items[from.item].first_successor] = there.add_elsewhere(to);
+    const Share::Successor next{there.add_elsewhere(to).value | flags_};
+    there.successors[--there.items[from.item].first_successor] = next;
     const std::size_t place = maker.index() - first_.index();
     notifies_several_ = notifies_several_ || notifies_elsewhere_[place];
     notifies_elsewhere_[place] = true;
@@ -68,8 +84,9 @@ class SuccessorFiller {
   const Plan& plan_;
   const UnitId first_;
   const std::size_t end_;
-  const std::span<const RoomEdge> room_;
+  const WindowRoom room_;
   const ShareTable<Window>& shares_;
+  std::uint32_t flags_ = 0;               // of successors that are the current unit
   std::vector<bool> notifies_elsewhere_;  // by unit
   bool notifies_several_ = false;
 };
@@ -119,15 +136,17 @@ class ArrivalJoiner {
       return;
     }
     const ItemRef to = elsewhere_[next.place()];
+    const std::uint32_t flags = next.value & Share::Successor::room_bit;
     for (std::uint32_t s = first; s < kept_; ++s) {
-      const Share::Successor known = share_.successors[s];
+      Share::Successor& known = share_.successors[s];
       if (!known.is_elsewhere()) continue;
       ItemRef& notified = share_.elsewhere[known.place()];
       if (notified.resource != to.resource) continue;
       add_to_arrival(notified, to.item);
+      known.value |= flags;
       return;
     }
-    share_.successors[kept_++] = share_.add_elsewhere(to);
+    share_.successors[kept_++] = {share_.add_elsewhere(to).value | flags};
   }
 
   void add_to_arrival(ItemRef& notified, std::uint32_t item) {
@@ -185,12 +204,12 @@ void add_late_edges(const Plan& plan, Window& window) {
 
 }  // namespace
 
-void link_successors(Plan& plan, std::span<const RoomEdge> room, ArenaPool& arenas) {
+void link_successors(Plan& plan, const RoomOrder& room, ArenaPool& arenas) {
   ShareTable<Window> shares;
   for (Window& window : plan.windows) {
     shares.enter(window);
-    const std::span<const RoomEdge> window_room = room_of(window, room);
-    for (const RoomEdge& edge : window_room) {
+    const WindowRoom window_room = room_of(window, room);
+    for (const RoomEdge& edge : window_room.edges) {
       const ItemRef to = plan.units[edge.to.index()].ref;
       const ItemRef from = plan.units[edge.from.index()].ref;
       ++shares[to.resource].items[to.item].waits_for;

@@ -5,16 +5,15 @@
 #include "core/plan/memory_order.hpp"
 #include "core/plan/plan.hpp"
 
-#include <span>
 #include <vector>
 
 namespace troupe {
 
-// Fills first_successor and successors of every share, from the inputs of the units and from the
-// edges of `room`, which also raise `waits_for` of the items at their end. A unit that depends on
+// Fills first_successor and successors of every share, from the inputs of the units and from
+// `room`, whose edges also raise `waits_for` of the items at their end. A unit that depends on
 // an earlier window is not a successor: either the window starts only after the earlier ones have
 // completed, or the dependency becomes a late edge. The successors of a window share an arena.
-void link_successors(Plan& plan, std::span<const RoomEdge> room, ArenaPool& arenas);
+void link_successors(Plan& plan, const RoomOrder& room, ArenaPool& arenas);
 
 // The rank of a unit: the longest path from the start of the unit to the end of the plan, as a sum
 // of expected times (at least 1 ns for each unit).

@@ -110,9 +110,11 @@ void LinkLogic::leave_queue(const Start& chunk) {
 void LinkLogic::pace(const Start& chunk, bool at_issue) {
   const Share& share = chunk.part->share;
   if (!share.moves[chunk.item].paces) return;
-  const ItemRef& to = share.elsewhere[share.successors_of(chunk.item)[0].place()];
-  const bool tells_at_issue = chunk.is_issued && progress_.tells_at_issue(share, to.resource);
-  if (tells_at_issue == at_issue) notices_.push_back({share.window, to});
+  const Share::Successor next = share.successors_of(chunk.item)[0];
+  const bool tells_at_issue = chunk.is_issued && progress_.tells_at_issue(share, next);
+  if (tells_at_issue == at_issue) {
+    notices_.push_back({share.window, share.elsewhere[next.place()]});
+  }
 }
 
 LinkLogic::Start* LinkLogic::next() {

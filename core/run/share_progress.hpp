@@ -60,9 +60,11 @@ class ShareProgress {
   // Like complete(), for an item that was issued: notifies the other successors.
   template <class Sink>
   void complete_issued(ActiveShare& part, std::uint32_t item, bool skip_first, Sink&& sink);
-  // Whether items of this resource learn at the issue of an item of `share`, or when it is done.
-  bool tells_at_issue(const Share& share, ResourceId successor) const {
-    return ahead_.is_on() && !share.is_tight && ahead_.tells_at_issue(successor);
+  // Whether a successor of an item of `share` is notified when the item is issued, or when it is
+  // done.
+  bool tells_at_issue(const Share& share, Share::Successor next) const {
+    return ahead_.is_on() && !next.waits_for_room() &&
+           ahead_.tells_at_issue(resource_of(share, next));
   }
   const IssueAhead& ahead() const { return ahead_; }
 
@@ -114,6 +116,10 @@ class ShareProgress {
       notify(to.window, to.ref.item, sink);
     }
   }
+  // Whether `to`, of a later window, is notified at the issue of an item. No watch is.
+  bool is_late_at_issue(const WindowItem& to) const {
+    return to.ref.resource && ahead_.is_on() && ahead_.tells_at_issue(to.ref.resource);
+  }
   ResourceId resource_of(const Share& share, Share::Successor next) const {
     return next.is_elsewhere() ? share.elsewhere[next.place()].resource : self_;
   }
@@ -122,8 +128,8 @@ class ShareProgress {
     Share& share = part.share;
     if (next.is_elsewhere()) {
       sink.notice({share.window, share.elsewhere[next.place()]});
-    } else if (--share.items[next.value].waits_for == 0) {
-      sink.ready(part, next.value);
+    } else if (--share.items[next.place()].waits_for == 0) {
+      sink.ready(part, next.place());
     }
   }
   Share take_first_complete();
@@ -189,12 +195,12 @@ void ShareProgress::issue(ActiveShare& part, std::uint32_t item, bool skip_first
   TROUPE_ASSERT(share.items[item].waits_for == 0 && !share.items[item].is_issued);
   share.items[item].is_issued = true;
   for (const Share::Successor next : share.successors_of(item).subspan(skip_first ? 1 : 0)) {
-    if (tells_at_issue(share, resource_of(share, next))) release(part, next, sink);
+    if (tells_at_issue(share, next)) release(part, next, sink);
   }
   const auto [begin, end] = part.late.equal_range(item);
   for (auto late = begin; late != end;) {
     const WindowItem to = late->second;
-    if (to.ref.resource && tells_at_issue(share, to.ref.resource)) {
+    if (is_late_at_issue(to)) {
       late = part.late.erase(late);
       release(to, sink);
     } else {
@@ -211,7 +217,7 @@ void ShareProgress::complete_issued(ActiveShare& part, std::uint32_t item, bool 
   ++done_;
   if (++part.done == share.size()) ++complete_;
   for (const Share::Successor next : share.successors_of(item).subspan(skip_first ? 1 : 0)) {
-    if (!tells_at_issue(share, resource_of(share, next))) release(part, next, sink);
+    if (!tells_at_issue(share, next)) release(part, next, sink);
   }
   if (share.items[item].has_late) release_late(part, item, sink);
 }
@@ -222,8 +228,7 @@ void ShareProgress::add_late(std::uint32_t window, std::uint32_t item, const Win
   // If the share is no longer under way, it was complete.
   ActiveShare* const from = find(window);
   if (from == nullptr || from->share.items[item].finished()) return release(to, sink);
-  const bool is_enough_to_issue = to.ref.resource && tells_at_issue(from->share, to.ref.resource);
-  if (is_enough_to_issue && from->share.items[item].is_issued) return release(to, sink);
+  if (is_late_at_issue(to) && from->share.items[item].is_issued) return release(to, sink);
   from->share.items[item].has_late = true;
   from->late.emplace(item, to);
 }

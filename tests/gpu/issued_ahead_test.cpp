@@ -105,6 +105,18 @@ std::int64_t run_and_copy(const Machine& machine) {
   return round_trips(g, copies, machine);
 }
 
+// x → run[0] → … → run[9] → copy, and f[0] → … → f[7] on the CPU, with room for three of these.
+std::int64_t beside_a_full_memory(Machine machine) {
+  RegionGraph g;
+  OpId last = g.x;
+  for (int i = 0; i < 10; ++i) last = g.product("run" + std::to_string(i), last, g.x);
+  const OpId copied = g.to_host("copy", last);
+  OpId f = OpId{0};
+  for (int i = 0; i < 8; ++i) f = g.op("f" + std::to_string(i), "relu", {f}, on(cpu));
+  machine.memories[host.index()].size_bytes = 5 * sizeof(double);
+  return round_trips(g, {copied, f}, machine);
+}
+
 // a[i], b[i] → a[i+1], b[i+1]: two streams that wait for each other.
 std::int64_t crossing_streams(const Machine& machine) {
   RegionGraph g;
@@ -137,6 +149,12 @@ BOOST_AUTO_TEST_CASE(a_copy_begins_after_its_op_without_a_wait_of_the_host,
   const StandInFixture fixture;
   BOOST_TEST(run_and_copy(gpu_machine(1)) == 0);
   BOOST_TEST(run_and_copy(gpu_machine(1, 3)) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(ops_that_wait_for_no_room_are_issued_ahead_beside_those_that_do,
+                     *boost::unit_test::precondition(on_stand_in)) {
+  const StandInFixture fixture;
+  BOOST_TEST(beside_a_full_memory(gpu_machine(1)) == 0);
 }
 
 // Shows that the tests above can fail.

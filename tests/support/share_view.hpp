@@ -13,7 +13,8 @@ namespace troupe::testing {
 inline std::vector<ItemRef> successors_of(ResourceId self, const Share& share, std::uint32_t item) {
   std::vector<ItemRef> refs;
   for (const Share::Successor next : share.successors_of(item)) {
-    refs.push_back(next.is_elsewhere() ? share.elsewhere[next.place()] : ItemRef{self, next.value});
+    refs.push_back(next.is_elsewhere() ? share.elsewhere[next.place()]
+                                       : ItemRef{self, next.place()});
   }
   return refs;
 }
@@ -40,6 +41,16 @@ inline std::vector<std::uint32_t> waits_for(const Share& share) {
 }
 inline std::vector<Duration> expected(const Share& share) {
   return of_each_item(share, [&](std::uint32_t i) { return share.expected(i); });
+}
+// The units whose successor waits for room, in the order of items.
+inline std::vector<UnitId> before_room(const Share& share) {
+  std::vector<UnitId> units;
+  for (std::uint32_t item = 0; item < share.size(); ++item) {
+    for (const Share::Successor next : share.successors_of(item)) {
+      if (next.waits_for_room()) units.push_back(share.items[item].unit);
+    }
+  }
+  return units;
 }
 
 // Notices as values that can be compared: the window and its item.

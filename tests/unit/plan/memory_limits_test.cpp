@@ -17,6 +17,7 @@ namespace troupe {
 BOOST_AUTO_TEST_SUITE(memory_limits)
 namespace {
 
+using testing::before_room;
 using testing::expect_error;
 using testing::on;
 using testing::plan_by_rates;
@@ -170,6 +171,39 @@ BOOST_AUTO_TEST_CASE(an_op_waits_for_the_readers_of_the_tensor_whose_room_it_tak
               std::vector{ItemRef{ResourceId{0}, 2}, ItemRef{ResourceId{0}, 3}}));
   // The edge is not a data dependency: another schedule may not need it.
   BOOST_TEST(testing::PlanView(g.graph, machine, plan).predecessors("x2 on gpu0").empty());
+}
+
+// x0 ── x1 ── x2 ── x3, room for two at a time: x2 takes the place of x0, which x1 reads, and x3
+// that of x1
+BOOST_AUTO_TEST_CASE(only_an_op_that_takes_the_room_of_others_waits_until_they_are_done) {
+  SmallGraph g;
+  OpId last = g.work("x0", 1, {}, on(gpu0), 8 * kib);
+  for (int i = 1; i < 4; ++i) {
+    last = g.work("x" + std::to_string(i), 1, {last}, on(gpu0), 8 * kib);
+  }
+  const Plan tight = plan_by_rates(g.graph, small_gpu(16), g.everything(), {});
+  BOOST_TEST((before_room(tight.windows[0].shares[0].second) == std::vector{UnitId{1}, UnitId{2}}));
+  const Plan plain = plan_by_rates(g.graph, small_gpu(32), g.everything(), {});
+  BOOST_TEST(before_room(plain.windows[0].shares[0].second).empty());
+}
+
+// x on gpu0 ── a, b on gpu1, where b takes the room of y, which z reads
+//              y ── z
+BOOST_AUTO_TEST_CASE(ops_with_one_notice_wait_together_if_one_of_them_waits_for_room) {
+  SmallMachine m;
+  const MemoryId memory = m.memory("shared", 24 * kib);
+  const DeviceId dev0 = m.device("dev0", memory);
+  const DeviceId dev1 = m.device("dev1", memory);
+  SmallGraph g;
+  const OpId x = g.work("x", 1, {}, on(dev0), 8 * kib);
+  const OpId y = g.work("y", 1, {}, on(dev1), 8 * kib);
+  g.work("z", 1, {y}, on(dev1), 4 * kib);
+  g.work("a", 1, {x}, on(dev1), 4 * kib);
+  g.work("b", 1, {x}, on(dev1), 8 * kib);
+  const Plan plan = plan_by_rates(g.graph, m.machine, g.everything(), {});
+  const Share& first = plan.windows[0].shares[0].second;
+  BOOST_TEST_REQUIRE(first.successors_of(0).size() == 1U);
+  BOOST_TEST(first.successors_of(0)[0].waits_for_room());
 }
 
 // x 4 KiB ── y 8 KiB ── z 16 KiB: two at a time take 24 KiB, but the store keeps buffers of all
