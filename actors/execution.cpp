@@ -18,7 +18,10 @@ namespace {
 std::vector<std::string> notes_on_gpus(const RunSetting& setting, const Machine& machine,
                                        const Cluster* cluster) {
   if (setting.has_virtual_time) return {};
-  return gpu_notes(machine, cluster != nullptr ? cluster->gpus() : gpus_of_devices(machine));
+  if (cluster == nullptr) return gpu_notes(machine, gpus_of_devices(machine));
+  std::vector<std::string> notes = gpu_notes(machine, cluster->gpus());
+  for (const std::string& why : cluster->nodes_without_gpus()) notes.push_back(why + ".");
+  return notes;
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace troupe {
 namespace {
@@ -86,14 +87,16 @@ class Cluster::Impl final : public Results {
     has_gpus_ = true;
     std::vector<MachineIs> answers = ask_all<MachineIs>([](std::size_t) { return GpusRequest{}; });
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
-      if (!answers[n].machine.devices.empty()) {
-        nodes_[n].has.machine = std::move(answers[n].machine);
-      }
+      if (answers[n].why_no_gpus.empty()) nodes_[n].has.machine = std::move(answers[n].machine);
     }
     machine_ = join_machines(nodes_);
-    if (has_gpu(machine_)) return;
-    throw usage_error("the run asks for GPUs, and none of its nodes lends any",
-                      "start `troupe node` without --no-gpus where there are some");
+    nodes_without_gpus_ = name_those_without_gpus(nodes_, answers);
+    if (!has_gpu(machine_)) {
+      throw usage_error(fmt::format("the run asks for GPUs, and none of its nodes has any ({})",
+                                    fmt::join(nodes_without_gpus_, "; ")),
+                        "name nodes that lend some, or leave `gpus: true` out");
+    }
+    for (const std::string& news : nodes_without_gpus_) say(news);
   }
   void complete(Machine& machine) {
     gpus_.clear();
@@ -110,6 +113,7 @@ class Cluster::Impl final : public Results {
     limit_gpu_memories(machine, gpus_);
   }
   const std::vector<GpuOfDevice>& gpus() const { return gpus_; }
+  const std::vector<std::string>& nodes_without_gpus() const { return nodes_without_gpus_; }
   bool uses_tls_for_tensors() const { return is_tls_wire(nodes_[0].has.address); }
 
   void begin_run(const Machine& machine, const Plan& plan, UnitId first,
@@ -373,7 +377,8 @@ class Cluster::Impl final : public Results {
   ControlSystem control_;
   std::vector<ConnectedNode> nodes_;  // by NodeId
   Machine machine_;
-  bool has_gpus_ = false;             // the machine
+  bool has_gpus_ = false;  // the machine
+  std::vector<std::string> nodes_without_gpus_;
   std::vector<GpuOfDevice> gpus_;     // of the machine that was completed
   const Machine* running_ = nullptr;  // that of the run
   std::unordered_map<ReplicaId, Place> results_;
@@ -415,6 +420,9 @@ void Cluster::complete(Machine& machine) {
 }
 const std::vector<GpuOfDevice>& Cluster::gpus() const {
   return impl_->gpus();
+}
+const std::vector<std::string>& Cluster::nodes_without_gpus() const {
+  return impl_->nodes_without_gpus();
 }
 void Cluster::check(const Machine& machine) {
   impl_->begin_run(machine, Plan{}, UnitId{0}, {}, {});

@@ -78,9 +78,11 @@ class Cluster final : public NodeResources {
   const Machine& machine() const;
 
   // Makes the GPUs of the nodes part of machine(); without it, there are none. Blocks, while each
-  // node starts the driver of its own. Throws a usage Error that names the node if one that lends
-  // its GPUs can't use any, or if none lends some.
+  // node starts the driver of its own. Throws a usage Error that names the nodes and says why if
+  // none has GPUs to lend.
   void add_gpus();
+  // Nodes that have none to lend though they were asked, and why: "node n1 (…): it lends no GPUs".
+  const std::vector<std::string>& nodes_without_gpus() const;
   // Limits the memories of `machine` to what its nodes can hold: no more of a GPU's than is free
   // there. Blocks. Throws a usage Error that names the node if one lacks a GPU of it, or the place
   // of what no node can do. Does nothing if the machine has no GPU. It has as many nodes as this.

@@ -29,9 +29,8 @@ class Agent final : public caf::event_based_actor {
         [this](const Hello& hello) { return answer([&] { return greet(hello); }); },
         [this](GpusRequest) {
           return answer([&] {
-            const auto& machine =
-                options_.machine_with_gpus ? options_.machine_with_gpus : options_.machine;
-            return caf::make_message(MachineIs{machine()});
+            if (options_.machine_with_gpus) return caf::make_message(options_.machine_with_gpus());
+            return caf::make_message(MachineIs{options_.machine(), "it has no GPUs"});
           });
         },
         [this](const OwnGpusRequest& request) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/actor_system_setup.hpp"
+#include "actors/nodes/node_protocol.hpp"
 #include "actors/nodes/node_service.hpp"
 #include "core/machine/machine.hpp"
 #include "core/ops/registry.hpp"
@@ -18,9 +19,8 @@ struct AgentOptions {
   const OpRegistry& ops;             // must outlive the agent
   std::string name = {};             // of the node; empty: the leader gives it one
   std::function<Machine()> machine;  // what the node has, but for GPUs
-  // What it has with its GPUs. May block for seconds. Throws a usage Error if it should have some
-  // and can't use any. Null: it has none.
-  std::function<Machine()> machine_with_gpus = {};
+  // What it has with its GPUs. May block for seconds. Null: it has none.
+  std::function<MachineIs()> machine_with_gpus = {};
   bool lends_gpus = true;  // else runs whose machine has GPUs on this node are refused
   MakeWire make_wire;
   std::function<void()> on_leader = [] {};  // it has one

@@ -45,7 +45,8 @@ struct Refusal {
 // leader → agent: the run is to have the node's GPUs, too. Answered with MachineIs or Refusal.
 struct GpusRequest {};
 struct MachineIs {
-  Machine machine;  // in place of Welcome's
+  Machine machine;          // in place of Welcome's
+  std::string why_no_gpus;  // empty: it has some
 };
 // leader → agent, before the run is planned: has the node the devices of this machine that are its
 // own, and which GPUs are they? Answered with OwnGpusAre or Refusal.
@@ -154,7 +155,7 @@ auto inspect(Inspector& f, GpusRequest&) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, MachineIs& x) {
-  return f(caf::meta::type_name("MachineIs"), x.machine);
+  return f(caf::meta::type_name("MachineIs"), x.machine, x.why_no_gpus);
 }
 template <class Inspector>
 auto inspect(Inspector& f, OwnGpusRequest& x) {

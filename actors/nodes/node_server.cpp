@@ -93,16 +93,16 @@ class NodeServer::Impl {
     host.available_memory_bytes = share_of(host.available_memory_bytes);
     return local_machine(host, options_.machine);
   }
-  Machine own_machine_with_gpus() const {
-    if (!options_.lends_gpus) return own_machine();
+  MachineIs own_machine_with_gpus() const {
+    if (!options_.lends_gpus) return {own_machine(), "it lends no GPUs (--no-gpus)"};
     UsableGpus usable = usable_gpus();
-    if (usable.gpus.empty()) throw no_usable_gpu({}, usable);
+    if (usable.gpus.empty()) return {own_machine(), no_usable_gpu({}, usable).problem()};
     for (UsableGpu& gpu : usable.gpus) {
       gpu.available_memory_bytes = share_of(gpu.available_memory_bytes);
     }
     Machine machine = own_machine();
     add_gpus(machine, usable.gpus);
-    return machine;
+    return {std::move(machine), {}};
   }
   AgentOptions agent_options(const OpRegistry& ops) {
     return {.ops = ops,

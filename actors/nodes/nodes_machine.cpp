@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -66,6 +67,19 @@ Machine join_machines(std::span<ConnectedNode> nodes) {
                         .chunk_bytes = network_chunk_bytes});
   }
   return machine;
+}
+
+std::vector<std::string> name_those_without_gpus(std::span<const ConnectedNode> nodes,
+                                                 std::span<const MachineIs> answers) {
+  std::map<std::string, std::string> names;  // by reason
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (answers[n].why_no_gpus.empty()) continue;
+    std::string& same = names[answers[n].why_no_gpus];
+    same += (same.empty() ? "" : ", ") + nodes[n].label();
+  }
+  std::vector<std::string> lines;
+  for (const auto& [reason, those] : names) lines.push_back(fmt::format("{}: {}", those, reason));
+  return lines;
 }
 
 Machine with_own_cores(Machine machine, NodeId self, const Machine& joined, const Machine& has) {

@@ -6,6 +6,8 @@
 #include "core/machine/machine.hpp"
 
 #include <span>
+#include <string>
+#include <vector>
 
 namespace troupe {
 
@@ -15,6 +17,11 @@ void check_alike(std::span<const ConnectedNode> nodes, bool uses_shared_memory);
 // What they have, joined by a network. Those without a name get one. Throws a usage Error if two
 // have the same.
 Machine join_machines(std::span<ConnectedNode> nodes);
+
+// Those that have answered why they have no GPUs, a line for each reason: "node n1 (…): it lends no
+// GPUs". `answers`: by node.
+std::vector<std::string> name_those_without_gpus(std::span<const ConnectedNode> nodes,
+                                                 std::span<const MachineIs> answers);
 
 // The machine of a run as node `self` is to have it, which `has` this: where devices of it own the
 // cores that `joined` says, they get its own, since it may have taken the place of another one.

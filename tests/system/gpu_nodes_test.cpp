@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(ops_without_a_place_run_on_the_gpus_of_nodes) {
   const Files files(with_gpus +
                     "tensors: {x: {op: uniform, shape: [256, 256]}}\n"
                     "tasks: {y: {op: matmul, in: [x, x], repeat: 8}}\n");
-  const GpuNode n0(files, {"DEVICES=0"}, {"--no-gpus"});
+  const GpuNode n0(files, {"DEVICES=0"});
   const GpuNode n1(files, {"DEVICES=1"});
   files.check_verified(files.run_on(n0.address() + "," + n1.address()));
   BOOST_TEST(has_worked(files.report(), "n1.gpu0"));
@@ -236,21 +236,37 @@ BOOST_AUTO_TEST_CASE(a_leader_does_not_load_cuda_for_the_gpus_of_nodes) {
   BOOST_TEST(!has_loaded_cuda(files));
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_is_asked_for_gpus_and_has_none_is_named_with_the_reason) {
-  const Files files(with_gpus + anything);
+BOOST_AUTO_TEST_CASE(a_node_that_is_asked_for_gpus_and_has_none_is_used_without_and_says_why) {
+  const Files files(with_gpus +
+                    "tasks:\n"
+                    "  a: {op: uniform, shape: [64, 64], on: n0.gpu0}\n"
+                    "  b: {op: relu, in: a, on: n1.cpu0}\n");
   const GpuNode n0(files, {"DEVICES=1"});
-  const GpuNode n1(files, {"DRIVER_VERSION=0"});
-  files.check_refused(files.run_on(n0.address() + "," + n1.address()),
-                      {"node n1 (" + n1.address() +
-                       "): no GPU of this host can be used: there is "
-                       "no driver for NVIDIA's GPUs here"});
+  const GpuNode n1(files, {"DRIVER_VERSION=0"}, {"--devices", "1"});
+  const GpuNode n2(files, {"DEVICES=1"}, {"--no-gpus"});
+  const Finished run = files.run_on(n0.address() + "," + n1.address() + "," + n2.address());
+  files.check_verified(run);
+  const std::string notes = files.report()["notes"].dump();
+  for (const std::string& why : {"node n1 (" + n1.address() +
+                                     "): no GPU of this host can be used: there is no driver for "
+                                     "NVIDIA's GPUs here",
+                                 "node n2 (" + n2.address() + "): it lends no GPUs (--no-gpus)"}) {
+    BOOST_TEST(contains(run.err, why + "\n"), run.err);
+    BOOST_TEST(contains(notes, "\"" + why + ".\""), notes);
+  }
+  BOOST_TEST(!contains(notes, "node n0"), notes);
 }
 
-BOOST_AUTO_TEST_CASE(nodes_that_lend_no_gpus_leave_a_run_that_asks_for_them_without) {
+BOOST_AUTO_TEST_CASE(a_run_that_asks_for_gpus_is_refused_if_no_node_has_any) {
   const Files files(with_gpus + anything);
   const GpuNode n0(files, {"DEVICES=1"}, {"--no-gpus"});
-  files.check_refused(files.run_on(n0.address()),
-                      {"the run asks for GPUs, and none of its nodes lends any", "--no-gpus"});
+  const GpuNode n1(files, {"DRIVER_VERSION=0"});
+  files.check_refused(files.run_on(n0.address() + "," + n1.address()),
+                      {"the run asks for GPUs, and none of its nodes has any",
+                       "node n0 (" + n0.address() + "): it lends no GPUs (--no-gpus)",
+                       "node n1 (" + n1.address() +
+                           "): no GPU of this host can be used: there is "
+                           "no driver for NVIDIA's GPUs here"});
 }
 
 // A machine file in which n0 has one GPU and n1 two.
