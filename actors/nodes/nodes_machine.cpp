@@ -78,6 +78,7 @@ std::vector<std::string> name_those_without_gpus(std::span<const ConnectedNode> 
     same += (same.empty() ? "" : ", ") + nodes[n].label();
   }
   std::vector<std::string> lines;
+  lines.reserve(names.size());
   for (const auto& [reason, those] : names) lines.push_back(fmt::format("{}: {}", those, reason));
   return lines;
 }
