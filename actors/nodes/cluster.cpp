@@ -87,7 +87,10 @@ class Cluster::Impl final : public Results {
     has_gpus_ = true;
     std::vector<MachineIs> answers = ask_all<MachineIs>([](std::size_t) { return GpusRequest{}; });
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
-      if (answers[n].why_no_gpus.empty()) nodes_[n].has.machine = std::move(answers[n].machine);
+      const bool has_answered = !answers[n].machine.devices.empty();  // and isn't lost
+      if (has_answered && answers[n].why_no_gpus.empty()) {
+        nodes_[n].has.machine = std::move(answers[n].machine);
+      }
     }
     machine_ = join_machines(nodes_);
     nodes_without_gpus_ = name_those_without_gpus(nodes_, answers);
@@ -241,12 +244,22 @@ class Cluster::Impl final : public Results {
     try {
       ConnectedNode node = await_node(control_.system(), leader_.get(), ops_, options_,
                                       NodeId::at(n), begun + limit);
-      if (has_gpus_) node.has.machine = ask<MachineIs>(node, GpusRequest{}).machine;
+      if (has_gpus_) {
+        MachineIs is = ask<MachineIs>(node, GpusRequest{});
+        if (!is.why_no_gpus.empty() && has_gpu(nodes_[n].has.machine)) {
+          throw run_error(is.why_no_gpus);
+        }
+        node.has.machine = std::move(is.machine);
+      }
       if (running_ != nullptr && has_gpu(*running_)) {
         const OwnGpusRequest request{.self = NodeId::at(n), .machine = *running_};
         const std::vector<GpuOfDevice> gpus = ask<OwnGpusAre>(node, request).gpus;
         check_own(gpus, *running_, NodeId::at(n));
         check_fit(gpus, *running_);
+        std::erase_if(gpus_, [&](const GpuOfDevice& gpu) {
+          return running_->device(gpu.device).node == NodeId::at(n);
+        });
+        gpus_.insert(gpus_.end(), gpus.begin(), gpus.end());
       }
       take_in(n, std::move(node));
     } catch (const Error& error) {

@@ -184,12 +184,15 @@ std::uint64_t BufferPool::next_growth(std::uint64_t capacity) const {
 bool BufferPool::grow(std::uint64_t capacity, std::uint64_t count,
                       const std::function<bool()>& keep_going) {
   if (capacity < page_bytes) count = std::max(count, small_mapping_bytes / capacity);
-  const std::uint64_t per_mapping = capacity >= huge_page_bytes ? 1 : count;
-  for (std::uint64_t made = 0; made < count; made += per_mapping) {
+  constexpr std::uint64_t part_bytes = 32 << 20;
+  const std::uint64_t most = capacity >= huge_page_bytes     ? 1
+                             : capacity >= own_mapping_bytes ? part_bytes / capacity
+                                                             : count;
+  for (std::uint64_t made = 0; made < count; made += most) {
+    const std::uint64_t per_mapping = std::min(most, count - made);
     const std::uint64_t bytes = per_mapping * capacity;
     std::byte* const start = map(bytes);
     if (start == nullptr) throw too_little(bytes, usable_bytes_());
-    constexpr std::uint64_t part_bytes = 32 << 20;
     for (std::uint64_t at = 0; at < bytes; at += part_bytes) {
       if (keep_going && !keep_going()) {
         munmap(start, bytes);
@@ -201,8 +204,9 @@ bool BufferPool::grow(std::uint64_t capacity, std::uint64_t count,
     pin(start, bytes, own_bytes);
 
     const std::lock_guard lock(mutex_);
-    for (std::uint64_t at = 0; at < bytes; at += own_bytes)
+    for (std::uint64_t at = 0; at < bytes; at += own_bytes) {
       mappings_.emplace(start + at, own_bytes);
+    }
     bytes_mapped_ += bytes;
     Bin& bin = bins_[capacity];
     bin.made += per_mapping;
@@ -241,6 +245,8 @@ bool BufferPool::trim(std::uint64_t bytes, std::span<const Need> keep) {
       std::byte* buffer = bin.free.back();
       bin.free.pop_back();
       --bin.made;
+      // Linux frees a part of a huge page when it has split the page, which this makes it do.
+      if (capacity < huge_page_bytes) madvise(buffer, capacity, MADV_FREE);
       unmap(buffer, capacity);
       mappings_.erase(buffer);
       bytes_mapped_ -= capacity;

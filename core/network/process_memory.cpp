@@ -43,7 +43,9 @@ std::optional<Place> parsed(std::string_view text) {
 }  // namespace
 
 ReadableMemory::ReadableMemory() : proof_(new_proof()) {
-  prctl(PR_SET_PTRACER, getppid(), 0, 0, 0);  // fails where there is no Yama
+  // Fails where there is no Yama. A process whose parent is gone has been given to init, from which
+  // all descend.
+  if (const pid_t parent = getppid(); parent > 1) prctl(PR_SET_PTRACER, parent, 0, 0, 0);
 }
 
 std::string ReadableMemory::place() const {
@@ -80,9 +82,12 @@ std::string ProcessMemory::read(std::uint64_t address, std::span<std::byte> out)
     out = out.subspan(static_cast<std::size_t>(copied));
     address += static_cast<std::uint64_t>(copied);
   }
-  // Its number may be another process's by now.
+  // What was read is of the right process only if that one still lives: else another one may have
+  // got its number.
   pollfd life{.fd = life_, .events = POLLIN, .revents = 0};
-  return poll(&life, 1, 0) == 0 ? std::string() : fmt::format("process {} has ended", process_);
+  while (poll(&life, 1, 0) < 0 && errno == EINTR) {
+  }
+  return life.revents == 0 ? std::string() : fmt::format("process {} has ended", process_);
 }
 
 }  // namespace troupe

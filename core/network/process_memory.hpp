@@ -12,9 +12,9 @@
 
 namespace troupe {
 
-// Lets others read the memory of this process, if they are of the same user, for as long as it
-// runs. Where only debuggers may read it (Yama), those may that the parent of this process has
-// started.
+// Lets others read the memory of this process, if they are of the same user. Where only debuggers
+// may do that (Yama), it allows the parent of this process, and all that descend from it, to trace
+// this process for as long as it runs.
 class ReadableMemory {
  public:
   ReadableMemory();
@@ -38,7 +38,8 @@ class ProcessMemory {
   ProcessMemory(const ProcessMemory&) = delete;
   ProcessMemory& operator=(const ProcessMemory&) = delete;
 
-  // Copies what is at `address` there. Returns why it can't; empty if it has. Blocks.
+  // Copies out.size() bytes from `address` in that process to `out`. Returns why if it fails, else
+  // an empty string. Blocks. After a failure, `out` may be partly written.
   std::string read(std::uint64_t address, std::span<std::byte> out) const;
 
  private:

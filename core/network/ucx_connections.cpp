@@ -64,8 +64,9 @@ UcxConnections::UcxConnections(UcxWorker& worker, const UcxWireOptions& options,
     worker_.set_handler(message::probe, on_probe, this);
     worker_.set_handler(message::reads, on_reads, this);
     deaths_ = epoll_create1(EPOLL_CLOEXEC);
+    own_memory_.emplace();
     const std::string place =
-        fmt::format("{}:{}:{}", getpid(), to_hex(worker.address()), own_memory_.place());
+        fmt::format("{}:{}:{}", getpid(), to_hex(worker.address()), own_memory_->place());
     address_ = new_address_text({.transport = std::string(to_string(transport_)), .place = place});
     to_itself_ = &add({});
     check_ucx(open_to(*to_itself_, place), "connecting to itself");
@@ -181,7 +182,8 @@ ucs_status_t UcxConnections::open_over_memory(Connection& connection, const std:
   params.address = reinterpret_cast<const ucp_address_t*>(packed.data());
   const ucs_status_t status = open(connection, params);
   if (status == UCS_OK) watch(connection, process_id);
-  if (end != std::string::npos) connection.memory = ProcessMemory::open(place.substr(end + 1));
+  if (status == UCS_OK && end != std::string::npos)
+    connection.memory = ProcessMemory::open(place.substr(end + 1));
   return status;
 }
 

@@ -11,6 +11,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -53,9 +54,9 @@ class UcxConnections {
   // True if there are nodes that are connected, and each has connected to this one: no connection
   // is to come until the next connect(). To be asked when update() has returned true.
   bool is_complete() const;
-  // Shared memory: whether the node can read the memory of this process; and that of the node, null
-  // if it can't be read.
+  // Shared memory: whether the node can read the memory of this process.
   bool is_read_by(NodeId node) const;
+  // The memory of the node's process; null if it can't be read.
   std::shared_ptr<const ProcessMemory> memory(NodeId node) const;
   // That are connected and not lost.
   std::vector<NodeId> nodes() const;
@@ -136,7 +137,7 @@ class UcxConnections {
   UcxWorker& worker_;
   const UcxWireOptions::Transport transport_;
   const Lost lost_;
-  const ReadableMemory own_memory_;
+  std::optional<ReadableMemory> own_memory_;  // shared memory
   ucp_listener_h listener_ = nullptr;
   std::string address_;
   bool has_news_ = false;  // for update()

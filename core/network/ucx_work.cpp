@@ -16,7 +16,7 @@ std::string failure_of(ucs_status_t status) {
   return status == UCS_OK ? std::string() : std::string(ucs_status_string(status));
 }
 
-// Smaller chunks are sooner copied twice than given back.
+// Of smaller chunks, two copies cost less than the message that gives a loan back.
 constexpr std::uint64_t lent_bytes_min = 32 << 10;
 
 template <class T>
@@ -168,7 +168,7 @@ void UcxWork::lend(NodeId to, const message::Loan& loan, ChunkDone done) {
   post(connections_->endpoint(to), message::loan, bytes_of(transfer.header), {}, transfer);
 }
 
-// Does nothing if it has ended.
+// Does nothing if the loan has ended.
 void UcxWork::end_loan(std::uint64_t number, const std::string& failure) {
   const auto lent = lent_.find(number);
   if (lent == lent_.end()) return;
@@ -184,9 +184,18 @@ void UcxWork::fail_loans(NodeId to, const std::string& failure) {
   for (const std::uint64_t number : numbers) end_loan(number, failure);
 }
 
-// To whoever lent it, unless that is another Wire by now: then it has failed there.
+// Once the node is lost or has connected again, the lender may reuse the memory.
+bool UcxWork::is_lent(const Arrival& chunk) const {
+  return connections_->memory(chunk.from) == chunk.memory;
+}
+
+std::string UcxWork::read_loan(const Arrival& chunk, std::byte* target) const {
+  if (!is_lent(chunk)) return "the connection by which it was lent has been closed";
+  return chunk.memory->read(chunk.address, {target, chunk.bytes});
+}
+
 void UcxWork::give_back(const Arrival& chunk) {
-  if (connections_->memory(chunk.from) != chunk.memory) return;
+  if (!is_lent(chunk)) return;
   Transfer& transfer = begin([](const std::string&) {});
   transfer.header.number = chunk.loan;
   post(connections_->endpoint(chunk.from), message::given_back, bytes_of(transfer.header.number),
@@ -208,7 +217,7 @@ void UcxWork::take(ArrivedChunk chunk, std::byte* target, ChunkDone done) {
   }
   std::string failure;
   if (arrival.state == Arrival::Data::lent) {
-    failure = arrival.memory->read(arrival.address, {target, arrival.bytes});
+    failure = read_loan(arrival, target);
   } else if (arrival.bytes > 0) {
     std::memcpy(target, arrival.data, arrival.bytes);
   }

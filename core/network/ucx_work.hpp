@@ -110,6 +110,9 @@ class UcxWork {
   void lend(NodeId to, const message::Loan& loan, ChunkDone done);
   void end_loan(std::uint64_t number, const std::string& failure);
   void fail_loans(NodeId to, const std::string& failure);
+  bool is_lent(const Arrival& chunk) const;
+  // Why it fails; else empty.
+  std::string read_loan(const Arrival& chunk, std::byte* target) const;
   void give_back(const Arrival& chunk);
   // `header`, of a transfer, and `data` must stay until it ends.
   static void post(ucp_ep_h endpoint, unsigned message, std::span<const std::byte> header,

@@ -62,7 +62,8 @@ class Wire {
   // if the node is connected at this address. Throws a run Error if the address is malformed.
   virtual void connect(NodeId node, const std::string& address) = 0;
   // Sends header.bytes bytes to a node that is connected. They must not change until `done` is
-  // called, which doesn't mean that they have been taken.
+  // called, which doesn't mean that they have been taken. After a failure, the other node may read
+  // them until it has lost this one, too.
   virtual void send(NodeId to, const ChunkHeader& header, const std::byte* bytes,
                     ChunkDone done) = 0;
   // Copies the chunk's bytes to `target`, which must stay until `done` is called. The chunk is gone

@@ -60,7 +60,7 @@ std::vector<bool> tight_memories(const Graph& graph, const Machine& machine, con
   return tight;
 }
 
-// Of values in order.
+// `values` must be sorted.
 template <class Value>
 void remove_repeated(std::vector<Value>& values) {
   values.erase(std::unique(values.begin(), values.end()), values.end());

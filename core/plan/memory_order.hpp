@@ -21,8 +21,8 @@ struct RoomOrder {
   // In the order of `to`, with from < to in one window, without edges that are dependencies
   // already.
   std::vector<RoomEdge> edges;
-  // Units that wait for room, in their order: what they depend on must be done, and not just
-  // issued, since it frees room only then.
+  // Units that wait for room, in their order: those that they depend on must be done, and not just
+  // issued, since their inputs are freed only then.
   std::vector<UnitId> waiting;
 };
 

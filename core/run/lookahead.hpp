@@ -146,7 +146,7 @@ void fetch_for_finish(const Start& start, std::uint32_t step) {
   const Share& share = start.part->share;
   for (const Share::Successor next : share.successors_of(start.item)) {
     prefetch_to_read(next.is_elsewhere() ? static_cast<const void*>(&share.elsewhere[next.place()])
-                                         : &share.items[next.value]);
+                                         : &share.items[next.place()]);
   }
   start.part->ready.prefetch();
 }

@@ -116,7 +116,8 @@ class ShareProgress {
       notify(to.window, to.ref.item, sink);
     }
   }
-  // Whether `to`, of a later window, is notified at the issue of an item. No watch is.
+  // Whether `to`, of a later window, is notified at the issue of an item. A watch is notified when
+  // the item is done.
   bool is_late_at_issue(const WindowItem& to) const {
     return to.ref.resource && ahead_.is_on() && ahead_.tells_at_issue(to.ref.resource);
   }

@@ -94,6 +94,7 @@ std::vector<std::string> gpu_notes(const Machine& machine, std::span<const GpuOf
   for (const std::vector<GpuOfDevice>& group : by_gpu(gpus)) {
     if (group.size() == 1) continue;
     std::vector<std::string> names;
+    names.reserve(group.size());
     for (const GpuOfDevice& gpu : group) names.push_back(machine.device(gpu.device).name);
     notes.push_back(fmt::format("{} are the same GPU (number {}, {}).", in_words(names),
                                 number_of(machine, group.front()), group.front().name));
