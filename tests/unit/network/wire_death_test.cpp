@@ -2,6 +2,7 @@
 #include "tests/unit/network/wire_end.hpp"
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -135,6 +136,7 @@ BOOST_AUTO_TEST_CASE(sends_that_a_process_has_yet_to_take_fail_when_it_dies) {
     end.wait_for_chunks(1);  // from then on, large chunks are lent over shared memory
     const auto bytes = bytes_of(0, 1024 * 1024);
     for (std::uint32_t i = 0; i < 4; ++i) end.send(NodeId{1}, i, bytes);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // most likely, they have arrived
     peer.kill();
     expect_loss_of_node_1(end);
     BOOST_TEST(end.sends().succeeded() == 0);
