@@ -40,6 +40,7 @@ void check_cuda(cudaError_t status, std::string_view what) {
 
 void check_cuda(cublasStatus_t status, std::string_view what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
+  check_cuda(cudaPeekAtLastError(), what);  // of a kernel before: says more
   throw run_error(
       fmt::format("{} failed: {}", what, cublasGetStatusString(status)),
       status == CUBLAS_STATUS_ALLOC_FAILED ? more_memory : remedy_for(cudaErrorUnknown));
@@ -47,6 +48,7 @@ void check_cuda(cublasStatus_t status, std::string_view what) {
 
 void check_cuda(cusolverStatus_t status, std::string_view what) {
   if (status == CUSOLVER_STATUS_SUCCESS) return;
+  check_cuda(cudaPeekAtLastError(), what);
   throw run_error(
       fmt::format("{} failed: cuSOLVER's status is {}", what, static_cast<int>(status)),
       status == CUSOLVER_STATUS_ALLOC_FAILED ? more_memory : remedy_for(cudaErrorUnknown));
