@@ -1,12 +1,12 @@
 #include "core/network/make_certificates.hpp"
 
 #include "core/base/error.hpp"
+#include "core/network/random_number.hpp"
 
 #include <array>
 #include <cerrno>
 #include <cstdint>
 #include <memory>
-#include <random>
 #include <string>
 #include <system_error>
 
@@ -37,11 +37,6 @@ Key make_key() {
   return key;
 }
 
-std::uint64_t random_number() {
-  std::random_device random;
-  return (std::uint64_t{random()} << 31) | random();
-}
-
 void set_name(X509_NAME* name, const std::string& text) {
   const auto* const bytes = reinterpret_cast<const unsigned char*>(text.c_str());
   check(X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, bytes, -1, -1, 0) == 1);
@@ -62,7 +57,7 @@ Certificate make_certificate(const std::string& name, EVP_PKEY* key,
   X509* const made = certificate.get();
   check(made != nullptr);
   check(X509_set_version(made, x509_version_3) == 1);
-  check(ASN1_INTEGER_set_uint64(X509_get_serialNumber(made), random_number()) == 1);
+  check(ASN1_INTEGER_set_uint64(X509_get_serialNumber(made), random_number() >> 1) == 1);
   const auto seconds = [](std::chrono::hours time) {
     return static_cast<long>(std::chrono::seconds(time).count());
   };

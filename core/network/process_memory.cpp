@@ -1,12 +1,13 @@
 #include "core/network/process_memory.hpp"
 
+#include "core/network/random_number.hpp"
+
 #include <array>
 #include <bit>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <optional>
-#include <random>
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -17,12 +18,6 @@
 
 namespace troupe {
 namespace {
-
-std::uint64_t new_proof() {
-  std::random_device random;
-  const std::uint64_t high = random();
-  return (high << 32) | random();
-}
 
 // "12-34-56": a process, where its proof is, and the proof.
 using Place = std::array<std::uint64_t, 3>;
@@ -42,7 +37,7 @@ std::optional<Place> parsed(std::string_view text) {
 
 }  // namespace
 
-ReadableMemory::ReadableMemory() : proof_(new_proof()) {
+ReadableMemory::ReadableMemory() : proof_(random_number()) {
   // Fails where there is no Yama. A process whose parent is gone has been given to init, from which
   // all descend.
   if (const pid_t parent = getppid(); parent > 1) prctl(PR_SET_PTRACER, parent, 0, 0, 0);
@@ -85,9 +80,12 @@ std::string ProcessMemory::read(std::uint64_t address, std::span<std::byte> out)
   // What was read is of the right process only if that one still lives: else another one may have
   // got its number.
   pollfd life{.fd = life_, .events = POLLIN, .revents = 0};
-  while (poll(&life, 1, 0) < 0 && errno == EINTR) {
-  }
-  return life.revents == 0 ? std::string() : fmt::format("process {} has ended", process_);
+  int ended = 0;
+  do {
+    ended = poll(&life, 1, 0);
+  } while (ended < 0 && errno == EINTR);
+  if (ended == 0) return {};
+  return fmt::format("process {} {}", process_, ended > 0 ? "has ended" : "may have ended");
 }
 
 }  // namespace troupe

@@ -181,9 +181,9 @@ ucs_status_t UcxConnections::open_over_memory(Connection& connection, const std:
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
   params.address = reinterpret_cast<const ucp_address_t*>(packed.data());
   const ucs_status_t status = open(connection, params);
-  if (status == UCS_OK) watch(connection, process_id);
-  if (status == UCS_OK && end != std::string::npos)
-    connection.memory = ProcessMemory::open(place.substr(end + 1));
+  if (status != UCS_OK) return status;
+  watch(connection, process_id);
+  if (end != std::string::npos) connection.memory = ProcessMemory::open(place.substr(end + 1));
   return status;
 }
 

@@ -2,12 +2,12 @@
 
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
+#include "core/network/random_number.hpp"
 
 #include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <random>
 
 #include <fmt/format.h>
 
@@ -48,10 +48,8 @@ std::array<std::string_view, fields> split(std::string_view text) {
 }  // namespace
 
 std::string new_address_text(const WireAddress& address) {
-  std::random_device random;
-  const std::uint64_t high = random();
-  std::string text = fmt::format("{} {} {:016x} {}", format, address.transport,
-                                 (high << 32) | random(), address.place);
+  std::string text =
+      fmt::format("{} {} {:016x} {}", format, address.transport, random_number(), address.place);
   return text + fmt::format(" {:016x}", checksum(text));
 }
 

@@ -63,6 +63,8 @@ class PeerProcess {
     std::fflush(to_);
     BOOST_TEST(line() == "connected");
   }
+  // Of a chunk that it keeps.
+  void wait_for_arrival() { BOOST_TEST(line() == "arrived"); }
   void kill() {
     if (pid_ == 0) return;
     ::kill(pid_, SIGKILL);
@@ -136,7 +138,7 @@ BOOST_AUTO_TEST_CASE(sends_that_a_process_has_yet_to_take_fail_when_it_dies) {
     end.wait_for_chunks(1);  // from then on, large chunks are lent over shared memory
     const auto bytes = bytes_of(0, 1024 * 1024);
     for (std::uint32_t i = 0; i < 4; ++i) end.send(NodeId{1}, i, bytes);
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // most likely, they have arrived
+    peer.wait_for_arrival();
     peer.kill();
     expect_loss_of_node_1(end);
     BOOST_TEST(end.sends().succeeded() == 0);

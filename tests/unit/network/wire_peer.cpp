@@ -1,6 +1,7 @@
 // A node for wire_death_test.cpp to kill: wire_peer TRANSPORT take|keep SENDS CERTIFICATES
 // Prints its address, reads that of node 0 and joins it; then sends SENDS chunks of 1 MiB without
-// end, each when one before it has been sent, and takes or keeps what arrives. Ends with its input.
+// end, each when one before it has been sent, and takes or keeps what arrives: it prints "arrived"
+// for what it keeps. Ends with its input.
 #include "tests/unit/network/any_wire.hpp"
 
 #include <cstddef>
@@ -24,7 +25,11 @@ class Peer final : public WireListener {
   Wire& wire() { return *wire_; }
 
   void arrived(const ChunkHeader&, ArrivedChunk chunk) override {
-    if (takes_) wire_->take(chunk, in_.data(), [](const std::string&) {});
+    if (takes_) {
+      wire_->take(chunk, in_.data(), [](const std::string&) {});
+    } else {
+      std::cout << "arrived" << std::endl;
+    }
   }
   void lost(NodeId, const std::string&) override {}
 
