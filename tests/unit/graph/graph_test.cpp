@@ -1,11 +1,13 @@
 #include "core/graph/graph.hpp"
 
-#include "core/base/random.hpp"
 #include "tests/support/expect_error.hpp"
 #include "tests/support/small_graph.hpp"
 
-#include <algorithm>
-#include <set>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -235,225 +237,12 @@ BOOST_AUTO_TEST_CASE(an_op_may_be_given_the_inputs_of_another_as_its_own) {
   }
 }
 
-// x (2 by 3) ─── y, once by its spec and once by its template
-BOOST_AUTO_TEST_CASE(an_op_of_a_template_equals_the_op_that_its_spec_gives) {
-  SmallGraph g;
-  const OpId x = g.op("x", "uniform", {}, {}, {}, {DType::f32, {2, 3}});
-  const OpKindId matmul = g.graph.kinds().find("matmul");
-  const std::vector<OpId> inputs{x, x};
-  const OpSpec spec{.kind = matmul,
-                    .inputs = inputs,
-                    .placement = on(DeviceId{1}),
-                    .attrs = {{"transpose_a", false}, {"transpose_b", true}}};
-  g.graph.begin_group("y", true);
-  const OpId by_spec = g.graph.append(spec);
-  const OpTemplateId op_template =
-      g.graph.add_template({.kind = spec.kind, .placement = spec.placement, .attrs = spec.attrs});
-  BOOST_TEST((op_template == g.graph.op_class(by_spec).op_template));
-  const OpId by_form = g.graph.append(op_template, inputs);
-  BOOST_TEST(by_form.value == by_spec.value + 1);
-  BOOST_TEST(
-      (std::vector(g.graph.inputs(by_form).begin(), g.graph.inputs(by_form).end()) == inputs));
-  BOOST_TEST((g.graph.kind_id(by_form) == matmul));
-  BOOST_TEST((g.graph.type(by_form) == TensorType{DType::f32, {2, 2}}));
-  BOOST_TEST((g.graph.attrs(by_form) == spec.attrs));
-  BOOST_TEST((g.graph.placement(by_form) == spec.placement));
-  BOOST_TEST(g.graph.work(by_form).flops == 2.0 * 2 * 2 * 3);
-  BOOST_TEST(g.graph.class_index(by_form) == g.graph.class_index(by_spec));
-  BOOST_TEST(g.graph.name(by_form) == "y[1]");
-}
-
-BOOST_AUTO_TEST_CASE(templates_that_differ_in_anything_are_distinct) {
-  SmallGraph g;
-  g.graph.begin_group("templates");
-  const OpTemplate work{.kind = g.graph.kinds().find("work"),
-                        .placement = on(DeviceId{0}),
-                        .attrs = {{"flops", 5.0}},
-                        .declared = {DType::f64, {3}}};
-  OpTemplate kind = work;
-  kind.kind = g.graph.kinds().find("uniform");
-  kind.attrs = {};
-  OpTemplate place = work;
-  place.placement = on(DeviceId{1});
-  OpTemplate attrs = work;
-  attrs.attrs = {{"flops", 6.0}};
-  OpTemplate declared = work;
-  declared.declared = {DType::f64, {4}};
-  const OpTemplateId first = g.graph.add_template(work);
-  for (const OpTemplate& other : {kind, place, attrs, declared}) {
-    BOOST_TEST((g.graph.add_template(other) != first));
-  }
-  BOOST_TEST((g.graph.add_template(work) == first));
-}
-
-// f ══ sum    also f, f ── sum    d ══ sum (of other types)
-BOOST_AUTO_TEST_CASE(a_class_is_a_template_with_inputs_of_certain_types) {
-  SmallGraph g;
-  const OpId f = g.op("f", "uniform", {}, {}, {}, {DType::f32, {2, 2}});
-  const OpId also_f = g.op("also f", "uniform", {}, {}, {}, {DType::f32, {2, 2}});
-  const OpId d = g.op("d", "uniform", {}, {}, {}, {DType::f64, {5}});
-  g.graph.begin_group("sums");
-  const OpTemplateId add = g.graph.add_template({.kind = g.graph.kinds().find("add")});
-  const auto append = [&](std::vector<OpId> inputs) { return g.graph.append(add, inputs); };
-  const OpId first = append({f, f});
-  const OpId other = append({d, d});
-  BOOST_TEST(g.graph.class_index(f) == g.graph.class_index(also_f));
-  BOOST_TEST(g.graph.class_index(f) != g.graph.class_index(d));
-  BOOST_TEST(g.graph.class_index(other) != g.graph.class_index(first));
-  BOOST_TEST((g.graph.op_class(other).op_template == g.graph.op_class(first).op_template));
-  BOOST_TEST((g.graph.type(first) == TensorType{DType::f32, {2, 2}}));
-  BOOST_TEST((g.graph.type(other) == TensorType{DType::f64, {5}}));
-  // The class doesn't depend on the op appended before.
-  for (int round = 0; round < 3; ++round) {
-    BOOST_TEST(g.graph.class_index(append({also_f, f})) == g.graph.class_index(first));
-    BOOST_TEST(g.graph.class_index(append({d, d})) == g.graph.class_index(other));
-  }
-  BOOST_TEST(g.graph.classes().size() == 4U);  // f, d and their sums
-  // Another number of inputs is another class, too.
-  const OpTemplateId work = g.graph.add_template({.kind = g.graph.kinds().find("work"),
-                                                  .attrs = {{"flops", 1.0}},
-                                                  .declared = {DType::f64, {1}}});
-  const OpId of_two = g.graph.append(work, std::vector{d, d});
-  const OpId of_one = g.graph.append(work, std::vector{d});
-  BOOST_TEST(g.graph.class_index(of_one) != g.graph.class_index(of_two));
-}
-
-// A class is found again however many others were added in between: else a graph that forgets its
-// ops would grow by their classes.
-BOOST_AUTO_TEST_CASE(a_template_of_very_many_classes_has_each_once) {
-  SmallGraph g;
-  const OpId x = g.work("x", 1);
-  const OpTemplateId sum = g.graph.op_class(x).op_template;
-  constexpr std::size_t classes = 60;  // by their number of inputs
-  for (std::size_t i = 0; i < 5 * classes; ++i) {
-    const OpId y = g.graph.append(sum, std::vector<OpId>(i * 7 % classes, x));
-    BOOST_TEST_REQUIRE(g.graph.inputs(y).size() == i * 7 % classes);
-    BOOST_TEST_REQUIRE(g.graph.op_class(y).input_types.size() == i * 7 % classes);
-  }
-  BOOST_TEST(g.graph.classes().size() == classes);
-}
-
-// The classes added last are compared first; older ones must be found, too.
-BOOST_AUTO_TEST_CASE(a_template_with_inputs_of_very_many_types_keeps_them_apart) {
-  SmallGraph g;
-  constexpr std::size_t types = 40;
-  for (std::size_t i = 0; i < types; ++i) {
-    g.op("x", "uniform", {}, {}, {}, {DType::f64, {static_cast<std::int64_t>(i + 1)}});
-  }
-  g.graph.begin_group("relus");
-  const OpTemplateId relu = g.graph.add_template({.kind = g.graph.kinds().find("relu")});
-  for (std::size_t i = 0; i < 5 * types; ++i) {
-    const OpId x = OpId::at(i * 7 % types);
-    const OpId y = g.graph.append(relu, std::span(&x, 1));
-    BOOST_TEST_REQUIRE((g.graph.type(y) == g.graph.type(x)));
-    BOOST_TEST_REQUIRE((g.graph.inputs(y)[0] == x));
-  }
-}
-
 BOOST_AUTO_TEST_CASE(a_copy_has_the_type_of_its_source) {
   SmallGraph g;
   const OpId x = g.op("x", "uniform", {}, {}, {}, {DType::f32, {5, 7}});
   const OpId y = g.copy("y", x, to(MemoryId{0}));
   BOOST_TEST((g.graph.type(y) == g.graph.type(x)));
   BOOST_TEST((g.graph.placement(y) == to(MemoryId{0})));
-}
-
-// a ─ b ─ c ══ d ─ e   (a and b are forgotten before e is appended)
-BOOST_AUTO_TEST_CASE(ops_keep_their_ids_names_and_inputs_when_older_ones_are_forgotten) {
-  SmallGraph g;
-  const OpId a = g.work("a", 1);
-  const OpId b = g.work("b", 2, {a});
-  const OpId c = g.work("c", 3, {b}, on(DeviceId{1}));
-  const OpId d = g.work("d", 4, {c, c});
-  g.graph.forget_before(c);
-  BOOST_TEST((g.graph.first() == c));
-  BOOST_TEST(g.graph.size() == 4U);
-  BOOST_TEST((g.graph.inputs(c)[0] == b));
-  BOOST_TEST((g.graph.placement(c) == on(DeviceId{1})));
-  BOOST_TEST(g.graph.inputs(d).size() == 2U);
-  BOOST_TEST((g.graph.inputs(d)[1] == c));
-  const OpId e = g.work("e", 5, {d});
-  BOOST_TEST((e == OpId{4}));
-  BOOST_TEST((g.graph.inputs(e)[0] == d));
-  BOOST_TEST(g.graph.name(a) == "a");
-  BOOST_TEST(g.graph.name(e) == "e");
-  BOOST_TEST((g.graph.group_of(b) == g.graph.find_group("b")));
-  // Forgotten already.
-  g.graph.forget_before(a);
-  BOOST_TEST((g.graph.first() == c));
-}
-
-BOOST_AUTO_TEST_CASE(a_graph_may_forget_all_its_ops_and_go_on) {
-  SmallGraph g;
-  for (int i = 0; i < 300; ++i) g.work("old", 1);
-  g.graph.forget_before(OpId::at(300));
-  BOOST_TEST((g.graph.first() == OpId{300}));
-  const OpId x = g.work("x", 7);
-  const OpId y = g.work("y", 7, {x});
-  BOOST_TEST((x == OpId{300}));
-  BOOST_TEST(g.graph.inputs(x).empty());
-  BOOST_TEST((g.graph.inputs(y)[0] == x));
-  BOOST_TEST(g.graph.attrs(y).get<double>("flops") == 7.0);
-}
-
-BOOST_AUTO_TEST_CASE(ops_like_forgotten_ones_have_the_same_class) {
-  SmallGraph g;
-  OpId last = g.work("x", 5);
-  last = g.work("y", 5, {last});
-  const std::uint32_t op_class = g.graph.class_index(last);
-  for (int i = 0; i < 1000; ++i) {
-    last = g.work("y", 5, {last});
-    g.graph.forget_before(last);
-    BOOST_TEST_REQUIRE(g.graph.class_index(last) == op_class);
-  }
-  BOOST_TEST(g.graph.classes().size() == 2U);
-  BOOST_TEST(g.graph.types().size() == 1U);
-}
-
-// Measured by the addresses of the inputs.
-BOOST_AUTO_TEST_CASE(inputs_take_the_place_of_forgotten_ones) {
-  SmallGraph g;
-  OpId last = g.work("x", 5);
-  const OpTemplateId op_template = g.graph.op_class(last).op_template;
-  std::set<const OpId*> places;
-  for (int i = 0; i < 100'000; ++i) {
-    last = g.graph.append(op_template, std::vector{last, last});
-    places.insert(g.graph.inputs(last).data());
-    if (i % 100 == 0) g.graph.forget_before(last);
-  }
-  BOOST_TEST(places.size() < 2'000U);
-}
-
-BOOST_AUTO_TEST_CASE(a_graph_that_forgets_is_the_one_that_does_not_as_far_as_it_remembers) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    BOOST_TEST_CONTEXT("seed " << seed) {
-      Random random(seed);
-      SmallGraph forgets;
-      SmallGraph keeps;
-      const std::uint64_t inputs_max = 1 + random.below(8);
-      for (std::size_t op = 0; op < 2000; ++op) {
-        std::vector<OpId> inputs;
-        const std::size_t first = forgets.graph.first().index();
-        if (first < op) {
-          for (std::uint64_t i = random.below(inputs_max + 1); i > 0; --i) {
-            inputs.push_back(OpId::at(first + random.below(op - first)));
-          }
-        }
-        const double ns = 1 + static_cast<double>(random.below(3));
-        const auto bytes = static_cast<std::int64_t>(8 + 8 * random.below(3));
-        for (SmallGraph* g : {&forgets, &keeps}) g->work("op", ns, inputs, {}, bytes);
-        if (random.below(50) != 0) continue;
-        forgets.graph.forget_before(OpId::at(first + random.below(op + 2 - first)));
-        BOOST_TEST_REQUIRE(forgets.graph.size() == keeps.graph.size());
-        for (std::size_t i = forgets.graph.first().index(); i < keeps.graph.size(); ++i) {
-          const OpId kept = OpId::at(i);
-          const auto expected = keeps.graph.inputs(kept);
-          BOOST_TEST_REQUIRE(std::ranges::equal(forgets.graph.inputs(kept), expected));
-          BOOST_TEST_REQUIRE(forgets.graph.class_index(kept) == keeps.graph.class_index(kept));
-        }
-      }
-    }
-  }
 }
 
 }  // namespace
