@@ -129,16 +129,6 @@ std::string misplaced_libraries(const fs::path& file) {
   return wrong;
 }
 
-boost::test_tools::assertion_result is_not_instrumented(boost::unit_test::test_unit_id) {
-#if defined(__SANITIZE_ADDRESS__)
-  boost::test_tools::assertion_result result(false);
-#else
-  boost::test_tools::assertion_result result(true);
-#endif
-  result.message() << "the code that AddressSanitizer adds makes programs several times as large";
-  return result;
-}
-
 boost::test_tools::assertion_result has_stand_in(boost::unit_test::test_unit_id) {
   boost::test_tools::assertion_result result(stand_in != nullptr);
   result.message() << "this build has no stand-in for GPUs";
@@ -176,8 +166,7 @@ scenarios:
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(the_bundle_is_small_enough_to_send,
-                     *boost::unit_test::precondition(is_not_instrumented)) {
+BOOST_AUTO_TEST_CASE(the_bundle_is_small_enough_to_send) {
   const std::uintmax_t bytes = fs::file_size(unpacked().archive());
   BOOST_TEST(bytes <= bundle_bytes_max);
   BOOST_TEST_MESSAGE(fmt::format("bundle: {:.1f} MiB", static_cast<double>(bytes) / (1 << 20)));
