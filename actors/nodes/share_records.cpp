@@ -26,9 +26,8 @@ struct ItemRecord {
 struct MoveRecord {
   Duration busy;
   std::uint32_t shortest_chunk_ns;
-  std::uint32_t chunks_here;
-  std::uint32_t chunks_moved;
-  std::uint32_t unused;
+  std::uint16_t chunks_here;
+  std::uint16_t chunks_moved;
 };
 
 // Of a transfer that waits for more, chunks may have arrived.
@@ -95,8 +94,7 @@ ShareRecords::ShareRecords(const Share& share, Duration offset) {
       add({.busy = move.busy,
            .shortest_chunk_ns = move.shortest_chunk_ns,
            .chunks_here = move.chunks_here,
-           .chunks_moved = move.chunks_moved,
-           .unused = 0});
+           .chunks_moved = move.chunks_moved});
     });
   });
   bytes_ = std::move(writer).take();

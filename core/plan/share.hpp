@@ -144,9 +144,9 @@ struct Share {
     bool paces : 1 = false;  // the first successor is the same tensor's transfer on the next link
 
     // Progress and record.
-    std::uint32_t chunks_here = 0;   // have arrived, and may move
-    std::uint32_t chunks_begun = 0;  // are moving, or have moved
-    std::uint32_t chunks_moved = 0;
+    std::uint16_t chunks_here = 0;   // have arrived, and may move
+    std::uint16_t chunks_begun = 0;  // are moving, or have moved
+    std::uint16_t chunks_moved = 0;
     std::uint32_t shortest_chunk_ns = 0xFFFF'FFFF;  // saturates
     Duration busy{0};  // less than end - start if the transfer waited for chunks
   };
