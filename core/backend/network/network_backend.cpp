@@ -1,17 +1,14 @@
 #include "core/backend/network/network_backend.hpp"
 
 #include "core/backend/network/network_port.hpp"
+#include "core/backend/network/ordered_ends.hpp"
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -29,81 +26,6 @@ Error not_sent(const std::string& failure) {
   return run_error(fmt::format("a tensor could not be sent over the network: {}", failure),
                    "see what has become of the node that was to receive it");
 }
-
-// Reports the ends of the chunks of one direction in the order in which they began. Shared with the
-// wire: they may end when the link is gone. Thread-safe.
-class OrderedEnds final : public Completions {
- public:
-  explicit OrderedEnds(Completions& completions) : completions_(&completions) {}
-
-  void begin(std::uint32_t slot) {
-    const std::lock_guard lock(mutex_);
-    under_way_.push_back({.slot = slot});
-    // The link knows of the slot's last end, and of those that were reported before.
-    const auto known = std::find(reported_.begin(), reported_.end(), slot);
-    if (known != reported_.end()) reported_.erase(reported_.begin(), known + 1);
-  }
-  // The chunk that began last has ended. It is pending all the same where earlier ones are under
-  // way, or the link may not know of their ends yet.
-  Started end_at_once() {
-    const std::lock_guard lock(mutex_);
-    if (under_way_.size() == 1 && reported_.empty()) {
-      under_way_.pop_back();
-      return {.state = Started::State::finished};
-    }
-    under_way_.back().has_ended = true;
-    report();
-    return {.state = Started::State::pending};
-  }
-  // The chunk that began last hasn't.
-  void take_back() {
-    const std::lock_guard lock(mutex_);
-    under_way_.pop_back();
-  }
-
-  void completed(std::uint32_t slot) override { ended(slot, {}); }
-  void failed(std::uint32_t slot, std::string cause) override { ended(slot, std::move(cause)); }
-
-  // The link is gone.
-  void leave() {
-    const std::lock_guard lock(mutex_);
-    completions_ = nullptr;
-  }
-
- private:
-  struct Chunk {
-    std::uint32_t slot = 0;
-    bool has_ended = false;
-    std::string failure = {};
-  };
-
-  void ended(std::uint32_t slot, std::string failure) {
-    const std::lock_guard lock(mutex_);  // so that the link isn't gone before it is told
-    const auto chunk = std::find_if(under_way_.begin(), under_way_.end(),
-                                    [&](const Chunk& c) { return c.slot == slot && !c.has_ended; });
-    TROUPE_ASSERT(chunk != under_way_.end());
-    chunk->has_ended = true;
-    chunk->failure = std::move(failure);
-    report();
-  }
-  void report() {
-    for (; !under_way_.empty() && under_way_.front().has_ended; under_way_.pop_front()) {
-      Chunk& chunk = under_way_.front();
-      reported_.push_back(chunk.slot);
-      if (completions_ == nullptr) continue;
-      if (chunk.failure.empty()) {
-        completions_->completed(chunk.slot);
-      } else {
-        completions_->failed(chunk.slot, std::move(chunk.failure));
-      }
-    }
-  }
-
-  std::mutex mutex_;
-  std::deque<Chunk> under_way_;
-  std::deque<std::uint32_t> reported_;  // slots whose ends the link may not know of
-  Completions* completions_;
-};
 
 class NetworkLink final : public LinkBackend {
  public:
