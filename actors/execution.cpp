@@ -24,6 +24,10 @@ std::vector<std::string> notes_on_gpus(const RunSetting& setting, const Machine&
   return notes;
 }
 
+bool contains(const std::vector<std::string>& notes, const std::string& note) {
+  return std::find(notes.begin(), notes.end(), note) != notes.end();
+}
+
 }  // namespace
 
 // Tensors on other nodes are none of this process's.
@@ -75,8 +79,14 @@ const std::vector<bool>& Execution::lost_nodes() {
 }
 
 Replaced Execution::replace_lost_nodes(Duration limit) {
-  if (cluster_ != nullptr) return cluster_->replace_lost_nodes(limit);
   Replaced replaced;
+  if (cluster_ != nullptr) {
+    replaced = cluster_->replace_lost_nodes(limit);
+    for (std::string& note : notes_on_gpus(setting_, machine_, cluster_)) {
+      if (!contains(gpu_notes_, note)) gpu_notes_.push_back(std::move(note));
+    }
+    return replaced;
+  }
   while (!lost_nodes().empty()) {
     const Instant there_again = Instant{losses_[lost_ - 1].after} + limit;
     const Duration wait = std::max(there_again - *stopped_at_, Duration{0});

@@ -106,8 +106,8 @@ class Execution {
   std::vector<bool> lost_nodes_;
   std::optional<Instant> stopped_at_;  // in this scenario
   MemoryStore store_;
-  const std::vector<std::string> gpu_notes_;  // as the GPUs were before the run
-  std::vector<LinkUse> uses_;                 // by LinkId
+  std::vector<std::string> gpu_notes_;  // as the GPUs were, and those of replacements
+  std::vector<LinkUse> uses_;           // by LinkId
   StoredResults stored_results_{store_};
   std::unique_ptr<ActorRuntime> actors_;  // last: they use all the others
 };

@@ -168,6 +168,7 @@ class Cluster::Impl final : public Results {
     {
       const std::lock_guard lock(mutex_);
       stand_ins_.clear();
+      running_ = nullptr;
     }
     for (const ConnectedNode& node : nodes_) caf::anon_send(node.agent, EndRun{});
   }
@@ -373,7 +374,6 @@ class Cluster::Impl final : public Results {
     for (std::size_t other = 0; other < nodes_.size(); ++other) {
       if (other != n) caf::anon_send(nodes_[other].agent, Disconnect{loss_of(n)});
     }
-    if (running_ == nullptr) return;
     for (const auto& [resource, stand_in] : stand_ins_) {
       if (node_of(ResourceId{resource}).index() != n) continue;
       caf::anon_send(stand_in, NodeLost{loss_of(n)});
@@ -393,7 +393,7 @@ class Cluster::Impl final : public Results {
   bool has_gpus_ = false;  // the machine
   std::vector<std::string> nodes_without_gpus_;
   std::vector<GpuOfDevice> gpus_;     // of the machine that was completed
-  const Machine* running_ = nullptr;  // that of the run
+  const Machine* running_ = nullptr;  // that of the run; null between runs
   std::unordered_map<ReplicaId, Place> results_;
   std::vector<std::byte> fetched_;
   std::mutex mutex_;  // guards what follows, and changes of agents and names of nodes_

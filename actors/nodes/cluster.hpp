@@ -87,7 +87,7 @@ class Cluster final : public NodeResources {
   // there. Blocks. Throws a usage Error that names the node if one lacks a GPU of it, or the place
   // of what no node can do. Does nothing if the machine has no GPU. It has as many nodes as this.
   void complete(Machine& machine);
-  // The GPUs of the machine that was completed last, and of nodes that have been replaced since.
+  // The GPUs of the machine that was completed last, as they are since nodes have been replaced.
   const std::vector<GpuOfDevice>& gpus() const;
   // Has each node see whether its host has what `machine` says of it: cores, directories. Blocks.
   // Throws an Error that names the node. The machine has as many nodes as this.

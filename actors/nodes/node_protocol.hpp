@@ -216,7 +216,8 @@ auto inspect(Inspector& f, ShareDone& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, LinkUseFigures& x) {
-  return f(caf::meta::type_name("LinkUseFigures"), x.staged_bytes, x.peer_copies);
+  return f(caf::meta::type_name("LinkUseFigures"), x.staged_bytes, x.copied_directly,
+           x.copied_via_host);
 }
 template <class Inspector>
 auto inspect(Inspector& f, LastRecords& x) {

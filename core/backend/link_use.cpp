@@ -2,6 +2,7 @@
 
 #include "core/base/units.hpp"
 
+#include <atomic>
 #include <cstddef>
 
 #include <fmt/format.h>
@@ -12,10 +13,11 @@ namespace {
 
 // Names the links whose copies between GPUs went this way.
 void add_peer_note(std::vector<std::string>& notes, const Machine& machine,
-                   std::span<const LinkUse> uses, PeerCopies way, const char* how) {
+                   std::span<const LinkUse> uses, std::atomic<bool> LinkUse::*way,
+                   const char* how) {
   std::vector<std::string> names;
   for (std::size_t l = 0; l < uses.size(); ++l) {
-    if (uses[l].peer_copies == way) names.push_back(machine.links[l].name);
+    if (uses[l].*way) names.push_back(machine.links[l].name);
   }
   if (names.empty()) return;
   notes.push_back(fmt::format("{} copied {}.", fmt::join(names, ", "), how));
@@ -25,9 +27,9 @@ void add_peer_note(std::vector<std::string>& notes, const Machine& machine,
 
 std::vector<std::string> link_notes(const Machine& machine, std::span<const LinkUse> uses) {
   std::vector<std::string> notes;
-  add_peer_note(notes, machine, uses, PeerCopies::direct,
+  add_peer_note(notes, machine, uses, &LinkUse::copied_directly,
                 "directly between the memories of the GPUs");
-  add_peer_note(notes, machine, uses, PeerCopies::via_host,
+  add_peer_note(notes, machine, uses, &LinkUse::copied_via_host,
                 "by way of the host's memory: the GPUs have no access to each other's");
   // Several links may lead to one GPU.
   std::vector<std::uint64_t> staged(machine.memories.size(), 0);

@@ -11,29 +11,27 @@
 
 namespace troupe {
 
-// The way of copies between the memories of two GPUs.
-enum class PeerCopies : std::uint8_t {
-  none,      // there were none
-  direct,    // each GPU has access to the memory of the other
-  via_host,  // by way of the host's memory
-};
-
 // As a value.
 struct LinkUseFigures {
   std::uint64_t staged_bytes = 0;  // of pageable memory, by way of pinned memory
-  PeerCopies peer_copies = PeerCopies::none;
+  // Between the memories of two GPUs: each has access to that of the other; or by way of the
+  // host's. Both, if another node has taken the place of the first one.
+  bool copied_directly = false;
+  bool copied_via_host = false;
 };
 
 // Written by the backend of the link, and read by any thread meanwhile.
 struct LinkUse {
   std::atomic<std::uint64_t> staged_bytes = 0;
-  std::atomic<PeerCopies> peer_copies = PeerCopies::none;
+  std::atomic<bool> copied_directly = false;
+  std::atomic<bool> copied_via_host = false;
 
-  LinkUseFigures figures() const { return {staged_bytes, peer_copies}; }
+  LinkUseFigures figures() const { return {staged_bytes, copied_directly, copied_via_host}; }
   // What the link has done besides, in another process.
   void add(const LinkUseFigures& more) {
     staged_bytes += more.staged_bytes;
-    if (more.peer_copies != PeerCopies::none) peer_copies = more.peer_copies;
+    if (more.copied_directly) copied_directly = true;
+    if (more.copied_via_host) copied_via_host = true;
   }
 };
 

@@ -44,6 +44,34 @@ const std::string on_both =
     "  run:  {op: matmul, in: [x, x], repeat: 4, on: n0.gpu0}\n"
     "  back: {op: add, in: [run, x], on: n1.gpu1}\n";
 
+// n1.gpu0 has two seconds of work when first-is-done.npy is there.
+const std::string naps_on_n1 =
+    "tensors: {x: {op: uniform, shape: [64, 64], on: n1.gpu0}}\n"
+    "tasks:\n"
+    "  first: {op: scale, in: [x], alpha: 2, on: n0.gpu0}\n"
+    "  nap: {op: sleep, duration: 20 ms, in: [x], repeat: 100, on: n1.gpu0}\n"
+    "save: {first: first-is-done.npy}\n"
+    "scenarios: {first: [first], second: [nap]}\n";
+
+// A run of such a file on two nodes, of which the second one has just been killed. It waits for
+// another one there.
+class RunThatLoses {
+ public:
+  RunThatLoses(const GpuFiles& files, const GpuNode& n0, GpuNode& n1)
+      : run_(troupe_command({"run", "run.yaml", "--json", "report.json", "--nodes",
+                             n0.address() + "," + n1.address(), "--on-loss", "wait"}),
+             options_in(files)) {
+    const std::filesystem::path saved = files.path() / "first-is-done.npy";
+    BOOST_REQUIRE(run_.wait_until([&] { return std::filesystem::exists(saved); }));
+    n1.program().send(SIGKILL);
+    n1.end();
+  }
+  Finished wait() { return run_.wait(); }
+
+ private:
+  Program run_;
+};
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(a_node_that_lends_no_gpus_refuses_a_machine_file_that_has_them_on_it) {
@@ -166,37 +194,30 @@ BOOST_AUTO_TEST_CASE(nodes_whose_machine_file_names_the_same_gpu_share_its_memor
 // n1 has 416 MiB for tensors, and then 104 MiB.
 BOOST_AUTO_TEST_CASE(
     a_node_with_less_free_memory_on_its_gpu_does_not_take_the_place_of_a_lost_one) {
-  const GpuFiles files(
-      described("1 TiB",
-                "tensors: {x: {op: uniform, shape: [64, 64], on: n1.gpu0}}\n"
-                "tasks:\n"
-                "  first: {op: scale, in: [x], alpha: 2, on: n0.gpu0}\n"
-                "  nap: {op: sleep, duration: 20 ms, in: [x], repeat: 100, on: n1.gpu0}\n"
-                "save: {first: first-is-done.npy}\n"
-                "scenarios: {first: [first], second: [nap]}\n"));
+  const GpuFiles files(described("1 TiB", naps_on_n1));
   const GpuNode n0(files, {"DEVICES=1", "FIRST_DEVICE=4"});
   GpuNode n1(files, {"DEVICES=2", "MEMORY_MIB=512"});
-  Program run(troupe_command({"run", "run.yaml", "--json", "report.json", "--nodes",
-                              n0.address() + "," + n1.address(), "--on-loss", "wait"}),
-              options_in(files));
-  BOOST_REQUIRE(
-      run.wait_until([&] { return std::filesystem::exists(files.path() / "first-is-done.npy"); }));
-  n1.program().send(SIGKILL);
-  n1.end();
+  RunThatLoses run(files, n0, n1);
   const GpuNode smaller(files, {"DEVICES=2", "MEMORY_MIB=200"}, {}, n1.address());
   const Finished finished = run.wait();
   BOOST_TEST(finished.exit_code == 1);
   BOOST_TEST(contains(finished.err, "n1.vram0 has 104 MiB instead of 416 MiB"), finished.err);
 }
 
+// n1 has GPUs of its own first, and then that of n0.
+BOOST_AUTO_TEST_CASE(the_report_names_the_gpus_of_a_node_that_has_taken_the_place_of_a_lost_one) {
+  const GpuFiles files(described("64 MiB", naps_on_n1));
+  const GpuNode n0(files, {"DEVICES=1"});
+  GpuNode n1(files, {"DEVICES=2", "FIRST_DEVICE=4"});
+  RunThatLoses run(files, n0, n1);
+  const GpuNode other(files, {"DEVICES=2"}, {}, n1.address());
+  files.check_verified(run.wait());
+  const std::string notes = files.report()["notes"].dump();
+  BOOST_TEST(contains(notes, "\"n0.gpu0 and n1.gpu0 are the same GPU (number 0 of n0, "), notes);
+}
+
 BOOST_AUTO_TEST_CASE(a_node_in_the_place_of_a_lost_one_has_its_gpus) {
-  const GpuFiles files(with_gpus +
-                       "tensors: {x: {op: uniform, shape: [64, 64], on: n1.gpu0}}\n"
-                       "tasks:\n"
-                       "  first: {op: scale, in: [x], alpha: 2, on: n0.gpu0}\n"
-                       "  nap: {op: sleep, duration: 20 ms, in: [x], repeat: 100, on: n1.gpu0}\n"
-                       "save: {first: first-is-done.npy}\n"
-                       "scenarios: {first: [first], second: [nap]}\n");
+  const GpuFiles files(with_gpus + naps_on_n1);
   Program run(troupe_command({"run", "run.yaml", "--json", "report.json", "--local-nodes", "2",
                               "--on-loss", "wait"}),
               options_in(files));

@@ -8,6 +8,7 @@
 #include "core/base/assert.hpp"
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <string>
 
@@ -44,7 +45,7 @@ class GpuLink final : public LinkBackend {
     if (ends[0] >= 0 && ends[1] >= 0 && ends[0] != ends[1]) {
       const bool there = enable_access(ends[0], ends[1]);
       const bool back = enable_access(ends[1], ends[0]);
-      peer_copies_ = there && back ? PeerCopies::direct : PeerCopies::via_host;
+      way_ = there && back ? &LinkUse::copied_directly : &LinkUse::copied_via_host;
     }
     for (const Direction d : {Direction::forward, Direction::backward}) {
       const auto number = static_cast<std::uint32_t>(d);
@@ -73,7 +74,7 @@ class GpuLink final : public LinkBackend {
     queue.begin(move.slot, move.issue->after, move.issue->now);
     // The last chunks of a transfer may be empty, and then begin behind the end of the tensor.
     if (move.bytes > 0) copy(direction, from, to, move.bytes, queue.stream);
-    if (use_ != nullptr) use_->peer_copies.store(peer_copies_, std::memory_order_relaxed);
+    if (use_ != nullptr && way_ != nullptr) (use_->*way_).store(true, std::memory_order_relaxed);
     move.issue->token = queue.end(move.slot);
     return {.state = Started::State::pending};
   }
@@ -105,7 +106,7 @@ class GpuLink final : public LinkBackend {
 
   MemoryStore& store_;
   LinkUse* const use_;
-  PeerCopies peer_copies_ = PeerCopies::none;
+  std::atomic<bool> LinkUse::*way_ = nullptr;         // of copies between two GPUs
   const std::array<int, 2> ends_;                     // GPUs of a and b
   const std::array<std::string, 2> names_;            // by Direction
   std::array<std::unique_ptr<CudaQueue>, 2> queues_;  // by Direction
