@@ -81,7 +81,7 @@ const std::vector<bool>& Execution::lost_nodes() {
 Replaced Execution::replace_lost_nodes(Duration limit) {
   Replaced replaced;
   if (cluster_ != nullptr) {
-    replaced = cluster_->replace_lost_nodes(limit);
+    replaced = cluster_->replace_lost_nodes(machine_, limit);
     for (std::string& note : notes_on_gpus(setting_, machine_, cluster_)) {
       if (!contains(gpu_notes_, note)) gpu_notes_.push_back(std::move(note));
     }

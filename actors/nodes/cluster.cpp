@@ -62,7 +62,7 @@ class Cluster::Impl final : public Results {
     const std::lock_guard lock(mutex_);
     return has_ever_lost_node_;
   }
-  Replaced replace_lost_nodes(Duration limit) {
+  Replaced replace_lost_nodes(const Machine& machine, Duration limit) {
     const Instant begun = present(control_.system());
     Replaced replaced;
     for (std::vector<bool> lost = lost_nodes(); is_any(lost); lost = lost_nodes()) {
@@ -74,7 +74,7 @@ class Cluster::Impl final : public Results {
       }
       for (std::size_t n = 0; n < lost.size(); ++n) {
         if (!lost[n]) continue;
-        replace(n, begun, limit);
+        replace(n, machine, begun, limit);
         replaced.nodes[n] = true;
         say(nodes_[n].label() + " has joined");
       }
@@ -241,7 +241,7 @@ class Cluster::Impl final : public Results {
     if (options_.on_news) options_.on_news(news);
   }
 
-  void replace(std::size_t n, Instant begun, Duration limit) {
+  void replace(std::size_t n, const Machine& machine, Instant begun, Duration limit) {
     try {
       ConnectedNode node = await_node(control_.system(), leader_.get(), ops_, options_,
                                       NodeId::at(n), begun + limit);
@@ -252,15 +252,12 @@ class Cluster::Impl final : public Results {
         }
         node.has.machine = std::move(is.machine);
       }
-      if (running_ != nullptr && has_gpu(*running_)) {
-        const OwnGpusRequest request{.self = NodeId::at(n), .machine = *running_};
+      if (has_gpu(machine)) {
+        const OwnGpusRequest request{.self = NodeId::at(n), .machine = machine};
         const std::vector<GpuOfDevice> gpus = ask<OwnGpusAre>(node, request).gpus;
-        check_own(gpus, *running_, NodeId::at(n));
-        check_fit(gpus, *running_);
-        std::erase_if(gpus_, [&](const GpuOfDevice& gpu) {
-          return running_->device(gpu.device).node == NodeId::at(n);
-        });
-        gpus_.insert(gpus_.end(), gpus.begin(), gpus.end());
+        check_own(gpus, machine, NodeId::at(n));
+        check_fit(gpus, machine);
+        replace_gpus(machine, NodeId::at(n), gpus);
       }
       take_in(n, std::move(node));
     } catch (const Error& error) {
@@ -270,6 +267,13 @@ class Cluster::Impl final : public Results {
                       waited < limit ? "" : " in " + format_duration(limit), error.problem()),
           error.remedy());
     }
+  }
+  void replace_gpus(const Machine& machine, NodeId node, const std::vector<GpuOfDevice>& gpus) {
+    std::erase_if(gpus_,
+                  [&](const GpuOfDevice& gpu) { return machine.device(gpu.device).node == node; });
+    gpus_.insert(gpus_.end(), gpus.begin(), gpus.end());
+    std::sort(gpus_.begin(), gpus_.end(),
+              [](const GpuOfDevice& a, const GpuOfDevice& b) { return a.device < b.device; });
   }
   void take_in(std::size_t n, ConnectedNode node) {
     check_fit(node.has.machine, nodes_[n].has.machine);
@@ -416,8 +420,8 @@ bool Cluster::has_ever_lost_node() const {
 std::vector<bool> Cluster::lost_nodes() const {
   return impl_->lost_nodes();
 }
-Replaced Cluster::replace_lost_nodes(Duration limit) {
-  return impl_->replace_lost_nodes(limit);
+Replaced Cluster::replace_lost_nodes(const Machine& machine, Duration limit) {
+  return impl_->replace_lost_nodes(machine, limit);
 }
 bool Cluster::uses_tls_for_tensors() const {
   return impl_->uses_tls_for_tensors();

@@ -68,10 +68,10 @@ class Cluster final : public NodeResources {
   bool has_ever_lost_node() const;
   std::vector<bool> lost_nodes() const;  // by NodeId
   // Blocks until each lost node has a replacement, which takes its name and its place in the
-  // machine, and has nothing of the run so far. At some moment before it returns, no node was lost.
-  // Throws an Error that names a node for which there is none after `limit`, or only one that can't
-  // take its place.
-  Replaced replace_lost_nodes(Duration limit);
+  // machine of the run, and has nothing of the run so far. At some moment before it returns, no
+  // node was lost. Throws an Error that names a node for which there is none after `limit`, or only
+  // one that can't take its place.
+  Replaced replace_lost_nodes(const Machine& machine, Duration limit);
   // Whether tensors go from node to node over TLS, which is slower than UCX.
   bool uses_tls_for_tensors() const;
   // What the nodes have, joined by a network: "n0.cpu0", or by the nodes' own names.
@@ -87,7 +87,8 @@ class Cluster final : public NodeResources {
   // there. Blocks. Throws a usage Error that names the node if one lacks a GPU of it, or the place
   // of what no node can do. Does nothing if the machine has no GPU. It has as many nodes as this.
   void complete(Machine& machine);
-  // The GPUs of the machine that was completed last, as they are since nodes have been replaced.
+  // The GPUs of the machine that was completed last, in the order of its devices; of nodes that
+  // have been replaced since, those of the new ones.
   const std::vector<GpuOfDevice>& gpus() const;
   // Has each node see whether its host has what `machine` says of it: cores, directories. Blocks.
   // Throws an Error that names the node. The machine has as many nodes as this.

@@ -199,6 +199,7 @@ int main(int argc, char** argv) {
   std::size_t nodes = 2;
   int repetitions = 5;
   std::vector<std::int64_t> iterations{1 << 18, 1 << 20};
+  std::int64_t of_column = std::int64_t{200} << 20;  // some seconds
   CLI::App app("Measures what a node costs that is killed when half of a run is done.");
   app.add_option("--nodes", nodes, "Node processes of one core")
       ->check(CLI::Range(2, 64))
@@ -209,6 +210,10 @@ int main(int argc, char** argv) {
   app.add_option("--iterations", iterations, "Of an op, 128 FLOPs each; several, comma-separated")
       ->delimiter(',')
       ->check(CLI::Range(std::int64_t{1} << 10, std::int64_t{1} << 30))
+      ->capture_default_str();
+  app.add_option("--of-column", of_column,
+                 "Iterations of all ops of a column, of which a node has two")
+      ->check(CLI::PositiveNumber)
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   try {
@@ -221,8 +226,7 @@ int main(int argc, char** argv) {
     heading("", "ms", "ops", "ops", "ms", "ms", "ms", "ms", "ms", "ms", "/ bound");
     for (const Dependence dependence : {Dependence::no_comm, Dependence::stencil_1d}) {
       for (const std::int64_t of_op : iterations) {
-        // Some seconds, whatever an op takes.
-        const std::int64_t steps = std::max<std::int64_t>(20, (std::int64_t{200} << 20) / of_op);
+        const std::int64_t steps = std::max<std::int64_t>(20, of_column / of_op);
         measure(nodes, repetitions,
                 {.pattern = {.dependence = dependence,
                              .width = static_cast<std::uint32_t>(2 * nodes),

@@ -1,4 +1,5 @@
-// Nodes whose GPUs a machine file describes.
+// The GPUs of nodes: those that a machine file describes, those that are one, and those of nodes
+// that take the places of others.
 #include "tests/support/data_bytes.hpp"
 #include "tests/support/gpu_files.hpp"
 
@@ -44,14 +45,18 @@ const std::string on_both =
     "  run:  {op: matmul, in: [x, x], repeat: 4, on: n0.gpu0}\n"
     "  back: {op: add, in: [run, x], on: n1.gpu1}\n";
 
-// n1.gpu0 has two seconds of work when first-is-done.npy is there.
-const std::string naps_on_n1 =
-    "tensors: {x: {op: uniform, shape: [64, 64], on: n1.gpu0}}\n"
-    "tasks:\n"
-    "  first: {op: scale, in: [x], alpha: 2, on: n0.gpu0}\n"
-    "  nap: {op: sleep, duration: 20 ms, in: [x], repeat: 100, on: n1.gpu0}\n"
-    "save: {first: first-is-done.npy}\n"
-    "scenarios: {first: [first], second: [nap]}\n";
+// The device has two seconds of work when first-is-done.npy is there.
+std::string naps_on(const std::string& device) {
+  return "tensors: {x: {op: uniform, shape: [64, 64], on: " + device +
+         "}}\n"
+         "tasks:\n"
+         "  first: {op: scale, in: [x], alpha: 2, on: n0.gpu0}\n"
+         "  nap: {op: sleep, duration: 20 ms, in: [x], repeat: 100, on: " +
+         device +
+         "}\n"
+         "save: {first: first-is-done.npy}\n"
+         "scenarios: {first: [first], second: [nap]}\n";
+}
 
 // A run of such a file on two nodes, of which the second one has just been killed. It waits for
 // another one there.
@@ -194,7 +199,7 @@ BOOST_AUTO_TEST_CASE(nodes_whose_machine_file_names_the_same_gpu_share_its_memor
 // n1 has 416 MiB for tensors, and then 104 MiB.
 BOOST_AUTO_TEST_CASE(
     a_node_with_less_free_memory_on_its_gpu_does_not_take_the_place_of_a_lost_one) {
-  const GpuFiles files(described("1 TiB", naps_on_n1));
+  const GpuFiles files(described("1 TiB", naps_on("n1.gpu0")));
   const GpuNode n0(files, {"DEVICES=1", "FIRST_DEVICE=4"});
   GpuNode n1(files, {"DEVICES=2", "MEMORY_MIB=512"});
   RunThatLoses run(files, n0, n1);
@@ -206,7 +211,7 @@ BOOST_AUTO_TEST_CASE(
 
 // n1 has GPUs of its own first, and then that of n0.
 BOOST_AUTO_TEST_CASE(the_report_names_the_gpus_of_a_node_that_has_taken_the_place_of_a_lost_one) {
-  const GpuFiles files(described("64 MiB", naps_on_n1));
+  const GpuFiles files(described("64 MiB", naps_on("n1.gpu0")));
   const GpuNode n0(files, {"DEVICES=1"});
   GpuNode n1(files, {"DEVICES=2", "FIRST_DEVICE=4"});
   RunThatLoses run(files, n0, n1);
@@ -216,8 +221,9 @@ BOOST_AUTO_TEST_CASE(the_report_names_the_gpus_of_a_node_that_has_taken_the_plac
   BOOST_TEST(contains(notes, "\"n0.gpu0 and n1.gpu0 are the same GPU (number 0 of n0, "), notes);
 }
 
+// n0 and n1 have the same two GPUs, as has the node that takes the place of n0.
 BOOST_AUTO_TEST_CASE(a_node_in_the_place_of_a_lost_one_has_its_gpus) {
-  const GpuFiles files(with_gpus + naps_on_n1);
+  const GpuFiles files(with_gpus + naps_on("n0.gpu0"));
   Program run(troupe_command({"run", "run.yaml", "--json", "report.json", "--local-nodes", "2",
                               "--on-loss", "wait"}),
               options_in(files));
@@ -226,11 +232,15 @@ BOOST_AUTO_TEST_CASE(a_node_in_the_place_of_a_lost_one_has_its_gpus) {
   std::vector<pid_t> nodes = processes_in(files.path());
   std::erase(nodes, run.pid());
   BOOST_REQUIRE(nodes.size() == 2U);
-  kill(std::max(nodes[0], nodes[1]), SIGKILL);
+  kill(std::min(nodes[0], nodes[1]), SIGKILL);
   const Finished finished = run.wait();
   files.check_verified(finished);
   BOOST_TEST(contains(finished.err, "has joined"));
   BOOST_TEST(has_worked(files.report(), "n0.gpu0"));
+  const json notes = files.report()["notes"];
+  BOOST_TEST(std::count_if(notes.begin(), notes.end(), [](const json& note) {
+               return contains(note.get<std::string>(), "are the same GPU");
+             }) == 2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
