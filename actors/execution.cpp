@@ -24,10 +24,6 @@ std::vector<std::string> notes_on_gpus(const RunSetting& setting, const Machine&
   return notes;
 }
 
-bool contains(const std::vector<std::string>& notes, const std::string& note) {
-  return std::find(notes.begin(), notes.end(), note) != notes.end();
-}
-
 }  // namespace
 
 // Tensors on other nodes are none of this process's.
@@ -83,7 +79,8 @@ Replaced Execution::replace_lost_nodes(Duration limit) {
   if (cluster_ != nullptr) {
     replaced = cluster_->replace_lost_nodes(machine_, limit);
     for (std::string& note : notes_on_gpus(setting_, machine_, cluster_)) {
-      if (!contains(gpu_notes_, note)) gpu_notes_.push_back(std::move(note));
+      const bool is_new = std::find(gpu_notes_.begin(), gpu_notes_.end(), note) == gpu_notes_.end();
+      if (is_new) gpu_notes_.push_back(std::move(note));
     }
     return replaced;
   }
