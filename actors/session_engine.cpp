@@ -311,9 +311,10 @@ bool SessionEngine::send_planned() {
     const OpId op = planner_->plan().units[window.window.first.index() + full].op;
     throw no_room(memory, bytes, fmt::format("'{}'", graph_->name(op))).at(graph_->place(op));
   }
+  // First, so that ops that read these tensors last may compute in place of them.
+  release(std::exchange(planned_->unused, nullptr));
   if (window.window.items > 0) send(std::move(planned_->window));
   handed_out_ += planned_->calls;
-  release(planned_->unused);
   planned_.reset();
   return true;
 }
@@ -358,9 +359,12 @@ void SessionEngine::release(TensorState* dropped) {
   }
 }
 
+// A copy that may not have been made yet must not be freed: if the session is its last reader, it
+// is until the window has completed. Else an op that reads it may compute in place of it.
 void SessionEngine::release_copies(TensorState& tensor) {
   for (const TensorState::Copy& copy : tensor.copies) {
     if (!in_flight_.empty() && copy.window >= in_flight_.front().number) {
+      if (store_.release_unless_last(copy.replica)) continue;
       in_flight_[copy.window - in_flight_.front().number].to_release.push_back(copy.replica);
     } else {
       store_.release(copy.replica, released_);

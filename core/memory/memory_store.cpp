@@ -285,6 +285,16 @@ bool MemoryStore::hand_over(ReplicaId input, ReplicaId output) {
   return true;
 }
 
+// Like release(), orders what this reader did before what the last one does.
+bool MemoryStore::release_unless_last(ReplicaId r) {
+  std::atomic<std::uint32_t>& readers = at(r).readers;
+  std::uint32_t count = readers.load(std::memory_order_relaxed);
+  while (count > 1) {
+    if (readers.compare_exchange_weak(count, count - 1, std::memory_order_release)) return true;
+  }
+  return false;
+}
+
 void MemoryStore::count(Node& node, std::uint64_t bytes) {
   std::uint64_t used = node.used.load(std::memory_order_relaxed);
   do {

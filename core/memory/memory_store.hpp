@@ -122,6 +122,8 @@ class MemoryStore {
   void release(ReplicaId r, BufferCache& cache) {
     if (is_last_reader(at(r))) free_replica(r, &cache);
   }
+  // Removes one reader unless it is the last one. Returns whether it did.
+  bool release_unless_last(ReplicaId r);
   TokenTable& tokens() { return tokens_; }
   // Frees every replica but those of `kept`, which get that many readers, whoever they were read by
   // before. For a run that ended early and is to go on: no item may be under way. Throws a run

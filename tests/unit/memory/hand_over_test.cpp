@@ -61,6 +61,20 @@ BOOST_AUTO_TEST_CASE(the_last_reader_gets_the_buffer_with_its_values) {
   store.check_invariants();
 }
 
+BOOST_AUTO_TEST_CASE(a_reader_that_leaves_unless_it_is_the_last_one_makes_room_for_the_other) {
+  MemoryStore store(host(1 << 20), Backing::buffers);
+  std::vector<ReplicaSpec> replicas = chain(2);
+  replicas[0].readers = 2;
+  const ReplicaId x = store.install(replicas, types);
+  const ReplicaId y = ReplicaId::at(x.index() + 1);
+  BOOST_TEST(store.release_unless_last(x));   // before it has been made
+  BOOST_TEST(!store.release_unless_last(x));  // the other one is left
+  store.acquire(x);
+  BOOST_TEST(store.hand_over(x, y));
+  store.release(x);
+  store.check_invariants();
+}
+
 BOOST_AUTO_TEST_CASE(a_second_reader_keeps_the_buffer_until_it_is_done) {
   MemoryStore store(host(1 << 20), Backing::buffers);
   std::vector<ReplicaSpec> replicas = chain(2);
