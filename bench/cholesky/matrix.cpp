@@ -1,6 +1,7 @@
 #include "bench/cholesky/matrix.hpp"
 
 #include "core/base/error.hpp"
+#include "core/ops/triangular.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -82,8 +83,13 @@ void TiledMatrix::potrf(int k) const {
 }
 
 void TiledMatrix::trsm(int i, int k) const {
-  blas_.trsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, tile_, tile_, 1,
-             tile(k, k), tile_, tile(i, k), tile_);
+  const TriangularSystem system{.is_left = false,
+                                .transpose = true,
+                                .rows = tile_,
+                                .columns = tile_,
+                                .l_stride = tile_,
+                                .x_stride = tile_};
+  solve(system, 1.0, tile(k, k), tile(i, k));
 }
 
 void TiledMatrix::syrk(int i, int k) const {

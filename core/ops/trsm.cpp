@@ -5,6 +5,7 @@
 #include "core/ops/builtin.hpp"
 #include "core/ops/elementwise.hpp"
 #include "core/ops/product.hpp"
+#include "core/ops/triangular.hpp"
 
 namespace troupe {
 namespace {
@@ -43,7 +44,6 @@ void trsm_kernel(const CpuCall& call) {
       left ? Panels(shape[1], columns_per_panel) : Panels(shape[0], rows_per_panel);
   with_element(call.output.type.dtype, [&](auto element) {
     using T = decltype(element);
-    const BlasOf<T>& blas = Blas::instance().of<T>();
     call.team.run(static_cast<std::size_t>(panels.count), [&](std::size_t i) {
       const std::int64_t begin = panels.begin(static_cast<std::int64_t>(i));
       const std::int64_t length = panels.end(static_cast<std::int64_t>(i)) - begin;
@@ -55,11 +55,13 @@ void trsm_kernel(const CpuCall& call) {
       for (std::int64_t r = 0; x != b && r < rows; ++r) {
         std::copy_n(b + r * shape[1], columns, x + r * shape[1]);
       }
-      blas.trsm(CblasRowMajor, left ? CblasLeft : CblasRight, CblasLower,
-                call.attrs.get<bool>("transpose") ? CblasTrans : CblasNoTrans, CblasNonUnit,
-                static_cast<blasint>(rows), static_cast<blasint>(columns),
-                static_cast<T>(call.attrs.get<double>("alpha")), call.inputs[0].as<T>(),
-                static_cast<blasint>(n), x, static_cast<blasint>(shape[1]));
+      const TriangularSystem system{.is_left = left,
+                                    .transpose = call.attrs.get<bool>("transpose"),
+                                    .rows = static_cast<blasint>(rows),
+                                    .columns = static_cast<blasint>(columns),
+                                    .l_stride = static_cast<blasint>(n),
+                                    .x_stride = static_cast<blasint>(shape[1])};
+      solve(system, static_cast<T>(call.attrs.get<double>("alpha")), call.inputs[0].as<T>(), x);
     });
   });
 }

@@ -80,6 +80,25 @@ Tensor triangle(Random& random, DType dtype, std::int64_t n) {
   return tensor_of({dtype, {n, n}}, l.values);
 }
 
+// Tries trsm with a B of m × n.
+void check_solutions(Random& random, DType dtype, std::int64_t m, std::int64_t n) {
+  const Tensor b = matrix(random, dtype, m, n);
+  for (const std::string side : {"left", "right"}) {
+    for (const bool transpose : {false, true}) {
+      const Tensor l = triangle(random, dtype, side == "left" ? m : n);
+      const Tensor x =
+          run_op("trsm", {l, b}, {{"side", side}, {"transpose", transpose}, {"alpha", -0.5}});
+      Matrix triangular = lower_triangle(Matrix(l));
+      if (transpose) triangular = transposed(triangular);
+      const Matrix back =
+          side == "left" ? product(triangular, Matrix(x)) : product(Matrix(x), triangular);
+      std::vector<double> expected = doubles(b);
+      for (double& v : expected) v *= -0.5;
+      check_close(tensor_of(x.type, back.values), expected, 30);
+    }
+  }
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(gemm_is_alpha_a_b_plus_beta_c) {
@@ -110,23 +129,13 @@ BOOST_AUTO_TEST_CASE(gemm_reads_c_only_if_beta_is_not_0) {
 
 BOOST_AUTO_TEST_CASE(trsm_solves_for_each_side_and_transpose) {
   for_random_cases([](Random& random, DType dtype) {
-    const std::int64_t m = between(random, 1, 40);
-    const std::int64_t n = between(random, 1, 40);
-    const Tensor b = matrix(random, dtype, m, n);
-    for (const std::string side : {"left", "right"}) {
-      for (const bool transpose : {false, true}) {
-        const Tensor l = triangle(random, dtype, side == "left" ? m : n);
-        const Tensor x =
-            run_op("trsm", {l, b}, {{"side", side}, {"transpose", transpose}, {"alpha", -0.5}});
-        Matrix triangular = lower_triangle(Matrix(l));
-        if (transpose) triangular = transposed(triangular);
-        const Matrix back =
-            side == "left" ? product(triangular, Matrix(x)) : product(Matrix(x), triangular);
-        std::vector<double> expected = doubles(b);
-        for (double& v : expected) v *= -0.5;
-        check_close(tensor_of(x.type, back.values), expected, 30);
-      }
-    }
+    check_solutions(random, dtype, between(random, 1, 40), between(random, 1, 40));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(systems_that_are_solved_half_by_half_are_solved_as_well) {
+  for_random_cases([](Random& random, DType dtype) {
+    check_solutions(random, dtype, between(random, 65, 200), between(random, 65, 200));
   });
 }
 
