@@ -72,6 +72,11 @@ void Placements::check_device(OpId op, bool timed) const {
   const std::string& name = machine_.device(device).name;
   const std::string_view kind = graph_.kind(op).name;
   const bool no_rate = lacks_rate(device, op);
+  std::string elsewhere = "a device that has one";
+  for (std::size_t d = machine_.devices.size(); d-- > 0;) {
+    if (!can_run(DeviceId::at(d), op, timed)) continue;
+    elsewhere = machine_.devices[d].name + ", which has one: what is read elsewhere is copied";
+  }
   throw usage_error(
       graph_.place(op),
       fmt::format("'{}' is placed on {}, which has no {} for '{}'", graph_.name(op), name,
@@ -80,7 +85,7 @@ void Placements::check_device(OpId op, bool timed) const {
           ? fmt::format("give {} a rate for it in the machine file ('{}: 10 TFLOP/s' or 'flops:')"
                         ", or place the op elsewhere",
                         name, kind)
-          : "place the op on a device that has one");
+          : "place the op on " + elsewhere);
 }
 
 void Placements::nobody_can(OpId op) const {

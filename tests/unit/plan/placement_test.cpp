@@ -137,7 +137,8 @@ BOOST_AUTO_TEST_CASE(a_device_without_the_kernel_is_refused_by_name_and_place) {
   PlanOptions options;
   options.has_kernel = [](DeviceId d, const OpKind&) { return d == first; };
   expect_error(ErrorKind::usage,
-               "run.yaml:3:5: 'run[0]' is placed on dev1, which has no kernel for 'work'",
+               "run.yaml:3:5: 'run[0]' is placed on dev1, which has no kernel for 'work'; place "
+               "the op on dev0, which has one: what is read elsewhere is copied",
                [&] { place(g, pair(), g.everything(), options); });
 }
 
@@ -182,7 +183,7 @@ BOOST_AUTO_TEST_CASE(costs_do_not_stand_in_for_a_missing_kernel) {
   g.work("run", 100, {x}, on(second));
   const PlanOptions options{.has_kernel = [](DeviceId d, const OpKind&) { return d == first; },
                             .needs_costs = true};
-  expect_error(ErrorKind::usage, "no kernel for 'work'; place the op on a device that has one",
+  expect_error(ErrorKind::usage, "no kernel for 'work'; place the op on dev0, which has one",
                [&] { place(g, pair(), g.scenario({"run"}), options); });
   SmallGraph free;
   free.work("free", 1);
