@@ -298,6 +298,9 @@ Error SessionEngine::no_room(MemoryId memory, std::uint64_t bytes, const std::st
 // False while it waits for room.
 bool SessionEngine::send_planned() {
   if (!planned_) return true;
+  // First, so that ops that read these tensors last may compute in place of them, and what nobody
+  // reads makes room.
+  release(std::exchange(planned_->unused, nullptr));
   const PlannedWindow& window = planned_->window;
   const std::size_t full = store_.first_without_room(window.replicas, graph_->types());
   if (full < window.replicas.size()) {
@@ -311,8 +314,6 @@ bool SessionEngine::send_planned() {
     const OpId op = planner_->plan().units[window.window.first.index() + full].op;
     throw no_room(memory, bytes, fmt::format("'{}'", graph_->name(op))).at(graph_->place(op));
   }
-  // First, so that ops that read these tensors last may compute in place of them.
-  release(std::exchange(planned_->unused, nullptr));
   if (window.window.items > 0) send(std::move(planned_->window));
   handed_out_ += planned_->calls;
   planned_.reset();

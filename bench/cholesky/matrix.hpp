@@ -1,4 +1,4 @@
-// The matrix that all runtimes factorise, and the calls of OpenBLAS that their tasks make.
+// The matrix that all runtimes factorise, and the kernels of their tasks.
 #pragma once
 
 #include "core/ops/blas.hpp"
@@ -46,7 +46,8 @@ class Buffer {
 };
 
 // The lower triangle of A, tile by tile: a tile is stored row by row, as one piece. The functions
-// below are the tasks of the tiled algorithm; each computes in place, by one call on one thread.
+// below are the tasks of the tiled algorithm; each computes in place on one thread, by OpenBLAS, as
+// the op of the same name does.
 class TiledMatrix {
  public:
   explicit TiledMatrix(const Problem& problem);

@@ -19,11 +19,14 @@ namespace {
 using Rows = std::vector<std::vector<Tensor>>;  // the lower triangle, tile by tile
 
 // FLOP/s of one core, by op kind, as a machine file says them: the better of two calls of each
-// kernel. Blocks for some hundredths of the time of the factorisation.
-std::map<std::string, double, std::less<>> measure_speeds(int tile) {
+// kernel. Blocks for the time of some five products of tiles. Empty for a matrix of one tile or
+// two.
+std::map<std::string, double, std::less<>> measure_speeds(const Problem& problem) {
+  std::map<std::string, double, std::less<>> speeds;
+  if (problem.tiles() < 3) return speeds;
+  const int tile = problem.tile;
   TiledMatrix matrix({.extent = 3 * tile, .tile = tile, .cores = {}});
   const double cube = static_cast<double>(tile) * tile * tile;
-  std::map<std::string, double, std::less<>> speeds;
   for (int i = 0; i < 2; ++i) {
     matrix.fill();
     const auto time = [&](const char* kind, double flops, const std::function<void()>& kernel) {
@@ -43,7 +46,7 @@ std::map<std::string, double, std::less<>> measure_speeds(int tile) {
 
 // All share one memory.
 Machine device_per_core(const Problem& problem) {
-  const auto speeds = measure_speeds(problem.tile);
+  const auto speeds = measure_speeds(problem);
   Machine machine{.name = "cholesky", .devices = {}, .memories = {}, .links = {}};
   machine.memories.push_back(
       {.name = "host", .size_bytes = discover_host().available_memory_bytes / 2});
@@ -51,6 +54,7 @@ Machine device_per_core(const Problem& problem) {
     machine.devices.push_back({.name = "cpu" + std::to_string(d),
                                .memory = MemoryId{0},
                                .op_flops = speeds,
+                               .flops = 30e9,
                                .cores = {problem.cores[d]}});
   }
   return machine;

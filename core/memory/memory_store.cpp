@@ -287,6 +287,7 @@ bool MemoryStore::hand_over(ReplicaId input, ReplicaId output) {
 
 // Like release(), orders what this reader did before what the last one does.
 bool MemoryStore::release_unless_last(ReplicaId r) {
+  TROUPE_ASSERT(!at(r).is_private);
   std::atomic<std::uint32_t>& readers = at(r).readers;
   std::uint32_t count = readers.load(std::memory_order_relaxed);
   while (count > 1) {

@@ -45,8 +45,8 @@ namespace troupe {
 //
 // Call install(), add_readers(), forget_before() and clear() from one thread only; during clear()
 // no other function may run. All other functions are thread-safe for different replicas, and
-// release() also for the same one unless it is private. A thread must have learned of a replica,
-// directly or not, from the thread that installed it.
+// release() and release_unless_last() also for the same one unless it is private. A thread must
+// have learned of a replica, directly or not, from the thread that installed it.
 class MemoryStore {
  public:
   enum class Backing { accounted, buffers };
@@ -122,7 +122,8 @@ class MemoryStore {
   void release(ReplicaId r, BufferCache& cache) {
     if (is_last_reader(at(r))) free_replica(r, &cache);
   }
-  // Removes one reader unless it is the last one. Returns whether it did.
+  // Removes one reader unless it is the last one. Returns whether it did. The replica must not be
+  // private.
   bool release_unless_last(ReplicaId r);
   TokenTable& tokens() { return tokens_; }
   // Frees every replica but those of `kept`, which get that many readers, whoever they were read by

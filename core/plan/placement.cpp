@@ -75,7 +75,8 @@ void Placements::check_device(OpId op, bool timed) const {
   std::string elsewhere = "a device that has one";
   for (std::size_t d = machine_.devices.size(); d-- > 0;) {
     if (!can_run(DeviceId::at(d), op, timed)) continue;
-    elsewhere = machine_.devices[d].name + ", which has one: what is read elsewhere is copied";
+    elsewhere = machine_.devices[d].name +
+                ", which has one; devices of another memory get a copy of its result";
   }
   throw usage_error(
       graph_.place(op),

@@ -3,7 +3,10 @@
 #include "actors/tensor_ops.hpp"
 #include "tests/unit/actors/runner_fixture.hpp"
 
+#include <array>
 #include <atomic>
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -19,23 +22,41 @@ using testing::perform;
 using testing::SmallGraph;
 
 std::atomic<int> bumps_in_place = 0;
+std::array<std::atomic<bool>, 2> is_gate_open;  // by number
 
-// test_ops() and "bump", which adds 1 to its input, in place if it may.
+// test_ops(); "bump", which adds 1 to its first input, in place if it may; and "gate", which ends
+// when the one of its number is opened.
 const OpRegistry& with_bump() {
   static const OpRegistry ops = [] {
     OpRegistry all = testing::test_ops();
     all.add({.name = "bump",
              .summary = "x + 1",
-             .inputs = 1,
+             .inputs = {1, 2},
              .in_place_of = 0,
-             .cpu = [](const CpuCall& call) {
-               const auto* x = call.inputs[0].as<double>();
-               auto* out = call.output.as<double>();
-               if (x == out) ++bumps_in_place;
-               for (std::int64_t i = 0; i < call.output.type.shape.elements(); ++i) {
-                 out[i] = x[i] + 1;
-               }
-             }});
+             .type = [](const OpSignature& op) { return op.inputs[0]; },
+             .cpu =
+                 [](const CpuCall& call) {
+                   const auto* x = call.inputs[0].as<double>();
+                   auto* out = call.output.as<double>();
+                   if (x == out) ++bumps_in_place;
+                   for (std::int64_t i = 0; i < call.output.type.shape.elements(); ++i) {
+                     out[i] = x[i] + 1;
+                   }
+                 }});
+    all.add({.name = "gate",
+             .summary = "waits",
+             .attrs = {{.name = "number", .fallback = std::int64_t{0}}},
+             .type =
+                 [](const OpSignature&) {
+                   return TensorType{DType::f64, {1}};
+                 },
+             .cpu =
+                 [](const CpuCall& call) {
+                   const auto number = call.attrs.get<std::int64_t>("number");
+                   while (!is_gate_open[static_cast<std::size_t>(number)]) {
+                     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                   }
+                 }});
     return all;
   }();
   return ops;
@@ -78,20 +99,28 @@ BOOST_AUTO_TEST_CASE(an_op_computes_in_place_of_what_only_it_reads) {
   BOOST_TEST(count == 100);
 }
 
-// x ── bump ── bump, while dev1 still runs an op of the first window
+// x ─────────┬─ bump
+// gate (dev0) ┘ , after gate (dev1), which keeps all windows from completing.
 BOOST_AUTO_TEST_CASE(what_a_window_under_way_has_made_is_computed_in_place_of_by_a_later_one) {
-  const int count = in_place_of([](Session& session) {
-    Tensor x = bump(session, session.tensor(ones, {1000}));
-    const Tensor other = [&] {
-      const DeviceScope there = session.on("dev1");
-      return session.call("work", {}, {{"flops", 1e15}}, {DType::f64, {1}});
-    }();
-    x.wait();
-    x = bump(session, x);
-    BOOST_TEST(x.read<double>() == std::vector<double>(1000, 3.0),
-               boost::test_tools::per_element());
-  });
-  BOOST_TEST(count == 2);
+  for (std::atomic<bool>& is_open : is_gate_open) is_open = false;
+  Session session(pair(), {.ops = with_bump()});
+  const auto gate_on = [&](const char* device, std::int64_t number) {
+    const DeviceScope there = session.on(device);
+    return session.call("gate", {}, {{"number", number}});
+  };
+  const Tensor first = gate_on("dev1", 1);
+  const DeviceScope here = session.on("dev0");
+  Tensor x = session.zeros({1000}, DType::f64);
+  x.wait();
+  bumps_in_place = 0;
+  const Tensor y = session.call("bump", {x, gate_on("dev0", 0)});
+  x = {};
+  for (int i = 0; i < 2; ++i) session.zeros({1}).wait();  // the session has seen the handle go
+  is_gate_open[0] = true;
+  y.wait();
+  BOOST_TEST(bumps_in_place == 1);
+  is_gate_open[1] = true;
+  BOOST_TEST(y.read<double>() == ones, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_with_a_handle_keeps_its_values) {

@@ -226,6 +226,14 @@ BOOST_AUTO_TEST_CASE(a_memory_that_is_full_of_given_tensors_is_named_too) {
   check_error([&] { s.wait_all(); }, {"mem0"}, this_file, line);
 }
 
+BOOST_AUTO_TEST_CASE(given_tensors_without_a_handle_make_room_for_the_first_op) {
+  Session s(testing::session_machine(64 << 10), {.mode = Mode::rehearse});
+  const DeviceScope on = s.on("cpu0");
+  const std::vector<double> values(4'000, 1.0);
+  for (int i = 0; i < 2; ++i) s.tensor(values, {4'000});
+  BOOST_TEST(s.zeros({4'000}).read<double>() == std::vector<double>(4'000, 0.0));
+}
+
 BOOST_AUTO_TEST_CASE(given_tensors_wait_until_a_memory_has_room) {
   Session s(testing::session_machine(64 << 10));
   const std::vector<double> values(4'000, 1.0);

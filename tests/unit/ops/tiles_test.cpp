@@ -136,7 +136,17 @@ BOOST_AUTO_TEST_CASE(trsm_solves_for_each_side_and_transpose) {
 BOOST_AUTO_TEST_CASE(systems_that_are_solved_half_by_half_are_solved_as_well) {
   for_random_cases([](Random& random, DType dtype) {
     check_solutions(random, dtype, between(random, 65, 200), between(random, 65, 200));
+    check_solutions(random, dtype, 65, 66);
   });
+}
+
+BOOST_AUTO_TEST_CASE(trsm_with_an_alpha_of_zero_gives_zeros_whatever_l_is) {
+  for (const std::int64_t n : {20, 100}) {
+    const TensorType type{DType::f64, {n, n}};
+    const Tensor l = tensor_of(type, std::vector<double>(type.shape.elements(), 0.0));
+    const Tensor x = run_op("trsm", {l, random_tensor(type, 1)}, {{"alpha", 0.0}});
+    for (const double v : doubles(x)) BOOST_TEST(v == 0);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(syrk_gives_the_lower_triangle_of_a_product_with_its_transpose_and_c_above) {
@@ -186,22 +196,26 @@ BOOST_AUTO_TEST_CASE(every_team_gives_the_same_bits) {
     BOOST_TEST(same_for_every_team("syrk", {tall, square}));
     BOOST_TEST(same_for_every_team("trsm", {triangle(random, dtype, 20), tall},
                                    {{"side", "right"}, {"transpose", true}}));
-    BOOST_TEST(same_for_every_team(
-        "trsm", {triangle(random, dtype, 20), random_tensor({dtype, {20, 3100}}, 4)}));
+    for (const std::int64_t n : {20, 100}) {
+      BOOST_TEST(same_for_every_team(
+          "trsm", {triangle(random, dtype, n), random_tensor({dtype, {n, 3100}}, 4)}));
+    }
     BOOST_TEST(same_for_every_team("potrf", {tensor_of({dtype, {2, 2}}, {2, 1, 1, 2})}));
   }
 }
 
 BOOST_AUTO_TEST_CASE(panels_of_a_solution_solve_every_row_and_column) {
   Random random(5);
-  const Tensor l = triangle(random, DType::f64, 20);
-  const Matrix triangular = lower_triangle(Matrix(l));
-  const Tensor tall = random_tensor({DType::f64, {1700, 20}}, 1);
-  const Matrix rows(run_op("trsm", {l, tall}, {{"side", "right"}}));
-  check_close(tensor_of(tall.type, product(rows, triangular).values), doubles(tall), 30);
-  const Tensor wide = random_tensor({DType::f64, {20, 3100}}, 2);
-  const Matrix columns(run_op("trsm", {l, wide}));
-  check_close(tensor_of(wide.type, product(triangular, columns).values), doubles(wide), 30);
+  for (const std::int64_t n : {20, 100}) {
+    const Tensor l = triangle(random, DType::f64, n);
+    const Matrix triangular = lower_triangle(Matrix(l));
+    const Tensor tall = random_tensor({DType::f64, {1700, n}}, 1);
+    const Matrix rows(run_op("trsm", {l, tall}, {{"side", "right"}}));
+    check_close(tensor_of(tall.type, product(rows, triangular).values), doubles(tall), 30);
+    const Tensor wide = random_tensor({DType::f64, {n, 3100}}, 2);
+    const Matrix columns(run_op("trsm", {l, wide}));
+    check_close(tensor_of(wide.type, product(triangular, columns).values), doubles(wide), 30);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(panels_of_a_symmetric_update_agree_with_a_product) {

@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(a_device_without_the_kernel_is_refused_by_name_and_place) {
   options.has_kernel = [](DeviceId d, const OpKind&) { return d == first; };
   expect_error(ErrorKind::usage,
                "run.yaml:3:5: 'run[0]' is placed on dev1, which has no kernel for 'work'; place "
-               "the op on dev0, which has one: what is read elsewhere is copied",
+               "the op on dev0, which has one; devices of another memory get a copy of its result",
                [&] { place(g, pair(), g.everything(), options); });
 }
 
