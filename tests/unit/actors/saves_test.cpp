@@ -69,6 +69,29 @@ BOOST_AUTO_TEST_CASE(results_are_saved_with_and_without_verification) {
   }
 }
 
+// x is another one each time that it is made, so that it differs from that of the serial execution.
+BOOST_AUTO_TEST_CASE(a_result_that_is_not_right_is_not_saved) {
+  static std::atomic<double> made = 0;
+  OpRegistry ops = testing::test_ops();
+  ops.add({.name = "other",
+           .summary = "how often it was made",
+           .type = [](const OpSignature&) { return testing::of_bytes(8); },
+           .cpu = [](const CpuCall& call) { *call.output.as<double>() = made += 1; }});
+  const TemporaryDirectory directory;
+  SmallGraph g;
+  g.graph = Graph(ops);
+  const OpId x = g.op("x", "other", {}, on(dev0));
+  const std::vector<SavedFile> saves = {{.path = directory.path() / "x.npy", .ops = {x}}};
+  for (const bool verify : {true, false}) {
+    const std::vector<Scenario> scenarios = {g.everything()};
+    const Report report = Run(testing::two_devices({}), g.graph, scenarios,
+                              {.mode = Mode::run, .verify = verify, .saves = saves})
+                              .perform();
+    if (verify) BOOST_TEST((report.scenarios[0].verified == false));
+    BOOST_TEST(directory.entries() == (verify ? 0U : 1U));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_tensor_that_is_prepared_before_the_clock_starts_is_saved_too) {
   const Chain g;
   g.perform({g.scenario({"z"})}, {g.to_file("x.npy", {g.x}), g.to_file("z.npy", {g.z})});

@@ -1,7 +1,15 @@
 // Bad input of sessions: each error says what is wrong, in which line of the program, and what to
 // do.
 #include "tests/support/expect_error.hpp"
+#include "tests/support/temporary_directory.hpp"
 #include "tests/unit/actors/session_fixture.hpp"
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 using namespace troupe;
 using testing::check_error;
@@ -11,6 +19,25 @@ namespace {
 
 const std::string this_file = "session_errors_test.cpp";
 const Shape square{2, 2};
+
+// What `work` writes to standard error.
+std::string logged_by(const std::function<void()>& work) {
+  const testing::TemporaryDirectory directory;
+  const std::string path = directory.path() / "log";
+  std::fflush(stderr);
+  const int terminal = dup(STDERR_FILENO);
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT, 0600);
+  BOOST_REQUIRE(terminal >= 0);
+  BOOST_REQUIRE(file >= 0);
+  dup2(file, STDERR_FILENO);
+  work();
+  std::fflush(stderr);
+  dup2(terminal, STDERR_FILENO);
+  close(file);
+  close(terminal);
+  std::ifstream log(path);
+  return {std::istreambuf_iterator<char>(log), {}};
+}
 
 }  // namespace
 
@@ -35,6 +62,21 @@ BOOST_AUTO_TEST_CASE(a_session_that_has_failed_throws_its_first_error_at_every_c
            [&] { s.measure("nothing", [] {}); }}) {
     check_error(use, {"'fail["}, this_file, line);
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_machine_file_that_is_not_there_or_no_machine_file_is_named) {
+  const testing::TemporaryDirectory directory;
+  check_error([&] { Session s(directory.path() / "none.yaml"); }, {"none.yaml"});
+  directory.write("bad.yaml", "devices: 3\n");
+  check_error([&] { Session s(directory.path() / "bad.yaml"); }, {"bad.yaml:1:"});
+}
+
+BOOST_AUTO_TEST_CASE(an_error_that_nobody_has_waited_for_is_logged_when_the_session_ends) {
+  const std::string logged = logged_by([] {
+    Session s(testing::session_machine());
+    s.call("fail", {});
+  });
+  BOOST_TEST(logged.find("'fail[") != std::string::npos, "logged: " << logged);
 }
 
 BOOST_AUTO_TEST_CASE(a_kernel_that_throws_reaches_the_waiting_caller) {
@@ -231,7 +273,7 @@ BOOST_AUTO_TEST_CASE(given_tensors_without_a_handle_make_room_for_the_first_op) 
   const DeviceScope on = s.on("cpu0");
   const std::vector<double> values(4'000, 1.0);
   for (int i = 0; i < 2; ++i) s.tensor(values, {4'000});
-  BOOST_TEST(s.zeros({4'000}).read<double>() == std::vector<double>(4'000, 0.0));
+  BOOST_TEST(s.zeros({4'000}).read<float>() == std::vector<float>(4'000, 0.0F));
 }
 
 BOOST_AUTO_TEST_CASE(given_tensors_wait_until_a_memory_has_room) {

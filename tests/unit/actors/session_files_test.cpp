@@ -127,6 +127,9 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_is_larger_than_the_memory_is_refused_before_i
 
 BOOST_AUTO_TEST_CASE(a_save_that_fails_leaves_no_file) {
   expect_error(ErrorKind::usage, "none", [&] { x.save(directory.path() / "none" / "x.npy"); });
+  std::filesystem::create_directory(npy);
+  expect_error(ErrorKind::usage, "x.npy", [&] { x.save(npy); });
+  std::filesystem::remove(npy);
   Session simulation(machine, {.mode = Mode::simulate});
   expect_error(ErrorKind::usage, "no values", [&] { simulation.zeros({2}).save(npy); });
   BOOST_TEST(directory.entries() == 0U);

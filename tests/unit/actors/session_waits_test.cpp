@@ -2,6 +2,7 @@
 #include "tests/unit/actors/session_fixture.hpp"
 
 #include <chrono>
+#include <thread>
 
 using namespace troupe;
 using namespace std::chrono_literals;
@@ -42,6 +43,29 @@ Duration makespan_with(const std::function<void(Session&, const Tensor&)>& wait)
 }
 
 }  // namespace
+
+BOOST_AUTO_TEST_CASE(what_is_called_is_carried_out_before_anybody_waits) {
+  KernelState::counted = 0;
+  Session s(testing::session_machine(), {.ops = testing::session_ops()});
+  for (int i = 0; i < 100; ++i) call_on(s, "cpu1", "count");
+  const auto late = std::chrono::steady_clock::now() + 60s;
+  while (KernelState::counted < 100 && std::chrono::steady_clock::now() < late) {
+    std::this_thread::sleep_for(1ms);
+  }
+  BOOST_TEST(KernelState::counted == 100);
+}
+
+BOOST_AUTO_TEST_CASE(a_session_that_ends_carries_out_what_was_called) {
+  KernelState::counted = 0;
+  {
+    Gate gate;
+    Session s(testing::session_machine(), {.ops = testing::session_ops()});
+    call_on(s, "cpu1", "gate");
+    for (int i = 0; i < 20'000; ++i) call_on(s, "cpu1", "count");
+    gate.open();
+  }
+  BOOST_TEST(KernelState::counted == 20'000);
+}
 
 BOOST_AUTO_TEST_CASE(a_wait_for_a_tensor_does_not_wait_for_a_longer_op_called_before) {
   Gate gate;
