@@ -130,7 +130,18 @@ void Course::act() {
   if (before.origin) result_.origin = before.origin;
   is_cut_ = result_.ending == Ending::failed;
   is_paused_ = result_.ending == Ending::interrupted && !options.is_interrupted();
-  if (!options.is_interrupted()) setting_.execution.stop();
+  if (options.is_interrupted()) return;
+  setting_.execution.stop();
+  // A transfer may have failed before the loss of the node was noticed that is the reason.
+  if (is_cut_ && has_failed_transfer() && count_lost() > lost_) {
+    result_.failure.cause =
+        fmt::format("{}: {}", lost_names(setting_.execution.lost_nodes()), result_.failure.cause);
+  }
+}
+
+bool Course::has_failed_transfer() const {
+  const UnitId failed = result_.failure.unit;
+  return failed && plan_.units[failed.index()].transfer;
 }
 
 bool Course::is_to_go_on() const {
@@ -140,8 +151,7 @@ bool Course::is_to_go_on() const {
 bool Course::is_cut_by_loss() const {
   if (!is_cut_) return false;
   // An op that fails would fail again.
-  const UnitId failed = result_.failure.unit;
-  if (failed && !plan_.units[failed.index()].transfer) return false;
+  if (result_.failure.unit && !has_failed_transfer()) return false;
   return may_outlive_loss();
 }
 
