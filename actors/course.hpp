@@ -98,8 +98,8 @@ class Course {
   // Nodes were lost that the plan is for, and the run can go on.
   bool may_outlive_loss() const;
   // Something is missing for such a loss.
-  bool has_failed_transfer() const;
   bool is_cut_by_loss() const;
+  bool has_failed_transfer() const;  // the failure that ended the last attempt is one of a transfer
   std::string lost_names(const std::vector<bool>& lost) const;
 
   const CourseSetting setting_;
