@@ -45,9 +45,7 @@ bool ResourceHost::has_thread(ResourceId resource) const {
 
 bool ResourceHost::is_on_network(ResourceId resource) const {
   if (network_ == nullptr || has_thread(resource)) return false;
-  const Link& link = machine_.links[resource.index() - machine_.devices.size()];
-  const auto is_switch = [&](MemoryId m) { return machine_.memory(m).kind == MemoryKind::network; };
-  return is_switch(link.a) || is_switch(link.b);
+  return is_network_link(machine_, machine_.links[resource.index() - machine_.devices.size()]);
 }
 
 caf::execution_unit* ResourceHost::start_thread(ResourceId resource) {

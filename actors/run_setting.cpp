@@ -15,13 +15,6 @@
 namespace troupe {
 namespace {
 
-// Whether it joins a node to a switch.
-bool is_network_link(const Machine& machine, LinkId id) {
-  const Link& link = machine.link(id);
-  return machine.memory(link.a).kind == MemoryKind::network ||
-         machine.memory(link.b).kind == MemoryKind::network;
-}
-
 // How a resource issues its work.
 struct IssueRule {
   std::string_view order;
@@ -76,7 +69,7 @@ RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify, Node
   }
   for (std::size_t l = 0; l < machine.links.size(); ++l) {
     const LinkId link = LinkId::at(l);
-    const bool is_real = nodes == Nodes::several && is_network_link(machine, link);
+    const bool is_real = nodes == Nodes::several && is_network_link(machine, machine.link(link));
     setting.link_backends.push_back(
         &choose_backend(is_real ? Mode::run : mode, machine, link, where(machine.links[l].node)));
   }
@@ -116,11 +109,14 @@ PlanOptions plan_options(const RunSetting& setting, const Machine& machine,
                       .needs_costs = setting.has_virtual_time,
                       .compare_results = setting.compares_results,
                       .compare_digests = setting.comparison() == Comparison::bits};
-  if (!setting.has_values()) return options;
+  if (!setting.has_values() && !has_any_gpu(machine)) return options;  // a device has every kernel
   options.has_kernel = [&machine, backends = setting.device_backends](DeviceId device,
                                                                       const OpKind& kind) {
+    const bool is_gpu = machine.device(device).kind == DeviceKind::gpu;
+    if (is_gpu && kind.reads_host) return false;
     return backends[device.index()]->has_kernel(machine, device, kind);
   };
+  if (!setting.has_values()) return options;
   options.ram_bytes = ram_bytes ? *ram_bytes : BufferPool::usable_host_bytes();
   return options;
 }

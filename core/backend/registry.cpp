@@ -113,8 +113,7 @@ const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId
                                   ends),
                       "link each of them to a memory of kind ram instead");
   }
-  const auto is_switch = [&](MemoryId m) { return machine.memory(m).kind == MemoryKind::network; };
-  if (joins_gpu && (is_switch(link.a) || is_switch(link.b))) {
+  if (joins_gpu && is_network_link(machine, link)) {
     throw usage_error(
         link.place,
         fmt::format("{}: a real network reads and writes memory of the host only", ends),

@@ -1,5 +1,6 @@
 #include "core/machine/machine.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
@@ -88,6 +89,16 @@ const Device* owning_gpu(const Machine& machine, MemoryId memory) {
     owner = &device;
   }
   return owner;
+}
+
+bool has_any_gpu(const Machine& machine) {
+  return std::any_of(machine.devices.begin(), machine.devices.end(),
+                     [](const Device& device) { return device.kind == DeviceKind::gpu; });
+}
+
+bool is_network_link(const Machine& machine, const Link& link) {
+  return machine.memory(link.a).kind == MemoryKind::network ||
+         machine.memory(link.b).kind == MemoryKind::network;
 }
 
 bool is_host_ram(const Machine& machine, MemoryId memory) {

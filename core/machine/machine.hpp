@@ -95,9 +95,14 @@ struct Machine {
 // joins two memories. A machine that was read from a file has all that.
 void check_machine(const Machine& machine);
 
+bool has_any_gpu(const Machine& machine);
+
 // Returns the GPU whose memory this is, or null. A memory that a CPU device uses, too, belongs to
 // the host.
 const Device* owning_gpu(const Machine& machine, MemoryId memory);
+
+// Whether it joins a node to a switch.
+bool is_network_link(const Machine& machine, const Link& link);
 
 // Whether this process can read and write the memory in a real run: RAM that no GPU owns.
 bool is_host_ram(const Machine& machine, MemoryId memory);

@@ -36,6 +36,7 @@ OpKind load_op() {
           .summary = "the values of a file",
           .attrs = {{.name = "values", .fallback = Values(), .required = true}},
           .declares_type = true,
+          .reads_host = true,
           .takes_integers = true,
           .type = load_type,
           .work = streaming<0>,

@@ -126,6 +126,7 @@ struct OpKind {
   bool moves_data = false;     // links carry it out, not a kernel (copy)
   bool fixed_time = false;     // takes the same time on every device (sleep): needs no rate
   bool is_given = false;       // no device computes it: its values come from outside the graph
+  bool reads_host = false;     // reads what only a CPU can, such as files: no GPU computes it
   // Also reads and makes integers; else the graph refuses inputs and declared types of integers.
   bool takes_integers = false;
   // The kernel may compute in place of this input: if the op is the last one to read the input, and

@@ -141,6 +141,31 @@ BOOST_AUTO_TEST_CASE(a_simulation_needs_no_file_if_shape_and_type_are_declared) 
   BOOST_TEST(validated.out.find("there is no such file") != std::string::npos);
 }
 
+// A GPU can't read files, and a simulation doesn't pretend that it could.
+BOOST_AUTO_TEST_CASE(a_simulated_gpu_gets_the_tensors_of_files_from_a_cpu) {
+  const Ready ready;
+  const std::string with_gpu =
+      "machine:\n"
+      "  devices:\n"
+      "    cpu0: {kind: cpu, memory: host, flops: 1 GFLOP/s}\n"
+      "    gpu0: {kind: gpu, memory: vram, flops: 1 TFLOP/s}\n"
+      "  memories: {host: {size: 1 GiB}, vram: {size: 1 GiB}}\n"
+      "  links: {pcie: {between: [host, vram], bandwidth: 1 GB/s}}\n";
+  const auto simulated = [&](const std::string& on) {
+    ready.write("run.yaml", with_gpu + "tensors: {x: {file: x.npy" + on +
+                                "}}\ntasks: {y: {op: relu, in: x, on: gpu0}}\n");
+    return ready.run({"simulate", "run.yaml"});
+  };
+  const Finished chosen = simulated("");
+  BOOST_TEST(chosen.exit_code == 0, chosen.err);
+  BOOST_TEST(chosen.out == simulated(", on: cpu0").out);
+  const Finished refused = simulated(", on: gpu0");
+  BOOST_TEST(refused.exit_code == 2);
+  BOOST_TEST(
+      refused.err.find("placed on gpu0, which has no kernel for 'load'") != std::string::npos,
+      refused.err);
+}
+
 BOOST_AUTO_TEST_CASE(a_file_that_is_not_what_is_declared_or_not_there_is_refused) {
   const Ready ready;
   ready.refuse_tensor("{file: absent.npy}",
