@@ -13,8 +13,9 @@
 
 namespace troupe {
 
-// Every connection gets heartbeats. Actors of a node that has been silent for `timeout` are gone:
-// whoever monitors them is told.
+// Every connection gets heartbeats, five a second at least, so that the other side's timeout may be
+// another one. Actors of a node that has been silent for `timeout` are gone: whoever monitors them
+// is told.
 class ControlSystem {
  public:
   explicit ControlSystem(Duration timeout);
