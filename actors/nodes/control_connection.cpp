@@ -24,9 +24,11 @@ using caf::io::network::rw_state;
 // How CAF's stream reads and writes.
 class Policy {
  public:
-  explicit Policy(Connection connection) : connection_(std::move(connection)) {}
+  Policy(Connection connection, const bool& is_refused)
+      : connection_(std::move(connection)), is_refused_(is_refused) {}
 
   rw_state read_some(std::size_t& count, native_socket, void* bytes, std::size_t size) {
+    if (is_refused_) return rw_state::failure;
     return state(connection_.read({static_cast<std::byte*>(bytes), size}), count);
   }
   rw_state write_some(std::size_t& count, native_socket, const void* bytes, std::size_t size) {
@@ -51,6 +53,7 @@ class Policy {
   }
 
   Connection connection_;
+  const bool& is_refused_;
 };
 
 // What CAF's broker has of a connection. Used by the middleman's thread.
@@ -58,9 +61,17 @@ class Scribe final : public caf::io::scribe {
  public:
   Scribe(default_multiplexer& multiplexer, native_socket socket, Connection connection)
       : caf::io::scribe(caf::io::network::conn_hdl_from_socket(socket)),
-        stream_(multiplexer, socket, std::move(connection)) {}
+        stream_(multiplexer, socket, std::move(connection), is_refused_) {}
 
+  // CAF makes room for a message before it comes. A stranger's first one is short, or not read.
   void configure_read(caf::io::receive_policy::config config) override {
+    constexpr std::size_t first_bytes_max = 1 << 16;
+    if (header_bytes_ == 0) header_bytes_ = config.second;
+    const bool is_message = config.second != header_bytes_;
+    if (is_message && !std::exchange(has_spoken_, true) && config.second > first_bytes_max) {
+      is_refused_ = true;
+      config.second = header_bytes_;
+    }
     stream_.configure_read(config);
     if (std::exchange(has_started_, true)) return;
     stream_.start(this);
@@ -86,6 +97,9 @@ class Scribe final : public caf::io::scribe {
 
  private:
   bool has_started_ = false;
+  std::size_t header_bytes_ = 0;  // what is read first
+  bool has_spoken_ = false;
+  bool is_refused_ = false;
   caf::io::network::stream_impl<Policy> stream_;
 };
 

@@ -95,7 +95,7 @@ inline std::set<std::uint16_t> ports_of(pid_t process) {
 }
 
 struct Cost {
-  std::size_t resident_kib = 0;
+  std::size_t resident_kib = 0;  // at most, until now
   std::size_t threads = 0;
 };
 
@@ -104,7 +104,7 @@ inline Cost cost_of(pid_t process) {
   std::ifstream status("/proc/" + std::to_string(process) + "/status");
   std::string word;
   while (status >> word) {
-    if (word == "VmRSS:") status >> cost.resident_kib;
+    if (word == "VmHWM:") status >> cost.resident_kib;
     if (word == "Threads:") status >> cost.threads;
   }
   return cost;

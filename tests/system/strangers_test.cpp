@@ -5,6 +5,7 @@
 #include "tests/support/node_process.hpp"
 #include "tests/support/run_workspace.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <random>
@@ -61,8 +62,13 @@ void say_all_sorts(std::uint16_t port) {
   say("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
   say("SSH-2.0-OpenSSH_9.2\r\n");
   for (char operation = 0; operation < 8; ++operation) say(message_header(operation, ~0U));
+  // The same from one that knows the word.
+  for (char operation = 0; operation < 8; ++operation) {
+    say("troupe-control-1" + message_header(operation, ~0U));
+  }
   say(std::string("\x16\x03\x01\x02\x00\x01", 6));  // the beginning of a TLS handshake
   say("troupe-cont");
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // until they have been heard
 }
 
 // A run on two nodes, during which `come` is called with the second node.
