@@ -111,16 +111,21 @@ void LocalNodes::start(std::size_t index) {
     error = errno;
   }
   if (process < 0) {
-    throw run_error(fmt::format("could not start node n{}: {}", index, system_message(error)),
-                    "use fewer nodes, or raise the limit of processes (ulimit -u)");
+    throw run_error(
+        fmt::format("could not start node n{}: {}", options_.first + index, system_message(error)),
+        "use fewer nodes, or raise the limit of processes (ulimit -u)");
   }
   processes_[index] = process;
   const std::string line = read_line(ends[0]);
   close(ends[0]);
   const std::string_view expected = "listening on ";
   if (!line.starts_with(expected)) {
-    throw run_error(fmt::format("node n{} has ended before it listened", index),
-                    "see what it says above");
+    const int status = wait_for(std::exchange(processes_[index], 0));
+    constexpr int exit_usage = 2;
+    const bool is_usage = WIFEXITED(status) && WEXITSTATUS(status) == exit_usage;
+    throw Error(is_usage ? ErrorKind::usage : ErrorKind::failed, SourcePlace{},
+                fmt::format("node n{} has ended before it listened", options_.first + index),
+                "see what it says above");
   }
   addresses_[index] = line.substr(expected.size(), line.find(',') - expected.size());
 }
@@ -133,6 +138,12 @@ bool LocalNodes::wait() {
     are_well = are_well && WIFEXITED(status) && WEXITSTATUS(status) == 0;
   }
   return are_well;
+}
+
+void LocalNodes::wake() {
+  for (const pid_t process : processes_) {
+    if (process != 0) kill(process, SIGCONT);
+  }
 }
 
 LocalNodes::~LocalNodes() {

@@ -12,6 +12,7 @@ namespace troupe {
 
 struct LocalNodesOptions {
   std::size_t count = 1;
+  std::size_t first = 0;                   // number of the first one, in messages
   std::vector<std::string> ops = {};       // libraries of op kinds
   std::string program = "/proc/self/exe";  // `troupe`
   double node_timeout_s = 1;               // a leader that is silent for longer is gone
@@ -27,7 +28,8 @@ cpu_set_t part_of_cores(const std::vector<int>& cores, std::size_t index, std::s
 // however it ends.
 class LocalNodes {
  public:
-  // Blocks until all listen. Throws an Error if they can't be started.
+  // Blocks until all listen. Throws an Error if they can't be started: a usage Error if one of them
+  // says that what it was given is wrong.
   explicit LocalNodes(const LocalNodesOptions& options);
   // Waits until they have ended, which they do when their leader is gone, and kills those that
   // have not after a second.
@@ -41,6 +43,8 @@ class LocalNodes {
   std::string restart(std::size_t index);
   // Blocks until all have ended. Returns whether all of them were well.
   bool wait();
+  // Lets go on those that are suspended: they could not end with this process.
+  void wake();
 
  private:
   void start(std::size_t index);

@@ -152,6 +152,15 @@ BOOST_FIXTURE_TEST_CASE(ranks_that_are_not_in_blocks_are_refused, Files) {
              finished.err);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_rank_whose_node_can_not_start_is_named_and_ends_with_2, Files) {
+  std::vector<std::string> words = run_words;
+  words.insert(words.end(), {"--ops", "none.so"});
+  const Finished finished = run_troupe(words, srun_options(*this, 1));
+  BOOST_TEST(finished.exit_code == 2);
+  BOOST_TEST(contains(finished.err, "none.so"), finished.err);
+  BOOST_TEST(contains(finished.err, "node n1 has ended before it listened"), finished.err);
+}
+
 BOOST_FIXTURE_TEST_CASE(nodes_are_named_or_launched_not_both, Files) {
   std::vector<std::string> both = run_words;
   both.insert(both.end(), {"--local-nodes", "2"});

@@ -37,4 +37,8 @@ std::unique_ptr<Launch> find_launch() {
   return launch != nullptr && launch->rank().count > 1 ? std::move(launch) : nullptr;
 }
 
+bool is_launched() {
+  return std::getenv("PMIX_RANK") != nullptr || std::getenv("SLURM_PROCID") != nullptr;
+}
+
 }  // namespace troupe

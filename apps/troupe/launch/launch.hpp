@@ -31,6 +31,8 @@ class Launch {
 // Returns null unless this process is one of several ranks. Throws a usage Error if the launcher
 // can't be asked.
 std::unique_ptr<Launch> find_launch();
+// Whether a launcher has started this process, be it as the only rank.
+bool is_launched();
 
 }  // namespace troupe
 

@@ -90,6 +90,7 @@ LocalNodes start_launched_node(const Launch& launch, const RunArguments& argumen
                              arguments.tls.key, "--tls-ca", arguments.tls.authority});
   }
   return LocalNodes({.count = 1,
+                     .first = static_cast<std::size_t>(rank.number),
                      .ops = arguments.ops,
                      .node_timeout_s = arguments.node_timeout_s,
                      .listen = fmt::format("{}:{}", host, launch.port()),
