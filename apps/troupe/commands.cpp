@@ -119,6 +119,7 @@ int carry_out(Mode mode, const RunArguments& arguments) {
   // lost.
   if (interrupted() || (cluster && cluster->has_ever_lost_node())) {
     if (failure) print_error("troupe: {}", failure->what());
+    if (planned.nodes.local) planned.nodes.local->wake();
     leave(failure ? exit_failed : code);
   }
   if (failure) throw *failure;
@@ -196,7 +197,18 @@ bool names_nodes(const RunArguments& arguments) {
   return !arguments.nodes.empty() || arguments.local_nodes > 0;
 }
 
-void check_tls_options(const RunArguments& arguments) {
+// Of a process that isn't one of several ranks. A script may start any number of ranks, one of them
+// included, with the same options.
+void check_nodes_options(const RunArguments& arguments) {
+  parse_loss_policy(arguments.on_loss);  // what it says must be right in any case
+  if (!arguments.for_nodes.empty() && !names_nodes(arguments) && !is_launched()) {
+    throw usage_error(fmt::format("{} is for runs on several nodes", arguments.for_nodes.front()),
+                      "give --nodes or --local-nodes too, or start with srun or mpirun");
+  }
+  if (!arguments.interface.empty() && !is_launched()) {
+    throw usage_error("--interface is for nodes that srun or mpirun has started",
+                      "start with one of them, or leave it out");
+  }
   if (!arguments.nodes.empty() || (!arguments.tls.are_given() && !arguments.trust_network)) return;
   throw usage_error("--tls-cert and --trust-network are for nodes on other hosts",
                     "give --nodes, or start with srun or mpirun");
@@ -207,7 +219,7 @@ void check_tls_options(const RunArguments& arguments) {
 int run_command(const RunArguments& arguments) {
   const std::unique_ptr<Launch> launch = find_launch();
   if (launch == nullptr) {
-    check_tls_options(arguments);
+    check_nodes_options(arguments);
     return carry_out(Mode::run, arguments);
   }
   if (names_nodes(arguments)) {
@@ -233,7 +245,7 @@ int simulate_command(const RunArguments& arguments) {
 }
 
 int validate_command(const RunArguments& arguments) {
-  check_tls_options(arguments);
+  check_nodes_options(arguments);
   return names_nodes(arguments) ? validate_on_nodes(arguments)
                                 : validate_here(arguments.file, arguments.ops);
 }

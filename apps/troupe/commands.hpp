@@ -27,10 +27,11 @@ struct RunArguments {
   std::string on_loss = "replan";      // or "fail", "wait", "wait:30s"
 
   // The rest is of `run` only, but for the nodes, which `validate` has, too.
-  std::vector<std::string> nodes;  // "host:port"
-  std::size_t local_nodes = 0;     // 0: none
-  TlsFiles tls;                    // of nodes with TLS
-  std::string interface = {};      // on which nodes listen that a launcher starts; empty: the first
+  std::vector<std::string> for_nodes;  // options that were given and say how nodes are used
+  std::vector<std::string> nodes;      // "host:port"
+  std::size_t local_nodes = 0;         // 0: none
+  TlsFiles tls;                        // of nodes with TLS
+  std::string interface = {};  // on which nodes listen that a launcher starts; empty: the first
   double node_timeout_s = default_node_timeout_s;
   double connect_timeout_s = default_connect_timeout_s;  // for each step of getting the nodes
   double checkpoint_s = 0;        // from one to the next; 0: none are written

@@ -89,17 +89,17 @@ void add_run_options(CLI::App& command, troupe::RunArguments& arguments) {
                    "Also say which backend each resource has and how long each phase took");
 }
 
-void add_node_timeout(CLI::App& command, double& seconds, const std::string& who) {
-  command
+CLI::Option* add_node_timeout(CLI::App& command, double& seconds, const std::string& who) {
+  return command
       .add_option("--node-timeout", seconds,
                   fmt::format("After how many seconds of silence a {} is gone", who))
       ->option_text("SECONDS")
-      ->check(CLI::Range(0.1, 86400.0))
+      ->check(CLI::Range(0.5, 86400.0))  // heartbeats may come five times a second
       ->capture_default_str();
 }
 
-void add_loss_option(CLI::App& command, troupe::RunArguments& arguments) {
-  command
+CLI::Option* add_loss_option(CLI::App& command, troupe::RunArguments& arguments) {
+  return command
       .add_option("--on-loss", arguments.on_loss,
                   "When a node is lost: replan, the default, makes again on the others what is "
                   "missing; wait, or wait:30s, does so when another one has taken its place; fail")
@@ -145,6 +145,13 @@ void add_tls_options(CLI::App& command, troupe::TlsFiles& files) {
   }
 }
 
+// The option makes sense with several nodes only.
+void needs_nodes(CLI::Option* option, troupe::RunArguments& arguments) {
+  option->each([name = option->get_name(), &arguments](const std::string&) {
+    arguments.for_nodes.push_back(name);
+  });
+}
+
 // Where a run file is to run, or be checked.
 void add_nodes_options(CLI::App& command, troupe::RunArguments& arguments) {
   command
@@ -159,20 +166,25 @@ void add_nodes_options(CLI::App& command, troupe::RunArguments& arguments) {
       ->option_text("N")
       ->check(CLI::Range(1, 256))
       ->excludes("--nodes");
-  command
-      .add_option_function<std::string>(
-          "--transport",
-          [&](const std::string& name) { arguments.shared_memory = name == "shared-memory"; },
-          "How tensors go from node to node: tcp, the default, or shared-memory")
-      ->option_text("NAME")
-      ->check(CLI::IsMember({"tcp", "shared-memory"}));
-  command
-      .add_option("--connect-timeout", arguments.connect_timeout_s,
-                  "After how many seconds a node that doesn't answer can't be reached")
-      ->option_text("SECONDS")
-      ->check(CLI::Range(0.1, 86400.0))
-      ->capture_default_str();
-  add_node_timeout(command, arguments.node_timeout_s, "node");
+  CLI::Option* const transport =
+      command
+          .add_option_function<std::string>(
+              "--transport",
+              [&](const std::string& name) { arguments.shared_memory = name == "shared-memory"; },
+              "How tensors go from node to node: tcp, the default, or shared-memory")
+          ->option_text("NAME")
+          ->check(CLI::IsMember({"tcp", "shared-memory"}));
+  CLI::Option* const connect_timeout =
+      command
+          .add_option("--connect-timeout", arguments.connect_timeout_s,
+                      "After how many seconds a node that doesn't answer can't be reached")
+          ->option_text("SECONDS")
+          ->check(CLI::Range(0.1, 86400.0))
+          ->capture_default_str();
+  CLI::Option* const node_timeout = add_node_timeout(command, arguments.node_timeout_s, "node");
+  for (CLI::Option* const option : {transport, connect_timeout, node_timeout}) {
+    needs_nodes(option, arguments);
+  }
   add_tls_options(command, arguments.tls);
 }
 
@@ -248,7 +260,7 @@ int run_program(int argc, char** argv) {
   run->add_flag("--no-verify", arguments.no_verify,
                 "Don't compare the results with a serial execution");
   add_nodes_options(*run, arguments);
-  add_loss_option(*run, arguments);
+  needs_nodes(add_loss_option(*run, arguments), arguments);
   add_checkpoint_options(*run, arguments);
   run->add_flag("--trust-network", arguments.trust_network,
                 "Under srun or mpirun: as that of `troupe node`");

@@ -60,6 +60,21 @@ BOOST_AUTO_TEST_CASE(an_unknown_policy_for_losses_is_refused_with_those_there_ar
   }
 }
 
+BOOST_AUTO_TEST_CASE(options_of_runs_on_several_nodes_are_refused_without_nodes) {
+  const Ready ready;
+  for (const std::vector<std::string>& option : std::vector<std::vector<std::string>>{
+           {"--transport", "tcp"}, {"--node-timeout", "2"}, {"--connect-timeout", "2"}}) {
+    for (const char* command : {"run", "validate"}) {
+      check_refused(ready, {command, "run.yaml", option[0], option[1]},
+                    option[0] + " is for runs on several nodes", {"--local-nodes"});
+    }
+  }
+  check_refused(ready, {"run", "run.yaml", "--on-loss", "fail"},
+                "--on-loss is for runs on several nodes", {"--local-nodes"});
+  check_refused(ready, {"run", "run.yaml", "--interface", "lo"},
+                "--interface is for nodes that srun or mpirun has started", {});
+}
+
 BOOST_AUTO_TEST_CASE(an_option_with_nothing_after_its_equals_sign_does_not_take_the_next_argument) {
   const Ready ready;
   for (const char* option : {"--scenario=", "--map=", "--seed=", "--json=", "--trace="}) {
