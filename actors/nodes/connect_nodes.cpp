@@ -62,11 +62,7 @@ class Connecting {
   // Of the one that takes the place of a lost one.
   ConnectedNode take_only() {
     hello_.begins_anew = true;
-    try {
-      connect(0);
-    } catch (const Error& error) {
-      throw run_error(error.problem(), error.remedy());
-    }
+    connect(0);
     if (is_interrupted()) throw run_error("it was waited for no longer");
     if (!nodes_[0].agent) throw run_error("there is no node", start_node);
     greet(nodes_[0]);
@@ -167,7 +163,7 @@ class Connecting {
       }
       if (nodes_[n].agent || is_interrupted()) return;
       if (is_late) {
-        throw usage_error("what listens there doesn't answer as a node of Troupe does", start_node);
+        throw run_error("what listens there doesn't answer as a node of Troupe does", start_node);
       }
       rest_for(system_, std::chrono::milliseconds(50));
     }
@@ -216,6 +212,11 @@ std::vector<ConnectedNode> connect_nodes(caf::actor_system& system, const caf::a
 
 ConnectedNode await_node(caf::actor_system& system, const caf::actor& leader, const OpRegistry& ops,
                          ClusterOptions options, NodeId lost, Instant until) {
+  // In less time there is no attempt.
+  constexpr Duration connect_timeout_min = std::chrono::milliseconds(100);
+  const auto is_interrupted = [&] {
+    return options.interrupted != nullptr && *options.interrupted;
+  };
   const Duration connect_timeout = options.connect_timeout;
   const std::string address = options.addresses[lost.index()];
   while (true) {
@@ -224,9 +225,14 @@ ConnectedNode await_node(caf::actor_system& system, const caf::actor& leader, co
       options.addresses = {options.start_again ? options.start_again(lost) : address};
       return Connecting(system, leader, ops, options).take_only();
     } catch (const Error& error) {
-      const bool refuses = error.kind() == ErrorKind::usage;
-      const bool is_interrupted = options.interrupted != nullptr && *options.interrupted;
-      if (refuses || is_interrupted || present(system) >= until) throw;
+      if (error.kind() == ErrorKind::usage) throw;  // it refuses
+      if (until - present(system) < connect_timeout_min) {
+        while (present(system) < until && !is_interrupted()) {
+          rest_for(system, std::chrono::milliseconds(5));
+        }
+        throw;
+      }
+      if (is_interrupted()) throw;
     }
     rest_for(system, std::chrono::milliseconds(50));
   }

@@ -21,15 +21,17 @@ namespace {
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
-Addresses look_up(const HostPort& address) {
+// Throws an Error of this kind if there is no such host.
+Addresses look_up(const HostPort& address, ErrorKind kind) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   const int error =
       getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
   if (error == 0) return {found, &freeaddrinfo};
-  throw usage_error(fmt::format("there is no host '{}': {}", address.host, gai_strerror(error)),
-                    "check its name");
+  throw Error(kind, SourcePlace{},
+              fmt::format("there is no host '{}': {}", address.host, gai_strerror(error)),
+              "check its name");
 }
 
 // Returns a socket, or -1 and sets `error`.
@@ -76,20 +78,20 @@ HostPort read_host_port(std::string_view text) {
 }
 
 int connect_to(const HostPort& address, Duration timeout) {
-  const Addresses found = look_up(address);
+  const Addresses found = look_up(address, ErrorKind::failed);
   int error = 0;
   for (const addrinfo* to = found.get(); to != nullptr; to = to->ai_next) {
     const int fd = try_to_connect(*to, timeout, error);
     if (fd >= 0) return fd;
   }
-  throw usage_error(error == ETIMEDOUT
-                        ? fmt::format("it has not answered for {}", format_duration(timeout))
-                        : fmt::format("it can't be reached: {}", system_message(error)),
-                    "check the address, and whether `troupe node` runs there");
+  throw run_error(error == ETIMEDOUT
+                      ? fmt::format("it has not answered for {}", format_duration(timeout))
+                      : fmt::format("it can't be reached: {}", system_message(error)),
+                  "check the address, and whether `troupe node` runs there");
 }
 
 bool is_loopback(const std::string& host) {
-  const Addresses found = look_up({.host = host, .port = 1});
+  const Addresses found = look_up({.host = host, .port = 1}, ErrorKind::usage);
   for (const addrinfo* a = found.get(); a != nullptr; a = a->ai_next) {
     if (a->ai_family == AF_INET) {
       const auto* const in = reinterpret_cast<const sockaddr_in*>(a->ai_addr);
@@ -103,7 +105,7 @@ bool is_loopback(const std::string& host) {
 }
 
 std::string interface_address(const std::string& host) {
-  const Addresses found = look_up({.host = host, .port = 1});
+  const Addresses found = look_up({.host = host, .port = 1}, ErrorKind::usage);
   for (const addrinfo* a = found.get(); a != nullptr; a = a->ai_next) {
     if (a->ai_family != AF_INET) continue;
     const in_addr address = reinterpret_cast<const sockaddr_in*>(a->ai_addr)->sin_addr;

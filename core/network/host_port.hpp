@@ -17,7 +17,7 @@ struct HostPort {
 // Reads "host:port" or "[::1]:port". Throws a usage Error if the text isn't that.
 HostPort read_host_port(std::string_view text);
 
-// A non-blocking socket that is connected to this address. Throws a usage Error unless something
+// A non-blocking socket that is connected to this address. Throws a run Error unless something
 // takes connections there within `timeout`. Blocks.
 int connect_to(const HostPort& address, Duration timeout);
 

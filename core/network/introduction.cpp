@@ -175,17 +175,18 @@ Connection open_connection(const HostPort& address, Purpose purpose, const TlsCo
       introduction.emplace(begin());
       continue;
     }
-    if (outcome == Introduction::Outcome::closed || outcome == Introduction::Outcome::failed) {
-      throw usage_error(introduction->failure(),
-                        tls == nullptr
-                            ? "start `troupe node` there, of the same version; if it runs with "
-                              "--tls-cert, so must the leader"
-                            : "start `troupe node` there, of the same version, with --tls-cert, "
-                              "--tls-key and --tls-ca from the same set as here");
+    const bool has_failed = outcome == Introduction::Outcome::failed;
+    if (outcome == Introduction::Outcome::closed || has_failed) {
+      throw Error(has_failed && introduction->is_refused() ? ErrorKind::usage : ErrorKind::failed,
+                  SourcePlace{}, introduction->failure(),
+                  tls == nullptr ? "start `troupe node` there, of the same version; if it runs "
+                                   "with --tls-cert, so must the leader"
+                                 : "start `troupe node` there, of the same version, with "
+                                   "--tls-cert, --tls-key and --tls-ca from the same set as here");
     }
     if (std::chrono::steady_clock::now() > end || (interrupted != nullptr && *interrupted)) {
-      throw usage_error(fmt::format("it has not answered for {}", format_duration(timeout)),
-                        "check the address, and whether `troupe node` runs there");
+      throw run_error(fmt::format("it has not answered for {}", format_duration(timeout)),
+                      "check the address, and whether `troupe node` runs there");
     }
     constexpr int patience_ms = 50;
     pollfd ready{.fd = introduction->socket(),

@@ -38,6 +38,9 @@ class Introduction {
   int socket() const { return connection_.socket(); }
   std::string peer() const { return connection_.peer(); }
   const std::string& failure() const { return failure_; }
+  // When step() has returned `failed`: somebody is there who is no node for this side, whenever one
+  // asks; else nobody was reached.
+  bool is_refused() const { return stage_ != Stage::connecting; }
   // When step() has returned `done`.
   Purpose purpose() const { return purpose_; }
   Connection take_connection() { return std::move(connection_); }
@@ -65,9 +68,10 @@ class Introduction {
   std::string failure_;
 };
 
-// Connects to a node; `tls` null: without TLS. Throws a usage Error if the node can't be reached,
-// doesn't accept the connection within `timeout`, doesn't belong to this side's authority, or is of
-// another version. Ends early when `interrupted` (may be null) becomes true. Blocks.
+// Connects to a node; `tls` null: without TLS. Throws a run Error if the node can't be reached or
+// doesn't accept the connection within `timeout`, a usage Error if it doesn't belong to this side's
+// authority, is of another version, or is no node. Ends early when `interrupted` (may be null)
+// becomes true. Blocks.
 Connection open_connection(const HostPort& address, Purpose purpose, const TlsContext* tls,
                            Duration timeout, const std::atomic<bool>* interrupted);
 

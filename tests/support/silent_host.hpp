@@ -17,9 +17,14 @@ namespace troupe::testing {
 // itself.
 class SilentHost {
  public:
-  SilentHost() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  // `port`: 0: any that is free.
+  explicit SilentHost(std::uint16_t port = 0)
+      : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const int yes = 1;  // connections of who listened there before may not be forgotten
+    setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     sockaddr_in any{};
     any.sin_family = AF_INET;
+    any.sin_port = htons(port);
     socklen_t size = sizeof any;
     auto* const at = reinterpret_cast<sockaddr*>(&any);
     if (bind(socket_, at, size) != 0 || listen(socket_, 256) != 0 ||
