@@ -129,6 +129,7 @@ class Agent final : public caf::event_based_actor {
     options_.on_leader();
     return caf::make_message(Welcome{.name = options_.name,
                                      .host = host_id(),
+                                     .pids = pid_namespace(),
                                      .machine = options_.machine(),
                                      .address = service_->address()});
   }

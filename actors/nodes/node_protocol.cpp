@@ -2,7 +2,9 @@
 
 #include "actors/nodes/node_values.hpp"
 
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 namespace troupe {
 
@@ -11,6 +13,11 @@ std::string host_id() {
   std::string id;
   in >> id;
   return id;
+}
+
+std::string pid_namespace() {
+  std::error_code unknown;
+  return std::filesystem::read_symlink("/proc/self/ns/pid", unknown);
 }
 
 Instant steady_now() {

@@ -35,6 +35,7 @@ struct Hello {
 struct Welcome {
   std::string name;     // the node's own, or empty
   std::string host;     // the same for all nodes of one host
+  std::string pids;     // the same for those of them that see each other's processes
   Machine machine;      // what the node has
   std::string address;  // of its wire
 };
@@ -131,6 +132,8 @@ struct Values {
 
 // The same for all processes of a host since it started.
 std::string host_id();
+// Of the processes that this one can see.
+std::string pid_namespace();
 // Of std::chrono::steady_clock, as the clock of real runs has it.
 Instant steady_now();
 
@@ -143,7 +146,7 @@ auto inspect(Inspector& f, Hello& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, Welcome& x) {
-  return f(caf::meta::type_name("Welcome"), x.name, x.host, x.machine, x.address);
+  return f(caf::meta::type_name("Welcome"), x.name, x.host, x.pids, x.machine, x.address);
 }
 template <class Inspector>
 auto inspect(Inspector& f, Refusal& x) {

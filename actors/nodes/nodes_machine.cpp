@@ -37,6 +37,12 @@ void check_alike(std::span<const ConnectedNode> nodes, bool uses_shared_memory) 
                                     first.label(), node.label()),
                         "use --transport tcp");
     }
+    if (uses_shared_memory && node.has.pids != first.has.pids) {
+      throw usage_error(fmt::format("{} and {} are in containers of their own, and read each "
+                                    "other's memory no more than on different hosts",
+                                    first.label(), node.label()),
+                        "use --transport tcp, or let them share a namespace of processes");
+    }
     if (is_tls_wire(node.has.address) == uses_tls) continue;
     throw usage_error(
         fmt::format("{} sends tensors over TLS, and {} doesn't", (uses_tls ? first : node).label(),

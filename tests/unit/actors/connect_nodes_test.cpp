@@ -1,6 +1,7 @@
 // Leaders that ask for nodes: two at the same time, and those that don't suit the nodes.
 #include "actors/nodes/cluster.hpp"
 #include "actors/nodes/node_server.hpp"
+#include "actors/nodes/nodes_machine.hpp"
 #include "core/patterns/point_task.hpp"
 #include "tests/support/expect_error.hpp"
 
@@ -70,6 +71,16 @@ BOOST_FIXTURE_TEST_CASE(nodes_with_other_ops_are_refused_with_what_differs, TwoN
                            "and leader with the same --ops",
                            std::min(address(a), address(b))),
                [&] { Cluster(ops, options); });
+}
+
+BOOST_AUTO_TEST_CASE(nodes_that_see_no_processes_of_each_other_share_no_memory) {
+  std::vector<ConnectedNode> nodes(2);
+  for (ConnectedNode& node : nodes) node.has.host = node.has.pids = "same";
+  check_alike(nodes, true);
+  nodes[1].has.pids = "other";
+  check_alike(nodes, false);
+  expect_error(ErrorKind::usage, "are in containers of their own",
+               [&] { check_alike(nodes, true); });
 }
 
 BOOST_FIXTURE_TEST_CASE(a_node_that_is_given_by_two_addresses_is_refused, TwoNodes) {
