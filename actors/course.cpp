@@ -60,6 +60,23 @@ std::string made_again(const Plan& plan, UnitId first, const Remains& remains) {
                      others == 1 ? "1 is" : fmt::format("{} are", others));
 }
 
+// How long devices were busy with ops that had been made before.
+Duration time_made_again(const Plan& plan, std::span<const Window> windows) {
+  std::unordered_set<OpId> made;
+  Duration again{0};
+  for (const Window& window : windows) {
+    for (const auto& [resource, share] : window.shares) {
+      for (std::uint32_t i = 0; i < share.size(); ++i) {
+        const Unit& unit = plan.units[share.items[i].unit.index()];
+        const bool is_op = unit.makes_result && !unit.transfer && !unit.is_further;
+        if (!is_op || !share.items[i].finished()) continue;
+        if (!made.insert(unit.op).second) again += share.busy(i);
+      }
+    }
+  }
+  return again;
+}
+
 }  // namespace
 
 std::vector<OpId> ops_of(const Course::Files& files) {
@@ -86,7 +103,8 @@ void Course::begin(Report& report) {
       throw run_error(fmt::format("{}, and without it: {}", loss.what, error.problem()),
                       error.remedy());
     }
-    report.notes.push_back(fmt::format("'{}': {}; planned without it.", scenario.name, loss.what));
+    report.notes.push_back(fmt::format("'{}': {}; planned without it.{}", scenario.name, loss.what,
+                                       why_lost(loss.nodes)));
   } while (!prepare(UnitId{0}));
   if (!options.keeps_plan()) plan_.replicas = {};
 }
@@ -132,8 +150,10 @@ void Course::act() {
   is_paused_ = result_.ending == Ending::interrupted && !options.is_interrupted();
   if (options.is_interrupted()) return;
   setting_.execution.stop();
-  // A transfer may have failed before the loss of the node was noticed that is the reason.
-  if (is_cut_ && has_failed_transfer() && count_lost() > lost_) {
+  if (!is_cut_ || !has_failed_transfer()) return;
+  // It may have failed before the loss of the node was noticed that is the reason.
+  if (has_failed_between_nodes()) setting_.execution.await_loss(lost_);
+  if (count_lost() > lost_) {
     result_.failure.cause =
         fmt::format("{}: {}", lost_names(setting_.execution.lost_nodes()), result_.failure.cause);
   }
@@ -142,6 +162,12 @@ void Course::act() {
 bool Course::has_failed_transfer() const {
   const UnitId failed = result_.failure.unit;
   return failed && plan_.units[failed.index()].transfer;
+}
+
+bool Course::has_failed_between_nodes() const {
+  const Machine& machine = setting_.machine;
+  const ResourceId link = plan_.units[result_.failure.unit.index()].ref.resource;
+  return is_network_link(machine, machine.links[link.index() - machine.devices.size()]);
 }
 
 bool Course::is_to_go_on() const {
@@ -172,6 +198,7 @@ void Course::go_on(Report& report) {
   std::string why;
   try {
     const Loss loss = settle_losses();
+    const auto begun = std::chrono::steady_clock::now();
     why = loss.what.empty() ? "what is left after a checkpoint can't be run: "
                             : loss.what + ", and what is missing can't be made: ";
     remains_ = find_remains(loss.nodes);
@@ -183,10 +210,12 @@ void Course::go_on(Report& report) {
     if (planned < fewest_planned_) losses_in_vain_ = 0;
     fewest_planned_ = std::min(planned, fewest_planned_);
     if (!loss.what.empty()) {
-      report.notes.push_back(fmt::format("'{}': {}. {}", scenario.name, loss.what,
-                                         made_again(plan_, first, remains_)));
+      report.notes.push_back(fmt::format("'{}': {}. {}{}", scenario.name, loss.what,
+                                         made_again(plan_, first, remains_), why_lost(loss.nodes)));
     }
-    if (prepare(first)) act();
+    const bool is_ready = prepare(first);
+    if (!loss.what.empty()) replanning_took_ += std::chrono::steady_clock::now() - begun;
+    if (is_ready) act();
   } catch (const Error& error) {
     if (options.is_interrupted()) {
       result_.ending = Ending::interrupted;
@@ -296,6 +325,15 @@ void Course::summarize(Report& report) {
         left_behind(result_.under_way, options.grace, setting_.graph, setting_.machine, plan_);
     report.notes.push_back(fmt::format("'{}': {}", name, left));
   }
+  if (replanning_took_ > Duration{0}) {
+    std::string cost = fmt::format("'{}': ", name);
+    if (!setting_.execution.setting().has_virtual_time) {
+      cost += fmt::format("planning anew took {}; ", format_duration(replanning_took_));
+    }
+    const Duration again = time_made_again(plan_, plan_.windows);
+    report.notes.push_back(cost + fmt::format("what was made again kept the devices busy for {}.",
+                                              format_duration(again)));
+  }
   if (options.is_interrupted() && is_cut_by_loss()) {  // it would have gone on
     result_.ending = Ending::interrupted;
     result_.failure = {};
@@ -348,6 +386,17 @@ std::string Course::lost_names(const std::vector<bool>& lost) const {
     if (lost[n]) names.push_back(setting_.machine.nodes[n]);
   }
   return fmt::format("{} {} lost", fmt::join(names, ", "), names.size() == 1 ? "was" : "were");
+}
+
+// Sentences, each with a space in front.
+std::string Course::why_lost(const std::vector<bool>& lost) const {
+  std::string all;
+  for (std::size_t n = 0; n < lost.size(); ++n) {
+    if (!lost[n]) continue;
+    const std::string why = setting_.execution.why_lost(NodeId::at(n));
+    if (!why.empty()) all += fmt::format(" Of {}: {}.", setting_.machine.nodes[n], why);
+  }
+  return all;
 }
 
 }  // namespace troupe

@@ -99,8 +99,12 @@ class Course {
   bool may_outlive_loss() const;
   // Something is missing for such a loss.
   bool is_cut_by_loss() const;
-  bool has_failed_transfer() const;  // the failure that ended the last attempt is one of a transfer
+  // The failure that ended the last attempt is one of a transfer,
+  bool has_failed_transfer() const;
+  // and of one between nodes.
+  bool has_failed_between_nodes() const;
   std::string lost_names(const std::vector<bool>& lost) const;
+  std::string why_lost(const std::vector<bool>& lost) const;
 
   const CourseSetting setting_;
   Plan& plan_;
@@ -108,12 +112,13 @@ class Course {
   bool has_begun_ = false;
   std::size_t lost_ = 0;  // nodes that it does without
   std::size_t fewest_planned_ = std::numeric_limits<std::size_t>::max();  // units, after a loss
-  int losses_in_vain_ = 0;                                                // since then
-  RunResult result_;                                                      // of all attempts
-  bool is_cut_ = false;     // something is missing, maybe for a lost node
-  bool is_paused_ = false;  // something is missing, for a checkpoint is to be written
-  std::size_t past_ = 0;    // windows of earlier attempts, in the plan
-  Remains remains_;         // of them
+  Duration replanning_took_{0};  // after losses, until actors could begin
+  int losses_in_vain_ = 0;       // since then
+  RunResult result_;             // of all attempts
+  bool is_cut_ = false;          // something is missing, maybe for a lost node
+  bool is_paused_ = false;       // something is missing, for a checkpoint is to be written
+  std::size_t past_ = 0;         // windows of earlier attempts, in the plan
+  Remains remains_;              // of them
 
   struct Checkpoints {
     std::uint64_t written = 0;

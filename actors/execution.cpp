@@ -74,6 +74,14 @@ const std::vector<bool>& Execution::lost_nodes() {
   return lost_nodes_;
 }
 
+std::string Execution::why_lost(NodeId node) const {
+  return cluster_ != nullptr ? cluster_->why_lost(node) : std::string();
+}
+
+void Execution::await_loss(std::size_t known) {
+  if (cluster_ != nullptr) cluster_->await_loss(known);
+}
+
 Replaced Execution::replace_lost_nodes(Duration limit) {
   Replaced replaced;
   if (cluster_ != nullptr) {

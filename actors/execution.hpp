@@ -77,6 +77,11 @@ class Execution {
   // By NodeId: nodes that don't work any more, empty if none. Those of a simulation are lost when
   // their time has come and the run has failed for it.
   const std::vector<bool>& lost_nodes();
+  // Why, as far as it is known; else empty.
+  std::string why_lost(NodeId node) const;
+  // A transfer between nodes has failed. Blocks until its cause is among lost_nodes(), of which
+  // `known` were known, or until it can't be the loss of a node.
+  void await_loss(std::size_t known);
   // See Cluster. In a simulation, another node is there so long after a loss.
   Replaced replace_lost_nodes(Duration limit);
   // Those of a run that is over, until clear().

@@ -28,9 +28,12 @@ namespace {
 // Of results that are fetched in one message.
 constexpr std::uint64_t values_bytes_max = 1 << 20;
 
-bool has_gpu(const Machine& machine) {
-  return std::any_of(machine.devices.begin(), machine.devices.end(),
-                     [](const Device& device) { return device.kind == DeviceKind::gpu; });
+std::size_t number_of(const std::vector<bool>& flags) {
+  return static_cast<std::size_t>(std::count(flags.begin(), flags.end(), true));
+}
+
+std::string in_brackets(const std::string& words) {
+  return words.empty() ? words : fmt::format(" ({})", words);
 }
 
 bool is_any(const std::vector<bool>& flags) {
@@ -49,6 +52,7 @@ class Cluster::Impl final : public Results {
         leader_(control_.system(), control_.system().spawn<Leader>(this)) {
     nodes_ = connect_nodes(control_.system(), leader_.get(), ops, options_);
     is_lost_.resize(nodes_.size());
+    why_lost_.resize(nodes_.size());
     for (const ConnectedNode& node : nodes_) caf::anon_send(leader_.get(), node.agent);
     check_alike(nodes_, options.uses_shared_memory);
     machine_ = join_machines(nodes_);
@@ -57,6 +61,19 @@ class Cluster::Impl final : public Results {
   std::vector<bool> lost_nodes() {
     const std::lock_guard lock(mutex_);
     return is_lost_;
+  }
+  std::string why_lost(NodeId node) {
+    const std::lock_guard lock(mutex_);
+    return why_lost_[node.index()];
+  }
+  void await_loss(std::size_t known) {
+    if (options_.rehearsed) return;  // nothing goes wrong there without a loss that is known
+    const std::chrono::milliseconds pause(1);
+    const Instant begun = present(control_.system());
+    while (number_of(lost_nodes()) <= known && !is_interrupted() &&
+           present(control_.system()) - begun < options_.node_timeout) {
+      rest_for(control_.system(), pause);
+    }
   }
   bool has_ever_lost_node() {
     const std::lock_guard lock(mutex_);
@@ -94,7 +111,7 @@ class Cluster::Impl final : public Results {
     }
     machine_ = join_machines(nodes_);
     nodes_without_gpus_ = name_those_without_gpus(nodes_, answers);
-    if (!has_gpu(machine_)) {
+    if (!has_any_gpu(machine_)) {
       throw usage_error(fmt::format("the run asks for GPUs, and none of its nodes has any ({})",
                                     fmt::join(nodes_without_gpus_, "; ")),
                         "name nodes that lend some, or leave `gpus: true` out");
@@ -103,7 +120,7 @@ class Cluster::Impl final : public Results {
   }
   void complete(Machine& machine) {
     gpus_.clear();
-    if (!has_gpu(machine)) return;
+    if (!has_any_gpu(machine)) return;
     // What is wrong with the file is said with its place, which the nodes don't know.
     const Mode mode = options_.rehearsed ? Mode::rehearse : Mode::run;
     static_cast<void>(make_run_setting(mode, machine, false, Nodes::several));
@@ -247,12 +264,12 @@ class Cluster::Impl final : public Results {
                                       NodeId::at(n), begun + limit);
       if (has_gpus_) {
         MachineIs is = ask<MachineIs>(node, GpusRequest{});
-        if (!is.why_no_gpus.empty() && has_gpu(nodes_[n].has.machine)) {
+        if (!is.why_no_gpus.empty() && has_any_gpu(nodes_[n].has.machine)) {
           throw run_error(is.why_no_gpus);
         }
         node.has.machine = std::move(is.machine);
       }
-      if (has_gpu(machine)) {
+      if (has_any_gpu(machine)) {
         const OwnGpusRequest request{.self = NodeId::at(n), .machine = machine};
         const std::vector<GpuOfDevice> gpus = ask<OwnGpusAre>(node, request).gpus;
         check_own(gpus, machine, NodeId::at(n));
@@ -298,7 +315,7 @@ class Cluster::Impl final : public Results {
       ++epoch_;
     }
     const std::vector<bool> lost = lost_nodes();
-    const bool is_alone = std::count(lost.begin(), lost.end(), false) == 1;
+    const bool is_alone = number_of(lost) + 1 == lost.size();
     const std::vector<Reconnected> answers = ask_all<Reconnected>(
         [&](std::size_t) { return Reconnect{.epoch = epoch_, .is_alone = is_alone}; });
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
@@ -353,7 +370,8 @@ class Cluster::Impl final : public Results {
   }
 
   std::string loss_of(std::size_t n) const {
-    return fmt::format("{} was lost; {}", nodes_[n].label(), NodeQuestion::check_node);
+    return fmt::format("{} was lost{}; {}", nodes_[n].label(), in_brackets(why_lost_[n]),
+                       NodeQuestion::check_node);
   }
   bool is_interrupted() const { return options_.interrupted != nullptr && *options_.interrupted; }
 
@@ -362,19 +380,23 @@ class Cluster::Impl final : public Results {
   void on_down(const caf::actor_addr& agent) {
     const std::lock_guard lock(mutex_);
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
-      if (nodes_[n].agent.address() == agent) lose(n);
+      if (nodes_[n].agent.address() != agent) continue;
+      lose(n);
+      why_lost_[n].clear();  // it has ended: no wonder that others could not reach it
     }
   }
   // Once a node is lost, the others close their connections, and miss each other.
   void suspect(const NodeSuspected& suspected) {
     const std::lock_guard lock(mutex_);
     if (is_disconnected_ || suspected.epoch != epoch_) return;
-    lose(suspected.node.index());
+    lose(suspected.node.index(), "another node could not reach it: " + suspected.cause);
   }
-  // The run can't go on: the others must not wait for tensors of this node. `mutex_` is held.
-  void lose(std::size_t n) {
+  // The run can't go on: the others must not wait for tensors of this node. `why`: empty if it has
+  // ended or is silent. `mutex_` is held.
+  void lose(std::size_t n, std::string why = {}) {
     if (n >= nodes_.size() || is_lost_[n]) return;
     is_lost_[n] = is_disconnected_ = has_ever_lost_node_ = true;
+    why_lost_[n] = std::move(why);
     for (std::size_t other = 0; other < nodes_.size(); ++other) {
       if (other != n) caf::anon_send(nodes_[other].agent, Disconnect{loss_of(n)});
     }
@@ -406,6 +428,7 @@ class Cluster::Impl final : public Results {
   bool is_disconnected_ = false;  // a node was lost, or has come, in this epoch
   bool has_ever_lost_node_ = false;
   std::vector<bool> is_lost_;                      // by NodeId
+  std::vector<std::string> why_lost_;              // by NodeId
   std::map<std::uint32_t, caf::actor> stand_ins_;  // by ResourceId
   const OwnedActor leader_;                        // last: it uses all the others
 };
@@ -419,6 +442,12 @@ bool Cluster::has_ever_lost_node() const {
 }
 std::vector<bool> Cluster::lost_nodes() const {
   return impl_->lost_nodes();
+}
+std::string Cluster::why_lost(NodeId node) const {
+  return impl_->why_lost(node);
+}
+void Cluster::await_loss(std::size_t known) const {
+  impl_->await_loss(known);
 }
 Replaced Cluster::replace_lost_nodes(const Machine& machine, Duration limit) {
   return impl_->replace_lost_nodes(machine, limit);

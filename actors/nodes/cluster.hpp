@@ -67,6 +67,11 @@ class Cluster final : public NodeResources {
 
   bool has_ever_lost_node() const;
   std::vector<bool> lost_nodes() const;  // by NodeId
+  // As far as more is known than that it has ended, or is silent.
+  std::string why_lost(NodeId node) const;
+  // A tensor has got lost on its way: a node may be lost. Blocks until more than `known` are, but
+  // no longer than it takes to notice the loss of a silent one.
+  void await_loss(std::size_t known) const;
   // Blocks until each lost node has a replacement, which takes its name and its place in the
   // machine of the run, and has nothing of the run so far. At some moment before it returns, no
   // node was lost. Throws an Error that names a node for which there is none after `limit`, or only

@@ -3,6 +3,7 @@
 #include "core/base/random.hpp"
 #include "tests/support/node_process.hpp"
 #include "tests/support/run_workspace.hpp"
+#include "tests/support/silent_host.hpp"
 
 #include <chrono>
 #include <csignal>
@@ -43,7 +44,9 @@ struct Nodes {
     for (std::size_t n = 0; n < count; ++n) all.push_back(std::make_unique<NodeProcess>(elsewhere));
   }
   ~Nodes() {
-    for (const auto& node : all) node->program().send(SIGCONT);
+    for (const auto& node : all) {
+      if (node != nullptr) node->program().send(SIGCONT);
+    }
   }
   std::string addresses() const {
     std::string joined;
@@ -150,6 +153,8 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_with_the_last_of_three_nodes_and_says_which_w
   check_done(files, leader.wait());
   const std::string notes = files.report()["notes"].dump();
   BOOST_TEST(contains(notes, "n0, n1 were lost"), notes);  // one by one, or at the same time
+  BOOST_TEST(contains(notes, "planning anew took "), notes);
+  BOOST_TEST(contains(notes, "what was made again kept the devices busy for "), notes);
 }
 
 BOOST_AUTO_TEST_CASE(scenarios_that_follow_run_on_the_nodes_that_are_left) {
@@ -311,6 +316,22 @@ BOOST_AUTO_TEST_CASE(a_node_that_has_less_than_the_lost_one_does_not_take_its_pl
   BOOST_TEST(finished.exit_code == 1);
   BOOST_TEST(contains(finished.err, "no other one has taken its place: mem0 has "), finished.err);
   BOOST_TEST(contains(finished.err, "start one with the same devices and as much memory"));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_waits_ends_when_a_node_of_another_version_comes) {
+  RunWorkspace files;
+  files.write("run.yaml", chain);
+  Nodes nodes(3);
+  Leader leader(files, nodes, {"--on-loss", "wait"});
+  pause(100);
+  const std::string address = nodes.all[1]->address();
+  nodes.all[1].reset();
+  const SilentHost other(static_cast<std::uint16_t>(std::stoi(address.substr(10))));
+  std::jthread answers([&] { other.say("troupe 0.0.7    "); });
+  const Finished finished = leader.wait();
+  BOOST_TEST(finished.exit_code == 1);
+  BOOST_TEST(contains(finished.err, "no other one has taken its place: it is of version 0.0.7"),
+             finished.err);
 }
 
 // The node is lost before the first op begins, or between ops.
