@@ -120,12 +120,12 @@ std::unique_ptr<MemorySpace> make_cuda_space(const Machine& machine, MemoryId me
   const int gpu = number_of(machine, memory);
   if (gpu >= 0) return has_gpu(gpu) ? load_cuda().module->make_space(gpu) : nullptr;
   if (!is_host_ram(machine, memory)) return nullptr;
-  const bool is_linked =
-      std::any_of(machine.links.begin(), machine.links.end(), [&](const Link& link) {
-        return (link.a == memory && number_of(machine, link.b) >= 0) ||
-               (link.b == memory && number_of(machine, link.a) >= 0);
-      });
-  return is_linked && has_gpu(0) ? load_cuda().module->make_pinned_space() : nullptr;
+  for (const Link& link : machine.links) {
+    if (link.a != memory && link.b != memory) continue;
+    const int linked = number_of(machine, link.a == memory ? link.b : link.a);
+    if (linked >= 0 && has_gpu(linked)) return load_cuda().module->make_pinned_space(linked);
+  }
+  return nullptr;
 }
 
 std::vector<GpuOfDevice> gpus_of_devices(const Machine& machine, NodeId self) {
@@ -158,6 +158,10 @@ std::vector<CudaGpu> cuda_gpus() {
     }
   }
   return found;
+}
+
+CudaIssued cuda_issued(const CudaGpu& gpu) {
+  return load_cuda().module->issued(gpu.number);
 }
 
 bool cuda_are_peers(const CudaGpu& a, const CudaGpu& b) {

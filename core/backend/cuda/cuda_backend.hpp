@@ -32,6 +32,9 @@ std::vector<GpuOfDevice> gpus_of_devices(const Machine& machine, NodeId self = {
 int cuda_gpu_count();
 // The GPUs that this process can use; none: cuda_problem() says why. Opens all of them.
 std::vector<CudaGpu> cuda_gpus();
+// What devices that are this GPU have issued to it since this process began, and how long that has
+// kept their threads.
+CudaIssued cuda_issued(const CudaGpu& gpu);
 // Whether each of two GPUs of cuda_gpus() can access the memory of the other.
 bool cuda_are_peers(const CudaGpu& a, const CudaGpu& b);
 // Why this process can't use a GPU, and what to do; empty if it can. Blocks while the driver

@@ -86,6 +86,8 @@ class LoadedModule final : public CudaModule {
                    .free_bytes = free};
   }
 
+  CudaIssued issued(int gpu) const override { return issued_to(gpu); }
+
   bool are_peers(int a, int b) const override { return can_access(a, b) && can_access(b, a); }
 
   std::unique_ptr<DeviceBackend> make_device(const BackendContext& context, DeviceId id, int gpu,
@@ -97,8 +99,8 @@ class LoadedModule final : public CudaModule {
     return make_gpu_link(context, ends.gpu_of_a, ends.gpu_of_b, depth);
   }
   std::unique_ptr<MemorySpace> make_space(int gpu) const override { return make_gpu_space(gpu); }
-  std::unique_ptr<MemorySpace> make_pinned_space() const override {
-    return troupe::make_pinned_space();
+  std::unique_ptr<MemorySpace> make_pinned_space(int gpu) const override {
+    return troupe::make_pinned_space(gpu);
   }
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/backend/backend.hpp"
+#include "core/base/time.hpp"
 #include "core/machine/machine.hpp"
 #include "core/memory/buffer_pool.hpp"
 #include "core/memory/memory_space.hpp"
@@ -25,6 +26,12 @@ struct CudaGpu {
   std::uint64_t free_bytes = 0;    // when it was asked
 };
 
+// What all devices of this process that are a GPU have issued to it.
+struct CudaIssued {
+  std::uint64_t ops = 0;
+  Duration took{0};  // of their threads
+};
+
 class CudaModule {
  public:
   virtual ~CudaModule() = default;
@@ -33,6 +40,7 @@ class CudaModule {
   virtual int count() const = 0;  // of GPUs, none of which is opened for it
   // Opens the GPU if this process hasn't done so yet. None: it can't be used.
   virtual std::optional<CudaGpu> gpu(int number) const = 0;
+  virtual CudaIssued issued(int gpu) const = 0;
   // Whether each of two GPUs can access the memory of the other. Opens none.
   virtual bool are_peers(int a, int b) const = 0;
   // `gpu`: the number of the GPU that the device is.
@@ -47,8 +55,9 @@ class CudaModule {
                                                  std::uint32_t depth) const = 0;
   // Tensors in the memory of a GPU.
   virtual std::unique_ptr<MemorySpace> make_space(int gpu) const = 0;
-  // Tensors in memory of the host whose pages stay where they are, so that GPUs copy it themselves.
-  virtual std::unique_ptr<MemorySpace> make_pinned_space() const = 0;
+  // Tensors in memory of the host whose pages stay where they are, so that GPUs copy it themselves:
+  // all of them, though only `gpu` is opened for it.
+  virtual std::unique_ptr<MemorySpace> make_pinned_space(int gpu) const = 0;
 };
 
 // The order of all CUDA streams of this process.

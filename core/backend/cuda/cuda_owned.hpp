@@ -41,11 +41,23 @@ inline OwnedStream make_stream() {
   return OwnedStream(stream);
 }
 
-// Threads that wait for the event sleep.
-inline OwnedEvent make_event() {
+inline OwnedEvent make_event(unsigned flags = cudaEventDefault) {
   cudaEvent_t event = nullptr;
-  check_cuda(cudaEventCreateWithFlags(&event, cudaEventBlockingSync), "making an event");
+  check_cuda(cudaEventCreateWithFlags(&event, flags), "making an event");
   return OwnedEvent(event);
+}
+
+// Threads that wait for it sleep, which costs the GPU and the driver more than another event.
+inline OwnedEvent make_awaited_event() {
+  return make_event(cudaEventBlockingSync);
+}
+
+// Whether all that was issued before the event has ended. Doesn't block.
+inline bool is_passed(cudaEvent_t event) {
+  const cudaError_t status = cudaEventQuery(event);
+  if (status == cudaErrorNotReady) return false;  // which CUDA doesn't keep as an error
+  check_cuda(status, "asking for an event");
+  return true;
 }
 
 inline PinnedMemory pin_memory(std::size_t bytes) {

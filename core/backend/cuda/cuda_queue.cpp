@@ -71,7 +71,7 @@ CudaQueue::CudaQueue(int gpu, std::uint32_t first_slot, std::uint32_t slots,
   clock_ = GpuClock::of(gpu_);
   for (Slot& slot : slots_) {
     slot.start = make_event();
-    slot.end = make_event();
+    slot.end = make_awaited_event();
   }
   own_stream_ = make_stream();
   stream = own_stream_.get();
@@ -106,19 +106,24 @@ void CudaQueue::make_handles() {
   check_cuda(cusolverDnSetStream(solver, stream), "giving cuSOLVER a stream");
 }
 
-void CudaQueue::begin(std::uint32_t slot, std::span<const Token> after, Instant now) {
+void CudaQueue::begin(std::uint32_t slot, std::span<const Token> after) {
   check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
   Slot& own = slots_[slot - first_slot_];
-  own.anchor = clock_->anchor(now);
   own.after.assign(after.begin(), after.end());
   bool may_wait = false;
   for (const Token token : after) {
     may_wait = may_wait || token.queue != number_;
     wait_for(token);
   }
-  const bool is_idle = done_.load(std::memory_order_acquire) == issued_;
-  own.has_start = is_idle || may_wait;
+  own.has_start = may_wait || is_idle();
   if (own.has_start) check_cuda(cudaEventRecord(own.start.get(), stream), "recording an event");
+}
+
+// The thread that waits for the end of work is some time behind.
+bool CudaQueue::is_idle() const {
+  if (done_.load(std::memory_order_acquire) == issued_) return true;
+  const std::atomic<std::uint32_t>& last = slot_at_[issued_ % slots_.size()];
+  return is_passed(slots_[last.load(std::memory_order_relaxed)].end.get());
 }
 
 Token CudaQueue::end(std::uint32_t slot, Explain explain) {
@@ -157,6 +162,7 @@ void CudaQueue::watch() {
       if (under_way_.empty()) return;
       slot = under_way_.front();
     }
+    clock_->renew();  // while the work is under way, mostly
     finish(slot);
   }
 }
@@ -174,8 +180,9 @@ void CudaQueue::finish(std::uint32_t slot) {
   // What was issued after work that has failed is carried out all the same.
   const bool is_spoiled = std::any_of(own.after.begin(), own.after.end(), has_failed);
   // One anchor after another may be some microseconds off.
-  const Instant start = own.has_start ? own.anchor->time_of(own.start.get()) : last_end_;
-  const Instant end = std::max(start, own.anchor->time_of(own.end.get()));
+  const std::shared_ptr<const GpuAnchor> anchor = clock_->anchor();
+  const Instant start = own.has_start ? anchor->time_of(own.start.get(), last_end_) : last_end_;
+  const Instant end = std::max(start, anchor->time_of(own.end.get(), start));
   last_end_ = std::max(last_end_, end);
   {
     const std::lock_guard lock(mutex_);

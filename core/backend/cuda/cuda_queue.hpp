@@ -25,7 +25,7 @@ namespace troupe {
 // Work is issued by one thread at a time. A thread of the queue waits for the work to end, and
 // reports its times to Completions.
 //
-//   queue.begin(slot, issue->after, issue->now);
+//   queue.begin(slot, issue->after);
 //   f<<<…, queue.stream>>>(…);
 //   issue->token = queue.end(slot);
 class CudaQueue final : public CudaStream {
@@ -44,7 +44,7 @@ class CudaQueue final : public CudaStream {
   // What is issued next is the work of this slot, which must be free, and begins after these
   // tokens. Makes the GPU the thread's current one. Throws a run Error if CUDA fails; the slot is
   // free then.
-  void begin(std::uint32_t slot, std::span<const Token> after, Instant now);
+  void begin(std::uint32_t slot, std::span<const Token> after);
   // All work of the slot has been issued. `explain`: null if it can't fail on the device.
   Token end(std::uint32_t slot, Explain explain = nullptr);
   // For the work of this slot: where it says that it has failed.
@@ -59,7 +59,6 @@ class CudaQueue final : public CudaStream {
   struct Slot {
     OwnedEvent start;
     OwnedEvent end;
-    std::shared_ptr<const GpuAnchor> anchor;
     bool has_start = false;  // else it begins where the one before ends
     std::uint64_t position = 0;
     Explain explain = nullptr;
@@ -67,6 +66,7 @@ class CudaQueue final : public CudaStream {
   };
 
   void wait_for(Token token);
+  bool is_idle() const;
   void watch();
   void finish(std::uint32_t slot);
   static bool has_failed(Token token);

@@ -166,15 +166,20 @@ std::unique_ptr<MemorySpace> make_gpu_space(int gpu) {
   return std::make_unique<GpuSpace>(gpu);
 }
 
-std::unique_ptr<MemorySpace> make_pinned_space() {
+std::unique_ptr<MemorySpace> make_pinned_space(int gpu) {
   auto pool = std::make_shared<BufferPool>(
       &BufferPool::usable_host_bytes,
       Pinning{.pin =
-                  [](std::byte* pages, std::uint64_t bytes) {
+                  [gpu](std::byte* pages, std::uint64_t bytes) {
+                    check_cuda(cudaSetDevice(gpu), "choosing a GPU");
                     check_cuda(cudaHostRegister(pages, bytes, cudaHostRegisterPortable),
                                "pinning memory of the host");
                   },
-              .unpin = [](std::byte* pages) { cudaHostUnregister(pages); }});
+              .unpin =
+                  [gpu](std::byte* pages) {
+                    cudaSetDevice(gpu);
+                    cudaHostUnregister(pages);
+                  }});
   return make_host_space(std::move(pool));
 }
 

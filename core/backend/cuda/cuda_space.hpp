@@ -13,6 +13,6 @@ std::unique_ptr<MemorySpace> make_gpu_space(int gpu);
 
 // A host space whose pool tells CUDA of its pages, so that copies to and from GPUs are made by the
 // GPUs, beside all else.
-std::unique_ptr<MemorySpace> make_pinned_space();
+std::unique_ptr<MemorySpace> make_pinned_space(int gpu);
 
 }  // namespace troupe

@@ -1,19 +1,49 @@
 #include "core/backend/cuda/gpu_clock.hpp"
 
 #include "core/backend/cuda/cuda_check.hpp"
+#include "core/base/error.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
 
 namespace troupe {
-GpuAnchor::GpuAnchor(cudaStream_t stream, Instant now) : event_(make_event()), passed_(now) {
-  check_cuda(cudaEventRecord(event_.get(), stream), "recording an event");
+namespace {
+
+constexpr std::chrono::seconds age_max{5};
+constexpr std::chrono::milliseconds pause_between_tries{100};
+constexpr std::chrono::microseconds patience{500};
+// An anchor that is off by more is no better than one that has drifted.
+constexpr std::chrono::microseconds off_max{50};
+
+// That of runs, see actors/real_clock.hpp.
+Instant now() {
+  return Instant{
+      std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch())};
 }
 
-Instant GpuAnchor::time_of(cudaEvent_t event) const {
+// Returns null if the GPU hasn't answered within `limit`. The stream must be idle.
+std::shared_ptr<const GpuAnchor> take_anchor(cudaStream_t stream, Duration limit) {
+  OwnedEvent event = make_event();
+  const Instant before = now();
+  check_cuda(cudaEventRecord(event.get(), stream), "recording an event");
+  for (;;) {
+    const bool has_passed = is_passed(event.get());
+    const Instant after = now();
+    if (has_passed) {
+      const Duration off = (after - before) / 2;
+      return std::make_shared<const GpuAnchor>(std::move(event), before + off, off);
+    }
+    if (after - before > limit) return nullptr;
+  }
+}
+
+}  // namespace
+
+Instant GpuAnchor::time_of(cudaEvent_t event, Instant otherwise) const {
   float ms = 0;
-  if (cudaEventElapsedTime(&ms, event_.get(), event) != cudaSuccess) return passed_;
+  if (cudaEventElapsedTime(&ms, event_.get(), event) != cudaSuccess) return otherwise;
   return passed_ + Duration{static_cast<std::int64_t>(static_cast<double>(ms) * 1e6)};
 }
 
@@ -32,22 +62,37 @@ std::shared_ptr<GpuClock> GpuClock::of(int gpu) {
 GpuClock::GpuClock(int gpu) : gpu_(gpu) {
   check_cuda(cudaSetDevice(gpu), "choosing a GPU");
   stream_ = make_stream();
-  // The first event takes long, as the driver sets the stream up.
-  const GpuAnchor first(stream_.get(), Instant{});
-  check_cuda(cudaStreamSynchronize(stream_.get()), "waiting for a GPU");
+  // The first events take long, as the driver sets the stream up.
+  constexpr int tries = 8;
+  for (int i = 0; i < tries; ++i) {
+    std::shared_ptr<const GpuAnchor> taken = take_anchor(stream_.get(), longest_duration);
+    if (anchor_ == nullptr || taken->off() < anchor_->off()) anchor_ = std::move(taken);
+  }
 }
 
 GpuClock::~GpuClock() {
   cudaSetDevice(gpu_);  // for the destructors of the members
 }
 
-std::shared_ptr<const GpuAnchor> GpuClock::anchor(Instant now) {
-  constexpr std::chrono::seconds age_max{5};
+std::shared_ptr<const GpuAnchor> GpuClock::anchor() const {
   const std::lock_guard lock(mutex_);
-  if (anchor_ == nullptr || now - anchor_->passed() > age_max) {
-    anchor_ = std::make_shared<const GpuAnchor>(stream_.get(), now);
-  }
   return anchor_;
+}
+
+void GpuClock::renew() {
+  const std::unique_lock renewing(renewing_, std::try_to_lock);
+  const Instant begun = now();
+  if (!renewing || begun - anchor()->passed() < age_max) return;
+  if (begun - tried_ < pause_between_tries) return;
+  tried_ = begun;
+  try {
+    std::shared_ptr<const GpuAnchor> taken = take_anchor(stream_.get(), patience);
+    if (taken == nullptr || taken->off() > off_max) return;
+    const std::lock_guard lock(mutex_);
+    anchor_ = std::move(taken);
+  } catch (const Error&) {
+    // What has been issued will say it.
+  }
 }
 
 }  // namespace troupe

@@ -7,8 +7,12 @@
 #include "core/base/error.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,13 +31,26 @@ std::vector<const CudaKernelEntry*> kernels_of(const OpRegistry& ops) {
   return kernels;
 }
 
+struct IssueCounter {
+  std::atomic<std::uint64_t> ops = 0;
+  std::atomic<std::int64_t> took_ns = 0;
+};
+
+IssueCounter& counter_of(int gpu) {
+  static std::mutex mutex;
+  static std::map<int, IssueCounter> counters;
+  const std::lock_guard lock(mutex);
+  return counters[gpu];
+}
+
 class GpuDevice final : public DeviceBackend {
  public:
   GpuDevice(const BackendContext& context, DeviceId id, int gpu, std::uint32_t depth)
       : name_(context.machine.device(id).name),
         store_(context.store),
         depth_(depth),
-        kernels_(kernels_of(context.ops)) {
+        kernels_(kernels_of(context.ops)),
+        issued_(counter_of(gpu)) {
     const int streams = context.machine.device(id).streams;
     for (int s = 0; s < streams; ++s) {
       queues_.push_back(std::make_unique<CudaQueue>(gpu, static_cast<std::uint32_t>(s) * depth,
@@ -51,6 +68,7 @@ class GpuDevice final : public DeviceBackend {
   }
 
   Started start(std::uint32_t slot, const KernelCall& call) override {
+    const auto begun = std::chrono::steady_clock::now();
     const CudaKernelEntry* const kernel = kernels_[call.kind.index()];
     TROUPE_ASSERT(kernel != nullptr);
     inputs_.clear();
@@ -66,7 +84,7 @@ class GpuDevice final : public DeviceBackend {
     const MemoryStore::View output = store_.view(call.output);
     const ProfileRange range(kernel->kind, call.index, output.type);
     CudaQueue& queue = *queues_[slot / depth_];
-    queue.begin(slot, call.issue->after, call.issue->now);
+    queue.begin(slot, call.issue->after);
     kernel->launch({.inputs = inputs_,
                     .output = {.type = output.type, .data = output.data},
                     .further_outputs = further_,
@@ -75,6 +93,9 @@ class GpuDevice final : public DeviceBackend {
                     .index = call.index,
                     .verdict = queue.verdict(slot)});
     call.issue->token = queue.end(slot, kernel->explain);
+    const Duration took = std::chrono::steady_clock::now() - begun;
+    issued_.took_ns.fetch_add(took.count(), std::memory_order_relaxed);
+    issued_.ops.fetch_add(1, std::memory_order_relaxed);
     return {.state = Started::State::pending};
   }
 
@@ -83,6 +104,7 @@ class GpuDevice final : public DeviceBackend {
   MemoryStore& store_;
   const std::uint32_t depth_;
   const std::vector<const CudaKernelEntry*> kernels_;
+  IssueCounter& issued_;
   std::vector<std::unique_ptr<CudaQueue>> queues_;  // by stream
   std::vector<ConstTensorView> inputs_;             // of the op that is issued
   std::vector<TensorView> further_;
@@ -93,6 +115,11 @@ class GpuDevice final : public DeviceBackend {
 std::unique_ptr<DeviceBackend> make_gpu_device(const BackendContext& context, DeviceId id, int gpu,
                                                std::uint32_t depth) {
   return std::make_unique<GpuDevice>(context, id, gpu, depth);
+}
+
+CudaIssued issued_to(int gpu) {
+  const IssueCounter& counter = counter_of(gpu);
+  return {.ops = counter.ops, .took = Duration{counter.took_ns}};
 }
 
 }  // namespace troupe

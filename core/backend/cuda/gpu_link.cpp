@@ -25,12 +25,16 @@ bool enable_access(int gpu, int peer) {
   if (can == 0) return false;
   check_cuda(cudaSetDevice(gpu), "choosing a GPU");
   const cudaError_t status = cudaDeviceEnablePeerAccess(peer, 0);
-  if (status == cudaErrorPeerAccessAlreadyEnabled) {
-    cudaGetLastError();  // is handled
-  } else {
-    check_cuda(status, "enabling access to another GPU");
+  switch (status) {
+    case cudaErrorPeerAccessAlreadyEnabled:
+    case cudaErrorPeerAccessUnsupported:
+    case cudaErrorTooManyPeers:
+      cudaGetLastError();  // is handled
+      return status == cudaErrorPeerAccessAlreadyEnabled;
+    default:
+      check_cuda(status, "enabling access to another GPU");
+      return true;
   }
-  return true;
 }
 
 // A stream for each direction. A tensor that the user has lent to Troupe is in memory that isn't
@@ -66,12 +70,11 @@ class GpuLink final : public LinkBackend {
     CudaQueue& queue = *queues_[number];
     if (source(direction) < 0 && store_.is_adopted(move.from)) {
       if (use_ != nullptr) use_->staged_bytes += move.bytes;
-      staged_[number]->start(move.slot, {from, move.bytes}, to, store_.view(move.from).type,
-                             move.issue->now);
+      staged_[number]->start(move.slot, {from, move.bytes}, to, store_.view(move.from).type);
       return {.state = Started::State::pending};
     }
     const ProfileRange range(names_[number], store_.view(move.from).type);
-    queue.begin(move.slot, move.issue->after, move.issue->now);
+    queue.begin(move.slot, move.issue->after);
     // The last chunks of a transfer may be empty, and then begin behind the end of the tensor.
     if (move.bytes > 0) copy(direction, from, to, move.bytes, queue.stream);
     if (use_ != nullptr && way_ != nullptr) (use_->*way_).store(true, std::memory_order_relaxed);

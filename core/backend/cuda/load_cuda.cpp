@@ -3,6 +3,7 @@
 #include "core/base/module.hpp"
 #include "core/base/version.hpp"
 
+#include <cstdlib>
 #include <string>
 
 #include <fmt/format.h>
@@ -13,6 +14,9 @@ namespace {
 constexpr const char* module_file = "libtroupe_cuda.so";
 
 LoadedCuda load() {
+  // Streams beyond this number share queues of the hardware, and then wait for each other. The
+  // default is 8: two devices on one GPU have more. The driver reads it when it starts.
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   const OpenedModule opened = open_module(module_file, "troupe_cuda_module");
   if (!opened.is_there) {
     return {.module = nullptr,

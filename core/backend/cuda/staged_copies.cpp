@@ -23,7 +23,7 @@ class Stage {
     check_cuda(cudaSetDevice(gpu), "choosing a GPU");
     for (Piece& piece : pieces_) {
       piece.room = pin_memory(piece_bytes);
-      piece.is_free = make_event();
+      piece.is_free = make_awaited_event();
     }
     begin_ = make_event();
     end_ = make_event();
@@ -80,13 +80,10 @@ StagedCopies::~StagedCopies() {
 }
 
 void StagedCopies::start(std::uint32_t slot, std::span<const std::byte> from, std::byte* to,
-                         const TensorType& type, Instant now) {
-  check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
-  std::shared_ptr<const GpuAnchor> anchor = clock_->anchor(now);
+                         const TensorType& type) {
   {
     const std::lock_guard lock(mutex_);
-    copies_.push_back(
-        {.slot = slot, .from = from, .to = to, .type = type, .anchor = std::move(anchor)});
+    copies_.push_back({.slot = slot, .from = from, .to = to, .type = type});
     if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   }
   changed_.notify_one();
@@ -100,7 +97,7 @@ void StagedCopies::work() {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return is_ending_ || !copies_.empty(); });
       if (copies_.empty()) return;
-      next = std::move(copies_.front());
+      next = copies_.front();
       copies_.pop_front();
     }
     try {
@@ -109,8 +106,10 @@ void StagedCopies::work() {
         const ProfileRange range(name_, next.type);
         stage->copy(next.from, next.to);
       }
-      completions_.completed(next.slot, next.anchor->time_of(stage->begin()),
-                             next.anchor->time_of(stage->end()));
+      clock_->renew();
+      const std::shared_ptr<const GpuAnchor> anchor = clock_->anchor();
+      const Instant begin = anchor->time_of(stage->begin(), anchor->passed());
+      completions_.completed(next.slot, begin, anchor->time_of(stage->end(), begin));
     } catch (const std::exception& error) {
       completions_.failed(next.slot, error.what());
     }

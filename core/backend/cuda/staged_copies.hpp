@@ -3,7 +3,6 @@
 
 #include "core/backend/backend.hpp"
 #include "core/backend/cuda/gpu_clock.hpp"
-#include "core/base/time.hpp"
 #include "core/ops/tensor_type.hpp"
 
 #include <condition_variable>
@@ -34,7 +33,7 @@ class StagedCopies {
   // Begins a copy after those before; its end is reported for `slot`. `type`: of the tensor.
   // Doesn't block.
   void start(std::uint32_t slot, std::span<const std::byte> from, std::byte* to,
-             const TensorType& type, Instant now);
+             const TensorType& type);
 
  private:
   struct Copy {
@@ -42,7 +41,6 @@ class StagedCopies {
     std::span<const std::byte> from;
     std::byte* to = nullptr;
     TensorType type;
-    std::shared_ptr<const GpuAnchor> anchor;
   };
 
   void work();

@@ -10,6 +10,7 @@
 // Settings, which the environment variable TROUPE_STAND_IN_NAME (in capitals) sets too:
 //   seed                 of delays and orders (1)
 //   delay_max_us         the longest delay of a work, in microseconds (200)
+//   late_events          1: events have such delays, too, as on streams that share a queue
 //   devices              how many there are, 0 to 8 (2)
 //   first_device         which GPU of the host the first of them is (0): CUDA_VISIBLE_DEVICES may
 //                        have hidden those before
@@ -17,6 +18,7 @@
 //   driver_version       as cudaDriverGetVersion returns it (13000); 0: no driver
 //   no_kernel_image      1: launches fail with cudaErrorNoKernelImageForDevice
 //   no_peer_access       1: devices can't access each other's memory
+//   peers_refused        1: they could, but it can't be enabled: cudaErrorTooManyPeers
 //   out_of_memory_at     n: the n-th allocation from now on fails; 0: none
 //   sticky_error_at      n: at the n-th call from now on, the current device gets a sticky error,
 //                        cudaErrorIllegalAddress

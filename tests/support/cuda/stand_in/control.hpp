@@ -17,7 +17,9 @@ struct Control {
   std::int64_t memory_mib = 256;
   std::int64_t driver_version = 13000;
   std::int64_t no_kernel_image = 0;
+  std::int64_t late_events = 0;
   std::int64_t no_peer_access = 0;
+  std::int64_t peers_refused = 0;
   std::int64_t out_of_memory_at = 0;
   std::int64_t sticky_error_at = 0;
   std::int64_t device_lost_at = 0;

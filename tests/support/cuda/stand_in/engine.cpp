@@ -116,7 +116,8 @@ void Engine::order_after(CUstream_st& stream, const std::shared_ptr<Moment>& mom
 }
 
 Nanoseconds Engine::duration_of(const CUstream_st& stream, const Work& work) const {
-  if (!work.run || control.delay_max_us <= 0) return 0;
+  const bool is_event = !work.run && work.marks != nullptr && control.late_events != 0;
+  if ((!work.run && !is_event) || control.delay_max_us <= 0) return 0;
   const std::uint64_t drawn = random(stream.index, stream.issued);
   const auto max = static_cast<std::uint64_t>(control.delay_max_us) * 1000;
   // One work in eight is long; on some streams, one in two.

@@ -58,7 +58,8 @@ void Engine::reset_device(int device) {
 void Engine::restore_devices() {
   devices_ = {};
   control.sticky_error_at = control.device_lost_at = control.kernel_fault_at = 0;
-  control.out_of_memory_at = control.no_kernel_image = control.no_peer_access = 0;
+  control.out_of_memory_at = control.no_kernel_image = 0;
+  control.no_peer_access = control.peers_refused = 0;
 }
 
 void Engine::check_leaks() {

@@ -186,6 +186,7 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
     require(flags == 0);
     require(peer != current_device(), cudaErrorInvalidDevice);
     require(e.control.no_peer_access == 0, cudaErrorPeerAccessUnsupported);
+    require(e.control.peers_refused == 0, cudaErrorTooManyPeers);
     require(e.enable_peer(current_device(), peer), cudaErrorPeerAccessAlreadyEnabled);
   });
 }
