@@ -10,7 +10,7 @@ find_library(TROUPE_OPENBLAS openblas REQUIRED)  # loaded when a product is comp
 set(bundle_programs troupe)
 set(bundle_beside)  # modules in the folder of the program that loads them
 set(bundle_libraries troupe_library troupe_ucx)
-foreach(program task_bench gpu_overlap test_gpu_runs)
+foreach(program task_bench gpu_overlap test_gpu_runs test_gpu_kernels example_mlp)
   if(TARGET ${program})
     list(APPEND bundle_programs ${program})
   endif()
@@ -40,6 +40,8 @@ if(TARGET gpu_overlap)
   install(PROGRAMS bench/overlap_torch.py DESTINATION bin COMPONENT bundle EXCLUDE_FROM_ALL)
 endif()
 install(DIRECTORY config/ DESTINATION share/troupe COMPONENT bundle EXCLUDE_FROM_ALL)
+install(FILES examples/mlp/digits.csv examples/mlp/README.md DESTINATION share/troupe/mlp
+        COMPONENT bundle EXCLUDE_FROM_ALL)
 
 # Makes troupe-VERSION-Linux-x86_64.tar.gz in the build folder.
 add_custom_target(bundle

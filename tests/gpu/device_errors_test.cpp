@@ -5,6 +5,7 @@
 #include "tests/support/small_graph.hpp"
 
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -135,8 +136,29 @@ BOOST_AUTO_TEST_CASE(a_gpu_that_the_kernels_were_not_built_for_ends_the_run_with
 BOOST_AUTO_TEST_CASE(gpus_without_access_to_each_other_copy_all_the_same,
                      *boost::unit_test::precondition(on_stand_in)) {
   const StandInFixture fixture;
-  const Outcomes outcomes = inject(fixture, "no_peer_access", 1, 1, {});
-  BOOST_TEST(outcomes.done == 1);
+  for (const char* const why : {"no_peer_access", "peers_refused"}) {
+    const Outcomes outcomes = inject(fixture, why, 1, 1, {});
+    BOOST_TEST(outcomes.done == 1, why);
+  }
+}
+
+// The calls that pin memory of the host would fail.
+BOOST_AUTO_TEST_CASE(a_gpu_that_is_not_in_the_machine_may_be_lost,
+                     *boost::unit_test::precondition(on_stand_in)) {
+  const StandInFixture fixture;
+  SmallGraph g;
+  const OpId x = g.op("x", "uniform", {}, on(DeviceId{1}), {}, {DType::f32, {32, 32}});
+  g.copy("copy", x, to(MemoryId{0}));
+  Machine machine = gpu_machine(1);
+  machine.devices[1].gpu = 1;
+  for (std::int64_t n = 1; n < 10 && cuda_gpus().front().number == 0; ++n) {
+    fixture.set("device_lost_at", n);
+    std::thread([] { cuda_gpus(); }).join();  // opens GPU 0 first
+  }
+  BOOST_TEST_REQUIRE(cuda_gpus().front().number == 1);
+  const std::vector<Scenario> scenarios{g.everything()};
+  const ScenarioReport s = Run(machine, g.graph, scenarios, {}).perform().scenarios.at(0);
+  BOOST_TEST((s.outcome == Outcome::done), s.error);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

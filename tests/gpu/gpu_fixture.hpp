@@ -44,8 +44,11 @@ class StandInFixture {
   // Checks that the stand-in has found no fault that the test hasn't taken, and that all that the
   // test made on GPUs is gone.
   ~StandInFixture() {
-    for (const char* const injection : {"out_of_memory_at", "sticky_error_at", "device_lost_at",
-                                        "kernel_fault_at", "no_kernel_image", "no_peer_access"}) {
+    set("seed", 1);
+    set("delay_max_us", 200);
+    for (const char* const injection :
+         {"out_of_memory_at", "sticky_error_at", "device_lost_at", "kernel_fault_at",
+          "no_kernel_image", "no_peer_access", "peers_refused", "late_events"}) {
       set(injection, 0);
     }
     if (stand_in_ != nullptr) {

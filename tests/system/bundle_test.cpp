@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(the_program_runs_on_the_gpus_of_the_stand_in,
   BOOST_TEST(finished.out.find("makespan") != std::string::npos, finished.out);
 }
 
-// Some of the GPU tests: all of them are run elsewhere.
+// Some of the tests of GPUs: all of them are run elsewhere.
 BOOST_AUTO_TEST_CASE(one_command_tests_and_measures_the_gpus_of_a_machine,
                      *boost::unit_test::precondition(has_stand_in)) {
   const fs::path results = unpacked().path() / "results";
@@ -208,7 +208,8 @@ BOOST_AUTO_TEST_CASE(one_command_tests_and_measures_the_gpus_of_a_machine,
                         {fmt::format("LD_LIBRARY_PATH={}", stand_in), "TROUPE_STAND_IN_DEVICES=3",
                          "BOOST_TEST_RUN_FILTERS=issued_ahead"});
   BOOST_TEST(finished.exit_code == 0, finished.out + finished.err);
-  for (const char* file : {"machine.txt", "overlap.txt", "overlap.json", "summary.txt"}) {
+  for (const char* file :
+       {"machine.txt", "runs.txt", "training.txt", "overlap.txt", "overlap.json", "summary.txt"}) {
     BOOST_TEST(fs::exists(results / file), file);
   }
 }

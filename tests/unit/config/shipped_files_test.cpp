@@ -5,6 +5,7 @@
 #include "tests/unit/config/temporary_files.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -23,13 +24,18 @@ RunFile run_file(const std::string& name) {
   return load_run_file(config / "runs" / (name + ".yaml"));
 }
 
+UsableGpus one_gpu() {
+  constexpr std::uint64_t bytes = 1 << 30;
+  return {.gpus = {{.model = "GPU", .memory_bytes = bytes, .available_memory_bytes = bytes}}};
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(every_machine_file_loads) {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(config / "machines")) {
     BOOST_TEST_CONTEXT(entry.path()) {
-      const Machine machine = load_machine_file(entry.path());
+      const Machine machine = load_machine_file(entry.path(), pattern_ops(), one_gpu);
       BOOST_TEST(!machine.devices.empty());
       BOOST_TEST(machine.name == entry.path().stem().string());
       ++count;
