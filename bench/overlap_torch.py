@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """The experiments of gpu_overlap in PyTorch, each in two ways.
 
-chapter: as the textbook section "Automatic Parallelism" (Dive into Deep Learning) does it. Tensors
-         of the host are in pageable memory, all work of a GPU is on its default stream, and
-         synchronize() ends what is timed.
+chapter: as the textbook section "Automatic Parallelism" (Dive into Deep Learning) does it. Where it
+         copies by itself, tensors of the host are in pageable memory; where it runs and copies, it
+         says non_blocking, and PyTorch takes pinned memory. All work of a GPU is on its default
+         stream, and synchronize() ends what is timed.
 best:    with pinned memory, a stream for computing and one for each direction of copies, and
          results that are written to tensors allocated before.
 
@@ -130,10 +131,11 @@ class Products:
                 torch.mm(self.x, self.x, out=y)
                 made.record()
 
-    def copy(self):
+    def copy(self, non_blocking=False):
         if not self.is_best:
-            # As in the section: non_blocking, though the target is pageable.
-            self.on_host = [y.to("cpu", non_blocking=True) for y in self.y]
+            # As in the section, which says non_blocking only where it runs and copies. PyTorch
+            # then makes results in pinned memory, else in pageable memory.
+            self.on_host = [y.to("cpu", non_blocking=non_blocking) for y in self.y]
             return
         if not self.pinned:
             self.pinned = [pinned(self.x.shape[0]) for _ in range(self.count)]
@@ -149,7 +151,7 @@ class Products:
 
     def run_and_copy(self):
         self.run()
-        self.copy()
+        self.copy(non_blocking=True)
 
 
 def in_words(size):

@@ -4,7 +4,7 @@
 // Each measurement runs in its own process, after a factorisation that warms it up. Repetitions are
 // interleaved: each runtime once, then each again. Medians are shown.
 #include "bench/cholesky/matrix.hpp"
-#include "bench/task_bench/median.hpp"
+#include "bench/median.hpp"
 #include "bench/task_bench/peer_home.hpp"
 #include "core/base/error.hpp"
 #include "core/machine/discover.hpp"

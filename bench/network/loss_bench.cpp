@@ -8,8 +8,8 @@
 // that are left, each as long as ops took there after the kill.
 #include "actors/nodes/cluster.hpp"
 #include "actors/runner.hpp"
-#include "bench/network/child.hpp"
-#include "bench/task_bench/median.hpp"
+#include "bench/child.hpp"
+#include "bench/median.hpp"
 #include "core/base/error.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/scenario.hpp"
@@ -62,7 +62,7 @@ class Experiment {
         std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "troupe";
     std::vector<std::string> addresses;
     for (std::size_t n = 0; n < nodes; ++n) {
-      nodes_.push_back(std::make_unique<network_bench::Child>(
+      nodes_.push_back(std::make_unique<bench::Child>(
           std::vector<std::string>{"taskset", "--cpu-list", std::to_string(cores[n % cores.size()]),
                                    program, "node", "--listen", "127.0.0.1:0", "--once"}));
       const std::string line = nodes_.back()->line();
@@ -164,7 +164,7 @@ class Experiment {
     sample.op_s = busy_s / count;
   }
 
-  std::vector<std::unique_ptr<network_bench::Child>> nodes_;
+  std::vector<std::unique_ptr<bench::Child>> nodes_;
   std::optional<Cluster> cluster_;
   Graph graph_{pattern_ops()};
   GroupId group_;

@@ -13,7 +13,7 @@
 #include "actors/nodes/cluster.hpp"
 #include "actors/runner.hpp"
 #include "apps/troupe/local_nodes.hpp"
-#include "bench/task_bench/median.hpp"
+#include "bench/median.hpp"
 #include "core/base/error.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/scenario.hpp"

@@ -6,9 +6,9 @@
 #include "actors/nodes/cluster.hpp"
 #include "actors/runner.hpp"
 #include "apps/troupe/local_nodes.hpp"
-#include "bench/network/child.hpp"
+#include "bench/child.hpp"
+#include "bench/median.hpp"
 #include "bench/network/raw.hpp"
-#include "bench/task_bench/median.hpp"
 #include "core/base/error.hpp"
 #include "core/patterns/point_task.hpp"
 
@@ -35,6 +35,7 @@ namespace {
 
 using namespace network_bench;
 using namespace troupe;
+using namespace troupe::bench;
 
 struct Size {
   std::string_view name;

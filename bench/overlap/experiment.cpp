@@ -1,6 +1,6 @@
 #include "bench/overlap/experiment.hpp"
 
-#include "bench/task_bench/median.hpp"
+#include "bench/median.hpp"
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"
 

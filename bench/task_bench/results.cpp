@@ -1,6 +1,6 @@
 #include "bench/task_bench/results.hpp"
 
-#include "bench/task_bench/median.hpp"
+#include "bench/median.hpp"
 #include "core/base/units.hpp"
 
 #include <ostream>

@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-namespace network_bench {
+namespace troupe::bench {
 
 // A process, whose standard output is read. It is killed with this object, and dies with this
 // program.
@@ -43,4 +43,4 @@ bool is_installed(const std::string& program);
 // A TCP port of the loopback interface that nobody uses at the moment.
 int free_port();
 
-}  // namespace network_bench
+}  // namespace troupe::bench

@@ -1,4 +1,4 @@
-#include "bench/network/child.hpp"
+#include "bench/child.hpp"
 
 #include <array>
 #include <cerrno>
@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace network_bench {
+namespace troupe::bench {
 namespace {
 
 // Between fork and exec, where nothing may allocate.
@@ -112,4 +112,4 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-}  // namespace network_bench
+}  // namespace troupe::bench
