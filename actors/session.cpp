@@ -215,6 +215,12 @@ Session::Session(const std::filesystem::path& machine_file, SessionOptions optio
               options) {}
 Session::Session(Machine machine, SessionOptions options) {
   check_machine(machine);
+  if (machine.nodes.size() > 1 && !has_virtual_time(options.mode)) {
+    throw usage_error(fmt::format("'{}' has {} nodes, and a session runs on one", machine.name,
+                                  machine.nodes.size()),
+                      "simulate it with {.mode = Mode::simulate}, or write a run file, which runs "
+                      "on several");
+  }
   core_ = new SessionCore(std::move(machine), options);
 }
 Session::~Session() {

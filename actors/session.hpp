@@ -109,7 +109,8 @@ class Session {
   // This machine: a CPU device with a memory for each NUMA node: cpu0 with mem0, and so on.
   explicit Session(SessionOptions options = {});
   // A machine from a file (docs: core/config/machine_file.cpp), or a value. Throws a usage Error
-  // for a bad file, or if a device or link can't be used in this mode.
+  // for a bad file, if a device or link can't be used in this mode, or if the machine has several
+  // nodes: these can be simulated, and run files run on them.
   explicit Session(const std::filesystem::path& machine_file, SessionOptions options = {});
   explicit Session(Machine machine, SessionOptions options = {});
   // Completes what is pending, and prints an error to standard error where there is one that no

@@ -79,7 +79,7 @@ BOOST_FIXTURE_TEST_CASE(a_switch_holds_no_tensors_of_the_user, ThreeNodes) {
 }
 
 BOOST_FIXTURE_TEST_CASE(several_nodes_are_simulated_only, ThreeNodes) {
-  expect_error(ErrorKind::usage, "has 3 nodes, and no nodes are given; add --local-nodes 3",
+  expect_error(ErrorKind::usage, "has 3 nodes, and a session runs on one; simulate it with",
                [&] { const Session s(file); });
 }
 

@@ -141,28 +141,6 @@ BOOST_AUTO_TEST_CASE(a_saved_result_takes_its_memory_until_the_end) {
                [&] { Run(machine, g.graph, scenarios, {.mode = Mode::simulate, .saves = saves}); });
 }
 
-BOOST_AUTO_TEST_CASE(results_that_differ_from_the_serial_execution_are_not_saved) {
-  OpRegistry ops = testing::test_ops();
-  OpKind counter = ops[ops.find("work")];
-  counter.name = "counter";
-  counter.cpu = [](const CpuCall& call) {
-    static std::atomic<int> calls = 0;
-    *call.output.as<double>() = ++calls;
-  };
-  ops.add(std::move(counter));
-  SmallGraph g;
-  g.graph = Graph(ops);
-  const OpId x = g.op("x", "counter", {}, on(dev0), {{"flops", 1.0}}, testing::of_bytes(8));
-  const TemporaryDirectory directory;
-  const std::vector<SavedFile> saves = {{.path = directory.path() / "x.npy", .ops = {x}}};
-  const std::vector<Scenario> scenarios = {g.everything()};
-  const Machine machine = testing::two_devices({});
-  const Report report =
-      Run(machine, g.graph, scenarios, {.mode = Mode::run, .saves = saves}).perform();
-  BOOST_TEST((report.scenarios[0].verified == false));
-  BOOST_TEST(directory.entries() == 0U);
-}
-
 BOOST_AUTO_TEST_CASE(a_result_in_storage_is_saved) {
   Chain g;
   g.copy("stored", g.y, to(MemoryId{2}));
