@@ -70,7 +70,7 @@ class Cluster final : public NodeResources {
   // As far as more is known than that it has ended, or is silent.
   std::string why_lost(NodeId node) const;
   // A tensor has got lost on its way: a node may be lost. Blocks until more than `known` are, but
-  // no longer than it takes to notice the loss of a silent one.
+  // for three seconds at most.
   void await_loss(std::size_t known) const;
   // Blocks until each lost node has a replacement, which takes its name and its place in the
   // machine of the run, and has nothing of the run so far. At some moment before it returns, no

@@ -12,7 +12,7 @@ namespace troupe {
 std::unique_ptr<MemorySpace> make_gpu_space(int gpu);
 
 // A host space whose pool tells CUDA of its pages, so that copies to and from GPUs are made by the
-// GPUs, beside all else.
+// GPUs, beside all else. `gpu`: the one that is opened for it.
 std::unique_ptr<MemorySpace> make_pinned_space(int gpu);
 
 }  // namespace troupe
