@@ -2,8 +2,10 @@
 
 #include "core/backend/cuda/cuda_check.hpp"
 #include "core/backend/cuda/cuda_module.hpp"
+#include "core/base/relax.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <shared_mutex>
 #include <unordered_map>
@@ -106,35 +108,26 @@ void CudaQueue::make_handles() {
   check_cuda(cusolverDnSetStream(solver, stream), "giving cuSOLVER a stream");
 }
 
-void CudaQueue::begin(std::uint32_t slot, std::span<const Token> after) {
+void CudaQueue::begin(std::uint32_t slot, const Issue& issue) {
   check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
   Slot& own = slots_[slot - first_slot_];
-  own.after.assign(after.begin(), after.end());
-  bool may_wait = false;
-  for (const Token token : after) {
-    may_wait = may_wait || token.queue != number_;
-    wait_for(token);
-  }
-  own.has_start = may_wait || is_idle();
+  own.after.assign(issue.after.begin(), issue.after.end());
+  own.issued_at = issue.now;
+  own.has_start = false;
+  for (const Token token : issue.after) own.has_start = wait_for(token) || own.has_start;
   if (own.has_start) check_cuda(cudaEventRecord(own.start.get(), stream), "recording an event");
-}
-
-// The thread that waits for the end of work is some time behind.
-bool CudaQueue::is_idle() const {
-  if (done_.load(std::memory_order_acquire) == issued_) return true;
-  const std::atomic<std::uint32_t>& last = slot_at_[issued_ % slots_.size()];
-  return is_passed(slots_[last.load(std::memory_order_relaxed)].end.get());
 }
 
 Token CudaQueue::end(std::uint32_t slot, Explain explain) {
   Slot& own = slots_[slot - first_slot_];
   check_cuda(cudaEventRecord(own.end.get(), stream), "recording an event");
-  own.position = ++issued_;
+  own.position = issued_.load(std::memory_order_relaxed) + 1;
   slot_at_[own.position % slots_.size()].store(slot - first_slot_, std::memory_order_relaxed);
   own.explain = explain;
   {
     const std::lock_guard lock(mutex_);
     under_way_.push_back(slot);
+    issued_.store(own.position, std::memory_order_relaxed);
   }
   changed_.notify_one();
   return {.queue = number_, .position = own.position};
@@ -142,20 +135,24 @@ Token CudaQueue::end(std::uint32_t slot, Explain explain) {
 
 // The event stays that of the work until the work has ended. If that happens now, this stream waits
 // for later work of the other queue instead, which was issued before, so that no circle can arise.
-void CudaQueue::wait_for(Token token) {
-  if (token.queue == number_) return;  // this stream keeps its order
+bool CudaQueue::wait_for(Token token) {
+  bool waits = false;
+  if (token.queue == number_) return waits;  // this stream keeps its order
   all_queues().with(token.queue, [&](CudaQueue& other) {
     if (other.done_.load(std::memory_order_acquire) >= token.position) return;
+    waits = true;
     const std::size_t place = token.position % other.slots_.size();
     const Slot& slot = other.slots_[other.slot_at_[place].load(std::memory_order_relaxed)];
     check_cuda(cudaStreamWaitEvent(stream, slot.end.get(), 0), "waiting for an event");
   });
+  return waits;
 }
 
 void CudaQueue::watch() {
   cudaSetDevice(gpu_);
   for (;;) {
     std::uint32_t slot = 0;
+    spin_for_work();
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return is_ending_ || !under_way_.empty(); });
@@ -164,6 +161,18 @@ void CudaQueue::watch() {
     }
     clock_->renew();  // while the work is under way, mostly
     finish(slot);
+  }
+}
+
+// To wake a thread costs the one that issues as much as a short op: so this one stays awake while
+// such ops follow each other.
+void CudaQueue::spin_for_work() const {
+  constexpr std::chrono::microseconds patience{30};
+  const std::uint64_t done = done_.load(std::memory_order_relaxed);  // by this thread
+  const auto begun = std::chrono::steady_clock::now();
+  while (issued_.load(std::memory_order_relaxed) == done &&
+         std::chrono::steady_clock::now() - begun < patience) {
+    relax();
   }
 }
 
@@ -181,7 +190,10 @@ void CudaQueue::finish(std::uint32_t slot) {
   const bool is_spoiled = std::any_of(own.after.begin(), own.after.end(), has_failed);
   // One anchor after another may be some microseconds off.
   const std::shared_ptr<const GpuAnchor> anchor = clock_->anchor();
-  const Instant start = own.has_start ? anchor->time_of(own.start.get(), last_end_) : last_end_;
+  // Work begins when the work before it has ended, but not before it was issued, or what it waits
+  // for has ended.
+  const Instant ready = own.has_start ? anchor->time_of(own.start.get(), last_end_) : own.issued_at;
+  const Instant start = std::max(ready, last_end_);
   const Instant end = std::max(start, anchor->time_of(own.end.get(), start));
   last_end_ = std::max(last_end_, end);
   {

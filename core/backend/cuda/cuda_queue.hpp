@@ -25,7 +25,7 @@ namespace troupe {
 // Work is issued by one thread at a time. A thread of the queue waits for the work to end, and
 // reports its times to Completions.
 //
-//   queue.begin(slot, issue->after);
+//   queue.begin(slot, *issue);
 //   f<<<…, queue.stream>>>(…);
 //   issue->token = queue.end(slot);
 class CudaQueue final : public CudaStream {
@@ -41,10 +41,10 @@ class CudaQueue final : public CudaStream {
   CudaQueue(const CudaQueue&) = delete;
   CudaQueue& operator=(const CudaQueue&) = delete;
 
-  // What is issued next is the work of this slot, which must be free, and begins after these
-  // tokens. Makes the GPU the thread's current one. Throws a run Error if CUDA fails; the slot is
-  // free then.
-  void begin(std::uint32_t slot, std::span<const Token> after);
+  // What is issued next is the work of this slot, which must be free, and begins after the tokens.
+  // Makes the GPU the thread's current one. Throws a run Error if CUDA fails; the slot is free
+  // then.
+  void begin(std::uint32_t slot, const Issue& issue);
   // All work of the slot has been issued. `explain`: null if it can't fail on the device.
   Token end(std::uint32_t slot, Explain explain = nullptr);
   // For the work of this slot: where it says that it has failed.
@@ -59,14 +59,16 @@ class CudaQueue final : public CudaStream {
   struct Slot {
     OwnedEvent start;
     OwnedEvent end;
-    bool has_start = false;  // else it begins where the one before ends
+    Instant issued_at{};
+    bool has_start = false;  // it waits for work of other queues, and the event is behind that
     std::uint64_t position = 0;
     Explain explain = nullptr;
     std::vector<Token> after;
   };
 
-  void wait_for(Token token);
-  bool is_idle() const;
+  // Returns whether the stream waits.
+  bool wait_for(Token token);
+  void spin_for_work() const;
   void watch();
   void finish(std::uint32_t slot);
   static bool has_failed(Token token);
@@ -88,7 +90,7 @@ class CudaQueue final : public CudaStream {
   OwnedSolver own_solver_;
   // By position, modulo their number: the slot of the work there, until it has ended.
   std::vector<std::atomic<std::uint32_t>> slot_at_;
-  std::uint64_t issued_ = 0;  // position of the work that was issued last
+  std::atomic<std::uint64_t> issued_ = 0;  // position of the work that was issued last
   std::atomic<std::uint64_t> done_ = 0;
   Instant last_end_{};  // of what has ended last
 
