@@ -5,6 +5,7 @@
 #include "actors/messages.hpp"
 #include "actors/node_resources.hpp"
 #include "actors/resource_host.hpp"
+#include "actors/warm_up.hpp"
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
@@ -129,7 +130,7 @@ class ActorRuntime::Impl {
   void send_window(Window window) {
     sent_.push_back(window.without_shares());
     if (interruption_.has_come()) return interrupt();
-    if (context_.setting.has_values()) load_kernels(context_.ops, window);
+    if (context_.setting.has_values()) prepare_kernels(window);
     AddWindow message{std::move(window), {}};
     for (const auto& [resource, share] : message.window.shares) {
       if (!resources_.has(resource)) message.joining.push_back(resource);
@@ -145,6 +146,13 @@ class ActorRuntime::Impl {
         set_up_failure(), [this] { return !interruption_.has_come(); });
     if (interruption_.has_come()) return interrupt();
     send(std::move(message));
+  }
+
+  void prepare_kernels(const Window& window) {
+    for (const auto& [resource, share] : window.shares) {
+      load_kernels(context_.ops, share);
+      if (nodes_ == nullptr && !has_begun_) warm_up_kernels(context_, resource, share);
+    }
   }
 
   template <class Message>
@@ -268,14 +276,6 @@ class ActorRuntime::Impl {
   int idle_rounds_ = 0;
   std::deque<Window> sent_;  // and not taken, without shares
 };
-
-void load_kernels(const OpRegistry& ops, const Window& window) {
-  for (const auto& [resource, share] : window.shares) {
-    for (const Share::Kernel& kernel : share.kernels) {
-      if (const auto load = ops[kernel.kind].load; load != nullptr) load();
-    }
-  }
-}
 
 ActorRuntime::ActorRuntime(const Machine& machine, const OpRegistry& ops, MemoryStore& store,
                            const RunSetting& setting, const ActorRuntimeOptions& options)

@@ -23,10 +23,6 @@ namespace troupe {
 
 class NodeResources;
 
-// Loads the libraries that the window's kernels need, where they aren't loaded yet. Throws a run
-// Error if one can't be loaded.
-void load_kernels(const OpRegistry& ops, const Window& window);
-
 struct ActorRuntimeOptions {
   std::uint64_t seed = 0;
   // Called on another thread when there is a window to take, an item that is watched has finished,
@@ -67,11 +63,12 @@ class ActorRuntime {
 
   // Windows may be sent before and while the actors act, but none after send_end(). Their replicas
   // must be installed where the store tracks them. Loads the libraries that the window's kernels
-  // need, and spawns the actors of devices and links that have work for the first time, on threads:
-  // one for each such device, and a few that the links share. Throws what load_kernels() throws,
-  // and an Error where the host hasn't enough threads or memory, a usage Error before begin(), else
-  // a run Error. The actors don't get the window then, and neither do they once the run is
-  // interrupted: it is one of take_left().
+  // need, warms up devices while the run hasn't begun, and spawns the actors of devices and links
+  // that have work for the first time, on threads: one for each such device, and a few that the
+  // links share. Throws what load_kernels() and warm_up_kernels() throw, and an Error where the
+  // host hasn't enough threads or memory, a usage Error before begin(), else a run Error. The
+  // actors don't get the window then, and neither do they once the run is interrupted: it is one
+  // of take_left().
   void send(Window window);
   void send_end();
   // Calls on_news, and lets proceed() return, when this item of a window that was sent has

@@ -1,5 +1,6 @@
 #include "actors/runner.hpp"
 
+#include "actors/warm_up.hpp"
 #include "core/base/error.hpp"
 #include "core/plan/planner.hpp"
 #include "core/result/save.hpp"
@@ -91,7 +92,9 @@ Report Run::perform() {
                      options_.cluster, options_.losses);
   if (setting_.has_values()) {
     for (const Plan& plan : plans_) {
-      for (const Window& window : plan.windows) load_kernels(graph_.kinds(), window);
+      for (const Window& window : plan.windows) {
+        for (const auto& [resource, share] : window.shares) load_kernels(graph_.kinds(), share);
+      }
     }
   }
   if (options_.resumed != nullptr) report.notes = options_.resumed->passed_over;

@@ -3,6 +3,7 @@
 #include "actors/crash_reasons.hpp"
 #include "actors/execution.hpp"
 #include "actors/run_setting.hpp"
+#include "actors/warm_up.hpp"
 #include "core/backend/cuda/cuda_backend.hpp"
 #include "core/base/error.hpp"
 #include "core/machine/discover.hpp"
@@ -185,9 +186,8 @@ void NodeRun::join(ResourceId resource) {
 
 void NodeRun::assign(ResourceId resource, const PackedShare& packed) {
   Share share = packed.unpack(ops_, attrs_);
-  for (const Share::Kernel& kernel : share.kernels) {
-    if (const auto load = ops_[kernel.kind].load; load != nullptr) load();
-  }
+  load_kernels(ops_, share);
+  warm_up_kernels(context_, resource, share);
   caf::anon_send(resources_[resource], AssignShare{std::move(share)});
 }
 

@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace troupe {
 
@@ -73,6 +74,14 @@ class DeviceBackend {
   // ahead, as many as its depth, in the order of the streams. May block until the op has finished.
   // Throws a run Error if the op fails at once.
   virtual Started start(std::uint32_t slot, const KernelCall& call) = 0;
+};
+
+// An op that a device will compute, for DeviceBackendEntry::warm_up.
+struct KernelSample {
+  std::string_view kind;  // OpKind::name
+  const Attrs& attrs;
+  std::vector<TensorType> inputs = {};
+  std::vector<TensorType> outputs = {};
 };
 
 // A part of a transfer over one link: bytes [offset, offset + bytes) of a tensor.
@@ -135,6 +144,10 @@ struct DeviceBackendEntry {
   // Whether this host has what a device that fits needs; may block while a driver starts. Asked for
   // devices of this process only, not for those of other nodes. Null: it has.
   bool (*is_here)(const Machine&, DeviceId) = nullptr;
+  // Computes such ops once, of made-up values, where the first op of a kind takes longer than
+  // others. Called before the clock of a run starts. Blocks. Ops that don't work are left out.
+  // Throws a run Error if the device is of no use any more. Null: not needed.
+  void (*warm_up)(const Machine&, DeviceId, std::span<const KernelSample>) = nullptr;
 };
 
 struct LinkBackendEntry {

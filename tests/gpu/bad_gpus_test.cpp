@@ -200,14 +200,26 @@ BOOST_AUTO_TEST_CASE(a_gpu_with_less_memory_than_the_file_says_refuses_what_it_c
 
 BOOST_AUTO_TEST_CASE(memory_that_ends_in_a_run_is_said_to,
                      *boost::unit_test::precondition(on_stand_in)) {
-  check_failure(run_file(small_tasks), {{"OUT_OF_MEMORY_AT", "24"}},
+  check_failure(run_file(small_tasks), {{"OUT_OF_MEMORY_AT", "40"}},
                 {"gpu", "end other processes that use the GPU"});
 }
 
 BOOST_AUTO_TEST_CASE(a_fault_of_a_kernel_ends_the_run_with_its_op,
                      *boost::unit_test::precondition(on_stand_in)) {
-  check_failure(run_file(small_tasks), {{"KERNEL_FAULT_AT", "1"}},
+  // The first two are those with which the GPUs are warmed up.
+  check_failure(run_file(small_tasks), {{"KERNEL_FAULT_AT", "3"}},
                 {"'x' ", "illegal memory access", "compute-sanitizer"});
+}
+
+BOOST_AUTO_TEST_CASE(a_fault_before_the_clock_starts_ends_the_run_with_the_kind_of_its_op,
+                     *boost::unit_test::precondition(on_stand_in)) {
+  const Workspace workspace;
+  const Finished finished = run(workspace, run_file(small_tasks), {{"KERNEL_FAULT_AT", "1"}});
+  BOOST_TEST(!finished.timed_out);
+  BOOST_TEST(finished.exit_code == 1, finished.err);
+  BOOST_TEST(std::count(finished.err.begin(), finished.err.end(), '\n') == 1, finished.err);
+  check_words(finished.err,
+              {"GPU 0 can't compute 'uniform'", "illegal memory access", "compute-sanitizer"});
 }
 
 BOOST_AUTO_TEST_CASE(a_gpu_that_troupe_was_not_built_for_is_said_to_be,

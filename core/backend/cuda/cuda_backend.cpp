@@ -95,7 +95,11 @@ DeviceBackendEntry cuda_device_backend() {
           .order = cuda_order,
           .issue_depth = device_depth,
           .is_exact = false,
-          .is_here = cuda_device_is_here};
+          .is_here = cuda_device_is_here,
+          .warm_up =
+              [](const Machine& machine, DeviceId id, std::span<const KernelSample> ops) {
+                load_cuda().module->warm_up(number_of(machine, id), machine.device(id).tf32, ops);
+              }};
 }
 
 LinkBackendEntry cuda_link_backend() {

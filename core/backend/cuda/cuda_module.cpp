@@ -4,6 +4,7 @@
 #include "core/backend/cuda/cuda_space.hpp"
 #include "core/backend/cuda/gpu_device.hpp"
 #include "core/backend/cuda/gpu_link.hpp"
+#include "core/backend/cuda/warm_up_gpu.hpp"
 #include "core/base/version.hpp"
 
 #include <string>
@@ -93,6 +94,9 @@ class LoadedModule final : public CudaModule {
   std::unique_ptr<DeviceBackend> make_device(const BackendContext& context, DeviceId id, int gpu,
                                              std::uint32_t depth) const override {
     return make_gpu_device(context, id, gpu, depth);
+  }
+  void warm_up(int gpu, bool uses_tf32, std::span<const KernelSample> ops) const override {
+    warm_up_gpu(gpu, uses_tf32, ops);
   }
   std::unique_ptr<LinkBackend> make_link(const BackendContext& context, LinkEnds ends,
                                          std::uint32_t depth) const override {

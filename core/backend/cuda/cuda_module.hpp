@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -46,6 +47,8 @@ class CudaModule {
   // `gpu`: the number of the GPU that the device is.
   virtual std::unique_ptr<DeviceBackend> make_device(const BackendContext& context, DeviceId id,
                                                      int gpu, std::uint32_t depth) const = 0;
+  // As DeviceBackendEntry::warm_up; ops that are as earlier ones of this process are left out.
+  virtual void warm_up(int gpu, bool uses_tf32, std::span<const KernelSample> ops) const = 0;
   // Of the GPUs whose memories a link joins; -1: that is memory of the host.
   struct LinkEnds {
     int gpu_of_a = -1;

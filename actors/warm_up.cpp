@@ -1,0 +1,54 @@
+#include "actors/warm_up.hpp"
+
+#include "core/backend/backend.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+namespace {
+
+// By the cost model, whose rates are rough for a machine that was discovered.
+constexpr std::chrono::milliseconds longest{500};
+
+KernelSample sample_of(const RunContext& context, const Share& share, std::uint32_t item) {
+  const Share::Kernel& kernel = share.kernels[share.items[item].kernel];
+  KernelSample sample{.kind = context.ops[kernel.kind].name, .attrs = *kernel.attrs};
+  for (const ReplicaId input : share.inputs_of(item)) {
+    sample.inputs.push_back(context.store.type(input));
+  }
+  for (std::uint32_t k = 0; k <= kernel.further; ++k) {
+    sample.outputs.push_back(context.store.type(ReplicaId{share.output(item).value + k}));
+  }
+  return sample;
+}
+
+}  // namespace
+
+void load_kernels(const OpRegistry& ops, const Share& share) {
+  for (const Share::Kernel& kernel : share.kernels) {
+    if (const auto load = ops[kernel.kind].load; load != nullptr) load();
+  }
+}
+
+void warm_up_kernels(const RunContext& context, ResourceId resource, const Share& share) {
+  if (resource.index() >= context.machine.devices.size()) return;
+  const DeviceId device{resource.value};
+  const DeviceBackendEntry* const backend = context.setting.device_backends[device.index()];
+  if (backend == nullptr || backend->warm_up == nullptr) return;
+  std::vector<KernelSample> samples;
+  std::vector<bool> has_sample(share.kernels.size());
+  for (std::uint32_t item = 0; item + 1 < share.items.size(); ++item) {
+    const std::uint32_t k = share.items[item].kernel;
+    const Share::Kernel& kernel = share.kernels[k];
+    if (has_sample[k] || kernel.is_further || kernel.expected > longest) continue;
+    has_sample[k] = true;
+    samples.push_back(sample_of(context, share, item));
+  }
+  if (!samples.empty()) backend->warm_up(context.machine, device, samples);
+}
+
+}  // namespace troupe
