@@ -139,7 +139,8 @@ class GraphMaker {
 
   std::int64_t extent() {
     if (limits_.small) return pick<std::int64_t>(random_, {1, 2, 3});
-    return pick<std::int64_t>(random_, {1, 7, 24, 45});
+    if (!limits_.may_round) return pick<std::int64_t>(random_, {1, 7, 24, 45});
+    return pick<std::int64_t>(random_, {1, 7, 45, 130});  // small and large products on a GPU
   }
 
   Placement placement(bool is_copy) {

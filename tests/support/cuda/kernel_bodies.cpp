@@ -10,6 +10,7 @@
 #include "core/backend/cuda/kernels/functions.cuh"
 #include "core/backend/cuda/kernels/reduce.cuh"
 #include "core/backend/cuda/kernels/rows.cuh"
+#include "core/backend/cuda/kernels/small_product.cuh"
 #include "core/backend/cuda/kernels/triangle.cuh"
 #include "core/backend/cuda/kernels/waiting.cuh"
 #include "core/ops/element_functions.hpp"
@@ -153,6 +154,7 @@ void Bodies::add_for_elements() {
   add_cooperating(cross_entropy_grad_rows<T>);
   add_cooperating(mean_of<T>);
   add(lower_triangle<T>);
+  add(small_product<T>);
 }
 
 Bodies::Bodies() {

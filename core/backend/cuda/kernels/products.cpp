@@ -1,10 +1,11 @@
-// matmul, gemm, syrk and trsm by cuBLAS.
+// matmul, gemm, syrk and trsm by cuBLAS; small products by a kernel of our own.
 //
 // cuBLAS counts by columns: it takes a row-major matrix for its transpose. So all equations are
 // transposed: a product's factors change places, lower triangles are upper ones, and left is right.
 #include "core/backend/cuda/kernels/copy_on_device.hpp"
 #include "core/backend/cuda/kernels/cuda_blas.hpp"
 #include "core/backend/cuda/kernels/launchers.hpp"
+#include "core/backend/cuda/kernels/small_product.hpp"
 #include "core/ops/elementwise.hpp"
 #include "core/ops/product.hpp"
 
@@ -62,6 +63,7 @@ void multiply(const CudaCall& call, const Product& p, const std::byte* c_before)
   }
   with_element(call.output.type.dtype, [&](auto element) {
     using T = decltype(element);
+    if (is_small(p)) return launch_small_product<T>(call, p);
     constexpr std::int64_t batch_max = std::numeric_limits<int>::max();
     for (std::int64_t first = 0; first < p.batch; first += batch_max) {
       with_product_math(call.on, [&] {

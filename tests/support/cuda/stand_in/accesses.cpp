@@ -40,9 +40,12 @@ void AccessHistory::check(const Access& access, const Order& order, const WorkId
       return;
     }
     // Of what it wrote, nothing may be left: kernels are taken to write whole allocations, which a
-    // later and smaller write doesn't cover.
+    // later and smaller write doesn't cover. Nor does it cover what kernels are taken to read, but
+    // where a tensor begins is certain.
+    Access needed = access;
+    if (access.is_whole) needed.bytes = 1;
     const bool is_overwritten = std::any_of(std::next(it), past_.end(), [&](const Past& later) {
-      return later.access.writes && covers(later.access, access);
+      return later.access.writes && covers(later.access, needed);
     });
     if (work.number != 0 && !is_pinned && access.reads && past.access.writes && !is_overwritten &&
         !order.on_devices.contains(past.work.stream, past.work.number)) {

@@ -25,6 +25,7 @@ struct Access {
   std::size_t bytes = 0;
   bool reads = false;
   bool writes = false;
+  bool is_whole = false;  // of an allocation, for want of knowing how much of it
   const std::byte* end() const { return begin + bytes; }
 };
 

@@ -70,7 +70,8 @@ void add_access(Engine& engine, const KernelParameter& parameter, const std::byt
   accesses.push_back({.begin = is_whole ? place.begin : pointer,
                       .bytes = is_whole ? place.bytes : 4,
                       .reads = reads,
-                      .writes = !reads});
+                      .writes = !reads,
+                      .is_whole = is_whole});
 }
 
 }  // namespace
