@@ -96,10 +96,9 @@ inline const troupe::ScenarioReport& measure_step(Session& session, const Device
   const auto next_batch = [&] {
     return Batch{session.tensor(x, x_shape), session.tensor(labels, labels_shape)};
   };
+  const std::array<Batch, 2> batches{next_batch(), next_batch()};
   Parameters w = pull({session.zeros({inputs, hidden}), session.zeros({hidden, outputs})}, devices);
-  return session.measure("one step", [&] {
-    w = step(session, devices, w, {next_batch(), next_batch()}, 0.5);
-  });
+  return session.measure("one step", [&] { w = step(session, devices, w, batches, 0.5); });
 }
 
 }  // namespace mlp
