@@ -15,6 +15,8 @@ constexpr std::size_t alignment = 512;
 constexpr std::size_t zone = 512;
 constexpr std::size_t unusable_max = 1000;
 constexpr int fresh = 0xff;
+// What is larger begins so: to fill the workspaces of all streams took most of the time of tests.
+constexpr std::size_t fresh_max = 1 << 20;
 constexpr int forbidden = 0xa5;
 
 std::size_t round_up(std::size_t bytes, std::size_t to) {
@@ -67,7 +69,7 @@ const std::byte* Arena::allocate(std::size_t bytes) {
       taken_[offset] = {.bytes = bytes, .size = size};
       next_ = offset + size;
       std::byte* at = twin(base_ + offset);
-      std::memset(at, fresh, bytes);
+      std::memset(at, fresh, std::min(bytes, fresh_max));
       std::memset(at + bytes, forbidden, size - bytes);
       return base_ + offset;
     }
@@ -118,7 +120,7 @@ Allocation* Memory::allocate_device(int device, std::size_t bytes) {
 Allocation* Memory::allocate_pinned(int device, std::size_t bytes) {
   if (is_due(control_.out_of_memory_at)) return nullptr;
   std::byte* begin = map_memory(round_up(bytes, page), PROT_READ | PROT_WRITE);
-  std::memset(begin, fresh, bytes);
+  std::memset(begin, fresh, std::min(bytes, fresh_max));
   return add({.kind = MemoryKind::pinned, .device = device, .begin = begin, .bytes = bytes});
 }
 
