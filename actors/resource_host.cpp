@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <exception>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -66,12 +67,15 @@ void ResourceHost::add(std::span<const ResourceId> resources, const Spawn& spawn
                        const std::function<bool()>& keep_going) {
   const std::vector<caf::execution_unit*> threads = start_threads(resources, kind, keep_going);
   for (std::size_t i = 0; i < threads.size() && keep_going(); ++i) {
+    const auto not_set_up = [&](const std::string& why) {
+      return fmt::format("could not set {} up: {}", resource_name(machine_, resources[i]), why);
+    };
     try {
       (*actors_)[resources[i].index()] = spawn(resources[i], threads[i]);
+    } catch (const Error& error) {  // of a backend, which knows what to do
+      throw Error(kind, SourcePlace{}, not_set_up(error.problem()), error.remedy());
     } catch (const std::exception& error) {
-      throw actors_not_set_up(
-          kind, fmt::format("could not set {} up: {}", resource_name(machine_, resources[i]),
-                            error.what()));
+      throw actors_not_set_up(kind, not_set_up(error.what()));
     }
   }
 }
