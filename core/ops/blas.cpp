@@ -1,6 +1,7 @@
 #include "core/ops/blas.hpp"
 
 #include "core/base/error.hpp"
+#include "core/ops/openblas_library.hpp"
 
 #include <cstdlib>
 
@@ -28,7 +29,7 @@ void find(void* handle, const char* name, Function*& function) {
 Blas load() {
   // The library reads this variable when it is loaded.
   setenv("OPENBLAS_NUM_THREADS", "1", 1);
-  void* const handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  void* const handle = open_openblas(library, cpu_features());
   if (handle == nullptr) throw absent();
   decltype(openblas_set_num_threads)* set_num_threads = nullptr;
   find(handle, "openblas_set_num_threads", set_num_threads);
