@@ -53,6 +53,10 @@ class Team {
   virtual ~Team() = default;
   virtual std::size_t size() const = 0;
   virtual void run(std::size_t n, const std::function<void(std::size_t)>& f) = 0;
+  // How many cores the host has, at least 1: by default, this host, whichever of its cores the
+  // process may use. What kernels may cut their work by, as it is the same for every team of a
+  // host.
+  virtual std::int64_t host_cores() const;
 };
 
 struct ConstTensorView {

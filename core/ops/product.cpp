@@ -1,9 +1,9 @@
 #include "core/ops/product.hpp"
 
 #include "core/ops/blas.hpp"
+#include "core/ops/panels.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <functional>
 #include <limits>
 
@@ -21,24 +21,6 @@ CBLAS_TRANSPOSE blas_transpose(bool transposed) {
 }
 
 }  // namespace
-
-// Each further panel of rows packs all of B once more, which costs one thread about 16/m of the
-// whole product. Each further panel of columns packs A once more: 30/n. The number of panels is the
-// largest whose cost is at most 2 %, rounded down to a power of two, which divides evenly among the
-// usual numbers of cores.
-//
-// Measured with OpenBLAS 0.3.21's AVX2 kernels on one core of a Sapphire Rapids, float32 squares,
-// median of alternating pairs against one call: 1.5 % for 1000, 1.0 % for 1500, 1.2 % for 2000, and
-// 1 % within the noise of 1 % for 3000 and 4000. With OpenBLAS's AVX-512 kernels, which compute
-// faster but don't pack faster, 3 to 7 %.
-Panels::Panels(std::int64_t whole, std::int64_t per_panel) : length(whole) {
-  constexpr std::int64_t align = 8;  // a multiple of the inner kernels' block sizes
-  count =
-      static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(1 + length / per_panel)));
-  extent = ((length + count - 1) / count + align - 1) / align * align;
-  // Because the extent is rounded up, fewer panels may suffice.
-  count = (length + extent - 1) / extent;
-}
 
 std::vector<AttrSpec> product_attrs() {
   return {{.name = "transpose_a", .fallback = false}, {.name = "transpose_b", .fallback = false}};
@@ -95,19 +77,20 @@ void check_blas_extents(const OpSignature& op, std::int64_t largest) {
 template <class T>
 void multiply(Team& team, const Product& p, const T* a, const T* b, const T* c_before, T* c) {
   const BlasOf<T>& blas = Blas::instance().of<T>();
-  const Panels rows(p.m, rows_per_panel);
-  const Panels columns(p.n, columns_per_panel);
-  const bool by_rows = rows.count >= columns.count;
-  const Panels& panels = by_rows ? rows : columns;
+  const Grid grid =
+      cut({.rows = p.m, .columns = p.n, .multiply_adds = p.flops() / 2, .batch = p.batch},
+          team.host_cores());
   const std::int64_t lda = p.transpose_a ? p.m : p.k;
   const std::int64_t ldb = p.transpose_b ? p.k : p.n;
   const auto multiply_panel = [&](std::size_t i) {
-    const std::int64_t matrix = static_cast<std::int64_t>(i) / panels.count;
-    const std::int64_t panel = static_cast<std::int64_t>(i) % panels.count;
-    const std::int64_t row = by_rows ? panels.begin(panel) : 0;
-    const std::int64_t column = by_rows ? 0 : panels.begin(panel);
-    const std::int64_t m = by_rows ? panels.end(panel) - row : p.m;
-    const std::int64_t n = by_rows ? p.n : panels.end(panel) - column;
+    const std::int64_t matrix = static_cast<std::int64_t>(i) / grid.count();
+    const std::int64_t panel = static_cast<std::int64_t>(i) % grid.count();
+    const std::int64_t row_panel = panel / grid.columns.count;
+    const std::int64_t column_panel = panel % grid.columns.count;
+    const std::int64_t row = grid.rows.begin(row_panel);
+    const std::int64_t column = grid.columns.begin(column_panel);
+    const std::int64_t m = grid.rows.end(row_panel) - row;
+    const std::int64_t n = grid.columns.end(column_panel) - column;
     T* const out = c + (matrix * p.m + row) * p.n + column;
     if (c_before != nullptr && c_before != c) {
       for (std::int64_t r = 0; r < m; ++r) {
@@ -122,7 +105,7 @@ void multiply(Team& team, const Product& p, const T* a, const T* b, const T* c_b
               static_cast<blasint>(ldb), static_cast<T>(p.beta), out, static_cast<blasint>(p.n));
   };
   // A std::function of a reference needs no memory of its own.
-  team.run(static_cast<std::size_t>(p.batch * panels.count), std::cref(multiply_panel));
+  team.run(static_cast<std::size_t>(p.batch * grid.count()), std::cref(multiply_panel));
 }
 
 template void multiply(Team&, const Product&, const float*, const float*, const float*, float*);

@@ -3,7 +3,6 @@
 
 #include "core/ops/op_kind.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -39,23 +38,6 @@ Product scaled_product_of(const OpSignature& op);
 
 // Throws a usage Error without a place if `largest`, an extent, is beyond the integers of BLAS.
 void check_blas_extents(const OpSignature& op, std::int64_t largest);
-
-// `length` rows or columns cut into panels, which a team computes in parallel. Depends on the
-// arguments alone: OpenBLAS may round differently in a block of another shape, and results must not
-// depend on the number of threads.
-struct Panels {
-  std::int64_t length = 0;
-  std::int64_t count = 1;
-  std::int64_t extent = 0;  // of each panel but the last
-
-  Panels(std::int64_t whole, std::int64_t per_panel);
-  std::int64_t begin(std::int64_t panel) const { return panel * extent; }
-  std::int64_t end(std::int64_t panel) const { return std::min(begin(panel + 1), length); }
-};
-
-// For each so many rows or columns there may be a further panel: see product.cpp.
-constexpr std::int64_t rows_per_panel = 800;
-constexpr std::int64_t columns_per_panel = 1500;
 
 // Computes the product on the team. `c_before` is C', which may be `c`; nullptr if beta is 0.
 // Blocks until done. T is float or double.

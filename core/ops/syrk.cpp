@@ -4,7 +4,10 @@
 #include "core/ops/blas.hpp"
 #include "core/ops/builtin.hpp"
 #include "core/ops/elementwise.hpp"
+#include "core/ops/panels.hpp"
 #include "core/ops/product.hpp"
+
+#include <cmath>
 
 namespace troupe {
 namespace {
@@ -29,6 +32,16 @@ Work syrk_work(const OpSignature& op, const TensorType& output) {
   return work;
 }
 
+// The first row of a panel of the triangle. Each panel has about as many elements: rows are the
+// longer the further down they are.
+std::int64_t first_row(std::int64_t n, std::int64_t panel, std::int64_t panels) {
+  constexpr std::int64_t align = 8;  // as in Panels
+  if (panel == panels) return n;
+  const double part = static_cast<double>(panel) / static_cast<double>(panels);
+  const auto row = static_cast<std::int64_t>(static_cast<double>(n) * std::sqrt(part));
+  return row / align * align;
+}
+
 template <class T>
 void rank_k_update(const CpuCall& call) {
   const BlasOf<T>& blas = Blas::instance().of<T>();
@@ -43,11 +56,15 @@ void rank_k_update(const CpuCall& call) {
   const T* const a = call.inputs[0].as<T>();
   const T* const c = call.inputs[1].as<T>();
   T* const out = call.output.as<T>();
-  const Panels panels(n, rows_per_panel);
+  const double multiply_adds =
+      static_cast<double>(n) * static_cast<double>(call.inputs[0].type.shape.elements()) / 2;
+  const std::int64_t panels =
+      cut({.rows = n, .multiply_adds = multiply_adds}, call.team.host_cores()).count();
   // A panel of rows: what is left of the square on the diagonal is an ordinary product.
-  call.team.run(static_cast<std::size_t>(panels.count), [&](std::size_t i) {
-    const std::int64_t begin = panels.begin(static_cast<std::int64_t>(i));
-    const std::int64_t end = panels.end(static_cast<std::int64_t>(i));
+  call.team.run(static_cast<std::size_t>(panels), [&](std::size_t i) {
+    const std::int64_t begin = first_row(n, static_cast<std::int64_t>(i), panels);
+    const std::int64_t end = first_row(n, static_cast<std::int64_t>(i) + 1, panels);
+    if (begin == end) return;
     if (out != c) std::copy(c + begin * n, c + end * n, out + begin * n);
     const T* const a_panel = a + (transposed ? begin : begin * shape[1]);
     const auto rows = static_cast<blasint>(end - begin);

@@ -4,6 +4,7 @@
 #include "core/ops/blas.hpp"
 #include "core/ops/builtin.hpp"
 #include "core/ops/elementwise.hpp"
+#include "core/ops/panels.hpp"
 #include "core/ops/product.hpp"
 #include "core/ops/triangular.hpp"
 
@@ -40,8 +41,11 @@ void trsm_kernel(const CpuCall& call) {
   const bool left = is_left(call.attrs);
   const Shape& shape = call.output.type.shape;
   const std::int64_t n = call.inputs[0].type.shape[0];
-  const Panels panels =
-      left ? Panels(shape[1], columns_per_panel) : Panels(shape[0], rows_per_panel);
+  const double multiply_adds = static_cast<double>(n) * static_cast<double>(shape.elements()) / 2;
+  const Grid grid = cut(
+      {.rows = left ? 1 : shape[0], .columns = left ? shape[1] : 1, .multiply_adds = multiply_adds},
+      call.team.host_cores());
+  const Panels& panels = left ? grid.columns : grid.rows;
   with_element(call.output.type.dtype, [&](auto element) {
     using T = decltype(element);
     call.team.run(static_cast<std::size_t>(panels.count), [&](std::size_t i) {

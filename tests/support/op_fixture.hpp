@@ -15,11 +15,14 @@
 
 namespace troupe::testing {
 
-// A team of `size` new threads. Which thread takes which index is random.
+// A team of `size` new threads on a host of so many cores; 0: this one. Which thread takes which
+// index is random.
 class FreshThreadsTeam final : public Team {
  public:
-  explicit FreshThreadsTeam(std::size_t size) : size_(size) {}
+  explicit FreshThreadsTeam(std::size_t size, std::int64_t host_cores = 0)
+      : size_(size), host_cores_(host_cores == 0 ? Team::host_cores() : host_cores) {}
   std::size_t size() const override { return size_; }
+  std::int64_t host_cores() const override { return host_cores_; }
   void run(std::size_t n, const std::function<void(std::size_t)>& f) override {
     std::atomic<std::size_t> next = 0;
     std::vector<std::thread> threads;
@@ -33,6 +36,7 @@ class FreshThreadsTeam final : public Team {
 
  private:
   std::size_t size_;
+  std::int64_t host_cores_;
 };
 
 class SerialTeam final : public Team {

@@ -225,6 +225,32 @@ BOOST_AUTO_TEST_CASE(panels_of_a_symmetric_update_agree_with_a_product) {
   check_close(run_op("syrk", {a, c}), below_and_above(expected, Matrix(c)).values, 60);
 }
 
+// Compares with one panel, which OpenBLAS may round differently.
+BOOST_AUTO_TEST_CASE(ops_cut_for_a_host_of_many_cores_give_what_they_give_uncut) {
+  Random random(6);
+  const Tensor a = matrix(random, DType::f64, 611, 640);
+  const Tensor b = matrix(random, DType::f64, 523, 640);
+  const Tensor square = matrix(random, DType::f64, 611, 611);
+  const Tensor l = triangle(random, DType::f64, 611);
+  const auto agrees = [](std::string_view op, const std::vector<Tensor>& inputs,
+                         const Attrs& attrs) {
+    FreshThreadsTeam one_core(1, 1);
+    const std::vector<double> expected = doubles(run_op(op, inputs, attrs, one_core));
+    for (const std::int64_t host_cores : {3, 16, 64}) {
+      BOOST_TEST_CONTEXT(op << " on a host of " << host_cores << " cores") {
+        FreshThreadsTeam team(3, host_cores);
+        check_close(run_op(op, inputs, attrs, team), expected, 60);
+      }
+    }
+  };
+  agrees("gemm", {a, b, matrix(random, DType::f64, 611, 523)},
+         {{"transpose_b", true}, {"alpha", -0.5}, {"beta", 2.0}});
+  agrees("syrk", {a, square}, {{"beta", 0.5}});
+  agrees("syrk", {matrix(random, DType::f64, 640, 611), square}, {{"transpose", true}});
+  agrees("trsm", {l, matrix(random, DType::f64, 611, 1003)}, {});
+  agrees("trsm", {l, matrix(random, DType::f64, 1003, 611)}, {{"side", "right"}});
+}
+
 BOOST_AUTO_TEST_CASE(shapes_that_do_not_fit_are_refused_with_the_types) {
   const TensorType a{DType::f32, {3, 4}};
   const auto refused = [](const char* text, const char* op, const std::vector<TensorType>& inputs,
