@@ -118,8 +118,12 @@ caf::actor spawn_device(caf::actor_system& system, const RunContext& context, De
   IssueAhead ahead = issue_ahead(context.setting, context.machine, self);
   const auto make_work = [&context, device,
                           issues_ahead = ahead.is_on()](Completions& completions) {
-    const BackendContext backend_context{context.machine, context.ops, context.store, completions,
-                                         context.network};
+    const BackendContext backend_context{.machine = context.machine,
+                                         .ops = context.ops,
+                                         .store = context.store,
+                                         .completions = completions,
+                                         .network = context.network,
+                                         .host_cores = context.host_cores};
     return DeviceWork(
         backend_context,
         context.setting.device_backends[device.index()]->make(backend_context, device),

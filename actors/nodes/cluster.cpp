@@ -10,6 +10,7 @@
 #include "core/base/error.hpp"
 #include "core/memory/digest.hpp"
 #include "core/network/tls_wire.hpp"
+#include "core/ops/op_kind.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -164,7 +165,8 @@ class Cluster::Impl final : public Results {
           .clock_offset = nodes_[n].clock_offset,
           .first = ReplicaId{first.value},
           .kept = {kept.begin(), kept.end()},
-          .replicas = PackedReplicas(added, types, plan.buffers, machine, NodeId::at(n))};
+          .replicas = PackedReplicas(added, types, plan.buffers, machine, NodeId::at(n)),
+          .host_cores = cores_of_this_host()};
     });
   }
 

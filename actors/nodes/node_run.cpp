@@ -143,8 +143,8 @@ NodeRun::NodeRun(const BeginRun& begin, NodeTensors& tensors, const OpRegistry& 
       port_(wire, number_, tensors.self(), [this](const ChunkMove::Next& item) { on_chunk(item); }),
       setup_(rehearsal ? std::move(rehearsal) : std::make_shared<ActorSystemSetup>(false, 0)),
       uses_(tensors.machine().links.size()),
-      context_{tensors.machine(), ops_,         tensors.store(), setup_->clock(),
-               tensors.setting(), interrupted_, &port_,          uses_},
+      context_{tensors.machine(), ops_,   tensors.store(), setup_->clock(), tensors.setting(),
+               interrupted_,      &port_, uses_,           begin.host_cores},
       resources_(*setup_, tensors.machine(), true, &port_) {
   setup_->start_shared_thread();
   caf::actor_config config;

@@ -7,6 +7,7 @@
 #include "core/machine/machine.hpp"
 #include "core/memory/memory_store.hpp"
 #include "core/memory/token.hpp"
+#include "core/ops/op_kind.hpp"
 #include "core/ops/registry.hpp"
 
 #include <cstdint>
@@ -121,6 +122,7 @@ struct BackendContext {
   Completions& completions;
   NetworkPort* network = nullptr;  // to the other nodes of the run; null: there are none
   LinkUse* use = nullptr;  // of a link: where its backend says how it copies; null: nobody asks
+  std::int64_t host_cores = cores_of_this_host();  // of the teams of devices
 };
 
 // A backend as the registry lists it. It serves one mode.

@@ -150,7 +150,7 @@ Attrs complete_attrs(const OpKind& kind, const Attrs& given) {
   return attrs;
 }
 
-std::int64_t Team::host_cores() const {
+std::int64_t cores_of_this_host() {
   static const auto cores = std::max<std::int64_t>(1, sysconf(_SC_NPROCESSORS_ONLN));
   return cores;
 }

@@ -46,6 +46,9 @@ struct Work {
   Duration fixed{0};  // the same on every device (sleep)
 };
 
+// Cores of this host that are online, whichever of them the process may use; at least 1.
+std::int64_t cores_of_this_host();
+
 // The threads of a CPU device. `run(n, f)` calls each of f(0) … f(n-1) once, on any of the threads.
 // Blocks until all calls have returned. Results must not depend on which thread makes which call.
 class Team {
@@ -53,10 +56,9 @@ class Team {
   virtual ~Team() = default;
   virtual std::size_t size() const = 0;
   virtual void run(std::size_t n, const std::function<void(std::size_t)>& f) = 0;
-  // How many cores the host has, at least 1: by default, this host, whichever of its cores the
-  // process may use. What kernels may cut their work by, as it is the same for every team of a
-  // host.
-  virtual std::int64_t host_cores() const;
+  // What kernels may cut their work by: cores_of_this_host(), or in a run on several nodes those of
+  // the leader's host. The same for all teams whose results must be the same.
+  virtual std::int64_t host_cores() const { return cores_of_this_host(); }
 };
 
 struct ConstTensorView {

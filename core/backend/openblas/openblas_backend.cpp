@@ -28,7 +28,9 @@ std::span<const int> all_but_first(std::span<const int> cores) {
 class InlineBackend final : public DeviceBackend {
  public:
   InlineBackend(const BackendContext& context, std::vector<int> cores)
-      : context_(context), cores_(std::move(cores)), team_(all_but_first(cores_)) {}
+      : context_(context),
+        cores_(std::move(cores)),
+        team_(all_but_first(cores_), context.host_cores) {}
 
   void enter_thread() override { pin_this_thread(first(cores_)); }
 
@@ -52,8 +54,7 @@ class StreamedBackend final : public DeviceBackend {
   StreamedBackend(const BackendContext& context, const Device& device) : context_(context) {
     const auto streams = static_cast<std::size_t>(device.streams);
     for (std::size_t s = 0; s < streams; ++s) {
-      streams_.push_back(
-          std::make_unique<Stream>(context.completions, s, share_of(device.cores, s, streams)));
+      streams_.push_back(std::make_unique<Stream>(context, s, share_of(device.cores, s, streams)));
     }
   }
 
@@ -68,11 +69,11 @@ class StreamedBackend final : public DeviceBackend {
  private:
   // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): the order is that of destruction
   struct Stream {
-    Stream(Completions& completions, std::size_t slot, std::vector<int> stream_cores)
+    Stream(const BackendContext& context, std::size_t slot, std::vector<int> stream_cores)
         : cores(std::move(stream_cores)),
-          team(all_but_first(cores)),
+          team(all_but_first(cores), context.host_cores),
           pool(1, [this] { pin_this_thread(first(cores)); }),
-          worker(pool, completions, static_cast<std::uint32_t>(slot)) {
+          worker(pool, context.completions, static_cast<std::uint32_t>(slot)) {
       pool.start_all();
     }
 

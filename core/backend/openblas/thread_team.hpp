@@ -24,12 +24,14 @@ class ThreadTeam final : public Team {
   static constexpr int any_core = -1;
 
   // One helper for each entry, pinned to that core (or to none: any_core).
-  explicit ThreadTeam(std::span<const int> helper_cores);
+  explicit ThreadTeam(std::span<const int> helper_cores,
+                      std::int64_t host_cores = cores_of_this_host());
   ~ThreadTeam() override;
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
   std::size_t size() const override { return helpers_.size() + 1; }
+  std::int64_t host_cores() const override { return host_cores_; }
 
   // Only one thread may call this at a time, and not from within `f`. If `f` throws, indices that
   // no thread has begun are left out, and the first exception is rethrown here.
@@ -41,6 +43,8 @@ class ThreadTeam final : public Team {
   void take_part();
   bool enter();
   void leave();
+
+  const std::int64_t host_cores_;
 
   // The job: written by run() while the gate is closed and no helper is inside.
   const std::function<void(std::size_t)>* f_ = nullptr;

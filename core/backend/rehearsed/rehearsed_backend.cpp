@@ -16,7 +16,8 @@ class RehearsedDevice final : public DeviceBackend {
       : ops_(context.ops),
         store_(context.store),
         queues_(static_cast<std::size_t>(context.machine.device(id).streams),
-                simulated_issue_depth(context.machine, id)) {}
+                simulated_issue_depth(context.machine, id)),
+        team_({}, context.host_cores) {}
 
   // Of an op that was issued, the inputs were issued before it, and so computed.
   Started start(std::uint32_t slot, const KernelCall& call) override {
@@ -29,7 +30,7 @@ class RehearsedDevice final : public DeviceBackend {
   const OpRegistry& ops_;
   MemoryStore& store_;
   SimulatedQueues queues_;
-  ThreadTeam team_{{}};  // the calling thread alone
+  ThreadTeam team_;  // the calling thread alone
   CpuJob job_;
 };
 

@@ -23,10 +23,18 @@ using testing::WaitingCompletions;
 BOOST_AUTO_TEST_SUITE(openblas_backend)
 namespace {
 
+// An op whose output is how many cores its team says the host has.
+OpKind host_cores_op() {
+  return {.name = "host_cores", .inputs = 0, .declares_type = true, .cpu = [](const CpuCall& call) {
+            call.output.as<double>()[0] = static_cast<double>(call.team.host_cores());
+          }};
+}
+
 const OpRegistry& ops() {
   static const OpRegistry registry = [] {
     OpRegistry extended = builtin_ops();
     extended.add(testing::cores_op());
+    extended.add(host_cores_op());
     return extended;
   }();
   return registry;
@@ -50,9 +58,12 @@ struct Sample {
                 .memories = {{.name = "mem0", .size_bytes = 1 << 20}},
                 .links = {}},
         store(machine, MemoryStore::Backing::buffers),
-        backend(openblas_device_backend().make(
-            {.machine = machine, .ops = ops(), .store = store, .completions = completions},
-            DeviceId::at(0))) {
+        backend(openblas_device_backend().make({.machine = machine,
+                                                .ops = ops(),
+                                                .store = store,
+                                                .completions = completions,
+                                                .host_cores = 7},
+                                               DeviceId::at(0))) {
     const std::vector<ReplicaSpec> specs(
         tensors, ReplicaSpec{.memory = MemoryId::at(0), .type = 0, .readers = 1});
     store.install(specs, std::vector{TensorType{DType::f64, {64}}});
@@ -91,6 +102,17 @@ BOOST_AUTO_TEST_CASE(one_stream_computes_on_the_calling_thread) {
   BOOST_TEST(s.completions.count() == 0U);
   expect_error(ErrorKind::failed, "it failed on purpose",
                [&] { s.backend->start(0, s.call("fail", s.attrs[1], 1)); });
+}
+
+BOOST_AUTO_TEST_CASE(kernels_are_cut_for_the_host_that_results_are_compared_on) {
+  for (const int streams : {1, 2}) {
+    Sample s(streams);
+    const Attrs none;
+    if (s.backend->start(0, s.call("host_cores", none, 0)).state == Started::State::pending) {
+      s.completions.wait();
+    }
+    BOOST_TEST(*reinterpret_cast<const double*>(s.store.data(ReplicaId::at(0))) == 7);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(several_streams_compute_at_once_and_tell_their_ends) {
