@@ -123,7 +123,7 @@ caf::actor spawn_device(caf::actor_system& system, const RunContext& context, De
                                          .store = context.store,
                                          .completions = completions,
                                          .network = context.network,
-                                         .host_cores = context.host_cores};
+                                         .widest_team = context.setting.widest_team};
     return DeviceWork(
         backend_context,
         context.setting.device_backends[device.index()]->make(backend_context, device),

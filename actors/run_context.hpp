@@ -6,13 +6,11 @@
 #include "core/backend/link_use.hpp"
 #include "core/machine/machine.hpp"
 #include "core/memory/memory_store.hpp"
-#include "core/ops/op_kind.hpp"
 #include "core/ops/registry.hpp"
 #include "core/plan/share.hpp"
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 
 namespace troupe {
@@ -31,7 +29,6 @@ struct RunContext {
   const std::atomic<bool>& interrupted = never_interrupted;
   NetworkPort* network = nullptr;  // to the other nodes of the run; null: there are none
   std::span<LinkUse> uses = {};    // by LinkId; empty: nobody asks
-  std::int64_t host_cores = cores_of_this_host();  // of the teams of devices
 
   // Where it is kept how a link copies; null: nobody asks, or the resource is a device.
   LinkUse* use_of(ResourceId resource) const {

@@ -73,6 +73,7 @@ RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify, Node
     setting.link_backends.push_back(
         &choose_backend(is_real ? Mode::run : mode, machine, link, where(machine.links[l].node)));
   }
+  setting.widest_team = widest_team(machine);
   return setting;
 }
 

@@ -30,6 +30,7 @@ struct RunSetting {
   std::vector<const DeviceBackendEntry*> device_backends;  // by DeviceId
   std::vector<const LinkBackendEntry*> link_backends;      // by LinkId
   bool uses_tf32 = false;                                  // a device multiplies float32 in TF32
+  std::int64_t widest_team = 1;  // of the machine: for how many threads kernels cut their work
 
   MakeSpace make_space = {};  // of memories that aren't just memory of the host or storage
 

@@ -217,10 +217,11 @@ std::optional<Verdict> Run::verdict_on(const Scenario& scenario, const Plan& pla
   options_.report_progress({scenario.name, RunProgress::Phase::verifying, 0, plan.ops.size()});
   checked_ = 0;
   verdict_ = std::async([this, &plan] {
-    return verify(graph_, plan, execution_->results(), setting_.comparison(), [this] {
-      ++checked_;
-      return !options_.is_interrupted();
-    });
+    return verify(graph_, plan, execution_->results(), setting_.comparison(), setting_.widest_team,
+                  [this] {
+                    ++checked_;
+                    return !options_.is_interrupted();
+                  });
   });
   Interruption interruption(options_.interrupted, options_.grace);
   while (verdict_.wait_for(std::chrono::milliseconds(50)) == std::future_status::timeout) {

@@ -8,9 +8,9 @@
 #include "actors/nodes/stand_in.hpp"
 #include "actors/run_setting.hpp"
 #include "core/base/error.hpp"
+#include "core/machine/local_cores.hpp"
 #include "core/memory/digest.hpp"
 #include "core/network/tls_wire.hpp"
-#include "core/ops/op_kind.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -166,7 +166,7 @@ class Cluster::Impl final : public Results {
           .first = ReplicaId{first.value},
           .kept = {kept.begin(), kept.end()},
           .replicas = PackedReplicas(added, types, plan.buffers, machine, NodeId::at(n)),
-          .host_cores = cores_of_this_host()};
+          .widest_team = widest_team(machine)};
     });
   }
 

@@ -69,7 +69,7 @@ struct BeginRun {
   ReplicaId first;                      // of those that come now; 0: a new scenario
   std::vector<MemoryStore::Kept> kept;  // of earlier ones
   PackedReplicas replicas;
-  std::int64_t host_cores = 1;  // of the leader's host, with whose results the node's are compared
+  std::int64_t widest_team = 1;  // of all nodes, as the leader knows them
 };
 struct Prepared {};
 // leader → agent: the run is over, and its tensors are not needed any more.
@@ -180,7 +180,7 @@ auto inspect(Inspector& f, MemoryStore::Kept& x) {
 template <class Inspector>
 auto inspect(Inspector& f, BeginRun& x) {
   return f(caf::meta::type_name("BeginRun"), x.run, x.self, x.machine, x.addresses, x.clock_offset,
-           x.first, x.kept, x.replicas, x.host_cores);
+           x.first, x.kept, x.replicas, x.widest_team);
 }
 template <class Inspector>
 auto inspect(Inspector& f, Prepared&) {

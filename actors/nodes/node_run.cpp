@@ -122,6 +122,7 @@ NodeTensors::NodeTensors(const Machine& machine, NodeId self, Mode mode)
              setting_.make_space) {}
 
 void NodeTensors::prepare(const BeginRun& begin, const std::function<bool()>& keep_going) {
+  setting_.widest_team = begin.widest_team;
   const std::vector<ReplicaSpec> replicas = begin.replicas.unpack(elsewhere(machine_), machine_);
   const std::vector<TensorType> types = begin.replicas.types();
   // Those of a run that another node could not begin have never come, nor have those of a run that
@@ -143,8 +144,8 @@ NodeRun::NodeRun(const BeginRun& begin, NodeTensors& tensors, const OpRegistry& 
       port_(wire, number_, tensors.self(), [this](const ChunkMove::Next& item) { on_chunk(item); }),
       setup_(rehearsal ? std::move(rehearsal) : std::make_shared<ActorSystemSetup>(false, 0)),
       uses_(tensors.machine().links.size()),
-      context_{tensors.machine(), ops_,   tensors.store(), setup_->clock(), tensors.setting(),
-               interrupted_,      &port_, uses_,           begin.host_cores},
+      context_{tensors.machine(), ops_,         tensors.store(), setup_->clock(),
+               tensors.setting(), interrupted_, &port_,          uses_},
       resources_(*setup_, tensors.machine(), true, &port_) {
   setup_->start_shared_thread();
   caf::actor_config config;

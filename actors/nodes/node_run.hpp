@@ -55,7 +55,7 @@ class NodeTensors {
  private:
   const NodeId self_;
   const Machine machine_;
-  const RunSetting setting_;
+  RunSetting setting_;
   MemoryStore store_;
   StoredResults results_{store_};
   ReplicaId read_;                          // the result that was read last

@@ -122,7 +122,7 @@ struct BackendContext {
   Completions& completions;
   NetworkPort* network = nullptr;  // to the other nodes of the run; null: there are none
   LinkUse* use = nullptr;  // of a link: where its backend says how it copies; null: nobody asks
-  std::int64_t host_cores = cores_of_this_host();  // of the teams of devices
+  std::int64_t widest_team = 1;  // as in RunSetting
 };
 
 // A backend as the registry lists it. It serves one mode.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace troupe {
 namespace {
@@ -83,6 +84,18 @@ void assign_cores(Machine& machine, const HostInfo& host) {
     };
     without[i]->cores.assign(at(i), at(i + 1));
   }
+}
+
+std::int64_t widest_team(const Machine& machine) {
+  std::int64_t widest = 1;
+  for (const Device& device : machine.devices) {
+    if (device.kind != DeviceKind::cpu) continue;
+    const std::int64_t cores = device.cores.empty()
+                                   ? sysconf(_SC_NPROCESSORS_ONLN)
+                                   : static_cast<std::int64_t>(device.cores.size());
+    widest = std::max(widest, (cores + device.streams - 1) / device.streams);
+  }
+  return widest;
 }
 
 void measure_storage(Machine& machine) {

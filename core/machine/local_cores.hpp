@@ -5,6 +5,7 @@
 #include "core/machine/discover.hpp"
 #include "core/machine/machine.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,10 @@ void map_device(Machine& machine, std::string_view mapping, const HostInfo& host
 // there are fewer such cores than devices, devices share them. Throws a usage Error (with the
 // device's place) if a device names a core that this process may not use.
 void assign_cores(Machine& machine, const HostInfo& host);
+
+// The most cores that an op gets on a device of the machine; a device whose cores it doesn't say is
+// taken to have all of this host. At least 1.
+std::int64_t widest_team(const Machine& machine);
 
 // Sets the size of each storage that has none to the free space of its directory. Throws a usage
 // Error (with the memory's place) if there is no such directory.

@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 namespace troupe {
 namespace {
@@ -148,11 +147,6 @@ Attrs complete_attrs(const OpKind& kind, const Attrs& given) {
   if (used != given.entries().size()) check_names(kind, given);
   if (kind.prepare != nullptr) attrs.set_prepared(kind.prepare(attrs));
   return attrs;
-}
-
-std::int64_t cores_of_this_host() {
-  static const auto cores = std::max<std::int64_t>(1, sysconf(_SC_NPROCESSORS_ONLN));
-  return cores;
 }
 
 TensorType output_type(const OpKind& kind, const OpSignature& op) {

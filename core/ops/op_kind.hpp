@@ -46,9 +46,6 @@ struct Work {
   Duration fixed{0};  // the same on every device (sleep)
 };
 
-// Cores of this host that are online, whichever of them the process may use; at least 1.
-std::int64_t cores_of_this_host();
-
 // The threads of a CPU device. `run(n, f)` calls each of f(0) … f(n-1) once, on any of the threads.
 // Blocks until all calls have returned. Results must not depend on which thread makes which call.
 class Team {
@@ -56,9 +53,9 @@ class Team {
   virtual ~Team() = default;
   virtual std::size_t size() const = 0;
   virtual void run(std::size_t n, const std::function<void(std::size_t)>& f) = 0;
-  // What kernels may cut their work by: cores_of_this_host(), or in a run on several nodes those of
-  // the leader's host. The same for all teams whose results must be the same.
-  virtual std::int64_t host_cores() const { return cores_of_this_host(); }
+  // For how many threads kernels cut their work, whatever the size of this team: the same for all
+  // teams whose results must be the same. See widest_team() in core/machine/local_cores.hpp.
+  virtual std::int64_t widest_team() const { return 1; }
 };
 
 struct ConstTensorView {

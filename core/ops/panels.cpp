@@ -13,9 +13,9 @@ constexpr std::int64_t align = 8;  // a multiple of the inner kernels' block siz
 // Measured with OpenBLAS 0.3.21's AVX2 kernels on one core of a Sapphire Rapids, float32 squares,
 // median of alternating pairs against one call: 1.5 % for 1000, 1.0 % for 1500, 1.2 % for 2000, and
 // 1 % within the noise of 1 % for 3000 and 4000. With OpenBLAS's AVX-512 kernels, which compute
-// faster but don't pack faster, 3 to 7 %. A grid of 4 × 4 for a host of 16 cores, on one core of an
-// AMD EPYC: 3 to 7 % for 2000 with the AVX2 kernels, 7 to 11 % with those for AVX-512; 6 to 7 % for
-// 1000 with either.
+// faster but don't pack faster, 3 to 7 %. A grid of 4 × 4 for a team of 16 threads, on one core of
+// an AMD EPYC: 3 to 7 % for 2000 with the AVX2 kernels, 7 to 11 % with those for AVX-512; 6 to 7 %
+// for 1000 with either.
 constexpr double row_panel_cost = 16;
 constexpr double column_panel_cost = 30;
 
@@ -25,11 +25,11 @@ double cost(const Cuttable& whole, std::int64_t row_panels, std::int64_t column_
              static_cast<double>(whole.columns);
 }
 
-// The time on all cores of the host, in units of that of one result on one of them.
+// The time of the widest team, in units of that of one result on one of its threads.
 double time(const Cuttable& whole, std::int64_t row_panels, std::int64_t column_panels,
-            std::int64_t host_cores) {
+            std::int64_t widest_team) {
   const std::int64_t panels = row_panels * column_panels;
-  const std::int64_t rounds = (whole.batch * panels + host_cores - 1) / host_cores;
+  const std::int64_t rounds = (whole.batch * panels + widest_team - 1) / widest_team;
   return static_cast<double>(rounds) / static_cast<double>(panels) *
          (1 + cost(whole, row_panels, column_panels));
 }
@@ -56,28 +56,29 @@ Panels::Panels(std::int64_t whole, std::int64_t wanted) : length(whole) {
   count = (length + extent - 1) / extent;
 }
 
-// Panels that cost at most 2 %, in one direction, if they keep all cores of the host busy. Else the
-// grid that takes the least time on all of them; but a team may have one thread only, and then the
-// cut is all cost. So it is at most 1 % for each core: hosts of two cores stay with the first rule.
+// Panels that cost at most 2 %, in one direction, if they keep all threads of the widest team busy.
+// Else the grid that takes the least time on all of them; but another device may have one thread
+// only, and then the cut is all cost. So it is at most 1 % for each thread: teams of two stay with
+// the first rule.
 // A panel of fewer than 8 million multiplications takes about as long to start as it saves, and
 // OpenBLAS has other kernels for small products.
-Grid cut(const Cuttable& whole, std::int64_t host_cores) {
+Grid cut(const Cuttable& whole, std::int64_t widest_team) {
   constexpr double multiply_adds_min = 8e6;
-  constexpr double cost_max_per_core = 0.01;
+  constexpr double cost_max_per_thread = 0.01;
   Grid best = cheap_grid(whole);
-  if (whole.batch * best.count() >= host_cores) return best;
+  if (whole.batch * best.count() >= widest_team) return best;
   const auto panels_max = static_cast<std::int64_t>(
-      std::min(static_cast<double>((host_cores + whole.batch - 1) / whole.batch),
+      std::min(static_cast<double>((widest_team + whole.batch - 1) / whole.batch),
                whole.multiply_adds / multiply_adds_min));
-  double best_time = time(whole, best.rows.count, best.columns.count, host_cores);
+  double best_time = time(whole, best.rows.count, best.columns.count, widest_team);
   for (std::int64_t r = 1; r <= panels_max; ++r) {
     const Panels rows(whole.rows, r);
     if (rows.count < r) continue;
     for (std::int64_t c = 1; c <= panels_max / r; ++c) {
       const Panels columns(whole.columns, c);
       if (columns.count < c) continue;
-      if (cost(whole, r, c) > cost_max_per_core * static_cast<double>(host_cores)) break;
-      const double its_time = time(whole, r, c, host_cores);
+      if (cost(whole, r, c) > cost_max_per_thread * static_cast<double>(widest_team)) break;
+      const double its_time = time(whole, r, c, widest_team);
       if (its_time >= best_time) continue;
       best = {rows, columns};
       best_time = its_time;

@@ -1,7 +1,8 @@
 // How a kernel that OpenBLAS computes is cut into panels, which a team computes in parallel.
 //
 // OpenBLAS rounds differently in a block of another shape, and results must not depend on the
-// number of threads (decision 4). So the cut depends on the shape and on the host, not on the team.
+// device (decision 4). So the cut depends on the shape and on the widest team of the machine, and
+// not on the team that computes.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +37,7 @@ struct Cuttable {
   std::int64_t batch = 1;  // so many results, each of which is cut in the same way
 };
 
-// The grid for a host of so many cores: see panels.cpp. Takes some microseconds for 128 cores.
-Grid cut(const Cuttable& whole, std::int64_t host_cores);
+// The grid for a team of so many threads: see panels.cpp. Takes some microseconds for 128.
+Grid cut(const Cuttable& whole, std::int64_t widest_team);
 
 }  // namespace troupe

@@ -79,7 +79,7 @@ void multiply(Team& team, const Product& p, const T* a, const T* b, const T* c_b
   const BlasOf<T>& blas = Blas::instance().of<T>();
   const Grid grid =
       cut({.rows = p.m, .columns = p.n, .multiply_adds = p.flops() / 2, .batch = p.batch},
-          team.host_cores());
+          team.widest_team());
   const std::int64_t lda = p.transpose_a ? p.m : p.k;
   const std::int64_t ldb = p.transpose_b ? p.k : p.n;
   const auto multiply_panel = [&](std::size_t i) {

@@ -61,7 +61,7 @@ void rank_k_update(const CpuCall& call) {
   const double multiply_adds =
       static_cast<double>(n) * static_cast<double>(call.inputs[0].type.shape.elements()) / 2;
   const std::int64_t panels =
-      cut({.rows = n, .multiply_adds = multiply_adds}, call.team.host_cores()).count();
+      cut({.rows = n, .multiply_adds = multiply_adds}, call.team.widest_team()).count();
   // A panel of rows: what is left of the square on the diagonal is an ordinary product.
   call.team.run(static_cast<std::size_t>(panels), [&](std::size_t i) {
     const std::int64_t begin = first_row(n, static_cast<std::int64_t>(i), panels);

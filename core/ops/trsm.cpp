@@ -44,7 +44,7 @@ void trsm_kernel(const CpuCall& call) {
   const double multiply_adds = static_cast<double>(n) * static_cast<double>(shape.elements()) / 2;
   const Grid grid = cut(
       {.rows = left ? 1 : shape[0], .columns = left ? shape[1] : 1, .multiply_adds = multiply_adds},
-      call.team.host_cores());
+      call.team.widest_team());
   const Panels& panels = left ? grid.columns : grid.rows;
   with_element(call.output.type.dtype, [&](auto element) {
     using T = decltype(element);

@@ -33,16 +33,21 @@ Buffer allocate(std::uint64_t bytes) {
 
 class SerialTeam final : public Team {
  public:
+  explicit SerialTeam(std::int64_t widest) : widest_(widest) {}
   std::size_t size() const override { return 1; }
   void run(std::size_t n, const std::function<void(std::size_t)>& f) override {
     for (std::size_t i = 0; i < n; ++i) f(i);
   }
+  std::int64_t widest_team() const override { return widest_; }
+
+ private:
+  const std::int64_t widest_;
 };
 
 class SerialRun {
  public:
-  SerialRun(const Graph& graph, const OpRanges& ops)
-      : graph_(graph), readers_(graph.size()), values_(graph.size()) {
+  SerialRun(const Graph& graph, const OpRanges& ops, std::int64_t widest_team)
+      : graph_(graph), readers_(graph.size()), values_(graph.size()), team_(widest_team) {
     for (const OpId op : ops) {
       for (const OpId input : graph.inputs(op)) ++readers_[input.index()];
     }
@@ -95,9 +100,9 @@ class SerialRun {
 
 }  // namespace
 
-void run_serial(const Graph& graph, const OpRanges& ops,
+void run_serial(const Graph& graph, const OpRanges& ops, std::int64_t widest_team,
                 const std::function<bool(OpId, std::span<const std::byte>)>& visit) {
-  SerialRun run(graph, ops);
+  SerialRun run(graph, ops, widest_team);
   for (const OpId op : ops) {
     std::span<const std::byte> result;
     const auto failed = [&](const std::string& problem, const std::string& remedy) {

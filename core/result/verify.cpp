@@ -63,10 +63,10 @@ double near_enough(Comparison comparison, DType dtype) {
 }
 
 Verdict verify(const Graph& graph, const Plan& plan, Results& results, Comparison comparison,
-               const std::function<bool()>& keep_going) {
+               std::int64_t widest_team, const std::function<bool()>& keep_going) {
   Verdict verdict;
   auto next = plan.results.begin();
-  run_serial(graph, plan.ops, [&](OpId op, std::span<const std::byte> expected) {
+  run_serial(graph, plan.ops, widest_team, [&](OpId op, std::span<const std::byte> expected) {
     for (; next != plan.results.end() && next->op == op; ++next) {
       std::string how = "by its digest";
       try {

@@ -175,7 +175,7 @@ using Values = std::vector<std::vector<std::byte>>;  // by op
 
 Values serial_values(const Graph& graph) {
   Values values(graph.size());
-  run_serial(graph, all_ops(graph), [&](OpId op, std::span<const std::byte> bytes) {
+  run_serial(graph, all_ops(graph), 1, [&](OpId op, std::span<const std::byte> bytes) {
     values[op.index()].assign(bytes.begin(), bytes.end());
     return true;
   });

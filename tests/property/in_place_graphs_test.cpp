@@ -40,7 +40,7 @@ class Program {
     for (const Value& value : values_) expected.emplace(value.op, &value.tensor);
     OpRanges ops;
     for (std::size_t i = 0; i < graph_.size(); ++i) ops.append(OpId::at(i));
-    run_serial(graph_, ops, [&](OpId op, std::span<const std::byte> bytes) {
+    run_serial(graph_, ops, 1, [&](OpId op, std::span<const std::byte> bytes) {
       const auto [begin, end] = expected.equal_range(op);
       for (auto value = begin; value != end; ++value) {
         const std::vector<double> actual = value->second->read<double>();

@@ -15,14 +15,14 @@
 
 namespace troupe::testing {
 
-// A team of `size` new threads on a host of so many cores; 0: this one. Which thread takes which
+// A team of `size` new threads, which cuts its work for `widest_team`. Which thread takes which
 // index is random.
 class FreshThreadsTeam final : public Team {
  public:
-  explicit FreshThreadsTeam(std::size_t size, std::int64_t host_cores = 0)
-      : size_(size), host_cores_(host_cores == 0 ? Team::host_cores() : host_cores) {}
+  explicit FreshThreadsTeam(std::size_t size, std::int64_t widest_team = 1)
+      : size_(size), widest_team_(widest_team) {}
   std::size_t size() const override { return size_; }
-  std::int64_t host_cores() const override { return host_cores_; }
+  std::int64_t widest_team() const override { return widest_team_; }
   void run(std::size_t n, const std::function<void(std::size_t)>& f) override {
     std::atomic<std::size_t> next = 0;
     std::vector<std::thread> threads;
@@ -36,7 +36,7 @@ class FreshThreadsTeam final : public Team {
 
  private:
   std::size_t size_;
-  std::int64_t host_cores_;
+  std::int64_t widest_team_;
 };
 
 class SerialTeam final : public Team {

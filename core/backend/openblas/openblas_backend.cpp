@@ -30,7 +30,7 @@ class InlineBackend final : public DeviceBackend {
   InlineBackend(const BackendContext& context, std::vector<int> cores)
       : context_(context),
         cores_(std::move(cores)),
-        team_(all_but_first(cores_), context.host_cores) {}
+        team_(all_but_first(cores_), context.widest_team) {}
 
   void enter_thread() override { pin_this_thread(first(cores_)); }
 
@@ -71,7 +71,7 @@ class StreamedBackend final : public DeviceBackend {
   struct Stream {
     Stream(const BackendContext& context, std::size_t slot, std::vector<int> stream_cores)
         : cores(std::move(stream_cores)),
-          team(all_but_first(cores), context.host_cores),
+          team(all_but_first(cores), context.widest_team),
           pool(1, [this] { pin_this_thread(first(cores)); }),
           worker(pool, context.completions, static_cast<std::uint32_t>(slot)) {
       pool.start_all();

@@ -23,8 +23,8 @@ void spin_then_wait(const std::atomic<std::uint32_t>& value, std::uint32_t old) 
 
 }  // namespace
 
-ThreadTeam::ThreadTeam(std::span<const int> helper_cores, std::int64_t host_cores)
-    : host_cores_(host_cores) {
+ThreadTeam::ThreadTeam(std::span<const int> helper_cores, std::int64_t widest_team)
+    : widest_team_(widest_team) {
   helpers_.reserve(helper_cores.size());
   try {
     for (const int core : helper_cores) {

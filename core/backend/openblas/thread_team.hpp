@@ -24,14 +24,13 @@ class ThreadTeam final : public Team {
   static constexpr int any_core = -1;
 
   // One helper for each entry, pinned to that core (or to none: any_core).
-  explicit ThreadTeam(std::span<const int> helper_cores,
-                      std::int64_t host_cores = cores_of_this_host());
+  explicit ThreadTeam(std::span<const int> helper_cores, std::int64_t widest_team = 1);
   ~ThreadTeam() override;
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
   std::size_t size() const override { return helpers_.size() + 1; }
-  std::int64_t host_cores() const override { return host_cores_; }
+  std::int64_t widest_team() const override { return widest_team_; }
 
   // Only one thread may call this at a time, and not from within `f`. If `f` throws, indices that
   // no thread has begun are left out, and the first exception is rethrown here.
@@ -44,7 +43,7 @@ class ThreadTeam final : public Team {
   bool enter();
   void leave();
 
-  const std::int64_t host_cores_;
+  const std::int64_t widest_team_;
 
   // The job: written by run() while the gate is closed and no helper is inside.
   const std::function<void(std::size_t)>* f_ = nullptr;

@@ -17,7 +17,7 @@ class RehearsedDevice final : public DeviceBackend {
         store_(context.store),
         queues_(static_cast<std::size_t>(context.machine.device(id).streams),
                 simulated_issue_depth(context.machine, id)),
-        team_({}, context.host_cores) {}
+        team_({}, context.widest_team) {}
 
   // Of an op that was issued, the inputs were issued before it, and so computed.
   Started start(std::uint32_t slot, const KernelCall& call) override {

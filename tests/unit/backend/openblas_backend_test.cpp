@@ -24,17 +24,18 @@ BOOST_AUTO_TEST_SUITE(openblas_backend)
 namespace {
 
 // An op whose output is how many cores its team says the host has.
-OpKind host_cores_op() {
-  return {.name = "host_cores", .inputs = 0, .declares_type = true, .cpu = [](const CpuCall& call) {
-            call.output.as<double>()[0] = static_cast<double>(call.team.host_cores());
-          }};
+OpKind widest_team_op() {
+  return {
+      .name = "widest_team", .inputs = 0, .declares_type = true, .cpu = [](const CpuCall& call) {
+        call.output.as<double>()[0] = static_cast<double>(call.team.widest_team());
+      }};
 }
 
 const OpRegistry& ops() {
   static const OpRegistry registry = [] {
     OpRegistry extended = builtin_ops();
     extended.add(testing::cores_op());
-    extended.add(host_cores_op());
+    extended.add(widest_team_op());
     return extended;
   }();
   return registry;
@@ -62,7 +63,7 @@ struct Sample {
                                                 .ops = ops(),
                                                 .store = store,
                                                 .completions = completions,
-                                                .host_cores = 7},
+                                                .widest_team = 7},
                                                DeviceId::at(0))) {
     const std::vector<ReplicaSpec> specs(
         tensors, ReplicaSpec{.memory = MemoryId::at(0), .type = 0, .readers = 1});
@@ -108,7 +109,7 @@ BOOST_AUTO_TEST_CASE(kernels_are_cut_for_the_host_that_results_are_compared_on) 
   for (const int streams : {1, 2}) {
     Sample s(streams);
     const Attrs none;
-    if (s.backend->start(0, s.call("host_cores", none, 0)).state == Started::State::pending) {
+    if (s.backend->start(0, s.call("widest_team", none, 0)).state == Started::State::pending) {
       s.completions.wait();
     }
     BOOST_TEST(*reinterpret_cast<const double*>(s.store.data(ReplicaId::at(0))) == 7);

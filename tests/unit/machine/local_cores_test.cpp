@@ -3,6 +3,8 @@
 #include "tests/support/expect_error.hpp"
 #include "tests/support/small_machine.hpp"
 
+#include <cstdint>
+#include <thread>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -118,6 +120,19 @@ BOOST_AUTO_TEST_CASE(a_core_that_this_process_may_not_use_is_refused) {
 }
 
 }  // namespace
+
+BOOST_AUTO_TEST_CASE(the_widest_team_is_the_most_cores_that_an_op_gets_on_a_device) {
+  Machine m;
+  BOOST_TEST(widest_team(m) == 1);
+  m.devices = {{.name = "small", .cores = {0, 1, 2}},
+               {.name = "streams", .streams = 4, .cores = {3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
+               {.name = "gpu", .kind = DeviceKind::gpu}};
+  BOOST_TEST(widest_team(m) == 3);
+  m.devices[0].cores = {0};
+  BOOST_TEST(widest_team(m) == 3);  // 10 cores for 4 streams
+  m.devices.push_back({.name = "open"});
+  BOOST_TEST(widest_team(m) >= static_cast<std::int64_t>(std::thread::hardware_concurrency()));
+}
 
 BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -29,11 +29,11 @@ Shape shape_of(std::int64_t rows, std::int64_t columns, bool transposed) {
 }
 
 template <class T>
-void check(const Case& c, bool ta, bool tb, std::int64_t host_cores = 1) {
+void check(const Case& c, bool ta, bool tb, std::int64_t widest_team = 1) {
   const DType dtype = sizeof(T) == 4 ? DType::f32 : DType::f64;
   const Tensor a = random_tensor({dtype, shape_of(c.m, c.k, ta)}, 1);
   const Tensor b = random_tensor({dtype, shape_of(c.k, c.n, tb)}, 2);
-  FreshThreadsTeam team(1, host_cores);
+  FreshThreadsTeam team(1, widest_team);
   const Tensor out = run_op("matmul", {a, b}, transposes(ta, tb), team);
   BOOST_TEST((out.type == TensorType{dtype, {c.m, c.n}}));
   const auto element = [](const Tensor& t, std::int64_t row, std::int64_t column, bool transposed) {
@@ -75,12 +75,12 @@ BOOST_AUTO_TEST_CASE(products_of_all_shapes_and_transposes_agree_with_a_plain_lo
   }
 }
 
-BOOST_AUTO_TEST_CASE(products_cut_for_a_host_of_many_cores_agree_with_a_plain_loop) {
-  for (const std::int64_t host_cores : {3, 16, 64}) {
+BOOST_AUTO_TEST_CASE(products_cut_for_a_team_of_many_threads_agree_with_a_plain_loop) {
+  for (const std::int64_t widest_team : {3, 16, 64}) {
     for (const bool ta : {false, true}) {
       for (const bool tb : {false, true}) {
-        check<float>({411, 523, 601}, ta, tb, host_cores);
-        check<double>({1203, 85, 701}, ta, tb, host_cores);
+        check<float>({411, 523, 601}, ta, tb, widest_team);
+        check<double>({1203, 85, 701}, ta, tb, widest_team);
       }
     }
   }

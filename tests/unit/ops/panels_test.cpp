@@ -56,7 +56,7 @@ void check_covered(const Panels& panels, std::int64_t length) {
   BOOST_REQUIRE(next == length);
 }
 
-// As results were cut before grids: in one direction, whatever the host.
+// As results were cut before grids: in one direction, whatever the team.
 std::int64_t panels_of_two_percent(std::int64_t length, std::int64_t per_panel) {
   const auto count =
       static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(1 + length / per_panel)));
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(a_grid_covers_each_element_once) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(hosts_of_up_to_two_cores_cut_in_one_direction_where_it_costs_two_percent) {
+BOOST_AUTO_TEST_CASE(teams_of_up_to_two_threads_cut_in_one_direction_where_it_costs_two_percent) {
   for_random_products([](const Cuttable& whole) {
     const std::int64_t rows = panels_of_two_percent(whole.rows, 800);
     const std::int64_t columns = panels_of_two_percent(whole.columns, 1500);

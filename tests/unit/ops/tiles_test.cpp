@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(panels_of_a_symmetric_update_agree_with_a_product) {
 }
 
 // Compares with one panel, which OpenBLAS may round differently.
-BOOST_AUTO_TEST_CASE(ops_cut_for_a_host_of_many_cores_give_what_they_give_uncut) {
+BOOST_AUTO_TEST_CASE(ops_cut_for_a_team_of_many_threads_give_what_they_give_uncut) {
   Random random(6);
   const Tensor a = matrix(random, DType::f64, 611, 640);
   const Tensor b = matrix(random, DType::f64, 523, 640);
@@ -236,9 +236,9 @@ BOOST_AUTO_TEST_CASE(ops_cut_for_a_host_of_many_cores_give_what_they_give_uncut)
                          const Attrs& attrs) {
     FreshThreadsTeam one_core(1, 1);
     const std::vector<double> expected = doubles(run_op(op, inputs, attrs, one_core));
-    for (const std::int64_t host_cores : {3, 16, 64}) {
-      BOOST_TEST_CONTEXT(op << " on a host of " << host_cores << " cores") {
-        FreshThreadsTeam team(3, host_cores);
+    for (const std::int64_t widest_team : {3, 16, 64}) {
+      BOOST_TEST_CONTEXT(op << " cut for " << widest_team << " threads") {
+        FreshThreadsTeam team(3, widest_team);
         check_close(run_op(op, inputs, attrs, team), expected, 60);
       }
     }

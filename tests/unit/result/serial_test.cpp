@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(ops_are_executed_in_order_and_every_result_is_shown_once) {
 
   std::vector<OpId> seen;
   std::vector<double> firsts;
-  run_serial(s.graph, {x, dbl, neg, sum, last}, [&](OpId op, std::span<const std::byte> bytes) {
+  run_serial(s.graph, {x, dbl, neg, sum, last}, 1, [&](OpId op, std::span<const std::byte> bytes) {
     seen.push_back(op);
     firsts.push_back(first_value(bytes));
     BOOST_TEST(bytes.size() == type.bytes());
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_result_is_freed_after_its_last_reader) {
   OpRanges ops{last};
   for (int i = 0; i < 100; ++i) ops.append(last = s.append("y", "copy", {last}));
   const long before = peak_memory_kib();
-  run_serial(s.graph, ops, [](OpId, std::span<const std::byte>) { return true; });
+  run_serial(s.graph, ops, 1, [](OpId, std::span<const std::byte>) { return true; });
   // Half of all results: AddressSanitizer keeps 256 MiB of freed memory.
   BOOST_TEST(peak_memory_kib() - before < 400 * 1024);
 }
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(an_input_may_be_read_twice_by_one_op) {
   const OpId x = s.append("x", "uniform", {}, {{"seed", 1}}, {DType::f64, {10}});
   const OpId square = s.append("square", "mul", {x, x});
   double before = 0;
-  run_serial(s.graph, {x, square}, [&](OpId op, std::span<const std::byte> bytes) {
+  run_serial(s.graph, {x, square}, 1, [&](OpId op, std::span<const std::byte> bytes) {
     if (op == x) before = first_value(bytes);
     if (op == square) BOOST_TEST(first_value(bytes) == before * before);
     return true;
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(a_part_of_a_graph_can_be_executed) {
   s.append("unused2", "relu", {x});
   const OpId y = s.append("y", "relu", {x});
   std::size_t n = 0;
-  run_serial(s.graph, {x, y}, [&](OpId, std::span<const std::byte>) {
+  run_serial(s.graph, {x, y}, 1, [&](OpId, std::span<const std::byte>) {
     ++n;
     return true;
   });
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(the_execution_ends_when_visit_returns_false) {
   const OpId x = s.append("x", "zeros", {}, {}, {DType::f64, {10}});
   const OpId y = s.append("y", "fail", {x}, {{"after", Duration{0}}});
   std::size_t n = 0;
-  run_serial(s.graph, {x, y}, [&](OpId, std::span<const std::byte>) {
+  run_serial(s.graph, {x, y}, 1, [&](OpId, std::span<const std::byte>) {
     ++n;
     return false;
   });
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_fails_is_named) {
   Sample s;
   const OpId bad = s.append("bad", "fail", {}, {{"after", Duration{0}}});
   expect_error(ErrorKind::failed, "bad (fail), executed serially: it failed on purpose", [&] {
-    run_serial(s.graph, {bad}, [](OpId, std::span<const std::byte>) { return true; });
+    run_serial(s.graph, {bad}, 1, [](OpId, std::span<const std::byte>) { return true; });
   });
 }
 

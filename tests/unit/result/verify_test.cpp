@@ -68,7 +68,7 @@ BOOST_FIXTURE_TEST_SUITE(verification, Kept)
 
 BOOST_AUTO_TEST_CASE(equal_results_are_equal) {
   BOOST_TEST(plan.results.size() == 3U);
-  const Verdict verdict = verify(g.graph, plan, *results, Comparison::bits, go_on);
+  const Verdict verdict = verify(g.graph, plan, *results, Comparison::bits, 1, go_on);
   BOOST_TEST(verdict.equal);
   BOOST_TEST(verdict.complete);
   BOOST_TEST(verdict.mismatch.empty());
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(equal_results_are_equal) {
 BOOST_AUTO_TEST_CASE(the_first_tensor_and_element_that_differ_are_named) {
   values(plan.results[1].replica)[7] = 1.5;
   values(plan.results[2].replica)[2] = 1.5;
-  const Verdict verdict = verify(g.graph, plan, *results, Comparison::bits, go_on);
+  const Verdict verdict = verify(g.graph, plan, *results, Comparison::bits, 1, go_on);
   BOOST_TEST(!verdict.equal);
   BOOST_TEST(verdict.mismatch == "'y' differs from the serial execution, first in element 7");
 }
@@ -85,18 +85,18 @@ BOOST_AUTO_TEST_CASE(the_first_tensor_and_element_that_differ_are_named) {
 // Equal as numbers, not as bits.
 BOOST_AUTO_TEST_CASE(a_negative_zero_is_not_a_zero) {
   values(plan.results[0].replica)[0] = -0.0;
-  BOOST_TEST(!verify(g.graph, plan, *results, Comparison::bits, go_on).equal);
+  BOOST_TEST(!verify(g.graph, plan, *results, Comparison::bits, 1, go_on).equal);
 }
 
 BOOST_AUTO_TEST_CASE(results_of_a_gpu_may_differ_by_roundings_but_not_by_more) {
   values(plan.results[1].replica)[7] = 1 + 0.9e-12;
   const auto equal = [&](Comparison comparison) {
-    return verify(g.graph, plan, *results, comparison, go_on).equal;
+    return verify(g.graph, plan, *results, comparison, 1, go_on).equal;
   };
   BOOST_TEST(!equal(Comparison::bits));
   BOOST_TEST(equal(Comparison::nearness));
   values(plan.results[1].replica)[7] = 1 + 1.2e-12;
-  const Verdict verdict = verify(g.graph, plan, *results, Comparison::nearness, go_on);
+  const Verdict verdict = verify(g.graph, plan, *results, Comparison::nearness, 1, go_on);
   BOOST_TEST(!verdict.equal);
   BOOST_TEST(verdict.mismatch == "'y' is not near the serial execution, first in element 7");
 }
@@ -108,26 +108,26 @@ BOOST_AUTO_TEST_CASE(only_results_in_float32_may_differ_by_what_tf32_rounds) {
   BOOST_TEST(near_enough(Comparison::nearness_tf32, DType::f64) == 1e-12);
   BOOST_TEST(near_enough(Comparison::nearness_tf32, DType::i64) == 0);
   values(plan.results[1].replica)[7] = 1 + 1.2e-12;
-  BOOST_TEST(!verify(g.graph, plan, *results, Comparison::nearness_tf32, go_on).equal);
+  BOOST_TEST(!verify(g.graph, plan, *results, Comparison::nearness_tf32, 1, go_on).equal);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_number_is_near_no_number) {
   for (const double value :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     values(plan.results[2].replica)[3] = value;
-    BOOST_TEST(!verify(g.graph, plan, *results, Comparison::nearness, go_on).equal);
+    BOOST_TEST(!verify(g.graph, plan, *results, Comparison::nearness, 1, go_on).equal);
   }
 }
 
 BOOST_AUTO_TEST_CASE(a_negative_zero_is_near_a_zero) {
   values(plan.results[0].replica)[0] = -0.0;
-  BOOST_TEST(verify(g.graph, plan, *results, Comparison::nearness, go_on).equal);
+  BOOST_TEST(verify(g.graph, plan, *results, Comparison::nearness, 1, go_on).equal);
 }
 
 BOOST_AUTO_TEST_CASE(a_comparison_that_is_ended_is_not_complete) {
   int asked = 0;
   const Verdict verdict =
-      verify(g.graph, plan, *results, Comparison::bits, [&] { return ++asked < 2; });
+      verify(g.graph, plan, *results, Comparison::bits, 1, [&] { return ++asked < 2; });
   BOOST_TEST(!verdict.complete);
   BOOST_TEST(verdict.equal);
   BOOST_TEST(asked == 2);
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(freed_results_are_equal_if_their_digests_are) {
   BOOST_TEST(plan.results.size() == 3U);
   BOOST_TEST(!store->held(plan.results[0].replica));
   BOOST_TEST(!store->held(plan.results[1].replica));
-  const Verdict verdict = verify(g.graph, plan, *results, Comparison::bits, go_on);
+  const Verdict verdict = verify(g.graph, plan, *results, Comparison::bits, 1, go_on);
   BOOST_TEST(verdict.equal);
   BOOST_TEST(verdict.complete);
 }
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(without_digests_only_results_that_are_kept_are_compared) {
 BOOST_AUTO_TEST_CASE(a_freed_result_that_was_wrong_is_named) {
   values(plan.results[1].replica)[9] = 1.5;
   release_all();
-  const Verdict verdict = verify(g.graph, plan, *results, Comparison::bits, go_on);
+  const Verdict verdict = verify(g.graph, plan, *results, Comparison::bits, 1, go_on);
   BOOST_TEST(!verdict.equal);
   BOOST_TEST(verdict.mismatch == "'y' differs from the serial execution, by its digest");
 }
