@@ -2,10 +2,13 @@
 
 #include "core/backend/backend.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace troupe {
@@ -26,7 +29,38 @@ KernelSample sample_of(const RunContext& context, const Share& share, std::uint3
   return sample;
 }
 
+bool has_given_values(const Attrs& attrs) {
+  const auto& entries = attrs.entries();
+  return std::any_of(entries.begin(), entries.end(), [](const Attrs::Entry& entry) {
+    return std::holds_alternative<std::shared_ptr<const ValueSource>>(entry.value);
+  });
+}
+
 }  // namespace
+
+Share kernel_samples(const Share& share) {
+  Share samples;
+  samples.window = share.window;
+  samples.kernels = share.kernels;
+  std::vector<bool> has_sample(share.kernels.size());
+  for (std::size_t k = 0; k < samples.kernels.size(); ++k) {
+    Share::Kernel& kernel = samples.kernels[k];
+    has_sample[k] = kernel.attrs == nullptr || has_given_values(*kernel.attrs);
+    if (!has_sample[k]) continue;
+    kernel.attrs = nullptr;
+    kernel.adopts = false;
+  }
+  for (std::uint32_t item = 0; item < share.size(); ++item) {
+    const std::uint32_t k = share.items[item].kernel;
+    if (has_sample[k]) continue;
+    has_sample[k] = true;
+    for (const ReplicaId input : share.inputs_of(item)) samples.inputs.push_back(input);
+    Share::Item& sample = samples.add_item();
+    sample.unit = share.items[item].unit;
+    sample.kernel = k;
+  }
+  return samples;
+}
 
 void load_kernels(const OpRegistry& ops, const Share& share) {
   for (const Share::Kernel& kernel : share.kernels) {
@@ -41,7 +75,7 @@ void warm_up_kernels(const RunContext& context, ResourceId resource, const Share
   if (backend == nullptr || backend->warm_up == nullptr) return;
   std::vector<KernelSample> samples;
   std::vector<bool> has_sample(share.kernels.size());
-  for (std::uint32_t item = 0; item + 1 < share.items.size(); ++item) {
+  for (std::uint32_t item = 0; item < share.size(); ++item) {
     const std::uint32_t k = share.items[item].kernel;
     const Share::Kernel& kernel = share.kernels[k];
     if (has_sample[k] || kernel.is_further || kernel.expected > longest) continue;

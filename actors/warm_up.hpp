@@ -7,6 +7,10 @@
 
 namespace troupe {
 
+// The kernels of a share and an item of each, without the items' successors: all that the functions
+// below look at. No item has values of this process only among its attributes.
+Share kernel_samples(const Share& share);
+
 // Loads the libraries that the share's kernels need, where they aren't loaded yet. Throws a run
 // Error if one can't be loaded.
 void load_kernels(const OpRegistry& ops, const Share& share);

@@ -7,6 +7,7 @@
 #include "actors/nodes/nodes_machine.hpp"
 #include "actors/nodes/stand_in.hpp"
 #include "actors/run_setting.hpp"
+#include "actors/warm_up.hpp"
 #include "core/base/error.hpp"
 #include "core/machine/local_cores.hpp"
 #include "core/memory/digest.hpp"
@@ -39,6 +40,21 @@ std::string in_brackets(const std::string& words) {
 
 bool is_any(const std::vector<bool>& flags) {
   return std::find(flags.begin(), flags.end(), true) != flags.end();
+}
+
+// What the devices of a node will compute in the first windows; later ones mostly have the same.
+std::vector<BeginRun::Samples> samples_of(const Plan& plan, const Machine& machine, NodeId node) {
+  constexpr std::size_t windows_max = 64;
+  std::vector<BeginRun::Samples> samples;
+  const std::size_t windows = std::min(plan.windows.size(), windows_max);
+  for (const Window& window : std::span(plan.windows).first(windows)) {
+    for (const auto& [resource, share] : window.shares) {
+      const bool is_device = resource.index() < machine.devices.size();
+      if (!is_device || resource_node(machine, resource) != node) continue;
+      samples.push_back({resource, PackedShare(kernel_samples(share))});
+    }
+  }
+  return samples;
 }
 
 }  // namespace
@@ -166,7 +182,8 @@ class Cluster::Impl final : public Results {
           .first = ReplicaId{first.value},
           .kept = {kept.begin(), kept.end()},
           .replicas = PackedReplicas(added, types, plan.buffers, machine, NodeId::at(n)),
-          .widest_team = widest_team(machine)};
+          .widest_team = widest_team(machine),
+          .samples = samples_of(plan, machine, NodeId::at(n))};
     });
   }
 

@@ -61,6 +61,11 @@ struct OwnGpusAre {
 // leader → agent: one more run, or, after a loss, more of the same. Answered with Prepared or
 // Refusal.
 struct BeginRun {
+  // Of what a device of the node will compute, so that it is ready when the clock starts.
+  struct Samples {
+    ResourceId device;
+    PackedShare share;  // kernel_samples()
+  };
   std::uint32_t run = 0;
   NodeId self;
   Machine machine;                      // of all nodes
@@ -70,6 +75,7 @@ struct BeginRun {
   std::vector<MemoryStore::Kept> kept;  // of earlier ones
   PackedReplicas replicas;
   std::int64_t widest_team = 1;  // of all nodes, as the leader knows them
+  std::vector<Samples> samples;
 };
 struct Prepared {};
 // leader → agent: the run is over, and its tensors are not needed any more.
@@ -178,9 +184,13 @@ auto inspect(Inspector& f, MemoryStore::Kept& x) {
   return f(caf::meta::type_name("Kept"), x.replica, x.readers);
 }
 template <class Inspector>
+auto inspect(Inspector& f, BeginRun::Samples& x) {
+  return f(caf::meta::type_name("Samples"), x.device, x.share);
+}
+template <class Inspector>
 auto inspect(Inspector& f, BeginRun& x) {
   return f(caf::meta::type_name("BeginRun"), x.run, x.self, x.machine, x.addresses, x.clock_offset,
-           x.first, x.kept, x.replicas, x.widest_team);
+           x.first, x.kept, x.replicas, x.widest_team, x.samples);
 }
 template <class Inspector>
 auto inspect(Inspector& f, Prepared&) {

@@ -169,6 +169,14 @@ NodeRun::~NodeRun() {
   setup_->let_pass_until([this] { return port_.is_quiet(); });
 }
 
+void NodeRun::ready(std::span<const BeginRun::Samples> samples) {
+  for (const auto& [device, packed] : samples) {
+    const Share share = packed.unpack(ops_, attrs_);
+    load_kernels(ops_, share);
+    warm_up_kernels(context_, device, share);
+  }
+}
+
 void NodeRun::join(ResourceId resource) {
   const std::array<ResourceId, 1> joining{resource};
   resources_.add(
@@ -188,7 +196,6 @@ void NodeRun::join(ResourceId resource) {
 void NodeRun::assign(ResourceId resource, const PackedShare& packed) {
   Share share = packed.unpack(ops_, attrs_);
   load_kernels(ops_, share);
-  warm_up_kernels(context_, resource, share);
   caf::anon_send(resources_[resource], AssignShare{std::move(share)});
 }
 

@@ -22,6 +22,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include <caf/all.hpp>
@@ -79,6 +80,9 @@ class NodeRun {
 
   std::uint32_t number() const { return number_; }
 
+  // Readies the node's devices for what they will compute. Blocks. Throws an Error if one can't
+  // compute it.
+  void ready(std::span<const BeginRun::Samples> samples);
   // What the leader sends to a resource. Throws an Error if the resource can't do it.
   void join(ResourceId resource);
   void assign(ResourceId resource, const PackedShare& share);

@@ -114,6 +114,7 @@ void NodeService::begin_run(const BeginRun& begin) {
   }
   tensors_->prepare(begin, [this] { return !*is_leader_gone_; });
   run_.emplace(begin, *tensors_, ops_, *wire_, leader_, rehearsal_);
+  if (tensors_->setting().has_values()) run_->ready(begin.samples);
   arrivals_.set_run(&*run_);
 }
 
