@@ -34,7 +34,7 @@ class ResourceHost {
 
   // Adds the actors of resources that have none, and the threads for them: a few are shared. Stops
   // where `keep_going` says so. Throws an Error of this kind where the host hasn't enough threads
-  // or memory.
+  // or memory, or a backend can't begin.
   void add(std::span<const ResourceId> resources, const Spawn& spawn, ErrorKind kind,
            const std::function<bool()>& keep_going);
 

@@ -41,6 +41,9 @@ Run::Run(const Machine& machine, const Graph& graph, std::span<const Scenario> s
   if (options_.checkpoints != nullptr && !setting_.has_values()) {
     throw usage_error("a simulation has no values that a checkpoint could keep", "run the file");
   }
+  // Tensors that were made before are compared with those of this run's serial execution.
+  if (options_.resumed != nullptr) setting_.widest_team = options_.resumed->widest_team;
+  if (options_.checkpoints != nullptr) options_.checkpoints->set_widest_team(setting_.widest_team);
   plan_all();
   if (options_.resumed != nullptr) plan_what_is_left();
 }

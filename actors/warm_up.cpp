@@ -14,8 +14,10 @@
 namespace troupe {
 namespace {
 
-// By the cost model, whose rates are rough for a machine that was discovered.
+// Of one op, and of all of a share together. By the cost model, whose rates are rough for a machine
+// that was discovered.
 constexpr std::chrono::milliseconds longest{500};
+constexpr std::chrono::seconds longest_of_all{1};
 
 KernelSample sample_of(const RunContext& context, const Share& share, std::uint32_t item) {
   const Share::Kernel& kernel = share.kernels[share.items[item].kernel];
@@ -73,14 +75,16 @@ void warm_up_kernels(const RunContext& context, ResourceId resource, const Share
   const DeviceId device{resource.value};
   const DeviceBackendEntry* const backend = context.setting.device_backends[device.index()];
   if (backend == nullptr || backend->warm_up == nullptr) return;
+  const Share ops = kernel_samples(share);
   std::vector<KernelSample> samples;
-  std::vector<bool> has_sample(share.kernels.size());
-  for (std::uint32_t item = 0; item < share.size(); ++item) {
-    const std::uint32_t k = share.items[item].kernel;
-    const Share::Kernel& kernel = share.kernels[k];
-    if (has_sample[k] || kernel.is_further || kernel.expected > longest) continue;
-    has_sample[k] = true;
-    samples.push_back(sample_of(context, share, item));
+  Duration together{0};
+  for (std::uint32_t item = 0; item < ops.size(); ++item) {
+    const Share::Kernel& kernel = ops.kernels[ops.items[item].kernel];
+    const bool is_short =
+        kernel.expected <= longest && together + kernel.expected <= longest_of_all;
+    if (kernel.is_further || !is_short) continue;
+    together += kernel.expected;
+    samples.push_back(sample_of(context, ops, item));
   }
   if (!samples.empty()) backend->warm_up(context.machine, device, samples);
 }

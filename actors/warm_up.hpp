@@ -16,8 +16,9 @@ Share kernel_samples(const Share& share);
 void load_kernels(const OpRegistry& ops, const Share& share);
 
 // Lets the device of a share compute an op of each kernel, if its backend asks for that: see
-// DeviceBackendEntry::warm_up. Leaves out ops that are so long that it isn't worth it. The share's
-// replicas must be installed. Blocks. Throws a run Error if the device is of no use any more.
+// DeviceBackendEntry::warm_up. Leaves out long ops, and what would take more than a second in all.
+// The share's replicas must be installed. Blocks. Throws a run Error if the device is of no use any
+// more.
 void warm_up_kernels(const RunContext& context, ResourceId resource, const Share& share);
 
 }  // namespace troupe

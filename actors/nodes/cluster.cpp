@@ -9,7 +9,6 @@
 #include "actors/run_setting.hpp"
 #include "actors/warm_up.hpp"
 #include "core/base/error.hpp"
-#include "core/machine/local_cores.hpp"
 #include "core/memory/digest.hpp"
 #include "core/network/tls_wire.hpp"
 
@@ -155,7 +154,7 @@ class Cluster::Impl final : public Results {
   const std::vector<std::string>& nodes_without_gpus() const { return nodes_without_gpus_; }
   bool uses_tls_for_tensors() const { return is_tls_wire(nodes_[0].has.address); }
 
-  void begin_run(const Machine& machine, const Plan& plan, UnitId first,
+  void begin_run(const Machine& machine, const Plan& plan, std::int64_t widest_team, UnitId first,
                  std::span<const MemoryStore::Kept> kept, std::span<const TensorType> types) {
     {
       const std::lock_guard lock(mutex_);
@@ -182,7 +181,7 @@ class Cluster::Impl final : public Results {
           .first = ReplicaId{first.value},
           .kept = {kept.begin(), kept.end()},
           .replicas = PackedReplicas(added, types, plan.buffers, machine, NodeId::at(n)),
-          .widest_team = widest_team(machine),
+          .widest_team = widest_team,
           .samples = samples_of(plan, machine, NodeId::at(n))};
     });
   }
@@ -492,13 +491,13 @@ const std::vector<std::string>& Cluster::nodes_without_gpus() const {
   return impl_->nodes_without_gpus();
 }
 void Cluster::check(const Machine& machine) {
-  impl_->begin_run(machine, Plan{}, UnitId{0}, {}, {});
+  impl_->begin_run(machine, Plan{}, 1, UnitId{0}, {}, {});
   impl_->end_run();
 }
-void Cluster::begin_run(const Machine& machine, const Plan& plan, UnitId first,
-                        std::span<const MemoryStore::Kept> kept,
+void Cluster::begin_run(const Machine& machine, const Plan& plan, std::int64_t widest_team,
+                        UnitId first, std::span<const MemoryStore::Kept> kept,
                         std::span<const TensorType> types) {
-  impl_->begin_run(machine, plan, first, kept, types);
+  impl_->begin_run(machine, plan, widest_team, first, kept, types);
 }
 caf::actor Cluster::spawn_stand_in(caf::actor_system& system, ResourceId resource,
                                    const caf::actor& coordinator, LinkUse* use) {

@@ -99,9 +99,10 @@ class Cluster final : public NodeResources {
   // Throws an Error that names the node. The machine has as many nodes as this.
   void check(const Machine& machine);
   // Readies the nodes that aren't lost for the units of a plan from `first` on, whose windows will
-  // be sent. Of the tensors of earlier units they free those that aren't `kept`. Blocks. Throws an
-  // Error that names the node. The machine must outlive the run, and has as many nodes as this.
-  void begin_run(const Machine& machine, const Plan& plan, UnitId first,
+  // be sent. Of the tensors of earlier units they free those that aren't `kept`. `widest_team`: as
+  // in RunSetting. Blocks. Throws an Error that names the node. The machine must outlive the run,
+  // and has as many nodes as this.
+  void begin_run(const Machine& machine, const Plan& plan, std::int64_t widest_team, UnitId first,
                  std::span<const MemoryStore::Kept> kept, std::span<const TensorType> types);
   caf::actor spawn_stand_in(caf::actor_system& system, ResourceId resource,
                             const caf::actor& coordinator, LinkUse* use) override;

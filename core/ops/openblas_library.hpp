@@ -24,8 +24,9 @@ std::string better_core_type(std::string_view chosen, const CpuFeatures& feature
 
 // Opens `library`, as dlopen does. If there is a better core type, closes the library and opens it
 // once more with that, unless the user has set OPENBLAS_CORETYPE. No use if other code of this
-// process has the library open, which then stays as it is. Leaves the environment as it was; no
-// other thread may use it meanwhile. Returns nullptr if the library can't be opened: see dlerror.
+// process has the library open, which then stays as it is. Leaves the environment as it was, but
+// changes it meanwhile: other threads should not look at it then. Returns nullptr if the library
+// can't be opened: see dlerror.
 void* open_openblas(const char* library, const CpuFeatures& features);
 
 }  // namespace troupe

@@ -6,10 +6,11 @@
 // each tensor before it, of which the second half is the higher one. A file without tensors has no
 // digests. "__metadata__" has
 //
-//   "troupe": "checkpoint 1"   the version of this format
+//   "troupe": "checkpoint 2"   the version of this format
 //   "run": "3f…"               the digest of the run (run_digest.hpp)
 //   "scenario": "1"            all scenarios before this one are done, counted from 0
 //   "saved": "0"               so many files of this scenario have been saved
+//   "widest_team": "16"        for how many threads kernels cut their work (decision 4)
 #include "core/result/checkpoint.hpp"
 
 #include "core/base/error.hpp"
@@ -33,8 +34,9 @@ namespace {
 
 constexpr std::string_view prefix = "checkpoint-";
 constexpr std::string_view suffix = ".safetensors";
-constexpr const char* format = "checkpoint 1";
+constexpr const char* format = "checkpoint 2";
 constexpr const char* digests_name = "digests";
+constexpr std::uint64_t widest_team_max = 1 << 16;
 
 std::optional<std::uint64_t> read_number(std::string_view text) {
   std::uint64_t number = 0;
@@ -161,9 +163,15 @@ Checkpoint CheckpointFolder::read(const fs::path& path, const Graph& graph) cons
   }
   const auto scenario = read_number(said("scenario"));
   const auto saved = read_number(said("saved"));
+  const auto widest_team = read_number(said("widest_team"));
   if (!scenario || !saved) throw damaged(path, "it doesn't say how far the run was");
+  if (!widest_team || *widest_team < 1 || *widest_team > widest_team_max) {
+    throw damaged(path, "it doesn't say how its tensors were made");
+  }
   file->check_size();
-  Checkpoint checkpoint{.position = {.scenario = *scenario, .saved = *saved}, .tensors = {}};
+  Checkpoint checkpoint{.position = {.scenario = *scenario, .saved = *saved},
+                        .tensors = {},
+                        .widest_team = static_cast<std::int64_t>(*widest_team)};
   std::vector<std::string> names = file->header()->names();
   if (names.empty()) return checkpoint;
   if (names.back() != digests_name) throw damaged(path, "it has no digests");
@@ -206,7 +214,8 @@ std::uint64_t CheckpointFolder::write(
                {.about = {{"troupe", format},
                           {"run", run_},
                           {"scenario", std::to_string(position.scenario)},
-                          {"saved", std::to_string(position.saved)}},
+                          {"saved", std::to_string(position.saved)},
+                          {"widest_team", std::to_string(widest_team_)}},
                 .is_durable = true});
   ++last_;
   has_any_ = true;

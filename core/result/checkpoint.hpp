@@ -33,6 +33,7 @@ struct Checkpoint {
   };
   RunPosition position;
   std::vector<Tensor> tensors;                // in op order
+  std::int64_t widest_team = 1;               // of the run that made them, as in RunSetting
   std::vector<std::string> passed_over = {};  // notes: newer files, and why they weren't taken
 
   // The graph of the run, in which these tensors are loaded.
@@ -62,6 +63,9 @@ class CheckpointFolder {
   // Removes all checkpoints: nothing is left to go on with.
   void clear();
 
+  // That of the run whose checkpoints are written.
+  void set_widest_team(std::int64_t threads) { widest_team_ = threads; }
+
   // Whether there is one that was written or loaded.
   bool has_any() const { return has_any_; }
   const std::filesystem::path& path() const { return folder_; }
@@ -79,6 +83,7 @@ class CheckpointFolder {
   std::uint64_t last_ = 0;    // number of the newest file; files are counted from 1
   std::uint64_t loaded_ = 0;  // 0: none
   bool has_any_ = false;
+  std::int64_t widest_team_ = 1;
 };
 
 }  // namespace troupe

@@ -35,9 +35,9 @@ double near_enough(Comparison comparison, DType dtype);
 
 // Executes the plan's ops serially on the calling thread and compares each of the plan's results:
 // if the tensor is kept in this process, as `comparison` says, otherwise by its digest.
-// `widest_team`: as in RunSetting. Blocks for
-// about the serial time, or until `keep_going`, which is called once per op, returns false. Throws
-// a run Error if a result can't be read or a kernel fails.
+// `widest_team`: as in RunSetting. Blocks for about the serial time, or until `keep_going`, which
+// is called once per op, returns false. Throws a run Error if a result can't be read or a kernel
+// fails.
 Verdict verify(const Graph& graph, const Plan& plan, Results& results, Comparison comparison,
                std::int64_t widest_team, const std::function<bool()>& keep_going);
 

@@ -118,8 +118,11 @@ BOOST_AUTO_TEST_CASE(an_interrupted_run_says_how_to_go_on_and_a_damaged_checkpoi
   resume(bad, {"damaged", "have changed", "remove it"});
   resume("no checkpoint", {"safetensors"});
   check_refused(files, {"run", "run.yaml", "--resume", "kept", "--scenario", "second"}, "", {});
+  std::string silent = good;
+  silent.replace(silent.find("widest_team"), 11, "widest_tear");
+  resume(silent, {"damaged", "doesn't say how its tensors were made"});
   std::string newer = good;
-  newer.replace(newer.find("checkpoint 1"), 12, "checkpoint 2");
+  newer.replace(newer.find("checkpoint 2"), 12, "checkpoint 3");
   resume(newer, {"no checkpoint that this version can read"});
   files.write(files.checkpoint(newest - 1), good);  // the one before
   files.check_done(run_troupe(files.command({"--resume", "kept"}), options_in(files)));

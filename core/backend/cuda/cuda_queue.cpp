@@ -106,15 +106,18 @@ void CudaQueue::make_handles() {
   check_cuda(cusolverDnCreate(&solver), "starting cuSOLVER");
   own_solver_.reset(solver);
   check_cuda(cusolverDnSetStream(solver, stream), "giving cuSOLVER a stream");
+  // The first work of a stream begins late.
+  check_cuda(cudaMemsetAsync(workspace_.get(), 0, 1, stream), "filling memory");
+  check_cuda(cudaStreamSynchronize(stream), "filling memory");
 }
 
-void CudaQueue::begin(std::uint32_t slot, const Issue& issue) {
+void CudaQueue::begin(std::uint32_t slot, std::span<const Token> after) {
   check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
   Slot& own = slots_[slot - first_slot_];
-  own.after.assign(issue.after.begin(), issue.after.end());
-  own.issued_at = issue.now;
+  own.after.assign(after.begin(), after.end());
   own.has_start = false;
-  for (const Token token : issue.after) own.has_start = wait_for(token) || own.has_start;
+  for (const Token token : after) own.has_start = wait_for(token) || own.has_start;
+  own.issued_at = GpuClock::now();  // what it doesn't wait for has ended
   if (own.has_start) check_cuda(cudaEventRecord(own.start.get(), stream), "recording an event");
 }
 
@@ -127,8 +130,8 @@ Token CudaQueue::end(std::uint32_t slot, Explain explain) {
   {
     const std::lock_guard lock(mutex_);
     under_way_.push_back(slot);
-    issued_.store(own.position, std::memory_order_relaxed);
   }
+  issued_.store(own.position, std::memory_order_relaxed);
   changed_.notify_one();
   return {.queue = number_, .position = own.position};
 }

@@ -25,7 +25,7 @@ namespace troupe {
 // Work is issued by one thread at a time. A thread of the queue waits for the work to end, and
 // reports its times to Completions.
 //
-//   queue.begin(slot, *issue);
+//   queue.begin(slot, issue->after);
 //   f<<<…, queue.stream>>>(…);
 //   issue->token = queue.end(slot);
 class CudaQueue final : public CudaStream {
@@ -41,10 +41,10 @@ class CudaQueue final : public CudaStream {
   CudaQueue(const CudaQueue&) = delete;
   CudaQueue& operator=(const CudaQueue&) = delete;
 
-  // What is issued next is the work of this slot, which must be free, and begins after the tokens.
-  // Makes the GPU the thread's current one. Throws a run Error if CUDA fails; the slot is free
-  // then.
-  void begin(std::uint32_t slot, const Issue& issue);
+  // What is issued next is the work of this slot, which must be free, and begins after these
+  // tokens. Makes the GPU the thread's current one. Throws a run Error if CUDA fails; the slot is
+  // free then.
+  void begin(std::uint32_t slot, std::span<const Token> after);
   // All work of the slot has been issued. `explain`: null if it can't fail on the device.
   Token end(std::uint32_t slot, Explain explain = nullptr);
   // For the work of this slot: where it says that it has failed.

@@ -17,20 +17,14 @@ constexpr std::chrono::microseconds patience{500};
 // An anchor that is off by more is no better than one that has drifted.
 constexpr std::chrono::microseconds off_max{50};
 
-// That of runs, see actors/real_clock.hpp.
-Instant now() {
-  return Instant{
-      std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch())};
-}
-
 // Returns null if the GPU hasn't answered within `limit`. The stream must be idle.
 std::shared_ptr<const GpuAnchor> take_anchor(cudaStream_t stream, Duration limit) {
   OwnedEvent event = make_event();
-  const Instant before = now();
+  const Instant before = GpuClock::now();
   check_cuda(cudaEventRecord(event.get(), stream), "recording an event");
   for (;;) {
     const bool has_passed = is_passed(event.get());
-    const Instant after = now();
+    const Instant after = GpuClock::now();
     if (has_passed) {
       const Duration off = (after - before) / 2;
       return std::make_shared<const GpuAnchor>(std::move(event), before + off, off);
@@ -40,6 +34,11 @@ std::shared_ptr<const GpuAnchor> take_anchor(cudaStream_t stream, Duration limit
 }
 
 }  // namespace
+
+Instant GpuClock::now() {
+  return Instant{
+      std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch())};
+}
 
 Instant GpuAnchor::time_of(cudaEvent_t event, Instant otherwise) const {
   float ms = 0;
@@ -81,7 +80,7 @@ std::shared_ptr<const GpuAnchor> GpuClock::anchor() const {
 
 void GpuClock::renew() {
   const std::unique_lock renewing(renewing_, std::try_to_lock);
-  const Instant begun = now();
+  const Instant begun = GpuClock::now();
   if (!renewing || begun - anchor()->passed() < age_max) return;
   if (begun - tried_ < pause_between_tries) return;
   tried_ = begun;

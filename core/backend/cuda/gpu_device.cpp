@@ -84,7 +84,7 @@ class GpuDevice final : public DeviceBackend {
     const MemoryStore::View output = store_.view(call.output);
     const ProfileRange range(kernel->kind, call.index, output.type);
     CudaQueue& queue = *queues_[slot / depth_];
-    queue.begin(slot, *call.issue);
+    queue.begin(slot, call.issue->after);
     kernel->launch({.inputs = inputs_,
                     .output = {.type = output.type, .data = output.data},
                     .further_outputs = further_,

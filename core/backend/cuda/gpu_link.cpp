@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <deque>
 #include <string>
 
 #include <fmt/format.h>
@@ -75,7 +76,7 @@ class GpuLink final : public LinkBackend {
       return {.state = Started::State::pending};
     }
     const ProfileRange range(names_[number], store_.view(move.from).type);
-    queue.begin(move.slot, *move.issue);
+    queue.begin(move.slot, move.issue->after);
     // The last chunks of a transfer may be empty, and then begin behind the end of the tensor.
     if (move.bytes > 0) copy(direction, from, to, move.bytes, queue.stream);
     if (use_ != nullptr && way_ != nullptr) (use_->*way_).store(true, std::memory_order_relaxed);
@@ -101,10 +102,11 @@ class GpuLink final : public LinkBackend {
     std::byte* data() const { return of_gpu != nullptr ? of_gpu.get() : of_host.get(); }
   };
 
-  // The first copy of a stream begins late: 0.4 ms on an H200.
-  void warm_up(Direction d) const {
-    const Room from(source(d));
-    const Room to(target(d));
+  // The first copy of a stream begins late: 0.4 ms on an H200. The memory stays: to free it would
+  // wait for all that GPUs have to do.
+  void warm_up(Direction d) {
+    const Room& from = rooms_.emplace_back(source(d));
+    const Room& to = rooms_.emplace_back(target(d));
     const cudaStream_t stream = queues_[static_cast<std::size_t>(d)]->stream;
     check_cuda(cudaSetDevice(stream_of(d)), "choosing a GPU");
     copy(d, from.data(), to.data(), Room::bytes, stream);
@@ -140,6 +142,7 @@ class GpuLink final : public LinkBackend {
   std::atomic<bool> LinkUse::*way_ = nullptr;         // of copies between two GPUs
   const std::array<int, 2> ends_;                     // GPUs of a and b
   const std::array<std::string, 2> names_;            // by Direction
+  std::deque<Room> rooms_;                            // of the first copies
   std::array<std::unique_ptr<CudaQueue>, 2> queues_;  // by Direction
   std::array<std::unique_ptr<StagedCopies>, 2> staged_;
 };

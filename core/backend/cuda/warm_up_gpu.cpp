@@ -46,11 +46,13 @@ struct Computed {
   std::mutex mutex;
   std::vector<Known> ops;
 
-  bool add(Known op) {
+  bool has(const Known& op) {
     const std::lock_guard lock(mutex);
-    if (std::find(ops.begin(), ops.end(), op) != ops.end()) return false;
+    return std::find(ops.begin(), ops.end(), op) != ops.end();
+  }
+  void add(Known op) {
+    const std::lock_guard lock(mutex);
     ops.push_back(std::move(op));
-    return true;
   }
 };
 
@@ -123,7 +125,7 @@ void warm_up_gpu(int gpu, bool uses_tf32, std::span<const KernelSample> ops) {
   for (const KernelSample& op : ops) {
     Known known = known_of(gpu, uses_tf32, op);
     const CudaKernelEntry* const kernel = known.kernel;
-    if (kernel == nullptr || !computed.add(std::move(known))) continue;
+    if (kernel == nullptr || computed.has(known)) continue;
     try {
       if (!queue) {
         queue.emplace(gpu, 0, 1, unreported);
@@ -131,8 +133,10 @@ void warm_up_gpu(int gpu, bool uses_tf32, std::span<const KernelSample> ops) {
         queue->uses_tf32 = uses_tf32;
       }
       compute(*kernel, op, *queue);
+      computed.add(std::move(known));
     } catch (const Error& error) {
-      if (cudaDeviceSynchronize() == cudaSuccess) return;
+      cudaGetLastError();  // is handled
+      if (cudaDeviceSynchronize() == cudaSuccess) continue;
       throw run_error(
           fmt::format("GPU {} can't compute '{}': {}", gpu, kernel->kind, error.problem()),
           error.remedy());

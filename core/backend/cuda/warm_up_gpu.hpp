@@ -8,9 +8,9 @@
 namespace troupe {
 
 // Computes each op once on a stream of its own, on zeros; not those that are as earlier ones of
-// this process. Blocks until they have ended. If there is no memory for one, or CUDA refuses it,
-// the others are left out: the run will say so, if it comes to it. Throws a run Error if the GPU is
-// of no use any more.
+// this process. Blocks until they have ended. Leaves out those for which there is no memory, or
+// that CUDA refuses: the run will say so, if it comes to it. Throws a run Error if the GPU is of no
+// use any more.
 void warm_up_gpu(int gpu, bool uses_tf32, std::span<const KernelSample> ops);
 
 }  // namespace troupe

@@ -1,7 +1,11 @@
+#include "core/result/checkpoint.hpp"
 #include "tests/unit/actors/runner_fixture.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <cstring>
+#include <mutex>
+#include <set>
 #include <string>
 
 #include <boost/test/unit_test.hpp>
@@ -42,6 +46,47 @@ const OpRegistry& with_counter() {
     *call.output.as<double>() = ++calls;
   });
   return ops;
+}
+
+// An op kind that keeps for how many threads it was to be cut, by every team that has computed it.
+std::set<std::int64_t> widths;  // guarded
+const OpRegistry& with_width() {
+  static const OpRegistry ops = ops_with("width", [](const CpuCall& call) {
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    widths.insert(call.team.widest_team());
+    std::memset(call.output.data, 0, call.output.type.bytes());
+  });
+  return ops;
+}
+
+// Of devices of one core and of three, with a serial execution.
+std::set<std::int64_t> widths_of(Mode mode, const Checkpoint* resumed = nullptr) {
+  SmallGraph g;
+  g.graph = Graph(with_width());
+  for (const DeviceId device : {dev0, dev1}) {
+    g.op("on " + std::to_string(device.value), "width", {}, on(device), {{"flops", 1.0}},
+         testing::of_bytes(8));
+  }
+  Machine machine = pair();
+  for (Device& device : machine.devices) device.streams = 1;
+  machine.devices[0].cores = {0};
+  machine.devices[1].cores = {0, 0, 0};
+  widths.clear();
+  const Report report = perform(g, {g.everything()}, {.mode = mode, .resumed = resumed}, machine);
+  BOOST_TEST((report.scenarios[0].verified == true));
+  return widths;
+}
+
+BOOST_AUTO_TEST_CASE(all_devices_and_the_serial_execution_cut_for_the_widest_team) {
+  for (const Mode mode : {Mode::rehearse, Mode::run}) {
+    BOOST_TEST((widths_of(mode) == std::set<std::int64_t>{3}));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_resumed_run_cuts_as_the_run_that_it_goes_on_with) {
+  const Checkpoint checkpoint{.position = {}, .tensors = {}, .widest_team = 7};
+  BOOST_TEST((widths_of(Mode::run, &checkpoint) == std::set<std::int64_t>{7}));
 }
 
 BOOST_AUTO_TEST_CASE(without_verification_nothing_is_compared) {

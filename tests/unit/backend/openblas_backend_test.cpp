@@ -23,7 +23,7 @@ using testing::WaitingCompletions;
 BOOST_AUTO_TEST_SUITE(openblas_backend)
 namespace {
 
-// An op whose output is how many cores its team says the host has.
+// An op whose output is for how many threads its team says that work is cut.
 OpKind widest_team_op() {
   return {
       .name = "widest_team", .inputs = 0, .declares_type = true, .cpu = [](const CpuCall& call) {
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(one_stream_computes_on_the_calling_thread) {
                [&] { s.backend->start(0, s.call("fail", s.attrs[1], 1)); });
 }
 
-BOOST_AUTO_TEST_CASE(kernels_are_cut_for_the_host_that_results_are_compared_on) {
+BOOST_AUTO_TEST_CASE(kernels_are_cut_for_the_widest_team_of_the_run) {
   for (const int streams : {1, 2}) {
     Sample s(streams);
     const Attrs none;

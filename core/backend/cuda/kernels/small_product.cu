@@ -7,7 +7,7 @@
 namespace troupe {
 
 bool is_small(const Product& p) {
-  constexpr std::int64_t extent_max = 128;
+  constexpr std::int64_t extent_max = 64;
   constexpr double flops_max = 2.0 * extent_max * extent_max * extent_max;
   return std::max({p.batch, p.m, p.n, p.k}) <= extent_max &&
          static_cast<double>(p.batch) * p.flops() <= flops_max;

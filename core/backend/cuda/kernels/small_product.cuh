@@ -29,7 +29,8 @@ __global__ void small_product(SmallProduct p, T alpha, const T* a, const T* b, T
     const int x_step = p.transpose_a ? p.m : 1;
     const int y_step = p.transpose_b ? 1 : p.n;
     T sum = 0;
-    for (int term = 0; term < p.k; ++term) sum += x[term * x_step] * y[term * y_step];
+    const int terms = alpha == 0 ? 0 : p.k;  // as BLAS: then a and b aren't read
+    for (int term = 0; term < terms; ++term) sum += x[term * x_step] * y[term * y_step];
     c[element] = beta == 0 ? alpha * sum : alpha * sum + beta * c[element];
   }
 }
