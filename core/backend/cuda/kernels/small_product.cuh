@@ -15,6 +15,10 @@ struct SmallProduct {
   int k;
 };
 
+// So many are loaded before the first is needed: the kernel takes as long as its loads that wait
+// for each other.
+constexpr int terms_at_once = 16;
+
 // c = alpha a b + beta c, all by rows; if beta is 0, c isn't read. A thread computes one element.
 template <class T>
 __global__ void small_product(SmallProduct p, T alpha, const T* a, const T* b, T beta, T* c) {
@@ -30,7 +34,16 @@ __global__ void small_product(SmallProduct p, T alpha, const T* a, const T* b, T
     const int y_step = p.transpose_b ? 1 : p.n;
     T sum = 0;
     const int terms = alpha == 0 ? 0 : p.k;  // as BLAS: then a and b aren't read
-    for (int term = 0; term < terms; ++term) sum += x[term * x_step] * y[term * y_step];
+    for (int first = 0; first < terms; first += terms_at_once) {
+      T xs[terms_at_once];
+      T ys[terms_at_once];
+      for (int t = 0; t < terms_at_once; ++t) {
+        const int term = first + t;
+        xs[t] = term < terms ? x[term * x_step] : T{0};
+        ys[t] = term < terms ? y[term * y_step] : T{0};
+      }
+      for (int t = 0; t < terms_at_once; ++t) sum += xs[t] * ys[t];
+    }
     c[element] = beta == 0 ? alpha * sum : alpha * sum + beta * c[element];
   }
 }
