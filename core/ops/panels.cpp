@@ -67,9 +67,9 @@ Grid cut(const Cuttable& whole, std::int64_t widest_team) {
   constexpr double cost_max_per_thread = 0.01;
   Grid best = cheap_grid(whole);
   if (whole.batch * best.count() >= widest_team) return best;
+  const std::int64_t busy = (widest_team + whole.batch - 1) / whole.batch;
   const auto panels_max = static_cast<std::int64_t>(
-      std::min(static_cast<double>((widest_team + whole.batch - 1) / whole.batch),
-               whole.multiply_adds / multiply_adds_min));
+      std::min(static_cast<double>(busy), whole.multiply_adds / multiply_adds_min));
   double best_time = time(whole, best.rows.count, best.columns.count, widest_team);
   for (std::int64_t r = 1; r <= panels_max; ++r) {
     const Panels rows(whole.rows, r);
