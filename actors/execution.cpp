@@ -120,8 +120,9 @@ void Execution::prepare(const Plan& plan, UnitId first, std::span<const TensorTy
     TROUPE_ASSERT(cluster_ != nullptr || !is_lost(machine_.memory(before[r].memory).node));
     kept.push_back({ReplicaId::at(r), before[r].readers});
   }
-  if (cluster_ != nullptr)
+  if (cluster_ != nullptr) {
     return cluster_->begin_run(machine_, plan, setting_.widest_team, first, kept, types);
+  }
   // A simulation needs no store if all tensors fit into their memories at once.
   if (!setting_.has_values() && store_.replica_count() == 0) {
     if (store_.has_room(plan.replicas.slice(0, plan.replicas.size()), types)) return;

@@ -59,17 +59,16 @@ Panels::Panels(std::int64_t whole, std::int64_t wanted) : length(whole) {
 // Panels that cost at most 2 %, in one direction, if they keep all threads of the widest team busy.
 // Else the grid that takes the least time on all of them; but another device may have one thread
 // only, and then the cut is all cost. So it is at most 1 % for each thread: teams of two stay with
-// the first rule.
-// A panel of fewer than 8 million multiplications takes about as long to start as it saves, and
-// OpenBLAS has other kernels for small products.
+// the first rule. A panel of fewer than 8 million multiplications takes about as long to start as
+// it saves, and OpenBLAS has other kernels for small products.
 Grid cut(const Cuttable& whole, std::int64_t widest_team) {
   constexpr double multiply_adds_min = 8e6;
   constexpr double cost_max_per_thread = 0.01;
   Grid best = cheap_grid(whole);
   if (whole.batch * best.count() >= widest_team) return best;
-  const std::int64_t busy = (widest_team + whole.batch - 1) / whole.batch;
+  const std::int64_t wanted = (widest_team + whole.batch - 1) / whole.batch;
   const auto panels_max = static_cast<std::int64_t>(
-      std::min(static_cast<double>(busy), whole.multiply_adds / multiply_adds_min));
+      std::min(static_cast<double>(wanted), whole.multiply_adds / multiply_adds_min));
   double best_time = time(whole, best.rows.count, best.columns.count, widest_team);
   for (std::int64_t r = 1; r <= panels_max; ++r) {
     const Panels rows(whole.rows, r);

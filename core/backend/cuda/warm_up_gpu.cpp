@@ -136,6 +136,7 @@ void warm_up_gpu(int gpu, bool uses_tf32, std::span<const KernelSample> ops) {
       computed.add(std::move(known));
     } catch (const Error& error) {
       cudaGetLastError();  // is handled
+      queue.reset();       // its handles may be missing
       if (cudaDeviceSynchronize() == cudaSuccess) continue;
       throw run_error(
           fmt::format("GPU {} can't compute '{}': {}", gpu, kernel->kind, error.problem()),

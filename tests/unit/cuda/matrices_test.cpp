@@ -88,6 +88,14 @@ BOOST_AUTO_TEST_CASE(gemm_adds_a_multiple_of_its_third_input) {
   });
 }
 
+// As BLAS says. OpenBLAS's kernels for small products do read them.
+BOOST_AUTO_TEST_CASE(factors_of_a_small_product_that_counts_zero_times_are_not_read) {
+  const Tensor c = tensor<float>({2, 2}, {1, 2, 3, 4});
+  const Tensor unread = run_op("constant", {}, {{"value", std::nan("")}}, c.type);
+  const Tensor out = run_on_device("gemm", {unread, unread, c}, {{"alpha", 0.0}, {"beta", 0.5}});
+  BOOST_TEST(doubles(out) == (std::vector<double>{0.5, 1, 1.5, 2}));
+}
+
 BOOST_AUTO_TEST_CASE(syrk_updates_the_lower_triangle_only) {
   for_random_cases([](Random& random, DType dtype) {
     const std::int64_t n = between(random, 1, 40);

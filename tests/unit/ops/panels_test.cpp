@@ -68,8 +68,8 @@ std::int64_t panels_of_two_percent(std::int64_t length, std::int64_t per_panel) 
 
 BOOST_AUTO_TEST_CASE(a_grid_covers_each_element_once) {
   for_random_products([](const Cuttable& whole) {
-    for (const std::int64_t cores : {1, 2, 3, 16, 64, 128}) {
-      const Grid grid = cut(whole, cores);
+    for (const std::int64_t threads : {1, 2, 3, 16, 64, 128}) {
+      const Grid grid = cut(whole, threads);
       check_covered(grid.rows, whole.rows);
       check_covered(grid.columns, whole.columns);
     }
@@ -80,22 +80,22 @@ BOOST_AUTO_TEST_CASE(teams_of_up_to_two_threads_cut_in_one_direction_where_it_co
   for_random_products([](const Cuttable& whole) {
     const std::int64_t rows = panels_of_two_percent(whole.rows, 800);
     const std::int64_t columns = panels_of_two_percent(whole.columns, 1500);
-    for (const std::int64_t cores : {1, 2}) {
-      const Grid grid = cut(whole, cores);
+    for (const std::int64_t threads : {1, 2}) {
+      const Grid grid = cut(whole, threads);
       BOOST_TEST(grid.rows.count == (rows >= columns ? rows : 1));
       BOOST_TEST(grid.columns.count == (rows >= columns ? 1 : columns));
     }
   });
 }
 
-BOOST_AUTO_TEST_CASE(large_products_are_cut_for_every_core) {
+BOOST_AUTO_TEST_CASE(large_products_are_cut_for_every_thread) {
   for (const std::int64_t extent : {2000, 3000, 5000}) {
-    for (const std::int64_t cores : {4, 8, 12, 16, 24, 48, 64, 96, 128}) {
-      BOOST_TEST_CONTEXT(extent << "² on " << cores << " cores") {
-        const std::int64_t count = cut(product_of(extent, extent, extent), cores).count();
-        BOOST_TEST(100 * count >= 85 * cores);
-        // A team of all cores needs one round, unless even the cheap cut has more panels.
-        BOOST_TEST((count <= cores || cores < 12));
+    for (const std::int64_t threads : {4, 8, 12, 16, 24, 48, 64, 96, 128}) {
+      BOOST_TEST_CONTEXT(extent << "² on " << threads << " threads") {
+        const std::int64_t count = cut(product_of(extent, extent, extent), threads).count();
+        BOOST_TEST(100 * count >= 85 * threads);
+        // The widest team needs one round, unless even the cheap cut has more panels.
+        BOOST_TEST((count <= threads || threads < 12));
       }
     }
   }
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(large_products_are_cut_for_every_core) {
   BOOST_TEST(is(cut(product_of(200, 8000, 2000), 16), 1, 16));
 }
 
-BOOST_AUTO_TEST_CASE(a_batch_is_cut_as_far_as_its_products_leave_cores_idle) {
+BOOST_AUTO_TEST_CASE(a_batch_is_cut_as_far_as_its_products_leave_threads_idle) {
   BOOST_TEST(cut(product_of(700, 700, 700, 16), 16).count() == 1);
   BOOST_TEST(cut(product_of(700, 700, 700, 8), 16).count() == 2);
   // Six panels each would take two rounds.
@@ -122,8 +122,8 @@ BOOST_AUTO_TEST_CASE(small_products_are_not_cut) {
   BOOST_TEST(cut(product_of(250, 256, 256), 128).count() == 2);
   for_random_products([](const Cuttable& whole) {
     const Grid small = cut(whole, 2);
-    for (const std::int64_t cores : {16, 128}) {
-      const std::int64_t count = cut(whole, cores).count();
+    for (const std::int64_t threads : {16, 128}) {
+      const std::int64_t count = cut(whole, threads).count();
       BOOST_TEST(
           (count == small.count() || static_cast<double>(count) * 8e6 <= whole.multiply_adds));
     }
@@ -131,14 +131,14 @@ BOOST_AUTO_TEST_CASE(small_products_are_not_cut) {
 }
 
 // The cost on one thread: 16/m for each further panel of rows, 30/n for one of columns.
-BOOST_AUTO_TEST_CASE(a_cut_costs_at_most_one_percent_per_core) {
+BOOST_AUTO_TEST_CASE(a_cut_costs_at_most_one_percent_per_thread) {
   for_random_products([](const Cuttable& whole) {
-    for (const std::int64_t cores : {4, 16, 64}) {
-      const Grid grid = cut(whole, cores);
+    for (const std::int64_t threads : {4, 16, 64}) {
+      const Grid grid = cut(whole, threads);
       const double cost =
           static_cast<double>(grid.rows.count - 1) * 16 / static_cast<double>(whole.rows) +
           static_cast<double>(grid.columns.count - 1) * 30 / static_cast<double>(whole.columns);
-      BOOST_TEST(cost <= 0.01 * static_cast<double>(cores));
+      BOOST_TEST(cost <= 0.01 * static_cast<double>(threads));
     }
   });
 }
