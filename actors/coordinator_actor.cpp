@@ -54,7 +54,7 @@ class CoordinatorActor : public caf::event_based_actor {
           begin_if_ready();
         },
         [this](const Watch& watch) { pass_on(watch); },
-        [this](Watched) { hooks_->on_watched(); },
+        [this](const Watched&) { hooks_->on_watched(); },
         [this](EndOfWindows) {
           logic_.on_end_of_windows(clock_.instant());
           act();
@@ -136,7 +136,8 @@ class CoordinatorActor : public caf::event_based_actor {
       return share.first == item.resource;
     });
     if (waiting == to_send.end()) return send(actor(item.resource), watch);
-    waiting->second.late.push_back({.window = window, .item = item.item, .to = {}});
+    waiting->second.late.push_back(
+        {.window = window, .item = item.item, .to = {.resource = {}, .item = item.item}});
   }
 
   // Waits for those that the first windows need: their threads are set up before the clock starts.

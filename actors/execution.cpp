@@ -155,11 +155,15 @@ Results& Execution::results(const Plan& plan, std::span<const ReplicaId> further
 }
 
 void Execution::clear() {
-  stop();
+  end();
   stopped_at_.reset();
   lost_ = 0;
   lost_nodes_.clear();
   store_.clear();
+}
+
+void Execution::end() {
+  stop();
   if (cluster_ != nullptr) cluster_->end_run();
 }
 

@@ -91,6 +91,8 @@ class Execution {
                    std::span<const TensorType> types);
   // Ends the actors, and forgets all tensors. Blocks likewise.
   void clear();
+  // Ends the actors for good, and the run of the nodes. Blocks likewise.
+  void end();
 
   // What the report should say of the GPUs and their links, since the Execution was made: a
   // sentence each. Nodes say how their links have copied when the actors end. May be called while

@@ -49,8 +49,16 @@ struct AssignShare {
 struct Watch {
   WindowItem item;
 };
-// resource → coordinator: a watched item has finished.
-struct Watched {};
+// resource → coordinator: a watched item has finished. With its record, unless its share was sent
+// back and has that.
+struct Watched {
+  WindowItem item;
+  Instant start = Share::never;
+  Instant end = Share::never;
+  std::uint16_t track = 0;
+  Duration busy{0};                     // of a transfer
+  std::uint32_t shortest_chunk_ns = 0;  // likewise
+};
 // resource → resource: one dependency of each of these items of the receiver is satisfied.
 struct Notice {
   // The notice then fills one cache line and needs no memory of its own.
@@ -123,6 +131,19 @@ auto inspect(Inspector& f, Ready& x) {
   return f(caf::meta::type_name("Ready"), x.resource);
 }
 template <class Inspector>
+auto inspect(Inspector& f, WindowItem& x) {
+  return f(caf::meta::type_name("WindowItem"), x.window, x.ref.resource, x.ref.item);
+}
+template <class Inspector>
+auto inspect(Inspector& f, Watch& x) {
+  return f(caf::meta::type_name("Watch"), x.item);
+}
+template <class Inspector>
+auto inspect(Inspector& f, Watched& x) {
+  return f(caf::meta::type_name("Watched"), x.item, x.start, x.end, x.track, x.busy,
+           x.shortest_chunk_ns);
+}
+template <class Inspector>
 auto inspect(Inspector& f, Progress& x) {
   return f(caf::meta::type_name("Progress"), x.resource, x.done);
 }
@@ -156,8 +177,6 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::AddWindow)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::EndOfWindows)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Begin)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::AssignShare)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Watch)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Watched)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Notice)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::SlotDone)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::SlotFailed)

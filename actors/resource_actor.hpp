@@ -283,7 +283,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
       const WindowItem& first = *from;
       if (!first.ref.resource) {
         ++from;
-        send(coordinator_, Watched{});
+        send(coordinator_, watched(first));
         continue;
       }
       Notice notice{.window = first.window, .item = {}};
@@ -296,6 +296,22 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     }
     notices.clear();
     ActorThreads::poll_if_due();
+  }
+
+  Watched watched(const WindowItem& notice) const {
+    const std::uint32_t item = notice.ref.item;
+    Watched watched{.item = {notice.window, {self_, item}}};
+    for (const auto& part : logic_.progress().parts()) {
+      const Share& share = part->share;
+      if (share.window != notice.window) continue;
+      watched.start = share.items[item].start;
+      watched.end = share.items[item].end;
+      watched.track = share.items[item].track;
+      if (!share.is_transfer()) continue;
+      watched.busy = share.moves[item].busy;
+      watched.shortest_chunk_ns = share.moves[item].shortest_chunk_ns;
+    }
+    return watched;
   }
 
   static bool before(const WindowItem& a, const WindowItem& b) {

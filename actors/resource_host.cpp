@@ -65,6 +65,7 @@ caf::execution_unit* ResourceHost::start_thread(ResourceId resource) {
 
 void ResourceHost::add(std::span<const ResourceId> resources, const Spawn& spawn, ErrorKind kind,
                        const std::function<bool()>& keep_going) {
+  if (resources.empty()) return;
   const std::vector<caf::execution_unit*> threads = start_threads(resources, kind, keep_going);
   for (std::size_t i = 0; i < threads.size() && keep_going(); ++i) {
     const auto not_set_up = [&](const std::string& why) {

@@ -1,5 +1,6 @@
 #include "actors/session.hpp"
 
+#include "actors/nodes/cluster.hpp"
 #include "actors/run_setting.hpp"
 #include "actors/session_core.hpp"
 #include "core/backend/usable_gpus.hpp"
@@ -8,6 +9,7 @@
 #include "core/config/machine_file.hpp"
 #include "core/files/data_file.hpp"
 #include "core/machine/discover.hpp"
+#include "core/machine/fit.hpp"
 #include "core/machine/host_memory.hpp"
 
 #include <algorithm>
@@ -107,9 +109,47 @@ Tensor take_in(SessionCore& session, std::span<const T> elements, const Shape& s
                        where);
 }
 
-// With what this host has, if the mode uses it.
-Machine complete(Machine machine, Mode mode) {
-  complete_machine(mode, machine);
+// The nodes that the options name; null: none.
+std::unique_ptr<Cluster> cluster_of(const SessionOptions& options, const OpRegistry& ops) {
+  if (options.node_addresses.empty()) return nullptr;
+  if (has_virtual_time(options.mode)) {
+    throw usage_error("a simulation runs on no nodes",
+                      "leave them out, or make the session with Mode::run");
+  }
+  ClusterOptions nodes{.addresses = options.node_addresses, .allows_other_kinds = true};
+  if (options.tls.are_given()) nodes.tls = TlsContext(options.tls);
+  return std::make_unique<Cluster>(ops, nodes);
+}
+
+// Null: this machine, or that of the nodes.
+SessionCore* new_core(const Machine* machine, const SessionOptions& options) {
+  SessionHost host(options.ops);
+  host.cluster = cluster_of(options, *host.ops);
+  if (host.cluster == nullptr) {
+    host.machine = machine != nullptr ? *machine : local_machine(discover_host(), {});
+    check_machine(host.machine);
+  } else if (machine == nullptr) {
+    host.machine = host.cluster->machine();
+  } else {
+    check_machine(*machine);
+    host.machine = *machine;
+    limit_to_nodes(host.machine, host.cluster->machine());
+    host.cluster->complete(host.machine);
+    host.cluster->check(host.machine);
+  }
+  if (host.cluster == nullptr && host.machine.nodes.size() > 1 && !has_virtual_time(options.mode)) {
+    throw usage_error(fmt::format("'{}' has {} nodes, and the session none", host.machine.name,
+                                  host.machine.nodes.size()),
+                      "name them: {.node_addresses = {\"HOST:PORT\", …}}, or simulate with {.mode "
+                      "= Mode::simulate}");
+  }
+  return new SessionCore(std::move(host), options.mode, options.seed);
+}
+
+// Of a file. With what this host has, where it is to run on it.
+Machine machine_of(const std::filesystem::path& file, const SessionOptions& options) {
+  Machine machine = load_machine_file(file, options.ops, usable_gpus);
+  if (options.node_addresses.empty()) complete_machine(options.mode, machine);
   return machine;
 }
 
@@ -209,20 +249,10 @@ DeviceScope::~DeviceScope() {
   scope = {session_before_, device_before_};
 }
 
-Session::Session(SessionOptions options) : Session(local_machine(discover_host(), {}), options) {}
+Session::Session(SessionOptions options) : Session(new_core(nullptr, options)) {}
 Session::Session(const std::filesystem::path& machine_file, SessionOptions options)
-    : Session(complete(load_machine_file(machine_file, options.ops, usable_gpus), options.mode),
-              options) {}
-Session::Session(Machine machine, SessionOptions options) {
-  check_machine(machine);
-  if (machine.nodes.size() > 1 && !has_virtual_time(options.mode)) {
-    throw usage_error(fmt::format("'{}' has {} nodes, and a session runs on one", machine.name,
-                                  machine.nodes.size()),
-                      "simulate it with {.mode = Mode::simulate}, or write a run file, which runs "
-                      "on several");
-  }
-  core_ = new SessionCore(std::move(machine), options);
-}
+    : Session(machine_of(machine_file, options), options) {}
+Session::Session(Machine machine, SessionOptions options) : Session(new_core(&machine, options)) {}
 Session::~Session() {
   core_->close();
 }

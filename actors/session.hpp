@@ -4,6 +4,7 @@
 #include "core/backend/mode.hpp"
 #include "core/base/call_site.hpp"
 #include "core/machine/machine.hpp"
+#include "core/network/tls_context.hpp"
 #include "core/ops/registry.hpp"
 #include "core/ops/tensor_type.hpp"
 #include "core/trace/report.hpp"
@@ -73,6 +74,11 @@ struct SessionOptions {
   std::uint64_t seed = 0;
   // The op kinds: builtin_ops(), or a copy of it to which kinds were added. Copied.
   const OpRegistry& ops = builtin_ops();
+  // Nodes that the session is to run on, "host:port" each, in their order: what `troupe node` says
+  // that it listens on. They must have the same op kinds. None: it runs in this process.
+  std::vector<std::string> node_addresses = {};
+  // How it shows who it is to nodes with --tls-cert.
+  TlsFiles tls = {};
 };
 
 // While it lives, calls of its thread are placed on its device. Scopes of a thread must end in the
@@ -106,11 +112,14 @@ class [[nodiscard]] DeviceScope {
 // throws an Error that names the op, its device and the line that called it.
 class Session {
  public:
-  // This machine: a CPU device with a memory for each NUMA node: cpu0 with mem0, and so on.
+  // This machine: a CPU device with a memory for each NUMA node: cpu0 with mem0, and so on. Or the
+  // devices that the nodes of the options lend, joined by a network: n0.cpu0 with n0.mem0, and so
+  // on, or by the nodes' own names. Asking nodes blocks; throws an Error that names those that
+  // can't be reached, work for somebody else, or have other op kinds.
   explicit Session(SessionOptions options = {});
   // A machine from a file (docs: core/config/machine_file.cpp), or a value. Throws a usage Error
   // for a bad file, if a device or link can't be used in this mode, or if the machine has several
-  // nodes: these can be simulated, and run files run on them.
+  // nodes and the options have others, or none: without nodes it can be simulated.
   explicit Session(const std::filesystem::path& machine_file, SessionOptions options = {});
   explicit Session(Machine machine, SessionOptions options = {});
   // Completes what is pending, and prints an error to standard error where there is one that no
@@ -201,6 +210,9 @@ class Session {
   const Report& report() const;
 
  private:
+  friend class SessionCore;
+  explicit Session(SessionCore* core) : core_(core) {}
+
   SessionCore* core_ = nullptr;
 };
 

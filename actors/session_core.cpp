@@ -47,14 +47,18 @@ bool push(std::atomic<TensorState*>& list, TensorState* state) {
 
 }  // namespace
 
-SessionCore::SessionCore(Machine machine, SessionOptions options)
-    : machine_(std::move(machine)),
-      ops_(with_given(options.ops)),
-      given_(ops_.find("given")),
-      has_virtual_time_(has_virtual_time(options.mode)),
-      signatures_(ops_) {
+SessionHost::SessionHost(const OpRegistry& kinds)
+    : ops(std::make_unique<OpRegistry>(with_given(kinds))) {}
+
+SessionCore::SessionCore(SessionHost host, Mode mode, std::uint64_t seed)
+    : ops_(std::move(host.ops)),
+      cluster_(std::move(host.cluster)),
+      machine_(std::move(host.machine)),
+      given_(ops_->find("given")),
+      has_virtual_time_(has_virtual_time(mode)),
+      signatures_(*ops_) {
   engine_ = std::make_unique<SessionEngine>(
-      machine_, ops_, options.mode, options.seed,
+      machine_, *ops_, mode, seed,
       [this] {
         {
           const std::lock_guard lock(mutex_);
@@ -66,10 +70,10 @@ SessionCore::SessionCore(Machine machine, SessionOptions options)
         const std::lock_guard lock(mutex_);
         return places_[line].place();
       },
-      static_cast<TensorExchange&>(*this));
+      static_cast<TensorExchange&>(*this), cluster_.get());
   report_.machine = machine_.name;
   report_.mode = engine_->mode_name();
-  report_.seed = options.seed;
+  report_.seed = seed;
   thread_ = std::thread([this] { work(); });
 }
 
@@ -84,6 +88,7 @@ void SessionCore::close() {
   for_thread_.notify_one();
   thread_.join();
   engine_.reset();
+  cluster_.reset();
   if (failure_ && !is_failure_told_) fmt::print(stderr, "troupe: {}\n", failure_->what());
   for (TensorState* state = dropped_.exchange(&closed_list); state != nullptr;) {
     give_back(std::exchange(state, state->next));
@@ -156,9 +161,9 @@ std::uint32_t SessionCore::place_number(CallSite where) {
 }
 
 OpKindId SessionCore::find_kind(std::string_view name, CallSite where) const {
-  if (const OpKindId kind = ops_.find(name); kind && !ops_[kind].is_given) return kind;
-  std::vector<std::string_view> names = ops_.names();
-  std::erase_if(names, [this](std::string_view n) { return ops_[ops_.find(n)].is_given; });
+  if (const OpKindId kind = ops_->find(name); kind && !(*ops_)[kind].is_given) return kind;
+  std::vector<std::string_view> names = ops_->names();
+  std::erase_if(names, [this](std::string_view n) { return (*ops_)[ops_->find(n)].is_given; });
   throw usage_error(where.place(), fmt::format("there is no op kind '{}'", name),
                     suggestion(name, names));
 }
@@ -285,7 +290,7 @@ void SessionCore::work() {
     for_callers_.notify_all();
     const bool hands_out = wants_to_hand_out();
     const bool lets_pass = !hands_out && lets_time_pass();
-    if (has_news_ || hands_out || lets_pass) {
+    if (has_news_ || hands_out || lets_pass || !errands_.empty()) {
       step(lock, hands_out, lets_pass);
       continue;
     }
@@ -307,10 +312,18 @@ void SessionCore::work() {
 void SessionCore::step(Lock& lock, bool hands_out, bool lets_time_pass) {
   has_news_ = false;
   if (hands_out) handing_out_ = std::exchange(log_, {});
+  const std::vector<Errand*> errands = std::exchange(errands_, {});
   is_busy_ = true;
   const bool has_failed = failure_.has_value();
   lock.unlock();
   if (handing_out_.size() >= log_calls_max) for_callers_.notify_all();
+  for (Errand* const errand : errands) {
+    try {
+      errand->work();
+    } catch (...) {
+      errand->failure = std::current_exception();
+    }
+  }
   std::optional<Error> failure;
   try {
     if (lets_time_pass) engine_->proceed();
@@ -324,6 +337,7 @@ void SessionCore::step(Lock& lock, bool hands_out, bool lets_time_pass) {
   }
   lock.lock();
   is_busy_ = false;
+  for (Errand* const errand : errands) errand->is_done = true;
   if (failure) fail(*failure);
 }
 
@@ -375,6 +389,15 @@ void SessionCore::wait_for(Lock& lock, Waiter waiter) {
   check_not_failed();
 }
 
+// Other callers go on meanwhile. Throws what `work` throws.
+void SessionCore::let_thread(Lock& lock, const std::function<void()>& work) {
+  Errand errand{.work = work};
+  errands_.push_back(&errand);
+  for_thread_.notify_one();
+  for_callers_.wait(lock, [&] { return errand.is_done; });
+  if (errand.failure) std::rethrow_exception(errand.failure);
+}
+
 void SessionCore::wait_until_idle(Lock& lock) {
   for_callers_.wait(lock, [this] { return !is_busy_; });
 }
@@ -412,7 +435,7 @@ std::span<const std::byte> SessionCore::values(const TensorState& tensor, DType 
   wait_until_idle(lock);
   check_not_failed();
   if (const std::byte* const values = engine_->data(tensor)) return {values, type.bytes()};
-  engine_->read(tensor, room);
+  let_thread(lock, [&] { engine_->read(tensor, room); });
   return room;
 }
 
@@ -430,8 +453,7 @@ const ScenarioReport& SessionCore::measure(std::string_view name,
     {
       Lock lock(mutex_);
       wait_for(lock, {.call = called_});
-      wait_until_idle(lock);
-      engine_->begin_measure();
+      let_thread(lock, [this] { engine_->begin_measure(); });
     }
     work();
     Lock lock(mutex_);

@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -24,6 +25,15 @@
 
 namespace troupe {
 
+// What a session runs on.
+struct SessionHost {
+  explicit SessionHost(const OpRegistry& kinds);
+
+  std::unique_ptr<const OpRegistry> ops;  // these, and that of tensors that the program gives
+  std::unique_ptr<Cluster> cluster = {};  // of these ops; null: this process has the machine
+  Machine machine = {};
+};
+
 // Callers append to a log, and a thread hands the log out to the engine: under load many calls
 // together, while devices idle each at once. Under virtual time it hands out what was called before
 // a wait as a whole, so that the result doesn't depend on how fast the caller is.
@@ -31,7 +41,11 @@ namespace troupe {
 // The session and each tensor in use have a reference to it. The last one deletes it.
 class SessionCore final : private TensorExchange {
  public:
-  SessionCore(Machine machine, SessionOptions options);
+  SessionCore(SessionHost host, Mode mode, std::uint64_t seed);
+  // A session of its own, for nodes that are no processes.
+  static std::unique_ptr<Session> session_on(SessionHost host, Mode mode, std::uint64_t seed) {
+    return std::unique_ptr<Session>(new Session(new SessionCore(std::move(host), mode, seed)));
+  }
   // Completes what is pending, ends the thread, and gives the session's reference back.
   void close();
 
@@ -86,6 +100,13 @@ class SessionCore final : private TensorExchange {
     bool is_done = false;
   };
 
+  // What the thread is to do between two windows for a caller that waits for it.
+  struct Errand {
+    const std::function<void()>& work;
+    bool is_done = false;
+    std::exception_ptr failure = {};
+  };
+
   void work();
   bool is_ended() const;
   bool wants_to_hand_out() const;
@@ -97,6 +118,7 @@ class SessionCore final : private TensorExchange {
   void wait_until_idle(Lock& lock);
   void wait_for(Lock& lock, Waiter waiter);
   bool has_come(Waiter& waiter);
+  void let_thread(Lock& lock, const std::function<void()>& work);
   void forget_signatures(Lock& lock);
   TensorState* new_state();
   void reserve_calls(const Signature& signature, std::size_t inputs, std::vector<Tensor>* further);
@@ -104,8 +126,9 @@ class SessionCore final : private TensorExchange {
                         std::uint32_t line);
   std::uint32_t place_number(CallSite where);
 
+  const std::unique_ptr<const OpRegistry> ops_;
+  std::unique_ptr<Cluster> cluster_;  // null: this process has the machine
   const Machine machine_;
-  const OpRegistry ops_;
   const OpKindId given_;
   const bool has_virtual_time_;
 
@@ -118,6 +141,7 @@ class SessionCore final : private TensorExchange {
   std::uint64_t called_ = 0;
   std::uint64_t flush_to_ = 0;  // somebody waits for the calls up to this one
   std::vector<Waiter*> waiters_;
+  std::vector<Errand*> errands_;
   std::size_t wake_at_ = 1;  // calls in the log; 0: none do
   bool has_news_ = false;
   bool is_closing_ = false;

@@ -54,16 +54,17 @@ std::vector<std::uint64_t> at_once(const Graph& graph) {
 SessionEngine::SessionEngine(const Machine& machine, const OpRegistry& ops, Mode mode,
                              std::uint64_t seed, std::function<void()> on_news,
                              std::function<SourcePlace(std::uint32_t)> place_of,
-                             TensorExchange& tensors)
+                             TensorExchange& exchange, Cluster* cluster)
     : machine_(machine),
       ops_(ops),
       place_of_(std::move(place_of)),
-      tensors_(tensors),
-      execution_(machine, ops, make_run_setting(mode, machine, false),
-                 MemoryStore::Counting::announced),
-      store_(execution_.store()),
+      exchange_(exchange),
+      execution_(machine, ops,
+                 make_run_setting(mode, machine, false,
+                                  cluster != nullptr ? Nodes::several : Nodes::this_one),
+                 MemoryStore::Counting::announced, cluster),
       setting_(execution_.setting()),
-      released_(store_.pool()),
+      tensors_(execution_, machine, cluster),
       actors_(execution_.start({.seed = seed, .on_news = std::move(on_news)})),
       room_bytes_(room_bytes(machine)) {
   renew();
@@ -72,6 +73,7 @@ SessionEngine::SessionEngine(const Machine& machine, const OpRegistry& ops, Mode
 
 SessionEngine::~SessionEngine() {
   if (planned_) release(planned_->unused);
+  execution_.end();
 }
 
 // Begins an epoch: a graph that has the tensors in use, and nothing else.
@@ -93,7 +95,7 @@ void SessionEngine::renew() {
   for (std::size_t i = 0; i < tensor_of_.size(); ++i) {
     TensorState* const tensor = tensor_of_[i];
     if (tensor == nullptr) continue;
-    const MemoryId home = store_.memory(tensor->copies.front().replica);
+    const MemoryId home = tensors_.memory(tensor->copies.front().replica);
     tensor->op = graph_->append(
         {.kind = given, .placement = {.memory = home}, .declared = before->type(OpId::at(i))});
     tensors.push_back(tensor);
@@ -112,11 +114,11 @@ void SessionEngine::renew() {
                                              next_window_);
   std::vector<ReplicaId> replicas;
   for (const Kept& k : kept) {
-    planner_->add_given(k.tensor->op, store_.memory(k.replica));
+    planner_->add_given(k.tensor->op, tensors_.memory(k.replica));
     k.tensor->copies.push_back({ReplicaId::at(replicas.size()), 0});
     replicas.push_back(k.replica);
   }
-  store_.renumber(replicas);
+  tensors_.renumber(replicas);
 }
 
 void SessionEngine::hand_out(CallLog& log) {
@@ -188,7 +190,7 @@ bool SessionEngine::begin_window() {
 bool SessionEngine::has_room_for_given(const CallLog::Call& call) const {
   const OpTemplate& given = call.signature->op_template;
   const ReplicaSpec spec{.memory = given.placement.memory};
-  return store_.has_room({&spec, 1}, {&given.declared, 1});
+  return tensors_.has_room(spec, given.declared);
 }
 
 // False while windows in flight must complete first.
@@ -241,7 +243,7 @@ bool SessionEngine::plan_window(CallLog& log, std::span<const Duration> busy) {
   planned_->window = planner_->plan(
       std::move(ops), [this](OpId op) { return tensor_of_[op.index()] != nullptr; }, timed, busy);
   // Nothing that the window reads is freed while it waits for room.
-  for (const ReplicaId r : planned_->window.read_again) store_.add_readers(r, 1);
+  tensors_.hold(planned_->window);
   return true;
 }
 
@@ -275,22 +277,16 @@ OpId SessionEngine::append_op(const Signature& signature, std::span<TensorState*
 
 void SessionEngine::add_given(OpId op, TensorState& tensor) {
   const ReplicaSpec spec = planner_->add_given(op, graph_->placement(op).memory);
-  const ReplicaId replica = store_.install({&spec, 1}, graph_->types());
+  const ReplicaId replica =
+      tensors_.give(spec, graph_->types(), std::exchange(tensor.given, nullptr), tensor.is_adopted);
   tensor.copies.push_back({replica, 0});
-  const std::shared_ptr<const std::byte> values = std::exchange(tensor.given, nullptr);
-  if (setting_.has_values() && tensor.is_adopted && is_host_ram(machine_, spec.memory) &&
-      reinterpret_cast<std::uintptr_t>(values.get()) % kernel_alignment == 0) {
-    return store_.adopt(replica, values);
-  }
-  store_.acquire(replica);
-  if (setting_.has_values()) store_.write(replica, values.get());
 }
 
 Error SessionEngine::no_room(MemoryId memory, std::uint64_t bytes, const std::string& what) const {
   const Memory& full = machine_.memory(memory);
   return run_error(
       fmt::format("memory '{}' is full: {} needed for {}, {} of {} available", full.name,
-                  format_bytes(bytes), what, format_bytes(store_.bytes_available(memory)),
+                  format_bytes(bytes), what, format_bytes(tensors_.bytes_available(memory)),
                   format_bytes(full.size_bytes)),
       "drop handles of tensors that aren't needed, or make tensors smaller");
 }
@@ -302,7 +298,7 @@ bool SessionEngine::send_planned() {
   // reads makes room.
   release(std::exchange(planned_->unused, nullptr));
   const PlannedWindow& window = planned_->window;
-  const std::size_t full = store_.first_without_room(window.replicas, graph_->types());
+  const std::size_t full = tensors_.first_without_room(window.replicas, graph_->types());
   if (full < window.replicas.size()) {
     if (!in_flight_.empty()) return false;
     const MemoryId memory = window.replicas[full].memory;
@@ -321,7 +317,8 @@ bool SessionEngine::send_planned() {
 }
 
 void SessionEngine::send(PlannedWindow planned) {
-  execution_.prepare(planned, graph_->types(), at_once(*graph_));
+  const std::uint32_t first_window = in_flight_.empty() ? next_window_ : in_flight_.front().number;
+  tensors_.prepare(planned, first_window, graph_->types(), at_once(*graph_));
   const std::uint64_t items = planned.window.items;
   TROUPE_ASSERT(planned.window.number == next_window_);
   InFlight entry{.number = planned.window.number,
@@ -356,7 +353,7 @@ void SessionEngine::release(TensorState* dropped) {
       tensor_of_[tensor->op.index()] = nullptr;
       release_copies(*tensor);
     }
-    tensors_.give_back(tensor);
+    exchange_.give_back(tensor);
   }
 }
 
@@ -365,10 +362,10 @@ void SessionEngine::release(TensorState* dropped) {
 void SessionEngine::release_copies(TensorState& tensor) {
   for (const TensorState::Copy& copy : tensor.copies) {
     if (!in_flight_.empty() && copy.window >= in_flight_.front().number) {
-      if (store_.release_unless_last(copy.replica)) continue;
+      if (tensors_.release_unless_last(copy.replica)) continue;
       in_flight_[copy.window - in_flight_.front().number].to_release.push_back(copy.replica);
     } else {
-      store_.release(copy.replica, released_);
+      tensors_.release(copy.replica);
     }
   }
   tensor.copies.clear();
@@ -376,14 +373,15 @@ void SessionEngine::release_copies(TensorState& tensor) {
 }
 
 void SessionEngine::retire() {
-  release(tensors_.take_dropped());
+  release(exchange_.take_dropped());
   while (const std::optional<Window> window = actors_.take_window()) {
     const InFlight done = std::move(in_flight_.front());
     in_flight_.pop_front();
     if (summary_) summary_->add(*window);
-    for (const ReplicaId r : done.to_release) store_.release(r, released_);
+    tensors_.retire(*window);
+    for (const ReplicaId r : done.to_release) tensors_.release(r);
   }
-  released_.flush();
+  tensors_.flush(is_idle() && !has_failed());
 }
 
 UnitId SessionEngine::pending(const TensorState::Copy& copy) const {
@@ -423,19 +421,38 @@ void SessionEngine::watch(UnitId unit) {
 Error SessionEngine::failure() {
   const RunResult result = actors_.take_result();
   const CoordinatorLogic::Failure& why = result.failure;
-  const Error error = run_error(describe(why, *graph_, machine_, planner_->plan()));
+  const std::string loss = loss_behind(why);
+  std::string what = describe(why, *graph_, machine_, planner_->plan());
+  if (!loss.empty()) what = why.unit ? fmt::format("{}: {}", loss, what) : loss;
+  const Error error =
+      run_error(what, loss.empty() ? "" : "see what has become of it, and start it again");
   return why.unit ? error.at(graph_->place(planner_->plan().units[why.unit.index()].op)) : error;
+}
+
+// Which node is lost; empty: none.
+std::string SessionEngine::loss_behind(const CoordinatorLogic::Failure& failure) {
+  const Plan& plan = planner_->plan();
+  // A transfer may fail before the loss of the node is noticed that is the reason.
+  if (failure.unit && plan.units[failure.unit.index()].transfer) execution_.await_loss(0);
+  const std::vector<bool>& lost = execution_.lost_nodes();
+  const auto first = std::find(lost.begin(), lost.end(), true);
+  if (first == lost.end()) return {};
+  const NodeId node = NodeId::at(static_cast<std::size_t>(first - lost.begin()));
+  const std::string why = execution_.why_lost(node);
+  return fmt::format("node {} was lost{}", machine_.nodes[node.index()],
+                     why.empty() ? "" : fmt::format(" ({})", why));
 }
 
 const std::byte* SessionEngine::data(const TensorState& tensor) const {
   for (const TensorState::Copy& copy : tensor.copies) {
-    if (!pending(copy) && store_.is_host_visible(copy.replica)) return store_.data(copy.replica);
+    if (pending(copy)) continue;
+    if (const std::byte* const values = tensors_.data(copy.replica)) return values;
   }
   return nullptr;
 }
 
 void SessionEngine::read(const TensorState& tensor, std::vector<std::byte>& out) const {
-  store_.read(tensor.copies.front().replica, out);
+  tensors_.read(tensor.copies.front().replica, out);
 }
 
 void SessionEngine::begin_measure() {

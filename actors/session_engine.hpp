@@ -2,13 +2,13 @@
 #pragma once
 
 #include "actors/execution.hpp"
+#include "actors/session_tensors.hpp"
 #include "actors/signatures.hpp"
 #include "actors/tensor_state.hpp"
 #include "core/base/error.hpp"
 #include "core/base/time.hpp"
 #include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
-#include "core/memory/memory_store.hpp"
 #include "core/plan/planner.hpp"
 #include "core/result/summary.hpp"
 #include "core/run/records.hpp"
@@ -59,10 +59,11 @@ class TensorExchange {
 // For use by one thread at a time.
 class SessionEngine {
  public:
-  // `place_of` says where a line (see CallLog) is.
+  // `place_of` says where a line (see CallLog) is. `cluster`: the nodes that have the machine;
+  // null: this process has it.
   SessionEngine(const Machine& machine, const OpRegistry& ops, Mode mode, std::uint64_t seed,
                 std::function<void()> on_news, std::function<SourcePlace(std::uint32_t)> place_of,
-                TensorExchange& tensors);
+                TensorExchange& exchange, Cluster* cluster);
   ~SessionEngine();
 
   // Hands out calls of the log, in windows of reasonable size. Does not wait: if windows in flight
@@ -152,15 +153,15 @@ class SessionEngine {
   void hold(std::span<const PlannedWindow::Hold> holds, InFlight& entry);
   void release_copies(TensorState& tensor);
   UnitId pending(const TensorState::Copy& copy) const;
+  std::string loss_behind(const CoordinatorLogic::Failure& failure);
 
   const Machine& machine_;
   const OpRegistry& ops_;
   const std::function<SourcePlace(std::uint32_t)> place_of_;
-  TensorExchange& tensors_;
+  TensorExchange& exchange_;
   Execution execution_;
-  MemoryStore& store_;
   const RunSetting& setting_;
-  BufferCache released_;  // collects buffers that go back to the pool together
+  SessionTensors tensors_;
   ActorRuntime& actors_;
   std::deque<InFlight> in_flight_;
   std::optional<Planned> planned_;

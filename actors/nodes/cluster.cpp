@@ -155,7 +155,8 @@ class Cluster::Impl final : public Results {
   bool uses_tls_for_tensors() const { return is_tls_wire(nodes_[0].has.address); }
 
   void begin_run(const Machine& machine, const Plan& plan, std::int64_t widest_team, UnitId first,
-                 std::span<const MemoryStore::Kept> kept, std::span<const TensorType> types) {
+                 std::span<const MemoryStore::Kept> kept, std::span<const TensorType> types,
+                 bool grows = false) {
     {
       const std::lock_guard lock(mutex_);
       running_ = &machine;
@@ -182,8 +183,53 @@ class Cluster::Impl final : public Results {
           .kept = {kept.begin(), kept.end()},
           .replicas = PackedReplicas(added, types, plan.buffers, machine, NodeId::at(n)),
           .widest_team = widest_team,
-          .samples = samples_of(plan, machine, NodeId::at(n))};
+          .samples = samples_of(plan, machine, NodeId::at(n)),
+          .grows = grows};
     });
+  }
+
+  void begin_growing(const Machine& machine, std::int64_t widest_team) {
+    begin_run(machine, Plan{}, widest_team, UnitId{0}, {}, {}, true);
+  }
+  void change_tensors(const TensorChanges& changes, std::span<const ReplicaSpec> added,
+                      std::span<const TensorType> types, std::span<const std::uint64_t> at_once) {
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      ChangeTensors change{
+          .run = run_,
+          .first_window = changes.first_window,
+          .read_again = own(changes.read_again, n),
+          .released = own(changes.released, n),
+          .added = PackedReplicas(added, types, at_once, *running_, NodeId::at(n))};
+      if (added.empty() && change.read_again.empty() && change.released.empty()) continue;
+      caf::anon_send(nodes_[n].agent, std::move(change));
+    }
+  }
+  void renumber_tensors(std::span<const TensorChanges::Of> released,
+                        std::span<const ReplicaId> kept) {
+    ask_all<Prepared>([&](std::size_t n) {
+      return RenumberTensors{
+          .run = run_, .released = own(released, n), .kept = {kept.begin(), kept.end()}};
+    });
+  }
+  void give_values(NodeId node, ReplicaId tensor, std::span<const std::byte> values) {
+    const char* const bytes = reinterpret_cast<const char*>(values.data());
+    for (std::uint64_t offset = 0; offset < values.size(); offset += values_bytes_max) {
+      const std::uint64_t end = std::min<std::uint64_t>(values.size(), offset + values_bytes_max);
+      GiveValues part{.run = run_,
+                      .tensor = tensor,
+                      .total = values.size(),
+                      .bytes = {bytes + offset, bytes + end}};
+      on_their_way_ += end - offset;
+      if (on_their_way_ < values_bytes_max) {
+        caf::anon_send(nodes_[node.index()].agent, std::move(part));
+      } else {
+        ask<Prepared>(node.index(), part);
+        on_their_way_ = 0;
+      }
+    }
+  }
+  void read_values(NodeId node, ReplicaId tensor, std::span<std::byte> out) {
+    fetch({.node = node.index(), .bytes = out.size()}, tensor, out.data());
   }
 
   caf::actor spawn_stand_in(caf::actor_system& system, ResourceId resource,
@@ -221,6 +267,16 @@ class Cluster::Impl final : public Results {
   std::span<const std::byte> values(ReplicaId result) override {
     const Place& place = results_.at(result);
     fetched_.resize(place.bytes);
+    fetch(place, result, fetched_.data());
+    return fetched_;
+  }
+
+ private:
+  struct Place {
+    std::size_t node;
+    std::uint64_t bytes;
+  };
+  void fetch(const Place& place, ReplicaId result, std::byte* out) {
     for (std::uint64_t offset = 0; offset < place.bytes;) {
       const std::uint64_t bytes = std::min(values_bytes_max, place.bytes - offset);
       const Values part = ask<Values>(
@@ -229,13 +285,18 @@ class Cluster::Impl final : public Results {
         throw run_error(fmt::format("{} sent {} of {} bytes of a result",
                                     nodes_[place.node].label(), part.bytes.size(), bytes));
       }
-      std::memcpy(fetched_.data() + offset, part.bytes.data(), bytes);
+      std::memcpy(out + offset, part.bytes.data(), bytes);
       offset += bytes;
     }
-    return fetched_;
+  }
+  static std::vector<ReplicaId> own(std::span<const TensorChanges::Of> all, std::size_t node) {
+    std::vector<ReplicaId> found;
+    for (const auto& [of, replica] : all) {
+      if (of.index() == node) found.push_back(replica);
+    }
+    return found;
   }
 
- private:
   // Hears what nodes have to say while a run is on.
   class Leader final : public caf::event_based_actor {
    public:
@@ -248,6 +309,7 @@ class Cluster::Impl final : public Results {
           Route<ShareDone>{*impl_},
           Route<Ready>{*impl_},
           Route<Status>{*impl_},
+          Route<Watched>{*impl_},
           Route<Failure>{*impl_},
           Route<LastRecords>{*impl_},
           [this](const NodeSuspected& suspected) { impl_->suspect(suspected); },
@@ -426,11 +488,6 @@ class Cluster::Impl final : public Results {
     }
   }
 
-  struct Place {
-    std::size_t node;
-    std::uint64_t bytes;
-  };
-
   const OpRegistry& ops_;
   const ClusterOptions options_;
   ControlSystem control_;
@@ -442,6 +499,7 @@ class Cluster::Impl final : public Results {
   const Machine* running_ = nullptr;  // that of the run; null between runs
   std::unordered_map<ReplicaId, Place> results_;
   std::vector<std::byte> fetched_;
+  std::uint64_t on_their_way_ = 0;  // bytes of values, which nodes may not have
   std::mutex mutex_;  // guards what follows, and changes of agents and names of nodes_
   std::uint32_t run_ = 0;
   std::uint32_t epoch_ = 0;       // of the connections between nodes
@@ -498,6 +556,24 @@ void Cluster::begin_run(const Machine& machine, const Plan& plan, std::int64_t w
                         UnitId first, std::span<const MemoryStore::Kept> kept,
                         std::span<const TensorType> types) {
   impl_->begin_run(machine, plan, widest_team, first, kept, types);
+}
+void Cluster::begin_growing(const Machine& machine, std::int64_t widest_team) {
+  impl_->begin_growing(machine, widest_team);
+}
+void Cluster::change_tensors(const TensorChanges& changes, std::span<const ReplicaSpec> added,
+                             std::span<const TensorType> types,
+                             std::span<const std::uint64_t> at_once) {
+  impl_->change_tensors(changes, added, types, at_once);
+}
+void Cluster::renumber_tensors(std::span<const TensorChanges::Of> released,
+                               std::span<const ReplicaId> kept) {
+  impl_->renumber_tensors(released, kept);
+}
+void Cluster::give_values(NodeId node, ReplicaId tensor, std::span<const std::byte> values) {
+  impl_->give_values(node, tensor, values);
+}
+void Cluster::read_values(NodeId node, ReplicaId tensor, std::span<std::byte> out) {
+  impl_->read_values(node, tensor, out);
 }
 caf::actor Cluster::spawn_stand_in(caf::actor_system& system, ResourceId resource,
                                    const caf::actor& coordinator, LinkUse* use) {

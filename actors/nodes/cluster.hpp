@@ -38,6 +38,8 @@ struct ClusterOptions {
   // Nodes may be about to start: until that time they are tried again.
   bool awaits_nodes = false;
   Duration node_timeout = std::chrono::seconds(3);  // a node that is silent for longer is gone
+  // Nodes may have other kinds of ops as well. Else they must have the same.
+  bool allows_other_kinds = false;
   // How tensors go from node to node: by TCP, or, where all nodes are on one host, through its
   // memory.
   bool uses_shared_memory = false;
@@ -52,6 +54,17 @@ struct ClusterOptions {
   std::function<void(const std::string&)> on_news = {};
   // Nodes are waited for no longer when this becomes true. Any thread may set it.
   const std::atomic<bool>* interrupted = nullptr;
+};
+
+// Of tensors that nodes have, while windows are planned and others are under way.
+struct TensorChanges {
+  struct Of {
+    NodeId node;
+    ReplicaId replica;
+  };
+  std::uint32_t first_window = 0;  // windows before it are done
+  std::vector<Of> read_again;      // get one more reader each
+  std::vector<Of> released;        // then lose one
 };
 
 // For use by one thread.
@@ -104,6 +117,20 @@ class Cluster final : public NodeResources {
   // and has as many nodes as this.
   void begin_run(const Machine& machine, const Plan& plan, std::int64_t widest_team, UnitId first,
                  std::span<const MemoryStore::Kept> kept, std::span<const TensorType> types);
+  // The same for windows that are planned while others run. The functions that follow are for such
+  // a run. All but change_tensors() block, and throw likewise.
+  void begin_growing(const Machine& machine, std::int64_t widest_team);
+  // `added` get the next ids of replicas. Of windows before `changes.first_window` nothing is
+  // needed any more. If a node can't, what it is to compute next fails.
+  void change_tensors(const TensorChanges& changes, std::span<const ReplicaSpec> added,
+                      std::span<const TensorType> types, std::span<const std::uint64_t> at_once);
+  // As MemoryStore::renumber(). No window may be under way.
+  void renumber_tensors(std::span<const TensorChanges::Of> released,
+                        std::span<const ReplicaId> kept);
+  // The values of a tensor that was added, and that no item makes.
+  void give_values(NodeId node, ReplicaId tensor, std::span<const std::byte> values);
+  // Of a tensor that has been made.
+  void read_values(NodeId node, ReplicaId tensor, std::span<std::byte> out);
   caf::actor spawn_stand_in(caf::actor_system& system, ResourceId resource,
                             const caf::actor& coordinator, LinkUse* use) override;
   std::shared_ptr<ActorSystemSetup> shared_setup() override;

@@ -35,8 +35,14 @@ class Connecting {
       if (!options.rehearsed) places_.push_back(read_host_port(address));
       nodes_.push_back({.address = address});
     }
-    hello_ = {.kinds = {}, .leader = leader, .uses_shared_memory = options.uses_shared_memory};
-    for (const std::string_view kind : ops.names()) hello_.kinds.emplace_back(kind);
+    hello_ = {.kinds = {},
+              .needs_no_others = options.allows_other_kinds,
+              .leader = leader,
+              .uses_shared_memory = options.uses_shared_memory};
+    for (const std::string_view kind : ops.names()) {
+      // Nobody computes a tensor that is given.
+      if (!ops[ops.find(kind)].is_given) hello_.kinds.emplace_back(kind);
+    }
   }
 
   void connect_all() {

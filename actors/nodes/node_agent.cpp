@@ -3,7 +3,6 @@
 #include "actors/nodes/node_protocol.hpp"
 #include "core/base/error.hpp"
 
-#include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -52,6 +51,21 @@ class Agent final : public caf::event_based_actor {
             return caf::make_message(Prepared{});
           });
         },
+        [this](const ChangeTensors& change) {
+          if (service_) service_->change(change);
+        },
+        [this](const RenumberTensors& renumber) {
+          return answer([&] {
+            service().renumber(renumber);
+            return caf::make_message(Prepared{});
+          });
+        },
+        [this](const GiveValues& part) {
+          return answer([&] {
+            service().give(part);
+            return caf::make_message(Prepared{});
+          });
+        },
         [this](EndRun) {
           if (service_) service_->end_run();
         },
@@ -78,6 +92,9 @@ class Agent final : public caf::event_based_actor {
             if (run.has(resource)) return run.pass_on(resource, ask);
             tell(number, resource, Status{ask.round, {.resource = resource}});
           });
+        },
+        [this](std::uint32_t number, ResourceId resource, const Watch& watch) {
+          with_run(number, resource, [&](NodeRun& run) { run.pass_on(resource, watch); });
         },
         [this](std::uint32_t number, ResourceId resource, const Stop& stop) {
           with_run(number, resource, [&](NodeRun& run) { run.pass_on(resource, stop); });
@@ -121,10 +138,11 @@ class Agent final : public caf::event_based_actor {
     if (service_ && !hello.begins_anew) {
       throw usage_error("another of the addresses is that of the same node", "name each node once");
     }
-    check_kinds(hello.kinds);
+    OpRegistry kinds = kinds_of(hello);
     service_.reset();
-    service_ = std::make_unique<NodeService>(system(), ops_, hello.leader, options_.make_wire,
-                                             hello.uses_shared_memory, options_.rehearsal);
+    service_ =
+        std::make_unique<NodeService>(system(), std::move(kinds), hello.leader, options_.make_wire,
+                                      hello.uses_shared_memory, options_.rehearsal);
     monitor(hello.leader);
     options_.on_leader();
     return caf::make_message(Welcome{.name = options_.name,
@@ -134,23 +152,24 @@ class Agent final : public caf::event_based_actor {
                                      .address = service_->address()});
   }
 
-  void check_kinds(const std::vector<std::string>& kinds) const {
-    const std::vector<std::string_view> own = ops_.names();
-    if (std::equal(kinds.begin(), kinds.end(), own.begin(), own.end())) return;
+  // The leader's kinds, with the ids that they have there.
+  OpRegistry kinds_of(const Hello& hello) const {
+    OpRegistry kinds;
     std::vector<std::string> differing;
-    const auto add = [&](const auto& from, const auto& to, std::string_view who) {
-      for (const auto& kind : from) {
-        if (std::find(to.begin(), to.end(), kind) != to.end()) continue;
-        differing.push_back(fmt::format("'{}' {}", kind, who));
+    for (const std::string& name : hello.kinds) {
+      if (const OpKindId own = ops_.find(name)) {
+        kinds.add(ops_[own]);
+      } else {
+        differing.push_back(fmt::format("'{}' it doesn't have", name));
       }
-    };
-    add(kinds, own, "it doesn't have");
-    add(own, kinds, "only it has");
-    throw usage_error(
-        fmt::format("its op kinds are others: {}",
-                    differing.empty() ? "the order of its libraries differs"
-                                      : fmt::format("{}", fmt::join(differing, ", "))),
-        "start node and leader with the same --ops, in the same order");
+    }
+    for (const std::string_view name : ops_.names()) {
+      if (hello.needs_no_others || kinds.find(name)) continue;
+      differing.push_back(fmt::format("'{}' only it has", name));
+    }
+    if (differing.empty()) return kinds;
+    throw usage_error(fmt::format("its op kinds are others: {}", fmt::join(differing, ", ")),
+                      "start node and leader with the same --ops");
   }
 
   NodeService& service() {

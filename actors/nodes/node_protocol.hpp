@@ -26,7 +26,8 @@ namespace troupe {
 
 // leader → agent: the leader asks for the node. Answered with Welcome or Refusal.
 struct Hello {
-  std::vector<std::string> kinds;   // of ops, in their order
+  std::vector<std::string> kinds;   // of ops, by OpKindId
+  bool needs_no_others = false;     // else the node is to have the same
   caf::actor leader;                // when it is gone, so is the node's work
   bool uses_shared_memory = false;  // for tensors, as all nodes are on one host; else TCP
   // The leader has given up the node that was there, which may be this one.
@@ -76,8 +77,34 @@ struct BeginRun {
   PackedReplicas replicas;
   std::int64_t widest_team = 1;  // of all nodes, as the leader knows them
   std::vector<Samples> samples;
+  bool grows = false;  // its windows are planned while it is on, and bring their replicas
 };
 struct Prepared {};
+// leader → agent, of a run that grows: what becomes of the tensors in memories of the node. What
+// can't be done fails the shares that come next.
+struct ChangeTensors {
+  std::uint32_t run = 0;
+  std::uint32_t first_window = 0;     // windows before it are done
+  std::vector<ReplicaId> read_again;  // one more reader each
+  std::vector<ReplicaId> released;    // then one less
+  PackedReplicas added;               // which get the next ids
+};
+// leader → agent, of a run that grows and has no window under way. Answered with Prepared or
+// Refusal.
+struct RenumberTensors {
+  std::uint32_t run = 0;
+  std::vector<ReplicaId> released;  // as above
+  std::vector<ReplicaId> kept;  // of all nodes: they get the ids 0, 1, …, and nothing else is left
+};
+// leader → agent, of a run that grows: a part of the values of a tensor that was added, and that no
+// item makes. The parts come in their order. Answered likewise; what can't be done fails the shares
+// that come next, too.
+struct GiveValues {
+  std::uint32_t run = 0;
+  ReplicaId tensor;
+  std::uint64_t total = 0;  // bytes, of all parts
+  std::vector<char> bytes;
+};
 // leader → agent: the run is over, and its tensors are not needed any more.
 struct EndRun {};
 
@@ -119,7 +146,8 @@ struct NodeSuspected {
   std::string cause;
 };
 
-// leader → agent, of a run whose actors have quit. Answered with DigestIs or Refusal.
+// leader → agent, of a result that has been made and that nothing changes. Answered with DigestIs
+// or Refusal.
 struct DigestRequest {
   ReplicaId result;
   bool is_kept = false;
@@ -149,7 +177,8 @@ void add_node_protocol(caf::actor_system_config& config);
 
 template <class Inspector>
 auto inspect(Inspector& f, Hello& x) {
-  return f(caf::meta::type_name("Hello"), x.kinds, x.leader, x.uses_shared_memory, x.begins_anew);
+  return f(caf::meta::type_name("Hello"), x.kinds, x.needs_no_others, x.leader,
+           x.uses_shared_memory, x.begins_anew);
 }
 template <class Inspector>
 auto inspect(Inspector& f, Welcome& x) {
@@ -190,7 +219,20 @@ auto inspect(Inspector& f, BeginRun::Samples& x) {
 template <class Inspector>
 auto inspect(Inspector& f, BeginRun& x) {
   return f(caf::meta::type_name("BeginRun"), x.run, x.self, x.machine, x.addresses, x.clock_offset,
-           x.first, x.kept, x.replicas, x.widest_team, x.samples);
+           x.first, x.kept, x.replicas, x.widest_team, x.samples, x.grows);
+}
+template <class Inspector>
+auto inspect(Inspector& f, ChangeTensors& x) {
+  return f(caf::meta::type_name("ChangeTensors"), x.run, x.first_window, x.read_again, x.released,
+           x.added);
+}
+template <class Inspector>
+auto inspect(Inspector& f, RenumberTensors& x) {
+  return f(caf::meta::type_name("RenumberTensors"), x.run, x.released, x.kept);
+}
+template <class Inspector>
+auto inspect(Inspector& f, GiveValues& x) {
+  return f(caf::meta::type_name("GiveValues"), x.run, x.tensor, x.total, x.bytes);
 }
 template <class Inspector>
 auto inspect(Inspector& f, Prepared&) {

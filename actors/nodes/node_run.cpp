@@ -41,6 +41,14 @@ class ToLeader final : public caf::event_based_actor {
           pass_on(ready.resource, ready);
         },
         [this](const Progress& progress) { pass_on(progress.resource, progress); },
+        [this](const Watched& watched) {
+          Watched there = watched;
+          if (there.end != Share::never) {
+            there.start += clock_offset_;
+            there.end += clock_offset_;
+          }
+          pass_on(there.item.ref.resource, there);
+        },
         [this](const Failure& failure) { pass_on(failure.resource, failure); },
         [this](const Status& status) { pass_on(status.status.resource, status); },
         [this](const ShareComplete& complete) {
@@ -114,12 +122,13 @@ std::vector<GpuOfDevice> gpus_of_node(const Machine& machine, NodeId self, Mode 
   return gpus_of_devices(machine, self);
 }
 
-NodeTensors::NodeTensors(const Machine& machine, NodeId self, Mode mode)
-    : self_(self),
-      machine_(has_virtual_time(mode) ? machine : completed(machine, self)),
-      setting_(make_run_setting(mode, machine_, false, Nodes::several, self)),
-      store_(machine_, setting_.backing, MemoryStore::Counting::acquired, self,
-             setting_.make_space) {}
+NodeTensors::NodeTensors(const BeginRun& begin, Mode mode)
+    : self_(begin.self),
+      machine_(has_virtual_time(mode) ? begin.machine : completed(begin.machine, self_)),
+      setting_(make_run_setting(mode, machine_, false, Nodes::several, self_)),
+      store_(machine_, setting_.backing,
+             begin.grows ? MemoryStore::Counting::announced : MemoryStore::Counting::acquired,
+             self_, setting_.make_space) {}
 
 void NodeTensors::prepare(const BeginRun& begin, const std::function<bool()>& keep_going) {
   setting_.widest_team = begin.widest_team;
@@ -137,11 +146,58 @@ void NodeTensors::prepare(const BeginRun& begin, const std::function<bool()>& ke
   store_.install(replicas, types);
 }
 
+void NodeTensors::check_sound() const {
+  if (failure_) throw *failure_;
+}
+
+// What follows relies on what has failed.
+template <class Work>
+void NodeTensors::attempt(const Work& work) {
+  if (failure_) return;
+  try {
+    work();
+  } catch (const Error& error) {
+    failure_ = error;
+  } catch (const std::exception& error) {
+    failure_ = run_error(error.what());
+  }
+}
+
+void NodeTensors::change(const ChangeTensors& change, const std::function<bool()>& keep_going) {
+  attempt([&] {
+    const std::vector<ReplicaSpec> added = change.added.unpack(elsewhere(machine_), machine_);
+    const std::vector<TensorType> types = change.added.types();
+    for (const ReplicaId r : change.read_again) store_.add_readers(r, 1);
+    for (const ReplicaId r : change.released) store_.release(r);
+    store_.reserve_buffers(added, types, change.added.at_once(), keep_going);
+    store_.install(added, types);
+  });
+}
+
+void NodeTensors::renumber(const RenumberTensors& renumber) {
+  attempt([&] {
+    for (const ReplicaId r : renumber.released) store_.release(r);
+    store_.renumber(renumber.kept);
+  });
+}
+
+void NodeTensors::give(const GiveValues& part) {
+  attempt([&] {
+    given_.insert(given_.end(), part.bytes.begin(), part.bytes.end());
+    if (given_.size() < part.total) return;
+    store_.acquire(part.tensor);
+    store_.write(part.tensor, reinterpret_cast<const std::byte*>(given_.data()));
+    given_ = {};
+  });
+}
+
 NodeRun::NodeRun(const BeginRun& begin, NodeTensors& tensors, const OpRegistry& ops, Wire& wire,
                  const caf::actor& leader, std::shared_ptr<ActorSystemSetup> rehearsal)
     : number_(begin.run),
+      self_(tensors.self()),
       ops_(ops),
-      port_(wire, number_, tensors.self(), [this](const ChunkMove::Next& item) { on_chunk(item); }),
+      tensors_(tensors),
+      port_(wire, number_, self_, [this](const ChunkMove::Next& item) { on_chunk(item); }),
       setup_(rehearsal ? std::move(rehearsal) : std::make_shared<ActorSystemSetup>(false, 0)),
       uses_(tensors.machine().links.size()),
       context_{tensors.machine(), ops_,         tensors.store(), setup_->clock(),
@@ -171,13 +227,25 @@ NodeRun::~NodeRun() {
 
 void NodeRun::ready(std::span<const BeginRun::Samples> samples) {
   for (const auto& [device, packed] : samples) {
-    const Share share = packed.unpack(ops_, attrs_);
+    const Share share = unpack(packed);
     load_kernels(ops_, share);
     warm_up_kernels(context_, device, share);
   }
 }
 
+Share NodeRun::unpack(const PackedShare& packed) {
+  std::deque<Attrs> attrs;
+  Share share = packed.unpack(ops_, attrs);
+  if (!attrs.empty()) attrs_.emplace(share.window, std::move(attrs));
+  return share;
+}
+
+void NodeRun::forget_before(std::uint32_t window) {
+  attrs_.erase(attrs_.begin(), attrs_.lower_bound(window));
+}
+
 void NodeRun::join(ResourceId resource) {
+  if (resources_.has(resource)) return;
   const std::array<ResourceId, 1> joining{resource};
   resources_.add(
       joining,
@@ -193,8 +261,19 @@ void NodeRun::join(ResourceId resource) {
   early_.erase(resource.value);
 }
 
+// Where windows overlap, the leader tells a resource to join while others of the node work for it.
+void NodeRun::join_neighbours(const Share& share) {
+  const auto join_if_own = [this](ResourceId resource) {
+    if (resource && resource_node(context_.machine, resource) == self_) join(resource);
+  };
+  for (const ItemRef& item : share.elsewhere) join_if_own(item.resource);
+  for (const Share::LateEdge& edge : share.late) join_if_own(edge.to.resource);
+}
+
 void NodeRun::assign(ResourceId resource, const PackedShare& packed) {
-  Share share = packed.unpack(ops_, attrs_);
+  tensors_.check_sound();
+  Share share = unpack(packed);
+  join_neighbours(share);
   load_kernels(ops_, share);
   caf::anon_send(resources_[resource], AssignShare{std::move(share)});
 }
@@ -212,14 +291,17 @@ void NodeRun::on_chunk(const ChunkMove::Next& item) {
 }
 
 Digest NodeTensors::digest(const DigestRequest& request) {
+  check_sound();
   read_ = {};
   if (!request.is_kept) return store_.digest(request.result);
   return digest_of(results_.values(request.result));
 }
 
 Values NodeTensors::values(const ValuesRequest& request) {
+  check_sound();
   // A result is asked for part by part, and may be in a file.
-  if (read_ != request.result) read_values_ = results_.values(request.result);
+  if (read_ != request.result || request.offset == 0)
+    read_values_ = results_.values(request.result);
   read_ = request.result;
   const std::uint64_t size = read_values_.size();
   const std::uint64_t begin = std::min(request.offset, size);

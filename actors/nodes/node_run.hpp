@@ -10,6 +10,7 @@
 #include "core/backend/cuda/gpu_of_device.hpp"
 #include "core/backend/link_use.hpp"
 #include "core/backend/network/network_port.hpp"
+#include "core/base/error.hpp"
 #include "core/memory/memory_store.hpp"
 #include "core/network/wire.hpp"
 #include "core/ops/registry.hpp"
@@ -22,6 +23,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -38,11 +40,17 @@ std::vector<GpuOfDevice> gpus_of_node(const Machine& machine, NodeId self, Mode 
 class NodeTensors {
  public:
   // Throws an Error if this host lacks something.
-  NodeTensors(const Machine& machine, NodeId self, Mode mode);
+  NodeTensors(const BeginRun& begin, Mode mode);
 
   // Frees what isn't kept, and allocates buffers, which may take long, but ends when `keep_going`
   // returns false. Throws an Error if this host hasn't enough memory.
   void prepare(const BeginRun& begin, const std::function<bool()>& keep_going);
+  // Of a run that grows, while its items may be under way. If one fails, the others do nothing.
+  void change(const ChangeTensors& change, const std::function<bool()>& keep_going);
+  void renumber(const RenumberTensors& renumber);
+  void give(const GiveValues& part);
+  // Throws an Error if one of these has failed.
+  void check_sound() const;
 
   const Machine& machine() const { return machine_; }
   NodeId self() const { return self_; }
@@ -54,11 +62,16 @@ class NodeTensors {
   Values values(const ValuesRequest& request);
 
  private:
+  template <class Work>
+  void attempt(const Work& work);
+
   const NodeId self_;
   const Machine machine_;
   RunSetting setting_;
   MemoryStore store_;
   StoredResults results_{store_};
+  std::optional<Error> failure_;
+  std::vector<char> given_;                 // the parts of a tensor's values so far
   ReplicaId read_;                          // the result that was read last
   std::span<const std::byte> read_values_;  // its values
 };
@@ -83,9 +96,12 @@ class NodeRun {
   // Readies the node's devices for what they will compute. Blocks. Throws an Error if one can't
   // compute it.
   void ready(std::span<const BeginRun::Samples> samples);
-  // What the leader sends to a resource. Throws an Error if the resource can't do it.
+  // What the leader sends to a resource. Throws an Error if the resource can't do it. One that has
+  // joined already may be told again.
   void join(ResourceId resource);
   void assign(ResourceId resource, const PackedShare& share);
+  // Nothing of the shares of windows before this one is needed any more.
+  void forget_before(std::uint32_t window);
   template <class Message>
   void pass_on(ResourceId resource, const Message& message) {
     if (resources_.has(resource)) caf::anon_send(resources_[resource], message);
@@ -101,11 +117,15 @@ class NodeRun {
 
  private:
   void on_chunk(const ChunkMove::Next& item);
+  Share unpack(const PackedShare& packed);
+  void join_neighbours(const Share& share);
 
   const std::uint32_t number_;
+  const NodeId self_;
   const OpRegistry& ops_;
+  const NodeTensors& tensors_;
   std::atomic<bool> interrupted_ = false;
-  std::deque<Attrs> attrs_;  // of the shares' kernels
+  std::multimap<std::uint32_t, std::deque<Attrs>> attrs_;  // of the shares' kernels, by window
   NetworkPort port_;
   const std::shared_ptr<ActorSystemSetup> setup_;
   std::vector<LinkUse> uses_;  // by LinkId

@@ -65,10 +65,10 @@ void Arrivals::lost(NodeId node, const std::string& cause) {
   caf::anon_send(leader_, NodeSuspected{.epoch = epoch_, .node = node, .cause = cause});
 }
 
-NodeService::NodeService(caf::actor_system& system, const OpRegistry& ops, caf::actor leader,
+NodeService::NodeService(caf::actor_system& system, OpRegistry ops, caf::actor leader,
                          MakeWire make_wire, bool uses_shared_memory,
                          std::shared_ptr<ActorSystemSetup> rehearsal)
-    : ops_(ops),
+    : ops_(std::move(ops)),
       leader_(std::move(leader)),
       watchman_(system, system.spawn<Watchman>(leader_, is_leader_gone_)),
       make_wire_(std::move(make_wire)),
@@ -110,12 +110,30 @@ void NodeService::begin_run(const BeginRun& begin) {
   is_connected_ = true;
   // A node that takes the place of a lost one has nothing of the run so far.
   if (begin.first.index() == 0 || !tensors_) {
-    tensors_.emplace(begin.machine, begin.self, mode());
+    tensors_.emplace(begin, mode());
   }
-  tensors_->prepare(begin, [this] { return !*is_leader_gone_; });
+  tensors_->prepare(begin, keep_going());
   run_.emplace(begin, *tensors_, ops_, *wire_, leader_, rehearsal_);
   if (tensors_->setting().has_values()) run_->ready(begin.samples);
   arrivals_.set_run(&*run_);
+}
+
+void NodeService::change(const ChangeTensors& change) {
+  if (!is_on(change.run)) return;
+  run_->forget_before(change.first_window);
+  tensors_->change(change, keep_going());
+}
+
+void NodeService::renumber(const RenumberTensors& renumber) {
+  if (!is_on(renumber.run)) throw run_error("the run has ended");
+  tensors_->renumber(renumber);
+  tensors_->check_sound();
+}
+
+void NodeService::give(const GiveValues& part) {
+  if (!is_on(part.run)) throw run_error("the run has ended");
+  tensors_->give(part);
+  tensors_->check_sound();
 }
 
 void NodeService::end_run() {

@@ -48,9 +48,8 @@ class NodeService {
  public:
   // `rehearsal`: null, or what all nodes share if they are in this process, under virtual time. The
   // objects referred to must outlive it. Throws what `make_wire` throws.
-  NodeService(caf::actor_system& system, const OpRegistry& ops, caf::actor leader,
-              MakeWire make_wire, bool uses_shared_memory,
-              std::shared_ptr<ActorSystemSetup> rehearsal);
+  NodeService(caf::actor_system& system, OpRegistry ops, caf::actor leader, MakeWire make_wire,
+              bool uses_shared_memory, std::shared_ptr<ActorSystemSetup> rehearsal);
   // Blocks until what is under way has ended.
   ~NodeService();
 
@@ -70,12 +69,20 @@ class NodeService {
   // Both end the last run likewise. Throws an Error if the run can't begin.
   void begin_run(const BeginRun& begin);
   void end_run();
+  // Of the run that is on. All but change() throw an Error if that is another one, or has failed.
+  void change(const ChangeTensors& change);
+  void renumber(const RenumberTensors& renumber);
+  void give(const GiveValues& part);
 
  private:
+  bool is_on(std::uint32_t run) const { return run_ && run_->number() == run; }
+  std::function<bool()> keep_going() const {
+    return [this] { return !*is_leader_gone_; };
+  }
   void connect(std::uint32_t epoch, bool is_alone);
   Mode mode() const { return rehearsal_ ? Mode::rehearse : Mode::run; }
 
-  const OpRegistry& ops_;
+  const OpRegistry ops_;
   const caf::actor leader_;
   const std::shared_ptr<std::atomic<bool>> is_leader_gone_ =
       std::make_shared<std::atomic<bool>>(false);

@@ -4,6 +4,8 @@
 #include "actors/messages.hpp"
 #include "actors/nodes/node_protocol.hpp"
 #include "core/base/assert.hpp"
+#include "core/base/error.hpp"
+#include "core/run/records.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -33,6 +35,10 @@ class StandIn final : public caf::event_based_actor {
           pass_on(PackedShare(message.share));
           shares_.push_back(std::move(message.share));
         },
+        [this](const Watch& watch) {
+          if (find(watch.item.window) != shares_.end()) return pass_on(watch);
+          send(coordinator_, Watched{watch.item});
+        },
         [this](const Stop& stop) { pass_on(stop); },
         [this](const Collect& collect) {
           pass_on(collect);
@@ -46,6 +52,10 @@ class StandIn final : public caf::event_based_actor {
           done_ = progress.done;
           send(coordinator_, progress);
         },
+        [this](const Watched& watched) {
+          note(watched);
+          send(coordinator_, watched);
+        },
         [this](const Failure& failure) { send(coordinator_, failure); },
         [this](const Status& status) { send(coordinator_, status); },
         [this](const ShareDone& share) {
@@ -54,8 +64,7 @@ class StandIn final : public caf::event_based_actor {
         },
         [this](const LastRecords& last) {
           done_ = last.done;
-          for (const ShareRecords& records : last.records)
-            records.write_to(*find(records.window()));
+          for (const ShareRecords& records : last.records) write(records);
           if (use_ != nullptr) use_->add(last.use);
           hand_in();
         },
@@ -79,15 +88,36 @@ class StandIn final : public caf::event_based_actor {
   }
 
   std::vector<Share>::iterator find(std::uint32_t window) {
-    const auto share = std::find_if(shares_.begin(), shares_.end(),
-                                    [&](const Share& s) { return s.window == window; });
+    return std::find_if(shares_.begin(), shares_.end(),
+                        [&](const Share& s) { return s.window == window; });
+  }
+  std::vector<Share>::iterator write(const ShareRecords& records) {
+    const auto share = find(records.window());
     TROUPE_ASSERT(share != shares_.end());
+    records.write_to(*share);
     return share;
   }
 
+  // So that it is known to have finished while the rest of its share is under way.
+  void note(const Watched& watched) {
+    const auto share = find(watched.item.window);
+    if (share == shares_.end() || watched.end == Share::never) return;
+    if (watched.item.ref.item >= share->size()) throw run_error("there is no such item");
+    Share::Item& item = share->items[watched.item.ref.item];
+    if (item.finished()) return;
+    if (share->is_transfer()) {
+      Share::Move& move = share->moves[watched.item.ref.item];
+      move.busy = watched.busy;
+      move.shortest_chunk_ns = watched.shortest_chunk_ns;
+      move.chunks_here = move.chunks_moved = move.chunks;
+    }
+    item.track = watched.track;
+    record_start(item, watched.start);
+    record_end(item, watched.end);
+  }
+
   Share take(const ShareRecords& records) {
-    const auto share = find(records.window());
-    records.write_to(*share);
+    const auto share = write(records);
     Share taken = std::move(*share);
     shares_.erase(share);
     return taken;

@@ -124,8 +124,8 @@
 #include "core/config/scenarios.hpp"
 #include "core/config/task.hpp"
 #include "core/config/values.hpp"
+#include "core/machine/fit.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -152,29 +152,14 @@ void read_machine_of_run(const Node& node, const std::filesystem::path& run_path
 }
 
 void use_nodes(const Machine& nodes, const SourcePlace& place, Machine& machine) {
-  const std::size_t wanted = machine.nodes.size();
-  if (wanted > 0 && wanted != nodes.nodes.size()) {
-    throw usage_error(place,
-                      fmt::format("the machine has {}, and the run gets {}",
-                                  format_count(wanted, "node"), nodes.nodes.size()),
-                      "give it as many");
-  }
-  if (wanted == 0) {
+  if (machine.nodes.empty()) {
     machine = nodes;
     return;
   }
-  // A node can't hold more than it has. What is free on its GPUs it says when it has the machine.
-  for (std::size_t m = 0; m < machine.memories.size(); ++m) {
-    if (!is_host_ram(machine, MemoryId::at(m))) continue;
-    Memory& memory = machine.memories[m];
-    std::uint64_t bytes = 0;
-    for (std::size_t n = 0; n < nodes.memories.size(); ++n) {
-      const Memory& there = nodes.memories[n];
-      if (there.node == memory.node && is_host_ram(nodes, MemoryId::at(n))) {
-        bytes += there.size_bytes;
-      }
-    }
-    memory.size_bytes = std::min(memory.size_bytes, bytes);
+  try {
+    limit_to_nodes(machine, nodes);
+  } catch (const Error& error) {
+    throw error.at(place);
   }
 }
 

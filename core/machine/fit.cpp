@@ -1,7 +1,9 @@
 #include "core/machine/fit.hpp"
 
+#include "core/base/error.hpp"
 #include "core/base/units.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -33,6 +35,26 @@ std::string lack_of(const Machine& has, const Machine& wanted) {
     }
   }
   return {};
+}
+
+void limit_to_nodes(Machine& machine, const Machine& nodes) {
+  if (machine.nodes.size() != nodes.nodes.size()) {
+    throw usage_error(fmt::format("the machine has {}, and the run gets {}",
+                                  format_count(machine.nodes.size(), "node"), nodes.nodes.size()),
+                      "give it as many");
+  }
+  for (std::size_t m = 0; m < machine.memories.size(); ++m) {
+    if (!is_host_ram(machine, MemoryId::at(m))) continue;
+    Memory& memory = machine.memories[m];
+    std::uint64_t bytes = 0;
+    for (std::size_t n = 0; n < nodes.memories.size(); ++n) {
+      const Memory& there = nodes.memories[n];
+      if (there.node == memory.node && is_host_ram(nodes, MemoryId::at(n))) {
+        bytes += there.size_bytes;
+      }
+    }
+    memory.size_bytes = std::min(memory.size_bytes, bytes);
+  }
 }
 
 }  // namespace troupe

@@ -124,8 +124,8 @@ struct Share {
   std::vector<std::uint32_t> first_items;  // items without dependencies in this window, ascending
 
   // An item of this window, `to` (in any share), depends on `item` of an earlier window of this
-  // resource. Or `item`, which may then be of this window, too, is watched: `to` has no resource,
-  // and the coordinator is notified.
+  // resource. Or `item`, which may then be of this window, too, is watched: `to` is the item
+  // without a resource, and the coordinator is notified.
   struct LateEdge {
     std::uint32_t window;
     std::uint32_t item;

@@ -39,10 +39,12 @@ class LinkLogic {
 
   void on_share(Share share);
   void on_notice(std::uint32_t window, std::span<const std::uint32_t> items);
-  // When the item has finished, notices() gets an entry without a resource: at once if it has. Its
-  // share must have come.
+  // When the item has finished, notices() gets an entry for it without a resource: at once if it
+  // has. Its share must have come.
   void on_watch(std::uint32_t window, std::uint32_t item) {
-    progress_.add_late(window, item, WindowItem{.window = window, .ref = {}}, Sink{*this});
+    progress_.add_late(window, item,
+                       WindowItem{.window = window, .ref = {.resource = {}, .item = item}},
+                       Sink{*this});
   }
   // The chunk that next() has put on `slot` begins to move.
   void on_started(std::uint32_t slot, Instant now);

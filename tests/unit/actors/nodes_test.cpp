@@ -78,8 +78,8 @@ BOOST_FIXTURE_TEST_CASE(a_switch_holds_no_tensors_of_the_user, ThreeNodes) {
   expect_error(ErrorKind::usage, "no memory 'network'", [&] { x.to("network"); });
 }
 
-BOOST_FIXTURE_TEST_CASE(several_nodes_are_simulated_only, ThreeNodes) {
-  expect_error(ErrorKind::usage, "has 3 nodes, and a session runs on one; simulate it with",
+BOOST_FIXTURE_TEST_CASE(nodes_that_nobody_names_are_simulated_only, ThreeNodes) {
+  expect_error(ErrorKind::usage, "has 3 nodes, and the session none; name them",
                [&] { const Session s(file); });
 }
 

@@ -1,0 +1,150 @@
+// What a session on nodes promises, on nodes under virtual time.
+#include "actors/tensor_ops.hpp"
+#include "core/base/error.hpp"
+#include "tests/support/virtual_session.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+BOOST_AUTO_TEST_SUITE(virtual_sessions)
+namespace {
+
+using testing::session_node;
+using testing::VirtualSession;
+
+std::atomic<int> counted = 0;
+
+// The built-in kinds, and: count, which takes a millisecond and counts the ops; throw_this, which
+// does.
+const OpRegistry& ops() {
+  static const OpRegistry registry = [] {
+    OpRegistry kinds = builtin_ops();
+    const auto one = [](const OpSignature&) { return TensorType{DType::f32, Shape{1}}; };
+    OpKind count{.name = "count", .type = one};
+    count.work = [](const OpSignature&, const TensorType&) { return Work{.flops = 1e6}; };
+    count.cpu = [](const CpuCall& call) {
+      *call.output.as<float>() = static_cast<float>(++counted);
+    };
+    kinds.add(std::move(count));
+    OpKind throwing{.name = "throw_this", .type = one};
+    throwing.cpu = [](const CpuCall&) { throw std::runtime_error("the kernel has no paper"); };
+    kinds.add(std::move(throwing));
+    return kinds;
+  }();
+  return registry;
+}
+
+std::vector<Machine> two_nodes(std::uint64_t memory_bytes = 1 << 20) {
+  return {session_node(1, memory_bytes), session_node(1, memory_bytes)};
+}
+
+std::string error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+bool has(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_for_one_tensor_ends_before_the_calls_behind_it) {
+  VirtualSession session(1, two_nodes(), ops());
+  const DeviceScope on = session->on("n1.cpu0");
+  int when_made = 0;
+  int when_read = 0;
+  const auto work = [&] {
+    counted = 0;
+    std::vector<Tensor> made;
+    for (int i = 0; i < 20; ++i) made.push_back(session->call("count", {}));
+    made[4].wait();
+    when_made = counted;
+    BOOST_TEST(made[4].read<float>()[0] == 5);
+    when_read = counted;
+    session->wait("n1.cpu0");
+    BOOST_TEST(counted == 20);
+  };
+  session->measure("waits", work);  // only what is measured takes time
+  BOOST_TEST(when_made >= 5);
+  BOOST_TEST(when_made < 8);
+  BOOST_TEST(when_read < 8);
+}
+
+BOOST_AUTO_TEST_CASE(a_watched_op_stands_in_the_report_as_the_others_do) {
+  VirtualSession session(1, two_nodes(), ops());
+  const DeviceScope on = session->on("n1.cpu0");
+  const ScenarioReport& report = session->measure("waits", [&] {
+    std::vector<Tensor> made;
+    for (int i = 0; i < 5; ++i) made.push_back(session->call("count", {}));
+    made[2].to("n0.mem0").wait();
+  });
+  BOOST_TEST(report.ops == 6U);
+  BOOST_TEST(report.transfers == 2U);
+  BOOST_TEST((report.makespan >= std::chrono::milliseconds(5)));
+  BOOST_TEST((report.makespan < std::chrono::milliseconds(6)));
+}
+
+BOOST_AUTO_TEST_CASE(a_kernel_that_throws_on_a_node_is_named_with_the_line_of_its_call) {
+  VirtualSession session(1, two_nodes(), ops());
+  Tensor failed;
+  int line = 0;
+  {
+    const DeviceScope on = session->on("n1.cpu0");
+    line = __LINE__ + 1;
+    failed = session->call("throw_this", {});
+  }
+  const std::string error = error_of([&] { failed.wait(); });
+  BOOST_TEST(has(error, "the kernel has no paper"), error);
+  BOOST_TEST(has(error, "n1.cpu0"), error);
+  BOOST_TEST(has(error, "virtual_sessions_test.cpp:" + std::to_string(line)), error);
+  BOOST_TEST(has(error_of([&] { session->uniform({1}); }), "the kernel has no paper"));
+}
+
+BOOST_AUTO_TEST_CASE(what_fits_no_memory_of_the_node_is_refused) {
+  VirtualSession session(1, two_nodes(1 << 10), ops());
+  const DeviceScope on = session->on("n1.cpu0");
+  const std::string error = error_of([&] { session->uniform({1000}).wait(); });
+  BOOST_TEST(has(error, "memory 'n1.mem0' is full"), error);
+}
+
+// Far more than the memory of a node holds at once.
+BOOST_AUTO_TEST_CASE(tensors_that_nobody_needs_make_room_on_their_node) {
+  VirtualSession session(1, two_nodes(1 << 10), ops());
+  const DeviceScope on = session->on("n1.cpu0");
+  Tensor x = session->uniform({16});
+  for (int i = 0; i < 500; ++i) x = axpy(-0.5, x, x).to(i % 2 == 0 ? "n0.mem0" : "n1.mem0");
+  const std::vector<float> values(16, 3.0F);
+  for (int i = 0; i < 100; ++i) x = x + session->tensor(values, {16});
+  BOOST_TEST(x.read<float>().size() == 16U);
+}
+
+// A graph of a session lives for some 65,000 ops; then what is in use gets new numbers.
+BOOST_AUTO_TEST_CASE(tensors_live_on_when_the_graph_begins_anew) {
+  VirtualSession session(1, two_nodes(), ops());
+  std::vector<Tensor> kept;
+  for (int i = 0; i < 4; ++i) {
+    kept.push_back(session->uniform({4}, i).to(i % 2 == 0 ? "n0.mem0" : "n1.mem0"));
+  }
+  const std::vector<float> before = kept[1].read<float>();
+  const DeviceScope on = session->on("n1.cpu0");
+  Tensor x = session->zeros({4});
+  for (int i = 0; i < 80'000; ++i) x = x + kept[static_cast<std::size_t>(i % 4)];
+  session->wait_all();
+  BOOST_TEST(kept[1].read<float>() == before, boost::test_tools::per_element());
+  BOOST_TEST((kept[1] + kept[1]).read<float>().size() == 4U);
+}
+
+}  // namespace
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace troupe

@@ -1,0 +1,210 @@
+// Sessions on nodes: processes of this host.
+#include "actors/session.hpp"
+#include "actors/tensor_ops.hpp"
+#include "core/base/error.hpp"
+#include "tests/support/node_process.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+BOOST_AUTO_TEST_SUITE(session_nodes)
+namespace {
+
+using namespace testing;
+
+// Some node processes.
+struct Nodes : Workspace {
+  explicit Nodes(std::size_t count, const std::vector<std::string>& options = {}) {
+    for (std::size_t n = 0; n < count; ++n) {
+      processes.push_back(std::make_unique<NodeProcess>(*this, options));
+      addresses.push_back(processes.back()->address());
+    }
+  }
+
+  std::vector<std::unique_ptr<NodeProcess>> processes;
+  std::vector<std::string> addresses;
+};
+
+// Checks that `call` throws an Error whose text has all of these words.
+void check_error(const std::function<void()>& call, const std::vector<std::string>& words) {
+  try {
+    call();
+    BOOST_ERROR("no error");
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    for (const std::string& word : words) {
+      BOOST_TEST(what.find(word) != std::string::npos, "no '" << word << "' in: " << what);
+    }
+  }
+}
+
+const char* const devices[] = {"n0.cpu0", "n1.cpu0"};
+
+// What a program that mixes the two devices computes.
+std::vector<float> chain(Session& session, bool places, int length) {
+  std::vector<float> ones(64, 1.0F);
+  Tensor x = session.tensor(ones, {8, 8});
+  Tensor y = session.uniform({8, 8}, 7);
+  for (int i = 0; i < length; ++i) {
+    if (places) {
+      const DeviceScope on = session.on(devices[i % 2]);
+      y = relu(matmul(x, y) - y);
+      x = axpy(1e-3, y, x);
+    } else {
+      y = relu(matmul(x, y) - y);
+      x = axpy(1e-3, y, x);
+    }
+    y = axpy(-0.99, y, y);
+  }
+  return (x + y).read<float>();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_session_computes_on_nodes_what_it_computes_here) {
+  Session here;
+  const std::vector<float> expected = chain(here, false, 50);
+  const Nodes nodes(2);
+  Session session({.node_addresses = nodes.addresses});
+  BOOST_TEST(session.machine().devices.size() == 2);
+  BOOST_TEST(chain(session, true, 50) == expected, boost::test_tools::per_element());
+  BOOST_TEST(chain(session, false, 50) == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(values_go_to_the_node_of_the_scope_and_come_back) {
+  const Nodes nodes(2);
+  std::vector<float> values(600'000);  // more than goes in one message
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  bool is_deleted = false;
+  {
+    Session session({.node_addresses = nodes.addresses});
+    const DeviceScope on = session.on("n1.cpu0");
+    const Tensor copied = session.tensor(values, {600, 1000});
+    const Tensor adopted = session.adopt(values, {600'000}, [&] { is_deleted = true; });
+    BOOST_TEST((copied.read<float>() == values));
+    BOOST_TEST((adopted.read<float>() == values));
+    copied.save(nodes.path() / "copied.npy");
+    const Tensor loaded = session.load(nodes.path() / "copied.npy");
+    BOOST_TEST((loaded.to("n0.mem0").read<float>() == values));
+    const std::vector<std::int64_t> whole{1, -2, 3};
+    BOOST_TEST((session.tensor(whole, {3}).read<std::int64_t>() == whole));
+  }
+  BOOST_TEST(is_deleted);
+}
+
+BOOST_AUTO_TEST_CASE(copies_between_nodes_overlap_with_computation) {
+  const Nodes nodes(2);
+  Session session({.node_addresses = nodes.addresses});
+  const DeviceScope on = session.on("n0.cpu0");
+  const Tensor x = session.uniform({600, 600});
+  const ScenarioReport& report = session.measure("run and copy", [&] {
+    for (int i = 0; i < 10; ++i) matmul(x, x).to("n1.mem0");
+  });
+  BOOST_TEST(report.ops == 20U);
+  BOOST_TEST(report.transfers == 20U);
+  Instant first_moved = Instant::max();
+  Instant last_computed{};
+  for (const Span& span : report.timeline.spans) {
+    if (report.timeline.tracks[span.track].resource == "n0.cpu0") {
+      last_computed = std::max(last_computed, span.end);
+    } else {
+      first_moved = std::min(first_moved, span.start);
+    }
+  }
+  BOOST_TEST((first_moved < last_computed));
+}
+
+// A graph of a session lives for some 65,000 ops.
+BOOST_AUTO_TEST_CASE(more_calls_than_a_graph_holds_come_from_two_threads) {
+  const Nodes nodes(2);
+  Session session({.node_addresses = nodes.addresses});
+  std::vector<Tensor> sums(2);
+  const auto work = [&](std::size_t t) {
+    const DeviceScope on = session.on(devices[t]);
+    const Tensor one = session.call("constant", {}, {{"value", 1.0}}, {.shape = {2}});
+    sums[t] = session.zeros({2});
+    for (int i = 0; i < 50'000; ++i) sums[t] = sums[t] + one;
+  };
+  std::thread other(work, 1);
+  work(0);
+  other.join();
+  for (const Tensor& sum : sums) BOOST_TEST((sum.read<float>() == std::vector<float>(2, 50'000)));
+}
+
+BOOST_AUTO_TEST_CASE(a_node_serves_one_session_after_another) {
+  const Nodes nodes(2);
+  for (int i = 0; i < 3; ++i) {
+    Session session({.node_addresses = nodes.addresses});
+    session.uniform({8}).wait();
+    check_error([&] { Session another({.node_addresses = nodes.addresses}); },
+                {"it works for another leader"});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_killed_node_is_named_and_the_others_serve_again) {
+  const Nodes nodes(2);
+  {
+    Session session({.node_addresses = nodes.addresses});
+    Tensor x = session.uniform({64, 64});
+    for (int i = 0; i < 1000; ++i) {
+      const DeviceScope on = session.on(devices[i % 2]);
+      x = axpy(-0.5, x, x);
+      if (i == 200) nodes.processes[1]->program().send(SIGKILL);
+    }
+    check_error([&] { x.read<float>(); }, {"node n1 was lost", "start it again"});
+    check_error([&] { session.uniform({8}); }, {"node n1 was lost"});
+  }
+  Session session({.node_addresses = {nodes.addresses[0]}});
+  BOOST_TEST(session.uniform({8}).read<float>().size() == 8U);
+  nodes.processes[1]->end();
+}
+
+BOOST_AUTO_TEST_CASE(a_machine_of_nodes_is_used_as_its_file_describes_it) {
+  const Nodes nodes(2);
+  nodes.write("machine.yaml",
+              "nodes:\n  left: {machine: local}\n  right: {machine: local}\n"
+              "network: {bandwidth: 1 GB/s, latency: 50 us}\n");
+  Session session(nodes.path() / "machine.yaml", {.node_addresses = nodes.addresses});
+  const DeviceScope on = session.on("right.cpu0");
+  BOOST_TEST(session.uniform({8}).to("left.mem0").read<float>().size() == 8U);
+}
+
+BOOST_AUTO_TEST_CASE(what_can_not_be_a_session_on_nodes_is_refused) {
+  const Nodes nodes(2);
+  const std::vector<std::string>& addresses = nodes.addresses;
+  check_error([&] { Session session({.mode = Mode::simulate, .node_addresses = addresses}); },
+              {"a simulation runs on no nodes"});
+  check_error(
+      [&] {
+        Session session({.node_addresses = {addresses[0], addresses[0]}});
+      },
+      {"given twice"});
+  check_error([&] { Session session({.node_addresses = {"127.0.0.1"}}); },
+              {"127.0.0.1", "HOST:PORT"});
+  nodes.write("three.yaml",
+              "nodes: {n: {machine: local, count: 3}}\n"
+              "network: {bandwidth: 1 GB/s, latency: 50 us}\n");
+  check_error([&] { Session session(nodes.path() / "three.yaml", {.node_addresses = addresses}); },
+              {"3 nodes", "gets 2"});
+  check_error([&] { Session session(nodes.path() / "three.yaml"); },
+              {"3 nodes", ".node_addresses"});
+  OpRegistry more = builtin_ops();
+  more.add({.name = "mine", .type = [](const OpSignature& s) { return s.inputs[0]; }});
+  check_error([&] { Session session({.ops = more, .node_addresses = addresses}); },
+              {"'mine' it doesn't have", "--ops"});
+  Session session({.node_addresses = addresses});
+  BOOST_TEST(session.uniform({8}).read<float>().size() == 8U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace troupe
