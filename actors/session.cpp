@@ -129,7 +129,9 @@ SessionCore* new_core(const Machine* machine, const SessionOptions& options) {
     host.machine = machine != nullptr ? *machine : local_machine(discover_host(), {});
     check_machine(host.machine);
   } else if (machine == nullptr) {
+    if (options.node_gpus) host.cluster->add_gpus();
     host.machine = host.cluster->machine();
+    host.cluster->complete(host.machine);
   } else {
     check_machine(*machine);
     host.machine = *machine;

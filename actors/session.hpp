@@ -75,8 +75,10 @@ struct SessionOptions {
   // The op kinds: builtin_ops(), or a copy of it to which kinds were added. Copied.
   const OpRegistry& ops = builtin_ops();
   // Nodes that the session is to run on, "host:port" each, in their order: what `troupe node` says
-  // that it listens on. They must have the same op kinds. None: it runs in this process.
+  // that it listens on. They must have these op kinds. None: it runs in this process.
   std::vector<std::string> node_addresses = {};
+  // If no machine is given: that of the nodes has their GPUs, too.
+  bool node_gpus = false;
   // How it shows who it is to nodes with --tls-cert.
   TlsFiles tls = {};
 };

@@ -28,6 +28,8 @@ namespace {
 
 // Of results that are fetched in one message.
 constexpr std::uint64_t values_bytes_max = 1 << 20;
+// Of values that are sent before a node has said that it has them.
+constexpr std::uint64_t given_bytes_max = 8 << 20;
 
 std::size_t number_of(const std::vector<bool>& flags) {
   return static_cast<std::size_t>(std::count(flags.begin(), flags.end(), true));
@@ -220,7 +222,7 @@ class Cluster::Impl final : public Results {
                       .total = values.size(),
                       .bytes = {bytes + offset, bytes + end}};
       on_their_way_ += end - offset;
-      if (on_their_way_ < values_bytes_max) {
+      if (on_their_way_ < given_bytes_max) {
         caf::anon_send(nodes_[node.index()].agent, std::move(part));
       } else {
         ask<Prepared>(node.index(), part);
