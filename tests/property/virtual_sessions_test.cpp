@@ -111,6 +111,22 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_throws_on_a_node_is_named_with_the_line_of_it
   BOOST_TEST(has(error_of([&] { session->uniform({1}); }), "the kernel has no paper"));
 }
 
+// The others close their connections, and that is what the session hears of.
+BOOST_AUTO_TEST_CASE(a_lost_node_that_had_no_work_is_named) {
+  VirtualSession session(
+      1, {session_node(1, 1 << 20), session_node(1, 1 << 20), session_node(1, 1 << 20)});
+  Tensor x = session->uniform({4}).to("n0.mem0");
+  x.wait();
+  session.nodes().kill(1, Duration{0}, true);
+  const std::string error = error_of([&] {
+    for (int i = 0; i < 1000; ++i) {
+      x = x.to("n2.mem0").to("n0.mem0");
+      x.wait();
+    }
+  });
+  BOOST_TEST(has(error, "node n1 was lost"), error);
+}
+
 BOOST_AUTO_TEST_CASE(what_fits_no_memory_of_the_node_is_refused) {
   VirtualSession session(1, two_nodes(1 << 10), ops());
   const DeviceScope on = session->on("n1.cpu0");
