@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -121,20 +122,19 @@ std::unique_ptr<Cluster> cluster_of(const SessionOptions& options, const OpRegis
   return std::make_unique<Cluster>(ops, nodes);
 }
 
-// Null: this machine, or that of the nodes.
-SessionCore* new_core(const Machine* machine, const SessionOptions& options) {
+// Without a machine: this one, or that of the nodes.
+SessionCore* new_core(std::optional<Machine> machine, const SessionOptions& options) {
   SessionHost host(options.ops);
   host.cluster = cluster_of(options, *host.ops);
+  if (machine) check_machine(*machine);
   if (host.cluster == nullptr) {
-    host.machine = machine != nullptr ? *machine : local_machine(discover_host(), {});
-    check_machine(host.machine);
-  } else if (machine == nullptr) {
+    host.machine = machine ? std::move(*machine) : local_machine(discover_host(), {});
+  } else if (!machine) {
     if (options.node_gpus) host.cluster->add_gpus();
     host.machine = host.cluster->machine();
     host.cluster->complete(host.machine);
   } else {
-    check_machine(*machine);
-    host.machine = *machine;
+    host.machine = std::move(*machine);
     limit_to_nodes(host.machine, host.cluster->machine());
     host.cluster->complete(host.machine);
     host.cluster->check(host.machine);
@@ -251,10 +251,11 @@ DeviceScope::~DeviceScope() {
   scope = {session_before_, device_before_};
 }
 
-Session::Session(SessionOptions options) : Session(new_core(nullptr, options)) {}
-Session::Session(const std::filesystem::path& machine_file, SessionOptions options)
+Session::Session(const SessionOptions& options) : Session(new_core({}, options)) {}
+Session::Session(const std::filesystem::path& machine_file, const SessionOptions& options)
     : Session(machine_of(machine_file, options), options) {}
-Session::Session(Machine machine, SessionOptions options) : Session(new_core(&machine, options)) {}
+Session::Session(Machine machine, const SessionOptions& options)
+    : Session(new_core(std::move(machine), options)) {}
 Session::~Session() {
   core_->close();
 }

@@ -118,12 +118,12 @@ class Session {
   // devices that the nodes of the options lend, joined by a network: n0.cpu0 with n0.mem0, and so
   // on, or by the nodes' own names. Asking nodes blocks; throws an Error that names those that
   // can't be reached, work for somebody else, or have other op kinds.
-  explicit Session(SessionOptions options = {});
+  explicit Session(const SessionOptions& options = {});
   // A machine from a file (docs: core/config/machine_file.cpp), or a value. Throws a usage Error
   // for a bad file, if a device or link can't be used in this mode, or if the machine has several
   // nodes and the options have others, or none: without nodes it can be simulated.
-  explicit Session(const std::filesystem::path& machine_file, SessionOptions options = {});
-  explicit Session(Machine machine, SessionOptions options = {});
+  explicit Session(const std::filesystem::path& machine_file, const SessionOptions& options = {});
+  explicit Session(Machine machine, const SessionOptions& options = {});
   // Completes what is pending, and prints an error to standard error where there is one that no
   // wait has thrown.
   ~Session();
@@ -165,8 +165,8 @@ class Session {
   // It is called once, on any thread; it must not throw, nor use the session.
   // The elements are copied, and the deleter is called soon, if they don't begin at a multiple of
   // 64 bytes, which kernels rely on; if the memory of the scope's device, or else the first one of
-  // the machine, is storage or a GPU's; or if the session computes no values. Throws a usage Error
-  // if their number isn't that of the shape.
+  // the machine, is storage, a GPU's or on a node; or if the session computes no values. Throws a
+  // usage Error if their number isn't that of the shape.
   Tensor adopt(std::span<const float> elements, const Shape& shape, std::function<void()> deleter,
                CallSite where = CallSite::here());
   Tensor adopt(std::span<const double> elements, const Shape& shape, std::function<void()> deleter,

@@ -28,7 +28,7 @@ namespace {
 
 // Of results that are fetched in one message.
 constexpr std::uint64_t values_bytes_max = 1 << 20;
-// Of values that are sent before a node has said that it has them.
+// Of values that a node is sent before it has said that it has them.
 constexpr std::uint64_t given_bytes_max = 8 << 20;
 
 std::size_t number_of(const std::vector<bool>& flags) {
@@ -192,6 +192,7 @@ class Cluster::Impl final : public Results {
 
   void begin_growing(const Machine& machine, std::int64_t widest_team) {
     begin_run(machine, Plan{}, widest_team, UnitId{0}, {}, {}, true);
+    given_.assign(nodes_.size(), 0);
   }
   void change_tensors(const TensorChanges& changes, std::span<const ReplicaSpec> added,
                       std::span<const TensorType> types, std::span<const std::uint64_t> at_once) {
@@ -221,12 +222,13 @@ class Cluster::Impl final : public Results {
                       .tensor = tensor,
                       .total = values.size(),
                       .bytes = {bytes + offset, bytes + end}};
-      on_their_way_ += end - offset;
-      if (on_their_way_ < given_bytes_max) {
+      std::uint64_t& sent = given_[node.index()];
+      sent += end - offset;
+      if (sent < given_bytes_max) {
         caf::anon_send(nodes_[node.index()].agent, std::move(part));
       } else {
         ask<Prepared>(node.index(), part);
-        on_their_way_ = 0;
+        sent = 0;
       }
     }
   }
@@ -501,7 +503,7 @@ class Cluster::Impl final : public Results {
   const Machine* running_ = nullptr;  // that of the run; null between runs
   std::unordered_map<ReplicaId, Place> results_;
   std::vector<std::byte> fetched_;
-  std::uint64_t on_their_way_ = 0;  // bytes of values, which nodes may not have
+  std::vector<std::uint64_t> given_;  // by NodeId: bytes that were sent since it has answered
   std::mutex mutex_;  // guards what follows, and changes of agents and names of nodes_
   std::uint32_t run_ = 0;
   std::uint32_t epoch_ = 0;       // of the connections between nodes

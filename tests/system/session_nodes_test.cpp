@@ -2,6 +2,7 @@
 #include "actors/session.hpp"
 #include "actors/tensor_ops.hpp"
 #include "core/base/error.hpp"
+#include "tests/support/certificates.hpp"
 #include "tests/support/node_process.hpp"
 
 #include <algorithm>
@@ -167,6 +168,21 @@ BOOST_AUTO_TEST_CASE(a_killed_node_is_named_and_the_others_serve_again) {
   Session session({.node_addresses = {nodes.addresses[0]}});
   BOOST_TEST(session.uniform({8}).read<float>().size() == 8U);
   nodes.processes[1]->end();
+}
+
+BOOST_AUTO_TEST_CASE(a_session_shows_nodes_with_tls_who_it_is) {
+  const Certificates certificates;
+  const Nodes nodes(2, certificates.options());
+  const TlsFiles tls{.certificate = certificates.path("node.pem"),
+                     .key = certificates.path("node.key"),
+                     .authority = certificates.path("ca.pem")};
+  {
+    Session session({.node_addresses = nodes.addresses, .tls = tls});
+    const DeviceScope on = session.on("n1.cpu0");
+    BOOST_TEST(session.uniform({8}).to("n0.mem0").read<float>().size() == 8U);
+  }
+  check_error([&] { Session session({.node_addresses = nodes.addresses}); }, {"2 of 2 nodes"});
+  for (const auto& node : nodes.processes) node->end();  // they say whom they have refused
 }
 
 BOOST_AUTO_TEST_CASE(a_machine_of_nodes_is_used_as_its_file_describes_it) {
