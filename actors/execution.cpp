@@ -1,6 +1,7 @@
 #include "actors/execution.hpp"
 
 #include "actors/nodes/cluster.hpp"
+#include "actors/nodes/remote_tensors.hpp"
 #include "core/backend/cuda/cuda_backend.hpp"
 #include "core/base/assert.hpp"
 
@@ -144,13 +145,15 @@ void Execution::install(std::span<const ReplicaSpec> replicas, std::span<const T
 }
 
 Results& Execution::results() {
-  if (cluster_ != nullptr) return cluster_->results();
+  if (cluster_ != nullptr) return cluster_->tensors();
   return stored_results_;
 }
 
 Results& Execution::results(const Plan& plan, std::span<const ReplicaId> further,
                             std::span<const TensorType> types) {
-  if (cluster_ != nullptr) cluster_->find_results(plan, further, types);
+  for (const ReplicaId result : further) {
+    if (cluster_ != nullptr) cluster_->tensors().find_result(plan, result, types);
+  }
   return results();
 }
 

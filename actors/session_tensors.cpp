@@ -15,7 +15,7 @@ SessionTensors::SessionTensors(Execution& execution, const Machine& machine, Clu
 
 void SessionTensors::renumber(std::span<const ReplicaId> kept) {
   if (cluster_ != nullptr) {
-    cluster_->renumber_tensors(changes_.released, kept);
+    cluster_->tensors().renumber(changes_.released, kept);
     changes_ = {};
   }
   store_.renumber(kept);
@@ -38,7 +38,7 @@ void SessionTensors::prepare(const PlannedWindow& planned, std::uint32_t first_w
 
 void SessionTensors::add(std::span<const ReplicaSpec> replicas, std::span<const TensorType> types,
                          std::span<const std::uint64_t> at_once) {
-  cluster_->change_tensors(changes_, replicas, types, at_once);
+  cluster_->tensors().change(changes_, replicas, types, at_once);
   changes_.read_again.clear();
   changes_.released.clear();
   const ReplicaId first = store_.install(replicas, types);
@@ -67,7 +67,8 @@ ReplicaId SessionTensors::give(const ReplicaSpec& spec, std::span<const TensorTy
     const ReplicaId replica = ReplicaId::at(store_.replica_count());
     add({&spec, 1}, types, at_once);
     const NodeId node = node_of(replica);
-    cluster_->give_values(node, replica, {values.get(), has_values ? types[spec.type].bytes() : 0});
+    cluster_->tensors().give(node, replica,
+                             {values.get(), has_values ? types[spec.type].bytes() : 0});
     return replica;
   }
   const ReplicaId replica = store_.install({&spec, 1}, types);
@@ -84,7 +85,7 @@ ReplicaId SessionTensors::give(const ReplicaSpec& spec, std::span<const TensorTy
 void SessionTensors::read(ReplicaId r, std::vector<std::byte>& out) const {
   if (cluster_ == nullptr) return store_.read(r, out);
   out.resize(store_.type(r).bytes());
-  cluster_->read_values(node_of(r), r, out);
+  cluster_->tensors().read(node_of(r), r, out);
 }
 
 }  // namespace troupe

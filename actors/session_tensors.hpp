@@ -3,6 +3,7 @@
 
 #include "actors/execution.hpp"
 #include "actors/nodes/cluster.hpp"
+#include "actors/nodes/remote_tensors.hpp"
 #include "core/graph/replica.hpp"
 #include "core/machine/machine.hpp"
 #include "core/memory/buffer_pool.hpp"

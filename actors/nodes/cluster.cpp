@@ -1,23 +1,22 @@
 #include "actors/nodes/cluster.hpp"
 
+#include "actors/nodes/asked_nodes.hpp"
 #include "actors/nodes/connect_nodes.hpp"
 #include "actors/nodes/control_system.hpp"
 #include "actors/nodes/node_protocol.hpp"
 #include "actors/nodes/node_question.hpp"
 #include "actors/nodes/nodes_machine.hpp"
+#include "actors/nodes/remote_tensors.hpp"
 #include "actors/nodes/stand_in.hpp"
 #include "actors/run_setting.hpp"
 #include "actors/warm_up.hpp"
 #include "core/base/error.hpp"
-#include "core/memory/digest.hpp"
 #include "core/network/tls_wire.hpp"
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <map>
 #include <mutex>
-#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -25,11 +24,6 @@
 
 namespace troupe {
 namespace {
-
-// Of results that are fetched in one message.
-constexpr std::uint64_t values_bytes_max = 1 << 20;
-// Of values that a node is sent before it has said that it has them.
-constexpr std::uint64_t given_bytes_max = 8 << 20;
 
 std::size_t number_of(const std::vector<bool>& flags) {
   return static_cast<std::size_t>(std::count(flags.begin(), flags.end(), true));
@@ -60,13 +54,20 @@ std::vector<BeginRun::Samples> samples_of(const Plan& plan, const Machine& machi
 
 }  // namespace
 
-class Cluster::Impl final : public Results {
+class Cluster::Impl {
  public:
   Impl(const OpRegistry& ops, const ClusterOptions& options)
       : ops_(ops),
         options_(options),
         control_(options.rehearsed ? ControlSystem(options.rehearsed->setup)
                                    : ControlSystem(options.node_timeout)),
+        asked_(
+            control_.system(), nodes_, [this] { return lost_nodes(); },
+            [this](std::size_t n) {
+              const std::lock_guard lock(mutex_);
+              lose(n);
+            },
+            options_.interrupted),
         leader_(control_.system(), control_.system().spawn<Leader>(this)) {
     nodes_ = connect_nodes(control_.system(), leader_.get(), ops, options_);
     is_lost_.resize(nodes_.size());
@@ -122,7 +123,8 @@ class Cluster::Impl final : public Results {
   const Machine& machine() const { return machine_; }
   void add_gpus() {
     has_gpus_ = true;
-    std::vector<MachineIs> answers = ask_all<MachineIs>([](std::size_t) { return GpusRequest{}; });
+    std::vector<MachineIs> answers =
+        asked_.ask_all<MachineIs>([](std::size_t) { return GpusRequest{}; });
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       const bool has_answered = !answers[n].machine.devices.empty();  // and isn't lost
       if (has_answered && answers[n].why_no_gpus.empty()) {
@@ -144,7 +146,7 @@ class Cluster::Impl final : public Results {
     // What is wrong with the file is said with its place, which the nodes don't know.
     const Mode mode = options_.rehearsed ? Mode::rehearse : Mode::run;
     static_cast<void>(make_run_setting(mode, machine, false, Nodes::several));
-    const std::vector<OwnGpusAre> answers = ask_all<OwnGpusAre>(
+    const std::vector<OwnGpusAre> answers = asked_.ask_all<OwnGpusAre>(
         [&](std::size_t n) { return OwnGpusRequest{.self = NodeId::at(n), .machine = machine}; });
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       check_own(answers[n].gpus, machine, NodeId::at(n));
@@ -158,7 +160,7 @@ class Cluster::Impl final : public Results {
 
   void begin_run(const Machine& machine, const Plan& plan, std::int64_t widest_team, UnitId first,
                  std::span<const MemoryStore::Kept> kept, std::span<const TensorType> types,
-                 bool grows = false) {
+                 bool grows) {
     {
       const std::lock_guard lock(mutex_);
       running_ = &machine;
@@ -167,14 +169,16 @@ class Cluster::Impl final : public Results {
     }
     reconnect();
     const auto added = plan.replicas.slice(first.index(), plan.replicas.size() - first.index());
-    results_.clear();
-    for (const Plan::Result& result : plan.results) find_result(plan, result.replica, types);
+    tensors_.begin_run(run_, machine);
+    for (const Plan::Result& result : plan.results) {
+      tensors_.find_result(plan, result.replica, types);
+    }
     std::vector<std::string> addresses;
     const std::vector<bool> lost = lost_nodes();
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       addresses.push_back(lost[n] ? std::string() : nodes_[n].has.address);
     }
-    ask_all<Prepared>([&](std::size_t n) {
+    asked_.ask_all<Prepared>([&](std::size_t n) {
       return BeginRun{
           .run = run_,
           .self = NodeId::at(n),
@@ -188,52 +192,6 @@ class Cluster::Impl final : public Results {
           .samples = samples_of(plan, machine, NodeId::at(n)),
           .grows = grows};
     });
-  }
-
-  void begin_growing(const Machine& machine, std::int64_t widest_team) {
-    begin_run(machine, Plan{}, widest_team, UnitId{0}, {}, {}, true);
-    given_.assign(nodes_.size(), 0);
-  }
-  void change_tensors(const TensorChanges& changes, std::span<const ReplicaSpec> added,
-                      std::span<const TensorType> types, std::span<const std::uint64_t> at_once) {
-    for (std::size_t n = 0; n < nodes_.size(); ++n) {
-      ChangeTensors change{
-          .run = run_,
-          .first_window = changes.first_window,
-          .read_again = own(changes.read_again, n),
-          .released = own(changes.released, n),
-          .added = PackedReplicas(added, types, at_once, *running_, NodeId::at(n))};
-      if (added.empty() && change.read_again.empty() && change.released.empty()) continue;
-      caf::anon_send(nodes_[n].agent, std::move(change));
-    }
-  }
-  void renumber_tensors(std::span<const TensorChanges::Of> released,
-                        std::span<const ReplicaId> kept) {
-    ask_all<Prepared>([&](std::size_t n) {
-      return RenumberTensors{
-          .run = run_, .released = own(released, n), .kept = {kept.begin(), kept.end()}};
-    });
-  }
-  void give_values(NodeId node, ReplicaId tensor, std::span<const std::byte> values) {
-    const char* const bytes = reinterpret_cast<const char*>(values.data());
-    for (std::uint64_t offset = 0; offset < values.size(); offset += values_bytes_max) {
-      const std::uint64_t end = std::min<std::uint64_t>(values.size(), offset + values_bytes_max);
-      GiveValues part{.run = run_,
-                      .tensor = tensor,
-                      .total = values.size(),
-                      .bytes = {bytes + offset, bytes + end}};
-      std::uint64_t& sent = given_[node.index()];
-      sent += end - offset;
-      if (sent < given_bytes_max) {
-        caf::anon_send(nodes_[node.index()].agent, std::move(part));
-      } else {
-        ask<Prepared>(node.index(), part);
-        sent = 0;
-      }
-    }
-  }
-  void read_values(NodeId node, ReplicaId tensor, std::span<std::byte> out) {
-    fetch({.node = node.index(), .bytes = out.size()}, tensor, out.data());
   }
 
   caf::actor spawn_stand_in(caf::actor_system& system, ResourceId resource,
@@ -260,47 +218,9 @@ class Cluster::Impl final : public Results {
     for (const ConnectedNode& node : nodes_) caf::anon_send(node.agent, EndRun{});
   }
 
-  void find_result(const Plan& plan, ReplicaId replica, std::span<const TensorType> types) {
-    const ReplicaSpec& spec = plan.replicas[replica.index()];
-    results_[replica] = {running_->memory(spec.memory).node.index(), types[spec.type].bytes()};
-  }
-  bool is_equal(ReplicaId result, bool is_kept, std::span<const std::byte> values) override {
-    const DigestRequest request{.result = result, .is_kept = is_kept};
-    return ask<DigestIs>(results_.at(result).node, request).digest == digest_of(values);
-  }
-  std::span<const std::byte> values(ReplicaId result) override {
-    const Place& place = results_.at(result);
-    fetched_.resize(place.bytes);
-    fetch(place, result, fetched_.data());
-    return fetched_;
-  }
+  RemoteTensors& tensors() { return tensors_; }
 
  private:
-  struct Place {
-    std::size_t node;
-    std::uint64_t bytes;
-  };
-  void fetch(const Place& place, ReplicaId result, std::byte* out) {
-    for (std::uint64_t offset = 0; offset < place.bytes;) {
-      const std::uint64_t bytes = std::min(values_bytes_max, place.bytes - offset);
-      const Values part = ask<Values>(
-          place.node, ValuesRequest{.result = result, .offset = offset, .bytes = bytes});
-      if (part.bytes.size() != bytes) {
-        throw run_error(fmt::format("{} sent {} of {} bytes of a result",
-                                    nodes_[place.node].label(), part.bytes.size(), bytes));
-      }
-      std::memcpy(out + offset, part.bytes.data(), bytes);
-      offset += bytes;
-    }
-  }
-  static std::vector<ReplicaId> own(std::span<const TensorChanges::Of> all, std::size_t node) {
-    std::vector<ReplicaId> found;
-    for (const auto& [of, replica] : all) {
-      if (of.index() == node) found.push_back(replica);
-    }
-    return found;
-  }
-
   // Hears what nodes have to say while a run is on.
   class Leader final : public caf::event_based_actor {
    public:
@@ -402,35 +322,11 @@ class Cluster::Impl final : public Results {
     }
     const std::vector<bool> lost = lost_nodes();
     const bool is_alone = number_of(lost) + 1 == lost.size();
-    const std::vector<Reconnected> answers = ask_all<Reconnected>(
+    const std::vector<Reconnected> answers = asked_.ask_all<Reconnected>(
         [&](std::size_t) { return Reconnect{.epoch = epoch_, .is_alone = is_alone}; });
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       if (!lost[n]) nodes_[n].has.address = answers[n].address;
     }
-  }
-
-  // What node `n` answers. Throws an Error that names the node if it refuses or is lost.
-  template <class Answer>
-  Answer answer_of(NodeQuestion& question, std::size_t n) {
-    try {
-      return question.answer<Answer>(longest_duration);
-    } catch (const Error& error) {
-      if (question.is_node_lost()) {
-        const std::lock_guard lock(mutex_);
-        lose(n);
-      }
-      throw Error(error.kind(), SourcePlace{}, nodes_[n].label() + ": " + error.problem(),
-                  error.remedy());
-    }
-  }
-  template <class Request>
-  std::unique_ptr<NodeQuestion> question(std::size_t n, const Request& request) {
-    return std::make_unique<NodeQuestion>(control_.system(), nodes_[n].agent, request,
-                                          options_.interrupted);
-  }
-  template <class Answer, class Request>
-  Answer ask(std::size_t n, const Request& request) {
-    return answer_of<Answer>(*question(n, request), n);
   }
 
   // Asks one that takes the place of a lost node.
@@ -438,21 +334,6 @@ class Cluster::Impl final : public Results {
   Answer ask(const ConnectedNode& node, const Request& request) {
     return NodeQuestion(control_.system(), node.agent, request, options_.interrupted)
         .template answer<Answer>(options_.connect_timeout);
-  }
-
-  // Asks all nodes that aren't lost, at the same time, and returns their answers by node.
-  template <class Answer, class Request>
-  std::vector<Answer> ask_all(const Request& request_of) {
-    std::vector<std::unique_ptr<NodeQuestion>> questions(nodes_.size());
-    const std::vector<bool> lost = lost_nodes();
-    for (std::size_t n = 0; n < nodes_.size(); ++n) {
-      if (!lost[n]) questions[n] = question(n, request_of(n));
-    }
-    std::vector<Answer> answers(nodes_.size());
-    for (std::size_t n = 0; n < nodes_.size(); ++n) {
-      if (questions[n]) answers[n] = answer_of<Answer>(*questions[n], n);
-    }
-    return answers;
   }
 
   std::string loss_of(std::size_t n) const {
@@ -501,9 +382,8 @@ class Cluster::Impl final : public Results {
   std::vector<std::string> nodes_without_gpus_;
   std::vector<GpuOfDevice> gpus_;     // of the machine that was completed
   const Machine* running_ = nullptr;  // that of the run; null between runs
-  std::unordered_map<ReplicaId, Place> results_;
-  std::vector<std::byte> fetched_;
-  std::vector<std::uint64_t> given_;  // by NodeId: bytes that were sent since it has answered
+  AskedNodes asked_;
+  RemoteTensors tensors_{asked_};
   std::mutex mutex_;  // guards what follows, and changes of agents and names of nodes_
   std::uint32_t run_ = 0;
   std::uint32_t epoch_ = 0;       // of the connections between nodes
@@ -553,31 +433,19 @@ const std::vector<std::string>& Cluster::nodes_without_gpus() const {
   return impl_->nodes_without_gpus();
 }
 void Cluster::check(const Machine& machine) {
-  impl_->begin_run(machine, Plan{}, 1, UnitId{0}, {}, {});
+  impl_->begin_run(machine, Plan{}, 1, UnitId{0}, {}, {}, false);
   impl_->end_run();
 }
 void Cluster::begin_run(const Machine& machine, const Plan& plan, std::int64_t widest_team,
                         UnitId first, std::span<const MemoryStore::Kept> kept,
                         std::span<const TensorType> types) {
-  impl_->begin_run(machine, plan, widest_team, first, kept, types);
+  impl_->begin_run(machine, plan, widest_team, first, kept, types, false);
 }
 void Cluster::begin_growing(const Machine& machine, std::int64_t widest_team) {
-  impl_->begin_growing(machine, widest_team);
+  impl_->begin_run(machine, Plan{}, widest_team, UnitId{0}, {}, {}, true);
 }
-void Cluster::change_tensors(const TensorChanges& changes, std::span<const ReplicaSpec> added,
-                             std::span<const TensorType> types,
-                             std::span<const std::uint64_t> at_once) {
-  impl_->change_tensors(changes, added, types, at_once);
-}
-void Cluster::renumber_tensors(std::span<const TensorChanges::Of> released,
-                               std::span<const ReplicaId> kept) {
-  impl_->renumber_tensors(released, kept);
-}
-void Cluster::give_values(NodeId node, ReplicaId tensor, std::span<const std::byte> values) {
-  impl_->give_values(node, tensor, values);
-}
-void Cluster::read_values(NodeId node, ReplicaId tensor, std::span<std::byte> out) {
-  impl_->read_values(node, tensor, out);
+RemoteTensors& Cluster::tensors() {
+  return impl_->tensors();
 }
 caf::actor Cluster::spawn_stand_in(caf::actor_system& system, ResourceId resource,
                                    const caf::actor& coordinator, LinkUse* use) {
@@ -585,13 +453,6 @@ caf::actor Cluster::spawn_stand_in(caf::actor_system& system, ResourceId resourc
 }
 std::shared_ptr<ActorSystemSetup> Cluster::shared_setup() {
   return impl_->shared_setup();
-}
-Results& Cluster::results() {
-  return *impl_;
-}
-void Cluster::find_results(const Plan& plan, std::span<const ReplicaId> further,
-                           std::span<const TensorType> types) {
-  for (const ReplicaId replica : further) impl_->find_result(plan, replica, types);
 }
 void Cluster::end_run() {
   impl_->end_run();

@@ -12,7 +12,6 @@
 #include "core/ops/registry.hpp"
 #include "core/ops/tensor_type.hpp"
 #include "core/plan/plan.hpp"
-#include "core/result/results.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -24,6 +23,8 @@
 #include <vector>
 
 namespace troupe {
+
+class RemoteTensors;
 
 // Nodes that are in this process, under virtual time.
 struct RehearsedNodes {
@@ -54,17 +55,6 @@ struct ClusterOptions {
   std::function<void(const std::string&)> on_news = {};
   // Nodes are waited for no longer when this becomes true. Any thread may set it.
   const std::atomic<bool>* interrupted = nullptr;
-};
-
-// Of tensors that nodes have, while windows are planned and others are under way.
-struct TensorChanges {
-  struct Of {
-    NodeId node;
-    ReplicaId replica;
-  };
-  std::uint32_t first_window = 0;  // windows before it are done
-  std::vector<Of> read_again;      // get one more reader each
-  std::vector<Of> released;        // then lose one
 };
 
 // For use by one thread.
@@ -117,28 +107,13 @@ class Cluster final : public NodeResources {
   // and has as many nodes as this.
   void begin_run(const Machine& machine, const Plan& plan, std::int64_t widest_team, UnitId first,
                  std::span<const MemoryStore::Kept> kept, std::span<const TensorType> types);
-  // The same for windows that are planned while others run. The functions that follow are for such
-  // a run. All but change_tensors() block, and throw likewise.
+  // The same for windows that are planned while others run. They bring their tensors.
   void begin_growing(const Machine& machine, std::int64_t widest_team);
-  // `added` get the next ids of replicas. Of windows before `changes.first_window` nothing is
-  // needed any more. If a node can't, what it is to compute next fails.
-  void change_tensors(const TensorChanges& changes, std::span<const ReplicaSpec> added,
-                      std::span<const TensorType> types, std::span<const std::uint64_t> at_once);
-  // As MemoryStore::renumber(). No window may be under way.
-  void renumber_tensors(std::span<const TensorChanges::Of> released,
-                        std::span<const ReplicaId> kept);
-  // The values of a tensor that was added, and that no item makes.
-  void give_values(NodeId node, ReplicaId tensor, std::span<const std::byte> values);
-  // Of a tensor that has been made.
-  void read_values(NodeId node, ReplicaId tensor, std::span<std::byte> out);
+  // Those of the run, until end_run(). Of run files, the results, when the plan's actors have quit.
+  RemoteTensors& tensors();
   caf::actor spawn_stand_in(caf::actor_system& system, ResourceId resource,
                             const caf::actor& coordinator, LinkUse* use) override;
   std::shared_ptr<ActorSystemSetup> shared_setup() override;
-  // The results of the plan when its actors have quit, until end_run().
-  Results& results();
-  // Lets results() have these replicas of the plan, too, which must exist.
-  void find_results(const Plan& plan, std::span<const ReplicaId> further,
-                    std::span<const TensorType> types);
   // Frees the tensors.
   void end_run();
 
