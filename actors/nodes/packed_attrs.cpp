@@ -18,7 +18,7 @@
 namespace troupe {
 namespace {
 
-using Values = std::shared_ptr<const ValueSource>;
+using SourcePtr = std::shared_ptr<const ValueSource>;
 
 class ValueWriter {
  public:
@@ -35,7 +35,7 @@ class ValueWriter {
     writer_.put(std::uint64_t{values.size()});
     for (const std::string& text : values) writer_.put_text(text);
   }
-  void operator()(const Values& values) const {
+  void operator()(const SourcePtr& values) const {
     writer_.put(std::uint64_t{values != nullptr});
     if (values == nullptr) return;
     const std::optional<FileLocation> file = values->file();
@@ -85,7 +85,7 @@ class ValueReader {
     const auto count = reader_.get<std::uint64_t>();
     for (std::uint64_t i = 0; i < count; ++i) values.emplace_back(reader_.get_text());
   }
-  void read(Values& values) const {
+  void read(SourcePtr& values) const {
     if (reader_.get<std::uint64_t>() == 0) return;
     FileLocation file;
     file.path = reader_.get_text();
