@@ -29,6 +29,10 @@ std::size_t count(const std::vector<bool>& flags) {
   return static_cast<std::size_t>(std::count(flags.begin(), flags.end(), true));
 }
 
+const char* them(const std::vector<bool>& lost) {
+  return count(lost) == 1 ? "it" : "them";
+}
+
 // What an interrupted run has left, as a sentence: "'nap' on cpu0 was still under way …".
 std::string left_behind(const std::vector<UnitId>& units, Duration grace, const Graph& graph,
                         const Machine& machine, const Plan& plan) {
@@ -92,6 +96,7 @@ void Course::begin(Report& report) {
   do {
     const Loss loss = settle_losses();
     if (loss.what.empty()) continue;
+    const auto begun = std::chrono::steady_clock::now();
     const PlanOptions planning = this->planning(loss.nodes);
     if (planning.lost_nodes.empty()) {
       report.notes.push_back(fmt::format("'{}': {}.", scenario.name, loss.what));
@@ -100,11 +105,13 @@ void Course::begin(Report& report) {
     try {
       plan_ = make_plan(setting_.graph, setting_.left, setting_.machine, scenario, planning);
     } catch (const Error& error) {
-      throw run_error(fmt::format("{}, and without it: {}", loss.what, error.problem()),
-                      error.remedy());
+      throw run_error(
+          fmt::format("{}, and without {}: {}", loss.what, them(loss.nodes), error.problem()),
+          error.remedy());
     }
-    report.notes.push_back(fmt::format("'{}': {}; planned without it.{}", scenario.name, loss.what,
-                                       why_lost(loss.nodes)));
+    report.notes.push_back(fmt::format("'{}': {}; planned without {}.{}", scenario.name, loss.what,
+                                       them(loss.nodes), why_lost(loss.nodes)));
+    replanning_took_ += std::chrono::steady_clock::now() - begun;
   } while (!prepare(UnitId{0}));
   if (!options.keeps_plan()) plan_.replicas = {};
 }

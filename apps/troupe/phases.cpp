@@ -1,5 +1,6 @@
 #include "apps/troupe/phases.hpp"
 
+#include "core/base/text.hpp"
 #include "core/base/time.hpp"
 #include "core/base/units.hpp"
 
@@ -15,6 +16,14 @@ void Phases::ended(std::string_view phase, std::uint64_t ops) {
   std::string line = fmt::format("{} {} ops in {}", phase, ops, format_duration(taken));
   if (ops > 0) line += fmt::format(", {} ns each", taken.count() / static_cast<std::int64_t>(ops));
   bar_.print_line(line);
+}
+
+void Phases::show(const RunProgress& progress) {
+  bar_.show(progress);
+  const bool has_begun = progress.phase == RunProgress::Phase::running && progress.done > 0;
+  if (!verbose_ || !has_begun || progress.scenario == under_way_) return;
+  under_way_ = progress.scenario;
+  bar_.print_line(fmt::format("'{}' is under way", visible(under_way_)));
 }
 
 }  // namespace troupe

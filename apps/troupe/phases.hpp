@@ -26,10 +26,13 @@ class Phases {
   }
   // Call at the end of each phase that --verbose names, with the number of ops that it worked on.
   void ended(std::string_view phase, std::uint64_t ops);
+  // --verbose names a scenario once some of its ops have finished.
+  void show(const RunProgress& progress);
 
  private:
   const bool verbose_;
   ProgressBar bar_;
+  std::string under_way_;  // the scenario named last
   std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
 };
 

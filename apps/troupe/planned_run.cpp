@@ -168,7 +168,7 @@ PlannedRun::PlannedRun(Mode mode, const RunArguments& arguments, Phases& phases)
             .checkpoints = checkpoints.folder ? &*checkpoints.folder : nullptr,
             .checkpoint_interval = checkpoint_interval(arguments),
             .resumed = checkpoints.resumed ? &*checkpoints.resumed : nullptr,
-            .on_progress = [&phases](const RunProgress& progress) { phases.bar().show(progress); },
+            .on_progress = [&phases](const RunProgress& progress) { phases.show(progress); },
             .on_news = [&phases](const std::string& news) { print_news(phases.bar(), news); }});
   });
   phases.ended("planned", run->op_count());

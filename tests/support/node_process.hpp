@@ -23,6 +23,12 @@ inline ProgramOptions options_in(const Workspace& workspace) {
   return options;
 }
 
+// Blocks until some ops of a run with --verbose have finished.
+inline void wait_until_under_way(Program& run) {
+  BOOST_REQUIRE(
+      run.wait_until([&] { return run.err().find("is under way") != std::string::npos; }));
+}
+
 // Nodes inherit the folder in which a run was started.
 inline std::vector<pid_t> processes_in(const std::filesystem::path& folder) {
   std::vector<pid_t> found;

@@ -168,6 +168,7 @@ BOOST_AUTO_TEST_CASE(verbose_names_backends_phases_and_the_cores_of_a_real_run) 
   const Ready ready;
   const std::string real = ready.run({"run", "run.yaml", "--verbose"}).err;
   BOOST_TEST(contains(real, "device cpu0: backend openblas, cores "), real);
+  BOOST_TEST(contains(real, "\n'first' is under way\n"), real);
   BOOST_TEST(contains(real, "\nran 2 ops in "), real);
   const std::string simulated = ready.run({"simulate", "run.yaml", "--verbose"}).err;
   BOOST_TEST(contains(simulated, "device cpu0: backend simulated\n"), simulated);

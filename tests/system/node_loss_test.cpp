@@ -27,17 +27,23 @@ using nlohmann::json;
 BOOST_AUTO_TEST_SUITE(node_loss)
 namespace {
 
-// Some 300 ms of work on three nodes, each of which needs tensors of the one before it.
-const std::string chain =
-    "machine: {discover: {}}\n"
-    "tensors: {x: {op: uniform, shape: [300, 300], on: n0.cpu0}}\n"
-    "tasks:\n"
-    "  a: {op: scale, in: [x], alpha: 2, repeat: 100, on: n0.cpu0}\n"
-    "  nap: {op: sleep, duration: 3 ms, in: [a], on: n1.cpu0}\n"
-    "  b: {op: add, in: [a, x], on: n1.cpu0}\n"
-    "  c: {op: mul, in: [b, a], on: n2.cpu0}\n"
-    "  sum: {op: add, in: [c, a], on: n0.cpu0}\n"
-    "save: {sum: 'sum-{i}.npy'}\n";
+// Work on three nodes, each of which needs tensors of the one before it. The 100 naps take longest.
+std::string chain(const std::string& nap) {
+  return "machine: {discover: {}}\n"
+         "tensors: {x: {op: uniform, shape: [300, 300], on: n0.cpu0}}\n"
+         "tasks:\n"
+         "  a: {op: scale, in: [x], alpha: 2, repeat: 100, on: n0.cpu0}\n"
+         "  nap: {op: sleep, duration: " +
+         nap +
+         ", in: [a], on: n1.cpu0}\n"
+         "  b: {op: add, in: [a, x], on: n1.cpu0}\n"
+         "  c: {op: mul, in: [b, a], on: n2.cpu0}\n"
+         "  sum: {op: add, in: [c, a], on: n0.cpu0}\n"
+         "save: {sum: 'sum-{i}.npy'}\n";
+}
+const std::string short_chain = chain("3 ms");
+// So long that it is under way when something happens to it.
+const std::string long_chain = chain("10 ms");
 
 struct Nodes {
   explicit Nodes(std::size_t count) {
@@ -79,6 +85,7 @@ class Leader {
       : program_(command(nodes, more), options_in(files)) {
     BOOST_REQUIRE(program_.wait_until([&] { return contains(program_.err(), "planned"); }));
   }
+  void wait_until_under_way() { troupe::testing::wait_until_under_way(program_); }
   Finished wait() { return program_.wait(); }
   bool wait_until(const std::function<bool()>& condition) { return program_.wait_until(condition); }
   void send(int signal) { program_.send(signal); }
@@ -126,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_without_a_node_that_is_killed_or_suspended) {
       BOOST_TEST_CONTEXT(transport << ", node " << struck << " after " << after << " ms, signal "
                                    << blow) {
         RunWorkspace files;
-        files.write("run.yaml", chain);
+        files.write("run.yaml", short_chain);
         Nodes nodes(3);
         Leader leader(files, nodes, {"--transport", transport});
         pause(after);
@@ -143,10 +150,10 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_without_a_node_that_is_killed_or_suspended) {
 
 BOOST_AUTO_TEST_CASE(a_run_goes_on_with_the_last_of_three_nodes_and_says_which_were_lost) {
   RunWorkspace files;
-  files.write("run.yaml", chain);
+  files.write("run.yaml", long_chain);
   Nodes nodes(3);
   Leader leader(files, nodes);
-  pause(100);
+  leader.wait_until_under_way();
   nodes.strike(1, SIGKILL);
   pause(100);
   nodes.strike(0, SIGKILL);
@@ -159,13 +166,13 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_with_the_last_of_three_nodes_and_says_which_w
 
 BOOST_AUTO_TEST_CASE(scenarios_that_follow_run_on_the_nodes_that_are_left) {
   RunWorkspace files;
-  files.write("run.yaml", chain +
+  files.write("run.yaml", long_chain +
                               "scenarios:\n"
                               "  first: [a, nap, b, c, sum]\n"
                               "  second: [a, nap, wait, b, c, sum]\n");
   Nodes nodes(3);
   Leader leader(files, nodes);
-  pause(100);
+  leader.wait_until_under_way();
   nodes.strike(2, SIGKILL);
   check_done(files, leader.wait());
   const json report = files.report();
@@ -220,7 +227,7 @@ BOOST_AUTO_TEST_CASE(a_run_fails_if_no_node_that_is_left_has_room_for_what_was_l
               "  nap: {op: sleep, duration: 20 ms, in: [large], repeat: 1000, on: right.b}\n");
   Nodes nodes(3);
   Leader leader(files, nodes);
-  pause(100);
+  leader.wait_until_under_way();
   nodes.strike(1, SIGKILL);
   const Finished finished = leader.wait();
   BOOST_TEST(finished.exit_code == 1);
@@ -234,15 +241,14 @@ BOOST_AUTO_TEST_CASE(a_run_fails_if_no_node_that_is_left_has_room_for_what_was_l
   BOOST_TEST(scenario["ops"] == 1);
 }
 
-// The naps alone take 300 ms.
 BOOST_AUTO_TEST_CASE(a_run_waits_for_nodes_that_are_started_again_and_goes_on_with_all) {
   for (const char* const transport : {"tcp", "shared-memory"}) {
     BOOST_TEST_CONTEXT(transport) {
       RunWorkspace files;
-      files.write("run.yaml", chain);
+      files.write("run.yaml", long_chain);
       Nodes nodes(3);
       Leader leader(files, nodes, {"--transport", transport, "--on-loss", "wait"});
-      pause(100);
+      leader.wait_until_under_way();
       nodes.strike(1, SIGKILL);
       leader.wait_until_said("was lost; waiting");
       nodes.start_again(1);
@@ -275,10 +281,10 @@ BOOST_AUTO_TEST_CASE(a_run_waits_for_nodes_that_are_started_again_and_goes_on_wi
 // It has lost its leader, and is as good as a new one.
 BOOST_AUTO_TEST_CASE(a_run_that_waits_goes_on_with_a_node_that_was_suspended) {
   RunWorkspace files;
-  files.write("run.yaml", chain);
+  files.write("run.yaml", long_chain);
   Nodes nodes(3);
   Leader leader(files, nodes, {"--on-loss", "wait"});
-  pause(100);
+  leader.wait_until_under_way();
   nodes.strike(1, SIGSTOP);
   leader.wait_until_said("was lost; waiting");
   nodes.strike(1, SIGCONT);
@@ -287,10 +293,10 @@ BOOST_AUTO_TEST_CASE(a_run_that_waits_goes_on_with_a_node_that_was_suspended) {
 
 BOOST_AUTO_TEST_CASE(a_run_that_waits_in_vain_fails_and_says_for_which_node) {
   RunWorkspace files;
-  files.write("run.yaml", chain);
+  files.write("run.yaml", long_chain);
   Nodes nodes(3);
   Leader leader(files, nodes, {"--on-loss", "wait:500ms"});
-  pause(100);
+  leader.wait_until_under_way();
   nodes.strike(1, SIGKILL);
   const Finished finished = leader.wait();
   BOOST_TEST(finished.exit_code == 1);
@@ -305,10 +311,10 @@ BOOST_AUTO_TEST_CASE(a_run_that_waits_in_vain_fails_and_says_for_which_node) {
 
 BOOST_AUTO_TEST_CASE(a_node_that_has_less_than_the_lost_one_does_not_take_its_place) {
   RunWorkspace files;
-  files.write("run.yaml", chain);
+  files.write("run.yaml", long_chain);
   Nodes nodes(3);
   Leader leader(files, nodes, {"--on-loss", "wait"});
-  pause(100);
+  leader.wait_until_under_way();
   nodes.strike(1, SIGKILL);
   leader.wait_until_said("was lost; waiting");
   nodes.start_again(1, {"--memory-share", "0.01"});
@@ -320,10 +326,10 @@ BOOST_AUTO_TEST_CASE(a_node_that_has_less_than_the_lost_one_does_not_take_its_pl
 
 BOOST_AUTO_TEST_CASE(a_run_that_waits_ends_when_a_node_of_another_version_comes) {
   RunWorkspace files;
-  files.write("run.yaml", chain);
+  files.write("run.yaml", long_chain);
   Nodes nodes(3);
   Leader leader(files, nodes, {"--on-loss", "wait"});
-  pause(100);
+  leader.wait_until_under_way();
   const std::string address = nodes.all[1]->address();
   nodes.all[1].reset();
   const SilentHost other(static_cast<std::uint16_t>(std::stoi(address.substr(10))));
@@ -336,12 +342,12 @@ BOOST_AUTO_TEST_CASE(a_run_that_waits_ends_when_a_node_of_another_version_comes)
 
 // The node is lost before the first op begins, or between ops.
 BOOST_AUTO_TEST_CASE(a_run_that_waits_for_a_node_can_be_interrupted) {
-  for (const std::uint64_t after : {0, 100}) {
+  for (const bool has_begun : {false, true}) {
     RunWorkspace files;
-    files.write("run.yaml", chain);
+    files.write("run.yaml", long_chain);
     Nodes nodes(3);
     Leader leader(files, nodes, {"--on-loss", "wait"});
-    pause(after);
+    if (has_begun) leader.wait_until_under_way();
     nodes.strike(1, SIGKILL);
     leader.wait_until_said("was lost; waiting");
     leader.send(SIGINT);

@@ -171,8 +171,7 @@ BOOST_AUTO_TEST_CASE(a_node_with_tls_that_is_killed_or_suspended_is_lost_and_the
                                 certificates.options({"--no-verify", "--verbose", "--on-loss",
                                                       "fail", "--node-timeout", "1"}))),
           options_in(files));
-      BOOST_REQUIRE(run.wait_until([&] { return contains(run.err(), "planned"); }));
-      std::this_thread::sleep_for(std::chrono::milliseconds(300));  // until it is under way
+      wait_until_under_way(run);
       b.program().send(blow);
       const Finished finished = run.wait();
       b.program().send(SIGCONT);

@@ -238,8 +238,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_killed_or_suspended_ends_the_run_and_the_oth
                                     "1", "--on-loss", "fail", "--json", "report.json", "--nodes",
                                     a.address() + "," + b.address()}),
                     options_in(files));
-        BOOST_REQUIRE(run.wait_until([&] { return contains(run.err(), "planned"); }));
-        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        wait_until_under_way(run);
         b.program().send(blow);
         const Finished finished = run.wait();
         b.program().send(SIGCONT);
@@ -259,8 +258,7 @@ BOOST_AUTO_TEST_CASE(an_interrupted_run_reports_what_has_finished_and_leaves_no_
   Program run(troupe_command(
                   {"run", "run.yaml", "--verbose", "--local-nodes", "2", "--json", "report.json"}),
               options_in(files));
-  BOOST_REQUIRE(run.wait_until([&] { return contains(run.err(), "planned"); }));
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  wait_until_under_way(run);
   run.send(SIGINT);
   const Finished finished = run.wait();
   BOOST_TEST(finished.exit_code == 1);

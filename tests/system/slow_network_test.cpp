@@ -123,8 +123,7 @@ BOOST_AUTO_TEST_CASE(a_cable_that_is_mended_before_the_node_timeout_loses_no_nod
   const std::vector<std::string> patient = {"--node-timeout", "20"};
   Cluster cluster(long_run, with(trusting, patient), patient);
   Program run(cluster.leader(), options_in(cluster));
-  BOOST_REQUIRE(run.wait_until([&] { return contains(run.err(), "planned"); }));
-  pause(std::chrono::milliseconds(300));
+  wait_until_under_way(run);
   cluster.network.cut_cable(2);
   pause(std::chrono::milliseconds(500));
   cluster.network.mend_cable(2);
@@ -137,8 +136,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_comes_back_too_late_is_left_alone_until_the_nex
   const std::vector<std::string> impatient = {"--node-timeout", "1"};
   Cluster cluster(long_run, with(trusting, impatient), impatient);
   Program run(cluster.leader(), options_in(cluster));
-  BOOST_REQUIRE(run.wait_until([&] { return contains(run.err(), "planned"); }));
-  pause(std::chrono::milliseconds(100));
+  wait_until_under_way(run);
   cluster.network.cut_cable(2);
   pause(std::chrono::seconds(2));
   cluster.network.mend_cable(2);

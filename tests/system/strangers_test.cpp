@@ -87,8 +87,7 @@ void run_while(const std::vector<std::string>& tls, const std::function<void(Nod
                                     a.address() + "," + b.address()};
   words.insert(words.end(), tls.begin(), tls.end());
   Program run(troupe_command(words), options_in(files));
-  BOOST_REQUIRE(run.wait_until([&] { return contains(run.err(), "planned"); }));
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  wait_until_under_way(run);
   const Cost before = cost_of(b.program().pid());
   come(b);
   const Cost after = cost_of(b.program().pid());
