@@ -110,10 +110,8 @@ class NodeServer::Impl {
             .machine = [this] { return own_machine(); },
             .machine_with_gpus = [this] { return own_machine_with_gpus(); },
             .lends_gpus = options_.lends_gpus,
-            .make_wire =
-                [this](WireListener& listener, bool uses_shared_memory) {
-                  return wires_.make(listener, uses_shared_memory);
-                },
+            .make_wire = [this](WireListener& listener,
+                                const WireNeeds& needs) { return wires_.make(listener, needs); },
             .on_leader = [this] { has_had_leader_ = true; },
             .on_leader_gone =
                 [this] {

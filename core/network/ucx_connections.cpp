@@ -309,6 +309,12 @@ bool UcxConnections::update() {
   return true;
 }
 
+void UcxConnections::lose_all(std::string_view cause) {
+  if (transport_ != Transport::tcp) return;
+  for (Connection& connection : connections_) fail(connection, cause);
+  update();
+}
+
 void UcxConnections::end_waiting(Connection& connection) {
   const bool succeeded = !connection.is_closing && connection.failure.empty();
   for (const auto& ready : std::exchange(connection.waiting, {})) ready(succeeded);

@@ -67,6 +67,10 @@ class UcxConnections {
   // Accepts connections and looks after those that have failed. To be called after progress; cheap
   // if nothing has happened. True if something has.
   bool update();
+  // TCP: all nodes are lost. To be called before progress where they may have closed their ends
+  // while this process was suspended: UCX 1.13 ends a process that finds there what they had said
+  // before after it has tried to send (an assertion in tcp_ep.c).
+  void lose_all(std::string_view cause);
   // Shared memory only: false if messages don't arrive any more, whoever sends them. All nodes
   // write to one queue of this worker: each reserves an element, then fills it. If a process dies
   // in between, UCX waits for this element for ever. Blocks for 0.3 s if that is so.

@@ -8,6 +8,7 @@
 #include "core/network/ucx_work.hpp"
 #include "core/network/wire_address.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -23,10 +24,15 @@
 namespace troupe {
 namespace {
 
+using namespace std::chrono_literals;
+
 class UcxWire final : public Wire {
  public:
   UcxWire(WireListener& listener, const UcxWireOptions& options)
-      : spin_(options.spin), transport_(to_string(options.transport)) {
+      : spin_(options.spin),
+        sleep_max_(std::chrono::ceil<std::chrono::milliseconds>(
+            std::clamp<Duration>(options.node_timeout / 4, 1ms, 1min))),
+        transport_(to_string(options.transport)) {
     std::promise<void> started;
     thread_ = std::thread([&] { run(listener, options, started); });
     try {
@@ -121,6 +127,7 @@ class UcxWire final : public Wire {
   static constexpr std::chrono::microseconds help_gap_max{100};
 
   const Duration spin_;
+  const std::chrono::milliseconds sleep_max_;
   const std::string transport_;
   CallQueue calls_;
   std::atomic<Clock::time_point> helped_at_{Clock::time_point{}};
@@ -219,7 +226,7 @@ void UcxWire::sleep() {
   {
     const Turn turn(*this);
     if (!calls_.may_sleep()) return;
-    rest = work_->worker().rest();
+    rest = work_->worker().rest(static_cast<int>(sleep_max_.count()));
     deaths = work_->deaths();
   }
   UcxWorker::wait(rest, deaths);

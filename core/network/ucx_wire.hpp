@@ -23,6 +23,9 @@ struct UcxWireOptions {
   std::string interface_address = "127.0.0.1";
   // The wire's thread looks for chunks for this long after the last one, then sleeps.
   Duration spin = std::chrono::microseconds(20);
+  // If the process didn't run for so long (SIGSTOP, a paused container), the other nodes have given
+  // it up: the Wire loses them all.
+  Duration node_timeout = longest_duration;
 };
 
 // `listener` must outlive the Wire. Throws a run Error if UCX refuses, a usage Error if no network

@@ -60,7 +60,13 @@ void UcxWork::stop() {
   worker_->stop();
 }
 
+bool UcxWork::was_suspended() {
+  const auto now = std::chrono::steady_clock::now();
+  return now - std::exchange(updated_at_, now) >= options_.node_timeout;
+}
+
 bool UcxWork::update() {
+  if (was_suspended()) connections_->lose_all("this process was suspended");
   bool has_worked = worker_->progress();
   if (connections_->update()) {
     has_worked = true;

@@ -6,6 +6,7 @@
 #include "core/network/ucx_worker.hpp"
 #include "core/network/wire.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -46,7 +47,7 @@ class UcxWork {
   void send(NodeId to, const ChunkHeader& header, const std::byte* bytes, ChunkDone done);
   void take(ArrivedChunk chunk, std::byte* target, ChunkDone done);
   void drop(ArrivedChunk chunk);
-  // Returns true if something has happened.
+  // Returns true if something has happened. To be called at least every node_timeout / 4.
   bool update();
   // Losses that update() has found, for the listener. The worker may become another one.
   bool has_losses() const { return !losses_.empty(); }
@@ -101,6 +102,7 @@ class UcxWork {
   void start();
   void stop();
   void start_anew();
+  bool was_suspended();
   void open_or_shut_ports();
   Transfer& begin(ChunkDone done);
   void end(Transfer& transfer, const std::string& failure);
@@ -141,6 +143,7 @@ class UcxWork {
   std::optional<UcxConnections> connections_;
   std::vector<int> ports_;  // sockets on which UCX listens
   bool are_ports_open_ = true;
+  std::chrono::steady_clock::time_point updated_at_ = std::chrono::steady_clock::now();
   mutable std::mutex address_mutex_;
   std::string address_;
   std::vector<Loss> losses_;

@@ -95,11 +95,11 @@ void UcxWorker::set_handler(unsigned message, ucp_am_recv_callback_t handler, vo
   check_ucx(ucp_worker_set_am_recv_handler(worker_, &params), "setting a handler");
 }
 
-UcxWorker::Rest UcxWorker::rest() {
+UcxWorker::Rest UcxWorker::rest(int most_ms) {
   const bool is_idle = ucp_worker_arm(worker_) == UCS_OK;
   if (!is_idle && ++busy_in_vain_ < 100) return {};  // something has happened meanwhile
   // UCX 1.13 may be busy for ever with what it can't send to a process that has died.
-  return {.events = events_, .most_ms = is_idle ? -1 : 1};
+  return {.events = events_, .most_ms = is_idle ? most_ms : 1};
 }
 
 void UcxWorker::wait(const Rest& rest, int also) {

@@ -40,8 +40,8 @@ class UcxWorker {
     int most_ms = 0;
   };
   // To be called before wait(). If something has happened since the last progress(), there is no
-  // rest.
-  Rest rest();
+  // rest. Else for `most_ms` at most.
+  Rest rest(int most_ms);
   // Blocks until there is something to progress, or until wake() is called; or until `also` is
   // readable, a descriptor or -1. A wake() since rest() counts. Others may use the worker
   // meanwhile, but must not stop it.

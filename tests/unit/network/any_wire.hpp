@@ -1,6 +1,7 @@
 // A Wire of each kind, for tests of what they have in common.
 #pragma once
 
+#include "core/base/time.hpp"
 #include "core/network/acceptor.hpp"
 #include "core/network/load_wire.hpp"
 #include "core/network/make_certificates.hpp"
@@ -44,8 +45,9 @@ inline TlsFiles tls_files_in(const std::filesystem::path& folder) {
 // On the loopback interface, with a port of its own if it needs one.
 class AnyWire {
  public:
-  // `certificates`: a folder, for TLS.
-  AnyWire(WireListener& listener, Transport transport, const std::filesystem::path& certificates) {
+  // `certificates`: a folder, for TLS. `node_timeout`: see UcxWireOptions.
+  AnyWire(WireListener& listener, Transport transport, const std::filesystem::path& certificates,
+          Duration node_timeout = longest_duration) {
     if (transport == Transport::tls) {
       const TlsContext tls(tls_files_in(certificates));
       acceptor_.emplace(
@@ -57,7 +59,8 @@ class AnyWire {
     } else {
       wire_ = load_ucx_wire(listener, {.transport = transport == Transport::tcp
                                                         ? UcxWireOptions::Transport::tcp
-                                                        : UcxWireOptions::Transport::shared_memory})
+                                                        : UcxWireOptions::Transport::shared_memory,
+                                       .node_timeout = node_timeout})
                   .release();
     }
   }

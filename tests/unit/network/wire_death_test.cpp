@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -27,7 +28,8 @@ using Answer = WireEnd::Answer;
 // wire_peer.cpp, as node 1.
 class PeerProcess {
  public:
-  PeerProcess(Transport transport, std::string does, std::string sends) {
+  PeerProcess(Transport transport, std::string does, std::string sends,
+              std::string timeout_ms = "60000") {
     std::array<int, 2> in{};
     std::array<int, 2> out{};
     BOOST_REQUIRE(pipe2(in.data(), O_CLOEXEC) == 0);
@@ -39,8 +41,8 @@ class PeerProcess {
     std::string program = TROUPE_WIRE_PEER;
     std::string name = name_of(transport);
     std::string folder = certificates();
-    std::array<char*, 6> arguments{program.data(), name.data(),   does.data(),
-                                   sends.data(),   folder.data(), nullptr};
+    std::array<char*, 7> arguments{program.data(), name.data(),       does.data(), sends.data(),
+                                   folder.data(),  timeout_ms.data(), nullptr};
     BOOST_REQUIRE(
         posix_spawn(&pid_, program.c_str(), &actions, nullptr, arguments.data(), environ) == 0);
     posix_spawn_file_actions_destroy(&actions);
@@ -51,7 +53,7 @@ class PeerProcess {
   }
   ~PeerProcess() {
     kill();
-    std::fclose(to_);
+    if (to_ != nullptr) std::fclose(to_);
     std::fclose(from_);
   }
   PeerProcess(const PeerProcess&) = delete;
@@ -65,6 +67,14 @@ class PeerProcess {
   }
   // Of a chunk that it keeps.
   void wait_for_arrival() { BOOST_TEST(line() == "arrived"); }
+  void send(int signal) const { ::kill(pid_, signal); }
+  // Blocks until it has ended by itself. Its exit code, or minus the signal that ended it.
+  int end() {
+    std::fclose(std::exchange(to_, nullptr));
+    int status = 0;
+    waitpid(std::exchange(pid_, 0), &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
   void kill() {
     if (pid_ == 0) return;
     ::kill(pid_, SIGKILL);
@@ -217,6 +227,24 @@ BOOST_AUTO_TEST_CASE(a_death_in_the_midst_of_sending_leaves_other_nodes_usable) 
     }
     BOOST_TEST(other.sends().failed() == 0);
     BOOST_TEST(end.sends().failed() == 0);
+  });
+}
+
+// The others have closed their ends when it goes on, and what they had said before is unread.
+BOOST_AUTO_TEST_CASE(a_process_that_was_suspended_until_it_was_given_up_lives) {
+  constexpr int rounds = 10;
+  for_each_transport([](Transport transport) {
+    for (int round = 0; round < rounds; ++round) {
+      WireEnd end(0, transport);
+      PeerProcess peer(transport, "take", "8", "100");
+      peer.join(end);
+      end.wait_for_chunks(10 + static_cast<std::size_t>(round) * 7);
+      peer.send(SIGSTOP);
+      std::this_thread::sleep_for(std::chrono::milliseconds(150));
+      end.close();
+      peer.send(SIGCONT);
+      BOOST_TEST(peer.end() == 0);
+    }
   });
 }
 
