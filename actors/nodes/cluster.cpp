@@ -11,7 +11,7 @@
 #include "actors/run_setting.hpp"
 #include "actors/warm_up.hpp"
 #include "core/base/error.hpp"
-#include "core/network/tls_wire.hpp"
+#include "core/network/socket_wire.hpp"
 
 #include <algorithm>
 #include <cstdint>

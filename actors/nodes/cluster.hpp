@@ -80,7 +80,7 @@ class Cluster final : public NodeResources {
   // node was lost. Throws an Error that names a node for which there is none after `limit`, or only
   // one that can't take its place.
   Replaced replace_lost_nodes(const Machine& machine, Duration limit);
-  // Whether tensors go from node to node over TLS, which is slower than UCX.
+  // Whether tensors go from node to node over TLS, which is slower.
   bool uses_tls_for_tensors() const;
   // What the nodes have, joined by a network: "n0.cpu0", or by the nodes' own names.
   const Machine& machine() const;

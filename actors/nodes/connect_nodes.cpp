@@ -38,8 +38,7 @@ class Connecting {
     hello_ = {.kinds = {},
               .needs_no_others = options.allows_other_kinds,
               .leader = leader,
-              .wire = {.uses_shared_memory = options.uses_shared_memory,
-                       .node_timeout = options.node_timeout}};
+              .uses_shared_memory = options.uses_shared_memory};
     for (const std::string_view kind : ops.names()) {
       // Nobody computes a tensor that is given.
       if (!ops[ops.find(kind)].is_given) hello_.kinds.emplace_back(kind);

@@ -140,8 +140,9 @@ class Agent final : public caf::event_based_actor {
     }
     OpRegistry kinds = kinds_of(hello);
     service_.reset();
-    service_ = std::make_unique<NodeService>(system(), std::move(kinds), hello.leader,
-                                             options_.make_wire, hello.wire, options_.rehearsal);
+    service_ =
+        std::make_unique<NodeService>(system(), std::move(kinds), hello.leader, options_.make_wire,
+                                      hello.uses_shared_memory, options_.rehearsal);
     monitor(hello.leader);
     options_.on_leader();
     return caf::make_message(Welcome{.name = options_.name,

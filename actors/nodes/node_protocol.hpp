@@ -24,17 +24,12 @@
 
 namespace troupe {
 
-// What a leader needs of what joins a node to others.
-struct WireNeeds {
-  bool uses_shared_memory = false;  // as all nodes are on one host; else TCP
-  Duration node_timeout{0};         // after which the leader gives up a node that is silent
-};
 // leader → agent: the leader asks for the node. Answered with Welcome or Refusal.
 struct Hello {
-  std::vector<std::string> kinds;  // of ops, by OpKindId
-  bool needs_no_others = false;    // else the node is to have the same
-  caf::actor leader;               // when it is gone, so is the node's work
-  WireNeeds wire;                  // for tensors
+  std::vector<std::string> kinds;   // of ops, by OpKindId
+  bool needs_no_others = false;     // else the node is to have the same
+  caf::actor leader;                // when it is gone, so is the node's work
+  bool uses_shared_memory = false;  // for tensors, as all nodes are on one host; else TCP
   // The leader has given up the node that was there, which may be this one.
   bool begins_anew = false;
 };
@@ -183,7 +178,7 @@ void add_node_protocol(caf::actor_system_config& config);
 template <class Inspector>
 auto inspect(Inspector& f, Hello& x) {
   return f(caf::meta::type_name("Hello"), x.kinds, x.needs_no_others, x.leader,
-           x.wire.uses_shared_memory, x.wire.node_timeout, x.begins_anew);
+           x.uses_shared_memory, x.begins_anew);
 }
 template <class Inspector>
 auto inspect(Inspector& f, Welcome& x) {

@@ -69,7 +69,7 @@ class NodeServer::Impl {
       caf::anon_send_exit(agent_, caf::exit_reason::kill);
       throw;
     }
-    wires_.set_port(acceptor_->port());
+    wires_.listen(acceptor_->port());
   }
   ~Impl() {
     acceptor_.reset();
@@ -110,8 +110,10 @@ class NodeServer::Impl {
             .machine = [this] { return own_machine(); },
             .machine_with_gpus = [this] { return own_machine_with_gpus(); },
             .lends_gpus = options_.lends_gpus,
-            .make_wire = [this](WireListener& listener,
-                                const WireNeeds& needs) { return wires_.make(listener, needs); },
+            .make_wire =
+                [this](WireListener& listener, bool uses_shared_memory) {
+                  return wires_.make(listener, uses_shared_memory);
+                },
             .on_leader = [this] { has_had_leader_ = true; },
             .on_leader_gone =
                 [this] {

@@ -66,13 +66,13 @@ void Arrivals::lost(NodeId node, const std::string& cause) {
 }
 
 NodeService::NodeService(caf::actor_system& system, OpRegistry ops, caf::actor leader,
-                         MakeWire make_wire, const WireNeeds& needs,
+                         MakeWire make_wire, bool uses_shared_memory,
                          std::shared_ptr<ActorSystemSetup> rehearsal)
     : ops_(std::move(ops)),
       leader_(std::move(leader)),
       watchman_(system, system.spawn<Watchman>(leader_, is_leader_gone_)),
       make_wire_(std::move(make_wire)),
-      needs_(needs),
+      uses_shared_memory_(uses_shared_memory),
       rehearsal_(std::move(rehearsal)),
       arrivals_(leader_) {
   connect(0, false);
@@ -146,7 +146,7 @@ void NodeService::connect(std::uint32_t epoch, bool is_alone) {
   if (is_alone) {
     wire_ = std::make_unique<NoPeers>();
   } else {
-    wire_ = make_wire_(arrivals_, needs_);
+    wire_ = make_wire_(arrivals_, uses_shared_memory_);
   }
   arrivals_.use(*wire_, epoch);
   is_connected_ = false;

@@ -22,7 +22,7 @@
 namespace troupe {
 
 // Makes a node's end of what joins it to others. Throws an Error if this can't be done.
-using MakeWire = std::function<std::unique_ptr<Wire>(WireListener&, const WireNeeds&)>;
+using MakeWire = std::function<std::unique_ptr<Wire>(WireListener&, bool uses_shared_memory)>;
 
 // What comes from other nodes goes to the run that is on.
 class Arrivals final : public WireListener {
@@ -49,7 +49,7 @@ class NodeService {
   // `rehearsal`: null, or what all nodes share if they are in this process, under virtual time. The
   // objects referred to must outlive it. Throws what `make_wire` throws.
   NodeService(caf::actor_system& system, OpRegistry ops, caf::actor leader, MakeWire make_wire,
-              const WireNeeds& needs, std::shared_ptr<ActorSystemSetup> rehearsal);
+              bool uses_shared_memory, std::shared_ptr<ActorSystemSetup> rehearsal);
   // Blocks until what is under way has ended.
   ~NodeService();
 
@@ -88,7 +88,7 @@ class NodeService {
       std::make_shared<std::atomic<bool>>(false);
   const OwnedActor watchman_;
   const MakeWire make_wire_;
-  const WireNeeds needs_;
+  const bool uses_shared_memory_;
   const std::shared_ptr<ActorSystemSetup> rehearsal_;
   Arrivals arrivals_;
   std::unique_ptr<Wire> wire_;

@@ -2,22 +2,33 @@
 
 #include "core/network/load_wire.hpp"
 
+#include <string>
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace troupe {
 
-std::unique_ptr<Wire> NodeWires::make(WireListener& listener, const WireNeeds& needs) {
-  using Transport = UcxWireOptions::Transport;
-  if (use_tls() && !needs.uses_shared_memory) {
-    return std::make_unique<TlsWire>(
-        listener, entry_,
-        TlsWireOptions{.tls = *options_.tls,
-                       .place = fmt::format("{}:{}", options_.host, port_.load())});
-  }
-  return load_ucx_wire(
-      listener, {.transport = needs.uses_shared_memory ? Transport::shared_memory : Transport::tcp,
-                 .interface_address = options_.host,
-                 .node_timeout = needs.node_timeout});
+void NodeWires::listen(std::uint16_t port) {
+  port_ = port;
+  if (!options_.tls || use_tls()) return;
+  // The node's port takes TLS only.
+  plain_.emplace(
+      AcceptorOptions{.address = options_.host},
+      [this](Purpose purpose, Connection connection) {
+        if (purpose == Purpose::tensors) entry_.accept(std::move(connection));
+      },
+      [this](const std::string& peer, const std::string& cause) {
+        if (options_.on_refused) options_.on_refused(peer, cause);
+      });
+  port_ = plain_->port();
+}
+
+std::unique_ptr<Wire> NodeWires::make(WireListener& listener, bool uses_shared_memory) {
+  if (uses_shared_memory) return load_ucx_wire(listener, {});
+  return make_socket_wire(listener, entry_,
+                          {.tls = use_tls() ? options_.tls : std::nullopt,
+                           .place = fmt::format("{}:{}", options_.host, port_.load())});
 }
 
 }  // namespace troupe

@@ -1,14 +1,15 @@
-// How tensors get to and from a node: over TLS, or where the network is trusted, by UCX.
+// How tensors get to and from a node: over TCP, with TLS or without, or by shared memory.
 #pragma once
 
-#include "actors/nodes/node_protocol.hpp"
 #include "actors/nodes/node_server.hpp"
-#include "core/network/tls_wire.hpp"
+#include "core/network/acceptor.hpp"
+#include "core/network/socket_wire.hpp"
 #include "core/network/wire.hpp"
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace troupe {
 
@@ -17,11 +18,12 @@ class NodeWires {
   // `options` must outlive it.
   explicit NodeWires(const NodeOptions& options) : options_(options) {}
 
-  // That of the node. Must be set before a Wire over TLS is made.
-  void set_port(std::uint16_t port) { port_ = port; }
   bool use_tls() const { return options_.tls && !options_.trusts_network; }
+  // `port`: that of the node. Must be called before a Wire is made. Throws a usage Error if tensors
+  // need a port of their own, and there is none.
+  void listen(std::uint16_t port);
   // For one leader. `listener` must outlive the Wire. Throws an Error if this can't be done.
-  std::unique_ptr<Wire> make(WireListener& listener, const WireNeeds& needs);
+  std::unique_ptr<Wire> make(WireListener& listener, bool uses_shared_memory);
   // A connection for tensors that has come to the node's port. Thread-safe.
   void accept(Connection connection) { entry_.accept(std::move(connection)); }
 
@@ -29,6 +31,7 @@ class NodeWires {
   const NodeOptions& options_;
   std::atomic<std::uint16_t> port_ = 0;
   TensorEntry entry_;
+  std::optional<Acceptor> plain_;
 };
 
 }  // namespace troupe

@@ -3,7 +3,7 @@
 #include "core/base/error.hpp"
 #include "core/machine/fit.hpp"
 #include "core/machine/node_joiner.hpp"
-#include "core/network/tls_wire.hpp"
+#include "core/network/socket_wire.hpp"
 
 #include <algorithm>
 #include <chrono>

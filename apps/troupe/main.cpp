@@ -215,7 +215,7 @@ void add_node_options(CLI::App& command, troupe::NodeArguments& arguments) {
   add_tls_options(command, arguments.tls);
   command.add_flag("--trust-network", arguments.trust_network,
                    "The network is closed, or encrypted by other means: listen on it without TLS; "
-                   "with TLS, send tensors by UCX, which is faster and not encrypted");
+                   "with TLS, send tensors without it, which is faster");
   command
       .add_option("--make-certs", arguments.make_certificates,
                   "Only make the files for --tls-cert, --tls-key and --tls-ca in this folder")

@@ -72,8 +72,8 @@ int node_command(const NodeArguments& arguments) {
                      }});
   const char* const safety = !arguments.tls.are_given() ? ""
                              : server.uses_tls_for_tensors()
-                                 ? ", with TLS; tensors go over TLS, too, slower than by UCX"
-                                 : ", with TLS; tensors go by UCX, which isn't encrypted";
+                                 ? ", with TLS; tensors go over TLS, too, slower than without"
+                                 : ", with TLS; tensors go without, which is faster";
   print(fmt::format("listening on {}:{}{}\n", at.host, server.port(), safety));
   catch_interrupts();
   const auto begun = std::chrono::steady_clock::now();

@@ -25,7 +25,6 @@
 namespace {
 
 using namespace network_bench;
-using Transport = WireEnd::Transport;
 
 constexpr std::size_t pool_bytes = std::size_t{256} << 20;
 constexpr std::size_t stream_bytes = std::size_t{64} << 20;

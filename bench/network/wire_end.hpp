@@ -2,7 +2,9 @@
 #pragma once
 
 #include "bench/network/raw.hpp"
+#include "core/network/acceptor.hpp"
 #include "core/network/load_wire.hpp"
+#include "core/network/socket_wire.hpp"
 
 #include <array>
 #include <condition_variable>
@@ -10,7 +12,11 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
+
+#include <fmt/format.h>
 
 namespace network_bench {
 
@@ -19,19 +25,27 @@ using troupe::ChunkHeader;
 using troupe::NodeId;
 
 // ChunkHeader::resource of what is sent here.
+enum class Transport : std::uint8_t { tcp, shared_memory };
 enum Kind : std::uint32_t { ping, pong, piece, all_taken };
 constexpr std::size_t ping_bytes = 64;
 
 // Pings are answered, and streams taken, on the wire's thread.
 class WireEnd final : public troupe::WireListener {
  public:
-  using Transport = troupe::UcxWireOptions::Transport;
   WireEnd(std::uint32_t node, Transport transport, troupe::Duration spin, Pool& pool)
       : node_(node), pool_(pool) {
-    troupe::UcxWireOptions options;
-    options.transport = transport;
-    options.spin = spin;
-    wire_ = troupe::load_ucx_wire(*this, options);
+    if (transport == Transport::shared_memory) {
+      wire_ = troupe::load_ucx_wire(*this, {.spin = spin});
+      return;
+    }
+    acceptor_.emplace(
+        troupe::AcceptorOptions{},
+        [this](troupe::Purpose, troupe::Connection connection) {
+          entry_.accept(std::move(connection));
+        },
+        [](const std::string&, const std::string&) {});
+    wire_ = troupe::make_socket_wire(
+        *this, entry_, {.place = fmt::format("127.0.0.1:{}", acceptor_->port()), .spin = spin});
   }
   troupe::Wire& wire() { return *wire_; }
 
@@ -127,6 +141,8 @@ class WireEnd final : public troupe::WireListener {
   std::mutex mutex_;
   std::condition_variable finished_;
   bool is_finished_ = false;
+  troupe::TensorEntry entry_;
+  std::optional<troupe::Acceptor> acceptor_;
   std::unique_ptr<troupe::Wire> wire_;
 };
 

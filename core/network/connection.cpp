@@ -2,7 +2,10 @@
 
 #include "core/base/error.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include <arpa/inet.h>
@@ -14,11 +17,13 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 namespace troupe {
 namespace {
 
+constexpr std::size_t tls_record_bytes = 16 << 10;  // at most (RFC 8446, 5.1)
 constexpr const char* was_closed = "it has closed the connection";
 
 int socket_of(BIO* bio) {
@@ -161,11 +166,29 @@ Connection::Result Connection::read(std::span<std::byte> bytes) {
   return {outcome_of(returned), received};
 }
 
-Connection::Result Connection::write(std::span<const std::byte> bytes) {
+Connection::Result Connection::write(std::span<const std::byte> bytes,
+                                     std::span<const std::byte> more) {
   if (ssl_ == nullptr) {
-    const ssize_t sent = send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    std::array<iovec, 2> parts{
+        {{.iov_base = const_cast<std::byte*>(bytes.data()), .iov_len = bytes.size()},
+         {.iov_base = const_cast<std::byte*>(more.data()), .iov_len = more.size()}}};
+    msghdr message{};
+    message.msg_iov = parts.data();
+    message.msg_iovlen = parts.size();
+    const ssize_t sent = sendmsg(socket_, &message, MSG_NOSIGNAL);
     return {outcome_of_call(sent, Outcome::wants_write), static_cast<std::size_t>(sent)};
   }
+  if (bytes.empty() || more.empty()) return write_over_tls(bytes.empty() ? more : bytes);
+  // One record, if it isn't too much.
+  std::array<std::byte, tls_record_bytes> record;
+  if (bytes.size() > record.size()) return write_over_tls(bytes);
+  const std::size_t added = std::min(more.size(), record.size() - bytes.size());
+  std::memcpy(record.data(), bytes.data(), bytes.size());
+  std::memcpy(record.data() + bytes.size(), more.data(), added);
+  return write_over_tls({record.data(), bytes.size() + added});
+}
+
+Connection::Result Connection::write_over_tls(std::span<const std::byte> bytes) {
   ERR_clear_error();
   std::size_t sent = 0;
   const int returned = SSL_write_ex(ssl_.get(), bytes.data(), bytes.size(), &sent);

@@ -40,9 +40,11 @@ class Connection {
   Outcome shake_hands();
   // Some of `bytes`, which must not be empty.
   Result read(std::span<std::byte> bytes);
-  Result write(std::span<const std::byte> bytes);
+  // Some of `bytes`, then of `more`; both must not be empty.
+  Result write(std::span<const std::byte> bytes, std::span<const std::byte> more = {});
   // Bytes that read() returns though the socket isn't readable.
   std::size_t pending() const;
+  bool uses_tls() const { return ssl_ != nullptr; }
 
   int socket() const { return socket_; }
   // From now on the caller owns the socket, and closes it after this object is gone.
@@ -57,6 +59,7 @@ class Connection {
     void operator()(ssl_st* ssl) const;
   };
 
+  Result write_over_tls(std::span<const std::byte> bytes);
   Outcome outcome_of(int returned);
   Outcome outcome_of_call(std::ptrdiff_t returned, Outcome wanted);
 

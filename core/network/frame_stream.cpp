@@ -1,38 +1,47 @@
 #include "core/network/frame_stream.hpp"
 
+#include <algorithm>
 #include <cstring>
-#include <new>
-
-#include <poll.h>
+#include <utility>
 
 namespace troupe {
-namespace {
 
-// So few go with their frame, in one packet.
-constexpr std::uint64_t copied_bytes_max = 4096;
-
-}  // namespace
-
-void FrameStream::send(const Frame& frame, const std::byte* bytes) {
-  Outgoing& outgoing = queue_.emplace_back();
-  const std::uint64_t count = frame.header.bytes;
-  const bool is_copied = count <= copied_bytes_max;
-  outgoing.head.resize(sizeof frame + (is_copied ? count : 0));
-  std::memcpy(outgoing.head.data(), &frame, sizeof frame);
-  if (!is_copied) {
-    outgoing.bytes = bytes;
-    outgoing.count = count;
-  } else if (count > 0) {
-    std::memcpy(outgoing.head.data() + sizeof frame, bytes, count);
-  }
-  if (queue_.size() == 1) go_on();
+void FrameStream::send(const Frame& frame, const std::byte* bytes, ChunkDone done) {
+  const bool keeps_bytes = done == nullptr;
+  queue_.push_back({.frame = frame,
+                    .bytes = {bytes, static_cast<std::size_t>(frame.following_bytes())},
+                    .done = std::move(done)});
+  if (!current_) write_all();
+  if (!keeps_bytes || !failure_.empty()) return;
+  // It is the last one, if it hasn't been sent.
+  Outgoing* const last = !queue_.empty() ? &queue_.back() : current_ ? &*current_ : nullptr;
+  if (last == nullptr || last->done != nullptr || last->bytes.data() != bytes) return;
+  last->copy.assign(last->bytes.begin(), last->bytes.end());
+  last->bytes = last->copy;
 }
 
-// What of the first in the queue hasn't been sent.
-std::span<const std::byte> FrameStream::rest_of(const Outgoing& outgoing) const {
-  const std::size_t head = outgoing.head.size();
-  if (sent_ < head) return std::span(outgoing.head).subspan(sent_);
-  return std::span(outgoing.bytes, outgoing.count).subspan(sent_ - head);
+void FrameStream::send_parts(std::uint32_t number, std::span<const std::byte> bytes,
+                             ChunkDone done) {
+  parts_.push_back({.number = number, .left = bytes, .done = std::move(done)});
+  if (!current_) write_all();
+}
+
+std::vector<ChunkDone> FrameStream::ended() {
+  return std::exchange(ended_, {});
+}
+
+std::vector<ChunkDone> FrameStream::unsent() {
+  std::vector<ChunkDone> all;
+  const auto add = [&all](ChunkDone& done) {
+    if (done != nullptr) all.push_back(std::move(done));
+  };
+  if (current_) add(current_->done);
+  for (Outgoing& outgoing : queue_) add(outgoing.done);
+  for (Parts& parts : parts_) add(parts.done);
+  current_.reset();
+  queue_.clear();
+  parts_.clear();
+  return all;
 }
 
 void FrameStream::go_on() {
@@ -46,57 +55,102 @@ void FrameStream::go_on() {
     connection_.emplace(introduction_->take_connection());
     introduction_.reset();
   }
-  while (!queue_.empty()) {
-    const Outgoing& first = queue_.front();
-    const Connection::Result result = connection_->write(rest_of(first));
+  write_all();
+}
+
+bool FrameStream::begin_next() {
+  sent_ = 0;
+  if (!queue_.empty()) {
+    current_.emplace(std::move(queue_.front()));
+    queue_.pop_front();
+    return true;
+  }
+  if (parts_.empty()) return false;
+  Parts& parts = parts_.front();
+  const auto part = parts.left.first(std::min(parts.left.size(), part_bytes_max));
+  current_.emplace(Outgoing{.frame = {.kind = Frame::Kind::part,
+                                      .number = parts.number,
+                                      .header = {.offset = parts.offset, .bytes = part.size()}},
+                            .bytes = part});
+  parts.left = parts.left.subspan(part.size());
+  parts.offset += part.size();
+  if (parts.left.empty()) {
+    current_->done = std::move(parts.done);
+    parts_.pop_front();
+  }
+  return true;
+}
+
+void FrameStream::write_all() {
+  using Outcome = Connection::Outcome;
+  while (connection_ && failure_.empty() && (current_ || begin_next())) {
+    const auto head = std::as_bytes(std::span(&current_->frame, 1));
+    const std::size_t head_sent = std::min(sent_, head.size());
+    const Connection::Result result =
+        connection_->write(head.subspan(head_sent), current_->bytes.subspan(sent_ - head_sent));
     if (result.outcome == Outcome::closed || result.outcome == Outcome::failed) {
       fail(connection_->failure());
     }
     if (result.outcome != Outcome::done) return;
     sent_ += result.bytes;
-    if (sent_ < first.head.size() + first.count) continue;
-    queue_.pop_front();
-    sent_ = 0;
+    if (sent_ < head.size() + current_->bytes.size()) continue;
+    if (current_->done != nullptr) ended_.push_back(std::move(current_->done));
+    current_.reset();
   }
 }
 
-short FrameStream::events() const {
-  const bool writes = introduction_ ? wants_write_ : !queue_.empty();
-  return static_cast<short>(POLLIN | (writes ? POLLOUT : 0));
-}
-
-bool FrameStream::receive(std::uint64_t bytes_max) {
+// False if nothing has come.
+bool FrameStream::read_more(std::span<std::byte> target, std::size_t& count) {
   using Outcome = Connection::Outcome;
-  while (connection_ && failure_.empty()) {
-    std::span<std::byte> target = std::as_writable_bytes(std::span(&frame_, 1));
-    std::uint64_t begin = 0;
-    if (received_ >= sizeof frame_) {
-      begin = sizeof frame_;
-      target = {bytes_.get(), frame_.header.bytes};
-    }
-    const Connection::Result result = connection_->read(target.subspan(received_ - begin));
-    if (result.outcome == Outcome::closed || result.outcome == Outcome::failed) {
-      fail(connection_->failure());
-    }
-    if (result.outcome != Outcome::done) return false;
-    received_ += result.bytes;
-    if (received_ == sizeof frame_ && !begin_bytes(bytes_max)) return false;
-    if (received_ < sizeof frame_ || received_ < sizeof frame_ + frame_.header.bytes) continue;
-    received_ = 0;
-    return true;
+  if (!may_have_more_) return false;
+  const Connection::Result result = connection_->read(target);
+  if (result.outcome == Outcome::closed || result.outcome == Outcome::failed) {
+    fail(connection_->failure());
   }
-  return false;
-}
-
-bool FrameStream::begin_bytes(std::uint64_t bytes_max) {
-  if (frame_.header.bytes > bytes_max) {
-    fail("it doesn't keep to the protocol");
+  if (result.outcome != Outcome::done) {
+    may_have_more_ = false;
     return false;
   }
-  // Memory is touched only as bytes come.
-  bytes_.reset(new (std::nothrow) std::byte[frame_.header.bytes]);
-  if (bytes_ == nullptr) fail("there is no memory for what it sends");
-  return bytes_ != nullptr;
+  count = result.bytes;
+  // The socket is empty then. A record of TLS ends where it ends.
+  if (count < target.size() && !connection_->uses_tls()) may_have_more_ = false;
+  return true;
+}
+
+bool FrameStream::receive(const Place& place) {
+  while (connection_ && failure_.empty()) {
+    const std::size_t in_buffer = end_ - begin_;
+    std::size_t count = 0;
+    if (!missing_.empty()) {
+      if (in_buffer > 0) {
+        count = std::min(in_buffer, missing_.size());
+        std::memcpy(missing_.data(), buffer_.get() + begin_, count);
+        begin_ += count;
+      } else if (!read_more(missing_, count)) {
+        return false;
+      }
+      missing_ = missing_.subspan(count);
+      if (missing_.empty()) return true;
+    } else if (in_buffer >= sizeof frame_) {
+      std::memcpy(&frame_, buffer_.get() + begin_, sizeof frame_);
+      begin_ += sizeof frame_;
+      const auto bytes = static_cast<std::size_t>(frame_.following_bytes());
+      if (bytes == 0) return true;
+      std::byte* const target = place(frame_);
+      if (target == nullptr) {
+        fail("it doesn't keep to the protocol");
+        return false;
+      }
+      missing_ = {target, bytes};
+    } else {
+      std::memmove(buffer_.get(), buffer_.get() + begin_, in_buffer);
+      begin_ = 0;
+      end_ = in_buffer;
+      if (!read_more({buffer_.get() + end_, buffer_bytes - end_}, count)) return false;
+      end_ += count;
+    }
+  }
+  return false;
 }
 
 void FrameStream::fail(const std::string& cause) {

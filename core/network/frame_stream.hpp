@@ -1,13 +1,15 @@
-// Frames over a Connection: what a TlsWire sends and receives.
+// Frames over a Connection: what a SocketWire sends and receives.
 #pragma once
 
 #include "core/network/connection.hpp"
 #include "core/network/introduction.hpp"
 #include "core/network/wire.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,63 +22,101 @@ namespace troupe {
 // In the byte order of the processor: nodes are of one kind.
 struct Frame {
   enum class Kind : std::uint32_t {
-    hello = 1,    // the first one; bytes: the address of the receiver's Wire, \n, the sender's
-    chunk,        // bytes: those of the chunk
-    acknowledge,  // chunk `number` was taken or dropped
+    hello = 1,  // the first one; bytes: the address of the receiver's Wire, \n, the sender's
+    chunk,      // bytes: those of a small chunk
+    offer,      // of a large chunk, `number`
+    want,       // the answer: its bytes are to come
+    decline,    // or not
+    part,       // bytes: header.bytes of chunk `number`, from header.offset of the chunk on
   };
   Kind kind = Kind::hello;
   std::uint32_t number = 0;  // of the chunk, on its connection
-  ChunkHeader header = {};   // header.bytes follow
+  ChunkHeader header = {};
+
+  std::uint64_t following_bytes() const {
+    const bool has_bytes = kind == Kind::hello || kind == Kind::chunk || kind == Kind::part;
+    return has_bytes ? header.bytes : 0;
+  }
 };
 static_assert(std::is_trivially_copyable_v<Frame>);
 
-// For one thread; no function blocks. Begins with an Introduction, unless there has been one. Once
-// it has failed, it sends and receives nothing.
+// For one thread at a time; no function blocks. Begins with an Introduction, unless there has been
+// one. Once it has failed, it sends and receives nothing.
 class FrameStream {
  public:
   explicit FrameStream(Introduction introduction) : introduction_(std::move(introduction)) {}
   explicit FrameStream(Connection connection) : connection_(std::move(connection)) {}
 
-  // `bytes`, of which there are frame.header.bytes, must stay until the frame has been sent or the
-  // stream is gone; a few are copied.
-  void send(const Frame& frame, const std::byte* bytes);
-  // The next frame that has come whole; none if more must come first. Fails if more than
-  // `bytes_max` follow a frame.
-  bool receive(std::uint64_t bytes_max);
-  const Frame& frame() const { return frame_; }  // that was received
-  std::span<const std::byte> bytes() const { return {bytes_.get(), frame_.header.bytes}; }
-  std::unique_ptr<std::byte[]> take_bytes() { return std::move(bytes_); }
+  // `bytes`, of which there are frame.following_bytes(), must stay until `done` is among ended();
+  // without a `done` they are copied if they can't be sent at once.
+  void send(const Frame& frame, const std::byte* bytes, ChunkDone done = {});
+  // Sends a chunk in parts, between which whatever else there is to send comes first.
+  void send_parts(std::uint32_t number, std::span<const std::byte> bytes, ChunkDone done);
+  // The `done` of what has been sent since the last call; of what will never be sent, once it has
+  // failed.
+  std::vector<ChunkDone> ended();
+  std::vector<ChunkDone> unsent();
+
+  // Where the bytes that follow a frame are to go; null: the frame is against the protocol.
+  using Place = std::function<std::byte*(const Frame&)>;
+  // True if a frame has come whole: frame(). Else more must come first.
+  bool receive(const Place& place);
+  const Frame& frame() const { return frame_; }
 
   // Goes on with the introduction and with what is to be sent.
   void go_on();
+  // The socket is readable: receive() is to look.
+  void is_readable() { may_have_more_ = true; }
   int socket() const { return introduction_ ? introduction_->socket() : connection_->socket(); }
-  short events() const;  // for poll()
+  bool wants_write() const { return introduction_ ? wants_write_ : current_.has_value(); }
   bool is_open() const { return !introduction_; }
-  // True if there may be a frame although poll() reports nothing.
-  bool has_pending() const { return connection_ && connection_->pending() > 0; }
+  // True if there may be a frame although the socket isn't readable.
+  bool has_pending() const {
+    return connection_ && (may_have_more_ || end_ - begin_ >= sizeof frame_);
+  }
   // `cause` must not be empty.
   void fail(const std::string& cause);
   const std::string& failure() const { return failure_; }  // empty: none
 
  private:
   struct Outgoing {
-    std::vector<std::byte> head;  // the frame, and its bytes if they are few
-    const std::byte* bytes = nullptr;
-    std::size_t count = 0;
+    Frame frame;
+    std::span<const std::byte> bytes;
+    std::vector<std::byte> copy = {};  // of the bytes, if they won't stay
+    ChunkDone done = {};
+  };
+  struct Parts {
+    std::uint32_t number = 0;
+    std::span<const std::byte> left;
+    std::uint64_t offset = 0;
+    ChunkDone done;
   };
 
-  std::span<const std::byte> rest_of(const Outgoing& outgoing) const;
-  bool begin_bytes(std::uint64_t bytes_max);
+  bool begin_next();
+  void write_all();
+  bool read_more(std::span<std::byte> target, std::size_t& count);
+
+  // Others wait for a part: this is some 100 us at 5 GB/s.
+  static constexpr std::size_t part_bytes_max = 512 << 10;
+  static constexpr std::size_t buffer_bytes = 16 << 10;
 
   std::optional<Introduction> introduction_;  // until it is over
   std::optional<Connection> connection_;      // then
   bool wants_write_ = false;                  // of the introduction
   std::string failure_;
+
   std::deque<Outgoing> queue_;
-  std::size_t sent_ = 0;  // bytes of the first in the queue
+  std::deque<Parts> parts_;          // after the queue
+  std::optional<Outgoing> current_;  // being sent
+  std::size_t sent_ = 0;             // of its frame and bytes
+  std::vector<ChunkDone> ended_;
+
+  std::unique_ptr<std::byte[]> buffer_{new std::byte[buffer_bytes]};
+  std::size_t begin_ = 0;  // of what is in the buffer
+  std::size_t end_ = 0;
   Frame frame_;
-  std::unique_ptr<std::byte[]> bytes_;
-  std::uint64_t received_ = 0;  // of the frame and its bytes
+  std::span<std::byte> missing_;  // of the frame's bytes
+  bool may_have_more_ = true;
 };
 
 }  // namespace troupe

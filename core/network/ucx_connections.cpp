@@ -10,40 +10,13 @@
 #include <cstdint>
 #include <utility>
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 namespace troupe {
 namespace {
-
-using Transport = UcxWireOptions::Transport;
-
-sockaddr_in socket_address(const std::string& ipv4, std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  inet_pton(AF_INET, ipv4.c_str(), &address.sin_addr);
-  return address;
-}
-
-// "127.0.0.1:40000"
-sockaddr_in socket_address(const std::string& place) {
-  const std::size_t colon = place.find(':');
-  std::uint16_t port = 0;
-  if (colon != std::string::npos) {
-    std::from_chars(place.data() + colon + 1, place.data() + place.size(), port);
-  }
-  return socket_address(place.substr(0, colon), port);
-}
-
-ucs_sock_addr_t view(const sockaddr_in& address) {
-  return {reinterpret_cast<const sockaddr*>(&address), sizeof address};
-}
 
 // Calls progress until `is_over`, but not for longer than `most`.
 template <class IsOver>
@@ -54,23 +27,17 @@ void progress_until(UcxWorker& worker, std::chrono::milliseconds most, IsOver is
 
 }  // namespace
 
-UcxConnections::UcxConnections(UcxWorker& worker, const UcxWireOptions& options, Lost lost)
-    : worker_(worker), transport_(options.transport), lost_(std::move(lost)) {
-  worker_.set_handler(message::hello, on_hello, this);
+UcxConnections::UcxConnections(UcxWorker& worker, Lost lost)
+    : worker_(worker), lost_(std::move(lost)), deaths_(epoll_create1(EPOLL_CLOEXEC)) {
+  worker_.set_handler(message::hello, on_hello, nullptr);
   worker_.set_handler(message::goodbye, on_goodbye, this);
-  if (transport_ == Transport::tcp) {
-    listen(options.interface_address);
-  } else {
-    worker_.set_handler(message::probe, on_probe, this);
-    worker_.set_handler(message::reads, on_reads, this);
-    deaths_ = epoll_create1(EPOLL_CLOEXEC);
-    own_memory_.emplace();
-    const std::string place =
-        fmt::format("{}:{}:{}", getpid(), to_hex(worker.address()), own_memory_->place());
-    address_ = new_address_text({.transport = std::string(to_string(transport_)), .place = place});
-    to_itself_ = &add({});
-    check_ucx(open_to(*to_itself_, place), "connecting to itself");
-  }
+  worker_.set_handler(message::probe, on_probe, this);
+  worker_.set_handler(message::reads, on_reads, this);
+  const std::string place =
+      fmt::format("{}:{}:{}", getpid(), to_hex(worker.address()), own_memory_.place());
+  address_ = new_address_text({.transport = std::string(ucx_transport), .place = place});
+  to_itself_ = &add({});
+  check_ucx(open_to(*to_itself_, place), "connecting to itself");
 }
 
 UcxConnections::~UcxConnections() {
@@ -90,60 +57,13 @@ bool UcxConnections::can_receive() {
 
 void UcxConnections::close_everything() {
   is_ending_ = true;
-  if (transport_ == Transport::tcp) {
-    // UCX 1.13 crashes if a listener is destroyed while somebody is connecting to it.
-    progress_until(worker_, std::chrono::seconds(2), [&] {
-      update();
-      return has_met_all();
-    });
-    ucp_listener_destroy(listener_);
-  } else {
-    say_goodbye();
-  }
+  say_goodbye();
   for (Connection& connection : connections_) {
     close(connection);
     end_waiting(connection);
   }
   progress_until(worker_, std::chrono::milliseconds(600),
                  [&] { return std::ranges::all_of(connections_, &Connection::is_closed); });
-}
-
-// True if all nodes that are connected have also connected to this one.
-bool UcxConnections::has_met_all() const {
-  return std::ranges::all_of(peers_, [&](const auto& entry) {
-    const Peer& peer = entry.second;
-    return peer.connection == nullptr ||
-           std::ranges::any_of(connections_, [&](const Connection& connection) {
-             return &connection != peer.connection && connection.address == peer.address;
-           });
-  });
-}
-
-bool UcxConnections::is_complete() const {
-  const bool has_peers = std::ranges::any_of(
-      peers_, [](const auto& entry) { return entry.second.connection != nullptr; });
-  return has_peers && has_met_all() && std::ranges::none_of(connections_, &Connection::is_greeting);
-}
-
-void UcxConnections::listen(const std::string& interface_address) {
-  const sockaddr_in any_port = socket_address(interface_address, 0);
-  ucp_listener_params_t params{};
-  params.field_mask = UCP_LISTENER_PARAM_FIELD_SOCK_ADDR | UCP_LISTENER_PARAM_FIELD_CONN_HANDLER;
-  params.sockaddr = view(any_port);
-  params.conn_handler = {.cb = on_request, .arg = this};
-  check_ucx(ucp_listener_create(worker_.handle(), &params, &listener_),
-            fmt::format("listening at {}", interface_address));
-  ucp_listener_attr_t attributes{};
-  attributes.field_mask = UCP_LISTENER_ATTR_FIELD_SOCKADDR;
-  const ucs_status_t status = ucp_listener_query(listener_, &attributes);
-  if (status != UCS_OK) {
-    ucp_listener_destroy(listener_);
-    throw ucx_error("asking for the listener's port", status);
-  }
-  const auto& bound = reinterpret_cast<const sockaddr_in&>(attributes.sockaddr);
-  address_ =
-      new_address_text({.transport = std::string(to_string(transport_)),
-                        .place = fmt::format("{}:{}", interface_address, ntohs(bound.sin_port))});
 }
 
 UcxConnections::Connection& UcxConnections::add(std::string address) {
@@ -153,34 +73,20 @@ UcxConnections::Connection& UcxConnections::add(std::string address) {
   return connection;
 }
 
-ucs_status_t UcxConnections::open(Connection& connection, ucp_ep_params_t& params) {
-  params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
-  params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
-  params.err_handler = {.cb = on_failure, .arg = &connection};
-  return ucp_ep_create(worker_.handle(), &params, &connection.endpoint);
-}
-
-ucs_status_t UcxConnections::open_to(Connection& connection, const std::string& place) {
-  if (transport_ == Transport::shared_memory) return open_over_memory(connection, place);
-  const sockaddr_in to = socket_address(place);
-  ucp_ep_params_t params{};
-  params.field_mask = UCP_EP_PARAM_FIELD_FLAGS | UCP_EP_PARAM_FIELD_SOCK_ADDR;
-  params.flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
-  params.sockaddr = view(to);
-  return open(connection, params);
-}
-
 // `place`: "1234:00ff:1234-5-67", the other process, the address of its worker, and its memory.
-ucs_status_t UcxConnections::open_over_memory(Connection& connection, const std::string& place) {
+ucs_status_t UcxConnections::open_to(Connection& connection, const std::string& place) {
   const std::size_t colon = place.find(':');
   int process_id = 0;
   std::from_chars(place.data(), place.data() + place.size(), process_id);
   const std::size_t end = place.find(':', colon + 1);
   const std::string packed = from_hex(std::string_view(place).substr(colon + 1, end - colon - 1));
   ucp_ep_params_t params{};
-  params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+  params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                      UCP_EP_PARAM_FIELD_ERR_HANDLER;
   params.address = reinterpret_cast<const ucp_address_t*>(packed.data());
-  const ucs_status_t status = open(connection, params);
+  params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+  params.err_handler = {.cb = on_failure, .arg = &connection};
+  const ucs_status_t status = ucp_ep_create(worker_.handle(), &params, &connection.endpoint);
   if (status != UCS_OK) return status;
   watch(connection, process_id);
   if (end != std::string::npos) connection.memory = ProcessMemory::open(place.substr(end + 1));
@@ -291,10 +197,9 @@ std::string UcxConnections::why_absent(NodeId node) const {
 }
 
 bool UcxConnections::update() {
-  if (transport_ == Transport::shared_memory) look_for_deaths();
+  look_for_deaths();
   if (!has_news_) return false;
   has_news_ = false;
-  for (const ucp_conn_request_h request : std::exchange(requests_, {})) accept(request);
   for (Connection& connection : connections_) {
     if (!connection.is_greeting || connection.is_closing) end_waiting(connection);
     if (connection.failure.empty() || connection.is_closing) continue;
@@ -309,23 +214,9 @@ bool UcxConnections::update() {
   return true;
 }
 
-void UcxConnections::lose_all(std::string_view cause) {
-  if (transport_ != Transport::tcp) return;
-  for (Connection& connection : connections_) fail(connection, cause);
-  update();
-}
-
 void UcxConnections::end_waiting(Connection& connection) {
   const bool succeeded = !connection.is_closing && connection.failure.empty();
   for (const auto& ready : std::exchange(connection.waiting, {})) ready(succeeded);
-}
-
-void UcxConnections::accept(ucp_conn_request_h request) {
-  ucp_ep_params_t params{};
-  params.field_mask = UCP_EP_PARAM_FIELD_CONN_REQUEST;
-  params.conn_request = request;
-  Connection& connection = add({});
-  if (open(connection, params) != UCS_OK) close(connection);  // the other end sees it fail
 }
 
 void* UcxConnections::send_address(unsigned message, ucp_ep_h endpoint,
@@ -366,7 +257,7 @@ void UcxConnections::close_all_of(const std::string& address) {
 }
 
 void UcxConnections::lose(const std::string& address, const std::string& cause) {
-  if (address.empty()) return;  // of a connection by which no Wire has introduced itself
+  if (address.empty()) return;  // to itself
   close_all_of(address);
   for (auto& [node, peer] : peers_) {
     if (peer.connection == nullptr || peer.address != address) continue;
@@ -385,12 +276,6 @@ void UcxConnections::say_goodbye() {
     if (UCS_PTR_IS_PTR(request)) ++goodbyes_under_way_;
   }
   progress_until(worker_, std::chrono::milliseconds(100), [&] { return goodbyes_under_way_ == 0; });
-}
-
-void UcxConnections::on_request(ucp_conn_request_h request, void* self) {
-  auto& connections = *static_cast<UcxConnections*>(self);
-  connections.requests_.push_back(request);
-  connections.has_news_ = true;
 }
 
 void UcxConnections::on_failure(void* connection, ucp_ep_h, ucs_status_t status) {
@@ -422,15 +307,9 @@ void UcxConnections::on_said_goodbye(void* request, ucs_status_t, void* self) {
   ucp_request_free(request);
 }
 
-ucs_status_t UcxConnections::on_hello(void* self, const void* header, std::size_t header_bytes,
-                                      void*, std::size_t, const ucp_am_recv_param_t* param) {
-  if ((param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) == 0) return UCS_OK;
-  auto& own = *static_cast<UcxConnections*>(self);
-  const auto found = std::ranges::find(own.connections_, param->reply_ep, &Connection::endpoint);
-  own.has_news_ = true;
-  if (found != own.connections_.end()) {
-    found->address.assign(static_cast<const char*>(header), header_bytes);
-  }
+// Nothing needs to be done: what counts is that it has come.
+ucs_status_t UcxConnections::on_hello(void*, const void*, std::size_t, void*, std::size_t,
+                                      const ucp_am_recv_param_t*) {
   return UCS_OK;
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/base/id.hpp"
 #include "core/network/process_memory.hpp"
+#include "core/network/ucx_wire.hpp"
 #include "core/network/ucx_worker.hpp"
 
 #include <chrono>
@@ -22,19 +23,16 @@
 
 namespace troupe {
 
-// Over TCP, two nodes have two connections, one for each direction: the sender opens it. Over
-// shared memory they have one, which UCX makes from the addresses of both. The first message is the
-// address of the sender, so that the receiver of a TCP connection knows whose end it means if it
-// fails.
+// Two nodes have one connection, which UCX makes from the addresses of both.
 //
-// A node is lost when one of its connections fails, or when it says goodbye, once. All functions
-// are for the worker's thread.
+// A node is lost when its connection fails, or when it says goodbye, once. All functions are for
+// the worker's thread.
 class UcxConnections {
  public:
   using Lost = std::function<void(NodeId, const std::string& cause)>;
 
   // `lost` is called by update().
-  UcxConnections(UcxWorker& worker, const UcxWireOptions& options, Lost lost);
+  UcxConnections(UcxWorker& worker, Lost lost);
   ~UcxConnections();
   UcxConnections(const UcxConnections&) = delete;
   UcxConnections& operator=(const UcxConnections&) = delete;
@@ -51,10 +49,7 @@ class UcxConnections {
   // update() calls `ready` when the node is no longer opening; `succeeded` is false if its
   // connection has been closed.
   void when_open(NodeId node, std::function<void(bool succeeded)> ready);
-  // True if there are nodes that are connected, and each has connected to this one: no connection
-  // is to come until the next connect(). To be asked when update() has returned true.
-  bool is_complete() const;
-  // Shared memory: whether the node can read the memory of this process.
+  // Whether the node can read the memory of this process.
   bool is_read_by(NodeId node) const;
   // The memory of the node's process; null if it can't be read.
   std::shared_ptr<const ProcessMemory> memory(NodeId node) const;
@@ -62,16 +57,12 @@ class UcxConnections {
   std::vector<NodeId> nodes() const;
   // Why endpoint() is null.
   std::string why_absent(NodeId node) const;
-  // Becomes readable when a process at the other end of a connection dies; else -1.
+  // Becomes readable when a process at the other end of a connection dies.
   int deaths() const { return deaths_; }
-  // Accepts connections and looks after those that have failed. To be called after progress; cheap
+  // Looks after connections that have failed. To be called after progress; cheap
   // if nothing has happened. True if something has.
   bool update();
-  // TCP: all nodes are lost. To be called before progress where they may have closed their ends
-  // while this process was suspended: UCX 1.13 ends a process that finds there what they had said
-  // before after it has tried to send (an assertion in tcp_ep.c).
-  void lose_all(std::string_view cause);
-  // Shared memory only: false if messages don't arrive any more, whoever sends them. All nodes
+  // False if messages don't arrive any more, whoever sends them. All nodes
   // write to one queue of this worker: each reserves an element, then fills it. If a process dies
   // in between, UCX waits for this element for ever. Blocks for 0.3 s if that is so.
   bool can_receive();
@@ -89,7 +80,7 @@ class UcxConnections {
     bool is_greeting = false;                                  // the first message is under way
     bool is_closing = false;
     bool is_closed = false;
-    int process = -1;  // shared memory: a descriptor of the other process
+    int process = -1;                             // a descriptor of the other process
     std::shared_ptr<const ProcessMemory> memory;  // of that process, if it can be read
   };
   struct Peer {
@@ -102,17 +93,13 @@ class UcxConnections {
     std::string cause;
   };
 
-  void listen(const std::string& interface_address);
   Connection& add(std::string address);
-  ucs_status_t open(Connection& connection, ucp_ep_params_t& params);
   ucs_status_t open_to(Connection& connection, const std::string& place);
-  ucs_status_t open_over_memory(Connection& connection, const std::string& place);
   void greet(Connection& connection);
   void watch(Connection& connection, int process_id);
   void look_for_deaths();
   void fail(Connection& connection, std::string_view cause);
   void end_waiting(Connection& connection);
-  void accept(ucp_conn_request_h request);
   // The message may be under way for as long as this object lives, as address_ does. Returns a
   // request, null if it has been sent, or an error of UCX.
   void* send_address(unsigned message, ucp_ep_h endpoint, ucp_send_nbx_callback_t done,
@@ -121,9 +108,7 @@ class UcxConnections {
   void close_all_of(const std::string& address);
   void lose(const std::string& address, const std::string& cause);
   void say_goodbye();
-  bool has_met_all() const;
 
-  static void on_request(ucp_conn_request_h request, void* self);
   static void on_failure(void* connection, ucp_ep_h endpoint, ucs_status_t status);
   static void on_closed(void* request, ucs_status_t status, void* connection);
   static void on_greeted(void* request, ucs_status_t status, void* connection);
@@ -139,16 +124,13 @@ class UcxConnections {
                                  void* data, std::size_t bytes, const ucp_am_recv_param_t* param);
 
   UcxWorker& worker_;
-  const UcxWireOptions::Transport transport_;
   const Lost lost_;
-  std::optional<ReadableMemory> own_memory_;  // shared memory
-  ucp_listener_h listener_ = nullptr;
+  ReadableMemory own_memory_;
   std::string address_;
-  bool has_news_ = false;  // for update()
-  int deaths_ = -1;        // shared memory: an epoll descriptor of all processes
+  bool has_news_ = false;                            // for update()
+  const int deaths_;                                 // an epoll descriptor of all processes
   std::chrono::steady_clock::time_point next_look_;  // for deaths
   bool is_ending_ = false;
-  std::vector<ucp_conn_request_h> requests_;
   std::list<Connection> connections_;
   std::vector<Failure> failures_;
   std::set<std::string> gone_;     // addresses of Wires that have said goodbye

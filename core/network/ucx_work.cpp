@@ -1,12 +1,10 @@
 #include "core/network/ucx_work.hpp"
 
 #include "core/base/assert.hpp"
-#include "core/network/listening_sockets.hpp"
 #include "core/network/ucx_messages.hpp"
+#include "core/network/wire_address.hpp"
 
-#include <algorithm>
 #include <cstring>
-#include <iterator>
 #include <utility>
 
 namespace troupe {
@@ -28,18 +26,11 @@ std::span<const std::byte> bytes_of(const T& value) {
 
 void UcxWork::start() {
   is_ending_ = false;
-  static std::mutex one_at_a_time;
-  std::unique_lock starting(one_at_a_time);
-  const std::vector<int> others = listening_sockets();
-  worker_.emplace(options_);
-  connections_.emplace(*worker_, options_, [this](NodeId node, const std::string& cause) {
+  worker_.emplace();
+  connections_.emplace(*worker_, [this](NodeId node, const std::string& cause) {
     losses_.push_back({.node = node, .cause = cause});
     fail_loans(node, cause);
   });
-  ports_.clear();
-  std::ranges::set_difference(listening_sockets(), others, std::back_inserter(ports_));
-  are_ports_open_ = true;
-  starting.unlock();
   worker_->set_handler(message::chunk, on_chunk, this);
   worker_->set_handler(message::loan, on_loan, this);
   worker_->set_handler(message::given_back, on_given_back, this);
@@ -52,42 +43,28 @@ void UcxWork::stop() {
   is_ending_ = true;
   connections_->close_everything();
   for (Arrival& chunk : arrivals_) {
-    if (chunk.state != Arrival::Data::kept && chunk.state != Arrival::Data::rendezvous) continue;
+    if (chunk.state != Arrival::Data::kept) continue;
     void* const data = chunk.data;
-    if (chunk.state == Arrival::Data::kept) copy(chunk);
+    copy(chunk);
     ucp_am_data_release(worker_->handle(), data);
   }
   worker_->stop();
 }
 
-bool UcxWork::was_suspended() {
-  const auto now = std::chrono::steady_clock::now();
-  return now - std::exchange(updated_at_, now) >= options_.node_timeout;
+std::string UcxWork::place_of(const std::string& address) {
+  return parse_address_text(address, ucx_transport).place;
 }
 
 bool UcxWork::update() {
-  if (was_suspended()) connections_->lose_all("this process was suspended");
   bool has_worked = worker_->progress();
-  if (connections_->update()) {
-    has_worked = true;
-    open_or_shut_ports();
-  }
+  has_worked |= connections_->update();
   if (finished_.empty()) return has_worked;
   for (const auto& [done, failure] : std::exchange(finished_, {})) done(failure);
   return true;
 }
 
-// Whoever connects to a port of UCX can end this process, even by mistake.
-void UcxWork::open_or_shut_ports() {
-  const bool are_needed = !connections_->is_complete();
-  if (are_needed == are_ports_open_) return;
-  are_ports_open_ = are_needed;
-  set_accepting(ports_, are_needed);
-}
-
 void UcxWork::report_losses() {
-  const bool is_shared_memory = options_.transport == UcxWireOptions::Transport::shared_memory;
-  if (is_shared_memory && !connections_->can_receive()) start_anew();
+  if (!connections_->can_receive()) start_anew();
   for (const Loss& loss : std::exchange(losses_, {})) listener_.lost(loss.node, loss.cause);
 }
 
@@ -217,10 +194,6 @@ void UcxWork::on_sent(void* request, ucs_status_t status, void* transfer) {
 void UcxWork::take(ArrivedChunk chunk, std::byte* target, ChunkDone done) {
   auto& arrival = *static_cast<Arrival*>(chunk);
   TROUPE_ASSERT(!arrival.is_over);
-  if (arrival.state == Arrival::Data::rendezvous) {
-    take_rendezvous(arrival, target, std::move(done));
-    return;
-  }
   std::string failure;
   if (arrival.state == Arrival::Data::lent) {
     failure = read_loan(arrival, target);
@@ -231,31 +204,10 @@ void UcxWork::take(ArrivedChunk chunk, std::byte* target, ChunkDone done) {
   finished_.push_back({.done = std::move(done), .failure = std::move(failure)});
 }
 
-void UcxWork::take_rendezvous(Arrival& chunk, std::byte* target, ChunkDone done) {
-  Transfer& transfer = begin(std::move(done));
-  ucp_request_param_t params{};
-  params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
-  params.cb.recv_am = on_taken;
-  params.user_data = &transfer;
-  void* const request =
-      ucp_am_recv_data_nbx(worker_->handle(), chunk.data, target, chunk.bytes, &params);
-  if (!UCS_PTR_IS_PTR(request)) end(transfer, failure_of(UCS_PTR_STATUS(request)));
-  chunk.data = nullptr;  // UCX releases it
-  forget(chunk);
-}
-
-void UcxWork::on_taken(void* request, ucs_status_t status, std::size_t, void* transfer) {
-  ucp_request_free(request);
-  auto& taken = *static_cast<Transfer*>(transfer);
-  taken.work->end(taken, failure_of(status));
-}
-
 void UcxWork::drop(ArrivedChunk chunk) {
   auto& arrival = *static_cast<Arrival*>(chunk);
   TROUPE_ASSERT(!arrival.is_over);
-  const bool is_kept = arrival.state == Arrival::Data::kept ||
-                       (arrival.state == Arrival::Data::rendezvous && !arrival.is_in_callback);
-  if (is_kept) ucp_am_data_release(worker_->handle(), arrival.data);
+  if (arrival.state == Arrival::Data::kept) ucp_am_data_release(worker_->handle(), arrival.data);
   if (arrival.state == Arrival::Data::lent) give_back(arrival);
   forget(arrival);
 }
@@ -314,15 +266,12 @@ void UcxWork::arrive(const message::Loan& loan) {
 
 ucs_status_t UcxWork::arrive(const ChunkHeader& header, void* data, std::size_t bytes,
                              std::uint64_t attributes) {
-  const bool is_rendezvous = (attributes & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
   arrivals_.emplace_front();
   Arrival& chunk = arrivals_.front();
   chunk.self = arrivals_.begin();
   chunk.data = data;
   chunk.bytes = bytes;
-  if (bytes > 0) {
-    chunk.state = is_rendezvous ? Arrival::Data::rendezvous : Arrival::Data::borrowed;
-  }
+  if (bytes > 0) chunk.state = Arrival::Data::borrowed;
   listener_.arrived(header, &chunk);
   return keep(chunk, (attributes & UCP_AM_RECV_ATTR_FLAG_DATA) != 0);
 }
@@ -330,13 +279,10 @@ ucs_status_t UcxWork::arrive(const ChunkHeader& header, void* data, std::size_t 
 // What on_chunk answers.
 ucs_status_t UcxWork::keep(Arrival& chunk, bool ucx_can_keep_it) {
   chunk.is_in_callback = false;
-  const bool is_rendezvous = chunk.state == Arrival::Data::rendezvous;
   if (chunk.is_over) {
-    const bool is_taken = is_rendezvous && chunk.data == nullptr;
     forget(chunk);
-    return is_taken ? UCS_INPROGRESS : UCS_OK;
+    return UCS_OK;
   }
-  if (is_rendezvous) return UCS_INPROGRESS;
   if (chunk.state == Arrival::Data::none) return UCS_OK;
   if (ucx_can_keep_it) {
     chunk.state = Arrival::Data::kept;

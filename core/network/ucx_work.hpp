@@ -3,10 +3,11 @@
 
 #include "core/network/ucx_connections.hpp"
 #include "core/network/ucx_messages.hpp"
+#include "core/network/ucx_wire.hpp"
 #include "core/network/ucx_worker.hpp"
 #include "core/network/wire.hpp"
+#include "core/network/wire_rest.hpp"
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -22,42 +23,36 @@
 
 namespace troupe {
 
-// What happens on the thread of a Wire, or within progress(); all functions are for one thread at a
-// time. Callbacks of the user are called by update(), so that they may send and take without end;
-// arrived() is called within progress.
+// See PolledWire for what the functions do.
 class UcxWork {
  public:
-  UcxWork(WireListener& listener, const UcxWireOptions& options)
-      : listener_(listener), options_(options) {
-    start();
-  }
+  using Options = UcxWireOptions;
+
+  UcxWork(WireListener& listener, const Options&) : listener_(listener) { start(); }
   ~UcxWork() { stop(); }
   UcxWork(const UcxWork&) = delete;
   UcxWork& operator=(const UcxWork&) = delete;
 
-  UcxWorker& worker() { return *worker_; }
-  // See UcxConnections.
-  int deaths() const { return connections_->deaths(); }
-  std::string address() const {  // thread-safe
+  std::string address() const {
     const std::lock_guard lock(address_mutex_);
     return address_;
   }
-
+  static std::string place_of(const std::string& address);
   void connect(NodeId node, const std::string& address, const std::string& place);
   void send(NodeId to, const ChunkHeader& header, const std::byte* bytes, ChunkDone done);
   void take(ArrivedChunk chunk, std::byte* target, ChunkDone done);
   void drop(ArrivedChunk chunk);
-  // Returns true if something has happened. To be called at least every node_timeout / 4.
   bool update();
-  // Losses that update() has found, for the listener. The worker may become another one.
   bool has_losses() const { return !losses_.empty(); }
+  // The worker may become another one.
   void report_losses();
-  // Whether something was begun that update() has yet to end; not counting what other nodes have to
-  // give back.
+  // Not counting what other nodes have to give back.
   bool is_under_way() const { return !transfers_.empty(); }
+  WireRest rest() { return worker_->rest(connections_->deaths()); }
+  void wake() { worker_->wake(); }
 
  private:
-  // A chunk or a loan that is being sent, or a chunk that is being taken.
+  // A chunk or a loan that is being sent.
   struct Transfer {
     UcxWork* work = nullptr;
     message::Loan header;
@@ -66,12 +61,11 @@ class UcxWork {
   };
   struct Arrival {
     enum class Data : std::uint8_t {
-      none,        // the chunk is empty
-      borrowed,    // of UCX, for as long as the callback on_chunk runs
-      kept,        // of UCX, until it is released
-      copied,      // in `copy`
-      rendezvous,  // still at the sender
-      lent,        // in the memory of the sender, until it is given back
+      none,      // the chunk is empty
+      borrowed,  // of UCX, for as long as the callback on_chunk runs
+      kept,      // of UCX, until it is released
+      copied,    // in `copy`
+      lent,      // in the memory of the sender, until it is given back
     };
     Data state = Data::none;
     bool is_in_callback = true;
@@ -102,8 +96,6 @@ class UcxWork {
   void start();
   void stop();
   void start_anew();
-  bool was_suspended();
-  void open_or_shut_ports();
   Transfer& begin(ChunkDone done);
   void end(Transfer& transfer, const std::string& failure);
   // What the loan of a chunk says, if it can be lent.
@@ -119,7 +111,6 @@ class UcxWork {
   // `header`, of a transfer, and `data` must stay until it ends.
   static void post(ucp_ep_h endpoint, unsigned message, std::span<const std::byte> header,
                    std::span<const std::byte> data, Transfer& transfer);
-  void take_rendezvous(Arrival& chunk, std::byte* target, ChunkDone done);
   void arrive(const message::Loan& loan);
   ucs_status_t arrive(const ChunkHeader& header, void* data, std::size_t bytes,
                       std::uint64_t attributes);
@@ -128,7 +119,6 @@ class UcxWork {
   void forget(Arrival& chunk);
 
   static void on_sent(void* request, ucs_status_t status, void* transfer);
-  static void on_taken(void* request, ucs_status_t status, std::size_t bytes, void* transfer);
   static ucs_status_t on_loan(void* self, const void* header, std::size_t header_bytes, void* data,
                               std::size_t bytes, const ucp_am_recv_param_t* param);
   static ucs_status_t on_given_back(void* self, const void* header, std::size_t header_bytes,
@@ -138,12 +128,8 @@ class UcxWork {
                                std::size_t bytes, const ucp_am_recv_param_t* param);
 
   WireListener& listener_;
-  const UcxWireOptions options_;
   std::optional<UcxWorker> worker_;
   std::optional<UcxConnections> connections_;
-  std::vector<int> ports_;  // sockets on which UCX listens
-  bool are_ports_open_ = true;
-  std::chrono::steady_clock::time_point updated_at_ = std::chrono::steady_clock::now();
   mutable std::mutex address_mutex_;
   std::string address_;
   std::vector<Loss> losses_;

@@ -1,49 +1,31 @@
 #include "core/network/ucx_worker.hpp"
 
-#include "core/network/network_device.hpp"
-
 #include <array>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
-#include <poll.h>
 
 namespace troupe {
 namespace {
 
-using Transport = UcxWireOptions::Transport;
-using Settings = std::vector<std::pair<const char*, std::string>>;
-
-Settings tcp_settings(const std::string& interface_address) {
-  return {{"TLS", "tcp"},
-          {"NET_DEVICES", network_device_with(interface_address)},
-          {"SOCKADDR_TLS_PRIORITY", "tcp"},
-          {"RNDV_SCHEME", "put_zcopy"},
-          {"RNDV_THRESH", "128k"}};
-}
-
-Settings shared_memory_settings() {
-  return {{"TLS", "posix"},
-          {"MM_ERROR_HANDLING", "y"},
-          // How often UCX checks whether the other process lives.
-          {"KEEPALIVE_INTERVAL", "100ms"},
-          // A rendezvous under way would never end if the other process died.
-          {"RNDV_THRESH", "inf"}};
-}
+constexpr std::array<std::pair<const char*, const char*>, 4> settings{{
+    {"TLS", "posix"},
+    {"MM_ERROR_HANDLING", "y"},
+    // How often UCX checks whether the other process lives.
+    {"KEEPALIVE_INTERVAL", "100ms"},
+    // A rendezvous under way would never end if the other process died.
+    {"RNDV_THRESH", "inf"},
+}};
 
 using Config = std::unique_ptr<ucp_config_t, decltype(&ucp_config_release)>;
 
-Config config_for(const UcxWireOptions& options) {
+Config configure() {
   ucp_config_t* read = nullptr;
   check_ucx(ucp_config_read(nullptr, nullptr, &read), "reading its settings");
   Config config(read, &ucp_config_release);
-  const Settings settings = options.transport == Transport::tcp
-                                ? tcp_settings(options.interface_address)
-                                : shared_memory_settings();
   for (const auto& [name, value] : settings) {
-    check_ucx(ucp_config_modify(config.get(), name, value.c_str()),
+    check_ucx(ucp_config_modify(config.get(), name, value),
               fmt::format("setting {} to {}", name, value));
   }
   return config;
@@ -51,8 +33,8 @@ Config config_for(const UcxWireOptions& options) {
 
 }  // namespace
 
-UcxWorker::UcxWorker(const UcxWireOptions& options) {
-  const Config config = config_for(options);
+UcxWorker::UcxWorker() {
+  const Config config = configure();
   ucp_params_t context{};
   context.field_mask = UCP_PARAM_FIELD_FEATURES;
   context.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
@@ -95,22 +77,11 @@ void UcxWorker::set_handler(unsigned message, ucp_am_recv_callback_t handler, vo
   check_ucx(ucp_worker_set_am_recv_handler(worker_, &params), "setting a handler");
 }
 
-UcxWorker::Rest UcxWorker::rest(int most_ms) {
+WireRest UcxWorker::rest(int also) {
   const bool is_idle = ucp_worker_arm(worker_) == UCS_OK;
   if (!is_idle && ++busy_in_vain_ < 100) return {};  // something has happened meanwhile
   // UCX 1.13 may be busy for ever with what it can't send to a process that has died.
-  return {.events = events_, .most_ms = is_idle ? most_ms : 1};
-}
-
-void UcxWorker::wait(const Rest& rest, int also) {
-  if (rest.most_ms == 0) return;
-  std::array<pollfd, 2> events{{{.fd = rest.events, .events = POLLIN, .revents = 0},
-                                {.fd = also, .events = POLLIN, .revents = 0}}};
-  poll(events.data(), events.size(), rest.most_ms);
-}
-
-std::string_view to_string(Transport transport) {
-  return transport == Transport::tcp ? "tcp" : "shared_memory";
+  return {.readable = {events_, also}, .most_ms = is_idle ? -1 : 1};
 }
 
 Error ucx_error(std::string_view what, ucs_status_t status) {

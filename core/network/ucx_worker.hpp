@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/base/error.hpp"
-#include "core/network/ucx_wire.hpp"
+#include "core/network/wire_rest.hpp"
 
 #include <string>
 #include <string_view>
@@ -11,11 +11,11 @@
 
 namespace troupe {
 
-// All functions but wait() and wake() are for one thread at a time.
+// All functions but wake() are for one thread at a time.
 class UcxWorker {
  public:
   // Throws as make_ucx_wire does.
-  explicit UcxWorker(const UcxWireOptions& options);
+  UcxWorker();
   ~UcxWorker() { stop(); }
   UcxWorker(const UcxWorker&) = delete;
   UcxWorker& operator=(const UcxWorker&) = delete;
@@ -34,18 +34,10 @@ class UcxWorker {
     if (has_worked) busy_in_vain_ = 0;
     return has_worked;
   }
-  // What wait() may wait for.
-  struct Rest {
-    int events = -1;  // a descriptor
-    int most_ms = 0;
-  };
-  // To be called before wait(). If something has happened since the last progress(), there is no
-  // rest. Else for `most_ms` at most.
-  Rest rest(int most_ms);
-  // Blocks until there is something to progress, or until wake() is called; or until `also` is
-  // readable, a descriptor or -1. A wake() since rest() counts. Others may use the worker
-  // meanwhile, but must not stop it.
-  static void wait(const Rest& rest, int also);
+  // What to wait for: that there is something to progress, or a wake() since; or that `also` is
+  // readable, a descriptor or -1. If something has happened since the last progress(), there is no
+  // rest. Others may use the worker during the wait, but must not stop it.
+  WireRest rest(int also);
   void wake() { ucp_worker_signal(worker_); }  // thread-safe
   // Ends what is under way; the other functions must not be called any more. May be repeated.
   void stop();
@@ -56,8 +48,6 @@ class UcxWorker {
   int busy_in_vain_ = 0;  // calls of rest() without progress in between
   int events_ = -1;       // becomes readable when there is something to progress
 };
-
-std::string_view to_string(UcxWireOptions::Transport transport);
 
 Error ucx_error(std::string_view what, ucs_status_t status);
 // Throws a run Error unless UCX has succeeded.

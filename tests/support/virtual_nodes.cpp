@@ -43,7 +43,7 @@ ClusterOptions VirtualNodes::options() const {
 }
 
 void VirtualNodes::start(std::size_t node, Place place) {
-  const auto make_wire = [this, place](WireListener& listener, const WireNeeds&) {
+  const auto make_wire = [this, place](WireListener& listener, bool) {
     return wires_.make(place, listener);
   };
   const caf::actor agent = spawn_agent(setup_->system(),

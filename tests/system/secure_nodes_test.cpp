@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(where_the_network_is_trusted_only_control_goes_over_tls) {
   const RunWorkspace elsewhere;
   NodeProcess a(elsewhere, certificates.options({"--trust-network"}));
   const NodeProcess b(elsewhere, certificates.options({"--trust-network"}));
-  BOOST_TEST(contains(a.program().out(), "tensors go by UCX, which isn't encrypted"));
+  BOOST_TEST(contains(a.program().out(), "tensors go without, which is faster"));
   const Finished finished =
       files.run_on_nodes(a.address() + "," + b.address(), certificates.options());
   files.check_verified(finished);

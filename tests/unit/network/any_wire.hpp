@@ -1,11 +1,10 @@
 // A Wire of each kind, for tests of what they have in common.
 #pragma once
 
-#include "core/base/time.hpp"
 #include "core/network/acceptor.hpp"
 #include "core/network/load_wire.hpp"
 #include "core/network/make_certificates.hpp"
-#include "core/network/tls_wire.hpp"
+#include "core/network/socket_wire.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -45,24 +44,21 @@ inline TlsFiles tls_files_in(const std::filesystem::path& folder) {
 // On the loopback interface, with a port of its own if it needs one.
 class AnyWire {
  public:
-  // `certificates`: a folder, for TLS. `node_timeout`: see UcxWireOptions.
-  AnyWire(WireListener& listener, Transport transport, const std::filesystem::path& certificates,
-          Duration node_timeout = longest_duration) {
-    if (transport == Transport::tls) {
-      const TlsContext tls(tls_files_in(certificates));
-      acceptor_.emplace(
-          AcceptorOptions{.tls = tls},
-          [this](Purpose, Connection connection) { entry_.accept(std::move(connection)); },
-          [](const std::string&, const std::string&) {});
-      wire_ = new TlsWire(listener, entry_,
-                          {.tls = tls, .place = fmt::format("127.0.0.1:{}", acceptor_->port())});
-    } else {
-      wire_ = load_ucx_wire(listener, {.transport = transport == Transport::tcp
-                                                        ? UcxWireOptions::Transport::tcp
-                                                        : UcxWireOptions::Transport::shared_memory,
-                                       .node_timeout = node_timeout})
-                  .release();
+  // `certificates`: a folder, for TLS.
+  AnyWire(WireListener& listener, Transport transport, const std::filesystem::path& certificates) {
+    if (transport == Transport::shared_memory) {
+      wire_ = load_ucx_wire(listener, {}).release();
+      return;
     }
+    std::optional<TlsContext> tls;
+    if (transport == Transport::tls) tls.emplace(tls_files_in(certificates));
+    acceptor_.emplace(
+        AcceptorOptions{.tls = tls},
+        [this](Purpose, Connection connection) { entry_.accept(std::move(connection)); },
+        [](const std::string&, const std::string&) {});
+    wire_ = make_socket_wire(listener, entry_,
+                             {.tls = tls, .place = fmt::format("127.0.0.1:{}", acceptor_->port())})
+                .release();
   }
   ~AnyWire() { close(); }
   AnyWire(const AnyWire&) = delete;

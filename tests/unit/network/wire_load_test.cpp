@@ -1,6 +1,4 @@
 // What loading and making Wires does to the rest of the program: nothing.
-#include "core/network/load_wire.hpp"
-#include "tests/support/expect_error.hpp"
 #include "tests/unit/network/wire_end.hpp"
 
 #include <csignal>
@@ -54,20 +52,6 @@ BOOST_AUTO_TEST_CASE(wires_may_be_made_by_several_threads_at_once) {
         [i] { const WireEnd end(0, i % 2 == 0 ? Transport::tcp : Transport::shared_memory); });
   }
   for (std::thread& thread : threads) thread.join();
-}
-
-BOOST_AUTO_TEST_CASE(an_interface_that_is_absent_is_refused) {
-  class : public WireListener {
-    void arrived(const ChunkHeader&, ArrivedChunk) override {}
-    void lost(NodeId, const std::string&) override {}
-  } listener;
-  UcxWireOptions options;
-  options.interface_address = "192.0.2.1";  // of no host: RFC 5737
-  expect_error(ErrorKind::usage, "no network interface of this host has the address 192.0.2.1",
-               [&] { load_ucx_wire(listener, options); });
-  options.interface_address = "localhost";
-  expect_error(ErrorKind::usage, "\"localhost\" is not an IPv4 address",
-               [&] { load_ucx_wire(listener, options); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,11 +1,9 @@
 // A node for wire_death_test.cpp to kill: wire_peer TRANSPORT take|keep SENDS CERTIFICATES
-// TIMEOUT (of nodes, in ms)
 // Prints its address, reads that of node 0 and joins it; then sends SENDS chunks of 1 MiB without
 // end, each when one before it has been sent, and takes or keeps what arrives: it prints "arrived"
 // for what it keeps. Ends with its input.
 #include "tests/unit/network/any_wire.hpp"
 
-#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <iostream>
@@ -22,8 +20,8 @@ constexpr std::size_t chunk_bytes = 1024 * 1024;
 
 class Peer final : public WireListener {
  public:
-  Peer(Transport transport, bool takes, const std::string& certificates, Duration node_timeout)
-      : takes_(takes), wire_(*this, transport, certificates, node_timeout) {}
+  Peer(Transport transport, bool takes, const std::string& certificates)
+      : takes_(takes), wire_(*this, transport, certificates) {}
   Wire& wire() { return *wire_; }
 
   void arrived(const ChunkHeader&, ArrivedChunk chunk) override {
@@ -52,8 +50,7 @@ class Peer final : public WireListener {
 }  // namespace
 
 int main(int, char** arguments) {
-  Peer peer(transport_named(arguments[1]), std::string_view(arguments[2]) == "take", arguments[4],
-            std::chrono::milliseconds(std::atoi(arguments[5])));
+  Peer peer(transport_named(arguments[1]), std::string_view(arguments[2]) == "take", arguments[4]);
   std::cout << peer.wire().address() << std::endl;
   std::string line;
   std::getline(std::cin, line);

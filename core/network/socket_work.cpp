@@ -1,0 +1,422 @@
+#include "core/network/socket_work.hpp"
+
+#include "core/base/assert.hpp"
+#include "core/base/error.hpp"
+#include "core/base/units.hpp"
+#include "core/network/wire_address.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace troupe {
+namespace {
+
+constexpr std::uint64_t hello_bytes_max = 1024;
+// So small chunks are sent with the news of them; those that are smaller still are copied if the
+// socket is full.
+constexpr std::uint64_t small_bytes_max = 32 << 10;
+constexpr std::uint64_t copied_bytes_max = 16 << 10;
+// Links cut tensors into chunks that are much smaller, unless a machine file says otherwise.
+constexpr std::uint64_t chunk_bytes_max = std::uint64_t{1} << 36;
+// Of one connection, before others are served.
+constexpr int frames_at_once = 16;
+constexpr const char* was_closed = "the connection was closed";
+
+// A socket that is being connected.
+int begin_connecting(const HostPort& to) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(to.port);
+  inet_pton(AF_INET, to.host.c_str(), &address.sin_addr);
+  if (fd < 0 || (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&
+                 errno != EINPROGRESS)) {
+    const int error = errno;
+    if (fd >= 0) close(fd);
+    throw run_error(system_message(error));
+  }
+  return fd;
+}
+
+}  // namespace
+
+SocketWork::SocketWork(WireListener& listener, const Options& options)
+    : listener_(listener),
+      options_(options),
+      address_(new_address_text({.transport = options.transport, .place = options.wire.place})),
+      ready_(epoll_create1(EPOLL_CLOEXEC)),
+      woken_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (ready_ >= 0 && woken_ >= 0) return;
+  const int error = errno;
+  for (const int fd : {ready_, woken_}) {
+    if (fd >= 0) close(fd);
+  }
+  throw run_error("no more descriptors: " + system_message(error));
+}
+
+SocketWork::~SocketWork() {
+  close(ready_);
+  close(woken_);
+}
+
+HostPort SocketWork::place_of(const std::string& address) const {
+  return read_host_port(parse_address_text(address, options_.transport).place);
+}
+
+void SocketWork::connect(NodeId node, const std::string& address, const HostPort& place) {
+  Peer& peer = peers_[node];
+  if (peer.link != none && peer.address == address) return;
+  const std::string old = std::exchange(peer.address, address);
+  peer.link = none;
+  for (auto& [number, link] : links_) {
+    if (old.empty() || link.address != old) continue;
+    link.stream.fail(was_closed);
+    look_after(number, link);
+  }
+  try {
+    const TlsContext* const tls = options_.wire.tls ? &*options_.wire.tls : nullptr;
+    Connection connection(begin_connecting(place), Connection::Side::client, tls);
+    const auto entry =
+        add(FrameStream(Introduction(std::move(connection), Purpose::tensors, tls != nullptr)));
+    peer.link = entry->first;
+    Link& link = entry->second;
+    link.is_outgoing = true;
+    link.address = address;
+    link.deadline = Clock::now() + options_.wire.connect_timeout;
+    has_links_to_open_ = true;
+    const std::string text = address + "\n" + address_;
+    link.stream.send({.kind = Frame::Kind::hello, .header = {.bytes = text.size()}},
+                     reinterpret_cast<const std::byte*>(text.data()));
+    link.stream.go_on();
+    look_after(entry->first, link);
+  } catch (const Error& error) {
+    peer.cause = error.problem();
+    losses_.push_back(node);
+  }
+}
+
+void SocketWork::accept(Connection connection) {
+  add(FrameStream(std::move(connection)));
+}
+
+SocketWork::Links::iterator SocketWork::add(FrameStream stream) {
+  const auto entry = links_.emplace(++last_link_, Link{.stream = std::move(stream)}).first;
+  Link& link = entry->second;
+  link.watched_events = EPOLLIN;
+  epoll_event event{.events = EPOLLIN, .data = {.u64 = entry->first}};
+  if (epoll_ctl(ready_, EPOLL_CTL_ADD, link.stream.socket(), &event) != 0) {
+    link.stream.fail(system_message(errno));
+  }
+  look_after(entry->first, link);
+  return entry;
+}
+
+void SocketWork::look_after(LinkNumber number, Link& link) {
+  for (ChunkDone& done : link.stream.ended()) finish(std::move(done));
+  if (!link.stream.failure().empty()) {
+    has_failed_links_ = true;
+    return;
+  }
+  const std::uint32_t wanted = EPOLLIN | (link.stream.wants_write() ? EPOLLOUT : 0U);
+  if (wanted == std::exchange(link.watched_events, wanted)) return;
+  epoll_event event{.events = wanted, .data = {.u64 = number}};
+  epoll_ctl(ready_, EPOLL_CTL_MOD, link.stream.socket(), &event);
+}
+
+void SocketWork::send(NodeId to, const ChunkHeader& header, const std::byte* bytes,
+                      ChunkDone done) {
+  const auto peer = peers_.find(to);
+  if (peer == peers_.end() || peer->second.link == none) {
+    const bool was_there = peer != peers_.end() && !peer->second.cause.empty();
+    finish(std::move(done), was_there ? peer->second.cause : "the node isn't connected");
+    return;
+  }
+  Link& link = links_.at(peer->second.link);
+  FrameStream& stream = link.stream;
+  if (!stream.failure().empty()) {
+    finish(std::move(done), stream.failure());
+  } else if (header.bytes <= copied_bytes_max) {
+    stream.send({.kind = Frame::Kind::chunk, .header = header}, bytes);
+    finish(std::move(done));
+  } else if (header.bytes <= small_bytes_max) {
+    stream.send({.kind = Frame::Kind::chunk, .header = header}, bytes, std::move(done));
+  } else {
+    const std::uint32_t number = link.next_number++;
+    ++large_under_way_;
+    link.offers.emplace(number,
+                        Offer{.bytes = {bytes, static_cast<std::size_t>(header.bytes)},
+                              .done = [this, done = std::move(done)](const std::string& failure) {
+                                --large_under_way_;
+                                done(failure);
+                              }});
+    stream.send({.kind = Frame::Kind::offer, .number = number, .header = header}, nullptr);
+  }
+  look_after(peer->second.link, link);
+}
+
+void SocketWork::take(ArrivedChunk chunk, std::byte* target, ChunkDone done) {
+  Arrival& arrival = *static_cast<Arrival*>(chunk);
+  if (!arrival.is_offered) {
+    if (arrival.count > 0) std::memcpy(target, arrival.bytes.get(), arrival.count);
+    forget(arrival);
+    finish(std::move(done));
+    return;
+  }
+  TROUPE_ASSERT(arrival.target == nullptr);
+  const auto link = links_.find(arrival.link);
+  const bool is_there = link != links_.end() && link->second.stream.failure().empty() &&
+                        link->second.wanted.emplace(arrival.number, &arrival).second;
+  if (!is_there) {
+    forget(arrival);
+    finish(std::move(done), was_closed);
+    return;
+  }
+  ++large_under_way_;
+  arrival.target = target;
+  arrival.done = std::move(done);
+  link->second.stream.send({.kind = Frame::Kind::want, .number = arrival.number}, nullptr);
+  look_after(link->first, link->second);
+}
+
+void SocketWork::drop(ArrivedChunk chunk) {
+  Arrival& arrival = *static_cast<Arrival*>(chunk);
+  TROUPE_ASSERT(arrival.target == nullptr);
+  const auto link = links_.find(arrival.link);
+  if (arrival.is_offered && link != links_.end()) {
+    link->second.stream.send({.kind = Frame::Kind::decline, .number = arrival.number}, nullptr);
+    look_after(link->first, link->second);
+  }
+  forget(arrival);
+}
+
+bool SocketWork::update() {
+  std::array<epoll_event, 32> events;
+  const int count = epoll_wait(ready_, events.data(), static_cast<int>(events.size()), 0);
+  bool has_worked = count > 0 || !pending_.empty();
+  for (int i = 0; i < count; ++i) go_on(events[static_cast<std::size_t>(i)].data.u64, true);
+  for (const LinkNumber number : std::exchange(pending_, {})) {
+    const auto link = links_.find(number);
+    if (link == links_.end()) continue;
+    link->second.is_pending = false;
+    go_on(number, false);
+  }
+  if (has_links_to_open_) fail_late_links();
+  if (has_failed_links_) {
+    remove_failed();
+    has_worked = true;
+  }
+  if (finished_.empty()) return has_worked;
+  for (const auto& [done, failure] : std::exchange(finished_, {})) done(failure);
+  return true;
+}
+
+void SocketWork::go_on(LinkNumber number, bool is_ready) {
+  const auto entry = links_.find(number);
+  if (entry == links_.end()) return;
+  Link& link = entry->second;
+  if (is_ready) {
+    link.stream.is_readable();
+    if (!link.stream.is_open() || link.stream.wants_write()) link.stream.go_on();
+  }
+  receive(number, link);
+  look_after(number, link);
+}
+
+void SocketWork::receive(LinkNumber number, Link& link) {
+  const FrameStream::Place place = [this, &link](const Frame& frame) {
+    return place_of_bytes(link, frame);
+  };
+  for (int i = 0; i < frames_at_once; ++i) {
+    if (!link.stream.receive(place)) return;
+    if (!on_frame(number, link, link.stream.frame())) {
+      link.stream.fail("it doesn't keep to the protocol");
+    }
+  }
+  if (link.is_pending || !link.stream.has_pending()) return;
+  link.is_pending = true;
+  pending_.push_back(number);
+}
+
+std::byte* SocketWork::place_of_bytes(Link& link, const Frame& frame) {
+  const std::uint64_t bytes = frame.header.bytes;
+  if (link.is_outgoing) return nullptr;
+  if (frame.kind == Frame::Kind::hello) {
+    if (!link.address.empty() || bytes > hello_bytes_max) return nullptr;
+    link.hello.resize(bytes);
+    return reinterpret_cast<std::byte*>(link.hello.data());
+  }
+  if (link.address.empty()) return nullptr;
+  if (frame.kind == Frame::Kind::chunk) {
+    if (bytes > small_bytes_max) return nullptr;
+    link.chunk.reset(new std::byte[bytes]);
+    return link.chunk.get();
+  }
+  const auto wanted = link.wanted.find(frame.number);
+  if (wanted == link.wanted.end()) return nullptr;
+  const Arrival& arrival = *wanted->second;
+  const bool is_next = frame.header.offset == arrival.received;
+  return is_next && bytes <= arrival.count - arrival.received ? arrival.target + arrival.received
+                                                              : nullptr;
+}
+
+bool SocketWork::on_frame(LinkNumber number, Link& link, const Frame& frame) {
+  if (link.is_outgoing) return on_answer(link, frame);
+  const std::uint64_t bytes = frame.header.bytes;
+  if (link.address.empty()) return frame.kind == Frame::Kind::hello && bytes > 0 && on_hello(link);
+  switch (frame.kind) {
+    case Frame::Kind::chunk:
+      arrive(number, link, frame);
+      return true;
+    case Frame::Kind::offer:
+      if (bytes == 0 || bytes > chunk_bytes_max) return false;
+      arrive(number, link, frame);
+      return true;
+    case Frame::Kind::part:
+      if (bytes == 0) return false;
+      on_part(link, frame);
+      return true;
+    default:
+      return false;
+  }
+}
+
+// False if it means another node, such as one that has been here before.
+bool SocketWork::on_hello(Link& link) const {
+  const std::size_t line = link.hello.find('\n');
+  if (line == std::string::npos || line + 1 == link.hello.size()) return false;
+  if (std::string_view(link.hello).substr(0, line) != address_) return false;
+  link.address = link.hello.substr(line + 1);
+  return true;
+}
+
+bool SocketWork::on_answer(Link& link, const Frame& frame) {
+  const bool is_wanted = frame.kind == Frame::Kind::want;
+  if (!is_wanted && frame.kind != Frame::Kind::decline) return false;
+  auto offer = link.offers.extract(frame.number);
+  if (offer.empty()) return false;
+  if (is_wanted) {
+    link.stream.send_parts(frame.number, offer.mapped().bytes, std::move(offer.mapped().done));
+  } else {
+    finish(std::move(offer.mapped().done));
+  }
+  return true;
+}
+
+void SocketWork::arrive(LinkNumber number, Link& link, const Frame& frame) {
+  Arrival& arrival = arrivals_.emplace_front();
+  arrival.self = arrivals_.begin();
+  arrival.link = number;
+  arrival.count = frame.header.bytes;
+  arrival.is_offered = frame.kind == Frame::Kind::offer;
+  if (arrival.is_offered) {
+    arrival.number = frame.number;
+  } else {
+    arrival.bytes = std::move(link.chunk);
+  }
+  const ChunkHeader header = frame.header;
+  listener_.arrived(header, &arrival);
+}
+
+void SocketWork::on_part(Link& link, const Frame& frame) {
+  const auto wanted = link.wanted.find(frame.number);
+  Arrival& arrival = *wanted->second;
+  arrival.received += frame.header.bytes;
+  if (arrival.received < arrival.count) return;
+  link.wanted.erase(wanted);
+  --large_under_way_;
+  finish(std::move(arrival.done));
+  forget(arrival);
+}
+
+void SocketWork::finish(ChunkDone done, const std::string& failure) {
+  finished_.push_back({.done = std::move(done), .failure = failure});
+}
+
+void SocketWork::fail_late_links() {
+  has_links_to_open_ = false;
+  const auto now = Clock::now();
+  for (auto& [number, link] : links_) {
+    if (link.stream.is_open() || !link.stream.failure().empty()) continue;
+    has_links_to_open_ = true;
+    if (link.deadline > now) continue;
+    link.stream.fail(
+        fmt::format("it has not answered for {}", format_duration(options_.wire.connect_timeout)));
+    look_after(number, link);
+  }
+}
+
+// A node is lost with one of its connections; then the other one fails, too.
+void SocketWork::remove_failed() {
+  while (std::exchange(has_failed_links_, false)) {
+    for (auto entry = links_.begin(); entry != links_.end();) {
+      const auto current = entry++;
+      if (!current->second.stream.failure().empty()) remove(current);
+    }
+  }
+}
+
+void SocketWork::remove(Links::iterator entry) {
+  const auto failed = links_.extract(entry);
+  Link& link = failed.mapped();
+  const std::string& cause = link.stream.failure();
+  for (auto& [number, offer] : link.offers) finish(std::move(offer.done), cause);
+  for (ChunkDone& done : link.stream.unsent()) finish(std::move(done), cause);
+  for (auto& [number, arrival] : link.wanted) {
+    --large_under_way_;
+    finish(std::move(arrival->done), cause);
+    forget(*arrival);
+  }
+  if (link.address.empty()) return;
+  for (auto& [node, peer] : peers_) {
+    if (peer.link == none || peer.address != link.address) continue;
+    peer.cause = cause;
+    peer.link = none;
+    losses_.push_back(node);
+    for (auto& [number, other] : links_) {
+      if (other.address != link.address) continue;
+      other.stream.fail(cause);
+      look_after(number, other);
+    }
+  }
+}
+
+void SocketWork::report_losses() {
+  for (const NodeId node : std::exchange(losses_, {})) listener_.lost(node, peers_[node].cause);
+}
+
+WireRest SocketWork::rest() {
+  eventfd_t ignored = 0;
+  const bool was_woken = eventfd_read(woken_, &ignored) == 0;
+  if (was_woken || has_failed_links_ || !pending_.empty() || !finished_.empty()) return {};
+  return {.readable = {ready_, woken_}, .most_ms = patience_ms()};
+}
+
+// Until the first connection must be open; -1: for ever.
+int SocketWork::patience_ms() const {
+  if (!has_links_to_open_) return -1;
+  auto first = Clock::time_point::max();
+  for (const auto& [number, link] : links_) {
+    if (!link.stream.is_open()) first = std::min(first, link.deadline);
+  }
+  if (first == Clock::time_point::max()) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(first - Clock::now()).count();
+  return static_cast<int>(std::max<std::int64_t>(left, 0));
+}
+
+void SocketWork::wake() {
+  eventfd_write(woken_, 1);
+}
+
+}  // namespace troupe

@@ -1,0 +1,141 @@
+// What a Wire over sockets does, whichever thread does it.
+#pragma once
+
+#include "core/base/time.hpp"
+#include "core/network/connection.hpp"
+#include "core/network/frame_stream.hpp"
+#include "core/network/host_port.hpp"
+#include "core/network/socket_wire.hpp"
+#include "core/network/wire.hpp"
+#include "core/network/wire_rest.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace troupe {
+
+// Two nodes have two connections, one for each direction of chunks: the sender opens it. A node is
+// lost when one of them fails. See PolledWire for what the functions do.
+//
+// A large chunk is offered, and its bytes are sent once the receiver wants them: it says so when it
+// takes the chunk, and the bytes go to their target from the socket.
+class SocketWork {
+ public:
+  struct Options {
+    SocketWireOptions wire;
+    std::string transport;
+  };
+
+  SocketWork(WireListener& listener, const Options& options);
+  ~SocketWork();
+  SocketWork(const SocketWork&) = delete;
+  SocketWork& operator=(const SocketWork&) = delete;
+
+  const std::string& address() const { return address_; }
+  HostPort place_of(const std::string& address) const;
+  void connect(NodeId node, const std::string& address, const HostPort& place);
+  // A connection that another node has opened, for its chunks.
+  void accept(Connection connection);
+  void send(NodeId to, const ChunkHeader& header, const std::byte* bytes, ChunkDone done);
+  void take(ArrivedChunk chunk, std::byte* target, ChunkDone done);
+  void drop(ArrivedChunk chunk);
+  bool update();
+  bool has_losses() const { return !losses_.empty(); }
+  void report_losses();
+  bool is_under_way() const { return large_under_way_ > 0; }
+  WireRest rest();
+  void wake();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using LinkNumber = std::uint64_t;
+  static constexpr LinkNumber none = 0;
+
+  struct Offer {
+    std::span<const std::byte> bytes;
+    ChunkDone done;
+  };
+  // A chunk that has come, or that is offered.
+  struct Arrival {
+    LinkNumber link = none;
+    std::unique_ptr<std::byte[]> bytes = {};  // of one that has come
+    std::size_t count = 0;
+    std::uint32_t number = 0;  // of one that is offered
+    bool is_offered = false;
+    std::byte* target = nullptr;  // of one that is wanted
+    std::size_t received = 0;
+    ChunkDone done = {};
+    std::list<Arrival>::iterator self = {};
+  };
+  // A connection to or from another node.
+  struct Link {
+    FrameStream stream;
+    bool is_outgoing = false;
+    std::uint32_t watched_events = 0;
+    std::string address = {};         // of the Wire at the other end
+    Clock::time_point deadline = {};  // for one that is being opened
+    // Outgoing: by the numbers of the chunks.
+    std::uint32_t next_number = 0;
+    std::unordered_map<std::uint32_t, Offer> offers = {};
+    // Incoming.
+    bool is_pending = false;
+    std::string hello = {};
+    std::unique_ptr<std::byte[]> chunk = {};  // that is coming
+    std::unordered_map<std::uint32_t, Arrival*> wanted = {};
+  };
+  using Links = std::map<LinkNumber, Link>;
+  struct Peer {
+    std::string address;
+    LinkNumber link = none;  // for sending; none: lost
+    std::string cause;       // of the loss
+  };
+  struct Finished {
+    ChunkDone done;
+    std::string failure;
+  };
+
+  Links::iterator add(FrameStream stream);
+  // To be called whenever something was done with its stream.
+  void look_after(LinkNumber number, Link& link);
+  void go_on(LinkNumber number, bool is_ready);
+  void receive(LinkNumber number, Link& link);
+  // False: the frame is against the protocol.
+  bool on_frame(LinkNumber number, Link& link, const Frame& frame);
+  bool on_hello(Link& link) const;
+  std::byte* place_of_bytes(Link& link, const Frame& frame);
+  bool on_answer(Link& link, const Frame& frame);
+  void arrive(LinkNumber number, Link& link, const Frame& frame);
+  void on_part(Link& link, const Frame& frame);
+  void finish(ChunkDone done, const std::string& failure = {});
+  void forget(Arrival& arrival) { arrivals_.erase(arrival.self); }
+  void fail_late_links();
+  int patience_ms() const;
+  void remove_failed();
+  void remove(Links::iterator entry);
+
+  WireListener& listener_;
+  const Options options_;
+  const std::string address_;
+  const int ready_;  // an epoll descriptor of all connections
+  const int woken_;  // an eventfd
+  LinkNumber last_link_ = none;
+  Links links_;
+  std::vector<LinkNumber> pending_;  // links that may have frames though their sockets have none
+  bool has_failed_links_ = false;
+  bool has_links_to_open_ = false;
+  std::unordered_map<NodeId, Peer> peers_;
+  std::list<Arrival> arrivals_;
+  std::size_t large_under_way_ = 0;
+  std::vector<Finished> finished_;
+  std::vector<NodeId> losses_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,241 @@
+// Peers of a Wire over sockets that have a certificate, if it wants one, and do wrong all the same.
+#include "core/network/frame_stream.hpp"
+#include "core/network/wire_address.hpp"
+#include "tests/unit/network/wire_end.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+#include <poll.h>
+
+BOOST_AUTO_TEST_SUITE(socket_wire)
+namespace {
+
+using namespace troupe;
+using namespace troupe::testing;
+using namespace std::chrono_literals;
+
+// A port, and a wire behind it that can be replaced.
+class Node {
+ public:
+  explicit Node(Transport transport)
+      : tls_(transport == Transport::tls ? std::optional(TlsContext(tls_files_in(certificates())))
+                                         : std::nullopt),
+        acceptor_(
+            {.tls = tls_},
+            [this](Purpose, Connection connection) { entry_.accept(std::move(connection)); },
+            [](const std::string&, const std::string&) {}) {
+    start_wire();
+  }
+
+  void start_wire() {
+    wire_.reset();
+    wire_ = make_socket_wire(listener_, entry_,
+                             {.tls = tls_, .place = fmt::format("127.0.0.1:{}", acceptor_.port())});
+  }
+  Wire& wire() { return *wire_; }
+  // A connection to this port that has been accepted.
+  Connection open() const {
+    return open_connection({"127.0.0.1", acceptor_.port()}, Purpose::tensors,
+                           tls_ ? &*tls_ : nullptr, 10s, nullptr);
+  }
+  Frame hello(const std::string& text) const {
+    return {.kind = Frame::Kind::hello, .header = {.bytes = text.size()}};
+  }
+
+ private:
+  // Drops what comes, but large chunks, which it leaves.
+  class Listener final : public WireListener {
+   public:
+    explicit Listener(const Node& node) : node_(node) {}
+    void arrived(const ChunkHeader& header, ArrivedChunk chunk) override {
+      if (header.bytes < 100'000) node_.wire_->drop(chunk);
+    }
+    void lost(NodeId, const std::string&) override {}
+
+   private:
+    const Node& node_;
+  };
+
+  Listener listener_{*this};
+  const std::optional<TlsContext> tls_;
+  TensorEntry entry_;
+  Acceptor acceptor_;
+  std::unique_ptr<Wire> wire_;
+};
+
+template <class Test>
+void for_each_socket_wire(const Test& test) {
+  for (const Transport transport : {Transport::tcp, Transport::tls}) {
+    BOOST_TEST_CONTEXT(name_of(transport)) {
+      test(transport);
+    }
+  }
+}
+
+// Waits until the other end has closed the connection.
+bool is_closed(Connection& connection) {
+  std::array<std::byte, 64> ignored{};
+  while (true) {
+    const auto outcome = connection.read(ignored).outcome;
+    if (outcome == Connection::Outcome::closed || outcome == Connection::Outcome::failed) {
+      return true;
+    }
+    pollfd ready{.fd = connection.socket(), .events = POLLIN, .revents = 0};
+    if (poll(&ready, 1, 60'000) != 1) return false;
+  }
+}
+
+void write(Connection& connection, const Frame& frame, const std::string& text = {}) {
+  connection.write(std::as_bytes(std::span(&frame, 1)));
+  if (!text.empty()) connection.write(std::as_bytes(std::span(text)));
+}
+
+void check_works(Node& node, Transport transport) {
+  WireEnd end(1, transport);
+  const auto bytes = bytes_of(0, 100);
+  end.wire().connect(NodeId{0}, node.wire().address());
+  end.send(NodeId{0}, 0, bytes);
+  BOOST_TEST(end.sends().wait());
+  BOOST_TEST(end.sends().failed() == 0);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(frames_against_the_protocol_close_their_connection_only) {
+  for_each_socket_wire([](Transport transport) {
+    Node node(transport);
+    const std::string text = node.wire().address() + "\nsomebody";
+    const auto after_hello = [&](const Frame& frame, const std::string& bytes = {}) {
+      return [&node, text, frame, bytes](Connection& connection) {
+        write(connection, node.hello(text), text);
+        write(connection, frame, bytes);
+      };
+    };
+    const auto saying = [&](const std::string& words) {
+      return
+          [&node, words](Connection& connection) { write(connection, node.hello(words), words); };
+    };
+    using Kind = Frame::Kind;
+    const std::vector<std::function<void(Connection&)>> offences = {
+        [](Connection& c) { write(c, {.kind = Kind::chunk}); },
+        [](Connection& c) { write(c, {.kind = Kind::chunk, .header = {.bytes = 7}}, "seven b"); },
+        [](Connection& c) { write(c, {.kind = Kind::offer, .header = {.bytes = 7}}); },
+        [](Connection& c) { write(c, {.kind = static_cast<Kind>(99)}); },
+        [](Connection& c) { write(c, {.kind = Kind::hello}); },
+        [](Connection& c) { write(c, {.kind = Kind::hello, .header = {.bytes = 5000}}); },
+        saying("nobody\nelse"),
+        saying(node.wire().address()),
+        saying(node.wire().address() + "\n"),
+        after_hello(node.hello(text), text),
+        after_hello({.kind = static_cast<Kind>(99)}),
+        after_hello({.kind = Kind::want, .number = 7}),
+        after_hello({.kind = Kind::decline, .number = 7}),
+        after_hello({.kind = Kind::chunk, .header = {.bytes = 1 << 20}}),
+        after_hello({.kind = Kind::chunk, .header = {.bytes = ~std::uint64_t{0}}}),
+        after_hello({.kind = Kind::offer}),
+        after_hello({.kind = Kind::offer, .header = {.bytes = std::uint64_t{1} << 62}}),
+        after_hello({.kind = Kind::offer, .header = {.bytes = ~std::uint64_t{0}}}),
+        after_hello({.kind = Kind::part, .number = 7}),
+        after_hello({.kind = Kind::part, .number = 7, .header = {.bytes = 7}}, "seven b"),
+    };
+    for (std::size_t i = 0; i < offences.size(); ++i) {
+      Connection connection = node.open();
+      offences[i](connection);
+      BOOST_TEST(is_closed(connection), "offence " << i);
+    }
+    check_works(node, transport);
+  });
+}
+
+// The parts of a chunk that was offered and not yet taken.
+BOOST_AUTO_TEST_CASE(bytes_that_nobody_wants_close_their_connection) {
+  for_each_socket_wire([](Transport transport) {
+    Node node(transport);
+    const std::string text = node.wire().address() + "\nsomebody";
+    Connection connection = node.open();
+    write(connection, node.hello(text), text);
+    write(connection, {.kind = Frame::Kind::offer, .number = 3, .header = {.bytes = 1 << 20}});
+    write(connection, {.kind = Frame::Kind::part, .number = 3, .header = {.bytes = 4}}, "four");
+    BOOST_TEST(is_closed(connection));
+    check_works(node, transport);
+  });
+}
+
+// A node that answers what it wasn't asked.
+BOOST_AUTO_TEST_CASE(an_answer_to_no_offer_loses_the_node) {
+  for (const auto kind : {Frame::Kind::want, Frame::Kind::decline, Frame::Kind::chunk}) {
+    std::promise<Connection> accepted;
+    const Acceptor acceptor(
+        {}, [&](Purpose, Connection connection) { accepted.set_value(std::move(connection)); },
+        [](const std::string&, const std::string&) {});
+    WireEnd end(1, Transport::tcp);
+    end.wire().connect(NodeId{0},
+                       new_address_text({.transport = "tcp",
+                                         .place = fmt::format("127.0.0.1:{}", acceptor.port())}));
+    Connection connection = accepted.get_future().get();
+    write(connection, {.kind = kind, .number = 5});
+    BOOST_TEST((end.wait_for_loss() == std::vector{NodeId{0}}));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_address_of_a_wire_that_is_gone_leads_to_no_other_wire) {
+  for_each_socket_wire([](Transport transport) {
+    Node node(transport);
+    const std::string old = node.wire().address();
+    node.start_wire();
+    WireEnd end(1, transport);
+    end.wire().connect(NodeId{0}, old);
+    BOOST_TEST((end.wait_for_loss() == std::vector{NodeId{0}}));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_can_not_be_reached_is_lost) {
+  for_each_socket_wire([](Transport transport) {
+    WireEnd end(1, transport);
+    std::string address;
+    {
+      Node node(transport);
+      address = node.wire().address();
+    }
+    const auto bytes = bytes_of(0, 100'000);
+    end.wire().connect(NodeId{0}, address);
+    end.send(NodeId{0}, 0, bytes);
+    BOOST_TEST((end.wait_for_loss() == std::vector{NodeId{0}}));
+    BOOST_TEST(end.sends().wait());
+    BOOST_TEST(end.sends().failed() == 1);
+  });
+}
+
+// Large chunks are under way in both directions all the time.
+BOOST_AUTO_TEST_CASE(small_chunks_overtake_the_bytes_of_large_ones) {
+  for_each_socket_wire([](Transport transport) {
+    WireEnd a(0, transport);
+    WireEnd b(1, transport);
+    join(a, b);
+    const auto large = bytes_of(0, 64 << 20);
+    const auto small = bytes_of(1, 64);
+    a.send(b.node(), 0, large);
+    Ends& sends = a.sends();
+    a.send(b.node(), 1, small);
+    b.wait_for_chunks(2);
+    BOOST_TEST(b.takes().succeeded() < 2);
+    BOOST_TEST(sends.wait());
+    BOOST_TEST(b.takes().wait());
+    BOOST_TEST((b.wait_for_chunks(2).front().bytes == large));
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
