@@ -32,7 +32,7 @@ constexpr std::uint64_t copied_bytes_max = 16 << 10;
 constexpr std::uint64_t chunk_bytes_max = std::uint64_t{1} << 36;
 // Of one connection, before others are served.
 constexpr int frames_at_once = 16;
-constexpr const char* was_closed = "the connection was closed";
+constexpr const char* closed_meanwhile = "the connection was closed";
 
 // A socket that is being connected.
 int begin_connecting(const HostPort& to) {
@@ -82,7 +82,7 @@ void SocketWork::connect(NodeId node, const std::string& address, const HostPort
   peer.link = none;
   for (auto& [number, link] : links_) {
     if (old.empty() || link.address != old) continue;
-    link.stream.fail(was_closed);
+    link.stream.fail(closed_meanwhile);
     look_after(number, link);
   }
   try {
@@ -180,7 +180,7 @@ void SocketWork::take(ArrivedChunk chunk, std::byte* target, ChunkDone done) {
                         link->second.wanted.emplace(arrival.number, &arrival).second;
   if (!is_there) {
     forget(arrival);
-    finish(std::move(done), was_closed);
+    finish(std::move(done), closed_meanwhile);
     return;
   }
   ++large_under_way_;
