@@ -83,7 +83,9 @@ bool FrameStream::begin_next() {
 
 void FrameStream::write_all() {
   using Outcome = Connection::Outcome;
-  while (connection_ && failure_.empty() && (current_ || begin_next())) {
+  std::size_t written = 0;
+  while (connection_ && failure_.empty() && written < write_bytes_max &&
+         (current_ || begin_next())) {
     const auto head = std::as_bytes(std::span(&current_->frame, 1));
     const std::size_t head_sent = std::min(sent_, head.size());
     const Connection::Result result =
@@ -93,6 +95,7 @@ void FrameStream::write_all() {
     }
     if (result.outcome != Outcome::done) return;
     sent_ += result.bytes;
+    written += result.bytes;
     if (sent_ < head.size() + current_->bytes.size()) continue;
     if (current_->done != nullptr) ended_.push_back(std::move(current_->done));
     current_.reset();

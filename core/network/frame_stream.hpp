@@ -68,7 +68,9 @@ class FrameStream {
   // The socket is readable: receive() is to look.
   void is_readable() { may_have_more_ = true; }
   int socket() const { return introduction_ ? introduction_->socket() : connection_->socket(); }
-  bool wants_write() const { return introduction_ ? wants_write_ : current_.has_value(); }
+  bool wants_write() const {
+    return introduction_ ? wants_write_ : current_ || !queue_.empty() || !parts_.empty();
+  }
   bool is_open() const { return !introduction_; }
   // True if there may be a frame although the socket isn't readable.
   bool has_pending() const {
@@ -96,8 +98,9 @@ class FrameStream {
   void write_all();
   bool read_more(std::span<std::byte> target, std::size_t& count);
 
-  // Others wait for a part: this is some 100 us at 5 GB/s.
+  // Others wait for a part, which takes some 100 us at 5 GB/s, and for what is written at once.
   static constexpr std::size_t part_bytes_max = 512 << 10;
+  static constexpr std::size_t write_bytes_max = 1 << 20;
   static constexpr std::size_t buffer_bytes = 16 << 10;
 
   std::optional<Introduction> introduction_;  // until it is over

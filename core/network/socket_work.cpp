@@ -30,8 +30,9 @@ constexpr std::uint64_t small_bytes_max = 32 << 10;
 constexpr std::uint64_t copied_bytes_max = 16 << 10;
 // Links cut tensors into chunks that are much smaller, unless a machine file says otherwise.
 constexpr std::uint64_t chunk_bytes_max = std::uint64_t{1} << 36;
-// Of one connection, before others are served.
+// Of one connection, before others are served; a part of a large chunk counts for many.
 constexpr int frames_at_once = 16;
+constexpr int frames_for_a_part = 8;
 constexpr const char* closed_meanwhile = "the connection was closed";
 
 // A socket that is being connected.
@@ -94,8 +95,6 @@ void SocketWork::connect(NodeId node, const std::string& address, const HostPort
     Link& link = entry->second;
     link.is_outgoing = true;
     link.address = address;
-    link.deadline = Clock::now() + options_.wire.connect_timeout;
-    has_links_to_open_ = true;
     const std::string text = address + "\n" + address_;
     link.stream.send({.kind = Frame::Kind::hello, .header = {.bytes = text.size()}},
                      reinterpret_cast<const std::byte*>(text.data()));
@@ -115,6 +114,8 @@ SocketWork::Links::iterator SocketWork::add(FrameStream stream) {
   const auto entry = links_.emplace(++last_link_, Link{.stream = std::move(stream)}).first;
   Link& link = entry->second;
   link.watched_events = EPOLLIN;
+  link.deadline = Clock::now() + options_.wire.connect_timeout;
+  has_unready_links_ = true;
   epoll_event event{.events = EPOLLIN, .data = {.u64 = entry->first}};
   if (epoll_ctl(ready_, EPOLL_CTL_ADD, link.stream.socket(), &event) != 0) {
     link.stream.fail(system_message(errno));
@@ -212,7 +213,7 @@ bool SocketWork::update() {
     link->second.is_pending = false;
     go_on(number, false);
   }
-  if (has_links_to_open_) fail_late_links();
+  if (has_unready_links_) fail_late_links();
   if (has_failed_links_) {
     remove_failed();
     has_worked = true;
@@ -238,11 +239,11 @@ void SocketWork::receive(LinkNumber number, Link& link) {
   const FrameStream::Place place = [this, &link](const Frame& frame) {
     return place_of_bytes(link, frame);
   };
-  for (int i = 0; i < frames_at_once; ++i) {
+  for (int left = frames_at_once; left > 0;) {
     if (!link.stream.receive(place)) return;
-    if (!on_frame(number, link, link.stream.frame())) {
-      link.stream.fail("it doesn't keep to the protocol");
-    }
+    const Frame& frame = link.stream.frame();
+    left -= frame.kind == Frame::Kind::part ? frames_for_a_part : 1;
+    if (!on_frame(number, link, frame)) link.stream.fail("it doesn't keep to the protocol");
   }
   if (link.is_pending || !link.stream.has_pending()) return;
   link.is_pending = true;
@@ -345,11 +346,11 @@ void SocketWork::finish(ChunkDone done, const std::string& failure) {
 }
 
 void SocketWork::fail_late_links() {
-  has_links_to_open_ = false;
+  has_unready_links_ = false;
   const auto now = Clock::now();
   for (auto& [number, link] : links_) {
-    if (link.stream.is_open() || !link.stream.failure().empty()) continue;
-    has_links_to_open_ = true;
+    if (link.is_ready() || !link.stream.failure().empty()) continue;
+    has_unready_links_ = true;
     if (link.deadline > now) continue;
     link.stream.fail(
         fmt::format("it has not answered for {}", format_duration(options_.wire.connect_timeout)));
@@ -403,12 +404,12 @@ WireRest SocketWork::rest() {
   return {.readable = {ready_, woken_}, .most_ms = patience_ms()};
 }
 
-// Until the first connection must be open; -1: for ever.
+// Until the first connection must be ready; -1: for ever.
 int SocketWork::patience_ms() const {
-  if (!has_links_to_open_) return -1;
+  if (!has_unready_links_) return -1;
   auto first = Clock::time_point::max();
   for (const auto& [number, link] : links_) {
-    if (!link.stream.is_open()) first = std::min(first, link.deadline);
+    if (!link.is_ready()) first = std::min(first, link.deadline);
   }
   if (first == Clock::time_point::max()) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(first - Clock::now()).count();

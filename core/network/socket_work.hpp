@@ -80,13 +80,14 @@ class SocketWork {
     FrameStream stream;
     bool is_outgoing = false;
     std::uint32_t watched_events = 0;
-    std::string address = {};         // of the Wire at the other end
-    Clock::time_point deadline = {};  // for one that is being opened
+    std::string address = {};         // of the Wire at the other end; empty until it says hello
+    Clock::time_point deadline = {};  // for one that isn't ready
+    bool is_ready() const { return stream.is_open() && !address.empty(); }
+    bool is_pending = false;
     // Outgoing: by the numbers of the chunks.
     std::uint32_t next_number = 0;
     std::unordered_map<std::uint32_t, Offer> offers = {};
     // Incoming.
-    bool is_pending = false;
     std::string hello = {};
     std::unique_ptr<std::byte[]> chunk = {};  // that is coming
     std::unordered_map<std::uint32_t, Arrival*> wanted = {};
@@ -130,7 +131,7 @@ class SocketWork {
   Links links_;
   std::vector<LinkNumber> pending_;  // links that may have frames though their sockets have none
   bool has_failed_links_ = false;
-  bool has_links_to_open_ = false;
+  bool has_unready_links_ = false;
   std::unordered_map<NodeId, Peer> peers_;
   std::list<Arrival> arrivals_;
   std::size_t large_under_way_ = 0;

@@ -30,8 +30,9 @@ using namespace std::chrono_literals;
 // A port, and a wire behind it that can be replaced.
 class Node {
  public:
-  explicit Node(Transport transport)
-      : tls_(transport == Transport::tls ? std::optional(TlsContext(tls_files_in(certificates())))
+  explicit Node(Transport transport, Duration connect_timeout = 10s)
+      : connect_timeout_(connect_timeout),
+        tls_(transport == Transport::tls ? std::optional(TlsContext(tls_files_in(certificates())))
                                          : std::nullopt),
         acceptor_(
             {.tls = tls_},
@@ -43,7 +44,9 @@ class Node {
   void start_wire() {
     wire_.reset();
     wire_ = make_socket_wire(listener_, entry_,
-                             {.tls = tls_, .place = fmt::format("127.0.0.1:{}", acceptor_.port())});
+                             {.tls = tls_,
+                              .place = fmt::format("127.0.0.1:{}", acceptor_.port()),
+                              .connect_timeout = connect_timeout_});
   }
   Wire& wire() { return *wire_; }
   // A connection to this port that has been accepted.
@@ -69,6 +72,7 @@ class Node {
     const Node& node_;
   };
 
+  const Duration connect_timeout_;
   Listener listener_{*this};
   const std::optional<TlsContext> tls_;
   TensorEntry entry_;
@@ -156,6 +160,15 @@ BOOST_AUTO_TEST_CASE(frames_against_the_protocol_close_their_connection_only) {
       offences[i](connection);
       BOOST_TEST(is_closed(connection), "offence " << i);
     }
+    check_works(node, transport);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_connection_that_says_nothing_is_closed) {
+  for_each_socket_wire([](Transport transport) {
+    Node node(transport, 200ms);
+    Connection connection = node.open();
+    BOOST_TEST(is_closed(connection));
     check_works(node, transport);
   });
 }
