@@ -128,6 +128,7 @@ SessionCore* new_core(std::optional<Machine> machine, const SessionOptions& opti
   host.cluster = cluster_of(options, *host.ops);
   if (machine) check_machine(*machine);
   if (host.cluster == nullptr) {
+    if (machine) complete_machine(options.mode, *machine);
     host.machine = machine ? std::move(*machine) : local_machine(discover_host(), {});
   } else if (!machine) {
     if (options.node_gpus) host.cluster->add_gpus();
@@ -146,13 +147,6 @@ SessionCore* new_core(std::optional<Machine> machine, const SessionOptions& opti
                       "= Mode::simulate}");
   }
   return new SessionCore(std::move(host), options.mode, options.seed);
-}
-
-// Of a file. With what this host has, where it is to run on it.
-Machine machine_of(const std::filesystem::path& file, const SessionOptions& options) {
-  Machine machine = load_machine_file(file, options.ops, usable_gpus);
-  if (options.node_addresses.empty()) complete_machine(options.mode, machine);
-  return machine;
 }
 
 Tensor call_kind(SessionCore& session, std::string_view kind, std::span<const Tensor> inputs,
@@ -253,7 +247,7 @@ DeviceScope::~DeviceScope() {
 
 Session::Session(const SessionOptions& options) : Session(new_core({}, options)) {}
 Session::Session(const std::filesystem::path& machine_file, const SessionOptions& options)
-    : Session(machine_of(machine_file, options), options) {}
+    : Session(load_machine_file(machine_file, options.ops, usable_gpus), options) {}
 Session::Session(Machine machine, const SessionOptions& options)
     : Session(new_core(std::move(machine), options)) {}
 Session::~Session() {

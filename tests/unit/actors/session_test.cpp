@@ -62,6 +62,15 @@ BOOST_AUTO_TEST_CASE(integers_are_given_computed_with_and_read) {
   check_integers<std::int64_t>(DType::i64);
 }
 
+BOOST_AUTO_TEST_CASE(a_machine_value_gets_cores_of_this_host_unless_it_is_simulated) {
+  for (const Mode mode : {Mode::run, Mode::simulate}) {
+    const Session s(testing::session_machine(), {.mode = mode});
+    for (const Device& device : s.machine().devices) {
+      BOOST_TEST(device.cores.empty() == (mode == Mode::simulate));
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_call_is_placed_on_the_device_of_its_scope_and_copied_where_it_is_read) {
   Session s(two_devices());
   Tensor x;
