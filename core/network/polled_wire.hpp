@@ -31,7 +31,8 @@ namespace troupe {
 //   bool update()           goes on with everything; true if something has happened
 //   bool has_losses()       that update() has found
 //   report_losses()         to the listener; may block, so only the wire's thread calls it
-//   bool is_under_way()     large chunks are, which those who help leave to the wire's thread
+//   bool has_more()         what those who help leave to the wire's thread: large chunks that are
+//                           under way, and whatever the next update() does in any case
 //   WireRest rest()         what to wait for; none if update() has more to do
 //   void wake()             ends such a wait
 //
@@ -99,7 +100,7 @@ class PolledWire : public Wire {
     }
     const Turn turn(*this, std::move(lock));
     const bool has_worked = round();
-    if (work_->has_losses() || work_->is_under_way()) {
+    if (work_->has_losses() || work_->has_more()) {
       // What has begun since it went to sleep may need more than the events that it waits for.
       calls_.wake_owner([this] { work_->wake(); });
     } else {

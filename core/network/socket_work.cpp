@@ -400,7 +400,7 @@ void SocketWork::report_losses() {
 WireRest SocketWork::rest() {
   eventfd_t ignored = 0;
   const bool was_woken = eventfd_read(woken_, &ignored) == 0;
-  if (was_woken || has_failed_links_ || !pending_.empty() || !finished_.empty()) return {};
+  if (was_woken || must_go_on()) return {};
   return {.readable = {ready_, woken_}, .most_ms = patience_ms()};
 }
 

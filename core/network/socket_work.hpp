@@ -50,7 +50,7 @@ class SocketWork {
   bool update();
   bool has_losses() const { return !losses_.empty(); }
   void report_losses();
-  bool is_under_way() const { return large_under_way_ > 0; }
+  bool has_more() const { return large_under_way_ > 0 || must_go_on(); }
   WireRest rest();
   void wake();
 
@@ -103,6 +103,8 @@ class SocketWork {
     std::string failure;
   };
 
+  // update() has something to do, whatever comes.
+  bool must_go_on() const { return has_failed_links_ || !pending_.empty() || !finished_.empty(); }
   Links::iterator add(FrameStream stream);
   // To be called whenever something was done with its stream.
   void look_after(LinkNumber number, Link& link);

@@ -47,7 +47,7 @@ class UcxWork {
   // The worker may become another one.
   void report_losses();
   // Not counting what other nodes have to give back.
-  bool is_under_way() const { return !transfers_.empty(); }
+  bool has_more() const { return !transfers_.empty() || !finished_.empty(); }
   WireRest rest() { return worker_->rest(connections_->deaths()); }
   void wake() { worker_->wake(); }
 

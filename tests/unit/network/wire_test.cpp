@@ -249,6 +249,34 @@ BOOST_AUTO_TEST_CASE(what_is_posted_by_threads_that_poll_next_is_called_though_t
   });
 }
 
+// The end of the second send comes when the helper has left, and the wire's thread is asleep.
+BOOST_AUTO_TEST_CASE(what_a_helper_leaves_undone_is_done_by_the_wire) {
+  for_each_transport([](Transport transport) {
+    WireEnd a(0, transport);
+    WireEnd b(1, transport);
+    join(a, b);
+    const auto bytes = bytes_of(0, 64);
+    a.send(b.node(), 0, bytes);
+    b.wait_for_chunks(1);
+    const ChunkHeader header{.from = 0, .bytes = bytes.size()};
+    for (int round = 0; round < 20; ++round) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      std::promise<void> second;
+      a.wire().post(
+          [&] {
+            a.wire().send(b.node(), header, bytes.data(), [&](const std::string&) {
+              a.wire().send(b.node(), header, bytes.data(),
+                            [&](const std::string&) { second.set_value(); });
+            });
+          },
+          true);
+      a.wire().progress();
+      BOOST_REQUIRE(
+          (second.get_future().wait_for(std::chrono::seconds(20)) == std::future_status::ready));
+    }
+  });
+}
+
 BOOST_AUTO_TEST_CASE(threads_that_help_a_wire_do_its_work_one_at_a_time_and_nothing_twice) {
   for_each_transport([](Transport transport) {
     constexpr std::uint32_t count = 3000;
