@@ -37,9 +37,9 @@ namespace troupe {
 //   void wake()             ends such a wait
 //
 // Callbacks of the user are called by update(), so that they may send and take without end;
-// arrived() likewise.
+// arrived() likewise. Nothing derives from it: its thread runs until its destructor has ended it.
 template <class Work>
-class PolledWire : public Wire {
+class PolledWire final : public Wire {
  public:
   // The wire's thread looks for chunks for `spin` after the last one, then sleeps.
   PolledWire(WireListener& listener, const typename Work::Options& options, Duration spin)
@@ -107,12 +107,6 @@ class PolledWire : public Wire {
       helped_at_.store(Clock::now(), std::memory_order_relaxed);
     }
     return has_worked;
-  }
-
-  // Runs `function` on the work, on the thread that does it: now, if this is it.
-  template <class Function>
-  void with_work(Function function) {
-    call([this, function = std::move(function)] { function(*work_); });
   }
 
  private:

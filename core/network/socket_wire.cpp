@@ -13,28 +13,6 @@ namespace {
 constexpr std::string_view tls_transport = "tls";
 constexpr std::string_view plain_transport = "tcp";
 
-class SocketWire final : public PolledWire<SocketWork> {
- public:
-  SocketWire(WireListener& listener, TensorEntry& entry, const SocketWireOptions& options)
-      : PolledWire(listener,
-                   {.wire = options,
-                    .transport = std::string(options.tls ? tls_transport : plain_transport)},
-                   options.spin),
-        entry_(entry) {
-    entry_.set([this](Connection connection) {
-      // Calls can be copied, connections can't.
-      const auto shared = std::make_shared<Connection>(std::move(connection));
-      with_work([shared](SocketWork& work) { work.accept(std::move(*shared)); });
-    });
-  }
-  ~SocketWire() override { entry_.set(nullptr); }
-  SocketWire(const SocketWire&) = delete;
-  SocketWire& operator=(const SocketWire&) = delete;
-
- private:
-  TensorEntry& entry_;
-};
-
 }  // namespace
 
 bool is_tls_wire(std::string_view address) {
@@ -55,7 +33,11 @@ void TensorEntry::set(Accept accept) {
 
 std::unique_ptr<Wire> make_socket_wire(WireListener& listener, TensorEntry& entry,
                                        const SocketWireOptions& options) {
-  return std::make_unique<SocketWire>(listener, entry, options);
+  const SocketWork::Options own{
+      .wire = options,
+      .transport = std::string(options.tls ? tls_transport : plain_transport),
+      .entry = &entry};
+  return std::make_unique<PolledWire<SocketWork>>(listener, own, options.spin);
 }
 
 }  // namespace troupe

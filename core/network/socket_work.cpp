@@ -59,15 +59,18 @@ SocketWork::SocketWork(WireListener& listener, const Options& options)
       address_(new_address_text({.transport = options.transport, .place = options.wire.place})),
       ready_(epoll_create1(EPOLL_CLOEXEC)),
       woken_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (ready_ >= 0 && woken_ >= 0) return;
-  const int error = errno;
-  for (const int fd : {ready_, woken_}) {
-    if (fd >= 0) close(fd);
+  if (ready_ < 0 || woken_ < 0) {
+    const int error = errno;
+    for (const int fd : {ready_, woken_}) {
+      if (fd >= 0) close(fd);
+    }
+    throw run_error("no more descriptors: " + system_message(error));
   }
-  throw run_error("no more descriptors: " + system_message(error));
+  options_.entry->set([this](Connection connection) { accept(std::move(connection)); });
 }
 
 SocketWork::~SocketWork() {
+  options_.entry->set(nullptr);
   close(ready_);
   close(woken_);
 }
@@ -107,7 +110,17 @@ void SocketWork::connect(NodeId node, const std::string& address, const HostPort
 }
 
 void SocketWork::accept(Connection connection) {
-  add(FrameStream(std::move(connection)));
+  const std::lock_guard lock(accepted_mutex_);
+  accepted_.push_back(std::move(connection));
+  has_accepted_ = true;
+  wake();
+}
+
+void SocketWork::add_accepted() {
+  const std::lock_guard lock(accepted_mutex_);
+  for (Connection& connection : std::exchange(accepted_, {})) {
+    add(FrameStream(std::move(connection)));
+  }
 }
 
 SocketWork::Links::iterator SocketWork::add(FrameStream stream) {
@@ -206,6 +219,10 @@ bool SocketWork::update() {
   std::array<epoll_event, 32> events;
   const int count = epoll_wait(ready_, events.data(), static_cast<int>(events.size()), 0);
   bool has_worked = count > 0 || !pending_.empty();
+  if (has_accepted_.exchange(false)) {
+    add_accepted();
+    has_worked = true;
+  }
   for (int i = 0; i < count; ++i) go_on(events[static_cast<std::size_t>(i)].data.u64, true);
   for (const LinkNumber number : std::exchange(pending_, {})) {
     const auto link = links_.find(number);

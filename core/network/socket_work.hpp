@@ -9,12 +9,14 @@
 #include "core/network/wire.hpp"
 #include "core/network/wire_rest.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <list>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -32,6 +34,7 @@ class SocketWork {
   struct Options {
     SocketWireOptions wire;
     std::string transport;
+    TensorEntry* entry = nullptr;
   };
 
   SocketWork(WireListener& listener, const Options& options);
@@ -42,8 +45,6 @@ class SocketWork {
   const std::string& address() const { return address_; }
   HostPort place_of(const std::string& address) const;
   void connect(NodeId node, const std::string& address, const HostPort& place);
-  // A connection that another node has opened, for its chunks.
-  void accept(Connection connection);
   void send(NodeId to, const ChunkHeader& header, const std::byte* bytes, ChunkDone done);
   void take(ArrivedChunk chunk, std::byte* target, ChunkDone done);
   void drop(ArrivedChunk chunk);
@@ -105,6 +106,9 @@ class SocketWork {
 
   // update() has something to do, whatever comes.
   bool must_go_on() const { return has_failed_links_ || !pending_.empty() || !finished_.empty(); }
+  // Of a connection that another node has opened, for its chunks. Thread-safe.
+  void accept(Connection connection);
+  void add_accepted();
   Links::iterator add(FrameStream stream);
   // To be called whenever something was done with its stream.
   void look_after(LinkNumber number, Link& link);
@@ -129,6 +133,9 @@ class SocketWork {
   const std::string address_;
   const int ready_;  // an epoll descriptor of all connections
   const int woken_;  // an eventfd
+  std::mutex accepted_mutex_;
+  std::vector<Connection> accepted_;
+  std::atomic<bool> has_accepted_ = false;
   LinkNumber last_link_ = none;
   Links links_;
   std::vector<LinkNumber> pending_;  // links that may have frames though their sockets have none
