@@ -12,7 +12,6 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -59,12 +58,12 @@ class UcxConnections {
   std::string why_absent(NodeId node) const;
   // Becomes readable when a process at the other end of a connection dies.
   int deaths() const { return deaths_; }
-  // Looks after connections that have failed. To be called after progress; cheap
-  // if nothing has happened. True if something has.
+  // Looks after connections that have failed. To be called after progress; cheap if nothing has
+  // happened. True if something has.
   bool update();
-  // False if messages don't arrive any more, whoever sends them. All nodes
-  // write to one queue of this worker: each reserves an element, then fills it. If a process dies
-  // in between, UCX waits for this element for ever. Blocks for 0.3 s if that is so.
+  // False if messages don't arrive any more, whoever sends them. All nodes write to one queue of
+  // this worker: each reserves an element, then fills it. If a process dies in between, UCX waits
+  // for this element for ever. Blocks for 0.3 s if that is so.
   bool can_receive();
   // The last call but the destructor, which must come after the worker has been stopped. Says
   // goodbye and closes everything by force. `lost` is not called. Blocks for 1 s at most.
