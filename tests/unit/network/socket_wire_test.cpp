@@ -1,5 +1,6 @@
 // Peers of a Wire over sockets that have a certificate, if it wants one, and do wrong all the same.
 #include "core/network/frame_stream.hpp"
+#include "core/network/host_port.hpp"
 #include "core/network/wire_address.hpp"
 #include "tests/unit/network/wire_end.hpp"
 
@@ -19,6 +20,7 @@
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 BOOST_AUTO_TEST_SUITE(socket_wire)
 namespace {
@@ -26,6 +28,8 @@ namespace {
 using namespace troupe;
 using namespace troupe::testing;
 using namespace std::chrono_literals;
+
+constexpr std::size_t taken_bytes = 50'000;
 
 // A port, and a wire behind it that can be replaced.
 class Node {
@@ -59,17 +63,22 @@ class Node {
   }
 
  private:
-  // Drops what comes, but large chunks, which it leaves.
+  // Takes chunks of a certain size and leaves larger ones; others it drops.
   class Listener final : public WireListener {
    public:
     explicit Listener(const Node& node) : node_(node) {}
     void arrived(const ChunkHeader& header, ArrivedChunk chunk) override {
-      if (header.bytes < 100'000) node_.wire_->drop(chunk);
+      if (header.bytes == taken_bytes) {
+        node_.wire_->take(chunk, target_.data(), [](const std::string&) {});
+      } else if (header.bytes < taken_bytes) {
+        node_.wire_->drop(chunk);
+      }
     }
     void lost(NodeId, const std::string&) override {}
 
    private:
     const Node& node_;
+    std::vector<std::byte> target_ = std::vector<std::byte>(2 * taken_bytes);
   };
 
   const Duration connect_timeout_;
@@ -232,23 +241,83 @@ BOOST_AUTO_TEST_CASE(a_node_that_can_not_be_reached_is_lost) {
   });
 }
 
-// Large chunks are under way in both directions all the time.
-BOOST_AUTO_TEST_CASE(small_chunks_overtake_the_bytes_of_large_ones) {
+BOOST_AUTO_TEST_CASE(parts_that_do_not_follow_each_other_close_their_connection) {
   for_each_socket_wire([](Transport transport) {
-    WireEnd a(0, transport);
-    WireEnd b(1, transport);
-    join(a, b);
-    const auto large = bytes_of(0, 64 << 20);
-    const auto small = bytes_of(1, 64);
-    a.send(b.node(), 0, large);
-    Ends& sends = a.sends();
-    a.send(b.node(), 1, small);
-    b.wait_for_chunks(2);
-    BOOST_TEST(b.takes().succeeded() < 2);
-    BOOST_TEST(sends.wait());
-    BOOST_TEST(b.takes().wait());
-    BOOST_TEST((b.wait_for_chunks(2).front().bytes == large));
+    const auto part = [](std::uint64_t offset, std::uint64_t bytes) {
+      return Frame{
+          .kind = Frame::Kind::part, .number = 3, .header = {.offset = offset, .bytes = bytes}};
+    };
+    Node node(transport);
+    const std::string text = node.wire().address() + "\nsomebody";
+    const std::vector<std::vector<Frame>> offences = {{part(0, taken_bytes + 4)},
+                                                      {part(4, 4)},
+                                                      {part(0, 4), part(0, 4)},
+                                                      {part(0, 4), part(8, 4)}};
+    for (std::size_t i = 0; i < offences.size(); ++i) {
+      Connection connection = node.open();
+      write(connection, node.hello(text), text);
+      write(connection,
+            {.kind = Frame::Kind::offer, .number = 3, .header = {.bytes = taken_bytes}});
+      for (const Frame& frame : offences[i]) write(connection, frame, "four");
+      BOOST_TEST(is_closed(connection), "offence " << i);
+    }
+    check_works(node, transport);
   });
+}
+
+// The node has two connections, and closes one.
+BOOST_AUTO_TEST_CASE(a_node_that_closes_one_connection_can_not_use_the_other) {
+  std::promise<Connection> accepted;
+  const Acceptor acceptor(
+      {}, [&](Purpose, Connection connection) { accepted.set_value(std::move(connection)); },
+      [](const std::string&, const std::string&) {});
+  const std::string address =
+      new_address_text({.transport = "tcp", .place = fmt::format("127.0.0.1:{}", acceptor.port())});
+  WireEnd end(1, Transport::tcp);
+  end.wire().connect(NodeId{0}, address);
+  Connection connection =
+      open_connection(read_host_port(parse_address_text(end.wire().address(), "tcp").place),
+                      Purpose::tensors, nullptr, 10s, nullptr);
+  const std::string text = end.wire().address() + "\n" + address;
+  write(connection, {.kind = Frame::Kind::hello, .header = {.bytes = text.size()}}, text);
+  write(connection, {.kind = Frame::Kind::chunk, .header = {.bytes = 4}}, "four");
+  end.wait_for_chunks(1);
+  accepted.get_future().get();  // and close it
+  BOOST_TEST((end.wait_for_loss() == std::vector{NodeId{0}}));
+  BOOST_TEST(is_closed(connection));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_small_goes_before_the_parts_that_are_left) {
+  std::array<int, 2> sockets{};
+  BOOST_REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) == 0);
+  FrameStream sender(Connection(sockets[0], Connection::Side::client, nullptr));
+  FrameStream receiver(Connection(sockets[1], Connection::Side::server, nullptr));
+  const auto large = bytes_of(0, 16 << 20);
+  const auto small = bytes_of(1, 64);
+  std::vector<std::byte> got(large.size());
+  std::vector<std::byte> got_small(small.size());
+  bool is_sent = false;
+  sender.send_parts(7, large, [&](const std::string&) { is_sent = true; });
+  BOOST_TEST(sender.wants_write());  // the socket is full
+  sender.send({.kind = Frame::Kind::chunk, .header = {.bytes = small.size()}}, small.data());
+  const FrameStream::Place place = [&](const Frame& frame) {
+    return frame.kind == Frame::Kind::chunk ? got_small.data() : got.data() + frame.header.offset;
+  };
+  std::size_t received = 0;
+  std::size_t before_small = 0;
+  while (received < large.size() && receiver.failure().empty()) {
+    sender.go_on();
+    for (const ChunkDone& done : sender.ended()) done({});
+    receiver.is_readable();
+    while (receiver.receive(place)) {
+      if (receiver.frame().kind == Frame::Kind::chunk) before_small = received;
+      if (receiver.frame().kind == Frame::Kind::part) received += receiver.frame().header.bytes;
+    }
+  }
+  BOOST_TEST(is_sent);
+  BOOST_TEST(before_small < large.size() / 2);
+  BOOST_TEST((got == large));
+  BOOST_TEST((got_small == small));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
