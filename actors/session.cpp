@@ -126,9 +126,9 @@ std::unique_ptr<Cluster> cluster_of(const SessionOptions& options, const OpRegis
 SessionCore* new_core(std::optional<Machine> machine, const SessionOptions& options) {
   SessionHost host(options.ops);
   host.cluster = cluster_of(options, *host.ops);
-  if (machine) check_machine(*machine);
+  const bool is_given = machine.has_value();
+  if (is_given) check_machine(*machine);
   if (host.cluster == nullptr) {
-    if (machine) complete_machine(options.mode, *machine);
     host.machine = machine ? std::move(*machine) : local_machine(discover_host(), {});
   } else if (!machine) {
     if (options.node_gpus) host.cluster->add_gpus();
@@ -146,6 +146,7 @@ SessionCore* new_core(std::optional<Machine> machine, const SessionOptions& opti
                       "name them: {.node_addresses = {\"HOST:PORT\", …}}, or simulate with {.mode "
                       "= Mode::simulate}");
   }
+  if (host.cluster == nullptr && is_given) complete_machine(options.mode, host.machine);
   return new SessionCore(std::move(host), options.mode, options.seed);
 }
 

@@ -1,11 +1,10 @@
-// Frames over a Connection: what a SocketWire sends and receives.
+// Frames over a Connection: what a Wire over sockets sends and receives.
 #pragma once
 
 #include "core/network/connection.hpp"
 #include "core/network/introduction.hpp"
 #include "core/network/wire.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
