@@ -11,11 +11,34 @@
 #include <unordered_map>
 #include <utility>
 
+#include <sys/prctl.h>
+
 namespace troupe {
 namespace {
 
 bool contains(const std::vector<std::uint64_t>& positions, std::uint64_t position) {
   return std::find(positions.begin(), positions.end(), position) != positions.end();
+}
+
+// Waits until the event has passed, and returns what CUDA says of the work before it. The end of
+// long work is noticed up to 50 us late. A thread that CUDA wakes would cost more: the interrupt
+// takes the GPU and the driver 1.4 to 2 us for each event (docs/decisions/0047-asked-events.md).
+cudaError_t await_event(cudaEvent_t event) {
+  constexpr std::chrono::microseconds patience{30};
+  constexpr std::chrono::microseconds shortest{2};
+  constexpr std::chrono::microseconds longest{50};
+  const auto begun = std::chrono::steady_clock::now();
+  for (;;) {
+    const cudaError_t status = cudaEventQuery(event);
+    if (status != cudaErrorNotReady) return status;
+    const auto waited = std::chrono::steady_clock::now() - begun;
+    if (waited < patience) {
+      for (int i = 0; i < 20; ++i) relax();
+    } else {
+      std::this_thread::sleep_for(
+          std::clamp<std::chrono::nanoseconds>(waited / 16, shortest, longest));
+    }
+  }
 }
 
 // All queues of this process, by their numbers: work of one may wait for that of another.
@@ -73,7 +96,7 @@ CudaQueue::CudaQueue(int gpu, std::uint32_t first_slot, std::uint32_t slots,
   clock_ = GpuClock::of(gpu_);
   for (Slot& slot : slots_) {
     slot.start = make_event();
-    slot.end = make_awaited_event();
+    slot.end = make_event();
   }
   own_stream_ = make_stream();
   stream = own_stream_.get();
@@ -153,6 +176,7 @@ bool CudaQueue::wait_for(Token token) {
 
 void CudaQueue::watch() {
   cudaSetDevice(gpu_);
+  prctl(PR_SET_TIMERSLACK, 1000UL);  // in ns: sleeps are as short as await_event() asks for
   for (;;) {
     std::uint32_t slot = 0;
     spin_for_work();
@@ -181,7 +205,7 @@ void CudaQueue::spin_for_work() const {
 
 void CudaQueue::finish(std::uint32_t slot) {
   Slot& own = slots_[slot - first_slot_];
-  const cudaError_t status = cudaEventSynchronize(own.end.get());
+  const cudaError_t status = await_event(own.end.get());
   std::string failure;
   if (status != cudaSuccess) {
     failure = cuda_error(status, "work of the GPU").what();

@@ -154,7 +154,7 @@ void Bodies::add_for_elements() {
   add_cooperating(cross_entropy_grad_rows<T>);
   add_cooperating(mean_of<T>);
   add(lower_triangle<T>);
-  add(small_product<T>);
+  add_cooperating(small_product<T>);
 }
 
 Bodies::Bodies() {

@@ -6,10 +6,11 @@
 
 namespace troupe {
 
+using device_kernels::small_extent_max;
+
 bool is_small(const Product& p) {
-  constexpr std::int64_t extent_max = 64;
-  constexpr double flops_max = 2.0 * extent_max * extent_max * extent_max;
-  return std::max({p.batch, p.m, p.n, p.k}) <= extent_max &&
+  constexpr double flops_max = 2.0 * small_extent_max * small_extent_max * small_extent_max;
+  return std::max({p.batch, p.m, p.n, p.k}) <= small_extent_max &&
          static_cast<double>(p.batch) * p.flops() <= flops_max;
 }
 
@@ -21,9 +22,14 @@ void launch_small_product(const CudaCall& call, const Product& p) {
                                              .m = static_cast<int>(p.m),
                                              .n = static_cast<int>(p.n),
                                              .k = static_cast<int>(p.k)};
-  launch(call, threads_for(p.batch * p.m * p.n), device_kernels::small_product<T>, product,
-         static_cast<T>(p.alpha), call.inputs[0].as<T>(), call.inputs[1].as<T>(),
-         static_cast<T>(p.beta), call.output.as<T>());
+  const auto tiles = [](std::int64_t extent) {
+    return (extent + device_kernels::small_tile - 1) / device_kernels::small_tile;
+  };
+  launch(call,
+         {.blocks = static_cast<unsigned>(p.batch * tiles(p.m) * tiles(p.n)),
+          .threads = device_kernels::small_block_threads},
+         device_kernels::small_product<T>, product, static_cast<T>(p.alpha), call.inputs[0].as<T>(),
+         call.inputs[1].as<T>(), static_cast<T>(p.beta), call.output.as<T>());
 }
 
 template void launch_small_product<float>(const CudaCall&, const Product&);

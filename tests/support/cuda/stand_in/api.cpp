@@ -16,17 +16,18 @@ cudaError_t& last_error() {
 
 cudaError_t begin_call(Engine& engine, std::string_view what, CallKind kind) {
   Control& control = engine.control;
-  ++control.calls;
+  const bool is_counted = kind != CallKind::poll;
+  if (is_counted) ++control.calls;
   if (is_in_host_function()) {
     control.fail(std::string(what) + " is called by a host function, which must not call CUDA");
     return cudaErrorNotPermitted;
   }
   if (control.driver_version < CUDART_VERSION / 1000 * 1000) return cudaErrorInsufficientDriver;
   if (control.devices <= 0) return cudaErrorNoDevice;
-  if (is_due(control.sticky_error_at)) {
+  if (is_counted && is_due(control.sticky_error_at)) {
     engine.break_device(current_device(), cudaErrorIllegalAddress, false);
   }
-  if (is_due(control.device_lost_at)) {
+  if (is_counted && is_due(control.device_lost_at)) {
     engine.break_device(current_device(), cudaErrorDevicesUnavailable, true);
   }
   if (kind == CallKind::any_device) return cudaSuccess;

@@ -14,6 +14,7 @@ enum class CallKind : std::uint8_t {
   normal,
   any_device,  // doesn't fail because the current device is broken
   release,     // releases its resource even if it fails because the device is broken
+  poll,        // how often it is called depends on the time: neither counted nor injected into
 };
 
 int& current_device();      // of the calling thread

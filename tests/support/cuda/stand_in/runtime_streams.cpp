@@ -105,12 +105,15 @@ cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t on) {
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t handle) {
-  return api("cudaEventQuery", [&](Engine& e) {
-    const auto moment = recorded(e, handle, "cudaEventQuery");
-    if (moment == nullptr) return;
-    require(moment->is_reached, cudaErrorNotReady);
-    e.host_learns(moment->order.all);
-  });
+  return api(
+      "cudaEventQuery",
+      [&](Engine& e) {
+        const auto moment = recorded(e, handle, "cudaEventQuery");
+        if (moment == nullptr) return;
+        require(moment->is_reached, cudaErrorNotReady);
+        e.host_learns(moment->order.all);
+      },
+      CallKind::poll);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
