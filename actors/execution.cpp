@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -77,6 +79,20 @@ const std::vector<bool>& Execution::lost_nodes() {
 
 std::string Execution::why_lost(NodeId node) const {
   return cluster_ != nullptr ? cluster_->why_lost(node) : std::string();
+}
+
+bool Execution::has_lost_node() const {
+  return cluster_ != nullptr && cluster_->has_ever_lost_node();
+}
+
+Error Execution::loss() const {
+  const std::vector<bool> lost = cluster_->lost_nodes();
+  const auto first = std::find(lost.begin(), lost.end(), true);
+  const NodeId node = NodeId::at(static_cast<std::size_t>(first - lost.begin()));
+  const std::string why = why_lost(node);
+  return run_error(fmt::format("node {} was lost{}", machine_.nodes[node.index()],
+                               why.empty() ? "" : fmt::format(" ({})", why)),
+                   "see what has become of it, and start it again");
 }
 
 void Execution::await_loss(std::size_t known) {
@@ -173,6 +189,9 @@ void Execution::end() {
 std::vector<std::string> Execution::notes() const {
   std::vector<std::string> notes = gpu_notes_;
   for (std::string& note : link_notes(machine_, uses_)) notes.push_back(std::move(note));
+  if (cluster_ != nullptr && cluster_->uses_tls_for_tensors()) {
+    notes.emplace_back("Tensors went from node to node over TLS, which is slower than without.");
+  }
   return notes;
 }
 

@@ -4,6 +4,7 @@
 #include "actors/actor_runtime.hpp"
 #include "actors/run_setting.hpp"
 #include "core/backend/link_use.hpp"
+#include "core/base/error.hpp"
 #include "core/machine/machine.hpp"
 #include "core/memory/memory_store.hpp"
 #include "core/ops/registry.hpp"
@@ -79,6 +80,10 @@ class Execution {
   const std::vector<bool>& lost_nodes();
   // Why, as far as it is known; else empty.
   std::string why_lost(NodeId node) const;
+  // One of the cluster has been lost since it was made, and which. Thread-safe; has_lost_node()
+  // doesn't block.
+  bool has_lost_node() const;
+  Error loss() const;
   // A transfer between nodes has failed. Blocks until its cause is among lost_nodes(), of which
   // `known` were known, or until it can't be the loss of a node.
   void await_loss(std::size_t known);

@@ -112,7 +112,18 @@ Tensor take_in(SessionCore& session, std::span<const T> elements, const Shape& s
 
 // The nodes that the options name; null: none.
 std::unique_ptr<Cluster> cluster_of(const SessionOptions& options, const OpRegistry& ops) {
-  if (options.node_addresses.empty()) return nullptr;
+  const TlsFiles& tls = options.tls;
+  const bool has_tls_files = !tls.certificate.empty() || !tls.key.empty() || !tls.authority.empty();
+  if (has_tls_files && (tls.certificate.empty() || tls.key.empty() || tls.authority.empty())) {
+    throw usage_error("TLS needs a certificate, its key, and the certificates of an authority",
+                      "give all three of `tls`, or none");
+  }
+  if (options.node_addresses.empty()) {
+    if (!has_tls_files && !options.node_gpus) return nullptr;
+    throw usage_error(
+        fmt::format("the session has `{}`, and no nodes", has_tls_files ? "tls" : "node_gpus"),
+        "name nodes in `node_addresses`, or leave it out");
+  }
   if (has_virtual_time(options.mode)) {
     throw usage_error("a simulation runs on no nodes",
                       "leave them out, or make the session with Mode::run");

@@ -210,7 +210,8 @@ class Session {
   // measure(). No other thread may use the session meanwhile. Throws what `work` throws; the report
   // then has no such scenario. Results aren't compared with a serial execution.
   const ScenarioReport& measure(std::string_view name, const std::function<void()>& work);
-  // All that was measured. Its notes say what GPUs did since the session began.
+  // All that was measured. Its notes say what GPUs did since the session began; how links of nodes
+  // copied isn't known before the session ends.
   const Report& report() const;
 
  private:

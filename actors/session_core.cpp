@@ -359,6 +359,12 @@ void SessionCore::drop_calls(CallLog& log) {
 }
 
 void SessionCore::check_not_failed() {
+  if (!failure_ && engine_->has_lost_node()) {
+    if (is_busy_) throw engine_->loss();  // the thread will find out
+    fail(engine_->loss());
+    for_thread_.notify_one();
+    for_callers_.notify_all();
+  }
   if (!failure_) return;
   is_failure_told_ = true;
   throw *failure_;
@@ -453,7 +459,14 @@ const ScenarioReport& SessionCore::measure(std::string_view name,
     {
       Lock lock(mutex_);
       wait_for(lock, {.call = called_});
-      let_thread(lock, [this] { engine_->begin_measure(); });
+      try {
+        let_thread(lock, [this] { engine_->begin_measure(); });
+      } catch (const Error& error) {  // of nodes, which haven't all begun anew
+        wait_until_idle(lock);
+        fail(error);
+        for_thread_.notify_one();
+        check_not_failed();
+      }
     }
     work();
     Lock lock(mutex_);

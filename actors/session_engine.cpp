@@ -6,7 +6,6 @@
 #include "core/plan/placement.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -419,28 +418,28 @@ void SessionEngine::watch(UnitId unit) {
 }
 
 Error SessionEngine::failure() {
+  if (!actors_.is_over()) return loss();
   const RunResult result = actors_.take_result();
   const CoordinatorLogic::Failure& why = result.failure;
-  const std::string loss = loss_behind(why);
+  await_loss_behind(why);
   std::string what = describe(why, *graph_, machine_, planner_->plan());
-  if (!loss.empty()) what = why.unit ? fmt::format("{}: {}", loss, what) : loss;
-  const Error error =
-      run_error(what, loss.empty() ? "" : "see what has become of it, and start it again");
+  std::string remedy;
+  if (has_lost_node()) {
+    const Error lost = loss();
+    what = why.unit ? fmt::format("{}: {}", lost.problem(), what) : lost.problem();
+    remedy = lost.remedy();
+  }
+  const Error error = run_error(what, remedy);
   return why.unit ? error.at(graph_->place(planner_->plan().units[why.unit.index()].op)) : error;
 }
 
-// Which node is lost; empty: none.
-std::string SessionEngine::loss_behind(const CoordinatorLogic::Failure& failure) {
-  const Plan& plan = planner_->plan();
-  // A transfer may fail before the loss of the node is noticed that is the reason.
-  if (failure.unit && plan.units[failure.unit.index()].transfer) execution_.await_loss(0);
-  const std::vector<bool>& lost = execution_.lost_nodes();
-  const auto first = std::find(lost.begin(), lost.end(), true);
-  if (first == lost.end()) return {};
-  const NodeId node = NodeId::at(static_cast<std::size_t>(first - lost.begin()));
-  const std::string why = execution_.why_lost(node);
-  return fmt::format("node {} was lost{}", machine_.nodes[node.index()],
-                     why.empty() ? "" : fmt::format(" ({})", why));
+// A transfer between nodes may fail before the loss of the node is noticed that is the reason.
+void SessionEngine::await_loss_behind(const CoordinatorLogic::Failure& failure) {
+  if (!failure.unit) return;
+  const Unit& unit = planner_->plan().units[failure.unit.index()];
+  if (!unit.transfer) return;
+  const std::size_t link = unit.ref.resource.index() - machine_.devices.size();
+  if (is_network_link(machine_, machine_.links[link])) execution_.await_loss(0);
 }
 
 const std::byte* SessionEngine::data(const TensorState& tensor) const {

@@ -85,10 +85,13 @@ class SessionEngine {
   std::size_t windows() const { return in_flight_.size(); }
   // Ops and transfers that are handed out and not known to be done.
   std::uint64_t items_in_flight() const { return items_sent_ - actors_.items_done(); }
-  // The run has ended early.
-  bool has_failed() const { return actors_.is_over(); }
+  // The run has ended early, or can't go on without the node that was lost.
+  bool has_failed() const { return actors_.is_over() || has_lost_node(); }
   // Why. Only once.
   Error failure();
+  // As those of Execution.
+  bool has_lost_node() const { return execution_.has_lost_node(); }
+  Error loss() const { return execution_.loss(); }
   // All calls up to this one have been sent to the actors.
   std::uint64_t handed_out() const { return handed_out_; }
   // All calls up to this one have been carried out.
@@ -153,7 +156,7 @@ class SessionEngine {
   void hold(std::span<const PlannedWindow::Hold> holds, InFlight& entry);
   void release_copies(TensorState& tensor);
   UnitId pending(const TensorState::Copy& copy) const;
-  std::string loss_behind(const CoordinatorLogic::Failure& failure);
+  void await_loss_behind(const CoordinatorLogic::Failure& failure);
 
   const Machine& machine_;
   const OpRegistry& ops_;

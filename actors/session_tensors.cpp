@@ -10,15 +10,15 @@ SessionTensors::SessionTensors(Execution& execution, const Machine& machine, Clu
       cluster_(cluster),
       store_(execution.store()),
       released_(store_.pool()) {
-  if (cluster_ != nullptr) cluster_->begin_growing(machine_, execution_.setting().widest_team);
+  if (cluster_ == nullptr) return;
+  cluster_->begin_growing(machine_, execution_.setting().widest_team);
+  if (execution_.has_lost_node()) throw execution_.loss();
 }
 
 void SessionTensors::renumber(std::span<const ReplicaId> kept) {
-  if (cluster_ != nullptr) {
-    cluster_->tensors().renumber(changes_.released, kept);
-    changes_ = {};
-  }
-  store_.renumber(kept);
+  const TensorChanges changes = std::exchange(changes_, {});
+  store_.renumber(kept);  // first: the session goes by these numbers, whatever nodes answer
+  if (cluster_ != nullptr) cluster_->tensors().renumber(changes.released, kept);
 }
 
 void SessionTensors::hold(const PlannedWindow& planned) {

@@ -96,10 +96,7 @@ class Cluster::Impl {
       rest_for(control_.system(), pause);
     }
   }
-  bool has_ever_lost_node() {
-    const std::lock_guard lock(mutex_);
-    return has_ever_lost_node_;
-  }
+  bool has_ever_lost_node() const { return has_ever_lost_node_; }
   Replaced replace_lost_nodes(const Machine& machine, Duration limit) {
     const Instant begun = present(control_.system());
     Replaced replaced;
@@ -134,9 +131,9 @@ class Cluster::Impl {
     machine_ = join_machines(nodes_);
     nodes_without_gpus_ = name_those_without_gpus(nodes_, answers);
     if (!has_any_gpu(machine_)) {
-      throw usage_error(fmt::format("the run asks for GPUs, and none of its nodes has any ({})",
+      throw usage_error(fmt::format("GPUs are asked for, and none of the nodes has any ({})",
                                     fmt::join(nodes_without_gpus_, "; ")),
-                        "name nodes that lend some, or leave `gpus: true` out");
+                        "name nodes that lend some, or don't ask: `gpus: true`, `.node_gpus`");
     }
     for (const std::string& news : nodes_without_gpus_) say(news);
   }
@@ -362,8 +359,9 @@ class Cluster::Impl {
   // ended or is silent. `mutex_` is held.
   void lose(std::size_t n, std::string why = {}) {
     if (n >= nodes_.size() || is_lost_[n]) return;
-    is_lost_[n] = is_disconnected_ = has_ever_lost_node_ = true;
+    is_lost_[n] = is_disconnected_ = true;
     why_lost_[n] = std::move(why);
+    has_ever_lost_node_ = true;
     for (std::size_t other = 0; other < nodes_.size(); ++other) {
       if (other != n) caf::anon_send(nodes_[other].agent, Disconnect{loss_of(n)});
     }
@@ -384,11 +382,11 @@ class Cluster::Impl {
   const Machine* running_ = nullptr;  // that of the run; null between runs
   AskedNodes asked_;
   RemoteTensors tensors_{asked_};
+  std::atomic<bool> has_ever_lost_node_ = false;
   std::mutex mutex_;  // guards what follows, and changes of agents and names of nodes_
   std::uint32_t run_ = 0;
-  std::uint32_t epoch_ = 0;       // of the connections between nodes
-  bool is_disconnected_ = false;  // a node was lost, or has come, in this epoch
-  bool has_ever_lost_node_ = false;
+  std::uint32_t epoch_ = 0;                        // of the connections between nodes
+  bool is_disconnected_ = false;                   // a node was lost, or has come, in this epoch
   std::vector<bool> is_lost_;                      // by NodeId
   std::vector<std::string> why_lost_;              // by NodeId
   std::map<std::uint32_t, caf::actor> stand_ins_;  // by ResourceId

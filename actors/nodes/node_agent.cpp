@@ -168,8 +168,9 @@ class Agent final : public caf::event_based_actor {
       differing.push_back(fmt::format("'{}' only it has", name));
     }
     if (differing.empty()) return kinds;
-    throw usage_error(fmt::format("its op kinds are others: {}", fmt::join(differing, ", ")),
-                      "start node and leader with the same --ops");
+    throw usage_error(
+        fmt::format("its op kinds are others: {}", fmt::join(differing, ", ")),
+        "start the node with --ops for all libraries that the leader has, and the leader likewise");
   }
 
   NodeService& service() {

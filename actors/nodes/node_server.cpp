@@ -65,11 +65,11 @@ class NodeServer::Impl {
           [this](const std::string& peer, const std::string& cause) {
             if (options_.on_refused) options_.on_refused(peer, cause);
           });
+      wires_.listen(acceptor_->port());
     } catch (...) {
       caf::anon_send_exit(agent_, caf::exit_reason::kill);
       throw;
     }
-    wires_.listen(acceptor_->port());
   }
   ~Impl() {
     acceptor_.reset();

@@ -29,7 +29,7 @@ struct NodeOptions {
   // Whoever reaches the node's ports may use it: without TLS, it may listen on what isn't loopback;
   // with TLS, tensors aren't encrypted.
   bool trusts_network = false;
-  // Of a connection that isn't accepted. Called on a thread of the node.
+  // Of a connection that isn't accepted. Called on threads of the node, also at the same time.
   std::function<void(const std::string& peer, const std::string& cause)> on_refused = {};
 };
 

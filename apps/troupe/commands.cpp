@@ -80,10 +80,6 @@ int carry_out(Mode mode, const RunArguments& arguments) {
       guard(ErrorKind::failed, "running " + arguments.file, [&] { return run.perform(); });
   if (!report.interrupted) limit_interrupted_time();
   report.title = planned.file.title;
-  if (cluster && cluster->uses_tls_for_tensors()) {
-    report.notes.emplace_back(
-        "Tensors went from node to node over TLS, which is slower than without.");
-  }
   phases.ended(run.setting().name_past, run.op_count());
   // If an output fails, the others are written all the same. The first error is thrown at the end.
   std::optional<Error> failure;

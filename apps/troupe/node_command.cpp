@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -31,7 +32,9 @@ int make_certificates_command(const std::string& folder) {
 // Says which connections were refused, one a second at most.
 class RefusalLog {
  public:
+  // Thread-safe.
   void add(const std::string& peer, const std::string& cause) {
+    const std::lock_guard lock(mutex_);
     const auto now = std::chrono::steady_clock::now();
     if (now < next_) {
       ++unsaid_;
@@ -43,6 +46,7 @@ class RefusalLog {
   }
 
  private:
+  std::mutex mutex_;
   std::chrono::steady_clock::time_point next_;
   std::uint64_t unsaid_ = 0;
 };

@@ -38,8 +38,12 @@ std::string lack_of(const Machine& has, const Machine& wanted) {
 }
 
 void limit_to_nodes(Machine& machine, const Machine& nodes) {
+  if (machine.nodes.empty()) {
+    throw usage_error("the machine has no nodes, and would run on some",
+                      "name no nodes, or describe them in the machine: `nodes:` of a file");
+  }
   if (machine.nodes.size() != nodes.nodes.size()) {
-    throw usage_error(fmt::format("the machine has {}, and the run gets {}",
+    throw usage_error(fmt::format("the machine has {}, and gets {}",
                                   format_count(machine.nodes.size(), "node"), nodes.nodes.size()),
                       "give it as many");
   }

@@ -9,6 +9,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -125,6 +126,51 @@ BOOST_AUTO_TEST_CASE(a_lost_node_that_had_no_work_is_named) {
     }
   });
   BOOST_TEST(has(error, "node n1 was lost"), error);
+}
+
+// Nothing was to run there, so nobody waits for anything of it.
+BOOST_AUTO_TEST_CASE(every_call_after_the_loss_of_a_node_that_has_tensors_only_names_it) {
+  VirtualSession session(1, two_nodes(), ops());
+  const std::vector<float> values(16, 3.0F);
+  Tensor given;
+  {
+    const DeviceScope on = session->on("n1.cpu0");
+    given = session->tensor(values, {16});
+    given.wait();
+  }
+  const DeviceScope on = session->on("n0.cpu0");
+  session.nodes().kill(1, Duration{0}, true);
+  for (int i = 0; i < 1000; ++i) {
+    if (error_of([&] { session->uniform({4}).wait(); }) != "no error") break;
+  }
+  const std::vector<std::function<void()>> calls{[&] { session->uniform({4}).wait(); },
+                                                 [&] { session->tensor(values, {16}); },
+                                                 [&] { given.wait(); },
+                                                 [&] { given.read<float>(); },
+                                                 [&] { session->wait_all(); },
+                                                 [&] { session->wait("n0.cpu0"); }};
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const std::string error = error_of(calls[i]);
+    BOOST_TEST(has(error, "node n1 was lost"), i << ": " << error);
+  }
+}
+
+// measure() gives what is in use new numbers, here and on the nodes.
+BOOST_AUTO_TEST_CASE(tensors_may_be_dropped_after_a_node_was_lost_in_measure) {
+  VirtualSession session(1, two_nodes(), ops());
+  std::vector<Tensor> kept;
+  {
+    const DeviceScope on = session->on("n1.cpu0");
+    for (int i = 0; i < 6; ++i) kept.push_back(session->call("count", {}));
+  }
+  session->wait_all();
+  kept.erase(kept.begin(), kept.begin() + 3);
+  session->uniform({4}).wait();  // they are gone
+  session.nodes().kill(1, Duration{0}, false);
+  const std::string error = error_of([&] { session->measure("nothing", [] {}); });
+  BOOST_TEST(has(error, "n1"), error);
+  kept.clear();
+  BOOST_TEST(has(error_of([&] { session->uniform({4}).wait(); }), "n1"));
 }
 
 BOOST_AUTO_TEST_CASE(what_fits_no_memory_of_the_node_is_refused) {

@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_asks_for_gpus_is_refused_if_no_node_has_any) {
   const GpuNode n0(files, {"DEVICES=1"}, {"--no-gpus"});
   const GpuNode n1(files, {"DRIVER_VERSION=0"});
   files.check_refused(files.run_on(n0.address() + "," + n1.address()),
-                      {"the run asks for GPUs, and none of its nodes has any",
+                      {"GPUs are asked for, and none of the nodes has any",
                        "node n0 (" + n0.address() + "): it lends no GPUs (--no-gpus)",
                        "node n1 (" + n1.address() +
                            "): no GPU of this host can be used: there is "

@@ -67,8 +67,9 @@ BOOST_FIXTURE_TEST_CASE(nodes_with_other_ops_are_refused_with_what_differs, TwoN
   ops.add(kind);
   const ClusterOptions options{.addresses = {address(a), address(b)}};
   expect_error(ErrorKind::usage,
-               fmt::format("node {}: its op kinds are others: 'mine' it doesn't have; start node "
-                           "and leader with the same --ops",
+               fmt::format("node {}: its op kinds are others: 'mine' it doesn't have; start the "
+                           "node with --ops for all libraries that the leader has, and the "
+                           "leader likewise",
                            std::min(address(a), address(b))),
                [&] { Cluster(ops, options); });
 }

@@ -71,6 +71,23 @@ BOOST_AUTO_TEST_CASE(a_machine_file_that_is_not_there_or_no_machine_file_is_name
   check_error([&] { Session s(directory.path() / "bad.yaml"); }, {"bad.yaml:1:"});
 }
 
+// It would work in the clear.
+BOOST_AUTO_TEST_CASE(a_session_with_a_part_of_what_tls_needs_is_refused) {
+  const std::vector<std::string> nodes{"127.0.0.1:1"};
+  check_error([&] { Session s({.node_addresses = nodes, .tls = {.authority = "ca.pem"}}); },
+              {"TLS needs a certificate, its key, and", "give all three"});
+  check_error(
+      [&] { Session s({.node_addresses = nodes, .tls = {.certificate = "a", .key = "b"}}); },
+      {"TLS needs a certificate, its key, and", "give all three"});
+}
+
+BOOST_AUTO_TEST_CASE(options_for_nodes_are_refused_without_nodes) {
+  check_error([] { Session s({.tls = {.certificate = "a", .key = "b", .authority = "c"}}); },
+              {"the session has `tls`, and no nodes", "node_addresses"});
+  check_error([] { Session s({.node_gpus = true}); },
+              {"the session has `node_gpus`, and no nodes", "node_addresses"});
+}
+
 BOOST_AUTO_TEST_CASE(an_error_that_nobody_has_waited_for_is_logged_when_the_session_ends) {
   const std::string logged = logged_by([] {
     Session s(testing::session_machine());
