@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -15,6 +17,7 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -33,6 +36,11 @@ constexpr std::uint64_t chunk_bytes_max = std::uint64_t{1} << 36;
 // Of one connection, before others are served; a part of a large chunk counts for many.
 constexpr int frames_at_once = 16;
 constexpr int frames_for_a_part = 8;
+// Connections that others have opened, and on which nobody has said hello.
+constexpr std::ptrdiff_t strangers_max = 256;
+// What a node has sent must be there within this time, and it must show that it is there in about
+// this time: else nobody may notice that a path is gone.
+constexpr std::chrono::seconds silence_max{20};
 constexpr const char* closed_meanwhile = "the connection was closed";
 
 // A socket that is being connected.
@@ -41,7 +49,8 @@ int begin_connecting(const HostPort& to) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(to.port);
-  inet_pton(AF_INET, to.host.c_str(), &address.sin_addr);
+  const bool is_known = inet_pton(AF_INET, to.host.c_str(), &address.sin_addr) == 1;
+  TROUPE_ASSERT(is_known);  // place_of() has looked
   if (fd < 0 || (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&
                  errno != EINPROGRESS)) {
     const int error = errno;
@@ -49,6 +58,20 @@ int begin_connecting(const HostPort& to) {
     throw run_error(system_message(error));
   }
   return fd;
+}
+
+// Has the kernel give a connection up whose other end doesn't answer.
+void limit_silence(int socket) {
+  const auto set = [socket](int level, int option, int value) {
+    setsockopt(socket, level, option, &value, sizeof value);
+  };
+  constexpr int probes = 4;
+  const auto seconds = static_cast<int>(silence_max.count());
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, seconds / probes);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, seconds / probes);
+  set(IPPROTO_TCP, TCP_KEEPCNT, probes);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, seconds * 1000);  // in ms
 }
 
 }  // namespace
@@ -76,19 +99,24 @@ SocketWork::~SocketWork() {
 }
 
 HostPort SocketWork::place_of(const std::string& address) const {
-  return read_host_port(parse_address_text(address, options_.transport).place);
+  const std::string place = parse_address_text(address, options_.transport).place;
+  try {
+    HostPort at = read_host_port(place);
+    in_addr ignored{};
+    if (inet_pton(AF_INET, at.host.c_str(), &ignored) == 1) return at;
+  } catch (const Error&) {  // of a user who has written it
+  }
+  throw run_error(fmt::format("'{}' is not the place of a node's tensors", place),
+                  "start all nodes with the same version of Troupe");
 }
 
 void SocketWork::connect(NodeId node, const std::string& address, const HostPort& place) {
   Peer& peer = peers_[node];
-  if (peer.link != none && peer.address == address) return;
-  const std::string old = std::exchange(peer.address, address);
-  peer.link = none;
-  for (auto& [number, link] : links_) {
-    if (old.empty() || link.address != old) continue;
-    link.stream.fail(closed_meanwhile);
-    look_after(number, link);
-  }
+  const bool was_connected = peer.link != none;
+  if (was_connected && peer.address == address) return;
+  if (was_connected) fail_links(peer.address, closed_meanwhile);
+  std::erase_if(losses_, [node](const Loss& loss) { return loss.node == node; });
+  peer = {.address = address, .cause = {}};
   try {
     const TlsContext* const tls = options_.wire.tls ? &*options_.wire.tls : nullptr;
     Connection connection(begin_connecting(place), Connection::Side::client, tls);
@@ -105,7 +133,17 @@ void SocketWork::connect(NodeId node, const std::string& address, const HostPort
     look_after(entry->first, link);
   } catch (const Error& error) {
     peer.cause = error.problem();
-    losses_.push_back(node);
+    losses_.push_back({node, peer.cause});
+    fail_links(address, peer.cause);
+  }
+}
+
+// Those to and from the Wire at the address.
+void SocketWork::fail_links(const std::string& address, const std::string& cause) {
+  for (auto& [number, link] : links_) {
+    if (link.address != address) continue;
+    link.stream.fail(cause);
+    look_after(number, link);
   }
 }
 
@@ -120,12 +158,27 @@ void SocketWork::add_accepted() {
   const std::lock_guard lock(accepted_mutex_);
   for (Connection& connection : std::exchange(accepted_, {})) {
     add(FrameStream(std::move(connection)));
+    drop_strangers();
   }
+}
+
+// Whoever has not said hello may be anybody: the oldest gives way to what comes, as with an
+// Acceptor.
+void SocketWork::drop_strangers() {
+  const auto is_stranger = [](const auto& entry) {
+    const Link& link = entry.second;
+    return !link.is_outgoing && link.address.empty() && link.stream.failure().empty();
+  };
+  if (std::count_if(links_.begin(), links_.end(), is_stranger) <= strangers_max) return;
+  const auto oldest = std::find_if(links_.begin(), links_.end(), is_stranger);
+  oldest->second.stream.fail("others came");
+  look_after(oldest->first, oldest->second);
 }
 
 SocketWork::Links::iterator SocketWork::add(FrameStream stream) {
   const auto entry = links_.emplace(++last_link_, Link{.stream = std::move(stream)}).first;
   Link& link = entry->second;
+  limit_silence(link.stream.socket());
   link.watched_events = EPOLLIN;
   link.deadline = Clock::now() + options_.wire.connect_timeout;
   has_unready_links_ = true;
@@ -401,17 +454,13 @@ void SocketWork::remove(Links::iterator entry) {
     if (peer.link == none || peer.address != link.address) continue;
     peer.cause = cause;
     peer.link = none;
-    losses_.push_back(node);
-    for (auto& [number, other] : links_) {
-      if (other.address != link.address) continue;
-      other.stream.fail(cause);
-      look_after(number, other);
-    }
+    losses_.push_back({node, cause});
+    fail_links(link.address, cause);
   }
 }
 
 void SocketWork::report_losses() {
-  for (const NodeId node : std::exchange(losses_, {})) listener_.lost(node, peers_[node].cause);
+  for (const Loss& loss : std::exchange(losses_, {})) listener_.lost(loss.node, loss.cause);
 }
 
 WireRest SocketWork::rest() {

@@ -99,6 +99,10 @@ class SocketWork {
     LinkNumber link = none;  // for sending; none: lost
     std::string cause;       // of the loss
   };
+  struct Loss {
+    NodeId node;
+    std::string cause;
+  };
   struct Finished {
     ChunkDone done;
     std::string failure;
@@ -109,6 +113,7 @@ class SocketWork {
   // Of a connection that another node has opened, for its chunks. Thread-safe.
   void accept(Connection connection);
   void add_accepted();
+  void drop_strangers();
   Links::iterator add(FrameStream stream);
   // To be called whenever something was done with its stream.
   void look_after(LinkNumber number, Link& link);
@@ -123,6 +128,7 @@ class SocketWork {
   void on_part(Link& link, const Frame& frame);
   void finish(ChunkDone done, const std::string& failure = {});
   void forget(Arrival& arrival) { arrivals_.erase(arrival.self); }
+  void fail_links(const std::string& address, const std::string& cause);
   void fail_late_links();
   int patience_ms() const;
   void remove_failed();
@@ -145,7 +151,7 @@ class SocketWork {
   std::list<Arrival> arrivals_;
   std::size_t large_under_way_ = 0;
   std::vector<Finished> finished_;
-  std::vector<NodeId> losses_;
+  std::vector<Loss> losses_;
 };
 
 }  // namespace troupe

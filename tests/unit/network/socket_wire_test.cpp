@@ -2,6 +2,7 @@
 #include "core/network/frame_stream.hpp"
 #include "core/network/host_port.hpp"
 #include "core/network/wire_address.hpp"
+#include "tests/support/expect_error.hpp"
 #include "tests/unit/network/wire_end.hpp"
 
 #include <array>
@@ -180,6 +181,25 @@ BOOST_AUTO_TEST_CASE(a_connection_that_says_nothing_is_closed) {
     BOOST_TEST(is_closed(connection));
     check_works(node, transport);
   });
+}
+
+// They would take all descriptors.
+BOOST_AUTO_TEST_CASE(of_many_connections_without_a_hello_the_oldest_is_closed) {
+  for_each_socket_wire([](Transport transport) {
+    Node node(transport, 10min);
+    std::vector<Connection> strangers;
+    for (int i = 0; i < 260; ++i) strangers.push_back(node.open());
+    BOOST_TEST(is_closed(strangers.front()));
+    check_works(node, transport);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(an_address_whose_place_is_none_is_refused) {
+  WireEnd end(1, Transport::tcp);
+  for (const char* const place : {"", "127.0.0.1", "host:7420", "1.2.3:7420", "127.0.0.1:x"}) {
+    const std::string address = new_address_text({.transport = "tcp", .place = place});
+    expect_error(ErrorKind::failed, "", [&] { end.wire().connect(NodeId{0}, address); });
+  }
 }
 
 // The parts of a chunk that was offered and not yet taken.
