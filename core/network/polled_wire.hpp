@@ -31,8 +31,8 @@ namespace troupe {
 //   bool update()           goes on with everything; true if something has happened
 //   bool has_losses()       that update() has found
 //   report_losses()         to the listener; may block, so only the wire's thread calls it
-//   bool has_more()         what those who help leave to the wire's thread: large chunks that are
-//                           under way, and whatever the next update() does in any case
+//   bool has_more()         what those who help leave to the wire's thread when they leave: large
+//                           chunks that are under way, and whatever the next update() does anyway
 //   WireRest rest()         what to wait for; none if update() has more to do
 //   void wake()             ends such a wait
 //
@@ -89,7 +89,7 @@ class PolledWire final : public Wire {
     return true;
   }
 
-  // Those who help have better things to do than to move a large chunk, or to start anew.
+  // Those who help have better things to do than to move all of a large chunk, or to start anew.
   bool progress() override {
     if (is_on_thread()) return false;
     std::unique_lock lock(turn_, std::try_to_lock);

@@ -82,7 +82,8 @@ class NetworkLink final : public LinkBackend {
   }
 
   Started receive(const ChunkMove& move, OrderedEnds& ends) {
-    const Started started = port_.receive(move, store_.data(move.to), ends);
+    const MemoryStore::View to = store_.view(move.to);
+    const Started started = port_.receive(move, {to.data, to.type.bytes()}, ends);
     return started.state == Started::State::finished ? ends.end_at_once() : started;
   }
 

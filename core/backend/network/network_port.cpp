@@ -150,25 +150,37 @@ void NetworkPort::forget(const Completions& completions) {
 void NetworkPort::arrived(const ChunkHeader& header, ArrivedChunk chunk) {
   if (header.bytes == 0) return arrived_empty(header, chunk);
   const ReplicaId replica{header.replica};
+  bool has_buffer = false;
   std::byte* target = nullptr;
   {
     const std::lock_guard lock(mutex_);
     if (!abandoned_.empty()) return;
     Tensor& tensor = tensors_[replica];
     Chunk& here = tensor.chunks[header.offset];
-    if (tensor.buffer != nullptr) {
-      here.is_taken = true;
-      target = tensor.buffer + header.offset;
+    here.bytes = header.bytes;
+    has_buffer = tensor.buffer.data() != nullptr;
+    if (has_buffer) {
+      target = tensor.begin_taking(header.offset, here);
+      report(here);
     } else {
       here.arrived = chunk;
     }
   }
-  if (target != nullptr) take(replica, header.offset, chunk, target);
+  if (has_buffer) take(replica, header.offset, chunk, target);
   on_chunk_({.window = header.window, .resource = header.resource, .item = header.item});
 }
 
-// There may be several at one offset.
-void NetworkPort::arrived_empty(const ChunkHeader& header, ArrivedChunk chunk) {
+std::byte* NetworkPort::Tensor::begin_taking(std::uint64_t offset, Chunk& chunk) const {
+  chunk.is_taken = true;
+  if (offset <= buffer.size() && chunk.bytes <= buffer.size() - offset) {
+    return buffer.data() + offset;
+  }
+  chunk.is_there = true;
+  chunk.failure = "bytes came that are outside it";
+  return nullptr;
+}
+
+void NetworkPort::drop(ArrivedChunk chunk) {
   {
     const std::lock_guard lock(mutex_);
     if (!begin_call()) return;
@@ -176,11 +188,17 @@ void NetworkPort::arrived_empty(const ChunkHeader& header, ArrivedChunk chunk) {
   wire_.drop(chunk);
   end_call();
   end_one();
+}
+
+// There may be several at one offset.
+void NetworkPort::arrived_empty(const ChunkHeader& header, ArrivedChunk chunk) {
+  drop(chunk);
   on_chunk_({.window = header.window, .resource = header.resource, .item = header.item});
 }
 
 void NetworkPort::take(ReplicaId replica, std::uint64_t offset, ArrivedChunk chunk,
                        std::byte* target) {
+  if (target == nullptr) return drop(chunk);
   {
     const std::lock_guard lock(mutex_);
     if (!begin_call()) return;
@@ -209,10 +227,12 @@ void NetworkPort::moved(Tensors::iterator tensor) {
   if (tensor->second.is_over()) tensors_.erase(tensor);
 }
 
-Started NetworkPort::receive(const ChunkMove& move, std::byte* to, Completions& completions) {
+Started NetworkPort::receive(const ChunkMove& move, std::span<std::byte> to,
+                             Completions& completions) {
   struct ToTake {
     std::uint64_t offset;
     ArrivedChunk chunk;
+    std::byte* target;
   };
   std::vector<ToTake> to_take;
   bool is_there = false;
@@ -229,8 +249,9 @@ Started NetworkPort::receive(const ChunkMove& move, std::byte* to, Completions& 
     if (move.first) {
       tensor.buffer = to;
       for (auto& [offset, chunk] : tensor.chunks) {
-        if (std::exchange(chunk.is_taken, true)) continue;
-        to_take.push_back({offset, std::exchange(chunk.arrived, nullptr)});
+        if (chunk.is_taken) continue;
+        ArrivedChunk const arrived = std::exchange(chunk.arrived, nullptr);
+        to_take.push_back({offset, arrived, tensor.begin_taking(offset, chunk)});
       }
     }
     const auto chunk = tensor.chunks.find(move.offset);
@@ -246,7 +267,7 @@ Started NetworkPort::receive(const ChunkMove& move, std::byte* to, Completions& 
     }
     if (move.last) moved(found);
   }
-  for (const ToTake& next : to_take) take(move.from, next.offset, next.chunk, to + next.offset);
+  for (const ToTake& next : to_take) take(move.from, next.offset, next.chunk, next.target);
   return {.state = is_there ? Started::State::finished : Started::State::pending};
 }
 

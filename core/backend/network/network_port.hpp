@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 
@@ -49,16 +50,18 @@ class NetworkPort {
   // it must be before the buffers are freed that chunks came from or went to.
   void abandon(const std::string& cause);
 
-  // Moves a chunk that has come to the buffer of its tensor, which begins at `to`: has finished, or
-  // will report to `completions`, which must outlive it. Throws a run Error if it has failed.
-  Started receive(const ChunkMove& move, std::byte* to, Completions& completions);
+  // Moves a chunk that has come to the buffer of its tensor, `to`: has finished, or will report to
+  // `completions`, which must outlive it. Throws a run Error if it has failed, or isn't a part of
+  // the tensor.
+  Started receive(const ChunkMove& move, std::span<std::byte> to, Completions& completions);
   // No end is reported to `completions` any more.
   void forget(const Completions& completions);
 
  private:
   struct Chunk {
     ArrivedChunk arrived = nullptr;  // until it is taken
-    bool is_taken = false;           // into the buffer; its end may be ahead
+    std::uint64_t bytes = 0;
+    bool is_taken = false;  // into the buffer; its end may be ahead
     bool is_there = false;
     std::string failure = {};
     Completions* waiting = nullptr;  // the link that moves it
@@ -66,16 +69,20 @@ class NetworkPort {
   };
   // A tensor that comes in chunks.
   struct Tensor {
-    std::byte* buffer = nullptr;                 // once a link has moved the first chunk
+    std::span<std::byte> buffer = {};            // once a link has moved the first chunk
     std::map<std::uint64_t, Chunk> chunks = {};  // by offset; those that no link has moved
     bool is_moved = false;                       // the last chunk, too, or a link waits for it
     bool is_over() const { return is_moved && chunks.empty(); }
+    // Where a chunk goes. Null: it is outside the tensor, and has failed.
+    std::byte* begin_taking(std::uint64_t offset, Chunk& chunk) const;
   };
 
   using Tensors = std::unordered_map<ReplicaId, Tensor>;
 
   void arrived_empty(const ChunkHeader& header, ArrivedChunk chunk);
+  // Drops it if there is no target.
   void take(ReplicaId replica, std::uint64_t offset, ArrivedChunk chunk, std::byte* target);
+  void drop(ArrivedChunk chunk);
   void taken(ReplicaId replica, std::uint64_t offset, const std::string& failure);
   // A link has begun to move the last chunk.
   void moved(Tensors::iterator tensor);

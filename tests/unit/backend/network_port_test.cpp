@@ -9,6 +9,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -92,6 +93,7 @@ struct Tensor {
   void arrive(std::size_t i) {
     port->arrived({.run = 7, .item = 42, .replica = 5, .offset = 2 * i, .bytes = 2}, &chunks[i]);
   }
+  std::span<std::byte> as_bytes_of_buffer() { return std::as_writable_bytes(std::span(buffer)); }
   Started::State move(std::size_t i) {
     return port
         ->receive({.from = ReplicaId{5},
@@ -101,7 +103,7 @@ struct Tensor {
                    .first = i == 0,
                    .last = i == 2,
                    .slot = static_cast<std::uint32_t>(i) + 1},
-                  reinterpret_cast<std::byte*>(buffer.data()), ends)
+                  as_bytes_of_buffer(), ends)
         .state;
   }
 };
@@ -162,7 +164,7 @@ BOOST_FIXTURE_TEST_CASE(an_empty_chunk_at_the_end_does_not_hide_those_before_it,
   BOOST_TEST((move(0) == Started::State::pending));
   const ChunkMove empty{
       .from = ReplicaId{5}, .to = ReplicaId{6}, .offset = 2, .bytes = 0, .first = false};
-  port->receive(empty, reinterpret_cast<std::byte*>(buffer.data()), ends);
+  port->receive(empty, as_bytes_of_buffer(), ends);
   wire.end_taking();
   BOOST_TEST((ends.done == std::vector<std::uint32_t>{1}));
 }
@@ -185,6 +187,22 @@ BOOST_FIXTURE_TEST_CASE(a_chunk_that_has_failed_fails_when_it_is_moved, Tensor) 
   testing::expect_error(ErrorKind::failed, "gone", [&] { move(1); });
 }
 
+// Before the buffer is there, and after.
+BOOST_FIXTURE_TEST_CASE(bytes_outside_the_tensor_are_not_written, Tensor) {
+  Sent outside{"xy"};
+  for (const std::uint64_t offset : {std::uint64_t{5}, std::uint64_t{6}, ~std::uint64_t{0}}) {
+    port->arrived({.run = 7, .item = 42, .replica = 5, .offset = offset, .bytes = 2}, &outside);
+  }
+  arrive(0);
+  move(0);
+  port->arrived({.run = 7, .item = 42, .replica = 5, .offset = 2, .bytes = 5}, &outside);
+  BOOST_TEST(wire.taking.size() == 1U);
+  wire.end_taking();
+  BOOST_TEST(wire.dropped.size() == 4U);
+  BOOST_TEST(buffer == "ab....");
+  testing::expect_error(ErrorKind::failed, "outside", [&] { move(1); });
+}
+
 // Chunks are whole pages: where there are more of them than the tensor needs, the last are empty.
 BOOST_FIXTURE_TEST_CASE(empty_chunks_at_the_end_of_a_tensor_arrive_too, Tensor) {
   for (std::size_t i = 0; i < 3; ++i) arrive(i);
@@ -205,8 +223,8 @@ BOOST_FIXTURE_TEST_CASE(empty_chunks_at_the_end_of_a_tensor_arrive_too, Tensor) 
                           .bytes = 0,
                           .first = false,
                           .last = is_last};
-    std::byte* const to = reinterpret_cast<std::byte*>(buffer.data());
-    BOOST_TEST((port->receive(empty, to, ends).state == Started::State::finished));
+    BOOST_TEST(
+        (port->receive(empty, as_bytes_of_buffer(), ends).state == Started::State::finished));
   }
   BOOST_TEST(buffer == "abcdef");
 }

@@ -1,8 +1,6 @@
 // The kernel of small products.
 #pragma once
 
-#include "core/backend/cuda/kernels/threads.cuh"
-
 namespace troupe::device_kernels {
 
 // `batch` products of matrices m × k and k × n, which may be stored transposed.
