@@ -66,10 +66,12 @@ class SessionEngine {
                 TensorExchange& exchange, Cluster* cluster);
   ~SessionEngine();
 
-  // Hands out calls of the log, in windows of reasonable size. Does not wait: if windows in flight
-  // must complete first, because a memory has no room or an epoch ends, leaves calls in the log, or
+  // Hands out calls of the log, in windows of reasonable size. Waits for no window (for nodes, at
+  // the end of an epoch and for large tensors that they are given): if windows in flight must
+  // complete first, because a memory has no room or an epoch ends, leaves calls in the log, or
   // keeps a planned window. Must then be called again when a window has completed. Throws what the
-  // planner throws, and a run Error if a memory is full and nothing is in flight.
+  // planner throws, and a run Error if a memory is full and nothing is in flight, or a node is lost
+  // or refuses.
   void hand_out(CallLog& log);
   // hand_out() has left calls in the log because each device has enough to do. It must be called
   // again in a while, whether a window has completed or not.
@@ -112,7 +114,8 @@ class SessionEngine {
   // The values of a tensor that has been made, where it is in RAM; they stay there as long as it is
   // in use. Else null.
   const std::byte* data(const TensorState& tensor) const;
-  // A copy of them. Blocks. Throws a run Error if its file can't be read.
+  // A copy of them. Blocks. Throws a run Error if its file can't be read, or its
+  // node is lost.
   void read(const TensorState& tensor, std::vector<std::byte>& out) const;
 
   // Begin and end what is measured. Nothing may be in flight.

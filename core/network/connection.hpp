@@ -40,7 +40,7 @@ class Connection {
   Outcome shake_hands();
   // Some of `bytes`, which must not be empty.
   Result read(std::span<std::byte> bytes);
-  // Some of `bytes`, then of `more`; both must not be empty.
+  // Some of `bytes`, then of `more`, one of which may be empty.
   Result write(std::span<const std::byte> bytes, std::span<const std::byte> more = {});
   // Bytes that read() returns though the socket isn't readable.
   std::size_t pending() const;

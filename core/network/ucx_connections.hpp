@@ -73,7 +73,7 @@ class UcxConnections {
   struct Connection {
     UcxConnections* owner = nullptr;
     ucp_ep_h endpoint = nullptr;
-    std::string address;  // of the Wire at the other end; empty until it is known
+    std::string address;  // of the Wire at the other end; empty: to itself
     std::string failure;
     std::vector<std::function<void(bool succeeded)>> waiting;  // for it to be open
     bool is_greeting = false;                                  // the first message is under way
