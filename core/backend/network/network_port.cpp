@@ -161,7 +161,6 @@ void NetworkPort::arrived(const ChunkHeader& header, ArrivedChunk chunk) {
     has_buffer = tensor.buffer.data() != nullptr;
     if (has_buffer) {
       target = tensor.begin_taking(header.offset, here);
-      report(here);
     } else {
       here.arrived = chunk;
     }

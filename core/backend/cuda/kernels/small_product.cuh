@@ -24,7 +24,7 @@ constexpr unsigned small_block_threads = small_tile * small_tile;
 // tile of each product.
 template <class T>
 __global__ void small_product(SmallProduct p, T alpha, const T* a, const T* b, T beta, T* c) {
-  // One more than there are: then the threads that read a column use different banks.
+  // One more than there are: then the threads that fill a column use different banks.
   __shared__ T rows[small_tile][small_extent_max + 1];
   __shared__ T columns[small_extent_max][small_tile + 1];
   const int tiles_across = (p.n + small_tile - 1) / small_tile;
