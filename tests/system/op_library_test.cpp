@@ -62,12 +62,12 @@ BOOST_AUTO_TEST_CASE(nodes_and_leader_need_the_same_libraries) {
     check_refused(
         *this, {command, "run.yaml", "--nodes", both, "--ops", CLAMP_LIBRARY},
         "node " + without.address() + ": its op kinds are others: 'clamp' it doesn't have",
-        {"the same --ops"});
+        {"start the node with --ops for all libraries"});
   }
   write("run.yaml", "machine: {discover: {}}\ntasks: {x: {op: uniform, shape: [4]}}\n");
   check_refused(*this, {"run", "run.yaml", "--nodes", both},
                 "node " + with.address() + ": its op kinds are others: 'clamp' only it has",
-                {"the same --ops"});
+                {"start the node with --ops for all libraries"});
   write("run.yaml",
         "machine: {discover: {}}\n"
         "tasks:\n"
