@@ -157,11 +157,15 @@ BOOST_AUTO_TEST_CASE(a_killed_node_is_named_and_the_others_serve_again) {
   {
     Session session({.node_addresses = nodes.addresses});
     Tensor x = session.uniform({64, 64});
-    for (int i = 0; i < 1000; ++i) {
-      const DeviceScope on = session.on(devices[i % 2]);
-      x = axpy(-0.5, x, x);
-      if (i == 200) nodes.processes[1]->program().send(SIGKILL);
-    }
+    const auto go_on = [&] {  // the loss may be noticed by any call
+      for (int i = 0; i < 1000; ++i) {
+        const DeviceScope on = session.on(devices[i % 2]);
+        x = axpy(-0.5, x, x);
+        if (i == 200) nodes.processes[1]->program().send(SIGKILL);
+      }
+      x.read<float>();
+    };
+    check_error(go_on, {"node n1 was lost", "start it again"});
     check_error([&] { x.read<float>(); }, {"node n1 was lost", "start it again"});
     check_error([&] { session.uniform({8}); }, {"node n1 was lost"});
   }
