@@ -441,7 +441,13 @@ std::span<const std::byte> SessionCore::values(const TensorState& tensor, DType 
   wait_until_idle(lock);
   check_not_failed();
   if (const std::byte* const values = engine_->data(tensor)) return {values, type.bytes()};
-  let_thread(lock, [&] { engine_->read(tensor, room); });
+  try {
+    let_thread(lock, [&] { engine_->read(tensor, room); });
+  } catch (const Error&) {
+    wait_until_idle(lock);
+    check_not_failed();  // if a node was lost, all calls say the same
+    throw;
+  }
   return room;
 }
 

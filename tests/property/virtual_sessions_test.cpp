@@ -179,6 +179,18 @@ BOOST_AUTO_TEST_CASE(tensors_may_be_dropped_after_a_node_was_lost_in_measure) {
   BOOST_TEST(error_of([&] { session->uniform({4}).wait(); }) == error);
 }
 
+BOOST_AUTO_TEST_CASE(a_read_that_finds_its_node_lost_says_what_later_calls_say) {
+  VirtualSession session(1, two_nodes(), ops());
+  const DeviceScope on = session->on("n1.cpu0");
+  const Tensor given = session->tensor(std::vector<float>(16, 3.0F), {16});
+  given.wait();
+  session.nodes().kill(1, Duration{0}, false);
+  const std::string error = error_of([&] { given.read<float>(); });
+  BOOST_TEST(has(error, "node n1 was lost"), error);
+  BOOST_TEST(error_of([&] { given.read<float>(); }) == error);
+  BOOST_TEST(error_of([&] { session->wait_all(); }) == error);
+}
+
 BOOST_AUTO_TEST_CASE(no_session_begins_on_a_node_that_was_lost_since_it_was_connected) {
   VirtualNodes nodes(1, two_nodes(), ops(), {.nodes = 2}, VirtualSession::node_timeout);
   SessionHost host(ops());
