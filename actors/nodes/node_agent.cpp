@@ -168,9 +168,11 @@ class Agent final : public caf::event_based_actor {
       differing.push_back(fmt::format("'{}' only it has", name));
     }
     if (differing.empty()) return kinds;
-    throw usage_error(
-        fmt::format("its op kinds are others: {}", fmt::join(differing, ", ")),
-        "start the node with --ops for all libraries that the leader has, and the leader likewise");
+    throw usage_error(fmt::format("its op kinds are others: {}", fmt::join(differing, ", ")),
+                      hello.needs_no_others  // a program, which has no --ops
+                          ? "start the node with --ops for the libraries that have them"
+                          : "start the node with --ops for all libraries that the leader has, and "
+                            "the leader likewise");
   }
 
   NodeService& service() {

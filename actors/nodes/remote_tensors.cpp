@@ -59,7 +59,7 @@ void RemoteTensors::read(NodeId node, ReplicaId tensor, std::span<std::byte> out
     const Values part = nodes_.ask<Values>(
         node.index(), ValuesRequest{.result = tensor, .offset = offset, .bytes = bytes});
     if (part.bytes.size() != bytes) {
-      throw run_error(fmt::format("{} sent {} of {} bytes of a result",
+      throw run_error(fmt::format("{} sent {} of {} bytes of a tensor",
                                   nodes_[node.index()].label(), part.bytes.size(), bytes));
     }
     std::memcpy(out.data() + offset, part.bytes.data(), bytes);

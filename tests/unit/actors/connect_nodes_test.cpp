@@ -74,6 +74,18 @@ BOOST_FIXTURE_TEST_CASE(nodes_with_other_ops_are_refused_with_what_differs, TwoN
                [&] { Cluster(ops, options); });
 }
 
+BOOST_FIXTURE_TEST_CASE(a_program_is_not_told_to_start_with_ops, TwoNodes) {
+  OpRegistry ops = builtin_ops();
+  OpKind kind = ops[ops.find("add")];
+  kind.name = "mine";
+  ops.add(kind);
+  expect_error(ErrorKind::usage,
+               fmt::format("node {}: its op kinds are others: 'mine' it doesn't have; start the "
+                           "node with --ops for the libraries that have them",
+                           address(a)),
+               [&] { Cluster(ops, {.addresses = {address(a)}, .allows_other_kinds = true}); });
+}
+
 BOOST_AUTO_TEST_CASE(nodes_that_see_no_processes_of_each_other_share_no_memory) {
   std::vector<ConnectedNode> nodes(2);
   for (ConnectedNode& node : nodes) node.has.host = node.has.pids = "same";
