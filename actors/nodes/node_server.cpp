@@ -56,6 +56,7 @@ class NodeServer::Impl {
     agent_ = spawn_agent(control_.system(), agent_options(ops),
                          ActorThreads::of(control_.system()).start_own_thread(Waiting::asleep));
     try {
+      wires_.listen();  // first: a leader that comes to the node's port waits for begin()
       acceptor_.emplace(
           AcceptorOptions{.address = options_.host, .port = options.port, .tls = options.tls},
           [this](Purpose purpose, Connection connection) {
@@ -65,7 +66,7 @@ class NodeServer::Impl {
           [this](const std::string& peer, const std::string& cause) {
             if (options_.on_refused) options_.on_refused(peer, cause);
           });
-      wires_.listen(acceptor_->port());
+      wires_.begin(acceptor_->port());
     } catch (...) {
       caf::anon_send_exit(agent_, caf::exit_reason::kill);
       throw;

@@ -19,10 +19,12 @@ class NodeWires {
   explicit NodeWires(const NodeOptions& options) : options_(options) {}
 
   bool use_tls() const { return options_.tls && !options_.trusts_network; }
-  // `port`: that of the node. Must be called before a Wire is made. Throws a usage Error if tensors
-  // need a port of their own, and there is none.
-  void listen(std::uint16_t port);
-  // For one leader. `listener` must outlive the Wire. Throws an Error if this can't be done.
+  // Opens the port of their own that tensors may need. Throws a usage Error if there is none.
+  void listen();
+  // `port`: that of the node, which has been opened after listen().
+  void begin(std::uint16_t port);
+  // For one leader; blocks until begin(). `listener` must outlive the Wire. Throws an Error if this
+  // can't be done.
   std::unique_ptr<Wire> make(WireListener& listener, bool uses_shared_memory);
   // A connection for tensors that has come to the node's port. Thread-safe.
   void accept(Connection connection) { entry_.accept(std::move(connection)); }
