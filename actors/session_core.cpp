@@ -346,6 +346,8 @@ void SessionCore::fail(const Error& failure) {
   drop_calls(handing_out_);
   drop_calls(log_);
   has_news_ = true;  // tensors were dropped
+  for_thread_.notify_one();
+  for_callers_.notify_all();
 }
 
 // Calls that will never be handed out.
@@ -360,10 +362,9 @@ void SessionCore::drop_calls(CallLog& log) {
 
 void SessionCore::check_not_failed() {
   if (!failure_ && engine_->has_lost_node()) {
+    is_failure_told_ = true;
     if (is_busy_) throw engine_->loss();  // the thread will find out
     fail(engine_->loss());
-    for_thread_.notify_one();
-    for_callers_.notify_all();
   }
   if (!failure_) return;
   is_failure_told_ = true;
@@ -467,10 +468,10 @@ const ScenarioReport& SessionCore::measure(std::string_view name,
       wait_for(lock, {.call = called_});
       try {
         let_thread(lock, [this] { engine_->begin_measure(); });
-      } catch (const Error& error) {  // of nodes, which haven't all begun anew
+      } catch (const std::exception& error) {  // what is in use may have old numbers in part
         wait_until_idle(lock);
-        fail(error);
-        for_thread_.notify_one();
+        const auto* const known = dynamic_cast<const Error*>(&error);
+        fail(known != nullptr ? *known : run_error(error.what()));
         check_not_failed();
       }
     }

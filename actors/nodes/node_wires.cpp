@@ -2,6 +2,7 @@
 
 #include "core/network/load_wire.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -30,9 +31,10 @@ void NodeWires::begin(std::uint16_t port) {
 std::unique_ptr<Wire> NodeWires::make(WireListener& listener, bool uses_shared_memory) {
   if (uses_shared_memory) return load_ucx_wire(listener, {});
   port_.wait(0);  // a leader may come before begin()
-  return make_socket_wire(listener, entry_,
-                          {.tls = use_tls() ? options_.tls : std::nullopt,
-                           .place = fmt::format("{}:{}", options_.host, port_.load())});
+  SocketWireOptions wire{.tls = use_tls() ? options_.tls : std::nullopt,
+                         .place = fmt::format("{}:{}", options_.host, port_.load())};
+  wire.silence_max = std::max(wire.silence_max, options_.node_timeout);
+  return make_socket_wire(listener, entry_, wire);
 }
 
 }  // namespace troupe

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -197,6 +199,22 @@ Connection::Result Connection::write_over_tls(std::span<const std::byte> bytes) 
 
 std::size_t Connection::pending() const {
   return ssl_ == nullptr ? 0 : static_cast<std::size_t>(SSL_pending(ssl_.get()));
+}
+
+void Connection::limit_silence(Duration limit) {
+  const auto set = [this](int level, int option, std::int64_t value) {
+    const int given = static_cast<int>(value);
+    setsockopt(socket_, level, option, &given, sizeof given);
+  };
+  constexpr int probes = 4;
+  const auto ms = std::max<std::int64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(limit).count(), 1000);
+  const std::int64_t seconds = std::max<std::int64_t>(ms / (1000 * probes), 1);
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, seconds);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, seconds);
+  set(IPPROTO_TCP, TCP_KEEPCNT, probes);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, ms);
 }
 
 int Connection::release_socket() {

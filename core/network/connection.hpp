@@ -1,6 +1,7 @@
 // A TCP connection to another process, with TLS or without.
 #pragma once
 
+#include "core/base/time.hpp"
 #include "core/network/tls_context.hpp"
 
 #include <cstddef>
@@ -45,6 +46,10 @@ class Connection {
   // Bytes that read() returns though the socket isn't readable.
   std::size_t pending() const;
   bool uses_tls() const { return ssl_ != nullptr; }
+
+  // The kernel gives the connection up if the other end doesn't answer, or takes nothing, for about
+  // this long, at least a second.
+  void limit_silence(Duration limit);
 
   int socket() const { return socket_; }
   // From now on the caller owns the socket, and closes it after this object is gone.

@@ -21,9 +21,10 @@ namespace {
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
-// Throws an Error of this kind if there is no such host.
-Addresses look_up(const HostPort& address, ErrorKind kind) {
+// Throws an Error of this kind if there is no such host. `flags`: of getaddrinfo().
+Addresses look_up(const HostPort& address, ErrorKind kind, int flags = 0) {
   addrinfo hints{};
+  hints.ai_flags = flags;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   const int error =
@@ -34,14 +35,19 @@ Addresses look_up(const HostPort& address, ErrorKind kind) {
               "check its name");
 }
 
+// Returns a socket, where `error` is 0 or EINPROGRESS, or -1.
+int begin_connecting(const addrinfo& to, int& error) {
+  const int fd = socket(to.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  error = fd >= 0 && connect(fd, to.ai_addr, to.ai_addrlen) == 0 ? 0 : errno;
+  if (fd < 0 || error == 0 || error == EINPROGRESS) return fd;
+  close(fd);
+  return -1;
+}
+
 // Returns a socket, or -1 and sets `error`.
 int try_to_connect(const addrinfo& to, Duration timeout, int& error) {
-  const int fd = socket(to.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0) {
-    error = errno;
-    return -1;
-  }
-  error = connect(fd, to.ai_addr, to.ai_addrlen) == 0 ? 0 : errno;
+  const int fd = begin_connecting(to, error);
+  if (fd < 0) return -1;
   if (error == EINPROGRESS) {
     pollfd ready{.fd = fd, .events = POLLOUT, .revents = 0};
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count();
@@ -88,6 +94,14 @@ int connect_to(const HostPort& address, Duration timeout) {
                       ? fmt::format("it has not answered for {}", format_duration(timeout))
                       : fmt::format("it can't be reached: {}", system_message(error)),
                   "check the address, and whether `troupe node` runs there");
+}
+
+int begin_connecting(const HostPort& address) {
+  const Addresses found = look_up(address, ErrorKind::failed, AI_NUMERICHOST);
+  int error = 0;
+  const int fd = begin_connecting(*found, error);
+  if (fd < 0) throw run_error(system_message(error));
+  return fd;
 }
 
 bool is_loopback(const std::string& host) {

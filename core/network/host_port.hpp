@@ -21,6 +21,10 @@ HostPort read_host_port(std::string_view text);
 // takes connections there within `timeout`. Blocks.
 int connect_to(const HostPort& address, Duration timeout);
 
+// A non-blocking socket that is being connected to this address, whose host is given in numbers.
+// Throws a run Error if that can't begin.
+int begin_connecting(const HostPort& address);
+
 // Whether only this host can reach the address. Throws a usage Error if there is no such host.
 bool is_loopback(const std::string& host);
 

@@ -35,6 +35,9 @@ struct SocketWireOptions {
   std::optional<TlsContext> tls = {};  // none: what is sent can be read and changed on its way
   std::string place;                   // of the Acceptor: "10.0.0.1:7420"
   Duration connect_timeout = std::chrono::seconds(10);
+  // A node is lost whose host doesn't answer, or which takes nothing, for about this long: else
+  // nobody may notice that a path is gone.
+  Duration silence_max = std::chrono::seconds(20);
   // The wire's thread looks for chunks for this long after the last one, then sleeps.
   Duration spin = std::chrono::microseconds(20);
 };

@@ -8,19 +8,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 namespace troupe {
@@ -38,41 +33,7 @@ constexpr int frames_at_once = 16;
 constexpr int frames_for_a_part = 8;
 // Connections that others have opened, and on which nobody has said hello.
 constexpr std::ptrdiff_t strangers_max = 256;
-// What a node has sent must be there within this time, and it must show that it is there in about
-// this time: else nobody may notice that a path is gone.
-constexpr std::chrono::seconds silence_max{20};
 constexpr const char* closed_meanwhile = "the connection was closed";
-
-// A socket that is being connected.
-int begin_connecting(const HostPort& to) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(to.port);
-  const bool is_known = inet_pton(AF_INET, to.host.c_str(), &address.sin_addr) == 1;
-  TROUPE_ASSERT(is_known);  // place_of() has looked
-  if (fd < 0 || (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&
-                 errno != EINPROGRESS)) {
-    const int error = errno;
-    if (fd >= 0) close(fd);
-    throw run_error(system_message(error));
-  }
-  return fd;
-}
-
-// Has the kernel give a connection up whose other end doesn't answer.
-void limit_silence(int socket) {
-  const auto set = [socket](int level, int option, int value) {
-    setsockopt(socket, level, option, &value, sizeof value);
-  };
-  constexpr int probes = 4;
-  const auto seconds = static_cast<int>(silence_max.count());
-  set(SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, seconds / probes);
-  set(IPPROTO_TCP, TCP_KEEPINTVL, seconds / probes);
-  set(IPPROTO_TCP, TCP_KEEPCNT, probes);
-  set(IPPROTO_TCP, TCP_USER_TIMEOUT, seconds * 1000);  // in ms
-}
 
 }  // namespace
 
@@ -101,13 +62,10 @@ SocketWork::~SocketWork() {
 HostPort SocketWork::place_of(const std::string& address) const {
   const std::string place = parse_address_text(address, options_.transport).place;
   try {
-    HostPort at = read_host_port(place);
-    in_addr ignored{};
-    if (inet_pton(AF_INET, at.host.c_str(), &ignored) == 1) return at;
-  } catch (const Error&) {  // of a user who has written it
+    return read_host_port(place);
+  } catch (const Error& error) {  // which is for a user who has written it
+    throw run_error(error.problem(), "start all nodes with the same version of Troupe");
   }
-  throw run_error(fmt::format("'{}' is not the place of a node's tensors", place),
-                  "start all nodes with the same version of Troupe");
 }
 
 void SocketWork::connect(NodeId node, const std::string& address, const HostPort& place) {
@@ -120,6 +78,7 @@ void SocketWork::connect(NodeId node, const std::string& address, const HostPort
   try {
     const TlsContext* const tls = options_.wire.tls ? &*options_.wire.tls : nullptr;
     Connection connection(begin_connecting(place), Connection::Side::client, tls);
+    connection.limit_silence(options_.wire.silence_max);
     const auto entry =
         add(FrameStream(Introduction(std::move(connection), Purpose::tensors, tls != nullptr)));
     peer.link = entry->first;
@@ -157,6 +116,7 @@ void SocketWork::accept(Connection connection) {
 void SocketWork::add_accepted() {
   const std::lock_guard lock(accepted_mutex_);
   for (Connection& connection : std::exchange(accepted_, {})) {
+    connection.limit_silence(options_.wire.silence_max);
     add(FrameStream(std::move(connection)));
     drop_strangers();
   }
@@ -178,7 +138,6 @@ void SocketWork::drop_strangers() {
 SocketWork::Links::iterator SocketWork::add(FrameStream stream) {
   const auto entry = links_.emplace(++last_link_, Link{.stream = std::move(stream)}).first;
   Link& link = entry->second;
-  limit_silence(link.stream.socket());
   link.watched_events = EPOLLIN;
   link.deadline = Clock::now() + options_.wire.connect_timeout;
   has_unready_links_ = true;

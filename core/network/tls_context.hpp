@@ -14,7 +14,8 @@ struct TlsFiles {
   std::string key = {};          // of the certificate; without a passphrase
   std::string authority = {};    // certificates of authorities: peers must be signed by one of them
 
-  bool are_given() const { return !certificate.empty(); }
+  bool are_given() const { return !certificate.empty() || !key.empty() || !authority.empty(); }
+  bool are_complete() const { return !certificate.empty() && !key.empty() && !authority.empty(); }
 };
 
 // Settings of mutual TLS 1.3: both ends of a connection must have a certificate that one of the

@@ -235,6 +235,7 @@ Started NetworkPort::receive(const ChunkMove& move, std::span<std::byte> to,
   };
   std::vector<ToTake> to_take;
   bool is_there = false;
+  std::string failure;
   {
     const std::lock_guard lock(mutex_);
     if (!abandoned_.empty()) throw not_received(abandoned_);
@@ -243,7 +244,9 @@ Started NetworkPort::receive(const ChunkMove& move, std::span<std::byte> to,
       if (move.last && found != tensors_.end()) moved(found);
       return {.state = Started::State::finished};
     }
-    TROUPE_ASSERT(found != tensors_.end());
+    if (found == tensors_.end() || !found->second.chunks.contains(move.offset)) {
+      throw not_received("a chunk came that isn't a part of it");
+    }
     Tensor& tensor = found->second;
     if (move.first) {
       tensor.buffer = to;
@@ -254,12 +257,10 @@ Started NetworkPort::receive(const ChunkMove& move, std::span<std::byte> to,
       }
     }
     const auto chunk = tensor.chunks.find(move.offset);
-    TROUPE_ASSERT(chunk != tensor.chunks.end());
     is_there = chunk->second.is_there;
     if (is_there) {
-      const std::string failure = chunk->second.failure;
+      failure = chunk->second.failure;
       tensor.chunks.erase(chunk);
-      if (!failure.empty()) throw not_received(failure);
     } else {
       chunk->second.waiting = &completions;
       chunk->second.slot = move.slot;
@@ -267,6 +268,7 @@ Started NetworkPort::receive(const ChunkMove& move, std::span<std::byte> to,
     if (move.last) moved(found);
   }
   for (const ToTake& next : to_take) take(move.from, next.offset, next.chunk, next.target);
+  if (!failure.empty()) throw not_received(failure);
   return {.state = is_there ? Started::State::finished : Started::State::pending};
 }
 

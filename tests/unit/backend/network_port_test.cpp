@@ -203,6 +203,23 @@ BOOST_FIXTURE_TEST_CASE(bytes_outside_the_tensor_are_not_written, Tensor) {
   testing::expect_error(ErrorKind::failed, "outside", [&] { move(1); });
 }
 
+BOOST_FIXTURE_TEST_CASE(a_notice_without_its_chunk_is_an_error, Tensor) {
+  testing::expect_error(ErrorKind::failed, "isn't a part of it", [&] { move(0); });
+  arrive(1);
+  testing::expect_error(ErrorKind::failed, "isn't a part of it", [&] { move(0); });
+}
+
+BOOST_FIXTURE_TEST_CASE(a_chunk_outside_the_tensor_leaves_the_others_to_be_taken, Tensor) {
+  Sent outside{"abcdefg"};
+  port->arrived({.run = 7, .item = 42, .replica = 5, .offset = 0, .bytes = 7}, &outside);
+  arrive(1);
+  testing::expect_error(ErrorKind::failed, "outside", [&] { move(0); });
+  BOOST_TEST(wire.taking.size() == 1U);
+  BOOST_TEST(wire.dropped.size() == 1U);
+  wire.end_taking();
+  BOOST_TEST(buffer == "..cd..");
+}
+
 // Chunks are whole pages: where there are more of them than the tensor needs, the last are empty.
 BOOST_FIXTURE_TEST_CASE(empty_chunks_at_the_end_of_a_tensor_arrive_too, Tensor) {
   for (std::size_t i = 0; i < 3; ++i) arrive(i);

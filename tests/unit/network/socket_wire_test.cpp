@@ -35,8 +35,9 @@ constexpr std::size_t taken_bytes = 50'000;
 // A port, and a wire behind it that can be replaced.
 class Node {
  public:
-  explicit Node(Transport transport, Duration connect_timeout = 10s)
+  explicit Node(Transport transport, Duration connect_timeout = 10s, Duration silence_max = 20s)
       : connect_timeout_(connect_timeout),
+        silence_max_(silence_max),
         tls_(transport == Transport::tls ? std::optional(TlsContext(tls_files_in(certificates())))
                                          : std::nullopt),
         acceptor_(
@@ -51,9 +52,14 @@ class Node {
     wire_ = make_socket_wire(listener_, entry_,
                              {.tls = tls_,
                               .place = fmt::format("127.0.0.1:{}", acceptor_.port()),
-                              .connect_timeout = connect_timeout_});
+                              .connect_timeout = connect_timeout_,
+                              .silence_max = silence_max_});
   }
   Wire& wire() { return *wire_; }
+  // Whether another node was lost. Call it once.
+  bool is_lost_within(std::chrono::seconds limit) {
+    return lost_.get_future().wait_for(limit) == std::future_status::ready;
+  }
   // A connection to this port that has been accepted.
   Connection open() const {
     return open_connection({"127.0.0.1", acceptor_.port()}, Purpose::tensors,
@@ -67,7 +73,7 @@ class Node {
   // Takes chunks of a certain size and leaves larger ones; others it drops.
   class Listener final : public WireListener {
    public:
-    explicit Listener(const Node& node) : node_(node) {}
+    explicit Listener(Node& node) : node_(node) {}
     void arrived(const ChunkHeader& header, ArrivedChunk chunk) override {
       if (header.bytes == taken_bytes) {
         node_.wire_->take(chunk, target_.data(), [](const std::string&) {});
@@ -75,14 +81,16 @@ class Node {
         node_.wire_->drop(chunk);
       }
     }
-    void lost(NodeId, const std::string&) override {}
+    void lost(NodeId, const std::string&) override { node_.lost_.set_value(); }
 
    private:
-    const Node& node_;
+    Node& node_;
     std::vector<std::byte> target_ = std::vector<std::byte>(2 * taken_bytes);
   };
 
   const Duration connect_timeout_;
+  const Duration silence_max_;
+  std::promise<void> lost_;
   Listener listener_{*this};
   const std::optional<TlsContext> tls_;
   TensorEntry entry_;
@@ -194,12 +202,37 @@ BOOST_AUTO_TEST_CASE(of_many_connections_without_a_hello_the_oldest_is_closed) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(an_address_whose_place_is_none_is_refused) {
+BOOST_AUTO_TEST_CASE(an_address_whose_place_has_no_port_is_refused) {
   WireEnd end(1, Transport::tcp);
-  for (const char* const place : {"", "127.0.0.1", "host:7420", "1.2.3:7420", "127.0.0.1:x"}) {
+  for (const char* const place : {"127.0.0.1", ":7420", "127.0.0.1:x", "127.0.0.1:70000"}) {
     const std::string address = new_address_text({.transport = "tcp", .place = place});
-    expect_error(ErrorKind::failed, "", [&] { end.wire().connect(NodeId{0}, address); });
+    expect_error(ErrorKind::failed, fmt::format("'{}' is not the address of a node", place),
+                 [&] { end.wire().connect(NodeId{0}, address); });
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_node_whose_place_is_no_number_is_lost) {
+  WireEnd end(1, Transport::tcp);
+  end.wire().connect(NodeId{0}, new_address_text({.transport = "tcp", .place = "localhost:7420"}));
+  BOOST_TEST((end.wait_for_loss() == std::vector{NodeId{0}}));
+}
+
+// Its kernel answers, and its buffers are full.
+BOOST_AUTO_TEST_CASE(a_node_that_takes_nothing_for_too_long_is_lost) {
+  std::promise<Connection> accepted;
+  const Acceptor acceptor(
+      {}, [&](Purpose, Connection connection) { accepted.set_value(std::move(connection)); },
+      [](const std::string&, const std::string&) {});
+  Node node(Transport::tcp, 10s, 1s);
+  node.wire().connect(
+      NodeId{0}, new_address_text(
+                     {.transport = "tcp", .place = fmt::format("127.0.0.1:{}", acceptor.port())}));
+  const Connection connection = accepted.get_future().get();
+  const auto bytes = bytes_of(0, 30'000);
+  for (int i = 0; i < 1000; ++i) {
+    node.wire().send(NodeId{0}, {.bytes = bytes.size()}, bytes.data(), [](const std::string&) {});
+  }
+  BOOST_TEST(node.is_lost_within(60s));
 }
 
 // The parts of a chunk that was offered and not yet taken.
