@@ -112,16 +112,15 @@ Tensor take_in(SessionCore& session, std::span<const T> elements, const Shape& s
 
 // The nodes that the options name; null: none.
 std::unique_ptr<Cluster> cluster_of(const SessionOptions& options, const OpRegistry& ops) {
-  const TlsFiles& tls = options.tls;
-  const bool has_tls_files = !tls.certificate.empty() || !tls.key.empty() || !tls.authority.empty();
-  if (has_tls_files && (tls.certificate.empty() || tls.key.empty() || tls.authority.empty())) {
+  const bool uses_tls = options.tls.are_given();
+  if (uses_tls && !options.tls.are_complete()) {
     throw usage_error("TLS needs a certificate, its key, and the certificates of an authority",
                       "give all three of `tls`, or none");
   }
   if (options.node_addresses.empty()) {
-    if (!has_tls_files && !options.node_gpus) return nullptr;
+    if (!uses_tls && !options.node_gpus) return nullptr;
     throw usage_error(
-        fmt::format("the session has `{}`, and no nodes", has_tls_files ? "tls" : "node_gpus"),
+        fmt::format("the session has `{}`, and no nodes", uses_tls ? "tls" : "node_gpus"),
         "name nodes in `node_addresses`, or leave it out");
   }
   if (has_virtual_time(options.mode)) {
@@ -129,12 +128,13 @@ std::unique_ptr<Cluster> cluster_of(const SessionOptions& options, const OpRegis
                       "leave them out, or make the session with Mode::run");
   }
   ClusterOptions nodes{.addresses = options.node_addresses, .allows_other_kinds = true};
-  if (options.tls.are_given()) nodes.tls = TlsContext(options.tls);
+  if (uses_tls) nodes.tls = TlsContext(options.tls);
   return std::make_unique<Cluster>(ops, nodes);
 }
 
 // Without a machine: this one, or that of the nodes.
-SessionCore* new_core(std::optional<Machine> machine, const SessionOptions& options) {
+SessionCore* new_core(std::optional<Machine> machine, const SessionOptions& options,
+                      CallSite where) try {
   SessionHost host(options.ops);
   host.cluster = cluster_of(options, *host.ops);
   const bool is_given = machine.has_value();
@@ -159,6 +159,8 @@ SessionCore* new_core(std::optional<Machine> machine, const SessionOptions& opti
   }
   if (host.cluster == nullptr && is_given) complete_machine(options.mode, host.machine);
   return new SessionCore(std::move(host), options.mode, options.seed);
+} catch (const Error& error) {
+  throw error.at(where.place());
 }
 
 Tensor call_kind(SessionCore& session, std::string_view kind, std::span<const Tensor> inputs,
@@ -257,11 +259,13 @@ DeviceScope::~DeviceScope() {
   scope = {session_before_, device_before_};
 }
 
-Session::Session(const SessionOptions& options) : Session(new_core({}, options)) {}
-Session::Session(const std::filesystem::path& machine_file, const SessionOptions& options)
-    : Session(load_machine_file(machine_file, options.ops, usable_gpus), options) {}
-Session::Session(Machine machine, const SessionOptions& options)
-    : Session(new_core(std::move(machine), options)) {}
+Session::Session(const SessionOptions& options, CallSite where)
+    : Session(new_core({}, options, where)) {}
+Session::Session(const std::filesystem::path& machine_file, const SessionOptions& options,
+                 CallSite where)
+    : Session(load_machine_file(machine_file, options.ops, usable_gpus), options, where) {}
+Session::Session(Machine machine, const SessionOptions& options, CallSite where)
+    : Session(new_core(std::move(machine), options, where)) {}
 Session::~Session() {
   core_->close();
 }

@@ -118,14 +118,16 @@ class Session {
   // devices that the nodes of the options lend, joined by a network: n0.cpu0 with n0.mem0, and so
   // on, or by the nodes' own names. Asking nodes blocks; throws an Error that names those that
   // can't be reached, work for somebody else, or have other op kinds.
-  explicit Session(const SessionOptions& options = {});
+  explicit Session(const SessionOptions& options = {}, CallSite where = CallSite::here());
   // A machine from a file (docs: core/config/machine_file.cpp), or a value. What it leaves open is
   // what this host has if it is to run here: the cores of CPU devices, the size of storage, the
   // memory of GPUs at most. Throws a usage Error for a bad file, if a device or link can't be used
   // in this mode, or if the machine has several nodes and the options have others, or none: without
   // nodes it can be simulated.
-  explicit Session(const std::filesystem::path& machine_file, const SessionOptions& options = {});
-  explicit Session(Machine machine, const SessionOptions& options = {});
+  explicit Session(const std::filesystem::path& machine_file, const SessionOptions& options = {},
+                   CallSite where = CallSite::here());
+  explicit Session(Machine machine, const SessionOptions& options = {},
+                   CallSite where = CallSite::here());
   // Completes what is pending, and prints an error to standard error where there is one that no
   // wait has thrown.
   ~Session();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
 
 using namespace troupe;
 using namespace std::chrono_literals;
@@ -79,7 +80,9 @@ BOOST_FIXTURE_TEST_CASE(a_switch_holds_no_tensors_of_the_user, ThreeNodes) {
 }
 
 BOOST_FIXTURE_TEST_CASE(nodes_that_nobody_names_are_simulated_only, ThreeNodes) {
-  expect_error(ErrorKind::usage, "has 3 nodes, and the session none; name them",
+  const int line = __LINE__ + 3;
+  expect_error(ErrorKind::usage,
+               fmt::format("nodes_test.cpp:{}: 'three' has 3 nodes, and the session none", line),
                [&] { const Session s(file); });
 }
 

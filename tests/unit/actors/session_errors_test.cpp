@@ -82,10 +82,17 @@ BOOST_AUTO_TEST_CASE(a_session_with_a_part_of_what_tls_needs_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(options_for_nodes_are_refused_without_nodes) {
+  int line = __LINE__ + 1;
   check_error([] { Session s({.tls = {.certificate = "a", .key = "b", .authority = "c"}}); },
-              {"the session has `tls`, and no nodes", "node_addresses"});
+              {"the session has `tls`, and no nodes", "node_addresses"}, this_file, line);
+  line = __LINE__ + 1;
   check_error([] { Session s({.node_gpus = true}); },
-              {"the session has `node_gpus`, and no nodes", "node_addresses"});
+              {"the session has `node_gpus`, and no nodes", "node_addresses"}, this_file, line);
+}
+
+BOOST_AUTO_TEST_CASE(a_machine_that_can_not_be_used_is_refused_in_the_line_that_gives_it) {
+  const int line = __LINE__ + 1;
+  check_error([] { Session s(Machine{}); }, {"device"}, this_file, line);
 }
 
 BOOST_AUTO_TEST_CASE(an_error_that_nobody_has_waited_for_is_logged_when_the_session_ends) {
