@@ -100,17 +100,9 @@ MemoryId elsewhere(const Machine& machine) {
   return MemoryId::at(static_cast<std::size_t>(found - machine.memories.begin()));
 }
 
-// The parts of this host that the machine leaves open.
+// With the cores of this host's devices.
 Machine completed(Machine machine, NodeId self) {
-  Machine own;
-  own.name = machine.name;
-  std::copy_if(machine.devices.begin(), machine.devices.end(), std::back_inserter(own.devices),
-               [&](const Device& d) { return d.node == self; });
-  assign_cores(own, discover_host());
-  auto completed = own.devices.begin();
-  for (Device& device : machine.devices) {
-    if (device.node == self) device.cores = (completed++)->cores;
-  }
+  assign_cores(machine, discover_host().cores, self);
   return machine;
 }
 

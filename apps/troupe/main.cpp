@@ -21,6 +21,7 @@
 #include <CLI/CLI.hpp>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 namespace {
 
@@ -247,6 +248,14 @@ int refuse(const CLI::App& app, const CLI::ParseError& error) {
   return troupe::exit_usage;
 }
 
+// A node has two connections to each of the others, and the usual limit is 1,024 descriptors.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 // Runs the command that the command line names. Returns the exit code.
 int run_program(int argc, char** argv) {
   CLI::App app{
@@ -310,6 +319,7 @@ int main(int argc, char** argv) {
   for (int fd = 0; fd < 3; ++fd) {
     if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDWR);
   }
+  raise_descriptor_limit();
   try {
     return run_program(argc, argv);
   } catch (const troupe::Error& error) {

@@ -153,4 +153,15 @@ BOOST_AUTO_TEST_CASE(nodes_may_outnumber_what_there_is_to_do) {
   BOOST_TEST(contains(finished.out, "never busy: n1.cpu0, n2.cpu0, n3.cpu0"), finished.out);
 }
 
+// Two for each other node, and those of the program itself.
+BOOST_AUTO_TEST_CASE(nodes_may_need_more_descriptors_than_the_soft_limit) {
+  const Files files;
+  const std::string command =
+      fmt::format("{}", fmt::join(troupe_command({"run", "run.yaml", "--local-nodes", "16"}), " "));
+  const Finished finished =
+      Program({"sh", "-c", "ulimit -Sn 20; exec " + command}, options_in(files)).wait();
+  BOOST_TEST_INFO(finished.err);
+  BOOST_TEST(finished.exit_code == 0);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
