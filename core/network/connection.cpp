@@ -206,7 +206,7 @@ void Connection::limit_silence(Duration limit) {
     const int given = static_cast<int>(value);
     setsockopt(socket_, level, option, &given, sizeof given);
   };
-  constexpr int probes = 4;
+  constexpr std::int64_t probes = 4;
   const auto ms = std::max<std::int64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(limit).count(), 1000);
   const std::int64_t seconds = std::max<std::int64_t>(ms / (1000 * probes), 1);
