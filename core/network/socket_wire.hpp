@@ -47,7 +47,7 @@ bool is_tls_wire(std::string_view address);
 
 // `listener` and `entry`, to which other nodes' connections come, must outlive the Wire.
 //
-// Chunks of more than 32 KiB go straight from where they are to where take() wants them; the
+// Chunks of more than 64 KiB go straight from where they are to where take() wants them; the
 // sender's `done` then comes after the receiver's take() or drop(). Smaller ones are kept here
 // until they are taken. In between two parts of a large chunk, small ones go first.
 std::unique_ptr<Wire> make_socket_wire(WireListener& listener, TensorEntry& entry,

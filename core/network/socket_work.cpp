@@ -24,7 +24,7 @@ namespace {
 constexpr std::uint64_t hello_bytes_max = 1024;
 // So small chunks are sent with the news of them; those that are smaller still are copied if the
 // socket is full.
-constexpr std::uint64_t small_bytes_max = 32 << 10;
+constexpr std::uint64_t small_bytes_max = 64 << 10;
 constexpr std::uint64_t copied_bytes_max = 16 << 10;
 // Links cut tensors into chunks that are much smaller, unless a machine file says otherwise.
 constexpr std::uint64_t chunk_bytes_max = std::uint64_t{1} << 36;

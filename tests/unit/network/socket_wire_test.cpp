@@ -30,7 +30,7 @@ using namespace troupe;
 using namespace troupe::testing;
 using namespace std::chrono_literals;
 
-constexpr std::size_t taken_bytes = 50'000;
+constexpr std::size_t taken_bytes = 100'000;
 
 // A port, and a wire behind it that can be replaced.
 class Node {

@@ -26,9 +26,9 @@ using Answer = WireEnd::Answer;
 constexpr std::size_t kib = 1024;
 constexpr std::size_t mib = 1024 * kib;
 // Small and large ones, on both sides of the sizes up to which TCP copies what it sends (16 KiB),
-// and from which it copies straight to the target (32 KiB).
-const std::vector<std::size_t> sizes{0,        1,        64,      16 * kib, 17 * kib,
-                                     32 * kib, 33 * kib, 1 * mib, 5 * mib,  64};
+// and from which it copies straight to the target (64 KiB); shared memory lends from 32 KiB on.
+const std::vector<std::size_t> sizes{0,        1,        64,       16 * kib, 17 * kib, 32 * kib,
+                                     33 * kib, 64 * kib, 65 * kib, 1 * mib,  5 * mib,  64};
 
 std::vector<std::vector<std::byte>> chunks_of_all_sizes() {
   std::vector<std::vector<std::byte>> chunks;
