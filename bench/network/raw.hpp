@@ -2,6 +2,8 @@
 // kernel.
 #pragma once
 
+#include "core/memory/buffer_pool.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -11,19 +13,22 @@ namespace network_bench {
 
 std::int64_t now_ns();
 
-// Memory through which messages rotate, larger than caches.
+// Memory through which messages rotate, larger than caches, and of the kind that tensors have.
 class Pool {
  public:
-  explicit Pool(std::size_t bytes) : memory_(bytes, std::byte{1}) {}
+  explicit Pool(std::size_t bytes)
+      : bytes_(bytes), start_(buffers_.take(troupe::BufferPool::capacity_for(bytes))) {}
   std::byte* next(std::size_t bytes) {
-    if (position_ + bytes > memory_.size()) position_ = 0;
-    std::byte* const found = memory_.data() + position_;
+    if (position_ + bytes > bytes_) position_ = 0;
+    std::byte* const found = start_ + position_;
     position_ += bytes;
     return found;
   }
 
  private:
-  std::vector<std::byte> memory_;
+  troupe::BufferPool buffers_;  // the kernel copies from its huge pages twice as fast
+  const std::size_t bytes_;
+  std::byte* const start_;
   std::size_t position_ = 0;
 };
 
