@@ -162,6 +162,7 @@ BOOST_AUTO_TEST_CASE(nodes_may_need_more_descriptors_than_the_soft_limit) {
       Program({"sh", "-c", "ulimit -Sn 20; exec " + command}, options_in(files)).wait();
   BOOST_TEST_INFO(finished.err);
   BOOST_TEST(finished.exit_code == 0);
+  BOOST_TEST(!contains(finished.out, "was lost"), finished.out);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
