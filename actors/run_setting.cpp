@@ -79,7 +79,7 @@ RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify, Node
 
 void complete_machine(Mode mode, Machine& machine) {
   if (has_virtual_time(mode)) return;
-  assign_cores(machine, discover_host().cores);
+  assign_cores(machine, discover_host());
   measure_storage(machine);
   limit_gpu_memories(machine, gpus_of_devices(machine));
 }

@@ -1,5 +1,6 @@
 #include "actors/runner.hpp"
 
+#include "actors/nodes/cluster.hpp"
 #include "actors/warm_up.hpp"
 #include "core/base/error.hpp"
 #include "core/plan/planner.hpp"
@@ -35,7 +36,10 @@ Run::Run(const Machine& machine, const Graph& graph, std::span<const Scenario> s
       options_(std::move(options)),
       setting_(make_run_setting(options_.mode, machine, options_.verify,
                                 options_.cluster != nullptr ? Nodes::several : Nodes::this_one)) {
-  if (options_.cluster != nullptr && !options_.ram_bytes) options_.ram_bytes = ram_of(machine);
+  if (options_.cluster != nullptr) {
+    setting_.widest_team = options_.cluster->widest_team(machine);
+    if (!options_.ram_bytes) options_.ram_bytes = ram_of(machine);
+  }
   planning_ = plan_options(setting_, machine, options_.ram_bytes);
   planning_.waits_across_nodes = options_.cluster == nullptr;
   if (options_.checkpoints != nullptr && !setting_.has_values()) {

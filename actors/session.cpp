@@ -147,7 +147,7 @@ SessionCore* new_core(std::optional<Machine> machine, const SessionOptions& opti
     host.cluster->complete(host.machine);
   } else {
     host.machine = std::move(*machine);
-    fit_to_nodes(host.machine, host.cluster->machine());
+    limit_to_nodes(host.machine, host.cluster->machine());
     host.cluster->complete(host.machine);
     host.cluster->check(host.machine);
   }

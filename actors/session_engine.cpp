@@ -48,6 +48,13 @@ std::vector<std::uint64_t> at_once(const Graph& graph) {
   return counts;
 }
 
+RunSetting setting_of(Mode mode, const Machine& machine, const Cluster* cluster) {
+  if (cluster == nullptr) return make_run_setting(mode, machine, false);
+  RunSetting setting = make_run_setting(mode, machine, false, Nodes::several);
+  setting.widest_team = cluster->widest_team(machine);
+  return setting;
+}
+
 }  // namespace
 
 SessionEngine::SessionEngine(const Machine& machine, const OpRegistry& ops, Mode mode,
@@ -58,10 +65,8 @@ SessionEngine::SessionEngine(const Machine& machine, const OpRegistry& ops, Mode
       ops_(ops),
       place_of_(std::move(place_of)),
       exchange_(exchange),
-      execution_(machine, ops,
-                 make_run_setting(mode, machine, false,
-                                  cluster != nullptr ? Nodes::several : Nodes::this_one),
-                 MemoryStore::Counting::announced, cluster),
+      execution_(machine, ops, setting_of(mode, machine, cluster), MemoryStore::Counting::announced,
+                 cluster),
       setting_(execution_.setting()),
       tensors_(execution_, machine, cluster),
       actors_(execution_.start({.seed = seed, .on_news = std::move(on_news)})),

@@ -11,6 +11,7 @@
 #include "actors/run_setting.hpp"
 #include "actors/warm_up.hpp"
 #include "core/base/error.hpp"
+#include "core/machine/local_cores.hpp"
 #include "core/network/socket_wire.hpp"
 
 #include <algorithm>
@@ -150,6 +151,9 @@ class Cluster::Impl {
       gpus_.insert(gpus_.end(), answers[n].gpus.begin(), answers[n].gpus.end());
     }
     limit_gpu_memories(machine, gpus_);
+  }
+  std::int64_t widest_team(const Machine& machine) const {
+    return troupe::widest_team(with_all_cores(machine, machine_));
   }
   const std::vector<GpuOfDevice>& gpus() const { return gpus_; }
   const std::vector<std::string>& nodes_without_gpus() const { return nodes_without_gpus_; }
@@ -429,6 +433,9 @@ const std::vector<GpuOfDevice>& Cluster::gpus() const {
 }
 const std::vector<std::string>& Cluster::nodes_without_gpus() const {
   return impl_->nodes_without_gpus();
+}
+std::int64_t Cluster::widest_team(const Machine& machine) const {
+  return impl_->widest_team(machine);
 }
 void Cluster::check(const Machine& machine) {
   impl_->begin_run(machine, Plan{}, 1, UnitId{0}, {}, {}, false);

@@ -98,6 +98,9 @@ class Cluster final : public NodeResources {
   // The GPUs of the machine that was completed last, in the order of its devices; of nodes that
   // have been replaced since, those of the new ones.
   const std::vector<GpuOfDevice>& gpus() const;
+  // That of a RunSetting for `machine`: CPU devices whose cores it doesn't say count with all cores
+  // of their nodes.
+  std::int64_t widest_team(const Machine& machine) const;
   // Has each node see whether its host has what `machine` says of it: cores, directories. Blocks.
   // Throws an Error that names the node. The machine has as many nodes as this.
   void check(const Machine& machine);

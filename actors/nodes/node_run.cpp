@@ -100,9 +100,17 @@ MemoryId elsewhere(const Machine& machine) {
   return MemoryId::at(static_cast<std::size_t>(found - machine.memories.begin()));
 }
 
-// With the cores of this host's devices.
+// The parts of this host that the machine leaves open.
 Machine completed(Machine machine, NodeId self) {
-  assign_cores(machine, discover_host().cores, self);
+  Machine own;
+  own.name = machine.name;
+  std::copy_if(machine.devices.begin(), machine.devices.end(), std::back_inserter(own.devices),
+               [&](const Device& d) { return d.node == self; });
+  assign_cores(own, discover_host());
+  auto completed = own.devices.begin();
+  for (Device& device : machine.devices) {
+    if (device.node == self) device.cores = (completed++)->cores;
+  }
   return machine;
 }
 

@@ -100,6 +100,19 @@ Machine with_own_cores(Machine machine, NodeId self, const Machine& joined, cons
   return machine;
 }
 
+Machine with_all_cores(Machine machine, const Machine& joined) {
+  std::vector<std::set<int>> cores(machine.nodes.size());
+  for (const Device& device : joined.devices) {
+    cores.at(device.node.index()).insert(device.cores.begin(), device.cores.end());
+  }
+  for (Device& device : machine.devices) {
+    if (device.kind != DeviceKind::cpu || !device.cores.empty()) continue;
+    const std::set<int>& all = cores[device.node.index()];
+    device.cores.assign(all.begin(), all.end());
+  }
+  return machine;
+}
+
 void check_own(std::span<const GpuOfDevice> gpus, const Machine& machine, NodeId node) {
   for (const GpuOfDevice& gpu : gpus) {
     const std::size_t d = gpu.device.index();

@@ -27,6 +27,10 @@ std::vector<std::string> name_those_without_gpus(std::span<const ConnectedNode> 
 // cores that `joined` says, they get its own, since it may have taken the place of another one.
 Machine with_own_cores(Machine machine, NodeId self, const Machine& joined, const Machine& has);
 
+// The machine of a run with the cores that its CPU devices may have: where it doesn't say, all that
+// their nodes have by `joined`.
+Machine with_all_cores(Machine machine, const Machine& joined);
+
 // Throws a run Error unless these GPUs are of devices of the node.
 void check_own(std::span<const GpuOfDevice> gpus, const Machine& machine, NodeId node);
 

@@ -2,8 +2,8 @@
 // host, beside what moves the same bytes without a graph: a plain TCP connection that spins,
 // iperf3, UCX's ucx_perftest, memcpy, and the kernel's copy from another process. They are measured
 // in turns, and medians are shown. A tensor is a copy op on its own. The time of Troupe is the
-// makespan: from the start of the first transfer to the end of the last one, all that actors do in
-// between included; the tensors are made before.
+// makespan: from when the leader hands the copies out to the end of the last one, all that nodes do
+// included; the tensors are made before.
 #include "actors/nodes/cluster.hpp"
 #include "actors/runner.hpp"
 #include "apps/troupe/local_nodes.hpp"

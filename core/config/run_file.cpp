@@ -157,7 +157,7 @@ void use_nodes(const Machine& nodes, const SourcePlace& place, Machine& machine)
     return;
   }
   try {
-    fit_to_nodes(machine, nodes);
+    limit_to_nodes(machine, nodes);
   } catch (const Error& error) {
     throw error.at(place);
   }

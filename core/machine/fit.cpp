@@ -2,12 +2,10 @@
 
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
-#include "core/machine/local_cores.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -39,7 +37,7 @@ std::string lack_of(const Machine& has, const Machine& wanted) {
   return {};
 }
 
-void fit_to_nodes(Machine& machine, const Machine& nodes) {
+void limit_to_nodes(Machine& machine, const Machine& nodes) {
   if (machine.nodes.empty()) {
     throw usage_error("the machine has no nodes, and would run on some",
                       "name no nodes, or describe them in the machine: `nodes:` of a file");
@@ -60,13 +58,6 @@ void fit_to_nodes(Machine& machine, const Machine& nodes) {
       }
     }
     memory.size_bytes = std::min(memory.size_bytes, bytes);
-  }
-  for (std::size_t n = 0; n < nodes.nodes.size(); ++n) {
-    std::set<int> cores;
-    for (const Device& device : nodes.devices) {
-      if (device.node == NodeId::at(n)) cores.insert(device.cores.begin(), device.cores.end());
-    }
-    if (!cores.empty()) assign_cores(machine, {cores.begin(), cores.end()}, NodeId::at(n));
   }
 }
 

@@ -12,10 +12,9 @@ namespace troupe {
 // much will do.
 std::string lack_of(const Machine& has, const Machine& wanted);
 
-// A machine of several nodes, which are to be these: its host memories hold no more than there is,
-// and CPU devices without `cores` get those of their nodes (see assign_cores()). What is free on
-// GPUs nodes say when they have the machine. Throws a usage Error unless both have the same number
-// of nodes, or if a device names a core that its node hasn't.
-void fit_to_nodes(Machine& machine, const Machine& nodes);
+// A machine of several nodes, which are to be these: its host memories hold no more than there is.
+// What is free on GPUs nodes say when they have the machine. Throws a usage Error unless both have
+// the same number of nodes.
+void limit_to_nodes(Machine& machine, const Machine& nodes);
 
 }  // namespace troupe

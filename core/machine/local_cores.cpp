@@ -55,24 +55,24 @@ void map_device(Machine& machine, std::string_view mapping, const HostInfo& host
   machine.devices[device.index()].kind = DeviceKind::cpu;
 }
 
-void assign_cores(Machine& machine, const std::vector<int>& usable, NodeId node) {
-  std::vector<int> free = usable;
+void assign_cores(Machine& machine, const HostInfo& host) {
+  std::vector<int> free = host.cores;
   std::vector<Device*> without;
   for (Device& device : machine.devices) {
-    if (device.kind != DeviceKind::cpu || device.node != node) continue;
+    if (device.kind != DeviceKind::cpu) continue;
     if (device.cores.empty()) without.push_back(&device);
     for (const int core : device.cores) {
-      if (std::find(usable.begin(), usable.end(), core) == usable.end()) {
-        throw usage_error(device.place,
-                          fmt::format("{} is to own core {}, which {} can't use", device.name, core,
-                                      node ? "its node" : "this process"),
-                          fmt::format("choose from {}", fmt::join(usable, ", ")));
+      if (std::find(host.cores.begin(), host.cores.end(), core) == host.cores.end()) {
+        throw usage_error(
+            device.place,
+            fmt::format("{} is to own core {}, which this process can't use", device.name, core),
+            fmt::format("choose from {}", fmt::join(host.cores, ", ")));
       }
       std::erase(free, core);
     }
   }
   if (without.empty()) return;
-  if (free.empty()) free = usable;
+  if (free.empty()) free = host.cores;
   const std::size_t n = without.size();
   for (std::size_t i = 0; i < n; ++i) {
     if (free.size() < n) {

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace troupe {
 
@@ -17,10 +16,10 @@ namespace troupe {
 // if the text is malformed or a name is unknown.
 void map_device(Machine& machine, std::string_view mapping, const HostInfo& host);
 
-// Divides the `usable` cores that no device names evenly among the CPU devices without `cores`: of
-// this host, or of a node. If there are fewer such cores than devices, devices share them. Throws a
-// usage Error (with the device's place) if a device names a core that isn't usable.
-void assign_cores(Machine& machine, const std::vector<int>& usable, NodeId node = {});
+// Divides the host's cores that no device names evenly among the CPU devices without `cores`. If
+// there are fewer such cores than devices, devices share them. Throws a usage Error (with the
+// device's place) if a device names a core that this process may not use.
+void assign_cores(Machine& machine, const HostInfo& host);
 
 // The most cores that an op gets on a device of the machine; a device whose cores it doesn't say is
 // taken to have all of this host. At least 1.

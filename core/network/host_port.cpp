@@ -30,6 +30,10 @@ Addresses look_up(const HostPort& address, ErrorKind kind, int flags = 0) {
   const int error =
       getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
   if (error == 0) return {found, &freeaddrinfo};
+  if ((flags & AI_NUMERICHOST) != 0) {
+    throw Error(kind, SourcePlace{}, fmt::format("'{}' is no address in numbers", address.host),
+                "start all nodes with the same version of Troupe");
+  }
   throw Error(kind, SourcePlace{},
               fmt::format("there is no host '{}': {}", address.host, gai_strerror(error)),
               "check its name");

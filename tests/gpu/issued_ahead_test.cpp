@@ -105,8 +105,7 @@ std::int64_t run_and_copy(const Machine& machine) {
   return round_trips(g, copies, machine);
 }
 
-// x → slow → copy, and x → run[i] → copy[i] for all i: the copies are of ops that are long done
-// when that of the slow one is.
+// x → slow → copy, and x → run[i] → copy[i] for all i, whose ops are done long before the slow one.
 std::int64_t copies_after_a_slow_one(const Machine& machine) {
   RegionGraph g;
   const OpId slow = g.op("slow", "sleep", {g.x}, on(gpu),

@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(no_session_begins_on_a_node_that_was_lost_since_it_was_conn
   host.machine = host.cluster->machine();
   nodes.kill(1, Duration{0}, false);
   caf::actor_system& system = nodes.options().rehearsed->setup->system();
-  while (!host.cluster->has_ever_lost_node()) let_pass(system);
+  for (int i = 0; i < 1000 && !host.cluster->has_ever_lost_node(); ++i) let_pass(system);
   const std::string error =
       error_of([&] { SessionCore::session_on(std::move(host), Mode::rehearse, 1); });
   BOOST_TEST(has(error, "node n1 was lost"), error);

@@ -156,8 +156,8 @@ BOOST_AUTO_TEST_CASE(nodes_may_outnumber_what_there_is_to_do) {
 // Two for each other node, and those of the program itself.
 BOOST_AUTO_TEST_CASE(nodes_may_need_more_descriptors_than_the_soft_limit) {
   const Files files;
-  const std::string command =
-      fmt::format("{}", fmt::join(troupe_command({"run", "run.yaml", "--local-nodes", "16"}), " "));
+  const std::string command = fmt::format(
+      "'{}'", fmt::join(troupe_command({"run", "run.yaml", "--local-nodes", "16"}), "' '"));
   const Finished finished =
       Program({"sh", "-c", "ulimit -Sn 20; exec " + command}, options_in(files)).wait();
   BOOST_TEST_INFO(finished.err);

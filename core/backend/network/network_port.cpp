@@ -150,21 +150,22 @@ void NetworkPort::forget(const Completions& completions) {
 void NetworkPort::arrived(const ChunkHeader& header, ArrivedChunk chunk) {
   if (header.bytes == 0) return arrived_empty(header, chunk);
   const ReplicaId replica{header.replica};
+  bool is_new = false;
   bool has_buffer = false;
   std::byte* target = nullptr;
   {
     const std::lock_guard lock(mutex_);
     if (!abandoned_.empty()) return;
     Tensor& tensor = tensors_[replica];
-    Chunk& here = tensor.chunks[header.offset];
-    here.bytes = header.bytes;
+    const auto [place, is_first] = tensor.chunks.try_emplace(header.offset);
+    Chunk& here = place->second;
+    is_new = is_first;
     has_buffer = tensor.buffer.data() != nullptr;
-    if (has_buffer) {
-      target = tensor.begin_taking(header.offset, here);
-    } else {
-      here.arrived = chunk;
-    }
+    if (is_new) here.bytes = header.bytes;
+    if (is_new && has_buffer) target = tensor.begin_taking(header.offset, here);
+    if (is_new && !has_buffer) here.arrived = chunk;
   }
+  if (!is_new) return drop(chunk);  // no node sends one twice
   if (has_buffer) take(replica, header.offset, chunk, target);
   on_chunk_({.window = header.window, .resource = header.resource, .item = header.item});
 }

@@ -60,6 +60,27 @@ BOOST_AUTO_TEST_CASE(of_two_leaders_at_once_one_gets_all_nodes) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(devices_without_cores_may_have_all_of_their_nodes_and_others_keep_their_own) {
+  Machine joined;
+  joined.nodes = {"n0", "n1"};
+  joined.devices = {{.name = "n0.cpu0", .cores = {2, 0}, .node = NodeId{0}},
+                    {.name = "n0.cpu1", .cores = {3, 0}, .node = NodeId{0}},
+                    {.name = "n1.cpu0", .cores = {4, 5, 6, 7}, .node = NodeId{1}}};
+  Machine wanted;
+  wanted.nodes = {"left", "right"};
+  wanted.devices = {{.name = "a", .node = NodeId{0}},
+                    {.name = "g", .kind = DeviceKind::gpu, .node = NodeId{0}},
+                    {.name = "b", .node = NodeId{1}},
+                    {.name = "c", .cores = {5}, .node = NodeId{1}}};
+  const Machine all = with_all_cores(wanted, joined);
+  BOOST_TEST((all.devices[0].cores == std::vector{0, 2, 3}));
+  BOOST_TEST(all.devices[1].cores.empty());
+  BOOST_TEST((all.devices[2].cores == std::vector{4, 5, 6, 7}));
+  BOOST_TEST((all.devices[3].cores == std::vector{5}));
+  for (Device& device : joined.devices) device.cores.clear();  // as those of a rehearsal are
+  BOOST_TEST(with_all_cores(wanted, joined).devices[0].cores.empty());
+}
+
 BOOST_FIXTURE_TEST_CASE(nodes_with_other_ops_are_refused_with_what_differs, TwoNodes) {
   OpRegistry ops = pattern_ops();
   OpKind kind = ops[ops.find("add")];

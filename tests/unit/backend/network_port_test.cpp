@@ -209,6 +209,19 @@ BOOST_FIXTURE_TEST_CASE(a_notice_without_its_chunk_is_an_error, Tensor) {
   testing::expect_error(ErrorKind::failed, "isn't a part of it", [&] { move(0); });
 }
 
+// Before the buffer is there, and while it is being taken.
+BOOST_FIXTURE_TEST_CASE(a_chunk_that_comes_twice_is_dropped_the_second_time, Tensor) {
+  arrive(0);
+  arrive(0);
+  BOOST_TEST((move(0) == Started::State::pending));
+  arrive(0);
+  BOOST_TEST(wire.dropped.size() == 2U);
+  BOOST_TEST(wire.taking.size() == 1U);
+  wire.end_taking();
+  BOOST_TEST((ends.done == std::vector<std::uint32_t>{1}));
+  BOOST_TEST(buffer == "ab....");
+}
+
 BOOST_FIXTURE_TEST_CASE(a_chunk_outside_the_tensor_leaves_the_others_to_be_taken, Tensor) {
   Sent outside{"abcdefg"};
   port->arrived({.run = 7, .item = 42, .replica = 5, .offset = 0, .bytes = 7}, &outside);

@@ -27,8 +27,14 @@ Machine two_cpus_and_a_gpu() {
   return m.machine;
 }
 
-HostInfo host_with_numa_nodes(std::size_t nodes) {
+HostInfo host_with(Cores cores) {
   HostInfo host;
+  host.cores = std::move(cores);
+  return host;
+}
+
+HostInfo host_with_numa_nodes(std::size_t nodes) {
+  HostInfo host = host_with({0});
   host.numa.resize(nodes);
   return host;
 }
@@ -71,7 +77,7 @@ BOOST_AUTO_TEST_CASE(a_mapping_that_makes_no_sense_is_refused) {
 
 BOOST_AUTO_TEST_CASE(cores_are_split_evenly_among_cpu_devices) {
   Machine m = two_cpus_and_a_gpu();
-  assign_cores(m, {0, 2, 4, 6, 8});
+  assign_cores(m, host_with({0, 2, 4, 6, 8}));
   BOOST_TEST((m.devices[0].cores == Cores{0, 2}));
   BOOST_TEST((m.devices[1].cores == Cores{4, 6, 8}));
   BOOST_TEST(m.devices[2].cores.empty());
@@ -81,7 +87,7 @@ BOOST_AUTO_TEST_CASE(named_cores_are_kept_and_the_others_are_split) {
   Machine m = two_cpus_and_a_gpu();
   map_device(m, "gpu0=cpu0", host_with_numa_nodes(8));
   m.devices[1].cores = {3, 1};
-  assign_cores(m, {0, 1, 2, 3});
+  assign_cores(m, host_with({0, 1, 2, 3}));
   BOOST_TEST((m.devices[0].cores == Cores{0}));
   BOOST_TEST((m.devices[1].cores == Cores{3, 1}));
   BOOST_TEST((m.devices[2].cores == Cores{2}));
@@ -90,7 +96,7 @@ BOOST_AUTO_TEST_CASE(named_cores_are_kept_and_the_others_are_split) {
 BOOST_AUTO_TEST_CASE(devices_share_cores_where_there_are_too_few) {
   Machine m = two_cpus_and_a_gpu();
   map_device(m, "gpu0=cpu0", host_with_numa_nodes(8));
-  assign_cores(m, {5, 6});
+  assign_cores(m, host_with({5, 6}));
   BOOST_TEST((m.devices[0].cores == Cores{5}));
   BOOST_TEST((m.devices[1].cores == Cores{6}));
   BOOST_TEST((m.devices[2].cores == Cores{5}));
@@ -99,7 +105,7 @@ BOOST_AUTO_TEST_CASE(devices_share_cores_where_there_are_too_few) {
 BOOST_AUTO_TEST_CASE(where_every_core_is_named_the_others_share_them_all) {
   Machine m = two_cpus_and_a_gpu();
   m.devices[0].cores = {0, 1};
-  assign_cores(m, {0, 1});
+  assign_cores(m, host_with({0, 1}));
   BOOST_TEST((m.devices[1].cores == Cores{0, 1}));
 }
 
@@ -108,19 +114,9 @@ BOOST_AUTO_TEST_CASE(a_core_that_this_process_may_not_use_is_refused) {
   m.devices[0].cores = {0, 9};
   m.devices[0].place = {"machine.yaml", 4, 2};
   expect_error(ErrorKind::usage, "machine.yaml:4:2: cpu0 is to own core 9", [&] {
-    assign_cores(m, {0, 1});
+    assign_cores(m, host_with({0, 1}));
   });
-  expect_error(ErrorKind::usage, "choose from 0, 1", [&] { assign_cores(m, {0, 1}); });
-}
-
-BOOST_AUTO_TEST_CASE(cores_of_a_node_are_given_to_its_devices_only) {
-  Machine m = two_cpus_and_a_gpu();
-  m.nodes = {"a", "b"};
-  m.devices[0].node = NodeId{0};
-  m.devices[1].node = NodeId{1};
-  assign_cores(m, {4, 5, 6}, NodeId{1});
-  BOOST_TEST(m.devices[0].cores.empty());
-  BOOST_TEST((m.devices[1].cores == Cores{4, 5, 6}));
+  expect_error(ErrorKind::usage, "choose from 0, 1", [&] { assign_cores(m, host_with({0, 1})); });
 }
 
 }  // namespace

@@ -81,7 +81,9 @@ class Node {
         node_.wire_->drop(chunk);
       }
     }
-    void lost(NodeId, const std::string&) override { node_.lost_.set_value(); }
+    void lost(NodeId, const std::string&) override {
+      if (!std::exchange(node_.has_lost_, true)) node_.lost_.set_value();
+    }
 
    private:
     Node& node_;
@@ -90,6 +92,7 @@ class Node {
 
   const Duration connect_timeout_;
   const Duration silence_max_;
+  bool has_lost_ = false;
   std::promise<void> lost_;
   Listener listener_{*this};
   const std::optional<TlsContext> tls_;
@@ -223,12 +226,12 @@ BOOST_AUTO_TEST_CASE(a_node_that_takes_nothing_for_too_long_is_lost) {
   const Acceptor acceptor(
       {}, [&](Purpose, Connection connection) { accepted.set_value(std::move(connection)); },
       [](const std::string&, const std::string&) {});
+  const auto bytes = bytes_of(0, 30'000);
   Node node(Transport::tcp, 10s, 1s);
   node.wire().connect(
       NodeId{0}, new_address_text(
                      {.transport = "tcp", .place = fmt::format("127.0.0.1:{}", acceptor.port())}));
   const Connection connection = accepted.get_future().get();
-  const auto bytes = bytes_of(0, 30'000);
   for (int i = 0; i < 1000; ++i) {
     node.wire().send(NodeId{0}, {.bytes = bytes.size()}, bytes.data(), [](const std::string&) {});
   }
