@@ -361,13 +361,10 @@ void SessionCore::drop_calls(CallLog& log) {
 }
 
 void SessionCore::check_not_failed() {
-  if (!failure_ && engine_->has_lost_node()) {
-    is_failure_told_ = true;
-    if (is_busy_) throw engine_->loss();  // the thread will find out
-    fail(engine_->loss());
-  }
-  if (!failure_) return;
+  if (!failure_ && !engine_->has_lost_node()) return;
   is_failure_told_ = true;
+  if (!failure_ && is_busy_) throw engine_->loss();  // the thread will find out
+  if (!failure_) fail(engine_->loss());
   throw *failure_;
 }
 

@@ -157,13 +157,17 @@ void NetworkPort::arrived(const ChunkHeader& header, ArrivedChunk chunk) {
     const std::lock_guard lock(mutex_);
     if (!abandoned_.empty()) return;
     Tensor& tensor = tensors_[replica];
-    const auto [place, is_first] = tensor.chunks.try_emplace(header.offset);
-    Chunk& here = place->second;
-    is_new = is_first;
-    has_buffer = tensor.buffer.data() != nullptr;
-    if (is_new) here.bytes = header.bytes;
-    if (is_new && has_buffer) target = tensor.begin_taking(header.offset, here);
-    if (is_new && !has_buffer) here.arrived = chunk;
+    is_new = !tensor.chunks.contains(header.offset);
+    if (is_new) {
+      Chunk& here = tensor.chunks[header.offset];
+      here.bytes = header.bytes;
+      has_buffer = tensor.buffer.data() != nullptr;
+      if (has_buffer) {
+        target = tensor.begin_taking(header.offset, here);
+      } else {
+        here.arrived = chunk;
+      }
+    }
   }
   if (!is_new) return drop(chunk);  // no node sends one twice
   if (has_buffer) take(replica, header.offset, chunk, target);
