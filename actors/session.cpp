@@ -2,7 +2,7 @@
 
 #include "actors/nodes/cluster.hpp"
 #include "actors/run_setting.hpp"
-#include "actors/session_core.hpp"
+#include "actors/session/session_core.hpp"
 #include "core/backend/usable_gpus.hpp"
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"

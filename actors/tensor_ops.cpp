@@ -1,6 +1,6 @@
 #include "actors/tensor_ops.hpp"
 
-#include "actors/session_core.hpp"
+#include "actors/session/session_core.hpp"
 #include "core/ops/builtin.hpp"
 #include "core/ops/registry.hpp"
 

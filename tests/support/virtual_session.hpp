@@ -1,7 +1,7 @@
 // A session on nodes that are in this process, under virtual time.
 #pragma once
 
-#include "actors/session_core.hpp"
+#include "actors/session/session_core.hpp"
 #include "tests/support/virtual_nodes.hpp"
 
 #include <chrono>

@@ -2,9 +2,10 @@
 #pragma once
 
 #include "actors/execution.hpp"
-#include "actors/session_tensors.hpp"
-#include "actors/signatures.hpp"
-#include "actors/tensor_state.hpp"
+#include "actors/session/session_epoch.hpp"
+#include "actors/session/session_tensors.hpp"
+#include "actors/session/signatures.hpp"
+#include "actors/session/tensor_state.hpp"
 #include "core/base/error.hpp"
 #include "core/base/time.hpp"
 #include "core/graph/graph.hpp"
@@ -52,9 +53,7 @@ class TensorExchange {
   virtual void give_back(TensorState* tensor) = 0;
 };
 
-// A session's graph lives in epochs. In an epoch, ops are only appended. When many have been, all
-// that was handed out completes, and a new epoch begins with the tensors that are still in use as
-// given ones, numbered anew. So what the past takes is bounded, whichever of its tensors live on.
+// A session's graph lives in epochs: before a new one begins, all that was handed out completes.
 //
 // For use by one thread at a time.
 class SessionEngine {
@@ -62,8 +61,8 @@ class SessionEngine {
   // `place_of` says where a line (see CallLog) is. `cluster`: the nodes that have the machine;
   // null: this process has it.
   SessionEngine(const Machine& machine, const OpRegistry& ops, Mode mode, std::uint64_t seed,
-                std::function<void()> on_news, std::function<SourcePlace(std::uint32_t)> place_of,
-                TensorExchange& exchange, Cluster* cluster);
+                std::function<void()> on_news, PlaceOfLine place_of, TensorExchange& exchange,
+                Cluster* cluster);
   ~SessionEngine();
 
   // Hands out calls of the log, in windows of reasonable size. Waits for no window (for nodes, at
@@ -77,7 +76,7 @@ class SessionEngine {
   // again in a while, whether a window has completed or not.
   bool has_enough() const { return has_enough_; }
   // Signatures get new numbers. The log that is handed out must be empty.
-  void forget_signatures() { templates_.clear(); }
+  void forget_signatures() { epoch_->forget_signatures(); }
   // Takes back the windows that have completed, and frees what was dropped.
   void retire();
   // Lets the actors act: until there is news, for about 50 ms at most.
@@ -142,16 +141,15 @@ class SessionEngine {
     TensorState* unused = nullptr;  // by the end of its calls
   };
 
+  const Graph& graph() const { return epoch_->graph(); }
+  const Plan& plan() const { return epoch_->planner().plan(); }
   void renew();
   bool begin_window();
   std::vector<Duration> expected_left() const;
   bool counts(const InFlight& window) const;
-  Duration time_to_place(OpId op);
   bool plan_window(CallLog& log, std::span<const Duration> busy);
   bool has_room_for_given(const CallLog::Call& call) const;
-  OpId append(const CallLog::Call& call, std::span<TensorState* const> inputs);
-  OpId append_op(const Signature& signature, std::span<TensorState* const> inputs);
-  void add_given(OpId op, TensorState& tensor);
+  void add_given(TensorState& tensor);
   Error no_room(MemoryId memory, std::uint64_t bytes, const std::string& what) const;
   bool send_planned();
   void send(PlannedWindow planned);
@@ -163,7 +161,7 @@ class SessionEngine {
 
   const Machine& machine_;
   const OpRegistry& ops_;
-  const std::function<SourcePlace(std::uint32_t)> place_of_;
+  const PlaceOfLine place_of_;
   TensorExchange& exchange_;
   Execution execution_;
   const RunSetting& setting_;
@@ -177,15 +175,8 @@ class SessionEngine {
   bool has_enough_ = false;
   std::uint64_t room_bytes_;  // what one window should make at most
 
-  // The epoch.
-  std::unique_ptr<Graph> graph_;
-  std::unique_ptr<WindowPlanner> planner_;
-  std::unique_ptr<Summary> summary_;      // while something is measured
-  std::vector<OpTemplateId> templates_;   // by signature
-  std::vector<Duration> times_to_place_;  // by class of ops: see time_to_place()
-  std::vector<TensorState*> tensor_of_;   // by op; null: nobody uses it
-  std::vector<std::uint32_t> line_of_;    // by op
-  std::size_t kept_ = 0;                  // tensors that it began with
+  std::unique_ptr<SessionEpoch> epoch_;
+  std::unique_ptr<Summary> summary_;  // while something is measured
   std::optional<Instant> measured_since_;
 };
 

@@ -2,9 +2,10 @@
 #pragma once
 
 #include "actors/session.hpp"
-#include "actors/session_engine.hpp"
-#include "actors/signatures.hpp"
-#include "actors/tensor_state.hpp"
+#include "actors/session/session_engine.hpp"
+#include "actors/session/signatures.hpp"
+#include "actors/session/tensor_state.hpp"
+#include "actors/session/tensor_states.hpp"
 #include "core/base/error.hpp"
 
 #include <atomic>
@@ -83,9 +84,11 @@ class SessionCore final : private TensorExchange {
 
  private:
   using Lock = std::unique_lock<std::mutex>;
+  // Callers wait when the log is this long.
+  static constexpr std::size_t log_calls_max = 1 << 15;
 
   ~SessionCore() override;
-  TensorState* take_dropped() override;
+  TensorState* take_dropped() override { return states_.take_dropped(); }
   void give_back(TensorState* tensor) override;
   void drop_reference();
   bool drop_use_quietly(TensorState& tensor);
@@ -107,24 +110,25 @@ class SessionCore final : private TensorExchange {
     std::exception_ptr failure = {};
   };
 
-  void work();
-  bool is_ended() const;
-  bool wants_to_hand_out() const;
-  bool lets_time_pass() const;
-  void step(Lock& lock, bool hands_out, bool lets_time_pass);
   void fail(const Error& failure);
   void drop_calls(CallLog& log);
   void check_not_failed();
   void wait_until_idle(Lock& lock);
   void wait_for(Lock& lock, Waiter waiter);
-  bool has_come(Waiter& waiter);
   void let_thread(Lock& lock, const std::function<void()>& work);
   void forget_signatures(Lock& lock);
-  TensorState* new_state();
   void reserve_calls(const Signature& signature, std::size_t inputs, std::vector<Tensor>* further);
   TensorState* log_call(const Signature& signature, std::span<TensorState* const> inputs,
                         std::uint32_t line);
   std::uint32_t place_number(CallSite where);
+
+  // The thread's, in session_thread.cpp.
+  void work();
+  bool is_ended() const;
+  bool wants_to_hand_out() const;
+  bool lets_time_pass() const;
+  bool has_come(Waiter& waiter);
+  void step(Lock& lock, bool hands_out, bool lets_time_pass);
 
   const std::unique_ptr<const OpRegistry> ops_;
   std::unique_ptr<Cluster> cluster_;  // null: this process has the machine
@@ -151,13 +155,10 @@ class SessionCore final : private TensorExchange {
   bool is_failure_told_ = false;
   std::vector<CallSite> places_;
   std::unordered_map<std::uint64_t, std::uint32_t> place_numbers_;
-  std::vector<std::unique_ptr<TensorState[]>> slabs_;
-  TensorState* free_ = nullptr;
   Report report_;
   bool is_measuring_ = false;
 
-  std::atomic<TensorState*> dropped_ = nullptr;
-  std::atomic<TensorState*> returned_ = nullptr;
+  TensorStates states_;  // of which the mutex guards make()
   std::atomic<std::size_t> references_ = 1;
   std::unique_ptr<SessionEngine> engine_;
   std::thread thread_;

@@ -1,9 +1,8 @@
-#include "actors/session_engine.hpp"
+#include "actors/session/session_engine.hpp"
 
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
-#include "core/plan/placement.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -26,9 +25,6 @@ constexpr std::size_t calls_ahead = 32;
 // What is left of windows with shorter ops, on average, isn't counted: it is done before it
 // matters.
 constexpr Duration counted_op_min = std::chrono::microseconds(10);
-// An op of an epoch takes about 100 bytes until the epoch ends. At its end devices idle for about
-// as long as a message takes: nothing beside so many ops.
-constexpr std::size_t epoch_ops_max = 1 << 16;
 
 // A window may make a quarter of what the smallest memory holds, so that others run beside it.
 std::uint64_t room_bytes(const Machine& machine) {
@@ -59,8 +55,7 @@ RunSetting setting_of(Mode mode, const Machine& machine, const Cluster* cluster)
 
 SessionEngine::SessionEngine(const Machine& machine, const OpRegistry& ops, Mode mode,
                              std::uint64_t seed, std::function<void()> on_news,
-                             std::function<SourcePlace(std::uint32_t)> place_of,
-                             TensorExchange& exchange, Cluster* cluster)
+                             PlaceOfLine place_of, TensorExchange& exchange, Cluster* cluster)
     : machine_(machine),
       ops_(ops),
       place_of_(std::move(place_of)),
@@ -80,49 +75,13 @@ SessionEngine::~SessionEngine() {
   execution_.end();
 }
 
-// Begins an epoch: a graph that has the tensors in use, and nothing else.
+// Begins an epoch. Nothing is in flight.
 void SessionEngine::renew() {
   TROUPE_ASSERT(in_flight_.empty());
-  struct Kept {
-    ReplicaId replica;
-    TensorState* tensor;
-  };
-  std::vector<Kept> kept;
-  std::vector<TensorState*> tensors;
-  std::vector<std::uint32_t> lines;
-  const std::unique_ptr<Graph> before = std::exchange(graph_, std::make_unique<Graph>(ops_));
-  graph_->begin_group("");
-  graph_->set_places([this](OpId op) { return place_of_(line_of_[op.index()]); });
-  templates_.clear();
-  times_to_place_.clear();
-  const OpKindId given = ops_.find("given");
-  for (std::size_t i = 0; i < tensor_of_.size(); ++i) {
-    TensorState* const tensor = tensor_of_[i];
-    if (tensor == nullptr) continue;
-    const MemoryId home = tensors_.memory(tensor->copies.front().replica);
-    tensor->op = graph_->append(
-        {.kind = given, .placement = {.memory = home}, .declared = before->type(OpId::at(i))});
-    tensors.push_back(tensor);
-    lines.push_back(line_of_[i]);
-    for (const TensorState::Copy& copy : tensor->copies) kept.push_back({copy.replica, tensor});
-    tensor->copies.clear();
-  }
-  kept_ = tensors.size();
-  tensor_of_ = std::move(tensors);
-  line_of_ = std::move(lines);
-
-  std::sort(kept.begin(), kept.end(),
-            [](const Kept& a, const Kept& b) { return a.replica < b.replica; });
   summary_.reset();  // it refers to the plan
-  planner_ = std::make_unique<WindowPlanner>(*graph_, machine_, plan_options(setting_, machine_),
-                                             next_window_);
-  std::vector<ReplicaId> replicas;
-  for (const Kept& k : kept) {
-    planner_->add_given(k.tensor->op, tensors_.memory(k.replica));
-    k.tensor->copies.push_back({ReplicaId::at(replicas.size()), 0});
-    replicas.push_back(k.replica);
-  }
-  tensors_.renumber(replicas);
+  epoch_ = std::make_unique<SessionEpoch>(machine_, ops_, setting_, place_of_, next_window_,
+                                          epoch_.get(), tensors_);
+  tensors_.renumber(epoch_->kept());
 }
 
 void SessionEngine::hand_out(CallLog& log) {
@@ -163,29 +122,10 @@ bool SessionEngine::counts(const InFlight& window) const {
   return expected >= counted_op_min * static_cast<std::int64_t>(ops);
 }
 
-// The expected time, on the fastest device, of an op that a policy places; 0 where none does, and
-// in virtual time.
-Duration SessionEngine::time_to_place(OpId op) {
-  if (setting_.has_virtual_time) return Duration{0};
-  const std::uint32_t op_class = graph_->class_index(op);
-  for (std::size_t c = times_to_place_.size(); c <= op_class; ++c) {
-    const OpClass& of = graph_->classes()[c];
-    Duration least{0};
-    if (!is_given(of.placement)) {
-      least = longest_duration;
-      for (std::size_t d = 0; d < machine_.devices.size(); ++d) {
-        least = std::min(least, setting_.cost->op(DeviceId::at(d), *graph_, of));
-      }
-    }
-    times_to_place_.push_back(least);
-  }
-  return times_to_place_[op_class];
-}
-
 // False while windows in flight must complete first.
 bool SessionEngine::begin_window() {
   // What is measured needs the units of one epoch.
-  if (summary_ != nullptr || line_of_.size() < epoch_ops_max + 2 * kept_) return true;
+  if (summary_ != nullptr || !epoch_->is_long()) return true;
   if (!in_flight_.empty()) return false;
   renew();
   return true;
@@ -224,19 +164,23 @@ bool SessionEngine::plan_window(CallLog& log, std::span<const Duration> busy) {
       throw no_room(given.placement.memory, given.declared.bytes(), to_string(given.declared))
           .at(place_of_(call.line));
     }
-    const OpId op = append(call, {log.inputs.data() + end_input, call.inputs});
+    TensorState& tensor = *call.output;
+    epoch_->append(*call.signature, {log.inputs.data() + end_input, call.inputs}, tensor,
+                   call.line);
     end_input += call.inputs;
-    if (!is_given) {
-      ops.append(op);
-      work = std::min(work + time_to_place(op), longest_duration);
+    if (is_given) {
+      add_given(tensor);
+    } else {
+      ops.append(tensor.op);
+      work = std::min(work + epoch_->time_to_place(tensor.op), longest_duration);
     }
-    bytes += graph_->type(op).bytes();
+    bytes += graph().type(tensor.op).bytes();
   }
   planned_ = Planned{.window = {}, .calls = end - log.first, .unused = nullptr};
   // The calls don't count as uses any more, but as readers of replicas.
   const auto drop_use = [&](TensorState* tensor) {
     if (tensor->uses.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
-    tensor_of_[tensor->op.index()] = nullptr;
+    epoch_->forget(tensor->op);
     tensor->next = std::exchange(planned_->unused, tensor);
   };
   for (; log.first_input < end_input; ++log.first_input) drop_use(log.inputs[log.first_input]);
@@ -244,45 +188,18 @@ bool SessionEngine::plan_window(CallLog& log, std::span<const Duration> busy) {
   if (ops.empty()) return true;
   // What isn't measured takes no time in a simulation, like what a scenario prepares.
   const bool timed = summary_ != nullptr || !setting_.has_virtual_time;
-  planned_->window = planner_->plan(
-      std::move(ops), [this](OpId op) { return tensor_of_[op.index()] != nullptr; }, timed, busy);
+  planned_->window = epoch_->planner().plan(
+      std::move(ops), [this](OpId op) { return epoch_->tensor_of(op) != nullptr; }, timed, busy);
   // Nothing that the window reads is freed while it waits for room.
   tensors_.hold(planned_->window);
   return true;
 }
 
-OpId SessionEngine::append(const CallLog::Call& call, std::span<TensorState* const> inputs) {
-  const std::uint32_t output = call.signature->output_number;
-  // A further output was appended with its op.
-  const OpId op =
-      output > 0 ? OpId{inputs.front()->op.value + output} : append_op(*call.signature, inputs);
-  call.output->op = op;
-  tensor_of_.push_back(call.output);
-  line_of_.push_back(call.line);
-  if (call.output->given) add_given(op, *call.output);
-  return op;
-}
-
-OpId SessionEngine::append_op(const Signature& signature, std::span<TensorState* const> inputs) {
-  if (signature.number >= templates_.size()) templates_.resize(signature.number + 1);
-  OpTemplateId& op_template = templates_[signature.number];
-  if (!op_template) op_template = graph_->add_template(signature.op_template);
-  constexpr std::size_t inline_inputs_max = 8;
-  OpId few[inline_inputs_max];
-  std::vector<OpId> many;
-  OpId* ops = few;
-  if (inputs.size() > inline_inputs_max) {
-    many.resize(inputs.size());
-    ops = many.data();
-  }
-  std::transform(inputs.begin(), inputs.end(), ops, [](const TensorState* t) { return t->op; });
-  return graph_->append(op_template, {ops, inputs.size()});
-}
-
-void SessionEngine::add_given(OpId op, TensorState& tensor) {
-  const ReplicaSpec spec = planner_->add_given(op, graph_->placement(op).memory);
+void SessionEngine::add_given(TensorState& tensor) {
+  const MemoryId memory = graph().placement(tensor.op).memory;
+  const ReplicaSpec spec = epoch_->planner().add_given(tensor.op, memory);
   const ReplicaId replica =
-      tensors_.give(spec, graph_->types(), std::exchange(tensor.given, nullptr), tensor.is_adopted);
+      tensors_.give(spec, graph().types(), std::exchange(tensor.given, nullptr), tensor.is_adopted);
   tensor.copies.push_back({replica, 0});
 }
 
@@ -302,17 +219,17 @@ bool SessionEngine::send_planned() {
   // reads makes room.
   release(std::exchange(planned_->unused, nullptr));
   const PlannedWindow& window = planned_->window;
-  const std::size_t full = tensors_.first_without_room(window.replicas, graph_->types());
+  const std::size_t full = tensors_.first_without_room(window.replicas, graph().types());
   if (full < window.replicas.size()) {
     if (!in_flight_.empty()) return false;
     const MemoryId memory = window.replicas[full].memory;
     std::uint64_t bytes = 0;
     for (std::size_t i = 0; i <= full; ++i) {
       const ReplicaSpec& spec = window.replicas[i];
-      if (spec.memory == memory) bytes += graph_->types()[spec.type].bytes();
+      if (spec.memory == memory) bytes += graph().types()[spec.type].bytes();
     }
-    const OpId op = planner_->plan().units[window.window.first.index() + full].op;
-    throw no_room(memory, bytes, fmt::format("'{}'", graph_->name(op))).at(graph_->place(op));
+    const OpId op = plan().units[window.window.first.index() + full].op;
+    throw no_room(memory, bytes, fmt::format("'{}'", graph().name(op))).at(graph().place(op));
   }
   if (window.window.items > 0) send(std::move(planned_->window));
   handed_out_ += planned_->calls;
@@ -322,7 +239,7 @@ bool SessionEngine::send_planned() {
 
 void SessionEngine::send(PlannedWindow planned) {
   const std::uint32_t first_window = in_flight_.empty() ? next_window_ : in_flight_.front().number;
-  tensors_.prepare(planned, first_window, graph_->types(), at_once(*graph_));
+  tensors_.prepare(planned, first_window, graph().types(), at_once(graph()));
   const std::uint64_t items = planned.window.items;
   TROUPE_ASSERT(planned.window.number == next_window_);
   InFlight entry{.number = planned.window.number,
@@ -342,7 +259,7 @@ void SessionEngine::send(PlannedWindow planned) {
 // The session holds what it may still read, and until the window has completed what nobody reads.
 void SessionEngine::hold(std::span<const PlannedWindow::Hold> holds, InFlight& entry) {
   for (const PlannedWindow::Hold& held : holds) {
-    if (TensorState* const tensor = tensor_of_[held.op.index()]) {
+    if (TensorState* const tensor = epoch_->tensor_of(held.op)) {
       tensor->copies.push_back({held.replica, entry.number});
     } else {
       entry.to_release.push_back(held.replica);
@@ -354,7 +271,7 @@ void SessionEngine::release(TensorState* dropped) {
   while (dropped != nullptr) {
     TensorState* const tensor = std::exchange(dropped, dropped->next);
     if (tensor->op) {
-      tensor_of_[tensor->op.index()] = nullptr;
+      epoch_->forget(tensor->op);
       release_copies(*tensor);
     }
     exchange_.give_back(tensor);
@@ -390,7 +307,7 @@ void SessionEngine::retire() {
 
 UnitId SessionEngine::pending(const TensorState::Copy& copy) const {
   const UnitId unit = maker_of(copy.replica);
-  const ItemRef ref = planner_->plan().units[unit.index()].ref;
+  const ItemRef ref = plan().units[unit.index()].ref;
   const bool is_given = !ref.resource;
   if (is_given || in_flight_.empty() || copy.window < in_flight_.front().number) return {};
   const InFlight& window = in_flight_[copy.window - in_flight_.front().number];
@@ -418,8 +335,7 @@ void SessionEngine::watch(UnitId unit) {
   const auto after =
       std::upper_bound(in_flight_.begin(), in_flight_.end(), unit,
                        [](UnitId wanted, const InFlight& window) { return wanted < window.first; });
-  actors_.watch(
-      {.window = std::prev(after)->number, .ref = planner_->plan().units[unit.index()].ref});
+  actors_.watch({.window = std::prev(after)->number, .ref = plan().units[unit.index()].ref});
 }
 
 Error SessionEngine::failure() {
@@ -427,7 +343,7 @@ Error SessionEngine::failure() {
   const RunResult result = actors_.take_result();
   const CoordinatorLogic::Failure& why = result.failure;
   await_loss_behind(why);
-  std::string what = describe(why, *graph_, machine_, planner_->plan());
+  std::string what = describe(why, graph(), machine_, plan());
   std::string remedy;
   if (has_lost_node()) {
     const Error lost = loss();
@@ -435,13 +351,13 @@ Error SessionEngine::failure() {
     remedy = lost.remedy();
   }
   const Error error = run_error(what, remedy);
-  return why.unit ? error.at(graph_->place(planner_->plan().units[why.unit.index()].op)) : error;
+  return why.unit ? error.at(graph().place(plan().units[why.unit.index()].op)) : error;
 }
 
 // A transfer between nodes may fail before the loss of the node is noticed that is the reason.
 void SessionEngine::await_loss_behind(const CoordinatorLogic::Failure& failure) {
   if (!failure.unit) return;
-  const Unit& unit = planner_->plan().units[failure.unit.index()];
+  const Unit& unit = plan().units[failure.unit.index()];
   if (!unit.transfer) return;
   const std::size_t link = unit.ref.resource.index() - machine_.devices.size();
   if (is_network_link(machine_, machine_.links[link])) execution_.await_loss(0);
@@ -461,7 +377,7 @@ void SessionEngine::read(const TensorState& tensor, std::vector<std::byte>& out)
 
 void SessionEngine::begin_measure() {
   renew();
-  summary_ = std::make_unique<Summary>(*graph_, machine_, planner_->plan(), true);
+  summary_ = std::make_unique<Summary>(graph(), machine_, plan(), true);
   measured_since_ = actors_.now();
 }
 

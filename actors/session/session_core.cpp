@@ -1,4 +1,4 @@
-#include "actors/session_core.hpp"
+#include "actors/session/session_core.hpp"
 
 #include "core/base/random.hpp"
 #include "core/base/suggest.hpp"
@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <utility>
@@ -16,33 +15,9 @@
 namespace troupe {
 namespace {
 
-// With fewer ops in flight, a device may soon be idle: what is called is handed out at once.
-constexpr std::uint64_t few_items_in_flight = 256;
-// Planning so many together costs little more than planning one.
-constexpr std::size_t batch_calls = 1 << 13;
-constexpr std::size_t windows_in_flight_max = 4;
-// Callers wait when the log is this long.
-constexpr std::size_t log_calls_max = 1 << 15;
-// How long to wait while all devices have enough to do: a small part of what that takes.
-constexpr auto look_again = std::chrono::milliseconds(10);
-constexpr std::size_t slab_states = 1 << 10;
-
 OpRegistry with_given(OpRegistry ops) {
   ops.add(given_op());
   return ops;
-}
-
-// Ends the list of dropped tensors when the session is closed: nobody takes tensors from it then.
-TensorState closed_list;
-
-// Returns false if the list is closed.
-bool push(std::atomic<TensorState*>& list, TensorState* state) {
-  TensorState* first = list.load(std::memory_order_relaxed);
-  do {
-    if (first == &closed_list) return false;
-    state->next = first;
-  } while (!list.compare_exchange_weak(first, state));
-  return true;
 }
 
 }  // namespace
@@ -90,7 +65,7 @@ void SessionCore::close() {
   engine_.reset();
   cluster_.reset();
   if (failure_ && !is_failure_told_) fmt::print(stderr, "troupe: {}\n", failure_->what());
-  for (TensorState* state = dropped_.exchange(&closed_list); state != nullptr;) {
+  for (TensorState* state = states_.close(); state != nullptr;) {
     give_back(std::exchange(state, state->next));
   }
   drop_reference();
@@ -104,7 +79,7 @@ void SessionCore::drop_reference() {
 // to it may have been the last.
 bool SessionCore::drop_use_quietly(TensorState& tensor) {
   if (tensor.uses.fetch_sub(1, std::memory_order_acq_rel) > 1) return false;
-  if (!push(dropped_, &tensor)) give_back(&tensor);
+  if (!states_.drop(tensor)) give_back(&tensor);
   return true;
 }
 
@@ -124,28 +99,9 @@ void SessionCore::drop_use(TensorState& tensor) {
   drop_reference();
 }
 
-TensorState* SessionCore::take_dropped() {
-  return dropped_.exchange(nullptr);
-}
-
 void SessionCore::give_back(TensorState* tensor) {
-  tensor->given.reset();
-  push(returned_, tensor);
+  states_.give_back(*tensor);
   drop_reference();
-}
-
-TensorState* SessionCore::new_state() {
-  if (free_ == nullptr) free_ = returned_.exchange(nullptr);
-  if (free_ == nullptr) {
-    slabs_.push_back(std::make_unique<TensorState[]>(slab_states));
-    for (std::size_t i = 0; i < slab_states; ++i) {
-      TensorState& state = slabs_.back()[i];
-      state.session = this;
-      state.next = std::exchange(free_, &state);
-    }
-  }
-  references_.fetch_add(1, std::memory_order_relaxed);
-  return std::exchange(free_, free_->next);
 }
 
 std::uint32_t SessionCore::place_number(CallSite where) {
@@ -227,7 +183,8 @@ void SessionCore::reserve_calls(const Signature& signature, std::size_t inputs,
 // The result has two uses: a handle, and the log.
 TensorState* SessionCore::log_call(const Signature& signature, std::span<TensorState* const> inputs,
                                    std::uint32_t line) {
-  TensorState* const made = new_state();
+  references_.fetch_add(1, std::memory_order_relaxed);
+  TensorState* const made = states_.make(*this);
   made->type = signature.output;
   made->number = ++called_;
   made->is_adopted = false;
@@ -262,85 +219,6 @@ const TensorType& SessionCore::type(const TensorState& tensor) const {
   return signatures_.type(tensor.type);
 }
 
-bool SessionCore::is_ended() const {
-  const bool is_empty = log_.size() == 0 && handing_out_.size() == 0 && engine_->is_idle();
-  return is_closing_ && (failure_ || is_empty);
-}
-
-bool SessionCore::wants_to_hand_out() const {
-  if (log_.size() == 0 || handing_out_.size() > 0 || failure_) return false;
-  if (flush_to_ > called_ - log_.size()) return true;
-  if (has_virtual_time_) return log_.size() >= log_calls_max;
-  if (engine_->windows() >= windows_in_flight_max) return false;
-  return log_.size() >= batch_calls || engine_->items_in_flight() < few_items_in_flight;
-}
-
-// Virtual time passes only while somebody waits, or while what was handed out has no room yet.
-bool SessionCore::lets_time_pass() const {
-  if (!has_virtual_time_ || failure_ || engine_->is_idle()) return false;
-  return is_closing_ || handing_out_.size() > 0 ||
-         std::any_of(waiters_.begin(), waiters_.end(), [](const Waiter* w) { return !w->is_done; });
-}
-
-// The session's thread.
-void SessionCore::work() {
-  Lock lock(mutex_);
-  while (!is_ended()) {
-    for (Waiter* const waiter : waiters_) waiter->is_done = waiter->is_done || has_come(*waiter);
-    for_callers_.notify_all();
-    const bool hands_out = wants_to_hand_out();
-    const bool lets_pass = !hands_out && lets_time_pass();
-    if (has_news_ || hands_out || lets_pass || !errands_.empty()) {
-      step(lock, hands_out, lets_pass);
-      continue;
-    }
-    // More calls change nothing while earlier ones are being handed out.
-    wake_at_ = handing_out_.size() > 0                            ? 0
-               : has_virtual_time_                                ? log_calls_max
-               : engine_->items_in_flight() < few_items_in_flight ? 1
-                                                                  : batch_calls;
-    if (handing_out_.size() > 0 && engine_->has_enough()) {
-      for_thread_.wait_for(lock, look_again);
-      has_news_ = true;
-    } else {
-      for_thread_.wait(lock);
-    }
-    wake_at_ = 0;
-  }
-}
-
-void SessionCore::step(Lock& lock, bool hands_out, bool lets_time_pass) {
-  has_news_ = false;
-  if (hands_out) handing_out_ = std::exchange(log_, {});
-  const std::vector<Errand*> errands = std::exchange(errands_, {});
-  is_busy_ = true;
-  const bool has_failed = failure_.has_value();
-  lock.unlock();
-  if (handing_out_.size() >= log_calls_max) for_callers_.notify_all();
-  for (Errand* const errand : errands) {
-    try {
-      errand->work();
-    } catch (...) {
-      errand->failure = std::current_exception();
-    }
-  }
-  std::optional<Error> failure;
-  try {
-    if (lets_time_pass) engine_->proceed();
-    engine_->retire();
-    if (!has_failed) engine_->hand_out(handing_out_);
-    if (!has_failed && engine_->has_failed()) failure = engine_->failure();
-  } catch (const Error& error) {  // of planning
-    failure = error;
-  } catch (const std::exception& error) {  // no memory, say
-    failure = run_error(error.what());
-  }
-  lock.lock();
-  is_busy_ = false;
-  for (Errand* const errand : errands) errand->is_done = true;
-  if (failure) fail(*failure);
-}
-
 void SessionCore::fail(const Error& failure) {
   if (!failure_) failure_ = failure;  // the first
   drop_calls(handing_out_);
@@ -366,19 +244,6 @@ void SessionCore::check_not_failed() {
   if (!failure_ && is_busy_) throw engine_->loss();  // the thread will find out
   if (!failure_) fail(engine_->loss());
   throw *failure_;
-}
-
-// The engine must not be busy.
-bool SessionCore::has_come(Waiter& waiter) {
-  if (failure_) return false;
-  if (waiter.call > engine_->handed_out()) return false;
-  if (waiter.call <= engine_->completed()) return true;
-  if (waiter.tensor == nullptr && !waiter.device) return false;
-  const UnitId pending = waiter.tensor != nullptr ? engine_->pending(*waiter.tensor)
-                                                  : engine_->pending(waiter.device, waiter.call);
-  if (pending && pending != waiter.watched) engine_->watch(pending);
-  waiter.watched = pending;
-  return !pending;
 }
 
 void SessionCore::wait_for(Lock& lock, Waiter waiter) {

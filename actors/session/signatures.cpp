@@ -1,4 +1,4 @@
-#include "actors/signatures.hpp"
+#include "actors/session/signatures.hpp"
 
 #include "core/base/random.hpp"
 

@@ -2,7 +2,7 @@
 // its result at once.
 #pragma once
 
-#include "actors/tensor_state.hpp"
+#include "actors/session/tensor_state.hpp"
 #include "core/graph/graph.hpp"
 #include "core/ops/registry.hpp"
 

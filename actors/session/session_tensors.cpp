@@ -1,4 +1,4 @@
-#include "actors/session_tensors.hpp"
+#include "actors/session/session_tensors.hpp"
 
 #include <utility>
 
