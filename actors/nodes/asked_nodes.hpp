@@ -1,14 +1,13 @@
 // The nodes of a run, as its leader asks them and tells them.
 #pragma once
 
-#include "actors/nodes/connect_nodes.hpp"
+#include "actors/nodes/cluster_nodes.hpp"
 #include "actors/nodes/node_question.hpp"
 #include "core/base/error.hpp"
 #include "core/base/time.hpp"
 
 #include <atomic>
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -20,16 +19,9 @@ namespace troupe {
 // For use by one thread. The objects referred to must outlive it.
 class AskedNodes {
  public:
-  // `nodes`: by NodeId. `lost_nodes` says which are lost, and `on_lost` is called for one that is
-  // found to be. No answer is waited for any more when `interrupted` (may be null) becomes true.
-  AskedNodes(caf::actor_system& system, const std::vector<ConnectedNode>& nodes,
-             std::function<std::vector<bool>()> lost_nodes,
-             std::function<void(std::size_t)> on_lost, const std::atomic<bool>* interrupted)
-      : system_(system),
-        nodes_(nodes),
-        lost_nodes_(std::move(lost_nodes)),
-        on_lost_(std::move(on_lost)),
-        interrupted_(interrupted) {}
+  // No answer is waited for any more when `interrupted` (may be null) becomes true.
+  AskedNodes(caf::actor_system& system, ClusterNodes& nodes, const std::atomic<bool>* interrupted)
+      : system_(system), nodes_(nodes), interrupted_(interrupted) {}
 
   std::size_t size() const { return nodes_.size(); }
   const ConnectedNode& operator[](std::size_t n) const { return nodes_[n]; }
@@ -44,7 +36,7 @@ class AskedNodes {
   template <class Answer, class RequestOf>
   std::vector<Answer> ask_all(const RequestOf& request_of) {
     std::vector<std::unique_ptr<NodeQuestion>> questions(nodes_.size());
-    const std::vector<bool> lost = lost_nodes_();
+    const std::vector<bool> lost = nodes_.lost();
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       if (!lost[n]) questions[n] = question(n, request_of(n));
     }
@@ -70,16 +62,14 @@ class AskedNodes {
     try {
       return question.answer<Answer>(longest_duration);
     } catch (const Error& error) {
-      if (question.is_node_lost()) on_lost_(n);
+      if (question.is_node_lost()) nodes_.lose(n);
       throw Error(error.kind(), SourcePlace{}, nodes_[n].label() + ": " + error.problem(),
                   error.remedy());
     }
   }
 
   caf::actor_system& system_;
-  const std::vector<ConnectedNode>& nodes_;
-  const std::function<std::vector<bool>()> lost_nodes_;
-  const std::function<void(std::size_t)> on_lost_;
+  ClusterNodes& nodes_;
   const std::atomic<bool>* const interrupted_;
 };
 

@@ -1,13 +1,13 @@
 #include "actors/nodes/cluster.hpp"
 
 #include "actors/nodes/asked_nodes.hpp"
+#include "actors/nodes/cluster_nodes.hpp"
 #include "actors/nodes/connect_nodes.hpp"
 #include "actors/nodes/control_system.hpp"
 #include "actors/nodes/node_protocol.hpp"
 #include "actors/nodes/node_question.hpp"
 #include "actors/nodes/nodes_machine.hpp"
 #include "actors/nodes/remote_tensors.hpp"
-#include "actors/nodes/stand_in.hpp"
 #include "actors/run_setting.hpp"
 #include "actors/warm_up.hpp"
 #include "core/base/error.hpp"
@@ -16,8 +16,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
-#include <mutex>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -28,10 +27,6 @@ namespace {
 
 std::size_t number_of(const std::vector<bool>& flags) {
   return static_cast<std::size_t>(std::count(flags.begin(), flags.end(), true));
-}
-
-std::string in_brackets(const std::string& words) {
-  return words.empty() ? words : fmt::format(" ({})", words);
 }
 
 bool is_any(const std::vector<bool>& flags) {
@@ -62,46 +57,32 @@ class Cluster::Impl {
         options_(options),
         control_(options.rehearsed ? ControlSystem(options.rehearsed->setup)
                                    : ControlSystem(options.node_timeout)),
-        asked_(
-            control_.system(), nodes_, [this] { return lost_nodes(); },
-            [this](std::size_t n) {
-              const std::lock_guard lock(mutex_);
-              lose(n);
-            },
-            options_.interrupted),
-        leader_(control_.system(), control_.system().spawn<Leader>(this)) {
-    nodes_ = connect_nodes(control_.system(), leader_.get(), ops, options_);
-    is_lost_.resize(nodes_.size());
-    why_lost_.resize(nodes_.size());
-    for (const ConnectedNode& node : nodes_) caf::anon_send(leader_.get(), node.agent);
-    check_alike(nodes_, options.uses_shared_memory);
-    machine_ = join_machines(nodes_);
+        nodes_(control_.system()),
+        asked_(control_.system(), nodes_, options_.interrupted) {
+    std::vector<ConnectedNode> nodes =
+        connect_nodes(control_.system(), nodes_.leader(), ops, options_);
+    check_alike(nodes, options.uses_shared_memory);
+    name_nodes(nodes);
+    machine_ = join_machines(nodes);
+    nodes_.join(std::move(nodes));
   }
 
-  std::vector<bool> lost_nodes() {
-    const std::lock_guard lock(mutex_);
-    return is_lost_;
-  }
-  std::string why_lost(NodeId node) {
-    const std::lock_guard lock(mutex_);
-    return why_lost_[node.index()];
-  }
+  const ClusterNodes& nodes() const { return nodes_; }
   void await_loss(std::size_t known) {
     if (options_.rehearsed) return;  // nothing goes wrong there without a loss that is known
     const std::chrono::milliseconds pause(1);
     // A node that has ended is missed in milliseconds, and one that is silent fails no transfer.
     const Duration limit = std::min<Duration>(options_.node_timeout, std::chrono::seconds(3));
     const Instant begun = present(control_.system());
-    while (number_of(lost_nodes()) <= known && !is_interrupted() &&
+    while (number_of(nodes_.lost()) <= known && !is_interrupted() &&
            present(control_.system()) - begun < limit) {
       rest_for(control_.system(), pause);
     }
   }
-  bool has_ever_lost_node() const { return has_ever_lost_node_; }
   Replaced replace_lost_nodes(const Machine& machine, Duration limit) {
     const Instant begun = present(control_.system());
     Replaced replaced;
-    for (std::vector<bool> lost = lost_nodes(); is_any(lost); lost = lost_nodes()) {
+    for (std::vector<bool> lost = nodes_.lost(); is_any(lost); lost = nodes_.lost()) {
       replaced.nodes.resize(lost.size());
       for (std::size_t n = 0; n < lost.size(); ++n) {
         if (!lost[n]) continue;
@@ -126,11 +107,11 @@ class Cluster::Impl {
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       const bool has_answered = !answers[n].machine.devices.empty();  // and isn't lost
       if (has_answered && answers[n].why_no_gpus.empty()) {
-        nodes_[n].has.machine = std::move(answers[n].machine);
+        nodes_.set_machine(n, std::move(answers[n].machine));
       }
     }
-    machine_ = join_machines(nodes_);
-    nodes_without_gpus_ = name_those_without_gpus(nodes_, answers);
+    machine_ = join_machines(nodes_.all());
+    nodes_without_gpus_ = name_those_without_gpus(nodes_.all(), answers);
     if (!has_any_gpu(machine_)) {
       throw usage_error(fmt::format("GPUs are asked for, and none of the nodes has any ({})",
                                     fmt::join(nodes_without_gpus_, "; ")),
@@ -162,26 +143,21 @@ class Cluster::Impl {
   void begin_run(const Machine& machine, const Plan& plan, std::int64_t widest_team, UnitId first,
                  std::span<const MemoryStore::Kept> kept, std::span<const TensorType> types,
                  bool grows) {
-    {
-      const std::lock_guard lock(mutex_);
-      running_ = &machine;
-      stand_ins_.clear();
-      ++run_;
-    }
+    const std::uint32_t run = nodes_.begin_run(machine);
     reconnect();
     const auto added = plan.replicas.slice(first.index(), plan.replicas.size() - first.index());
-    tensors_.begin_run(run_, machine);
+    tensors_.begin_run(run, machine);
     for (const Plan::Result& result : plan.results) {
       tensors_.find_result(plan, result.replica, types);
     }
     std::vector<std::string> addresses;
-    const std::vector<bool> lost = lost_nodes();
+    const std::vector<bool> lost = nodes_.lost();
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       addresses.push_back(lost[n] ? std::string() : nodes_[n].has.address);
     }
     asked_.ask_all<Prepared>([&](std::size_t n) {
       return BeginRun{
-          .run = run_,
+          .run = run,
           .self = NodeId::at(n),
           .machine = with_own_cores(machine, NodeId::at(n), machine_, nodes_[n].has.machine),
           .addresses = addresses,
@@ -197,77 +173,24 @@ class Cluster::Impl {
 
   caf::actor spawn_stand_in(caf::actor_system& system, ResourceId resource,
                             const caf::actor& coordinator, LinkUse* use) {
-    const std::size_t node = node_of(resource).index();
-    caf::actor stand_in =
-        troupe::spawn_stand_in(system, nodes_[node].agent, run_, resource, coordinator, use);
-    const std::lock_guard lock(mutex_);
-    stand_ins_[resource.value] = stand_in;
-    if (is_lost_[node]) caf::anon_send(stand_in, NodeLost{loss_of(node)});
-    return stand_in;
+    return nodes_.spawn_stand_in(system, resource, coordinator, use);
   }
 
   std::shared_ptr<ActorSystemSetup> shared_setup() const {
     return options_.rehearsed ? options_.rehearsed->setup : nullptr;
   }
 
-  void end_run() {
-    {
-      const std::lock_guard lock(mutex_);
-      stand_ins_.clear();
-      running_ = nullptr;
-    }
-    for (const ConnectedNode& node : nodes_) caf::anon_send(node.agent, EndRun{});
-  }
-
+  void end_run() { nodes_.end_run(); }
   RemoteTensors& tensors() { return tensors_; }
 
  private:
-  // Hears what nodes have to say while a run is on.
-  class Leader final : public caf::event_based_actor {
-   public:
-    Leader(caf::actor_config& config, Impl* impl) : caf::event_based_actor(config), impl_(impl) {
-      set_down_handler([this](const caf::down_msg& down) { impl_->on_down(down.source); });
-    }
-    caf::behavior make_behavior() override {
-      return {
-          Route<Progress>{*impl_},
-          Route<ShareDone>{*impl_},
-          Route<Ready>{*impl_},
-          Route<Status>{*impl_},
-          Route<Watched>{*impl_},
-          Route<Failure>{*impl_},
-          Route<LastRecords>{*impl_},
-          [this](const NodeSuspected& suspected) { impl_->suspect(suspected); },
-          [this](const caf::actor& agent) { monitor(agent); },
-      };
-    }
-
-   private:
-    template <class Message>
-    struct Route {
-      Impl& impl;
-      void operator()(std::uint32_t run, ResourceId resource, const Message& message) const {
-        impl.route(run, resource, message);
-      }
-    };
-    Impl* impl_;
-  };
-
-  template <class Message>
-  void route(std::uint32_t run, ResourceId resource, const Message& message) {
-    const std::lock_guard lock(mutex_);
-    if (run != run_) return;
-    const auto to = stand_ins_.find(resource.value);
-    if (to != stand_ins_.end()) caf::anon_send(to->second, message);
-  }
-
   void say(const std::string& news) const {
     if (options_.on_news) options_.on_news(news);
   }
 
   void replace(std::size_t n, const Machine& machine, Instant begun, Duration limit) {
     try {
-      ConnectedNode node = await_node(control_.system(), leader_.get(), ops_, options_,
+      ConnectedNode node = await_node(control_.system(), nodes_.leader(), ops_, options_,
                                       NodeId::at(n), begun + limit);
       if (has_gpus_) {
         MachineIs is = ask<MachineIs>(node, GpusRequest{});
@@ -302,31 +225,21 @@ class Cluster::Impl {
   void take_in(std::size_t n, ConnectedNode node) {
     check_fit(node.has.machine, nodes_[n].has.machine);
     node.has.name = nodes_[n].has.name;
-    {
-      const std::lock_guard lock(mutex_);
-      nodes_[n] = std::move(node);
-      is_lost_[n] = false;
-      // The others may have connected again without it: it was lost again before the run began.
-      is_disconnected_ = true;
-    }
-    check_alike(nodes_, options_.uses_shared_memory);
-    caf::anon_send(leader_.get(), nodes_[n].agent);
+    nodes_.replace(n, std::move(node));
+    check_alike(nodes_.all(), options_.uses_shared_memory);
   }
 
   // Since a node was lost, the others have closed their connections. New ones have nothing of the
   // old ones.
   void reconnect() {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!std::exchange(is_disconnected_, false)) return;
-      ++epoch_;
-    }
-    const std::vector<bool> lost = lost_nodes();
+    const std::optional<std::uint32_t> epoch = nodes_.begin_epoch();
+    if (!epoch) return;
+    const std::vector<bool> lost = nodes_.lost();
     const bool is_alone = number_of(lost) + 1 == lost.size();
-    const std::vector<Reconnected> answers = asked_.ask_all<Reconnected>(
-        [&](std::size_t) { return Reconnect{.epoch = epoch_, .is_alone = is_alone}; });
+    std::vector<Reconnected> answers = asked_.ask_all<Reconnected>(
+        [&](std::size_t) { return Reconnect{.epoch = *epoch, .is_alone = is_alone}; });
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
-      if (!lost[n]) nodes_[n].has.address = answers[n].address;
+      if (!lost[n]) nodes_.set_address(n, std::move(answers[n].address));
     }
   }
 
@@ -337,64 +250,18 @@ class Cluster::Impl {
         .template answer<Answer>(options_.connect_timeout);
   }
 
-  std::string loss_of(std::size_t n) const {
-    return fmt::format("{} was lost{}; {}", nodes_[n].label(), in_brackets(why_lost_[n]),
-                       NodeQuestion::check_node);
-  }
   bool is_interrupted() const { return options_.interrupted != nullptr && *options_.interrupted; }
-
-  NodeId node_of(ResourceId resource) const { return resource_node(*running_, resource); }
-
-  void on_down(const caf::actor_addr& agent) {
-    const std::lock_guard lock(mutex_);
-    for (std::size_t n = 0; n < nodes_.size(); ++n) {
-      if (nodes_[n].agent.address() != agent) continue;
-      lose(n);
-      why_lost_[n].clear();  // it has ended: no wonder that others could not reach it
-    }
-  }
-  // Once a node is lost, the others close their connections, and miss each other.
-  void suspect(const NodeSuspected& suspected) {
-    const std::lock_guard lock(mutex_);
-    if (is_disconnected_ || suspected.epoch != epoch_) return;
-    lose(suspected.node.index(), "another node could not reach it: " + suspected.cause);
-  }
-  // The run can't go on: the others must not wait for tensors of this node. `why`: empty if it has
-  // ended or is silent. `mutex_` is held.
-  void lose(std::size_t n, std::string why = {}) {
-    if (n >= nodes_.size() || is_lost_[n]) return;
-    is_lost_[n] = is_disconnected_ = true;
-    why_lost_[n] = std::move(why);
-    has_ever_lost_node_ = true;
-    for (std::size_t other = 0; other < nodes_.size(); ++other) {
-      if (other != n) caf::anon_send(nodes_[other].agent, Disconnect{loss_of(n)});
-    }
-    for (const auto& [resource, stand_in] : stand_ins_) {
-      if (node_of(ResourceId{resource}).index() != n) continue;
-      caf::anon_send(stand_in, NodeLost{loss_of(n)});
-    }
-  }
 
   const OpRegistry& ops_;
   const ClusterOptions options_;
   ControlSystem control_;
-  std::vector<ConnectedNode> nodes_;  // by NodeId
+  ClusterNodes nodes_;
   Machine machine_;
   bool has_gpus_ = false;  // the machine
   std::vector<std::string> nodes_without_gpus_;
-  std::vector<GpuOfDevice> gpus_;     // of the machine that was completed
-  const Machine* running_ = nullptr;  // that of the run; null between runs
+  std::vector<GpuOfDevice> gpus_;  // of the machine that was completed
   AskedNodes asked_;
   RemoteTensors tensors_{asked_};
-  std::atomic<bool> has_ever_lost_node_ = false;
-  std::mutex mutex_;  // guards what follows, and changes of agents and names of nodes_
-  std::uint32_t run_ = 0;
-  std::uint32_t epoch_ = 0;                        // of the connections between nodes
-  bool is_disconnected_ = false;                   // a node was lost, or has come, in this epoch
-  std::vector<bool> is_lost_;                      // by NodeId
-  std::vector<std::string> why_lost_;              // by NodeId
-  std::map<std::uint32_t, caf::actor> stand_ins_;  // by ResourceId
-  const OwnedActor leader_;                        // last: it uses all the others
 };
 
 Cluster::Cluster(const OpRegistry& ops, const ClusterOptions& options)
@@ -402,13 +269,13 @@ Cluster::Cluster(const OpRegistry& ops, const ClusterOptions& options)
 Cluster::~Cluster() = default;
 
 bool Cluster::has_ever_lost_node() const {
-  return impl_->has_ever_lost_node();
+  return impl_->nodes().has_ever_lost();
 }
 std::vector<bool> Cluster::lost_nodes() const {
-  return impl_->lost_nodes();
+  return impl_->nodes().lost();
 }
 std::string Cluster::why_lost(NodeId node) const {
-  return impl_->why_lost(node);
+  return impl_->nodes().why_lost(node.index());
 }
 void Cluster::await_loss(std::size_t known) const {
   impl_->await_loss(known);

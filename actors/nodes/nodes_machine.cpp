@@ -51,10 +51,7 @@ void check_alike(std::span<const ConnectedNode> nodes, bool uses_shared_memory) 
   }
 }
 
-Machine join_machines(std::span<ConnectedNode> nodes) {
-  Machine machine;
-  machine.name = fmt::format("{} nodes", nodes.size());
-  NodeJoiner joiner(machine);
+void name_nodes(std::span<ConnectedNode> nodes) {
   std::set<std::string> names;
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     std::string& own = nodes[n].has.name;
@@ -64,8 +61,16 @@ Machine join_machines(std::span<ConnectedNode> nodes) {
           fmt::format("two nodes have the name '{}', the second at {}", own, nodes[n].address),
           "start one of them with another --name");
     }
-    const Machine& has = nodes[n].has.machine;
-    joiner.add_node(own, has, default_network_memory(has));
+  }
+}
+
+Machine join_machines(std::span<const ConnectedNode> nodes) {
+  Machine machine;
+  machine.name = fmt::format("{} nodes", nodes.size());
+  NodeJoiner joiner(machine);
+  for (const ConnectedNode& node : nodes) {
+    const Machine& has = node.has.machine;
+    joiner.add_node(node.has.name, has, default_network_memory(has));
   }
   if (nodes.size() > 1) {
     joiner.add_network({.bandwidth = network_bandwidth,

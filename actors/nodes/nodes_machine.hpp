@@ -14,9 +14,11 @@ namespace troupe {
 // Throws a usage Error unless tensors go between all of them in the same way.
 void check_alike(std::span<const ConnectedNode> nodes, bool uses_shared_memory);
 
-// What they have, joined by a network. Those without a name get one. Throws a usage Error if two
-// have the same.
-Machine join_machines(std::span<ConnectedNode> nodes);
+// Those without a name get one. Throws a usage Error if two have the same.
+void name_nodes(std::span<ConnectedNode> nodes);
+
+// What they have, joined by a network. They have names.
+Machine join_machines(std::span<const ConnectedNode> nodes);
 
 // Those that have answered why they have no GPUs, a line for each reason: "node n1 (…): it lends no
 // GPUs". `answers`: by node.

@@ -1,0 +1,168 @@
+#include "actors/nodes/cluster_nodes.hpp"
+
+#include "actors/nodes/node_question.hpp"
+#include "actors/nodes/stand_in.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+std::string in_brackets(const std::string& words) {
+  return words.empty() ? words : fmt::format(" ({})", words);
+}
+
+}  // namespace
+
+// Hears what nodes have to say.
+class ClusterNodes::Leader final : public caf::event_based_actor {
+ public:
+  Leader(caf::actor_config& config, ClusterNodes* nodes)
+      : caf::event_based_actor(config), nodes_(nodes) {
+    set_down_handler([this](const caf::down_msg& down) { nodes_->on_down(down.source); });
+  }
+  caf::behavior make_behavior() override {
+    return {
+        Route<Progress>{*nodes_},
+        Route<ShareDone>{*nodes_},
+        Route<Ready>{*nodes_},
+        Route<Status>{*nodes_},
+        Route<Watched>{*nodes_},
+        Route<Failure>{*nodes_},
+        Route<LastRecords>{*nodes_},
+        [this](const NodeSuspected& suspected) { nodes_->suspect(suspected); },
+        [this](const caf::actor& agent) { monitor(agent); },
+    };
+  }
+
+ private:
+  template <class Message>
+  struct Route {
+    ClusterNodes& nodes;
+    void operator()(std::uint32_t run, ResourceId resource, const Message& message) const {
+      nodes.route(run, resource, message);
+    }
+  };
+  ClusterNodes* nodes_;
+};
+
+ClusterNodes::ClusterNodes(caf::actor_system& system)
+    : leader_(system, system.spawn<Leader>(this)) {}
+
+void ClusterNodes::join(std::vector<ConnectedNode> nodes) {
+  {
+    const std::lock_guard lock(mutex_);
+    nodes_ = std::move(nodes);
+    is_lost_.resize(nodes_.size());
+    why_lost_.resize(nodes_.size());
+  }
+  for (const ConnectedNode& node : nodes_) caf::anon_send(leader(), node.agent);
+}
+
+void ClusterNodes::replace(std::size_t n, ConnectedNode node) {
+  {
+    const std::lock_guard lock(mutex_);
+    nodes_[n] = std::move(node);
+    is_lost_[n] = false;
+    // The others may have connected again without it: it was lost again before the run began.
+    is_disconnected_ = true;
+  }
+  caf::anon_send(leader(), nodes_[n].agent);
+}
+
+void ClusterNodes::lose(std::size_t n) {
+  const std::lock_guard lock(mutex_);
+  mark_lost(n, {});
+}
+
+std::vector<bool> ClusterNodes::lost() const {
+  const std::lock_guard lock(mutex_);
+  return is_lost_;
+}
+
+std::string ClusterNodes::why_lost(std::size_t n) const {
+  const std::lock_guard lock(mutex_);
+  return why_lost_[n];
+}
+
+std::optional<std::uint32_t> ClusterNodes::begin_epoch() {
+  const std::lock_guard lock(mutex_);
+  if (!std::exchange(is_disconnected_, false)) return {};
+  return ++epoch_;
+}
+
+std::uint32_t ClusterNodes::begin_run(const Machine& machine) {
+  const std::lock_guard lock(mutex_);
+  running_ = &machine;
+  stand_ins_.clear();
+  return ++run_;
+}
+
+caf::actor ClusterNodes::spawn_stand_in(caf::actor_system& system, ResourceId resource,
+                                        const caf::actor& coordinator, LinkUse* use) {
+  const std::size_t node = resource_node(*running_, resource).index();
+  caf::actor stand_in =
+      troupe::spawn_stand_in(system, nodes_[node].agent, run_, resource, coordinator, use);
+  const std::lock_guard lock(mutex_);
+  stand_ins_[resource.value] = stand_in;
+  if (is_lost_[node]) caf::anon_send(stand_in, NodeLost{loss_of(node)});
+  return stand_in;
+}
+
+void ClusterNodes::end_run() {
+  {
+    const std::lock_guard lock(mutex_);
+    stand_ins_.clear();
+    running_ = nullptr;
+  }
+  for (const ConnectedNode& node : nodes_) caf::anon_send(node.agent, EndRun{});
+}
+
+template <class Message>
+void ClusterNodes::route(std::uint32_t run, ResourceId resource, const Message& message) {
+  const std::lock_guard lock(mutex_);
+  if (run != run_) return;
+  const auto to = stand_ins_.find(resource.value);
+  if (to != stand_ins_.end()) caf::anon_send(to->second, message);
+}
+
+void ClusterNodes::on_down(const caf::actor_addr& agent) {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    if (nodes_[n].agent.address() != agent) continue;
+    mark_lost(n, {});
+    why_lost_[n].clear();  // it has ended: no wonder that others could not reach it
+  }
+}
+
+// Once a node is lost, the others close their connections, and miss each other.
+void ClusterNodes::suspect(const NodeSuspected& suspected) {
+  const std::lock_guard lock(mutex_);
+  if (is_disconnected_ || suspected.epoch != epoch_) return;
+  mark_lost(suspected.node.index(), "another node could not reach it: " + suspected.cause);
+}
+
+// The run can't go on: the others must not wait for tensors of this node. `why`: empty if it has
+// ended or is silent. `mutex_` is held.
+void ClusterNodes::mark_lost(std::size_t n, std::string why) {
+  if (n >= nodes_.size() || is_lost_[n]) return;
+  is_lost_[n] = is_disconnected_ = true;
+  why_lost_[n] = std::move(why);
+  has_ever_lost_ = true;
+  for (std::size_t other = 0; other < nodes_.size(); ++other) {
+    if (other != n) caf::anon_send(nodes_[other].agent, Disconnect{loss_of(n)});
+  }
+  for (const auto& [resource, stand_in] : stand_ins_) {
+    if (resource_node(*running_, ResourceId{resource}).index() != n) continue;
+    caf::anon_send(stand_in, NodeLost{loss_of(n)});
+  }
+}
+
+std::string ClusterNodes::loss_of(std::size_t n) const {
+  return fmt::format("{} was lost{}; {}", nodes_[n].label(), in_brackets(why_lost_[n]),
+                     NodeQuestion::check_node);
+}
+
+}  // namespace troupe

@@ -1,0 +1,81 @@
+// The nodes of a cluster: which of them are lost, and who hears what they say of a run.
+#pragma once
+
+#include "actors/node_resources.hpp"
+#include "actors/nodes/connect_nodes.hpp"
+#include "actors/nodes/control_system.hpp"
+#include "actors/nodes/node_protocol.hpp"
+#include "core/machine/machine.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <caf/all.hpp>
+
+namespace troupe {
+
+// For use by the leader's thread. An actor hears the nodes meanwhile.
+class ClusterNodes {
+ public:
+  explicit ClusterNodes(caf::actor_system& system);
+
+  // The actor that nodes talk to.
+  const caf::actor& leader() const { return leader_.get(); }
+  // These are the nodes, by NodeId. Once.
+  void join(std::vector<ConnectedNode> nodes);
+  // In the place of one that was lost.
+  void replace(std::size_t n, ConnectedNode node);
+
+  std::size_t size() const { return nodes_.size(); }
+  const ConnectedNode& operator[](std::size_t n) const { return nodes_[n]; }
+  const std::vector<ConnectedNode>& all() const { return nodes_; }
+  void set_machine(std::size_t n, Machine machine) { nodes_[n].has.machine = std::move(machine); }
+  void set_address(std::size_t n, std::string address) {
+    nodes_[n].has.address = std::move(address);
+  }
+
+  // Is found to be lost: the others close their connections with it and with each other, and the
+  // stand-ins of its devices and links are told.
+  void lose(std::size_t n);
+  std::vector<bool> lost() const;  // by NodeId
+  std::string why_lost(std::size_t n) const;
+  bool has_ever_lost() const { return has_ever_lost_; }
+  // If the nodes have closed their connections since the last call: the number of the new ones,
+  // which have nothing of the old ones.
+  std::optional<std::uint32_t> begin_epoch();
+
+  // A run on this machine, which must outlive it: returns its number. What nodes say of other runs
+  // isn't heard.
+  std::uint32_t begin_run(const Machine& machine);
+  caf::actor spawn_stand_in(caf::actor_system& system, ResourceId resource,
+                            const caf::actor& coordinator, LinkUse* use);
+  void end_run();
+
+ private:
+  class Leader;
+  template <class Message>
+  void route(std::uint32_t run, ResourceId resource, const Message& message);
+  void on_down(const caf::actor_addr& agent);
+  void suspect(const NodeSuspected& suspected);
+  void mark_lost(std::size_t n, std::string why);
+  std::string loss_of(std::size_t n) const;
+
+  std::vector<ConnectedNode> nodes_;  // by NodeId
+  std::atomic<bool> has_ever_lost_ = false;
+  mutable std::mutex mutex_;  // guards what follows, and changes of agents and names of nodes_
+  const Machine* running_ = nullptr;  // that of the run; null between runs
+  std::uint32_t run_ = 0;
+  std::uint32_t epoch_ = 0;                        // of the connections between nodes
+  bool is_disconnected_ = false;                   // a node was lost, or has come, in this epoch
+  std::vector<bool> is_lost_;                      // by NodeId
+  std::vector<std::string> why_lost_;              // by NodeId
+  std::map<std::uint32_t, caf::actor> stand_ins_;  // by ResourceId
+  const OwnedActor leader_;                        // last: it uses all the others
+};
+
+}  // namespace troupe
