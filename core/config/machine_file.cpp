@@ -148,6 +148,15 @@ LocalMachineOptions read_discover_options(const Node& node) {
   return options;
 }
 
+void set_places(Machine& machine, const SourcePlace& place) {
+  const auto set = [&](auto& parts) {
+    for (auto& part : parts) part.place = place;
+  };
+  set(machine.devices);
+  set(machine.memories);
+  set(machine.links);
+}
+
 Machine discover(const Node& node, const FindGpus& find_gpus) {
   const LocalMachineOptions options = read_discover_options(node);
   Machine machine;
@@ -159,12 +168,7 @@ Machine discover(const Node& node, const FindGpus& find_gpus) {
   } else {
     machine = local_machine(discover_host(), options);
   }
-  const auto set_place = [&](auto& parts) {
-    for (auto& part : parts) part.place = node.place();
-  };
-  set_place(machine.devices);
-  set_place(machine.memories);
-  set_place(machine.links);
+  set_places(machine, node.place());
   return machine;
 }
 
@@ -216,6 +220,16 @@ Machine load_machine_file(const std::filesystem::path& path, const OpRegistry& o
 Machine read_machine_file(const Document& document, const OpRegistry& ops,
                           const FindGpus& find_gpus) {
   return read_machine(document.root(), document.path().stem().string(), ops, find_gpus);
+}
+
+bool is_this_host(const Node& machine) {
+  return machine.type == Node::Type::scalar && machine.text == "local";
+}
+
+Machine read_this_host(const Node& machine) {
+  Machine host = local_machine(discover_host(), {});
+  set_places(host, machine.place());
+  return host;
 }
 
 bool discovers_gpus(const Node& machine) {

@@ -21,6 +21,10 @@ Machine load_machine_file(const std::filesystem::path& path, const OpRegistry& o
 Machine read_machine_file(const Document& document, const OpRegistry& ops = pattern_ops(),
                           const FindGpus& find_gpus = {});
 
+// Whether the word `local` stands in place of a machine: this host without its GPUs.
+bool is_this_host(const Node& machine);
+Machine read_this_host(const Node& machine);
+
 // Whether the machine of such a file is this host with its GPUs: `discover: {gpus: true}`. Doesn't
 // check the file.
 bool discovers_gpus(const Node& machine);

@@ -5,7 +5,6 @@
 #include "core/config/machine_file.hpp"
 #include "core/config/machine_parts.hpp"
 #include "core/config/values.hpp"
-#include "core/machine/discover.hpp"
 #include "core/machine/node_joiner.hpp"
 
 #include <algorithm>
@@ -80,8 +79,8 @@ class NodesReader {
       throw usage_error(beside->place(), fmt::format("{} has '{}' beside 'machine'", what, key),
                         "keep one of them");
     }
+    if (is_this_host(*machine)) return local_node(*machine);
     const std::string name = read_string(*machine, "machine of " + what, "`local` or a path");
-    if (name == "local") return local_node();
     const Document document = Document::load(
         std::filesystem::path(*machine->file).parent_path() / name, machine->place());
     const Node& root = document.root();
@@ -93,8 +92,8 @@ class NodesReader {
   }
 
   // Which cores it has is for each node to say.
-  static Machine local_node() {
-    Machine machine = local_machine(discover_host(), {});
+  static Machine local_node(const Node& value) {
+    Machine machine = read_this_host(value);
     for (Device& device : machine.devices) device.cores.clear();
     return machine;
   }

@@ -3,8 +3,9 @@
 //
 // about: compute, then copy        # free text, shown with the results
 //
-// machine: ../machines/one.yaml    # a machine file, relative to this file; or the machine
-//                                  #   itself, a map as machine_file.cpp describes
+// machine: ../machines/one.yaml    # a machine file, relative to this file; or `local`: this host
+//                                  #   without its GPUs; or the machine itself, a map as
+//                                  #   machine_file.cpp describes
 //
 // tensors:                         # made before a scenario's clock starts; optional
 //   x: {op: uniform, shape: [6000, 6000], on: gpu0}
@@ -136,7 +137,8 @@ namespace {
 
 // Where the machine file is that a run file names.
 std::filesystem::path machine_path(const Node& node, const std::filesystem::path& run_path) {
-  return (run_path.parent_path() / read_string(node, "the machine", "the path of a machine file"))
+  return (run_path.parent_path() /
+          read_string(node, "the machine", "`local` or the path of a machine file"))
       .lexically_normal();
 }
 
@@ -144,6 +146,10 @@ void read_machine_of_run(const Node& node, const std::filesystem::path& run_path
                          const FindGpus& find_gpus, RunFile& run) {
   if (node.type == Node::Type::map) {
     run.machine = read_machine(node, run_path.stem().string(), run.graph.kinds(), find_gpus);
+    return;
+  }
+  if (is_this_host(node)) {
+    run.machine = read_this_host(node);
     return;
   }
   const std::filesystem::path path = machine_path(node, run_path);
@@ -190,6 +196,7 @@ bool asks_for_gpus(const Document& document) {
   const Node* machine = root.type == Node::Type::map ? find(root, "machine") : nullptr;
   if (machine == nullptr) return false;
   if (machine->type == Node::Type::map) return discovers_gpus(*machine);
+  if (is_this_host(*machine)) return false;
   return discovers_gpus(
       Document::load(machine_path(*machine, document.path()), machine->place()).root());
 }

@@ -45,6 +45,16 @@ BOOST_AUTO_TEST_CASE(a_machine_may_stand_in_the_run_file) {
   BOOST_TEST(run.title == "");
 }
 
+BOOST_AUTO_TEST_CASE(the_machine_may_be_this_host) {
+  const TemporaryFiles files;
+  const RunFile run = load_run_file(
+      files.write("one.yaml", "machine: local\ntasks: {x: {op: zeros, shape: [4], on: cpu0}}\n"));
+  BOOST_TEST(run.machine.name == "local");
+  BOOST_TEST_REQUIRE(run.machine.devices.size() == 1U);
+  BOOST_TEST(run.machine.devices[0].place.line == 1);
+  BOOST_TEST(run.machine_file.empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_machine_file_that_is_missing_is_refused_where_it_is_named) {
   BOOST_TEST(run_error_of("about: x\nmachine: no.yaml\ntasks: {}\n") ==
              "run.yaml:2:10: 'no.yaml': there is no such file; check the path");
@@ -81,7 +91,8 @@ BOOST_AUTO_TEST_CASE(keys_at_the_top_are_checked) {
       run_error_of(with_machine("tasks: []\n")).starts_with("run.yaml:2:8: tasks is a list; "));
   BOOST_TEST(run_error_of(with_machine("tasks:\n")).starts_with("run.yaml:2:1: tasks is empty; "));
   BOOST_TEST(run_error_of("machine: [a]\ntasks: {}\n") ==
-             "run.yaml:1:10: the machine is a list; write the path of a machine file");
+             "run.yaml:1:10: the machine is a list; write `local` or the path of a machine "
+             "file");
   BOOST_TEST(
       run_error_of(with_machine("about: {}\n")).starts_with("run.yaml:2:8: about is a map; "));
 }
