@@ -94,6 +94,17 @@ BOOST_AUTO_TEST_CASE(nodes_of_a_machine_file_open_their_own_gpus_only) {
   files.check_verified(files.run_on(n0.address() + "," + n1.address()));
 }
 
+// Its first kernel fails, which is that of no op of the run.
+BOOST_AUTO_TEST_CASE(the_gpus_of_a_node_have_computed_each_kind_of_op_before_a_run_begins) {
+  const GpuFiles files(described("64 MiB", on_both));
+  const GpuNode n0(files, {"DEVICES=1"});
+  const GpuNode n1(files, {"DEVICES=2", "KERNEL_FAULT_AT=1"});
+  const Finished finished = files.run_on(n0.address() + "," + n1.address());
+  BOOST_TEST(finished.exit_code == 1);
+  BOOST_TEST(contains(finished.err, "node n1"), finished.err);
+  BOOST_TEST(contains(finished.err, "can't compute 'add'"), finished.err);
+}
+
 // Each node has one GPU of the host: n0 and n1 the same, n2 another one, which is number 0 there,
 // too.
 BOOST_AUTO_TEST_CASE(devices_of_several_nodes_that_are_one_gpu_are_in_the_report) {
