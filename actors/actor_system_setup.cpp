@@ -33,6 +33,10 @@ ActorSystemSetup::ActorSystemSetup(bool virtual_time, std::uint64_t seed, Instan
   }
 }
 
+void ActorSystemSetup::leave_thread() {
+  caf::logger::set_current_actor_system(nullptr);
+}
+
 Clock& ActorSystemSetup::clock() {
   if (virtual_time_) return VirtualTime::of(*system_).clock();
   return *real_clock_;

@@ -24,6 +24,10 @@ class ActorSystemSetup {
   // Virtual time begins at `begins_at`. Throws std::system_error where the host gives no thread.
   ActorSystemSetup(bool virtual_time, std::uint64_t seed, Instant begins_at = {});
 
+  // CAF's systems end only when no other thread than the one that destroys them refers to them. A
+  // thread does that has made one or spawned an actor, until it ends or calls this.
+  static void leave_thread();
+
   caf::actor_system& system() { return *system_; }
   Clock& clock();
   bool has_virtual_time() const { return virtual_time_; }

@@ -26,7 +26,7 @@ namespace troupe {
 namespace {
 
 struct Scope {
-  const SessionCore* session = nullptr;
+  std::uint64_t session = 0;  // its number; 0: none
   DeviceId device = {};
 };
 thread_local Scope scope;
@@ -56,7 +56,7 @@ TensorState& state_of(const Tensor& tensor, CallSite where) {
 }
 
 Placement scope_of(const SessionCore& session) {
-  if (scope.session != &session) return {};
+  if (scope.session != session.number()) return {};
   return {.device = scope.device};
 }
 
@@ -250,7 +250,7 @@ void Tensor::save(const std::filesystem::path& file, std::string_view name, Call
   });
 }
 
-DeviceScope::DeviceScope(const SessionCore* session, DeviceId device)
+DeviceScope::DeviceScope(std::uint64_t session, DeviceId device)
     : session_before_(scope.session), device_before_(scope.device) {
   scope = {session, device};
 }
@@ -275,7 +275,7 @@ const Machine& Session::machine() const {
 }
 
 DeviceScope Session::on(std::string_view device, CallSite where) const {
-  return {core_, find_device(machine(), device, where)};
+  return {core_->number(), find_device(machine(), device, where)};
 }
 
 Tensor Session::uniform(const Shape& shape, std::int64_t seed, DType dtype, CallSite where) {

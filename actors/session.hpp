@@ -83,8 +83,8 @@ struct SessionOptions {
   TlsFiles tls = {};
 };
 
-// While it lives, calls of its thread are placed on its device. Scopes of a thread must end in the
-// opposite order of their beginnings.
+// While it lives, its session's calls of its thread are placed on its device. Scopes of a thread
+// must end in the opposite order of their beginnings. It may outlive its session.
 class [[nodiscard]] DeviceScope {
  public:
   ~DeviceScope();
@@ -93,8 +93,8 @@ class [[nodiscard]] DeviceScope {
 
  private:
   friend class Session;
-  DeviceScope(const SessionCore* session, DeviceId device);
-  const SessionCore* session_before_;
+  DeviceScope(std::uint64_t session, DeviceId device);
+  std::uint64_t session_before_;
   DeviceId device_before_;
 };
 

@@ -1,5 +1,6 @@
 #include "actors/session/session_core.hpp"
 
+#include "actors/actor_system_setup.hpp"
 #include "core/base/random.hpp"
 #include "core/base/suggest.hpp"
 #include "core/ops/builtin.hpp"
@@ -15,6 +16,11 @@
 namespace troupe {
 namespace {
 
+std::uint64_t next_number() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
+
 OpRegistry with_given(OpRegistry ops) {
   ops.add(given_op());
   return ops;
@@ -26,7 +32,8 @@ SessionHost::SessionHost(const OpRegistry& kinds)
     : ops(std::make_unique<OpRegistry>(with_given(kinds))) {}
 
 SessionCore::SessionCore(SessionHost host, Mode mode, std::uint64_t seed)
-    : ops_(std::move(host.ops)),
+    : number_(next_number()),
+      ops_(std::move(host.ops)),
       cluster_(std::move(host.cluster)),
       machine_(std::move(host.machine)),
       given_(ops_->find("given")),
@@ -50,6 +57,7 @@ SessionCore::SessionCore(SessionHost host, Mode mode, std::uint64_t seed)
   report_.mode = engine_->mode_name();
   report_.seed = seed;
   thread_ = std::thread([this] { work(); });
+  ActorSystemSetup::leave_thread();
 }
 
 SessionCore::~SessionCore() = default;
@@ -62,8 +70,6 @@ void SessionCore::close() {
   }
   for_thread_.notify_one();
   thread_.join();
-  engine_.reset();
-  cluster_.reset();
   if (failure_ && !is_failure_told_) fmt::print(stderr, "troupe: {}\n", failure_->what());
   for (TensorState* state = states_.close(); state != nullptr;) {
     give_back(std::exchange(state, state->next));

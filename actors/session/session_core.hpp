@@ -50,6 +50,8 @@ class SessionCore final : private TensorExchange {
   // Completes what is pending, ends the thread, and gives the session's reference back.
   void close();
 
+  // No other session of this process has it.
+  std::uint64_t number() const { return number_; }
   const Machine& machine() const { return machine_; }
   const Report& report() const { return report_; }
   OpKindId given_kind() const { return given_; }
@@ -130,6 +132,7 @@ class SessionCore final : private TensorExchange {
   bool has_come(Waiter& waiter);
   void step(Lock& lock, bool hands_out, bool lets_time_pass);
 
+  const std::uint64_t number_;
   const std::unique_ptr<const OpRegistry> ops_;
   std::unique_ptr<Cluster> cluster_;  // null: this process has the machine
   const Machine machine_;

@@ -63,6 +63,11 @@ void SessionCore::work() {
     }
     wake_at_ = 0;
   }
+  lock.unlock();
+  // Here: the thread that closes the session may be any, and if the session is a static object, it
+  // has lost what CAF needs of a thread.
+  engine_.reset();
+  cluster_.reset();
 }
 
 // The engine must not be busy.

@@ -6,7 +6,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <future>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <thread>
@@ -232,6 +234,41 @@ BOOST_AUTO_TEST_CASE(a_handle_may_outlive_its_session) {
     x = s.zeros(small) + s.zeros(small);
   }
   x = Tensor();
+}
+
+// How it ends, after main, shows in how this program ends.
+BOOST_AUTO_TEST_CASE(a_session_may_be_a_static_object) {
+  static Session session(two_devices());
+  static const Tensor x = session.uniform({4});
+  BOOST_TEST(x.read<float>().size() == 4U);
+}
+
+BOOST_AUTO_TEST_CASE(a_session_may_end_on_another_thread_than_the_one_that_made_it) {
+  std::unique_ptr<Session> session;
+  std::promise<void> is_made;
+  std::promise<void> has_ended;
+  std::thread maker([&] {
+    session = std::make_unique<Session>(two_devices());
+    session->uniform({4}).wait();
+    is_made.set_value();
+    has_ended.get_future().wait();
+  });
+  is_made.get_future().wait();
+  session.reset();
+  has_ended.set_value();
+  maker.join();
+}
+
+BOOST_AUTO_TEST_CASE(a_scope_that_outlives_its_session_places_no_calls_of_others) {
+  auto session = std::make_unique<Session>(two_devices());
+  const DeviceScope on = session->on("cpu1");
+  Machine one_device = two_devices();
+  one_device.devices.pop_back();
+  for (int i = 0; i < 10; ++i) {
+    session.reset();
+    session = std::make_unique<Session>(one_device);  // perhaps where the first one was
+    BOOST_TEST(session->uniform({4}).read<float>().size() == 4U);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(handles_may_be_dropped_while_another_thread_destroys_their_session) {
