@@ -96,6 +96,7 @@ void BufferPool::reserve(std::span<const Need> needs, const std::function<bool()
   }
   if (wanted == 0) return;
 
+  make_way(wanted, needs);
   std::uint64_t room = usable_bytes_();
   if (wanted > room && trim(wanted - room, needs)) room = usable_bytes_();
   if (smallest > room) throw too_little(smallest, room);
@@ -124,11 +125,17 @@ std::byte* BufferPool::take(std::uint64_t capacity) {
         // The buffer released last is the likeliest to be in a cache.
         std::byte* buffer = bin->second.free.back();
         bin->second.free.pop_back();
+        if (capacity >= own_mapping_bytes) {
+          large_in_use_ += capacity;
+          large_peak_ = std::max(large_peak_, large_in_use_);
+          bin->second.used_at = growths_;
+        }
         return buffer;
       }
     }
     const std::lock_guard grow_lock(growing_);
     if (free_count(capacity) > 0) continue;  // released while this thread waited for the lock
+    make_way(capacity, {});
     std::uint64_t room = usable_bytes_();
     if (capacity > room && trim(capacity - room, {})) room = usable_bytes_();
     if (capacity > room) throw too_little(capacity, room);
@@ -138,6 +145,7 @@ std::byte* BufferPool::take(std::uint64_t capacity) {
 
 void BufferPool::give(std::uint64_t capacity, std::byte* buffer) noexcept {
   const std::lock_guard lock(mutex_);
+  if (capacity >= own_mapping_bytes) large_in_use_ -= capacity;
   bins_.find(capacity)->second.free.push_back(buffer);
 }
 
@@ -209,6 +217,10 @@ bool BufferPool::grow(std::uint64_t capacity, std::uint64_t count,
     }
     bytes_mapped_ += bytes;
     Bin& bin = bins_[capacity];
+    if (capacity >= own_mapping_bytes) {
+      large_mapped_ += bytes;
+      bin.used_at = ++growths_;
+    }
     bin.made += per_mapping;
     bin.free.reserve(bin.made);
     for (std::uint64_t i = 0; i < per_mapping; ++i) bin.free.push_back(start + i * capacity);
@@ -230,13 +242,14 @@ void BufferPool::pin(std::byte* start, std::uint64_t bytes, std::uint64_t part_b
   }
 }
 
-// Returns free buffers beyond `keep` to the kernel until `bytes` are released. Returns whether any
-// were. The caller must hold growing_.
-bool BufferPool::trim(std::uint64_t bytes, std::span<const Need> keep) {
+// Returns free buffers beyond `keep` to the kernel until `bytes` are released, but none of a
+// capacity of which one was taken in the last `unused` growths. Returns whether any were. The
+// caller must hold growing_.
+bool BufferPool::trim(std::uint64_t bytes, std::span<const Need> keep, std::uint64_t unused) {
   const std::lock_guard lock(mutex_);
   std::uint64_t given_up = 0;
   for (auto& [capacity, bin] : bins_) {
-    if (capacity < own_mapping_bytes) continue;
+    if (capacity < own_mapping_bytes || growths_ - bin.used_at < unused) continue;
     std::uint64_t kept = 0;
     for (const Need& need : keep) {
       if (need.capacity == capacity) kept += need.count;
@@ -250,10 +263,31 @@ bool BufferPool::trim(std::uint64_t bytes, std::span<const Need> keep) {
       unmap(buffer, capacity);
       mappings_.erase(buffer);
       bytes_mapped_ -= capacity;
+      large_mapped_ -= capacity;
       given_up += capacity;
     }
   }
   return given_up > 0;
+}
+
+// Before so many bytes are allocated: see the class. What is needed counts as if it were in use.
+// The caller must hold growing_.
+void BufferPool::make_way(std::uint64_t bytes, std::span<const Need> keep) {
+  // What goes round in fewer capacities than these finds its buffers again.
+  constexpr std::uint64_t growths_for_long = 32;
+  std::uint64_t excess = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    std::uint64_t needed = 0;
+    for (const Need& need : keep) {
+      needed = add_sat(needed, mul_sat(need.count, need.capacity));
+    }
+    needed = std::max(needed, bytes);
+    const std::uint64_t peak = std::max(large_peak_, add_sat(large_in_use_, needed));
+    const std::uint64_t after = add_sat(large_mapped_, bytes);
+    excess = after - std::min(after, mul_sat(peak, 2));
+  }
+  if (excess > 0) trim(excess, keep, growths_for_long);
 }
 
 void BufferCache::flush() {

@@ -24,7 +24,9 @@ struct Pinning {
 
 // Allocates buffers from the kernel and keeps released ones for reuse. Every page of a buffer is
 // touched before take() returns the buffer. Memory is returned to the kernel when the pool is
-// destroyed, or when the host runs short. Capacities are those of buffer_capacity().
+// destroyed, when the host runs short, or, that of large buffers of a capacity that hasn't been
+// used for long, when they would come to take more than twice what was ever in use at once: else
+// tensors of ever other shapes would add up. Capacities are those of buffer_capacity().
 //
 // Thread-safe.
 class BufferPool {
@@ -79,11 +81,13 @@ class BufferPool {
   struct Bin {
     std::vector<std::byte*> free;  // has capacity for `made` buffers, so that give() can't fail
     std::uint64_t made = 0;        // buffers, free or in use
+    std::uint64_t used_at = 0;     // large ones: growths_ when one was taken last
   };
 
   std::uint64_t next_growth(std::uint64_t capacity) const;
   bool grow(std::uint64_t capacity, std::uint64_t count, const std::function<bool()>& keep_going);
-  bool trim(std::uint64_t bytes, std::span<const Need> keep);
+  bool trim(std::uint64_t bytes, std::span<const Need> keep, std::uint64_t unused = 0);
+  void make_way(std::uint64_t bytes, std::span<const Need> keep);
   void pin(std::byte* start, std::uint64_t bytes, std::uint64_t part_bytes);
   void unmap(std::byte* start, std::uint64_t bytes);
 
@@ -94,6 +98,11 @@ class BufferPool {
   std::map<std::uint64_t, Bin> bins_;
   std::unordered_map<std::byte*, std::uint64_t> mappings_;  // bytes by start
   std::uint64_t bytes_mapped_ = 0;
+  // Of buffers with mappings of their own.
+  std::uint64_t large_mapped_ = 0;
+  std::uint64_t large_in_use_ = 0;
+  std::uint64_t large_peak_ = 0;  // the most that was in use
+  std::uint64_t growths_ = 0;     // how often some were allocated
 };
 
 // Small free buffers of one thread: the thread mostly needs no lock, and reuses the buffers that

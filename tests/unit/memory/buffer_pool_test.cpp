@@ -50,6 +50,29 @@ BOOST_AUTO_TEST_CASE(a_buffer_given_back_is_taken_again) {
   BOOST_TEST(pool.bytes_mapped() == page);
 }
 
+BOOST_AUTO_TEST_CASE(buffers_of_ever_other_capacities_do_not_add_up) {
+  BufferPool pool;
+  for (std::uint64_t k = 0; k < 200; ++k) {
+    const std::uint64_t capacity = 2 * mib + k * page;
+    std::byte* const buffer = pool.take(capacity);
+    pool.give(capacity, buffer);
+  }
+  BOOST_TEST(pool.bytes_mapped() <= 40 * 3 * mib);
+}
+
+BOOST_AUTO_TEST_CASE(buffers_of_capacities_that_come_again_are_kept) {
+  BufferPool pool;
+  std::map<std::uint64_t, std::byte*> first;
+  for (int round = 0; round < 3; ++round) {
+    for (std::uint64_t capacity = 2 * mib; capacity < 2 * mib + 20 * page; capacity += page) {
+      std::byte* const buffer = pool.take(capacity);
+      BOOST_TEST(first.emplace(capacity, buffer).first->second == buffer);
+      pool.give(capacity, buffer);
+    }
+  }
+  BOOST_TEST(pool.bytes_mapped() > 40 * mib);
+}
+
 BOOST_AUTO_TEST_CASE(large_buffers_begin_at_a_huge_page) {
   BufferPool pool;
   for (int i = 0; i < 3; ++i) BOOST_TEST(is_aligned(pool.take(3 * mib), 2 * mib));
