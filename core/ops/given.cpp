@@ -9,6 +9,7 @@ OpKind given_op() {
           .declares_type = true,
           .is_given = true,
           .takes_integers = true,
+          .type = [](const OpSignature& op) { return op.declared; },
           .work = [](const OpSignature&, const TensorType&) { return Work{}; }};
 }
 

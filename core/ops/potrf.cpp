@@ -43,6 +43,10 @@ void factorise(const CpuCall& call) {
   blasint info = 0;
   Blas::instance().of<T>().potrf("U", &n_of_blas, l, &n_of_blas, &info);
   if (info > 0) throw not_positive_definite(info);
+  // LAPACK lets values through that are no numbers.
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (!(l[i * n + i] > 0)) throw not_positive_definite(i + 1);
+  }
 }
 
 }  // namespace

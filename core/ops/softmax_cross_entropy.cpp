@@ -69,7 +69,7 @@ void loss(const CpuCall& call) {
     for_each_row(call.team, shape, [&](std::size_t row, std::int64_t first) {
       const T* const x = call.inputs[0].as<T>() + first;
       const T max = max_of(x, shape[1]);
-      losses[row] = std::log(exp_sum(x, max, shape[1])) + max - x[labels[row]];
+      losses[row] = std::log(exp_sum(x, max, shape[1])) + (max - x[labels[row]]);
     });
     double sum = 0;
     for (const T l : losses) sum += static_cast<double>(l);

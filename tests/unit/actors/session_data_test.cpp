@@ -57,6 +57,15 @@ Machine with_disk() {
 
 }  // namespace
 
+BOOST_AUTO_TEST_CASE(a_single_element_may_have_no_dimensions) {
+  Session s(testing::session_machine());
+  const std::vector<float> three{3};
+  const Tensor x = s.tensor(three, Shape{});
+  const Tensor y = s.adopt(three, Shape{}, [] {}) + x;
+  BOOST_TEST((y.shape() == Shape{}));
+  BOOST_TEST((y.read<float>() == std::vector<float>{6}));
+}
+
 BOOST_AUTO_TEST_CASE(adopted_elements_are_read_where_they_are_until_the_last_handle_is_gone) {
   Elements elements(1'000, 16);
   Session s(testing::session_machine(), {.ops = testing::session_ops()});

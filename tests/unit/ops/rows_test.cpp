@@ -2,6 +2,8 @@
 #include "tests/support/expect_error.hpp"
 #include "tests/support/op_cases.hpp"
 
+#include <numbers>
+
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
@@ -88,6 +90,12 @@ BOOST_AUTO_TEST_CASE(the_cross_entropy_is_the_mean_of_minus_the_logarithms_at_th
     BOOST_TEST(same_for_every_team("softmax_cross_entropy", {p.logits, p.labels}));
     BOOST_TEST(same_for_every_team("softmax_cross_entropy_grad", {p.logits, p.labels}));
   });
+}
+
+BOOST_AUTO_TEST_CASE(the_cross_entropy_of_large_logits_keeps_its_digits) {
+  const Tensor loss = run_op("softmax_cross_entropy",
+                             {tensor<float>({1, 2}, {1e8F, 1e8F}), tensor<float>({1}, {0})});
+  check_close(loss, {std::numbers::ln2}, 4);
 }
 
 BOOST_AUTO_TEST_CASE(the_gradient_of_the_cross_entropy_agrees_with_finite_differences) {

@@ -2,6 +2,8 @@
 #include "tests/support/expect_error.hpp"
 #include "tests/support/op_cases.hpp"
 
+#include <limits>
+
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
@@ -184,6 +186,18 @@ BOOST_AUTO_TEST_CASE(a_matrix_that_is_not_positive_definite_fails_the_op) {
   expect_error(ErrorKind::failed, "not positive definite: its first 2 rows and columns", [] {
     run_op("potrf", {tensor<double>({2, 2}, {1, 2, 2, 1})});
   });
+}
+
+BOOST_AUTO_TEST_CASE(a_matrix_with_values_that_are_no_numbers_is_not_positive_definite) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const std::int64_t n : {1, 3, 200}) {
+    std::vector<double> a(static_cast<std::size_t>(n * n), 0.0);
+    for (std::int64_t i = 0; i < n; ++i) a[static_cast<std::size_t>(i * n + i)] = 1;
+    a.back() = nan;
+    expect_error(ErrorKind::failed, "not positive definite", [&] {
+      run_op("potrf", {tensor<double>({n, n}, a)});
+    });
+  }
 }
 
 // Several panels, the last one shorter.

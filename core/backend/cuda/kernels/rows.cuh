@@ -109,7 +109,7 @@ __global__ void cross_entropy_rows(const T* x, const T* labels, T* losses, std::
     const std::int64_t row = first / classes;
     const T label = labels[row];
     losses[row] = is_class(label, classes)
-                      ? std::log(sum) + max - x[first + static_cast<std::int64_t>(label)]
+                      ? std::log(sum) + (max - x[first + static_cast<std::int64_t>(label)])
                       : T{0};
   });
 }
