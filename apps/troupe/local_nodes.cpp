@@ -26,7 +26,15 @@ using namespace std::chrono_literals;
 // The process of a node, between fork and exec: nothing may allocate.
 [[noreturn]] void become_node(const char* program, char* const* arguments, int output,
                               const cpu_set_t& cores, pid_t parent) {
-  prctl(PR_SET_PDEATHSIG, SIGQUIT);
+  // When the leader dies. SIGQUIT would leave core files, and shells have programs in the
+  // background ignore it.
+  constexpr int ends = SIGALRM;
+  std::signal(ends, SIG_DFL);
+  sigset_t unblocked;
+  sigemptyset(&unblocked);
+  sigaddset(&unblocked, ends);
+  sigprocmask(SIG_UNBLOCK, &unblocked, nullptr);
+  prctl(PR_SET_PDEATHSIG, ends);
   if (getppid() != parent) _exit(1);  // it has died already
   // Ctrl-C, and what a launcher sends to all its processes, are for the leader, which ends the run
   // in good order.

@@ -279,6 +279,18 @@ BOOST_AUTO_TEST_CASE(local_nodes_end_with_a_leader_that_is_killed) {
   check_nothing_is_left(files);
 }
 
+// As in the background of a shell that runs a script.
+BOOST_AUTO_TEST_CASE(local_nodes_end_with_a_leader_that_is_killed_before_it_is_connected) {
+  const Files files(long_run);
+  ProgramOptions options = options_in(files);
+  options.ignored_signals = {SIGINT, SIGQUIT, SIGALRM};
+  Program run(troupe_command({"run", "run.yaml", "--local-nodes", "30"}), options);
+  BOOST_REQUIRE(run.wait_until([&] { return processes_in(files.path()).size() > 3U; }));
+  run.send(SIGKILL);
+  run.wait();
+  check_nothing_is_left(files);
+}
+
 BOOST_AUTO_TEST_CASE(nodes_whose_leader_is_killed_are_free_again) {
   const RunWorkspace elsewhere;
   const NodeProcess a(elsewhere);
