@@ -8,8 +8,10 @@
 #include "core/base/version.hpp"
 
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <span>
@@ -33,6 +35,15 @@ std::string seed_error(const std::string& text) {
   const auto [rest, status] = std::from_chars(text.data(), end, seed);
   if (status == std::errc{} && rest == end) return {};
   return fmt::format("'{}' is not a whole number from 0 to 2^64-1", text);
+}
+
+// CLI::Range lets "nan" through.
+CLI::Validator in_range(double low, double high) {
+  const auto refuse_nan = [](std::string& text) {
+    const bool is_nan = std::isnan(std::strtod(text.c_str(), nullptr));
+    return is_nan ? fmt::format("'{}' is not a number", text) : std::string();
+  };
+  return CLI::Range(low, high) & CLI::Validator(refuse_nan, "");
 }
 
 std::string path_error(const std::string& text) {
@@ -95,7 +106,7 @@ CLI::Option* add_node_timeout(CLI::App& command, double& seconds, const std::str
       .add_option("--node-timeout", seconds,
                   fmt::format("After how many seconds of silence a {} is gone", who))
       ->option_text("SECONDS")
-      ->check(CLI::Range(0.5, 86400.0))  // heartbeats may come five times a second
+      ->check(in_range(0.5, 86400.0))  // heartbeats may come five times a second
       ->capture_default_str();
 }
 
@@ -112,7 +123,7 @@ void add_checkpoint_options(CLI::App& command, troupe::RunArguments& arguments) 
       .add_option("--checkpoint", arguments.checkpoint_s,
                   "Keep what has been made in a file, so many seconds after the last time")
       ->option_text("SECONDS")
-      ->check(CLI::Range(0.1, 1e9));
+      ->check(in_range(0.1, 1e9));
   CLI::Option* const folder =
       command
           .add_option("--checkpoint-dir", arguments.checkpoint_folder, "The folder for these files")
@@ -180,7 +191,7 @@ void add_nodes_options(CLI::App& command, troupe::RunArguments& arguments) {
           .add_option("--connect-timeout", arguments.connect_timeout_s,
                       "After how many seconds a node that doesn't answer can't be reached")
           ->option_text("SECONDS")
-          ->check(CLI::Range(0.1, 86400.0))
+          ->check(in_range(0.1, 86400.0))
           ->capture_default_str();
   CLI::Option* const node_timeout = add_node_timeout(command, arguments.node_timeout_s, "node");
   for (CLI::Option* const option : {transport, connect_timeout, node_timeout}) {
@@ -205,14 +216,14 @@ void add_node_options(CLI::App& command, troupe::NodeArguments& arguments) {
       .add_option("--memory-share", arguments.memory_share,
                   "The share of this host's memory, and of its GPUs'")
       ->option_text("X")
-      ->check(CLI::Range(0.001, 1.0));
+      ->check(in_range(0.001, 1.0));
   add_node_timeout(command, arguments.node_timeout_s, "leader");
   command.add_flag("--once", arguments.once, "End when the first leader is done");
   command
       .add_option("--leader-timeout", arguments.leader_timeout_s,
                   "End when no leader has come for so long; 0, the default: never")
       ->option_text("SECONDS")
-      ->check(CLI::Range(0.0, 86400.0));
+      ->check(in_range(0.0, 86400.0));
   add_tls_options(command, arguments.tls);
   command.add_flag("--trust-network", arguments.trust_network,
                    "The network is closed, or encrypted by other means: listen on it without TLS; "

@@ -194,7 +194,7 @@ RunFile load_run_file(const std::filesystem::path& path, const OpRegistry& ops,
 bool asks_for_gpus(const Document& document) {
   const Node& root = document.root();
   const Node* machine = root.type == Node::Type::map ? find(root, "machine") : nullptr;
-  if (machine == nullptr) return false;
+  if (machine == nullptr || kind_of_file(root) == FileKind::machine) return false;
   if (machine->type == Node::Type::map) return discovers_gpus(*machine);
   if (is_this_host(*machine)) return false;
   return discovers_gpus(

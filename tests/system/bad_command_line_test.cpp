@@ -75,6 +75,25 @@ BOOST_AUTO_TEST_CASE(options_of_runs_on_several_nodes_are_refused_without_nodes)
                 "--interface is for nodes that srun or mpirun has started", {});
 }
 
+BOOST_AUTO_TEST_CASE(seconds_and_shares_are_numbers) {
+  const Ready ready;
+  for (const std::string option : {"--node-timeout", "--connect-timeout", "--checkpoint"}) {
+    check_refused(ready, {"run", "run.yaml", "--local-nodes", "2", option, "nan"}, "",
+                  {option, "'nan' is not a number"});
+  }
+  for (const std::string option : {"--node-timeout", "--leader-timeout", "--memory-share"}) {
+    check_refused(ready, {"node", "--listen", "127.0.0.1:0", option, "nan"}, "",
+                  {option, "'nan' is not a number"});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_machine_file_is_no_run_file_on_nodes_either) {
+  const Ready ready;
+  ready.write("machine.yaml", "machine: alone\ndiscover: true\n");
+  check_refused(ready, {"run", "machine.yaml", "--local-nodes", "2"}, "",
+                {"this is a machine file, not a run file"});
+}
+
 BOOST_AUTO_TEST_CASE(an_option_with_nothing_after_its_equals_sign_does_not_take_the_next_argument) {
   const Ready ready;
   for (const char* option : {"--scenario=", "--map=", "--seed=", "--json=", "--trace="}) {
