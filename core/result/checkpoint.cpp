@@ -2,11 +2,11 @@
 // =========================
 //
 // Files checkpoint-1.safetensors, checkpoint-2.safetensors, … (see core/files/safetensors.cpp). The
-// tensor "17" is what op 17 of the graph makes. Last comes "digests" (int64 [n, 2]): the digest of
-// each tensor before it, of which the second half is the higher one. A file without tensors has no
-// digests. "__metadata__" has
+// tensor "17" is what op 17 of the graph makes. Last comes "digests" (int64 [n + 1, 2]): the digest
+// of each tensor before it, and of "SCENARIO SAVED WIDEST_TEAM", the numbers below; the second half
+// of a digest is the higher one. "__metadata__" has
 //
-//   "troupe": "checkpoint 2"   the version of this format
+//   "troupe": "checkpoint 3"   the version of this format
 //   "run": "3f…"               the digest of the run (run_digest.hpp)
 //   "scenario": "1"            all scenarios before this one are done, counted from 0
 //   "saved": "0"               so many files of this scenario have been saved
@@ -34,7 +34,7 @@ namespace {
 
 constexpr std::string_view prefix = "checkpoint-";
 constexpr std::string_view suffix = ".safetensors";
-constexpr const char* format = "checkpoint 2";
+constexpr const char* format = "checkpoint 3";
 constexpr const char* digests_name = "digests";
 constexpr std::uint64_t widest_team_max = 1 << 16;
 
@@ -54,7 +54,13 @@ std::optional<std::uint64_t> number_of(const fs::path& file) {
 }
 
 TensorType digests_type(std::size_t tensors) {
-  return {.dtype = DType::i64, .shape = {static_cast<std::int64_t>(tensors), 2}};
+  return {.dtype = DType::i64, .shape = {static_cast<std::int64_t>(tensors) + 1, 2}};
+}
+
+Digest digest_of_numbers(const RunPosition& position, std::int64_t widest_team) {
+  const std::string numbers =
+      fmt::format("{} {} {}", position.scenario, position.saved, widest_team);
+  return digest_of(std::as_bytes(std::span(numbers)));
 }
 
 std::vector<std::byte> read_all(const ValueSource& source, const TensorType& type) {
@@ -173,12 +179,18 @@ Checkpoint CheckpointFolder::read(const fs::path& path, const Graph& graph) cons
                         .tensors = {},
                         .widest_team = static_cast<std::int64_t>(*widest_team)};
   std::vector<std::string> names = file->header()->names();
-  if (names.empty()) return checkpoint;
-  if (names.back() != digests_name) throw damaged(path, "it has no digests");
+  if (names.empty() || names.back() != digests_name) throw damaged(path, "it has no digests");
   names.pop_back();
   const StoredTensor digests = file->find(digests_name);
   if (digests.type != digests_type(names.size())) throw damaged(path, "digests are missing");
   const std::vector<std::byte> expected = read_all(FileValues(file, digests), digests.type);
+  const auto is_as_written = [&](std::size_t i, const Digest& digest) {
+    return std::memcmp(&digest, expected.data() + i * sizeof digest, sizeof digest) == 0;
+  };
+  if (!is_as_written(names.size(),
+                     digest_of_numbers(checkpoint.position, checkpoint.widest_team))) {
+    throw damaged(path, "how far the run was has changed");
+  }
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto number = read_number(names[i]);
     const StoredTensor tensor = file->find(names[i]);
@@ -186,8 +198,7 @@ Checkpoint CheckpointFolder::read(const fs::path& path, const Graph& graph) cons
       throw damaged(path, fmt::format("the graph has no tensor '{}'", names[i]));
     }
     auto values = std::make_shared<const FileValues>(file, tensor, names[i]);
-    const Digest digest = digest_of(read_all(*values, tensor.type));
-    if (std::memcmp(&digest, expected.data() + i * sizeof digest, sizeof digest) != 0) {
+    if (!is_as_written(i, digest_of(read_all(*values, tensor.type)))) {
       throw damaged(path, fmt::format("the values of tensor '{}' have changed", names[i]));
     }
     checkpoint.tensors.push_back({OpId::at(*number), std::move(values)});
@@ -201,11 +212,14 @@ std::uint64_t CheckpointFolder::write(
   std::uint64_t bytes = 0;
   std::vector<NamedType> tensors;
   for (const OpId op : ops) tensors.push_back({std::to_string(op.value), graph.type(op)});
-  if (!ops.empty()) tensors.push_back({digests_name, digests_type(ops.size())});
+  tensors.push_back({digests_name, digests_type(ops.size())});
   std::vector<Digest> digests;
   save_tensors(file(last_ + 1), tensors,
                [&](std::size_t i) {
-                 if (i == ops.size()) return std::as_bytes(std::span(digests));
+                 if (i == ops.size()) {
+                   digests.push_back(digest_of_numbers(position, widest_team_));
+                   return std::as_bytes(std::span(digests));
+                 }
                  const std::span<const std::byte> tensor = values(i);
                  digests.push_back(digest_of(tensor));
                  bytes += tensor.size();
