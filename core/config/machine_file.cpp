@@ -74,7 +74,9 @@
 //                                  #   first that no GPU owns
 // network:                         # a switch, which each node has a link to: login.network, …
 //   bandwidth: 12.5 GB/s           # of each of these links, in each direction
-//   latency: 5 us                  # from one node to another; default 0
+//   latency: 5 us                  # from one node to another; default 0. A link is taken for half
+//                                  #   of it, so that one direction carries 2 / latency transfers
+//                                  #   a second at most
 //   chunk: 64 KiB                  # that is forwarded at once; at least 4 KiB, default 64 KiB
 //   rack: 32                       # nodes that share a switch: network.rack0, network.rack1, …,
 //                                  #   which one more switch joins, with as much latency again

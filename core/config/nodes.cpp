@@ -79,7 +79,7 @@ class NodesReader {
       throw usage_error(beside->place(), fmt::format("{} has '{}' beside 'machine'", what, key),
                         "keep one of them");
     }
-    if (is_this_host(*machine)) return local_node(*machine);
+    if (is_this_host(*machine)) return without_cores(read_this_host(*machine));
     const std::string name = read_string(*machine, "machine of " + what, "`local` or a path");
     const Document document = Document::load(
         std::filesystem::path(*machine->file).parent_path() / name, machine->place());
@@ -88,12 +88,13 @@ class NodesReader {
       throw usage_error(inner->place(), fmt::format("the machine of {} has nodes itself", what),
                         "name a machine file with devices and memories");
     }
-    return read_machine_file(document, ops_);
+    Machine part = read_machine_file(document, ops_);
+    const bool is_discovered = root.type == Node::Type::map && find(root, "discover") != nullptr;
+    return is_discovered ? without_cores(std::move(part)) : part;
   }
 
-  // Which cores it has is for each node to say.
-  static Machine local_node(const Node& value) {
-    Machine machine = read_this_host(value);
+  // Which cores a discovered machine has is for each node to say.
+  static Machine without_cores(Machine machine) {
     for (Device& device : machine.devices) device.cores.clear();
     return machine;
   }

@@ -75,6 +75,15 @@ BOOST_AUTO_TEST_CASE(a_node_may_be_the_machine_that_reads_the_file) {
   BOOST_TEST(m.nodes.size() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(nodes_choose_the_cores_of_a_machine_that_is_discovered) {
+  const TemporaryFiles files;
+  files.write("two.yaml", "discover: {cpu_devices: 2}\n");
+  const Machine m = load_machine_file(files.write(
+      "nodes.yaml", "nodes: {n: {count: 2, machine: two.yaml}}\nnetwork: {bandwidth: 1 GB/s}\n"));
+  BOOST_TEST(m.devices.size() == 4U);
+  for (const Device& device : m.devices) BOOST_TEST(device.cores.empty());
+}
+
 BOOST_AUTO_TEST_CASE(racks_have_switches_that_share_a_thinner_network) {
   const Machine m = load(R"(
 nodes: {n: {count: 5, machine: one-gpu.yaml}}
