@@ -51,7 +51,7 @@ void handle(int signal, void (*handler)(int)) {
 void handle_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) handle(signal, on_interrupt);
   handle(SIGALRM, on_alarm);
-  for (const int signal : {SIGQUIT, SIGXCPU}) handle(signal, end_at_once);
+  for (const int signal : {SIGQUIT, SIGXCPU, SIGUSR1, SIGUSR2}) handle(signal, end_at_once);
   for (const int signal : {SIGPIPE, SIGXFSZ}) handle(signal, SIG_IGN);
 }
 

@@ -6,9 +6,10 @@
 namespace troupe {
 
 // Call first of all in main(). A signal that was ignored when the program started (nohup) stays
-// ignored. Until the run begins, SIGINT, SIGTERM and SIGHUP end the program at once; SIGQUIT and
-// SIGXCPU always do. Whatever ends it, its temporary files are removed before. Writes to a pipe
-// without a reader and over the limit of a file's size fail with an error.
+// ignored. Until the run begins, SIGINT, SIGTERM and SIGHUP end the program at once; SIGQUIT,
+// SIGXCPU, SIGUSR1 and SIGUSR2, with which batch systems warn, always do. Whatever of these ends
+// it, its temporary files are removed before. Writes to a pipe without a reader and over the limit
+// of a file's size fail with an error.
 void handle_signals();
 
 // From here on the first SIGINT, SIGTERM or SIGHUP sets interrupted() instead, so that a run ends

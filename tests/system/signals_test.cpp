@@ -144,8 +144,8 @@ BOOST_AUTO_TEST_CASE(an_interrupt_ends_the_program_while_it_waits_to_write_a_rep
   BOOST_TEST(stage.files() == before, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(sigquit_ends_the_program_at_once_and_leaves_nothing_behind) {
-  BOOST_TEST(ended_by({SIGQUIT}) == SIGQUIT);
+BOOST_AUTO_TEST_CASE(other_signals_end_the_program_at_once_and_leave_nothing_behind) {
+  for (const int signal : {SIGQUIT, SIGUSR1, SIGUSR2}) BOOST_TEST(ended_by({signal}) == signal);
 }
 
 // As nohup does.
