@@ -8,11 +8,13 @@
 #include "core/machine/machine.hpp"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <caf/all.hpp>
@@ -67,7 +69,9 @@ class ClusterNodes {
 
   std::vector<ConnectedNode> nodes_;  // by NodeId
   std::atomic<bool> has_ever_lost_ = false;
-  mutable std::mutex mutex_;  // guards what follows, and changes of agents and names of nodes_
+  // Guards changes of what follows, and of agents and names of nodes_: the leader's thread makes
+  // them, or the actor, which changes no more than what is lost.
+  mutable std::mutex mutex_;
   const Machine* running_ = nullptr;  // that of the run; null between runs
   std::uint32_t run_ = 0;
   std::uint32_t epoch_ = 0;                        // of the connections between nodes

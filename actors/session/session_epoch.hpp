@@ -12,9 +12,9 @@
 #include "core/ops/registry.hpp"
 #include "core/plan/planner.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
 #include <vector>
 

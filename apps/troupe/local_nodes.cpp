@@ -28,7 +28,7 @@ using namespace std::chrono_literals;
                               const cpu_set_t& cores, pid_t parent) {
   // When the leader dies. SIGQUIT would leave core files, and shells have programs in the
   // background ignore it.
-  constexpr int ends = SIGALRM;
+  constexpr int ends = SIGUSR2;
   std::signal(ends, SIG_DFL);
   sigset_t unblocked;
   sigemptyset(&unblocked);

@@ -87,16 +87,19 @@ void BufferPool::reserve(std::span<const Need> needs, const std::function<bool()
   const auto missing = [&](const Need& need) {
     return need.count - std::min(need.count, free_count(need.capacity));
   };
-  std::uint64_t wanted = 0;    // bytes of all missing buffers
+  std::uint64_t wanted = 0;  // bytes of all missing buffers
+  std::uint64_t wanted_large = 0;
   std::uint64_t smallest = 0;  // bytes of one buffer of each size of which none is free
   for (const Need& need : needs) {
     const std::uint64_t n = missing(need);
     wanted = add_sat(wanted, mul_sat(n, need.capacity));
+    if (is_large(need.capacity)) wanted_large = add_sat(wanted_large, mul_sat(n, need.capacity));
     if (n > 0 && n == need.count) smallest = add_sat(smallest, need.capacity);
   }
+  note_needs(needs);
   if (wanted == 0) return;
 
-  make_way(wanted, needs);
+  make_way(wanted_large, needs);
   std::uint64_t room = usable_bytes_();
   if (wanted > room && trim(wanted - room, needs)) room = usable_bytes_();
   if (smallest > room) throw too_little(smallest, room);
@@ -113,6 +116,7 @@ void BufferPool::reserve(std::span<const Need> needs, const std::function<bool()
     if (!grow(need.capacity, n, keep_going)) return;
     room -= n * need.capacity;
   }
+  note_needs(needs);
 }
 
 std::byte* BufferPool::take(std::uint64_t capacity) {
@@ -125,17 +129,13 @@ std::byte* BufferPool::take(std::uint64_t capacity) {
         // The buffer released last is the likeliest to be in a cache.
         std::byte* buffer = bin->second.free.back();
         bin->second.free.pop_back();
-        if (capacity >= own_mapping_bytes) {
-          large_in_use_ += capacity;
-          large_peak_ = std::max(large_peak_, large_in_use_);
-          bin->second.used_at = growths_;
-        }
+        if (is_large(capacity)) use_large(bin->second, capacity);
         return buffer;
       }
     }
     const std::lock_guard grow_lock(growing_);
     if (free_count(capacity) > 0) continue;  // released while this thread waited for the lock
-    make_way(capacity, {});
+    if (is_large(capacity)) make_way(capacity, {});
     std::uint64_t room = usable_bytes_();
     if (capacity > room && trim(capacity - room, {})) room = usable_bytes_();
     if (capacity > room) throw too_little(capacity, room);
@@ -143,9 +143,16 @@ std::byte* BufferPool::take(std::uint64_t capacity) {
   }
 }
 
+// Large buffers were taken. The caller must hold mutex_.
+void BufferPool::use_large(Bin& bin, std::uint64_t bytes) {
+  large_in_use_ += bytes;
+  large_peak_ = std::max(large_peak_, large_in_use_);
+  bin.used_at = growths_;
+}
+
 void BufferPool::give(std::uint64_t capacity, std::byte* buffer) noexcept {
   const std::lock_guard lock(mutex_);
-  if (capacity >= own_mapping_bytes) large_in_use_ -= capacity;
+  if (is_large(capacity)) large_in_use_ -= capacity;
   bins_.find(capacity)->second.free.push_back(buffer);
 }
 
@@ -156,12 +163,15 @@ void BufferPool::take_some(std::uint64_t capacity, std::size_t count_max,
   if (bin == bins_.end()) return;
   std::vector<std::byte*>& free = bin->second.free;
   const auto first = free.end() - static_cast<std::ptrdiff_t>(std::min(count_max, free.size()));
+  const auto taken = static_cast<std::uint64_t>(free.end() - first);
   buffers.insert(buffers.end(), first, free.end());
   free.erase(first, free.end());
+  if (is_large(capacity)) use_large(bin->second, taken * capacity);
 }
 
 void BufferPool::give_some(std::uint64_t capacity, std::span<std::byte* const> buffers) noexcept {
   const std::lock_guard lock(mutex_);
+  if (is_large(capacity)) large_in_use_ -= capacity * buffers.size();
   std::vector<std::byte*>& free = bins_.find(capacity)->second.free;
   free.insert(free.end(), buffers.begin(), buffers.end());
 }
@@ -192,6 +202,10 @@ std::uint64_t BufferPool::next_growth(std::uint64_t capacity) const {
 bool BufferPool::grow(std::uint64_t capacity, std::uint64_t count,
                       const std::function<bool()>& keep_going) {
   if (capacity < page_bytes) count = std::max(count, small_mapping_bytes / capacity);
+  if (is_large(capacity)) {
+    const std::lock_guard lock(mutex_);
+    ++growths_;
+  }
   constexpr std::uint64_t part_bytes = 32 << 20;
   const std::uint64_t most = capacity >= huge_page_bytes     ? 1
                              : capacity >= own_mapping_bytes ? part_bytes / capacity
@@ -217,9 +231,9 @@ bool BufferPool::grow(std::uint64_t capacity, std::uint64_t count,
     }
     bytes_mapped_ += bytes;
     Bin& bin = bins_[capacity];
-    if (capacity >= own_mapping_bytes) {
+    if (is_large(capacity)) {
       large_mapped_ += bytes;
-      bin.used_at = ++growths_;
+      bin.used_at = growths_;
     }
     bin.made += per_mapping;
     bin.free.reserve(bin.made);
@@ -242,48 +256,73 @@ void BufferPool::pin(std::byte* start, std::uint64_t bytes, std::uint64_t part_b
   }
 }
 
-// Returns free buffers beyond `keep` to the kernel until `bytes` are released, but none of a
-// capacity of which one was taken in the last `unused` growths. Returns whether any were. The
-// caller must hold growing_.
-bool BufferPool::trim(std::uint64_t bytes, std::span<const Need> keep, std::uint64_t unused) {
+// Large buffers that are about to be needed count as if they were in use now.
+void BufferPool::note_needs(std::span<const Need> needs) {
   const std::lock_guard lock(mutex_);
-  std::uint64_t given_up = 0;
-  for (auto& [capacity, bin] : bins_) {
-    if (capacity < own_mapping_bytes || growths_ - bin.used_at < unused) continue;
-    std::uint64_t kept = 0;
-    for (const Need& need : keep) {
-      if (need.capacity == capacity) kept += need.count;
-    }
-    while (given_up < bytes && bin.free.size() > kept) {
-      std::byte* buffer = bin.free.back();
-      bin.free.pop_back();
-      --bin.made;
-      // Linux frees a part of a huge page when it has split the page, which this makes it do.
-      if (capacity < huge_page_bytes) madvise(buffer, capacity, MADV_FREE);
-      unmap(buffer, capacity);
-      mappings_.erase(buffer);
-      bytes_mapped_ -= capacity;
-      large_mapped_ -= capacity;
-      given_up += capacity;
+  std::uint64_t needed = 0;
+  for (const Need& need : needs) {
+    if (need.count == 0 || !is_large(need.capacity)) continue;
+    needed = add_sat(needed, mul_sat(need.count, need.capacity));
+    if (const auto bin = bins_.find(need.capacity); bin != bins_.end()) {
+      bin->second.used_at = growths_;
     }
   }
-  return given_up > 0;
+  large_peak_ = std::max(large_peak_, add_sat(large_in_use_, needed));
 }
 
-// Before so many bytes are allocated: see the class. What is needed counts as if it were in use.
-// The caller must hold growing_.
+// Returns free large buffers beyond `keep` to the kernel until `bytes` are released, first those of
+// capacities that are unused for longest, but none of a capacity that was needed in the last
+// `unused` growths. Returns whether any were. The caller must hold growing_.
+bool BufferPool::trim(std::uint64_t bytes, std::span<const Need> keep, std::uint64_t unused) {
+  struct Part {
+    std::byte* start;
+    std::uint64_t bytes;
+  };
+  std::vector<Part> parts;
+  {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> candidates;  // used_at, capacity
+    for (const auto& [capacity, bin] : bins_) {
+      if (!is_large(capacity) || bin.free.empty() || growths_ - bin.used_at < unused) continue;
+      candidates.emplace_back(bin.used_at, capacity);
+    }
+    std::sort(candidates.begin(), candidates.end());
+    std::uint64_t given_up = 0;
+    for (const auto& [used_at, capacity] : candidates) {
+      Bin& bin = bins_[capacity];
+      std::uint64_t kept = 0;
+      for (const Need& need : keep) {
+        if (need.capacity == capacity) kept += need.count;
+      }
+      while (given_up < bytes && bin.free.size() > kept) {
+        parts.push_back({bin.free.back(), capacity});
+        mappings_.erase(bin.free.back());
+        bin.free.pop_back();
+        --bin.made;
+        given_up += capacity;
+      }
+      if (bin.made == 0) bins_.erase(capacity);
+    }
+    bytes_mapped_ -= given_up;
+    large_mapped_ -= given_up;
+  }
+  for (const Part& part : parts) {
+    // Linux frees a part of a huge page when it has split the page, which this makes it do.
+    if (part.bytes < huge_page_bytes) madvise(part.start, part.bytes, MADV_FREE);
+    unmap(part.start, part.bytes);
+  }
+  return !parts.empty();
+}
+
+// Before so many bytes of large buffers are allocated: see the class. The caller must hold
+// growing_.
 void BufferPool::make_way(std::uint64_t bytes, std::span<const Need> keep) {
   // What goes round in fewer capacities than these finds its buffers again.
   constexpr std::uint64_t growths_for_long = 32;
   std::uint64_t excess = 0;
   {
     const std::lock_guard lock(mutex_);
-    std::uint64_t needed = 0;
-    for (const Need& need : keep) {
-      needed = add_sat(needed, mul_sat(need.count, need.capacity));
-    }
-    needed = std::max(needed, bytes);
-    const std::uint64_t peak = std::max(large_peak_, add_sat(large_in_use_, needed));
+    const std::uint64_t peak = std::max(large_peak_, add_sat(large_in_use_, bytes));
     const std::uint64_t after = add_sat(large_mapped_, bytes);
     excess = after - std::min(after, mul_sat(peak, 2));
   }

@@ -76,18 +76,21 @@ class BufferPool {
   // A buffer of at least this size can be returned to the kernel by itself. Smaller buffers share
   // mappings, because Linux allows a process only 65,530 of them.
   static constexpr std::uint64_t own_mapping_bytes = 1 << 20;
+  static constexpr bool is_large(std::uint64_t capacity) { return capacity >= own_mapping_bytes; }
   static constexpr std::uint64_t small_mapping_bytes = 64 << 10;  // at least, for less than a page
 
   struct Bin {
     std::vector<std::byte*> free;  // has capacity for `made` buffers, so that give() can't fail
     std::uint64_t made = 0;        // buffers, free or in use
-    std::uint64_t used_at = 0;     // large ones: growths_ when one was taken last
+    std::uint64_t used_at = 0;     // large ones: growths_ when one was needed last
   };
 
   std::uint64_t next_growth(std::uint64_t capacity) const;
   bool grow(std::uint64_t capacity, std::uint64_t count, const std::function<bool()>& keep_going);
   bool trim(std::uint64_t bytes, std::span<const Need> keep, std::uint64_t unused = 0);
   void make_way(std::uint64_t bytes, std::span<const Need> keep);
+  void note_needs(std::span<const Need> needs);
+  void use_large(Bin& bin, std::uint64_t bytes);
   void pin(std::byte* start, std::uint64_t bytes, std::uint64_t part_bytes);
   void unmap(std::byte* start, std::uint64_t bytes);
 
@@ -98,7 +101,7 @@ class BufferPool {
   std::map<std::uint64_t, Bin> bins_;
   std::unordered_map<std::byte*, std::uint64_t> mappings_;  // bytes by start
   std::uint64_t bytes_mapped_ = 0;
-  // Of buffers with mappings of their own.
+  // Of large buffers.
   std::uint64_t large_mapped_ = 0;
   std::uint64_t large_in_use_ = 0;
   std::uint64_t large_peak_ = 0;  // the most that was in use

@@ -189,7 +189,7 @@ Checkpoint CheckpointFolder::read(const fs::path& path, const Graph& graph) cons
   };
   if (!is_as_written(names.size(),
                      digest_of_numbers(checkpoint.position, checkpoint.widest_team))) {
-    throw damaged(path, "how far the run was has changed");
+    throw damaged(path, "its numbers have changed");
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto number = read_number(names[i]);

@@ -121,9 +121,11 @@ BOOST_AUTO_TEST_CASE(an_interrupted_run_says_how_to_go_on_and_a_damaged_checkpoi
   std::string silent = good;
   silent.replace(silent.find("widest_team"), 11, "widest_tear");
   resume(silent, {"damaged", "doesn't say how its tensors were made"});
-  std::string later = good;
-  later[later.find("\"saved\":\"") + 9] ^= 1;
-  resume(later, {"damaged", "how far the run was has changed"});
+  for (const std::string number : {"scenario", "saved", "widest_team"}) {
+    std::string other = good;
+    other[other.find("\"" + number + "\":\"") + number.size() + 4] ^= 1;
+    resume(other, {"damaged", "its numbers have changed"});
+  }
   std::string newer = good;
   newer.replace(newer.find("checkpoint 3"), 12, "checkpoint 4");
   resume(newer, {"no checkpoint that this version can read"});

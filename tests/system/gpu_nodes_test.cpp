@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(nodes_of_a_machine_file_open_their_own_gpus_only) {
   files.check_verified(files.run_on(n0.address() + "," + n1.address()));
 }
 
-// Its first kernel fails, which is that of no op of the run.
+// The first kernel of n1 fails: one that warms up, and no op of the run.
 BOOST_AUTO_TEST_CASE(the_gpus_of_a_node_have_computed_each_kind_of_op_before_a_run_begins) {
   const GpuFiles files(described("64 MiB", on_both));
   const GpuNode n0(files, {"DEVICES=1"});

@@ -283,7 +283,7 @@ BOOST_AUTO_TEST_CASE(local_nodes_end_with_a_leader_that_is_killed) {
 BOOST_AUTO_TEST_CASE(local_nodes_end_with_a_leader_that_is_killed_before_it_is_connected) {
   const Files files(long_run);
   ProgramOptions options = options_in(files);
-  options.ignored_signals = {SIGINT, SIGQUIT, SIGALRM};
+  options.ignored_signals = {SIGINT, SIGQUIT, SIGUSR2};
   Program run(troupe_command({"run", "run.yaml", "--local-nodes", "30"}), options);
   BOOST_REQUIRE(run.wait_until([&] { return processes_in(files.path()).size() > 3U; }));
   run.send(SIGKILL);

@@ -60,6 +60,15 @@ BOOST_AUTO_TEST_CASE(buffers_of_ever_other_capacities_do_not_add_up) {
   BOOST_TEST(pool.bytes_mapped() <= 40 * 3 * mib);
 }
 
+BOOST_AUTO_TEST_CASE(buffers_that_were_reserved_are_there_when_they_are_taken) {
+  BufferPool pool;
+  std::vector<BufferPool::Need> needs;
+  for (std::uint64_t k = 0; k < 40; ++k) needs.push_back({2 * mib + k * page, 1});
+  pool.reserve(needs);
+  pool.give(20 * mib, pool.take(20 * mib));
+  for (const auto& [capacity, count] : needs) BOOST_TEST(pool.free_count(capacity) == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(buffers_of_capacities_that_come_again_are_kept) {
   BufferPool pool;
   std::map<std::uint64_t, std::byte*> first;
