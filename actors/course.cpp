@@ -213,6 +213,7 @@ void Course::go_on(Report& report) {
     const UnitId first = UnitId::at(plan_.units.size());
     plan_rest(setting_.left, setting_.machine, scenario, goal, plan_, remains_,
               planning(loss.nodes));
+    for (Window& window : windows) window.is_replaced = true;
     const std::size_t planned = plan_.units.size() - first.index();
     if (planned < fewest_planned_) losses_in_vain_ = 0;
     fewest_planned_ = std::min(planned, fewest_planned_);

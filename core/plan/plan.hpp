@@ -24,7 +24,8 @@ struct Window {
   UnitId first;              // the window's units are numbered consecutively from here
   std::uint64_t items = 0;   // number of units
   bool timed = true;
-  bool waits = true;  // starts only after all earlier windows have completed
+  bool waits = true;         // starts only after all earlier windows have completed
+  bool is_replaced = false;  // later windows plan anew what it has not finished
 
   Window without_shares() const {
     return {.number = number,
@@ -32,7 +33,8 @@ struct Window {
             .first = first,
             .items = items,
             .timed = timed,
-            .waits = waits};
+            .waits = waits,
+            .is_replaced = is_replaced};
   }
 };
 

@@ -56,6 +56,7 @@ void Summary::add(const Window& window) {
     // If its actor died, the share is missing.
     const Share* const share = shares.find(unit.ref.resource);
     const bool finished = share != nullptr && share->items[unit.ref.item].finished();
+    if (!finished && window.is_replaced && !unit.is_further) ++no_work_;
     if (!finished) {
       earliest_.push_back({});
       without_span_.push_back(UnitId::at(u));

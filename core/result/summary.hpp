@@ -82,10 +82,10 @@ class Summary {
   Instant last_ = Instant::min();  // the latest end of a unit
   std::vector<Duration> busy_;     // by device, then by link and direction
   Duration critical_path_{0};
-  SlidingVector<Earliest> earliest_;     // by unit, from Plan::first_timed on
-  std::vector<UnitId> without_span_;     // units: unfinished ones, given tensors, further outputs
-  std::vector<UnitId> not_shown_;        // the same without further outputs, whose makers are shown
-  std::size_t no_work_ = 0;              // given tensors and further outputs
+  SlidingVector<Earliest> earliest_;  // by unit, from Plan::first_timed on
+  std::vector<UnitId> without_span_;  // units: unfinished ones, given tensors, further outputs
+  std::vector<UnitId> not_shown_;     // the same without further outputs, whose makers are shown
+  std::size_t no_work_ = 0;  // given tensors, further outputs, unfinished units planned anew
   std::vector<std::uint32_t> label_of_;  // by op kind, then by group; for ops and for transfers
   // Of transfers of further outputs: by op kind or group, and number of the output.
   std::map<std::pair<std::size_t, std::uint32_t>, std::uint32_t> further_label_of_;

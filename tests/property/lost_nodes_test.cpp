@@ -49,6 +49,7 @@ BOOST_AUTO_TEST_CASE(results_are_right_whichever_nodes_are_lost_and_when) {
         const ScenarioReport& s = report.scenarios[0];
         BOOST_TEST((s.outcome == Outcome::done), s.error);
         BOOST_TEST((s.verified == true), s.mismatch);
+        BOOST_TEST(s.finished == s.planned);
         lost += report.notes.size();
       }
     }
@@ -90,6 +91,7 @@ BOOST_AUTO_TEST_CASE(results_are_right_when_others_take_the_places_of_lost_nodes
       const ScenarioReport& s = report.scenarios[0];
       BOOST_TEST((s.outcome == Outcome::done), s.error);
       BOOST_TEST((s.verified == true), s.mismatch);
+      BOOST_TEST(s.finished == s.planned);
       for (const std::string& note : report.notes) {
         replaced += note.find(", and replaced after ") == std::string::npos ? 0 : 1;
       }
