@@ -304,8 +304,11 @@ std::string gantt_charts(const Report& report) {
   std::string out =
       "Timelines: a letter per group of ops, a capital where an op begins, · where a track was "
       "busy\n"
-      "for less than a quarter of the column, ╨ the lower bound";
-  out += common_axis && charts.size() > 1 ? ". All on one time axis.\n\n" : ".\n\n";
+      "for less than a quarter of the column, ╨ the lower bound. Transfers are drawn, and counted "
+      "at "
+      "the\n"
+      "right, with their waits for chunks.";
+  out += common_axis && charts.size() > 1 ? " All on one time axis.\n\n" : "\n\n";
   for (std::size_t i = 0; i < charts.size(); ++i) {
     const std::int64_t length = (common_axis ? longest : charts[i].length).count();
     const auto columns = static_cast<std::int64_t>(columns_max);

@@ -71,7 +71,8 @@ pcie0 vram0→host  ━━━━━━━━━━━━━━━─────
 never busy: cpu, pcie0 host→vram0
 
 Timelines: a letter per group of ops, a capital where an op begins, · where a track was busy
-for less than a quarter of the column, ╨ the lower bound. All on one time axis.
+for less than a quarter of the column, ╨ the lower bound. Transfers are drawn, and counted at the
+right, with their waits for chunks. All on one time axis.
 
 1  In turn · 80.00 ms
                   0                 20 ms              40 ms              60 ms             80 ms
