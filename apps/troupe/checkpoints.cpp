@@ -18,6 +18,7 @@ RunCheckpoints::RunCheckpoints(const RunArguments& arguments, const RunFile& fil
   } else {
     folder->check_empty();
   }
+  if (arguments.checkpoint_s > 0) folder->check_writable();
 }
 
 }  // namespace troupe

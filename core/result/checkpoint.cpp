@@ -124,8 +124,10 @@ void CheckpointFolder::check_empty() const {
         fmt::format("'{}' has checkpoints of a run that has not finished", folder_.string()),
         fmt::format("go on with it (--resume {}), or remove them", folder_.string()));
   }
-  // Refused now if nothing can be written there.
-  static_cast<void>(OutputFile(file(1).string()));
+}
+
+void CheckpointFolder::check_writable() const {
+  static_cast<void>(OutputFile(file(last_ + 1).string()));
 }
 
 Checkpoint CheckpointFolder::load(const Graph& graph) {

@@ -48,8 +48,10 @@ class CheckpointFolder {
   // is no such folder, or if another run uses it.
   CheckpointFolder(const std::filesystem::path& folder, std::string run);
 
-  // Throws a usage Error if the folder can't be written to, or has checkpoints.
+  // Throws a usage Error if the folder has checkpoints.
   void check_empty() const;
+  // Throws a usage Error if no file can be made in the folder.
+  void check_writable() const;
   // The newest one. Reads all of it, and falls back to an older one if it is damaged. Blocks.
   // Throws a usage Error if there is none, or if it is of another run.
   Checkpoint load(const Graph& graph);
