@@ -23,22 +23,49 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The process of a node, between fork and exec: nothing may allocate.
+// Blocks all signals of the calling thread, so that a process that it forks begins without them.
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+
+  const sigset_t& before() const { return before_; }
+
+ private:
+  sigset_t before_{};
+};
+
+// What the leader does on a signal isn't for its nodes.
+void forget_handlers() {
+  for (int signal = 1; signal < NSIG; ++signal) {
+    struct sigaction action {};
+    if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
+    std::signal(signal, SIG_DFL);
+  }
+}
+
+// The process of a node, between fork and exec: nothing may allocate. `signals` are those to be
+// blocked.
 [[noreturn]] void become_node(const char* program, char* const* arguments, int output,
-                              const cpu_set_t& cores, pid_t parent) {
+                              const cpu_set_t& cores, pid_t parent, sigset_t signals) {
+  forget_handlers();
   // When the leader dies. SIGQUIT would leave core files, and shells have programs in the
   // background ignore it.
   constexpr int ends = SIGUSR2;
   std::signal(ends, SIG_DFL);
-  sigset_t unblocked;
-  sigemptyset(&unblocked);
-  sigaddset(&unblocked, ends);
-  sigprocmask(SIG_UNBLOCK, &unblocked, nullptr);
+  sigdelset(&signals, ends);
   prctl(PR_SET_PDEATHSIG, ends);
   if (getppid() != parent) _exit(1);  // it has died already
   // Ctrl-C, and what a launcher sends to all its processes, are for the leader, which ends the run
   // in good order.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
+  pthread_sigmask(SIG_SETMASK, &signals, nullptr);
   sched_setaffinity(0, sizeof cores, &cores);
   dup2(output, STDOUT_FILENO);
   execv(program, arguments);
@@ -108,11 +135,15 @@ void LocalNodes::start(std::size_t index) {
   pid_t process = -1;
   int error = 0;
   if (pipe2(ends, O_CLOEXEC) == 0) {
-    process = fork();
-    if (process == 0) {
-      become_node(options_.program.c_str(), arguments.data(), ends[1], cores, parent);
+    {
+      const BlockedSignals blocked;
+      process = fork();
+      if (process == 0) {
+        become_node(options_.program.c_str(), arguments.data(), ends[1], cores, parent,
+                    blocked.before());
+      }
+      error = errno;
     }
-    error = errno;
     close(ends[1]);
     if (process < 0) close(ends[0]);
   } else {
