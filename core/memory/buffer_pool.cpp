@@ -99,7 +99,7 @@ void BufferPool::reserve(std::span<const Need> needs, const std::function<bool()
   note_needs(needs);
   if (wanted == 0) return;
 
-  make_way(wanted_large, needs);
+  make_way(wanted_large);
   std::uint64_t room = usable_bytes_();
   if (wanted > room && trim(wanted - room, needs)) room = usable_bytes_();
   if (smallest > room) throw too_little(smallest, room);
@@ -135,7 +135,7 @@ std::byte* BufferPool::take(std::uint64_t capacity) {
     }
     const std::lock_guard grow_lock(growing_);
     if (free_count(capacity) > 0) continue;  // released while this thread waited for the lock
-    if (is_large(capacity)) make_way(capacity, {});
+    if (is_large(capacity)) make_way(capacity);
     std::uint64_t room = usable_bytes_();
     if (capacity > room && trim(capacity - room, {})) room = usable_bytes_();
     if (capacity > room) throw too_little(capacity, room);
@@ -316,7 +316,7 @@ bool BufferPool::trim(std::uint64_t bytes, std::span<const Need> keep, std::uint
 
 // Before so many bytes of large buffers are allocated: see the class. The caller must hold
 // growing_.
-void BufferPool::make_way(std::uint64_t bytes, std::span<const Need> keep) {
+void BufferPool::make_way(std::uint64_t bytes) {
   // What goes round in fewer capacities than these finds its buffers again.
   constexpr std::uint64_t growths_for_long = 32;
   std::uint64_t excess = 0;
@@ -326,7 +326,7 @@ void BufferPool::make_way(std::uint64_t bytes, std::span<const Need> keep) {
     const std::uint64_t after = add_sat(large_mapped_, bytes);
     excess = after - std::min(after, mul_sat(peak, 2));
   }
-  if (excess > 0) trim(excess, keep, growths_for_long);
+  if (excess > 0) trim(excess, {}, growths_for_long);
 }
 
 void BufferCache::flush() {

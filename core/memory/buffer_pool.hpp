@@ -88,7 +88,7 @@ class BufferPool {
   std::uint64_t next_growth(std::uint64_t capacity) const;
   bool grow(std::uint64_t capacity, std::uint64_t count, const std::function<bool()>& keep_going);
   bool trim(std::uint64_t bytes, std::span<const Need> keep, std::uint64_t unused = 0);
-  void make_way(std::uint64_t bytes, std::span<const Need> keep);
+  void make_way(std::uint64_t bytes);
   void note_needs(std::span<const Need> needs);
   void use_large(Bin& bin, std::uint64_t bytes);
   void pin(std::byte* start, std::uint64_t bytes, std::uint64_t part_bytes);
