@@ -157,6 +157,15 @@ void add_tls_options(CLI::App& command, troupe::TlsFiles& files) {
   }
 }
 
+// "A, B" is what people write.
+CLI::Validator without_blanks() {
+  const auto trim = [](std::string& text) {
+    CLI::detail::trim(text);
+    return std::string();
+  };
+  return {trim, ""};
+}
+
 // The option makes sense with several nodes only.
 void needs_nodes(CLI::Option* option, troupe::RunArguments& arguments) {
   option->each([name = option->get_name(), &arguments](const std::string&) {
@@ -171,6 +180,7 @@ void add_nodes_options(CLI::App& command, troupe::RunArguments& arguments) {
                   "On these nodes, e.g. 10.0.0.1:7420,10.0.0.2:7420 (`troupe node` on each)")
       ->option_text("NODES")
       ->delimiter(',')
+      ->transform(without_blanks())
       ->allow_extra_args(false);
   command
       .add_option("--local-nodes", arguments.local_nodes,
