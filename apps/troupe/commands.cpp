@@ -138,6 +138,12 @@ std::optional<Error> refusal_in(Mode mode, const std::string& path, RunFile& fil
   }
 }
 
+Error neither(const Error& simulation, const Error& execution) {
+  if (std::string_view(simulation.what()) == execution.what()) return simulation;
+  return usage_error(fmt::format("it can't be simulated: {}; and it can't run on this machine: {}",
+                                 simulation.what(), execution.what()));
+}
+
 int validate_here(const std::string& path, const std::vector<std::string>& libraries) {
   ProgressBar bar;
   bar.begin("loading " + path);
@@ -161,7 +167,7 @@ int validate_here(const std::string& path, const std::vector<std::string>& libra
   bar.begin("planning " + path);
   const std::optional<Error> simulation = refusal_in(Mode::simulate, path, file);
   const std::optional<Error> execution = refusal_in(Mode::run, path, file);
-  if (simulation && execution) throw *simulation;
+  if (simulation && execution) throw neither(*simulation, *execution);
   bar.clear();
   const auto verdict = [](const char* what, const std::optional<Error>& refusal) {
     return refusal ? fmt::format("  can't {}: {}\n", what, visible(refusal->what()))
