@@ -78,7 +78,8 @@ Tensor softmax_cross_entropy_grad(Argument logits, const Tensor& labels);
 // In the same order, under another shape with as many elements. One extent may be -1, which stands
 // for what is left.
 Tensor reshape(Argument x, const Integers& shape);
-// Axis d of the result is axis axes[d] of x. `axes` names each axis once; {}: all in reverse.
+// Axis d of the result is axis axes[d] of x. `axes` names each axis once, from the end by negative
+// numbers; {}: all in reverse.
 Tensor transpose(Argument x, const Integers& axes = {});
 // The elements from index `begin` to before `end`, which have an index for each axis. On each axis
 // 0 <= begin < end <= extent.

@@ -4,13 +4,19 @@
 
 namespace troupe {
 
+constexpr auto rank_max = static_cast<std::int64_t>(Shape::max_rank);
+
 AttrSpec axis_attr() {
-  constexpr auto rank_max = static_cast<std::int64_t>(Shape::max_rank);
   return {.name = "axis",
           .fallback = std::int64_t{0},
           .required = true,
           .value_min = -rank_max,
           .value_max = rank_max - 1};
+}
+
+AttrSpec axes_attr() {
+  return {
+      .name = "axes", .fallback = Integers{}, .value_min = -rank_max, .value_max = rank_max - 1};
 }
 
 std::size_t axis_of(const OpSignature& op) {

@@ -9,11 +9,16 @@
 namespace troupe {
 
 AttrSpec axis_attr();
+AttrSpec axes_attr();  // a list, {} by default
 
-// The axis of `shape` that `axis` means; negative numbers count from the end. There must be one.
+// Negative numbers of axes count from the end.
+inline std::int64_t axis_from_start(std::int64_t axis, const Shape& shape) {
+  return axis < 0 ? axis + static_cast<std::int64_t>(shape.rank()) : axis;
+}
+
+// The axis of `shape` that `axis` means. There must be one.
 inline std::size_t axis_in(const Shape& shape, const Attrs& attrs) {
-  const auto axis = attrs.get<std::int64_t>("axis");
-  return axis < 0 ? shape.rank() - static_cast<std::size_t>(-axis) : static_cast<std::size_t>(axis);
+  return static_cast<std::size_t>(axis_from_start(attrs.get<std::int64_t>("axis"), shape));
 }
 
 // The same for the first input. Throws a usage Error without a place if there is no such axis.

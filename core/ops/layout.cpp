@@ -1,5 +1,7 @@
 #include "core/ops/layout.hpp"
 
+#include "core/ops/axis.hpp"
+
 #include <numeric>
 
 namespace troupe {
@@ -27,6 +29,7 @@ Integers transposed_axes(const Attrs& attrs, const Shape& x) {
     axes.resize(x.rank());
     std::iota(axes.rbegin(), axes.rend(), 0);
   }
+  for (std::int64_t& axis : axes) axis = axis_from_start(axis, x);
   return axes;
 }
 

@@ -9,7 +9,7 @@ namespace troupe {
 // Of a ∘ b with broadcasting. The operands are a, b and the output.
 StridedBox<3> broadcast_box(const Shape& a, const Shape& b, const Shape& output);
 
-// Of transpose: `axes` of the attributes, or all in reverse if it is empty.
+// Of transpose: `axes` of the attributes, counted from the start, or all in reverse if it is empty.
 Integers transposed_axes(const Attrs& attrs, const Shape& x);
 // The operands are the input and the output.
 StridedBox<2> transpose_box(const Attrs& attrs, const Shape& x, const Shape& output);

@@ -1,4 +1,5 @@
 // transpose: the axes in another order. Axis d of the output is axis axes[d] of the input.
+#include "core/ops/axis.hpp"
 #include "core/ops/builtin.hpp"
 #include "core/ops/layout.hpp"
 
@@ -17,7 +18,7 @@ TensorType transpose_type(const OpSignature& op) {
   Integers every(x.shape.rank());
   std::iota(every.begin(), every.end(), 0);
   if (sorted != every) {
-    throw unfit_inputs(op.inputs, "`axes` must name each of its axes once, counted from 0");
+    throw unfit_inputs(op.inputs, "`axes` must name each of its axes once");
   }
   Integers extents;
   for (const std::int64_t axis : axes) extents.push_back(x.shape[static_cast<std::size_t>(axis)]);
@@ -84,7 +85,7 @@ OpKind transpose_op() {
   return {.name = "transpose",
           .summary = "the axes in the order `axes`, or all in reverse",
           .inputs = 1,
-          .attrs = {{.name = "axes", .fallback = Integers{}}},
+          .attrs = {axes_attr()},
           .type = transpose_type,
           .work = streaming<0>,
           .cpu = transpose_kernel};

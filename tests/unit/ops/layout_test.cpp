@@ -154,8 +154,15 @@ BOOST_AUTO_TEST_CASE(transpose_without_axes_reverses_them) {
   BOOST_TEST((run_op("transpose", {x}) == tensor<float>({3, 2}, {1, 4, 2, 5, 3, 6})));
 }
 
+BOOST_AUTO_TEST_CASE(transpose_counts_negative_axes_from_the_end) {
+  const Tensor x = tensor<float>({1, 2, 3}, {1, 2, 3, 4, 5, 6});
+  const Attrs axes{{"axes", Integers{-1, 0, -2}}};
+  BOOST_TEST((run_op("transpose", {x}, axes) == tensor<float>({3, 1, 2}, {1, 4, 2, 5, 3, 6})));
+}
+
 BOOST_AUTO_TEST_CASE(transpose_refuses_axes_that_are_missing_or_come_twice) {
-  for (const Integers& axes : {Integers{0}, Integers{0, 0}, Integers{0, 2}}) {
+  for (const Integers& axes :
+       {Integers{0}, Integers{0, 0}, Integers{0, 2}, Integers{0, -2}, Integers{0, -3}}) {
     expect_error(ErrorKind::usage, "the input is float32 [4, 6]; `axes` must name each", [&] {
       type_of("transpose", {{DType::f32, {4, 6}}}, {{"axes", axes}});
     });
