@@ -140,8 +140,8 @@ std::optional<Error> refusal_in(Mode mode, const std::string& path, RunFile& fil
 
 Error neither(const Error& simulation, const Error& execution) {
   if (std::string_view(simulation.what()) == execution.what()) return simulation;
-  return usage_error(fmt::format("it can't be simulated: {}; and it can't run on this machine: {}",
-                                 simulation.what(), execution.what()));
+  return usage_error(simulation.place(), simulation.problem() + ", so it can't be simulated",
+                     simulation.remedy() + "; nor can it run here: " + execution.what());
 }
 
 int validate_here(const std::string& path, const std::vector<std::string>& libraries) {

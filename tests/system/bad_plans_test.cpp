@@ -181,4 +181,14 @@ BOOST_AUTO_TEST_CASE(validate_refuses_what_can_neither_be_simulated_nor_run) {
                      {"'b' needs 'a' in island", "there is no route"});
 }
 
+BOOST_AUTO_TEST_CASE(validate_says_both_reasons_if_they_differ) {
+  check_file_refused(
+      {"validate"},
+      "machine: {devices: {g: {kind: gpu, memory: m}}, memories: {m: {size: 1 MB}}}\n"
+      "tasks:\n"
+      "  ^a: {op: zeros, shape: [600, 600]}\n",
+      {"no device has a rate for 'zeros'", "so it can't be simulated",
+       "nor can it run here: ", "g is a GPU"});
+}
+
 BOOST_AUTO_TEST_SUITE_END()
