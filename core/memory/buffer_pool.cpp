@@ -88,18 +88,18 @@ void BufferPool::reserve(std::span<const Need> needs, const std::function<bool()
     return need.count - std::min(need.count, free_count(need.capacity));
   };
   std::uint64_t wanted = 0;  // bytes of all missing buffers
-  std::uint64_t wanted_large = 0;
+  std::uint64_t wanted_pages = 0;
   std::uint64_t smallest = 0;  // bytes of one buffer of each size of which none is free
   for (const Need& need : needs) {
     const std::uint64_t n = missing(need);
     wanted = add_sat(wanted, mul_sat(n, need.capacity));
-    if (is_large(need.capacity)) wanted_large = add_sat(wanted_large, mul_sat(n, need.capacity));
+    if (has_pages(need.capacity)) wanted_pages = add_sat(wanted_pages, mul_sat(n, need.capacity));
     if (n > 0 && n == need.count) smallest = add_sat(smallest, need.capacity);
   }
   note_needs(needs);
   if (wanted == 0) return;
 
-  make_way(wanted_large);
+  make_way(wanted_pages);
   std::uint64_t room = usable_bytes_();
   if (wanted > room && trim(wanted - room, needs)) room = usable_bytes_();
   if (smallest > room) throw too_little(smallest, room);
@@ -129,13 +129,13 @@ std::byte* BufferPool::take(std::uint64_t capacity) {
         // The buffer released last is the likeliest to be in a cache.
         std::byte* buffer = bin->second.free.back();
         bin->second.free.pop_back();
-        if (is_large(capacity)) use_large(bin->second, capacity);
+        if (has_pages(capacity)) count_taken(bin->second, capacity);
         return buffer;
       }
     }
     const std::lock_guard grow_lock(growing_);
     if (free_count(capacity) > 0) continue;  // released while this thread waited for the lock
-    if (is_large(capacity)) make_way(capacity);
+    if (has_pages(capacity)) make_way(capacity);
     std::uint64_t room = usable_bytes_();
     if (capacity > room && trim(capacity - room, {})) room = usable_bytes_();
     if (capacity > room) throw too_little(capacity, room);
@@ -143,16 +143,16 @@ std::byte* BufferPool::take(std::uint64_t capacity) {
   }
 }
 
-// Large buffers were taken. The caller must hold mutex_.
-void BufferPool::use_large(Bin& bin, std::uint64_t bytes) {
-  large_in_use_ += bytes;
-  large_peak_ = std::max(large_peak_, large_in_use_);
+// Buffers of so many bytes were taken. The caller must hold mutex_.
+void BufferPool::count_taken(Bin& bin, std::uint64_t bytes) {
+  in_use_ += bytes;
+  peak_ = std::max(peak_, in_use_);
   bin.used_at = growths_;
 }
 
 void BufferPool::give(std::uint64_t capacity, std::byte* buffer) noexcept {
   const std::lock_guard lock(mutex_);
-  if (is_large(capacity)) large_in_use_ -= capacity;
+  if (has_pages(capacity)) in_use_ -= capacity;
   bins_.find(capacity)->second.free.push_back(buffer);
 }
 
@@ -166,12 +166,12 @@ void BufferPool::take_some(std::uint64_t capacity, std::size_t count_max,
   const auto taken = static_cast<std::uint64_t>(free.end() - first);
   buffers.insert(buffers.end(), first, free.end());
   free.erase(first, free.end());
-  if (is_large(capacity)) use_large(bin->second, taken * capacity);
+  if (has_pages(capacity)) count_taken(bin->second, taken * capacity);
 }
 
 void BufferPool::give_some(std::uint64_t capacity, std::span<std::byte* const> buffers) noexcept {
   const std::lock_guard lock(mutex_);
-  if (is_large(capacity)) large_in_use_ -= capacity * buffers.size();
+  if (has_pages(capacity)) in_use_ -= capacity * buffers.size();
   std::vector<std::byte*>& free = bins_.find(capacity)->second.free;
   free.insert(free.end(), buffers.begin(), buffers.end());
 }
@@ -202,9 +202,12 @@ std::uint64_t BufferPool::next_growth(std::uint64_t capacity) const {
 bool BufferPool::grow(std::uint64_t capacity, std::uint64_t count,
                       const std::function<bool()>& keep_going) {
   if (capacity < page_bytes) count = std::max(count, small_mapping_bytes / capacity);
-  if (is_large(capacity)) {
-    const std::lock_guard lock(mutex_);
-    ++growths_;
+  if (has_pages(capacity)) {
+    {
+      const std::lock_guard lock(mutex_);
+      ++growths_;
+    }
+    count -= populate_again(capacity, count);
   }
   constexpr std::uint64_t part_bytes = 32 << 20;
   const std::uint64_t most = capacity >= huge_page_bytes     ? 1
@@ -231,8 +234,8 @@ bool BufferPool::grow(std::uint64_t capacity, std::uint64_t count,
     }
     bytes_mapped_ += bytes;
     Bin& bin = bins_[capacity];
-    if (is_large(capacity)) {
-      large_mapped_ += bytes;
+    if (has_pages(capacity)) {
+      mapped_ += bytes;
       bin.used_at = growths_;
     }
     bin.made += per_mapping;
@@ -240,6 +243,28 @@ bool BufferPool::grow(std::uint64_t capacity, std::uint64_t count,
     for (std::uint64_t i = 0; i < per_mapping; ++i) bin.free.push_back(start + i * capacity);
   }
   return true;
+}
+
+// Gives pages to up to `count` buffers of this capacity that have lost theirs. Returns how many
+// have got them. The caller must hold growing_.
+std::uint64_t BufferPool::populate_again(std::uint64_t capacity, std::uint64_t count) {
+  std::vector<std::byte*> buffers;
+  {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::byte*>& without_pages = bins_[capacity].without_pages;
+    const auto first = without_pages.end() - static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(
+                                                 count, without_pages.size()));
+    buffers.assign(first, without_pages.end());
+    without_pages.erase(first, without_pages.end());
+  }
+  for (std::byte* const buffer : buffers) touch(buffer, capacity);
+  const std::lock_guard lock(mutex_);
+  Bin& bin = bins_[capacity];
+  bin.free.insert(bin.free.end(), buffers.begin(), buffers.end());
+  bin.used_at = growths_;
+  bytes_mapped_ += buffers.size() * capacity;
+  mapped_ += buffers.size() * capacity;
+  return buffers.size();
 }
 
 // Pins new memory in parts that can be returned by themselves. Returns it to the kernel if that
@@ -256,21 +281,21 @@ void BufferPool::pin(std::byte* start, std::uint64_t bytes, std::uint64_t part_b
   }
 }
 
-// Large buffers that are about to be needed count as if they were in use now.
+// Buffers that are about to be needed count as if they were in use now.
 void BufferPool::note_needs(std::span<const Need> needs) {
   const std::lock_guard lock(mutex_);
   std::uint64_t needed = 0;
   for (const Need& need : needs) {
-    if (need.count == 0 || !is_large(need.capacity)) continue;
+    if (need.count == 0 || !has_pages(need.capacity)) continue;
     needed = add_sat(needed, mul_sat(need.count, need.capacity));
     if (const auto bin = bins_.find(need.capacity); bin != bins_.end()) {
       bin->second.used_at = growths_;
     }
   }
-  large_peak_ = std::max(large_peak_, add_sat(large_in_use_, needed));
+  peak_ = std::max(peak_, add_sat(in_use_, needed));
 }
 
-// Returns free large buffers beyond `keep` to the kernel until `bytes` are released, first those of
+// Returns free buffers beyond `keep` to the kernel until `bytes` are released, first those of
 // capacities that are unused for longest, but none of a capacity that was needed in the last
 // `unused` growths. Returns whether any were. The caller must hold growing_.
 bool BufferPool::trim(std::uint64_t bytes, std::span<const Need> keep, std::uint64_t unused) {
@@ -283,7 +308,8 @@ bool BufferPool::trim(std::uint64_t bytes, std::span<const Need> keep, std::uint
     const std::lock_guard lock(mutex_);
     std::vector<std::pair<std::uint64_t, std::uint64_t>> candidates;  // used_at, capacity
     for (const auto& [capacity, bin] : bins_) {
-      if (!is_large(capacity) || bin.free.empty() || growths_ - bin.used_at < unused) continue;
+      const bool can_go = has_own_mapping(capacity) || (has_pages(capacity) && !pinning_.pin);
+      if (!can_go || bin.free.empty() || growths_ - bin.used_at < unused) continue;
       candidates.emplace_back(bin.used_at, capacity);
     }
     std::sort(candidates.begin(), candidates.end());
@@ -295,36 +321,45 @@ bool BufferPool::trim(std::uint64_t bytes, std::span<const Need> keep, std::uint
         if (need.capacity == capacity) kept += need.count;
       }
       while (given_up < bytes && bin.free.size() > kept) {
-        parts.push_back({bin.free.back(), capacity});
-        mappings_.erase(bin.free.back());
+        std::byte* const buffer = bin.free.back();
+        parts.push_back({buffer, capacity});
+        if (has_own_mapping(capacity)) {
+          mappings_.erase(buffer);
+          --bin.made;
+        } else {
+          bin.without_pages.push_back(buffer);
+        }
         bin.free.pop_back();
-        --bin.made;
         given_up += capacity;
       }
       if (bin.made == 0) bins_.erase(capacity);
     }
     bytes_mapped_ -= given_up;
-    large_mapped_ -= given_up;
+    mapped_ -= given_up;
   }
   for (const Part& part : parts) {
     // Linux frees a part of a huge page when it has split the page, which this makes it do.
     if (part.bytes < huge_page_bytes) madvise(part.start, part.bytes, MADV_FREE);
-    unmap(part.start, part.bytes);
+    if (has_own_mapping(part.bytes)) {
+      unmap(part.start, part.bytes);
+    } else {
+      madvise(part.start, part.bytes, MADV_DONTNEED);
+    }
   }
   return !parts.empty();
 }
 
-// Before so many bytes of large buffers are allocated: see the class. The caller must hold
-// growing_.
+// Before so many bytes are allocated: see the class. The caller must hold growing_.
 void BufferPool::make_way(std::uint64_t bytes) {
   // What goes round in fewer capacities than these finds its buffers again.
   constexpr std::uint64_t growths_for_long = 32;
+  constexpr std::uint64_t never_too_much = 64 << 20;
   std::uint64_t excess = 0;
   {
     const std::lock_guard lock(mutex_);
-    const std::uint64_t peak = std::max(large_peak_, add_sat(large_in_use_, bytes));
-    const std::uint64_t after = add_sat(large_mapped_, bytes);
-    excess = after - std::min(after, mul_sat(peak, 2));
+    const std::uint64_t peak = std::max(peak_, add_sat(in_use_, bytes));
+    const std::uint64_t after = add_sat(mapped_, bytes);
+    excess = after - std::min(after, add_sat(mul_sat(peak, 2), never_too_much));
   }
   if (excess > 0) trim(excess, {}, growths_for_long);
 }

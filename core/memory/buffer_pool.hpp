@@ -24,9 +24,10 @@ struct Pinning {
 
 // Allocates buffers from the kernel and keeps released ones for reuse. Every page of a buffer is
 // touched before take() returns the buffer. Memory is returned to the kernel when the pool is
-// destroyed, when the host runs short, or, that of large buffers of a capacity that hasn't been
-// used for long, when they would come to take more than twice what was ever in use at once: else
-// tensors of ever other shapes would add up. Capacities are those of buffer_capacity().
+// destroyed, when the host runs short, or, that of buffers of a capacity that hasn't been used for
+// long, when all would come to take more than twice what was ever in use at once, and 64 MiB: else
+// tensors of ever other shapes would add up. Buffers of less than a page stay. Capacities are those
+// of buffer_capacity().
 //
 // Thread-safe.
 class BufferPool {
@@ -63,6 +64,7 @@ class BufferPool {
   void take_some(std::uint64_t capacity, std::size_t count_max, std::vector<std::byte*>& buffers);
   void give_some(std::uint64_t capacity, std::span<std::byte* const> buffers) noexcept;
 
+  // Of memory that the kernel has given and not got back.
   std::uint64_t bytes_mapped() const;
   std::uint64_t free_count(std::uint64_t capacity) const;
 
@@ -73,24 +75,30 @@ class BufferPool {
   static std::uint64_t usable_host_bytes();
 
  private:
-  // A buffer of at least this size can be returned to the kernel by itself. Smaller buffers share
-  // mappings, because Linux allows a process only 65,530 of them.
+  // A buffer of at least this size has a mapping of its own. Smaller buffers share mappings,
+  // because Linux allows a process only 65,530 of them: the kernel gets back their pages, and their
+  // addresses stay.
   static constexpr std::uint64_t own_mapping_bytes = 1 << 20;
-  static constexpr bool is_large(std::uint64_t capacity) { return capacity >= own_mapping_bytes; }
+  static constexpr bool has_own_mapping(std::uint64_t capacity) {
+    return capacity >= own_mapping_bytes;
+  }
+  static constexpr bool has_pages(std::uint64_t capacity) { return capacity >= page_bytes; }
   static constexpr std::uint64_t small_mapping_bytes = 64 << 10;  // at least, for less than a page
 
   struct Bin {
     std::vector<std::byte*> free;  // has capacity for `made` buffers, so that give() can't fail
-    std::uint64_t made = 0;        // buffers, free or in use
-    std::uint64_t used_at = 0;     // large ones: growths_ when one was needed last
+    std::vector<std::byte*> without_pages = {};  // their addresses only
+    std::uint64_t made = 0;                      // buffers: free, in use or without pages
+    std::uint64_t used_at = 0;  // growths_ when one was needed last; of those with pages
   };
 
   std::uint64_t next_growth(std::uint64_t capacity) const;
   bool grow(std::uint64_t capacity, std::uint64_t count, const std::function<bool()>& keep_going);
+  std::uint64_t populate_again(std::uint64_t capacity, std::uint64_t count);
   bool trim(std::uint64_t bytes, std::span<const Need> keep, std::uint64_t unused = 0);
   void make_way(std::uint64_t bytes);
   void note_needs(std::span<const Need> needs);
-  void use_large(Bin& bin, std::uint64_t bytes);
+  void count_taken(Bin& bin, std::uint64_t bytes);
   void pin(std::byte* start, std::uint64_t bytes, std::uint64_t part_bytes);
   void unmap(std::byte* start, std::uint64_t bytes);
 
@@ -101,11 +109,11 @@ class BufferPool {
   std::map<std::uint64_t, Bin> bins_;
   std::unordered_map<std::byte*, std::uint64_t> mappings_;  // bytes by start
   std::uint64_t bytes_mapped_ = 0;
-  // Of large buffers.
-  std::uint64_t large_mapped_ = 0;
-  std::uint64_t large_in_use_ = 0;
-  std::uint64_t large_peak_ = 0;  // the most that was in use
-  std::uint64_t growths_ = 0;     // how often some were allocated
+  // Of buffers of a page and more.
+  std::uint64_t mapped_ = 0;
+  std::uint64_t in_use_ = 0;
+  std::uint64_t peak_ = 0;     // the most that was in use
+  std::uint64_t growths_ = 0;  // how often some were allocated
 };
 
 // Small free buffers of one thread: the thread mostly needs no lock, and reuses the buffers that

@@ -60,6 +60,46 @@ BOOST_AUTO_TEST_CASE(buffers_of_ever_other_capacities_do_not_add_up) {
   BOOST_TEST(pool.bytes_mapped() <= 40 * 3 * mib);
 }
 
+BOOST_AUTO_TEST_CASE(small_buffers_of_ever_other_capacities_do_not_add_up) {
+  BufferPool pool;
+  std::uint64_t most = 0;
+  for (std::uint64_t k = 0; k < 200; ++k) {
+    const std::uint64_t capacity = page + k * page;
+    std::vector<std::byte*> buffers;
+    for (int i = 0; i < 20; ++i) buffers.push_back(pool.take(capacity));
+    for (std::byte* const buffer : buffers) pool.give(capacity, buffer);
+    most = std::max(most, pool.bytes_mapped());
+  }
+  BOOST_TEST(most <= 2 * 20 * 200 * page + 64 * mib + 10 * mib);
+}
+
+BOOST_AUTO_TEST_CASE(buffers_whose_pages_went_back_are_taken_again) {
+  const std::uint64_t capacity = 4 * page;
+  BufferPool pool;
+  std::set<std::byte*> seen;
+  const auto take_all = [&] {
+    std::vector<std::byte*> buffers;
+    for (int i = 0; i < 100; ++i) buffers.push_back(pool.take(capacity));
+    std::set<std::byte*> distinct;
+    for (std::byte* const buffer : buffers) {
+      std::memset(buffer, 7, capacity);
+      distinct.insert(buffer);
+    }
+    BOOST_TEST(distinct.size() == 100U);
+    seen.insert(distinct.begin(), distinct.end());
+    for (std::byte* const buffer : buffers) pool.give(capacity, buffer);
+  };
+  take_all();
+  const std::uint64_t before = seen.size();
+  for (std::uint64_t k = 0; k < 100; ++k) {
+    const std::uint64_t large = 2 * mib + k * page;
+    pool.give(large, pool.take(large));
+  }
+  BOOST_TEST(pool.free_count(capacity) < 100U);
+  take_all();
+  BOOST_TEST(seen.size() == before);
+}
+
 BOOST_AUTO_TEST_CASE(buffers_that_were_reserved_are_there_when_they_are_taken) {
   BufferPool pool;
   std::vector<BufferPool::Need> needs;
