@@ -1,12 +1,14 @@
 #include "actors/session/session_engine.hpp"
 
 #include "core/base/assert.hpp"
+#include "core/base/buffer_capacity.hpp"
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
 
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -36,11 +38,23 @@ std::uint64_t room_bytes(const Machine& machine) {
 }
 
 // How many buffers of each type to reserve for a window. Large tensors mostly take the place of
-// others, so the ops that make them allocate what is missing.
-std::vector<std::uint64_t> at_once(const Graph& graph) {
-  constexpr std::uint64_t bytes_of_a_type = 8 << 20;
-  std::vector<std::uint64_t> counts;
-  for (const TensorType& type : graph.types()) counts.push_back(bytes_of_a_type / type.bytes());
+// others, and few of many sizes are there at once, so the ops that make them allocate what is
+// missing.
+std::vector<std::uint64_t> at_once(std::span<const ReplicaSpec> replicas,
+                                   std::span<const TensorType> types) {
+  constexpr std::uint64_t bytes_of_a_size = 8 << 20;
+  std::uint64_t bytes_left = 64 << 20;
+  std::vector<std::uint64_t> counts(types.size());
+  for (const ReplicaSpec& replica : replicas) ++counts[replica.type];
+  std::map<std::uint64_t, std::uint64_t> left_of_size;
+  for (std::size_t t = 0; t < types.size(); ++t) {
+    if (counts[t] == 0) continue;
+    const std::uint64_t size = buffer_capacity(types[t].bytes());
+    std::uint64_t& left = left_of_size.try_emplace(size, bytes_of_a_size / size).first->second;
+    counts[t] = std::min({counts[t], left, bytes_left / size});
+    left -= counts[t];
+    bytes_left -= counts[t] * size;
+  }
   return counts;
 }
 
@@ -239,7 +253,8 @@ bool SessionEngine::send_planned() {
 
 void SessionEngine::send(PlannedWindow planned) {
   const std::uint32_t first_window = in_flight_.empty() ? next_window_ : in_flight_.front().number;
-  tensors_.prepare(planned, first_window, graph().types(), at_once(graph()));
+  tensors_.prepare(planned, first_window, graph().types(),
+                   at_once(planned.replicas, graph().types()));
   const std::uint64_t items = planned.window.items;
   TROUPE_ASSERT(planned.window.number == next_window_);
   InFlight entry{.number = planned.window.number,
