@@ -66,6 +66,16 @@ std::uint64_t hash_of(const OpTemplate& op_template, std::span<TensorState* cons
   return hash;
 }
 
+// The same with the kind's names, which stay: those of a call may not.
+Attrs with_names_of(const OpKind& kind, const Attrs& given) {
+  Attrs attrs;
+  for (const Attrs::Entry& entry : given.entries()) {
+    const auto spec = std::ranges::find(kind.attrs, entry.name, &AttrSpec::name);
+    attrs.set(spec->name, entry.value);
+  }
+  return attrs;
+}
+
 }  // namespace
 
 bool Signatures::fits(const Signature& row, const OpTemplate& op_template,
@@ -116,8 +126,10 @@ std::uint32_t Signatures::add(const OpTemplate& op_template, std::span<TensorSta
   }
   const OpKind& kind = ops_[op_template.kind];
   const Attrs attrs = complete_attrs(kind, op_template.attrs);
-  const std::vector<TensorType> made =
-      output_types(kind, {.inputs = types, .attrs = attrs, .declared = op_template.declared});
+  const OpSignature op{.inputs = types, .attrs = attrs, .declared = op_template.declared};
+  const std::vector<TensorType> made = output_types(kind, op);
+  static_cast<void>(work_of(kind, op, made));  // refuses it at the call
+  row.op_template.attrs = with_names_of(kind, op_template.attrs);
   row.output = type_number(made.front());
   row.further = static_cast<std::uint16_t>(made.size() - 1);
   const std::uint32_t added = row.number;
@@ -125,7 +137,7 @@ std::uint32_t Signatures::add(const OpTemplate& op_template, std::span<TensorSta
   rows_.push_back(std::move(row));
   for (std::size_t k = 1; k < made.size(); ++k) {
     rows_.push_back({.number = added + static_cast<std::uint32_t>(k),
-                     .op_template = op_template,
+                     .op_template = rows_[added].op_template,
                      .inputs = {first},
                      .output = type_number(made[k]),
                      .output_number = static_cast<std::uint16_t>(k)});

@@ -193,11 +193,8 @@ std::uint32_t Graph::add_class(OpTemplateId op_template, std::span<const OpId> i
         .inputs = input_types, .attrs = attrs_[row.attrs].attrs, .declared = row.declared};
     const std::vector<TensorType> made = output_types(kind, op);
     op.declared = made.front();
-    op_class.work = kind.work(op, made.front());
+    op_class.work = work_of(kind, op, made);
     for (const TensorType& type : made) types.push_back(intern(types_, type));
-    for (std::size_t k = 1; k < made.size(); ++k) {
-      op_class.work.bytes += static_cast<double>(made[k].bytes());
-    }
   } catch (const Error& error) {
     throw error.at(groups_.back().place);
   } catch (const std::exception& error) {  // of a user's rule

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 namespace troupe {
 
@@ -11,6 +12,18 @@ std::string_view type_name(const Attr& value) {
       "a duration",        "a text",          "a list of whole numbers",
       "a list of numbers", "a list of texts", "values of a tensor"};
   return names[value.index()];
+}
+
+bool are_alike(const Attr& a, const Attr& b) {
+  const auto have_same_bits = [](double x, double y) {
+    return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
+  };
+  if (a.index() != b.index()) return false;
+  if (const auto* const x = std::get_if<double>(&a)) return have_same_bits(*x, std::get<double>(b));
+  if (const auto* const x = std::get_if<Numbers>(&a)) {
+    return std::ranges::equal(*x, std::get<Numbers>(b), have_same_bits);
+  }
+  return a == b;
 }
 
 void Attrs::set(std::string_view name, Attr value) {

@@ -27,6 +27,10 @@ using Attr = std::variant<bool, std::int64_t, double, Duration, std::string, Int
 // "a number", "a list of whole numbers", …: the type of `value`.
 std::string_view type_name(const Attr& value);
 
+// Whether ops that differ in these values only are alike: numbers must have the same bits, so that
+// 0 and -0 differ, and NaN is like itself.
+bool are_alike(const Attr& a, const Attr& b);
+
 // A parameter of an op kind. A value must have the type of `fallback`.
 struct AttrSpec {
   std::string_view name;
@@ -44,7 +48,9 @@ class Attrs {
   struct Entry {
     std::string_view name;  // must outlive the Attrs
     Attr value;
-    friend bool operator==(const Entry&, const Entry&) = default;
+    friend bool operator==(const Entry& a, const Entry& b) {
+      return a.name == b.name && are_alike(a.value, b.value);
+    }
   };
 
   Attrs() = default;

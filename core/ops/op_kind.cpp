@@ -5,6 +5,8 @@
 #include "core/base/units.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -53,12 +55,17 @@ Attr checked(const OpKind& kind, const AttrSpec& spec, const Attr& value) {
 }
 
 void check_names(const OpKind& kind, const Attrs& given) {
+  std::vector<std::string_view> names;
+  for (const AttrSpec& spec : kind.attrs) names.push_back(spec.name);
+  std::set<std::string_view> seen;
   for (const Attrs::Entry& entry : given.entries()) {
-    std::vector<std::string_view> names;
-    for (const AttrSpec& spec : kind.attrs) names.push_back(spec.name);
-    if (std::find(names.begin(), names.end(), entry.name) != names.end()) continue;
-    throw usage_error(fmt::format("'{}' has no attribute '{}'", kind.name, entry.name),
-                      suggestion(entry.name, names));
+    if (std::find(names.begin(), names.end(), entry.name) == names.end()) {
+      throw usage_error(fmt::format("'{}' has no attribute '{}'", kind.name, entry.name),
+                        suggestion(entry.name, names));
+    }
+    if (seen.insert(entry.name).second) continue;
+    throw usage_error(fmt::format("'{}' of '{}' is given twice", entry.name, kind.name),
+                      "give it once");
   }
 }
 
@@ -113,10 +120,7 @@ Error unfit_inputs(std::span<const TensorType> inputs, std::string remedy) {
 }
 
 TensorType common_type(const OpSignature& op) {
-  if (op.inputs.empty()) {
-    if (op.declared.shape.rank() > 0) return op.declared;
-    throw usage_error("no shape is given", "say what to make, e.g. shape: [1000, 1000]");
-  }
+  if (op.inputs.empty()) return op.declared;
   for (const TensorType& input : op.inputs) {
     if (input != op.inputs[0]) {
       throw unfit_inputs(op.inputs, "they must have the same type and shape");
@@ -139,6 +143,7 @@ Attrs complete_attrs(const OpKind& kind, const Attrs& given) {
   for (const AttrSpec& spec : kind.attrs) {
     const Attr* const value = given.find(spec.name);
     if (value == nullptr && spec.required) {
+      check_names(kind, given);  // it may be misspelt
       throw usage_error(fmt::format("'{}' needs '{}'", kind.name, spec.name), "give it");
     }
     attrs.set(spec.name, value == nullptr ? spec.fallback : checked(kind, spec, *value));
@@ -161,6 +166,23 @@ std::vector<TensorType> output_types(const OpKind& kind, const OpSignature& op) 
     types.push_back(apply_rule(output.type, op));
   }
   return types;
+}
+
+Work work_of(const OpKind& kind, const OpSignature& op, std::span<const TensorType> outputs) {
+  Work work = kind.work(op, outputs.front());
+  for (const TensorType& type : outputs.subspan(1)) work.bytes += static_cast<double>(type.bytes());
+  for (const auto& [what, amount] : {std::pair("floating-point operations", work.flops),
+                                     std::pair("bytes that it moves", work.bytes)}) {
+    if (amount >= 0 && std::isfinite(amount)) continue;
+    throw usage_error(fmt::format("the cost of '{}' has {} {}", kind.name, amount, what),
+                      "costs are numbers from 0 up");
+  }
+  if (work.fixed < Duration{0} || work.fixed > longest_duration) {
+    throw usage_error(
+        fmt::format("'{}' takes {} s", kind.name, seconds(work.fixed)),
+        fmt::format("the time of an op goes from 0 to {}", format_duration(longest_duration)));
+  }
+  return work;
 }
 
 }  // namespace troupe

@@ -103,7 +103,7 @@ struct InputCount {
 Error unfit_inputs(std::span<const TensorType> inputs, std::string remedy);
 
 // The default shape rule: the type of the inputs, which all must have the same. Without inputs, the
-// declared type. Throws a usage Error if inputs differ or nothing is declared.
+// declared type. Throws a usage Error if inputs differ.
 TensorType common_type(const OpSignature& op);
 
 // The default cost: reads each input once, writes the output once, and computes
@@ -168,5 +168,9 @@ TensorType output_type(const OpKind& kind, const OpSignature& op);
 
 // The types of all that an op makes: the output's, then those of further ones. Throws the same.
 std::vector<TensorType> output_types(const OpKind& kind, const OpSignature& op);
+
+// The work of an op that makes tensors of these types. Throws a usage Error without a place if it
+// isn't finite or is below 0.
+Work work_of(const OpKind& kind, const OpSignature& op, std::span<const TensorType> outputs);
 
 }  // namespace troupe

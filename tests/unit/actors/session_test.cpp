@@ -116,6 +116,30 @@ BOOST_AUTO_TEST_CASE(attributes_that_differ_from_call_to_call_take_no_memory_for
   BOOST_TEST(bytes_in_use() - before < 40e6);  // of 100 MB
 }
 
+BOOST_AUTO_TEST_CASE(names_of_attributes_need_not_last_longer_than_the_call) {
+  Session s(testing::session_machine());
+  const std::vector<float> values{1, 2, 3, 4};
+  const Tensor a = s.tensor(values, {2, 2});
+  std::vector<std::vector<float>> products;
+  for (const char side : {'a', 'b'}) {
+    std::string name = std::string("transpose_") + side;
+    const Tensor product = s.call("matmul", {a, a}, {{name, true}});
+    name.back() = '?';
+    products.push_back(product.read<float>());
+  }
+  BOOST_TEST((products[0] == std::vector<float>{10, 14, 14, 20}));  // AᵀA
+  BOOST_TEST((products[1] == std::vector<float>{5, 11, 11, 25}));   // AAᵀ
+}
+
+BOOST_AUTO_TEST_CASE(numbers_that_differ_in_their_sign_only_are_different_attributes) {
+  Session s(testing::session_machine());
+  const Tensor one = s.tensor(std::vector<double>{1}, {1});
+  for (const double factor : {0.0, -0.0}) {
+    const std::vector<double> product = (factor * one).read<double>();
+    BOOST_TEST(std::signbit(product[0]) == std::signbit(factor));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(shapes_may_differ_from_call_to_call) {
   Session s(two_devices());
   double sum = 0;

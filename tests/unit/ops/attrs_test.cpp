@@ -3,6 +3,8 @@
 #include "core/ops/op_kind.hpp"
 #include "tests/support/expect_error.hpp"
 
+#include <cmath>
+
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
@@ -69,11 +71,22 @@ BOOST_AUTO_TEST_CASE(lists_may_be_of_numbers_and_of_words) {
                });
 }
 
+BOOST_AUTO_TEST_CASE(numbers_are_alike_if_their_bits_are) {
+  const double nan = std::nan("");
+  BOOST_TEST(are_alike(nan, nan));
+  BOOST_TEST(are_alike(Numbers{1, nan}, Numbers{1, nan}));
+  BOOST_TEST(!are_alike(0.0, -0.0));
+  BOOST_TEST(!are_alike(Numbers{0.0}, Numbers{-0.0}));
+  BOOST_TEST(!are_alike(1.0, std::int64_t{1}));
+  BOOST_TEST(!are_alike(Numbers{1}, Numbers{1, 2}));
+}
+
 BOOST_AUTO_TEST_CASE(names_types_and_values_that_do_not_fit_are_refused) {
   const auto refused = [](const char* text, const Attrs& attrs) {
     expect_error(ErrorKind::usage, text, [&] { complete_attrs(sample(), attrs); });
   };
   refused("'sample' has no attribute 'facto'; did you mean 'factor'?", {{"facto", 1.0}});
+  refused("'factor' of 'sample' is given twice", {{"factor", 1.0}, {"factor", 2.0}});
   refused("'factor' of 'sample' is a text; it must be a number", {{"factor", "1"}});
   refused("'axes' of 'sample' is a whole number; it must be a list of whole numbers",
           {{"axes", 1}});
