@@ -1,15 +1,19 @@
 #include "actors/warm_up.hpp"
 
 #include "core/backend/backend.hpp"
+#include "core/base/error.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace troupe {
 namespace {
@@ -66,7 +70,18 @@ Share kernel_samples(const Share& share) {
 
 void load_kernels(const OpRegistry& ops, const Share& share) {
   for (const Share::Kernel& kernel : share.kernels) {
-    if (const auto load = ops[kernel.kind].load; load != nullptr) load();
+    const OpKind& kind = ops[kernel.kind];
+    if (kind.load == nullptr) continue;
+    const auto failure = [&](const char* why) {
+      return run_error(fmt::format("'{}' can't load what it needs: {}", kind.name, why));
+    };
+    try {
+      kind.load();
+    } catch (const std::exception& error) {
+      throw failure(error.what());
+    } catch (...) {
+      throw failure("it threw something that is no std::exception");
+    }
   }
 }
 

@@ -109,6 +109,8 @@ void SessionCore::step(Lock& lock, bool hands_out, bool lets_time_pass) {
     failure = error;
   } catch (const std::exception& error) {  // no memory, say
     failure = run_error(error.what());
+  } catch (...) {
+    failure = run_error("an op kind threw something that is no std::exception");
   }
   lock.lock();
   is_busy_ = false;

@@ -38,9 +38,9 @@ void CpuJob::compute(Team& team) const {
              .attrs = *attrs_,
              .team = team,
              .index = index_});
-  } catch (const Error&) {
-    throw;
   } catch (const std::exception& e) {
+    if (*e.what() == '\0') throw run_error("its kernel threw an exception without a message");
+    if (dynamic_cast<const Error*>(&e) != nullptr) throw;
     throw run_error(e.what());
   } catch (...) {
     throw run_error("its kernel threw something that is no std::exception");

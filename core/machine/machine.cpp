@@ -29,6 +29,28 @@ void check_names(const std::vector<Part>& parts, std::string_view what) {
   }
 }
 
+template <class Part>
+void check_rate(const Part& part, std::string_view what, double rate) {
+  if (rate > 0) return;
+  throw usage_error(part.place, fmt::format("the {} of '{}' is {} a second", what, part.name, rate),
+                    "give a number above 0");
+}
+
+template <class Part>
+void check_latency(const Part& part, std::string_view what, Duration latency) {
+  if (latency >= Duration{0} && latency <= longest_duration) return;
+  throw usage_error(part.place,
+                    fmt::format("the {} of '{}' is {} s", what, part.name, seconds(latency)),
+                    "give a time from 0 up");
+}
+
+void check_rates(const Device& device) {
+  if (device.flops) check_rate(device, "rate", *device.flops);
+  if (device.bandwidth) check_rate(device, "bandwidth", *device.bandwidth);
+  for (const auto& [op, rate] : device.op_flops) check_rate(device, "rate of " + op, rate);
+  check_latency(device, "launch time", device.launch);
+}
+
 }  // namespace
 
 std::string_view to_string(DeviceKind k) {
@@ -67,6 +89,13 @@ void check_machine(const Machine& machine) {
       throw usage_error(device.place, fmt::format("the device '{}' has no stream", device.name),
                         "give it at least one");
     }
+    if (device.issue_depth < 0) {
+      throw usage_error(
+          device.place,
+          fmt::format("the device '{}' has an issue depth of {}", device.name, device.issue_depth),
+          "give a number above 0, or 0 for what suits the device");
+    }
+    check_rates(device);
   }
   for (const Link& link : machine.links) {
     if (!is_there(link.a) || !is_there(link.b) || link.a == link.b) {
@@ -78,6 +107,8 @@ void check_machine(const Machine& machine) {
       throw usage_error(link.place, fmt::format("the link '{}' has chunks of 0 bytes", link.name),
                         "give it at least 4 KiB");
     }
+    for (const double rate : link.bandwidth) check_rate(link, "bandwidth", rate);
+    check_latency(link, "latency", link.latency);
   }
 }
 

@@ -91,8 +91,9 @@ struct Machine {
 };
 
 // Throws a usage Error unless there is a device and a memory, names are unique among devices, among
-// memories and among links, every device has a memory of kind RAM and a stream, and every link
-// joins two memories. A machine that was read from a file has all that.
+// memories and among links, every device has a memory of kind RAM and a stream, every link joins
+// two memories, rates are above 0 and times not below. A machine that was read from a file has all
+// that.
 void check_machine(const Machine& machine);
 
 bool has_any_gpu(const Machine& machine);

@@ -4,6 +4,7 @@
 #include "tests/support/temporary_directory.hpp"
 #include "tests/unit/actors/session_fixture.hpp"
 
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -132,6 +133,52 @@ BOOST_AUTO_TEST_CASE(a_kernel_may_throw_what_is_no_exception_and_a_shape_rule_an
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_kernel_that_throws_without_a_message_is_named) {
+  OpRegistry ops = testing::session_ops();
+  ops.add({.name = "throw_nothing",
+           .type = [](const OpSignature&) { return TensorType{}; },
+           .cpu = [](const CpuCall&) { throw std::runtime_error(""); }});
+  Session s(testing::session_machine(), {.ops = ops});
+  const Tensor y = s.call("throw_nothing", {});
+  check_error([&] { y.wait(); }, {"'throw_nothing[", "without a message"});
+}
+
+BOOST_AUTO_TEST_CASE(a_cost_that_is_none_is_refused_at_the_call_and_the_session_goes_on) {
+  OpRegistry ops = testing::session_ops();
+  ops.add({.name = "nan_cost", .inputs = 1, .work = [](const OpSignature&, const TensorType&) {
+             return Work{.flops = std::nan("")};
+           }});
+  ops.add({.name = "negative_time", .inputs = 1, .work = [](const OpSignature&, const TensorType&) {
+             return Work{.fixed = Duration{-1}};
+           }});
+  ops.add(
+      {.name = "no_cost", .inputs = 1, .work = [](const OpSignature&, const TensorType&) -> Work {
+         throw std::runtime_error("the cost has no paper");
+       }});
+  Session s(testing::session_machine(), {.ops = ops});
+  const Tensor x = s.zeros(square);
+  const auto refused = [&](const char* kind, const char* why) {
+    const int line = __LINE__ + 1;
+    check_error([&] { s.call(kind, {&x, 1}); }, {why}, this_file, line);
+  };
+  refused("nan_cost", "the cost of 'nan_cost' has nan floating-point operations");
+  refused("negative_time", "'negative_time' takes -1e-09 s");
+  refused("no_cost", "the cost has no paper");
+  BOOST_TEST(exp(x).read<float>()[0] == 1);
+}
+
+BOOST_AUTO_TEST_CASE(an_op_that_can_not_load_what_it_needs_is_named) {
+  OpRegistry ops = testing::session_ops();
+  ops.add({.name = "loads_nothing",
+           .inputs = 1,
+           .cpu = [](const CpuCall&) {},
+           .load = [] { throw std::runtime_error("the shelf is empty"); }});
+  Session s(testing::session_machine(), {.ops = ops});
+  const Tensor x = s.zeros(square);
+  const Tensor y = s.call("loads_nothing", {&x, 1});
+  check_error([&] { y.wait(); }, {"'loads_nothing' can't load", "the shelf is empty"});
+}
+
 BOOST_AUTO_TEST_CASE(what_is_measured_must_not_measure) {
   Session s(testing::session_machine());
   const auto measure = [&](const std::function<void()>& work) { s.measure("m", work); };
@@ -177,6 +224,15 @@ BOOST_AUTO_TEST_CASE(a_machine_that_makes_no_sense_is_refused) {
   refused("there are two devices 'cpu0'", [](Machine& m) { m.devices[1].name = "cpu0"; });
   refused("a memory has no name", [](Machine& m) { m.memories[0].name = ""; });
   refused("has no stream", [](Machine& m) { m.devices[0].streams = 0; });
+  refused("the rate of 'cpu0' is -1", [](Machine& m) { m.devices[0].flops = -1; });
+  refused("the rate of add of 'cpu0' is 0", [](Machine& m) { m.devices[0].op_flops["add"] = 0; });
+  refused("the launch time of 'cpu0' is -1e-09 s",
+          [](Machine& m) { m.devices[0].launch = Duration{-1}; });
+  refused("has an issue depth of -5", [](Machine& m) { m.devices[0].issue_depth = -5; });
+  refused("the bandwidth of 'copy' is nan",
+          [](Machine& m) { m.links[0].bandwidth[1] = std::nan(""); });
+  refused("the latency of 'copy' is -1e-09 s",
+          [](Machine& m) { m.links[0].latency = Duration{-1}; });
   refused("doesn't join two memories",
           [](Machine& m) { m.links = {{.name = "l", .a = MemoryId{0}, .b = MemoryId{9}}}; });
   refused("has chunks of 0 bytes", [](Machine& m) {
