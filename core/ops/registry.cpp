@@ -1,9 +1,10 @@
 #include "core/ops/registry.hpp"
 
-#include "core/base/assert.hpp"
 #include "core/base/error.hpp"
+#include "core/base/units.hpp"
 #include "core/ops/builtin.hpp"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -29,8 +30,22 @@ OpKindId OpRegistry::add(OpKind kind) {
     throw usage_error(fmt::format("'{}', which no device computes, has further outputs", kind.name),
                       "leave them out");
   }
-  TROUPE_ASSERT(kind.type != nullptr && kind.work != nullptr);
-  TROUPE_ASSERT(kind.inputs.min <= kind.inputs.max);
+  const auto has_no_rule = [](const FurtherOutput& output) { return output.type == nullptr; };
+  if (kind.type == nullptr || kind.work == nullptr ||
+      std::ranges::any_of(kind.further_outputs, has_no_rule)) {
+    throw usage_error(fmt::format("'{}' has no shape rule, or no cost", kind.name),
+                      "set `type` and `work`, or leave them out for the defaults");
+  }
+  if (kind.inputs.min > kind.inputs.max) {
+    throw usage_error(
+        fmt::format("'{}' takes {} to {} inputs", kind.name, kind.inputs.min, kind.inputs.max),
+        "give the least number first");
+  }
+  if (kind.in_place_of && *kind.in_place_of >= kind.inputs.min) {
+    throw usage_error(fmt::format("'{}' computes in place of input {}, and may get {}", kind.name,
+                                  *kind.in_place_of, format_count(kind.inputs.min, "input")),
+                      "inputs count from 0");
+  }
   kinds_.push_back(std::move(kind));
   return OpKindId::at(kinds_.size() - 1);
 }

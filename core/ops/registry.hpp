@@ -11,8 +11,8 @@ namespace troupe {
 
 class OpRegistry {
  public:
-  // `kind.name`, and the names of further outputs, must outlive the registry. `kind.type` and
-  // `kind.work` must be set. Throws a usage Error if a name is empty or taken.
+  // `kind.name`, and the names of attributes and further outputs, must outlive the registry. Throws
+  // a usage Error if a name is empty or taken, or a function that must be there is null.
   OpKindId add(OpKind kind);
   // Returns none if there is no kind of this name.
   OpKindId find(std::string_view name) const;

@@ -114,6 +114,16 @@ BOOST_AUTO_TEST_CASE(a_library_for_another_version_is_refused) {
                 {"0.0.9", "build it anew"});
 }
 
+BOOST_AUTO_TEST_CASE(a_library_that_lacks_a_function_is_refused) {
+  check_refused(*this, {"run", "run.yaml", "--ops", UNLINKED_OPS_LIBRARY},
+                UNLINKED_OPS_LIBRARY ": ", {"from_elsewhere", "link it to what it uses"});
+}
+
+BOOST_AUTO_TEST_CASE(a_library_that_throws_while_it_adds_its_ops_is_named) {
+  check_refused(*this, {"run", "run.yaml", "--ops", THROWING_OPS_LIBRARY},
+                THROWING_OPS_LIBRARY ": ", {"could not add its ops: there is no day"});
+}
+
 BOOST_AUTO_TEST_CASE(a_library_with_an_op_whose_name_is_taken_is_refused) {
   check_refused(*this, {"run", "run.yaml", "--ops", TAKEN_OPS_LIBRARY}, TAKEN_OPS_LIBRARY ": ",
                 {"'relu'", "another name"});

@@ -2,6 +2,7 @@
 
 #include "core/ops/builtin.hpp"
 #include "core/ops/elementwise.hpp"
+#include "tests/support/expect_error.hpp"
 #include "tests/support/op_fixture.hpp"
 
 #include <algorithm>
@@ -43,6 +44,19 @@ BOOST_AUTO_TEST_CASE(a_copy_of_the_builtin_kinds_takes_kinds_of_ones_own) {
   const OpKindId id = ops.add(mine);
   BOOST_TEST((ops.find("my_relu") == id));
   BOOST_TEST(!builtin_ops().find("my_relu"));
+}
+
+BOOST_AUTO_TEST_CASE(a_kind_that_makes_no_sense_is_refused) {
+  const auto refused = [](const char* text, const OpKind& kind) {
+    OpRegistry ops = builtin_ops();
+    testing::expect_error(ErrorKind::usage, text, [&] { ops.add(kind); });
+  };
+  refused("has no shape rule", {.name = "k", .type = nullptr});
+  refused("has no shape rule", {.name = "k", .work = nullptr});
+  refused("has no shape rule", {.name = "k", .further_outputs = {{"more", nullptr}}});
+  refused("'k' takes 3 to 2 inputs", {.name = "k", .inputs = {3, 2}});
+  refused("'k' computes in place of input 1, and may get 1 input",
+          {.name = "k", .inputs = {1, 2}, .in_place_of = 1});
 }
 
 // The sample of op_kind.hpp.
