@@ -27,8 +27,8 @@ TROUPE_FOR_EACH_PROCESSOR void normalise_row(const T* x, const T* gain, const T*
                                              T* out, std::int64_t length) {
   const T count = static_cast<T>(length);
   const T mean = sum_of(x, length) / count;
-  const T squares = reduce_values(T{0}, length, std::plus<T>{},
-                                  [=](std::int64_t i) { return (x[i] - mean) * (x[i] - mean); });
+  const T squares =
+      sum_values<T>(length, [=](std::int64_t i) { return (x[i] - mean) * (x[i] - mean); });
   const T factor = 1 / std::sqrt(squares / count + epsilon);
   for (std::int64_t i = 0; i < length; ++i) out[i] = (x[i] - mean) * factor * gain[i] + bias[i];
 }

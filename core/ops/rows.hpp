@@ -3,6 +3,7 @@
 
 #include "core/ops/elementwise.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 
@@ -31,9 +32,20 @@ template <class T>
   return reduce_values(
       x[0], count, [](T a, T b) { return b > a ? b : a; }, [=](std::int64_t i) { return x[i]; });
 }
+// f(0) + … + f(count - 1), in blocks: a sum of very many numbers one by one would lose digits.
+template <class T, class F>
+[[gnu::always_inline]] inline T sum_values(std::int64_t count, const F& f) {
+  constexpr std::int64_t block = 4096;
+  double sum = 0;
+  for (std::int64_t first = 0; first < count; first += block) {
+    sum += static_cast<double>(reduce_values(T{0}, std::min(block, count - first), std::plus<T>{},
+                                             [&](std::int64_t i) { return f(first + i); }));
+  }
+  return static_cast<T>(sum);
+}
 template <class T>
 [[gnu::always_inline]] inline T sum_of(const T* x, std::int64_t count) {
-  return reduce_values(T{0}, count, std::plus<T>{}, [=](std::int64_t i) { return x[i]; });
+  return sum_values<T>(count, [=](std::int64_t i) { return x[i]; });
 }
 
 }  // namespace troupe

@@ -171,6 +171,18 @@ BOOST_AUTO_TEST_CASE(layer_norm_keeps_its_digits_far_from_0) {
   check_close(out, {-1.5 / root, -0.5 / root, 0.5 / root, 1.5 / root}, 4);
 }
 
+BOOST_AUTO_TEST_CASE(layer_norm_keeps_its_digits_in_very_long_rows) {
+  const std::int64_t length = 1 << 20;
+  std::vector<float> values(static_cast<std::size_t>(length));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = i % 2 == 0 ? 9999.0F : 10001.0F;
+  const Tensor x = tensor<float>(Shape{length}, values);
+  const Tensor ones = tensor<float>(Shape{length}, std::vector<float>(values.size(), 1));
+  const Tensor zeros = tensor<float>(Shape{length}, std::vector<float>(values.size(), 0));
+  const std::vector<float> out = run_op("layer_norm", {x, ones, zeros}).values<float>();
+  BOOST_TEST(std::abs(out[0] + 1) < 0.01);
+  BOOST_TEST(std::abs(out[1] - 1) < 0.01);
+}
+
 BOOST_AUTO_TEST_CASE(layer_norm_refuses_vectors_of_another_length) {
   expect_error(
       ErrorKind::usage,
