@@ -64,7 +64,8 @@ void Summary::add(const Window& window) {
       continue;
     }
     const std::span<const ReplicaId> inputs = share->inputs_of(unit.ref.item);
-    earliest_.push_back(earliest(UnitId::at(u), shares, inputs));
+    earliest_.push_back(unit.is_further ? Earliest(earliest_.back())
+                                        : earliest(UnitId::at(u), shares, inputs));
     critical_path_ = std::max(critical_path_, earliest_.back().finish);
     if (!with_timeline_) continue;
     if (unit.is_further) {

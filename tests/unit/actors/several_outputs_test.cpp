@@ -75,6 +75,7 @@ BOOST_AUTO_TEST_CASE(outputs_that_nothing_reads_are_made_and_compared_too) {
   const Report report = perform(g, {g.everything()}, {.mode = Mode::run});
   BOOST_TEST((report.scenarios[0].verified == true));
   BOOST_TEST(report.scenarios[0].ops == 2U);
+  BOOST_TEST((report.scenarios[0].lower_bound <= report.scenarios[0].serial));
 }
 
 BOOST_AUTO_TEST_CASE(an_op_whose_further_output_is_needed_is_prepared_as_a_whole) {
