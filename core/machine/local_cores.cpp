@@ -22,14 +22,6 @@ std::vector<std::string_view> names(const Machine& machine, bool cpus_only) {
   return result;
 }
 
-// `troupe machine` names one CPU device for each NUMA node: cpu0, cpu1, …
-bool is_host_cpu(std::string_view name, const HostInfo& host) {
-  for (std::size_t i = 0; i < host.numa.size(); ++i) {
-    if (name == fmt::format("cpu{}", i)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 void map_device(Machine& machine, std::string_view mapping, const HostInfo& host) {
@@ -46,13 +38,21 @@ void map_device(Machine& machine, std::string_view mapping, const HostInfo& host
         fmt::format("--map names the device '{}', which the machine doesn't have", from),
         suggestion(from, names(machine, false)));
   }
-  const DeviceId cpu = machine.find_device(to);
-  if (cpu ? machine.device(cpu).kind != DeviceKind::cpu : !is_host_cpu(to, host)) {
+  // `troupe machine` names one CPU device for each NUMA node: cpu0, cpu1, …
+  const Machine local = machine.find_device(to) ? machine : local_machine(host, {});
+  const DeviceId cpu = local.find_device(to);
+  if (!cpu || local.device(cpu).kind != DeviceKind::cpu) {
     throw usage_error(
         fmt::format("--map lets '{}' stand in for {}, and that is no CPU device", to, from),
         suggestion(to, names(machine, true)));
   }
-  machine.devices[device.index()].kind = DeviceKind::cpu;
+  const Device& stand_in = local.device(cpu);
+  Device& mapped = machine.devices[device.index()];
+  mapped.kind = DeviceKind::cpu;
+  mapped.launch = stand_in.launch;
+  mapped.op_flops = stand_in.op_flops;
+  mapped.flops = stand_in.flops;
+  mapped.bandwidth = stand_in.bandwidth;
 }
 
 void assign_cores(Machine& machine, const HostInfo& host) {

@@ -34,17 +34,25 @@ HostInfo host_with(Cores cores) {
 }
 
 HostInfo host_with_numa_nodes(std::size_t nodes) {
-  HostInfo host = host_with({0});
-  host.numa.resize(nodes);
+  HostInfo host;
+  for (std::size_t i = 0; i < nodes; ++i) {
+    host.cores.push_back(static_cast<int>(i));
+    host.numa.push_back({.cores = {host.cores.back()}});
+  }
   return host;
 }
 
 BOOST_AUTO_TEST_CASE(a_cpu_stands_in_for_a_gpu_which_keeps_its_name_and_memory) {
   Machine m = two_cpus_and_a_gpu();
+  m.devices[0].flops = 3e9;
+  m.devices[0].launch = Duration{7};
+  m.devices[2].flops = 1e12;
   map_device(m, "gpu0=cpu0", host_with_numa_nodes(8));
   const Device& device = m.device(m.find_device("gpu0"));
   BOOST_TEST((device.kind == DeviceKind::cpu));
   BOOST_TEST((device.memory == m.find_memory("vram0")));
+  BOOST_TEST((device.flops == 3e9));
+  BOOST_TEST((device.launch == Duration{7}));
   BOOST_TEST(m.devices.size() == 3U);
 }
 
