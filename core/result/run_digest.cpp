@@ -98,7 +98,8 @@ std::string run_digest(const Graph& graph, std::span<const Scenario> scenarios,
     }
   }
   for (const SavedFile& file : saves) {
-    record.add(file.path.string());
+    // By what folder the run file was named makes no difference; another folder does.
+    record.add(std::filesystem::absolute(file.path).lexically_normal().string());
     for (const OpId op : file.ops) record.add(std::uint64_t{op.value});
   }
   const Digest digest = record.digest();
