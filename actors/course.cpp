@@ -263,6 +263,9 @@ Course::Loss Course::settle_losses() {
   if (!is_any) return loss;
   loss.what = lost_names(loss.nodes);
   if (!options.outlives_losses()) throw run_error(loss.what, check_node);
+  if (count(loss.nodes) == setting_.machine.nodes.size()) {
+    throw run_error(loss.what + ", and no node is left", check_node);
+  }
   lost_ = count(loss.nodes);
   return loss;
 }

@@ -133,7 +133,7 @@ class Agent final : public caf::event_based_actor {
 
   caf::message greet(const Hello& hello) {
     if (service_ && service_->leader() != hello.leader) {
-      throw usage_error("it works for another leader", "wait until that is done");
+      throw run_error("it works for another leader", "wait until that is done");
     }
     if (service_ && !hello.begins_anew) {
       throw usage_error("another of the addresses is that of the same node", "name each node once");
@@ -196,7 +196,8 @@ class Agent final : public caf::event_based_actor {
     try {
       work(*run);
     } catch (const std::exception& error) {
-      tell(number, resource, Failure{resource, {}, error.what()});
+      tell(number, resource,
+           Failure{resource, {}, fmt::format("node {}: {}", run->name(), error.what())});
     }
   }
 

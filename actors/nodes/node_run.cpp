@@ -209,6 +209,10 @@ NodeRun::NodeRun(const BeginRun& begin, NodeTensors& tensors, const OpRegistry& 
       config, &context_, leader, number_, begin.clock_offset);
 }
 
+const std::string& NodeRun::name() const {
+  return tensors_.machine().nodes[self_.index()];
+}
+
 NodeRun::~NodeRun() {
   interrupt();
   {

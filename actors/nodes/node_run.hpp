@@ -92,6 +92,8 @@ class NodeRun {
   NodeRun& operator=(const NodeRun&) = delete;
 
   std::uint32_t number() const { return number_; }
+  // Of the node.
+  const std::string& name() const;
 
   // Readies the node's devices for what they will compute. Blocks. Throws an Error if one can't
   // compute it.
