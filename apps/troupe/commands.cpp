@@ -234,7 +234,8 @@ int run_command(const RunArguments& arguments) {
                       "and give --nodes to one process");
   }
   LocalNodes node = start_launched_node(*launch, arguments);
-  const std::vector<std::string> nodes = launch->exchange(node.addresses().front());
+  const std::vector<std::string> nodes =
+      launch->exchange(node.addresses().front(), patience_with_ranks(arguments));
   if (launch->rank().number > 0) return serve_launched_node(node);
   RunArguments of_leader = arguments;
   of_leader.nodes = nodes;

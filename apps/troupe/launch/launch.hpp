@@ -1,6 +1,8 @@
 // How processes that srun or mpirun has started together find each other.
 #pragma once
 
+#include "core/base/time.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,11 +23,13 @@ class Launch {
   virtual ~Launch() = default;
 
   virtual Rank rank() const = 0;
-  // At which the node of this rank must listen; 0: at any.
+  // At which the node of this rank must listen, at the address that others find by the name of its
+  // host; 0: at any port and address.
   virtual std::uint16_t port() const = 0;
   // The addresses of the nodes of all ranks, by rank; `own` is that of this rank's. May block
-  // until all ranks have called it. Throws a usage Error if the launcher fails.
-  virtual std::vector<std::string> exchange(const std::string& own) = 0;
+  // until all ranks have called it. Throws a usage Error if the launcher fails, or if some rank has
+  // not called it for `patience`.
+  virtual std::vector<std::string> exchange(const std::string& own, Duration patience) = 0;
 };
 
 // Returns null unless this process is one of several ranks. Throws a usage Error if the launcher

@@ -18,9 +18,6 @@
 namespace troupe {
 namespace {
 
-// From its start to the leader's greeting, while the other ranks start, too.
-constexpr double patience_with_ranks_s = 60;
-
 std::vector<int> numbers_in(const cpu_set_t& set) {
   std::vector<int> numbers;
   for (int core = 0; core < CPU_SETSIZE; ++core) {
@@ -69,6 +66,10 @@ std::string address_of(const std::string& interface) {
 
 }  // namespace
 
+Duration patience_with_ranks(const RunArguments& arguments) {
+  return from_seconds(60 + 5 * arguments.connect_timeout_s);
+}
+
 LocalNodes start_launched_node(const Launch& launch, const RunArguments& arguments) {
   const Rank rank = launch.rank();
   const bool is_one_host = rank.count == rank.count_here;
@@ -79,11 +80,14 @@ LocalNodes start_launched_node(const Launch& launch, const RunArguments& argumen
         "give --tls-cert, --tls-key and --tls-ca (`troupe node --make-certs DIR` makes them); or, "
         "where the network is closed or encrypted by other means, add --trust-network");
   }
+  if (!arguments.interface.empty() && launch.port() != 0) {
+    throw usage_error("--interface: a plain srun tells others the names of hosts only",
+                      "use srun --mpi=pmix, or leave it out");
+  }
   take_part_of_cores(rank);
   const std::string host = is_one_host ? "127.0.0.1" : address_of(arguments.interface);
-  std::vector<std::string> more = {
-      "--leader-timeout",
-      fmt::format("{}", patience_with_ranks_s + 5 * arguments.connect_timeout_s)};
+  std::vector<std::string> more = {"--leader-timeout",
+                                   fmt::format("{}", seconds(patience_with_ranks(arguments)))};
   if (arguments.trust_network) more.emplace_back("--trust-network");
   if (arguments.tls.are_given()) {
     more.insert(more.end(), {"--tls-cert", arguments.tls.certificate, "--tls-key",

@@ -7,6 +7,9 @@
 
 namespace troupe {
 
+// How long the ranks of a run wait until all have come.
+Duration patience_with_ranks(const RunArguments& arguments);
+
 // Starts a node process here, with the rank's part of this host, where the other ranks reach it.
 // This process, too, keeps to that part of the cores. Throws an Error if that can't be done, and a
 // usage Error if the ranks are on several hosts and nothing says that their network is safe.

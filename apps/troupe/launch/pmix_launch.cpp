@@ -2,7 +2,9 @@
 // PMIx.
 #include "apps/troupe/launch/launch.hpp"
 #include "core/base/error.hpp"
+#include "core/base/units.hpp"
 
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,7 +39,7 @@ class Session final : public Launch {
   Rank rank() const override { return rank_; }
   std::uint16_t port() const override { return 0; }
 
-  std::vector<std::string> exchange(const std::string& own) override {
+  std::vector<std::string> exchange(const std::string& own, Duration patience) override {
     std::string text = own;
     pmix_value_t value;
     PMIX_VALUE_CONSTRUCT(&value);
@@ -45,12 +47,7 @@ class Session final : public Launch {
     value.data.string = text.data();
     check(PMIx_Put(PMIX_GLOBAL, address_key, &value), "takes no address");
     check(PMIx_Commit(), "takes no address");
-    pmix_info_t collect;
-    bool yes = true;
-    PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
-    const pmix_status_t met = PMIx_Fence(nullptr, 0, &collect, 1);
-    PMIX_INFO_DESTRUCT(&collect);
-    check(met, "has lost a rank");
+    meet(patience);
     std::vector<std::string> addresses;
     for (std::size_t r = 0; r < rank_.count; ++r) {
       pmix_value_t* found = get(static_cast<pmix_rank_t>(r), address_key);
@@ -61,6 +58,36 @@ class Session final : public Launch {
   }
 
  private:
+  // Blocks until all ranks have put their addresses.
+  static void meet(Duration patience) {
+    struct Meeting {
+      Meeting() {
+        bool yes = true;
+        PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
+      }
+      ~Meeting() { PMIX_INFO_DESTRUCT(&collect); }
+      pmix_info_t collect{};
+      std::promise<pmix_status_t> met;
+    };
+    // Lives on if nobody waits for it any more.
+    auto* const meeting = std::make_unique<Meeting>().release();
+    std::future<pmix_status_t> met = meeting->met.get_future();
+    const auto end = [](pmix_status_t status, void* of) {
+      const std::unique_ptr<Meeting> done(static_cast<Meeting*>(of));
+      done->met.set_value(status);
+    };
+    const pmix_status_t begun = PMIx_Fence_nb(nullptr, 0, &meeting->collect, 1, end, meeting);
+    if (begun != PMIX_SUCCESS) {
+      const std::unique_ptr<Meeting> never(meeting);
+      check(begun, "has lost a rank");
+    }
+    if (met.wait_for(patience) == std::future_status::timeout) {
+      throw usage_error(fmt::format("not all ranks have come to `troupe run` within {}",
+                                    format_duration(patience)),
+                        "see what the others do; each rank must run the same command");
+    }
+    check(met.get(), "has lost a rank");
+  }
   // The caller frees the result.
   pmix_value_t* get(pmix_rank_t rank, const char* key) const {
     pmix_proc_t of;

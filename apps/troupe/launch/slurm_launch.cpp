@@ -2,6 +2,8 @@
 
 #include "core/base/error.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstdlib>
 #include <optional>
@@ -57,7 +59,10 @@ class SlurmLaunch final : public Launch {
     // Below those that the system gives away.
     constexpr std::size_t first_port = 20000;
     constexpr std::size_t ports = 12000;
-    const std::size_t first = first_port + (job * 61 + step * 17) % ports;
+    // Steps one after the other, and other jobs of as many ranks a host, get ports of their own.
+    const std::size_t block = std::bit_ceil(*std::max_element(counts.begin(), counts.end()));
+    const std::size_t blocks = std::max(ports / block, std::size_t{1});
+    const std::size_t first = first_port + (job * 61 + step) % blocks * block;
     rank_.number = read_number(variable("SLURM_PROCID"));
     rank_.count = 0;
     for (std::size_t h = 0; h < hosts.size(); ++h) {
@@ -76,7 +81,11 @@ class SlurmLaunch final : public Launch {
 
   Rank rank() const override { return rank_; }
   std::uint16_t port() const override { return port_; }
-  std::vector<std::string> exchange(const std::string&) override { return addresses_; }
+  std::vector<std::string> exchange(const std::string& own, Duration) override {
+    std::vector<std::string> addresses = addresses_;
+    addresses[rank_.number] = own;  // a host may take its own name for that of a loopback address
+    return addresses;
+  }
 
  private:
   void check_host(std::string_view host) const {
