@@ -10,6 +10,7 @@
 #include "core/result/verify.hpp"
 #include "core/run/issue_ahead.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,6 +18,9 @@
 #include <vector>
 
 namespace troupe {
+
+// How many node processes one host starts for a run.
+inline constexpr std::size_t local_nodes_max = 256;
 
 // What a run uses. A simulation and a real run differ only in these values, and in the scheduler
 // and clock that actors/actor_runtime.cpp chooses by has_virtual_time.

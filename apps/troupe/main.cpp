@@ -1,4 +1,6 @@
 // troupe: runs and simulates computation graphs. See README.md.
+#include "actors/run_setting.hpp"
+#include "apps/troupe/command_parts.hpp"
 #include "apps/troupe/commands.hpp"
 #include "apps/troupe/interrupts.hpp"
 #include "apps/troupe/last_resort.hpp"
@@ -15,6 +17,7 @@
 #include <exception>
 #include <new>
 #include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -186,7 +189,7 @@ void add_nodes_options(CLI::App& command, troupe::RunArguments& arguments) {
       .add_option("--local-nodes", arguments.local_nodes,
                   "On so many node processes, which are started on this host")
       ->option_text("N")
-      ->check(CLI::Range(1, 256))
+      ->check(CLI::Range(1, static_cast<int>(troupe::local_nodes_max)))
       ->excludes("--nodes");
   CLI::Option* const transport =
       command
@@ -318,7 +321,10 @@ int run_program(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version
-    return app.exit(asked);
+    std::ostringstream text;
+    const int code = app.exit(asked, text);
+    troupe::print(text.str());
+    return code;
   } catch (const CLI::ParseError& error) {
     return refuse(app, error);
   }

@@ -173,7 +173,8 @@ std::string list_gpus(const HostInfo& host, const UsableGpus& usable) {
   std::string out;
   for (std::size_t g = 0; g < usable.gpus.size(); ++g) {
     const UsableGpu& gpu = usable.gpus[g];
-    out += fmt::format("# GPU {}: {}, {} of memory, {} available now\n", g, gpu.model,
+    const int number = gpu.number >= 0 ? gpu.number : static_cast<int>(g);
+    out += fmt::format("# GPU {}: {}, {} of memory, {} available now\n", number, gpu.model,
                        format_bytes(gpu.memory_bytes), format_bytes(gpu.available_memory_bytes));
   }
   if (!usable.gpus.empty()) return out;
@@ -224,7 +225,8 @@ void add_gpus(Machine& machine, std::span<const UsableGpu> gpus) {
     const MemoryId vram = MemoryId::at(machine.memories.size());
     Memory& memory = machine.memories.emplace_back();
     memory.name = fmt::format("vram{}", g);
-    memory.size_bytes = size_for_tensors(gpus[g].available_memory_bytes) / mib * mib;
+    memory.size_bytes =
+        std::max(size_for_tensors(gpus[g].available_memory_bytes) / mib, std::uint64_t{1}) * mib;
     Device& device = machine.devices.emplace_back();
     device.name = fmt::format("gpu{}", g);
     device.kind = DeviceKind::gpu;

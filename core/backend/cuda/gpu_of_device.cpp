@@ -51,10 +51,13 @@ void share_room(std::span<Memory* const> memories, std::uint64_t room, const std
     names.push_back(memory->name);
   }
   if (wanted <= room) return;
-  const std::string reason = names.size() == 1
-                                 ? fmt::format("what is free on GPU {}", gpu)
-                                 : fmt::format("{} share {} that are free on GPU {}",
-                                               in_words(names), format_bytes(room), gpu);
+  std::string reason = fmt::format("what is free on GPU {}", gpu);
+  if (room <= 1) {
+    reason = fmt::format("streams and libraries need all that is free on GPU {}", gpu);
+  } else if (names.size() > 1) {
+    reason = fmt::format("{} share {} that are free on GPU {}", in_words(names), format_bytes(room),
+                         gpu);
+  }
   std::uint64_t left = room;
   for (Memory* const memory : memories) {
     const double part = static_cast<double>(memory->size_bytes) / static_cast<double>(wanted);

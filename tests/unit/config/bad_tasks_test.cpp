@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(lists_and_words_are_checked) {
              "run.yaml:3:41: axes of 't' is '1'; write a list, [a, b, …]");
   BOOST_TEST(
       task_error("{op: transpose, in: x, axes: [1, a]}")
-          .starts_with("run.yaml:3:45: axes of 't' is 'a'; write a whole number from 0 to "));
+          .starts_with("run.yaml:3:45: axes of 't' is 'a'; write a whole number from -8 to "));
   BOOST_TEST(task_error("{op: trsm, in: [x, x], side: rigth}") ==
              "run.yaml:3:41: side of 't' is 'rigth'; did you mean 'right'?");
   BOOST_TEST(task_error("{op: sum, in: x, axis: -9}")
