@@ -138,6 +138,18 @@ BOOST_AUTO_TEST_CASE(an_interrupted_run_says_how_to_go_on_and_a_damaged_checkpoi
       notes);
 }
 
+BOOST_AUTO_TEST_CASE(a_run_goes_on_however_its_file_is_named_but_not_for_another_folder) {
+  const Files files;
+  files.cut(SIGKILL);
+  fs::create_directory(files.path() / "other");
+  files.write("other/run.yaml", two_scenarios);
+  check_refused(files, {"run", "other/run.yaml", "--resume", "kept"}, "",
+                {"belongs to another run file"});
+  const std::string absolute = (files.path() / "run.yaml").string();
+  files.check_done(run_troupe({"run", absolute, "--json", "report.json", "--resume", "kept"},
+                              options_in(files)));
+}
+
 BOOST_AUTO_TEST_CASE(a_folder_that_is_not_fit_for_checkpoints_is_refused) {
   const Files files;
   const auto refused = [&](const Words& options, const Words& words) {
