@@ -140,8 +140,8 @@ class Grid {
   std::size_t columns() const { return columns_; }
 
   // A capital letter where an op begins, a small letter where it continues, a dot where the track
-  // is busy for less than a quarter of the column. If an op begins in a dot, the next column has
-  // the capital letter.
+  // is busy for less than a quarter of the column. If an op begins in a dot, or where another one is
+  // busy for longer, the next column that shows it has the capital letter.
   std::string row_text(std::size_t row) const {
     std::string text;
     std::uint32_t begun = 0;
@@ -160,7 +160,7 @@ class Grid {
         const bool begins = (begun >> symbol & 1U) != 0;
         text +=
             begins ? static_cast<char>(std::toupper(static_cast<unsigned char>(letter))) : letter;
-        begun = 0;
+        begun &= ~(1U << symbol);
       }
     }
     return text;
