@@ -140,7 +140,7 @@ class Grid {
   std::size_t columns() const { return columns_; }
 
   // A capital letter where an op begins, a small letter where it continues, a dot where the track
-  // is busy for less than a quarter of the column. If an op begins in a dot, or where another one is
+  // is busy for less than a quarter of the column. If an op begins in a dot, or where another is
   // busy for longer, the next column that shows it has the capital letter.
   std::string row_text(std::size_t row) const {
     std::string text;
