@@ -82,7 +82,7 @@ class ActorRuntime::Impl {
         result_(hooks_.result.get_future()),
         setup_(setup_of(setting, options)),
         pause_after_(options.pause_after),
-        loss_(options.loss),
+        losses_(options.losses),
         context_{machine, ops,
                  store,   setup_->clock(),
                  setting, options.interrupted != nullptr ? *options.interrupted : never_interrupted,
@@ -177,10 +177,11 @@ class ActorRuntime::Impl {
     begun_ = std::chrono::steady_clock::now();
     send(Begin{});
     if (pause_after_) caf::delayed_anon_send(coordinator_, *pause_after_, Interrupt{});
-    if (!loss_) return;
-    const Duration left = std::max(loss_->at - now(), Duration{0});
-    caf::delayed_anon_send(coordinator_, left,
-                           Failure{.resource = {}, .unit = {}, .cause = loss_->cause});
+    for (const ActorRuntimeOptions::Loss& loss : losses_) {
+      const Duration left = std::max(loss.at - now(), Duration{0});
+      caf::delayed_anon_send(coordinator_, left,
+                             LoseResources{resources_of(loss.node), loss.cause});
+    }
   }
 
   void proceed(News awaited) {
@@ -231,6 +232,15 @@ class ActorRuntime::Impl {
     return *received_;
   }
 
+  std::vector<ResourceId> resources_of(NodeId node) const {
+    std::vector<ResourceId> resources;
+    for (std::size_t r = 0; r < resources_.actors()->size(); ++r) {
+      const ResourceId resource = ResourceId::at(r);
+      if (resource_node(context_.machine, resource) == node) resources.push_back(resource);
+    }
+    return resources;
+  }
+
   // Nodes under virtual time share theirs with the run.
   static std::shared_ptr<ActorSystemSetup> setup_of(const RunSetting& setting,
                                                     const ActorRuntimeOptions& options) {
@@ -264,7 +274,7 @@ class ActorRuntime::Impl {
   std::optional<RunResult> received_;
   std::shared_ptr<ActorSystemSetup> setup_;
   const std::optional<Duration> pause_after_;
-  const std::optional<ActorRuntimeOptions::Loss> loss_;
+  const std::vector<ActorRuntimeOptions::Loss> losses_;
   const RunContext context_;
   NodeResources* const nodes_;  // null: all actors are in this process
   ResourceHost resources_;

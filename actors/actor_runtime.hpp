@@ -37,12 +37,15 @@ struct ActorRuntimeOptions {
   // The run ends so long after it has begun, if it is still on, as if it were interrupted; but
   // what is under way then is waited for. None: it doesn't.
   std::optional<Duration> pause_after = {};
-  // The run fails at this time, if it is still on.
+  // Nodes of this process, which is a simulation, that are lost at these times: what is under way
+  // there ends, with the transfers from and to them, and the run fails for this cause if it is
+  // still on.
   struct Loss {
     Instant at;
+    NodeId node;
     std::string cause;
   };
-  std::optional<Loss> loss = {};
+  std::vector<Loss> losses = {};
 };
 
 // A coordinator, and an actor for each device and each link that has work, with the scheduler and

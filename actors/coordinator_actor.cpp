@@ -3,13 +3,16 @@
 #include "actors/crash_reasons.hpp"
 #include "actors/messages.hpp"
 #include "core/base/sliding_vector.hpp"
+#include "core/run/lost_units.hpp"
 #include "core/run/records.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <memory>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -71,6 +74,12 @@ class CoordinatorActor : public caf::event_based_actor {
         },
         [this](const Failure& f) {
           logic_.on_failure({.cause = f.cause, .unit = f.unit});
+          act();
+        },
+        [this](const LoseResources& lost) {
+          // Also while what was under way at an earlier loss finishes.
+          send_to_all(Abandon{units_lost_with(lost.resources)});
+          logic_.on_failure({.cause = lost.cause});
           act();
         },
         [this](Interrupt) {
@@ -158,6 +167,17 @@ class CoordinatorActor : public caf::event_based_actor {
   void on_progress(ResourceId resource, std::uint64_t items) {
     logic_.on_progress(resource, items);
     hooks_->items_done.store(logic_.items_done(), std::memory_order_relaxed);
+  }
+
+  std::shared_ptr<const std::vector<UnitId>> units_lost_with(
+      const std::vector<ResourceId>& resources) const {
+    std::vector<bool> is_lost(resources_->size(), false);
+    for (const ResourceId resource : resources) is_lost[resource.index()] = true;
+    std::vector<SentShare> sent;
+    for (std::size_t w = windows_.first(); w < windows_.size(); ++w) {
+      sent.insert(sent.end(), windows_[w].sent.begin(), windows_[w].sent.end());
+    }
+    return std::make_shared<const std::vector<UnitId>>(lost_units(sent, is_lost));
   }
 
   void act() {

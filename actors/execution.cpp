@@ -50,10 +50,12 @@ ActorRuntime& Execution::start(const ActorRuntimeOptions& options) {
   complete.uses = uses_;
   stop();
   complete.begins_at = stopped_at_.value_or(Instant{});
-  if (lost_ < losses_.size()) {
-    const NodeLoss& next = losses_[lost_];
-    complete.loss = {.at = Instant{next.after},
-                     .cause = fmt::format("node {} was lost", machine_.nodes[next.node.index()])};
+  for (std::size_t i = lost_; i < losses_.size(); ++i) {
+    const auto& [node, after] = losses_[i];
+    complete.losses.push_back(
+        {.at = Instant{after},
+         .node = node,
+         .cause = fmt::format("node {} was lost", machine_.nodes[node.index()])});
   }
   actors_ = std::make_unique<ActorRuntime>(machine_, ops_, store_, setting_, complete);
   return *actors_;

@@ -98,6 +98,16 @@ struct Failure {
   UnitId unit;
   std::string cause;
 };
+// runtime → coordinator: these resources of a simulated node are lost, for this reason.
+struct LoseResources {
+  std::vector<ResourceId> resources;
+  std::string cause;
+};
+// coordinator → resource: these units, which are sorted, will never be done: end what is under way
+// of them, at once and without records, and start no more items.
+struct Abandon {
+  std::shared_ptr<const std::vector<UnitId>> units;
+};
 // coordinator → resource: start no more items.
 struct Stop {};
 // coordinator → resource: answer with Collected as soon as no item is running, and quit.
@@ -181,6 +191,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Notice)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::SlotDone)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::SlotFailed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::ShareComplete)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::LoseResources)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Abandon)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Collected)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Interrupt)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Leave)

@@ -105,6 +105,11 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
           start_ready();
           collect_if_idle();
         },
+        [this](const Abandon& lost) {
+          logic_.on_stop();
+          abandon(*lost.units);
+          collect_if_idle();
+        },
         [this](Stop) {
           logic_.on_stop();
           start_ready();
@@ -125,10 +130,14 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
   }
 
   void on_timer(std::uint32_t slot) override {
-    if (!work_) return;  // the actor has quit while the work was running
+    // The actor has quit while the work was running, or has abandoned it.
+    if (!work_ || !logic_.is_busy(slot)) return;
     on_end(slot, now());
   }
   void before_finish(std::uint32_t slot, std::uint32_t step) override {
+    // The last step reads the share, which is gone where the work was abandoned. The slot is in the
+    // cache by then.
+    if (step + 1 == steps && !logic_.is_busy(slot)) return;
     lookahead::fetch_for_finish(logic_.under_way(slot), step);
   }
   void before_notice(std::uint32_t item, std::uint32_t step) override {
@@ -272,6 +281,16 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     logic_.on_failed(slot);
     logic_.on_stop();
     if (!cause.empty()) send(coordinator_, Failure{self_, unit, std::move(cause)});
+  }
+
+  // Timers of such work may still come: see on_timer().
+  void abandon(const std::vector<UnitId>& lost) {
+    for (std::uint32_t slot = 0; slot < logic_.slots(); ++slot) {
+      if (!logic_.is_busy(slot)) continue;
+      const Decision& start = logic_.under_way(slot);
+      const UnitId unit = start.part->share.items[start.item].unit;
+      if (std::binary_search(lost.begin(), lost.end(), unit)) logic_.on_failed(slot);
+    }
   }
 
   // Sends all notices held back: one message for each actor and window, and one for each watch.

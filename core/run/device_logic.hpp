@@ -56,6 +56,8 @@ class DeviceLogic {
   // finished.
   Start* next();
   const Start& under_way(std::uint32_t slot) const { return slots_[slot].start; }
+  bool is_busy(std::uint32_t slot) const { return slots_[slot].is_busy; }
+  std::uint32_t slots() const { return static_cast<std::uint32_t>(slots_.size()); }
 
   // Items of other actors to notify, in the order they were released. The caller must clear the
   // list.

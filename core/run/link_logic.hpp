@@ -59,6 +59,8 @@ class LinkLogic {
   // stays valid, as under_way(slot), until the chunk has finished.
   Start* next();
   const Start& under_way(std::uint32_t slot) const { return slots_[slot].start; }
+  bool is_busy(std::uint32_t slot) const { return slots_[slot].is_busy; }
+  std::uint32_t slots() const { return static_cast<std::uint32_t>(slots_.size()); }
 
   // Items of other actors to notify, in the order they were released. The caller must clear the
   // list.

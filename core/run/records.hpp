@@ -6,6 +6,8 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 
 namespace troupe {
 
@@ -35,6 +37,11 @@ class SentShare {
   std::uint32_t window() const { return window_; }
   std::size_t size() const { return items_.size() - 1; }
   UnitId unit(std::size_t item) const { return items_[item].unit; }
+  std::span<const ReplicaId> inputs_of(std::size_t item) const {
+    const std::uint32_t first = items_[item].first_input;
+    return inputs_.subspan(first, items_[item + 1].first_input - first);
+  }
+  bool paces(std::size_t item) const { return !moves_.empty() && moves_[item].paces; }
   // Everything that the item has written can then be read. The share must exist.
   bool has_finished(std::size_t item) const {
     return std::atomic_ref<Instant>(items_[item].end).load(std::memory_order_acquire) !=
