@@ -111,11 +111,12 @@ Replaced Execution::replace_lost_nodes(Duration limit) {
     }
     return replaced;
   }
+  const std::size_t first = replaced_;
   while (!lost_nodes().empty()) {
     const Instant there_again = Instant{losses_[lost_ - 1].after} + limit;
-    const Duration wait = std::max(there_again - *stopped_at_, Duration{0});
-    *stopped_at_ += wait;
-    replaced.waited += wait;
+    stopped_at_ = std::max(*stopped_at_, there_again);
+    replaced.waited = there_again - Instant{losses_[first].after};
+    replaced_ = lost_;
     replaced.nodes.resize(machine_.nodes.size());
     std::transform(lost_nodes_.begin(), lost_nodes_.end(), replaced.nodes.begin(),
                    replaced.nodes.begin(), std::logical_or<>());
@@ -178,7 +179,7 @@ Results& Execution::results(const Plan& plan, std::span<const ReplicaId> further
 void Execution::clear() {
   end();
   stopped_at_.reset();
-  lost_ = 0;
+  lost_ = replaced_ = 0;
   lost_nodes_.clear();
   store_.clear();
 }

@@ -28,7 +28,7 @@ class Cluster;
 // Nodes that were lost, and that others have taken the places of.
 struct Replaced {
   std::vector<bool> nodes;  // by NodeId; empty if none
-  Duration waited{0};
+  Duration waited{0};       // in a simulation, since the first of these losses
 };
 
 // A simulated node stops working so long after the clock of its scenario has started.
@@ -114,7 +114,8 @@ class Execution {
   const RunSetting setting_;
   Cluster* const cluster_;
   const std::vector<NodeLoss> losses_;
-  std::size_t lost_ = 0;  // of losses_, in this scenario
+  std::size_t lost_ = 0;      // of losses_, in this scenario
+  std::size_t replaced_ = 0;  // of these
   std::vector<bool> lost_nodes_;
   std::optional<Instant> stopped_at_;  // in this scenario
   MemoryStore store_;

@@ -119,6 +119,28 @@ BOOST_AUTO_TEST_CASE(a_transfer_from_or_to_a_lost_node_ends_on_both_sides) {
   BOOST_TEST(makespan_ns(lose(g, {{0, 10'000}})) == 10'010);
 }
 
+BOOST_AUTO_TEST_CASE(another_node_takes_the_place_of_a_lost_one_so_long_after_the_loss) {
+  const RunOptions wait{.on_loss = OnLoss::wait, .wait_max = Duration{7}};
+  const auto says = [](const Report& report, const std::string& what) {
+    return !report.notes.empty() && report.notes[0].find(what) != std::string::npos;
+  };
+  SmallGraph idle;
+  idle.work("a", 10, {}, on(dev0));
+  idle.work("b", 1000, {}, on(dev1));
+  const Report one_lost = lose(idle, {{1, 55}}, wait);
+  BOOST_TEST(makespan_ns(one_lost) == 62 + 1000);
+  BOOST_TEST(says(one_lost, "n1 was lost, and replaced after 7 ns."));
+  const Report both_lost = lose(idle, {{1, 50}, {2, 55}}, wait);
+  BOOST_TEST(makespan_ns(both_lost) == 62 + 1000);
+  BOOST_TEST(says(both_lost, "n1, n2 were lost, and replaced after 12 ns."));
+  SmallGraph busy;
+  busy.work("a", 100, {}, on(dev0));
+  busy.work("b", 1000, {}, on(dev1));
+  const Report waited_for = lose(busy, {{1, 55}}, wait);
+  BOOST_TEST(makespan_ns(waited_for) == 100 + 1000);
+  BOOST_TEST(says(waited_for, "n1 was lost, and replaced after 7 ns."));
+}
+
 BOOST_AUTO_TEST_CASE(results_are_right_whichever_nodes_are_lost_and_when) {
   std::uint64_t lost = 0;
   for (std::uint64_t seed = 1; seed <= seeds(300); ++seed) {
