@@ -119,6 +119,14 @@ BOOST_AUTO_TEST_CASE(a_transfer_from_or_to_a_lost_node_ends_on_both_sides) {
   BOOST_TEST(makespan_ns(lose(g, {{0, 10'000}})) == 10'010);
 }
 
+BOOST_AUTO_TEST_CASE(a_transfer_between_other_nodes_begins_again_after_the_chunks_under_way) {
+  SmallGraph g;
+  const OpId x = g.work("x", 100, {}, on(dev1), 40'960);
+  g.work("y", 10, {x}, on(dev0));
+  constexpr int chunks_under_way_end = 100 + 3 * 4096;
+  BOOST_TEST(makespan_ns(lose(g, {{2, 10'000}})) == chunks_under_way_end + 40'960 + 4096 + 10);
+}
+
 BOOST_AUTO_TEST_CASE(another_node_takes_the_place_of_a_lost_one_so_long_after_the_loss) {
   const RunOptions wait{.on_loss = OnLoss::wait, .wait_max = Duration{7}};
   const auto says = [](const Report& report, const std::string& what) {
