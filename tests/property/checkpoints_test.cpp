@@ -104,6 +104,7 @@ BOOST_AUTO_TEST_CASE(nodes_may_be_lost_between_checkpoints_and_at_them) {
       CheckpointFolder checkpoints = c.open_folder();
       std::vector<NodeLoss> losses = c.random_losses(c.whole);
       if (seed % 2 == 0) losses.front().after = c.whole / 5;  // when the first one is written
+      NodeCase::sort_by_time(losses);
       const Report report = c.perform({.mode = Mode::rehearse,
                                        .seed = seed,
                                        .on_loss = OnLoss::replan,

@@ -43,9 +43,12 @@ struct NodeCase {
                                    random.unit() * static_cast<double>(until.count()))}});
       left.erase(lost);
     }
+    sort_by_time(losses);
+    return losses;
+  }
+  static void sort_by_time(std::vector<NodeLoss>& losses) {
     std::sort(losses.begin(), losses.end(),
               [](const NodeLoss& a, const NodeLoss& b) { return a.after < b.after; });
-    return losses;
   }
 
   Report perform(RunOptions options) const {
