@@ -46,7 +46,7 @@ void Placements::place(const std::vector<WindowOps>& windows, std::span<const Du
   for (const WindowOps& window : windows) {
     if (window.timed) timed.insert(timed.end(), window.ops.begin(), window.ops.end());
   }
-  place_timed(timed, busy);
+  place_timed(windows, timed, busy);
   for (const WindowOps& window : windows) {
     if (window.timed) continue;
     place_prepared(std::vector<OpId>(window.ops.begin(), window.ops.end()), timed);
@@ -105,11 +105,17 @@ void Placements::nobody_can(OpId op) const {
           : "use another op");
 }
 
-void Placements::place_timed(std::span<const OpId> all, std::span<const Duration> busy) {
+void Placements::place_timed(const std::vector<WindowOps>& windows, std::span<const OpId> all,
+                             std::span<const Duration> busy) {
   if (std::all_of(all.begin(), all.end(), [this](OpId op) { return is_placed(op); })) return;
   std::vector<OpId> ops;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(ops),
-               [this](OpId op) { return graph_.output_number(op) == 0; });
+  std::vector<std::size_t> waits;
+  for (const WindowOps& window : windows) {
+    if (!window.timed) continue;
+    if (!ops.empty()) waits.push_back(ops.size());
+    std::copy_if(window.ops.begin(), window.ops.end(), std::back_inserter(ops),
+                 [this](OpId op) { return graph_.output_number(op) == 0; });
+  }
   const PlacementPolicy& policy = find_placement_policy(options_.placement_policy);
   const std::vector<DeviceId> devices = policy.place(
       {.graph = graph_,
@@ -117,6 +123,7 @@ void Placements::place_timed(std::span<const OpId> all, std::span<const Duration
        .cost = cost_,
        .router = router_,
        .ops = ops,
+       .waits = waits,
        .placement = [this](OpId op) -> const Placement& { return given(op); },
        .home = [this](OpId op) { return memory_of(op); },
        .can_run = [this](DeviceId device, OpId op) { return can_run(device, op, true); },

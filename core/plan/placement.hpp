@@ -81,7 +81,9 @@ class Placements {
   bool lacks_rate(DeviceId device, OpId op) const;
   void check_device(OpId op, bool timed) const;
   [[noreturn]] void nobody_can(OpId op) const;
-  void place_timed(std::span<const OpId> all, std::span<const Duration> busy);
+  // `all`: the timed ops of all windows.
+  void place_timed(const std::vector<WindowOps>& windows, std::span<const OpId> all,
+                   std::span<const Duration> busy);
   void place_further_outputs(std::span<const OpId> ops);
   void place_prepared(std::span<const OpId> ops, std::span<const OpId> timed);
   DeviceId choose(OpId op, const std::vector<DeviceId>& wanted) const;

@@ -10,6 +10,7 @@
 #include "core/machine/route.hpp"
 #include "core/plan/reachability.hpp"
 
+#include <cstddef>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -25,6 +26,9 @@ struct PlacementRequest {
   // The ops to place and those around them that have a placement, which must be kept. Each op comes
   // after the ops that it reads. Further outputs are left out: they are where graph.maker() is.
   std::span<const OpId> ops;
+  // Where windows begin in `ops`, but the first, in ascending order: an op from there on starts
+  // when all ops before have ended, and so do transfers to it.
+  std::span<const std::size_t> waits = {};
   // As the user says, but on nodes that are lost.
   std::function<const Placement&(OpId)> placement;
   // An op may read ops that are not among `ops`: of an earlier window, or prepared before the clock

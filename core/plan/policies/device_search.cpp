@@ -120,10 +120,11 @@ void DeviceSearch::list_devices() {
 }
 
 Duration DeviceSearch::ready(std::span<const Source> sources, MemoryId memory) {
-  Duration ready{0};
+  Duration ready = earliest_;
   for (const Source& source : sources) {
+    if (source.copies != nullptr && source.copies->contains(memory)) continue;
     const Duration moved = transfers_.between(source.memory, memory, source.bytes);
-    ready = std::max(ready, sum_of(source.made, moved));
+    ready = std::max(ready, sum_of(std::max(source.made, earliest_), moved));
   }
   return ready;
 }
@@ -135,9 +136,15 @@ void DeviceSearch::visit(MemoryId memory) {
   cuts_.push_back(tree_.end(memory));
 }
 
+void DeviceSearch::visit_way_up(MemoryId memory) {
+  for (MemoryId m = memory; visited_[m.index()] != visit_; m = tree_.gate(m)) {
+    for (const MemoryId member : tree_.members(tree_.block(m))) visit(member);
+  }
+}
+
 // Cuts the positions of the tree where the way of an input goes along, so that the inputs come to
 // all of a range by one memory: from their memories up to the roots, through all memories of the
-// blocks on the way.
+// blocks on the way. A copy is used in its memory only, which is cut out.
 void DeviceSearch::cut(std::span<const Source> sources) {
   cuts_.clear();
   if (listed_.size() <= few_devices) {
@@ -147,9 +154,9 @@ void DeviceSearch::cut(std::span<const Source> sources) {
   ++visit_;
   for (const MemoryId root : tree_.roots()) visit(root);
   for (const Source& source : sources) {
-    for (MemoryId m = source.memory; visited_[m.index()] != visit_; m = tree_.gate(m)) {
-      for (const MemoryId member : tree_.members(tree_.block(m))) visit(member);
-    }
+    visit_way_up(source.memory);
+    if (source.copies == nullptr) continue;
+    for (const MemoryId copy : *source.copies) visit_way_up(copy);
   }
   std::sort(cuts_.begin(), cuts_.end());
   cuts_.erase(std::unique(cuts_.begin(), cuts_.end()), cuts_.end());

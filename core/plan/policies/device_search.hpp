@@ -31,16 +31,19 @@ class DeviceSearch {
   DeviceSearch(const PlacementRequest& request, TransferTimes& transfers,
                std::span<const OpId> op_classes);
 
-  // An input of an op: where it is, from when on, and how large it is.
+  // An input of an op: where it was made, when, and how large it is.
   struct Source {
     MemoryId memory;
     Duration made{0};
     std::uint64_t bytes = 0;
+    const std::set<MemoryId>* copies = nullptr;  // where else it is, if anywhere
   };
 
   // The mean time of an op of the class over the devices that can run it: 0 if none can, or if
   // the op only moves data.
   double mean_s(std::size_t op_class) const { return classes_[op_class].mean_s; }
+  // From now on, ops and transfers start at `time` or later.
+  void wait_until(Duration time) { earliest_ = time; }
   // When all sources can be in `memory`.
   Duration ready(std::span<const Source> sources, MemoryId memory);
   // The first free interval on the device where the op ends first; of equal devices, that with the
@@ -74,6 +77,7 @@ class DeviceSearch {
   void take_all_streams(DeviceId device, Duration until);
   void cut(std::span<const Source> sources);
   void visit(MemoryId memory);
+  void visit_way_up(MemoryId memory);
   MemoryId memory_of(DeviceId device) const { return r_.machine.device(device).memory; }
 
   const PlacementRequest& r_;
@@ -87,6 +91,7 @@ class DeviceSearch {
   std::vector<std::uint32_t> first_at_;                // by position in the tree: in listed_
   std::vector<std::vector<std::uint32_t>> positions_;  // by row: of its devices, in the tree
   std::optional<DeviceSchedules> schedules_;
+  Duration earliest_{0};
 
   // Of the op to place.
   std::uint32_t visit_ = 0;

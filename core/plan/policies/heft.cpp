@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -17,12 +18,20 @@ class Heft {
   explicit Heft(const PlacementRequest& request)
       : r_(request), transfers_(request.machine, request.cost, request.router) {
     look_up_positions();
+    if (!r_.waits.empty()) look_up_last_readers();
     search_.emplace(r_, transfers_, look_up_classes());
   }
 
   std::vector<DeviceId> place() {
     placed_.assign(r_.ops.size(), Placed{});
-    for (const Ranked& next : by_rank()) place_one(next.position);
+    std::size_t first = 0;
+    for (const std::size_t wait : r_.waits) {
+      place_window(first, wait);
+      note_copies(first, wait);
+      search_->wait_until(end_);
+      first = wait;
+    }
+    place_window(first, r_.ops.size());
     std::vector<DeviceId> devices;
     devices.reserve(placed_.size());
     for (const Placed& p : placed_) devices.push_back(p.device);
@@ -40,6 +49,9 @@ class Heft {
     std::uint32_t position;
   };
   static constexpr std::uint32_t outside = std::numeric_limits<std::uint32_t>::max();
+  // Of a tensor that is in more memories, only the first is known: a search takes time in their
+  // number.
+  static constexpr std::size_t copies_max = 64;
 
   // Where each op stands in r_.ops.
   void look_up_positions() {
@@ -54,6 +66,15 @@ class Heft {
   std::uint32_t position(OpId op) const {
     const std::size_t i = op.index() - first_.index();
     return op >= first_ && i < position_.size() ? position_[i] : outside;
+  }
+
+  void look_up_last_readers() {
+    last_reader_.assign(r_.graph.size(), 0);
+    for (std::size_t i = 0; i < r_.ops.size(); ++i) {
+      for (const OpId input : r_.graph.inputs(r_.ops[i])) {
+        last_reader_[input.index()] = static_cast<std::uint32_t>(i);
+      }
+    }
   }
 
   // Costs are those of classes: ops are many, classes few. Returns one op of each class.
@@ -77,34 +98,69 @@ class Heft {
     return classes;
   }
 
-  std::vector<double> upward_ranks() {
-    std::vector<double> rank(r_.ops.size(), 0);
-    std::unordered_map<std::uint32_t, double> means;  // by type
-    for (std::size_t i = r_.ops.size(); i-- > 0;) {
+  // Of the ops first to last - 1, within these: what is behind a wait waits for all of them.
+  std::vector<Ranked> upward_ranks(std::size_t first, std::size_t last) {
+    std::vector<Ranked> ranked;
+    ranked.reserve(last - first);
+    for (std::size_t i = first; i < last; ++i) {
+      ranked.push_back({0, static_cast<std::uint32_t>(i)});
+    }
+    for (std::size_t i = last; i-- > first;) {
       const OpId op = r_.ops[i];
-      rank[i] += search_->mean_s(class_of_[i]);
+      double& rank = ranked[i - first].rank;
+      rank += search_->mean_s(class_of_[i]);
       for (const OpId input : r_.graph.inputs(op)) {
         const std::uint32_t from = position(r_.graph.maker(input));
-        if (from == outside) continue;
+        if (from == outside || from < first) continue;
         const std::uint32_t type = r_.graph.type_index(input);
-        const auto [mean, is_new] = means.try_emplace(type, 0.0);
+        const auto [mean, is_new] = means_.try_emplace(type, 0.0);
         if (is_new) mean->second = transfers_.mean_s(r_.graph.types()[type].bytes());
-        rank[from] = std::max(rank[from], rank[i] + mean->second);
+        double& before = ranked[from - first].rank;
+        before = std::max(before, rank + mean->second);
       }
     }
-    return rank;
+    return ranked;
   }
 
   // Equals stay as they are, so that inputs come first even where ops cost nothing.
-  std::vector<Ranked> by_rank() {
-    std::vector<Ranked> order;
-    order.reserve(r_.ops.size());
-    for (const double rank : upward_ranks()) {
-      order.push_back({rank, static_cast<std::uint32_t>(order.size())});
-    }
+  void place_window(std::size_t first, std::size_t last) {
+    std::vector<Ranked> order = upward_ranks(first, last);
     std::stable_sort(order.begin(), order.end(),
                      [](const Ranked& a, const Ranked& b) { return a.rank > b.rank; });
-    return order;
+    for (const Ranked& next : order) place_one(next.position);
+  }
+
+  // Ops behind the wait find what the ops first to last - 1 read where these read it, and where it
+  // came by. What a copy makes is another tensor.
+  void note_copies(std::size_t first, std::size_t last) {
+    Route route;
+    for (std::size_t i = first; i < last; ++i) {
+      for (const OpId input : r_.graph.inputs(r_.ops[i])) {
+        if (last_reader_[input.index()] < last) continue;
+        const MemoryId home = home_of(input);
+        const MemoryId here = placed_[i].memory;
+        if (!home || !here || home == here) continue;
+        std::set<MemoryId>& copies = copies_[input];
+        if (copies.size() > copies_max || copies.contains(here)) continue;
+        if (!r_.router.find(home, here, route)) continue;
+        if (r_.placement(r_.ops[i]).memory) route.pop_back();
+        for (const Hop& hop : route) {
+          const MemoryId memory = r_.machine.link(hop.link).target(hop.direction);
+          if (r_.machine.memory(memory).kind != MemoryKind::network) copies.insert(memory);
+        }
+      }
+    }
+  }
+
+  MemoryId home_of(OpId tensor) const {
+    const std::uint32_t from = position(r_.graph.maker(tensor));
+    return from == outside ? r_.home(tensor) : placed_[from].memory;
+  }
+  // Null if there are none, or too many.
+  const std::set<MemoryId>* copies_of(OpId tensor) const {
+    if (copies_.empty()) return nullptr;
+    const auto found = copies_.find(tensor);
+    return found == copies_.end() || found->second.size() > copies_max ? nullptr : &found->second;
   }
 
   // Fills sources_.
@@ -115,7 +171,7 @@ class Heft {
       const MemoryId memory = from == outside ? r_.home(input) : placed_[from].memory;
       if (!memory) continue;
       const Duration made = from == outside ? Duration{0} : placed_[from].finish;
-      sources_.push_back({memory, made, r_.graph.type(input).bytes()});
+      sources_.push_back({memory, made, r_.graph.type(input).bytes(), copies_of(input)});
     }
   }
 
@@ -124,12 +180,14 @@ class Heft {
     look_up_sources(op);
     if (const MemoryId target = r_.placement(op).memory; target) {
       placed_[i] = {DeviceId::none(), target, search_->ready(sources_, target)};
+      end_ = std::max(end_, placed_[i].finish);
       return;
     }
     const Opening opening = search_->find(op, class_of_[i], sources_);
     if (!opening.device) return;
     search_->take(opening);
     r_.reachability.choose(op, opening.device);
+    end_ = std::max(end_, opening.finish);
     placed_[i] = {opening.device, r_.machine.device(opening.device).memory, opening.finish};
   }
 
@@ -139,8 +197,12 @@ class Heft {
   std::vector<std::uint32_t> position_;  // by op, from first_ on
   std::vector<std::uint32_t> class_of_;  // by position
   std::optional<DeviceSearch> search_;
-  std::vector<Placed> placed_;                 // by position
-  std::vector<DeviceSearch::Source> sources_;  // of the op to place
+  std::unordered_map<std::uint32_t, double> means_;      // of transfers, by type
+  std::vector<Placed> placed_;                           // by position
+  Duration end_{0};                                      // of all that are placed
+  std::vector<std::uint32_t> last_reader_;               // by op: its position; if there are waits
+  std::unordered_map<OpId, std::set<MemoryId>> copies_;  // at the last wait
+  std::vector<DeviceSearch::Source> sources_;            // of the op to place
 };
 
 }  // namespace

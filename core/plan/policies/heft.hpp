@@ -10,7 +10,8 @@ namespace troupe {
 
 // Takes ops in order of descending upward rank (mean op and transfer times over the devices that
 // can run them). Each op gets the device that finishes it earliest, in the first gap that is long
-// enough. O(n log n) for n ops and inputs; on many devices times what DeviceSearch takes.
+// enough. Between waits, each window is placed by itself: its ops start when the windows before are
+// done. O(n log n) for n ops and inputs; on many devices times what DeviceSearch takes.
 std::vector<DeviceId> heft_placement(const PlacementRequest& request);
 
 }  // namespace troupe

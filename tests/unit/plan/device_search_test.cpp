@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -43,6 +44,10 @@ struct Case {
       const auto bytes = static_cast<std::int64_t>(8 * (1 + 100 * random.below(3)));
       g.work("work", ns, inputs, random.below(6) == 0 ? on(any_device()) : Placement{}, bytes);
     }
+    if (random.below(2) == 0) return;
+    for (std::size_t i = 1; i < g.graph.size(); ++i) {
+      if (random.below(20) == 0) waits.push_back(i);
+    }
   }
   DeviceId any_device() { return DeviceId::at(random.below(machine.devices.size())); }
   bool can_run(DeviceId d, OpId op) const {
@@ -53,9 +58,10 @@ struct Case {
   Machine machine;
   SmallGraph g;
   std::uint64_t lacking = random.below(3) == 0 ? 5 : 0;
+  std::vector<std::size_t> waits;
 };
 
-// HEFT by its definition, one device after the other.
+// HEFT by its definition, one device after the other, for each window between two waits.
 class PlainHeft {
  public:
   explicit PlainHeft(const Case& c) : c_(c), graph_(c.g.graph), router_(c.machine) {
@@ -86,8 +92,26 @@ class PlainHeft {
   }
 
   std::vector<DeviceId> place() {
+    memory_.resize(graph_.size());
+    finish_.resize(graph_.size());
+    copies_.resize(graph_.size());
+    std::vector<DeviceId> devices(graph_.size());
+    std::vector<std::size_t> ends = c_.waits;
+    ends.push_back(graph_.size());
+    std::size_t first = 0;
+    for (const std::size_t end : ends) {
+      place_window(first, end, devices);
+      for (std::size_t i = first; i < end; ++i) note_copies(OpId::at(i));
+      earliest_ = *std::max_element(finish_.begin(), finish_.end());
+      first = end;
+    }
+    return devices;
+  }
+
+ private:
+  void place_window(std::size_t first, std::size_t end, std::vector<DeviceId>& devices) {
     std::vector<double> rank(graph_.size(), 0);
-    for (std::size_t i = graph_.size(); i-- > 0;) {
+    for (std::size_t i = end; i-- > first;) {
       const OpId op = OpId::at(i);
       double sum = 0;
       double count = 0;
@@ -100,18 +124,26 @@ class PlainHeft {
         rank[input.index()] = std::max(rank[input.index()], rank[i] + mean_transfer_s(input));
       }
     }
-    std::vector<std::size_t> order(graph_.size());
-    std::iota(order.begin(), order.end(), 0U);
+    std::vector<std::size_t> order(end - first);
+    std::iota(order.begin(), order.end(), first);
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return rank[a] > rank[b]; });
-    std::vector<DeviceId> devices(graph_.size());
-    memory_.resize(graph_.size());
-    finish_.resize(graph_.size());
     for (const std::size_t i : order) devices[i] = place_one(OpId::at(i));
-    return devices;
   }
-
- private:
+  void note_copies(OpId op) {
+    for (const OpId input : graph_.inputs(op)) {
+      const MemoryId from = memory_[input.index()];
+      const MemoryId to = memory_[op.index()];
+      const Route* const route = from && to ? router_.route(from, to) : nullptr;
+      if (route == nullptr) continue;
+      for (const Hop& hop : *route) {
+        const MemoryId memory = c_.machine.link(hop.link).target(hop.direction);
+        const bool is_result = memory == to && graph_.placement(op).memory;
+        const bool stays = c_.machine.memory(memory).kind != MemoryKind::network;
+        if (stays && !is_result) copies_[input.index()].insert(memory);
+      }
+    }
+  }
   Duration time_on(DeviceId d, OpId op) const { return cost_.op(d, graph_, graph_.op_class(op)); }
   std::vector<DeviceId> candidates(OpId op) const {
     if (graph_.placement(op).memory) return {};
@@ -123,11 +155,12 @@ class PlainHeft {
     return found;
   }
   Duration ready(OpId op, MemoryId memory) {
-    Duration ready{0};
+    Duration ready = earliest_;
     for (const OpId input : graph_.inputs(op)) {
       const MemoryId from = memory_[input.index()];
-      if (!from) continue;
-      ready = std::max(ready, finish_[input.index()] + transfer(from, memory, input));
+      if (!from || copies_[input.index()].contains(memory)) continue;
+      const Duration start = std::max(earliest_, finish_[input.index()]);
+      ready = std::max(ready, start + transfer(from, memory, input));
     }
     return ready;
   }
@@ -158,8 +191,10 @@ class PlainHeft {
   const Roofline cost_{c_.machine};
   Router router_;
   std::vector<std::vector<StreamSchedule>> streams_;
-  std::vector<MemoryId> memory_;  // by op
-  std::vector<Duration> finish_;  // by op
+  std::vector<MemoryId> memory_;            // by op
+  std::vector<Duration> finish_;            // by op
+  std::vector<std::set<MemoryId>> copies_;  // by op: at the last wait
+  Duration earliest_{0};
 };
 
 std::vector<DeviceId> placed_by_heft(const Case& c) {
@@ -175,6 +210,7 @@ std::vector<DeviceId> placed_by_heft(const Case& c) {
        .cost = cost,
        .router = router,
        .ops = ops,
+       .waits = c.waits,
        .placement = [&](OpId op) -> const Placement& { return graph.placement(op); },
        .home = [](OpId) { return MemoryId::none(); },
        .can_run = [&](DeviceId d, OpId op) { return c.can_run(d, op); },

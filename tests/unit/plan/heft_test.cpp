@@ -4,6 +4,7 @@
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ Machine fast_and_slow() {
 
 struct Request {
   std::vector<OpId> ops;
+  std::vector<std::size_t> waits = {};
   std::function<bool(DeviceId, OpId)> can_run = [](DeviceId, OpId) { return true; };
   std::function<MemoryId(OpId)> home = [](OpId) { return MemoryId::none(); };
   std::vector<Duration> busy = {};
@@ -52,6 +54,7 @@ std::vector<DeviceId> place(const Graph& graph, const Machine& machine, Request 
        .cost = cost,
        .router = router,
        .ops = request.ops,
+       .waits = request.waits,
        .placement = [&](OpId op) -> const Placement& { return graph.placement(op); },
        .home = request.home,
        .can_run = request.can_run,
@@ -86,6 +89,41 @@ BOOST_AUTO_TEST_CASE(ops_go_elsewhere_while_a_device_is_at_work_on_earlier_windo
   const std::vector<Duration> busy = {Duration{450}, Duration{0}};
   BOOST_TEST(
       (place(g.graph, fast_and_slow(), {.ops = {}, .busy = busy}) == Devices{slow, slow, fast}));
+}
+
+// a 100 on dev0   wait   four of 10 each: without the wait, dev1 would do all of them by 40
+BOOST_AUTO_TEST_CASE(behind_a_wait_all_devices_are_free) {
+  SmallGraph g;
+  g.work("a", 100, {}, on(DeviceId{0}));
+  for (int i = 0; i < 4; ++i) g.work("b", 10);
+  const Devices placed = place(g.graph, testing::two_devices(), {.ops = {}, .waits = {1}});
+  BOOST_TEST(std::count(placed.begin() + 1, placed.end(), DeviceId{0}) == 2);
+}
+
+// x (160 ns, on fast) ── t   wait   three of 100 each read x
+//
+// The last would end on fast at 300, on slow at 200 if x is there, else at 360.
+BOOST_AUTO_TEST_CASE(behind_a_wait_tensors_are_where_they_were_read_and_else_move_anew) {
+  for (const DeviceId t : {slow, fast}) {
+    SmallGraph g;
+    const OpId x = g.work("x", 10, {}, on(fast), 160);
+    g.work("t", 1000, {x}, on(t));
+    for (int i = 0; i < 3; ++i) g.work("r", 100, {x});
+    const Devices placed = place(g.graph, fast_and_slow(), {.ops = {}, .waits = {2}});
+    BOOST_TEST((placed == Devices{fast, t, fast, fast, t}));
+  }
+}
+
+// x 100   z 200   perhaps a wait   y 1000 reads x: only behind a wait can y start no earlier if x
+// goes first
+BOOST_AUTO_TEST_CASE(the_rank_of_an_op_ends_at_a_wait) {
+  SmallGraph g;
+  const OpId x = g.work("x", 100);
+  g.work("z", 200);
+  g.work("y", 1000, {x});
+  BOOST_TEST((place(g.graph, fast_and_slow()) == Devices{fast, slow, fast}));
+  BOOST_TEST(
+      (place(g.graph, fast_and_slow(), {.ops = {}, .waits = {2}}) == Devices{slow, fast, fast}));
 }
 
 // The same with tensors that take 800 ns: c would reach fast at 200 + 800 + 400 + 800.

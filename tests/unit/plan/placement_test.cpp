@@ -5,6 +5,7 @@
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -124,6 +125,22 @@ BOOST_AUTO_TEST_CASE(an_op_without_a_place_goes_to_a_device_with_its_kernel) {
   PlanOptions options;
   options.has_kernel = [](DeviceId d, const OpKind&) { return d == second; };
   BOOST_TEST((place(g, pair(), g.everything(), options).at(a) == on(second)));
+}
+
+// a 100 on dev0   wait   four of 10 each
+BOOST_AUTO_TEST_CASE(ops_behind_a_wait_are_placed_as_if_what_is_before_were_done) {
+  SmallGraph g;
+  const OpId a = g.work("a", 100, {}, on(first));
+  std::vector<OpId> late;
+  for (const char* name : {"b", "c", "d", "e"}) late.push_back(g.work(name, 10));
+  const auto on_first = [&](const Scenario& scenario) {
+    const auto placed = place(g, pair(), scenario);
+    BOOST_TEST((placed.at(a) == on(first)));
+    return std::count_if(late.begin(), late.end(),
+                         [&](OpId op) { return placed.at(op) == on(first); });
+  };
+  BOOST_TEST(on_first(g.everything()) == 0);
+  BOOST_TEST(on_first(g.scenario({"a", "wait", "b", "c", "d", "e"})) == 2);
 }
 
 BOOST_AUTO_TEST_CASE(a_device_without_the_kernel_is_refused_by_name_and_place) {
