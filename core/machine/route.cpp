@@ -7,6 +7,20 @@
 
 namespace troupe {
 
+std::uint16_t chunk_count(const Machine& machine, std::span<const Hop> route, std::uint64_t bytes) {
+  constexpr std::uint64_t chunks_max = 0xFFFF;
+  std::uint64_t chunk = machine.link(route[0].link).chunk_bytes;
+  bool whole = route.size() == 1;
+  for (const Hop& hop : route) {
+    const Link& link = machine.link(hop.link);
+    chunk = std::min(chunk, link.chunk_bytes);
+    whole = whole && link.sharing == Sharing::fifo;
+  }
+  if (whole) return 1;
+  return static_cast<std::uint16_t>(
+      std::clamp<std::uint64_t>((bytes + chunk - 1) / chunk, 1, chunks_max));
+}
+
 Router::Router(const Machine& machine)
     : machine_(&machine), tree_(machine), leaving_(machine.memories.size()) {
   for (std::size_t l = 0; l < machine.links.size(); ++l) {

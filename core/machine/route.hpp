@@ -5,6 +5,7 @@
 #include "core/machine/memory_tree.hpp"
 
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -17,6 +18,11 @@ struct Hop {
 };
 
 using Route = std::vector<Hop>;
+
+// How many chunks a tensor is cut into on a route, which must have a link: 1 on a single link that
+// moves its transfers one by one. Else enough for transfers to share a link, and to be pipelined
+// over several links.
+std::uint16_t chunk_count(const Machine& machine, std::span<const Hop> route, std::uint64_t bytes);
 
 // Finds the fastest routes of one machine. Routes are searched within blocks of the memory tree and
 // put together from these. So on a machine whose nodes are joined by switches, time and memory grow

@@ -349,7 +349,7 @@ ReplicaId UnitBuilder::add_transfers(OpId tensor, MemoryId target, OpId reader, 
     break;
   }
   const std::uint64_t bytes = graph_.type(tensor).bytes();
-  const std::uint16_t chunks = chunk_count(route, bytes);
+  const std::uint16_t chunks = chunk_count(machine_, route, bytes);
   make_room(route.size());
   for (std::size_t h = 0; h < route.size(); ++h) {
     const Hop& hop = route[h];
@@ -383,22 +383,6 @@ ReplicaId UnitBuilder::add_transfers(OpId tensor, MemoryId target, OpId reader, 
     if (!is_last && stays) elsewhere_.add(tensor, next, at);
   }
   return at;
-}
-
-// Returns 1 for a single link that moves its transfers one by one. Else enough chunks for transfers
-// to share a link, and to be pipelined over several links.
-std::uint16_t UnitBuilder::chunk_count(std::span<const Hop> route, std::uint64_t bytes) const {
-  constexpr std::uint64_t chunks_max = 0xFFFF;
-  std::uint64_t chunk = machine_.link(route[0].link).chunk_bytes;
-  bool whole = route.size() == 1;
-  for (const Hop& hop : route) {
-    const Link& link = machine_.link(hop.link);
-    chunk = std::min(chunk, link.chunk_bytes);
-    whole = whole && link.sharing == Sharing::fifo;
-  }
-  if (whole) return 1;
-  return static_cast<std::uint16_t>(
-      std::clamp<std::uint64_t>((bytes + chunk - 1) / chunk, 1, chunks_max));
 }
 
 }  // namespace troupe

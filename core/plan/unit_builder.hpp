@@ -110,7 +110,6 @@ class UnitBuilder {
   ReplicaId known_replica(OpId op, MemoryId memory) const;
   ReplicaId replica_in(OpId tensor, MemoryId memory, OpId reader);
   ReplicaId add_transfers(OpId tensor, MemoryId target, OpId reader, bool ends_copy);
-  std::uint16_t chunk_count(std::span<const Hop> route, std::uint64_t bytes) const;
 
   const Graph& graph_;
   const Machine& machine_;

@@ -1,6 +1,8 @@
 #include "core/plan/policies/device_search.hpp"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -21,7 +23,7 @@ DeviceSearch::DeviceSearch(const PlacementRequest& request, TransferTimes& trans
       visited_(request.machine.memories.size(), 0) {
   divide([this](DeviceId d) { return tree_.root(memory_of(d)).value; });
   for (const OpId op : op_classes) classes_.push_back(op_class_of(op));
-  for (const std::uint64_t bytes : input_bytes_) divide_by_distance(bytes);
+  for (const std::uint64_t bytes : input_bytes_) divide_by_way(bytes);
   list_devices();
   for (OpClass& known : classes_) {
     if (known.given) continue;
@@ -88,16 +90,29 @@ std::optional<Duration> DeviceSearch::time_on(DeviceId device, OpId op) const {
   return std::min(r_.cost.op(device, r_.graph, r_.graph.op_class(op)), longest_duration);
 }
 
-// By the time to the device's memory from the root of its island. Routes from elsewhere into a
-// region have in common what leads to its first memory, and what follows is the same for all.
-void DeviceSearch::divide_by_distance(std::uint64_t bytes) {
-  std::vector<Duration> distance(r_.machine.memories.size(), Duration{0});
+// By what the links to the device's memory from the root of its island take, one after the other.
+// Routes from elsewhere into a region have in common what leads to its first memory, and what
+// follows is the same for all. Equal sums would not do, since a tensor's chunks follow each other.
+void DeviceSearch::divide_by_way(std::uint64_t bytes) {
+  // The number of the way so far, and the next link's latency, time and chunks.
+  using Leg = std::tuple<std::uint32_t, Duration, Duration, std::uint64_t>;
+  std::map<Leg, std::uint32_t> known;
+  std::vector<std::uint32_t> ways(r_.machine.memories.size(), 0);
+  Route route;
   for (const MemoryId m : tree_.from_the_roots()) {
     const MemoryId gate = tree_.gate(m);
     if (!gate) continue;
-    distance[m.index()] = sum_of(distance[gate.index()], transfers_.between(gate, m, bytes));
+    std::uint32_t way = ways[gate.index()];
+    r_.router.find(gate, m, route);
+    for (const Hop& hop : route) {
+      const TransferCost cost = r_.cost.transfer(hop.link, hop.direction, bytes);
+      const Leg leg(way, cost.latency, cost.wire, r_.machine.link(hop.link).chunk_bytes);
+      const auto next = static_cast<std::uint32_t>(known.size() + 1);
+      way = known.try_emplace(leg, next).first->second;
+    }
+    ways[m.index()] = way;
   }
-  divide([&](DeviceId d) { return distance[memory_of(d).index()].count(); });
+  divide([&](DeviceId d) { return std::int64_t{ways[memory_of(d).index()]}; });
 }
 
 void DeviceSearch::list_devices() {

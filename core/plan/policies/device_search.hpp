@@ -18,8 +18,9 @@ namespace troupe {
 //
 // The inputs of an op are in a few memories. Seen from these, the rest of the machine falls into
 // ranges of the memory tree into which all routes go by one memory. Devices of such a range that
-// take equal times for all ops, and whose memories are equally far from the root of the tree, get
-// the inputs at the same time: a row of `DeviceSchedules` finds the one that ends the op first.
+// take equal times for all ops, and to whose memories links of equal times lead from the root of
+// the tree, get the inputs at the same time: a row of `DeviceSchedules` finds the one that ends the
+// op first.
 //
 // On nodes that are alike, an op takes O(inputs log devices), where free streams and gaps are
 // easily told from others. Where no two devices are alike, and within blocks of the memory tree,
@@ -72,7 +73,7 @@ class DeviceSearch {
   std::optional<Duration> time_on(DeviceId device, OpId op) const;
   template <class Key>
   void divide(const Key& key);
-  void divide_by_distance(std::uint64_t bytes);
+  void divide_by_way(std::uint64_t bytes);
   void list_devices();
   void take_all_streams(DeviceId device, Duration until);
   void cut(std::span<const Source> sources);

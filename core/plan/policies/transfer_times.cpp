@@ -20,9 +20,24 @@ TransferTimes::TransferTimes(const Machine& machine, const CostModel& cost, Rout
   }
 }
 
+// A link begins with the first chunk. It ends when it has moved all of them, and not before it has
+// moved the last one, which the link before has just delivered.
 Duration TransferTimes::look_up(MemoryId from, MemoryId to, std::uint64_t bytes) {
   if (!router_.find(from, to, route_)) return out_of_reach;
+  const std::uint16_t chunks = chunk_count(machine_, route_, bytes);
+  Duration first{0};  // when the first chunk is there
+  Duration last{0};
+  for (const Hop& hop : route_) {
+    const TransferCost cost = cost_.transfer(hop.link, hop.direction, bytes);
+    last = std::max(sum_of(last, cost.chunk(chunks - 1, chunks)), sum_of(first, cost.total()));
+    first = sum_of(first, cost.chunk(0, chunks));
+  }
+  return last;
+}
+
+Duration TransferTimes::over_all_links(MemoryId from, MemoryId to, std::uint64_t bytes) {
   Duration total{0};
+  router_.find(from, to, route_);
   for (const Hop& hop : route_) {
     total = sum_of(total, cost_.transfer(hop.link, hop.direction, bytes).total());
   }
@@ -45,10 +60,10 @@ double TransferTimes::mean_s(std::uint64_t bytes) {
     for (const MemoryId m : members) behind_gate -= devices_[m.index()];
     for (const MemoryId from : members) {
       const double devices = devices_[from.index()];
-      add(devices * behind_gate, look_up(from, gate, bytes));
-      add(behind_gate * devices, look_up(gate, from, bytes));
+      add(devices * behind_gate, over_all_links(from, gate, bytes));
+      add(behind_gate * devices, over_all_links(gate, from, bytes));
       for (const MemoryId to : members) {
-        if (from != to) add(devices * devices_[to.index()], look_up(from, to, bytes));
+        if (from != to) add(devices * devices_[to.index()], over_all_links(from, to, bytes));
       }
     }
   }

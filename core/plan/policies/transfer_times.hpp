@@ -28,8 +28,8 @@ class TransferTimes {
 
   TransferTimes(const Machine& machine, const CostModel& cost, Router& router);
 
-  // The sum over the links of the route; 0 within a memory. The times looked up last are
-  // remembered.
+  // As on idle links, which the tensor goes over chunk by chunk; 0 within a memory. The times
+  // looked up last are remembered.
   Duration between(MemoryId from, MemoryId to, std::uint64_t bytes) {
     if (from == to) return Duration{0};
     const std::uint64_t pair = std::uint64_t{from.value} << 32 | to.value;
@@ -38,7 +38,8 @@ class TransferTimes {
     return known.time;
   }
 
-  // Mean over all pairs of devices, those that share a memory included. Takes time in the number of
+  // The mean over all pairs of devices, those that share a memory included, of the sum over all
+  // links of the route: a mean of sums is a sum over parts of routes. Takes time in the number of
   // memories, and the square of that of memories in a block of the memory tree.
   double mean_s(std::uint64_t bytes);
 
@@ -49,6 +50,7 @@ class TransferTimes {
     Duration time{0};
   };
   Duration look_up(MemoryId from, MemoryId to, std::uint64_t bytes);
+  Duration over_all_links(MemoryId from, MemoryId to, std::uint64_t bytes);
 
   const Machine& machine_;
   const CostModel& cost_;

@@ -44,6 +44,9 @@ struct Case {
       const auto bytes = static_cast<std::int64_t>(8 * (1 + 100 * random.below(3)));
       g.work("work", ns, inputs, random.below(6) == 0 ? on(any_device()) : Placement{}, bytes);
     }
+    if (random.below(2) == 0) {
+      for (Link& link : machine.links) link.chunk_bytes = 200 * (1 + random.below(3));
+    }
     if (random.below(2) == 0) return;
     for (std::size_t i = 1; i < g.graph.size(); ++i) {
       if (random.below(20) == 0) waits.push_back(i);
@@ -70,7 +73,25 @@ class PlainHeft {
     }
   }
 
+  // One chunk after the other, over one link after the other.
   Duration transfer(MemoryId from, MemoryId to, OpId tensor) {
+    const Route* const route = router_.route(from, to);
+    if (route == nullptr) return TransferTimes::out_of_reach;
+    if (route->empty()) return Duration{0};
+    const std::uint64_t bytes = graph_.type(tensor).bytes();
+    const std::uint16_t chunks = chunk_count(c_.machine, *route, bytes);
+    std::vector<Duration> is_free(route->size());
+    for (std::uint16_t chunk = 0; chunk < chunks; ++chunk) {
+      Duration here{0};
+      for (std::size_t h = 0; h < route->size(); ++h) {
+        const Hop& hop = (*route)[h];
+        const TransferCost cost = cost_.transfer(hop.link, hop.direction, bytes);
+        here = is_free[h] = std::max(here, is_free[h]) + cost.chunk(chunk, chunks);
+      }
+    }
+    return is_free.back();
+  }
+  Duration over_all_links(MemoryId from, MemoryId to, OpId tensor) {
     const Route* const route = router_.route(from, to);
     if (route == nullptr) return TransferTimes::out_of_reach;
     Duration total{0};
@@ -84,7 +105,7 @@ class PlainHeft {
     double sum = 0;
     for (const Device& a : c_.machine.devices) {
       for (const Device& b : c_.machine.devices) {
-        sum += static_cast<double>(transfer(a.memory, b.memory, tensor).count());
+        sum += static_cast<double>(over_all_links(a.memory, b.memory, tensor).count());
       }
     }
     const auto n = static_cast<double>(c_.machine.devices.size());

@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(the_mean_of_a_transfer_is_over_all_pairs_of_devices) {
 //
 // x takes 200 + 144 ns to far. near takes k times as long for a FLOP as far does: x ends at 100 k,
 // and y at 200 k on near or at 100 k + 344 + 100 on far.
-BOOST_AUTO_TEST_CASE(a_tensor_takes_the_sum_of_the_times_over_all_links_of_its_route) {
+BOOST_AUTO_TEST_CASE(a_small_tensor_takes_the_sum_of_the_times_over_all_links_of_its_route) {
   SmallMachine m;
   const MemoryId a = m.memory("a");
   const MemoryId between = m.memory("between");
@@ -215,6 +215,31 @@ BOOST_AUTO_TEST_CASE(a_tensor_takes_the_sum_of_the_times_over_all_links_of_its_r
   };
   BOOST_TEST((place_y(4.43) == near));
   BOOST_TEST((place_y(4.45) == far));
+}
+
+// x on near ── y        near ──first── (no device) ──second── far
+//
+// x is cut into ten chunks of 100 ns each, the first of which takes 50 more on second: it is on far
+// at 1000 + 100 + 50. near takes k times as long for a FLOP as far does: x ends at 100 k, and y at
+// 200 k on near or at 100 k + 1150 + 100 on far.
+BOOST_AUTO_TEST_CASE(chunks_of_a_tensor_follow_each_other_over_the_links_of_a_route) {
+  SmallMachine m;
+  const MemoryId a = m.memory("a");
+  const MemoryId between = m.memory("between");
+  const MemoryId b = m.memory("b");
+  const DeviceId near = m.device("near", a);
+  const DeviceId far = m.device("far", b);
+  m.link("first", a, between, {}, Sharing::fifo, 100);
+  m.link("second", between, b, std::chrono::nanoseconds(50), Sharing::fifo, 200);
+  const auto place_y = [&](double k) {
+    SmallGraph g;
+    const OpId x = g.work("x", 100, {}, on(near), 1000);
+    const OpId y = g.work("y", 100, {x});
+    m.machine.devices[near.index()].op_flops["work"] = 1e9 / k;
+    return place(g.graph, m.machine)[y.index()];
+  };
+  BOOST_TEST((place_y(12.49) == near));
+  BOOST_TEST((place_y(12.51) == far));
 }
 
 // s 150 on one     r 100 on two ── zero ── zero ── … ── zero
