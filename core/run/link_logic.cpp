@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <iterator>
 #include <utility>
 
 namespace troupe {
@@ -71,8 +73,6 @@ void LinkLogic::on_finished(std::uint32_t slot, Instant end) {
   const bool is_done = ++move.chunks_moved == move.chunks;
   slots_[slot].is_busy = false;
   --q.under_way;
-  const bool takes_turns = sharing_ == Sharing::fair && depth() == 1;
-  if (!chunk.is_issued && (is_done || takes_turns)) leave_queue(chunk);
   pace(chunk, false);
   if (is_done) {
     record_end(item, end);
@@ -81,8 +81,8 @@ void LinkLogic::on_finished(std::uint32_t slot, Instant end) {
     } else {
       progress_.complete(*chunk.part, chunk.item, move.paces, Sink{*this});
     }
-  } else if (!chunk.is_issued && takes_turns) {
-    q.waiting.push_back({chunk.part, chunk.item});
+  } else if (!chunk.is_issued && sharing_ == Sharing::fair && depth() == 1) {
+    join_queue({chunk.part, chunk.item});
   }
 }
 
@@ -90,21 +90,71 @@ void LinkLogic::on_failed(std::uint32_t slot) {
   TROUPE_ASSERT(slots_[slot].is_busy);
   const Start& failed = slots_[slot].start;
   record_start(failed.part->share.items[failed.item], Share::never);
-  leave_queue(failed);
+  leave_queue(failed.direction, {failed.part, failed.item});
   slots_[slot].is_busy = false;
   --queue(failed.direction).under_way;
 }
 
-void LinkLogic::pass_on(const Start& chunk) {
-  if (!chunk.last && sharing_ == Sharing::fifo) return;
-  leave_queue(chunk);
-  if (!chunk.last) queue(chunk.direction).waiting.push_back({chunk.part, chunk.item});
+void LinkLogic::Queue::pop_first() {
+  if (!is_returned_first()) return fresh.pop_front();
+  std::pop_heap(returned.begin(), returned.end(), std::greater<>());
+  returned.pop_back();
 }
 
-void LinkLogic::leave_queue(const Start& chunk) {
-  std::deque<Waiting>& waiting = queue(chunk.direction).waiting;
-  const auto found = std::find(waiting.begin(), waiting.end(), Waiting{chunk.part, chunk.item});
-  if (found != waiting.end()) waiting.erase(found);
+void LinkLogic::join_queue(Waiting transfer) {
+  Queue& q = queue(transfer.move().direction);
+  const std::uint64_t turn = q.next_turn++;
+  if (transfer.is_movable()) {
+    q.fresh.push_back({turn, transfer});
+  } else {
+    keep_turn(transfer, turn);
+  }
+}
+
+void LinkLogic::add_chunk(Waiting transfer) {
+  const bool was_movable = transfer.is_movable();
+  ++transfer.move().chunks_here;
+  if (was_movable || transfer.part->turns[transfer.item] == no_turn) return;
+  std::vector<Turn>& returned = queue(transfer.move().direction).returned;
+  returned.push_back({transfer.part->turns[transfer.item], transfer});
+  std::push_heap(returned.begin(), returned.end(), std::greater<>());
+}
+
+void LinkLogic::keep_turn(Waiting transfer, std::uint64_t turn) {
+  if (!transfer.move().paced) return;
+  std::vector<std::uint64_t>& turns = transfer.part->turns;
+  if (turns.empty()) turns.resize(transfer.part->share.size(), no_turn);
+  turns[transfer.item] = turn;
+}
+
+// On a FIFO link a transfer keeps its turn. On a fair one it gets another: with one slot when the
+// chunk has arrived, or was issued.
+void LinkLogic::end_turn(Queue& q, Turn turn) {
+  if (sharing_ == Sharing::fifo && turn.transfer.is_movable()) return;
+  q.pop_first();
+  if (sharing_ == Sharing::fair && depth() > 1) return join_queue(turn.transfer);
+  keep_turn(turn.transfer, sharing_ == Sharing::fifo ? turn.number : no_turn);
+}
+
+void LinkLogic::pass_on(const Start& chunk) {
+  if (chunk.last || sharing_ == Sharing::fifo) return;
+  if (depth() > 1) leave_queue(chunk.direction, {chunk.part, chunk.item});
+  join_queue({chunk.part, chunk.item});
+}
+
+// Seldom far from the end: its turn was one of the last.
+void LinkLogic::leave_queue(Direction direction, Waiting transfer) {
+  keep_turn(transfer, no_turn);
+  if (!transfer.is_movable()) return;
+  Queue& q = queue(direction);
+  const auto is_its = [&](const Turn& turn) { return turn.transfer == transfer; };
+  const auto found = std::find_if(q.fresh.rbegin(), q.fresh.rend(), is_its);
+  if (found != q.fresh.rend()) {
+    q.fresh.erase(std::next(found).base());
+  } else {
+    std::erase_if(q.returned, is_its);
+    std::make_heap(q.returned.begin(), q.returned.end(), std::greater<>());
+  }
 }
 
 void LinkLogic::pace(const Start& chunk, bool at_issue) {
@@ -125,31 +175,27 @@ LinkLogic::Start* LinkLogic::next() {
 
 LinkLogic::Start* LinkLogic::next_on(Direction direction) {
   Queue& q = queue(direction);
-  if (q.under_way == depth()) return nullptr;
-  const auto movable = std::find_if(q.waiting.begin(), q.waiting.end(), [](const Waiting& w) {
-    return w.move().chunks_begun < w.move().chunks_here;
-  });
-  if (movable == q.waiting.end()) return nullptr;
+  if (q.under_way == depth() || (q.fresh.empty() && q.returned.empty())) return nullptr;
+  const Turn turn = q.first();
   std::uint32_t free = static_cast<std::uint32_t>(direction) * depth();
   while (slots_[free].is_busy) ++free;
   Slot& slot = slots_[free];
   slot.is_busy = true;
   ++q.under_way;
-  Share::Move& move = movable->move();
+  Share::Move& move = turn.transfer.move();
   const std::uint32_t i = move.chunks_begun++;
   const std::uint64_t begin = chunk_offset(move, i);
   const std::uint64_t end = chunk_offset(move, i + 1);
   slot.start = Start{.slot = free,
                      .direction = direction,
-                     .item = movable->item,
-                     .part = movable->part,
+                     .item = turn.transfer.item,
+                     .part = turn.transfer.part,
                      .offset = begin,
                      .bytes = end - begin,
                      .first = i == 0,
                      .last = i + 1 == move.chunks,
                      .expected = move.expected.chunk(i, move.chunks)};
-  // With one slot, the turn ends with the chunk.
-  if (sharing_ == Sharing::fair && depth() > 1) std::rotate(movable, movable + 1, q.waiting.end());
+  end_turn(q, turn);
   return &slot.start;
 }
 
@@ -165,16 +211,21 @@ void LinkLogic::check_invariants() const {
   for (const Slot& slot : slots_) busy += slot.is_busy ? 1 : 0;
   TROUPE_ASSERT(busy == busy_slots());
   for (const Queue& q : queues_) {
-    for (const Waiting& w : q.waiting) {
+    std::vector<Turn> turns(q.fresh.begin(), q.fresh.end());
+    TROUPE_ASSERT(std::is_sorted(turns.rbegin(), turns.rend(), std::greater<>()));
+    TROUPE_ASSERT(std::is_heap(q.returned.begin(), q.returned.end(), std::greater<>()));
+    turns.insert(turns.end(), q.returned.begin(), q.returned.end());
+    for (const Turn& turn : turns) {
+      const Waiting& w = turn.transfer;
       TROUPE_ASSERT(w.part->share.items[w.item].waits_for == 0);
-      TROUPE_ASSERT(w.move().chunks_moved < w.move().chunks);
-      TROUPE_ASSERT(std::count(q.waiting.begin(), q.waiting.end(), w) == 1);
+      TROUPE_ASSERT(w.is_movable());
+      TROUPE_ASSERT(std::count_if(turns.begin(), turns.end(), [&](const Turn& other) {
+                      return other.transfer == w || other.number == turn.number;
+                    }) == 1);
     }
   }
   for (const Slot& slot : slots_) {
     if (!slot.is_busy || slot.start.is_issued) continue;
-    const auto& waiting = queues_[static_cast<std::size_t>(slot.start.direction)].waiting;
-    TROUPE_ASSERT(std::count(waiting.begin(), waiting.end(), slot.current()) == 1);
     TROUPE_ASSERT(slot.current().move().chunks_moved < slot.current().move().chunks_begun);
   }
 }

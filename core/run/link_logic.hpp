@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -81,22 +82,39 @@ class LinkLogic {
     void ready(ActiveShare& part, std::uint32_t item) {
       Share::Move& move = part.share.moves[item];
       move.chunks_here = move.paced ? 1 : move.chunks;
-      logic.queue(move.direction).waiting.push_back({&part, item});
+      logic.join_queue({&part, item});
     }
-    void chunk(ActiveShare& part, std::uint32_t item) { ++part.share.moves[item].chunks_here; }
+    void chunk(ActiveShare& part, std::uint32_t item) { logic.add_chunk({&part, item}); }
     void notice(const WindowItem& to) { logic.notices_.push_back(to); }
   };
   struct Waiting {
     ActiveShare* part;
     std::uint32_t item;
     Share::Move& move() const { return part->share.moves[item]; }
+    bool is_movable() const { return move().chunks_begun < move().chunks_here; }
     friend bool operator==(const Waiting&, const Waiting&) = default;
   };
+  struct Turn {
+    std::uint64_t number;
+    Waiting transfer;
+    friend bool operator>(const Turn& a, const Turn& b) { return a.number > b.number; }
+  };
+  // Each transfer that has begun or may begin has a turn. Only those that have a chunk to move are
+  // looked at: others may be thousands, on a link that is faster than the one before.
   struct Queue {
-    std::deque<Waiting> waiting;  // transfers that have begun or may begin
+    std::deque<Turn> fresh;      // in ascending order: had a chunk to move ever since
+    std::vector<Turn> returned;  // a heap: had none for a while, and keep the turns they had
+    std::uint64_t next_turn = 0;
     std::uint32_t under_way = 0;  // chunks
     Instant latest_end{};
+
+    bool is_returned_first() const {
+      return !returned.empty() && (fresh.empty() || fresh.front() > returned.front());
+    }
+    const Turn& first() const { return is_returned_first() ? returned.front() : fresh.front(); }
+    void pop_first();
   };
+  static constexpr std::uint64_t no_turn = std::numeric_limits<std::uint64_t>::max();
   struct Slot {
     bool is_busy = false;
     Start start{};  // the chunk under way; its transfer is in the queue, unless it was issued
@@ -105,9 +123,17 @@ class LinkLogic {
 
   Queue& queue(Direction direction) { return queues_[static_cast<std::size_t>(direction)]; }
   std::uint32_t depth() const { return progress_.ahead().depth; }
-  // The chunk is moving, or will by itself: its transfer leaves the queue, or goes to the end.
+  // Gives the transfer the last turn.
+  void join_queue(Waiting transfer);
+  // A chunk has arrived that the transfer may move.
+  void add_chunk(Waiting transfer);
+  // The transfer has no chunk to move: it has this turn when the next one arrives.
+  static void keep_turn(Waiting transfer, std::uint64_t turn);
+  // The transfer whose turn it was has begun a chunk.
+  void end_turn(Queue& q, Turn turn);
+  // The chunk will move by itself: its transfer goes to the end.
   void pass_on(const Start& chunk);
-  void leave_queue(const Start& chunk);
+  void leave_queue(Direction direction, Waiting transfer);
   // If the item that waits for this chunk learns at its issue (else when it has arrived), and this
   // is that moment, notifies it.
   void pace(const Start& chunk, bool at_issue);

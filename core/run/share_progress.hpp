@@ -22,6 +22,8 @@ struct alignas(64) ActiveShare {
   Share share;
   // Items of later windows that wait for an item of this one, and watches.
   std::multimap<std::uint32_t, WindowItem> late = {};
+  // Links with paced transfers only: the turns that LinkLogic keeps for those without a chunk.
+  std::vector<std::uint64_t> turns = {};
 
   bool is_complete() const { return done == share.size(); }
 };
