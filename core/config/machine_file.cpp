@@ -32,8 +32,10 @@
 //     directory: /mnt/scratch      # storage: where the files go, relative to the machine file;
 //                                  #   default: a temporary directory
 //
-// links:                           # what copies; a copy between memories without a link of their
-//   pcie0:                         #   own takes the quickest route over several links
+// links:                           # what copies. Tensors of any size take the same route: that
+//                                  #   whose links, added up, need the least time for 1 MiB. It may
+//                                  #   be several links, also where a direct one is slower
+//   pcie0:
 //     between: [host, vram0]       # two memories; forward is from the first to the second
 //     bandwidth: 25 GB/s           # forward
 //     backward_bandwidth: 24 GB/s  # default: the same as bandwidth
