@@ -3,7 +3,6 @@
 #include "tests/support/share_maker.hpp"
 #include "tests/support/share_view.hpp"
 
-#include <chrono>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -226,25 +225,6 @@ BOOST_AUTO_TEST_CASE(a_transfer_that_waits_for_chunks_keeps_its_turn) {
   BOOST_TEST(wire.move_all() == (Items{0, 1}));
   wire.notice({1, 0, 1});
   BOOST_TEST(wire.move_all() == (Items{0, 1, 1}));
-}
-
-// Each chunk that arrives is the only one that can move, behind thousands that wait for theirs.
-BOOST_AUTO_TEST_CASE(transfers_without_a_chunk_to_move_take_no_time) {
-  constexpr std::uint32_t transfers = 100'000;
-  LinkLogic logic(self, Sharing::fifo);
-  logic.on_share(make_share(self, std::vector<Item>(transfers, paced_pages(3)), 0, true));
-  const auto begin = std::chrono::steady_clock::now();
-  for (int chunk = 0; chunk < 3; ++chunk) {
-    for (std::uint32_t item = 0; item < transfers; ++item) {
-      logic.on_notice(0, Items{item});
-      const LinkLogic::Start* const start = logic.next();
-      BOOST_REQUIRE(start != nullptr);
-      BOOST_REQUIRE(start->item == item);
-      logic.on_started(start->slot, Instant{});
-      logic.on_finished(start->slot, Instant{Duration{1}});
-    }
-  }
-  BOOST_TEST(seconds(std::chrono::steady_clock::now() - begin) < 2);
 }
 
 // 0 ═(3 chunks)═ item 5 of the next link      0 ── item 9 of a device
