@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -155,7 +156,12 @@ class TaskReader {
       const AttrSpec& spec;
       Attr operator()(bool) const { return read_bool(node, what); }
       Attr operator()(std::int64_t) const { return read_whole(node); }
-      Attr operator()(double) const { return read_number(node, what); }
+      // A whole number as such, which then isn't rounded in silence.
+      Attr operator()(double) const {
+        const double number = read_number(node, what);
+        const std::optional<std::int64_t> whole = whole_number(node.text);
+        return whole && *whole != 0 ? Attr(*whole) : Attr(number);  // -0 isn't 0
+      }
       Attr operator()(Duration) const { return read_duration(node, what); }
       Attr operator()(const std::string&) const { return read_text(node); }
       Attr operator()(const Texts&) const {

@@ -65,17 +65,20 @@ std::string read_string(const Node& node, std::string_view what, std::string_vie
   return scalar(node, what, expected);
 }
 
-std::int64_t read_integer(const Node& node, std::string_view what, std::int64_t value_min,
-                          std::int64_t value_max) {
-  const std::string expected = fmt::format("a whole number from {} to {}", value_min, value_max);
-  const std::string& text = scalar(node, what, expected);
+std::optional<std::int64_t> whole_number(std::string_view text) {
   std::int64_t value = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, status] = std::from_chars(text.data(), end, value);
-  if (status != std::errc{} || rest != end || value < value_min || value > value_max) {
-    refuse(node, what, expected);
-  }
+  if (status != std::errc{} || rest != end) return std::nullopt;
   return value;
+}
+
+std::int64_t read_integer(const Node& node, std::string_view what, std::int64_t value_min,
+                          std::int64_t value_max) {
+  const std::string expected = fmt::format("a whole number from {} to {}", value_min, value_max);
+  const std::optional<std::int64_t> value = whole_number(scalar(node, what, expected));
+  if (!value || *value < value_min || *value > value_max) refuse(node, what, expected);
+  return *value;
 }
 
 double read_number(const Node& node, std::string_view what) {

@@ -7,6 +7,7 @@
 #include "core/ops/tensor_type.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,8 @@ const Node& expect_list(const Node& node, std::string_view what);  // may be emp
 
 // Text that isn't empty; `expected` says what of, for messages: "the name of a task".
 std::string read_string(const Node& node, std::string_view what, std::string_view expected);
+// None: the text is no whole number, or a very large one.
+std::optional<std::int64_t> whole_number(std::string_view text);
 std::int64_t read_integer(const Node& node, std::string_view what, std::int64_t value_min,
                           std::int64_t value_max);
 double read_number(const Node& node, std::string_view what);  // finite

@@ -29,11 +29,19 @@ void check_choice(const OpKind& kind, const AttrSpec& spec, const std::string& t
                     suggestion(text, choices));
 }
 
+// 2^63 is a double that no int64 is.
+bool is_exact(std::int64_t integer) {
+  const auto number = static_cast<double>(integer);
+  return number < 0x1p63 && static_cast<std::int64_t>(number) == integer;
+}
+
 // `value` with the type of the attribute, and in its range.
 Attr checked(const OpKind& kind, const AttrSpec& spec, const Attr& value) {
   const auto* const integer = std::get_if<std::int64_t>(&value);
   if (integer != nullptr && std::holds_alternative<double>(spec.fallback)) {
-    return static_cast<double>(*integer);
+    if (is_exact(*integer)) return static_cast<double>(*integer);
+    throw usage_error(fmt::format("'{}' of '{}' is {}", spec.name, kind.name, *integer),
+                      "it must be a number that float64 holds exactly");
   }
   if (const auto* const list = std::get_if<Integers>(&value);
       list != nullptr && std::holds_alternative<Numbers>(spec.fallback)) {

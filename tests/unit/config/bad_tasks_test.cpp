@@ -115,6 +115,9 @@ BOOST_AUTO_TEST_CASE(attributes_are_checked) {
                      "run.yaml:3:35: iterations of 't' is '-1'; write a whole number from 0 to "));
   BOOST_TEST(task_error("{op: scale, in: x, alpha: two}") ==
              "run.yaml:3:38: alpha of 't' is 'two'; write a number such as 0.5");
+  BOOST_TEST(task_error("{op: constant, shape: [1], dtype: int64, value: 9007199254740993}")
+                 .ends_with("'value' of 'constant' is 9007199254740993; it must be a number that "
+                            "float64 holds exactly"));
   BOOST_TEST(
       task_error("{op: scale, in: x, alpha: .inf}").starts_with("run.yaml:3:38: alpha of 't'"));
   BOOST_TEST(

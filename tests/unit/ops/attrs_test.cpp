@@ -86,6 +86,8 @@ BOOST_AUTO_TEST_CASE(names_types_and_values_that_do_not_fit_are_refused) {
     expect_error(ErrorKind::usage, text, [&] { complete_attrs(sample(), attrs); });
   };
   refused("'sample' has no attribute 'facto'; did you mean 'factor'?", {{"facto", 1.0}});
+  refused("'factor' of 'sample' is 9007199254740993; it must be a number that float64 holds",
+          {{"factor", (std::int64_t{1} << 53) + 1}});
   refused("'factor' of 'sample' is given twice", {{"factor", 1.0}, {"factor", 2.0}});
   refused("'factor' of 'sample' is a text; it must be a number", {{"factor", "1"}});
   refused("'axes' of 'sample' is a whole number; it must be a list of whole numbers",
