@@ -202,14 +202,18 @@ std::uint64_t BufferPool::next_growth(std::uint64_t capacity) const {
 bool BufferPool::grow(std::uint64_t capacity, std::uint64_t count,
                       const std::function<bool()>& keep_going) {
   if (capacity < page_bytes) count = std::max(count, small_mapping_bytes / capacity);
+  constexpr std::uint64_t part_bytes = 32 << 20;
   if (has_pages(capacity)) {
     {
       const std::lock_guard lock(mutex_);
       ++growths_;
     }
-    count -= populate_again(capacity, count);
+    const std::uint64_t at_once = std::max(part_bytes / capacity, std::uint64_t{1});
+    while (const std::uint64_t again = populate_again(capacity, std::min(count, at_once))) {
+      count -= again;
+      if (keep_going && !keep_going()) return false;
+    }
   }
-  constexpr std::uint64_t part_bytes = 32 << 20;
   const std::uint64_t most = capacity >= huge_page_bytes     ? 1
                              : capacity >= own_mapping_bytes ? part_bytes / capacity
                                                              : count;
@@ -351,7 +355,7 @@ bool BufferPool::trim(std::uint64_t bytes, std::span<const Need> keep, std::uint
 
 // Before so many bytes are allocated: see the class. The caller must hold growing_.
 void BufferPool::make_way(std::uint64_t bytes) {
-  // What goes round in fewer capacities than these finds its buffers again.
+  // What goes round in fewer buffers than these finds them again.
   constexpr std::uint64_t growths_for_long = 32;
   constexpr std::uint64_t never_too_much = 64 << 20;
   std::uint64_t excess = 0;
