@@ -63,7 +63,7 @@ struct Link {
   std::string name;
   MemoryId a = {};
   MemoryId b = {};
-  double bandwidth[2] = {0, 0};  // bytes per second, by Direction
+  double bandwidth[2] = {0, 0};  // bytes per second, by Direction; must be given
   Duration latency{0};           // paid once for each transfer
   Sharing sharing = Sharing::fifo;
   std::uint64_t chunk_bytes = 4 << 20;  // for turns on a fair link, and for pipelining on routes

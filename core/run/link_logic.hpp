@@ -99,8 +99,8 @@ class LinkLogic {
     Waiting transfer;
     friend bool operator>(const Turn& a, const Turn& b) { return a.number > b.number; }
   };
-  // Each transfer that has begun or may begin has a turn. Only those that have a chunk to move are
-  // looked at: others may be thousands, on a link that is faster than the one before.
+  // Turns of transfers that have a chunk to move. Others may be thousands, on a link that is faster
+  // than the one before; on a fair link, so is one whose chunk is under way.
   struct Queue {
     std::deque<Turn> fresh;      // in ascending order: had a chunk to move ever since
     std::vector<Turn> returned;  // a heap: had none for a while, and keep the turns they had
@@ -117,7 +117,7 @@ class LinkLogic {
   static constexpr std::uint64_t no_turn = std::numeric_limits<std::uint64_t>::max();
   struct Slot {
     bool is_busy = false;
-    Start start{};  // the chunk under way; its transfer is in the queue, unless it was issued
+    Start start{};  // the chunk under way
     Waiting current() const { return {start.part, start.item}; }
   };
 

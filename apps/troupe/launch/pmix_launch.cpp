@@ -77,9 +77,10 @@ class Session final : public Launch {
       done->met.set_value(status);
     };
     const pmix_status_t begun = PMIx_Fence_nb(nullptr, 0, &meeting->collect, 1, end, meeting);
-    if (begun != PMIX_SUCCESS) {
-      const std::unique_ptr<Meeting> never(meeting);
-      check(begun, "has lost a rank");
+    if (begun != PMIX_SUCCESS) {  // `end` isn't called
+      const std::unique_ptr<Meeting> over(meeting);
+      if (begun != PMIX_OPERATION_SUCCEEDED) check(begun, "has lost a rank");
+      return;
     }
     if (met.wait_for(patience) == std::future_status::timeout) {
       throw usage_error(fmt::format("not all ranks have come to `troupe run` within {}",

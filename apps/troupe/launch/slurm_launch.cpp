@@ -59,7 +59,7 @@ class SlurmLaunch final : public Launch {
     // Below those that the system gives away.
     constexpr std::size_t first_port = 20000;
     constexpr std::size_t ports = 12000;
-    // Steps one after the other, and other jobs of as many ranks a host, get ports of their own.
+    // Steps one after the other, and jobs one after the other, mostly get ports of their own.
     const std::size_t block = std::bit_ceil(*std::max_element(counts.begin(), counts.end()));
     const std::size_t blocks = std::max(ports / block, std::size_t{1});
     const std::size_t first = first_port + (job * 61 + step) % blocks * block;
