@@ -109,20 +109,23 @@ BOOST_AUTO_TEST_CASE(what_other_nodes_have_under_way_finishes_unless_they_are_lo
   BOOST_TEST(both_lost.scenarios[0].ops == 3U);
 }
 
-// x is made in 100 ns, and read on another node in 10 ns. Of its ten chunks, each link moves the
-// third when the loss comes.
-BOOST_AUTO_TEST_CASE(a_transfer_from_or_to_a_lost_node_ends_on_both_sides) {
+// x is made in 100 ns, and read on another node in 10 ns. It is moved in ten chunks.
+SmallGraph read_elsewhere() {
   SmallGraph g;
   const OpId x = g.work("x", 100, {}, on(dev1), 40'960);
   g.work("y", 10, {x}, on(dev0));
+  return g;
+}
+
+// Each link moves the third chunk when the loss comes.
+BOOST_AUTO_TEST_CASE(a_transfer_from_or_to_a_lost_node_ends_on_both_sides) {
+  const SmallGraph g = read_elsewhere();
   BOOST_TEST(makespan_ns(lose(g, {{1, 10'000}})) == 10'110);  // both are made on one node
   BOOST_TEST(makespan_ns(lose(g, {{0, 10'000}})) == 10'010);
 }
 
 BOOST_AUTO_TEST_CASE(a_transfer_between_other_nodes_begins_again_after_the_chunks_under_way) {
-  SmallGraph g;
-  const OpId x = g.work("x", 100, {}, on(dev1), 40'960);
-  g.work("y", 10, {x}, on(dev0));
+  const SmallGraph g = read_elsewhere();
   constexpr int chunks_under_way_end = 100 + 3 * 4096;
   BOOST_TEST(makespan_ns(lose(g, {{2, 10'000}})) == chunks_under_way_end + 40'960 + 4096 + 10);
 }

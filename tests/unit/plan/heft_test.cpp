@@ -5,6 +5,8 @@
 #include "tests/support/small_machine.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -195,51 +197,43 @@ BOOST_AUTO_TEST_CASE(the_mean_of_a_transfer_is_over_all_pairs_of_devices) {
 
 // x on near ── y        near ──first── (no device) ──second── far
 //
-// x takes 200 + 144 ns to far. near takes k times as long for a FLOP as far does: x ends at 100 k,
-// and y at 200 k on near or at 100 k + 344 + 100 on far.
-BOOST_AUTO_TEST_CASE(a_small_tensor_takes_the_sum_of_the_times_over_all_links_of_its_route) {
+// Whether y goes to far, if x takes so many bytes, and near k times as long for a FLOP as far does.
+using Links = std::function<void(SmallMachine&, MemoryId near, MemoryId between, MemoryId far)>;
+bool goes_far(const Links& add_links, std::int64_t bytes, double k) {
   SmallMachine m;
-  const MemoryId a = m.memory("a");
+  const MemoryId here = m.memory("here");
   const MemoryId between = m.memory("between");
-  const MemoryId b = m.memory("b");
-  const DeviceId near = m.device("near", a);
-  const DeviceId far = m.device("far", b);
-  m.link("first", a, between, std::chrono::nanoseconds(56));
-  m.link("second", between, b);
-  const auto place_y = [&](double k) {
-    SmallGraph g;
-    const OpId x = g.work("x", 100, {}, on(near), 144);
-    const OpId y = g.work("y", 100, {x});
-    m.machine.devices[near.index()].op_flops["work"] = 1e9 / k;
-    return place(g.graph, m.machine)[y.index()];
-  };
-  BOOST_TEST((place_y(4.43) == near));
-  BOOST_TEST((place_y(4.45) == far));
+  const MemoryId there = m.memory("there");
+  const DeviceId near = m.device("near", here);
+  const DeviceId far = m.device("far", there);
+  add_links(m, here, between, there);
+  m.machine.devices[near.index()].op_flops["work"] = 1e9 / k;
+  SmallGraph g;
+  const OpId x = g.work("x", 100, {}, on(near), bytes);
+  const OpId y = g.work("y", 100, {x});
+  return place(g.graph, m.machine)[y.index()] == far;
 }
 
-// x on near ── y        near ──first── (no device) ──second── far
-//
-// x is cut into ten chunks of 100 ns each, the first of which takes 50 more on second: it is on far
-// at 1000 + 100 + 50. near takes k times as long for a FLOP as far does: x ends at 100 k, and y at
-// 200 k on near or at 100 k + 1150 + 100 on far.
-BOOST_AUTO_TEST_CASE(chunks_of_a_tensor_follow_each_other_over_the_links_of_a_route) {
-  SmallMachine m;
-  const MemoryId a = m.memory("a");
-  const MemoryId between = m.memory("between");
-  const MemoryId b = m.memory("b");
-  const DeviceId near = m.device("near", a);
-  const DeviceId far = m.device("far", b);
-  m.link("first", a, between, {}, Sharing::fifo, 100);
-  m.link("second", between, b, std::chrono::nanoseconds(50), Sharing::fifo, 200);
-  const auto place_y = [&](double k) {
-    SmallGraph g;
-    const OpId x = g.work("x", 100, {}, on(near), 1000);
-    const OpId y = g.work("y", 100, {x});
-    m.machine.devices[near.index()].op_flops["work"] = 1e9 / k;
-    return place(g.graph, m.machine)[y.index()];
+// x takes 200 + 144 ns to far, and ends at 100 k; y ends at 200 k on near or at 100 k + 344 + 100
+// on far.
+BOOST_AUTO_TEST_CASE(a_small_tensor_takes_the_sum_of_the_times_over_all_links_of_its_route) {
+  const Links links = [](SmallMachine& m, MemoryId near, MemoryId between, MemoryId far) {
+    m.link("first", near, between, std::chrono::nanoseconds(56));
+    m.link("second", between, far);
   };
-  BOOST_TEST((place_y(12.49) == near));
-  BOOST_TEST((place_y(12.51) == far));
+  BOOST_TEST(!goes_far(links, 144, 4.43));
+  BOOST_TEST(goes_far(links, 144, 4.45));
+}
+
+// x is cut into ten chunks of 100 ns each, the first of which takes 50 more on second: it is on far
+// 1000 + 100 + 50 after its end at 100 k. y ends at 200 k on near or at 100 k + 1150 + 100 on far.
+BOOST_AUTO_TEST_CASE(chunks_of_a_tensor_follow_each_other_over_the_links_of_a_route) {
+  const Links links = [](SmallMachine& m, MemoryId near, MemoryId between, MemoryId far) {
+    m.link("first", near, between, {}, Sharing::fifo, 100);
+    m.link("second", between, far, std::chrono::nanoseconds(50), Sharing::fifo, 200);
+  };
+  BOOST_TEST(!goes_far(links, 1000, 12.49));
+  BOOST_TEST(goes_far(links, 1000, 12.51));
 }
 
 // s 150 on one     r 100 on two ── zero ── zero ── … ── zero
