@@ -37,7 +37,7 @@ void check_rate(const Part& part, std::string_view what, double rate) {
 }
 
 template <class Part>
-void check_latency(const Part& part, std::string_view what, Duration latency) {
+void check_time(const Part& part, std::string_view what, Duration latency) {
   if (latency >= Duration{0} && latency <= longest_duration) return;
   throw usage_error(part.place,
                     fmt::format("the {} of '{}' is {} s", what, part.name, seconds(latency)),
@@ -48,7 +48,7 @@ void check_rates(const Device& device) {
   if (device.flops) check_rate(device, "rate", *device.flops);
   if (device.bandwidth) check_rate(device, "bandwidth", *device.bandwidth);
   for (const auto& [op, rate] : device.op_flops) check_rate(device, "rate of " + op, rate);
-  check_latency(device, "launch time", device.launch);
+  check_time(device, "launch time", device.launch);
 }
 
 }  // namespace
@@ -108,7 +108,7 @@ void check_machine(const Machine& machine) {
                         "give it at least 4 KiB");
     }
     for (const double rate : link.bandwidth) check_rate(link, "bandwidth", rate);
-    check_latency(link, "latency", link.latency);
+    check_time(link, "latency", link.latency);
   }
 }
 

@@ -50,6 +50,7 @@ class TransferTimes {
     Duration time{0};
   };
   Duration look_up(MemoryId from, MemoryId to, std::uint64_t bytes);
+  // There must be a route.
   Duration over_all_links(MemoryId from, MemoryId to, std::uint64_t bytes);
 
   const Machine& machine_;
