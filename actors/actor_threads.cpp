@@ -124,13 +124,17 @@ class ActorThreads::Own final : public Single {
   // What is done in a poll may be due to be followed by another one.
   void poll_if_due() {
     if (is_polling_) return;
-    while (std::exchange(is_poll_due_, false)) poll();
+    while (is_poll_due_) poll();
+  }
+  void leave_poll() {
+    if (poll_.leave) poll_.leave();
   }
 
  private:
   bool poll() {
+    is_poll_due_ = false;
     is_polling_ = true;
-    const bool has_worked = poll_();
+    const bool has_worked = poll_.once();
     is_polling_ = false;
     return has_worked;
   }
@@ -149,9 +153,12 @@ class ActorThreads::Own final : public Single {
       for (int spins = 0; spins < spins_max; ++spins) {
         if (job_.load(std::memory_order_relaxed) != nullptr) break;
         if (poll_ && spins % spins_a_poll == 0 && poll()) spins = 0;
+        // What it waits for may need this core first.
+        if (poll_ && spins % spins_a_yield == spins_a_yield - 1) std::this_thread::yield();
         relax();
       }
       poll_if_due();  // if the last poll has posted something
+      if (job_.load(std::memory_order_relaxed) == nullptr) leave_poll();
     }
     job_.wait(nullptr, std::memory_order_acquire);
     return job_.exchange(nullptr, std::memory_order_acquire);
@@ -167,6 +174,7 @@ class ActorThreads::Own final : public Single {
   }
 
   static constexpr int spins_a_poll = 4;
+  static constexpr int spins_a_yield = 64;
   static inline thread_local Own* current_ = nullptr;
 
   const Waiting waiting_;
@@ -303,6 +311,10 @@ void ActorThreads::start_shared_thread() {
 
 void ActorThreads::poll_if_due() {
   if (Own* const own = Own::current()) own->poll_if_due();
+}
+
+void ActorThreads::leave_poll() {
+  if (Own* const own = Own::current()) own->leave_poll();
 }
 
 void ActorThreads::give_way() {

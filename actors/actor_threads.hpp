@@ -31,9 +31,16 @@ enum class Waiting {
 // and not within them. `polls_next`: the caller calls the Poll next, so that thread isn't woken.
 // Thread-safe. False: that thread takes no more, or may not be used.
 using Post = std::function<bool(std::function<void()> function, bool polls_next)>;
-// Does here, once, what such a thread does all the time, so that a thread that waits for it need
-// not be woken. True if something has happened. Thread-safe; empty where there is no such thread.
-using Poll = std::function<bool()>;
+// What saves a thread that waits for such a thread from being woken by it. Thread-safe; empty where
+// there is no such thread.
+struct Poll {
+  // Does here, once, what such a thread does all the time. True if something has happened.
+  std::function<bool()> once = {};
+  // Has that thread go on by itself, at once. May be empty.
+  std::function<void()> leave = {};
+
+  explicit operator bool() const { return once != nullptr; }
+};
 
 // A CAF module, loaded with `config.load<ActorThreads>()`. An actor with a thread of its own may
 // block that thread: other actors go on. All other actors, those of CAF included, share threads and
@@ -73,6 +80,8 @@ class ActorThreads final : public caf::scheduler::abstract_coordinator {
   // Polls if this thread is an actor's own and has sent something to an actor on a borrowed thread
   // since it last polled. Must be called before such a thread blocks in a message handler.
   static void poll_if_due();
+  // If this thread is an actor's own and polls, it won't do so for more than 100 us from now on.
+  static void leave_poll();
   // How many threads start_shared_thread() starts in that many calls.
   std::size_t shared_threads_for(std::size_t actors) const;
 

@@ -35,7 +35,11 @@ class DeviceWork {
       }
       if (is_tracked_) make_room(kernel, inputs, output);
     }
-    if (issues_ahead_) find_tokens(inputs, start.since);
+    if (issues_ahead_) {
+      find_tokens(inputs, start.since);
+    } else if (kernel.length == Share::Length::lengthy) {
+      ActorThreads::leave_poll();
+    }
     return backend_->start(start.slot, {.kind = kernel.kind,
                                         .attrs = kernel.attrs,
                                         .inputs = inputs,
@@ -66,14 +70,21 @@ class DeviceWork {
       }
     }
     // Written where it changes only: other devices' kernels may lie in the same cache line.
-    const bool is_long = took > std::chrono::microseconds(2);
-    if (kernel(start).is_long != is_long) kernel(start).is_long = is_long;
+    const Share::Length length = length_of(took);
+    if (kernel(start).length != length) kernel(start).length = length;
   }
 
   // An estimate: assumes that a kernel takes as long as it took the last time.
-  bool may_block(const DeviceLogic::Start& start) const { return kernel(start).is_long; }
+  bool may_block(const DeviceLogic::Start& start) const {
+    return kernel(start).length != Share::Length::brief;
+  }
 
  private:
+  static Share::Length length_of(Duration took) {
+    if (took <= std::chrono::microseconds(2)) return Share::Length::brief;
+    if (took <= std::chrono::microseconds(100)) return Share::Length::medium;
+    return Share::Length::lengthy;
+  }
   void find_tokens(std::span<const ReplicaId> inputs, Instant now) {
     after_.clear();
     for (const ReplicaId input : inputs) store_->tokens().append(input, after_);

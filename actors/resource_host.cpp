@@ -52,7 +52,10 @@ bool ResourceHost::is_on_network(ResourceId resource) const {
 caf::execution_unit* ResourceHost::start_thread(ResourceId resource) {
   if (has_thread(resource)) {
     Poll poll;
-    if (network_ != nullptr) poll = [network = network_] { return network->progress(); };
+    if (network_ != nullptr) {
+      poll = {.once = [network = network_] { return network->progress(); },
+              .leave = [network = network_] { network->leave(); }};
+    }
     return setup_.start_thread(Waiting::briefly, std::move(poll));
   }
   if (is_on_network(resource)) {

@@ -15,10 +15,11 @@ class NoPeers final : public Wire {
   void send(NodeId, const ChunkHeader&, const std::byte*, ChunkDone done) override {
     done("there are no other nodes");
   }
-  void take(ArrivedChunk, std::byte*, ChunkDone) override {}
+  bool take(ArrivedChunk, std::byte*, ChunkDone) override { return true; }
   void drop(ArrivedChunk) override {}
   bool post(std::function<void()>, bool) override { return false; }
   bool progress() override { return false; }
+  void leave() override {}
 };
 
 // Sets a flag when an actor is gone, whatever others are doing.

@@ -36,13 +36,7 @@ struct FlatKernel {
   std::uint16_t further;
   std::uint16_t in_place_of;
 
-  enum Flag : std::uint32_t {
-    has_in_place_of = 1,
-    adopts = 2,
-    further_one = 4,
-    plain = 8,
-    slow = 16
-  };
+  enum Flag : std::uint32_t { has_in_place_of = 1, adopts = 2, further_one = 4, plain = 8 };
 };
 
 struct FlatItem {
@@ -108,8 +102,7 @@ FlatKernel flat(const Share::Kernel& kernel, std::uint32_t attrs) {
           .flags = flag_if(kernel.in_place_of.has_value(), FlatKernel::has_in_place_of) |
                    flag_if(kernel.adopts, FlatKernel::adopts) |
                    flag_if(kernel.is_further, FlatKernel::further_one) |
-                   flag_if(kernel.is_plain, FlatKernel::plain) |
-                   flag_if(kernel.is_long, FlatKernel::slow),
+                   flag_if(kernel.is_plain, FlatKernel::plain),
           .further = kernel.further,
           .in_place_of = kernel.in_place_of.value_or(0)};
 }
@@ -119,7 +112,6 @@ Share::Kernel kernel_of(const FlatKernel& kernel, const Attrs* attrs) {
   Share::Kernel made{.kind = kernel.kind,
                      .attrs = attrs,
                      .expected = kernel.expected,
-                     .is_long = has(FlatKernel::slow),
                      .adopts = has(FlatKernel::adopts),
                      .further = kernel.further,
                      .is_further = has(FlatKernel::further_one),

@@ -73,7 +73,8 @@ class WireEnd final : public troupe::WireListener {
   void arrived(const ChunkHeader& header, ArrivedChunk chunk) override {
     const bool is_piece = header.resource == piece;
     std::byte* const target = is_piece ? pool_.next(header.bytes) : ping_.data();
-    wire_->take(chunk, target, [this, header](const std::string&) { taken(header); });
+    const troupe::ChunkDone done = [this, header](const std::string&) { taken(header); };
+    if (wire_->take(chunk, target, done)) done({});
   }
   void lost(NodeId, const std::string&) override {}
 

@@ -75,6 +75,8 @@ class FrameStream {
   bool has_pending() const {
     return connection_ && (may_have_more_ || end_ - begin_ >= sizeof frame_);
   }
+  // True if what has come is whole frames.
+  bool is_between_frames() const { return missing_.empty() && begin_ == end_; }
   // `cause` must not be empty.
   void fail(const std::string& cause);
   const std::string& failure() const { return failure_; }  // empty: none

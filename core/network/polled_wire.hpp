@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <exception>
 #include <functional>
 #include <future>
@@ -31,8 +32,8 @@ namespace troupe {
 //   bool update()           goes on with everything; true if something has happened
 //   bool has_losses()       that update() has found
 //   report_losses()         to the listener; may block, so only the wire's thread calls it
-//   bool has_more()         what those who help leave to the wire's thread when they leave: large
-//                           chunks that are under way, and whatever the next update() does anyway
+//   bool has_more()         that the next update() does, whatever comes
+//   bool has_large()        chunks under way, which take long: the wire's thread moves them, too
 //   WireRest rest()         what to wait for; none if update() has more to do
 //   void wake()             ends such a wait
 //
@@ -72,10 +73,12 @@ class PolledWire final : public Wire {
       work_->send(to, header, bytes, std::move(done));
     });
   }
-  void take(ArrivedChunk chunk, std::byte* target, ChunkDone done) override {
-    call([this, chunk, target, done = std::move(done)]() mutable {
-      work_->take(chunk, target, std::move(done));
+  bool take(ArrivedChunk chunk, std::byte* target, ChunkDone done) override {
+    if (is_on_thread()) return work_->take(chunk, target, std::move(done));
+    push([this, chunk, target, done = std::move(done)] {
+      if (work_->take(chunk, target, done)) done({});
     });
+    return false;
   }
   void drop(ArrivedChunk chunk) override {
     call([this, chunk] { work_->drop(chunk); });
@@ -96,17 +99,30 @@ class PolledWire final : public Wire {
     if (!lock) {
       // Another thread that helps may leave without a call that it has come too early for.
       if (!calls_.is_empty()) calls_.wake_owner([this] { work_->wake(); });
+      std::this_thread::yield();  // that thread may need this core
       return false;
     }
     const Turn turn(*this, std::move(lock));
     const bool has_worked = round();
-    if (work_->has_losses() || work_->has_more()) {
+    const bool needs_thread = work_->has_losses() || work_->has_large();
+    if (needs_thread || work_->has_more()) {
       // What has begun since it went to sleep may need more than the events that it waits for.
       calls_.wake_owner([this] { work_->wake(); });
+    }
+    if (needs_thread) {
+      leave();
     } else {
       helped_at_.store(Clock::now(), std::memory_order_relaxed);
     }
     return has_worked;
+  }
+
+  void leave() override {
+    {
+      const std::lock_guard lock(rest_);
+      helped_at_.store(never, std::memory_order_relaxed);
+    }
+    left_.notify_one();
   }
 
  private:
@@ -166,9 +182,10 @@ class PolledWire final : public Wire {
     Clock::time_point idle_since;
     for (;;) {
       if (is_helped()) {
-        std::this_thread::sleep_for(help_gap_max);
-        is_idle = true;
+        rest();
+        is_idle = true;  // for so long that it needn't spin
         idle_since = {};
+        continue;
       }
       bool has_worked = false;
       {
@@ -206,6 +223,13 @@ class PolledWire final : public Wire {
   bool is_helped() const {
     return Clock::now() < helped_at_.load(std::memory_order_relaxed) + help_gap_max;
   }
+  // While others help. To look whether they still do takes the core from them for longer than a
+  // small chunk takes, so it isn't done often.
+  void rest() {
+    std::unique_lock lock(rest_);
+    left_.wait_for(lock, rest_max,
+                   [this] { return helped_at_.load(std::memory_order_relaxed) == never; });
+  }
 
   void sleep() {
     WireRest rest;
@@ -218,12 +242,16 @@ class PolledWire final : public Wire {
     calls_.awake();
   }
 
-  // So long after the last progress() the wire's thread does nothing.
+  // Who has not helped for so long helps no more.
   static constexpr std::chrono::microseconds help_gap_max{100};
+  static constexpr std::chrono::milliseconds rest_max{1};
+  static constexpr Clock::time_point never{};
 
   const Duration spin_;
   CallQueue calls_;
-  std::atomic<Clock::time_point> helped_at_{Clock::time_point{}};
+  std::atomic<Clock::time_point> helped_at_{never};  // the latest progress(), if nobody left since
+  std::mutex rest_;                                  // held when it becomes `never`
+  std::condition_variable left_;
   std::atomic<std::thread::id> at_work_;
   std::mutex turn_;  // guards what follows
   std::optional<Work> work_;

@@ -31,6 +31,7 @@ constexpr std::uint64_t chunk_bytes_max = std::uint64_t{1} << 36;
 // Of one connection, before others are served; a part of a large chunk counts for many.
 constexpr int frames_at_once = 16;
 constexpr int frames_for_a_part = 8;
+constexpr int updates_a_look = 8;
 // Connections that others have opened, and on which nobody has said hello.
 constexpr std::ptrdiff_t strangers_max = 256;
 constexpr const char* closed_meanwhile = "the connection was closed";
@@ -70,40 +71,55 @@ HostPort SocketWork::place_of(const std::string& address) const {
 
 void SocketWork::connect(NodeId node, const std::string& address, const HostPort& place) {
   Peer& peer = peers_[node];
-  const bool was_connected = peer.link != none;
-  if (was_connected && peer.address == address) return;
-  if (was_connected) fail_links(peer.address, closed_meanwhile);
+  if (peer.address == address && peer.cause.empty()) return;
+  if (peer.link != none) fail(peer.link, closed_meanwhile);
+  for (ChunkDone& done : peer.waiting) finish(std::move(done), closed_meanwhile);
   std::erase_if(losses_, [node](const Loss& loss) { return loss.node == node; });
-  peer = {.address = address, .cause = {}};
+  peer = {.address = address};
+  if (address_ < address) return open(node, peer, place);
+  const auto link = std::find_if(links_.begin(), links_.end(), [&](const auto& entry) {
+    return entry.second.address == address && entry.second.stream.failure().empty();
+  });
+  if (link != links_.end()) use(link->first, peer);
+}
+
+void SocketWork::open(NodeId node, Peer& peer, const HostPort& place) {
   try {
     const TlsContext* const tls = options_.wire.tls ? &*options_.wire.tls : nullptr;
     Connection connection(begin_connecting(place), Connection::Side::client, tls);
     connection.limit_silence(options_.wire.silence_max);
     const auto entry =
         add(FrameStream(Introduction(std::move(connection), Purpose::tensors, tls != nullptr)));
-    peer.link = entry->first;
     Link& link = entry->second;
-    link.is_outgoing = true;
-    link.address = address;
-    const std::string text = address + "\n" + address_;
+    link.address = peer.address;
+    const std::string text = peer.address + "\n" + address_;
     link.stream.send({.kind = Frame::Kind::hello, .header = {.bytes = text.size()}},
                      reinterpret_cast<const std::byte*>(text.data()));
     link.stream.go_on();
     look_after(entry->first, link);
+    use(entry->first, peer);
   } catch (const Error& error) {
-    peer.cause = error.problem();
-    losses_.push_back({node, peer.cause});
-    fail_links(address, peer.cause);
+    lose(node, peer, error.problem());
   }
 }
 
-// Those to and from the Wire at the address.
-void SocketWork::fail_links(const std::string& address, const std::string& cause) {
-  for (auto& [number, link] : links_) {
-    if (link.address != address) continue;
-    link.stream.fail(cause);
-    look_after(number, link);
-  }
+void SocketWork::use(LinkNumber number, Peer& peer) {
+  peer.link = number;
+  for (const ChunkDone& go_on : std::exchange(peer.waiting, {})) go_on({});
+}
+
+void SocketWork::lose(NodeId node, Peer& peer, const std::string& cause) {
+  for (ChunkDone& done : std::exchange(peer.waiting, {})) finish(std::move(done), cause);
+  peer.link = none;
+  peer.cause = cause;
+  losses_.push_back({node, cause});
+}
+
+void SocketWork::fail(LinkNumber number, const std::string& cause) {
+  const auto link = links_.find(number);
+  if (link == links_.end()) return;
+  link->second.stream.fail(cause);
+  look_after(number, link->second);
 }
 
 void SocketWork::accept(Connection connection) {
@@ -115,6 +131,7 @@ void SocketWork::accept(Connection connection) {
 
 void SocketWork::add_accepted() {
   const std::lock_guard lock(accepted_mutex_);
+  has_accepted_ = false;
   for (Connection& connection : std::exchange(accepted_, {})) {
     connection.limit_silence(options_.wire.silence_max);
     add(FrameStream(std::move(connection)));
@@ -127,12 +144,11 @@ void SocketWork::add_accepted() {
 void SocketWork::drop_strangers() {
   const auto is_stranger = [](const auto& entry) {
     const Link& link = entry.second;
-    return !link.is_outgoing && link.address.empty() && link.stream.failure().empty();
+    return link.address.empty() && link.stream.failure().empty();
   };
   if (std::count_if(links_.begin(), links_.end(), is_stranger) <= strangers_max) return;
   const auto oldest = std::find_if(links_.begin(), links_.end(), is_stranger);
-  oldest->second.stream.fail("others came");
-  look_after(oldest->first, oldest->second);
+  fail(oldest->first, "others came");
 }
 
 SocketWork::Links::iterator SocketWork::add(FrameStream stream) {
@@ -140,7 +156,7 @@ SocketWork::Links::iterator SocketWork::add(FrameStream stream) {
   Link& link = entry->second;
   link.watched_events = EPOLLIN;
   link.deadline = Clock::now() + options_.wire.connect_timeout;
-  has_unready_links_ = true;
+  has_deadlines_ = true;
   epoll_event event{.events = EPOLLIN, .data = {.u64 = entry->first}};
   if (epoll_ctl(ready_, EPOLL_CTL_ADD, link.stream.socket(), &event) != 0) {
     link.stream.fail(system_message(errno));
@@ -163,13 +179,21 @@ void SocketWork::look_after(LinkNumber number, Link& link) {
 
 void SocketWork::send(NodeId to, const ChunkHeader& header, const std::byte* bytes,
                       ChunkDone done) {
-  const auto peer = peers_.find(to);
-  if (peer == peers_.end() || peer->second.link == none) {
-    const bool was_there = peer != peers_.end() && !peer->second.cause.empty();
-    finish(std::move(done), was_there ? peer->second.cause : "the node isn't connected");
+  const auto found = peers_.find(to);
+  if (found == peers_.end()) return finish(std::move(done), "the node isn't connected");
+  Peer& peer = found->second;
+  if (!peer.cause.empty()) return finish(std::move(done), peer.cause);
+  if (peer.link == none) {
+    // By now, the other end has begun to open one, if it can.
+    if (peer.waiting.empty()) peer.deadline = Clock::now() + options_.wire.connect_timeout;
+    has_deadlines_ = true;
+    peer.waiting.push_back([=, this, done = std::move(done)](const std::string& failure) mutable {
+      if (failure.empty()) return send(to, header, bytes, std::move(done));
+      done(failure);
+    });
     return;
   }
-  Link& link = links_.at(peer->second.link);
+  Link& link = links_.at(peer.link);
   FrameStream& stream = link.stream;
   if (!stream.failure().empty()) {
     finish(std::move(done), stream.failure());
@@ -189,16 +213,15 @@ void SocketWork::send(NodeId to, const ChunkHeader& header, const std::byte* byt
                               }});
     stream.send({.kind = Frame::Kind::offer, .number = number, .header = header}, nullptr);
   }
-  look_after(peer->second.link, link);
+  look_after(peer.link, link);
 }
 
-void SocketWork::take(ArrivedChunk chunk, std::byte* target, ChunkDone done) {
+bool SocketWork::take(ArrivedChunk chunk, std::byte* target, ChunkDone done) {
   Arrival& arrival = *static_cast<Arrival*>(chunk);
   if (!arrival.is_offered) {
     if (arrival.count > 0) std::memcpy(target, arrival.bytes.get(), arrival.count);
     forget(arrival);
-    finish(std::move(done));
-    return;
+    return true;
   }
   TROUPE_ASSERT(arrival.target == nullptr);
   const auto link = links_.find(arrival.link);
@@ -207,13 +230,14 @@ void SocketWork::take(ArrivedChunk chunk, std::byte* target, ChunkDone done) {
   if (!is_there) {
     forget(arrival);
     finish(std::move(done), closed_meanwhile);
-    return;
+    return false;
   }
   ++large_under_way_;
   arrival.target = target;
   arrival.done = std::move(done);
   link->second.stream.send({.kind = Frame::Kind::want, .number = arrival.number}, nullptr);
   look_after(link->first, link->second);
+  return false;
 }
 
 void SocketWork::drop(ArrivedChunk chunk) {
@@ -228,21 +252,21 @@ void SocketWork::drop(ArrivedChunk chunk) {
 }
 
 bool SocketWork::update() {
-  std::array<epoll_event, 32> events;
-  const int count = epoll_wait(ready_, events.data(), static_cast<int>(events.size()), 0);
-  bool has_worked = count > 0 || !pending_.empty();
-  if (has_accepted_.exchange(false)) {
+  bool has_worked = !pending_.empty();
+  if (has_accepted_.load(std::memory_order_relaxed)) {
     add_accepted();
     has_worked = true;
   }
-  for (int i = 0; i < count; ++i) go_on(events[static_cast<std::size_t>(i)].data.u64, true);
+  has_worked |= look_at_latest();
+  if (--until_look_ <= 0) has_worked |= look_at_all();
   for (const LinkNumber number : std::exchange(pending_, {})) {
     const auto link = links_.find(number);
     if (link == links_.end()) continue;
     link->second.is_pending = false;
-    go_on(number, false);
+    receive(number, link->second);
+    look_after(number, link->second);
   }
-  if (has_unready_links_) fail_late_links();
+  if (has_deadlines_) fail_late();
   if (has_failed_links_) {
     remove_failed();
     has_worked = true;
@@ -252,36 +276,57 @@ bool SocketWork::update() {
   return true;
 }
 
-void SocketWork::go_on(LinkNumber number, bool is_ready) {
-  const auto entry = links_.find(number);
-  if (entry == links_.end()) return;
-  Link& link = entry->second;
-  if (is_ready) {
-    link.stream.is_readable();
-    if (!link.stream.is_open() || link.stream.wants_write()) link.stream.go_on();
+// Whoever has sent something small may send more: to read from that socket takes less than to ask
+// which sockets are ready, so that is done every few times only.
+bool SocketWork::look_at_latest() {
+  const auto link = links_.find(latest_);
+  if (link == links_.end() || !link->second.stream.is_between_frames()) {
+    until_look_ = 0;
+    return false;
   }
-  receive(number, link);
+  link->second.stream.is_readable();
+  const bool has_come = receive(latest_, link->second);
+  look_after(latest_, link->second);
+  return has_come;
+}
+
+bool SocketWork::look_at_all() {
+  until_look_ = updates_a_look;
+  std::array<epoll_event, 32> events;
+  const int count = epoll_wait(ready_, events.data(), static_cast<int>(events.size()), 0);
+  for (int i = 0; i < count; ++i) {
+    const auto link = links_.find(events[static_cast<std::size_t>(i)].data.u64);
+    if (link != links_.end()) go_on(link->first, link->second);
+  }
+  return count > 0;
+}
+
+void SocketWork::go_on(LinkNumber number, Link& link) {
+  link.stream.is_readable();
+  if (!link.stream.is_open() || link.stream.wants_write()) link.stream.go_on();
+  if (receive(number, link)) latest_ = number;
   look_after(number, link);
 }
 
-void SocketWork::receive(LinkNumber number, Link& link) {
+bool SocketWork::receive(LinkNumber number, Link& link) {
   const FrameStream::Place place = [this, &link](const Frame& frame) {
     return place_of_bytes(link, frame);
   };
   for (int left = frames_at_once; left > 0;) {
-    if (!link.stream.receive(place)) return;
+    if (!link.stream.receive(place)) return left < frames_at_once;
     const Frame& frame = link.stream.frame();
     left -= frame.kind == Frame::Kind::part ? frames_for_a_part : 1;
     if (!on_frame(number, link, frame)) link.stream.fail("it doesn't keep to the protocol");
   }
-  if (link.is_pending || !link.stream.has_pending()) return;
-  link.is_pending = true;
-  pending_.push_back(number);
+  if (!link.is_pending && link.stream.has_pending()) {
+    link.is_pending = true;
+    pending_.push_back(number);
+  }
+  return true;
 }
 
 std::byte* SocketWork::place_of_bytes(Link& link, const Frame& frame) {
   const std::uint64_t bytes = frame.header.bytes;
-  if (link.is_outgoing) return nullptr;
   if (frame.kind == Frame::Kind::hello) {
     if (!link.address.empty() || bytes > hello_bytes_max) return nullptr;
     link.hello.resize(bytes);
@@ -290,7 +335,7 @@ std::byte* SocketWork::place_of_bytes(Link& link, const Frame& frame) {
   if (link.address.empty()) return nullptr;
   if (frame.kind == Frame::Kind::chunk) {
     if (bytes > small_bytes_max) return nullptr;
-    link.chunk.reset(new std::byte[bytes]);
+    link.chunk = buffers_.get(bytes);
     return link.chunk.get();
   }
   const auto wanted = link.wanted.find(frame.number);
@@ -302,9 +347,10 @@ std::byte* SocketWork::place_of_bytes(Link& link, const Frame& frame) {
 }
 
 bool SocketWork::on_frame(LinkNumber number, Link& link, const Frame& frame) {
-  if (link.is_outgoing) return on_answer(link, frame);
   const std::uint64_t bytes = frame.header.bytes;
-  if (link.address.empty()) return frame.kind == Frame::Kind::hello && bytes > 0 && on_hello(link);
+  if (link.address.empty()) {
+    return frame.kind == Frame::Kind::hello && bytes > 0 && on_hello(number, link);
+  }
   switch (frame.kind) {
     case Frame::Kind::chunk:
       arrive(number, link, frame);
@@ -317,26 +363,33 @@ bool SocketWork::on_frame(LinkNumber number, Link& link, const Frame& frame) {
       if (bytes == 0) return false;
       on_part(link, frame);
       return true;
+    case Frame::Kind::want:
+    case Frame::Kind::decline:
+      return on_answer(link, frame);
     default:
       return false;
   }
 }
 
-// False if it means another node, such as one that has been here before.
-bool SocketWork::on_hello(Link& link) const {
+// False if it means another node, such as one that has been here before, or comes from one that has
+// a connection.
+bool SocketWork::on_hello(LinkNumber number, Link& link) {
   const std::size_t line = link.hello.find('\n');
   if (line == std::string::npos || line + 1 == link.hello.size()) return false;
   if (std::string_view(link.hello).substr(0, line) != address_) return false;
   link.address = link.hello.substr(line + 1);
+  for (auto& [node, peer] : peers_) {
+    if (peer.address != link.address || !peer.cause.empty()) continue;
+    if (peer.link != none) return false;
+    use(number, peer);
+  }
   return true;
 }
 
 bool SocketWork::on_answer(Link& link, const Frame& frame) {
-  const bool is_wanted = frame.kind == Frame::Kind::want;
-  if (!is_wanted && frame.kind != Frame::Kind::decline) return false;
   auto offer = link.offers.extract(frame.number);
   if (offer.empty()) return false;
-  if (is_wanted) {
+  if (frame.kind == Frame::Kind::want) {
     link.stream.send_parts(frame.number, offer.mapped().bytes, std::move(offer.mapped().done));
   } else {
     finish(std::move(offer.mapped().done));
@@ -374,26 +427,30 @@ void SocketWork::finish(ChunkDone done, const std::string& failure) {
   finished_.push_back({.done = std::move(done), .failure = failure});
 }
 
-void SocketWork::fail_late_links() {
-  has_unready_links_ = false;
+void SocketWork::fail_late() {
+  has_deadlines_ = false;
   const auto now = Clock::now();
+  const auto cause = [this] {
+    return fmt::format("it has not answered for {}",
+                       format_duration(options_.wire.connect_timeout));
+  };
   for (auto& [number, link] : links_) {
     if (link.is_ready() || !link.stream.failure().empty()) continue;
-    has_unready_links_ = true;
-    if (link.deadline > now) continue;
-    link.stream.fail(
-        fmt::format("it has not answered for {}", format_duration(options_.wire.connect_timeout)));
-    look_after(number, link);
+    has_deadlines_ = true;
+    if (link.deadline <= now) fail(number, cause());
+  }
+  for (auto& [node, peer] : peers_) {
+    if (peer.waiting.empty()) continue;
+    has_deadlines_ = true;
+    if (peer.deadline <= now) lose(node, peer, cause());
   }
 }
 
-// A node is lost with one of its connections; then the other one fails, too.
 void SocketWork::remove_failed() {
-  while (std::exchange(has_failed_links_, false)) {
-    for (auto entry = links_.begin(); entry != links_.end();) {
-      const auto current = entry++;
-      if (!current->second.stream.failure().empty()) remove(current);
-    }
+  has_failed_links_ = false;
+  for (auto entry = links_.begin(); entry != links_.end();) {
+    const auto current = entry++;
+    if (!current->second.stream.failure().empty()) remove(current);
   }
 }
 
@@ -408,13 +465,8 @@ void SocketWork::remove(Links::iterator entry) {
     finish(std::move(arrival->done), cause);
     forget(*arrival);
   }
-  if (link.address.empty()) return;
   for (auto& [node, peer] : peers_) {
-    if (peer.link == none || peer.address != link.address) continue;
-    peer.cause = cause;
-    peer.link = none;
-    losses_.push_back({node, cause});
-    fail_links(link.address, cause);
+    if (peer.link == failed.key()) lose(node, peer, cause);
   }
 }
 
@@ -424,17 +476,21 @@ void SocketWork::report_losses() {
 
 WireRest SocketWork::rest() {
   eventfd_t ignored = 0;
+  until_look_ = 0;
   const bool was_woken = eventfd_read(woken_, &ignored) == 0;
-  if (was_woken || must_go_on()) return {};
+  if (was_woken || has_more()) return {};
   return {.readable = {ready_, woken_}, .most_ms = patience_ms()};
 }
 
-// Until the first connection must be ready; -1: for ever.
+// Until the first deadline; -1: for ever.
 int SocketWork::patience_ms() const {
-  if (!has_unready_links_) return -1;
+  if (!has_deadlines_) return -1;
   auto first = Clock::time_point::max();
   for (const auto& [number, link] : links_) {
     if (!link.is_ready()) first = std::min(first, link.deadline);
+  }
+  for (const auto& [node, peer] : peers_) {
+    if (!peer.waiting.empty()) first = std::min(first, peer.deadline);
   }
   if (first == Clock::time_point::max()) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(first - Clock::now()).count();

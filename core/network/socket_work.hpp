@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/time.hpp"
+#include "core/network/chunk_buffers.hpp"
 #include "core/network/connection.hpp"
 #include "core/network/frame_stream.hpp"
 #include "core/network/host_port.hpp"
@@ -24,8 +25,9 @@
 
 namespace troupe {
 
-// Two nodes have two connections, one for each direction of chunks: the sender opens it. A node is
-// lost when one of them fails. See PolledWire for what the functions do.
+// Two nodes have one connection, so that what one sends acknowledges what the other has sent. The
+// Wire whose address is less opens it; the other one waits for it, and keeps what it is to send
+// meanwhile. See PolledWire for what the functions do.
 //
 // A large chunk is offered, and its bytes are sent once the receiver wants them: it says so when it
 // takes the chunk, and the bytes go to their target from the socket.
@@ -46,12 +48,13 @@ class SocketWork {
   HostPort place_of(const std::string& address) const;
   void connect(NodeId node, const std::string& address, const HostPort& place);
   void send(NodeId to, const ChunkHeader& header, const std::byte* bytes, ChunkDone done);
-  void take(ArrivedChunk chunk, std::byte* target, ChunkDone done);
+  bool take(ArrivedChunk chunk, std::byte* target, ChunkDone done);
   void drop(ArrivedChunk chunk);
   bool update();
   bool has_losses() const { return !losses_.empty(); }
   void report_losses();
-  bool has_more() const { return large_under_way_ > 0 || must_go_on(); }
+  bool has_more() const { return has_failed_links_ || !pending_.empty() || !finished_.empty(); }
+  bool has_large() const { return large_under_way_ > 0; }
   WireRest rest();
   void wake();
 
@@ -67,7 +70,7 @@ class SocketWork {
   // A chunk that has come, or that is offered.
   struct Arrival {
     LinkNumber link = none;
-    std::unique_ptr<std::byte[]> bytes = {};  // of one that has come
+    ChunkBuffers::Buffer bytes = {};  // of one that has come
     std::size_t count = 0;
     std::uint32_t number = 0;  // of one that is offered
     bool is_offered = false;
@@ -79,25 +82,26 @@ class SocketWork {
   // A connection to or from another node.
   struct Link {
     FrameStream stream;
-    bool is_outgoing = false;
     std::uint32_t watched_events = 0;
     std::string address = {};         // of the Wire at the other end; empty until it says hello
     Clock::time_point deadline = {};  // for one that isn't ready
     bool is_ready() const { return stream.is_open() && !address.empty(); }
     bool is_pending = false;
-    // Outgoing: by the numbers of the chunks.
+    // Of what is sent: by the numbers of the chunks.
     std::uint32_t next_number = 0;
     std::unordered_map<std::uint32_t, Offer> offers = {};
-    // Incoming.
+    // Of what comes.
     std::string hello = {};
-    std::unique_ptr<std::byte[]> chunk = {};  // that is coming
+    ChunkBuffers::Buffer chunk = {};  // that is coming
     std::unordered_map<std::uint32_t, Arrival*> wanted = {};
   };
   using Links = std::map<LinkNumber, Link>;
   struct Peer {
     std::string address;
-    LinkNumber link = none;  // for sending; none: lost
-    std::string cause;       // of the loss
+    LinkNumber link = none;               // none: it is lost, or has yet to open one
+    std::string cause = {};               // of the loss
+    std::vector<ChunkDone> waiting = {};  // sends, until there is a link or a failure
+    Clock::time_point deadline = {};      // for those
   };
   struct Loss {
     NodeId node;
@@ -108,28 +112,33 @@ class SocketWork {
     std::string failure;
   };
 
-  // update() has something to do, whatever comes.
-  bool must_go_on() const { return has_failed_links_ || !pending_.empty() || !finished_.empty(); }
-  // Of a connection that another node has opened, for its chunks. Thread-safe.
+  // Of a connection that another node has opened. Thread-safe.
   void accept(Connection connection);
+  void open(NodeId node, Peer& peer, const HostPort& place);
+  void use(LinkNumber number, Peer& peer);
+  void lose(NodeId node, Peer& peer, const std::string& cause);
   void add_accepted();
   void drop_strangers();
   Links::iterator add(FrameStream stream);
   // To be called whenever something was done with its stream.
   void look_after(LinkNumber number, Link& link);
-  void go_on(LinkNumber number, bool is_ready);
-  void receive(LinkNumber number, Link& link);
+  // True if something has happened.
+  bool look_at_latest();
+  bool look_at_all();
+  void go_on(LinkNumber number, Link& link);
+  // True if frames have come.
+  bool receive(LinkNumber number, Link& link);
   // False: the frame is against the protocol.
   bool on_frame(LinkNumber number, Link& link, const Frame& frame);
-  bool on_hello(Link& link) const;
+  bool on_hello(LinkNumber number, Link& link);
   std::byte* place_of_bytes(Link& link, const Frame& frame);
   bool on_answer(Link& link, const Frame& frame);
   void arrive(LinkNumber number, Link& link, const Frame& frame);
   void on_part(Link& link, const Frame& frame);
   void finish(ChunkDone done, const std::string& failure = {});
   void forget(Arrival& arrival) { arrivals_.erase(arrival.self); }
-  void fail_links(const std::string& address, const std::string& cause);
-  void fail_late_links();
+  void fail(LinkNumber number, const std::string& cause);
+  void fail_late();
   int patience_ms() const;
   void remove_failed();
   void remove(Links::iterator entry);
@@ -142,11 +151,14 @@ class SocketWork {
   std::mutex accepted_mutex_;
   std::vector<Connection> accepted_;
   std::atomic<bool> has_accepted_ = false;
+  ChunkBuffers buffers_;  // before those who use them
   LinkNumber last_link_ = none;
   Links links_;
   std::vector<LinkNumber> pending_;  // links that may have frames though their sockets have none
+  LinkNumber latest_ = none;         // the one that frames came from
+  int until_look_ = 0;               // updates, at all of them
   bool has_failed_links_ = false;
-  bool has_unready_links_ = false;
+  bool has_deadlines_ = false;  // of links that aren't ready, or of sends that wait for one
   std::unordered_map<NodeId, Peer> peers_;
   std::list<Arrival> arrivals_;
   std::size_t large_under_way_ = 0;

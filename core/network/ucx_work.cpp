@@ -191,7 +191,7 @@ void UcxWork::on_sent(void* request, ucs_status_t status, void* transfer) {
   sent.work->end(sent, failure_of(status));
 }
 
-void UcxWork::take(ArrivedChunk chunk, std::byte* target, ChunkDone done) {
+bool UcxWork::take(ArrivedChunk chunk, std::byte* target, ChunkDone done) {
   auto& arrival = *static_cast<Arrival*>(chunk);
   TROUPE_ASSERT(!arrival.is_over);
   std::string failure;
@@ -201,7 +201,9 @@ void UcxWork::take(ArrivedChunk chunk, std::byte* target, ChunkDone done) {
     std::memcpy(target, arrival.data, arrival.bytes);
   }
   drop(chunk);
+  if (failure.empty()) return true;
   finished_.push_back({.done = std::move(done), .failure = std::move(failure)});
+  return false;
 }
 
 void UcxWork::drop(ArrivedChunk chunk) {

@@ -40,14 +40,15 @@ class UcxWork {
   static std::string place_of(const std::string& address);
   void connect(NodeId node, const std::string& address, const std::string& place);
   void send(NodeId to, const ChunkHeader& header, const std::byte* bytes, ChunkDone done);
-  void take(ArrivedChunk chunk, std::byte* target, ChunkDone done);
+  bool take(ArrivedChunk chunk, std::byte* target, ChunkDone done);
   void drop(ArrivedChunk chunk);
   bool update();
   bool has_losses() const { return !losses_.empty(); }
   // The worker may become another one.
   void report_losses();
+  bool has_more() const { return !finished_.empty(); }
   // Not counting what other nodes have to give back.
-  bool has_more() const { return !transfers_.empty() || !finished_.empty(); }
+  bool has_large() const { return !transfers_.empty(); }
   WireRest rest() { return worker_->rest(connections_->deaths()); }
   void wake() { worker_->wake(); }
 

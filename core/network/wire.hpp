@@ -57,9 +57,10 @@ class Wire {
 
   // What other nodes need to connect to this one. May be another one after lost().
   virtual std::string address() const = 0;
-  // Joins a node, and itself gets its chunks. Both ends must call it before they send. May be
-  // called again for a node, with another address: what was under way with it fails. Does nothing
-  // if the node is connected at this address. Throws a run Error if the address is malformed.
+  // Joins a node, and itself gets its chunks. Both ends must call it before they send. Where only
+  // one of them opens a connection, only that one finds out that this can't be done. May be called
+  // again for a node, with another address: what was under way with it fails. Does nothing if the
+  // node is connected at this address. Throws a run Error if the address is malformed.
   virtual void connect(NodeId node, const std::string& address) = 0;
   // Sends header.bytes bytes to a node that is connected. They must not change until `done` is
   // called, which doesn't mean that they have been taken. After a failure, the other node may read
@@ -67,8 +68,8 @@ class Wire {
   virtual void send(NodeId to, const ChunkHeader& header, const std::byte* bytes,
                     ChunkDone done) = 0;
   // Copies the chunk's bytes to `target`, which must stay until `done` is called. The chunk is gone
-  // then.
-  virtual void take(ArrivedChunk chunk, std::byte* target, ChunkDone done) = 0;
+  // then. True: it is gone already, and `done` won't be called.
+  [[nodiscard]] virtual bool take(ArrivedChunk chunk, std::byte* target, ChunkDone done) = 0;
   virtual void drop(ArrivedChunk chunk) = 0;
   // Has the wire's thread, or whoever is in progress(), call `function`, which must not block:
   // soon, after those that it was given before, and not within a call of the listener or a
@@ -77,8 +78,12 @@ class Wire {
   virtual bool post(std::function<void()> function, bool polls_next) = 0;
   // Does here, once, what the wire's thread does all the time, unless another thread is at it: for
   // threads that wait for what may come over the wire, and would have to be woken by the wire's
-  // thread. That leaves the work to them for as long as they do so. True if something has happened.
+  // thread. That leaves the work to them until one of them calls leave(), or about a millisecond
+  // after they have stopped. True if something has happened.
   virtual bool progress() = 0;
+  // The caller won't call progress() for a while that is long for a chunk that waits: the wire's
+  // thread goes on at once.
+  virtual void leave() = 0;
 };
 
 }  // namespace troupe

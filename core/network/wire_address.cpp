@@ -14,7 +14,7 @@
 namespace troupe {
 namespace {
 
-constexpr std::string_view format = "troupe-wire-1";
+constexpr std::string_view format = "troupe-wire-2";
 
 Error malformed(std::string_view text) {
   return run_error(fmt::format("\"{}\" is not the address of a node", shortened(text)),
@@ -30,7 +30,7 @@ std::uint64_t checksum(std::string_view text) {
   return sum;
 }
 
-// "troupe-wire-1 tcp 0123456789abcdef 127.0.0.1:40000 0123456789abcdef"
+// "troupe-wire-2 tcp 0123456789abcdef 127.0.0.1:40000 0123456789abcdef"
 constexpr std::size_t fields = 5;
 
 std::array<std::string_view, fields> split(std::string_view text) {

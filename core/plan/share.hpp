@@ -102,12 +102,18 @@ struct Share {
   BigVector<ReplicaId> inputs;  // a transfer has one
   std::vector<ItemRef> elsewhere;
 
+  // How long an op takes.
+  enum class Length : std::uint8_t {
+    brief,    // no longer than a message
+    medium,   // so that a message may wait for its end
+    lengthy,  // so that others go on with what this thread has helped them with
+  };
   // What a device computes. Ops of one class share a kernel.
   struct Kernel {
     OpKindId kind;
-    const Attrs* attrs = nullptr;  // of the graph
-    Duration expected{0};          // by the cost model
-    bool is_long = true;  // the last execution took longer than a message; true until one is known
+    const Attrs* attrs = nullptr;                  // of the graph
+    Duration expected{0};                          // by the cost model
+    Length length = Length::lengthy;               // of the last execution, once there was one
     std::optional<std::uint8_t> in_place_of = {};  // as in OpKind
     bool adopts = false;                           // OpKind::existing has values
     std::uint16_t further = 0;  // outputs of the units behind its own, which it writes, too

@@ -70,7 +70,7 @@ class VirtualWire final : public Wire {
     }
   }
 
-  void take(ArrivedChunk arrived, std::byte* target, ChunkDone done) override {
+  bool take(ArrivedChunk arrived, std::byte* target, ChunkDone done) override {
     network_.after(network_.random_duration(network_.options().latency / 4),
                    on(serial_, [arrived, target, done = std::move(done)](VirtualWire& self) {
                      const std::vector<std::byte>& bytes = self.arrived_.at(arrived)->bytes;
@@ -78,11 +78,13 @@ class VirtualWire final : public Wire {
                      self.drop(arrived);
                      done({});
                    }));
+    return false;
   }
   void drop(ArrivedChunk arrived) override { arrived_.erase(arrived); }
   // Virtual time has no threads.
   bool post(std::function<void()>, bool) override { return false; }
   bool progress() override { return false; }
+  void leave() override {}
 
  private:
   friend class VirtualWires;

@@ -50,6 +50,13 @@ bool NetworkPort::begin_call() {
   return true;
 }
 
+bool NetworkPort::begin_helping() {
+  const std::lock_guard lock(mutex_);
+  if (!abandoned_.empty()) return false;
+  ++calls_;
+  return true;
+}
+
 void NetworkPort::end_call() {
   const std::lock_guard lock(mutex_);
   --calls_;
@@ -94,14 +101,16 @@ bool NetworkPort::post(std::function<void()> function, bool polls_next) {
 }
 
 bool NetworkPort::progress() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!abandoned_.empty()) return false;
-    ++calls_;
-  }
+  if (!begin_helping()) return false;
   const bool has_worked = wire_.progress();
   end_call();
   return has_worked;
+}
+
+void NetworkPort::leave() {
+  if (!begin_helping()) return;
+  wire_.leave();
+  end_call();
 }
 
 void NetworkPort::abandon(const std::string& cause) {
@@ -207,11 +216,13 @@ void NetworkPort::take(ReplicaId replica, std::uint64_t offset, ArrivedChunk chu
     const std::lock_guard lock(mutex_);
     if (!begin_call()) return;
   }
-  wire_.take(chunk, target, [this, replica, offset](const std::string& failure) {
+  const ChunkDone done = [this, replica, offset](const std::string& failure) {
     taken(replica, offset, failure);
     end_one();
-  });
+  };
+  const bool is_taken = wire_.take(chunk, target, done);
   end_call();
+  if (is_taken) done({});
 }
 
 void NetworkPort::taken(ReplicaId replica, std::uint64_t offset, const std::string& failure) {
@@ -239,8 +250,6 @@ Started NetworkPort::receive(const ChunkMove& move, std::span<std::byte> to,
     std::byte* target;
   };
   std::vector<ToTake> to_take;
-  bool is_there = false;
-  std::string failure;
   {
     const std::lock_guard lock(mutex_);
     if (!abandoned_.empty()) throw not_received(abandoned_);
@@ -261,18 +270,22 @@ Started NetworkPort::receive(const ChunkMove& move, std::span<std::byte> to,
         to_take.push_back({offset, arrived, tensor.begin_taking(offset, chunk)});
       }
     }
-    const auto chunk = tensor.chunks.find(move.offset);
-    is_there = chunk->second.is_there;
-    if (is_there) {
-      failure = chunk->second.failure;
-      tensor.chunks.erase(chunk);
-    } else {
-      chunk->second.waiting = &completions;
-      chunk->second.slot = move.slot;
-    }
-    if (move.last) moved(found);
   }
   for (const ToTake& next : to_take) take(move.from, next.offset, next.chunk, next.target);
+  const std::lock_guard lock(mutex_);
+  if (!abandoned_.empty()) throw not_received(abandoned_);
+  // Nobody else has moved the chunk, so that both are still there.
+  const auto found = tensors_.find(move.from);
+  const auto chunk = found->second.chunks.find(move.offset);
+  const bool is_there = chunk->second.is_there;
+  const std::string failure = chunk->second.failure;
+  if (is_there) {
+    found->second.chunks.erase(chunk);
+  } else {
+    chunk->second.waiting = &completions;
+    chunk->second.slot = move.slot;
+  }
+  if (move.last) moved(found);
   if (!failure.empty()) throw not_received(failure);
   return {.state = is_there ? Started::State::finished : Started::State::pending};
 }

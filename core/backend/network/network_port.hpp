@@ -43,6 +43,8 @@ class NetworkPort {
   // Does what the wire's thread would do now, as Wire::progress() does. Does nothing once it is
   // abandoned.
   bool progress();
+  // Ends the help of a thread in progress(), as Wire::leave() does.
+  void leave();
   // A chunk of this run has come: for the listener of the wire.
   void arrived(const ChunkHeader& header, ArrivedChunk chunk);
   // Nothing can come or go any more, because of `cause`; the first call counts. What is under way
@@ -89,6 +91,8 @@ class NetworkPort {
   // Reports the end of a chunk, which is gone then, if a link waits for it.
   static bool report(const Chunk& chunk);
   bool begin_call();
+  // Likewise, for what is no chunk.
+  bool begin_helping();
   void end_call();
   void end_one();
 

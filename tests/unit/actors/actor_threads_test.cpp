@@ -106,7 +106,7 @@ class Lender {
     };
   }
   // Wakes its thread.
-  Poll poll() {
+  std::function<bool()> poll() {
     return [this] {
       changed_.notify_one();
       return false;
@@ -263,10 +263,11 @@ BOOST_AUTO_TEST_CASE(a_thread_that_waits_briefly_polls_and_takes_what_comes_of_i
   std::atomic<bool> may_come = false;
   std::promise<std::thread::id> polled;
   World world;
-  const caf::actor actor = world.spawn_alone(Waiting::briefly, [&] {
+  const auto poll = [&] {
     if (may_come.exchange(false)) polled.set_value(std::this_thread::get_id());
     return false;
-  });
+  };
+  const caf::actor actor = world.spawn_alone(Waiting::briefly, {.once = poll});
   const std::thread::id own = value_of(ask(actor));
   may_come = true;
   while (may_come) ask(actor).wait();  // it waits after each of them
@@ -281,10 +282,10 @@ BOOST_AUTO_TEST_CASE(a_thread_that_sends_to_a_borrowed_one_polls_before_it_block
   const caf::actor behind = world.spawn_behind(lender.post());
   lender.poll()();  // for its start
   std::atomic<int> polls = 0;
-  const caf::actor sender = world.spawn_alone(Waiting::briefly, [&, poll = lender.poll()] {
-    ++polls;
-    return poll();
-  });
+  const caf::actor sender = world.spawn_alone(Waiting::briefly, {.once = [&, poll = lender.poll()] {
+                                                ++polls;
+                                                return poll();
+                                              }});
   std::promise<void> blocked;
   caf::anon_send(sender, Do{[&] {
                    std::future<std::thread::id> answer = ask(behind);
@@ -314,7 +315,7 @@ BOOST_AUTO_TEST_CASE(what_is_sent_within_a_poll_is_polled_for_before_the_thread_
     if (!is_closed) posted.push_back(std::move(function));
     return !is_closed;
   };
-  const Poll poll = [&] {
+  const std::function<bool()> poll = [&] {
     std::vector<std::function<void()>> functions;
     {
       const std::lock_guard lock(mutex);
@@ -326,7 +327,7 @@ BOOST_AUTO_TEST_CASE(what_is_sent_within_a_poll_is_polled_for_before_the_thread_
   World world;
   const caf::actor first = world.spawn_behind(post);
   const caf::actor second = world.spawn_behind(post);
-  const caf::actor sender = world.spawn_alone(Waiting::briefly, poll);
+  const caf::actor sender = world.spawn_alone(Waiting::briefly, {.once = poll});
   poll();  // for their start
   std::promise<void> done;
   caf::anon_send(sender, Do{[&] {
@@ -343,6 +344,40 @@ BOOST_AUTO_TEST_CASE(what_is_sent_within_a_poll_is_polled_for_before_the_thread_
     is_closed = true;
   }
   poll();
+}
+
+// What it polls for goes on by itself then. This test hangs if it isn't told.
+BOOST_AUTO_TEST_CASE(a_thread_leaves_the_poll_before_it_sleeps_and_when_it_is_told_to) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int left = 0;
+  const auto so_far = [&] {
+    const std::lock_guard lock(mutex);
+    return left;
+  };
+  const auto wait_for_more_than = [&](int count) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return left > count; });
+  };
+  World world;
+  const caf::actor actor =
+      world.spawn_alone(Waiting::briefly, {.once = [] { return false; },
+                                           .leave =
+                                               [&] {
+                                                 const std::lock_guard lock(mutex);
+                                                 ++left;
+                                                 changed.notify_all();
+                                               }});
+  wait_for_more_than(0);
+  std::promise<int> told;
+  caf::anon_send(actor, Do{[&] {
+                   const int before = so_far();
+                   ActorThreads::leave_poll();
+                   BOOST_TEST(so_far() == before + 1);
+                   told.set_value(before + 1);
+                 }});
+  wait_for_more_than(told.get_future().get());
+  ActorThreads::leave_poll();  // not of an actor's thread
 }
 
 // This test hangs if it fails.

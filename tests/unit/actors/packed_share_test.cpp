@@ -40,7 +40,6 @@ void check_kernels(const Share& share, const Share& sent) {
     BOOST_TEST((b.attrs == nullptr || *a.attrs == *b.attrs));
     BOOST_TEST((a.expected == b.expected));
     BOOST_TEST((a.in_place_of == b.in_place_of));
-    BOOST_TEST(a.is_long == b.is_long);
     BOOST_TEST(a.adopts == b.adopts);
     BOOST_TEST(a.further == b.further);
     BOOST_TEST(a.is_further == b.is_further);

@@ -40,8 +40,14 @@ class FakeWire final : public Wire {
   void send(NodeId, const ChunkHeader&, const std::byte*, ChunkDone done) override {
     sending.push_back(std::move(done));
   }
-  void take(ArrivedChunk chunk, std::byte* target, ChunkDone done) override {
-    taking.push_back({static_cast<Sent*>(chunk), target, std::move(done)});
+  bool take(ArrivedChunk chunk, std::byte* target, ChunkDone done) override {
+    auto* const sent = static_cast<Sent*>(chunk);
+    if (takes_at_once) {
+      std::memcpy(target, sent->bytes.data(), sent->bytes.size());
+      return true;
+    }
+    taking.push_back({sent, target, std::move(done)});
+    return false;
   }
   void drop(ArrivedChunk chunk) override { dropped.push_back(static_cast<Sent*>(chunk)); }
   bool post(std::function<void()> function, bool) override {
@@ -52,6 +58,7 @@ class FakeWire final : public Wire {
     ++progressed;
     return true;
   }
+  void leave() override { ++left; }
 
   void end_taking(const std::string& failure = {}) { end_taking_at(0, failure); }
   void end_taking_at(std::size_t place, const std::string& failure = {}) {
@@ -68,6 +75,8 @@ class FakeWire final : public Wire {
   std::vector<Sent*> dropped;
   std::vector<std::function<void()>> posted;
   int progressed = 0;
+  int left = 0;
+  bool takes_at_once = false;
 };
 
 class Ends final : public Completions {
@@ -271,11 +280,26 @@ BOOST_FIXTURE_TEST_CASE(a_port_that_is_abandoned_has_nothing_called_by_the_wire,
   BOOST_TEST(wire.posted.size() == 1U);
   BOOST_TEST(port->progress());
   BOOST_TEST(wire.progressed == 1);
+  port->leave();
+  BOOST_TEST(wire.left == 1);
   port->abandon("gone");
   BOOST_TEST(!port->post([] {}, false));
   BOOST_TEST(wire.posted.size() == 1U);
   BOOST_TEST(!port->progress());
   BOOST_TEST(wire.progressed == 1);
+  port->leave();
+  BOOST_TEST(wire.left == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_chunk_that_the_wire_copies_at_once_has_moved_at_once, Tensor) {
+  wire.takes_at_once = true;
+  for (std::size_t i = 0; i < chunks.size(); ++i) arrive(i);
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    BOOST_TEST((move(i) == Started::State::finished));
+  }
+  BOOST_TEST(buffer == "abcdef");
+  BOOST_TEST(ends.done.empty());
+  BOOST_TEST(port->is_quiet());
 }
 
 BOOST_FIXTURE_TEST_CASE(what_is_being_sent_fails_once_however_often_a_port_is_abandoned, Tensor) {

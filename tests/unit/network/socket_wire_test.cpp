@@ -76,7 +76,7 @@ class Node {
     explicit Listener(Node& node) : node_(node) {}
     void arrived(const ChunkHeader& header, ArrivedChunk chunk) override {
       if (header.bytes == taken_bytes) {
-        node_.wire_->take(chunk, target_.data(), [](const std::string&) {});
+        static_cast<void>(node_.wire_->take(chunk, target_.data(), [](const std::string&) {}));
       } else if (header.bytes < taken_bytes) {
         node_.wire_->drop(chunk);
       }
@@ -100,6 +100,10 @@ class Node {
   Acceptor acceptor_;
   std::unique_ptr<Wire> wire_;
 };
+
+std::string place_of(const Acceptor& acceptor) {
+  return fmt::format("127.0.0.1:{}", acceptor.port());
+}
 
 template <class Test>
 void for_each_socket_wire(const Test& test) {
@@ -128,10 +132,25 @@ void write(Connection& connection, const Frame& frame, const std::string& text =
   if (!text.empty()) connection.write(std::as_bytes(std::span(text)));
 }
 
+// Of two wires, the one whose address is less opens the connection.
+std::string address_after(const Wire& opening, const std::string& place) {
+  std::string address;
+  while (address <= opening.address()) {
+    address = new_address_text({.transport = "tcp", .place = place});
+  }
+  return address;
+}
+// Makes `end` anew until it is the one that opens it.
+void make_opening(std::optional<WireEnd>& end, Transport transport, const std::string& address) {
+  do end.emplace(1, transport);
+  while (end->wire().address() > address);
+}
+
 void check_works(Node& node, Transport transport) {
   WireEnd end(1, transport);
   const auto bytes = bytes_of(0, 100);
   end.wire().connect(NodeId{0}, node.wire().address());
+  node.wire().connect(NodeId{1}, end.wire().address());
   end.send(NodeId{0}, 0, bytes);
   BOOST_TEST(end.sends().wait());
   BOOST_TEST(end.sends().failed() == 0);
@@ -216,7 +235,7 @@ BOOST_AUTO_TEST_CASE(an_address_whose_place_has_no_port_is_refused) {
 
 BOOST_AUTO_TEST_CASE(a_node_whose_place_is_no_number_is_lost) {
   WireEnd end(1, Transport::tcp);
-  end.wire().connect(NodeId{0}, new_address_text({.transport = "tcp", .place = "localhost:7420"}));
+  end.wire().connect(NodeId{0}, address_after(end.wire(), "localhost:7420"));
   BOOST_TEST((end.wait_for_loss() == std::vector{NodeId{0}}));
 }
 
@@ -228,9 +247,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_takes_nothing_for_too_long_is_lost) {
       [](const std::string&, const std::string&) {});
   const auto bytes = bytes_of(0, 30'000);
   Node node(Transport::tcp, 10s, 1s);
-  node.wire().connect(
-      NodeId{0}, new_address_text(
-                     {.transport = "tcp", .place = fmt::format("127.0.0.1:{}", acceptor.port())}));
+  node.wire().connect(NodeId{0}, address_after(node.wire(), place_of(acceptor)));
   const Connection connection = accepted.get_future().get();
   for (int i = 0; i < 1000; ++i) {
     node.wire().send(NodeId{0}, {.bytes = bytes.size()}, bytes.data(), [](const std::string&) {});
@@ -254,15 +271,13 @@ BOOST_AUTO_TEST_CASE(bytes_that_nobody_wants_close_their_connection) {
 
 // A node that answers what it wasn't asked.
 BOOST_AUTO_TEST_CASE(an_answer_to_no_offer_loses_the_node) {
-  for (const auto kind : {Frame::Kind::want, Frame::Kind::decline, Frame::Kind::chunk}) {
+  for (const auto kind : {Frame::Kind::want, Frame::Kind::decline, Frame::Kind::hello}) {
     std::promise<Connection> accepted;
     const Acceptor acceptor(
         {}, [&](Purpose, Connection connection) { accepted.set_value(std::move(connection)); },
         [](const std::string&, const std::string&) {});
     WireEnd end(1, Transport::tcp);
-    end.wire().connect(NodeId{0},
-                       new_address_text({.transport = "tcp",
-                                         .place = fmt::format("127.0.0.1:{}", acceptor.port())}));
+    end.wire().connect(NodeId{0}, address_after(end.wire(), place_of(acceptor)));
     Connection connection = accepted.get_future().get();
     write(connection, {.kind = kind, .number = 5});
     BOOST_TEST((end.wait_for_loss() == std::vector{NodeId{0}}));
@@ -274,26 +289,28 @@ BOOST_AUTO_TEST_CASE(the_address_of_a_wire_that_is_gone_leads_to_no_other_wire) 
     Node node(transport);
     const std::string old = node.wire().address();
     node.start_wire();
-    WireEnd end(1, transport);
-    end.wire().connect(NodeId{0}, old);
-    BOOST_TEST((end.wait_for_loss() == std::vector{NodeId{0}}));
+    std::optional<WireEnd> end;
+    make_opening(end, transport, old);
+    end->wire().connect(NodeId{0}, old);
+    BOOST_TEST((end->wait_for_loss() == std::vector{NodeId{0}}));
   });
 }
 
 BOOST_AUTO_TEST_CASE(a_node_that_can_not_be_reached_is_lost) {
   for_each_socket_wire([](Transport transport) {
-    WireEnd end(1, transport);
     std::string address;
     {
       Node node(transport);
       address = node.wire().address();
     }
+    std::optional<WireEnd> end;
+    make_opening(end, transport, address);
     const auto bytes = bytes_of(0, 100'000);
-    end.wire().connect(NodeId{0}, address);
-    end.send(NodeId{0}, 0, bytes);
-    BOOST_TEST((end.wait_for_loss() == std::vector{NodeId{0}}));
-    BOOST_TEST(end.sends().wait());
-    BOOST_TEST(end.sends().failed() == 1);
+    end->wire().connect(NodeId{0}, address);
+    end->send(NodeId{0}, 0, bytes);
+    BOOST_TEST((end->wait_for_loss() == std::vector{NodeId{0}}));
+    BOOST_TEST(end->sends().wait());
+    BOOST_TEST(end->sends().failed() == 1);
   });
 }
 
@@ -321,26 +338,100 @@ BOOST_AUTO_TEST_CASE(parts_that_do_not_follow_each_other_close_their_connection)
   });
 }
 
-// The node has two connections, and closes one.
-BOOST_AUTO_TEST_CASE(a_node_that_closes_one_connection_can_not_use_the_other) {
+BOOST_AUTO_TEST_CASE(a_node_that_is_connected_gets_no_second_connection) {
   std::promise<Connection> accepted;
   const Acceptor acceptor(
       {}, [&](Purpose, Connection connection) { accepted.set_value(std::move(connection)); },
       [](const std::string&, const std::string&) {});
-  const std::string address =
-      new_address_text({.transport = "tcp", .place = fmt::format("127.0.0.1:{}", acceptor.port())});
   WireEnd end(1, Transport::tcp);
+  const std::string address = address_after(end.wire(), place_of(acceptor));
   end.wire().connect(NodeId{0}, address);
-  Connection connection =
+  Connection first = accepted.get_future().get();
+  Connection second =
       open_connection(read_host_port(parse_address_text(end.wire().address(), "tcp").place),
                       Purpose::tensors, nullptr, 10s, nullptr);
   const std::string text = end.wire().address() + "\n" + address;
-  write(connection, {.kind = Frame::Kind::hello, .header = {.bytes = text.size()}}, text);
-  write(connection, {.kind = Frame::Kind::chunk, .header = {.bytes = 4}}, "four");
+  write(second, {.kind = Frame::Kind::hello, .header = {.bytes = text.size()}}, text);
+  BOOST_TEST(is_closed(second));
+  write(first, {.kind = Frame::Kind::chunk, .header = {.bytes = 4}}, "four");
   end.wait_for_chunks(1);
-  accepted.get_future().get();  // and close it
-  BOOST_TEST((end.wait_for_loss() == std::vector{NodeId{0}}));
-  BOOST_TEST(is_closed(connection));
+  BOOST_TEST(end.lost_so_far().empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_sent_before_the_other_node_opens_the_connection_goes_in_order) {
+  for_each_socket_wire([](Transport transport) {
+    WireEnd waiting(0, transport);
+    std::optional<WireEnd> opening;
+    make_opening(opening, transport, waiting.wire().address());
+    const std::array chunks{bytes_of(0, 100), bytes_of(1, 300'000), bytes_of(2, 50'000)};
+    waiting.wire().connect(NodeId{1}, opening->wire().address());
+    for (std::uint32_t i = 0; i < 3; ++i) waiting.send(NodeId{1}, i, chunks[i]);
+    opening->wire().connect(NodeId{0}, waiting.wire().address());
+    const auto& arrived = opening->wait_for_chunks(3);
+    BOOST_TEST(opening->takes().wait());
+    BOOST_TEST(waiting.sends().wait());
+    BOOST_TEST(waiting.sends().failed() == 0);
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      BOOST_TEST(arrived[i].header.item == i);
+      BOOST_TEST((arrived[i].bytes == chunks[i]));
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_connects_after_the_other_has_opened_uses_that_connection) {
+  for_each_socket_wire([](Transport transport) {
+    WireEnd later(0, transport);
+    std::optional<WireEnd> opening;
+    make_opening(opening, transport, later.wire().address());
+    opening->wire().connect(NodeId{0}, later.wire().address());
+    const auto bytes = bytes_of(0, 100);
+    opening->send(NodeId{0}, 0, bytes);
+    later.wait_for_chunks(1);
+    later.wire().connect(NodeId{1}, opening->wire().address());
+    later.send(NodeId{1}, 0, bytes);
+    opening->wait_for_chunks(1);
+    BOOST_TEST(later.sends().wait());
+    BOOST_TEST(later.sends().failed() == 0);
+    opening.reset();
+    BOOST_TEST((later.wait_for_loss() == std::vector{NodeId{1}}));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_send_to_a_node_that_opens_no_connection_fails_and_the_node_is_lost) {
+  for_each_socket_wire([](Transport transport) {
+    Node node(transport, 200ms);
+    std::string address;
+    do {
+      address = new_address_text({.transport = name_of(transport), .place = "127.0.0.1:1"});
+    } while (address > node.wire().address());
+    node.wire().connect(NodeId{1}, address);
+    const auto bytes = bytes_of(0, 100);
+    std::promise<std::string> sent;
+    node.wire().send(NodeId{1}, {.bytes = bytes.size()}, bytes.data(),
+                     [&](const std::string& failure) { sent.set_value(failure); });
+    std::future<std::string> failure = sent.get_future();
+    BOOST_REQUIRE((failure.wait_for(60s) == std::future_status::ready));
+    BOOST_TEST(failure.get() == "it has not answered for 200 ms");
+    BOOST_TEST(node.is_lost_within(60s));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(what_waits_for_a_node_that_is_replaced_fails) {
+  for_each_socket_wire([](Transport transport) {
+    WireEnd waiting(0, transport);
+    std::optional<WireEnd> first;
+    make_opening(first, transport, waiting.wire().address());
+    waiting.wire().connect(NodeId{1}, first->wire().address());
+    const auto bytes = bytes_of(0, 100);
+    waiting.send(NodeId{1}, 0, bytes);
+    WireEnd second(1, transport);
+    join(waiting, second);
+    BOOST_TEST(waiting.sends().wait());
+    BOOST_TEST(waiting.sends().failed() == 1);
+    waiting.send(NodeId{1}, 1, bytes);
+    BOOST_TEST(second.wait_for_chunks(1).front().header.item == 1U);
+    BOOST_TEST(waiting.lost_so_far().empty());
+  });
 }
 
 BOOST_AUTO_TEST_CASE(what_is_small_goes_before_the_parts_that_are_left) {

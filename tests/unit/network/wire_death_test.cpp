@@ -59,10 +59,12 @@ class PeerProcess {
   PeerProcess& operator=(const PeerProcess&) = delete;
 
   void join(WireEnd& end) {
+    const std::size_t arrived = end.arrived_so_far();
     end.wire().connect(NodeId{1}, line());
     std::fprintf(to_, "%s\n", end.wire().address().c_str());
     std::fflush(to_);
     BOOST_TEST(line() == "connected");
+    end.forget_chunk(arrived);
   }
   // Of a chunk that it keeps.
   void wait_for_arrival() { BOOST_TEST(line() == "arrived"); }

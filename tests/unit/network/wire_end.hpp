@@ -103,7 +103,8 @@ class WireEnd final : public WireListener {
   // Of a chunk that was kept.
   void take(Chunk& chunk) {
     chunk.bytes.resize(chunk.header.bytes);
-    wire_->take(chunk.handle, chunk.bytes.data(), takes_.expect_one());
+    const ChunkDone done = takes_.expect_one();
+    if (wire_->take(chunk.handle, chunk.bytes.data(), done)) done({});
   }
 
   // Waits until so many chunks have arrived; all of them so far.
@@ -113,6 +114,14 @@ class WireEnd final : public WireListener {
     BOOST_TEST(
         changed_.wait_for(lock, std::chrono::seconds(60), [&] { return chunks_.size() >= count; }));
     return chunks_;
+  }
+  // The one that comes after so many; waits for it.
+  void forget_chunk(std::size_t place) {
+    wait_for_chunks(place + 1);
+    const std::lock_guard lock(mutex_);
+    const auto chunk = chunks_.begin() + static_cast<std::ptrdiff_t>(place);
+    if (answer_ == Answer::keep) wire_->drop(chunk->handle);
+    chunks_.erase(chunk);
   }
   std::size_t arrived_so_far() {
     const std::lock_guard lock(mutex_);

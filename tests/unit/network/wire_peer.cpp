@@ -26,13 +26,17 @@ class Peer final : public WireListener {
 
   void arrived(const ChunkHeader&, ArrivedChunk chunk) override {
     if (takes_) {
-      wire_->take(chunk, in_.data(), [](const std::string&) {});
+      static_cast<void>(wire_->take(chunk, in_.data(), [](const std::string&) {}));
     } else {
       std::cout << "arrived" << std::endl;
     }
   }
   void lost(NodeId, const std::string&) override {}
 
+  // Whichever end opens the connection, there is one when this chunk arrives.
+  void send_empty() {
+    wire_->send(NodeId{0}, {.from = 1}, nullptr, [](const std::string&) {});
+  }
   void send() {
     const ChunkHeader header{.from = 1, .bytes = chunk_bytes};
     wire_->send(NodeId{0}, header, out_.data(), [this](const std::string& failure) {
@@ -55,6 +59,7 @@ int main(int, char** arguments) {
   std::string line;
   std::getline(std::cin, line);
   peer.wire().connect(NodeId{0}, line);
+  peer.send_empty();
   std::cout << "connected" << std::endl;
   for (int i = 0; i < std::atoi(arguments[3]); ++i) peer.send();
   while (std::getline(std::cin, line)) {
