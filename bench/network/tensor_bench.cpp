@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -26,6 +27,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -97,13 +99,14 @@ class TroupeNodes {
 };
 
 // iperf3 takes no pieces of more than 1 MiB. Now and then its end doesn't hear what the other one
-// has received, and says so in place of figures.
+// has received, or finds nobody there yet, and says so in place of figures.
 double iperf3(const Stream& stream) {
-  constexpr int attempts = 3;
+  constexpr int attempts = 10;
   nlohmann::json report;
   for (int i = 0; i < attempts; ++i) {
     const std::string port = std::to_string(free_port());
     const Child server({"iperf3", "--server", "--one-off", "--bind", "127.0.0.1", "--port", port});
+    std::this_thread::sleep_for(i * std::chrono::milliseconds(20));
     report = nlohmann::json::parse(
         output_of_client({"iperf3", "--client", "127.0.0.1", "--port", port, "--json", "--bytes",
                           fmt::format("{:.0f}", stream.bytes()), "--length",
