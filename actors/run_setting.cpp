@@ -39,6 +39,7 @@ IssueRule rule_of(const RunSetting& setting, const Machine& machine, ResourceId 
 
 RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify, Nodes nodes,
                             NodeId self) {
+  check_machine(machine);
   const std::size_t wanted = machine.nodes.size();
   if (!has_virtual_time(mode) && nodes == Nodes::this_one && wanted > 1) {
     throw usage_error(

@@ -49,9 +49,9 @@ enum class Nodes : std::uint8_t { this_one, several };
 
 // `verify`: compare results with a serial execution if the mode computes values. `self`: on several
 // nodes, the one that this process is; none: the leader, which has no device. The machine must
-// outlive the setting. Throws a usage Error if a device or a link has no backend for the mode, or
-// if the machine has several nodes, and a real run this one only. What other nodes lack is for them
-// to say.
+// outlive the setting. Throws a usage Error as check_machine() does, or if a device or a link has
+// no backend for the mode, or if the machine has several nodes, and a real run this one only. What
+// other nodes lack is for them to say.
 RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify,
                             Nodes nodes = Nodes::this_one, NodeId self = {});
 

@@ -29,9 +29,9 @@ namespace troupe {
 // verification. The Run owns what they use, so its destructor blocks until they have ended.
 class Run {
  public:
-  // Plans every scenario. Throws a usage Error if one can't run (because a memory is too small, for
-  // example), or if none makes the results of a file that is to be saved; no work has been done
-  // then. The objects referred to must outlive the Run.
+  // Plans every scenario. Throws a usage Error as check_machine() does, or if a scenario can't run
+  // (because a memory is too small, for example), or if none makes the results of a file that is to
+  // be saved; no work has been done then. The objects referred to must outlive the Run.
   Run(const Machine& machine, const Graph& graph, std::span<const Scenario> scenarios,
       RunOptions options);
 

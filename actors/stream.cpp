@@ -8,10 +8,19 @@
 #include <utility>
 
 namespace troupe {
+namespace {
+
+const StreamOptions& checked(const StreamOptions& options) {
+  if (options.windows_in_flight > 0) return options;
+  throw usage_error("a stream with no window in flight does nothing",
+                    "set windows_in_flight to 1 or more");
+}
+
+}  // namespace
 
 Stream::Stream(const Machine& machine, Graph& graph, StreamOptions options)
     : graph_(graph),
-      options_(options),
+      options_(checked(options)),
       execution_(machine, graph.kinds(), make_run_setting(options.mode, machine, false),
                  MemoryStore::Counting::acquired),
       store_(execution_.store()),
@@ -19,7 +28,6 @@ Stream::Stream(const Machine& machine, Graph& graph, StreamOptions options)
       planner_(graph, machine, plan_options(execution_.setting(), machine)),
       summary_(graph, machine, planner_.plan(), options.keep_timeline),
       actors_(execution_.start({.seed = options.seed, .interrupted = options.interrupted})) {
-  TROUPE_ASSERT(options_.windows_in_flight > 0);
   actors_.begin();
 }
 

@@ -52,8 +52,9 @@ struct StreamOptions {
 class Stream {
  public:
   // Starts the actors. Machine and graph must outlive the stream; the graph must contain all its
-  // ops still. Throws a usage Error if a device or a link has no backend for the mode, and a run
-  // Error if the host can't start enough threads.
+  // ops still. Throws a usage Error as check_machine() does, or if a device or a link has no
+  // backend for the mode, or if no window may be in flight, and a run Error if the host can't start
+  // enough threads.
   Stream(const Machine& machine, Graph& graph, StreamOptions options);
   // Interrupts the run if it isn't finished. Blocks until the actors have quit, and so until what
   // an interrupted run has left under way has ended.

@@ -128,6 +128,17 @@ BOOST_AUTO_TEST_CASE(a_library_that_a_later_scenario_needs_is_missed_before_any_
   BOOST_TEST((perform(g, both, {.mode = Mode::simulate}).scenarios[1].outcome == Outcome::done));
 }
 
+BOOST_AUTO_TEST_CASE(a_machine_that_can_not_be_is_refused) {
+  const SmallGraph g = fork();
+  Machine machine = pair();
+  machine.links[0].bandwidth[0] = 0;
+  const std::vector<Scenario> scenarios{g.everything()};
+  for (const Mode mode : all_modes) {
+    expect_error(ErrorKind::usage, "the bandwidth of '" + machine.links[0].name + "' is 0 a second",
+                 [&] { Run(machine, g.graph, scenarios, {.mode = mode}); });
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_bad_scenario_is_refused_before_any_is_performed) {
   const SmallGraph g = fork();
   const Machine machine = pair();

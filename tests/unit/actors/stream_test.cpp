@@ -167,6 +167,16 @@ BOOST_AUTO_TEST_CASE(a_submit_without_new_ops_adds_no_window) {
   BOOST_TEST(report.makespan.count() == 100);
 }
 
+BOOST_AUTO_TEST_CASE(a_stream_without_windows_or_on_a_machine_that_can_not_be_is_refused) {
+  SmallGraph g;
+  Machine machine = pair();
+  expect_error(ErrorKind::usage, "set windows_in_flight to 1 or more",
+               [&] { Stream(machine, g.graph, {.windows_in_flight = 0}); });
+  machine.devices[0].streams = 0;
+  expect_error(ErrorKind::usage, "the device 'dev0' has no stream",
+               [&] { Stream(machine, g.graph, {.mode = Mode::simulate}); });
+}
+
 BOOST_AUTO_TEST_CASE(an_empty_stream_is_done) {
   const Machine machine = pair();
   for (const Mode mode : all_modes) {
