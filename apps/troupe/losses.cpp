@@ -14,6 +14,12 @@
 namespace troupe {
 namespace {
 
+Duration time_of(std::string_view option, std::string_view text) try {
+  return parse_duration(text);
+} catch (const Error& error) {
+  throw usage_error(fmt::format("{}: {}", option, error.problem()), error.remedy());
+}
+
 // "n1@500ms"
 NodeLoss parse_loss(const std::string& text, const Machine& machine) {
   const std::size_t at = text.find('@');
@@ -30,7 +36,7 @@ NodeLoss parse_loss(const std::string& text, const Machine& machine) {
                       names.empty() ? "give the machine nodes" : suggestion(name, names));
   }
   return {.node = NodeId::at(static_cast<std::size_t>(node - names.begin())),
-          .after = parse_duration(std::string_view(text).substr(at + 1))};
+          .after = time_of("--lose", std::string_view(text).substr(at + 1))};
 }
 
 }  // namespace
@@ -59,7 +65,7 @@ LossPolicy parse_loss_policy(const std::string& text) {
   if (text == "wait") return {.on_loss = OnLoss::wait};
   if (text.starts_with(with_limit)) {
     return {.on_loss = OnLoss::wait,
-            .wait_max = parse_duration(std::string_view(text).substr(with_limit.size()))};
+            .wait_max = time_of("--on-loss", std::string_view(text).substr(with_limit.size()))};
   }
   throw usage_error(
       fmt::format("--on-loss is replan, fail or wait, and '{}' is none of them", shortened(text)),

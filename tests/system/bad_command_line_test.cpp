@@ -55,8 +55,8 @@ BOOST_AUTO_TEST_CASE(an_unknown_policy_for_losses_is_refused_with_those_there_ar
     check_refused(Ready(), {command, "run.yaml", "--on-loss", "wiat"},
                   "--on-loss is replan, fail or wait, and 'wiat' is none of them",
                   {"--on-loss wait:30s"});
-    check_refused(Ready(), {command, "run.yaml", "--on-loss", "wait:5"}, "'5' is not a duration",
-                  {"no unit"});
+    check_refused(Ready(), {command, "run.yaml", "--on-loss", "wait:5"},
+                  "--on-loss: '5' is not a duration", {"no unit"});
   }
 }
 
