@@ -110,19 +110,17 @@ class PolledWire final : public Wire {
       calls_.wake_owner([this] { work_->wake(); });
     }
     if (needs_thread) {
-      leave();
+      end_rest();
     } else {
+      helper_.store(std::this_thread::get_id(), std::memory_order_relaxed);
       helped_at_.store(Clock::now(), std::memory_order_relaxed);
     }
     return has_worked;
   }
 
+  // Where another thread has helped since, that one goes on.
   void leave() override {
-    {
-      const std::lock_guard lock(rest_);
-      helped_at_.store(never, std::memory_order_relaxed);
-    }
-    left_.notify_one();
+    if (helper_.load(std::memory_order_relaxed) == std::this_thread::get_id()) end_rest();
   }
 
  private:
@@ -223,6 +221,13 @@ class PolledWire final : public Wire {
   bool is_helped() const {
     return Clock::now() < helped_at_.load(std::memory_order_relaxed) + help_gap_max;
   }
+  void end_rest() {
+    {
+      const std::lock_guard lock(rest_);
+      helped_at_.store(never, std::memory_order_relaxed);
+    }
+    left_.notify_one();
+  }
   // While others help. To look whether they still do takes the core from them for longer than a
   // small chunk takes, so it isn't done often.
   void rest() {
@@ -250,6 +255,7 @@ class PolledWire final : public Wire {
   const Duration spin_;
   CallQueue calls_;
   std::atomic<Clock::time_point> helped_at_{never};  // the latest progress(), if nobody left since
+  std::atomic<std::thread::id> helper_;              // whose it was
   std::mutex rest_;                                  // held when it becomes `never`
   std::condition_variable left_;
   std::atomic<std::thread::id> at_work_;
