@@ -101,7 +101,7 @@ class Agent final : public caf::event_based_actor {
         },
         [this](std::uint32_t number, ResourceId resource, const Collect& collect) {
           with_run(number, resource, [&](NodeRun& run) {
-            if (run.has(resource)) return run.pass_on(resource, collect);
+            if (run.has(resource)) return run.collect(resource, collect);
             tell(number, resource, LastRecords{});
           });
         },

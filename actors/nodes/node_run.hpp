@@ -108,6 +108,12 @@ class NodeRun {
   void pass_on(ResourceId resource, const Message& message) {
     if (resources_.has(resource)) caf::anon_send(resources_[resource], message);
   }
+  // All that ends is to be handed in: every resource was told to start nothing more, or has done
+  // all there is.
+  void collect(ResourceId resource, const Collect& collect) {
+    port_.drop_rest();
+    pass_on(resource, collect);
+  }
   // No item starts any more.
   void interrupt() { interrupted_ = true; }
   bool has(ResourceId resource) const { return resources_.has(resource); }

@@ -338,6 +338,21 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_fails_on_a_node_ends_the_run) {
   BOOST_TEST(contains(finished.err, "'bad' on n1.cpu0: it failed on purpose"));
 }
 
+// No link takes what is on its way then. This test hangs if those that send it wait for that.
+BOOST_AUTO_TEST_CASE(a_kernel_that_fails_while_large_tensors_are_on_their_way_ends_the_run) {
+  const Files files(
+      "tasks:\n"
+      "  big: {pattern: stencil_1d_periodic, width: 6, steps: 60, kernel: spin, iterations: 300,\n"
+      "        output_bytes: 1 MiB, on: [n0.cpu0, n1.cpu0, n2.cpu0]}\n"
+      "  bad: {op: fail, on: n1.cpu0}\n"
+      "scenarios: {both: [big, bad]}\n");
+  for (const char* const transport : {"tcp", "shared-memory"}) {
+    const Finished finished = files.run_on({"--local-nodes", "3", "--transport", transport});
+    BOOST_TEST(finished.exit_code == 1);
+    BOOST_TEST(contains(finished.err, "'bad' on n1.cpu0: it failed on purpose"));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_file_is_checked_against_the_nodes_and_nothing_runs) {
   const Files files(
       "tensors: {x: {op: uniform, shape: [4, 4], on: n0.cpu0}}\n"

@@ -22,16 +22,7 @@ NetworkPort::NetworkPort(Wire& wire, std::uint32_t run, NodeId self, OnChunk on_
     : wire_(wire), run_(run), self_(self), on_chunk_(std::move(on_chunk)) {}
 
 NetworkPort::~NetworkPort() {
-  std::vector<ArrivedChunk> left;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [replica, tensor] : tensors_) {
-      for (const auto& [offset, chunk] : tensor.chunks) {
-        if (chunk.arrived != nullptr) left.push_back(chunk.arrived);
-      }
-    }
-  }
-  for (ArrivedChunk const chunk : left) wire_.drop(chunk);
+  drop_rest();
   std::unique_lock lock(mutex_);
   quiet_.wait(lock, [this] { return under_way_ == 0; });
 }
@@ -113,6 +104,22 @@ void NetworkPort::leave() {
   end_call();
 }
 
+void NetworkPort::drop_rest() {
+  std::vector<ArrivedChunk> left;
+  {
+    const std::lock_guard lock(mutex_);
+    drops_rest_ = true;
+    for (auto& [replica, tensor] : tensors_) {
+      std::erase_if(tensor.chunks, [&](const auto& entry) {
+        const Chunk& chunk = entry.second;
+        if (chunk.arrived != nullptr) left.push_back(chunk.arrived);
+        return chunk.arrived != nullptr;
+      });
+    }
+  }
+  for (ArrivedChunk const chunk : left) drop(chunk);
+}
+
 void NetworkPort::abandon(const std::string& cause) {
   {
     const std::lock_guard lock(posting_);
@@ -159,15 +166,15 @@ void NetworkPort::forget(const Completions& completions) {
 void NetworkPort::arrived(const ChunkHeader& header, ArrivedChunk chunk) {
   if (header.bytes == 0) return arrived_empty(header, chunk);
   const ReplicaId replica{header.replica};
-  bool is_new = false;
+  bool is_wanted = false;
   bool has_buffer = false;
   std::byte* target = nullptr;
   {
     const std::lock_guard lock(mutex_);
     if (!abandoned_.empty()) return;
     Tensor& tensor = tensors_[replica];
-    is_new = !tensor.chunks.contains(header.offset);
-    if (is_new) {
+    is_wanted = !drops_rest_ && !tensor.chunks.contains(header.offset);
+    if (is_wanted) {
       Chunk& here = tensor.chunks[header.offset];
       here.bytes = header.bytes;
       has_buffer = tensor.buffer.data() != nullptr;
@@ -178,7 +185,7 @@ void NetworkPort::arrived(const ChunkHeader& header, ArrivedChunk chunk) {
       }
     }
   }
-  if (!is_new) return drop(chunk);  // no node sends one twice
+  if (!is_wanted) return drop(chunk);  // no node sends one twice
   if (has_buffer) take(replica, header.offset, chunk, target);
   on_chunk_({.window = header.window, .resource = header.resource, .item = header.item});
 }

@@ -47,6 +47,9 @@ class NetworkPort {
   void leave();
   // A chunk of this run has come: for the listener of the wire.
   void arrived(const ChunkHeader& header, ArrivedChunk chunk);
+  // No link will begin with another chunk: drops those that no link moves, and those that come from
+  // now on. Who sends them would wait for their end.
+  void drop_rest();
   // Nothing can come or go any more, because of `cause`; the first call counts. What is under way
   // fails, and so does whatever begins later. The wire isn't called any more, and may be destroyed;
   // it must be before the buffers are freed that chunks came from or went to.
@@ -113,6 +116,7 @@ class NetworkPort {
   std::unordered_map<std::uint64_t, ChunkDone> left_;
   std::uint64_t next_sending_ = 0;
   std::string abandoned_;  // the cause
+  bool drops_rest_ = false;
   Tensors tensors_;
 };
 

@@ -291,6 +291,24 @@ BOOST_FIXTURE_TEST_CASE(a_port_that_is_abandoned_has_nothing_called_by_the_wire,
   BOOST_TEST(wire.left == 1);
 }
 
+// Who sends them waits for that.
+BOOST_FIXTURE_TEST_CASE(chunks_that_no_link_will_move_are_dropped_now_and_later, Tensor) {
+  arrive(0);
+  move(0);
+  arrive(1);  // into the buffer
+  Sent other{"xy"};
+  port->arrived({.run = 7, .item = 43, .replica = 6, .bytes = 2}, &other);
+  port->drop_rest();
+  BOOST_TEST((wire.dropped == std::vector<Sent*>{&other}));
+  arrive(2);
+  BOOST_TEST((wire.dropped == std::vector<Sent*>{&other, &chunks[2]}));
+  BOOST_TEST(noticed.size() == 3U);
+  for (int i = 0; i < 2; ++i) wire.end_taking();
+  BOOST_TEST((ends.done == std::vector<std::uint32_t>{1}));
+  BOOST_TEST((move(1) == Started::State::finished));
+  BOOST_TEST(port->is_quiet());
+}
+
 BOOST_FIXTURE_TEST_CASE(a_chunk_that_the_wire_copies_at_once_has_moved_at_once, Tensor) {
   wire.takes_at_once = true;
   for (std::size_t i = 0; i < chunks.size(); ++i) arrive(i);
