@@ -197,7 +197,7 @@ void SocketWork::send(NodeId to, const ChunkHeader& header, const std::byte* byt
   FrameStream& stream = link.stream;
   if (!stream.failure().empty()) {
     finish(std::move(done), stream.failure());
-  } else if (header.bytes <= copied_bytes_max) {
+  } else if (header.bytes <= copied_bytes_max && stream.is_open()) {
     stream.send({.kind = Frame::Kind::chunk, .header = header}, bytes);
     finish(std::move(done));
   } else if (header.bytes <= small_bytes_max) {
