@@ -387,6 +387,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_connects_after_the_other_has_opened_uses_that_c
     const auto bytes = bytes_of(0, 100);
     opening->send(NodeId{0}, 0, bytes);
     later.wait_for_chunks(1);
+    BOOST_TEST(opening->sends().wait());
     later.wire().connect(NodeId{1}, opening->wire().address());
     later.send(NodeId{1}, 0, bytes);
     opening->wait_for_chunks(1);
@@ -430,6 +431,7 @@ BOOST_AUTO_TEST_CASE(what_waits_for_a_node_that_is_replaced_fails) {
     BOOST_TEST(waiting.sends().failed() == 1);
     waiting.send(NodeId{1}, 1, bytes);
     BOOST_TEST(second.wait_for_chunks(1).front().header.item == 1U);
+    BOOST_TEST(waiting.sends().wait());
     BOOST_TEST(waiting.lost_so_far().empty());
   });
 }
