@@ -1,4 +1,5 @@
-// Peers of a Wire over sockets that have a certificate, if it wants one, and do wrong all the same.
+// How a Wire over sockets comes to its connections, and peers that have a certificate, if it wants
+// one, and do wrong all the same.
 #include "core/network/frame_stream.hpp"
 #include "core/network/host_port.hpp"
 #include "core/network/wire_address.hpp"
