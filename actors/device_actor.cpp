@@ -50,6 +50,10 @@ class DeviceWork {
                                         .issue = issues_ahead_ ? &issue_ : nullptr});
   }
 
+  void submit() {
+    if (issues_ahead_) backend_->submit();
+  }
+
   const Issue* issued(const DeviceLogic::Start& start) {
     if (!issues_ahead_ || issue_.token.is_none()) return nullptr;
     const ReplicaId output = start.part->share.output(start.item);
@@ -76,7 +80,7 @@ class DeviceWork {
 
   // An estimate: assumes that a kernel takes as long as it took the last time.
   bool may_block(const DeviceLogic::Start& start) const {
-    return kernel(start).length != Share::Length::brief;
+    return !issues_ahead_ && kernel(start).length != Share::Length::brief;
   }
 
  private:

@@ -58,6 +58,7 @@ class LinkWork {
     return &issue_;
   }
 
+  void submit() {}  // links hold nothing back
   bool may_block(const LinkLogic::Start&) const { return false; }
 
   void finished(const LinkLogic::Start& start, Duration) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/inspect_id.hpp"
+#include "core/backend/backend.hpp"
 #include "core/plan/plan.hpp"
 #include "core/plan/share.hpp"
 #include "core/run/coordinator_logic.hpp"
@@ -75,6 +76,10 @@ struct SlotDone {
   std::uint32_t slot;
   Instant start = Share::never;
   Instant end = Share::never;
+};
+// backend → resource: the work on these slots is finished.
+struct SlotsDone {
+  std::vector<Completions::Ended> all;
 };
 // backend → resource: the work on this slot has failed.
 struct SlotFailed {
@@ -189,6 +194,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Begin)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::AssignShare)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::Notice)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::SlotDone)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::SlotsDone)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::SlotFailed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::ShareComplete)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::LoseResources)

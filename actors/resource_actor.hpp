@@ -16,6 +16,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,10 @@ class MailboxCompletions final : public Completions {
   void completed(std::uint32_t slot, Instant start, Instant end) override {
     caf::anon_send(resource_, SlotDone{.slot = slot, .start = start, .end = end});
   }
+  void completed(std::span<const Ended> all) override {
+    if (all.size() == 1) return completed(all[0].slot, all[0].start, all[0].end);
+    caf::anon_send(resource_, SlotsDone{{all.begin(), all.end()}});
+  }
   void failed(std::uint32_t slot, std::string cause) override {
     caf::anon_send(resource_, SlotFailed{slot, std::move(cause)});
   }
@@ -43,6 +48,7 @@ class MailboxCompletions final : public Completions {
 //   void enter_thread();
 //   Started start(const Logic::Start&);                    may throw Error
 //   const Issue* issued(const Logic::Start&);              right after start(); null: not ahead
+//   void submit();                                         what was issued goes to the device
 //   void finished(const Logic::Start&, Duration took);     releases the inputs; may throw Error
 //   bool may_block(const Logic::Start&);                   for longer than a message takes
 // Aligned so that two actors don't share a cache line: every op writes to its actor.
@@ -78,10 +84,10 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
         },
         [this](const SlotDone& message) {
           if (message.end == Share::never) return on_timer(message.slot);
-          if (!work_) return;  // as in on_timer()
-          logic_.on_started(message.slot, message.start);
-          on_end(message.slot, message.end);
+          const Completions::Ended ended{message.slot, message.start, message.end};
+          on_ended({&ended, 1});
         },
+        [this](const SlotsDone& message) { on_ended(message.all); },
         [this](Introduce& who) {
           resources_ = std::move(who.resources);
           try {
@@ -163,6 +169,19 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     collect_if_idle();
   }
 
+  // Ends that the backend has reported. What issues ahead leaves it to the handlers of further
+  // messages to start what is ready: so a device that has fallen behind gets several ops together.
+  void on_ended(std::span<const Completions::Ended> all) {
+    if (!work_) return;  // as in on_timer()
+    for (const auto& [slot, start, end] : all) {
+      logic_.on_started(slot, start);
+      finish(slot, end);
+    }
+    const bool is_behind = logic_.progress().ahead().is_on() && has_message();
+    if (!is_behind) start_ready();
+    collect_if_idle();
+  }
+
   // Notices are held back so that several go in one message: for notice_delay_max at most, and
   // until no new one has come for notice_gap_max. Both were measured, see
   // docs/decisions/0017-when-notices-go.md.
@@ -186,6 +205,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
       }
       if (now_ - reported_at_ >= report_interval) report();
     }
+    work_->submit();
     if (!goes_on) flush_notices();
     report();
     if (may_spin_) spin_for_message();
@@ -294,7 +314,9 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
   }
 
   // Sends all notices held back: one message for each actor and window, and one for each watch.
+  // Their receivers may wait for what was issued.
   void flush_notices() {
+    work_->submit();
     std::vector<WindowItem>& notices = logic_.notices();
     if (notices.empty()) return;
     group(notices);

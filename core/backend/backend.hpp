@@ -49,6 +49,15 @@ class Completions {
   virtual void completed(std::uint32_t slot, Instant /*start*/, Instant /*end*/) {
     completed(slot);
   }
+  // Several, in any order.
+  struct Ended {
+    std::uint32_t slot;
+    Instant start;
+    Instant end;
+  };
+  virtual void completed(std::span<const Ended> all) {
+    for (const Ended& ended : all) completed(ended.slot, ended.start, ended.end);
+  }
   // No cause: it has ended, but something that it depends on has failed, which is reported, too.
   virtual void failed(std::uint32_t slot, std::string cause) = 0;
 };
@@ -75,6 +84,9 @@ class DeviceBackend {
   // ahead, as many as its depth, in the order of the streams. May block until the op has finished.
   // Throws a run Error if the op fails at once.
   virtual Started start(std::uint32_t slot, const KernelCall& call) = 0;
+  // What was started with an Issue may be held back until now, so that it goes to the device
+  // together. To be called before others wait for its tokens, and when no more ops are ready.
+  virtual void submit() {}
 };
 
 // An op that a device will compute, for DeviceBackendEntry::warm_up.

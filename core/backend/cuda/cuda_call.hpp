@@ -2,6 +2,7 @@
 // stream, and enqueues the op's work there.
 #pragma once
 
+#include "core/backend/cuda/kernel_launch.hpp"
 #include "core/ops/op_kind.hpp"
 
 #include <cstddef>
@@ -19,12 +20,16 @@ namespace troupe {
 // A stream of a device, with the handles of the libraries that enqueue their work on it. cuBLAS
 // must take scalars from the host's memory, which is its default.
 struct CudaStream {
-  cudaStream_t stream = nullptr;
-  cublasHandle_t blas = nullptr;
-  cusolverDnHandle_t solver = nullptr;
   bool uses_tf32 = false;  // products of float32 take their factors in TF32
 
   virtual ~CudaStream() = default;
+  // Launches a kernel, now or together with later ones, but before all that comes after it on this
+  // stream. Copies the arguments. Throws a run Error if the kernel can't be launched.
+  virtual void launch(const KernelLaunch& launch) = 0;
+  // For calls that enqueue work themselves. What was launched before has been enqueued.
+  virtual cudaStream_t stream() = 0;
+  virtual cublasHandle_t blas() = 0;
+  virtual cusolverDnHandle_t solver() = 0;
   // Device memory for intermediate values of one op, at a multiple of kernel_alignment. Valid until
   // the next call on this stream, in the order of the stream. Throws a run Error if there is no
   // memory.

@@ -26,6 +26,9 @@ struct Destroy {
 using OwnedStream =
     std::unique_ptr<std::remove_pointer_t<cudaStream_t>, Destroy<cudaStreamDestroy>>;
 using OwnedEvent = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, Destroy<cudaEventDestroy>>;
+using OwnedGraph = std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, Destroy<cudaGraphDestroy>>;
+using OwnedExecutableGraph =
+    std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, Destroy<cudaGraphExecDestroy>>;
 using OwnedBlas = std::unique_ptr<std::remove_pointer_t<cublasHandle_t>, Destroy<cublasDestroy>>;
 using OwnedSolver =
     std::unique_ptr<std::remove_pointer_t<cusolverDnHandle_t>, Destroy<cusolverDnDestroy>>;

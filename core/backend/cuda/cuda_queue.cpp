@@ -2,6 +2,7 @@
 
 #include "core/backend/cuda/cuda_check.hpp"
 #include "core/backend/cuda/cuda_module.hpp"
+#include "core/backend/cuda/profile_range.hpp"
 #include "core/base/relax.hpp"
 
 #include <algorithm>
@@ -99,12 +100,13 @@ CudaQueue::CudaQueue(int gpu, std::uint32_t first_slot, std::uint32_t slots,
     slot.end = make_event();
   }
   own_stream_ = make_stream();
-  stream = own_stream_.get();
   watcher_ = std::thread([this] { watch(); });
   number_ = all_queues().add(*this);
 }
 
 CudaQueue::~CudaQueue() {
+  launches_.keep(held_launches_);
+  submit();
   {
     const std::lock_guard lock(mutex_);
     is_ending_ = true;
@@ -114,11 +116,13 @@ CudaQueue::~CudaQueue() {
   all_queues().remove(number_, failed_);  // a copy: other queues may be reading it
   cudaSetDevice(gpu_);                    // for the destructors of the members, too
   // What was issued in part, before the rest could not be.
-  cudaStreamSynchronize(stream);
+  cudaStreamSynchronize(own_stream_.get());
 }
 
 void CudaQueue::make_handles() {
+  const cudaStream_t stream = own_stream_.get();
   check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
+  cublasHandle_t blas = nullptr;
   check_cuda(cublasCreate(&blas), "starting cuBLAS");
   own_blas_.reset(blas);
   check_cuda(cublasSetStream(blas, stream), "giving cuBLAS a stream");
@@ -126,37 +130,97 @@ void CudaQueue::make_handles() {
   workspace_ = allocate_memory(cuda_workspace_bytes, "allocating the workspace of cuBLAS");
   check_cuda(cublasSetWorkspace(blas, workspace_.get(), cuda_workspace_bytes),
              "giving cuBLAS a workspace");
+  cusolverDnHandle_t solver = nullptr;
   check_cuda(cusolverDnCreate(&solver), "starting cuSOLVER");
   own_solver_.reset(solver);
   check_cuda(cusolverDnSetStream(solver, stream), "giving cuSOLVER a stream");
   // The first work of a stream begins late.
+  launches_.make_chains(stream);
   check_cuda(cudaMemsetAsync(workspace_.get(), 0, 1, stream), "filling memory");
   check_cuda(cudaStreamSynchronize(stream), "filling memory");
 }
 
 void CudaQueue::begin(std::uint32_t slot, std::span<const Token> after) {
   check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
-  Slot& own = slots_[slot - first_slot_];
+  launches_.keep(held_launches_);  // not those of work that has failed before its end
+  calls_itself_ = false;
+  Slot& own = slot_of(slot);
   own.after.assign(after.begin(), after.end());
   own.has_start = false;
   for (const Token token : after) own.has_start = wait_for(token) || own.has_start;
-  own.issued_at = GpuClock::now();  // what it doesn't wait for has ended
-  if (own.has_start) check_cuda(cudaEventRecord(own.start.get(), stream), "recording an event");
+  if (own.has_start) {
+    check_cuda(cudaEventRecord(own.start.get(), own_stream_.get()), "recording an event");
+  }
 }
 
-Token CudaQueue::end(std::uint32_t slot, Explain explain) {
-  Slot& own = slots_[slot - first_slot_];
-  check_cuda(cudaEventRecord(own.end.get(), stream), "recording an event");
-  own.position = issued_.load(std::memory_order_relaxed) + 1;
-  slot_at_[own.position % slots_.size()].store(slot - first_slot_, std::memory_order_relaxed);
+Token CudaQueue::end(std::uint32_t slot, Explain explain, Duration expected) {
+  // So the end of work is noticed so much late at most, as far as its times are known.
+  constexpr Duration expected_max = std::chrono::microseconds(20);
+  Slot& own = slot_of(slot);
+  own.position = ++position_;
   own.explain = explain;
+  held_.slots[held_.count++] = slot;
+  held_.expected += std::clamp(expected, Duration{0}, expected_max);
+  held_launches_ = launches_.size();
+  if (calls_itself_ || held_.count == Batch::slots_max || held_.expected >= expected_max ||
+      ProfileRange::is_on()) {
+    submit();
+  }
+  return {.queue = number_, .position = own.position};
+}
+
+std::optional<Error> CudaQueue::give() {
+  if (held_.is_empty() && launches_.size() == 0) return {};
+  held_launches_ = 0;
+  held_.submitted_at = GpuClock::now();
+  std::optional<Error> problem;
+  try {
+    check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
+    launches_.enqueue(own_stream_.get());
+    if (held_.is_empty()) return {};
+    const Slot& last = slot_of(held_.all().back());
+    check_cuda(cudaEventRecord(last.end.get(), own_stream_.get()), "recording an event");
+  } catch (const Error& error) {
+    problem = error;
+  }
+  if (held_.is_empty()) return problem;
+  for (const std::uint32_t slot : held_.all()) {
+    slot_at_[slot_of(slot).position % slots_.size()].store(held_.all().back() - first_slot_,
+                                                           std::memory_order_relaxed);
+  }
+  held_.problem = problem;
   {
     const std::lock_guard lock(mutex_);
-    under_way_.push_back(slot);
+    under_way_.push_back(std::exchange(held_, {}));
   }
-  issued_.store(own.position, std::memory_order_relaxed);
+  submitted_.store(position_, std::memory_order_relaxed);
   changed_.notify_one();
-  return {.queue = number_, .position = own.position};
+  return problem;
+}
+
+void CudaQueue::give_or_throw() {
+  if (const std::optional<Error> problem = give()) throw *problem;
+}
+
+void CudaQueue::launch(const KernelLaunch& launch) {
+  // A profiler finds a kernel in the range of its op.
+  if (ProfileRange::is_on()) return enqueue(launch, stream());
+  if (launches_.is_full()) give_or_throw();
+  launches_.add(launch);
+}
+
+cudaStream_t CudaQueue::stream() {
+  give_or_throw();
+  calls_itself_ = true;
+  return own_stream_.get();
+}
+cublasHandle_t CudaQueue::blas() {
+  stream();
+  return own_blas_.get();
+}
+cusolverDnHandle_t CudaQueue::solver() {
+  stream();
+  return own_solver_.get();
 }
 
 // The event stays that of the work until the work has ended. If that happens now, this stream waits
@@ -167,9 +231,12 @@ bool CudaQueue::wait_for(Token token) {
   all_queues().with(token.queue, [&](CudaQueue& other) {
     if (other.done_.load(std::memory_order_acquire) >= token.position) return;
     waits = true;
+    submit();  // what doesn't wait for it
+    // Only another stream of the same device, and so of this thread, can have held it back.
+    if (other.submitted_.load(std::memory_order_relaxed) < token.position) other.submit();
     const std::size_t place = token.position % other.slots_.size();
     const Slot& slot = other.slots_[other.slot_at_[place].load(std::memory_order_relaxed)];
-    check_cuda(cudaStreamWaitEvent(stream, slot.end.get(), 0), "waiting for an event");
+    check_cuda(cudaStreamWaitEvent(own_stream_.get(), slot.end.get(), 0), "waiting for an event");
   });
   return waits;
 }
@@ -178,16 +245,16 @@ void CudaQueue::watch() {
   cudaSetDevice(gpu_);
   prctl(PR_SET_TIMERSLACK, 1000UL);  // in ns: sleeps are as short as await_event() asks for
   for (;;) {
-    std::uint32_t slot = 0;
+    const Batch* batch = nullptr;
     spin_for_work();
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return is_ending_ || !under_way_.empty(); });
       if (under_way_.empty()) return;
-      slot = under_way_.front();
+      batch = &under_way_.front();  // stays where it is
     }
     clock_->renew();  // while the work is under way, mostly
-    finish(slot);
+    finish(*batch);
   }
 }
 
@@ -197,43 +264,62 @@ void CudaQueue::spin_for_work() const {
   constexpr std::chrono::microseconds patience{30};
   const std::uint64_t done = done_.load(std::memory_order_relaxed);  // by this thread
   const auto begun = std::chrono::steady_clock::now();
-  while (issued_.load(std::memory_order_relaxed) == done &&
+  while (submitted_.load(std::memory_order_relaxed) == done &&
          std::chrono::steady_clock::now() - begun < patience) {
     relax();
   }
 }
 
-void CudaQueue::finish(std::uint32_t slot) {
-  Slot& own = slots_[slot - first_slot_];
-  const cudaError_t status = await_event(own.end.get());
-  std::string failure;
-  if (status != cudaSuccess) {
-    failure = cuda_error(status, "work of the GPU").what();
-  } else if (const std::int32_t verdict = std::exchange(verdicts_[slot - first_slot_], 0);
-             verdict != 0 && own.explain != nullptr) {
-    failure = own.explain(verdict);
-  }
-  // What was issued after work that has failed is carried out all the same.
-  const bool is_spoiled = std::any_of(own.after.begin(), own.after.end(), has_failed);
+void CudaQueue::finish(const Batch& batch) {
+  const Slot& first = slot_of(batch.all().front());
+  const Slot& last = slot_of(batch.all().back());
+  const cudaError_t status = batch.problem ? cudaSuccess : await_event(last.end.get());
   // One anchor after another may be some microseconds off.
   const std::shared_ptr<const GpuAnchor> anchor = clock_->anchor();
-  // Work begins when the work before it has ended, but not before it was issued, or what it waits
-  // for has ended.
-  const Instant ready = own.has_start ? anchor->time_of(own.start.get(), last_end_) : own.issued_at;
+  // Work begins when the work before it has ended, but not before it was submitted, or what it
+  // waits for has ended.
+  const Instant ready =
+      first.has_start ? anchor->time_of(first.start.get(), last_end_) : batch.submitted_at;
   const Instant start = std::max(ready, last_end_);
-  const Instant end = std::max(start, anchor->time_of(own.end.get(), start));
-  last_end_ = std::max(last_end_, end);
+  const Instant end =
+      batch.problem ? start : std::max(start, anchor->time_of(last.end.get(), start));
+  last_end_ = end;
+
+  std::vector<Completions::Ended> ended;
+  std::vector<std::pair<std::uint32_t, std::string>> failed;
+  const auto moment = [&](std::size_t k) {
+    return start +
+           (end - start) * static_cast<std::int64_t>(k) / static_cast<std::int64_t>(batch.count);
+  };
+  for (std::size_t k = 0; k < batch.count; ++k) {
+    const std::uint32_t slot = batch.slots[k];
+    const Slot& own = slot_of(slot);
+    std::string failure = failure_of(slot, batch, status);
+    // What was issued after work that has failed is carried out all the same.
+    const bool is_spoiled = std::any_of(own.after.begin(), own.after.end(), has_failed);
+    if (is_spoiled || !failure.empty()) {
+      const std::lock_guard lock(mutex_);
+      failed_.push_back(own.position);
+      failed.emplace_back(slot, std::move(failure));
+    } else {
+      ended.push_back({slot, moment(k), moment(k + 1)});
+    }
+    done_.store(own.position, std::memory_order_release);
+  }
   {
     const std::lock_guard lock(mutex_);
     under_way_.pop_front();
-    if (is_spoiled || !failure.empty()) failed_.push_back(own.position);
   }
-  done_.store(own.position, std::memory_order_release);
-  if (failure.empty() && !is_spoiled) {
-    completions_.completed(slot, start, end);
-  } else {
-    completions_.failed(slot, std::move(failure));
-  }
+  if (!ended.empty()) completions_.completed(ended);
+  for (auto& [slot, failure] : failed) completions_.failed(slot, std::move(failure));
+}
+
+std::string CudaQueue::failure_of(std::uint32_t slot, const Batch& batch, cudaError_t status) {
+  if (batch.problem) return batch.problem->what();
+  if (status != cudaSuccess) return cuda_error(status, "work of the GPU").what();
+  const std::int32_t verdict = std::exchange(*this->verdict(slot), 0);
+  const Explain explain = slot_of(slot).explain;
+  return verdict != 0 && explain != nullptr ? explain(verdict) : "";
 }
 
 // The work of the token has ended. The thread of its queue may have to find that out yet.

@@ -5,9 +5,12 @@
 #include "core/backend/cuda/cuda_call.hpp"
 #include "core/backend/cuda/cuda_owned.hpp"
 #include "core/backend/cuda/gpu_clock.hpp"
+#include "core/backend/cuda/launch_batch.hpp"
+#include "core/base/error.hpp"
 #include "core/base/time.hpp"
 #include "core/memory/token.hpp"
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -15,6 +18,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -26,8 +30,13 @@ namespace troupe {
 // reports its times to Completions.
 //
 //   queue.begin(slot, issue->after);
-//   f<<<…, queue.stream>>>(…);
-//   issue->token = queue.end(slot);
+//   queue.launch(…);
+//   issue->token = queue.end(slot, explain, expected);
+//   …                                // further work
+//   queue.submit();
+//
+// Short work is submitted together: its launches are one for CUDA, and one event marks its end. The
+// time from its begin to that is divided evenly.
 class CudaQueue final : public CudaStream {
  public:
   // Why work failed on the device, in words, given what it has written to its verdict.
@@ -45,13 +54,23 @@ class CudaQueue final : public CudaStream {
   // tokens. Makes the GPU the thread's current one. Throws a run Error if CUDA fails; the slot is
   // free then.
   void begin(std::uint32_t slot, std::span<const Token> after);
-  // All work of the slot has been issued. `explain`: null if it can't fail on the device.
-  Token end(std::uint32_t slot, Explain explain = nullptr);
+  // All work of the slot has been issued. It is submitted if it may take long, or is much with what
+  // hasn't been, or has called CUDA or its libraries itself. `explain`: null if it can't fail on
+  // the device.
+  Token end(std::uint32_t slot, Explain explain = nullptr, Duration expected = longest_duration);
+  // Gives the GPU what hasn't been submitted. To be called before others wait for its tokens, and
+  // when no more work is there. What CUDA doesn't take is reported as failed.
+  void submit() { give(); }
   // For the work of this slot: where it says that it has failed.
   std::int32_t* verdict(std::uint32_t slot) { return &verdicts_[slot - first_slot_]; }
 
+  void launch(const KernelLaunch& launch) override;
+  cudaStream_t stream() override;
+  cublasHandle_t blas() override;
+  cusolverDnHandle_t solver() override;
   std::byte* scratch(std::size_t bytes) override;
-  // Handles of cuBLAS and cuSOLVER for the stream, which are made once. Takes a while.
+  // Handles of cuBLAS and cuSOLVER for the stream, and chains of launches, which are made once.
+  // Takes a while.
   void make_handles();
   int gpu() const { return gpu_; }
 
@@ -59,18 +78,37 @@ class CudaQueue final : public CudaStream {
   struct Slot {
     OwnedEvent start;
     OwnedEvent end;
-    Instant issued_at{};
     bool has_start = false;  // it waits for work of other queues, and the event is behind that
     std::uint64_t position = 0;
     Explain explain = nullptr;
     std::vector<Token> after;
   };
+  // Work that is submitted together, in the order of its positions.
+  struct Batch {
+    static constexpr std::size_t slots_max = 16;
+    std::array<std::uint32_t, slots_max> slots;
+    std::size_t count = 0;
+    Duration expected{0};
+    Instant submitted_at{};
+    std::optional<Error> problem = {};  // CUDA hasn't taken it
 
+    bool is_empty() const { return count == 0; }
+    std::span<const std::uint32_t> all() const { return {slots.data(), count}; }
+  };
+
+  Slot& slot_of(std::uint32_t slot) { return slots_[slot - first_slot_]; }
+  // As submit(). Returns what has failed.
+  std::optional<Error> give();
+  // The same, in work that is being issued, a part of which may be lost with that.
+  void give_or_throw();
   // Returns whether the stream waits.
   bool wait_for(Token token);
   void spin_for_work() const;
   void watch();
-  void finish(std::uint32_t slot);
+  void finish(const Batch& batch);
+  // What has become of it: the GPU's status, and what the work says itself. Empty: it has ended
+  // well.
+  std::string failure_of(std::uint32_t slot, const Batch& batch, cudaError_t status);
   static bool has_failed(Token token);
 
   const int gpu_;
@@ -88,16 +126,22 @@ class CudaQueue final : public CudaStream {
   OwnedStream own_stream_;
   OwnedBlas own_blas_;
   OwnedSolver own_solver_;
-  // By position, modulo their number: the slot of the work there, until it has ended.
+  LaunchBatch launches_;           // that haven't been submitted
+  Batch held_;                     // likewise
+  std::size_t held_launches_ = 0;  // of launches_, those of held_
+  bool calls_itself_ = false;      // the work that is being issued
+  std::uint64_t position_ = 0;     // of the work that was issued last
+  // By position, modulo their number: the slot whose event marks the end of the work there, until
+  // it has ended.
   std::vector<std::atomic<std::uint32_t>> slot_at_;
-  std::atomic<std::uint64_t> issued_ = 0;  // position of the work that was issued last
+  std::atomic<std::uint64_t> submitted_ = 0;  // position of the work that was submitted last
   std::atomic<std::uint64_t> done_ = 0;
   Instant last_end_{};  // of what has ended last
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
-  std::deque<std::uint32_t> under_way_;  // slots, in the order of issue
-  std::vector<std::uint64_t> failed_;    // positions of work whose results aren't right
+  std::deque<Batch> under_way_;        // in the order of issue
+  std::vector<std::uint64_t> failed_;  // positions of work whose results aren't right
   bool is_ending_ = false;
   std::thread watcher_;  // last
 };

@@ -49,6 +49,7 @@ class GpuDevice final : public DeviceBackend {
       : name_(context.machine.device(id).name),
         store_(context.store),
         depth_(depth),
+        launch_time_(context.machine.device(id).launch),
         kernels_(kernels_of(context.ops)),
         issued_(counter_of(gpu)) {
     const int streams = context.machine.device(id).streams;
@@ -92,17 +93,29 @@ class GpuDevice final : public DeviceBackend {
                     .on = queue,
                     .index = call.index,
                     .verdict = queue.verdict(slot)});
-    call.issue->token = queue.end(slot, kernel->explain);
-    const Duration took = std::chrono::steady_clock::now() - begun;
-    issued_.took_ns.fetch_add(took.count(), std::memory_order_relaxed);
-    issued_.ops.fetch_add(1, std::memory_order_relaxed);
+    call.issue->token = queue.end(slot, kernel->explain, call.expected - launch_time_);
+    count(begun, 1);
     return {.state = Started::State::pending};
   }
 
+  void submit() override {
+    const auto begun = std::chrono::steady_clock::now();
+    for (const auto& queue : queues_) queue->submit();
+    count(begun, 0);
+  }
+
  private:
+  // The time since then was for issuing so many ops.
+  void count(std::chrono::steady_clock::time_point begun, std::uint64_t ops) {
+    const Duration took = std::chrono::steady_clock::now() - begun;
+    issued_.took_ns.fetch_add(took.count(), std::memory_order_relaxed);
+    issued_.ops.fetch_add(ops, std::memory_order_relaxed);
+  }
+
   const std::string name_;
   MemoryStore& store_;
   const std::uint32_t depth_;
+  const Duration launch_time_;  // that the cost model adds to every op
   const std::vector<const CudaKernelEntry*> kernels_;
   IssueCounter& issued_;
   std::vector<std::unique_ptr<CudaQueue>> queues_;  // by stream

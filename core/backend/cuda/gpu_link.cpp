@@ -78,7 +78,7 @@ class GpuLink final : public LinkBackend {
     const ProfileRange range(names_[number], store_.view(move.from).type);
     queue.begin(move.slot, move.issue->after);
     // The last chunks of a transfer may be empty, and then begin behind the end of the tensor.
-    if (move.bytes > 0) copy(direction, from, to, move.bytes, queue.stream);
+    if (move.bytes > 0) copy(direction, from, to, move.bytes, queue.stream());
     if (use_ != nullptr && way_ != nullptr) (use_->*way_).store(true, std::memory_order_relaxed);
     move.issue->token = queue.end(move.slot);
     return {.state = Started::State::pending};
@@ -107,7 +107,7 @@ class GpuLink final : public LinkBackend {
   void warm_up(Direction d) {
     const Room& from = rooms_.emplace_back(source(d));
     const Room& to = rooms_.emplace_back(target(d));
-    const cudaStream_t stream = queues_[static_cast<std::size_t>(d)]->stream;
+    const cudaStream_t stream = queues_[static_cast<std::size_t>(d)]->stream();
     check_cuda(cudaSetDevice(stream_of(d)), "choosing a GPU");
     copy(d, from.data(), to.data(), Room::bytes, stream);
     check_cuda(cudaStreamSynchronize(stream), "copying");

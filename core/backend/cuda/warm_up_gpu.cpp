@@ -98,7 +98,7 @@ class Zeros {
 };
 
 void compute(const CudaKernelEntry& kernel, const KernelSample& op, CudaQueue& queue) {
-  Zeros zeros(queue.stream);
+  Zeros zeros(queue.stream());
   std::vector<ConstTensorView> inputs;
   for (const TensorType& type : op.inputs) {
     inputs.push_back({.type = type, .data = zeros.add(type)});
@@ -113,7 +113,7 @@ void compute(const CudaKernelEntry& kernel, const KernelSample& op, CudaQueue& q
                  .attrs = op.attrs,
                  .on = queue,
                  .verdict = queue.verdict(0)});  // of no interest: the values are made up
-  check_cuda(cudaStreamSynchronize(queue.stream), "the work");
+  check_cuda(cudaStreamSynchronize(queue.stream()), "the work");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "core/backend/cuda/kernels/boxes.cuh"
 #include "core/backend/cuda/kernels/elements.cuh"
 #include "core/backend/cuda/kernels/functions.cuh"
+#include "core/backend/cuda/kernels/nothing.cuh"
 #include "core/backend/cuda/kernels/reduce.cuh"
 #include "core/backend/cuda/kernels/rows.cuh"
 #include "core/backend/cuda/kernels/small_product.cuh"
@@ -168,6 +169,7 @@ Bodies::Bodies() {
   add(fold_input<std::uint64_t>);
   add(spin_lanes);
   add(sleep_lane);
+  add(nothing);
 }
 
 const Bodies& bodies() {

@@ -24,7 +24,8 @@
 //                        cudaErrorIllegalAddress
 //   device_lost_at       n: likewise, the device is lost, and even cudaDeviceReset fails:
 //                        cudaErrorDevicesUnavailable
-//   kernel_fault_at      n: the n-th kernel from now on gives its device a sticky error as it runs
+//   kernel_fault_at      n: the n-th kernel from now on gives its device a sticky error as it runs;
+//                        a graph counts as one, and as none if it uses no memory
 //   unreported           1: failures aren't printed: the test expects them
 //   abort_at_failure     1: the first failure aborts the process
 //   trace                1: every work is printed as it runs

@@ -39,6 +39,7 @@ class Coordinator final : public caf::event_based_actor {
 struct PendingWork {
   void enter_thread() {}
   const Issue* issued(const DeviceLogic::Start&) { return nullptr; }
+  void submit() {}
   Started start(const DeviceLogic::Start&) { return {.state = Started::State::pending}; }
   void finished(const DeviceLogic::Start&, Duration) {}
   bool may_block(const DeviceLogic::Start&) const { return false; }

@@ -38,6 +38,7 @@ struct TimedWork {
   OpClock* clock;
   void enter_thread() {}
   const Issue* issued(const DeviceLogic::Start&) { return nullptr; }
+  void submit() {}
   Started start(const DeviceLogic::Start& start) {
     const Share& share = start.part->share;
     clock->now += share.kernels[share.items[start.item].kernel].expected;

@@ -54,6 +54,7 @@ class Work {
   explicit Work(const Plot& plot) : plot_(&plot) {}
   void enter_thread() {}
   const Issue* issued(const DeviceLogic::Start&) { return nullptr; }
+  void submit() {}
   Started start(const DeviceLogic::Start& start) {
     if (plot_->visited.contains(start.item)) caf::anon_send(plot_->device, StatusRequest{1});
     return {};

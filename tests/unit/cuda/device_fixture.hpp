@@ -56,11 +56,11 @@ class DeviceBuffer {
 class TestStream final : public CudaStream {
  public:
   TestStream() {
-    check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
-    check_cuda(cublasCreate(&blas), "cublasCreate");
-    check_cuda(cublasSetStream(blas, stream), "cublasSetStream");
-    check_cuda(cusolverDnCreate(&solver), "cusolverDnCreate");
-    check_cuda(cusolverDnSetStream(solver, stream), "cusolverDnSetStream");
+    check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
+    check_cuda(cublasCreate(&blas_), "cublasCreate");
+    check_cuda(cublasSetStream(blas_, stream_), "cublasSetStream");
+    check_cuda(cusolverDnCreate(&solver_), "cusolverDnCreate");
+    check_cuda(cusolverDnSetStream(solver_, stream_), "cusolverDnSetStream");
     void* verdict = nullptr;
     check_cuda(cudaMallocHost(&verdict, sizeof(std::int32_t)), "cudaMallocHost");
     verdict_ = static_cast<std::int32_t*>(verdict);
@@ -69,11 +69,15 @@ class TestStream final : public CudaStream {
   TestStream& operator=(const TestStream&) = delete;
   ~TestStream() override {
     cudaFreeHost(verdict_);
-    cusolverDnDestroy(solver);
-    cublasDestroy(blas);
-    cudaStreamDestroy(stream);
+    cusolverDnDestroy(solver_);
+    cublasDestroy(blas_);
+    cudaStreamDestroy(stream_);
   }
 
+  void launch(const KernelLaunch& launch) override { enqueue(launch, stream_); }
+  cudaStream_t stream() override { return stream_; }
+  cublasHandle_t blas() override { return blas_; }
+  cusolverDnHandle_t solver() override { return solver_; }
   std::byte* scratch(std::size_t bytes) override { return scratch_.emplace(bytes).data(); }
   // Launches the op, waits for it, and throws if it failed on the device.
   void run(const CudaKernelEntry& kernel, std::span<const ConstTensorView> inputs,
@@ -81,11 +85,14 @@ class TestStream final : public CudaStream {
     *verdict_ = 0;
     kernel.launch(
         {.inputs = inputs, .output = output, .attrs = attrs, .on = *this, .verdict = verdict_});
-    check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    check_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
     if (*verdict_ != 0) throw run_error(kernel.explain(*verdict_));
   }
 
  private:
+  cudaStream_t stream_ = nullptr;
+  cublasHandle_t blas_ = nullptr;
+  cusolverDnHandle_t solver_ = nullptr;
   std::int32_t* verdict_ = nullptr;
   std::optional<DeviceBuffer> scratch_;
 };

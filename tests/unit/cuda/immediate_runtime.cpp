@@ -19,14 +19,6 @@ std::map<const void*, std::string>& names_by_stub() {
   return names;
 }
 
-struct Launch {
-  dim3 grid;
-  dim3 block;
-  std::size_t shared_bytes = 0;
-  cudaStream_t stream = nullptr;
-};
-Launch next_launch;
-
 }  // namespace
 
 std::vector<std::string> registered_kernels() {
@@ -53,27 +45,25 @@ void __cudaRegisterFunction(void**, const char* stub, char*, const char* name, i
   names_by_stub()[stub] = name;
 }
 
-unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, std::size_t shared_bytes,
-                                     cudaStream_t stream) {
-  next_launch = {grid, block, shared_bytes, stream};
-  return 0;
+// Stubs call these. Nothing here calls stubs: launchers give kernels to cudaLaunchKernel().
+unsigned __cudaPushCallConfiguration(dim3, dim3, std::size_t, cudaStream_t) {
+  std::abort();
 }
-cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, std::size_t* shared_bytes,
-                                       void* stream) {
-  *grid = next_launch.grid;
-  *block = next_launch.block;
-  *shared_bytes = next_launch.shared_bytes;
-  *static_cast<cudaStream_t*>(stream) = next_launch.stream;
-  return cudaSuccess;
+cudaError_t __cudaPopCallConfiguration(dim3*, dim3*, std::size_t*, void*) {
+  std::abort();
+}
+cudaError_t __cudaGetKernel(cudaKernel_t*, const void*) {
+  std::abort();
+}
+cudaError_t __cudaLaunchKernel(cudaKernel_t, dim3, dim3, void**, std::size_t, cudaStream_t) {
+  std::abort();
 }
 
-cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* stub) {
-  *kernel = static_cast<cudaKernel_t>(const_cast<void*>(stub));
-  return cudaSuccess;
-}
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** args,
-                               std::size_t shared_bytes, cudaStream_t) {
-  const std::string& name = names_by_stub().at(kernel);
+}  // extern "C"
+
+cudaError_t cudaLaunchKernel(const void* stub, dim3 grid, dim3 block, void** args,
+                             std::size_t shared_bytes, cudaStream_t) {
+  const std::string& name = names_by_stub().at(stub);
   const KernelBody* const body = find_kernel_body(name);
   if (body == nullptr) {
     std::fprintf(stderr, "no body for %s\n", name.c_str());
@@ -82,9 +72,6 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void*
   body->run({grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_bytes, args);
   return cudaSuccess;
 }
-
-}  // extern "C"
-
 cudaError_t cudaPeekAtLastError() {
   return cudaSuccess;
 }

@@ -45,6 +45,13 @@ cudaError_t launch_scale(const double* in, double* out, double factor, std::size
   return cudaGetLastError();
 }
 
+const void* fill_kernel() {
+  return reinterpret_cast<const void*>(stand_in_test_fill);
+}
+const void* scale_kernel() {
+  return reinterpret_cast<const void*>(scale<float>);
+}
+
 cudaError_t launch_overrun(float* out, std::size_t n, cudaStream_t stream) {
   stand_in_test_overrun<<<1, 1, 0, stream>>>(out, n);
   return cudaGetLastError();

@@ -20,4 +20,9 @@ cudaError_t launch_unknown(cudaStream_t stream);
 // A block of more threads than a GPU has.
 cudaError_t launch_too_many_threads(float* out, cudaStream_t stream);
 
+// The kernels of launch_fill() and launch_scale() for float, for the nodes of graphs: they take
+// what these do, but for the stream.
+const void* fill_kernel();
+const void* scale_kernel();
+
 }  // namespace troupe::testing

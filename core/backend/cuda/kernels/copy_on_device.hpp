@@ -9,7 +9,7 @@ namespace troupe {
 // Enqueues a copy of `bytes` bytes, unless both places are the same. Throws as CudaKernels do.
 inline void copy_on_device(const CudaCall& call, const void* from, void* to, std::uint64_t bytes) {
   if (from == to) return;
-  check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, call.on.stream),
+  check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, call.on.stream()),
              "copying a tensor");
 }
 

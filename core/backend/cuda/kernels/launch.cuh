@@ -2,11 +2,11 @@
 #pragma once
 
 #include "core/backend/cuda/cuda_call.hpp"
-#include "core/backend/cuda/cuda_check.hpp"
 #include "core/backend/cuda/kernels/threads.cuh"
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -40,8 +40,13 @@ inline unsigned lanes_for(std::int64_t length, unsigned lanes_max = device_kerne
 template <class... P>
 void launch(const CudaCall& call, LaunchShape shape, void (*kernel)(P...),
             std::type_identity_t<P>... arguments) {
-  kernel<<<shape.blocks, shape.threads, 0, call.on.stream>>>(arguments...);
-  check_cuda(cudaGetLastError(), "launching a kernel");
+  void* places[] = {&arguments...};
+  constexpr std::size_t bytes[] = {sizeof(P)...};
+  call.on.launch({.kernel = reinterpret_cast<const void*>(kernel),
+                  .blocks = shape.blocks,
+                  .threads = shape.threads,
+                  .arguments = places,
+                  .bytes = bytes});
 }
 
 }  // namespace troupe

@@ -18,16 +18,16 @@ void potrf(const CudaCall& call) {
     launch(call, threads_for(rows * rows), device_kernels::lower_triangle<T>,
            call.inputs[0].as<T>(), l, rows);
     int elements = 0;
-    check_cuda(CudaBlasOf<T>::potrf_buffer_size(call.on.solver, triangle, n, l, n, &elements),
+    check_cuda(CudaBlasOf<T>::potrf_buffer_size(call.on.solver(), triangle, n, l, n, &elements),
                "cuSOLVER's potrf_bufferSize");
     const std::size_t bytes = static_cast<std::size_t>(elements) * sizeof(T);
     std::byte* const buffer = call.on.scratch(bytes + sizeof(int));
     int* const info = reinterpret_cast<int*>(buffer + bytes);
-    check_cuda(CudaBlasOf<T>::potrf(call.on.solver, triangle, n, l, n, reinterpret_cast<T*>(buffer),
-                                    elements, info),
+    check_cuda(CudaBlasOf<T>::potrf(call.on.solver(), triangle, n, l, n,
+                                    reinterpret_cast<T*>(buffer), elements, info),
                "cuSOLVER's potrf");
     check_cuda(
-        cudaMemcpyAsync(call.verdict, info, sizeof(int), cudaMemcpyDeviceToHost, call.on.stream),
+        cudaMemcpyAsync(call.verdict, info, sizeof(int), cudaMemcpyDeviceToHost, call.on.stream()),
         "copying potrf's verdict");
   });
 }

@@ -26,13 +26,13 @@ int extent(std::int64_t value) {
 // Calls `enqueue`, which has cuBLAS make a product. TF32 is for products only: errors of a
 // triangular system, which trsm solves, grow with the condition of its matrix.
 template <class F>
-void with_product_math(const CudaStream& on, const F& enqueue) {
+void with_product_math(CudaStream& on, const F& enqueue) {
   if (!on.uses_tf32) return enqueue();
-  check_cuda(cublasSetMathMode(on.blas, CUBLAS_TF32_TENSOR_OP_MATH), "choosing TF32");
+  check_cuda(cublasSetMathMode(on.blas(), CUBLAS_TF32_TENSOR_OP_MATH), "choosing TF32");
   struct Reset {
     cublasHandle_t blas;
     ~Reset() { cublasSetMathMode(blas, CUBLAS_DEFAULT_MATH); }
-  } const reset{on.blas};
+  } const reset{on.blas()};
   enqueue();
 }
 
@@ -67,7 +67,7 @@ void multiply(const CudaCall& call, const Product& p, const std::byte* c_before)
     constexpr std::int64_t batch_max = std::numeric_limits<int>::max();
     for (std::int64_t first = 0; first < p.batch; first += batch_max) {
       with_product_math(call.on, [&] {
-        check_cuda(multiply<T>(call.on.blas, p, call.inputs[0].as<T>() + first * p.m * p.k,
+        check_cuda(multiply<T>(call.on.blas(), p, call.inputs[0].as<T>() + first * p.m * p.k,
                                call.inputs[1].as<T>() + first * p.k * p.n,
                                call.output.as<T>() + first * p.m * p.n,
                                extent(std::min(batch_max, p.batch - first))),
@@ -101,7 +101,7 @@ void syrk(const CudaCall& call) {
     const T alpha = static_cast<T>(call.attrs.get<double>("alpha"));
     const T beta = static_cast<T>(call.attrs.get<double>("beta"));
     with_product_math(call.on, [&] {
-      check_cuda(CudaBlasOf<T>::syrk(call.on.blas, CUBLAS_FILL_MODE_UPPER, operation(!transposed),
+      check_cuda(CudaBlasOf<T>::syrk(call.on.blas(), CUBLAS_FILL_MODE_UPPER, operation(!transposed),
                                      extent(n), extent(a[transposed ? 0 : 1]), &alpha,
                                      call.inputs[0].as<T>(), extent(a[1]), &beta,
                                      call.output.as<T>(), extent(n)),
@@ -118,7 +118,7 @@ void trsm(const CudaCall& call) {
     using T = decltype(element);
     const T alpha = static_cast<T>(call.attrs.get<double>("alpha"));
     check_cuda(CudaBlasOf<T>::trsm(
-                   call.on.blas, left ? CUBLAS_SIDE_RIGHT : CUBLAS_SIDE_LEFT,
+                   call.on.blas(), left ? CUBLAS_SIDE_RIGHT : CUBLAS_SIDE_LEFT,
                    CUBLAS_FILL_MODE_UPPER, operation(call.attrs.get<bool>("transpose")),
                    CUBLAS_DIAG_NON_UNIT, extent(b[1]), extent(b[0]), &alpha, call.inputs[0].as<T>(),
                    extent(call.inputs[0].type.shape[0]), call.output.as<T>(), extent(b[1])),

@@ -7,7 +7,9 @@
 
 #include "tests/support/cuda/stand_in/stream.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string_view>
@@ -26,14 +28,21 @@ struct GraphNode {
 
 }  // namespace troupe::testing
 
+// A node of a graph that wasn't captured. It ends with its graph.
+struct CUgraphNode_st {
+  std::size_t place = 0;  // among the nodes
+  int device = 0;
+};
+
 struct CUgraph_st {
   static constexpr std::string_view kind = "graph";
   std::vector<troupe::testing::GraphNode> nodes;
+  std::deque<CUgraphNode_st> handles;  // of nodes that were added one by one
 };
 
 struct CUgraphExec_st {
   static constexpr std::string_view kind = "executable graph";
-  std::shared_ptr<CUgraph_st> graph;
+  std::vector<troupe::testing::GraphNode> nodes;
 };
 
 namespace troupe::testing {

@@ -112,13 +112,11 @@ void check_kernels(Control& control) {
   for (const auto& [name, kernel] : all.by_name) body_of(*kernel, control);
 }
 
-void launch(Engine& engine, const void* function, dim3 grid, dim3 block, void** args,
-            std::size_t shared_bytes, cudaStream_t on) {
+Work kernel_work(Engine& engine, int device, const void* function, dim3 grid, dim3 block,
+                 void** args, std::size_t shared_bytes) {
   require(engine.control.no_kernel_image == 0, cudaErrorNoKernelImageForDevice);
   CUkern_st* kernel = find_kernel(function);
   require(kernel != nullptr, cudaErrorInvalidDeviceFunction);
-  const auto stream = engine.stream(on, kernel->readable);
-  require(stream->device == current_device(), cudaErrorInvalidResourceHandle);
   check_launch(*kernel, grid, block, shared_bytes);
   const KernelBody* body = body_of(*kernel, engine.control);
   require(body != nullptr, cudaErrorInvalidDeviceFunction);
@@ -134,7 +132,7 @@ void launch(Engine& engine, const void* function, dim3 grid, dim3 block, void** 
     }
     const std::byte* pointer = nullptr;
     std::memcpy(&pointer, from, sizeof pointer);
-    add_access(engine, parameter, pointer, stream->device, work.what, work.accesses);
+    add_access(engine, parameter, pointer, device, work.what, work.accesses);
     const std::byte* bytes = engine.memory.bytes_at(pointer);
     values.emplace_back(sizeof bytes);
     std::memcpy(values.back().data(), &bytes, sizeof bytes);
@@ -145,6 +143,14 @@ void launch(Engine& engine, const void* function, dim3 grid, dim3 block, void** 
     body->run({grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_bytes,
               arguments.data());
   };
+  return work;
+}
+
+void launch(Engine& engine, const void* function, dim3 grid, dim3 block, void** args,
+            std::size_t shared_bytes, cudaStream_t on) {
+  const auto stream = engine.stream(on, "a kernel's launch");
+  require(stream->device == current_device(), cudaErrorInvalidResourceHandle);
+  Work work = kernel_work(engine, stream->device, function, grid, block, args, shared_bytes);
   ++engine.control.launches;
   engine.enqueue(*stream, std::move(work));
 }

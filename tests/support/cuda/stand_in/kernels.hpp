@@ -28,9 +28,13 @@ CUkern_st* find_kernel(const void* function);
 // Reports registered kernels without a body.
 void check_kernels(Control& control);
 
-// Enqueues the kernel. Its accesses are taken from its parameters: a pointer to const reads, any
-// other pointer writes, the whole allocation that the pointer leads to. Of pinned memory, it is the
-// 4 bytes there: kernels of Troupe use such memory only for flags.
+// What a launch of the kernel on the device does. Its accesses are taken from its parameters: a
+// pointer to const reads, any other pointer writes, the whole allocation that the pointer leads to.
+// Of pinned memory, it is the 4 bytes there: kernels of Troupe use such memory only for flags.
+Work kernel_work(Engine& engine, int device, const void* function, dim3 grid, dim3 block,
+                 void** args, std::size_t shared_bytes);
+
+// Enqueues the kernel.
 void launch(Engine& engine, const void* function, dim3 grid, dim3 block, void** args,
             std::size_t shared_bytes, cudaStream_t on);
 

@@ -1,6 +1,9 @@
 // libcudart: the capture of streams into graphs, and graphs.
 #include "tests/support/cuda/stand_in/api.hpp"
 #include "tests/support/cuda/stand_in/capture.hpp"
+#include "tests/support/cuda/stand_in/kernels.hpp"
+
+#include <algorithm>
 
 using namespace troupe::testing;
 
@@ -25,12 +28,24 @@ cudaError_t destroy(T* handle, std::string_view what) {
       CallKind::release);
 }
 
-bool have_same_nodes(const CUgraph_st& a, const CUgraph_st& b) {
-  if (a.nodes.size() != b.nodes.size()) return false;
-  for (std::size_t i = 0; i < a.nodes.size(); ++i) {
-    if (a.nodes[i].work.what != b.nodes[i].work.what) return false;
-  }
-  return true;
+bool have_same_nodes(const std::vector<GraphNode>& a, const std::vector<GraphNode>& b) {
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(),
+      [](const GraphNode& x, const GraphNode& y) { return x.work.what == y.work.what; });
+}
+
+// What an earlier node has written is read from that node, and not from other work.
+void add_to(std::vector<Access>& all, const Access& access) {
+  const bool is_own = std::any_of(all.begin(), all.end(), [&](const Access& before) {
+    return before.writes && before.begin <= access.begin &&
+           access.begin + access.bytes <= before.begin + before.bytes;
+  });
+  if (!is_own) all.push_back(access);
+}
+
+Work work_of(Engine& e, int device, const cudaKernelNodeParams& kernel) {
+  return kernel_work(e, device, kernel.func, kernel.gridDim, kernel.blockDim, kernel.kernelParams,
+                     kernel.sharedMemBytes);
 }
 
 }  // namespace
@@ -63,11 +78,47 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* 
   });
 }
 
+cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned flags) {
+  return api("cudaGraphCreate", [&](Engine& e) {
+    require(flags == 0);
+    *graph = e.handles.add(std::make_shared<CUgraph_st>());
+  });
+}
+
+// Only chains: a node without a node before it is the first one, any other comes after the last.
+cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t handle,
+                                   const cudaGraphNode_t* before, std::size_t count,
+                                   const cudaKernelNodeParams* kernel) {
+  return api("cudaGraphAddKernelNode", [&](Engine& e) {
+    const auto graph = expect(e, handle, "cudaGraphAddKernelNode");
+    const std::size_t place = graph->nodes.size();
+    require(graph->handles.size() == place);  // wasn't captured
+    require(place == 0 ? count == 0 : count == 1 && before[0] == &graph->handles.back());
+    GraphNode added;
+    added.work = work_of(e, current_device(), *kernel);
+    added.number = place + 1;
+    if (place > 0) added.after.set(added.stream, place);
+    graph->nodes.push_back(std::move(added));
+    graph->handles.push_back({.place = place, .device = current_device()});
+    *node = &graph->handles.back();
+  });
+}
+
+// Launches of before keep their kernels.
+cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t handle, cudaGraphNode_t node,
+                                             const cudaKernelNodeParams* kernel) {
+  return api("cudaGraphExecKernelNodeSetParams", [&](Engine& e) {
+    const auto executable = expect(e, handle, "cudaGraphExecKernelNodeSetParams");
+    require(node != nullptr && node->place < executable->nodes.size());
+    executable->nodes[node->place].work = work_of(e, node->device, *kernel);
+  });
+}
+
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  unsigned long long /*flags*/) {
   return api("cudaGraphInstantiate", [&](Engine& e) {
     auto made = std::make_shared<CUgraphExec_st>();
-    made->graph = expect(e, graph, "cudaGraphInstantiate");
+    made->nodes = expect(e, graph, "cudaGraphInstantiate")->nodes;
     *executable = e.handles.add(std::move(made));
   });
 }
@@ -75,15 +126,15 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
 cudaError_t cudaGraphLaunch(cudaGraphExec_t handle, cudaStream_t on) {
   return api("cudaGraphLaunch", [&](Engine& e) {
     const auto stream = e.stream(on, "cudaGraphLaunch");
-    const auto graph = expect(e, handle, "cudaGraphLaunch")->graph;
+    const std::vector<GraphNode> nodes = expect(e, handle, "cudaGraphLaunch")->nodes;
     require(stream->capture == nullptr, cudaErrorStreamCaptureUnsupported);
     const std::uint64_t random = e.random(stream->index, stream->issued) | 1U;
-    Work work{.what = "cudaGraphLaunch", .is_kernel = true};
-    for (const GraphNode& node : graph->nodes) {
-      work.accesses.insert(work.accesses.end(), node.work.accesses.begin(),
-                           node.work.accesses.end());
+    Work work{.what = "cudaGraphLaunch"};
+    for (const GraphNode& node : nodes) {
+      for (const Access& access : node.work.accesses) add_to(work.accesses, access);
     }
-    work.run = [=] { run_graph(graph->nodes, random); };
+    work.is_kernel = !work.accesses.empty();
+    work.run = [=] { run_graph(nodes, random); };
     ++e.control.launches;
     e.enqueue(*stream, std::move(work));
   });
@@ -93,12 +144,12 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t handle, cudaGraph_t graph,
                                 cudaGraphExecUpdateResultInfo* result) {
   return api("cudaGraphExecUpdate", [&](Engine& e) {
     const auto executable = expect(e, handle, "cudaGraphExecUpdate");
-    auto update = expect(e, graph, "cudaGraphExecUpdate");
-    const bool fits = have_same_nodes(*executable->graph, *update);
+    const auto update = expect(e, graph, "cudaGraphExecUpdate");
+    const bool fits = have_same_nodes(executable->nodes, update->nodes);
     *result = {};
     result->result = fits ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorTopologyChanged;
     require(fits, cudaErrorGraphExecUpdateFailure);
-    executable->graph = std::move(update);
+    executable->nodes = update->nodes;
   });
 }
 
