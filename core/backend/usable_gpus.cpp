@@ -20,6 +20,7 @@ UsableGpus usable_gpus() {
                            .model = gpu.name,
                            .memory_bytes = gpu.memory_bytes,
                            .available_memory_bytes = gpu.free_bytes,
+                           .peaks = gpu.peaks,
                            .peers = std::move(peers)});
   }
   if (usable.gpus.empty() && usable.problem.empty()) {

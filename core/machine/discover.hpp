@@ -51,12 +51,21 @@ struct LocalMachineOptions {
 // a machine file to give measured ones. If there are fewer cores than devices, devices share cores.
 Machine local_machine(const HostInfo& host, const LocalMachineOptions& options);
 
+// What a GPU can do at best: float32, its memory, and each way between that and the host. 0: not
+// known.
+struct GpuPeaks {
+  double flops = 0;           // FLOP/s
+  double bandwidth = 0;       // bytes per second, read and written
+  double link_bandwidth = 0;  // bytes per second
+};
+
 // A GPU of this host that a real run can use.
 struct UsableGpu {
   int number = -1;  // of the driver; -1: its place in the list
   std::string model = {};
   std::uint64_t memory_bytes = 0;            // installed
   std::uint64_t available_memory_bytes = 0;  // now
+  GpuPeaks peaks = {};
   // Places in the list of GPUs before this one, with which it can access each other's memory.
   std::vector<std::size_t> peers = {};
 };
@@ -76,8 +85,8 @@ Error no_usable_gpu(const SourcePlace& place, const UsableGpus& usable);
 
 // Adds GPUs gpu0, gpu1, … to a machine of local_machine(), with a memory each (vram0, …: seven
 // eighths of what is available), a link to the first memory of the host (pcie0, …) and one between
-// each two that are peers (peer0-1, …). The rates are the same rough estimates for all GPUs (see
-// local_machine.cpp): nothing was measured.
+// each two that are peers (peer0-1, …). The rates are estimates from what is known of their peaks
+// (see local_machine.cpp): nothing was measured.
 void add_gpus(Machine& machine, std::span<const UsableGpu> gpus);
 
 // The machine file (in the format of config/machine_file.hpp) of local_machine() with storage, and

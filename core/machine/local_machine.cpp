@@ -30,14 +30,15 @@ constexpr Duration copy_latency{10'000};
 constexpr double disk_bandwidth = 1e9;
 constexpr Duration disk_latency{100'000};
 
-// A GPU for servers of the last ten years in single precision, on 16 lanes of PCI Express 4. What
-// an op is in the end is mostly up to the memory of the GPU. A factor of four either way is to be
-// expected.
-constexpr double gpu_matmul_flops = 20e12;
-constexpr double gpu_other_flops = 5e12;
-constexpr double gpu_bandwidth = 1e12;
-constexpr Duration gpu_launch{5'000};
-constexpr double pcie_bandwidth = 24e9;
+// Of its peaks, what is left: products of float32 of an H200 have 0.73, copies within its memory
+// 0.87. Other ops mostly wait for the memory. Where nothing is known, the peaks are those of a GPU
+// for servers of the last ten years on 16 lanes of PCI Express 4, and a factor of four either way
+// is to be expected.
+constexpr double of_gpu_flops = 0.73;
+constexpr double of_gpu_flops_other = 0.2;
+constexpr double of_gpu_bandwidth = 0.87;
+constexpr GpuPeaks usual_peaks{.flops = 27e12, .bandwidth = 1.15e12, .link_bandwidth = 24e9};
+constexpr Duration gpu_launch{3'000};
 constexpr Duration pcie_latency{10'000};
 
 constexpr std::uint64_t mib = 1 << 20;
@@ -167,6 +168,13 @@ std::string links_yaml(const Machine& machine) {
   return out;
 }
 
+GpuPeaks known_or_usual(const GpuPeaks& known) {
+  const auto either = [](double a, double b) { return a > 0 ? a : b; };
+  return {.flops = either(known.flops, usual_peaks.flops),
+          .bandwidth = either(known.bandwidth, usual_peaks.bandwidth),
+          .link_bandwidth = either(known.link_bandwidth, usual_peaks.link_bandwidth)};
+}
+
 // Comments: the GPUs that a real run can use; else those that the host has, and why none of them
 // can be used.
 std::string list_gpus(const HostInfo& host, const UsableGpus& usable) {
@@ -221,6 +229,7 @@ Error no_usable_gpu(const SourcePlace& place, const UsableGpus& usable) {
 }
 
 void add_gpus(Machine& machine, std::span<const UsableGpu> gpus) {
+  std::vector<double> links;  // bytes per second
   for (std::size_t g = 0; g < gpus.size(); ++g) {
     const MemoryId vram = MemoryId::at(machine.memories.size());
     Memory& memory = machine.memories.emplace_back();
@@ -233,18 +242,20 @@ void add_gpus(Machine& machine, std::span<const UsableGpu> gpus) {
     if (const int n = gpus[g].number; n >= 0 && n != static_cast<int>(g)) device.gpu = n;
     device.memory = vram;
     device.launch = gpu_launch;
-    device.op_flops["matmul"] = gpu_matmul_flops;
-    device.flops = gpu_other_flops;
-    device.bandwidth = gpu_bandwidth;
+    const GpuPeaks peaks = known_or_usual(gpus[g].peaks);
+    device.op_flops["matmul"] = of_gpu_flops * peaks.flops;
+    device.flops = of_gpu_flops_other * peaks.flops;
+    device.bandwidth = of_gpu_bandwidth * peaks.bandwidth;
+    links.push_back(peaks.link_bandwidth);
     machine.links.push_back(
-        make_link(fmt::format("pcie{}", g), MemoryId{0}, vram, pcie_bandwidth, pcie_latency));
+        make_link(fmt::format("pcie{}", g), MemoryId{0}, vram, links[g], pcie_latency));
   }
   const std::size_t first = machine.memories.size() - gpus.size();
   for (std::size_t g = 0; g < gpus.size(); ++g) {
     for (const std::size_t peer : gpus[g].peers) {
       machine.links.push_back(make_link(fmt::format("peer{}-{}", peer, g),
                                         MemoryId::at(first + peer), MemoryId::at(first + g),
-                                        pcie_bandwidth, pcie_latency));
+                                        std::min(links[peer], links[g]), pcie_latency));
     }
   }
 }
@@ -267,7 +278,7 @@ std::string describe_yaml(const HostInfo& host, const UsableGpus& usable) {
   out += list_gpus(host, usable);
   out += "# Rates are estimates from the number of cores, not measurements.\n";
   if (!usable.gpus.empty()) {
-    out += "# Those of GPUs and their links are the same whatever the GPU: write measured ones.\n";
+    out += "# Those of GPUs are from what their driver and the kernel say of clocks and lanes.\n";
   }
 
   Machine machine = local_machine(host, {.cpu_devices = 0, .storage = true});

@@ -4,6 +4,7 @@
 #include "core/backend/cuda/cuda_space.hpp"
 #include "core/backend/cuda/gpu_device.hpp"
 #include "core/backend/cuda/gpu_link.hpp"
+#include "core/backend/cuda/gpu_peaks.hpp"
 #include "core/backend/cuda/warm_up_gpu.hpp"
 #include "core/base/version.hpp"
 
@@ -84,7 +85,8 @@ class LoadedModule final : public CudaModule {
                    .name = properties.name,
                    .id = id_text(properties.uuid),
                    .memory_bytes = total,
-                   .free_bytes = free};
+                   .free_bytes = free,
+                   .peaks = peaks_of_gpu(number)};
   }
 
   CudaIssued issued(int gpu) const override { return issued_to(gpu); }

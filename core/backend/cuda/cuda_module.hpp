@@ -4,6 +4,7 @@
 
 #include "core/backend/backend.hpp"
 #include "core/base/time.hpp"
+#include "core/machine/discover.hpp"
 #include "core/machine/machine.hpp"
 #include "core/memory/buffer_pool.hpp"
 #include "core/memory/memory_space.hpp"
@@ -25,6 +26,7 @@ struct CudaGpu {
   std::string id;                  // the same in all processes; no other GPU has it
   std::uint64_t memory_bytes = 0;  // installed
   std::uint64_t free_bytes = 0;    // when it was asked
+  GpuPeaks peaks = {};
 };
 
 // What all devices of this process that are a GPU have issued to it.

@@ -177,10 +177,30 @@ BOOST_AUTO_TEST_CASE(gpus_have_a_memory_each_and_a_link_to_the_first_one_of_the_
   BOOST_TEST_INFO(text);
   BOOST_TEST(contains(text, "# GPU 1: Second, 32 GiB of memory, 32 GiB available now\n"));
   BOOST_TEST(!contains(text, "no GPU"));
-  BOOST_TEST(contains(text, "# Those of GPUs and their links are the same whatever the GPU"));
+  BOOST_TEST(contains(text, "# Those of GPUs are from what their driver and the kernel say"));
   BOOST_TEST(contains(text, "  gpu0: {kind: gpu, memory: vram0, matmul: "));
   BOOST_TEST(contains(text, "  vram0: {size: 7 GiB}\n"));
   BOOST_TEST(contains(text, "  pcie1: {between: [mem0, vram1], bandwidth: "));
+}
+
+BOOST_AUTO_TEST_CASE(the_rates_of_a_gpu_are_parts_of_what_it_can_do_at_best) {
+  const std::vector<UsableGpu> gpus{
+      {.available_memory_bytes = 1 << 30,
+       .peaks = {.flops = 100e12, .bandwidth = 2e12, .link_bandwidth = 50e9}},
+      {.available_memory_bytes = 1 << 30, .peaks = {.flops = 200e12}, .peers = {0}}};
+  Machine m = local_machine(host_of({{0, 1}}), {});
+  add_gpus(m, gpus);
+  const auto near = boost::test_tools::tolerance(1e-9);
+  const Device& first = m.device(m.find_device("gpu0"));
+  const Device& second = m.device(m.find_device("gpu1"));
+  BOOST_TEST(first.op_flops.at("matmul") == 73e12, near);
+  BOOST_TEST(*first.bandwidth == 1.74e12, near);
+  BOOST_TEST(m.link(m.find_link("pcie0")).bandwidth[0] == 50e9, near);
+  BOOST_TEST(second.op_flops.at("matmul") == 146e12, near);
+  // Nothing is known of these.
+  BOOST_TEST(*second.bandwidth == 1e12, boost::test_tools::tolerance(0.01));
+  BOOST_TEST(m.link(m.find_link("pcie1")).bandwidth[0] == 24e9, near);
+  BOOST_TEST(m.link(m.find_link("peer0-1")).bandwidth[0] == 24e9, near);  // the lesser one
 }
 
 //   mem0 ──pcie0── vram0 ──peer0-2── vram2 ──pcie2── mem0,  mem0 ──pcie1── vram1

@@ -146,7 +146,8 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int device) {
       [&](Engine& e) {
         require_device(e, device);
         require(bytes >= 13);
-        std::snprintf(text, static_cast<std::size_t>(bytes), "0000:%02X:00.0",
+        std::snprintf(text, static_cast<std::size_t>(bytes),
+                      "FFFF:%02X:00.0",  // no device of this host
                       number_on_host(e, device) + 1);
       },
       CallKind::any_device);
