@@ -1,0 +1,160 @@
+// The connections of a Wire over sockets, and which node is at the other end of each.
+#pragma once
+
+#include "core/base/id.hpp"
+#include "core/network/connection.hpp"
+#include "core/network/frame_stream.hpp"
+#include "core/network/host_port.hpp"
+#include "core/network/socket_link.hpp"
+#include "core/network/socket_wire.hpp"
+#include "core/network/wire.hpp"
+#include "core/network/wire_rest.hpp"
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <sys/epoll.h>
+
+namespace troupe {
+
+// Two nodes have one connection, so that what one sends acknowledges what the other has sent. The
+// Wire whose address is less opens it, and says hello; the other one waits for it.
+//
+// A node is lost when its link fails, or when it has yet to open one and doesn't do so in time. All
+// functions are for one thread at a time, but address(), place_of() and wake(), which are
+// thread-safe. None blocks.
+class SocketConnections {
+ public:
+  struct Options {
+    SocketWireOptions wire;
+    std::string transport;
+    TensorEntry* entry = nullptr;
+  };
+  struct Loss {
+    NodeId node;
+    std::string cause;
+  };
+
+  explicit SocketConnections(const Options& options);
+  ~SocketConnections();
+  SocketConnections(const SocketConnections&) = delete;
+  SocketConnections& operator=(const SocketConnections&) = delete;
+
+  const std::string& address() const { return address_; }
+  // Of the port of a Wire. Throws a run Error if the address is malformed.
+  HostPort place_of(const std::string& address) const;
+  // `place` is that of `address`. The link to this node at another address fails.
+  void connect(NodeId node, const std::string& address, const HostPort& place);
+
+  // For sending, though it may have failed; null if there is none.
+  SocketLink* link_to(NodeId node) {
+    const auto peer = peers_.find(node);
+    return peer != peers_.end() ? peer->second.link : nullptr;
+  }
+  // Where link_to() is null: calls `ready` when there is a link, or with the cause if there will be
+  // none, perhaps at once. The node has as long to open one as it may take to connect. `ready` must
+  // not call connect().
+  void when_linked(NodeId node, ChunkDone ready);
+  // Null if the link has been removed.
+  SocketLink* find(SocketLink::Number number) {
+    const auto entry = links_.find(number);
+    return entry != links_.end() ? &entry->second : nullptr;
+  }
+
+  // Adds links that other nodes have opened. True if there are some.
+  bool add_accepted() {
+    if (!has_accepted_.load(std::memory_order_relaxed)) return false;
+    add_all_accepted();
+    return true;
+  }
+  // Calls go_on(SocketLink&) for links whose sockets are ready. True if there are some.
+  template <class Function>
+  bool each_ready(const Function& go_on) {
+    std::array<epoll_event, 32> events;
+    const int count = epoll_wait(ready_, events.data(), static_cast<int>(events.size()), 0);
+    for (int i = 0; i < count; ++i) {
+      SocketLink* const link = find(events[static_cast<std::size_t>(i)].data.u64);
+      if (link != nullptr) go_on(*link);
+    }
+    return count > 0;
+  }
+  // To be called whenever something was done with the stream of a link.
+  void look_after(SocketLink& link) {
+    if (!link.stream.failure().empty()) {
+      has_failed_ = true;
+      return;
+    }
+    const std::uint32_t wanted = EPOLLIN | (link.stream.wants_write() ? EPOLLOUT : 0U);
+    if (wanted != std::exchange(link.watched_events, wanted)) watch(link);
+  }
+  // Where the first bytes of a link are to go; null if there are too many, or it has said hello.
+  std::byte* place_of_hello(SocketLink& link, std::uint64_t bytes);
+  // They have come. False if they mean another node, such as one that has been here before, or come
+  // from one that has a link.
+  bool on_hello(SocketLink& link);
+
+  // Fails what was to be connected by now. Cheap if nothing is.
+  void fail_late() {
+    if (has_deadlines_) fail_all_late();
+  }
+  bool has_failed() const { return has_failed_; }
+  // All links that have failed. The nodes at their other ends are lost.
+  std::vector<SocketLink> remove_failed();
+  bool has_losses() const { return !losses_.empty(); }
+  // Nodes that were lost since the last call.
+  std::vector<Loss> take_losses() { return std::exchange(losses_, {}); }
+
+  // What to wait for: until a socket is ready, something has been accepted, it is time for
+  // fail_late(), or somebody calls wake(). None if somebody has called it since the last rest().
+  WireRest rest();
+  void wake();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Links = std::map<SocketLink::Number, SocketLink>;
+  struct Peer {
+    std::string address;
+    SocketLink* link = nullptr;           // null: it is lost, or has yet to open one
+    std::string cause = {};               // of the loss
+    std::vector<ChunkDone> waiting = {};  // for a link or the loss
+    Clock::time_point deadline = {};      // for those
+  };
+
+  // Of a connection that another node has opened. Thread-safe.
+  void accept(Connection connection);
+  void add_all_accepted();
+  void drop_strangers();
+  SocketLink& add(FrameStream stream);
+  void watch(const SocketLink& link) const;
+  void open(NodeId node, Peer& peer, const HostPort& place);
+  void use(SocketLink& link, Peer& peer);
+  void lose(NodeId node, Peer& peer, const std::string& cause);
+  void fail(SocketLink& link, const std::string& cause);
+  void fail_all_late();
+  int patience_ms() const;
+
+  const Options options_;
+  const std::string address_;
+  const int ready_;  // an epoll descriptor of all links
+  const int woken_;  // an eventfd
+  std::mutex accepted_mutex_;
+  std::vector<Connection> accepted_;
+  std::atomic<bool> has_accepted_ = false;
+  SocketLink::Number last_number_ = SocketLink::none;
+  Links links_;
+  std::unordered_map<NodeId, Peer> peers_;
+  bool has_failed_ = false;
+  bool has_deadlines_ = false;  // of links that aren't ready, or of peers that something waits for
+  std::vector<Loss> losses_;
+};
+
+}  // namespace troupe
