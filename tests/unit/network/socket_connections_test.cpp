@@ -1,0 +1,168 @@
+// How a Wire over sockets comes to its connections.
+#include "core/network/host_port.hpp"
+#include "core/network/introduction.hpp"
+#include "core/network/wire_address.hpp"
+#include "tests/support/expect_error.hpp"
+#include "tests/unit/network/socket_node.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+
+BOOST_AUTO_TEST_SUITE(socket_connections)
+namespace {
+
+using namespace troupe;
+using namespace troupe::testing;
+using namespace std::chrono_literals;
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(an_address_whose_place_has_no_port_is_refused) {
+  WireEnd end(1, Transport::tcp);
+  for (const char* const place : {"127.0.0.1", ":7420", "127.0.0.1:x", "127.0.0.1:70000"}) {
+    const std::string address = new_address_text({.transport = "tcp", .place = place});
+    expect_error(ErrorKind::failed, fmt::format("'{}' is not the address of a node", place),
+                 [&] { end.wire().connect(NodeId{0}, address); });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_node_whose_place_is_no_number_is_lost) {
+  WireEnd end(1, Transport::tcp);
+  end.wire().connect(NodeId{0}, address_after(end.wire(), "localhost:7420"));
+  BOOST_TEST((end.wait_for_loss() == std::vector{NodeId{0}}));
+}
+
+BOOST_AUTO_TEST_CASE(the_address_of_a_wire_that_is_gone_leads_to_no_other_wire) {
+  for_each_socket_wire([](Transport transport) {
+    SocketNode node(transport);
+    const std::string old = node.wire().address();
+    node.start_wire();
+    std::optional<WireEnd> end;
+    make_opening(end, transport, old);
+    end->wire().connect(NodeId{0}, old);
+    BOOST_TEST((end->wait_for_loss() == std::vector{NodeId{0}}));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_can_not_be_reached_is_lost) {
+  for_each_socket_wire([](Transport transport) {
+    std::string address;
+    {
+      SocketNode node(transport);
+      address = node.wire().address();
+    }
+    std::optional<WireEnd> end;
+    make_opening(end, transport, address);
+    const auto bytes = bytes_of(0, 100'000);
+    end->wire().connect(NodeId{0}, address);
+    end->send(NodeId{0}, 0, bytes);
+    BOOST_TEST((end->wait_for_loss() == std::vector{NodeId{0}}));
+    BOOST_TEST(end->sends().wait());
+    BOOST_TEST(end->sends().failed() == 1);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_is_connected_gets_no_second_connection) {
+  OpenPort port;
+  WireEnd end(1, Transport::tcp);
+  const std::string address = address_after(end.wire(), port.place());
+  end.wire().connect(NodeId{0}, address);
+  Connection first = port.first_connection();
+  Connection second =
+      open_connection(read_host_port(parse_address_text(end.wire().address(), "tcp").place),
+                      Purpose::tensors, nullptr, 10s, nullptr);
+  const std::string text = end.wire().address() + "\n" + address;
+  write_frame(second, {.kind = Frame::Kind::hello, .header = {.bytes = text.size()}}, text);
+  BOOST_TEST(is_closed_by_peer(second));
+  write_frame(first, {.kind = Frame::Kind::chunk, .header = {.bytes = 4}}, "four");
+  end.wait_for_chunks(1);
+  BOOST_TEST(end.lost_so_far().empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_sent_before_the_other_node_opens_the_connection_goes_in_order) {
+  for_each_socket_wire([](Transport transport) {
+    WireEnd waiting(0, transport);
+    std::optional<WireEnd> opening;
+    make_opening(opening, transport, waiting.wire().address());
+    const std::array chunks{bytes_of(0, 100), bytes_of(1, 300'000), bytes_of(2, 50'000)};
+    waiting.wire().connect(NodeId{1}, opening->wire().address());
+    for (std::uint32_t i = 0; i < 3; ++i) waiting.send(NodeId{1}, i, chunks[i]);
+    opening->wire().connect(NodeId{0}, waiting.wire().address());
+    const auto& arrived = opening->wait_for_chunks(3);
+    BOOST_TEST(opening->takes().wait());
+    BOOST_TEST(waiting.sends().wait());
+    BOOST_TEST(waiting.sends().failed() == 0);
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      BOOST_TEST(arrived[i].header.item == i);
+      BOOST_TEST((arrived[i].bytes == chunks[i]));
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_connects_after_the_other_has_opened_uses_that_connection) {
+  for_each_socket_wire([](Transport transport) {
+    WireEnd later(0, transport);
+    std::optional<WireEnd> opening;
+    make_opening(opening, transport, later.wire().address());
+    opening->wire().connect(NodeId{0}, later.wire().address());
+    const auto bytes = bytes_of(0, 100);
+    opening->send(NodeId{0}, 0, bytes);
+    later.wait_for_chunks(1);
+    BOOST_TEST(opening->sends().wait());
+    later.wire().connect(NodeId{1}, opening->wire().address());
+    later.send(NodeId{1}, 0, bytes);
+    opening->wait_for_chunks(1);
+    BOOST_TEST(later.sends().wait());
+    BOOST_TEST(later.sends().failed() == 0);
+    opening.reset();
+    BOOST_TEST((later.wait_for_loss() == std::vector{NodeId{1}}));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_send_to_a_node_that_opens_no_connection_fails_and_the_node_is_lost) {
+  for_each_socket_wire([](Transport transport) {
+    SocketNode node(transport, 200ms);
+    std::string address;
+    do {
+      address = new_address_text({.transport = name_of(transport), .place = "127.0.0.1:1"});
+    } while (address > node.wire().address());
+    node.wire().connect(NodeId{1}, address);
+    const auto bytes = bytes_of(0, 100);
+    std::promise<std::string> sent;
+    node.wire().send(NodeId{1}, {.bytes = bytes.size()}, bytes.data(),
+                     [&](const std::string& failure) { sent.set_value(failure); });
+    std::future<std::string> failure = sent.get_future();
+    BOOST_REQUIRE((failure.wait_for(60s) == std::future_status::ready));
+    BOOST_TEST(failure.get() == "it has not answered for 200 ms");
+    BOOST_TEST(node.is_lost_within(60s));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(what_waits_for_a_node_that_is_replaced_fails) {
+  for_each_socket_wire([](Transport transport) {
+    WireEnd waiting(0, transport);
+    std::optional<WireEnd> first;
+    make_opening(first, transport, waiting.wire().address());
+    waiting.wire().connect(NodeId{1}, first->wire().address());
+    const auto bytes = bytes_of(0, 100);
+    waiting.send(NodeId{1}, 0, bytes);
+    WireEnd second(1, transport);
+    join(waiting, second);
+    BOOST_TEST(waiting.sends().wait());
+    BOOST_TEST(waiting.sends().failed() == 1);
+    waiting.send(NodeId{1}, 1, bytes);
+    BOOST_TEST(second.wait_for_chunks(1).front().header.item == 1U);
+    BOOST_TEST(waiting.sends().wait());
+    BOOST_TEST(waiting.lost_so_far().empty());
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

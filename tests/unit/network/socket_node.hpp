@@ -1,0 +1,159 @@
+// A node for tests of a Wire over sockets, and what stands for another one.
+#pragma once
+
+#include "core/network/frame_stream.hpp"
+#include "core/network/wire_address.hpp"
+#include "tests/unit/network/wire_end.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <future>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+#include <poll.h>
+
+namespace troupe::testing {
+
+// Of the chunks that a SocketNode takes.
+inline constexpr std::size_t taken_bytes = 100'000;
+
+// A port, and a wire behind it that can be replaced.
+class SocketNode {
+ public:
+  explicit SocketNode(Transport transport, Duration connect_timeout = std::chrono::seconds(10),
+                      Duration silence_max = std::chrono::seconds(20))
+      : connect_timeout_(connect_timeout),
+        silence_max_(silence_max),
+        tls_(transport == Transport::tls ? std::optional(TlsContext(tls_files_in(certificates())))
+                                         : std::nullopt),
+        acceptor_(
+            {.tls = tls_},
+            [this](Purpose, Connection connection) { entry_.accept(std::move(connection)); },
+            [](const std::string&, const std::string&) {}) {
+    start_wire();
+  }
+
+  void start_wire() {
+    wire_.reset();
+    wire_ = make_socket_wire(listener_, entry_,
+                             {.tls = tls_,
+                              .place = fmt::format("127.0.0.1:{}", acceptor_.port()),
+                              .connect_timeout = connect_timeout_,
+                              .silence_max = silence_max_});
+  }
+  Wire& wire() { return *wire_; }
+  // Whether another node was lost. Call it once.
+  bool is_lost_within(std::chrono::seconds limit) {
+    return lost_.get_future().wait_for(limit) == std::future_status::ready;
+  }
+  // A connection to this port that has been accepted.
+  Connection open() const {
+    return open_connection({"127.0.0.1", acceptor_.port()}, Purpose::tensors,
+                           tls_ ? &*tls_ : nullptr, std::chrono::seconds(10), nullptr);
+  }
+
+ private:
+  // Takes chunks of a certain size and leaves larger ones; others it drops.
+  class Listener final : public WireListener {
+   public:
+    explicit Listener(SocketNode& node) : node_(node) {}
+    void arrived(const ChunkHeader& header, ArrivedChunk chunk) override {
+      if (header.bytes == taken_bytes) {
+        static_cast<void>(node_.wire_->take(chunk, target_.data(), [](const std::string&) {}));
+      } else if (header.bytes < taken_bytes) {
+        node_.wire_->drop(chunk);
+      }
+    }
+    void lost(NodeId, const std::string&) override {
+      if (!std::exchange(node_.has_lost_, true)) node_.lost_.set_value();
+    }
+
+   private:
+    SocketNode& node_;
+    std::vector<std::byte> target_ = std::vector<std::byte>(2 * taken_bytes);
+  };
+
+  const Duration connect_timeout_;
+  const Duration silence_max_;
+  bool has_lost_ = false;
+  std::promise<void> lost_;
+  Listener listener_{*this};
+  const std::optional<TlsContext> tls_;
+  TensorEntry entry_;
+  Acceptor acceptor_;
+  std::unique_ptr<Wire> wire_;
+};
+
+// A port without a wire: the test does what a wire would do, right or wrong.
+class OpenPort {
+ public:
+  std::string place() const { return fmt::format("127.0.0.1:{}", acceptor_.port()); }
+  // Blocks until a node has opened it. Call it once.
+  Connection first_connection() { return accepted_.get_future().get(); }
+
+ private:
+  std::promise<Connection> accepted_;
+  const Acceptor acceptor_{
+      {},
+      [this](Purpose, Connection connection) { accepted_.set_value(std::move(connection)); },
+      [](const std::string&, const std::string&) {}};
+};
+
+// Runs `test` for each transport of such a wire.
+template <class Test>
+void for_each_socket_wire(const Test& test) {
+  for (const Transport transport : {Transport::tcp, Transport::tls}) {
+    BOOST_TEST_CONTEXT(name_of(transport)) {
+      test(transport);
+    }
+  }
+}
+
+// The first frame of a connection; `text` follows.
+inline Frame hello(const std::string& text) {
+  return {.kind = Frame::Kind::hello, .header = {.bytes = text.size()}};
+}
+
+inline void write_frame(Connection& connection, const Frame& frame, const std::string& text = {}) {
+  connection.write(std::as_bytes(std::span(&frame, 1)));
+  if (!text.empty()) connection.write(std::as_bytes(std::span(text)));
+}
+
+// Waits until the other end has closed the connection.
+inline bool is_closed_by_peer(Connection& connection) {
+  std::array<std::byte, 64> ignored{};
+  while (true) {
+    const auto outcome = connection.read(ignored).outcome;
+    if (outcome == Connection::Outcome::closed || outcome == Connection::Outcome::failed) {
+      return true;
+    }
+    pollfd ready{.fd = connection.socket(), .events = POLLIN, .revents = 0};
+    if (poll(&ready, 1, 60'000) != 1) return false;
+  }
+}
+
+// An address, of a wire at `place`, to which `opening` opens the connection: of two wires, the one
+// whose address is less does.
+inline std::string address_after(const Wire& opening, const std::string& place) {
+  std::string address;
+  while (address <= opening.address()) {
+    address = new_address_text({.transport = "tcp", .place = place});
+  }
+  return address;
+}
+// Makes `end` anew until it is the one that opens the connection to `address`.
+inline void make_opening(std::optional<WireEnd>& end, Transport transport,
+                         const std::string& address) {
+  do end.emplace(1, transport);
+  while (end->wire().address() > address);
+}
+
+}  // namespace troupe::testing

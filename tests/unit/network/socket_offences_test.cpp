@@ -1,0 +1,165 @@
+// What a Wire over sockets does about peers that have a certificate, if it wants one, and do wrong
+// all the same.
+#include "tests/unit/network/socket_node.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+BOOST_AUTO_TEST_SUITE(socket_offences)
+namespace {
+
+using namespace troupe;
+using namespace troupe::testing;
+using namespace std::chrono_literals;
+
+void check_works(SocketNode& node, Transport transport) {
+  WireEnd end(1, transport);
+  const auto bytes = bytes_of(0, 100);
+  end.wire().connect(NodeId{0}, node.wire().address());
+  node.wire().connect(NodeId{1}, end.wire().address());
+  end.send(NodeId{0}, 0, bytes);
+  BOOST_TEST(end.sends().wait());
+  BOOST_TEST(end.sends().failed() == 0);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(frames_against_the_protocol_close_their_connection_only) {
+  for_each_socket_wire([](Transport transport) {
+    SocketNode node(transport);
+    const std::string text = node.wire().address() + "\nsomebody";
+    const auto after_hello = [&](const Frame& frame, const std::string& bytes = {}) {
+      return [text, frame, bytes](Connection& connection) {
+        write_frame(connection, hello(text), text);
+        write_frame(connection, frame, bytes);
+      };
+    };
+    const auto saying = [&](const std::string& words) {
+      return [words](Connection& connection) { write_frame(connection, hello(words), words); };
+    };
+    using Kind = Frame::Kind;
+    const std::vector<std::function<void(Connection&)>> offences = {
+        [](Connection& c) { write_frame(c, {.kind = Kind::chunk}); },
+        [](Connection& c) {
+          write_frame(c, {.kind = Kind::chunk, .header = {.bytes = 7}}, "seven b");
+        },
+        [](Connection& c) { write_frame(c, {.kind = Kind::offer, .header = {.bytes = 7}}); },
+        [](Connection& c) { write_frame(c, {.kind = static_cast<Kind>(99)}); },
+        [](Connection& c) { write_frame(c, {.kind = Kind::hello}); },
+        [](Connection& c) { write_frame(c, {.kind = Kind::hello, .header = {.bytes = 5000}}); },
+        saying("nobody\nelse"),
+        saying(node.wire().address()),
+        saying(node.wire().address() + "\n"),
+        after_hello(hello(text), text),
+        after_hello({.kind = static_cast<Kind>(99)}),
+        after_hello({.kind = Kind::want, .number = 7}),
+        after_hello({.kind = Kind::decline, .number = 7}),
+        after_hello({.kind = Kind::chunk, .header = {.bytes = 1 << 20}}),
+        after_hello({.kind = Kind::chunk, .header = {.bytes = ~std::uint64_t{0}}}),
+        after_hello({.kind = Kind::offer}),
+        after_hello({.kind = Kind::offer, .header = {.bytes = std::uint64_t{1} << 62}}),
+        after_hello({.kind = Kind::offer, .header = {.bytes = ~std::uint64_t{0}}}),
+        after_hello({.kind = Kind::part, .number = 7}),
+        after_hello({.kind = Kind::part, .number = 7, .header = {.bytes = 7}}, "seven b"),
+    };
+    for (std::size_t i = 0; i < offences.size(); ++i) {
+      Connection connection = node.open();
+      offences[i](connection);
+      BOOST_TEST(is_closed_by_peer(connection), "offence " << i);
+    }
+    check_works(node, transport);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_connection_that_says_nothing_is_closed) {
+  for_each_socket_wire([](Transport transport) {
+    SocketNode node(transport, 200ms);
+    Connection connection = node.open();
+    BOOST_TEST(is_closed_by_peer(connection));
+    check_works(node, transport);
+  });
+}
+
+// They would take all descriptors.
+BOOST_AUTO_TEST_CASE(of_many_connections_without_a_hello_the_oldest_is_closed) {
+  for_each_socket_wire([](Transport transport) {
+    SocketNode node(transport, 10min);
+    std::vector<Connection> strangers;
+    for (int i = 0; i < 260; ++i) strangers.push_back(node.open());
+    BOOST_TEST(is_closed_by_peer(strangers.front()));
+    check_works(node, transport);
+  });
+}
+
+// The parts of a chunk that was offered and not yet taken.
+BOOST_AUTO_TEST_CASE(bytes_that_nobody_wants_close_their_connection) {
+  for_each_socket_wire([](Transport transport) {
+    SocketNode node(transport);
+    const std::string text = node.wire().address() + "\nsomebody";
+    Connection connection = node.open();
+    write_frame(connection, hello(text), text);
+    write_frame(connection,
+                {.kind = Frame::Kind::offer, .number = 3, .header = {.bytes = 1 << 20}});
+    write_frame(connection, {.kind = Frame::Kind::part, .number = 3, .header = {.bytes = 4}},
+                "four");
+    BOOST_TEST(is_closed_by_peer(connection));
+    check_works(node, transport);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(parts_that_do_not_follow_each_other_close_their_connection) {
+  for_each_socket_wire([](Transport transport) {
+    const auto part = [](std::uint64_t offset, std::uint64_t bytes) {
+      return Frame{
+          .kind = Frame::Kind::part, .number = 3, .header = {.offset = offset, .bytes = bytes}};
+    };
+    SocketNode node(transport);
+    const std::string text = node.wire().address() + "\nsomebody";
+    const std::vector<std::vector<Frame>> offences = {{part(0, taken_bytes + 4)},
+                                                      {part(4, 4)},
+                                                      {part(0, 4), part(0, 4)},
+                                                      {part(0, 4), part(8, 4)}};
+    for (std::size_t i = 0; i < offences.size(); ++i) {
+      Connection connection = node.open();
+      write_frame(connection, hello(text), text);
+      write_frame(connection,
+                  {.kind = Frame::Kind::offer, .number = 3, .header = {.bytes = taken_bytes}});
+      for (const Frame& frame : offences[i]) write_frame(connection, frame, "four");
+      BOOST_TEST(is_closed_by_peer(connection), "offence " << i);
+    }
+    check_works(node, transport);
+  });
+}
+
+// A node that answers what it wasn't asked.
+BOOST_AUTO_TEST_CASE(an_answer_to_no_offer_loses_the_node) {
+  for (const auto kind : {Frame::Kind::want, Frame::Kind::decline, Frame::Kind::hello}) {
+    OpenPort port;
+    WireEnd end(1, Transport::tcp);
+    end.wire().connect(NodeId{0}, address_after(end.wire(), port.place()));
+    Connection connection = port.first_connection();
+    write_frame(connection, {.kind = kind, .number = 5});
+    BOOST_TEST((end.wait_for_loss() == std::vector{NodeId{0}}));
+  }
+}
+
+// Its kernel answers, and its buffers are full.
+BOOST_AUTO_TEST_CASE(a_node_that_takes_nothing_for_too_long_is_lost) {
+  OpenPort port;
+  const auto bytes = bytes_of(0, 30'000);
+  SocketNode node(Transport::tcp, 10s, 1s);
+  node.wire().connect(NodeId{0}, address_after(node.wire(), port.place()));
+  const Connection connection = port.first_connection();
+  for (int i = 0; i < 1000; ++i) {
+    node.wire().send(NodeId{0}, {.bytes = bytes.size()}, bytes.data(), [](const std::string&) {});
+  }
+  BOOST_TEST(node.is_lost_within(60s));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
