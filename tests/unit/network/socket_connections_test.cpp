@@ -3,12 +3,15 @@
 #include "core/network/introduction.hpp"
 #include "core/network/wire_address.hpp"
 #include "tests/support/expect_error.hpp"
+#include "tests/support/silent_host.hpp"
 #include "tests/unit/network/socket_node.hpp"
 
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <future>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +25,16 @@ namespace {
 using namespace troupe;
 using namespace troupe::testing;
 using namespace std::chrono_literals;
+
+// To node 1. Waits for the end; empty: it has succeeded.
+std::string failure_of_send(Wire& wire, const std::vector<std::byte>& bytes) {
+  const auto sent = std::make_shared<std::promise<std::string>>();
+  wire.send(NodeId{1}, {.bytes = bytes.size()}, bytes.data(),
+            [sent](const std::string& failure) { sent->set_value(failure); });
+  std::future<std::string> failure = sent->get_future();
+  BOOST_REQUIRE((failure.wait_for(60s) == std::future_status::ready));
+  return failure.get();
+}
 
 }  // namespace
 
@@ -135,14 +148,22 @@ BOOST_AUTO_TEST_CASE(a_send_to_a_node_that_opens_no_connection_fails_and_the_nod
       address = new_address_text({.transport = name_of(transport), .place = "127.0.0.1:1"});
     } while (address > node.wire().address());
     node.wire().connect(NodeId{1}, address);
-    const auto bytes = bytes_of(0, 100);
-    std::promise<std::string> sent;
-    node.wire().send(NodeId{1}, {.bytes = bytes.size()}, bytes.data(),
-                     [&](const std::string& failure) { sent.set_value(failure); });
-    std::future<std::string> failure = sent.get_future();
-    BOOST_REQUIRE((failure.wait_for(60s) == std::future_status::ready));
-    BOOST_TEST(failure.get() == "it has not answered for 200 ms");
+    BOOST_TEST(failure_of_send(node.wire(), bytes_of(0, 100)) == "it has not answered for 200 ms");
     BOOST_TEST(node.is_lost_within(60s));
+  });
+}
+
+// Its host takes the connection, and nobody answers.
+BOOST_AUTO_TEST_CASE(a_small_chunk_is_not_sent_before_its_connection_is_open) {
+  for_each_socket_wire([](Transport transport) {
+    for (const std::size_t count : {100U, 50'000U}) {
+      const SilentHost silent;
+      SocketNode node(transport, 200ms);
+      node.wire().connect(NodeId{1}, address_after(node.wire(), silent.address(), transport));
+      const std::string failure = failure_of_send(node.wire(), bytes_of(0, count));
+      BOOST_TEST(failure == "it has not answered for 200 ms", count << " bytes");
+      BOOST_TEST(node.is_lost_within(60s));
+    }
   });
 }
 

@@ -142,10 +142,11 @@ inline bool is_closed_by_peer(Connection& connection) {
 
 // An address, of a wire at `place`, to which `opening` opens the connection: of two wires, the one
 // whose address is less does.
-inline std::string address_after(const Wire& opening, const std::string& place) {
+inline std::string address_after(const Wire& opening, const std::string& place,
+                                 Transport transport = Transport::tcp) {
   std::string address;
   while (address <= opening.address()) {
-    address = new_address_text({.transport = "tcp", .place = place});
+    address = new_address_text({.transport = name_of(transport), .place = place});
   }
   return address;
 }
