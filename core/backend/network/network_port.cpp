@@ -32,16 +32,14 @@ bool NetworkPort::is_quiet() {
   return under_way_ == 0;
 }
 
-// Whether something may begin. If so, it is under way, and the wire is being called until
-// end_call().
-bool NetworkPort::begin_call() {
+bool NetworkPort::begin_chunk_locked() {
   if (!abandoned_.empty()) return false;
   ++under_way_;
   ++calls_;
   return true;
 }
 
-bool NetworkPort::begin_helping() {
+bool NetworkPort::begin_help() {
   const std::lock_guard lock(mutex_);
   if (!abandoned_.empty()) return false;
   ++calls_;
@@ -67,7 +65,7 @@ void NetworkPort::send(NodeId to, ChunkHeader header, const std::byte* bytes, Ch
   std::uint64_t number = 0;
   {
     const std::lock_guard lock(mutex_);
-    if (!begin_call()) throw run_error(abandoned_);
+    if (!begin_chunk_locked()) throw run_error(abandoned_);
     number = next_sending_++;
     sending_.emplace(number, std::move(done));
   }
@@ -92,14 +90,14 @@ bool NetworkPort::post(std::function<void()> function, bool polls_next) {
 }
 
 bool NetworkPort::progress() {
-  if (!begin_helping()) return false;
+  if (!begin_help()) return false;
   const bool has_worked = wire_.progress();
   end_call();
   return has_worked;
 }
 
 void NetworkPort::leave() {
-  if (!begin_helping()) return;
+  if (!begin_help()) return;
   wire_.leave();
   end_call();
 }
@@ -203,7 +201,7 @@ std::byte* NetworkPort::Tensor::begin_taking(std::uint64_t offset, Chunk& chunk)
 void NetworkPort::drop(ArrivedChunk chunk) {
   {
     const std::lock_guard lock(mutex_);
-    if (!begin_call()) return;
+    if (!begin_chunk_locked()) return;
   }
   wire_.drop(chunk);
   end_call();
@@ -221,7 +219,7 @@ void NetworkPort::take(ReplicaId replica, std::uint64_t offset, ArrivedChunk chu
   if (target == nullptr) return drop(chunk);
   {
     const std::lock_guard lock(mutex_);
-    if (!begin_call()) return;
+    if (!begin_chunk_locked()) return;
   }
   const ChunkDone done = [this, replica, offset](const std::string& failure) {
     taken(replica, offset, failure);

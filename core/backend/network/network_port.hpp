@@ -93,9 +93,14 @@ class NetworkPort {
   void moved(Tensors::iterator tensor);
   // Reports the end of a chunk, which is gone then, if a link waits for it.
   static bool report(const Chunk& chunk);
-  bool begin_call();
-  // Likewise, for what is no chunk.
-  bool begin_helping();
+
+  // A call of the wire begins, which lasts until end_call(): abandon() waits for that. False: the
+  // port is abandoned, and the wire must not be called.
+  //
+  // For a chunk, which is under way until end_one(). The caller must hold mutex_.
+  bool begin_chunk_locked();
+  // For what is no chunk. Takes mutex_, as end_call() and end_one() do.
+  bool begin_help();
   void end_call();
   void end_one();
 
