@@ -48,9 +48,9 @@ struct ClusterOptions {
   std::optional<TlsContext> tls = {};
   // Nodes that are in this process; none: they are reached over the network.
   std::optional<RehearsedNodes> rehearsed = {};
-  // Starts a process in the place of a lost one and returns its address. Null: somebody else does,
-  // at the same address.
-  std::function<std::string(NodeId)> start_again = {};
+  // Starts a process in the place of a lost one and returns its address, within this time. Null:
+  // somebody else does, at the same address.
+  std::function<std::string(NodeId, Duration timeout)> start_again = {};
   // Called with what the user should know at once.
   std::function<void(const std::string&)> on_news = {};
   // Nodes are waited for no longer when this becomes true. Any thread may set it.

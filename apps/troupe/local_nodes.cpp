@@ -1,18 +1,21 @@
 #include "apps/troupe/local_nodes.hpp"
 
-#include "core/base/error.hpp"
+#include "core/base/units.hpp"
 #include "core/machine/discover.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
+#include <optional>
+#include <string_view>
 #include <thread>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -72,11 +75,28 @@ void forget_handlers() {
   _exit(127);
 }
 
-// The first line that a process writes; what there is if it ends before.
-std::string read_line(int fd) {
+// The first line that a process writes and that begins with `start`, without that; empty if the
+// process ends before. None if it does neither in time. Libraries of ops may write lines, too.
+std::optional<std::string> read_after(std::string_view start, int fd, Duration timeout) {
+  using Clock = std::chrono::steady_clock;
+  const auto until = Clock::now() + timeout;
   std::string line;
-  for (char c = 0; read(fd, &c, 1) == 1 && c != '\n';) line += c;
-  return line;
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+    pollfd ready{.fd = fd, .events = POLLIN, .revents = 0};
+    const int count = poll(&ready, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return std::nullopt;
+    char c = 0;
+    if (read(fd, &c, 1) != 1) return "";
+    if (c != '\n') {
+      line += c;
+    } else if (line.starts_with(start)) {
+      return line.substr(start.size());
+    } else {
+      line.clear();
+    }
+  }
 }
 
 // Returns how the process has ended, for which it blocks.
@@ -85,6 +105,20 @@ int wait_for(pid_t process) {
   while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }
   return status;
+}
+
+// Of a node whose process has ended with this status.
+Error ended_early(const std::string& node, int status, ErrorKind kind) {
+  constexpr int exit_usage = 2;
+  if (WIFSIGNALED(status)) {
+    return Error(
+        kind, {},
+        fmt::format("{} was killed by signal {} before it listened", node, WTERMSIG(status)),
+        "see what has killed it, such as a lack of memory");
+  }
+  const bool is_usage = WIFEXITED(status) && WEXITSTATUS(status) == exit_usage;
+  return Error(is_usage ? ErrorKind::usage : kind, {},
+               fmt::format("{} has ended before it listened", node), "see what it says above");
 }
 
 }  // namespace
@@ -100,19 +134,30 @@ cpu_set_t part_of_cores(const std::vector<int>& cores, std::size_t index, std::s
 
 LocalNodes::LocalNodes(const LocalNodesOptions& options)
     : options_(options), processes_(options.count), addresses_(options.count) {
-  for (std::size_t i = 0; i < options.count; ++i) start(i);
+  try {
+    for (std::size_t i = 0; i < options.count; ++i) {
+      start(i, options.start_timeout, ErrorKind::usage);
+    }
+  } catch (...) {
+    for (std::size_t i = 0; i < options.count; ++i) end(i);
+    throw;
+  }
 }
 
-std::string LocalNodes::restart(std::size_t index) {
-  if (const pid_t process = std::exchange(processes_[index], 0); process != 0) {
-    kill(process, SIGKILL);
-    wait_for(process);
-  }
-  start(index);
+std::string LocalNodes::restart(std::size_t index, Duration timeout) {
+  end(index);
+  start(index, timeout, ErrorKind::failed);
   return addresses_[index];
 }
 
-void LocalNodes::start(std::size_t index) {
+void LocalNodes::end(std::size_t index) {
+  const pid_t process = std::exchange(processes_[index], 0);
+  if (process == 0) return;
+  kill(process, SIGKILL);
+  wait_for(process);
+}
+
+void LocalNodes::start(std::size_t index, Duration timeout, ErrorKind kind) {
   static const HostInfo host = discover_host();
   std::vector<std::string> words = {
       "troupe",
@@ -149,24 +194,25 @@ void LocalNodes::start(std::size_t index) {
   } else {
     error = errno;
   }
+  const std::string name = fmt::format("node n{}", options_.first + index);
   if (process < 0) {
-    throw run_error(
-        fmt::format("could not start node n{}: {}", options_.first + index, system_message(error)),
-        "use fewer nodes, or raise the limit of processes (ulimit -u)");
+    throw Error(kind, {}, fmt::format("could not start {}: {}", name, system_message(error)),
+                "use fewer nodes, or raise the limit of processes (ulimit -u)");
   }
   processes_[index] = process;
-  const std::string line = read_line(ends[0]);
+  const std::optional<std::string> place = read_after("listening on ", ends[0], timeout);
   close(ends[0]);
-  const std::string_view expected = "listening on ";
-  if (!line.starts_with(expected)) {
-    const int status = wait_for(std::exchange(processes_[index], 0));
-    constexpr int exit_usage = 2;
-    const bool is_usage = WIFEXITED(status) && WEXITSTATUS(status) == exit_usage;
-    throw Error(is_usage ? ErrorKind::usage : ErrorKind::failed, SourcePlace{},
-                fmt::format("node n{} has ended before it listened", options_.first + index),
-                "see what it says above");
+  if (!place) {
+    end(index);
+    throw Error(kind, {},
+                fmt::format("{} has not begun to listen within {}", name, format_duration(timeout)),
+                "see what suspends it or keeps it from running, or give it more time with "
+                "--connect-timeout");
   }
-  addresses_[index] = line.substr(expected.size(), line.find(',') - expected.size());
+  if (place->empty()) {
+    throw ended_early(name, wait_for(std::exchange(processes_[index], 0)), kind);
+  }
+  addresses_[index] = place->substr(0, place->find(','));
 }
 
 bool LocalNodes::wait() {

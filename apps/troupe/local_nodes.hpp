@@ -1,6 +1,10 @@
 // Node processes on this host, for `troupe run --local-nodes`.
 #pragma once
 
+#include "core/base/error.hpp"
+#include "core/base/time.hpp"
+
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -12,10 +16,11 @@ namespace troupe {
 
 struct LocalNodesOptions {
   std::size_t count = 1;
-  std::size_t first = 0;                   // number of the first one, in messages
-  std::vector<std::string> ops = {};       // libraries of op kinds
-  std::string program = "/proc/self/exe";  // `troupe`
-  double node_timeout_s = 1;               // a leader that is silent for longer is gone
+  std::size_t first = 0;                              // number of the first one, in messages
+  std::vector<std::string> ops = {};                  // libraries of op kinds
+  std::string program = "/proc/self/exe";             // `troupe`
+  Duration start_timeout = std::chrono::seconds(10);  // of each, until it listens
+  double node_timeout_s = 1;                          // a leader that is silent for longer is gone
   std::string listen = "127.0.0.1:0";
   double memory_share = 1;             // of this host's memory, for all of them
   std::vector<std::string> more = {};  // options of `troupe node`
@@ -28,8 +33,8 @@ cpu_set_t part_of_cores(const std::vector<int>& cores, std::size_t index, std::s
 // however it ends.
 class LocalNodes {
  public:
-  // Blocks until all listen. Throws an Error if they can't be started: a usage Error if one of them
-  // says that what it was given is wrong.
+  // Blocks until all listen. Throws a usage Error if one of them can't be started, ends before it
+  // listens, or doesn't listen in time; none of them is left then.
   explicit LocalNodes(const LocalNodesOptions& options);
   // Waits until they have ended, which they do when their leader is gone, and kills those that
   // have not after a second.
@@ -39,15 +44,20 @@ class LocalNodes {
 
   const std::vector<std::string>& addresses() const { return addresses_; }
   // Ends what is left of this one and starts another one in its place. Returns its address. Blocks
-  // until it listens. Throws an Error if it can't be started.
-  std::string restart(std::size_t index);
+  // until it listens, for `timeout` at most. Throws a run Error if the node can't be started, ends
+  // before it listens, or doesn't listen in time; a usage Error if it says that what it was given
+  // is wrong.
+  std::string restart(std::size_t index, Duration timeout);
   // Blocks until all have ended. Returns whether all of them were well.
   bool wait();
   // Lets go on those that are suspended: they could not end with this process.
   void wake();
 
  private:
-  void start(std::size_t index);
+  // Throws an Error of this kind if the node can't be started.
+  void start(std::size_t index, Duration timeout, ErrorKind kind);
+  // Kills it, suspended or not, and waits for its end.
+  void end(std::size_t index);
 
   const LocalNodesOptions options_;
   std::vector<pid_t> processes_;  // 0: has ended

@@ -99,11 +99,11 @@ void print_news(ProgressBar& bar, const std::string& news) {
 RunNodes::RunNodes(const RunArguments& arguments, const OpRegistry& ops, ProgressBar& bar) {
   std::vector<std::string> addresses = arguments.nodes;
   if (arguments.local_nodes > 0) {
-    addresses = local
-                    .emplace(LocalNodesOptions{.count = arguments.local_nodes,
-                                               .ops = arguments.ops,
-                                               .node_timeout_s = arguments.node_timeout_s})
-                    .addresses();
+    const LocalNodesOptions own{.count = arguments.local_nodes,
+                                .ops = arguments.ops,
+                                .start_timeout = from_seconds(arguments.connect_timeout_s),
+                                .node_timeout_s = arguments.node_timeout_s};
+    addresses = local.emplace(own).addresses();
   }
   if (addresses.empty()) return;
   ClusterOptions options{.addresses = addresses,
@@ -114,7 +114,11 @@ RunNodes::RunNodes(const RunArguments& arguments, const OpRegistry& ops, Progres
                          .tls = tls_context(arguments.tls),
                          .on_news = [&bar](const std::string& news) { print_news(bar, news); },
                          .interrupted = &interrupted()};
-  if (local) options.start_again = [this](NodeId node) { return local->restart(node.index()); };
+  if (local) {
+    options.start_again = [this](NodeId node, Duration timeout) {
+      return local->restart(node.index(), timeout);
+    };
+  }
   cluster.emplace(ops, options);
 }
 
