@@ -254,6 +254,7 @@ class Bench {
   std::optional<std::string> finish(const Graph& graph, OpId op, std::uint32_t stream) {
     try {
       const Started started = start(graph, op, stream);
+      backend_->submit();
       if (has_virtual_time(entry_.mode)) {
         BOOST_TEST((started.state == Started::State::after));
         BOOST_TEST((started.after == expected));
@@ -384,6 +385,7 @@ BOOST_AUTO_TEST_CASE(all_streams_may_be_busy_at_once_and_each_end_is_told_once_i
         const Started started = bench.start(graph, OpId{stream}, stream);
         if (started.state == Started::State::pending) pending.insert(bench.slot_of(stream));
       }
+      bench.backend().submit();
       const std::size_t expected_count = pending.size();
       for (std::size_t i = 0; i < expected_count; ++i) {
         const WaitingCompletions::Told told = bench.told().wait();
