@@ -107,6 +107,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
           start_ready();
         },
         [this](const SlotFailed& failed) {
+          if (!work_ || !logic_.is_busy(failed.slot)) return;  // as in on_timer()
           fail(failed.slot, failed.cause);
           start_ready();
           collect_if_idle();
@@ -174,6 +175,7 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
   void on_ended(std::span<const Completions::Ended> all) {
     if (!work_) return;  // as in on_timer()
     for (const auto& [slot, start, end] : all) {
+      if (!logic_.is_busy(slot)) continue;
       logic_.on_started(slot, start);
       finish(slot, end);
     }

@@ -230,6 +230,7 @@ ConnectedNode await_node(caf::actor_system& system, const caf::actor& leader, co
     try {
       options.addresses = {options.start_again ? options.start_again(lost, options.connect_timeout)
                                                : address};
+      options.connect_timeout = std::clamp(until - present(system), Duration{0}, connect_timeout);
       return Connecting(system, leader, ops, options).take_only();
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::usage) throw;  // it refuses

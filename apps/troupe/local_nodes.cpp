@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <thread>
@@ -75,16 +76,19 @@ void forget_handlers() {
   _exit(127);
 }
 
-// The first line that a process writes and that begins with `start`, without that; empty if the
-// process ends before. None if it does neither in time. Libraries of ops may write lines, too.
-std::optional<std::string> read_after(std::string_view start, int fd, Duration timeout) {
-  using Clock = std::chrono::steady_clock;
-  const auto until = Clock::now() + timeout;
+using Clock = std::chrono::steady_clock;
+
+// The first line that a process writes and that begins with `start`, without that; empty if it
+// closes its output before, as it does when it ends. None if it does neither in time. Libraries of
+// ops may write lines, too.
+std::optional<std::string> read_after(std::string_view start, int fd, Clock::time_point until) {
   std::string line;
   while (true) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+    if (left <= 0) return std::nullopt;
     pollfd ready{.fd = fd, .events = POLLIN, .revents = 0};
-    const int count = poll(&ready, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
+    constexpr std::int64_t longest = std::numeric_limits<int>::max();
+    const int count = poll(&ready, 1, static_cast<int>(std::min<std::int64_t>(left, longest)));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return std::nullopt;
     char c = 0;
@@ -103,6 +107,16 @@ std::optional<std::string> read_after(std::string_view start, int fd, Duration t
 int wait_for(pid_t process) {
   int status = 0;
   while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+// The same, until then at most. None: it hasn't ended.
+std::optional<int> wait_for(pid_t process, Clock::time_point until) {
+  int status = 0;
+  while (waitpid(process, &status, WNOHANG) == 0) {
+    if (Clock::now() > until) return std::nullopt;
+    std::this_thread::sleep_for(2ms);
   }
   return status;
 }
@@ -200,17 +214,21 @@ void LocalNodes::start(std::size_t index, Duration timeout, ErrorKind kind) {
                 "use fewer nodes, or raise the limit of processes (ulimit -u)");
   }
   processes_[index] = process;
-  const std::optional<std::string> place = read_after("listening on ", ends[0], timeout);
+  const auto until = Clock::now() + timeout;
+  const std::optional<std::string> place = read_after("listening on ", ends[0], until);
   close(ends[0]);
-  if (!place) {
+  if (place && place->empty()) {
+    if (const std::optional<int> status = wait_for(process, until)) {
+      processes_[index] = 0;
+      throw ended_early(name, *status, kind);
+    }
+  }
+  if (!place || place->empty()) {
     end(index);
     throw Error(kind, {},
                 fmt::format("{} has not begun to listen within {}", name, format_duration(timeout)),
                 "see what suspends it or keeps it from running, or give it more time with "
                 "--connect-timeout");
-  }
-  if (place->empty()) {
-    throw ended_early(name, wait_for(std::exchange(processes_[index], 0)), kind);
   }
   addresses_[index] = place->substr(0, place->find(','));
 }
@@ -232,10 +250,10 @@ void LocalNodes::wake() {
 }
 
 LocalNodes::~LocalNodes() {
-  const auto patience = std::chrono::steady_clock::now() + 1s;
+  const auto patience = Clock::now() + 1s;
   for (const pid_t process : processes_) {
     while (process != 0 && waitpid(process, nullptr, WNOHANG) == 0) {
-      if (std::chrono::steady_clock::now() > patience) kill(process, SIGKILL);
+      if (Clock::now() > patience) kill(process, SIGKILL);
       std::this_thread::sleep_for(2ms);
     }
   }

@@ -1,4 +1,5 @@
-// Processes of --local-nodes that are suspended or killed before they listen.
+// Processes of --local-nodes that are suspended or killed before they listen, or don't say that
+// they do.
 #include "tests/support/node_process.hpp"
 #include "tests/support/run_workspace.hpp"
 
@@ -27,15 +28,17 @@ struct Files : RunWorkspace {
     for (const pid_t process : processes_in(path())) kill(process, SIGKILL);
   }
 
-  // Begins a run on two nodes. Those that start after `spared` others get the signal.
-  Program start(int signal, int spared, const std::vector<std::string>& more) const {
+  // Begins a run on two nodes. Those that start after `spared` others are struck: see striking_ops.
+  Program start(const std::string& strike, int spared, const std::vector<std::string>& more) const {
     std::vector<std::string> words = {"run", "run.yaml", "--verbose",         "--local-nodes",
                                       "2",   "--ops",    STRIKING_OPS_LIBRARY};
     words.insert(words.end(), more.begin(), more.end());
     ProgramOptions options = options_in(*this);
-    options.environment = {{"NODE_SIGNAL", std::to_string(signal)},
-                           {"NODES_SPARED", std::to_string(spared)}};
+    options.environment = {{"NODE_STRIKE", strike}, {"NODES_SPARED", std::to_string(spared)}};
     return {troupe_command(words), options};
+  }
+  Program start(int signal, int spared, const std::vector<std::string>& more) const {
+    return start(std::to_string(signal), spared, more);
   }
   void check_refused_to_start(Program run, const std::string& problem,
                               const std::string& remedy) const {
@@ -53,6 +56,18 @@ struct Files : RunWorkspace {
 BOOST_FIXTURE_TEST_CASE(a_local_node_that_is_suspended_before_it_listens_is_not_waited_for, Files) {
   check_refused_to_start(start(SIGSTOP, 0, {"--connect-timeout", "0.2"}),
                          "troupe: node n0 has not begun to listen within 200 ms; ",
+                         "--connect-timeout");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_local_node_that_writes_without_end_is_not_waited_for, Files) {
+  check_refused_to_start(start("noise", 0, {"--connect-timeout", "0.2"}),
+                         "troupe: node n0 has not begun to listen within 200 ms; ",
+                         "--connect-timeout");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_local_node_whose_output_a_library_has_closed_is_not_waited_for, Files) {
+  check_refused_to_start(start("silence", 0, {"--connect-timeout", "1"}),
+                         "troupe: node n0 has not begun to listen within 1 s; ",
                          "--connect-timeout");
 }
 

@@ -96,7 +96,7 @@ LocalNodes start_launched_node(const Launch& launch, const RunArguments& argumen
   return LocalNodes({.count = 1,
                      .first = static_cast<std::size_t>(rank.number),
                      .ops = arguments.ops,
-                     .start_timeout = from_seconds(arguments.connect_timeout_s),
+                     .start_timeout = patience_with_ranks(arguments),
                      .node_timeout_s = arguments.node_timeout_s,
                      .listen = fmt::format("{}:{}", host, launch.port()),
                      .memory_share = 1.0 / static_cast<double>(rank.count_here),

@@ -12,10 +12,15 @@
 #include <unordered_map>
 #include <utility>
 
+#include <fmt/format.h>
 #include <sys/prctl.h>
 
 namespace troupe {
 namespace {
+
+// What is submitted together is expected to take so long at most: so much later than an op itself
+// has ended, its end is noticed, as far as the cost model knows.
+constexpr Duration expected_max = std::chrono::microseconds(40);
 
 bool contains(const std::vector<std::uint64_t>& positions, std::uint64_t position) {
   return std::find(positions.begin(), positions.end(), position) != positions.end();
@@ -140,10 +145,15 @@ void CudaQueue::make_handles() {
   check_cuda(cudaStreamSynchronize(stream), "filling memory");
 }
 
-void CudaQueue::begin(std::uint32_t slot, std::span<const Token> after) {
+void CudaQueue::begin(std::uint32_t slot, std::span<const Token> after, Duration expected) {
   check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
   launches_.keep(held_launches_);  // not those of work that has failed before its end
   calls_itself_ = false;
+  given_at_.reset();
+  // However short a kernel is, it takes an H200 2.4 us.
+  constexpr Duration shortest = std::chrono::nanoseconds(2500);
+  expected_ = std::clamp(expected, shortest, expected_max);
+  if (held_.expected + expected_ > expected_max) submit();
   Slot& own = slot_of(slot);
   own.after.assign(after.begin(), after.end());
   own.has_start = false;
@@ -153,14 +163,13 @@ void CudaQueue::begin(std::uint32_t slot, std::span<const Token> after) {
   }
 }
 
-Token CudaQueue::end(std::uint32_t slot, Explain explain, Duration expected) {
-  // So the end of work is noticed so much late at most, as far as its times are known.
-  constexpr Duration expected_max = std::chrono::microseconds(20);
+Token CudaQueue::end(std::uint32_t slot, Explain explain) {
   Slot& own = slot_of(slot);
   own.position = ++position_;
   own.explain = explain;
+  if (held_.is_empty()) held_.given_at = given_at_;
   held_.slots[held_.count++] = slot;
-  held_.expected += std::clamp(expected, Duration{0}, expected_max);
+  held_.expected += expected_;
   held_launches_ = launches_.size();
   if (calls_itself_ || held_.count == Batch::slots_max || held_.expected >= expected_max ||
       ProfileRange::is_on()) {
@@ -169,48 +178,52 @@ Token CudaQueue::end(std::uint32_t slot, Explain explain, Duration expected) {
   return {.queue = number_, .position = own.position};
 }
 
-std::optional<Error> CudaQueue::give() {
-  if (held_.is_empty() && launches_.size() == 0) return {};
-  held_launches_ = 0;
-  held_.submitted_at = GpuClock::now();
-  std::optional<Error> problem;
+std::optional<Error> CudaQueue::give_held() {
+  if (held_.is_empty()) return {};
+  if (!held_.given_at) held_.given_at = GpuClock::now();
+  const std::uint32_t last = held_.all().back();
   try {
     check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
-    launches_.enqueue(own_stream_.get());
-    if (held_.is_empty()) return {};
-    const Slot& last = slot_of(held_.all().back());
-    check_cuda(cudaEventRecord(last.end.get(), own_stream_.get()), "recording an event");
+    launches_.enqueue(std::exchange(held_launches_, 0), own_stream_.get());
+    check_cuda(cudaEventRecord(slot_of(last).end.get(), own_stream_.get()), "recording an event");
   } catch (const Error& error) {
-    problem = error;
+    held_.problem = error;
   }
-  if (held_.is_empty()) return problem;
   for (const std::uint32_t slot : held_.all()) {
-    slot_at_[slot_of(slot).position % slots_.size()].store(held_.all().back() - first_slot_,
+    slot_at_[slot_of(slot).position % slots_.size()].store(last - first_slot_,
                                                            std::memory_order_relaxed);
   }
-  held_.problem = problem;
+  const std::optional<Error> problem = held_.problem;
+  const std::uint64_t position = slot_of(last).position;
   {
     const std::lock_guard lock(mutex_);
     under_way_.push_back(std::exchange(held_, {}));
   }
-  submitted_.store(position_, std::memory_order_relaxed);
+  submitted_.store(position, std::memory_order_relaxed);
   changed_.notify_one();
   return problem;
 }
 
-void CudaQueue::give_or_throw() {
-  if (const std::optional<Error> problem = give()) throw *problem;
+void CudaQueue::give_held_or_throw() {
+  if (const std::optional<Error> problem = give_held()) throw *problem;
+}
+
+void CudaQueue::give_own() {
+  if (!given_at_) given_at_ = GpuClock::now();
+  launches_.enqueue(launches_.size(), own_stream_.get());
 }
 
 void CudaQueue::launch(const KernelLaunch& launch) {
   // A profiler finds a kernel in the range of its op.
   if (ProfileRange::is_on()) return enqueue(launch, stream());
-  if (launches_.is_full()) give_or_throw();
+  if (launches_.is_full()) give_held_or_throw();
+  if (launches_.is_full()) give_own();
   launches_.add(launch);
 }
 
 cudaStream_t CudaQueue::stream() {
-  give_or_throw();
+  give_held_or_throw();
+  give_own();
   calls_itself_ = true;
   return own_stream_.get();
 }
@@ -276,10 +289,10 @@ void CudaQueue::finish(const Batch& batch) {
   const cudaError_t status = batch.problem ? cudaSuccess : await_event(last.end.get());
   // One anchor after another may be some microseconds off.
   const std::shared_ptr<const GpuAnchor> anchor = clock_->anchor();
-  // Work begins when the work before it has ended, but not before it was submitted, or what it
-  // waits for has ended.
+  // Work begins when the work before it has ended, but not before the GPU got it, or what it waits
+  // for has ended.
   const Instant ready =
-      first.has_start ? anchor->time_of(first.start.get(), last_end_) : batch.submitted_at;
+      first.has_start ? anchor->time_of(first.start.get(), last_end_) : *batch.given_at;
   const Instant start = std::max(ready, last_end_);
   const Instant end =
       batch.problem ? start : std::max(start, anchor->time_of(last.end.get(), start));
@@ -316,7 +329,13 @@ void CudaQueue::finish(const Batch& batch) {
 
 std::string CudaQueue::failure_of(std::uint32_t slot, const Batch& batch, cudaError_t status) {
   if (batch.problem) return batch.problem->what();
-  if (status != cudaSuccess) return cuda_error(status, "work of the GPU").what();
+  if (status != cudaSuccess) {
+    const std::string work =
+        batch.count == 1 ? "work of the GPU"
+                         : fmt::format("work of the GPU, of this op or the {} launched with it,",
+                                       batch.count - 1);
+    return cuda_error(status, work).what();
+  }
   const std::int32_t verdict = std::exchange(*this->verdict(slot), 0);
   const Explain explain = slot_of(slot).explain;
   return verdict != 0 && explain != nullptr ? explain(verdict) : "";

@@ -29,9 +29,9 @@ namespace troupe {
 // Work is issued by one thread at a time. A thread of the queue waits for the work to end, and
 // reports its times to Completions.
 //
-//   queue.begin(slot, issue->after);
+//   queue.begin(slot, issue->after, expected);
 //   queue.launch(…);
-//   issue->token = queue.end(slot, explain, expected);
+//   issue->token = queue.end(slot, explain);
 //   …                                // further work
 //   queue.submit();
 //
@@ -53,14 +53,15 @@ class CudaQueue final : public CudaStream {
   // What is issued next is the work of this slot, which must be free, and begins after these
   // tokens. Makes the GPU the thread's current one. Throws a run Error if CUDA fails; the slot is
   // free then.
-  void begin(std::uint32_t slot, std::span<const Token> after);
-  // All work of the slot has been issued. It is submitted if it may take long, or is much with what
-  // hasn't been, or has called CUDA or its libraries itself. `explain`: null if it can't fail on
-  // the device.
-  Token end(std::uint32_t slot, Explain explain = nullptr, Duration expected = longest_duration);
-  // Gives the GPU what hasn't been submitted. To be called before others wait for its tokens, and
-  // when no more work is there. What CUDA doesn't take is reported as failed.
-  void submit() { give(); }
+  void begin(std::uint32_t slot, std::span<const Token> after,
+             Duration expected = longest_duration);
+  // All work of the slot has been issued. It is submitted if it is expected to take long, alone or
+  // with what is held back, or has called CUDA or its libraries itself. `explain`: null if it can't
+  // fail on the device.
+  Token end(std::uint32_t slot, Explain explain = nullptr);
+  // Gives the GPU what is held back. To be called before others wait for its tokens, and when no
+  // more work is there. What CUDA doesn't take is reported as failed.
+  void submit() { give_held(); }
   // For the work of this slot: where it says that it has failed.
   std::int32_t* verdict(std::uint32_t slot) { return &verdicts_[slot - first_slot_]; }
 
@@ -89,8 +90,8 @@ class CudaQueue final : public CudaStream {
     std::array<std::uint32_t, slots_max> slots;
     std::size_t count = 0;
     Duration expected{0};
-    Instant submitted_at{};
-    std::optional<Error> problem = {};  // CUDA hasn't taken it
+    std::optional<Instant> given_at = {};  // when the GPU got the first part
+    std::optional<Error> problem = {};     // CUDA hasn't taken it
 
     bool is_empty() const { return count == 0; }
     std::span<const std::uint32_t> all() const { return {slots.data(), count}; }
@@ -98,9 +99,11 @@ class CudaQueue final : public CudaStream {
 
   Slot& slot_of(std::uint32_t slot) { return slots_[slot - first_slot_]; }
   // As submit(). Returns what has failed.
-  std::optional<Error> give();
-  // The same, in work that is being issued, a part of which may be lost with that.
-  void give_or_throw();
+  std::optional<Error> give_held();
+  // The same. Throws that, as launches of the work that is being issued may be lost with it.
+  void give_held_or_throw();
+  // Enqueues these launches, and notes when the first of them went to the GPU.
+  void give_own();
   // Returns whether the stream waits.
   bool wait_for(Token token);
   void spin_for_work() const;
@@ -126,11 +129,16 @@ class CudaQueue final : public CudaStream {
   OwnedStream own_stream_;
   OwnedBlas own_blas_;
   OwnedSolver own_solver_;
-  LaunchBatch launches_;           // that haven't been submitted
-  Batch held_;                     // likewise
-  std::size_t held_launches_ = 0;  // of launches_, those of held_
-  bool calls_itself_ = false;      // the work that is being issued
-  std::uint64_t position_ = 0;     // of the work that was issued last
+  // What is held back: launches, first those of held_, then those of the work that is being issued.
+  LaunchBatch launches_;
+  Batch held_;
+  std::size_t held_launches_ = 0;
+  // Of the work that is being issued.
+  Duration expected_{0};
+  bool calls_itself_ = false;
+  std::optional<Instant> given_at_ =
+      {};                       // when the GPU got the first part of it; none: nothing yet
+  std::uint64_t position_ = 0;  // of the work that was issued last
   // By position, modulo their number: the slot whose event marks the end of the work there, until
   // it has ended.
   std::vector<std::atomic<std::uint32_t>> slot_at_;

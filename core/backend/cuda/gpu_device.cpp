@@ -85,7 +85,7 @@ class GpuDevice final : public DeviceBackend {
     const MemoryStore::View output = store_.view(call.output);
     const ProfileRange range(kernel->kind, call.index, output.type);
     CudaQueue& queue = *queues_[slot / depth_];
-    queue.begin(slot, call.issue->after);
+    queue.begin(slot, call.issue->after, call.expected - launch_time_);
     kernel->launch({.inputs = inputs_,
                     .output = {.type = output.type, .data = output.data},
                     .further_outputs = further_,
@@ -93,7 +93,7 @@ class GpuDevice final : public DeviceBackend {
                     .on = queue,
                     .index = call.index,
                     .verdict = queue.verdict(slot)});
-    call.issue->token = queue.end(slot, kernel->explain, call.expected - launch_time_);
+    call.issue->token = queue.end(slot, kernel->explain);
     count(begun, 1);
     return {.state = Started::State::pending};
   }

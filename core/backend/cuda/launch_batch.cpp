@@ -5,7 +5,6 @@
 #include "core/base/assert.hpp"
 
 #include <cstring>
-#include <utility>
 
 namespace troupe {
 
@@ -49,27 +48,29 @@ void LaunchBatch::add(const KernelLaunch& launch) {
   }
 }
 
-void LaunchBatch::enqueue(cudaStream_t stream) {
-  struct Forget {
-    LaunchBatch& batch;
-    ~Forget() { batch.keep(0); }
-  } const at_the_end{*this};
+void LaunchBatch::enqueue(std::size_t size, cudaStream_t stream) {
   pointers_.clear();
   for (const std::size_t place : places_) pointers_.push_back(bytes_.data() + place);
-  std::size_t first = 0;
-  for (const Chain& chain : chains_) {
-    for (; launches_.size() - first >= chain.nodes.size(); first += chain.nodes.size()) {
-      enqueue_chain(chain, first, stream);
+  try {
+    std::size_t first = 0;
+    for (const Chain& chain : chains_) {
+      for (; size - first >= chain.nodes.size(); first += chain.nodes.size()) {
+        enqueue_chain(chain, first, stream);
+      }
     }
+    for (; first < size; ++first) {
+      const Held& held = launches_[first];
+      troupe::enqueue({.kernel = held.kernel,
+                       .blocks = held.blocks,
+                       .threads = held.threads,
+                       .arguments = arguments_of(first)},
+                      stream);
+    }
+  } catch (...) {
+    keep(0);
+    throw;
   }
-  for (; first < launches_.size(); ++first) {
-    const Held& held = launches_[first];
-    troupe::enqueue({.kernel = held.kernel,
-                     .blocks = held.blocks,
-                     .threads = held.threads,
-                     .arguments = arguments_of(first)},
-                    stream);
-  }
+  forget_first(size);
 }
 
 // What the chain was launched with before keeps its kernels and arguments.
@@ -89,10 +90,21 @@ void LaunchBatch::enqueue_chain(const Chain& chain, std::size_t first, cudaStrea
 
 void LaunchBatch::keep(std::size_t size) {
   if (size >= launches_.size()) return;
-  const std::size_t first_place = launches_[size].first_place;
+  const std::size_t places = launches_[size].first_place;
   launches_.resize(size);
-  bytes_.resize(first_place < places_.size() ? places_[first_place] : bytes_.size());
-  places_.resize(first_place);
+  places_.resize(places);
+  if (size == 0) bytes_.clear();
+}
+
+void LaunchBatch::forget_first(std::size_t size) {
+  if (size == launches_.size()) return keep(0);
+  const std::size_t places = launches_[size].first_place;
+  const auto behind = [](auto& all, std::size_t count) {
+    return all.begin() + static_cast<std::ptrdiff_t>(count);
+  };
+  launches_.erase(launches_.begin(), behind(launches_, size));
+  places_.erase(places_.begin(), behind(places_, places));
+  for (Held& held : launches_) held.first_place -= places;
 }
 
 }  // namespace troupe

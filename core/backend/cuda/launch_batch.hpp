@@ -29,9 +29,9 @@ class LaunchBatch {
   void add(const KernelLaunch& launch);
   // Keeps the first `size` that were added.
   void keep(std::size_t size);
-  // Enqueues what was added, in that order, and forgets it. Throws a run Error if CUDA fails; the
-  // rest is forgotten, too.
-  void enqueue(cudaStream_t stream);
+  // Enqueues the first `size` that were added, in that order, and forgets them. Throws a run Error
+  // if CUDA fails; all of them are forgotten, too.
+  void enqueue(std::size_t size, cudaStream_t stream);
 
  private:
   // Its arguments are in bytes_, where places_ says.
@@ -48,6 +48,7 @@ class LaunchBatch {
     std::vector<cudaGraphNode_t> nodes;
   };
 
+  void forget_first(std::size_t size);
   static Chain make_chain(std::size_t length);
   // `first`: among launches_.
   void enqueue_chain(const Chain& chain, std::size_t first, cudaStream_t stream);

@@ -1,5 +1,7 @@
-// A library of ops that strikes processes of nodes before they listen: with the signal NODE_SIGNAL,
-// after so many of them in this folder as NODES_SPARED says. Those write a line of their own first.
+// A library of ops that strikes processes of nodes before they listen, after so many of them in
+// this folder as NODES_SPARED says. Those write a line of their own first. NODE_STRIKE is the
+// number of a signal; or "noise": they write without end; or "silence": they close their output,
+// and go on.
 #include "core/ops/op_library.hpp"
 
 #include <csignal>
@@ -34,11 +36,22 @@ bool is_spared() {
   return false;
 }
 
+void strike(const std::string& how) {
+  while (how == "noise") std::puts("noise");
+  if (how == "silence") {
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    dup2(nowhere, STDOUT_FILENO);
+    close(nowhere);
+    return;
+  }
+  raise(std::stoi(how));
+}
+
 }  // namespace
 
 TROUPE_OPS(registry) {
   if (registry.size() == 0 || !is_node()) return;
-  if (!is_spared()) raise(std::atoi(std::getenv("NODE_SIGNAL")));
+  if (!is_spared()) return strike(std::getenv("NODE_STRIKE"));
   std::puts("this one is spared");
   std::fflush(stdout);
 }
