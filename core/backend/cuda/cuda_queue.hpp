@@ -133,11 +133,11 @@ class CudaQueue final : public CudaStream {
   LaunchBatch launches_;
   Batch held_;
   std::size_t held_launches_ = 0;
-  // Of the work that is being issued.
+  // Of the work that is being issued. `given_at_`: when the GPU got the first part; none: nothing
+  // yet.
   Duration expected_{0};
   bool calls_itself_ = false;
-  std::optional<Instant> given_at_ =
-      {};                       // when the GPU got the first part of it; none: nothing yet
+  std::optional<Instant> given_at_ = {};
   std::uint64_t position_ = 0;  // of the work that was issued last
   // By position, modulo their number: the slot whose event marks the end of the work there, until
   // it has ended.
