@@ -76,15 +76,17 @@ void forget_handlers() {
   _exit(127);
 }
 
-using Clock = std::chrono::steady_clock;
+using Deadline = std::chrono::steady_clock::time_point;
 
 // The first line that a process writes and that begins with `start`, without that; empty if it
 // closes its output before, as it does when it ends. None if it does neither in time. Libraries of
 // ops may write lines, too.
-std::optional<std::string> read_after(std::string_view start, int fd, Clock::time_point until) {
+std::optional<std::string> read_after(std::string_view start, int fd, Deadline until) {
   std::string line;
   while (true) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now())
+            .count();
     if (left <= 0) return std::nullopt;
     pollfd ready{.fd = fd, .events = POLLIN, .revents = 0};
     constexpr std::int64_t longest = std::numeric_limits<int>::max();
@@ -112,10 +114,10 @@ int wait_for(pid_t process) {
 }
 
 // The same, until then at most. None: it hasn't ended.
-std::optional<int> wait_for(pid_t process, Clock::time_point until) {
+std::optional<int> wait_for(pid_t process, Deadline until) {
   int status = 0;
   while (waitpid(process, &status, WNOHANG) == 0) {
-    if (Clock::now() > until) return std::nullopt;
+    if (std::chrono::steady_clock::now() > until) return std::nullopt;
     std::this_thread::sleep_for(2ms);
   }
   return status;
@@ -214,7 +216,7 @@ void LocalNodes::start(std::size_t index, Duration timeout, ErrorKind kind) {
                 "use fewer nodes, or raise the limit of processes (ulimit -u)");
   }
   processes_[index] = process;
-  const auto until = Clock::now() + timeout;
+  const auto until = std::chrono::steady_clock::now() + timeout;
   const std::optional<std::string> place = read_after("listening on ", ends[0], until);
   close(ends[0]);
   if (place && place->empty()) {
@@ -250,10 +252,10 @@ void LocalNodes::wake() {
 }
 
 LocalNodes::~LocalNodes() {
-  const auto patience = Clock::now() + 1s;
+  const auto patience = std::chrono::steady_clock::now() + 1s;
   for (const pid_t process : processes_) {
     while (process != 0 && waitpid(process, nullptr, WNOHANG) == 0) {
-      if (Clock::now() > patience) kill(process, SIGKILL);
+      if (std::chrono::steady_clock::now() > patience) kill(process, SIGKILL);
       std::this_thread::sleep_for(2ms);
     }
   }

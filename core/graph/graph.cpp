@@ -48,7 +48,11 @@ OpId Graph::append(const OpSpec& op) {
 }
 
 OpTemplateId Graph::add_template(const OpTemplate& op_template) {
-  TROUPE_ASSERT(!groups_.empty());
+  if (groups_.empty()) throw usage_error("no group is open for an op", "call begin_group() first");
+  if (op_template.kind.index() >= ops_->size()) {
+    throw usage_error(groups_.back().place, "an op has a kind that isn't in the graph's registry",
+                      "find it by name: kinds().find(), which returns none if there is none");
+  }
   const OpKind& kind = (*ops_)[op_template.kind];
   try {
     const std::uint32_t attrs =
@@ -143,7 +147,10 @@ void Graph::forget_before(OpId first) {
 }
 
 void Graph::refuse_input(OpId input) const {
-  TROUPE_ASSERT(input.index() < size());
+  if (input.index() >= size()) {
+    throw usage_error(groups_.back().place, "an op has an input that isn't an op of the graph",
+                      "append the ops that it needs first, and give what append() has returned");
+  }
   throw usage_error(groups_.back().place,
                     fmt::format("'{}' can't be read any more: it was forgotten", name(input)),
                     "say that it is still needed while it is");

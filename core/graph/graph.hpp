@@ -84,9 +84,10 @@ class Graph {
   // Opens a group: ops appended from now on belong to it.
   GroupId begin_group(std::string name, bool indexed = false, SourcePlace place = {});
 
-  // Appends an op to the open group. A group must be open. The op kind determines the output's
-  // type. Throws a usage Error with the group's place if the number of inputs, an attribute or a
-  // shape is wrong, or if the ops of a group with a name make different numbers of tensors.
+  // Appends an op to the open group. The op kind determines the output's type. Throws a usage Error
+  // if no group is open; with the group's place, if the kind or an input doesn't exist, the number
+  // of inputs, an attribute or a shape is wrong, or the ops of a group with a name make different
+  // numbers of tensors.
   // `op.inputs` may be the span that inputs() returned for another op of this graph. Returns the
   // op; further outputs come right after it.
   OpId append(const OpSpec& op);

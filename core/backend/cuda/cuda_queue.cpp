@@ -193,7 +193,7 @@ std::optional<Error> CudaQueue::give_held() {
     slot_at_[slot_of(slot).position % slots_.size()].store(last - first_slot_,
                                                            std::memory_order_relaxed);
   }
-  const std::optional<Error> problem = held_.problem;
+  std::optional<Error> problem = held_.problem;
   const std::uint64_t position = slot_of(last).position;
   {
     const std::lock_guard lock(mutex_);

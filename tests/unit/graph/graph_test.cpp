@@ -226,6 +226,28 @@ BOOST_AUTO_TEST_CASE(an_op_that_is_refused_names_the_place_of_its_group_and_leav
 
 // x ─┬─ y[0] … y[99]
 //    └─ (twice each)
+BOOST_AUTO_TEST_CASE(an_op_without_a_group_a_kind_or_an_input_is_refused) {
+  Graph graph;
+  const OpTemplate relu{.kind = graph.kinds().find("relu")};
+  expect_error(ErrorKind::usage, "no group is open", [&] { graph.add_template(relu); });
+  expect_error(ErrorKind::usage, "no group is open", [&] { graph.append({.kind = relu.kind}); });
+  graph.begin_group("x", false, {.file = "run.yaml", .line = 7, .column = 3});
+  const OpKindId none = graph.kinds().find("rellu");
+  expect_error(ErrorKind::usage, "run.yaml:7:3: an op has a kind that isn't in",
+               [&] { graph.append({.kind = none}); });
+  expect_error(ErrorKind::usage, "isn't in the graph's registry",
+               [&] { graph.add_template({.kind = OpKindId::at(graph.kinds().size())}); });
+  const OpId x =
+      graph.append({.kind = graph.kinds().find("uniform"), .declared = {DType::f32, {2}}});
+  const OpId inputs[] = {OpId{x.value + 1}, OpId{}};
+  for (const OpId& input : inputs) {
+    expect_error(ErrorKind::usage, "run.yaml:7:3: an op has an input that isn't an op", [&] {
+      graph.append({.kind = relu.kind, .inputs = {&input, 1}});
+    });
+  }
+  BOOST_TEST(graph.size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(an_op_may_be_given_the_inputs_of_another_as_its_own) {
   SmallGraph g;
   const OpId x = g.op("x", "uniform", {}, {}, {}, {DType::f64, {4}});
