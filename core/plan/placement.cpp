@@ -24,6 +24,7 @@ void Placements::place(const std::vector<WindowOps>& windows, std::span<const Du
       if (checked[op_class]) continue;
       checked[op_class] = true;
       const Placement& given = this->given(op);
+      check_exists(op, given);
       is_any_open = is_any_open || !is_given(given);
       if (given.device) check_device(op, window.timed);
     }
@@ -51,6 +52,17 @@ void Placements::place(const std::vector<WindowOps>& windows, std::span<const Du
     if (window.timed) continue;
     place_prepared(std::vector<OpId>(window.ops.begin(), window.ops.end()), timed);
   }
+}
+
+void Placements::check_exists(OpId op, const Placement& given) const {
+  const bool has_device = !given.device || given.device.index() < machine_.devices.size();
+  const bool has_memory = !given.memory || given.memory.index() < machine_.memories.size();
+  if (has_device && has_memory) return;
+  throw usage_error(
+      graph_.place(op),
+      fmt::format("'{}' is placed on a {} that the machine doesn't have", graph_.name(op),
+                  has_device ? "memory" : "device"),
+      fmt::format("find it by name, with Machine::find_{}()", has_device ? "memory" : "device"));
 }
 
 bool Placements::can_run(DeviceId device, OpId op, bool timed) const {

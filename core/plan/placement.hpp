@@ -80,6 +80,7 @@ class Placements {
   bool can_run(DeviceId device, OpId op, bool timed) const;
   bool lacks_rate(DeviceId device, OpId op) const;
   void check_device(OpId op, bool timed) const;
+  void check_exists(OpId op, const Placement& given) const;
   [[noreturn]] void nobody_can(OpId op) const;
   // `all`: the timed ops of all windows.
   void place_timed(const std::vector<WindowOps>& windows, std::span<const OpId> all,

@@ -27,6 +27,12 @@ Listing list_steps(const Graph& graph, const Scenario& scenario) {
       if (!listing.windows.back().ops.empty()) listing.windows.emplace_back();
       continue;
     }
+    if (step.group.index() >= graph.group_count()) {
+      throw usage_error(
+          step.place,
+          fmt::format("scenario '{}' lists a group that the graph doesn't have", scenario.name),
+          "list what begin_group() has returned");
+    }
     const Group& group = graph.group(step.group);
     std::uint32_t& listed_in = listing.window_of_group[step.group.index()];
     if (listed_in != unlisted && group.count > 0) {

@@ -159,6 +159,17 @@ BOOST_AUTO_TEST_CASE(a_device_without_the_kernel_is_refused_by_name_and_place) {
                [&] { place(g, pair(), g.everything(), options); });
 }
 
+BOOST_AUTO_TEST_CASE(a_device_or_memory_that_the_machine_does_not_have_is_refused) {
+  SmallGraph g;
+  g.work("run", 100, {}, on(DeviceId{2}));
+  expect_error(ErrorKind::usage, "'run' is placed on a device that the machine doesn't have; find",
+               [&] { place(g, pair(), g.everything()); });
+  SmallGraph copies;
+  copies.copy("copied", copies.work("x", 100), testing::to(MemoryId{9}));
+  expect_error(ErrorKind::usage, "'copied' is placed on a memory that the machine doesn't have",
+               [&] { place(copies, pair(), copies.everything()); });
+}
+
 BOOST_AUTO_TEST_CASE(a_kind_that_no_device_has_a_kernel_for_is_refused) {
   SmallGraph g;
   const OpId x = g.work("x", 100);

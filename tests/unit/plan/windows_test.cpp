@@ -38,6 +38,16 @@ BOOST_AUTO_TEST_CASE(waits_with_nothing_between_make_no_window) {
   BOOST_TEST(scenario_windows(g.graph, g.scenario({})).empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_group_that_the_graph_does_not_have_is_refused) {
+  SmallGraph g;
+  g.work("a", 1);
+  Scenario scenario = g.everything();
+  scenario.name = "all";
+  scenario.steps.push_back({.group = GroupId::at(g.graph.group_count())});
+  expect_error(ErrorKind::usage, "scenario 'all' lists a group that the graph doesn't have",
+               [&] { scenario_windows(g.graph, scenario); });
+}
+
 BOOST_AUTO_TEST_CASE(a_group_without_ops_may_be_listed) {
   SmallGraph g;
   const OpId a = g.work("a", 1);
