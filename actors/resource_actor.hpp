@@ -207,8 +207,11 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
       }
       if (now_ - reported_at_ >= report_interval) report();
     }
-    work_->submit();
-    if (!goes_on) flush_notices();
+    if (goes_on) {
+      work_->submit();
+    } else {
+      flush_notices();
+    }
     report();
     if (may_spin_) spin_for_message();
   }

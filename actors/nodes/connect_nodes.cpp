@@ -223,14 +223,14 @@ ConnectedNode await_node(caf::actor_system& system, const caf::actor& leader, co
   const auto is_interrupted = [&] {
     return options.interrupted != nullptr && *options.interrupted;
   };
-  const Duration connect_timeout = options.connect_timeout;
+  const auto left = [&, longest = options.connect_timeout] {
+    return std::clamp(until - present(system), Duration{0}, longest);
+  };
   const std::string address = options.addresses[lost.index()];
   while (true) {
-    options.connect_timeout = std::clamp(until - present(system), Duration{0}, connect_timeout);
     try {
-      options.addresses = {options.start_again ? options.start_again(lost, options.connect_timeout)
-                                               : address};
-      options.connect_timeout = std::clamp(until - present(system), Duration{0}, connect_timeout);
+      options.addresses = {options.start_again ? options.start_again(lost, left()) : address};
+      options.connect_timeout = left();
       return Connecting(system, leader, ops, options).take_only();
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::usage) throw;  // it refuses

@@ -17,7 +17,7 @@ Machine gpu_machine(std::span<const CudaGpu> gpus, bool share_gpu) {
     machine.memories.push_back(
         {.name = fmt::format("vram{}", k),
          .size_bytes = gpus[number].free_bytes / 10 * 9 / (share_gpu ? 2 : 1)});
-    // Plans need rates. All ops are placed here, so that the rates change nothing.
+    // Plans need rates. All ops are placed here, so that the rates only say which ops are short.
     machine.devices.push_back({.name = fmt::format("gpu{}", k),
                                .kind = DeviceKind::gpu,
                                .memory = memory,

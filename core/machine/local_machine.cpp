@@ -30,10 +30,10 @@ constexpr Duration copy_latency{10'000};
 constexpr double disk_bandwidth = 1e9;
 constexpr Duration disk_latency{100'000};
 
-// Of its peaks, what is left: products of float32 of an H200 have 0.73, copies within its memory
-// 0.87. Other ops mostly wait for the memory. Where nothing is known, the peaks are those of a GPU
-// for servers of the last ten years on 16 lanes of PCI Express 4, and a factor of four either way
-// is to be expected.
+// Of its peaks, what is left: products of float32 have 0.73 on an H200 and on an H100. The other
+// parts are guesses: most other ops wait for the memory. Where nothing is known, the peaks are
+// those of a GPU for servers of the last ten years on 16 lanes of PCI Express 4, and a factor of
+// four either way is to be expected.
 constexpr double of_gpu_flops = 0.73;
 constexpr double of_gpu_flops_other = 0.2;
 constexpr double of_gpu_bandwidth = 0.87;

@@ -58,14 +58,7 @@ void LaunchBatch::enqueue(std::size_t size, cudaStream_t stream) {
         enqueue_chain(chain, first, stream);
       }
     }
-    for (; first < size; ++first) {
-      const Held& held = launches_[first];
-      troupe::enqueue({.kernel = held.kernel,
-                       .blocks = held.blocks,
-                       .threads = held.threads,
-                       .arguments = arguments_of(first)},
-                      stream);
-    }
+    TROUPE_ASSERT(first == size);  // there is a chain of one
   } catch (...) {
     keep(0);
     throw;

@@ -19,8 +19,8 @@ class LaunchBatch {
  public:
   static constexpr std::size_t launches_max = 16;
 
-  // Makes the chains, and launches each once, as that takes longer for the first time. Until then
-  // launches are enqueued one by one. Throws a run Error if CUDA fails.
+  // Makes the chains, and launches each once, as that takes longer for the first time. Must be
+  // called before anything is added. Throws a run Error if CUDA fails.
   void make_chains(cudaStream_t stream);
 
   std::size_t size() const { return launches_.size(); }
