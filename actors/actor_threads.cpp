@@ -153,8 +153,8 @@ class ActorThreads::Own final : public Single {
       for (int spins = 0; spins < spins_max; ++spins) {
         if (job_.load(std::memory_order_relaxed) != nullptr) break;
         if (poll_ && spins % spins_a_poll == 0 && poll()) spins = 0;
-        // What it waits for may need this core first.
-        if (poll_ && spins % spins_a_yield == spins_a_yield - 1) std::this_thread::yield();
+        // What it waits for may need this core first, such as the coordinator that has been told.
+        if (spins % spins_a_yield == spins_a_yield - 1) std::this_thread::yield();
         relax();
       }
       poll_if_due();  // if the last poll has posted something

@@ -231,6 +231,7 @@ void SessionCore::fail(const Error& failure) {
   drop_calls(log_);
   has_news_ = true;  // tensors were dropped
   for_thread_.notify_one();
+  for (Waiter* const waiter : waiters_) waiter->told.notify_one();
   for_callers_.notify_all();
 }
 
@@ -259,7 +260,7 @@ void SessionCore::wait_for(Lock& lock, Waiter waiter) {
   flush_to_ = std::max(flush_to_, has_virtual_time_ ? called_ : waiter.call);
   waiters_.push_back(&waiter);
   for_thread_.notify_one();
-  for_callers_.wait(lock, [&] { return failure_ || waiter.is_done; });
+  waiter.told.wait(lock, [&] { return failure_ || waiter.is_done; });
   std::erase(waiters_, &waiter);
   check_not_failed();
 }

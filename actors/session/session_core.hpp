@@ -103,6 +103,7 @@ class SessionCore final : private TensorExchange {
     DeviceId device = {};
     UnitId watched = {};
     bool is_done = false;
+    std::condition_variable told = {};  // of that, or of a failure
   };
 
   // What the thread is to do between two windows for a caller that waits for it.

@@ -43,7 +43,11 @@ bool SessionCore::lets_time_pass() const {
 void SessionCore::work() {
   Lock lock(mutex_);
   while (!is_ended()) {
-    for (Waiter* const waiter : waiters_) waiter->is_done = waiter->is_done || has_come(*waiter);
+    for (Waiter* const waiter : waiters_) {
+      if (waiter->is_done || !has_come(*waiter)) continue;
+      waiter->is_done = true;
+      waiter->told.notify_one();
+    }
     for_callers_.notify_all();
     const bool hands_out = wants_to_hand_out();
     const bool lets_pass = !hands_out && lets_time_pass();

@@ -1,5 +1,5 @@
-// What the session costs: appending a call, a million small products beside the same graph built
-// and run as a whole, and the memory of a long loop.
+// What the session costs: appending a call, a call that is waited for, a million small products
+// beside the same graph built and run as a whole, and the memory of a long loop.
 #include "actors/runner.hpp"
 #include "actors/session.hpp"
 #include "actors/tensor_ops.hpp"
@@ -81,6 +81,20 @@ double append_ns(int threads) {
   return 1e9 * *std::max_element(times.begin(), times.end()) / (bursts * calls);
 }
 
+// The median time from a call, of an op that takes next to nothing, until its tensor is there. The
+// program pauses before each call.
+double wait_us(std::chrono::microseconds pause) {
+  constexpr int calls = 1'000;
+  Session session(two_devices());
+  const Tensor x = session.zeros({1});
+  session.wait_all();
+  const DeviceScope on = session.on("cpu0");
+  return 1e6 * median(calls, [&] {
+           if (pause.count() > 0) std::this_thread::sleep_for(pause);
+           return seconds_of([&] { relu(x).wait(); });
+         });
+}
+
 constexpr int products = 1'000'000;
 
 double products_of_session() {
@@ -145,6 +159,12 @@ int main(int argc, char** argv) {
   if (all || what == "append") {
     fmt::print("append, 1 thread:  {:.0f} ns a call\n", median(5, [] { return append_ns(1); }));
     fmt::print("append, 2 threads: {:.0f} ns a call\n", median(5, [] { return append_ns(2); }));
+  }
+  if (all || what == "wait") {
+    for (const int pause_us : {0, 200, 5'000}) {
+      fmt::print("call and wait, {:>4} us after the last: {:.0f} us\n", pause_us,
+                 wait_us(std::chrono::microseconds(pause_us)));
+    }
   }
   if (all || what == "products") {
     std::vector<double> ratios;
