@@ -410,8 +410,9 @@ void Session::wait(std::string_view device, CallSite where) {
   core_->wait(find_device(machine(), device, where));
 }
 
-const ScenarioReport& Session::measure(std::string_view name, const std::function<void()>& work) {
-  return core_->measure(name, work);
+const ScenarioReport& Session::measure(std::string_view name, const std::function<void()>& work,
+                                       CallSite where) {
+  return core_->measure(name, work, where);
 }
 
 const Report& Session::report() const {

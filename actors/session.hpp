@@ -209,9 +209,11 @@ class Session {
   //
   // Runs `work` once to warm up and once more with the clock running, each with wait_all() at its
   // end. Adds the times to the report as a scenario, and returns it; it is valid until the next
-  // measure(). No other thread may use the session meanwhile. Throws what `work` throws; the report
-  // then has no such scenario. Results aren't compared with a serial execution.
-  const ScenarioReport& measure(std::string_view name, const std::function<void()>& work);
+  // measure(). No other thread may use the session meanwhile. Throws what `work` throws, and a usage
+  // Error if it measures itself; the report then has no such scenario. Results aren't compared with
+  // a serial execution.
+  const ScenarioReport& measure(std::string_view name, const std::function<void()>& work,
+                                CallSite where = CallSite::here());
   // All that was measured. Its notes say what GPUs did since the session began; how links of nodes
   // copied isn't known before the session ends.
   const Report& report() const;

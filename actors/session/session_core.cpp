@@ -322,11 +322,12 @@ std::span<const std::byte> SessionCore::values(const TensorState& tensor, DType 
 }
 
 const ScenarioReport& SessionCore::measure(std::string_view name,
-                                           const std::function<void()>& work) {
+                                           const std::function<void()>& work, CallSite where) {
   {
     const Lock lock(mutex_);
     if (is_measuring_) {
-      throw usage_error("measure() is called by what is measured", "measure one after the other");
+      throw usage_error(where.place(), "measure() is called by what is measured",
+                        "measure one after the other");
     }
     is_measuring_ = true;
   }

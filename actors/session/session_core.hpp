@@ -77,7 +77,8 @@ class SessionCore final : private TensorExchange {
   // which is resized.
   std::span<const std::byte> values(const TensorState& tensor, DType dtype, CallSite where,
                                     std::vector<std::byte>& room);
-  const ScenarioReport& measure(std::string_view name, const std::function<void()>& work);
+  const ScenarioReport& measure(std::string_view name, const std::function<void()>& work,
+                                CallSite where);
 
   static TensorState* state_of(const Tensor& tensor) { return tensor.state_; }
   static void add_use(TensorState& tensor) { tensor.uses.fetch_add(1, std::memory_order_relaxed); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace troupe {
 
@@ -18,5 +19,9 @@ constexpr bool has_virtual_time(Mode mode) {
 constexpr bool computes_values(Mode mode) {
   return mode != Mode::simulate;
 }
+
+// A remedy for what can't be run here, for run files and programs.
+inline constexpr std::string_view how_to_simulate =
+    "simulate it: 'troupe simulate', or Mode::simulate in a program";
 
 }  // namespace troupe

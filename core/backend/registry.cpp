@@ -31,9 +31,9 @@ const Entry* first_fit(std::span<const Entry> entries, Mode mode, const Machine&
 std::string stand_in_remedy(const Machine& machine, const Device& gpu) {
   const auto cpu = std::find_if(machine.devices.begin(), machine.devices.end(),
                                 [](const Device& d) { return d.kind == DeviceKind::cpu; });
-  std::string remedy = "simulate the file with 'troupe simulate'";
+  std::string remedy(how_to_simulate);
   if (cpu != machine.devices.end()) {
-    remedy += fmt::format(", or let a CPU stand in with '--map {}={}'", gpu.name, cpu->name);
+    remedy += fmt::format("; or let a CPU stand in: 'troupe run --map {}={}'", gpu.name, cpu->name);
   }
   return remedy;
 }
@@ -81,7 +81,7 @@ const DeviceBackendEntry& choose_backend(Mode mode, const Machine& machine, Devi
   }
   throw usage_error(device.place,
                     fmt::format("nothing in this build of Troupe can run device {}", device.name),
-                    "simulate the file with 'troupe simulate'");
+                    std::string(how_to_simulate));
 }
 
 const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId id, Where where) {
@@ -128,7 +128,7 @@ const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId
                       "both links");
   }
   throw usage_error(link.place, fmt::format("{}, and nothing here can copy between them", ends),
-                    "simulate the file with 'troupe simulate'");
+                    std::string(how_to_simulate));
 }
 
 std::unique_ptr<MemorySpace> choose_space(Mode mode, const Machine& machine, MemoryId memory) {

@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(a_machine_file_may_name_the_gpu_that_a_device_is) {
   BOOST_TEST(missing.exit_code == 2);
   BOOST_TEST(contains(missing.err,
                       "run.yaml:3:5: a is a GPU, and this machine has no GPU 2: they "
-                      "are 0 to 1; simulate the file"));
+                      "are 0 to 1; simulate it"));
 }
 
 //   n0.host ── network ── n1.host     each node is a process, and its gpu0 is the first GPU there

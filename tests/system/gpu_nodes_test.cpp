@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_lacks_a_gpu_of_a_machine_file_is_named_with_the
                       {"node n1 (" + one.address() +
                            "): n1.gpu1 is a GPU, and this machine has "
                            "only one",
-                       "simulate the file"});
+                       "simulate it"});
   files.check_refused(files.run_on(none.address() + "," + full.address()),
                       {"node n0 (" + none.address() + "): n0.gpu0 is a GPU", no_gpu_reason});
 }

@@ -181,10 +181,11 @@ BOOST_AUTO_TEST_CASE(an_op_that_can_not_load_what_it_needs_is_named) {
 
 BOOST_AUTO_TEST_CASE(what_is_measured_must_not_measure) {
   Session s(testing::session_machine());
-  const auto measure = [&](const std::function<void()>& work) { s.measure("m", work); };
-  testing::expect_error(ErrorKind::usage, "measure() is called by what is measured",
-                        [&] { measure([&] { measure([] {}); }); });
-  measure([&] { s.zeros(square); });
+  const int line = __LINE__ + 1;
+  const auto within = [&] { s.measure("inner", [] {}); };
+  check_error([&] { s.measure("outer", within); }, {"measure() is called by what is measured"},
+              this_file, line);
+  s.measure("outer", [&] { s.zeros(square); });
   BOOST_TEST(s.report().scenarios.size() == 1U);
 }
 

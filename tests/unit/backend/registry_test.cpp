@@ -71,8 +71,8 @@ BOOST_AUTO_TEST_CASE(a_gpu_where_there_is_none_says_how_to_simulate_it_or_map_it
   BOOST_TEST(
       error_of(m, m.find_device("gpu0")) ==
       "m.yaml:4:9: gpu0 is a GPU, and this machine has none that Troupe can use (this Troupe "
-      "was built without CUDA); simulate the file with 'troupe simulate', or let a CPU stand "
-      "in with '--map gpu0=cpu'");
+      "was built without CUDA); simulate it: 'troupe simulate', or Mode::simulate in a "
+      "program; or let a CPU stand in: 'troupe run --map gpu0=cpu'");
 }
 
 BOOST_AUTO_TEST_CASE(a_gpu_of_another_node_has_its_backend_where_there_is_none) {
