@@ -65,12 +65,12 @@ class DeviceWork {
 
   void finished(const DeviceLogic::Start& start, Duration took) {
     if (is_tracked_) {
-      for (const ReplicaId input : start.part->share.inputs_of(start.item)) {
-        store_->release(input, cache_);
-      }
+      const Share& share = start.part->share;
+      for (const ReplicaId input : share.inputs_of(start.item)) store_->release(input, cache_);
+      if (share.items[start.item].frees_result) store_->release(share.output(start.item), cache_);
       // The further outputs of an op that was issued end with it, and have read it.
       for (std::uint32_t k = 0; start.is_issued && k < kernel(start).further; ++k) {
-        store_->release(start.part->share.output(start.item), cache_);
+        store_->release(share.output(start.item), cache_);
       }
     }
     // Written where it changes only: other devices' kernels may lie in the same cache line.

@@ -48,7 +48,7 @@ struct FlatItem {
   std::uint32_t index;
   std::uint32_t flags;
 
-  enum Flag : std::uint32_t { late = 1, further = 2 };
+  enum Flag : std::uint32_t { late = 1, further = 2, frees_result = 4 };
 };
 
 struct FlatMove {
@@ -140,7 +140,8 @@ void put_items(FlatWriter& writer, const Share& share) {
            .kernel = item.kernel,
            .index = item.index,
            .flags = flag_if(item.has_late, FlatItem::late) |
-                    flag_if(item.is_further, FlatItem::further)});
+                    flag_if(item.is_further, FlatItem::further) |
+                    flag_if(item.frees_result, FlatItem::frees_result)});
     }
   });
 }
@@ -223,6 +224,7 @@ void read_items(FlatReader& reader, Share& share) {
     made.index = item.index;
     made.has_late = (item.flags & FlatItem::late) != 0;
     made.is_further = (item.flags & FlatItem::further) != 0;
+    made.frees_result = (item.flags & FlatItem::frees_result) != 0;
   }
   check_message(is_sound && !items.empty());
 }

@@ -79,7 +79,8 @@ SessionEngine::SessionEngine(const Machine& machine, const OpRegistry& ops, Mode
       setting_(execution_.setting()),
       tensors_(execution_, machine, cluster),
       actors_(execution_.start({.seed = seed, .on_news = std::move(on_news)})),
-      room_bytes_(room_bytes(machine)) {
+      room_bytes_(room_bytes(machine)),
+      room_(machine, tensors_) {
   renew();
   actors_.begin();
 }
@@ -151,6 +152,29 @@ bool SessionEngine::has_room_for_given(const CallLog::Call& call) const {
   return tensors_.has_room(spec, given.declared);
 }
 
+// Frees copies of tensors that are elsewhere, too, in memories that the next call is short of.
+// Nothing is in flight. What a program reads in place stays (see data()), and what is measured needs
+// the units of one epoch.
+void SessionEngine::evict() {
+  if (summary_ != nullptr) return;
+  bool has_freed = false;
+  for (std::size_t i = 0; i < graph().size(); ++i) {
+    TensorState* const tensor = epoch_->tensor_of(OpId::at(i));
+    if (tensor == nullptr || tensor->copies.size() < 2) continue;
+    const auto visible = std::ranges::find_if(
+        tensor->copies, [&](const auto& copy) { return tensors_.data(copy.replica) != nullptr; });
+    const ReplicaId kept =
+        (visible != tensor->copies.end() ? *visible : tensor->copies.front()).replica;
+    const auto freed = std::erase_if(tensor->copies, [&](const TensorState::Copy& copy) {
+      if (copy.replica == kept || !room_.is_short(tensors_.memory(copy.replica))) return false;
+      tensors_.release(copy.replica);
+      return true;
+    });
+    has_freed = has_freed || freed > 0;
+  }
+  if (has_freed) renew();
+}
+
 // False while windows in flight must complete first.
 bool SessionEngine::plan_window(CallLog& log, std::span<const Duration> busy) {
   std::size_t end = log.first;
@@ -160,28 +184,37 @@ bool SessionEngine::plan_window(CallLog& log, std::span<const Duration> busy) {
   const std::size_t devices = machine_.devices.size();
   const Duration work_max = work_ahead * static_cast<std::int64_t>(devices);
   OpRanges ops;
+  OpId only;
+  bool is_alone = false;
+  room_.begin(graph());
   const auto is_next = [&] {
     if (end == log.calls.size()) return false;
     // All that a call makes is in one window.
     if (log.calls[end].signature->output_number > 0) return true;
+    if (is_alone) return false;
     const std::size_t calls = end - log.first;
     return calls < window_ops_max && bytes < room_bytes_ &&
            (work < work_max || calls < calls_ahead * devices);
   };
   for (; is_next(); ++end) {
     const CallLog::Call& call = log.calls[end];
+    const std::span<TensorState* const> inputs(log.inputs.data() + end_input, call.inputs);
     const bool is_given = call.output->given != nullptr;
-    if (is_given && !has_room_for_given(call)) {
+    if (!room_.add(*call.signature, inputs)) {
       if (end > log.first) break;
       if (!in_flight_.empty()) return false;
-      const OpTemplate& given = call.signature->op_template;
-      throw no_room(given.placement.memory, given.declared.bytes(), to_string(given.declared))
-          .at(place_of_(call.line));
+      evict();
+      is_alone = true;  // it may need less than what was counted
+      if (is_given && !has_room_for_given(call)) {
+        const OpTemplate& given = call.signature->op_template;
+        throw no_room(given.placement.memory, given.declared.bytes(), to_string(given.declared))
+            .at(place_of_(call.line));
+      }
     }
     TensorState& tensor = *call.output;
-    epoch_->append(*call.signature, {log.inputs.data() + end_input, call.inputs}, tensor,
-                   call.line);
+    epoch_->append(*call.signature, inputs, tensor, call.line);
     end_input += call.inputs;
+    if (is_alone && call.signature->output_number == 0) only = tensor.op;
     if (is_given) {
       add_given(tensor);
     } else {
@@ -190,7 +223,7 @@ bool SessionEngine::plan_window(CallLog& log, std::span<const Duration> busy) {
     }
     bytes += graph().type(tensor.op).bytes();
   }
-  planned_ = Planned{.window = {}, .calls = end - log.first, .unused = nullptr};
+  planned_ = Planned{.window = {}, .calls = end - log.first, .only = only, .unused = nullptr};
   // The calls don't count as uses any more, but as readers of replicas.
   const auto drop_use = [&](TensorState* tensor) {
     if (tensor->uses.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
@@ -204,9 +237,23 @@ bool SessionEngine::plan_window(CallLog& log, std::span<const Duration> busy) {
   const bool timed = summary_ != nullptr || !setting_.has_virtual_time;
   planned_->window = epoch_->planner().plan(
       std::move(ops), [this](OpId op) { return epoch_->tensor_of(op) != nullptr; }, timed, busy);
+  free_unread(planned_->window);
   // Nothing that the window reads is freed while it waits for room.
   tensors_.hold(planned_->window);
   return true;
+}
+
+// What an op makes and nobody reads is freed when the op is done, and not with its window. Of ops
+// with several outputs, one may be read.
+void SessionEngine::free_unread(PlannedWindow& planned) const {
+  const ShareTable shares(planned.window);
+  std::erase_if(planned.holds, [&](const PlannedWindow::Hold& hold) {
+    const Unit& unit = plan().units[maker_of(hold.replica).index()];
+    if (epoch_->tensor_of(hold.op) != nullptr || unit.transfer || unit.is_further) return false;
+    if (graph().op_class(hold.op).further > 0) return false;
+    shares[unit.ref.resource].items[unit.ref.item].frees_result = true;
+    return true;
+  });
 }
 
 void SessionEngine::add_given(TensorState& tensor) {
@@ -242,7 +289,8 @@ bool SessionEngine::send_planned() {
       const ReplicaSpec& spec = window.replicas[i];
       if (spec.memory == memory) bytes += graph().types()[spec.type].bytes();
     }
-    const OpId op = plan().units[window.window.first.index() + full].op;
+    const OpId op =
+        planned_->only ? planned_->only : plan().units[window.window.first.index() + full].op;
     throw no_room(memory, bytes, fmt::format("'{}'", graph().name(op))).at(graph().place(op));
   }
   if (window.window.items > 0) send(std::move(planned_->window));

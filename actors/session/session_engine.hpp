@@ -6,6 +6,7 @@
 #include "actors/session/session_tensors.hpp"
 #include "actors/session/signatures.hpp"
 #include "actors/session/tensor_state.hpp"
+#include "actors/session/window_room.hpp"
 #include "core/base/error.hpp"
 #include "core/base/time.hpp"
 #include "core/graph/graph.hpp"
@@ -138,6 +139,7 @@ class SessionEngine {
   struct Planned {
     PlannedWindow window;
     std::uint64_t calls = 0;
+    OpId only;                      // of the call, if there is only one; further outputs aside
     TensorState* unused = nullptr;  // by the end of its calls
   };
 
@@ -149,6 +151,8 @@ class SessionEngine {
   bool counts(const InFlight& window) const;
   bool plan_window(CallLog& log, std::span<const Duration> busy);
   bool has_room_for_given(const CallLog::Call& call) const;
+  void evict();
+  void free_unread(PlannedWindow& planned) const;
   void add_given(TensorState& tensor);
   Error no_room(MemoryId memory, std::uint64_t bytes, const std::string& what) const;
   bool send_planned();
@@ -174,6 +178,7 @@ class SessionEngine {
   std::uint64_t handed_out_ = 0;  // calls
   bool has_enough_ = false;
   std::uint64_t room_bytes_;  // what one window should make at most
+  WindowRoom room_;
 
   std::unique_ptr<SessionEpoch> epoch_;
   std::unique_ptr<Summary> summary_;  // while something is measured

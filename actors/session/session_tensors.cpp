@@ -51,6 +51,9 @@ void SessionTensors::retire(const Window& window) {
   if (cluster_ == nullptr) return;
   for (const auto& [resource, share] : window.shares) {
     for (const ReplicaId input : share.inputs) store_.release(input);
+    for (std::uint32_t item = 0; item < share.size(); ++item) {
+      if (share.items[item].frees_result) store_.release(share.output(item));
+    }
   }
 }
 

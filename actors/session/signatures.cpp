@@ -123,6 +123,7 @@ std::uint32_t Signatures::add(const OpTemplate& op_template, std::span<TensorSta
   for (const TensorState* input : inputs) {
     row.inputs.push_back(input->type);
     types.push_back(types_[input->type]);
+    row.bytes_read += types.back().bytes();
   }
   const OpKind& kind = ops_[op_template.kind];
   const Attrs attrs = complete_attrs(kind, op_template.attrs);
@@ -130,6 +131,7 @@ std::uint32_t Signatures::add(const OpTemplate& op_template, std::span<TensorSta
   const std::vector<TensorType> made = output_types(kind, op);
   static_cast<void>(work_of(kind, op, made));  // refuses it at the call
   row.op_template.attrs = with_names_of(kind, op_template.attrs);
+  for (const TensorType& type : made) row.bytes_made += type.bytes();
   row.output = type_number(made.front());
   row.further = static_cast<std::uint16_t>(made.size() - 1);
   const std::uint32_t added = row.number;

@@ -24,6 +24,8 @@ struct Signature {
   std::uint32_t output = 0;
   std::uint16_t output_number = 0;  // k: of the k-th further output
   std::uint16_t further = 0;        // further outputs
+  std::uint64_t bytes_made = 0;     // further outputs included; of these themselves 0
+  std::uint64_t bytes_read = 0;     // of all inputs; likewise
 };
 
 class Signatures {

@@ -74,6 +74,7 @@ struct Share {
     bool has_late = false;              // an item of a later window waits for this one
     bool is_further = false;            // a further output of another item: nothing is left to do
     bool is_issued = false;             // before its inputs were done, and by resources that do so
+    bool frees_result = false;          // nobody reads what it makes; devices only
     Instant start = never;
     Instant end = never;
 

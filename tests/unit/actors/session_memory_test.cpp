@@ -1,0 +1,164 @@
+// Sessions whose tensors fill a memory, or would if they were kept for too long.
+#include "tests/unit/actors/session_fixture.hpp"
+
+#include <cstdint>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+BOOST_AUTO_TEST_SUITE(session_memory)
+namespace {
+
+using testing::KernelState;
+
+// A hundred KiB are five of these, and some.
+const Shape of_18_kib{4608};
+constexpr std::uint64_t hundred_kib = 100 << 10;
+constexpr Mode all_modes[] = {Mode::run, Mode::simulate, Mode::rehearse};
+
+// Keeps cpu0 at work while the test makes more calls, so that they are handed out together. Nothing
+// in a simulation, which hands out all before a wait.
+struct Gate {
+  explicit Gate(Session& s) {
+    KernelState::is_gate_open = has_virtual_time(s);
+    const DeviceScope on = s.on("cpu0");
+    gate = s.call("gate", {});
+  }
+  ~Gate() { KernelState::is_gate_open = true; }
+
+  static bool has_virtual_time(const Session& s) { return s.report().mode != "run"; }
+  Tensor gate;
+};
+
+// Of session_machine(), in which mem1 has a hundred KiB.
+Machine with_small_memory() {
+  Machine machine = testing::session_machine();
+  machine.memories[1].size_bytes = hundred_kib;
+  return machine;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(ops_that_fit_one_after_the_other_may_be_called_together) {
+  for (const Mode mode : all_modes) {
+    BOOST_TEST_CONTEXT("mode " << static_cast<int>(mode)) {
+      Session s(testing::session_machine(hundred_kib),
+                {.mode = mode, .ops = testing::session_ops()});
+      const DeviceScope on = s.on("cpu0");
+      const std::vector<Tensor> held{s.zeros(of_18_kib), s.zeros(of_18_kib)};
+      const Tensor one = s.tensor(std::vector<float>(4608, 1), of_18_kib);
+      s.wait_all();
+      Tensor x;
+      {
+        const Gate gate(s);
+        x = relu(one);
+        for (int i = 0; i < 8; ++i) x = x + one;
+      }
+      x.wait();
+      if (mode != Mode::simulate) BOOST_TEST(x.read<float>()[4607] == 9);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(copies_of_tensors_that_are_elsewhere_make_room_for_others) {
+  for (const Mode mode : all_modes) {
+    for (const bool waits : {true, false}) {
+      BOOST_TEST_CONTEXT("mode " << static_cast<int>(mode) << ", waits " << waits) {
+        Session s(with_small_memory(), {.mode = mode});
+        std::vector<Tensor> kept;
+        std::vector<Tensor> sums;
+        {
+          const DeviceScope on = s.on("cpu0");
+          for (std::uint64_t i = 0; i < 20; ++i) kept.push_back(s.uniform(of_18_kib, i));
+        }
+        s.wait_all();
+        {
+          const DeviceScope on = s.on("cpu1");
+          for (const Tensor& x : kept) {
+            sums.push_back(sum(x, 0));
+            if (waits) s.wait_all();
+          }
+        }
+        s.wait_all();
+        if (mode == Mode::simulate) continue;
+        const DeviceScope on = s.on("cpu0");
+        for (std::size_t i = 0; i < kept.size(); ++i) {
+          BOOST_TEST(sums[i].read<float>() == sum(kept[i], 0).read<float>());
+        }
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_small_memory_on_the_way_is_room_enough_for_tensors_one_after_the_other) {
+  for (const Mode mode : all_modes) {
+    BOOST_TEST_CONTEXT("mode " << static_cast<int>(mode)) {
+      Machine machine = testing::session_machine();
+      machine.memories.push_back({.name = "between", .size_bytes = hundred_kib});
+      machine.links = {
+          {.name = "in", .a = MemoryId{0}, .b = MemoryId{2}, .bandwidth = {1e9, 1e9}},
+          {.name = "out", .a = MemoryId{2}, .b = MemoryId{1}, .bandwidth = {1e9, 1e9}}};
+      Session s(machine, {.mode = mode});
+      std::vector<Tensor> kept;
+      {
+        const DeviceScope on = s.on("cpu0");
+        for (std::uint64_t i = 0; i < 20; ++i) kept.push_back(s.uniform(of_18_kib, i));
+      }
+      const DeviceScope on = s.on("cpu1");
+      std::vector<Tensor> moved;
+      for (const Tensor& x : kept) moved.push_back(relu(x));
+      s.wait_all();
+      if (mode == Mode::simulate) continue;
+      BOOST_TEST(moved.back().read<float>() == kept.back().read<float>());
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_nobody_reads_is_freed_when_its_op_is_done) {
+  static std::mutex mutex;
+  static std::set<const std::byte*> buffers;
+  buffers.clear();
+  OpRegistry ops = testing::session_ops();
+  ops.add({.name = "make",
+           .type = [](const OpSignature&) { return TensorType{DType::f32, of_18_kib}; },
+           .cpu = [](const CpuCall& call) {
+             const std::lock_guard lock(mutex);
+             buffers.insert(call.output.data);
+           }});
+  Session s(testing::session_machine(), {.ops = ops});
+  {
+    const Gate gate(s);
+    const DeviceScope on = s.on("cpu0");
+    for (int i = 0; i < 200; ++i) s.call("make", {});
+  }
+  s.wait_all();
+  BOOST_TEST(buffers.size() < 10U);
+}
+
+// Its input included, which has made room for the fourth.
+BOOST_AUTO_TEST_CASE(an_op_for_which_a_memory_is_too_full_is_named_with_what_it_needs) {
+  for (const Mode mode : all_modes) {
+    BOOST_TEST_CONTEXT("mode " << static_cast<int>(mode)) {
+      Session s(with_small_memory(), {.mode = mode});
+      Tensor x;
+      {
+        const DeviceScope on = s.on("cpu0");
+        x = s.zeros(of_18_kib);
+      }
+      const DeviceScope on = s.on("cpu1");
+      std::vector<Tensor> kept;
+      const int line = __LINE__ + 1;
+      for (int i = 0; i < 5; ++i) kept.push_back(x + x);
+      testing::check_error([&] { s.wait_all(); },
+                           {"memory 'mem1' is full", "36 KiB needed for 'add[5]'"},
+                           "session_memory_test.cpp", line);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace troupe
