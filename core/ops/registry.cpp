@@ -26,6 +26,13 @@ OpKindId OpRegistry::add(OpKind kind) {
         fmt::format("two further outputs of '{}' have one name, or one has none", kind.name),
         "name each");
   }
+  std::set<std::string_view> attrs = {""};
+  for (const AttrSpec& attr : kind.attrs) {
+    if (attrs.insert(attr.name).second) continue;
+    throw usage_error(
+        fmt::format("two attributes of '{}' have one name, or one has none", kind.name),
+        "name each");
+  }
   if (!kind.further_outputs.empty() && (kind.moves_data || kind.is_given)) {
     throw usage_error(fmt::format("'{}', which no device computes, has further outputs", kind.name),
                       "leave them out");

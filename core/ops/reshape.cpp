@@ -20,6 +20,10 @@ TensorType reshape_type(const OpSignature& op) {
   };
   const auto open = std::find(extents.begin(), extents.end(), -1);
   if (open != extents.end()) {
+    if (std::find(open + 1, extents.end(), -1) != extents.end()) {
+      throw unfit_inputs(op.inputs, fmt::format("the shape [{}] leaves several extents open",
+                                                fmt::join(extents, ", ")));
+    }
     *open = 1;
     const std::int64_t others = Shape(extents).elements();
     if (x.shape.elements() % others != 0) throw misfit();

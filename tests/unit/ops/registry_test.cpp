@@ -54,6 +54,8 @@ BOOST_AUTO_TEST_CASE(a_kind_that_makes_no_sense_is_refused) {
   refused("has no shape rule", {.name = "k", .type = nullptr});
   refused("has no shape rule", {.name = "k", .work = nullptr});
   refused("has no shape rule", {.name = "k", .further_outputs = {{"more", nullptr}}});
+  refused("two attributes of 'k' have one name",
+          {.name = "k", .attrs = {{.name = "a", .fallback = 1.0}, {.name = "a", .fallback = 1.0}}});
   refused("'k' takes 3 to 2 inputs", {.name = "k", .inputs = {3, 2}});
   refused("'k' computes in place of input 1, and may get 1 input",
           {.name = "k", .inputs = {1, 2}, .in_place_of = 1});
