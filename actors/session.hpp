@@ -44,8 +44,9 @@ class Tensor {
   const TensorType& type(CallSite where = CallSite::here()) const;
   const Shape& shape(CallSite where = CallSite::here()) const { return type(where).shape; }
 
-  // This tensor in another memory, which the name of a device stands for, too. Returns at once.
-  // Throws a usage Error if the machine has no such memory.
+  // Another tensor with these values in a memory, which the name of a device stands for, too: a
+  // copy even where they are there already. Returns at once. Throws a usage Error if the machine
+  // has no such memory.
   Tensor to(std::string_view memory, CallSite where = CallSite::here()) const;
   // Blocks until the tensor has been made; other calls may still run. Throws the session's Error if
   // it has failed.
@@ -108,6 +109,9 @@ class [[nodiscard]] DeviceScope {
 //   session.wait_all();
 //
 // The functions and operators that compute are in tensor_ops.hpp.
+//
+// The child of a fork() can't use its parent's sessions, nor end by exit() while it has some: the
+// threads stay with the parent. Let it call exec() or _exit(), or make sessions after the fork().
 //
 // Any thread may call any function. A call throws a usage Error, with the caller's file and line,
 // if its inputs don't fit. If an op fails, no further op starts, and every later wait, read or call
@@ -208,10 +212,11 @@ class Session {
   // In a simulation only what is measured takes time. What is measured takes memory for each op.
   //
   // Runs `work` once to warm up and once more with the clock running, each with wait_all() at its
-  // end. Adds the times to the report as a scenario, and returns it; it is valid until the next
-  // measure(). No other thread may use the session meanwhile. Throws what `work` throws, and a usage
-  // Error if it measures itself; the report then has no such scenario. Results aren't compared with
-  // a serial execution.
+  // end. So tensors that there were before are where `work` reads them when the clock starts: to
+  // time their copies, too, let `work` make them. Adds the times to the report as a scenario, and
+  // returns it; it is valid until the next measure(). No other thread may use the session
+  // meanwhile. Throws what `work` throws, and a usage Error if it measures itself; the report then
+  // has no such scenario. Results aren't compared with a serial execution.
   const ScenarioReport& measure(std::string_view name, const std::function<void()>& work,
                                 CallSite where = CallSite::here());
   // All that was measured. Its notes say what GPUs did since the session began; how links of nodes
