@@ -321,8 +321,8 @@ std::span<const std::byte> SessionCore::values(const TensorState& tensor, DType 
   return room;
 }
 
-const ScenarioReport& SessionCore::measure(std::string_view name,
-                                           const std::function<void()>& work, CallSite where) {
+const ScenarioReport& SessionCore::measure(std::string_view name, const std::function<void()>& work,
+                                           CallSite where) {
   {
     const Lock lock(mutex_);
     if (is_measuring_) {

@@ -153,8 +153,8 @@ bool SessionEngine::has_room_for_given(const CallLog::Call& call) const {
 }
 
 // Frees copies of tensors that are elsewhere, too, in memories that the next call is short of.
-// Nothing is in flight. What a program reads in place stays (see data()), and what is measured needs
-// the units of one epoch.
+// Nothing is in flight. What a program reads in place stays (see data()), and what is measured
+// needs the units of one epoch.
 void SessionEngine::evict() {
   if (summary_ != nullptr) return;
   bool has_freed = false;
@@ -284,13 +284,14 @@ bool SessionEngine::send_planned() {
   if (full < window.replicas.size()) {
     if (!in_flight_.empty()) return false;
     const MemoryId memory = window.replicas[full].memory;
+    // Mostly there is one call: then it is named, with all that it needs.
+    const OpId only = planned_->only;
+    const std::size_t end = only ? window.replicas.size() : full + 1;
     std::uint64_t bytes = 0;
-    for (std::size_t i = 0; i <= full; ++i) {
-      const ReplicaSpec& spec = window.replicas[i];
+    for (const ReplicaSpec& spec : std::span(window.replicas).first(end)) {
       if (spec.memory == memory) bytes += graph().types()[spec.type].bytes();
     }
-    const OpId op =
-        planned_->only ? planned_->only : plan().units[window.window.first.index() + full].op;
+    const OpId op = only ? only : plan().units[window.window.first.index() + full].op;
     throw no_room(memory, bytes, fmt::format("'{}'", graph().name(op))).at(graph().place(op));
   }
   if (window.window.items > 0) send(std::move(planned_->window));
