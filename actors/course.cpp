@@ -47,34 +47,57 @@ std::string left_behind(const std::vector<UnitId>& units, Duration grace, const 
   return fmt::format("{} ops and transfers were {} were left: {}.", units.size(), when, names);
 }
 
-// What the units from `first` on make, as a sentence.
-std::string made_again(const Plan& plan, UnitId first, const Remains& remains) {
+std::unordered_set<OpId> finished_ops(const Plan& plan, const Remains& remains) {
   std::unordered_set<OpId> finished;
-  for (std::size_t u = 0; u < first.index(); ++u) {
+  for (std::size_t u = 0; u < plan.units.size(); ++u) {
     if (plan.units[u].makes_result && remains.is_made[u]) finished.insert(plan.units[u].op);
   }
-  std::uint64_t again = 0;
-  std::uint64_t others = 0;
-  for (std::size_t u = first.index(); u < plan.units.size(); ++u) {
-    const Unit& unit = plan.units[u];
-    if (unit.makes_result) ++(finished.contains(unit.op) ? again : others);
-  }
-  return fmt::format("Of the ops that had finished, {} made again; of the others, {} planned anew.",
-                     again == 1 ? "1 is" : fmt::format("{} are", again),
-                     others == 1 ? "1 is" : fmt::format("{} are", others));
+  return finished;
 }
 
-// How long devices were busy with ops that had been made before.
-Duration time_made_again(const Plan& plan, std::span<const Window> windows) {
+// What the units from `first` on make, in sentences.
+std::string made_again(const Plan& plan, UnitId first, const std::unordered_set<OpId>& finished,
+                       const std::unordered_set<OpId>& unreported) {
+  std::uint64_t again = 0;
+  std::uint64_t others = 0;
+  std::uint64_t unknown = 0;
+  for (std::size_t u = first.index(); u < plan.units.size(); ++u) {
+    const Unit& unit = plan.units[u];
+    if (!unit.makes_result) continue;
+    ++(finished.contains(unit.op) ? again : others);
+    if (unreported.contains(unit.op)) ++unknown;
+  }
+  const std::string counts = fmt::format("{} made again; of the others, {} planned anew.",
+                                         again == 1 ? "1 is" : fmt::format("{} are", again),
+                                         others == 1 ? "1 is" : fmt::format("{} are", others));
+  if (unknown == 0) return "Of the ops that had finished, " + counts;
+  return fmt::format(
+      "Of the ops that are known to have finished, {} Lost nodes may have finished up to {} of "
+      "these, and had not reported it.",
+      counts, unknown);
+}
+
+struct TimeAgain {
+  Duration known{0};     // of ops that had been made before
+  Duration possible{0};  // of those that a lost node may have made
+};
+
+// How long devices were busy with what was made again.
+TimeAgain time_made_again(const Plan& plan, std::span<const Window> windows,
+                          const std::unordered_set<OpId>& unreported) {
   std::unordered_set<OpId> made;
-  Duration again{0};
+  TimeAgain again;
   for (const Window& window : windows) {
     for (const auto& [resource, share] : window.shares) {
       for (std::uint32_t i = 0; i < share.size(); ++i) {
         const Unit& unit = plan.units[share.items[i].unit.index()];
         const bool is_op = unit.makes_result && !unit.transfer && !unit.is_further;
         if (!is_op || !share.items[i].finished()) continue;
-        if (!made.insert(unit.op).second) again += share.busy(i);
+        if (!made.insert(unit.op).second) {
+          again.known += share.busy(i);
+        } else if (unreported.contains(unit.op)) {
+          again.possible += share.busy(i);
+        }
       }
     }
   }
@@ -209,6 +232,8 @@ void Course::go_on(Report& report) {
     why = loss.what.empty() ? "what is left after a checkpoint can't be run: "
                             : loss.what + ", and what is missing can't be made: ";
     remains_ = find_remains(loss.nodes);
+    const std::unordered_set<OpId> finished = finished_ops(plan_, remains_);
+    add_unreported(loss.nodes, finished);
     windows = std::exchange(plan_.windows, {});
     const UnitId first = UnitId::at(plan_.units.size());
     plan_rest(setting_.left, setting_.machine, scenario, goal, plan_, remains_,
@@ -219,7 +244,8 @@ void Course::go_on(Report& report) {
     fewest_planned_ = std::min(planned, fewest_planned_);
     if (!loss.what.empty()) {
       report.notes.push_back(fmt::format("'{}': {}. {}{}", scenario.name, loss.what,
-                                         made_again(plan_, first, remains_), why_lost(loss.nodes)));
+                                         made_again(plan_, first, finished, unreported_),
+                                         why_lost(loss.nodes)));
     }
     const bool is_ready = prepare(first);
     if (!loss.what.empty()) replanning_took_ += std::chrono::steady_clock::now() - begun;
@@ -236,6 +262,21 @@ void Course::go_on(Report& report) {
   past_ = windows.size();
   std::move(plan_.windows.begin(), plan_.windows.end(), std::back_inserter(windows));
   plan_.windows = std::move(windows);
+}
+
+// The records of a share come with all of it: those of a lost node may never have come.
+void Course::add_unreported(const std::vector<bool>& lost,
+                            const std::unordered_set<OpId>& finished) {
+  if (setting_.options.cluster == nullptr || count(lost) == 0) return;
+  for (const Window& window : std::span(plan_.windows).subspan(past_)) {
+    for (std::size_t u = window.first.index(); u < window.first.index() + window.items; ++u) {
+      const Unit& unit = plan_.units[u];
+      const bool is_at_lost = lost[resource_node(setting_.machine, unit.ref.resource).index()];
+      if (is_at_lost && unit.makes_result && !finished.contains(unit.op)) {
+        unreported_.insert(unit.op);
+      }
+    }
+  }
 }
 
 Course::Loss Course::settle_losses() {
@@ -341,9 +382,13 @@ void Course::summarize(Report& report) {
     if (!setting_.execution.setting().has_virtual_time) {
       cost += fmt::format("planning anew took {}; ", format_duration(replanning_took_));
     }
-    const Duration again = time_made_again(plan_, plan_.windows);
-    report.notes.push_back(cost + fmt::format("what was made again kept the devices busy for {}.",
-                                              format_duration(again)));
+    const TimeAgain again = time_made_again(plan_, plan_.windows, unreported_);
+    cost += "what was made again kept the devices busy for " + format_duration(again.known);
+    if (again.possible > Duration{0}) {
+      cost += fmt::format(", or up to {}, with what lost nodes may have finished",
+                          format_duration(again.known + again.possible));
+    }
+    report.notes.push_back(cost + ".");
   }
   if (options.is_interrupted() && is_cut_by_loss()) {  // it would have gone on
     result_.ending = Ending::interrupted;

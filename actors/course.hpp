@@ -20,6 +20,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace troupe {
@@ -90,6 +91,9 @@ class Course {
   // Decides which nodes the rest is for: those that are left, or, if the run waits for others in
   // the place of lost ones, all. Blocks. Throws an Error if it is to fail.
   Loss settle_losses();
+  // Adds what lost nodes may have finished in the last attempt, and had not reported. `finished`:
+  // ops that are known to have.
+  void add_unreported(const std::vector<bool>& lost, const std::unordered_set<OpId>& finished);
   // Writes none where nothing has been made since the last one, but makes the next attempt longer.
   void write_checkpoint(const Goal& goal);
   PlanOptions planning(const std::vector<bool>& lost) const;
@@ -119,6 +123,7 @@ class Course {
   bool is_paused_ = false;       // something is missing, for a checkpoint is to be written
   std::size_t past_ = 0;         // windows of earlier attempts, in the plan
   Remains remains_;              // of them
+  std::unordered_set<OpId> unreported_;
 
   struct Checkpoints {
     std::uint64_t written = 0;

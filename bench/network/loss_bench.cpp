@@ -129,12 +129,12 @@ class Experiment {
   // By the note on the loss.
   static double planned_anew(const Report& report) {
     for (const std::string& note : report.notes) {
-      const std::size_t at = note.find("Of the ops that had finished");
+      const std::size_t at = note.find("Of the ops that ");
       double again = 0;
       double others = 0;
       if (at == std::string::npos) continue;
       std::sscanf(note.c_str() + at,
-                  "Of the ops that had finished, %lf %*s made again; of the others, %lf", &again,
+                  "Of the ops that %*[^,], %lf %*s made again; of the others, %lf", &again,
                   &others);
       return again + others;
     }

@@ -164,6 +164,26 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_with_the_last_of_three_nodes_and_says_which_w
   BOOST_TEST(contains(notes, "what was made again kept the devices busy for "), notes);
 }
 
+BOOST_AUTO_TEST_CASE(what_a_lost_node_may_have_finished_is_not_said_to_have_been_unfinished) {
+  RunWorkspace files;
+  files.write("run.yaml",
+              "machine: {discover: {}}\n"
+              "tasks:\n"
+              "  nap: {op: sleep, duration: 20 ms, repeat: 50, on: n0.cpu0}\n"
+              "  lost: {op: sleep, duration: 20 ms, repeat: 50, on: n1.cpu0}\n");
+  Nodes nodes(2);
+  Leader leader(files, nodes);
+  leader.wait_until_under_way();
+  pause(100);
+  nodes.strike(1, SIGKILL);
+  check_done(files, leader.wait());
+  const std::string notes = files.report()["notes"].dump();
+  BOOST_TEST(contains(notes, "Of the ops that are known to have finished, 0 are made again;"),
+             notes);
+  BOOST_TEST(contains(notes, "Lost nodes may have finished up to 50 of these"), notes);
+  BOOST_TEST(contains(notes, "busy for 0 s, or up to 1."), notes);
+}
+
 BOOST_AUTO_TEST_CASE(scenarios_that_follow_run_on_the_nodes_that_are_left) {
   RunWorkspace files;
   files.write("run.yaml", long_chain +
