@@ -395,8 +395,10 @@ void Course::summarize(Report& report) {
     result_.failure = {};
   }
   ScenarioReport& result = report.scenarios.back();
+  const bool is_resumed = &setting_.left != &setting_.graph;
   result = troupe::summarize(setting_.graph, setting_.machine, plan_, name, result_,
-                             options.keep_timeline);
+                             options.keep_timeline,
+                             is_resumed ? options.resumed->ops() : std::vector<OpId>{});
   // The interrupt may have come when the last item was done, but not yet reported.
   if (result.outcome == Outcome::interrupted && result.finished == result.planned && !is_cut_) {
     result.outcome = Outcome::done;

@@ -3,6 +3,7 @@
 #include "actors/nodes/cluster.hpp"
 #include "actors/warm_up.hpp"
 #include "core/base/error.hpp"
+#include "core/base/units.hpp"
 #include "core/plan/planner.hpp"
 #include "core/result/save.hpp"
 
@@ -60,11 +61,24 @@ void Run::plan_what_is_left() {
   for (std::size_t i = 0; i < scenario; ++i) plans_[i] = Plan{};
   Course::Files& files = saves_[scenario];
   files.erase(files.begin(), files.begin() + static_cast<std::ptrdiff_t>(saved));
-  if (options_.resumed->tensors.empty()) return;
+  const std::vector<OpId> loaded = options_.resumed->ops();
+  resumed_note_ =
+      fmt::format("Resumed from '{}', which has {} for '{}'.", options_.resumed->file.string(),
+                  format_count(loaded.size(), "tensor"), scenarios_[scenario].name);
+  if (loaded.empty()) return;
   left_ = options_.resumed->left_of(graph_);
   PlanOptions options = planning_;
   options.saved = ops_of(files);
-  plans_[scenario] = make_plan(graph_, *left_, machine_, scenarios_[scenario], options);
+  Plan& plan = plans_[scenario];
+  plan = make_plan(graph_, *left_, machine_, scenarios_[scenario], options);
+  const auto is_left = [&](const Unit& unit) {
+    return unit.makes_result && !unit.is_further &&
+           !std::binary_search(loaded.begin(), loaded.end(), unit.op);
+  };
+  const auto timed = static_cast<std::ptrdiff_t>(plan.timed_units());
+  const auto ops = std::count_if(plan.units.end() - timed, plan.units.end(), is_left);
+  resumed_note_ += fmt::format(" Of its ops, {} to be made; the report has no others.",
+                               ops == 1 ? "1 is left" : fmt::format("{} are left", ops));
 }
 
 void Run::plan_all() {
@@ -104,7 +118,10 @@ Report Run::perform() {
       }
     }
   }
-  if (options_.resumed != nullptr) report.notes = options_.resumed->passed_over;
+  if (options_.resumed != nullptr) {
+    report.notes = options_.resumed->passed_over;
+    report.notes.push_back(resumed_note_);
+  }
   bool has_failed = false;
   for (std::size_t i = 0; i < scenarios_.size(); ++i) {
     ScenarioReport& scenario = report.scenarios.emplace_back();

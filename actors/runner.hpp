@@ -82,6 +82,7 @@ class Run {
   std::uint64_t op_count_ = 0;
   bool has_begun_ = false;     // a scenario
   std::optional<Graph> left_;  // in a scenario that is resumed
+  std::string resumed_note_;
 
   // Kernels that were left use all members above and these, which are destroyed in reverse order.
   std::optional<Execution> execution_;  // since perform()

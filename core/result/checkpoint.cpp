@@ -75,6 +75,12 @@ Error damaged(const fs::path& path, const std::string& how) {
 
 }  // namespace
 
+std::vector<OpId> Checkpoint::ops() const {
+  std::vector<OpId> ops;
+  for (const Tensor& tensor : tensors) ops.push_back(tensor.op);
+  return ops;
+}
+
 Graph Checkpoint::left_of(const Graph& graph) const {
   const OpKindId load = graph.kinds().find("load");
   std::vector<Graph::Source> sources;
@@ -177,7 +183,8 @@ Checkpoint CheckpointFolder::read(const fs::path& path, const Graph& graph) cons
     throw damaged(path, "it doesn't say how its tensors were made");
   }
   file->check_size();
-  Checkpoint checkpoint{.position = {.scenario = *scenario, .saved = *saved},
+  Checkpoint checkpoint{.file = path,
+                        .position = {.scenario = *scenario, .saved = *saved},
                         .tensors = {},
                         .widest_team = static_cast<std::int64_t>(*widest_team)};
   std::vector<std::string> names = file->header()->names();

@@ -31,11 +31,13 @@ struct Checkpoint {
     OpId op;
     std::shared_ptr<const ValueSource> values;
   };
+  std::filesystem::path file = {};
   RunPosition position;
   std::vector<Tensor> tensors;                // in op order
   std::int64_t widest_team = 1;               // of the run that made them, as in RunSetting
   std::vector<std::string> passed_over = {};  // notes: newer files, and why they weren't taken
 
+  std::vector<OpId> ops() const;
   // The graph of the run, in which these tensors are loaded.
   Graph left_of(const Graph& graph) const;
 };

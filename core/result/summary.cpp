@@ -2,16 +2,19 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace troupe {
 
-Summary::Summary(const Graph& graph, const Machine& machine, const Plan& plan, bool with_timeline)
+Summary::Summary(const Graph& graph, const Machine& machine, const Plan& plan, bool with_timeline,
+                 std::vector<OpId> loaded)
     : graph_(graph),
       machine_(machine),
       plan_(plan),
       with_timeline_(with_timeline),
+      loaded_(std::move(loaded)),
       busy_(machine.devices.size() + 2 * machine.links.size(), Duration{0}) {
   // The tracks of a timeline: streams of devices, then directions of links.
   std::vector<Track>& tracks = report_.timeline.tracks;
@@ -52,6 +55,13 @@ void Summary::add(const Window& window) {
   ShareTable<> shares(window);
   for (std::size_t u = window.first.index(); u < window.first.index() + window.items; ++u) {
     const Unit& unit = plan_.units[u];
+    if (is_loaded(unit)) {
+      ++no_work_;
+      earliest_.push_back({});
+      without_span_.push_back(UnitId::at(u));
+      not_shown_.push_back(UnitId::at(u));
+      continue;
+    }
     if (unit.is_further) ++no_work_;
     // If its actor died, the share is missing.
     const Share* const share = shares.find(unit.ref.resource);
@@ -76,6 +86,10 @@ void Summary::add(const Window& window) {
   }
 }
 
+bool Summary::is_loaded(const Unit& unit) const {
+  return unit.makes_result && std::binary_search(loaded_.begin(), loaded_.end(), unit.op);
+}
+
 // Without a reservation, a big run would hold two copies of the list while it grows.
 void Summary::reserve_predecessors(const Window& window) {
   BigVector<std::uint32_t>& predecessors = report_.timeline.predecessors;
@@ -98,7 +112,7 @@ void Summary::add_times(const Window& window) {
       const Share::Item& item = share.items[i];
       if (!item.finished()) continue;
       const Unit& unit = plan_.units[item.unit.index()];
-      if (unit.is_further) continue;
+      if (unit.is_further || is_loaded(unit)) continue;
       const Duration busy = share.busy(i);
       ++report_.finished;
       if (share.is_transfer()) ++report_.transfers;
@@ -295,12 +309,13 @@ std::string describe(const CoordinatorLogic::Failure& failure, const Graph& grap
 }
 
 ScenarioReport summarize(const Graph& graph, const Machine& machine, Plan& plan,
-                         const std::string& name, const RunResult& result, bool with_timeline) {
+                         const std::string& name, const RunResult& result, bool with_timeline,
+                         std::vector<OpId> loaded) {
   for (Window& window : plan.windows) {
     // Not used any more: frees memory for the timeline.
     for (auto& [resource, share] : window.shares) share.forget_successors();
   }
-  Summary summary(graph, machine, plan, with_timeline);
+  Summary summary(graph, machine, plan, with_timeline, std::move(loaded));
   for (const Window& window : plan.windows) summary.add(window);
   return summary.finish(name, result);
 }

@@ -45,8 +45,9 @@ std::string describe(const CoordinatorLogic::Failure& failure, const Graph& grap
 class Summary {
  public:
   // `plan` must hold the units of the windows that are added. All arguments must outlive the
-  // Summary.
-  Summary(const Graph& graph, const Machine& machine, const Plan& plan, bool with_timeline);
+  // Summary. `loaded`, sorted: ops whose tensors come from a checkpoint, which are no work.
+  Summary(const Graph& graph, const Machine& machine, const Plan& plan, bool with_timeline,
+          std::vector<OpId> loaded = {});
 
   // Adds a window, in order, with the shares that the actors have handed in.
   void add(const Window& window);
@@ -63,6 +64,7 @@ class Summary {
     Duration finish{0};
   };
 
+  bool is_loaded(const Unit& unit) const;
   void reserve_predecessors(const Window& window);
   void add_times(const Window& window);
   Earliest earliest(UnitId unit, const ShareTable<>& shares,
@@ -78,14 +80,17 @@ class Summary {
   const Machine& machine_;
   const Plan& plan_;
   bool with_timeline_;
+  std::vector<OpId> loaded_;
   ScenarioReport report_;
   Instant last_ = Instant::min();  // the latest end of a unit
   std::vector<Duration> busy_;     // by device, then by link and direction
   Duration critical_path_{0};
   SlidingVector<Earliest> earliest_;  // by unit, from Plan::first_timed on
-  std::vector<UnitId> without_span_;  // units: unfinished ones, given tensors, further outputs
-  std::vector<UnitId> not_shown_;     // the same without further outputs, whose makers are shown
-  std::size_t no_work_ = 0;  // given tensors, further outputs, unfinished units planned anew
+  // Units: unfinished ones, given and loaded tensors, further outputs.
+  std::vector<UnitId> without_span_;
+  std::vector<UnitId> not_shown_;  // the same without further outputs, whose makers are shown
+  // Given and loaded tensors, further outputs, unfinished units planned anew.
+  std::size_t no_work_ = 0;
   std::vector<std::uint32_t> label_of_;  // by op kind, then by group; for ops and for transfers
   // Of transfers of further outputs: by op kind or group, and number of the output.
   std::map<std::pair<std::size_t, std::uint32_t>, std::uint32_t> further_label_of_;
@@ -95,6 +100,6 @@ class Summary {
 // Summarizes all windows of the plan, which must have their shares, and drops the successors there.
 ScenarioReport summarize(const Graph& graph, const Machine& machine, Plan& plan,
                          const std::string& name, const RunResult& result,
-                         bool with_timeline = true);
+                         bool with_timeline = true, std::vector<OpId> loaded = {});
 
 }  // namespace troupe

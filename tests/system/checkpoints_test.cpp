@@ -4,7 +4,9 @@
 #include "tests/support/run_workspace.hpp"
 
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -52,7 +54,7 @@ struct Files : RunWorkspace {
     return kept() / fmt::format("checkpoint-{}.safetensors", number);
   }
   Words command(const Words& more) const {
-    Words words = {"run", "run.yaml", "--json", "report.json"};
+    Words words = {"run", "run.yaml", "--json", "report.json", "--trace", "trace.json"};
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
@@ -66,6 +68,16 @@ struct Files : RunWorkspace {
     run.send(signal);
     run.wait();
     check_nothing_is_left(*this);
+  }
+  // By tasks of the trace, in microseconds.
+  std::multimap<std::string, double> durations() const {
+    std::multimap<std::string, double> durations;
+    const json trace = json::parse(read("trace.json"));
+    for (const json& event : trace["traceEvents"]) {
+      if (event["ph"] != "X") continue;
+      durations.emplace(event["args"]["task"].get<std::string>(), event["dur"].get<double>());
+    }
+    return durations;
   }
   void check_done(const Finished& finished) const {
     BOOST_TEST_INFO(finished.err);
@@ -92,6 +104,16 @@ BOOST_AUTO_TEST_CASE(a_run_whose_leader_was_killed_goes_on_from_its_last_checkpo
       const json report = files.report();
       BOOST_TEST(report["scenarios"][0]["outcome"] == "done before");
       BOOST_TEST(report["scenarios"][1]["ops"] < 160);  // nobody reads some of a any more
+      const std::string notes = report["notes"].dump();
+      BOOST_TEST(contains(notes, "Resumed from '" + files.kept().string()), notes);
+      BOOST_TEST(contains(notes, fmt::format("Of its ops, {} are left to be made",
+                                             report["scenarios"][1]["ops"].get<std::uint64_t>())),
+                 notes);
+      // What was loaded is no op of the scenario.
+      const auto durations = files.durations();
+      const auto [first, last] = durations.equal_range("nap");
+      BOOST_TEST((first != last));
+      for (auto nap = first; nap != last; ++nap) BOOST_TEST(nap->second > 59'000);
       for (int i = 0; i < 40; ++i) {
         const std::string late = fmt::format("late-{}.npy", i);
         BOOST_TEST((files.read(late) == whole.read(late)), late);
