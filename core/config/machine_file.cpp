@@ -82,8 +82,9 @@
 //   chunk: 64 KiB                  # that is forwarded at once; at least 4 KiB, default 64 KiB
 //   rack: 32                       # nodes that share a switch: network.rack0, network.rack1, …,
 //                                  #   which one more switch joins, with as much latency again
-//   oversubscription: 4            # a rack's link to it has the bandwidth of its nodes, divided by
-//                                  #   this; default 1
+//   oversubscription: 4            # a rack's link to it has the bandwidth of a full rack's nodes,
+//                                  #   divided by this, also where the last rack has fewer;
+//                                  #   default 1
 // links:                           # in place of a network, or beside it, as above
 //   cable: {between: [login.mem0, store.host], bandwidth: 5 GB/s}
 //

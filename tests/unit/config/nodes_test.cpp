@@ -91,6 +91,7 @@ network: {bandwidth: 4 GB/s, latency: 2 us, rack: 2, oversubscription: 4}
 )");
   BOOST_TEST(hops(m, "n0.host", "n1.host") == 2U);
   BOOST_TEST(hops(m, "n0.host", "n4.host") == 4U);
+  // Of a rack with one node: its switch is that of the others.
   const Link& up = m.link(m.find_link("network.rack2.up"));
   BOOST_TEST(up.bandwidth[0] == 2e9);
   BOOST_TEST((up.latency == 1us));
