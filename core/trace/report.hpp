@@ -81,6 +81,8 @@ struct ScenarioReport {
   std::vector<ResourceUse> resources;
   Timeline timeline;
 
+  // Speedup and overlap mean something only if the scenario is done and took time.
+  bool is_rated() const { return outcome == Outcome::done && makespan.count() > 0; }
   double speedup() const { return makespan.count() > 0 ? seconds(serial) / seconds(makespan) : 1; }
   double overlap_efficiency() const {
     return makespan.count() > 0 ? seconds(lower_bound) / seconds(makespan) : 1;

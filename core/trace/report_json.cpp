@@ -22,7 +22,8 @@
 //       "lower_bound_s": 1.028000000,        no schedule can beat it
 //       "bound_by": "pcie0 vram0→host",      a device, a link direction, "critical path"
 //       "makespan_s": 1.060000000,
-//       "speedup": 1.223585,                 serial / makespan; null if it didn't finish
+//       "speedup": 1.223585,                 serial / makespan; null if it didn't finish, or took
+//                                            no time
 //       "overlap_efficiency": 0.969811,      lower bound / makespan; likewise
 //       "verified": true,                    equal to the serial execution; null: unchecked
 //       "mismatch": "…",                     only if verified is false: what differs first
@@ -118,9 +119,8 @@ void write_scenario(JsonWriter& json, const ScenarioReport& s) {
   json.member("lower_bound_s", json_seconds(s.lower_bound));
   json.member("bound_by", json_string(s.bound_by));
   json.member("makespan_s", json_seconds(s.makespan));
-  const bool done = s.outcome == Outcome::done;
-  json.member("speedup", done ? json_ratio(s.speedup()) : "null");
-  json.member("overlap_efficiency", done ? json_ratio(s.overlap_efficiency()) : "null");
+  json.member("speedup", s.is_rated() ? json_ratio(s.speedup()) : "null");
+  json.member("overlap_efficiency", s.is_rated() ? json_ratio(s.overlap_efficiency()) : "null");
   json.member("verified", s.verified ? (*s.verified ? "true" : "false") : "null");
   if (s.verified && !*s.verified) json.member("mismatch", json_string(s.mismatch));
   json.key("resources");

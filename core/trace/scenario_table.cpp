@@ -109,11 +109,6 @@ std::string bound_by_text(const ScenarioReport& s) {
   return s.bound_by.empty() ? "–" : shorten(printable(s.bound_by), 30);
 }
 
-// Speedup and overlap mean something only if the scenario is done and took time.
-bool is_rated(const ScenarioReport& s) {
-  return s.outcome == Outcome::done && s.makespan.count() > 0;
-}
-
 using Scenario = const ScenarioReport&;
 
 struct ColumnSpec {
@@ -131,9 +126,9 @@ const ColumnSpec column_specs[] = {
     {{"lower", "bound"}, [](Scenario s) { return time_text(s.lower_bound); }},
     {{"", "bound by"}, bound_by_text, true},
     {{"", "makespan"}, [](Scenario s) { return time_text(s.makespan); }},
-    {{"", "speedup"}, [](Scenario s) { return is_rated(s) ? speedup_text(s.speedup()) : "–"; }},
+    {{"", "speedup"}, [](Scenario s) { return s.is_rated() ? speedup_text(s.speedup()) : "–"; }},
     {{"", "overlap"},
-     [](Scenario s) { return is_rated(s) ? efficiency_text(s.overlap_efficiency()) : "–"; }},
+     [](Scenario s) { return s.is_rated() ? efficiency_text(s.overlap_efficiency()) : "–"; }},
     {{"", "verified"}, verified_text},
 };
 

@@ -59,6 +59,14 @@ BOOST_AUTO_TEST_CASE(what_did_not_finish_has_no_speedup) {
   BOOST_TEST(json["scenarios"][2]["speedup"].is_number());
 }
 
+BOOST_AUTO_TEST_CASE(what_took_no_time_has_no_speedup) {
+  Report report = samples::one_gpu();
+  report.scenarios[0].makespan = Duration{0};
+  const auto json = nlohmann::json::parse(written(report));
+  BOOST_TEST(json["scenarios"][0]["speedup"].is_null());
+  BOOST_TEST(json["scenarios"][0]["overlap_efficiency"].is_null());
+}
+
 BOOST_AUTO_TEST_CASE(times_are_exact_to_the_nanosecond) {
   Report report;
   report.scenarios.resize(1);
