@@ -148,7 +148,9 @@ PlannedRun::PlannedRun(Mode mode, const RunArguments& arguments, Phases& phases)
                            [&] {
                              check_outputs(arguments, file);
                              for (const std::string& mapping : arguments.map) {
-                               map_device(file.machine, mapping, discover_host());
+                               const HostInfo host = discover_host();
+                               map_device(file.machine, mapping,
+                                          mode == Mode::run ? &host : nullptr);
                              }
                              complete_for(mode, file, nodes.cluster ? &*nodes.cluster : nullptr);
                              return chosen_scenarios(file, arguments.scenarios);

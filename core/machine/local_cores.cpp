@@ -24,7 +24,7 @@ std::vector<std::string_view> names(const Machine& machine, bool cpus_only) {
 
 }  // namespace
 
-void map_device(Machine& machine, std::string_view mapping, const HostInfo& host) {
+void map_device(Machine& machine, std::string_view mapping, const HostInfo* host) {
   const std::size_t equals = mapping.find('=');
   if (equals == std::string_view::npos || equals == 0 || equals + 1 == mapping.size()) {
     throw usage_error(fmt::format("--map takes DEVICE=CPU, and '{}' is not that", mapping),
@@ -39,14 +39,16 @@ void map_device(Machine& machine, std::string_view mapping, const HostInfo& host
         suggestion(from, names(machine, false)));
   }
   // `troupe machine` names one CPU device for each NUMA node: cpu0, cpu1, …
-  const Machine local = machine.find_device(to) ? machine : local_machine(host, {});
-  const DeviceId cpu = local.find_device(to);
-  if (!cpu || local.device(cpu).kind != DeviceKind::cpu) {
+  const bool is_local = !machine.find_device(to) && host != nullptr;
+  const Machine owner = is_local ? local_machine(*host, {}) : machine;
+  const DeviceId cpu = owner.find_device(to);
+  if (!cpu || owner.device(cpu).kind != DeviceKind::cpu) {
+    const std::vector<std::string_view> cpus = names(owner, true);
     throw usage_error(
         fmt::format("--map lets '{}' stand in for {}, and that is no CPU device", to, from),
-        suggestion(to, names(machine, true)));
+        cpus.empty() ? "add it to the machine, with its rates" : suggestion(to, cpus));
   }
-  const Device& stand_in = local.device(cpu);
+  const Device& stand_in = owner.device(cpu);
   Device& mapped = machine.devices[device.index()];
   mapped.kind = DeviceKind::cpu;
   mapped.launch = stand_in.launch;

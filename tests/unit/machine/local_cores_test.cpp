@@ -42,12 +42,14 @@ HostInfo host_with_numa_nodes(std::size_t nodes) {
   return host;
 }
 
+const HostInfo eight_cpus = host_with_numa_nodes(8);
+
 BOOST_AUTO_TEST_CASE(a_cpu_stands_in_for_a_gpu_which_keeps_its_name_and_memory) {
   Machine m = two_cpus_and_a_gpu();
   m.devices[0].flops = 3e9;
   m.devices[0].launch = Duration{7};
   m.devices[2].flops = 1e12;
-  map_device(m, "gpu0=cpu0", host_with_numa_nodes(8));
+  map_device(m, "gpu0=cpu0", &eight_cpus);
   const Device& device = m.device(m.find_device("gpu0"));
   BOOST_TEST((device.kind == DeviceKind::cpu));
   BOOST_TEST((device.memory == m.find_memory("vram0")));
@@ -58,27 +60,37 @@ BOOST_AUTO_TEST_CASE(a_cpu_stands_in_for_a_gpu_which_keeps_its_name_and_memory) 
 
 BOOST_AUTO_TEST_CASE(a_cpu_of_this_host_may_stand_in_though_the_machine_does_not_name_it) {
   Machine m = two_cpus_and_a_gpu();
-  map_device(m, "gpu0=cpu7", host_with_numa_nodes(8));
+  map_device(m, "gpu0=cpu7", &eight_cpus);
   BOOST_TEST((m.devices[2].kind == DeviceKind::cpu));
 }
 
 BOOST_AUTO_TEST_CASE(a_cpu_that_this_host_does_not_have_is_no_stand_in) {
   Machine m = two_cpus_and_a_gpu();
   expect_error(ErrorKind::usage, "that is no CPU device",
-               [&] { map_device(m, "gpu0=cpu8", host_with_numa_nodes(8)); });
+               [&] { map_device(m, "gpu0=cpu8", &eight_cpus); });
+}
+
+BOOST_AUTO_TEST_CASE(in_a_simulation_no_cpu_of_this_host_stands_in) {
+  Machine m = two_cpus_and_a_gpu();
+  expect_error(ErrorKind::usage, "that is no CPU device",
+               [&] { map_device(m, "gpu0=cpu7", nullptr); });
+  m.devices.erase(m.devices.begin(), m.devices.begin() + 2);
+  for (const char* text : {"gpu0=cpu0", "gpu0=cpu1"}) {
+    expect_error(ErrorKind::usage, "add it to the machine", [&] { map_device(m, text, nullptr); });
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_mapping_that_makes_no_sense_is_refused) {
   Machine m = two_cpus_and_a_gpu();
   for (const char* text : {"", "=", "gpu0", "gpu0=", "=cpu0"}) {
     expect_error(ErrorKind::usage, "--map takes DEVICE=CPU",
-                 [&] { map_device(m, text, host_with_numa_nodes(8)); });
+                 [&] { map_device(m, text, &eight_cpus); });
   }
   expect_error(ErrorKind::usage, "'gpu1', which the machine doesn't have",
-               [&] { map_device(m, "gpu1=cpu0", host_with_numa_nodes(8)); });
+               [&] { map_device(m, "gpu1=cpu0", &eight_cpus); });
   for (const char* text : {"gpu0=gpu0", "gpu0=cpu", "gpu0=cpux", "gpu0=mem0"}) {
     expect_error(ErrorKind::usage, "that is no CPU device",
-                 [&] { map_device(m, text, host_with_numa_nodes(8)); });
+                 [&] { map_device(m, text, &eight_cpus); });
   }
   BOOST_TEST((m.devices[2].kind == DeviceKind::gpu));
 }
@@ -93,7 +105,7 @@ BOOST_AUTO_TEST_CASE(cores_are_split_evenly_among_cpu_devices) {
 
 BOOST_AUTO_TEST_CASE(named_cores_are_kept_and_the_others_are_split) {
   Machine m = two_cpus_and_a_gpu();
-  map_device(m, "gpu0=cpu0", host_with_numa_nodes(8));
+  map_device(m, "gpu0=cpu0", &eight_cpus);
   m.devices[1].cores = {3, 1};
   assign_cores(m, host_with({0, 1, 2, 3}));
   BOOST_TEST((m.devices[0].cores == Cores{0}));
@@ -103,7 +115,7 @@ BOOST_AUTO_TEST_CASE(named_cores_are_kept_and_the_others_are_split) {
 
 BOOST_AUTO_TEST_CASE(devices_share_cores_where_there_are_too_few) {
   Machine m = two_cpus_and_a_gpu();
-  map_device(m, "gpu0=cpu0", host_with_numa_nodes(8));
+  map_device(m, "gpu0=cpu0", &eight_cpus);
   assign_cores(m, host_with({5, 6}));
   BOOST_TEST((m.devices[0].cores == Cores{5}));
   BOOST_TEST((m.devices[1].cores == Cores{6}));
