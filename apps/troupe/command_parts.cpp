@@ -5,6 +5,8 @@
 #include "core/ops/op_library.hpp"
 #include "core/patterns/point_task.hpp"
 
+#include <cerrno>
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -15,6 +17,9 @@ void print(const std::string& text) {
   out << text << std::flush;
   const int error = out.buffer().error();
   if (error == 0) return;
+  if (error == EBADF) {
+    throw run_error("could not write to standard output: it is closed", "send it to a file");
+  }
   throw run_error(fmt::format("could not write to standard output: {}", system_message(error)),
                   "free some space, or keep the reader of the pipe open");
 }

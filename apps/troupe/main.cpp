@@ -27,6 +27,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 namespace {
 
@@ -342,9 +343,10 @@ int main(int argc, char** argv) {
   troupe::grow_stack();
   troupe::handle_signals();
   troupe::handle_uncaught_bad_alloc();
-  // If standard error were closed, the next file opened would get its number, and the messages.
+  // If standard error were closed, the next file opened would get its number, and the messages. No
+  // message is missed, but a report is: writing it to standard output is to fail.
   for (int fd = 0; fd < 3; ++fd) {
-    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDWR);
+    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);
   }
   raise_descriptor_limit();
   try {

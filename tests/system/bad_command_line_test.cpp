@@ -171,6 +171,16 @@ BOOST_AUTO_TEST_CASE(messages_that_nobody_can_hear_change_no_exit_code) {
                           " --verbose >/dev/null 2>/dev/full") == 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_report_that_a_closed_standard_output_loses_fails_the_command) {
+  const Ready ready;
+  const Finished finished =
+      Program({"sh", "-c", "exec " TROUPE_PROGRAM " simulate run.yaml >&-"}, ready.options())
+          .wait();
+  BOOST_TEST(finished.exit_code == 1);
+  BOOST_TEST(finished.err ==
+             "troupe: could not write to standard output: it is closed; send it to a file\n");
+}
+
 BOOST_AUTO_TEST_CASE(an_output_path_that_is_read_only_is_refused,
                      *boost::unit_test::precondition(obeys_permissions)) {
   const Ready ready;
