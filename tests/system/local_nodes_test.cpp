@@ -59,6 +59,15 @@ BOOST_FIXTURE_TEST_CASE(a_local_node_that_is_suspended_before_it_listens_is_not_
                          "--connect-timeout");
 }
 
+BOOST_FIXTURE_TEST_CASE(a_shared_memory_of_the_system_that_is_too_small_for_the_nodes_is_named,
+                        Files, *boost::unit_test::precondition(can_mount)) {
+  const auto command = with_tmpfs(
+      "/dev/shm", "size=4m",
+      troupe_command({"run", "run.yaml", "--local-nodes", "2", "--transport", "shared-memory"}));
+  check_refused_to_start(Program(command, options_in(*this)),
+                         "of /dev/shm are free, and a node needs 4.4 MB", "--shm-size");
+}
+
 BOOST_FIXTURE_TEST_CASE(a_local_node_that_writes_without_end_is_not_waited_for, Files) {
   check_refused_to_start(start("noise", 0, {"--connect-timeout", "0.2"}),
                          "troupe: node n0 has not begun to listen within 200 ms; ",
