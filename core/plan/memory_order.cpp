@@ -204,17 +204,17 @@ class MemoryOrder {
     const Unit& unit = plan_.units[u.index()];
     const ReplicaSpec& made = plan_.replicas[u.index()];
     const Memory& memory = machine_.memory(made.memory);
+    const bool is_held = available < memory.size_bytes;
     throw usage_error(
         graph_.place(unit.op),
         fmt::format("'{}' on {} needs {} in {}, and {} of its {} are available there{}{}",
                     graph_.name(unit.op), resource_name(machine_, unit.ref.resource),
                     format_bytes(bytes_made_by(u)), memory.name, format_bytes(available),
                     format_bytes(memory.size_bytes),
-                    available < memory.size_bytes
-                        ? " (earlier results that are still needed hold the rest)"
-                        : "",
+                    is_held ? " (earlier results that are still needed hold the rest)" : "",
                     memory.size_reason.empty() ? "" : fmt::format(" ({})", memory.size_reason)),
-        "use smaller tensors or fewer at once, or give the memory more");
+        fmt::format("use smaller tensors or fewer at once, {}or give the memory more",
+                    is_held ? "write the ops that free room before those that need it, " : ""));
   }
 
   const Graph& graph_;

@@ -73,10 +73,12 @@ BOOST_AUTO_TEST_CASE(a_tensor_is_freed_after_its_last_reader) {
   const OpId y = g.work("y", 1, {x}, on(gpu0), 8 * kib);
   g.work("z", 1, {y}, on(gpu0), 8 * kib);
   plan(g, small_gpu(16));
-  expect_error(ErrorKind::usage,
-               "'y' on gpu0 needs 8 KiB in vram0, and 7 KiB of its 15 KiB are available there "
-               "(earlier results that are still needed hold the rest)",
-               [&] { plan(g, small_gpu(15)); });
+  expect_error(
+      ErrorKind::usage,
+      "'y' on gpu0 needs 8 KiB in vram0, and 7 KiB of its 15 KiB are available there "
+      "(earlier results that are still needed hold the rest); use smaller tensors or fewer "
+      "at once, write the ops that free room before those that need it, or give",
+      [&] { plan(g, small_gpu(15)); });
 }
 
 // x ── y ── z
