@@ -8,7 +8,9 @@
 //   cpu0:                          # any name; see below
 //     kind: cpu                    # cpu or gpu
 //     memory: host                 # the memory its ops read and write; must be of kind ram
-//     streams: 1                   # ops it may run at once, 1..1024; default 1
+//     streams: 1                   # ops it may run at once, 1..1024; default 1. The rates below
+//                                  #   are those of each: with 4 streams, a simulation takes the
+//                                  #   device for four times as fast
 //     issue_depth: 64              # kind gpu: ops of each stream that it may be given before those
 //                                  #   that they depend on are done, 1..1024; default 64, in
 //                                  #   simulations none
@@ -24,7 +26,11 @@
 //     tf32: true                   # kind gpu: products of float32 take their factors with 10
 //                                  #   bits of mantissa when it really runs; default false
 //
-// memories:                        # where tensors live
+// memories:                        # where tensors live. Devices that use one memory don't share a
+//                                  #   bandwidth. Tensors get room in the order of the graph: where
+//                                  #   a memory can't hold all of the list `run`, the list `down`,
+//                                  #   which reads it, comes too late to free any, and the file is
+//                                  #   refused; as tasks run0, down0, run1, down1, … both fit
 //   host: {size: 64 GiB}
 //   disk:
 //     kind: storage                # ram (default; a GPU's memory too) or storage (files)
@@ -32,9 +38,11 @@
 //     directory: /mnt/scratch      # storage: where the files go, relative to the machine file;
 //                                  #   default: a temporary directory
 //
-// links:                           # what copies. Tensors of any size take the same route: that
-//                                  #   whose links, added up, need the least time for 1 MiB. It may
-//                                  #   be several links, also where a direct one is slower
+// links:                           # what copies, in both directions at the same time, each with
+//                                  #   all of its bandwidth. Tensors of any size take the same
+//                                  #   route: that whose links, added up, need the least time for
+//                                  #   1 MiB. It may be several links, also where a direct one is
+//                                  #   slower; of two links that are equal, only one is used
 //   pcie0:
 //     between: [host, vram0]       # two memories; forward is from the first to the second
 //     bandwidth: 25 GB/s           # forward

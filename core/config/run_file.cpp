@@ -32,7 +32,8 @@
 //   on: gpu0             # the device it runs on; default: the planner chooses
 //   on: [cpu0, cpu1]     # its ops are split into contiguous blocks, one for each of these devices
 //   to: host             # op copy only, and needed there: the memory it ends in; a device's name
-//                        #   means that device's memory
+//                        #   means that device's memory. The copy is a tensor of its own: ops there
+//                        #   that read the source move it once more
 //   repeat: 10           # makes it a list of so many equal ops, run[0] … run[9]; 1..1,000,000
 //   shape: [1000, 1000]  # ops without inputs (uniform, zeros, constant): 1 to 8 extents
 //   dtype: float32       # the same ops: float32 (default) or float64; zeros and constant also

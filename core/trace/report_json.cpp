@@ -19,7 +19,7 @@
 //                                            over links counts as its transfers only, so that
 //                                            ops + transfers - such copies = planned where done
 //       "serial_s": 1.297000000,             sum of all op and transfer times
-//       "lower_bound_s": 1.028000000,        no schedule can beat it
+//       "lower_bound_s": 1.028000000,        no schedule of this placement can beat it
 //       "bound_by": "pcie0 vram0→host",      a device, a link direction, "critical path"
 //       "makespan_s": 1.060000000,
 //       "speedup": 1.223585,                 serial / makespan; null if it didn't finish, or took
