@@ -37,6 +37,8 @@ class Reachability {
   // pass.
   void enter(const Ops& ops);
 
+  // Whether the machine is one island.
+  bool allows_all() const { return island_count_ <= 1; }
   // Of an op without a placement: whether the cluster may be on this device's island.
   bool allows(OpId op, DeviceId device) const {
     return clusters_.empty() || islands_of(op)[island_of(device)];

@@ -1,10 +1,10 @@
 #include "core/plan/policies/heft.hpp"
 
 #include "core/plan/policies/device_search.hpp"
+#include "core/plan/policies/op_positions.hpp"
 #include "core/plan/policies/transfer_times.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -16,13 +16,14 @@ namespace {
 class Heft {
  public:
   explicit Heft(const PlacementRequest& request)
-      : r_(request), transfers_(request.machine, request.cost, request.router) {
-    look_up_positions();
+      : r_(request),
+        transfers_(request.machine, request.cost, request.router),
+        positions_(request.ops) {
     if (!r_.waits.empty()) look_up_last_readers();
     search_.emplace(r_, transfers_, look_up_classes());
   }
 
-  std::vector<DeviceId> place() {
+  HeftSchedule place() {
     placed_.assign(r_.ops.size(), Placed{});
     std::size_t first = 0;
     for (const std::size_t wait : r_.waits) {
@@ -32,10 +33,14 @@ class Heft {
       first = wait;
     }
     place_window(first, r_.ops.size());
-    std::vector<DeviceId> devices;
-    devices.reserve(placed_.size());
-    for (const Placed& p : placed_) devices.push_back(p.device);
-    return devices;
+    HeftSchedule schedule;
+    schedule.devices.reserve(placed_.size());
+    schedule.ends.reserve(placed_.size());
+    for (const Placed& p : placed_) {
+      schedule.devices.push_back(p.device);
+      schedule.ends.push_back(p.finish);
+    }
+    return schedule;
   }
 
  private:
@@ -48,25 +53,10 @@ class Heft {
     double rank;
     std::uint32_t position;
   };
-  static constexpr std::uint32_t outside = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t outside = OpPositions::outside;
   // Of a tensor that is in more memories, only the first is known: a search takes time in their
   // number.
   static constexpr std::size_t copies_max = 64;
-
-  // Where each op stands in r_.ops.
-  void look_up_positions() {
-    if (r_.ops.empty()) return;
-    const auto [first, last] = std::minmax_element(r_.ops.begin(), r_.ops.end());
-    first_ = *first;
-    position_.assign(last->index() - first->index() + 1, outside);
-    for (std::size_t i = 0; i < r_.ops.size(); ++i) {
-      position_[r_.ops[i].index() - first_.index()] = static_cast<std::uint32_t>(i);
-    }
-  }
-  std::uint32_t position(OpId op) const {
-    const std::size_t i = op.index() - first_.index();
-    return op >= first_ && i < position_.size() ? position_[i] : outside;
-  }
 
   void look_up_last_readers() {
     last_reader_.assign(r_.graph.size(), 0);
@@ -110,7 +100,7 @@ class Heft {
       double& rank = ranked[i - first].rank;
       rank += search_->mean_s(class_of_[i]);
       for (const OpId input : r_.graph.inputs(op)) {
-        const std::uint32_t from = position(r_.graph.maker(input));
+        const std::uint32_t from = positions_.of(r_.graph.maker(input));
         if (from == outside || from < first) continue;
         const std::uint32_t type = r_.graph.type_index(input);
         const auto [mean, is_new] = means_.try_emplace(type, 0.0);
@@ -153,7 +143,7 @@ class Heft {
   }
 
   MemoryId home_of(OpId tensor) const {
-    const std::uint32_t from = position(r_.graph.maker(tensor));
+    const std::uint32_t from = positions_.of(r_.graph.maker(tensor));
     return from == outside ? r_.home(tensor) : placed_[from].memory;
   }
   // Null if there are none, or too many.
@@ -167,7 +157,7 @@ class Heft {
   void look_up_sources(OpId op) {
     sources_.clear();
     for (const OpId input : r_.graph.inputs(op)) {
-      const std::uint32_t from = position(r_.graph.maker(input));
+      const std::uint32_t from = positions_.of(r_.graph.maker(input));
       const MemoryId memory = from == outside ? r_.home(input) : placed_[from].memory;
       if (!memory) continue;
       const Duration made = from == outside ? Duration{0} : placed_[from].finish;
@@ -193,8 +183,7 @@ class Heft {
 
   const PlacementRequest& r_;
   TransferTimes transfers_;
-  OpId first_;                           // in the order of the graph
-  std::vector<std::uint32_t> position_;  // by op, from first_ on
+  const OpPositions positions_;
   std::vector<std::uint32_t> class_of_;  // by position
   std::optional<DeviceSearch> search_;
   std::unordered_map<std::uint32_t, double> means_;      // of transfers, by type
@@ -207,7 +196,7 @@ class Heft {
 
 }  // namespace
 
-std::vector<DeviceId> heft_placement(const PlacementRequest& request) {
+HeftSchedule heft_schedule(const PlacementRequest& request) {
   return Heft(request).place();
 }
 

@@ -2,6 +2,7 @@
 // Heterogeneous Computing, IEEE TPDS 13(3), 2002).
 #pragma once
 
+#include "core/base/time.hpp"
 #include "core/plan/placement_policy.hpp"
 
 #include <vector>
@@ -12,6 +13,10 @@ namespace troupe {
 // can run them). Each op gets the device that finishes it earliest, in the first gap that is long
 // enough. Between waits, each window is placed by itself: its ops start when the windows before are
 // done. O(n log n) for n ops and inputs; on many devices times what DeviceSearch takes.
-std::vector<DeviceId> heft_placement(const PlacementRequest& request);
+struct HeftSchedule {
+  std::vector<DeviceId> devices;
+  std::vector<Duration> ends;  // of the ops, on idle links
+};
+HeftSchedule heft_schedule(const PlacementRequest& request);
 
 }  // namespace troupe

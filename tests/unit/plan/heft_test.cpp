@@ -50,7 +50,7 @@ std::vector<DeviceId> place(const Graph& graph, const Machine& machine, Request 
     for (std::size_t i = 0; i < graph.size(); ++i) request.ops.push_back(OpId::at(i));
   }
   Reachability anywhere(machine);
-  return heft_placement(
+  return heft_schedule(
       {.graph = graph,
        .machine = machine,
        .cost = cost,
@@ -61,7 +61,7 @@ std::vector<DeviceId> place(const Graph& graph, const Machine& machine, Request 
        .home = request.home,
        .can_run = request.can_run,
        .reachability = anywhere,
-       .busy = request.busy});
+       .busy = request.busy}).devices;
 }
 
 using Devices = std::vector<DeviceId>;
