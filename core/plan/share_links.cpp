@@ -166,14 +166,6 @@ class ArrivalJoiner {
   std::uint32_t kept_ = 0;                // number of successors kept so far
 };
 
-// A rank to three significant binary digits, which is the priority: see decision 12.
-std::int64_t coarse(Duration rank) {
-  constexpr int digits = 3;
-  const auto count = static_cast<std::uint64_t>(rank.count());
-  const int dropped = std::max(static_cast<int>(std::bit_width(count)) - digits, 0);
-  return static_cast<std::int64_t>(count >> dropped << dropped);
-}
-
 // Adds the dependencies of a window's units on units of earlier windows that may still be running.
 void add_late_edges(const Plan& plan, Window& window) {
   ShareTable<Window> shares(window);
@@ -243,6 +235,13 @@ void link_successors(Plan& plan, const RoomOrder& room, ArenaPool& arenas) {
   }
 }
 
+std::int64_t coarse_rank(Duration rank) {
+  constexpr int digits = 3;
+  const auto count = static_cast<std::uint64_t>(rank.count());
+  const int dropped = std::max(static_cast<int>(std::bit_width(count)) - digits, 0);
+  return static_cast<std::int64_t>(count >> dropped << dropped);
+}
+
 bool UnitRanks::are_in_order(const Machine& machine) const {
   for (std::size_t d = 0; d < std::min(machine.devices.size(), is_out_of_order_.size()); ++d) {
     if (is_out_of_order_[d]) return false;
@@ -267,8 +266,8 @@ UnitRanks::UnitRanks(const Plan& plan) {
       const Duration rank = ranks_[u - first_] + std::max(share.expected(ref.item), Duration{1});
       ranks_[u - first_] = rank;
       std::int64_t& next = after[ref.resource.index()];
-      if (coarse(rank) < next) is_out_of_order_[ref.resource.index()] = true;
-      next = coarse(rank);
+      if (coarse_rank(rank) < next) is_out_of_order_[ref.resource.index()] = true;
+      next = coarse_rank(rank);
       for (const ReplicaId input : share.inputs_of(ref.item)) {
         const std::size_t maker = input.index() - first_;
         if (maker >= ranks_.size()) continue;  // the input was made in a window planned earlier
@@ -284,7 +283,9 @@ void order_by_priority(Plan& plan, const Machine& machine, const UnitRanks& rank
     for (auto& [resource, share] : window.shares) {
       if (resource.index() >= machine.devices.size()) continue;
       if (rank.are_in_order(resource)) continue;
-      const auto is_longer = [&](UnitId a, UnitId b) { return coarse(rank[a]) > coarse(rank[b]); };
+      const auto is_longer = [&](UnitId a, UnitId b) {
+        return coarse_rank(rank[a]) > coarse_rank(rank[b]);
+      };
       order.clear();
       for (std::uint32_t i = 0; i < share.size(); ++i) order.push_back(share.items[i].unit);
       std::stable_sort(order.begin(), order.end(), is_longer);

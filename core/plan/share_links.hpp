@@ -5,6 +5,7 @@
 #include "core/plan/memory_order.hpp"
 #include "core/plan/plan.hpp"
 
+#include <cstdint>
 #include <vector>
 
 namespace troupe {
@@ -31,6 +32,9 @@ class UnitRanks {
   BigVector<Duration> ranks_;
   std::vector<char> is_out_of_order_;  // by resource
 };
+
+// A rank to three significant binary digits, which is the priority: see decision 12.
+std::int64_t coarse_rank(Duration rank);
 
 // Sorts the items of every device's share by priority (share.hpp). Must be called before
 // link_successors().

@@ -2,6 +2,7 @@
 
 #include "core/base/error.hpp"
 #include "core/plan/policies/transfer_times.hpp"
+#include "core/plan/share_links.hpp"
 
 #include <algorithm>
 
@@ -26,8 +27,7 @@ ContendedSchedule::ContendedSchedule(const PlacementRequest& request, std::size_
                           : further_.try_emplace(input, none).first->second;
       if (number == none) {
         number = static_cast<Index>(tensors_.size());
-        tensors_.push_back(
-            {input, maker, maker == none ? r_.home(input) : MemoryId::none()});
+        tensors_.push_back({input, maker, maker == none ? r_.home(input) : MemoryId::none()});
       }
       inputs_.push_back(number);
     }
@@ -69,8 +69,7 @@ void ContendedSchedule::settle(std::span<const DeviceId> devices) {
   device_.assign(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(size()));
   memory_.resize(size());
   for (std::size_t i = 0; i < size(); ++i) {
-    memory_[i] = device_[i] ? r_.machine.device(device_[i]).memory
-                            : r_.placement(r_.ops[i]).memory;
+    memory_[i] = device_[i] ? r_.machine.device(device_[i]).memory : r_.placement(r_.ops[i]).memory;
   }
 }
 
@@ -87,6 +86,7 @@ bool ContendedSchedule::moves_any(std::span<const DeviceId> devices) {
 
 Duration ContendedSchedule::makespan(std::span<const DeviceId> devices) {
   settle(devices);
+  look_up_ranks();
   end_ = Duration{0};
   waits_for_.resize(size());
   for (std::size_t i = 0; i < size(); ++i) waits_for_[i] = static_cast<Index>(inputs(i).size());
@@ -105,6 +105,29 @@ Duration ContendedSchedule::makespan(std::span<const DeviceId> devices) {
     first = last;
   }
   return end_;
+}
+
+// As those by which a device's share is in order (UnitRanks): from the beginning of each op to the
+// end of all that waits for it, on idle devices and links.
+void ContendedSchedule::look_up_ranks() {
+  rank_.assign(size(), Duration{0});
+  for (std::size_t i = size(); i-- > 0;) {
+    if (device_[i]) rank_[i] = sum_of(rank_[i], times_.on(device_[i], r_.ops[i]));
+    for (const Index t : inputs(i)) {
+      const Tensor& tensor = tensors_[t];
+      if (tensor.maker == none) continue;
+      Duration rank = rank_[i];
+      const MemoryId home = home_of(tensor);
+      if (home && memory_[i] && home != memory_[i]) {
+        for (const Hop& hop : route(home, memory_[i])) {
+          const std::uint64_t bytes = r_.graph.type(tensor.op).bytes();
+          rank = sum_of(rank, r_.cost.transfer(hop.link, hop.direction, bytes).total());
+        }
+      }
+      rank_[tensor.maker] = std::max(rank_[tensor.maker], rank);
+    }
+  }
+  for (Duration& rank : rank_) rank = Duration{coarse_rank(rank)};
 }
 
 // The ops first to last - 1 start, and so do transfers to them, when all before have ended.
@@ -135,10 +158,14 @@ void ContendedSchedule::run_window(std::size_t first, std::size_t last) {
 
 void ContendedSchedule::handle(const Event& event) {
   switch (event.what) {
-    case Happens::end: return end(event.index);
-    case Happens::arrival: return arrive(event.index);
-    case Happens::hop: return move_on(event.index);
-    case Happens::release: return touch(DeviceId::at(event.index));
+    case Happens::end:
+      return end(event.index);
+    case Happens::arrival:
+      return arrive(event.index);
+    case Happens::hop:
+      return move_on(event.index);
+    case Happens::release:
+      return touch(DeviceId::at(event.index));
   }
 }
 
@@ -246,7 +273,7 @@ void ContendedSchedule::count_down(Index op) {
   if (--waits_for_[op] > 0) return;
   const DeviceId device = device_[op];
   if (!device) return events_.push({now_, Happens::end, op});
-  streams_[device.index()].ready.emplace(now_, op);
+  streams_[device.index()].ready.emplace(-rank_[op], op);
   touch(device);
 }
 

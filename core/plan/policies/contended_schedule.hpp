@@ -18,11 +18,11 @@
 
 namespace troupe {
 
-// Plays a placement through, event by event. The streams of a device take ops in the order in which
-// they get ready. A tensor goes once to each memory that has a reader, from where it is on the way
-// if it has been there. In each direction a link moves one tensor after the other, in the order in
-// which their first chunks come; the chunks of a tensor follow each other over the links of its
-// route. How much room memories have is not looked at.
+// Plays a placement through, event by event. Of the ops that are ready, the streams of a device
+// take those of the highest rank, as in the run. A tensor goes once to each memory that has a
+// reader, from where it is on the way if it has been there. In each direction a link moves one
+// tensor after the other, in the order in which their first chunks come; the chunks of a tensor
+// follow each other over the links of its route. How much room memories have is not looked at.
 //
 // All memories must be on one island. For use by one thread; the request must outlive it.
 class ContendedSchedule {
@@ -44,8 +44,8 @@ class ContendedSchedule {
 
   struct Tensor {
     OpId op;
-    Index maker = none;   // position of the op that makes it
-    MemoryId home;        // if no op here makes it
+    Index maker = none;  // position of the op that makes it
+    MemoryId home;       // if no op here makes it
   };
   // An input that an op of the same window makes.
   struct Read {
@@ -59,7 +59,7 @@ class ContendedSchedule {
   };
   struct Waiter {
     Index next;
-    Index op;        // none: a transfer
+    Index op;  // none: a transfer
     Index transfer;
   };
   struct Transfer {
@@ -83,7 +83,7 @@ class ContendedSchedule {
   struct Streams {
     int free = 0;
     bool is_touched = false;
-    Earliest<std::pair<Duration, Index>> ready;  // ops, by the time since when
+    Earliest<std::pair<Duration, Index>> ready;  // ops, those of the highest rank first
   };
 
   std::span<const Index> inputs(std::size_t op) const {
@@ -95,6 +95,7 @@ class ContendedSchedule {
   MemoryId home_of(const Tensor& tensor) const {
     return tensor.maker == none ? tensor.home : memory_[tensor.maker];
   }
+  void look_up_ranks();
   void run_window(std::size_t first, std::size_t last);
   void handle(const Event& event);
   void give(Index tensor, Index reader);
@@ -123,8 +124,9 @@ class ContendedSchedule {
   // Of the placement that is played through.
   std::vector<DeviceId> device_;  // by op
   std::vector<MemoryId> memory_;  // by op
+  std::vector<Duration> rank_;    // by op
   Duration now_{0};
-  Duration end_{0};  // of the ops so far
+  Duration end_{0};               // of the ops so far
   std::vector<Index> waits_for_;  // by op: inputs
   std::vector<Streams> streams_;  // by device
   std::vector<DeviceId> touched_;

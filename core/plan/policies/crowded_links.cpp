@@ -2,9 +2,12 @@
 
 #include "core/plan/policies/contended_schedule.hpp"
 #include "core/plan/policies/heft.hpp"
+#include "core/plan/policies/op_positions.hpp"
 #include "core/plan/policies/simple_placements.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -12,16 +15,42 @@ namespace troupe {
 namespace {
 
 // Ops and their inputs.
-constexpr std::size_t estimated_max = 1 << 17;
-
-// A tenth more than HEFT expects is what idle links may come to, too.
-bool is_crowded(Duration expected, Duration estimated) {
-  return estimated > expected + expected / 10;
-}
+constexpr std::size_t estimated_max = 1 << 18;
 
 // By more than estimates are likely to be wrong.
-bool is_clearly_shorter(Duration time, Duration than) {
-  return time < than - than / 50;
+bool is_clearly_longer(Duration time, Duration than) {
+  return time > than + than / 50;
+}
+
+// Whether the memories have room for all that ops make and copies of all that they read, even if
+// nothing is ever freed. A placement that brings more together may have no plan, unlike HEFT's.
+bool surely_fits(const PlacementRequest& r, const std::vector<DeviceId>& devices) {
+  const OpPositions positions(r.ops);
+  const auto memory_of = [&](std::size_t i) {
+    return devices[i] ? r.machine.device(devices[i]).memory : r.placement(r.ops[i]).memory;
+  };
+  const auto home_of = [&](OpId tensor) {
+    const std::uint32_t maker = positions.of(r.graph.maker(tensor));
+    return maker == OpPositions::outside ? r.home(tensor) : memory_of(maker);
+  };
+  std::vector<std::uint64_t> bytes(r.machine.memories.size(), 0);
+  for (std::size_t i = 0; i < r.ops.size(); ++i) {
+    const MemoryId memory = memory_of(i);
+    if (!memory) continue;
+    const OpId op = r.ops[i];
+    const std::uint32_t further = r.graph.op_class(op).further;
+    for (std::uint32_t k = 0; k <= further; ++k) {
+      bytes[memory.index()] += r.graph.type(OpId{op.value + k}).bytes();
+    }
+    for (const OpId input : r.graph.inputs(op)) {
+      if (home_of(input) != memory) bytes[memory.index()] += r.graph.type(input).bytes();
+    }
+  }
+  for (std::size_t m = 0; m < bytes.size(); ++m) {
+    const Memory& memory = r.machine.memories[m];
+    if (memory.kind == MemoryKind::ram && bytes[m] > memory.size_bytes) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -34,17 +63,19 @@ std::vector<DeviceId> heft_or_simple_placement(const PlacementRequest& request) 
   const auto end = heft.ends.begin() + static_cast<std::ptrdiff_t>(schedule.size());
   const Duration expected = *std::max_element(heft.ends.begin(), end);
   const Duration by_heft = schedule.makespan(heft.devices);
-  if (!is_crowded(expected, by_heft)) return std::move(heft.devices);
-  std::vector<DeviceId> best = in_blocks(request);
-  Duration shortest = schedule.makespan(best);
-  if (std::optional<std::vector<DeviceId>> one = on_one_device(request); one) {
-    const Duration time = schedule.makespan(*one);
-    if (time < shortest) {
-      shortest = time;
-      best = std::move(*one);
-    }
-  }
-  return is_clearly_shorter(shortest, by_heft) ? best : std::move(heft.devices);
+  if (!is_clearly_longer(by_heft, expected)) return std::move(heft.devices);
+  std::optional<std::vector<DeviceId>> best;
+  Duration shortest = by_heft;
+  const auto consider = [&](std::optional<std::vector<DeviceId>> placement) {
+    if (!placement) return;
+    const Duration time = schedule.makespan(*placement);
+    if (time >= shortest || !surely_fits(request, *placement)) return;
+    shortest = time;
+    best = std::move(placement);
+  };
+  consider(on_one_device(request));
+  consider(in_blocks(request));
+  return best && is_clearly_longer(by_heft, shortest) ? std::move(*best) : std::move(heft.devices);
 }
 
 }  // namespace troupe

@@ -18,7 +18,7 @@ class OpTimes {
  public:
   explicit OpTimes(const PlacementRequest& request)
       : r_(request),
-        known_(std::bit_ceil(std::max<std::size_t>(1 << 12, 2 * request.machine.devices.size()))) {}
+        known_(std::bit_ceil(std::max<std::size_t>(64, 2 * request.machine.devices.size()))) {}
 
   // At most longest_duration. The times looked up last are remembered.
   Duration on(DeviceId device, OpId op) {

@@ -166,8 +166,8 @@ class Blocks {
       const MemoryId memory = places_.of_input(input);
       if (!memory) continue;
       const std::uint64_t bytes = r_.graph.type(input).bytes();
-      const auto known = std::find_if(at_.begin(), at_.end(),
-                                      [&](const auto& at) { return at.second == memory; });
+      const auto known =
+          std::find_if(at_.begin(), at_.end(), [&](const auto& at) { return at.second == memory; });
       if (known == at_.end()) {
         at_.emplace_back(bytes, memory);
       } else {
@@ -180,9 +180,9 @@ class Blocks {
       if (best && bytes < most) continue;
       const DeviceId device = least_busy(op, memory);
       if (!device) continue;
-      const bool is_better = !best || bytes > most ||
-                             Load(work_s_[device.index()], device) <
-                                 Load(work_s_[best.index()], best);
+      const bool is_better =
+          !best || bytes > most ||
+          Load(work_s_[device.index()], device) < Load(work_s_[best.index()], best);
       if (!is_better) continue;
       best = device;
       most = bytes;
@@ -193,8 +193,7 @@ class Blocks {
   // Of the devices that can run the op, in one memory or in all. Work only grows, so what the queue
   // knows is at most what there is: the first one whose work is as known has the least.
   DeviceId least_busy(OpId op, MemoryId memory) {
-    const std::uint64_t key =
-        std::uint64_t{r_.graph.class_index(op)} << 32 | memory.value;
+    const std::uint64_t key = std::uint64_t{r_.graph.class_index(op)} << 32 | memory.value;
     const auto [found, is_new] = queues_.try_emplace(key);
     LeastLoaded& queue = found->second;
     if (is_new) {
@@ -220,8 +219,8 @@ class Blocks {
   std::vector<std::vector<DeviceId>> devices_at_;  // by memory
   std::vector<double> speed_;                      // by device
   double all_speeds_ = 0;
-  std::unordered_map<std::uint64_t, LeastLoaded> queues_;   // by class and memory
-  std::vector<std::pair<std::uint64_t, MemoryId>> at_;      // of the op to place: bytes
+  std::unordered_map<std::uint64_t, LeastLoaded> queues_;  // by class and memory
+  std::vector<std::pair<std::uint64_t, MemoryId>> at_;     // of the op to place: bytes
 };
 
 }  // namespace

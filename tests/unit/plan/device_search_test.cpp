@@ -226,16 +226,17 @@ std::vector<DeviceId> placed_by_heft(const Case& c) {
   for (std::size_t i = 0; i < c.g.graph.size(); ++i) ops.push_back(OpId::at(i));
   const Graph& graph = c.g.graph;
   return heft_schedule(
-      {.graph = graph,
-       .machine = c.machine,
-       .cost = cost,
-       .router = router,
-       .ops = ops,
-       .waits = c.waits,
-       .placement = [&](OpId op) -> const Placement& { return graph.placement(op); },
-       .home = [](OpId) { return MemoryId::none(); },
-       .can_run = [&](DeviceId d, OpId op) { return c.can_run(d, op); },
-       .reachability = anywhere}).devices;
+             {.graph = graph,
+              .machine = c.machine,
+              .cost = cost,
+              .router = router,
+              .ops = ops,
+              .waits = c.waits,
+              .placement = [&](OpId op) -> const Placement& { return graph.placement(op); },
+              .home = [](OpId) { return MemoryId::none(); },
+              .can_run = [&](DeviceId d, OpId op) { return c.can_run(d, op); },
+              .reachability = anywhere})
+      .devices;
 }
 
 BOOST_AUTO_TEST_CASE(on_random_machines_the_device_is_the_one_that_trying_all_finds) {

@@ -51,17 +51,18 @@ std::vector<DeviceId> place(const Graph& graph, const Machine& machine, Request 
   }
   Reachability anywhere(machine);
   return heft_schedule(
-      {.graph = graph,
-       .machine = machine,
-       .cost = cost,
-       .router = router,
-       .ops = request.ops,
-       .waits = request.waits,
-       .placement = [&](OpId op) -> const Placement& { return graph.placement(op); },
-       .home = request.home,
-       .can_run = request.can_run,
-       .reachability = anywhere,
-       .busy = request.busy}).devices;
+             {.graph = graph,
+              .machine = machine,
+              .cost = cost,
+              .router = router,
+              .ops = request.ops,
+              .waits = request.waits,
+              .placement = [&](OpId op) -> const Placement& { return graph.placement(op); },
+              .home = request.home,
+              .can_run = request.can_run,
+              .reachability = anywhere,
+              .busy = request.busy})
+      .devices;
 }
 
 using Devices = std::vector<DeviceId>;
