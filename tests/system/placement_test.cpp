@@ -1,8 +1,12 @@
 // Ops without `on:`, placed by the program.
 #include "tests/support/refusal.hpp"
 
+#include <string>
+#include <string_view>
+
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 using namespace troupe::testing;
 
@@ -10,16 +14,25 @@ BOOST_AUTO_TEST_SUITE(placement)
 namespace {
 
 // Four devices with a memory each, which a hub joins.
-std::string four_devices() {
+std::string four_devices(std::string_view flops = "1 GFLOP/s", std::string_view link = "10 GB/s") {
   std::string devices, memories, links;
   for (int i = 0; i < 4; ++i) {
-    devices += fmt::format("    d{0}: {{kind: cpu, memory: m{0}, flops: 1 GFLOP/s}}\n", i);
+    devices += fmt::format("    d{0}: {{kind: cpu, memory: m{0}, flops: {1}}}\n", i, flops);
     memories += fmt::format("    m{}: {{size: 1 GiB}}\n", i);
-    links += fmt::format("    l{0}: {{between: [hub, m{0}], bandwidth: 10 GB/s}}\n", i);
+    links += fmt::format("    l{0}: {{between: [hub, m{0}], bandwidth: {1}}}\n", i, link);
   }
   return fmt::format(
       "machine:\n  devices:\n{}  memories:\n    hub: {{size: 1 GiB}}\n{}  links:\n{}", devices,
       memories, links);
+}
+
+double makespan_s(const std::string& text) {
+  const Workspace workspace;
+  workspace.write("run.yaml", text);
+  const Finished finished = workspace.run({"simulate", "run.yaml", "--json", "report.json"});
+  BOOST_TEST_REQUIRE(finished.exit_code == 0, finished.err);
+  const auto report = nlohmann::json::parse(workspace.read("report.json"));
+  return report["scenarios"][0]["makespan_s"];
 }
 
 // cpu1 with memory island, which no link reaches: see with_tasks.
@@ -51,6 +64,24 @@ BOOST_AUTO_TEST_CASE(the_ops_of_a_run_file_are_placed_on_the_devices_of_a_thousa
   BOOST_TEST(finished.out.find("81,920") != std::string::npos, finished.out);
   // The last node has work, too.
   BOOST_TEST(workspace.read("report.json").find("n1023.cpu3") != std::string::npos);
+}
+
+// Tensors that one device makes and others could read, and patterns whose rows read each other.
+BOOST_AUTO_TEST_CASE(where_tensors_crowd_the_links_the_devices_are_no_slower_than_one) {
+  constexpr std::string_view pairs =
+      "tasks:\n  y: {{op: tanh, in: [x]{0}}}\n  z: {{op: tanh, in: [y]{0}}}\n"
+      "tensors:\n  x: {{op: uniform, shape: [250000], repeat: 256, on: d0}}\n";
+  constexpr std::string_view stencil =
+      "tasks:\n  g: {{pattern: stencil_1d, width: 16, steps: 10, kernel: spin, iterations: 1000,"
+      " output_bytes: 1 MiB{0}}}\n";
+  constexpr std::string_view all_to_all =
+      "tasks:\n  g: {{pattern: all_to_all, width: 16, steps: 10, kernel: spin, iterations: 1000,"
+      " output_bytes: 1 MiB{0}}}\n";
+  const std::string machine = four_devices("10 GFLOP/s", "1 GB/s");
+  for (const std::string_view tasks : {pairs, stencil, all_to_all}) {
+    const double one = makespan_s(machine + fmt::format(fmt::runtime(tasks), ", on: d0"));
+    BOOST_TEST(makespan_s(machine + fmt::format(fmt::runtime(tasks), "")) <= one);
+  }
 }
 
 //   x ── y on cpu1      cpu0's memory and cpu1's are not joined
