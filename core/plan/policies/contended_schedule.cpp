@@ -1,6 +1,6 @@
 #include "core/plan/policies/contended_schedule.hpp"
 
-#include "core/base/error.hpp"
+#include "core/base/assert.hpp"
 #include "core/plan/policies/transfer_times.hpp"
 #include "core/plan/share_links.hpp"
 
