@@ -34,7 +34,7 @@ std::uint64_t room_bytes(const Machine& machine) {
   for (const Memory& memory : machine.memories) {
     if (memory.size_bytes > 0) least = std::min(least, memory.size_bytes);
   }
-  return least / 4;
+  return std::max<std::uint64_t>(1, least / 4);
 }
 
 // How many buffers of each type to reserve for a window. Large tensors mostly take the place of
@@ -152,25 +152,41 @@ bool SessionEngine::has_room_for_given(const CallLog::Call& call) const {
   return tensors_.has_room(spec, given.declared);
 }
 
-// Frees copies of tensors that are elsewhere, too, in memories that the next call is short of.
-// Nothing is in flight. What a program reads in place stays (see data()), and what is measured
-// needs the units of one epoch.
-void SessionEngine::evict() {
-  if (summary_ != nullptr) return;
+// The copy that a program may be reading, if there is one.
+const TensorState::Copy* SessionEngine::readable(const TensorState& tensor) const {
+  const auto found = std::ranges::find_if(tensor.copies, [this](const TensorState::Copy& copy) {
+    return is_host_ram(machine_, tensors_.memory(copy.replica));
+  });
+  return found != tensor.copies.end() ? &*found : nullptr;
+}
+
+// Frees copies of tensors that are elsewhere, too, in memories that the next call is short of,
+// until it isn't. Nothing is in flight. Its inputs stay, and what a program may be reading; and
+// what is measured needs the units of one epoch.
+void SessionEngine::evict(std::span<TensorState* const> inputs) {
+  if (summary_ != nullptr || copied_ == 0) return;
   bool has_freed = false;
   for (std::size_t i = 0; i < graph().size(); ++i) {
     TensorState* const tensor = epoch_->tensor_of(OpId::at(i));
     if (tensor == nullptr || tensor->copies.size() < 2) continue;
-    const auto visible = std::ranges::find_if(
-        tensor->copies, [&](const auto& copy) { return tensors_.data(copy.replica) != nullptr; });
-    const ReplicaId kept =
-        (visible != tensor->copies.end() ? *visible : tensor->copies.front()).replica;
+    if (std::ranges::find(inputs, tensor) != inputs.end()) continue;
+    const auto is_short = [this](const TensorState::Copy& copy) {
+      return room_.is_short(tensors_.memory(copy.replica));
+    };
+    const TensorState::Copy* kept = readable(*tensor);
+    if (kept == nullptr) {
+      const auto elsewhere = std::ranges::find_if_not(tensor->copies, is_short);
+      kept = elsewhere != tensor->copies.end() ? &*elsewhere : &tensor->copies.front();
+    }
+    const ReplicaId stays = kept->replica;
     const auto freed = std::erase_if(tensor->copies, [&](const TensorState::Copy& copy) {
-      if (copy.replica == kept || !room_.is_short(tensors_.memory(copy.replica))) return false;
+      if (copy.replica == stays || !is_short(copy)) return false;
+      room_.free_some(tensors_.memory(copy.replica), graph().type(tensor->op).bytes());
       tensors_.release(copy.replica);
       return true;
     });
     has_freed = has_freed || freed > 0;
+    if (tensor->copies.size() < 2) --copied_;
   }
   if (has_freed) renew();
 }
@@ -200,10 +216,11 @@ bool SessionEngine::plan_window(CallLog& log, std::span<const Duration> busy) {
     const CallLog::Call& call = log.calls[end];
     const std::span<TensorState* const> inputs(log.inputs.data() + end_input, call.inputs);
     const bool is_given = call.output->given != nullptr;
-    if (!room_.add(*call.signature, inputs)) {
+    const bool is_further = call.signature->output_number > 0;  // counted with the first output
+    if (!is_further && !room_.add(*call.signature, inputs)) {
       if (end > log.first) break;
       if (!in_flight_.empty()) return false;
-      evict();
+      evict(inputs);
       is_alone = true;  // it may need less than what was counted
       if (is_given && !has_room_for_given(call)) {
         const OpTemplate& given = call.signature->op_template;
@@ -214,7 +231,7 @@ bool SessionEngine::plan_window(CallLog& log, std::span<const Duration> busy) {
     TensorState& tensor = *call.output;
     epoch_->append(*call.signature, inputs, tensor, call.line);
     end_input += call.inputs;
-    if (is_alone && call.signature->output_number == 0) only = tensor.op;
+    if (is_alone && !is_further) only = tensor.op;
     if (is_given) {
       add_given(tensor);
     } else {
@@ -325,6 +342,7 @@ void SessionEngine::hold(std::span<const PlannedWindow::Hold> holds, InFlight& e
   for (const PlannedWindow::Hold& held : holds) {
     if (TensorState* const tensor = epoch_->tensor_of(held.op)) {
       tensor->copies.push_back({held.replica, entry.number});
+      if (tensor->copies.size() == 2) ++copied_;
     } else {
       entry.to_release.push_back(held.replica);
     }
@@ -345,6 +363,7 @@ void SessionEngine::release(TensorState* dropped) {
 // A copy that may not have been made yet must not be freed: if the session is its last reader, it
 // is until the window has completed. Else an op that reads it may compute in place of it.
 void SessionEngine::release_copies(TensorState& tensor) {
+  if (tensor.copies.size() > 1) --copied_;
   for (const TensorState::Copy& copy : tensor.copies) {
     if (!in_flight_.empty() && copy.window >= in_flight_.front().number) {
       if (tensors_.release_unless_last(copy.replica)) continue;
@@ -428,11 +447,8 @@ void SessionEngine::await_loss_behind(const CoordinatorLogic::Failure& failure) 
 }
 
 const std::byte* SessionEngine::data(const TensorState& tensor) const {
-  for (const TensorState::Copy& copy : tensor.copies) {
-    if (pending(copy)) continue;
-    if (const std::byte* const values = tensors_.data(copy.replica)) return values;
-  }
-  return nullptr;
+  const TensorState::Copy* const copy = readable(tensor);
+  return copy != nullptr && !pending(*copy) ? tensors_.data(copy->replica) : nullptr;
 }
 
 void SessionEngine::read(const TensorState& tensor, std::vector<std::byte>& out) const {

@@ -151,7 +151,8 @@ class SessionEngine {
   bool counts(const InFlight& window) const;
   bool plan_window(CallLog& log, std::span<const Duration> busy);
   bool has_room_for_given(const CallLog::Call& call) const;
-  void evict();
+  void evict(std::span<TensorState* const> inputs);
+  const TensorState::Copy* readable(const TensorState& tensor) const;
   void free_unread(PlannedWindow& planned) const;
   void add_given(TensorState& tensor);
   Error no_room(MemoryId memory, std::uint64_t bytes, const std::string& what) const;
@@ -179,6 +180,7 @@ class SessionEngine {
   bool has_enough_ = false;
   std::uint64_t room_bytes_;  // what one window should make at most
   WindowRoom room_;
+  std::size_t copied_ = 0;  // tensors of which there are several copies
 
   std::unique_ptr<SessionEpoch> epoch_;
   std::unique_ptr<Summary> summary_;  // while something is measured

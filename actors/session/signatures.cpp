@@ -1,6 +1,7 @@
 #include "actors/session/signatures.hpp"
 
 #include "core/base/random.hpp"
+#include "core/base/saturating.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -123,7 +124,7 @@ std::uint32_t Signatures::add(const OpTemplate& op_template, std::span<TensorSta
   for (const TensorState* input : inputs) {
     row.inputs.push_back(input->type);
     types.push_back(types_[input->type]);
-    row.bytes_read += types.back().bytes();
+    row.bytes_read = add_sat(row.bytes_read, types.back().bytes());
   }
   const OpKind& kind = ops_[op_template.kind];
   const Attrs attrs = complete_attrs(kind, op_template.attrs);
@@ -131,7 +132,7 @@ std::uint32_t Signatures::add(const OpTemplate& op_template, std::span<TensorSta
   const std::vector<TensorType> made = output_types(kind, op);
   static_cast<void>(work_of(kind, op, made));  // refuses it at the call
   row.op_template.attrs = with_names_of(kind, op_template.attrs);
-  for (const TensorType& type : made) row.bytes_made += type.bytes();
+  for (const TensorType& type : made) row.bytes_made = add_sat(row.bytes_made, type.bytes());
   row.output = type_number(made.front());
   row.further = static_cast<std::uint16_t>(made.size() - 1);
   const std::uint32_t added = row.number;

@@ -9,9 +9,20 @@ namespace troupe {
 WindowRoom::WindowRoom(const Machine& machine, const SessionTensors& tensors)
     : machine_(machine),
       tensors_(tensors),
+      has_device_(machine.memories.size(), false),
+      is_on_the_way_(machine.memories.size(), false),
       available_(machine.memories.size()),
       needed_(machine.memories.size()),
-      needed_by_call_(machine.memories.size()) {}
+      needed_by_call_(machine.memories.size()) {
+  for (const Device& device : machine.devices) has_device_[device.memory.index()] = true;
+  std::vector<int> links(machine.memories.size(), 0);
+  for (const Link& link : machine.links) {
+    for (const MemoryId end : {link.a, link.b}) {
+      const bool stays = machine.memory(end).kind != MemoryKind::network;
+      is_on_the_way_[end.index()] = stays && ++links[end.index()] > 1;
+    }
+  }
+}
 
 void WindowRoom::begin(const Graph& graph) {
   graph_ = &graph;
@@ -24,12 +35,16 @@ void WindowRoom::begin(const Graph& graph) {
 
 bool WindowRoom::add(const Signature& signature, std::span<TensorState* const> inputs) {
   const std::uint64_t before = in_all_;
-  in_all_ += signature.bytes_made + signature.bytes_read;
+  in_all_ = add_sat(in_all_, add_sat(signature.bytes_made, signature.bytes_read));
   if (in_all_ <= least_) return true;
   // Until now every memory had room for all of it.
   if (before <= least_) std::fill(needed_.begin(), needed_.end(), before);
   std::fill(needed_by_call_.begin(), needed_by_call_.end(), 0);
-  count_call(signature, inputs);
+  if (is_given(signature.op_template.placement)) {
+    count_call(signature, inputs);
+  } else {
+    count_anywhere(signature, inputs);
+  }
   for (std::size_t m = 0; m < needed_.size(); ++m) {
     if (is_short(MemoryId::at(m))) return false;
   }
@@ -39,32 +54,38 @@ bool WindowRoom::add(const Signature& signature, std::span<TensorState* const> i
 
 void WindowRoom::count_call(const Signature& signature, std::span<TensorState* const> inputs) {
   const Placement& placement = signature.op_template.placement;
-  if (!is_given(placement)) {  // a policy may choose any device
-    const std::uint64_t all = signature.bytes_made + signature.bytes_read;
-    std::fill(needed_by_call_.begin(), needed_by_call_.end(), all);
-    return;
-  }
-  const MemoryId target =
-      placement.memory ? placement.memory : machine_.device(placement.device).memory;
-  needed_by_call_[target.index()] += signature.bytes_made;
+  const bool ends_copy{placement.memory};
+  const MemoryId target = ends_copy ? placement.memory : machine_.device(placement.device).memory;
+  need(target, signature.bytes_made);
   for (const TensorState* const input : inputs) {
-    if (!is_in(*input, target)) count_copy(*input, target);
+    if (!is_in(*input, target)) count_copy(*input, target, ends_copy);
   }
 }
 
-// In all memories on the way, too.
-void WindowRoom::count_copy(const TensorState& input, MemoryId target) {
+// A policy may choose any device.
+void WindowRoom::count_anywhere(const Signature& signature, std::span<TensorState* const> inputs) {
+  for (std::size_t m = 0; m < has_device_.size(); ++m) {
+    if (has_device_[m]) need(MemoryId::at(m), signature.bytes_made);
+    if (!has_device_[m] && !is_on_the_way_[m]) continue;
+    for (const TensorState* const input : inputs) {
+      if (!is_in(*input, MemoryId::at(m))) need(MemoryId::at(m), graph_->type(input->op).bytes());
+    }
+  }
+}
+
+// In all memories on the way, too. What a copy makes is counted already.
+void WindowRoom::count_copy(const TensorState& input, MemoryId target, bool ends_copy) {
   const std::uint64_t bytes = graph_->type(input.op).bytes();
   const MemoryId home = home_of(input);
   if (!router_) router_.emplace(machine_);
   Route route;
   if (!home || !router_->find(home, target, route)) {
-    needed_by_call_[target.index()] += bytes;
+    if (!ends_copy) need(target, bytes);
     return;
   }
   for (const Hop& hop : route) {
     const MemoryId next = machine_.link(hop.link).target(hop.direction);
-    if (!is_in(input, next)) needed_by_call_[next.index()] += bytes;
+    if (!is_in(input, next) && !(ends_copy && next == target)) need(next, bytes);
   }
 }
 

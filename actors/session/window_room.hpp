@@ -4,6 +4,7 @@
 #include "actors/session/session_tensors.hpp"
 #include "actors/session/signatures.hpp"
 #include "actors/session/tensor_state.hpp"
+#include "core/base/saturating.hpp"
 #include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
 #include "core/machine/route.hpp"
@@ -18,7 +19,7 @@ namespace troupe {
 
 // A window is planned as a whole, and begins when all that it makes has room at the same time. So
 // one that is too long would never begin, though its ops fit one after the other. A call counts
-// with what it makes, and with a copy of each input wherever one may be made.
+// with what it makes, and with a copy of each input wherever that isn't and may be moved to.
 class WindowRoom {
  public:
   // The objects referred to must outlive it.
@@ -29,21 +30,29 @@ class WindowRoom {
   // Adds a call to the window, unless the window might need more than a memory has then. Whether it
   // was added.
   bool add(const Signature& signature, std::span<TensorState* const> inputs);
-  // Whether this memory kept add() from adding the call that it refused last.
+  // Whether this memory keeps add() from adding the call that it refused last, since free_some().
   bool is_short(MemoryId m) const { return needed_by_call_[m.index()] > left_in(m); }
+  void free_some(MemoryId m, std::uint64_t bytes) { available_[m.index()] += bytes; }
 
  private:
   std::uint64_t left_in(MemoryId m) const {
     return available_[m.index()] - std::min(available_[m.index()], needed_[m.index()]);
   }
   void count_call(const Signature& signature, std::span<TensorState* const> inputs);
-  void count_copy(const TensorState& input, MemoryId target);
+  void count_anywhere(const Signature& signature, std::span<TensorState* const> inputs);
+  void count_copy(const TensorState& input, MemoryId target, bool ends_copy);
+  void need(MemoryId m, std::uint64_t bytes) {
+    std::uint64_t& needed = needed_by_call_[m.index()];
+    needed = add_sat(needed, bytes);
+  }
   bool is_in(const TensorState& input, MemoryId m) const;
   MemoryId home_of(const TensorState& input) const;
 
   const Machine& machine_;
   const SessionTensors& tensors_;
-  std::optional<Router> router_;  // made when memory is first short
+  std::vector<bool> has_device_;     // by memory
+  std::vector<bool> is_on_the_way_;  // by memory: it joins links, and may get what others read
+  std::optional<Router> router_;     // made when memory is first short
   const Graph* graph_ = nullptr;
 
   // Of the window. As long as its calls would fit the fullest memory, no other is looked at.

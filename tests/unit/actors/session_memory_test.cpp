@@ -2,6 +2,7 @@
 #include "tests/unit/actors/session_fixture.hpp"
 
 #include <cstdint>
+#include <future>
 #include <mutex>
 #include <set>
 #include <string>
@@ -38,6 +39,15 @@ struct Gate {
 Machine with_small_memory() {
   Machine machine = testing::session_machine();
   machine.memories[1].size_bytes = hundred_kib;
+  return machine;
+}
+
+// The same, but the way from mem0 to mem1 is by a memory of a hundred KiB.
+Machine with_memory_between() {
+  Machine machine = with_small_memory();
+  machine.memories.push_back({.name = "between", .size_bytes = hundred_kib});
+  machine.links = {{.name = "in", .a = MemoryId{0}, .b = MemoryId{2}, .bandwidth = {1e9, 1e9}},
+                   {.name = "out", .a = MemoryId{2}, .b = MemoryId{1}, .bandwidth = {1e9, 1e9}}};
   return machine;
 }
 
@@ -97,11 +107,8 @@ BOOST_AUTO_TEST_CASE(copies_of_tensors_that_are_elsewhere_make_room_for_others) 
 BOOST_AUTO_TEST_CASE(a_small_memory_on_the_way_is_room_enough_for_tensors_one_after_the_other) {
   for (const Mode mode : all_modes) {
     BOOST_TEST_CONTEXT("mode " << static_cast<int>(mode)) {
-      Machine machine = testing::session_machine();
-      machine.memories.push_back({.name = "between", .size_bytes = hundred_kib});
-      machine.links = {
-          {.name = "in", .a = MemoryId{0}, .b = MemoryId{2}, .bandwidth = {1e9, 1e9}},
-          {.name = "out", .a = MemoryId{2}, .b = MemoryId{1}, .bandwidth = {1e9, 1e9}}};
+      Machine machine = with_memory_between();
+      machine.memories[1].size_bytes = 1 << 30;
       Session s(machine, {.mode = mode});
       std::vector<Tensor> kept;
       {
@@ -141,6 +148,114 @@ BOOST_AUTO_TEST_CASE(what_nobody_reads_is_freed_when_its_op_is_done) {
   }
   s.wait_all();
   BOOST_TEST(buffers.size() < 10U);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_call_reads_is_not_freed_to_make_room_for_it) {
+  for (const Mode mode : all_modes) {
+    BOOST_TEST_CONTEXT("mode " << static_cast<int>(mode)) {
+      Session s(with_memory_between(), {.mode = mode});
+      std::vector<Tensor> kept;
+      const auto make = [&](const char* device) {
+        const DeviceScope on = s.on(device);
+        kept.push_back(s.zeros(of_18_kib));
+        return kept.back();
+      };
+      const Tensor x = make("cpu0");
+      const Tensor w = make("cpu0");
+      const DeviceScope on = s.on("cpu1");
+      for (const Tensor& read : {x, w}) kept.push_back(sum(read, 0));
+      for (int i = 0; i < 5; ++i) kept.push_back(make("cpu0").to("between"));
+      for (int i = 0; i < 3; ++i) make("cpu1");
+      s.wait_all();
+      relu(x).wait();  // there is no way to bring x again
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_may_leave_the_memory_in_which_it_was_made) {
+  for (const Mode mode : {Mode::run, Mode::simulate}) {
+    BOOST_TEST_CONTEXT("mode " << static_cast<int>(mode)) {
+      Machine machine = testing::session_machine();
+      machine.memories.push_back(
+          {.name = "disk", .kind = MemoryKind::storage, .size_bytes = hundred_kib});
+      machine.links.push_back(
+          {.name = "io", .a = MemoryId{1}, .b = MemoryId{2}, .bandwidth = {1e9, 1e9}});
+      Session s(machine, {.mode = mode});
+      const DeviceScope on = s.on("cpu1");
+      std::vector<Tensor> kept;
+      for (std::uint64_t i = 0; i < 10; ++i) {
+        kept.push_back(s.uniform(of_18_kib, i).to("disk"));
+        relu(kept.back()).wait();
+      }
+      if (mode == Mode::simulate) continue;
+      BOOST_TEST(kept[0].read<float>() == s.uniform(of_18_kib, 0).read<float>());
+      BOOST_TEST(kept[9].read<float>() == s.uniform(of_18_kib, 9).read<float>());
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(copies_make_room_for_ops_of_several_outputs) {
+  OpRegistry ops = builtin_ops();
+  ops.add({.name = "twice",
+           .inputs = 1,
+           .further_outputs = {{.name = "again"}},
+           .cpu = [](const CpuCall&) {}});
+  for (const Mode mode : all_modes) {
+    BOOST_TEST_CONTEXT("mode " << static_cast<int>(mode)) {
+      Session s(with_small_memory(), {.mode = mode, .ops = ops});
+      std::vector<Tensor> kept;
+      {
+        const DeviceScope on = s.on("cpu0");
+        for (int i = 0; i < 4; ++i) kept.push_back(s.zeros(of_18_kib));
+      }
+      const DeviceScope on = s.on("cpu1");
+      for (int i = 0; i < 4; ++i) kept.push_back(sum(kept[static_cast<std::size_t>(i)], 0));
+      s.wait_all();
+      BOOST_TEST(s.call_all("twice", {kept[0]}).size() == 2U);
+      s.wait_all();
+    }
+  }
+}
+
+// Placed by a policy, ops go where w is, which has room for all that they make.
+BOOST_AUTO_TEST_CASE(ops_overlap_beside_a_tensor_that_fills_most_of_a_memory) {
+  const auto makespan = [](std::uint64_t bytes) {
+    Machine machine = testing::session_machine();
+    machine.memories[1].size_bytes = bytes;
+    machine.devices[0].bandwidth = 1e6;
+    machine.devices[1].streams = 2;
+    Session s(machine, {.mode = Mode::simulate});
+    Tensor w;
+    {
+      const DeviceScope on = s.on("cpu0");
+      w = s.zeros({15, 1024});
+    }
+    return s
+        .measure("sums",
+                 [&] {
+                   for (int i = 0; i < 40; ++i) sum(w, 1);
+                 })
+        .makespan;
+  };
+  BOOST_TEST(makespan(hundred_kib).count() == makespan(1 << 30).count());
+}
+
+BOOST_AUTO_TEST_CASE(ops_overlap_beside_a_full_memory_that_they_do_not_need) {
+  const auto makespan = [](std::int64_t rows) {
+    Machine machine = testing::session_machine();
+    machine.memories.push_back({.name = "far", .size_bytes = hundred_kib});
+    machine.links.push_back(
+        {.name = "way", .a = MemoryId{0}, .b = MemoryId{2}, .bandwidth = {1e9, 1e9}});
+    Session s(machine, {.mode = Mode::simulate});
+    const DeviceScope on = s.on("cpu0");
+    const Tensor filling = s.zeros({rows, 1024}).to("far");
+    const auto work = [&] {
+      for (int i = 0; i < 10; ++i) s.zeros(of_18_kib);
+    };
+    s.wait_all();
+    return std::async(std::launch::async, [&] { return s.measure("all", work).makespan; }).get();
+  };
+  BOOST_TEST(makespan(25).count() == makespan(1).count());
 }
 
 // The copy of its input included.
