@@ -221,6 +221,27 @@ BOOST_AUTO_TEST_CASE(tensors_that_nobody_needs_make_room_on_their_node) {
   BOOST_TEST(x.read<float>().size() == 16U);
 }
 
+// With a KiB n1 holds a part of the copies. In the end, it has what the leader's store has.
+BOOST_AUTO_TEST_CASE(copies_of_what_is_on_another_node_make_room_for_others) {
+  const std::vector<Machine> machines{session_node(1, 1 << 20), session_node(1, 1 << 10)};
+  VirtualSession session(1, machines, ops());
+  std::vector<Tensor> kept;
+  for (int i = 0; i < 40; ++i) kept.push_back(session->uniform({16}, i).to("n0.mem0"));
+  session->wait_all();
+  for (const Tensor& x : kept) {
+    std::vector<float> there;
+    {
+      const DeviceScope on = session->on("n1.cpu0");
+      for (int i = 0; i < 3; ++i) relu(x);  // which nobody reads
+      there = (x + x).read<float>();
+    }
+    const DeviceScope on = session->on("n0.cpu0");
+    BOOST_TEST(there == (x + x).read<float>(), boost::test_tools::per_element());
+  }
+  session->measure("nothing", [] {});
+  BOOST_TEST(kept[39].read<float>().size() == 16U);
+}
+
 // A graph of a session lives for some 65,000 ops; then what is in use gets new numbers.
 BOOST_AUTO_TEST_CASE(tensors_live_on_when_the_graph_begins_anew) {
   VirtualSession session(1, two_nodes(), ops());
