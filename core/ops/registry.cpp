@@ -11,6 +11,20 @@
 #include <fmt/format.h>
 
 namespace troupe {
+namespace {
+
+// Throws a usage Error unless each of these has a name of its own.
+template <class Named>
+void check_names(const OpKind& kind, std::string_view what, const std::vector<Named>& all) {
+  std::set<std::string_view> names = {""};
+  for (const Named& one : all) {
+    if (names.insert(one.name).second) continue;
+    throw usage_error(fmt::format("two {} of '{}' have one name, or one has none", what, kind.name),
+                      "name each");
+  }
+}
+
+}  // namespace
 
 OpKindId OpRegistry::add(OpKind kind) {
   if (kind.name.empty() || find(kind.name)) {
@@ -19,20 +33,8 @@ OpKindId OpRegistry::add(OpKind kind) {
                           : fmt::format("there is an op kind '{}' already", kind.name),
                       "give it another name");
   }
-  std::set<std::string_view> names = {""};
-  for (const FurtherOutput& output : kind.further_outputs) {
-    if (names.insert(output.name).second) continue;
-    throw usage_error(
-        fmt::format("two further outputs of '{}' have one name, or one has none", kind.name),
-        "name each");
-  }
-  std::set<std::string_view> attrs = {""};
-  for (const AttrSpec& attr : kind.attrs) {
-    if (attrs.insert(attr.name).second) continue;
-    throw usage_error(
-        fmt::format("two attributes of '{}' have one name, or one has none", kind.name),
-        "name each");
-  }
+  check_names(kind, "further outputs", kind.further_outputs);
+  check_names(kind, "attributes", kind.attrs);
   if (!kind.further_outputs.empty() && (kind.moves_data || kind.is_given)) {
     throw usage_error(fmt::format("'{}', which no device computes, has further outputs", kind.name),
                       "leave them out");

@@ -1,0 +1,37 @@
+// What a report says of attempts that ended early: what was left, and what was made again.
+#pragma once
+
+#include "core/base/time.hpp"
+#include "core/graph/graph.hpp"
+#include "core/machine/machine.hpp"
+#include "core/plan/plan.hpp"
+#include "core/plan/rest.hpp"
+
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+namespace troupe {
+
+// What an interrupted run has left, as a sentence: "'nap' on cpu0 was still under way …".
+std::string left_behind(const std::vector<UnitId>& units, Duration grace, const Graph& graph,
+                        const Machine& machine, const Plan& plan);
+
+// Of all that was planned so far.
+std::unordered_set<OpId> finished_ops(const Plan& plan, const Remains& remains);
+
+// What the units from `first` on make, in sentences. `unreported`: ops that lost nodes may have
+// finished, without their records having come.
+std::string made_again(const Plan& plan, UnitId first, const std::unordered_set<OpId>& finished,
+                       const std::unordered_set<OpId>& unreported);
+
+struct TimeAgain {
+  Duration known{0};     // of ops that had been made before
+  Duration possible{0};  // of those that a lost node may have made
+};
+// How long devices were busy with what was made again.
+TimeAgain time_made_again(const Plan& plan, std::span<const Window> windows,
+                          const std::unordered_set<OpId>& unreported);
+
+}  // namespace troupe
