@@ -4,6 +4,7 @@
 #include "actors/run_setting.hpp"
 #include "actors/session/session_core.hpp"
 #include "core/backend/usable_gpus.hpp"
+#include "core/base/big_vector.hpp"
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
 #include "core/config/machine_file.hpp"
@@ -91,10 +92,12 @@ Tensor give_elements(SessionCore& session, std::size_t elements,
 template <class T>
 Tensor copy_in(SessionCore& session, std::span<const T> elements, const Shape& shape, DType dtype,
                CallSite where) {
-  const auto copy = std::make_shared<std::vector<T>>(elements.begin(), elements.end());
+  const auto copy = std::make_shared<BigVector<T>>(elements.begin(), elements.end());
   const std::shared_ptr<const std::byte> values(copy,
                                                 reinterpret_cast<const std::byte*>(copy->data()));
-  return give_elements(session, elements.size(), values, false, {.dtype = dtype, .shape = shape},
+  // A large copy is aligned, and needs no second one.
+  const bool adopts = elements.size_bytes() >= BigAllocator<T>::huge_pages_min_bytes;
+  return give_elements(session, elements.size(), values, adopts, {.dtype = dtype, .shape = shape},
                        where);
 }
 

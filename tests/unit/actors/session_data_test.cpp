@@ -1,7 +1,9 @@
 // Data that a program gives to a session without a copy.
 #include "tests/unit/actors/session_fixture.hpp"
 
+#include <fstream>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include <stdlib.h>
@@ -55,7 +57,30 @@ Machine with_disk() {
   return machine;
 }
 
+// The most memory that this process has had since reset_peak(), in KiB.
+std::int64_t peak_kib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string field; status >> field;) {
+    std::int64_t kib = 0;
+    if (field == "VmHWM:" && status >> kib) return kib;
+  }
+  return 0;
+}
+void reset_peak() {
+  std::ofstream("/proc/self/clear_refs") << 5;
+}
+
 }  // namespace
+
+BOOST_AUTO_TEST_CASE(a_large_tensor_is_copied_once) {
+  constexpr std::int64_t mib = 64;
+  const std::vector<float> ones(mib << 18, 1);
+  Session s(testing::session_machine());
+  reset_peak();
+  const std::int64_t before = peak_kib();
+  s.tensor(ones, {mib << 18}).wait();
+  BOOST_TEST(peak_kib() - before < mib * 1024 * 3 / 2);
+}
 
 BOOST_AUTO_TEST_CASE(a_single_element_may_have_no_dimensions) {
   Session s(testing::session_machine());
