@@ -23,7 +23,7 @@ class DeviceWork {
   Started start(const DeviceLogic::Start& start) {
     const Share& share = start.part->share;
     const Share::Item& item = share.items[start.item];
-    const Share::Kernel& kernel = share.kernels[item.kernel];
+    const Share::Kernel& kernel = share.kernels[item.work];
     const ReplicaId output = share.output(start.item);
     const std::span<const ReplicaId> inputs = share.inputs_of(start.item);
     if (kernel.is_plain) {
@@ -109,7 +109,7 @@ class DeviceWork {
 
   static Share::Kernel& kernel(const DeviceLogic::Start& start) {
     Share& share = start.part->share;
-    return share.kernels[share.items[start.item].kernel];
+    return share.kernels[share.items[start.item].work];
   }
 
   std::unique_ptr<DeviceBackend> backend_;

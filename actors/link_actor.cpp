@@ -28,7 +28,7 @@ class LinkWork {
     const Share& share = start.part->share;
     const ReplicaId to = share.output(start.item);
     std::optional<ChunkMove::Next> next;
-    if (share.moves[start.item].paces) {
+    if (share.move(start.item).paces) {
       const ItemRef& item = share.elsewhere[share.successors_of(start.item)[0].place()];
       next = {.window = share.window, .resource = item.resource.value, .item = item.item};
     }

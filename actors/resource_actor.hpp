@@ -354,8 +354,8 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
       watched.end = share.items[item].end;
       watched.track = share.items[item].track;
       if (!share.is_transfer()) continue;
-      watched.busy = share.moves[item].busy;
-      watched.shortest_chunk_ns = share.moves[item].shortest_chunk_ns;
+      watched.busy = share.chunks[item].busy;
+      watched.shortest_chunk_ns = share.chunks[item].shortest_ns;
     }
     return watched;
   }

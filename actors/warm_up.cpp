@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds longest{500};
 constexpr std::chrono::seconds longest_of_all{1};
 
 KernelSample sample_of(const RunContext& context, const Share& share, std::uint32_t item) {
-  const Share::Kernel& kernel = share.kernels[share.items[item].kernel];
+  const Share::Kernel& kernel = share.kernels[share.items[item].work];
   KernelSample sample{.kind = context.ops[kernel.kind].name, .attrs = *kernel.attrs};
   for (const ReplicaId input : share.inputs_of(item)) {
     sample.inputs.push_back(context.store.type(input));
@@ -57,13 +57,13 @@ Share kernel_samples(const Share& share) {
     kernel.adopts = false;
   }
   for (std::uint32_t item = 0; item < share.size(); ++item) {
-    const std::uint32_t k = share.items[item].kernel;
+    const std::uint32_t k = share.items[item].work;
     if (has_sample[k]) continue;
     has_sample[k] = true;
     for (const ReplicaId input : share.inputs_of(item)) samples.inputs.push_back(input);
     Share::Item& sample = samples.add_item();
     sample.unit = share.items[item].unit;
-    sample.kernel = k;
+    sample.work = k;
   }
   return samples;
 }
@@ -94,7 +94,7 @@ void warm_up_kernels(const RunContext& context, ResourceId resource, const Share
   std::vector<KernelSample> samples;
   Duration together{0};
   for (std::uint32_t item = 0; item < ops.size(); ++item) {
-    const Share::Kernel& kernel = ops.kernels[ops.items[item].kernel];
+    const Share::Kernel& kernel = ops.kernels[ops.items[item].work];
     const bool is_short =
         kernel.expected <= longest && together + kernel.expected <= longest_of_all;
     if (kernel.is_further || !is_short) continue;

@@ -2,8 +2,8 @@
 //
 //   ShareHead
 //   number of attribute sets, and for each the kind of its ops and put_attrs()
-//   arrays: kernels, items with the sentinel, successors, inputs, elsewhere, first_arrival,
-//   arrivals, first_items, late, moves
+//   arrays: kernels, moves, items with the sentinel, successors, inputs, elsewhere, first_arrival,
+//   arrivals, first_items, late
 #include "actors/nodes/packed_share.hpp"
 
 #include "actors/nodes/packed_attrs.hpp"
@@ -44,7 +44,7 @@ struct FlatItem {
   std::uint32_t waits_for;
   std::uint32_t first_input;
   std::uint32_t first_successor;
-  std::uint32_t kernel;
+  std::uint32_t work;
   std::uint32_t index;
   std::uint32_t flags;
 
@@ -130,22 +130,6 @@ void put_kernels(FlatWriter& writer, const Share& share) {
   });
 }
 
-void put_items(FlatWriter& writer, const Share& share) {
-  writer.put_each<FlatItem>(share.items.size(), [&](const auto& add) {
-    for (const Share::Item& item : share.items) {
-      add({.unit = item.unit,
-           .waits_for = item.waits_for,
-           .first_input = item.first_input,
-           .first_successor = item.first_successor,
-           .kernel = item.kernel,
-           .index = item.index,
-           .flags = flag_if(item.has_late, FlatItem::late) |
-                    flag_if(item.is_further, FlatItem::further) |
-                    flag_if(item.frees_result, FlatItem::frees_result)});
-    }
-  });
-}
-
 void put_moves(FlatWriter& writer, const Share& share) {
   writer.put_each<FlatMove>(share.moves.size(), [&](const auto& add) {
     for (const Share::Move& move : share.moves) {
@@ -159,13 +143,29 @@ void put_moves(FlatWriter& writer, const Share& share) {
   });
 }
 
-// The memory of a packed share, not counting kernels.
+void put_items(FlatWriter& writer, const Share& share) {
+  writer.put_each<FlatItem>(share.items.size(), [&](const auto& add) {
+    for (const Share::Item& item : share.items) {
+      add({.unit = item.unit,
+           .waits_for = item.waits_for,
+           .first_input = item.first_input,
+           .first_successor = item.first_successor,
+           .work = item.work,
+           .index = item.index,
+           .flags = flag_if(item.has_late, FlatItem::late) |
+                    flag_if(item.is_further, FlatItem::further) |
+                    flag_if(item.frees_result, FlatItem::frees_result)});
+    }
+  });
+}
+
+// The memory of a packed share, not counting kernels and moves.
 std::size_t room_for(const Share& share) {
   return share.items.size() * sizeof(FlatItem) + share.successors.size() * sizeof(std::uint32_t) +
          share.inputs.size() * sizeof(ReplicaId) + share.elsewhere.size() * sizeof(ItemRef) +
          (share.first_arrival.size() + share.arrivals.size() + share.first_items.size()) *
              sizeof(std::uint32_t) +
-         share.late.size() * sizeof(Share::LateEdge) + share.moves.size() * sizeof(FlatMove);
+         share.late.size() * sizeof(Share::LateEdge);
 }
 
 template <class Vector>
@@ -202,33 +202,6 @@ void read_kernels(FlatReader& reader, const OpRegistry& ops, std::deque<Attrs>& 
   }
 }
 
-void read_items(FlatReader& reader, Share& share) {
-  const std::span<const FlatItem> items = reader.get_array<FlatItem>();
-  share.items.clear();
-  share.items.reserve(items.size());
-  const std::size_t kernels = std::max<std::size_t>(share.kernels.size(), 1);  // a link has none
-  std::uint32_t input = 0;
-  std::uint32_t successor = 0;
-  bool is_sound = true;
-  for (const FlatItem& item : items) {
-    is_sound &= item.first_input >= input && item.first_successor >= successor;
-    is_sound &= item.kernel < kernels;
-    input = item.first_input;
-    successor = item.first_successor;
-    Share::Item& made = share.items.emplace_back();
-    made.unit = item.unit;
-    made.waits_for = item.waits_for;
-    made.first_input = item.first_input;
-    made.first_successor = item.first_successor;
-    made.kernel = item.kernel;
-    made.index = item.index;
-    made.has_late = (item.flags & FlatItem::late) != 0;
-    made.is_further = (item.flags & FlatItem::further) != 0;
-    made.frees_result = (item.flags & FlatItem::frees_result) != 0;
-  }
-  check_message(is_sound && !items.empty());
-}
-
 void read_moves(FlatReader& reader, Share& share) {
   for (const FlatMove& move : reader.get_array<FlatMove>()) {
     const auto has = [&](std::uint32_t flag) { return (move.flags & flag) != 0; };
@@ -240,6 +213,35 @@ void read_moves(FlatReader& reader, Share& share) {
          .paced = has(FlatMove::paced),
          .paces = has(FlatMove::paces)});
   }
+}
+
+void read_items(FlatReader& reader, Share& share) {
+  const std::span<const FlatItem> items = reader.get_array<FlatItem>();
+  share.items.clear();
+  share.items.reserve(items.size());
+  const bool is_link = !share.moves.empty();
+  const std::size_t works = is_link ? share.moves.size() : share.kernels.size();
+  std::uint32_t input = 0;
+  std::uint32_t successor = 0;
+  bool is_sound = true;
+  for (const FlatItem& item : items) {
+    is_sound &= item.first_input >= input && item.first_successor >= successor;
+    is_sound &= item.work < std::max<std::size_t>(works, 1);  // the sentinel's is 0
+    input = item.first_input;
+    successor = item.first_successor;
+    Share::Item& made = share.items.emplace_back();
+    made.unit = item.unit;
+    made.waits_for = item.waits_for;
+    made.first_input = item.first_input;
+    made.first_successor = item.first_successor;
+    made.work = item.work;
+    made.index = item.index;
+    made.has_late = (item.flags & FlatItem::late) != 0;
+    made.is_further = (item.flags & FlatItem::further) != 0;
+    made.frees_result = (item.flags & FlatItem::frees_result) != 0;
+  }
+  check_message(is_sound && !items.empty());
+  if (is_link) share.chunks.resize(share.size());
 }
 
 template <class Range>
@@ -255,7 +257,7 @@ bool has_sound_items(const Share& share) {
   };
   return begins(share.items.front()) && share.items.back().first_input == share.inputs.size() &&
          share.items.back().first_successor == share.successors.size() &&
-         (share.is_transfer() || share.size() == 0 || !share.kernels.empty());
+         (share.size() == 0 || share.kernels.empty() == !share.moves.empty());
 }
 
 bool has_sound_arrivals(const Share& share) {
@@ -273,10 +275,9 @@ bool has_sound_successors(const Share& share) {
 }
 
 bool has_sound_moves(const Share& share) {
-  if (share.moves.empty()) return true;
-  if (share.moves.size() != share.size()) return false;
+  if (!share.is_transfer()) return true;
   for (std::uint32_t i = 0; i < share.size(); ++i) {
-    const Share::Move& move = share.moves[i];
+    const Share::Move& move = share.move(i);
     if (move.chunks == 0 || share.inputs_of(i).size() != 1) return false;
     if (move.paces && share.successors_of(i).empty()) return false;
   }
@@ -300,6 +301,7 @@ PackedShare::PackedShare(const Share& share) {
   writer.reserve(room_for(share) + 4096);
   writer.put(ShareHead{.window = share.window, .flags = flag_if(share.timed, ShareHead::timed)});
   put_kernels(writer, share);
+  put_moves(writer, share);
   put_items(writer, share);
   writer.put_array<Share::Successor>(share.successors);
   writer.put_array<ReplicaId>(share.inputs);
@@ -308,7 +310,6 @@ PackedShare::PackedShare(const Share& share) {
   writer.put_array<std::uint32_t>(share.arrivals);
   writer.put_array<std::uint32_t>(share.first_items);
   writer.put_array<Share::LateEdge>(share.late);
-  put_moves(writer, share);
   bytes_ = std::move(writer).take();
 }
 
@@ -319,6 +320,7 @@ Share PackedShare::unpack(const OpRegistry& ops, std::deque<Attrs>& attrs, OpenF
   share.window = head.window;
   share.timed = (head.flags & ShareHead::timed) != 0;
   read_kernels(reader, ops, attrs, files, share);
+  read_moves(reader, share);
   read_items(reader, share);
   read_array(reader, share.successors);
   read_array(reader, share.inputs);
@@ -327,7 +329,6 @@ Share PackedShare::unpack(const OpRegistry& ops, std::deque<Attrs>& attrs, OpenF
   read_array(reader, share.arrivals);
   read_array(reader, share.first_items);
   read_array(reader, share.late);
-  read_moves(reader, share);
   reader.end();
   check_share(share, ops);
   return share;

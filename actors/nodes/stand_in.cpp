@@ -106,10 +106,10 @@ class StandIn final : public caf::event_based_actor {
     Share::Item& item = share->items[watched.item.ref.item];
     if (item.finished()) return;
     if (share->is_transfer()) {
-      Share::Move& move = share->moves[watched.item.ref.item];
-      move.busy = watched.busy;
-      move.shortest_chunk_ns = watched.shortest_chunk_ns;
-      move.chunks_here = move.chunks_moved = move.chunks;
+      Share::Chunks& chunks = share->chunks[watched.item.ref.item];
+      chunks.busy = watched.busy;
+      chunks.shortest_ns = watched.shortest_chunk_ns;
+      chunks.here = chunks.moved = share->move(watched.item.ref.item).chunks;
     }
     item.track = watched.track;
     record_start(item, watched.start);

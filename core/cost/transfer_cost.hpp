@@ -12,6 +12,7 @@ struct TransferCost {
   Duration wire{0};     // for all bytes of the tensor
 
   Duration total() const { return latency + wire; }
+  friend bool operator==(const TransferCost&, const TransferCost&) = default;
   // The time of chunk `i` of `chunks` equal chunks. `i` must be below `chunks`. The times of all
   // chunks add up to total() exactly.
   Duration chunk(std::uint32_t i, std::uint32_t chunks) const {

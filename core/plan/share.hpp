@@ -68,7 +68,7 @@ struct Share {
     std::uint32_t waits_for = 0;
     std::uint32_t first_input = 0;      // into `inputs`; the end is the next item's first_input
     std::uint32_t first_successor = 0;  // into `successors`, likewise
-    std::uint32_t kernel = 0;           // into `kernels`; devices only
+    std::uint32_t work = 0;             // into `kernels`, or of a link into `moves`
     std::uint32_t index = 0;            // of the op in its group; devices only
     std::uint16_t track = 0;            // the stream or direction that executed the item
     bool has_late = false;              // an item of a later window waits for this one
@@ -140,8 +140,9 @@ struct Share {
   };
   std::vector<LateEdge> late;
 
-  // What a link moves, one entry for each item. On a route of several links a transfer is cut into
-  // chunks. For each chunk that a link has delivered it sends one notice to the next link.
+  // What a link moves. Transfers that are alike share a move. On a route of several links a
+  // transfer is cut into chunks. For each chunk that a link has delivered it sends one notice to
+  // the next link.
   struct Move {
     std::uint64_t bytes = 0;
     TransferCost expected = {};  // by the cost model
@@ -150,14 +151,19 @@ struct Share {
     bool paced : 1 = false;  // receives its chunks one by one from the previous link of the route
     bool paces : 1 = false;  // the first successor is the same tensor's transfer on the next link
 
-    // Progress and record.
-    std::uint16_t chunks_here = 0;   // have arrived, and may move
-    std::uint16_t chunks_begun = 0;  // are moving, or have moved
-    std::uint16_t chunks_moved = 0;
-    std::uint32_t shortest_chunk_ns = 0xFFFF'FFFF;  // saturates
-    Duration busy{0};  // less than end - start if the transfer waited for chunks
+    friend bool operator==(const Move&, const Move&) = default;
   };
   std::vector<Move> moves;
+
+  // How far the transfer of an item is, and its record. Of a link, one entry for each item.
+  struct Chunks {
+    std::uint16_t here = 0;   // have arrived, and may move
+    std::uint16_t begun = 0;  // are moving, or have moved
+    std::uint16_t moved = 0;
+    std::uint32_t shortest_ns = 0xFFFF'FFFF;  // saturates
+    Duration busy{0};  // less than end - start if the transfer waited for chunks
+  };
+  std::vector<Chunks> chunks;
 
   // Memory in which the arrays of all shares of the window lie next to each other: items and inputs
   // in one, successors in the other. Only arrays whose size was known in advance use it. The copy
@@ -188,14 +194,15 @@ struct Share {
     return {arrivals.data() + first_arrival[arrival],
             first_arrival[arrival + 1] - first_arrival[arrival]};
   }
-  bool is_transfer() const { return !moves.empty(); }
+  bool is_transfer() const { return !chunks.empty(); }
+  const Move& move(std::uint32_t item) const { return moves[items[item].work]; }
   // By the cost model. A transfer's latency is not included.
   Duration expected(std::uint32_t item) const {
-    return is_transfer() ? moves[item].expected.wire : kernels[items[item].kernel].expected;
+    return is_transfer() ? move(item).expected.wire : kernels[items[item].work].expected;
   }
   // How long the item occupied a stream or direction. The item must have finished.
   Duration busy(std::uint32_t item) const {
-    return is_transfer() ? moves[item].busy : items[item].end - items[item].start;
+    return is_transfer() ? chunks[item].busy : items[item].end - items[item].start;
   }
 
   // Adds an item. Its inputs are those appended to `inputs` since the previous call; it has no

@@ -120,7 +120,7 @@ class ArrivalJoiner {
       const std::uint32_t end = share_.items[item + 1].first_successor;
       share_.items[item].first_successor = kept_;
       // The next transfer on a route gets a notice for each chunk, so it can't share an arrival.
-      const bool paces = share_.is_transfer() && share_.moves[item].paces;
+      const bool paces = share_.is_transfer() && share_.move(item).paces;
       const std::uint32_t first = kept_ + (paces ? 1 : 0);
       for (std::uint32_t s = begin; s < end; ++s) keep(share_.successors[s], first);
     }

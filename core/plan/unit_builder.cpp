@@ -5,6 +5,27 @@
 #include <fmt/format.h>
 
 namespace troupe {
+namespace {
+
+// The index of a value, if it is one of the last few.
+template <class T>
+std::optional<std::uint32_t> find_recent(const std::vector<T>& values, const T& wanted) {
+  constexpr std::size_t lookback = 16;
+  const std::size_t oldest = values.size() - std::min(values.size(), lookback);
+  for (std::size_t i = values.size(); i-- > oldest;) {
+    if (values[i] == wanted) return static_cast<std::uint32_t>(i);
+  }
+  return std::nullopt;
+}
+
+// Of few sizes, mostly.
+std::uint32_t move_in(Share& s, const Share::Move& move) {
+  if (const auto known = find_recent(s.moves, move)) return *known;
+  s.moves.push_back(move);
+  return static_cast<std::uint32_t>(s.moves.size() - 1);
+}
+
+}  // namespace
 
 void UnitBuilder::add_window(const WindowOps& ops) {
   const std::uint32_t number = next_window_++;
@@ -69,7 +90,7 @@ void UnitBuilder::finish() {
       if (share.item_room != nullptr) continue;
       share.items.shrink_to_fit();
       share.inputs.shrink_to_fit();
-      share.moves.shrink_to_fit();
+      share.chunks.shrink_to_fit();
     }
   }
 }
@@ -227,10 +248,10 @@ void UnitBuilder::add_kernel(OpId op, DeviceId device) {
   }
   Share::Item& item =
       add_unit(r, s, {.ref = {}, .op = op, .makes_result = true}, waits_for, memory);
-  item.kernel = kernel_in(s, device, op);
+  item.work = kernel_in(s, device, op);
   item.index = index_of(op);
   home_[op.index()] = ReplicaId{item.unit.value};
-  const Share::Kernel& kernel = s.kernels[item.kernel];
+  const Share::Kernel& kernel = s.kernels[item.work];
   if (kernel.adopts) plan_.replicas.back().is_adopted = true;
   if (kernel.is_further) {
     const UnitId maker = maker_of(home_[graph_.maker(op).index()]);
@@ -246,11 +267,7 @@ std::uint32_t UnitBuilder::find_kernel(Share& s, DeviceId device, OpId op) {
   std::vector<std::uint32_t>& classes = kernel_classes_[device.index()];
   if (s.kernels.empty()) classes.clear();
   const std::uint32_t op_class = graph_.class_index(op);
-  constexpr std::size_t lookback = 16;
-  const std::size_t oldest = classes.size() - std::min(classes.size(), lookback);
-  for (std::size_t k = classes.size(); k-- > oldest;) {
-    if (classes[k] == op_class) return static_cast<std::uint32_t>(k);
-  }
+  if (const auto known = find_recent(classes, op_class)) return *known;
   const OpClass& known = graph_.op_class(op);
   const OpKind& kind = graph_.kind(op);
   const Attrs& attrs = graph_.attrs(op);
@@ -361,22 +378,22 @@ ReplicaId UnitBuilder::add_transfers(OpId tensor, MemoryId target, OpId reader, 
     Share& s = share(r);
     std::uint32_t waits_for = 0;
     read(at, r, s, waits_for);
-    add_unit(r, s,
-             {.ref = {},
-              .op = makes_result ? reader : tensor,
-              .transfer = true,
-              .makes_result = makes_result,
-              .paced = h > 0,
-              .chunks = chunks},
-             waits_for, next);
-    // Written in place, as in add_unit().
-    Share::Move& move = s.moves.emplace_back();
-    move.bytes = bytes;
+    Share::Item& item = add_unit(r, s,
+                                 {.ref = {},
+                                  .op = makes_result ? reader : tensor,
+                                  .transfer = true,
+                                  .makes_result = makes_result,
+                                  .paced = h > 0,
+                                  .chunks = chunks},
+                                 waits_for, next);
+    Share::Move move{.bytes = bytes,
+                     .chunks = chunks,
+                     .direction = hop.direction,
+                     .paced = h > 0,
+                     .paces = !is_last};
     if (!is_free()) move.expected = cost_.transfer(hop.link, hop.direction, bytes);
-    move.chunks = chunks;
-    move.direction = hop.direction;
-    move.paced = h > 0;
-    move.paces = !is_last;
+    item.work = move_in(s, move);
+    s.chunks.emplace_back();
     at = s.output(s.size() - 1);
     count_time(move.expected.total());
     const bool stays = machine_.memory(next).kind != MemoryKind::network;

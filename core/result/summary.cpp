@@ -150,7 +150,7 @@ Summary::Earliest Summary::earliest(UnitId unit, const ShareTable<>& shares,
 
 Duration Summary::shortest_chunk(UnitId transfer, const ShareTable<>& shares) const {
   const ItemRef ref = plan_.units[transfer.index()].ref;
-  return Duration{shares[ref.resource].moves[ref.item].shortest_chunk_ns};
+  return Duration{shares[ref.resource].chunks[ref.item].shortest_ns};
 }
 
 void Summary::add_span(const Unit& unit, const Share& share, std::span<const ReplicaId> inputs) {

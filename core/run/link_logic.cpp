@@ -46,7 +46,7 @@ void LinkLogic::on_issued(std::uint32_t slot) {
   pass_on(chunk);
   pace(chunk, true);
   if (chunk.last) {
-    const bool paces = chunk.part->share.moves[chunk.item].paces;
+    const bool paces = chunk.part->share.move(chunk.item).paces;
     progress_.issue(*chunk.part, chunk.item, paces, Sink{*this});
   }
 }
@@ -56,7 +56,8 @@ void LinkLogic::on_finished(std::uint32_t slot, Instant end) {
   const Start chunk = slots_[slot].start;
   Share& share = chunk.part->share;
   Share::Item& item = share.items[chunk.item];
-  Share::Move& move = share.moves[chunk.item];
+  const Share::Move& move = share.move(chunk.item);
+  Share::Chunks& chunks = share.chunks[chunk.item];
   item.track = static_cast<std::uint16_t>(chunk.direction);
   Queue& q = queue(chunk.direction);
   Instant since = chunk.since;
@@ -67,10 +68,10 @@ void LinkLogic::on_finished(std::uint32_t slot, Instant end) {
     if (chunk.first && item.start != Share::never) record_start(item, since);
   }
   const Duration took = end - since;
-  move.busy += took;
-  move.shortest_chunk_ns =
-      static_cast<std::uint32_t>(std::min<std::int64_t>(move.shortest_chunk_ns, took.count()));
-  const bool is_done = ++move.chunks_moved == move.chunks;
+  chunks.busy += took;
+  chunks.shortest_ns =
+      static_cast<std::uint32_t>(std::min<std::int64_t>(chunks.shortest_ns, took.count()));
+  const bool is_done = ++chunks.moved == move.chunks;
   slots_[slot].is_busy = false;
   --q.under_way;
   pace(chunk, false);
@@ -113,7 +114,7 @@ void LinkLogic::join_queue(Waiting transfer) {
 
 void LinkLogic::add_chunk(Waiting transfer) {
   const bool was_movable = transfer.is_movable();
-  ++transfer.move().chunks_here;
+  ++transfer.chunks().here;
   if (was_movable || transfer.part->turns[transfer.item] == no_turn) return;
   std::vector<Turn>& returned = queue(transfer.move().direction).returned;
   returned.push_back({transfer.part->turns[transfer.item], transfer});
@@ -159,7 +160,7 @@ void LinkLogic::leave_queue(Direction direction, Waiting transfer) {
 
 void LinkLogic::pace(const Start& chunk, bool at_issue) {
   const Share& share = chunk.part->share;
-  if (!share.moves[chunk.item].paces) return;
+  if (!share.move(chunk.item).paces) return;
   const Share::Successor next = share.successors_of(chunk.item)[0];
   const bool tells_at_issue = chunk.is_issued && progress_.tells_at_issue(share, next);
   if (tells_at_issue == at_issue) {
@@ -182,8 +183,8 @@ LinkLogic::Start* LinkLogic::next_on(Direction direction) {
   Slot& slot = slots_[free];
   slot.is_busy = true;
   ++q.under_way;
-  Share::Move& move = turn.transfer.move();
-  const std::uint32_t i = move.chunks_begun++;
+  const Share::Move& move = turn.transfer.move();
+  const std::uint32_t i = turn.transfer.chunks().begun++;
   const std::uint64_t begin = chunk_offset(move, i);
   const std::uint64_t end = chunk_offset(move, i + 1);
   slot.start = Start{.slot = free,
@@ -202,9 +203,11 @@ LinkLogic::Start* LinkLogic::next_on(Direction direction) {
 void LinkLogic::check_invariants() const {
   progress_.check_invariants();
   for (const auto& part : progress_.parts()) {
-    for (const Share::Move& move : part->share.moves) {
-      TROUPE_ASSERT(move.chunks_moved <= move.chunks_begun);
-      TROUPE_ASSERT(move.chunks_begun <= move.chunks_here && move.chunks_here <= move.chunks);
+    const Share& share = part->share;
+    for (std::uint32_t i = 0; i < share.size(); ++i) {
+      const Share::Chunks& chunks = share.chunks[i];
+      TROUPE_ASSERT(chunks.moved <= chunks.begun && chunks.begun <= chunks.here);
+      TROUPE_ASSERT(chunks.here <= share.move(i).chunks);
     }
   }
   std::uint32_t busy = 0;
@@ -226,7 +229,8 @@ void LinkLogic::check_invariants() const {
   }
   for (const Slot& slot : slots_) {
     if (!slot.is_busy || slot.start.is_issued) continue;
-    TROUPE_ASSERT(slot.current().move().chunks_moved < slot.current().move().chunks_begun);
+    const Share::Chunks& chunks = slot.current().chunks();
+    TROUPE_ASSERT(chunks.moved < chunks.begun);
   }
 }
 

@@ -80,8 +80,8 @@ class LinkLogic {
   struct Sink {
     LinkLogic& logic;
     void ready(ActiveShare& part, std::uint32_t item) {
-      Share::Move& move = part.share.moves[item];
-      move.chunks_here = move.paced ? 1 : move.chunks;
+      const Share::Move& move = part.share.move(item);
+      part.share.chunks[item].here = move.paced ? 1 : move.chunks;
       logic.join_queue({&part, item});
     }
     void chunk(ActiveShare& part, std::uint32_t item) { logic.add_chunk({&part, item}); }
@@ -90,8 +90,9 @@ class LinkLogic {
   struct Waiting {
     ActiveShare* part;
     std::uint32_t item;
-    Share::Move& move() const { return part->share.moves[item]; }
-    bool is_movable() const { return move().chunks_begun < move().chunks_here; }
+    const Share::Move& move() const { return part->share.move(item); }
+    Share::Chunks& chunks() const { return part->share.chunks[item]; }
+    bool is_movable() const { return chunks().begun < chunks().here; }
     friend bool operator==(const Waiting&, const Waiting&) = default;
   };
   struct Turn {

@@ -9,7 +9,7 @@ Duration SentShare::expected_left() const {
   Duration left{0};
   for (std::size_t item = 0; item < size(); ++item) {
     if (has_finished(item)) continue;
-    left = std::min(left + kernels_[items_[item].kernel].expected, longest_duration);
+    left = std::min(left + kernels_[items_[item].work].expected, longest_duration);
   }
   return left;
 }
@@ -19,7 +19,7 @@ Share SentShare::read() const {
   share.window = window_;
   share.timed = timed_;
   share.inputs.assign(inputs_.begin(), inputs_.end());
-  share.moves.resize(moves_.size());
+  share.chunks.resize(chunks_.size());
   share.items.resize(items_.size());
   for (std::size_t i = 0; i < items_.size(); ++i) {
     Share::Item& from = items_[i];
@@ -30,7 +30,7 @@ Share SentShare::read() const {
     to.start = std::atomic_ref<Instant>(from.start).load(std::memory_order_relaxed);
     if (!to.finished()) continue;  // the rest may be changing
     to.track = from.track;
-    if (!moves_.empty()) share.moves[i] = moves_[i];
+    if (!chunks_.empty()) share.chunks[i] = chunks_[i];
   }
   return share;
 }

@@ -31,6 +31,7 @@ class SentShare {
         items_(share.items),
         inputs_(share.inputs),
         moves_(share.moves),
+        chunks_(share.chunks),
         kernels_(share.kernels) {}
 
   ResourceId resource() const { return resource_; }
@@ -41,7 +42,7 @@ class SentShare {
     const std::uint32_t first = items_[item].first_input;
     return inputs_.subspan(first, items_[item + 1].first_input - first);
   }
-  bool paces(std::size_t item) const { return !moves_.empty() && moves_[item].paces; }
+  bool paces(std::size_t item) const { return !chunks_.empty() && moves_[items_[item].work].paces; }
   // Everything that the item has written can then be read. The share must exist.
   bool has_finished(std::size_t item) const {
     return std::atomic_ref<Instant>(items_[item].end).load(std::memory_order_acquire) !=
@@ -62,6 +63,7 @@ class SentShare {
   std::span<Share::Item> items_;  // with the sentinel
   std::span<const ReplicaId> inputs_;
   std::span<const Share::Move> moves_;
+  std::span<const Share::Chunks> chunks_;
   std::span<const Share::Kernel> kernels_;
 };
 

@@ -54,7 +54,7 @@ class PlanView {
   ItemRef item(UnitId u) const { return plan_.units[u.index()].ref; }
   const Share::Move& move(const std::string& of) const {
     const UnitId u = find(of);
-    return share(u).moves[item(u).item];
+    return share(u).move(item(u).item);
   }
   Duration rank(const std::string& of) const { return UnitRanks(plan_)[find(of)]; }
   // The memory of a unit's output.

@@ -35,10 +35,12 @@ inline Share make_share(ResourceId self, const std::vector<Item>& items, std::ui
     made.is_further = item.is_further;
     if (item.waits_for == 0) share.first_items.push_back(share.size() - 1);
     if (item.move) {
+      made.work = static_cast<std::uint32_t>(share.moves.size());
       share.moves.push_back(*item.move);
       share.moves.back().expected = {.latency = item.latency, .wire = item.expected};
+      share.chunks.emplace_back();
     } else {
-      made.kernel = static_cast<std::uint32_t>(share.kernels.size());
+      made.work = static_cast<std::uint32_t>(share.kernels.size());
       share.kernels.push_back({.kind = {}, .attrs = {}, .expected = item.expected});
     }
     for (const ItemRef& next : item.successors) {

@@ -41,7 +41,7 @@ struct TimedWork {
   void submit() {}
   Started start(const DeviceLogic::Start& start) {
     const Share& share = start.part->share;
-    clock->now += share.kernels[share.items[start.item].kernel].expected;
+    clock->now += share.kernels[share.items[start.item].work].expected;
     return {};
   }
   void finished(const DeviceLogic::Start&, Duration) {}

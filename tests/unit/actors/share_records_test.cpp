@@ -45,10 +45,10 @@ void check_records(const Share& share, const Share& worked_on) {
     BOOST_TEST((share.items[i].end == worked_on.items[i].end));
     BOOST_TEST(share.items[i].track == worked_on.items[i].track);
     if (!worked_on.is_transfer()) continue;
-    BOOST_TEST((share.moves[i].busy == worked_on.moves[i].busy));
-    BOOST_TEST(share.moves[i].shortest_chunk_ns == worked_on.moves[i].shortest_chunk_ns);
-    BOOST_TEST(share.moves[i].chunks_here == worked_on.moves[i].chunks_here);
-    BOOST_TEST(share.moves[i].chunks_moved == worked_on.moves[i].chunks_moved);
+    BOOST_TEST((share.chunks[i].busy == worked_on.chunks[i].busy));
+    BOOST_TEST(share.chunks[i].shortest_ns == worked_on.chunks[i].shortest_ns);
+    BOOST_TEST(share.chunks[i].here == worked_on.chunks[i].here);
+    BOOST_TEST(share.chunks[i].moved == worked_on.chunks[i].moved);
   }
 }
 

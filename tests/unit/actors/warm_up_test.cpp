@@ -81,7 +81,7 @@ struct Example {
     for (const std::uint32_t input : inputs) share.inputs.push_back(ReplicaId{input});
     Share::Item& item = share.add_item();
     item.unit = UnitId{unit};
-    item.kernel = kernel;
+    item.work = kernel;
   }
 };
 

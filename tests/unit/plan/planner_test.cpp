@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(equal_attributes_in_a_row_are_stored_once_in_a_share) {
   const Share& share = plan.windows[0].shares[0].second;
   BOOST_TEST(share.kernels.size() == 2U);
   for (std::uint32_t i = 0; i < 6; ++i) {
-    BOOST_TEST(share.kernels[share.items[i].kernel].attrs->get<double>("flops") ==
+    BOOST_TEST(share.kernels[share.items[i].work].attrs->get<double>("flops") ==
                (share.items[i].unit.value < 3 ? 100 : 200));
   }
 }
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(ops_of_few_classes_have_one_kernel_a_class_with_the_time_th
   BOOST_TEST(share.kernels.size() == 5U);
   for (std::uint32_t i = 0; i < share.size(); ++i) {
     const OpId op = plan.units[share.items[i].unit.index()].op;
-    const Share::Kernel& kernel = share.kernels[share.items[i].kernel];
+    const Share::Kernel& kernel = share.kernels[share.items[i].work];
     BOOST_TEST((kernel.kind == g.graph.kind_id(op)));
     BOOST_TEST(kernel.attrs == &g.graph.attrs(op));
     BOOST_TEST(

@@ -74,10 +74,10 @@ class PlanCheck {
       return a < b;
     }));
     BOOST_TEST(s.kernels.empty() == !is_device);
-    for (std::uint32_t i = 0; is_device && i < n; ++i) {
-      BOOST_TEST(s.items[i].kernel < s.kernels.size());
+    for (std::uint32_t i = 0; i < n; ++i) {
+      BOOST_TEST(s.items[i].work < (is_device ? s.kernels.size() : s.moves.size()));
     }
-    BOOST_TEST(s.moves.size() == (is_device ? 0 : n));
+    BOOST_TEST(s.chunks.size() == (is_device ? 0 : n));
     std::vector<std::uint32_t> first;
     for (std::uint32_t i = 0; i < n; ++i) {
       if (s.items[i].waits_for == 0) first.push_back(i);
@@ -95,17 +95,17 @@ class PlanCheck {
     if (unit.transfer) {
       const Link& link = c_.machine.links[resource.index() - c_.machine.devices.size()];
       const ReplicaSpec& input = plan_.replicas[s.inputs_of(item)[0].index()];
-      BOOST_TEST((link.source(s.moves[item].direction) == input.memory));
-      BOOST_TEST((link.target(s.moves[item].direction) == output.memory));
-      BOOST_TEST(s.moves[item].bytes == c_.graph.type(unit.op).bytes());
-      if (s.moves[item].paces) {
+      BOOST_TEST((link.source(s.move(item).direction) == input.memory));
+      BOOST_TEST((link.target(s.move(item).direction) == output.memory));
+      BOOST_TEST(s.move(item).bytes == c_.graph.type(unit.op).bytes());
+      if (s.move(item).paces) {
         const ItemRef next = successors_of(resource, s, item)[0];
         BOOST_TEST((plan_.units[s.items[item].unit.index() + 1].ref == next));
         BOOST_TEST(plan_.units[s.items[item].unit.index() + 1].paced);
       }
     } else {
       const Device& device = c_.machine.devices[resource.index()];
-      const Share::Kernel& kernel = s.kernels[s.items[item].kernel];
+      const Share::Kernel& kernel = s.kernels[s.items[item].work];
       BOOST_TEST((kernel.kind == c_.graph.kind_id(unit.op)));
       BOOST_TEST(kernel.attrs == &c_.graph.attrs(unit.op));
       BOOST_TEST(unit.is_further == (c_.graph.output_number(unit.op) > 0));

@@ -96,6 +96,21 @@ BOOST_AUTO_TEST_CASE(a_tensor_crosses_each_link_of_its_route_as_a_unit_of_its_ow
   BOOST_TEST(p.plan.chunks_between(UnitId{2}, UnitId{3}) == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(transfers_of_a_link_that_are_alike_share_a_move) {
+  SmallGraph g;
+  for (const std::int64_t bytes : {4096, 4096, 8192, 4096}) {
+    const OpId x = g.work("x" + std::to_string(g.graph.size()), 1, {}, on(gpu0), bytes);
+    g.copy("y" + std::to_string(g.graph.size()), x, to(host));
+  }
+  const Planned p(g);
+  const Share& share = p.view.share(p.view.find("y1 over pcie0"));
+  BOOST_TEST(share.size() == 4U);
+  BOOST_TEST(share.moves.size() == 2U);
+  BOOST_TEST(p.view.move("y3 over pcie0").bytes == 4096U);
+  BOOST_TEST(p.view.move("y5 over pcie0").bytes == 8192U);
+  BOOST_TEST(p.view.move("y7 over pcie0").bytes == 4096U);
+}
+
 BOOST_AUTO_TEST_CASE(a_transfer_over_one_fifo_link_is_a_single_chunk_and_over_a_fair_one_is_not) {
   SmallGraph g;
   const OpId x = g.work("x", 1, {}, on(gpu0), 10'000);
@@ -265,7 +280,7 @@ BOOST_AUTO_TEST_CASE(a_transfer_belongs_to_the_window_of_its_reader) {
                  (Names{"x on gpu0", "x over pcie0", "x over pcie1", "y on gpu1", "run on gpu1"}),
              boost::test_tools::per_element());
   BOOST_TEST((plan.first_timed == UnitId{4}));
-  BOOST_TEST((view.share(UnitId{1}).moves[0].expected.total() == Duration{0}));
+  BOOST_TEST((view.share(UnitId{1}).move(0).expected.total() == Duration{0}));
 }
 
 // x on gpu0 ── pcie0 ── pcie1 ─┬─ y on gpu1

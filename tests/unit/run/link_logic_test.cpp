@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(transfers_that_a_link_has_begun_together_move_one_after_the
   BOOST_TEST((share.items[0].start == at(10) && share.items[0].end == at(30)));
   BOOST_TEST((share.items[1].start == at(30) && share.items[1].end == at(40)));
   BOOST_TEST((share.items[2].start == at(40) && share.items[2].end == at(60)));
-  BOOST_TEST((share.moves[1].busy == Duration{10}));
+  BOOST_TEST((share.chunks[1].busy == Duration{10}));
 }
 
 BOOST_AUTO_TEST_CASE(a_fair_link_takes_turns_between_the_chunks_that_it_begins_together) {
@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(latency_is_paid_once_and_wire_time_divides_without_rest) {
   }
   BOOST_TEST((times == std::vector{Duration{1033}, Duration{33}, Duration{34}}));
   BOOST_TEST((wire.current_share().busy(0) == Duration{1100}));
-  BOOST_TEST(wire.current_share().moves[0].shortest_chunk_ns == 33U);
+  BOOST_TEST(wire.current_share().chunks[0].shortest_ns == 33U);
 }
 
 BOOST_AUTO_TEST_CASE(long_transfers_of_many_chunks_do_not_overflow) {
