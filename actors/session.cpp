@@ -15,9 +15,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -113,14 +115,30 @@ Tensor take_in(SessionCore& session, std::span<const T> elements, const Shape& s
                        where);
 }
 
-// The nodes that the options name; null: none.
-std::unique_ptr<Cluster> cluster_of(const SessionOptions& options, const OpRegistry& ops) {
+// The nodes that the options name, or else the environment.
+std::vector<std::string> nodes_of(const SessionOptions& options, const Machine* machine) {
+  const char* const named = std::getenv(nodes_variable);
+  const bool is_of_nodes = machine == nullptr || !machine->nodes.empty();
+  if (named == nullptr || !options.node_addresses.empty() || !is_of_nodes ||
+      has_virtual_time(options.mode)) {
+    return options.node_addresses;
+  }
+  std::vector<std::string> addresses;
+  std::istringstream list(named);
+  for (std::string address; std::getline(list, address, ',');) addresses.push_back(address);
+  return addresses;
+}
+
+// Null: it has no nodes.
+std::unique_ptr<Cluster> cluster_of(const SessionOptions& options,
+                                    const std::vector<std::string>& addresses,
+                                    const OpRegistry& ops) {
   const bool uses_tls = options.tls.are_given();
   if (uses_tls && !options.tls.are_complete()) {
     throw usage_error("TLS needs a certificate, its key, and the certificates of an authority",
                       "give all three of `tls`, or none");
   }
-  if (options.node_addresses.empty()) {
+  if (addresses.empty()) {
     if (!uses_tls && !options.node_gpus) return nullptr;
     throw usage_error(
         fmt::format("the session has `{}`, and no nodes", uses_tls ? "tls" : "node_gpus"),
@@ -130,7 +148,7 @@ std::unique_ptr<Cluster> cluster_of(const SessionOptions& options, const OpRegis
     throw usage_error("a simulation runs on no nodes",
                       "leave them out, or make the session with Mode::run");
   }
-  ClusterOptions nodes{.addresses = options.node_addresses, .allows_other_kinds = true};
+  ClusterOptions nodes{.addresses = addresses, .allows_other_kinds = true};
   if (uses_tls) nodes.tls = TlsContext(options.tls);
   return std::make_unique<Cluster>(ops, nodes);
 }
@@ -139,7 +157,7 @@ std::unique_ptr<Cluster> cluster_of(const SessionOptions& options, const OpRegis
 SessionCore* new_core(std::optional<Machine> machine, const SessionOptions& options,
                       CallSite where) try {
   SessionHost host(options.ops);
-  host.cluster = cluster_of(options, *host.ops);
+  host.cluster = cluster_of(options, nodes_of(options, machine ? &*machine : nullptr), *host.ops);
   const bool is_given = machine.has_value();
   if (is_given) check_machine(*machine);
   if (host.cluster == nullptr) {
@@ -155,10 +173,11 @@ SessionCore* new_core(std::optional<Machine> machine, const SessionOptions& opti
     host.cluster->check(host.machine);
   }
   if (host.cluster == nullptr && host.machine.nodes.size() > 1 && !has_virtual_time(options.mode)) {
-    throw usage_error(fmt::format("'{}' has {} nodes, and the session none", host.machine.name,
-                                  host.machine.nodes.size()),
-                      "name them: {.node_addresses = {\"HOST:PORT\", …}}, or simulate with {.mode "
-                      "= Mode::simulate}");
+    throw usage_error(
+        fmt::format("'{}' has {} nodes, and the session none", host.machine.name,
+                    host.machine.nodes.size()),
+        "name them: {.node_addresses = {\"HOST:PORT\", …}} or TROUPE_NODES; or simulate "
+        "with {.mode = Mode::simulate}");
   }
   if (host.cluster == nullptr && is_given) complete_machine(options.mode, host.machine);
   return new SessionCore(std::move(host), options.mode, options.seed);

@@ -69,6 +69,10 @@ class Tensor {
   TensorState* state_ = nullptr;
 };
 
+// The environment variable that names nodes, "host:port,host:port", for a session that runs and has
+// neither `node_addresses` nor a machine without nodes. `troupe launch` sets it.
+inline constexpr const char* nodes_variable = "TROUPE_NODES";
+
 struct SessionOptions {
   Mode mode = Mode::run;
   // Decides the order of concurrent messages under virtual time; results don't depend on it.
@@ -76,7 +80,8 @@ struct SessionOptions {
   // The op kinds: builtin_ops(), or a copy of it to which kinds were added. Copied.
   const OpRegistry& ops = builtin_ops();
   // Nodes that the session is to run on, "host:port" each, in their order: what `troupe node` says
-  // that it listens on. They must have these op kinds. None: it runs in this process.
+  // that it listens on. They must have these op kinds. None: those of nodes_variable; if there are
+  // none, too, it runs in this process.
   std::vector<std::string> node_addresses = {};
   // If no machine is given: that of the nodes has their GPUs, too.
   bool node_gpus = false;

@@ -61,6 +61,12 @@ struct NodeArguments {
   double leader_timeout_s = 0;  // ends when no leader has come for so long; 0: never
 };
 
+struct LaunchArguments {
+  std::size_t local_nodes = 0;  // 0: not given
+  std::vector<std::string> ops;
+  std::vector<std::string> command;  // a program and its arguments
+};
+
 // Exit codes: 0 done, 1 the run failed, 2 usage or config error.
 enum ExitCode : int { exit_done = 0, exit_failed = 1, exit_usage = 2 };
 
@@ -70,5 +76,7 @@ int simulate_command(const RunArguments& arguments);
 int validate_command(const RunArguments& arguments);
 int machine_command();
 int node_command(const NodeArguments& arguments);
+// Returns what the program returns, as a shell does.
+int launch_command(const LaunchArguments& arguments);
 
 }  // namespace troupe

@@ -180,11 +180,11 @@ void LocalNodes::start(std::size_t index, Duration timeout, ErrorKind kind) {
       "node",
       "--listen",
       options_.listen,
-      "--once",
       "--memory-share",
       fmt::format("{}", options_.memory_share / static_cast<double>(options_.count)),
       "--node-timeout",
       fmt::format("{}", options_.node_timeout_s)};
+  if (options_.once) words.emplace_back("--once");
   for (const std::string& library : options_.ops) words.insert(words.end(), {"--ops", library});
   words.insert(words.end(), options_.more.begin(), options_.more.end());
   std::vector<char*> arguments(words.size() + 1);  // the last one is null
@@ -252,7 +252,7 @@ void LocalNodes::wake() {
 }
 
 LocalNodes::~LocalNodes() {
-  const auto patience = std::chrono::steady_clock::now() + 1s;
+  const auto patience = std::chrono::steady_clock::now() + (options_.once ? 1s : 0s);
   for (const pid_t process : processes_) {
     while (process != 0 && waitpid(process, nullptr, WNOHANG) == 0) {
       if (std::chrono::steady_clock::now() > patience) kill(process, SIGKILL);

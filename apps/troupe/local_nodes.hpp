@@ -1,4 +1,4 @@
-// Node processes on this host, for `troupe run --local-nodes`.
+// Node processes on this host, for --local-nodes.
 #pragma once
 
 #include "core/base/error.hpp"
@@ -23,6 +23,7 @@ struct LocalNodesOptions {
   double node_timeout_s = 1;                          // a leader that is silent for longer is gone
   std::string listen = "127.0.0.1:0";
   double memory_share = 1;             // of this host's memory, for all of them
+  bool once = true;                    // they end when their leader is gone; else when killed
   std::vector<std::string> more = {};  // options of `troupe node`
 };
 
@@ -36,8 +37,7 @@ class LocalNodes {
   // Blocks until all listen. Throws a usage Error if one of them can't be started, ends before it
   // listens, or doesn't listen in time; none of them is left then.
   explicit LocalNodes(const LocalNodesOptions& options);
-  // Waits until they have ended, which they do when their leader is gone, and kills those that
-  // have not after a second.
+  // Waits until they have ended, as far as they do, and kills those that have not after a second.
   ~LocalNodes();
   LocalNodes(const LocalNodes&) = delete;
   LocalNodes& operator=(const LocalNodes&) = delete;

@@ -67,7 +67,7 @@ void check_values(std::span<char* const> arguments) {
 void add_ops_option(CLI::App& command, std::vector<std::string>& libraries) {
   command
       .add_option("--ops", libraries,
-                  "A shared library with op kinds for the file (may be given several times)")
+                  "A shared library with op kinds of your own (may be given several times)")
       ->option_text("LIBRARY")
       ->check(path_error)
       ->allow_extra_args(false);
@@ -250,6 +250,34 @@ void add_node_options(CLI::App& command, troupe::NodeArguments& arguments) {
   add_ops_option(command, arguments.ops);
 }
 
+// `troupe launch` may have a "--" before its program: CLI11 would take the program for troupe's
+// own.
+std::vector<char*> without_mark(int argc, char** argv) {
+  std::vector<char*> words(argv, argv + argc);
+  if (argc < 2 || std::string_view(argv[1]) != "launch") return words;
+  std::size_t at = 2;
+  for (; at < words.size() && std::string_view(words[at]).starts_with("--"); ++at) {
+    const std::string_view option = words[at];
+    if (option == "--") {
+      words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));
+      break;
+    }
+    if (option.find('=') == std::string_view::npos) ++at;  // its value
+  }
+  return words;
+}
+
+void add_launch_options(CLI::App& command, troupe::LaunchArguments& arguments) {
+  command
+      .add_option("--local-nodes", arguments.local_nodes,
+                  "Start so many node processes on this host")
+      ->option_text("N")
+      ->check(CLI::Range(1, static_cast<int>(troupe::local_nodes_max)));
+  add_ops_option(command, arguments.ops);
+  command.prefix_command();
+  command.footer("PROGRAM and its arguments follow: troupe launch --local-nodes 2 ./program 100");
+}
+
 // Prints a line that says what is wrong with the command line. Returns the exit code.
 int refuse(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
@@ -318,9 +346,14 @@ int run_program(int argc, char** argv) {
   troupe::NodeArguments node_arguments;
   CLI::App* node = app.add_subcommand("node", "Lend this host's devices to runs");
   add_node_options(*node, node_arguments);
+  troupe::LaunchArguments launch_arguments;
+  CLI::App* launch = app.add_subcommand(
+      "launch", "Run a program of your own whose sessions compute on nodes of this host");
+  add_launch_options(*launch, launch_arguments);
   check_values({argv, static_cast<std::size_t>(argc)});
   try {
-    app.parse(argc, argv);
+    const std::vector<char*> words = without_mark(argc, argv);
+    app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::Success& asked) {  // --help, --version
     std::ostringstream text;
     const int code = app.exit(asked, text);
@@ -334,6 +367,10 @@ int run_program(int argc, char** argv) {
   if (validate->parsed()) return troupe::validate_command(arguments);
   if (node->parsed()) return troupe::node_command(node_arguments);
   if (machine->parsed()) return troupe::machine_command();
+  if (launch->parsed()) {
+    launch_arguments.command = launch->remaining();
+    return troupe::launch_command(launch_arguments);
+  }
   return troupe::exit_usage;
 }
 

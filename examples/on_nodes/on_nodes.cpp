@@ -2,11 +2,11 @@
 // iteration: each device has a block of the rows, and multiplies it by the vector of the step
 // before. Troupe sends the vector to the nodes, and their parts of the next one back.
 //
-//   troupe node --listen 127.0.0.1:7420 &        on each host; any address and port
-//   troupe node --listen 127.0.0.1:7421 &
-//   example_on_nodes 127.0.0.1:7420 127.0.0.1:7421
+//   troupe launch --local-nodes 2 example_on_nodes --run      on two node processes of this host
+//   TROUPE_NODES=10.0.0.1:7420,10.0.0.2:7420 example_on_nodes --run
+//                                       on others, each with a `troupe node` at this address
 //
-// Without addresses, it is simulated on the nodes of a machine file.
+// Without --run, it is simulated on the nodes of a machine file.
 #include "troupe/troupe.hpp"
 
 #include <exception>
@@ -62,8 +62,8 @@ void iterate(Session& session) {
 
 int main(int argc, char** argv) {
   try {
-    if (argc > 2) {
-      Session session({.node_addresses = {argv + 1, argv + argc}});
+    if (argc > 1 && argv[1] == std::string("--run")) {
+      Session session;
       iterate(session);
     } else {
       const std::filesystem::path machine =

@@ -2,6 +2,7 @@
 #include "actors/session.hpp"
 #include "actors/tensor_ops.hpp"
 #include "core/base/error.hpp"
+#include "core/machine/discover.hpp"
 #include "tests/support/certificates.hpp"
 #include "tests/support/node_process.hpp"
 
@@ -9,6 +10,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -150,6 +152,26 @@ BOOST_AUTO_TEST_CASE(a_node_serves_one_session_after_another) {
     check_error([&] { Session another({.node_addresses = nodes.addresses}); },
                 {"it works for another leader"});
   }
+}
+
+BOOST_AUTO_TEST_CASE(the_environment_names_nodes_for_a_session_that_names_none) {
+  const Nodes nodes(2);
+  setenv(nodes_variable, (nodes.addresses[0] + "," + nodes.addresses[1]).c_str(), 1);
+  const auto nodes_of = [](const Session& session) { return session.machine().nodes.size(); };
+  const Machine here = local_machine(discover_host(), {});
+  {
+    Session session;
+    BOOST_TEST(nodes_of(session) == 2U);
+    BOOST_TEST(session.uniform({8}).read<float>().size() == 8U);
+  }
+  BOOST_TEST(nodes_of(Session({.node_addresses = {nodes.addresses[1]}})) == 1U);
+  BOOST_TEST(nodes_of(Session(here)) == 0U);
+  BOOST_TEST(nodes_of(Session({.mode = Mode::simulate})) == 0U);
+  setenv(nodes_variable, "127.0.0.1", 1);
+  check_error([] { Session session; }, {"127.0.0.1", "HOST:PORT"});
+  setenv(nodes_variable, "", 1);
+  BOOST_TEST(nodes_of(Session()) == 0U);
+  unsetenv(nodes_variable);
 }
 
 BOOST_AUTO_TEST_CASE(a_killed_node_is_named_and_the_others_serve_again) {

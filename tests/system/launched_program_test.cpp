@@ -1,0 +1,107 @@
+// `troupe launch`: programs that find nodes in their environment.
+#include "tests/support/node_process.hpp"
+#include "tests/support/run_workspace.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace troupe::testing;
+
+BOOST_AUTO_TEST_SUITE(launched_program)
+namespace {
+
+struct Files : RunWorkspace {
+  // The command that launches a program, with two nodes.
+  std::vector<std::string> launch(const std::vector<std::string>& program) const {
+    std::vector<std::string> words = {"launch", "--local-nodes", "2"};
+    words.insert(words.end(), program.begin(), program.end());
+    return troupe_command(words);
+  }
+  Finished finish(const std::vector<std::string>& program) const {
+    const Finished finished = Program(launch(program), options_in(*this)).wait();
+    BOOST_TEST(!finished.timed_out);
+    check_nothing_is_left(*this);
+    return finished;
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(a_launched_program_has_its_arguments_and_the_addresses_of_nodes, Files) {
+  for (const std::vector<std::string>& mark : {std::vector<std::string>{}, {"--"}}) {
+    std::vector<std::string> program = mark;
+    for (const char* word : {"sh", "-c", "echo $TROUPE_NODES $1 $2", "sh", "--local-nodes", "--"}) {
+      program.emplace_back(word);
+    }
+    const Finished finished = finish(program);
+    BOOST_TEST(finished.exit_code == 0);
+    BOOST_TEST(std::ranges::count(finished.out, ':') == 2, finished.out);
+    BOOST_TEST(finished.out.starts_with("127.0.0.1:"));
+    BOOST_TEST(finished.out.ends_with(" --local-nodes --\n"), finished.out);
+    BOOST_TEST(finished.err.empty(), finished.err);
+  }
+}
+
+BOOST_FIXTURE_TEST_CASE(launched_nodes_serve_one_leader_after_another, Files) {
+  write(
+      "run.yaml",
+      "machine: {discover: {}}\n"
+      "tasks: {x: {op: uniform, shape: [8], on: n1.cpu0}, y: {op: copy, in: [x], to: n0.mem0}}\n");
+  const std::string run = "'" + troupe_command({}).front() + "' run run.yaml --nodes $TROUPE_NODES";
+  const Finished finished = finish({"sh", "-c", run + " && " + run});
+  BOOST_TEST(finished.exit_code == 0, finished.err);
+}
+
+BOOST_FIXTURE_TEST_CASE(launch_returns_what_its_program_returns, Files) {
+  BOOST_TEST(finish({"sh", "-c", "exit 7"}).exit_code == 7);
+  BOOST_TEST(finish({"sh", "-c", "kill -KILL $$"}).exit_code == 128 + SIGKILL);
+  // Who reads what it writes may go away, as of any program.
+  BOOST_TEST(finish({"sh", "-c", "kill -PIPE $$"}).exit_code == 128 + SIGPIPE);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_signal_for_launch_is_passed_on_to_its_program, Files) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    Program program(launch({"sh", "-c",
+                            "trap 'echo caught; exit 3' INT TERM HUP; echo ready\n"
+                            "while true; do sleep 0.01; done"}),
+                    options_in(*this));
+    BOOST_REQUIRE(program.wait_until([&] { return contains(program.out(), "ready"); }));
+    program.send(signal);
+    const Finished finished = program.wait();
+    BOOST_TEST(finished.exit_code == 3);
+    BOOST_TEST(contains(finished.out, "caught"));
+    check_nothing_is_left(*this);
+  }
+}
+
+BOOST_FIXTURE_TEST_CASE(nodes_end_with_a_launch_that_is_killed, Files) {
+  Program program(launch({"sh", "-c", "echo ready; exec sleep 1"}), options_in(*this));
+  BOOST_REQUIRE(program.wait_until([&] { return contains(program.out(), "ready"); }));
+  program.send(SIGKILL);
+  program.wait();
+  check_nothing_is_left(*this);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_can_not_be_launched_is_refused, Files) {
+  const auto check = [&](const std::vector<std::string>& words, const std::string& problem) {
+    const Finished finished = run(words);
+    BOOST_TEST(finished.exit_code == 2);
+    BOOST_TEST(contains(finished.err, problem), finished.err);
+    check_nothing_is_left(*this);
+  };
+  check({"launch", "--local-nodes", "2"}, "no program is given");
+  check({"launch", "--local-nodes", "2", "--"}, "no program is given");
+  check({"launch", "true"}, "--local-nodes is required");
+  check({"launch", "--local-nodes", "0", "true"}, "--local-nodes");
+  check({"launch", "--locl-nodes", "2", "true"}, "there is no option '--locl-nodes'");
+  check({"launch", "--local-nodes", "2", "./nosuch"}, "could not start './nosuch': No such file");
+  check({"launch", "--local-nodes", "2", "/"}, "could not start '/': Permission denied");
+  check({"launch", "--local-nodes", "2", "--ops", "./nosuch.so", "true"}, "nosuch.so");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
