@@ -24,10 +24,6 @@ constexpr std::size_t window_ops_max = 1 << 13;
 constexpr Duration work_ahead = std::chrono::milliseconds(64);
 // But a window has so many calls for each device, however long: a choice needs what comes next.
 constexpr std::size_t calls_ahead = 32;
-// What is left of windows with shorter ops, on average, isn't counted: it is done before it
-// matters.
-constexpr Duration counted_op_min = std::chrono::microseconds(10);
-
 // A window may make a quarter of what the smallest memory holds, so that others run beside it.
 std::uint64_t room_bytes(const Machine& machine) {
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
@@ -79,6 +75,7 @@ SessionEngine::SessionEngine(const Machine& machine, const OpRegistry& ops, Mode
       setting_(execution_.setting()),
       tensors_(execution_, machine, cluster),
       actors_(execution_.start({.seed = seed, .on_news = std::move(on_news)})),
+      sent_(machine, !setting_.has_virtual_time),
       room_bytes_(room_bytes(machine)),
       room_(machine, tensors_) {
   renew();
@@ -92,7 +89,7 @@ SessionEngine::~SessionEngine() {
 
 // Begins an epoch. Nothing is in flight.
 void SessionEngine::renew() {
-  TROUPE_ASSERT(in_flight_.empty());
+  TROUPE_ASSERT(sent_.empty());
   summary_.reset();  // it refers to the plan
   epoch_ = std::make_unique<SessionEpoch>(machine_, ops_, setting_, place_of_, next_window_,
                                           epoch_.get(), tensors_);
@@ -102,46 +99,17 @@ void SessionEngine::renew() {
 void SessionEngine::hand_out(CallLog& log) {
   has_enough_ = false;
   while (!has_failed() && send_planned() && log.size() > 0 && begin_window()) {
-    const std::vector<Duration> busy = expected_left();
+    const std::vector<Duration> busy = sent_.expected_left();
     has_enough_ = std::all_of(busy.begin(), busy.end(), [](Duration d) { return d > work_ahead; });
     if (has_enough_ || !plan_window(log, busy)) return;
   }
-}
-
-// By device, how long it will be at work on the windows that are counted, all its streams together.
-std::vector<Duration> SessionEngine::expected_left() const {
-  std::vector<Duration> left(machine_.devices.size(), Duration{0});
-  for (const InFlight& window : in_flight_) {
-    if (!window.is_counted) continue;
-    for (const SentShare& share : window.shares) {
-      const std::size_t device = share.resource().index();
-      if (device >= left.size()) continue;  // a link
-      const Duration more = share.expected_left() / machine_.devices[device].streams;
-      left[device] = std::min(left[device] + more, longest_duration);
-    }
-  }
-  return left;
-}
-
-// Whether the ops of a window, none of which has begun, take long enough to be counted. In virtual
-// time none is: all that was called before a wait is placed together.
-bool SessionEngine::counts(const InFlight& window) const {
-  if (setting_.has_virtual_time) return false;
-  Duration expected{0};
-  std::size_t ops = 0;
-  for (const SentShare& share : window.shares) {
-    if (share.resource().index() >= machine_.devices.size()) continue;  // a link
-    expected = std::min(expected + share.expected_left(), longest_duration);
-    ops += share.size();
-  }
-  return expected >= counted_op_min * static_cast<std::int64_t>(ops);
 }
 
 // False while windows in flight must complete first.
 bool SessionEngine::begin_window() {
   // What is measured needs the units of one epoch.
   if (summary_ != nullptr || !epoch_->is_long()) return true;
-  if (!in_flight_.empty()) return false;
+  if (!sent_.empty()) return false;
   renew();
   return true;
 }
@@ -219,7 +187,7 @@ bool SessionEngine::plan_window(CallLog& log, std::span<const Duration> busy) {
     const bool is_further = call.signature->output_number > 0;  // counted with the first output
     if (!is_further && !room_.add(*call.signature, inputs)) {
       if (end > log.first) break;
-      if (!in_flight_.empty()) return false;
+      if (!sent_.empty()) return false;
       evict(inputs);
       is_alone = true;  // it may need less than what was counted
       if (is_given && !has_room_for_given(call)) {
@@ -299,7 +267,7 @@ bool SessionEngine::send_planned() {
   const PlannedWindow& window = planned_->window;
   const std::size_t full = tensors_.first_without_room(window.replicas, graph().types());
   if (full < window.replicas.size()) {
-    if (!in_flight_.empty()) return false;
+    if (!sent_.empty()) return false;
     const MemoryId memory = window.replicas[full].memory;
     // Mostly there is one call: then it is named, with all that it needs.
     const OpId only = planned_->only;
@@ -318,27 +286,20 @@ bool SessionEngine::send_planned() {
 }
 
 void SessionEngine::send(PlannedWindow planned) {
-  const std::uint32_t first_window = in_flight_.empty() ? next_window_ : in_flight_.front().number;
+  const std::uint32_t first_window = sent_.empty() ? next_window_ : sent_.front().number;
   tensors_.prepare(planned, first_window, graph().types(),
                    at_once(planned.replicas, graph().types()));
   const std::uint64_t items = planned.window.items;
   TROUPE_ASSERT(planned.window.number == next_window_);
-  InFlight entry{.number = planned.window.number,
-                 .first = planned.window.first,
-                 .shares = {},
-                 .to_release = {},
-                 .calls_before = handed_out_};
-  for (auto& [resource, share] : planned.window.shares) entry.shares.emplace_back(resource, share);
-  entry.is_counted = counts(entry);
+  SentWindows::Entry entry = sent_.make_entry(planned.window, handed_out_);
   actors_.send(std::move(planned.window));  // if it throws, nothing has been noted
   ++next_window_;
   items_sent_ += items;
-  hold(planned.holds, entry);
-  in_flight_.push_back(std::move(entry));
+  hold(planned.holds, sent_.add(std::move(entry)));
 }
 
 // The session holds what it may still read, and until the window has completed what nobody reads.
-void SessionEngine::hold(std::span<const PlannedWindow::Hold> holds, InFlight& entry) {
+void SessionEngine::hold(std::span<const PlannedWindow::Hold> holds, SentWindows::Entry& entry) {
   for (const PlannedWindow::Hold& held : holds) {
     if (TensorState* const tensor = epoch_->tensor_of(held.op)) {
       tensor->copies.push_back({held.replica, entry.number});
@@ -365,11 +326,11 @@ void SessionEngine::release(TensorState* dropped) {
 void SessionEngine::release_copies(TensorState& tensor) {
   if (tensor.copies.size() > 1) --copied_;
   for (const TensorState::Copy& copy : tensor.copies) {
-    if (!in_flight_.empty() && copy.window >= in_flight_.front().number) {
-      if (tensors_.release_unless_last(copy.replica)) continue;
-      in_flight_[copy.window - in_flight_.front().number].to_release.push_back(copy.replica);
-    } else {
+    SentWindows::Entry* const window = sent_.find(copy.window);
+    if (window == nullptr) {
       tensors_.release(copy.replica);
+    } else if (!tensors_.release_unless_last(copy.replica)) {
+      window->to_release.push_back(copy.replica);
     }
   }
   tensor.copies.clear();
@@ -379,8 +340,7 @@ void SessionEngine::release_copies(TensorState& tensor) {
 void SessionEngine::retire() {
   release(exchange_.take_dropped());
   while (const std::optional<Window> window = actors_.take_window()) {
-    const InFlight done = std::move(in_flight_.front());
-    in_flight_.pop_front();
+    const SentWindows::Entry done = sent_.take_first();
     if (summary_) summary_->add(*window);
     tensors_.retire(*window);
     for (const ReplicaId r : done.to_release) tensors_.release(r);
@@ -392,33 +352,11 @@ UnitId SessionEngine::pending(const TensorState::Copy& copy) const {
   const UnitId unit = maker_of(copy.replica);
   const ItemRef ref = plan().units[unit.index()].ref;
   const bool is_given = !ref.resource;
-  if (is_given || in_flight_.empty() || copy.window < in_flight_.front().number) return {};
-  const InFlight& window = in_flight_[copy.window - in_flight_.front().number];
-  const auto share =
-      std::find_if(window.shares.begin(), window.shares.end(),
-                   [&](const SentShare& sent) { return sent.resource() == ref.resource; });
-  return share->has_finished(ref.item) ? UnitId{} : unit;
-}
-
-UnitId SessionEngine::pending(DeviceId device, std::uint64_t call) const {
-  for (auto window = in_flight_.rbegin(); window != in_flight_.rend(); ++window) {
-    if (window->calls_before >= call) continue;
-    for (const SentShare& share : window->shares) {
-      if (share.resource() != ResourceId::at(device.index())) continue;
-      for (std::size_t item = share.size(); item-- > 0;) {
-        if (!share.has_finished(item)) return share.unit(item);
-      }
-    }
-  }
-  return {};
+  return is_given || sent_.has_finished(copy.window, ref) ? UnitId{} : unit;
 }
 
 void SessionEngine::watch(UnitId unit) {
-  // Windows begin with higher units than those before them.
-  const auto after =
-      std::upper_bound(in_flight_.begin(), in_flight_.end(), unit,
-                       [](UnitId wanted, const InFlight& window) { return wanted < window.first; });
-  actors_.watch({.window = std::prev(after)->number, .ref = plan().units[unit.index()].ref});
+  actors_.watch({.window = sent_.window_of(unit).number, .ref = plan().units[unit.index()].ref});
 }
 
 Error SessionEngine::failure() {

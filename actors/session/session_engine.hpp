@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/execution.hpp"
+#include "actors/session/sent_windows.hpp"
 #include "actors/session/session_epoch.hpp"
 #include "actors/session/session_tensors.hpp"
 #include "actors/session/signatures.hpp"
@@ -13,12 +14,10 @@
 #include "core/machine/machine.hpp"
 #include "core/plan/planner.hpp"
 #include "core/result/summary.hpp"
-#include "core/run/records.hpp"
 #include "core/trace/report.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -83,8 +82,8 @@ class SessionEngine {
   // Lets the actors act: until there is news, for about 50 ms at most.
   void proceed() { actors_.proceed(); }
 
-  bool is_idle() const { return in_flight_.empty() && !planned_; }
-  std::size_t windows() const { return in_flight_.size(); }
+  bool is_idle() const { return sent_.empty() && !planned_; }
+  std::size_t windows() const { return sent_.size(); }
   // Ops and transfers that are handed out and not known to be done.
   std::uint64_t items_in_flight() const { return items_sent_ - actors_.items_done(); }
   // The run has ended early, or can't go on without the node that was lost.
@@ -98,14 +97,16 @@ class SessionEngine {
   std::uint64_t handed_out() const { return handed_out_; }
   // All calls up to this one have been carried out.
   std::uint64_t completed() const {
-    return in_flight_.empty() ? handed_out_ : in_flight_.front().calls_before;
+    return sent_.empty() ? handed_out_ : sent_.front().calls_before;
   }
   // The unit that has to finish before the tensor, which was handed out, has been made. None: it
   // has been made.
   UnitId pending(const TensorState& tensor) const { return pending(tensor.copies.front()); }
   // A unit that has to finish before the device has carried out what it was given with the calls up
   // to `call`: the one that is likely to be the last. None: it has carried out all.
-  UnitId pending(DeviceId device, std::uint64_t call) const;
+  UnitId pending(DeviceId device, std::uint64_t call) const {
+    return sent_.unfinished(device, call);
+  }
   // Calls on_news when this unit, which is pending, has finished.
   void watch(UnitId unit);
 
@@ -126,15 +127,6 @@ class SessionEngine {
   void drop_measure() { summary_.reset(); }  // does nothing where none has begun
 
  private:
-  struct InFlight {
-    std::uint32_t number = 0;
-    UnitId first;                       // as in Window
-    std::vector<SentShare> shares;      // which exist until the window is taken back
-    std::vector<ReplicaId> to_release;  // when it has completed
-    std::uint64_t calls_before = 0;     // handed out before this window
-    bool is_counted = false;            // in expected_left()
-  };
-
   // Planned, and waiting for room.
   struct Planned {
     PlannedWindow window;
@@ -147,8 +139,6 @@ class SessionEngine {
   const Plan& plan() const { return epoch_->planner().plan(); }
   void renew();
   bool begin_window();
-  std::vector<Duration> expected_left() const;
-  bool counts(const InFlight& window) const;
   bool plan_window(CallLog& log, std::span<const Duration> busy);
   bool has_room_for_given(const CallLog::Call& call) const;
   void evict(std::span<TensorState* const> inputs);
@@ -159,7 +149,7 @@ class SessionEngine {
   bool send_planned();
   void send(PlannedWindow planned);
   void release(TensorState* dropped);
-  void hold(std::span<const PlannedWindow::Hold> holds, InFlight& entry);
+  void hold(std::span<const PlannedWindow::Hold> holds, SentWindows::Entry& entry);
   void release_copies(TensorState& tensor);
   UnitId pending(const TensorState::Copy& copy) const;
   void await_loss_behind(const CoordinatorLogic::Failure& failure);
@@ -172,7 +162,8 @@ class SessionEngine {
   const RunSetting& setting_;
   SessionTensors tensors_;
   ActorRuntime& actors_;
-  std::deque<InFlight> in_flight_;
+  // In virtual time their work isn't counted: all calls before a wait are placed together.
+  SentWindows sent_;
   std::optional<Planned> planned_;
   std::uint32_t next_window_ = 0;
   std::uint64_t items_sent_ = 0;
