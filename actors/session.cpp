@@ -200,10 +200,9 @@ Tensor call_kind(SessionCore& session, std::string_view kind, std::span<const Te
 template <class T>
 std::vector<T> read_elements(const Tensor& tensor, DType dtype, CallSite where) {
   TensorState& state = state_of(tensor, where);
-  std::vector<std::byte> room;
-  const std::span<const std::byte> values = state.session->values(state, dtype, where, room);
-  const T* const first = reinterpret_cast<const T*>(values.data());
-  return {first, first + values.size() / sizeof(T)};
+  const SessionCore::Values values = state.session->values(state, dtype, where);
+  const T* const first = reinterpret_cast<const T*>(values.bytes().data());
+  return {first, first + values.bytes().size() / sizeof(T)};
 }
 
 }  // namespace
@@ -266,9 +265,10 @@ void Tensor::save(const std::filesystem::path& file, std::string_view name, Call
                                    : "a .npy file has no names",
                       name.empty() ? "give one" : "leave it out");
   }
-  std::vector<std::byte> room;
+  SessionCore::Values values;
   save_tensors(file, {&named, 1}, [&](std::size_t) {
-    return state.session->values(state, named.type.dtype, where, room);
+    values = state.session->values(state, named.type.dtype, where);
+    return values.bytes();
   });
 }
 
@@ -409,7 +409,7 @@ void Session::save(const std::filesystem::path& file, const std::map<std::string
                       "save a tensor by itself, or to a .safetensors file");
   }
   std::vector<NamedType> types;
-  std::vector<const TensorState*> states;
+  std::vector<TensorState*> states;
   for (const auto& [name, tensor] : tensors) {
     states.push_back(&state_of(tensor, where));
     if (states.back()->session != core_) {
@@ -418,9 +418,10 @@ void Session::save(const std::filesystem::path& file, const std::map<std::string
     }
     types.push_back({.name = name, .type = tensor.type()});
   }
-  std::vector<std::byte> room;
+  SessionCore::Values values;
   save_tensors(file, types, [&](std::size_t i) {
-    return core_->values(*states[i], types[i].type.dtype, where, room);
+    values = core_->values(*states[i], types[i].type.dtype, where);
+    return values.bytes();
   });
 }
 

@@ -118,6 +118,9 @@ class [[nodiscard]] DeviceScope {
 // The child of a fork() can't use its parent's sessions, nor end by exit() while it has some: the
 // threads stay with the parent. Let it call exec() or _exit(), or make sessions after the fork().
 //
+// Where a memory has no room for a call, tensors that the call doesn't read move to other memories
+// that have: those first that were used least recently. Where none has, the session fails.
+//
 // Any thread may call any function. A call throws a usage Error, with the caller's file and line,
 // if its inputs don't fit. If an op fails, no further op starts, and every later wait, read or call
 // throws an Error that names the op, its device and the line that called it.

@@ -293,8 +293,7 @@ void SessionCore::wait_all() {
   wait_for(lock, {.call = called_});
 }
 
-std::span<const std::byte> SessionCore::values(const TensorState& tensor, DType dtype,
-                                               CallSite where, std::vector<std::byte>& room) {
+SessionCore::Values SessionCore::values(TensorState& tensor, DType dtype, CallSite where) {
   Lock lock(mutex_);
   if (!engine_->has_values()) {
     throw usage_error(where.place(), "a simulation computes no values to read",
@@ -307,18 +306,26 @@ std::span<const std::byte> SessionCore::values(const TensorState& tensor, DType 
         fmt::format("the tensor is {}, read as {}", to_string(type), to_string(dtype)),
         fmt::format("read {}", to_string(type.dtype)));
   }
-  wait_for(lock, {.call = tensor.number, .tensor = &tensor});
-  wait_until_idle(lock);
-  check_not_failed();
-  if (const std::byte* const values = engine_->data(tensor)) return {values, type.bytes()};
+  do {  // when it is there, it may be moved out of a memory that is full
+    wait_for(lock, {.call = tensor.number, .tensor = &tensor});
+    wait_until_idle(lock);
+    check_not_failed();
+  } while (engine_->pending(tensor));
+  Values values;
+  if (const std::byte* const data = engine_->data(tensor)) {
+    tensor.readers.fetch_add(1);
+    values.in_place_.reset(&tensor);
+    values.in_place_bytes_ = {data, type.bytes()};
+    return values;
+  }
   try {
-    let_thread(lock, [&] { engine_->read(tensor, room); });
+    let_thread(lock, [&] { engine_->read(tensor, values.copy_); });
   } catch (const Error&) {
     wait_until_idle(lock);
     check_not_failed();  // if a node was lost, all calls say the same
     throw;
   }
-  return room;
+  return values;
 }
 
 const ScenarioReport& SessionCore::measure(std::string_view name, const std::function<void()>& work,

@@ -73,10 +73,22 @@ class SessionCore final : private TensorExchange {
   void wait(const TensorState& tensor);
   void wait(DeviceId device);
   void wait_all();
-  // The values: where they are, as long as there is a handle of the tensor, or else in `room`,
-  // which is resized.
-  std::span<const std::byte> values(const TensorState& tensor, DType dtype, CallSite where,
-                                    std::vector<std::byte>& room);
+  // The values of a tensor. There must be a handle of it as long as the object exists.
+  class Values {
+   public:
+    Values() = default;
+    std::span<const std::byte> bytes() const { return in_place_ ? in_place_bytes_ : copy_; }
+
+   private:
+    friend class SessionCore;
+    struct End {
+      void operator()(TensorState* read) const { read->readers.fetch_sub(1); }
+    };
+    std::unique_ptr<TensorState, End> in_place_;  // the tensor whose values are read where they are
+    std::span<const std::byte> in_place_bytes_;
+    std::vector<std::byte> copy_;
+  };
+  Values values(TensorState& tensor, DType dtype, CallSite where);
   const ScenarioReport& measure(std::string_view name, const std::function<void()>& work,
                                 CallSite where);
 

@@ -120,47 +120,8 @@ bool SessionEngine::has_room_for_given(const CallLog::Call& call) const {
   return tensors_.has_room(spec, given.declared);
 }
 
-// The copy that a program may be reading, if there is one.
-const TensorState::Copy* SessionEngine::readable(const TensorState& tensor) const {
-  const auto found = std::ranges::find_if(tensor.copies, [this](const TensorState::Copy& copy) {
-    return is_host_ram(machine_, tensors_.memory(copy.replica));
-  });
-  return found != tensor.copies.end() ? &*found : nullptr;
-}
-
-// Frees copies of tensors that are elsewhere, too, in memories that the next call is short of,
-// until it isn't. Nothing is in flight. Its inputs stay, and what a program may be reading; and
-// what is measured needs the units of one epoch.
-void SessionEngine::evict(std::span<TensorState* const> inputs) {
-  if (summary_ != nullptr || copied_ == 0) return;
-  bool has_freed = false;
-  for (std::size_t i = 0; i < graph().size(); ++i) {
-    TensorState* const tensor = epoch_->tensor_of(OpId::at(i));
-    if (tensor == nullptr || tensor->copies.size() < 2) continue;
-    if (std::ranges::find(inputs, tensor) != inputs.end()) continue;
-    const auto is_short = [this](const TensorState::Copy& copy) {
-      return room_.is_short(tensors_.memory(copy.replica));
-    };
-    const TensorState::Copy* kept = readable(*tensor);
-    if (kept == nullptr) {
-      const auto elsewhere = std::ranges::find_if_not(tensor->copies, is_short);
-      kept = elsewhere != tensor->copies.end() ? &*elsewhere : &tensor->copies.front();
-    }
-    const ReplicaId stays = kept->replica;
-    const auto freed = std::erase_if(tensor->copies, [&](const TensorState::Copy& copy) {
-      if (copy.replica == stays || !is_short(copy)) return false;
-      room_.free_some(tensors_.memory(copy.replica), graph().type(tensor->op).bytes());
-      tensors_.release(copy.replica);
-      return true;
-    });
-    has_freed = has_freed || freed > 0;
-    if (tensor->copies.size() < 2) --copied_;
-  }
-  if (has_freed) renew();
-}
-
 // False while windows in flight must complete first.
-bool SessionEngine::plan_window(CallLog& log, std::span<const Duration> busy) {
+bool SessionEngine::plan_window(CallLog& log, std::vector<Duration> busy) {
   std::size_t end = log.first;
   std::size_t end_input = log.first_input;
   std::uint64_t bytes = 0;
@@ -188,7 +149,7 @@ bool SessionEngine::plan_window(CallLog& log, std::span<const Duration> busy) {
     if (!is_further && !room_.add(*call.signature, inputs)) {
       if (end > log.first) break;
       if (!sent_.empty()) return false;
-      evict(inputs);
+      if (!make_room(*call.signature, inputs, busy)) return true;
       is_alone = true;  // it may need less than what was counted
       if (is_given && !has_room_for_given(call)) {
         const OpTemplate& given = call.signature->op_template;
@@ -197,6 +158,8 @@ bool SessionEngine::plan_window(CallLog& log, std::span<const Duration> busy) {
       }
     }
     TensorState& tensor = *call.output;
+    tensor.last_used = ++uses_;
+    for (TensorState* const input : inputs) input->last_used = uses_;
     epoch_->append(*call.signature, inputs, tensor, call.line);
     end_input += call.inputs;
     if (is_alone && !is_further) only = tensor.op;
@@ -217,7 +180,11 @@ bool SessionEngine::plan_window(CallLog& log, std::span<const Duration> busy) {
   };
   for (; log.first_input < end_input; ++log.first_input) drop_use(log.inputs[log.first_input]);
   for (; log.first < end; ++log.first) drop_use(log.calls[log.first].output);
-  if (ops.empty()) return true;
+  if (!ops.empty()) plan_ops(std::move(ops), busy);
+  return true;
+}
+
+void SessionEngine::plan_ops(OpRanges ops, std::span<const Duration> busy) {
   // What isn't measured takes no time in a simulation, like what a scenario prepares.
   const bool timed = summary_ != nullptr || !setting_.has_virtual_time;
   planned_->window = epoch_->planner().plan(
@@ -225,7 +192,6 @@ bool SessionEngine::plan_window(CallLog& log, std::span<const Duration> busy) {
   free_unread(planned_->window);
   // Nothing that the window reads is freed while it waits for room.
   tensors_.hold(planned_->window);
-  return true;
 }
 
 // What an op makes and nobody reads is freed when the op is done, and not with its window. Of ops
@@ -385,8 +351,10 @@ void SessionEngine::await_loss_behind(const CoordinatorLogic::Failure& failure) 
 }
 
 const std::byte* SessionEngine::data(const TensorState& tensor) const {
-  const TensorState::Copy* const copy = readable(tensor);
-  return copy != nullptr && !pending(*copy) ? tensors_.data(copy->replica) : nullptr;
+  const auto copy = std::ranges::find_if(tensor.copies, [this](const TensorState::Copy& each) {
+    return is_host_ram(machine_, tensors_.memory(each.replica));
+  });
+  return copy != tensor.copies.end() && !pending(*copy) ? tensors_.data(copy->replica) : nullptr;
 }
 
 void SessionEngine::read(const TensorState& tensor, std::vector<std::byte>& out) const {

@@ -113,7 +113,7 @@ class SessionEngine {
   bool has_values() const { return setting_.has_values(); }
   std::string_view mode_name() const { return setting_.name; }
   // The values of a tensor that has been made, where it is in RAM; they stay there as long as it is
-  // in use. Else null.
+  // in use and has readers. Else null.
   const std::byte* data(const TensorState& tensor) const;
   // A copy of them. Blocks. Throws a run Error if its file can't be read, or its node is
   // lost.
@@ -139,10 +139,9 @@ class SessionEngine {
   const Plan& plan() const { return epoch_->planner().plan(); }
   void renew();
   bool begin_window();
-  bool plan_window(CallLog& log, std::span<const Duration> busy);
+  bool plan_window(CallLog& log, std::vector<Duration> busy);
+  void plan_ops(OpRanges ops, std::span<const Duration> busy);
   bool has_room_for_given(const CallLog::Call& call) const;
-  void evict(std::span<TensorState* const> inputs);
-  const TensorState::Copy* readable(const TensorState& tensor) const;
   void free_unread(PlannedWindow& planned) const;
   void add_given(TensorState& tensor);
   Error no_room(MemoryId memory, std::uint64_t bytes, const std::string& what) const;
@@ -153,6 +152,15 @@ class SessionEngine {
   void release_copies(TensorState& tensor);
   UnitId pending(const TensorState::Copy& copy) const;
   void await_loss_behind(const CoordinatorLogic::Failure& failure);
+
+  // In session_room.cpp.
+  static bool may_leave(const TensorState& tensor, std::span<TensorState* const> inputs);
+  bool evict(std::span<TensorState* const> inputs);
+  bool move_out(MemoryId from, std::span<TensorState* const> inputs);
+  bool move_out(std::span<TensorState* const> inputs);
+  std::vector<Placement> choices(const Signature& signature, std::span<TensorState* const> inputs);
+  bool make_room(const Signature& signature, std::span<TensorState* const> inputs,
+                 std::vector<Duration>& busy);
 
   const Machine& machine_;
   const OpRegistry& ops_;
@@ -172,6 +180,7 @@ class SessionEngine {
   std::uint64_t room_bytes_;  // what one window should make at most
   WindowRoom room_;
   std::size_t copied_ = 0;  // tensors of which there are several copies
+  std::uint64_t uses_ = 0;  // of tensors, by calls
 
   std::unique_ptr<SessionEpoch> epoch_;
   std::unique_ptr<Summary> summary_;  // while something is measured

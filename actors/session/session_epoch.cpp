@@ -19,7 +19,8 @@ SessionEpoch::SessionEpoch(const Machine& machine, const OpRegistry& ops, const 
     : machine_(machine),
       setting_(setting),
       graph_(ops),
-      planner_(graph_, machine, plan_options(setting, machine), first_window) {
+      options_(plan_options(setting, machine)),
+      planner_(graph_, machine, options_, first_window) {
   graph_.begin_group("");
   graph_.set_places([this, &place_of](OpId op) { return place_of(line_of_[op.index()]); });
   if (before == nullptr) return;
@@ -63,6 +64,17 @@ void SessionEpoch::append(const Signature& signature, std::span<TensorState* con
                                           : append_op(signature, inputs);
   tensor_of_.push_back(&output);
   line_of_.push_back(line);
+}
+
+OpId SessionEpoch::append_move(TensorState& tensor, MemoryId target) {
+  const OpId from = tensor.op;
+  tensor.op = graph_.append(
+      {.kind = graph_.kinds().find("copy"), .inputs = {&from, 1}, .placement = {.memory = target}});
+  forget(from);
+  tensor_of_.push_back(&tensor);
+  line_of_.push_back(line_of_[from.index()]);
+  tensor.copies.clear();
+  return tensor.op;
 }
 
 OpId SessionEpoch::append_op(const Signature& signature, std::span<TensorState* const> inputs) {

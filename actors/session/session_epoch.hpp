@@ -37,6 +37,7 @@ class SessionEpoch {
 
   Graph& graph() { return graph_; }
   const Graph& graph() const { return graph_; }
+  const PlanOptions& options() const { return options_; }
   WindowPlanner& planner() { return planner_; }
   const WindowPlanner& planner() const { return planner_; }
   // The replicas that it began with, in their new order, by their old numbers.
@@ -47,6 +48,9 @@ class SessionEpoch {
   // Appends the call's op, unless it came with an earlier output of it; the call makes `output`.
   void append(const Signature& signature, std::span<TensorState* const> inputs, TensorState& output,
               std::uint32_t line);
+  // Appends an op that copies the tensor to another memory, and from now on makes it: what reads
+  // the tensor reads the copy. The tensor has no copies until the op's window is sent.
+  OpId append_move(TensorState& tensor, MemoryId target);
   // Signatures get new numbers.
   void forget_signatures() { templates_.clear(); }
 
@@ -72,6 +76,7 @@ class SessionEpoch {
   const Machine& machine_;
   const RunSetting& setting_;
   Graph graph_;
+  const PlanOptions options_;
   std::vector<TensorState*> tensor_of_;   // by op
   std::vector<std::uint32_t> line_of_;    // by op
   std::vector<OpTemplateId> templates_;   // by signature

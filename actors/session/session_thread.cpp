@@ -79,8 +79,10 @@ void SessionCore::work() {
 bool SessionCore::has_come(Waiter& waiter) {
   if (failure_) return false;
   if (waiter.call > engine_->handed_out()) return false;
-  if (waiter.call <= engine_->completed()) return true;
-  if (waiter.tensor == nullptr && !waiter.device) return false;
+  if (waiter.tensor == nullptr) {
+    if (waiter.call <= engine_->completed()) return true;
+    if (!waiter.device) return false;
+  }
   const UnitId pending = waiter.tensor != nullptr ? engine_->pending(*waiter.tensor)
                                                   : engine_->pending(waiter.device, waiter.call);
   if (pending && pending != waiter.watched) engine_->watch(pending);

@@ -29,8 +29,12 @@ struct TensorState {
     ReplicaId replica;
     std::uint32_t window = 0;  // that makes it
   };
-  OpId op = {};              // in the graph of now; none: not handed out
-  std::vector<Copy> copies;  // one in each memory, which the session holds
+  OpId op = {};                 // in the graph of now; none: not handed out
+  std::uint64_t last_used = 0;  // grows with each call
+  std::vector<Copy> copies;     // one in each memory, which the session holds
+
+  // Programs that are reading the values where they are, in RAM: they must stay there.
+  std::atomic<std::uint32_t> readers{0};
 
   // Values that the program gave, until they are in the store.
   std::shared_ptr<const std::byte> given;

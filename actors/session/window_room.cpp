@@ -41,19 +41,30 @@ bool WindowRoom::add(const Signature& signature, std::span<TensorState* const> i
   if (before <= least_) std::fill(needed_.begin(), needed_.end(), before);
   std::fill(needed_by_call_.begin(), needed_by_call_.end(), 0);
   if (is_given(signature.op_template.placement)) {
-    count_call(signature, inputs);
+    count_call(signature, inputs, signature.op_template.placement);
   } else {
     count_anywhere(signature, inputs);
   }
-  for (std::size_t m = 0; m < needed_.size(); ++m) {
-    if (is_short(MemoryId::at(m))) return false;
-  }
+  if (is_any_short()) return false;
   for (std::size_t m = 0; m < needed_.size(); ++m) needed_[m] += needed_by_call_[m];
   return true;
 }
 
-void WindowRoom::count_call(const Signature& signature, std::span<TensorState* const> inputs) {
-  const Placement& placement = signature.op_template.placement;
+void WindowRoom::count(const Signature& signature, std::span<TensorState* const> inputs,
+                       const Placement& placement) {
+  std::fill(needed_by_call_.begin(), needed_by_call_.end(), 0);
+  count_call(signature, inputs, placement);
+}
+
+bool WindowRoom::is_any_short() const {
+  for (std::size_t m = 0; m < needed_.size(); ++m) {
+    if (is_short(MemoryId::at(m))) return true;
+  }
+  return false;
+}
+
+void WindowRoom::count_call(const Signature& signature, std::span<TensorState* const> inputs,
+                            const Placement& placement) {
   const bool ends_copy{placement.memory};
   const MemoryId target = ends_copy ? placement.memory : machine_.device(placement.device).memory;
   need(target, signature.bytes_made);

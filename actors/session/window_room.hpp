@@ -30,15 +30,29 @@ class WindowRoom {
   // Adds a call to the window, unless the window might need more than a memory has then. Whether it
   // was added.
   bool add(const Signature& signature, std::span<TensorState* const> inputs);
-  // Whether this memory keeps add() from adding the call that it refused last, since free_some().
-  bool is_short(MemoryId m) const { return needed_by_call_[m.index()] > left_in(m); }
+  // Looks at the call that add() has refused as placed here.
+  void count(const Signature& signature, std::span<TensorState* const> inputs,
+             const Placement& placement);
+  // What that call needs in a memory; how much of it isn't there, since free_some(); and whether
+  // it is short of this one, or of any.
+  std::uint64_t needed_by_call(MemoryId m) const { return needed_by_call_[m.index()]; }
+  std::uint64_t missing(MemoryId m) const {
+    return needed_by_call_[m.index()] - std::min(needed_by_call_[m.index()], left_in(m));
+  }
+  bool is_short(MemoryId m) const { return missing(m) > 0; }
+  bool is_any_short() const;
   void free_some(MemoryId m, std::uint64_t bytes) { available_[m.index()] += bytes; }
+  // What that call would leave in this memory.
+  std::uint64_t spare(MemoryId m) const {
+    return left_in(m) - std::min(left_in(m), needed_by_call_[m.index()]);
+  }
 
  private:
   std::uint64_t left_in(MemoryId m) const {
     return available_[m.index()] - std::min(available_[m.index()], needed_[m.index()]);
   }
-  void count_call(const Signature& signature, std::span<TensorState* const> inputs);
+  void count_call(const Signature& signature, std::span<TensorState* const> inputs,
+                  const Placement& placement);
   void count_anywhere(const Signature& signature, std::span<TensorState* const> inputs);
   void count_copy(const TensorState& input, MemoryId target, bool ends_copy);
   void need(MemoryId m, std::uint64_t bytes) {

@@ -114,9 +114,11 @@ std::vector<std::vector<float>> read_without_nodes(std::uint64_t seed) {
   return Program(seed).run(session);
 }
 
-// Two to four nodes of one or two devices. Their memories may be small.
+// Two to four nodes of one or two devices. Their memories may be small, or have room for some
+// tensors only.
 std::vector<Machine> random_nodes(Random& random) {
-  const std::uint64_t memory_bytes = random.below(3) == 0 ? 4 << 10 : 1 << 20;
+  constexpr std::uint64_t sizes[] = {512, 4 << 10, 1 << 20, 1 << 20};
+  const std::uint64_t memory_bytes = sizes[random.below(std::size(sizes))];
   const std::uint64_t count = 2 + random.below(3);
   std::vector<Machine> nodes;
   while (nodes.size() < count) nodes.push_back(session_node(1 + random.below(2), memory_bytes));

@@ -1,10 +1,14 @@
 // Sessions whose tensors fill a memory, or would if they were kept for too long.
+#include "core/base/random.hpp"
+#include "tests/support/seeds.hpp"
 #include "tests/unit/actors/session_fixture.hpp"
 
 #include <cstdint>
 #include <future>
 #include <mutex>
+#include <numeric>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -258,23 +262,165 @@ BOOST_AUTO_TEST_CASE(ops_overlap_beside_a_full_memory_that_they_do_not_need) {
   BOOST_TEST(makespan(25).count() == makespan(1).count());
 }
 
+// Not a test of values in a simulation.
+void check_sums(Session& s, const std::vector<Tensor>& kept, std::span<const Tensor> sums) {
+  s.wait_all();
+  if (s.report().mode == "simulate") return;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    const std::vector<float> values = kept[i].read<float>();
+    const double expected = std::accumulate(values.begin(), values.end(), 0.0);
+    BOOST_TEST(sums[i].read<float>()[0] == expected, boost::test_tools::tolerance(1e-5));
+    BOOST_TEST(values == Session().uniform(of_18_kib, i).read<float>());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(tensors_move_out_of_a_full_memory_to_one_that_has_room) {
+  for (const Mode mode : all_modes) {
+    for (const bool waits : {true, false}) {
+      BOOST_TEST_CONTEXT("mode " << static_cast<int>(mode) << ", waits " << waits) {
+        Session s(with_small_memory(), {.mode = mode});
+        std::vector<Tensor> kept;
+        std::vector<Tensor> sums;
+        const DeviceScope on = s.on("cpu1");
+        for (std::uint64_t i = 0; i < 20; ++i) {
+          kept.push_back(s.uniform(of_18_kib, i));
+          if (waits) s.wait_all();
+        }
+        for (const Tensor& x : kept) sums.push_back(sum(x, 0));
+        check_sums(s, kept, sums);
+      }
+    }
+  }
+}
+
+// Five tensors fill the memory. The sixth one moves one out: a would have to come back.
+BOOST_AUTO_TEST_CASE(what_was_used_least_recently_moves_out_first) {
+  Session s(with_small_memory(), {.mode = Mode::simulate});
+  const ScenarioReport& report = s.measure("all", [&] {
+    const DeviceScope on = s.on("cpu1");
+    const Tensor a = s.zeros(of_18_kib);
+    const Tensor b = s.zeros(of_18_kib);
+    const Tensor c = s.zeros(of_18_kib);
+    const Tensor d = s.zeros(of_18_kib);
+    const Tensor e = s.zeros(of_18_kib);
+    sum(a, 0).wait();
+    const Tensor f = s.zeros(of_18_kib);
+    f.wait();
+    sum(a, 0).wait();
+  });
+  BOOST_TEST(report.transfers == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(tensors_move_from_memory_to_storage_where_no_memory_has_room) {
+  Machine machine = with_small_memory();
+  machine.devices.erase(machine.devices.begin());
+  machine.devices[0].memory = MemoryId{1};
+  machine.memories[0] = {.name = "disk", .kind = MemoryKind::storage, .size_bytes = 1 << 30};
+  Session s(machine);
+  std::vector<Tensor> kept;
+  std::vector<Tensor> sums;
+  for (std::uint64_t i = 0; i < 20; ++i) kept.push_back(s.uniform(of_18_kib, i));
+  for (const Tensor& x : kept) sums.push_back(sum(x, 0));
+  check_sums(s, kept, sums);
+}
+
+BOOST_AUTO_TEST_CASE(a_policy_takes_a_device_whose_memory_has_room) {
+  Machine machine = with_small_memory();
+  machine.devices[1].flops = 1e11;
+  machine.devices[1].bandwidth = 1e12;
+  Session s(machine, {.mode = Mode::simulate});
+  std::vector<Tensor> kept;
+  {
+    const DeviceScope on = s.on("cpu1");
+    for (int i = 0; i < 5; ++i) kept.push_back(s.zeros(of_18_kib));
+  }
+  s.wait_all();
+  const ScenarioReport& report = s.measure("more", [&] { kept.push_back(s.zeros(of_18_kib)); });
+  BOOST_TEST(report.transfers == 0U);
+  BOOST_TEST((report.resources[0].busy > Duration{0}));
+}
+
+// What a program does with tensors of one value each, more than fit both memories. Returns how many
+// of them had others.
+int use_at_random(Session& s, std::uint64_t seed) {
+  int wrong = 0;
+  Random random(seed);
+  struct Known {
+    Tensor tensor;
+    float value;
+  };
+  std::vector<Known> live;
+  const auto any = [&]() -> const Known& { return live[random.below(live.size())]; };
+  const auto give = [&] {
+    const auto value = static_cast<float>(random.below(1000));
+    live.push_back({s.tensor(std::vector<float>(4608, value), of_18_kib), value});
+  };
+  const auto act = [&] {
+    switch (random.below(4)) {
+      case 0:
+        return give();
+      case 1: {
+        const Known x = any();
+        const Known y = any();
+        return live.push_back({x.tensor + y.tensor, x.value + y.value});
+      }
+      default: {
+        const Known x = any();
+        const std::vector<float> values = x.tensor.read<float>();
+        if (values != std::vector<float>(values.size(), x.value)) ++wrong;
+      }
+    }
+  };
+  while (live.size() < 8) give();
+  for (int step = 0; step < 400; ++step) {
+    const std::uint64_t where = random.below(3);
+    if (where < 2) {
+      const DeviceScope on = s.on(s.machine().devices[where].name);
+      act();
+    } else {
+      act();
+    }
+    while (live.size() > 12) live.erase(live.begin());
+  }
+  return wrong;
+}
+
+BOOST_AUTO_TEST_CASE(values_are_right_however_tensors_move_between_full_memories) {
+  Machine machine = testing::session_machine(hundred_kib);
+  machine.memories.push_back({.name = "disk", .kind = MemoryKind::storage, .size_bytes = 1 << 30});
+  machine.links.push_back(
+      {.name = "file", .a = MemoryId{0}, .b = MemoryId{2}, .bandwidth = {1e9, 1e9}});
+  for (std::uint64_t seed = testing::first_seed(); seed <= testing::seeds(5); ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      Session s(machine);
+      auto other = std::async(std::launch::async, [&] { return use_at_random(s, 1000 + seed); });
+      BOOST_TEST(use_at_random(s, seed) == 0);
+      BOOST_TEST(other.get() == 0);
+      s.wait_all();
+    }
+  }
+}
+
 // The copy of its input included.
 BOOST_AUTO_TEST_CASE(an_op_for_which_a_memory_is_too_full_is_named_with_what_it_needs) {
   for (const Mode mode : all_modes) {
     BOOST_TEST_CONTEXT("mode " << static_cast<int>(mode)) {
-      Session s(with_small_memory(), {.mode = mode});
+      Machine machine = with_small_memory();
+      machine.memories[0].size_bytes = hundred_kib;
+      Session s(machine, {.mode = mode});
       Tensor x;
+      std::vector<Tensor> kept;
       {
         const DeviceScope on = s.on("cpu0");
         x = s.zeros(of_18_kib);
+        for (int i = 0; i < 4; ++i) kept.push_back(s.zeros(of_18_kib));
       }
       const DeviceScope on = s.on("cpu1");
-      std::vector<Tensor> kept;
       for (int i = 0; i < 5; ++i) kept.push_back(s.zeros(of_18_kib));
       const int line = __LINE__ + 1;
       kept.push_back(x + x);
       testing::check_error([&] { s.wait_all(); },
-                           {"memory 'mem1' is full", "36 KiB needed for 'add[6]'"},
+                           {"memory 'mem1' is full", "36 KiB needed for 'add[10]'"},
                            "session_memory_test.cpp", line);
     }
   }
