@@ -57,7 +57,7 @@ Tensor relu_grad(Argument gradient, const Tensor& x);
 // Along an axis. `axis` counts from 0, or from the end if it is negative: -1 is the last one.
 
 // The sum, or the maximum, over `axis`. The result lacks this axis; or has it with extent 1 if
-// `keep`, or if x has no other.
+// `keep`, or if x has no other. Both also take int32 and int64, whose sums wrap around.
 Tensor sum(Argument x, std::int64_t axis, bool keep = false);
 Tensor max(Argument x, std::int64_t axis, bool keep = false);
 // exp(x) divided by its sum along the last axis. The result has the shape of x.
@@ -73,7 +73,7 @@ Tensor softmax_cross_entropy(Argument logits, const Tensor& labels);
 // Its gradient by the logits, of the same inputs: (softmax(logits) - 1 at the label) / n.
 Tensor softmax_cross_entropy_grad(Argument logits, const Tensor& labels);
 
-// The same values in another order or shape.
+// The same values in another order or shape, also of int32 and int64.
 
 // In the same order, under another shape with as many elements. One extent may be -1, which stands
 // for what is left.

@@ -32,7 +32,7 @@ void concat_kernel(const CpuCall& call) {
   std::int64_t before = 0;
   for (const ConstTensorView& input : call.inputs) {
     const PartBox part = concat_box(input.type.shape, out.type.shape, axis, before);
-    with_element(out.type.dtype, [&](auto element) {
+    with_number(out.type.dtype, [&](auto element) {
       using T = decltype(element);
       for_rows(call.team, part.box, [&](const auto& offsets, std::int64_t length) {
         copy_row(input.as<T>() + offsets[0], part.box.step(0),
@@ -50,6 +50,7 @@ OpKind concat_op() {
           .summary = "the inputs one after the other along `axis`",
           .inputs = {1, 1024},
           .attrs = {axis_attr()},
+          .takes_integers = true,
           .type = concat_type,
           .work = streaming<0>,
           .cpu = concat_kernel};

@@ -19,6 +19,17 @@ constexpr T number_of(double value) {
   }
 }
 
+// An element as the number that it stands for: kernels get integers as unsigned ones, whose bits
+// are those of signed ones.
+template <class T>
+constexpr auto value_of(T element) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<std::make_signed_t<T>>(element);
+  } else {
+    return element;
+  }
+}
+
 // Element i of a tensor that is `value` everywhere.
 template <class T>
 struct Filling {

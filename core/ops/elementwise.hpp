@@ -25,7 +25,8 @@ void with_element(DType dtype, const F& f) {
 }
 
 // Like with_element(), for kinds with takes_integers. Integers are unsigned here: sums, differences
-// and products then have the bits of signed ones, and are defined where they overflow.
+// and products then have the bits of signed ones, and are defined where they overflow. value_of()
+// (element_functions.hpp) has the sign.
 template <class F>
 void with_number(DType dtype, const F& f) {
   if (dtype == DType::i32) {

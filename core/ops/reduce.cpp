@@ -86,7 +86,7 @@ template <template <class> class Operation>
 void reduce_kernel(const CpuCall& call) {
   const Shape& shape = call.inputs[0].type.shape;
   const AxisView view(shape, axis_in(shape, call.attrs));
-  with_element(call.output.type.dtype, [&](auto element) {
+  with_number(call.output.type.dtype, [&](auto element) {
     using T = decltype(element);
     reduce<T, Operation<T>>(call.team, view, call.inputs[0].as<T>(), call.output.as<T>());
   });
@@ -98,6 +98,7 @@ OpKind reduction(std::string_view name, std::string_view summary) {
           .summary = summary,
           .inputs = 1,
           .attrs = {axis_attr(), {.name = "keep", .fallback = false}},
+          .takes_integers = true,
           .type = reduce_type,
           .work = reduce_work,
           .cpu = reduce_kernel<Operation>};

@@ -1,6 +1,8 @@
 // The operations of sum and max: an element to start with, and how two are combined.
 #pragma once
 
+#include "core/ops/element_functions.hpp"
+
 #include <limits>
 
 namespace troupe {
@@ -13,9 +15,11 @@ struct Sum {
 
 template <class T>
 struct Max {
-  static constexpr T start = -std::numeric_limits<T>::infinity();
+  using Limits = std::numeric_limits<decltype(value_of(T{}))>;
+  static constexpr T start =
+      static_cast<T>(Limits::has_infinity ? -Limits::infinity() : Limits::lowest());
   // A NaN stays.
-  constexpr T operator()(T a, T b) const { return b > a || b != b ? b : a; }
+  constexpr T operator()(T a, T b) const { return value_of(b) > value_of(a) || b != b ? b : a; }
 };
 
 }  // namespace troupe

@@ -41,9 +41,10 @@ OpKind reshape_op() {
           .summary = "the same values under the shape `shape`; an extent of -1 is computed",
           .inputs = 1,
           .attrs = {{.name = "shape", .fallback = Integers{}, .required = true, .value_min = -1}},
+          .takes_integers = true,
           .type = reshape_type,
           .work = streaming<0>,
-          .cpu = [](const CpuCall& call) { for_each_element<1>(call, [](auto x) { return x; }); }};
+          .cpu = [](const CpuCall& call) { for_each_number<1>(call, [](auto x) { return x; }); }};
 }
 
 }  // namespace troupe

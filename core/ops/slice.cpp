@@ -33,7 +33,7 @@ void slice_kernel(const CpuCall& call) {
   const ConstTensorView& x = call.inputs[0];
   const TensorView& out = call.output;
   const PartBox part = slice_box(call.attrs, x.type.shape, out.type.shape);
-  with_element(out.type.dtype, [&](auto element) {
+  with_number(out.type.dtype, [&](auto element) {
     using T = decltype(element);
     for_rows(call.team, part.box, [&](const auto& offsets, std::int64_t length) {
       copy_row(x.as<T>() + part.first + offsets[0], part.box.step(0), out.as<T>() + offsets[1],
@@ -50,6 +50,7 @@ OpKind slice_op() {
           .inputs = 1,
           .attrs = {{.name = "begin", .fallback = Integers{}, .required = true},
                     {.name = "end", .fallback = Integers{}, .required = true}},
+          .takes_integers = true,
           .type = slice_type,
           .work = slice_work,
           .cpu = slice_kernel};

@@ -68,7 +68,7 @@ void copy_tiles(Team& team, const StridedBox<2>& box, const T* from, T* to) {
 void transpose_kernel(const CpuCall& call) {
   const TensorType& x = call.inputs[0].type;
   const StridedBox<2> box = transpose_box(call.attrs, x.shape, call.output.type.shape);
-  with_element(x.dtype, [&](auto element) {
+  with_number(x.dtype, [&](auto element) {
     using T = decltype(element);
     const T* const from = call.inputs[0].as<T>();
     T* const to = call.output.as<T>();
@@ -86,6 +86,7 @@ OpKind transpose_op() {
           .summary = "the axes in the order `axes`, or all in reverse",
           .inputs = 1,
           .attrs = {axes_attr()},
+          .takes_integers = true,
           .type = transpose_type,
           .work = streaming<0>,
           .cpu = transpose_kernel};

@@ -4,19 +4,26 @@
 #include "tests/support/op_fixture.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
 
 namespace troupe::testing {
 
-// Calls check(random, dtype) for both element types and several seeds. A failure prints the seed.
-inline void for_random_cases(const std::function<void(Random&, DType)>& check,
+inline constexpr std::array floating_dtypes{DType::f32, DType::f64};
+inline constexpr std::array integer_dtypes{DType::i32, DType::i64};
+inline constexpr std::array all_dtypes{DType::f32, DType::f64, DType::i32, DType::i64};
+
+// Calls check(random, dtype) for each element type and several seeds. A failure prints the seed.
+inline void for_random_cases(std::span<const DType> dtypes,
+                             const std::function<void(Random&, DType)>& check,
                              std::uint64_t seeds = 12) {
-  for (const DType dtype : {DType::f32, DType::f64}) {
+  for (const DType dtype : dtypes) {
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
       BOOST_TEST_CONTEXT(to_string(dtype) << ", seed " << seed) {
         Random random(seed);
@@ -24,6 +31,11 @@ inline void for_random_cases(const std::function<void(Random&, DType)>& check,
       }
     }
   }
+}
+
+inline void for_random_cases(const std::function<void(Random&, DType)>& check,
+                             std::uint64_t seeds = 12) {
+  for_random_cases(floating_dtypes, check, seeds);
 }
 
 // From `least` to `most`.
@@ -47,13 +59,20 @@ inline Shape random_shape(Random& random, std::int64_t rank_min = 1) {
   return Shape(extents);
 }
 
+// Calls f(T{}) for the type T of the elements, with signed integers.
+template <class F>
+auto with_type_of(DType dtype, const F& f) {
+  if (dtype == DType::f32) return f(float{});
+  if (dtype == DType::f64) return f(double{});
+  if (dtype == DType::i32) return f(std::int32_t{});
+  return f(std::int64_t{});
+}
+
 inline std::vector<double> doubles(const Tensor& t) {
-  std::vector<double> values;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(t.type.shape.elements()); ++i) {
-    values.push_back(t.type.dtype == DType::f32 ? static_cast<double>(t.at<float>(i))
-                                                : t.at<double>(i));
-  }
-  return values;
+  return with_type_of(t.type.dtype, [&](auto element) {
+    const auto values = t.values<decltype(element)>();
+    return std::vector<double>(values.begin(), values.end());
+  });
 }
 
 // Of doubles, rounded to the element type.

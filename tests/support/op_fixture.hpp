@@ -81,9 +81,14 @@ Tensor tensor(Shape shape, const std::vector<T>& values) {
   return t;
 }
 
-// Values in [-1, 1).
+// Numbers in [-1, 1); integers of any size, as their bits are random.
 inline Tensor random_tensor(TensorType type, std::uint64_t seed) {
   Random random(seed);
+  if (is_integer(type.dtype)) {
+    Tensor t{type, std::vector<std::byte>(type.bytes())};
+    for (std::byte& b : t.bytes) b = static_cast<std::byte>(random.next());
+    return t;
+  }
   const auto fill = [&]<class T>(std::vector<T> values) {
     for (T& v : values) v = static_cast<T>(2 * random.unit() - 1);
     return tensor(type.shape, values);
@@ -101,7 +106,7 @@ inline const OpKind& op_kind(std::string_view name) {
 inline TensorType type_of(std::string_view op, const std::vector<TensorType>& inputs,
                           const Attrs& attrs = {}, TensorType declared = {}) {
   const Attrs complete = complete_attrs(op_kind(op), attrs);
-  return op_kind(op).type({.inputs = inputs, .attrs = complete, .declared = declared});
+  return output_type(op_kind(op), {.inputs = inputs, .attrs = complete, .declared = declared});
 }
 
 inline Work work_of(std::string_view op, const std::vector<TensorType>& inputs,

@@ -133,6 +133,10 @@ void Bodies::add_for_numbers() {
   add_arithmetic(std::plus<T>{});
   add_arithmetic(std::minus<T>{});
   add_arithmetic(std::multiplies<T>{});
+  add(each_place<T, Same, 2, T>);
+  add_cooperating(transpose_tiles<T>);
+  add_cooperating(reduce_axis<T, Sum<T>>);
+  add_cooperating(reduce_axis<T, Max<T>>);
 }
 
 template <class T>
@@ -144,10 +148,6 @@ void Bodies::add_for_elements() {
              std::tuple<Scale, Exp, Log, Tanh, Gelu, Relu>{});
   add(each_element<T, Axpy, T, T>);
   add(each_element<T, ReluGrad, T, T>);
-  add(each_place<T, Same, 2, T>);
-  add_cooperating(transpose_tiles<T>);
-  add_cooperating(reduce_axis<T, Sum<T>>);
-  add_cooperating(reduce_axis<T, Max<T>>);
   add_cooperating(softmax_rows<T>);
   add_cooperating(layer_norm_rows<T>);
   add_cooperating(check_labels<T>);

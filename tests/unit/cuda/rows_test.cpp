@@ -51,6 +51,15 @@ BOOST_AUTO_TEST_CASE(sums_and_maxima_are_taken_over_any_axis) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(sums_and_maxima_of_integers_have_the_bits_of_the_cpu) {
+  for_random_cases(integer_dtypes, [](Random& random, DType dtype) {
+    const Tensor x = random_tensor({dtype, random_shape(random)}, random.next());
+    const auto axis = static_cast<std::int64_t>(random.below(x.type.shape.rank()));
+    BOOST_TEST(same_on_device("sum", {x}, {{"axis", axis}}));
+    BOOST_TEST(same_on_device("max", {x}, {{"axis", axis}}));
+  });
+}
+
 BOOST_AUTO_TEST_CASE(long_axes_are_reduced_in_parts) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     for (const Shape& shape :

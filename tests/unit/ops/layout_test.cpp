@@ -12,7 +12,7 @@ using namespace testing;
 BOOST_AUTO_TEST_SUITE(layout)
 
 BOOST_AUTO_TEST_CASE(reshape_keeps_the_values_and_their_order) {
-  for (const DType dtype : {DType::f32, DType::f64}) {
+  for (const DType dtype : all_dtypes) {
     const Tensor x = random_tensor({dtype, {6, 40, 300}}, 1);
     const Tensor out = run_op("reshape", {x}, {{"shape", Integers{240, 300}}});
     BOOST_TEST((out.type == TensorType{dtype, {240, 300}}));
@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(reshape_refuses_another_number_of_elements) {
 }
 
 BOOST_AUTO_TEST_CASE(slice_takes_the_elements_from_begin_to_before_end) {
-  for_random_cases([](Random& random, DType dtype) {
+  for_random_cases(all_dtypes, [](Random& random, DType dtype) {
     const Shape shape = random_shape(random);
     Integers begin;
     Integers end;
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(slice_refuses_indices_that_do_not_fit) {
 }
 
 BOOST_AUTO_TEST_CASE(concat_puts_its_inputs_one_after_the_other_along_an_axis) {
-  for_random_cases([](Random& random, DType dtype) {
+  for_random_cases(all_dtypes, [](Random& random, DType dtype) {
     const Shape shape = random_shape(random);
     const std::size_t axis = random.below(shape.rank());
     std::vector<Tensor> inputs;
@@ -126,6 +126,7 @@ BOOST_AUTO_TEST_CASE(concat_refuses_shapes_that_differ_elsewhere_and_axes_that_a
 
 BOOST_AUTO_TEST_CASE(transpose_puts_the_axes_in_another_order) {
   for_random_cases(
+      all_dtypes,
       [](Random& random, DType dtype) {
         const Shape shape = random_shape(random);
         Integers axes(shape.rank());

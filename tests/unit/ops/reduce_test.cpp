@@ -62,6 +62,38 @@ BOOST_AUTO_TEST_CASE(long_axes_are_reduced_in_tiles) {
   }
 }
 
+// Added up as integers of 64 bits, of which the sum keeps the lower ones.
+BOOST_AUTO_TEST_CASE(sums_of_integers_wrap_around_and_their_maxima_heed_the_sign) {
+  const auto check = [](Random& random, auto element) {
+    using T = decltype(element);
+    const auto rows = static_cast<std::size_t>(between(random, 1, 50));
+    const auto columns = static_cast<std::size_t>(between(random, 1, 50));
+    const Shape shape{static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)};
+    const Tensor x = random_tensor({dtype_of<T>(), shape}, random.next());
+    for (const std::size_t axis : {0U, 1U}) {
+      const std::size_t count = axis == 0 ? columns : rows;
+      std::vector<std::uint64_t> sums(count, 0);
+      std::vector<T> maxima(count, std::numeric_limits<T>::min());
+      for (std::size_t i = 0; i < rows * columns; ++i) {
+        const std::size_t place = axis == 0 ? i % columns : i / columns;
+        sums[place] += static_cast<std::uint64_t>(x.at<T>(i));
+        maxima[place] = std::max(maxima[place], x.at<T>(i));
+      }
+      std::vector<T> wrapped;
+      for (const std::uint64_t sum : sums) wrapped.push_back(static_cast<T>(sum));
+      const Attrs attrs{{"axis", static_cast<std::int64_t>(axis)}};
+      BOOST_TEST((run_op("sum", {x}, attrs).template values<T>() == wrapped));
+      BOOST_TEST((run_op("max", {x}, attrs).template values<T>() == maxima));
+      BOOST_TEST(same_for_every_team("sum", {x}, attrs));
+      BOOST_TEST(same_for_every_team("max", {x}, attrs));
+    }
+  };
+  for_random_cases(integer_dtypes, [&](Random& random, DType dtype) {
+    if (dtype == DType::i32) return check(random, std::int32_t{});
+    check(random, std::int64_t{});
+  });
+}
+
 BOOST_AUTO_TEST_CASE(the_axis_goes_unless_it_is_kept) {
   const TensorType x{DType::f32, {2, 3, 4}};
   BOOST_TEST((type_of("sum", {x}, {{"axis", 1}}).shape == Shape{2, 4}));

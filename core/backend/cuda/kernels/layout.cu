@@ -47,14 +47,14 @@ void reshape(const CudaCall& call) {
 void transpose(const CudaCall& call) {
   const Shape& x = call.inputs[0].type.shape;
   const auto box = transpose_box(call.attrs, x, call.output.type.shape);
-  with_element(call.output.type.dtype,
-               [&](auto element) { launch_transpose<decltype(element)>(call, box); });
+  with_number(call.output.type.dtype,
+              [&](auto element) { launch_transpose<decltype(element)>(call, box); });
 }
 
 void slice(const CudaCall& call) {
   const ConstTensorView& x = call.inputs[0];
   const PartBox part = slice_box(call.attrs, x.type.shape, call.output.type.shape);
-  with_element(call.output.type.dtype, [&](auto element) {
+  with_number(call.output.type.dtype, [&](auto element) {
     using T = decltype(element);
     copy_box(call, part.box, x.as<T>() + part.first, call.output.as<T>());
   });
@@ -66,7 +66,7 @@ void concat(const CudaCall& call) {
   std::int64_t before = 0;
   for (const ConstTensorView& input : call.inputs) {
     const PartBox part = concat_box(input.type.shape, out.type.shape, axis, before);
-    with_element(out.type.dtype, [&](auto element) {
+    with_number(out.type.dtype, [&](auto element) {
       using T = decltype(element);
       copy_box(call, part.box, input.as<T>(), out.as<T>() + part.first);
     });

@@ -56,7 +56,7 @@ template <template <class> class Operation>
 void reduce(const CudaCall& call) {
   const Shape& shape = call.inputs[0].type.shape;
   const AxisView view(shape, axis_in(shape, call.attrs));
-  with_element(call.output.type.dtype, [&](auto element) {
+  with_number(call.output.type.dtype, [&](auto element) {
     using T = decltype(element);
     reduce_parts<T, Operation<T>>(call, view);
   });
