@@ -103,6 +103,10 @@ Tensor softmax_cross_entropy_grad(Argument logits, const Tensor& labels) {
   return call<softmax_cross_entropy_grad_op>(logits, {}, labels);
 }
 
+Tensor cast(Argument x, DType dtype) {
+  return call<cast_op>(x, one_attr("dtype", std::string(to_string(dtype))));
+}
+
 Tensor reshape(Argument x, const Integers& shape) {
   return call<reshape_op>(x, one_attr("shape", shape));
 }

@@ -73,6 +73,12 @@ Tensor softmax_cross_entropy(Argument logits, const Tensor& labels);
 // Its gradient by the logits, of the same inputs: (softmax(logits) - 1 at the label) / n.
 Tensor softmax_cross_entropy_grad(Argument logits, const Tensor& labels);
 
+// The same numbers as elements of another type, from each of the four to each. A floating-point
+// number becomes an integer without its digits after the point; beyond the range of the integers it
+// becomes their nearest end, and a NaN becomes 0. What becomes a floating-point number is rounded
+// to the nearest one, and is infinite beyond their range. Of an int64, an int32 has the lower half.
+Tensor cast(Argument x, DType dtype);
+
 // The same values in another order or shape, also of int32 and int64.
 
 // In the same order, under another shape with as many elements. One extent may be -1, which stands

@@ -37,7 +37,7 @@
 //   repeat: 10           # makes it a list of so many equal ops, run[0] … run[9]; 1..1,000,000
 //   shape: [1000, 1000]  # ops without inputs (uniform, zeros, constant): 1 to 8 extents
 //   dtype: float32       # the same ops: float32 (default) or float64; zeros and constant also
-//                        #   int32 and int64
+//                        #   int32 and int64; and cast, which needs it and makes all four
 //
 // and what the op itself takes, e.g. `alpha: 0.5` (a number), `transpose_a: true`, `seed: 7` (a
 // whole number), `axes: [1, 0]` (a list), `side: right` (a word), `duration: 10 ms` (with a
@@ -62,8 +62,8 @@
 //   shape, dtype         # optional: must be those of the file
 //   on: cpu0             # as above
 //
-// Integers are read by copy, reshape, transpose, slice, concat and max; by add, sub, mul and sum,
-// which wrap around; and by sleep, spin and fail.
+// Integers are read by copy, cast, reshape, transpose, slice, concat and max; by add, sub, mul and
+// sum, which wrap around; and by sleep, spin and fail.
 //
 // A pattern stands for a grid of ops, `steps` rows of `width` columns. Op (t, i) reads columns of
 // row t-1, except those that don't exist. The patterns are those of Task Bench (Slaughter et al.,

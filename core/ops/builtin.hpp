@@ -31,7 +31,8 @@ OpKind softmax_op();
 OpKind layer_norm_op();
 OpKind softmax_cross_entropy_op();
 OpKind softmax_cross_entropy_grad_op();
-// The same values elsewhere.
+// The same values in other forms or places.
+OpKind cast_op();
 OpKind copy_op();
 OpKind reshape_op();
 OpKind transpose_op();
@@ -69,6 +70,7 @@ inline constexpr std::array builtin_kinds = {uniform_op,
                                              layer_norm_op,
                                              softmax_cross_entropy_op,
                                              softmax_cross_entropy_grad_op,
+                                             cast_op,
                                              copy_op,
                                              reshape_op,
                                              transpose_op,

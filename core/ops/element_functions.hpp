@@ -5,6 +5,7 @@
 #include "core/base/random.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 namespace troupe {
@@ -29,6 +30,26 @@ constexpr auto value_of(T element) {
     return element;
   }
 }
+
+// An element as one of type To: see cast.cpp. C++ leaves it undefined what a floating-point number
+// beyond the range of an integer becomes.
+template <class To>
+struct Cast {
+  template <class T>
+  constexpr To operator()(T x) const {
+    if constexpr (std::is_integral_v<To> && std::is_floating_point_v<T>) {
+      using Signed = std::make_signed_t<To>;
+      using Limits = std::numeric_limits<Signed>;
+      constexpr auto least = static_cast<T>(Limits::min());  // exact, and so is -least
+      if (x != x) return 0;
+      if (x < least) return static_cast<To>(Limits::min());
+      if (x >= -least) return static_cast<To>(Limits::max());
+      return static_cast<To>(static_cast<Signed>(x));
+    } else {
+      return static_cast<To>(value_of(x));
+    }
+  }
+};
 
 // Element i of a tensor that is `value` everywhere.
 template <class T>

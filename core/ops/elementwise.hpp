@@ -69,11 +69,11 @@ void for_row_blocks(Team& team, std::int64_t rows, std::int64_t length, const F&
 }
 
 // Computes out[i] = f(x[i], y[i], …) for all elements of type T, on the team. The op must have
-// `inputs` inputs, all of the output's type.
-template <class T, std::size_t inputs, class F>
+// `inputs` inputs of the output's shape, with elements of type In.
+template <class T, std::size_t inputs, class In = T, class F>
 void for_each_of_type(const CpuCall& call, const F& f) {
   [&]<std::size_t... k>(std::index_sequence<k...>) {
-    const std::array<const T*, inputs> in = {call.inputs[k].template as<T>()...};
+    const std::array<const In*, inputs> in = {call.inputs[k].template as<In>()...};
     T* const out = call.output.as<T>();
     for_blocks(call.team, call.output.type.shape.elements(),
                [=](std::int64_t begin, std::int64_t end) {

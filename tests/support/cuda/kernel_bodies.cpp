@@ -133,6 +133,11 @@ void Bodies::add_for_numbers() {
   add_arithmetic(std::plus<T>{});
   add_arithmetic(std::minus<T>{});
   add_arithmetic(std::multiplies<T>{});
+  const auto add_cast_from = [&]<class From>(From) { add(each_element<T, Cast<T>, From>); };
+  add_cast_from(float{});
+  add_cast_from(double{});
+  add_cast_from(std::uint32_t{});
+  add_cast_from(std::uint64_t{});
   add(each_place<T, Same, 2, T>);
   add_cooperating(transpose_tiles<T>);
   add_cooperating(reduce_axis<T, Sum<T>>);

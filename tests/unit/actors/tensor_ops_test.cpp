@@ -107,6 +107,7 @@ BOOST_AUTO_TEST_CASE(each_op_kind_has_a_function_that_computes_the_same_as_a_cal
   check("softmax_cross_entropy", softmax_cross_entropy(o.y, o.labels), {o.y, o.labels});
   check("softmax_cross_entropy_grad", softmax_cross_entropy_grad(o.y, o.labels), {o.y, o.labels});
 
+  check("cast", cast(o.integers, DType::f32), {o.integers}, {{"dtype", std::string("float32")}});
   check("reshape", reshape(o.x, {2, -1}), {o.x}, {{"shape", Integers{2, 6}}});
   check("transpose", transpose(o.x), {o.x});
   check("transpose", transpose(o.x, {0, 1}), {o.x}, {{"axes", Integers{0, 1}}});
@@ -131,6 +132,14 @@ BOOST_AUTO_TEST_CASE(each_op_kind_has_a_function_that_computes_the_same_as_a_cal
         {{"side", std::string("right")}, {"transpose", true}, {"alpha", 2.0}});
   check("potrf", potrf(o.definite), {o.definite});
   for (const std::string_view kind : left) BOOST_ERROR("untested: " << kind);
+}
+
+BOOST_AUTO_TEST_CASE(labels_of_integers_are_cast_for_a_loss) {
+  Operands o;
+  const Tensor labels = o.session.tensor(std::vector<std::int64_t>{3, 0, 2}, {3});
+  BOOST_TEST(softmax_cross_entropy(o.y, cast(labels, DType::f32)).read<float>() ==
+                 softmax_cross_entropy(o.y, o.labels).read<float>(),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(functions_whose_names_std_has_are_found_by_the_type_of_the_argument) {

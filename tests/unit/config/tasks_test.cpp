@@ -48,11 +48,13 @@ BOOST_AUTO_TEST_CASE(an_attribute_may_be_a_list_or_a_word) {
       "  a: {op: transpose, in: x, axes: [1, 0]}\n"
       "  b: {op: transpose, in: x}\n"
       "  c: {op: reshape, in: x, shape: [2, -1]}\n"
-      "  d: {op: trsm, in: [x, x], side: right}\n");
+      "  d: {op: trsm, in: [x, x], side: right}\n"
+      "  e: {op: cast, in: x, dtype: int64}\n");
   BOOST_TEST((run.graph.attrs(element(run, "a")) == Attrs{{"axes", Integers{1, 0}}}));
   BOOST_TEST((run.graph.attrs(element(run, "b")) == Attrs{{"axes", Integers{}}}));
   BOOST_TEST((run.graph.type(element(run, "c")).shape == Shape{2, 8}));
   BOOST_TEST(run.graph.attrs(element(run, "d")).get<std::string>("side") == "right");
+  BOOST_TEST((run.graph.type(element(run, "e")) == TensorType{DType::i64, Shape{4, 4}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_list_may_be_of_numbers_or_words) {

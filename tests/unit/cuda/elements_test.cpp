@@ -100,6 +100,24 @@ BOOST_AUTO_TEST_CASE(relu_and_its_gradient_have_the_bits_of_the_cpu) {
   });
 }
 
+// The numbers reach beyond the ranges of the integers.
+BOOST_AUTO_TEST_CASE(casts_have_the_bits_of_the_cpu) {
+  for_random_cases(all_dtypes, [](Random& random, DType dtype) {
+    const TensorType type{dtype, random_shape(random)};
+    Tensor x = random_tensor(type, random.next());
+    if (!is_integer(dtype)) {
+      std::vector<double> values = doubles(x);
+      for (double& v : values) v = std::ldexp(v, static_cast<int>(random.below(80)));
+      x = tensor_of(type, values);
+    }
+    for (const DType to : all_dtypes) {
+      const Attrs attrs{{"dtype", std::string(to_string(to))}};
+      BOOST_TEST(same_on_device("cast", {x}, attrs));
+      if (!is_integer(dtype)) BOOST_TEST(same_on_device("cast", {special_values(dtype)}, attrs));
+    }
+  });
+}
+
 BOOST_AUTO_TEST_CASE(functions_are_close_to_those_of_the_cpu) {
   for_random_cases([](Random& random, DType dtype) {
     const TensorType type{dtype, random_shape(random)};

@@ -30,6 +30,7 @@ std::span<const CudaKernelEntry> cuda_kernels() {
       {"layer_norm", layer_norm},
       {"softmax_cross_entropy", softmax_cross_entropy, explain_label},
       {"softmax_cross_entropy_grad", softmax_cross_entropy_grad, explain_label},
+      {"cast", cast},
       {"copy", copy},
       {"reshape", reshape},
       {"transpose", transpose},

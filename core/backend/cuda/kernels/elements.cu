@@ -1,4 +1,4 @@
-// uniform, zeros, constant, scale, axpy, exp, log, tanh, gelu, relu and relu_grad.
+// uniform, zeros, constant, scale, axpy, exp, log, tanh, gelu, relu, relu_grad and cast.
 #include "core/backend/cuda/kernels/elements.cuh"
 #include "core/backend/cuda/kernels/functions.cuh"
 #include "core/backend/cuda/kernels/launch_elements.cuh"
@@ -65,6 +65,13 @@ void relu(const CudaCall& call) {
 }
 void relu_grad(const CudaCall& call) {
   launch_function<2>(call, ReluGrad{});
+}
+void cast(const CudaCall& call) {
+  with_number(call.inputs[0].type.dtype, [&](auto from) {
+    with_number(call.output.type.dtype, [&](auto to) {
+      launch_each_element<decltype(to), 1, decltype(from)>(call, Cast<decltype(to)>{});
+    });
+  });
 }
 
 }  // namespace troupe::cuda_launchers

@@ -4,6 +4,9 @@
 
 #include "core/backend/cuda/kernels/threads.cuh"
 
+#include <algorithm>
+#include <cstdint>
+
 namespace troupe::device_kernels {
 
 // out[i] = f(i)
@@ -12,29 +15,33 @@ __global__ void each_index(T* out, std::int64_t count, F f) {
   for (std::int64_t i = first_index(); i < count; i += index_step()) out[i] = f(i);
 }
 
-// What a thread loads or stores at once. With single elements, too few bytes would be on their way
-// to keep the memory of a GPU busy.
-template <class T>
-struct alignas(16) Pack {
-  static constexpr std::int64_t size = 16 / sizeof(T);
+// What a thread loads or stores at once: as many elements as 16 bytes hold of the largest type.
+// With single elements, too few bytes would be on their way to keep the memory of a GPU busy.
+template <class... T>
+constexpr std::int64_t pack_size = std::min({16 / sizeof(T)...});
+template <class T, std::int64_t size>
+struct alignas(size * sizeof(T)) Pack {
   T values[size];
 };
 
-template <class T, class F, class... In>
-__device__ Pack<T> on_pack(const F& f, const Pack<In>... in) {
-  Pack<T> result;
-  for (std::int64_t k = 0; k < Pack<T>::size; ++k) result.values[k] = f(in.values[k]...);
+template <class T, std::int64_t size, class F, class... In>
+__device__ Pack<T, size> on_pack(const F& f, const Pack<In, size>... in) {
+  Pack<T, size> result;
+  for (std::int64_t k = 0; k < size; ++k) result.values[k] = f(in.values[k]...);
   return result;
 }
 
-// out[i] = f(x[i], y[i], …) for tensors of the same type. `out` may be one of them.
+// out[i] = f(x[i], y[i], …) for tensors of the same shape. `out` may be one of them if it has the
+// type of all.
 template <class T, class F, class... In>
 __global__ void each_element(T* out, std::int64_t count, F f, const In*... in) {
-  const std::int64_t packs = count / Pack<T>::size;
+  constexpr std::int64_t size = pack_size<T, In...>;
+  const std::int64_t packs = count / size;
   for (std::int64_t i = first_index(); i < packs; i += index_step()) {
-    reinterpret_cast<Pack<T>*>(out)[i] = on_pack<T>(f, reinterpret_cast<const Pack<In>*>(in)[i]...);
+    reinterpret_cast<Pack<T, size>*>(out)[i] =
+        on_pack<T, size>(f, reinterpret_cast<const Pack<In, size>*>(in)[i]...);
   }
-  for (std::int64_t i = packs * Pack<T>::size + first_index(); i < count; i += index_step()) {
+  for (std::int64_t i = packs * size + first_index(); i < count; i += index_step()) {
     out[i] = f(in[i]...);
   }
 }

@@ -17,6 +17,7 @@ void tanh(const CudaCall& call);
 void gelu(const CudaCall& call);
 void relu(const CudaCall& call);
 void relu_grad(const CudaCall& call);
+void cast(const CudaCall& call);
 // arithmetic.cu
 void add(const CudaCall& call);
 void sub(const CudaCall& call);
