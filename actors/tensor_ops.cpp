@@ -43,6 +43,10 @@ Tensor log(Argument x) {
   return call<log_op>(x, {});
 }
 
+Tensor sqrt(Argument x) {
+  return call<sqrt_op>(x, {});
+}
+
 Tensor tanh(Argument x) {
   return call<tanh_op>(x, {});
 }
@@ -69,6 +73,18 @@ Tensor operator-(Argument a, const Tensor& b) {
 
 Tensor operator*(Argument a, const Tensor& b) {
   return call<mul_op>(a, {}, b);
+}
+
+Tensor operator/(Argument a, const Tensor& b) {
+  return call<div_op>(a, {}, b);
+}
+
+Tensor maximum(Argument a, const Tensor& b) {
+  return call<maximum_op>(a, {}, b);
+}
+
+Tensor minimum(Argument a, const Tensor& b) {
+  return call<minimum_op>(a, {}, b);
 }
 
 Tensor axpy(double alpha, Argument x, const Tensor& y) {

@@ -31,6 +31,8 @@ struct Argument {
 Tensor exp(Argument x);
 // The natural logarithm; that of 0 is -infinity, and of negative numbers NaN.
 Tensor log(Argument x);
+// The square root; that of negative numbers is NaN.
+Tensor sqrt(Argument x);
 // The hyperbolic tangent.
 Tensor tanh(Argument x);
 // x Φ(x), where Φ is the distribution function of the normal distribution. Not the approximation by
@@ -41,14 +43,21 @@ Tensor relu(Argument x);
 // alpha x, with alpha rounded to the element type.
 Tensor operator*(double alpha, Argument x);
 
-// Element by element, of two tensors. The operators also take int32 and int64, which wrap around.
-// Their shapes may differ as NumPy's broadcasting allows: aligned at the last axis, each extent
-// equals the other one, or one of the two is 1 or missing, and is repeated. So `x + bias` adds a
-// bias [n] to each row of x [m, n]. The other functions need equal shapes.
+// Element by element, of two tensors, whose shapes may differ as NumPy's broadcasting allows:
+// aligned at the last axis, each extent equals the other one, or one of the two is 1 or missing,
+// and is repeated. So `x + bias` adds a bias [n] to each row of x [m, n]. All but / also take int32
+// and int64, which wrap around.
 
 Tensor operator+(Argument a, const Tensor& b);
 Tensor operator-(Argument a, const Tensor& b);
 Tensor operator*(Argument a, const Tensor& b);
+Tensor operator/(Argument a, const Tensor& b);
+// The larger, or the smaller, of both; NaN if one of them is.
+Tensor maximum(Argument a, const Tensor& b);
+Tensor minimum(Argument a, const Tensor& b);
+
+// Element by element, of two tensors of the same shape.
+
 // alpha x + y, with alpha rounded to the element type.
 Tensor axpy(double alpha, Argument x, const Tensor& y);
 // The gradient of a loss by x, if `gradient` is that by relu(x): `gradient` where x > 0, else 0.

@@ -1,10 +1,11 @@
-// add, sub, mul: a ∘ b, element by element. The shapes may differ as NumPy's broadcasting allows:
-// aligned at the last axis, each extent equals the other one, or one of the two is 1 or missing,
-// and is repeated. So `add` of a matrix and a vector adds the vector to each row. Integers that are
-// too large wrap around, as in NumPy.
+// add, sub, mul, div, maximum and minimum: a ∘ b, element by element. The shapes may differ as
+// NumPy's broadcasting allows: aligned at the last axis, each extent equals the other one, or one
+// of the two is 1 or missing, and is repeated. So `add` of a matrix and a vector adds the vector to
+// each row. Integers that are too large wrap around, as in NumPy; div doesn't take any.
 #include "core/base/error.hpp"
 #include "core/ops/builtin.hpp"
 #include "core/ops/layout.hpp"
+#include "core/ops/reduction.hpp"
 
 #include <functional>
 
@@ -35,17 +36,15 @@ TensorType broadcast_type(const OpSignature& op) {
   return {a.dtype, Shape(std::span(extents).first(rank))};
 }
 
-template <template <class> class Operation>
+template <template <class> class Operation, bool takes_integers>
 void arithmetic_kernel(const CpuCall& call) {
-  if (call.inputs[0].type == call.inputs[1].type) {
-    // Without setting up a box, small ops take a quarter of the time.
-    return for_each_number<2>(call, [](auto a, auto b) { return Operation<decltype(a)>{}(a, b); });
-  }
-  const StridedBox<3> box =
-      broadcast_box(call.inputs[0].type.shape, call.inputs[1].type.shape, call.output.type.shape);
-  with_number(call.output.type.dtype, [&](auto element) {
+  with_type<takes_integers>(call.output.type.dtype, [&](auto element) {
     using T = decltype(element);
     const Operation<T> apply;
+    // Without setting up a box, small ops take a quarter of the time.
+    if (call.inputs[0].type == call.inputs[1].type) return for_each_of_type<T, 2>(call, apply);
+    const StridedBox<3> box =
+        broadcast_box(call.inputs[0].type.shape, call.inputs[1].type.shape, call.output.type.shape);
     for_rows(call.team, box, [&](const auto& offsets, std::int64_t length) {
       const T* const a = call.inputs[0].as<T>() + offsets[0];
       const T* const b = call.inputs[1].as<T>() + offsets[1];
@@ -63,15 +62,15 @@ void arithmetic_kernel(const CpuCall& call) {
   });
 }
 
-template <template <class> class Operation>
+template <template <class> class Operation, bool takes_integers = true>
 OpKind binary_op(std::string_view name, std::string_view summary) {
   return {.name = name,
           .summary = summary,
           .inputs = 2,
-          .takes_integers = true,
+          .takes_integers = takes_integers,
           .in_place_of = 0,
           .type = broadcast_type,
-          .cpu = arithmetic_kernel<Operation>};
+          .cpu = arithmetic_kernel<Operation, takes_integers>};
 }
 
 }  // namespace
@@ -84,6 +83,15 @@ OpKind sub_op() {
 }
 OpKind mul_op() {
   return binary_op<std::multiplies>("mul", "a * b, element by element");
+}
+OpKind div_op() {
+  return binary_op<std::divides, false>("div", "a / b, element by element");
+}
+OpKind maximum_op() {
+  return binary_op<Max>("maximum", "the larger of a and b, element by element");
+}
+OpKind minimum_op() {
+  return binary_op<Min>("minimum", "the smaller of a and b, element by element");
 }
 
 }  // namespace troupe

@@ -16,10 +16,14 @@ OpKind load_op();
 OpKind add_op();
 OpKind sub_op();
 OpKind mul_op();
+OpKind div_op();
+OpKind maximum_op();
+OpKind minimum_op();
 OpKind scale_op();
 OpKind axpy_op();
 OpKind exp_op();
 OpKind log_op();
+OpKind sqrt_op();
 OpKind tanh_op();
 OpKind gelu_op();
 OpKind relu_op();
@@ -56,10 +60,14 @@ inline constexpr std::array builtin_kinds = {uniform_op,
                                              add_op,
                                              sub_op,
                                              mul_op,
+                                             div_op,
+                                             maximum_op,
+                                             minimum_op,
                                              scale_op,
                                              axpy_op,
                                              exp_op,
                                              log_op,
+                                             sqrt_op,
                                              tanh_op,
                                              gelu_op,
                                              relu_op,

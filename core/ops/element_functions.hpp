@@ -4,6 +4,7 @@
 
 #include "core/base/random.hpp"
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -92,6 +93,14 @@ struct Axpy {
   template <class T>
   constexpr T operator()(T x, T y) const {
     return static_cast<T>(alpha) * x + y;
+  }
+};
+
+// IEEE 754 wants the nearest number.
+struct Sqrt {
+  template <class T>
+  constexpr T operator()(T x) const {
+    return std::sqrt(x);
   }
 };
 

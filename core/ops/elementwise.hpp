@@ -38,6 +38,16 @@ void with_number(DType dtype, const F& f) {
   }
 }
 
+// with_number() for kinds with takes_integers, else with_element().
+template <bool takes_integers, class F>
+void with_type(DType dtype, const F& f) {
+  if constexpr (takes_integers) {
+    with_number(dtype, f);
+  } else {
+    with_element(dtype, f);
+  }
+}
+
 // A block of 2^15 elements takes one core 0.1 to 0.3 ms: small enough to balance the load, large
 // enough to hide the cost of distributing blocks.
 constexpr std::int64_t block_elements = std::int64_t{1} << 15;

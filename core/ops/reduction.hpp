@@ -1,4 +1,5 @@
-// The operations of sum and max: an element to start with, and how two are combined.
+// The operations of sum, and of maxima and minima: how two elements are combined, and for those
+// over an axis an element to start with.
 #pragma once
 
 #include "core/ops/element_functions.hpp"
@@ -20,6 +21,12 @@ struct Max {
       static_cast<T>(Limits::has_infinity ? -Limits::infinity() : Limits::lowest());
   // A NaN stays.
   constexpr T operator()(T a, T b) const { return value_of(b) > value_of(a) || b != b ? b : a; }
+};
+
+template <class T>
+struct Min {
+  // A NaN stays.
+  constexpr T operator()(T a, T b) const { return value_of(b) < value_of(a) || b != b ? b : a; }
 };
 
 }  // namespace troupe

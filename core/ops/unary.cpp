@@ -1,5 +1,7 @@
-// exp, log, tanh and gelu, element by element. A call of such a function counts as one operation.
+// exp, log, sqrt, tanh and gelu, element by element. A call of such a function counts as one
+// operation.
 #include "core/ops/builtin.hpp"
+#include "core/ops/element_functions.hpp"
 #include "core/ops/elementwise.hpp"
 #include "core/ops/vector_math.hpp"
 
@@ -38,6 +40,14 @@ OpKind log_op() {
           .cpu = [](const CpuCall& call) {
             for_each_part(call, [](auto* x, auto* out, auto count) { log_each(x, out, count); });
           }};
+}
+
+OpKind sqrt_op() {
+  return {.name = "sqrt",
+          .summary = "the square root of x, element by element",
+          .inputs = 1,
+          .in_place_of = 0,
+          .cpu = [](const CpuCall& call) { for_each_element<1>(call, Sqrt{}); }};
 }
 
 OpKind tanh_op() {

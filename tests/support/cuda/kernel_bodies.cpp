@@ -113,6 +113,11 @@ class Bodies {
     add(Threads::cooperating, kernel);
   }
 
+  template <class T, class F>
+  void add_arithmetic() {
+    add(device_kernels::each_element<T, F, T, T>);
+    add(device_kernels::each_place<T, F, 3, T, T>);
+  }
   template <class T>
   void add_for_numbers();
   template <class T>
@@ -126,13 +131,11 @@ template <class T>
 void Bodies::add_for_numbers() {
   using namespace device_kernels;
   add(each_index<T, Filling<T>>);
-  const auto add_arithmetic = [&]<class F>(F) {
-    add(each_element<T, F, T, T>);
-    add(each_place<T, F, 3, T, T>);
-  };
-  add_arithmetic(std::plus<T>{});
-  add_arithmetic(std::minus<T>{});
-  add_arithmetic(std::multiplies<T>{});
+  add_arithmetic<T, std::plus<T>>();
+  add_arithmetic<T, std::minus<T>>();
+  add_arithmetic<T, std::multiplies<T>>();
+  add_arithmetic<T, Max<T>>();
+  add_arithmetic<T, Min<T>>();
   const auto add_cast_from = [&]<class From>(From) { add(each_element<T, Cast<T>, From>); };
   add_cast_from(float{});
   add_cast_from(double{});
@@ -148,9 +151,10 @@ template <class T>
 void Bodies::add_for_elements() {
   using namespace device_kernels;
   add_for_numbers<T>();
+  add_arithmetic<T, std::divides<T>>();
   add(each_index<T, Uniform<T>>);
   std::apply([&]<class... F>(F...) { (add(each_element<T, F, T>), ...); },
-             std::tuple<Scale, Exp, Log, Tanh, Gelu, Relu>{});
+             std::tuple<Scale, Exp, Log, Sqrt, Tanh, Gelu, Relu>{});
   add(each_element<T, Axpy, T, T>);
   add(each_element<T, ReluGrad, T, T>);
   add_cooperating(softmax_rows<T>);

@@ -26,8 +26,9 @@ troupe::Tensor by_the_names_of_std(const troupe::Tensor& x) {
   using std::exp;
   using std::log;
   using std::max;
+  using std::sqrt;
   using std::tanh;
-  return max(log(exp(tanh(x))), 0);
+  return max(log(exp(tanh(sqrt(x)))), 0);
 }
 
 }  // namespace
@@ -86,6 +87,7 @@ BOOST_AUTO_TEST_CASE(each_op_kind_has_a_function_that_computes_the_same_as_a_cal
   };
   check("exp", exp(o.y), {o.y});
   check("log", log(o.x), {o.x});
+  check("sqrt", sqrt(o.x), {o.x});
   check("tanh", tanh(o.y), {o.y});
   check("gelu", gelu(o.y), {o.y});
   check("relu", relu(o.y), {o.y});
@@ -93,6 +95,9 @@ BOOST_AUTO_TEST_CASE(each_op_kind_has_a_function_that_computes_the_same_as_a_cal
   check("add", o.x + o.bias, {o.x, o.bias});
   check("sub", o.x - o.bias, {o.x, o.bias});
   check("mul", o.x * o.bias, {o.x, o.bias});
+  check("div", o.x / o.gain, {o.x, o.gain});
+  check("maximum", maximum(o.y, o.bias), {o.y, o.bias});
+  check("minimum", minimum(o.y, o.bias), {o.y, o.bias});
   check("axpy", axpy(0.3, o.x, o.y), {o.x, o.y}, {{"alpha", 0.3}});
   check("relu_grad", relu_grad(o.x, o.y), {o.x, o.y});
 
@@ -144,8 +149,9 @@ BOOST_AUTO_TEST_CASE(labels_of_integers_are_cast_for_a_loss) {
 
 BOOST_AUTO_TEST_CASE(functions_whose_names_std_has_are_found_by_the_type_of_the_argument) {
   Operands o;
-  BOOST_TEST(by_the_names_of_std(o.x).read<float>() == max(log(exp(tanh(o.x))), 0).read<float>(),
-             boost::test_tools::per_element());
+  BOOST_TEST(
+      by_the_names_of_std(o.x).read<float>() == max(log(exp(tanh(sqrt(o.x)))), 0).read<float>(),
+      boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(inputs_that_do_not_fit_are_refused_with_the_line_of_the_caller) {
@@ -165,6 +171,7 @@ BOOST_AUTO_TEST_CASE(inputs_that_do_not_fit_are_refused_with_the_line_of_the_cal
   const std::vector<Misfit> misfits{
       {__LINE__, [&] { exp(i); }},
       {__LINE__, [&] { log(i); }},
+      {__LINE__, [&] { sqrt(i); }},
       {__LINE__, [&] { tanh(i); }},
       {__LINE__, [&] { gelu(i); }},
       {__LINE__, [&] { relu(i); }},
@@ -172,6 +179,10 @@ BOOST_AUTO_TEST_CASE(inputs_that_do_not_fit_are_refused_with_the_line_of_the_cal
       {__LINE__, [&] { o.x + o.right; }},
       {__LINE__, [&] { o.x - o.right; }},
       {__LINE__, [&] { o.x* o.right; }},
+      {__LINE__, [&] { o.x / o.right; }},
+      {__LINE__, [&] { i / i; }},
+      {__LINE__, [&] { maximum(o.x, o.right); }},
+      {__LINE__, [&] { minimum(o.x, o.right); }},
       {__LINE__, [&] { axpy(2, o.x, o.right); }},
       {__LINE__, [&] { relu_grad(o.x, o.right); }},
       {__LINE__, [&] { sum(o.x, 2); }},

@@ -59,7 +59,8 @@ BOOST_AUTO_TEST_CASE(arithmetic_with_and_without_broadcasting_has_the_bits_of_th
   for_random_cases(all_dtypes, [](Random& random, DType dtype) {
     const Shape whole = random_shape(random);
     const Shape part = narrowed(random, whole);
-    for (const char* op : {"add", "sub", "mul"}) {
+    for (const char* op : {"add", "sub", "mul", "div", "maximum", "minimum"}) {
+      if (!op_kind(op).takes_integers && is_integer(dtype)) continue;
       const Tensor a = random_tensor({dtype, whole}, random.next());
       const Tensor b = random_tensor({dtype, whole}, random.next());
       const Tensor c = random_tensor({dtype, part}, random.next());
@@ -75,6 +76,24 @@ BOOST_AUTO_TEST_CASE(both_tensors_may_be_repeated_along_other_axes) {
   const Tensor row = random_tensor({DType::f32, {200}}, 2);
   BOOST_TEST(same_on_device("sub", {column, row}));
   BOOST_TEST(same_on_device("sub", {tensor<float>({}, {7}), row}));
+}
+
+BOOST_AUTO_TEST_CASE(arithmetic_of_special_values_has_the_bits_of_the_cpu) {
+  for (const DType dtype : floating_dtypes) {
+    const Tensor row = special_values(dtype);
+    const Tensor column = run_op("reshape", {row}, {{"shape", Integers{-1, 1}}});
+    for (const char* op : {"add", "sub", "mul", "div", "maximum", "minimum"}) {
+      BOOST_TEST(same_on_device(op, {row, column}));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(square_roots_have_the_bits_of_the_cpu) {
+  for_random_cases([](Random& random, DType dtype) {
+    BOOST_TEST(
+        same_on_device("sqrt", {random_values(random, {dtype, random_shape(random)}, 1e10)}));
+    BOOST_TEST(same_on_device("sqrt", {special_values(dtype)}));
+  });
 }
 
 BOOST_AUTO_TEST_CASE(multiples_have_the_bits_of_the_cpu) {

@@ -32,16 +32,22 @@ void check_binary(std::string_view op, DType dtype, const F& expected) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(add_sub_and_mul_agree_with_a_plain_loop) {
+BOOST_AUTO_TEST_CASE(arithmetic_agrees_with_a_plain_loop) {
   check_binary<float>("add", DType::f32, [](float a, float b) { return a + b; });
   check_binary<float>("sub", DType::f32, [](float a, float b) { return a - b; });
   check_binary<float>("mul", DType::f32, [](float a, float b) { return a * b; });
   check_binary<double>("add", DType::f64, [](double a, double b) { return a + b; });
   check_binary<double>("sub", DType::f64, [](double a, double b) { return a - b; });
   check_binary<double>("mul", DType::f64, [](double a, double b) { return a * b; });
+  check_binary<float>("div", DType::f32, [](float a, float b) { return a / b; });
+  check_binary<double>("div", DType::f64, [](double a, double b) { return a / b; });
+  check_binary<float>("maximum", DType::f32, [](float a, float b) { return std::fmax(a, b); });
+  check_binary<double>("maximum", DType::f64, [](double a, double b) { return std::fmax(a, b); });
+  check_binary<float>("minimum", DType::f32, [](float a, float b) { return std::fmin(a, b); });
+  check_binary<double>("minimum", DType::f64, [](double a, double b) { return std::fmin(a, b); });
 }
 
-BOOST_AUTO_TEST_CASE(integers_are_added_subtracted_and_multiplied_and_wrap_around) {
+BOOST_AUTO_TEST_CASE(integers_wrap_around_and_are_compared_with_their_sign) {
   const auto check = [](auto element) {
     using T = decltype(element);
     constexpr T most = std::numeric_limits<T>::max();
@@ -52,6 +58,8 @@ BOOST_AUTO_TEST_CASE(integers_are_added_subtracted_and_multiplied_and_wrap_aroun
     BOOST_TEST((values("add") == std::vector<T>{4, -10, least + 1, least + 3}));
     BOOST_TEST((values("sub") == std::vector<T>{10, -4, most - 2, most - 2}));
     BOOST_TEST((values("mul") == std::vector<T>{-21, 21, -2, least}));
+    BOOST_TEST((values("maximum") == std::vector<T>{7, -3, most, 3}));
+    BOOST_TEST((values("minimum") == std::vector<T>{-3, -7, 2, least}));
   };
   check(std::int32_t{});
   check(std::int64_t{});
@@ -65,6 +73,35 @@ BOOST_AUTO_TEST_CASE(scale_multiplies_by_alpha) {
   const Tensor out = run_op("scale", {x}, {{"alpha", 0.1}});
   BOOST_TEST(out.at<float>(40'000) == 0.1F * x.at<float>(40'000));
   BOOST_TEST(same_for_every_team("scale", {x}, {{"alpha", 0.1}}));
+}
+
+BOOST_AUTO_TEST_CASE(maximum_and_minimum_pass_a_nan_of_either_side_on) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double inf = std::numeric_limits<double>::infinity();
+  const Tensor a = tensor<double>({4}, {nan, 1, nan, -inf});
+  const Tensor b = tensor<double>({4}, {1, nan, nan, inf});
+  for (const char* op : {"maximum", "minimum"}) {
+    const Tensor out = run_op(op, {a, b});
+    for (std::size_t i = 0; i < 3; ++i) BOOST_TEST(std::isnan(out.at<double>(i)));
+    BOOST_TEST(out.at<double>(3) == (std::string_view(op) == "maximum" ? inf : -inf));
+    BOOST_TEST(std::isnan(run_op(op, {a, tensor<double>({1}, {nan})}).at<double>(1)));
+    BOOST_TEST(std::isnan(run_op(op, {tensor<double>({1}, {nan}), b}).at<double>(3)));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_division_by_zero_gives_infinity_or_nan) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const Tensor out = run_op("div", {tensor<float>({3}, {1, -1, 0}), tensor<float>({1}, {0})});
+  BOOST_TEST(out.at<float>(0) == inf);
+  BOOST_TEST(out.at<float>(1) == -inf);
+  BOOST_TEST(std::isnan(out.at<float>(2)));
+}
+
+BOOST_AUTO_TEST_CASE(integers_are_not_divided) {
+  expect_error(ErrorKind::usage, "'div' takes tensors of float32 and float64, and int32 [2], int32",
+               [] {
+                 type_of("div", {{DType::i32, {2}}, {DType::i32, {2}}});
+               });
 }
 
 // Extents of one input are 1, or its leading axes missing, at random.
@@ -83,8 +120,10 @@ BOOST_AUTO_TEST_CASE(shapes_broadcast_as_in_numpy) {
         const bool first_is_whole = random.below(2) == 0;
         const Tensor a = thinned(first_is_whole);
         const Tensor b = thinned(!first_is_whole);
-        const Tensor out = run_op("sub", {a, b});
-        BOOST_TEST((out.type.shape == shape));
+        const Tensor difference = run_op("sub", {a, b});
+        const Tensor quotient = run_op("div", {a, b});
+        const Tensor maximum = run_op("maximum", {a, b});
+        BOOST_TEST((difference.type.shape == shape));
         const auto place = [](const Shape& s, std::vector<std::int64_t> index) {
           index.erase(index.begin(), index.end() - static_cast<long>(s.rank()));
           for (std::size_t d = 0; d < index.size(); ++d) index[d] %= s[d];
@@ -92,13 +131,20 @@ BOOST_AUTO_TEST_CASE(shapes_broadcast_as_in_numpy) {
         };
         const std::vector<double> in_a = doubles(a);
         const std::vector<double> in_b = doubles(b);
-        std::vector<double> expected;
+        std::vector<double> differences;
+        std::vector<double> quotients;
+        std::vector<double> maxima;
         IndexCounter at(shape);
         for (std::int64_t i = 0; i < shape.elements(); ++i, at.next()) {
-          expected.push_back(in_a[place(a.type.shape, at.index())] -
-                             in_b[place(b.type.shape, at.index())]);
+          const double x = in_a[place(a.type.shape, at.index())];
+          const double y = in_b[place(b.type.shape, at.index())];
+          differences.push_back(x - y);
+          quotients.push_back(x / y);
+          maxima.push_back(std::max(x, y));
         }
-        check_close(out, expected, 1);
+        check_close(difference, differences, 1);
+        check_close(quotient, quotients, 1);
+        check_close(maximum, maxima, 0);
         BOOST_TEST(same_for_every_team("sub", {a, b}));
       },
       20);
@@ -182,14 +228,16 @@ BOOST_AUTO_TEST_CASE(constant_is_one_value_everywhere) {
 
 BOOST_AUTO_TEST_CASE(the_output_has_the_type_of_the_inputs) {
   const TensorType x{DType::f64, {4, 5}};
-  for (const char* op : {"add", "sub", "mul"}) BOOST_TEST((type_of(op, {x, x}) == x));
+  for (const char* op : {"add", "sub", "mul", "div", "maximum", "minimum"}) {
+    BOOST_TEST((type_of(op, {x, x}) == x));
+  }
   BOOST_TEST((type_of("scale", {x}, {{"alpha", 2.0}}) == x));
   for (const char* op : {"relu", "copy"}) BOOST_TEST((type_of(op, {x}) == x));
 }
 
 BOOST_AUTO_TEST_CASE(inputs_of_different_types_are_refused_by_name) {
   const TensorType a{DType::f32, {4, 5}};
-  for (const char* op : {"add", "sub", "mul"}) {
+  for (const char* op : {"add", "sub", "mul", "div", "maximum", "minimum"}) {
     expect_error(ErrorKind::usage,
                  "the inputs are float32 [4, 5] and float32 [5, 4]; both must have the same shape, "
                  "or extents of 1 where they differ",
@@ -208,7 +256,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_without_dimensions_can_be_declared) {
 
 BOOST_AUTO_TEST_CASE(work_is_one_operation_an_element_and_every_tensor_moved_once) {
   const TensorType x{DType::f32, {10, 10}};
-  for (const char* op : {"add", "sub", "mul"}) {
+  for (const char* op : {"add", "sub", "mul", "div", "maximum", "minimum"}) {
     BOOST_TEST(work_of(op, {x, x}).flops == 100);
     BOOST_TEST(work_of(op, {x, x}).bytes == 1200);
   }

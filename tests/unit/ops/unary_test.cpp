@@ -1,4 +1,4 @@
-// exp, log, tanh, gelu, relu and its gradient.
+// exp, log, sqrt, tanh, gelu, relu and its gradient.
 #include "tests/support/op_cases.hpp"
 
 #include <cmath>
@@ -13,7 +13,7 @@ using namespace testing;
 BOOST_AUTO_TEST_SUITE(unary)
 namespace {
 
-// Values in [-9, 9), or above 0 for log.
+// Values in [-9, 9), or above 0 for log and sqrt.
 Tensor wide_tensor(Random& random, DType dtype, bool positive) {
   const TensorType type{dtype, random_shape(random)};
   std::vector<double> values = doubles(random_tensor(type, random.next()));
@@ -21,9 +21,10 @@ Tensor wide_tensor(Random& random, DType dtype, bool positive) {
   return tensor_of(type, values);
 }
 
-void check_function(const char* op, double (*expected)(double), double units) {
+void check_function(std::string_view op, double (*expected)(double), double units) {
+  const bool needs_positive = op == "log" || op == "sqrt";
   for_random_cases([&](Random& random, DType dtype) {
-    const Tensor x = wide_tensor(random, dtype, op == std::string_view("log"));
+    const Tensor x = wide_tensor(random, dtype, needs_positive);
     std::vector<double> values = doubles(x);
     for (double& v : values) v = expected(v);
     check_close(run_op(op, {x}), values, units);
@@ -45,11 +46,13 @@ double normal_share_below(double x) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(exp_log_and_tanh_agree_with_long_double) {
+BOOST_AUTO_TEST_CASE(exp_log_sqrt_and_tanh_agree_with_long_double) {
   check_function(
       "exp", [](double x) { return static_cast<double>(std::exp(x * 1.0L)); }, 4);
   check_function(
       "log", [](double x) { return static_cast<double>(std::log(x * 1.0L)); }, 4);
+  check_function(
+      "sqrt", [](double x) { return static_cast<double>(std::sqrt(x * 1.0L)); }, 1);
   check_function(
       "tanh", [](double x) { return static_cast<double>(std::tanh(x * 1.0L)); }, 4);
 }
@@ -69,6 +72,7 @@ BOOST_AUTO_TEST_CASE(infinities_and_nans_are_what_the_c_library_makes_of_them) {
     };
     check("exp", {inf, 0, nan, inf, 1, 0, 0, 3, inf});
     check("log", {inf, nan, nan, 14, -inf, nan, nan, 0, inf});
+    check("sqrt", {inf, nan, nan, 1e3, 0, nan, nan, 1, inf});
     check("tanh", {1, -1, nan, 1, 0, -1, -1, 1, 1});
     check("gelu", {inf, nan, nan, 1e6, 0, 0, 0, 1, inf});
   }

@@ -1,4 +1,4 @@
-// uniform, zeros, constant, scale, axpy, exp, log, tanh, gelu, relu, relu_grad and cast.
+// uniform, zeros, constant, scale, axpy, exp, log, sqrt, tanh, gelu, relu, relu_grad and cast.
 #include "core/backend/cuda/kernels/elements.cuh"
 #include "core/backend/cuda/kernels/functions.cuh"
 #include "core/backend/cuda/kernels/launch_elements.cuh"
@@ -53,6 +53,9 @@ void exp(const CudaCall& call) {
 }
 void log(const CudaCall& call) {
   launch_function<1>(call, device_kernels::Log{});
+}
+void sqrt(const CudaCall& call) {
+  launch_function<1>(call, Sqrt{});
 }
 void tanh(const CudaCall& call) {
   launch_function<1>(call, device_kernels::Tanh{});

@@ -13,6 +13,7 @@ void scale(const CudaCall& call);
 void axpy(const CudaCall& call);
 void exp(const CudaCall& call);
 void log(const CudaCall& call);
+void sqrt(const CudaCall& call);
 void tanh(const CudaCall& call);
 void gelu(const CudaCall& call);
 void relu(const CudaCall& call);
@@ -22,6 +23,9 @@ void cast(const CudaCall& call);
 void add(const CudaCall& call);
 void sub(const CudaCall& call);
 void mul(const CudaCall& call);
+void div(const CudaCall& call);
+void maximum(const CudaCall& call);
+void minimum(const CudaCall& call);
 // reduce.cu
 void sum(const CudaCall& call);
 void max(const CudaCall& call);
