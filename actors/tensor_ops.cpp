@@ -59,10 +59,6 @@ Tensor relu(Argument x) {
   return call<relu_op>(x, {});
 }
 
-Tensor operator*(double alpha, Argument x) {
-  return call<scale_op>(x, one_attr("alpha", alpha));
-}
-
 Tensor operator+(Argument a, const Tensor& b) {
   return call<add_op>(a, {}, b);
 }
@@ -85,6 +81,70 @@ Tensor maximum(Argument a, const Tensor& b) {
 
 Tensor minimum(Argument a, const Tensor& b) {
   return call<minimum_op>(a, {}, b);
+}
+
+Tensor operator+(Argument x, double number) {
+  return call<scale_op>(x, {{"alpha", 1.0}, {"shift", number}});
+}
+
+Tensor operator+(double number, Argument x) {
+  return x + number;
+}
+
+Tensor operator-(Argument x, double number) {
+  return x + -number;
+}
+
+Tensor operator-(double number, Argument x) {
+  return call<scale_op>(x, {{"alpha", -1.0}, {"shift", number}});
+}
+
+Tensor operator*(Argument x, double number) {
+  return call<scale_op>(x, one_attr("alpha", number));
+}
+
+Tensor operator*(double number, Argument x) {
+  return x * number;
+}
+
+Tensor operator/(Argument x, double number) {
+  return call<scale_op>(x, {{"alpha", 1.0}, {"divisor", number}});
+}
+
+Tensor operator-(Argument x) {
+  return x * -1;
+}
+
+Tensor& operator+=(Tensor& a, Argument b) {
+  return a = Argument(a, b.where) + b.tensor;
+}
+
+Tensor& operator-=(Tensor& a, Argument b) {
+  return a = Argument(a, b.where) - b.tensor;
+}
+
+Tensor& operator*=(Tensor& a, Argument b) {
+  return a = Argument(a, b.where) * b.tensor;
+}
+
+Tensor& operator/=(Tensor& a, Argument b) {
+  return a = Argument(a, b.where) / b.tensor;
+}
+
+Tensor& operator+=(Tensor& a, Scalar b) {
+  return a = Argument(a, b.where) + b.value;
+}
+
+Tensor& operator-=(Tensor& a, Scalar b) {
+  return a = Argument(a, b.where) - b.value;
+}
+
+Tensor& operator*=(Tensor& a, Scalar b) {
+  return a = Argument(a, b.where) * b.value;
+}
+
+Tensor& operator/=(Tensor& a, Scalar b) {
+  return a = Argument(a, b.where) / b.value;
 }
 
 Tensor axpy(double alpha, Argument x, const Tensor& y) {

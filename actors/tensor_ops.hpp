@@ -17,11 +17,17 @@
 
 namespace troupe {
 
-// A tensor, and the line of the program that passes it.
+// A tensor, or a number, and the line of the program that passes it.
 struct Argument {
   // NOLINTNEXTLINE(google-explicit-constructor): so that every call notes its line
   Argument(const Tensor& given, CallSite line = CallSite::here()) : tensor(given), where(line) {}
   const Tensor& tensor;
+  CallSite where;
+};
+struct Scalar {
+  // NOLINTNEXTLINE(google-explicit-constructor): so that every call notes its line
+  Scalar(double given, CallSite line = CallSite::here()) : value(given), where(line) {}
+  double value;
   CallSite where;
 };
 
@@ -40,8 +46,6 @@ Tensor tanh(Argument x);
 Tensor gelu(Argument x);
 // max(x, 0)
 Tensor relu(Argument x);
-// alpha x, with alpha rounded to the element type.
-Tensor operator*(double alpha, Argument x);
 
 // Element by element, of two tensors, whose shapes may differ as NumPy's broadcasting allows:
 // aligned at the last axis, each extent equals the other one, or one of the two is 1 or missing,
@@ -55,6 +59,29 @@ Tensor operator/(Argument a, const Tensor& b);
 // The larger, or the smaller, of both; NaN if one of them is.
 Tensor maximum(Argument a, const Tensor& b);
 Tensor minimum(Argument a, const Tensor& b);
+
+// Element by element, of a tensor and a number, which is rounded to the element type. All but /
+// also take int32 and int64 with whole numbers that these can hold, and wrap around. -x is -1 x.
+
+Tensor operator+(Argument x, double number);
+Tensor operator+(double number, Argument x);
+Tensor operator-(Argument x, double number);
+Tensor operator-(double number, Argument x);
+Tensor operator*(Argument x, double number);
+Tensor operator*(double number, Argument x);
+Tensor operator/(Argument x, double number);
+Tensor operator-(Argument x);
+
+// `a += b` is `a = a + b`: the handle a gets a new tensor. Other handles keep the tensor of before.
+
+Tensor& operator+=(Tensor& a, Argument b);
+Tensor& operator-=(Tensor& a, Argument b);
+Tensor& operator*=(Tensor& a, Argument b);
+Tensor& operator/=(Tensor& a, Argument b);
+Tensor& operator+=(Tensor& a, Scalar b);
+Tensor& operator-=(Tensor& a, Scalar b);
+Tensor& operator*=(Tensor& a, Scalar b);
+Tensor& operator/=(Tensor& a, Scalar b);
 
 // Element by element, of two tensors of the same shape.
 
@@ -76,8 +103,8 @@ Tensor softmax(Argument x);
 // x.
 Tensor layer_norm(Argument x, const Tensor& gain, const Tensor& bias, double epsilon = 1e-5);
 // The loss [1] of logits [n, classes] for labels [n], which are numbers of classes, from 0, in the
-// element type of the logits: the mean over the rows of -log(softmax(logits)[label]). The op fails
-// if a label is no number of a class.
+// element type of the logits: `cast` makes them of integers. It is the mean over the rows of
+// -log(softmax(logits)[label]). The op fails if a label is no number of a class.
 Tensor softmax_cross_entropy(Argument logits, const Tensor& labels);
 // Its gradient by the logits, of the same inputs: (softmax(logits) - 1 at the label) / n.
 Tensor softmax_cross_entropy_grad(Argument logits, const Tensor& labels);

@@ -63,7 +63,7 @@
 //   on: cpu0             # as above
 //
 // Integers are read by copy, cast, reshape, transpose, slice, concat, max, maximum and minimum; by
-// add, sub, mul and sum, which wrap around; and by sleep, spin and fail.
+// add, sub, mul, scale and sum, which wrap around; and by sleep, spin and fail.
 //
 // A pattern stands for a grid of ops, `steps` rows of `width` columns. Op (t, i) reads columns of
 // row t-1, except those that don't exist. The patterns are those of Task Bench (Slaughter et al.,

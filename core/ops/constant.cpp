@@ -1,11 +1,8 @@
 // zeros and constant: a tensor of the declared type, filled with one value.
 #include "core/ops/builtin.hpp"
 #include "core/ops/element_functions.hpp"
+#include "core/ops/element_number.hpp"
 #include "core/ops/elementwise.hpp"
-
-#include <cmath>
-
-#include <fmt/format.h>
 
 namespace troupe {
 namespace {
@@ -21,16 +18,10 @@ void fill(const CpuCall& call, double value) {
   });
 }
 
-// Refuses a value that the declared integers can't have.
 TensorType constant_type(const OpSignature& op) {
   const TensorType type = common_type(op);
-  if (!is_integer(type.dtype)) return type;
-  const auto value = op.attrs.get<double>("value");
-  const double limit = type.dtype == DType::i32 ? 0x1p31 : 0x1p63;
-  if (value >= -limit && value < limit && std::trunc(value) == value) return type;
-  throw usage_error(fmt::format("'value' of 'constant' is {}", value),
-                    fmt::format("make it a whole number that {} can hold, or choose another dtype",
-                                to_string(type.dtype)));
+  check_element_number(op.attrs, "constant", "value", type.dtype);
+  return type;
 }
 
 }  // namespace

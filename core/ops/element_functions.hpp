@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/random.hpp"
+#include "core/ops/attrs.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -80,14 +81,27 @@ struct Uniform {
   }
 };
 
-// alpha is rounded to the element type.
+// Each number is rounded to the element type. The shift -0 leaves all elements as they are, unlike
+// 0, which would make 0 of -0.
 struct Scale {
   double alpha;
+  double divisor;
+  double shift;
+  bool divides = divisor != 1;  // not asked of each element: compilers would divide by 1, too
+
+  static Scale of(const Attrs& attrs) {
+    return {attrs.get<double>("alpha"), attrs.get<double>("divisor"), attrs.get<double>("shift")};
+  }
   template <class T>
   constexpr T operator()(T x) const {
-    return static_cast<T>(alpha) * x;
+    T result = number_of<T>(alpha) * x;
+    if constexpr (std::is_floating_point_v<T>) {
+      if (divides) result /= number_of<T>(divisor);
+    }
+    return result + number_of<T>(shift);
   }
 };
+// alpha is rounded to the element type.
 struct Axpy {
   double alpha;
   template <class T>

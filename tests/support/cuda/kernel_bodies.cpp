@@ -131,6 +131,7 @@ template <class T>
 void Bodies::add_for_numbers() {
   using namespace device_kernels;
   add(each_index<T, Filling<T>>);
+  add(each_element<T, Scale, T>);
   add_arithmetic<T, std::plus<T>>();
   add_arithmetic<T, std::minus<T>>();
   add_arithmetic<T, std::multiplies<T>>();
@@ -154,7 +155,7 @@ void Bodies::add_for_elements() {
   add_arithmetic<T, std::divides<T>>();
   add(each_index<T, Uniform<T>>);
   std::apply([&]<class... F>(F...) { (add(each_element<T, F, T>), ...); },
-             std::tuple<Scale, Exp, Log, Sqrt, Tanh, Gelu, Relu>{});
+             std::tuple<Exp, Log, Sqrt, Tanh, Gelu, Relu>{});
   add(each_element<T, Axpy, T, T>);
   add(each_element<T, ReluGrad, T, T>);
   add_cooperating(softmax_rows<T>);

@@ -92,6 +92,13 @@ BOOST_AUTO_TEST_CASE(each_op_kind_has_a_function_that_computes_the_same_as_a_cal
   check("gelu", gelu(o.y), {o.y});
   check("relu", relu(o.y), {o.y});
   check("scale", 0.3 * o.y, {o.y}, {{"alpha", 0.3}});
+  check("scale", o.y * 0.3, {o.y}, {{"alpha", 0.3}});
+  check("scale", -o.y, {o.y}, {{"alpha", -1.0}});
+  check("scale", o.y / 0.3, {o.y}, {{"alpha", 1.0}, {"divisor", 0.3}});
+  check("scale", o.y + 0.3, {o.y}, {{"alpha", 1.0}, {"shift", 0.3}});
+  check("scale", 0.3 + o.y, {o.y}, {{"alpha", 1.0}, {"shift", 0.3}});
+  check("scale", o.y - 0.3, {o.y}, {{"alpha", 1.0}, {"shift", -0.3}});
+  check("scale", 0.3 - o.y, {o.y}, {{"alpha", -1.0}, {"shift", 0.3}});
   check("add", o.x + o.bias, {o.x, o.bias});
   check("sub", o.x - o.bias, {o.x, o.bias});
   check("mul", o.x * o.bias, {o.x, o.bias});
@@ -147,6 +154,50 @@ BOOST_AUTO_TEST_CASE(labels_of_integers_are_cast_for_a_loss) {
              boost::test_tools::per_element());
 }
 
+// Whole numbers, which are no doubles, on the side that needs them.
+BOOST_AUTO_TEST_CASE(operators_take_tensors_and_numbers_on_both_sides) {
+  Session session(one_device());
+  const Tensor x = session.tensor(std::vector<float>{1, 2, 4}, {3});
+  const Tensor i = session.tensor(std::vector<std::int64_t>{1, 2, 4}, {3});
+  const auto check = [](const Tensor& made, const std::vector<float>& expected) {
+    BOOST_TEST(made.read<float>() == expected, boost::test_tools::per_element());
+  };
+  check(2 * x, {2, 4, 8});
+  check(x * 2, {2, 4, 8});
+  check(x * x, {1, 4, 16});
+  check(x / 2, {0.5, 1, 2});
+  check(x / x, {1, 1, 1});
+  check(x + 1, {2, 3, 5});
+  check(1 + x, {2, 3, 5});
+  check(x - 1, {0, 1, 3});
+  check(1 - x, {0, -1, -3});
+  check(-x, {-1, -2, -4});
+  check(0 - x * 0, {0, 0, 0});
+  BOOST_TEST((1 - 2 * i).read<std::int64_t>() == (std::vector<std::int64_t>{-1, -3, -7}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(an_assigning_operator_gives_the_handle_another_tensor) {
+  Session session(one_device());
+  const Tensor y = session.tensor(std::vector<float>{1, 2, 4}, {3});
+  Tensor x = y;
+  const Tensor before = x;
+  const auto check = [&](const Tensor& made, const std::vector<float>& expected) {
+    BOOST_TEST(&made == &x);
+    BOOST_TEST(x.read<float>() == expected, boost::test_tools::per_element());
+    BOOST_TEST(before.read<float>() == (std::vector<float>{1, 2, 4}),
+               boost::test_tools::per_element());
+  };
+  check(x += y, {2, 4, 8});
+  check(x *= x, {4, 16, 64});
+  check(x /= y, {4, 8, 16});
+  check(x -= y, {3, 6, 12});
+  check(x += 1, {4, 7, 13});
+  check(x -= 2.0, {2, 5, 11});
+  check(x *= 2, {4, 10, 22});
+  check(x /= 4, {1, 2.5, 5.5});
+}
+
 BOOST_AUTO_TEST_CASE(functions_whose_names_std_has_are_found_by_the_type_of_the_argument) {
   Operands o;
   BOOST_TEST(
@@ -157,6 +208,8 @@ BOOST_AUTO_TEST_CASE(functions_whose_names_std_has_are_found_by_the_type_of_the_
 BOOST_AUTO_TEST_CASE(inputs_that_do_not_fit_are_refused_with_the_line_of_the_caller) {
   Operands o;
   const Tensor& i = o.integers;
+  Tensor x = o.x;
+  Tensor whole = i;
   const Tensor none;
   // clang-format splits calls with lists.
   const Integers five_rows{5, -1};
@@ -175,7 +228,19 @@ BOOST_AUTO_TEST_CASE(inputs_that_do_not_fit_are_refused_with_the_line_of_the_cal
       {__LINE__, [&] { tanh(i); }},
       {__LINE__, [&] { gelu(i); }},
       {__LINE__, [&] { relu(i); }},
-      {__LINE__, [&] { 2.0 * i; }},
+      {__LINE__, [&] { 0.5 * i; }},
+      {__LINE__, [&] { i + 0.5; }},
+      {__LINE__, [&] { 0.5 - i; }},
+      {__LINE__, [&] { i / 2; }},
+      {__LINE__, [&] { -none; }},
+      {__LINE__, [&] { x += o.right; }},
+      {__LINE__, [&] { x -= o.right; }},
+      {__LINE__, [&] { x *= o.right; }},
+      {__LINE__, [&] { x /= o.right; }},
+      {__LINE__, [&] { whole += 0.5; }},
+      {__LINE__, [&] { whole -= 0.5; }},
+      {__LINE__, [&] { whole *= 0.5; }},
+      {__LINE__, [&] { whole /= 2; }},
       {__LINE__, [&] { o.x + o.right; }},
       {__LINE__, [&] { o.x - o.right; }},
       {__LINE__, [&] { o.x* o.right; }},

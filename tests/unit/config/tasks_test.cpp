@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(a_task_is_one_op_with_what_is_written) {
 BOOST_AUTO_TEST_CASE(attributes_have_the_type_that_their_op_says) {
   const RunFile run = load(
       "tasks:\n"
-      "  a: {op: scale, in: x, alpha: 0.5}\n"
+      "  a: {op: axpy, in: [x, x], alpha: 0.5}\n"
       "  b: {op: spin, iterations: 7}\n"
       "  c: {op: sleep, in: [a, b], duration: 10 ms}\n"
       "  d: {op: uniform, shape: [2, 3], dtype: float64, seed: 9}\n");

@@ -103,6 +103,12 @@ BOOST_AUTO_TEST_CASE(multiples_have_the_bits_of_the_cpu) {
     const Tensor y = random_tensor(type, random.next());
     const Attrs alpha{{"alpha", 2 * random.unit() - 1}};
     BOOST_TEST(same_on_device("scale", {x}, alpha));
+    BOOST_TEST(same_on_device("scale", {special_values(dtype)}, alpha));
+    BOOST_TEST(same_on_device(
+        "scale", {x}, {{"alpha", random.unit()}, {"divisor", 3.0}, {"shift", random.unit()}}));
+    const TensorType integers{dtype == DType::f32 ? DType::i32 : DType::i64, type.shape};
+    BOOST_TEST(same_on_device("scale", {random_tensor(integers, random.next())},
+                              {{"alpha", -5.0}, {"shift", 1e9}}));
     BOOST_TEST(same_on_device("axpy", {x, y}, alpha));
   });
 }

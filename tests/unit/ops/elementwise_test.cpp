@@ -104,6 +104,46 @@ BOOST_AUTO_TEST_CASE(integers_are_not_divided) {
                });
 }
 
+BOOST_AUTO_TEST_CASE(scale_divides_and_adds_a_number) {
+  const Tensor x = tensor<float>({4}, {-1, 0.1F, 7, 1e-30F});
+  const auto values = [&](const Attrs& attrs) {
+    return run_op("scale", {x}, attrs).values<float>();
+  };
+  BOOST_TEST((values({{"alpha", 1.0}, {"divisor", 3.0}}) ==
+              std::vector<float>{-1 / 3.0F, 0.1F / 3, 7 / 3.0F, 1e-30F / 3}));
+  BOOST_TEST((values({{"alpha", 1.0}, {"shift", 0.2}}) ==
+              std::vector<float>{-1 + 0.2F, 0.1F + 0.2F, 7 + 0.2F, 0.2F}));
+  BOOST_TEST((values({{"alpha", -2.0}, {"divisor", 4.0}, {"shift", 1.0}}) ==
+              std::vector<float>{1.5F, 1 - 0.1F / 2, -2.5, 1}));
+  const Attrs all{{"alpha", 0.7}, {"divisor", 3.0}, {"shift", 0.2}};
+  BOOST_TEST(same_for_every_team("scale", {random_tensor({DType::f64, blocks}, 3)}, all));
+}
+
+BOOST_AUTO_TEST_CASE(scale_without_a_shift_keeps_the_sign_of_a_zero) {
+  const Tensor zeros = tensor<double>({2}, {0.0, -0.0});
+  BOOST_TEST((run_op("scale", {zeros}, {{"alpha", 1.0}}) == zeros));
+  BOOST_TEST((run_op("scale", {zeros}, {{"alpha", -1.0}}) == tensor<double>({2}, {-0.0, 0.0})));
+}
+
+BOOST_AUTO_TEST_CASE(scale_of_integers_takes_whole_numbers_and_wraps_around) {
+  constexpr auto most = std::numeric_limits<std::int32_t>::max();
+  constexpr auto least = std::numeric_limits<std::int32_t>::min();
+  const Tensor x = tensor<std::int32_t>({3}, {-4, 5, most});
+  BOOST_TEST((run_op("scale", {x}, {{"alpha", -3.0}, {"shift", 1.0}}) ==
+              tensor<std::int32_t>({3}, {13, -14, least + 4})));
+  const TensorType type{DType::i32, {3}};
+  expect_error(ErrorKind::usage, "'alpha' of 'scale' is 0.5; make it a whole number that int32 can",
+               [&] {
+                 type_of("scale", {type}, {{"alpha", 0.5}});
+               });
+  expect_error(ErrorKind::usage, "'shift' of 'scale' is 2147483648; make it", [&] {
+    type_of("scale", {type}, {{"alpha", 1.0}, {"shift", 0x1p31}});
+  });
+  expect_error(ErrorKind::usage, "the input is int32 [3]; integers aren't divided: cast it", [&] {
+    type_of("scale", {type}, {{"alpha", 1.0}, {"divisor", 2.0}});
+  });
+}
+
 // Extents of one input are 1, or its leading axes missing, at random.
 BOOST_AUTO_TEST_CASE(shapes_broadcast_as_in_numpy) {
   for_random_cases(

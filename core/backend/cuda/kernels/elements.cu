@@ -43,7 +43,9 @@ void constant(const CudaCall& call) {
   fill(call, call.attrs.get<double>("value"));
 }
 void scale(const CudaCall& call) {
-  launch_function<1>(call, Scale{call.attrs.get<double>("alpha")});
+  with_number(call.output.type.dtype, [&](auto element) {
+    launch_each_element<decltype(element), 1>(call, Scale::of(call.attrs));
+  });
 }
 void axpy(const CudaCall& call) {
   launch_function<2>(call, Axpy{call.attrs.get<double>("alpha")});
