@@ -113,6 +113,11 @@ template <class T, class Combine, class F>
 [[gnu::always_inline]] inline T reduce_values(T start, std::int64_t count, const Combine& combine,
                                               const F& f) {
   constexpr std::int64_t lanes = 16;
+  if (count < lanes) {  // the same, without partial results of nothing
+    T result = start;
+    for (std::int64_t i = 0; i < count; ++i) result = combine(result, f(i));
+    return result;
+  }
   std::array<T, lanes> partial;
   partial.fill(start);
   std::int64_t i = 0;

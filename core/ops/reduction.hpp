@@ -19,14 +19,20 @@ struct Max {
   using Limits = std::numeric_limits<decltype(value_of(T{}))>;
   static constexpr T start =
       static_cast<T>(Limits::has_infinity ? -Limits::infinity() : Limits::lowest());
-  // A NaN stays.
-  constexpr T operator()(T a, T b) const { return value_of(b) > value_of(a) || b != b ? b : a; }
+  // A NaN stays. No `||`: of random numbers, processors can't predict its branches.
+  constexpr T operator()(T a, T b) const {
+    const T larger = value_of(b) > value_of(a) ? b : a;
+    return b != b ? b : larger;
+  }
 };
 
 template <class T>
 struct Min {
   // A NaN stays.
-  constexpr T operator()(T a, T b) const { return value_of(b) < value_of(a) || b != b ? b : a; }
+  constexpr T operator()(T a, T b) const {
+    const T smaller = value_of(b) < value_of(a) ? b : a;
+    return b != b ? b : smaller;
+  }
 };
 
 }  // namespace troupe

@@ -115,7 +115,9 @@ BOOST_AUTO_TEST_CASE(a_nan_reaches_the_sum_and_the_maximum) {
       const Tensor wide = run_op(op, {tensor<double>({10, 2}, values)}, {{"axis", 0}});
       BOOST_TEST(std::isnan(row.at<double>(0)));
       BOOST_TEST(std::isnan(columns.at<double>(0)));
+      const Tensor pairs = run_op(op, {tensor<double>({10, 2}, values)}, {{"axis", 1}});
       BOOST_TEST(std::isnan(wide.at<double>(place % 2)));
+      BOOST_TEST(std::isnan(pairs.at<double>(place / 2)));
     }
   }
 }
