@@ -54,6 +54,15 @@ std::string path_error(const std::string& text) {
   return text.empty() ? "the path is empty" : "";
 }
 
+// "-" is what people write for standard output.
+CLI::Validator dash_as_output() {
+  const auto name = [](std::string& text) {
+    if (text == "-") text = "/dev/stdout";
+    return std::string();
+  };
+  return {name, ""};
+}
+
 // CLI11 would take the argument after "--scenario=" for its value, though it may be FILE.
 void check_values(std::span<char* const> arguments) {
   for (const std::string_view argument : arguments) {
@@ -76,13 +85,16 @@ void add_ops_option(CLI::App& command, std::vector<std::string>& libraries) {
 void add_run_options(CLI::App& command, troupe::RunArguments& arguments) {
   command.add_option("FILE", arguments.file, "A run file, e.g. config/runs/quickstart.yaml")
       ->required();
-  command.add_option("--json", arguments.json, "Write the report as JSON to this path")
+  command
+      .add_option("--json", arguments.json, "Write the report as JSON to this path, or - (stdout)")
       ->option_text("PATH")
+      ->transform(dash_as_output())
       ->check(path_error);
   command
       .add_option("--trace", arguments.trace,
                   "Write a Chrome trace (open it in Perfetto) to this path")
       ->option_text("PATH")
+      ->transform(dash_as_output())
       ->check(path_error);
   command
       .add_option("--scenario", arguments.scenarios,

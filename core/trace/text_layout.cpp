@@ -105,8 +105,8 @@ void wrap_line(std::string_view text, std::size_t width, std::vector<std::string
     while (word_width > width) {
       const std::size_t end = std::max<std::size_t>(fitting_end(word, 0, width), 1);
       lines.emplace_back(word.substr(0, end));
+      word_width -= display_width(lines.back());  // not of the rest, which may be long
       word.remove_prefix(end);
-      word_width = display_width(word);
     }
     if (used > 0) line += ' ', ++used;
     line += word;

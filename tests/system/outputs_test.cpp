@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(the_input_is_never_overwritten_by_another_name) {
 
 BOOST_AUTO_TEST_CASE(standard_output_may_be_an_output_whatever_it_is) {
   const Ready ready;
-  for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
+  for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "-"}) {
     ProgramOptions options = ready.options();
     const Finished piped = run_troupe({"simulate", "run.yaml", "--json", name}, options);
     options.out = ready.path() / "out.txt";
