@@ -137,6 +137,26 @@ BOOST_AUTO_TEST_CASE(a_long_loop_takes_no_more_memory_of_a_gpu_than_a_short_one,
   BOOST_TEST(fixture.get("allocations") - after_some < 1000);
 }
 
+BOOST_AUTO_TEST_CASE(tensors_that_a_gpu_has_no_room_for_move_to_the_host_and_back,
+                     *boost::unit_test::precondition(has_gpu)) {
+  const StandInFixture fixture;
+  Machine machine = gpu_machine(1, 2);
+  machine.memories[1].size_bytes = 1 << 20;  // eight of these tensors
+  Session session(machine);
+  const auto scope = session.on("gpu0");
+  std::vector<Tensor> tensors;
+  for (int i = 0; i < 30; ++i) tensors.push_back(session.uniform({32'768}, i));
+  for (int round = 0; round < 3; ++round) {
+    for (Tensor& x : tensors) x = x + x;
+  }
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    std::vector<float> expected =
+        Session().uniform({32'768}, static_cast<std::int64_t>(i)).read<float>();
+    for (float& value : expected) value *= 8;
+    BOOST_TEST((tensors[i].read<float>() == expected));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_failure_on_a_gpu_is_thrown_with_the_line_of_its_call,
                      *boost::unit_test::precondition(has_gpu)) {
   const StandInFixture fixture;
