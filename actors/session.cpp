@@ -278,7 +278,7 @@ DeviceScope::DeviceScope(std::uint64_t session, DeviceId device)
 }
 
 DeviceScope::~DeviceScope() {
-  scope = {session_before_, device_before_};
+  if (is_open_) scope = {session_before_, device_before_};
 }
 
 Session::Session(const SessionOptions& options, CallSite where)

@@ -90,18 +90,23 @@ struct SessionOptions {
 };
 
 // While it lives, its session's calls of its thread are placed on its device. Scopes of a thread
-// must end in the opposite order of their beginnings. It may outlive its session.
+// must end in the opposite order of their beginnings. It may outlive its session, and may be moved,
+// say into an optional, within its thread.
 class [[nodiscard]] DeviceScope {
  public:
   ~DeviceScope();
-  DeviceScope(const DeviceScope&) = delete;
-  DeviceScope& operator=(const DeviceScope&) = delete;
+  DeviceScope(DeviceScope&& other) noexcept
+      : session_before_(other.session_before_),
+        device_before_(other.device_before_),
+        is_open_(std::exchange(other.is_open_, false)) {}
+  DeviceScope& operator=(DeviceScope&&) = delete;
 
  private:
   friend class Session;
   DeviceScope(std::uint64_t session, DeviceId device);
   std::uint64_t session_before_;
   DeviceId device_before_;
+  bool is_open_ = true;  // false: another object ends it
 };
 
 // Runs calls on all devices of a machine. A call says what to compute and returns at once; the work

@@ -2,7 +2,9 @@
 #include "tests/unit/actors/session_fixture.hpp"
 
 #include <chrono>
+#include <optional>
 #include <thread>
+#include <utility>
 
 using namespace troupe;
 using namespace std::chrono_literals;
@@ -52,6 +54,21 @@ std::vector<Tensor> call_steps(Session& s, int count) {
 }
 
 }  // namespace
+
+BOOST_AUTO_TEST_CASE(a_scope_that_was_moved_ends_with_the_object_that_has_it) {
+  Session s(testing::session_machine(), {.mode = Mode::simulate});
+  const auto work_of_cpu1 = [&] {
+    return s.measure("relu", [&] { relu(s.zeros({64})); }).resources[1].busy;
+  };
+  std::optional<DeviceScope> on = s.on("cpu0");
+  const DeviceScope outer = std::move(*on);
+  on.reset();
+  BOOST_TEST((work_of_cpu1() == Duration{0}));
+  on.emplace(s.on("cpu1"));
+  BOOST_TEST((work_of_cpu1() > Duration{0}));
+  on.reset();
+  BOOST_TEST((work_of_cpu1() == Duration{0}));
+}
 
 // A step on the device of the gate would wait until the gate opens by itself. The window of the
 // gate keeps those behind it from ending.
