@@ -135,6 +135,7 @@ std::vector<Placement> SessionEngine::choices(const Signature& signature,
   }
   std::ranges::stable_sort(timed, {}, &std::pair<double, Placement>::first);
   std::vector<Placement> result;
+  result.reserve(timed.size());
   for (const auto& [time_s, placement] : timed) result.push_back(placement);
   return result;
 }
