@@ -69,38 +69,34 @@ MemoryId memory_of_scope(const SessionCore& session) {
 }
 
 Tensor give(SessionCore& session, TensorType type, std::shared_ptr<const std::byte> values,
-            bool adopts, CallSite where) {
+            bool adopts, CallSite where, std::uint64_t copied_bytes = 0) {
   return session.call({.kind = session.given_kind(),
                        .placement = {.memory = memory_of_scope(session)},
                        .declared = type,
                        .given = std::move(values),
-                       .adopts = adopts},
+                       .adopts = adopts,
+                       .copied_bytes = copied_bytes},
                       where);
 }
 
-Tensor give_elements(SessionCore& session, std::size_t elements,
-                     std::shared_ptr<const std::byte> values, bool adopts, TensorType type,
-                     CallSite where) {
-  const Shape& shape = type.shape;
-  if (static_cast<std::int64_t>(elements) != shape.elements()) {
-    throw usage_error(
-        where.place(),
-        fmt::format("{} elements for a tensor of shape {}", elements, to_string(shape)),
-        fmt::format("give {}", shape.elements()));
-  }
-  return give(session, type, std::move(values), adopts, where);
+void check_count(std::size_t elements, const Shape& shape, CallSite where) {
+  if (static_cast<std::int64_t>(elements) == shape.elements()) return;
+  throw usage_error(where.place(),
+                    fmt::format("{} elements for a tensor of shape {}", elements, to_string(shape)),
+                    fmt::format("give {}", shape.elements()));
 }
 
 template <class T>
 Tensor copy_in(SessionCore& session, std::span<const T> elements, const Shape& shape, DType dtype,
                CallSite where) {
+  check_count(elements.size(), shape, where);
+  if (!session.has_values()) elements = {};
   const auto copy = std::make_shared<BigVector<T>>(elements.begin(), elements.end());
-  const std::shared_ptr<const std::byte> values(copy,
-                                                reinterpret_cast<const std::byte*>(copy->data()));
+  const void* const first = copy->empty() ? static_cast<const void*>(copy.get()) : copy->data();
   // A large copy is aligned, and needs no second one.
   const bool adopts = elements.size_bytes() >= BigAllocator<T>::huge_pages_min_bytes;
-  return give_elements(session, elements.size(), values, adopts, {.dtype = dtype, .shape = shape},
-                       where);
+  return give(session, {.dtype = dtype, .shape = shape},
+              {copy, static_cast<const std::byte*>(first)}, adopts, where, elements.size_bytes());
 }
 
 template <class T>
@@ -111,8 +107,8 @@ Tensor take_in(SessionCore& session, std::span<const T> elements, const Shape& s
   };
   const std::shared_ptr<const std::byte> values(reinterpret_cast<const std::byte*>(elements.data()),
                                                 delete_elements);
-  return give_elements(session, elements.size(), values, true, {.dtype = dtype, .shape = shape},
-                       where);
+  check_count(elements.size(), shape, where);
+  return give(session, {.dtype = dtype, .shape = shape}, values, true, where);
 }
 
 // The nodes that the options name, or else the environment.

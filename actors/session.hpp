@@ -162,8 +162,8 @@ class Session {
                  CallSite where = CallSite::here());
   Tensor zeros(const Shape& shape, DType dtype = DType::f32, CallSite where = CallSite::here());
   // A tensor with these elements, in row-major order, in the memory of the scope's device, or else
-  // in the first memory of the machine. Copies them before it returns. Throws a usage Error if
-  // their number isn't that of the shape.
+  // in the first memory of the machine. Copies them before it returns, for which it may block while
+  // earlier calls hold much. Throws a usage Error if their number isn't that of the shape.
   Tensor tensor(std::span<const float> elements, const Shape& shape,
                 CallSite where = CallSite::here());
   Tensor tensor(std::span<const double> elements, const Shape& shape,

@@ -133,7 +133,7 @@ OpKindId SessionCore::find_kind(std::string_view name, CallSite where) const {
 Tensor SessionCore::call(Call call, CallSite where, std::vector<Tensor>* further) {
   Lock lock(mutex_);
   check_not_failed();
-  while (log_.size() >= log_calls_max) {
+  while (is_full(log_)) {
     for_callers_.wait(lock);
     check_not_failed();
   }
@@ -169,7 +169,8 @@ Tensor SessionCore::call(Call call, CallSite where, std::vector<Tensor>* further
     const Tensor other(log_call(signatures_.further(*signature, k), {&made, 1}, line));
     if (further != nullptr) further->push_back(other);
   }
-  const bool wakes = logged < wake_at_ && log_.size() >= wake_at_;
+  log_.copied_bytes += call.copied_bytes;
+  const bool wakes = (logged < wake_at_ && log_.size() >= wake_at_) || is_full(log_);
   lock.unlock();
   if (wakes) for_thread_.notify_one();
   return Tensor(made);

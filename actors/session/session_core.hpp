@@ -64,7 +64,8 @@ class SessionCore final : private TensorExchange {
     Attrs attrs = {};
     TensorType declared = {};
     std::shared_ptr<const std::byte> given = {};
-    bool adopts = false;  // see TensorState
+    bool adopts = false;             // see TensorState
+    std::uint64_t copied_bytes = 0;  // that were allocated for `given`
   };
   // Returns the first tensor that the call makes, and appends the others to `further`.
   Tensor call(Call call, CallSite where, std::vector<Tensor>* further = nullptr);
@@ -89,6 +90,7 @@ class SessionCore final : private TensorExchange {
     std::vector<std::byte> copy_;
   };
   Values values(TensorState& tensor, DType dtype, CallSite where);
+  bool has_values() const { return engine_->has_values(); }  // as the engine
   const ScenarioReport& measure(std::string_view name, const std::function<void()>& work,
                                 CallSite where);
 
@@ -99,8 +101,9 @@ class SessionCore final : private TensorExchange {
 
  private:
   using Lock = std::unique_lock<std::mutex>;
-  // Callers wait when the log is this long.
+  // Callers wait when the log is this long, or holds so many bytes of values.
   static constexpr std::size_t log_calls_max = 1 << 15;
+  static constexpr std::uint64_t log_bytes_max = 256 << 20;
 
   ~SessionCore() override;
   TensorState* take_dropped() override { return states_.take_dropped(); }
@@ -126,6 +129,9 @@ class SessionCore final : private TensorExchange {
     std::exception_ptr failure = {};
   };
 
+  static bool is_full(const CallLog& log) {
+    return log.size() >= log_calls_max || log.copied_bytes >= log_bytes_max;
+  }
   void fail(const Error& failure);
   void drop_calls(CallLog& log);
   void check_not_failed();

@@ -37,6 +37,7 @@ struct CallLog {
   };
   std::vector<Call> calls;
   std::vector<TensorState*> inputs;  // of all calls, one after the other
+  std::uint64_t copied_bytes = 0;    // values that calls hold, of all that were put in
 
   std::size_t first = 0;  // calls before it were taken
   std::size_t first_input = 0;

@@ -28,9 +28,10 @@ bool SessionCore::is_ended() const {
 bool SessionCore::wants_to_hand_out() const {
   if (log_.size() == 0 || handing_out_.size() > 0 || failure_) return false;
   if (flush_to_ > called_ - log_.size()) return true;
-  if (has_virtual_time_) return log_.size() >= log_calls_max;
+  if (has_virtual_time_) return is_full(log_);
   if (engine_->windows() >= windows_in_flight_max) return false;
-  return log_.size() >= batch_calls || engine_->items_in_flight() < few_items_in_flight;
+  return log_.size() >= batch_calls || is_full(log_) ||
+         engine_->items_in_flight() < few_items_in_flight;
 }
 
 // Virtual time passes only while somebody waits, or while what was handed out has no room yet.
@@ -97,7 +98,7 @@ void SessionCore::step(Lock& lock, bool hands_out, bool lets_time_pass) {
   is_busy_ = true;
   const bool has_failed = failure_.has_value();
   lock.unlock();
-  if (handing_out_.size() >= log_calls_max) for_callers_.notify_all();
+  if (is_full(handing_out_)) for_callers_.notify_all();
   for (Errand* const errand : errands) {
     try {
       errand->work();
