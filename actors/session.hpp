@@ -136,7 +136,7 @@ class Session {
   // on, or by the nodes' own names. Asking nodes blocks; throws an Error that names those that
   // can't be reached, work for somebody else, or have other op kinds.
   explicit Session(const SessionOptions& options = {}, CallSite where = CallSite::here());
-  // A machine from a file (docs: core/config/machine_file.cpp), or a value. What it leaves open is
+  // A machine from a file (docs/machine_files.md), or a value. What it leaves open is
   // what this host has if it is to run here: the cores of CPU devices, the size of storage, the
   // memory of GPUs at most. Throws a usage Error for a bad file, if a device or link can't be used
   // in this mode, or if the machine has several nodes and the options have others, or none: without

@@ -75,6 +75,8 @@ int simulate_command(const RunArguments& arguments);
 // Of `arguments`, uses the file, the libraries of ops and the nodes.
 int validate_command(const RunArguments& arguments);
 int machine_command();
+// Lists the kinds that come with Troupe, and those of the libraries.
+int ops_command(const std::vector<std::string>& libraries);
 int node_command(const NodeArguments& arguments);
 // Returns what the program returns, as a shell does.
 int launch_command(const LaunchArguments& arguments);

@@ -355,6 +355,8 @@ int run_program(int argc, char** argv) {
   add_ops_option(*validate, arguments.ops);
   add_nodes_options(*validate, arguments);
   CLI::App* machine = app.add_subcommand("machine", "Print this machine as a machine file");
+  CLI::App* ops = app.add_subcommand("ops", "List the op kinds, and what each takes");
+  add_ops_option(*ops, arguments.ops);
   troupe::NodeArguments node_arguments;
   CLI::App* node = app.add_subcommand("node", "Lend this host's devices to runs");
   add_node_options(*node, node_arguments);
@@ -379,6 +381,7 @@ int run_program(int argc, char** argv) {
   if (validate->parsed()) return troupe::validate_command(arguments);
   if (node->parsed()) return troupe::node_command(node_arguments);
   if (machine->parsed()) return troupe::machine_command();
+  if (ops->parsed()) return troupe::ops_command(arguments.ops);
   if (launch->parsed()) {
     launch_arguments.command = launch->remaining();
     return troupe::launch_command(launch_arguments);

@@ -1,5 +1,5 @@
-// A tensor of a run file whose values are in a file. The format is documented at the top of
-// run_file.cpp.
+// A tensor of a run file whose values are in a file. The format is documented in
+// docs/run_files.md.
 #pragma once
 
 #include "core/config/document.hpp"

@@ -1,5 +1,5 @@
 // Machine files in YAML: devices, memories and links, or `discover:` for this machine.
-// The format is documented at the top of machine_file.cpp.
+// The format is documented in docs/machine_files.md.
 #pragma once
 
 #include "core/config/document.hpp"

@@ -1,5 +1,5 @@
 // Reads a machine from a parsed file: a machine file, or the map `machine` of a run file. The
-// format is documented at the top of machine_file.cpp.
+// format is documented in docs/machine_files.md.
 #pragma once
 
 #include "core/config/document.hpp"

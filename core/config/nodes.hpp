@@ -1,5 +1,5 @@
-// Reads `nodes` and `network` of a machine file. The format is documented at the top of
-// machine_file.cpp.
+// Reads `nodes` and `network` of a machine file. The format is documented in
+// docs/machine_files.md.
 #pragma once
 
 #include "core/config/document.hpp"

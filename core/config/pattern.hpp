@@ -1,6 +1,6 @@
 // Reads the entries of a task that only patterns have: the pattern, its parameters, and the work of
 // its points.
-// The format is documented at the top of run_file.cpp.
+// The format is documented in docs/run_files.md.
 #pragma once
 
 #include "core/config/document.hpp"

@@ -1,5 +1,5 @@
 // Run files in YAML: a machine, tasks (what to compute), and scenarios (in which order).
-// The format is documented at the top of run_file.cpp.
+// The format is documented in docs/run_files.md.
 #pragma once
 
 #include "core/config/document.hpp"

@@ -1,4 +1,4 @@
-// The scenarios of a run file. The format is documented at the top of run_file.cpp.
+// The scenarios of a run file. The format is documented in docs/run_files.md.
 #pragma once
 
 #include "core/config/document.hpp"

@@ -1,5 +1,5 @@
-// A task of a run file: an op, a list of equal ops, or a pattern. The format is documented at the
-// top of run_file.cpp.
+// A task of a run file: an op, a list of equal ops, or a pattern. The format is documented in
+// docs/run_files.md.
 #pragma once
 
 #include "core/config/document.hpp"

@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(a_debian_package_has_program_library_and_headers_and_names_
   BOOST_REQUIRE(!package.empty());
   const std::string files = tree.succeed({"dpkg-deb", "--contents", package});
   for (const char* file : {"/bin/troupe", "/libtroupe.so.", "/include/troupe/troupe.hpp",
-                           "/cmake/troupe/troupe-config.cmake"}) {
+                           "/cmake/troupe/troupe-config.cmake", "/doc/troupe/run_files.md"}) {
     BOOST_TEST(files.find(file) != std::string::npos, file);
   }
   const std::string needs = tree.succeed({"dpkg-deb", "--field", package, "Depends"});

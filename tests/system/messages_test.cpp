@@ -175,6 +175,19 @@ BOOST_AUTO_TEST_CASE(verbose_names_backends_phases_and_the_cores_of_a_real_run) 
   BOOST_TEST(contains(simulated, "\nsimulated 2 ops in "), simulated);
 }
 
+BOOST_AUTO_TEST_CASE(ops_are_listed_with_what_they_take) {
+  const Finished finished = run_troupe({"ops"});
+  BOOST_TEST(finished.exit_code == 0);
+  for (const char* line :
+       {"matmul  ", "in: 2    transpose_a: false    transpose_b: false\n",
+        "in: 1    begin: a list of whole numbers    end: a list of whole numbers\n",
+        "in: 2    side: left or right; left    transpose: false    alpha: 1\n",
+        "shape, dtype    seed: 0\n", "in: 0 to 64    duration: a duration\n"}) {
+    BOOST_TEST(contains(finished.out, line), line);
+  }
+  BOOST_TEST(run_troupe({"ops", "--ops", "./nosuch.so"}).exit_code == 2);
+}
+
 BOOST_AUTO_TEST_CASE(options_may_stand_before_the_file) {
   const Ready ready;
   const Finished one = ready.run({"simulate", "--scenario", "first", "run.yaml"});
