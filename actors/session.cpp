@@ -416,6 +416,7 @@ void Session::save(const std::filesystem::path& file, const std::map<std::string
   }
   SessionCore::Values values;
   save_tensors(file, types, [&](std::size_t i) {
+    values = {};  // the tensor before may have to make room
     values = core_->values(*states[i], types[i].type.dtype, where);
     return values.bytes();
   });

@@ -39,10 +39,14 @@ bool Refuges::is_better(MemoryId a, MemoryId b, MemoryId from) const {
 
 bool Refuges::has_room_on_the_way(MemoryId from, MemoryId to, std::uint64_t bytes) {
   if (!router_.find(from, to, route_)) return false;
-  return std::ranges::all_of(route_, [&](const Hop& hop) {
+  if (available_[to.index()] < bytes) return false;
+  for (const Hop& hop : route_) {
     const MemoryId next = machine_.link(hop.link).target(hop.direction);
-    return available_[next.index()] >= bytes;
-  });
+    if (available_[next.index()] >= bytes) continue;
+    full_ = next;
+    return false;
+  }
+  return true;
 }
 
 }  // namespace troupe

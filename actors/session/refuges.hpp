@@ -21,6 +21,8 @@ class Refuges {
   // Takes so many bytes of a memory that can be reached from this one, and of those on the way.
   // Returns none if no memory has room.
   MemoryId take(MemoryId from, std::uint64_t bytes);
+  // A memory without room on the way to one with room, for which take() has found none.
+  MemoryId full_on_the_way() const { return full_; }
 
  private:
   bool is_better(MemoryId a, MemoryId b, MemoryId from) const;
@@ -29,7 +31,8 @@ class Refuges {
   const Machine& machine_;
   Router router_;
   std::vector<std::uint64_t> available_;  // by memory
-  Route route_;                           // the last that was looked at
+  MemoryId full_;
+  Route route_;  // the last that was looked at
 };
 
 }  // namespace troupe

@@ -329,6 +329,16 @@ SessionCore::Values SessionCore::values(TensorState& tensor, DType dtype, CallSi
   return values;
 }
 
+void SessionCore::Values::End::operator()(TensorState* read) const {
+  SessionCore& session = *read->session;
+  if (read->readers.fetch_sub(1) > 1 || !session.engine_->awaits_readers()) return;
+  {
+    const std::lock_guard lock(session.mutex_);
+    session.has_news_ = true;
+  }
+  session.for_thread_.notify_one();
+}
+
 const ScenarioReport& SessionCore::measure(std::string_view name, const std::function<void()>& work,
                                            CallSite where) {
   {

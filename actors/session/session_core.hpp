@@ -83,7 +83,7 @@ class SessionCore final : private TensorExchange {
    private:
     friend class SessionCore;
     struct End {
-      void operator()(TensorState* read) const { read->readers.fetch_sub(1); }
+      void operator()(TensorState* read) const;
     };
     std::unique_ptr<TensorState, End> in_place_;  // the tensor whose values are read where they are
     std::span<const std::byte> in_place_bytes_;

@@ -98,6 +98,7 @@ void SessionEngine::renew() {
 
 void SessionEngine::hand_out(CallLog& log) {
   has_enough_ = false;
+  awaits_readers_ = false;
   while (!has_failed() && send_planned() && log.size() > 0 && begin_window()) {
     const std::vector<Duration> busy = sent_.expected_left();
     has_enough_ = std::all_of(busy.begin(), busy.end(), [](Duration d) { return d > work_ahead; });
@@ -121,7 +122,7 @@ bool SessionEngine::has_room_for_given(const CallLog::Call& call) const {
 }
 
 // False while windows in flight must complete first.
-bool SessionEngine::plan_window(CallLog& log, std::vector<Duration> busy) {
+bool SessionEngine::plan_window(CallLog& log, std::span<const Duration> busy) {
   std::size_t end = log.first;
   std::size_t end_input = log.first_input;
   std::uint64_t bytes = 0;
@@ -131,6 +132,7 @@ bool SessionEngine::plan_window(CallLog& log, std::vector<Duration> busy) {
   OpRanges ops;
   OpId only;
   bool is_alone = false;
+  std::optional<Placement> where;  // of a call that is alone
   room_.begin(graph());
   const auto is_next = [&] {
     if (end == log.calls.size()) return false;
@@ -149,7 +151,8 @@ bool SessionEngine::plan_window(CallLog& log, std::vector<Duration> busy) {
     if (!is_further && !room_.add(*call.signature, inputs)) {
       if (end > log.first) break;
       if (!sent_.empty()) return false;
-      if (!make_room(*call.signature, inputs, busy)) return true;
+      where = make_room(*call.signature, inputs);
+      if (!where) return planned_.has_value();
       is_alone = true;  // it may need less than what was counted
       if (is_given && !has_room_for_given(call)) {
         const OpTemplate& given = call.signature->op_template;
@@ -160,7 +163,7 @@ bool SessionEngine::plan_window(CallLog& log, std::vector<Duration> busy) {
     TensorState& tensor = *call.output;
     tensor.last_used = ++uses_;
     for (TensorState* const input : inputs) input->last_used = uses_;
-    epoch_->append(*call.signature, inputs, tensor, call.line);
+    epoch_->append(*call.signature, inputs, tensor, call.line, where);
     end_input += call.inputs;
     if (is_alone && !is_further) only = tensor.op;
     if (is_given) {

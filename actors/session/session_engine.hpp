@@ -16,6 +16,7 @@
 #include "core/result/summary.hpp"
 #include "core/trace/report.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -44,6 +45,8 @@ struct CallLog {
 
   std::size_t size() const { return calls.size() - first; }
 };
+
+class Refuges;
 
 // The tensors that callers have dropped, and the states that nothing refers to any more.
 class TensorExchange {
@@ -76,6 +79,9 @@ class SessionEngine {
   // hand_out() has left calls in the log because each device has enough to do. It must be called
   // again in a while, whether a window has completed or not.
   bool has_enough() const { return has_enough_; }
+  // hand_out() has left calls in the log because programs read what is in the way. It must be
+  // called again when one of them has ended. Any thread may ask.
+  bool awaits_readers() const { return awaits_readers_; }
   // Signatures get new numbers. The log that is handed out must be empty.
   void forget_signatures() { epoch_->forget_signatures(); }
   // Takes back the windows that have completed, and frees what was dropped.
@@ -140,7 +146,7 @@ class SessionEngine {
   const Plan& plan() const { return epoch_->planner().plan(); }
   void renew();
   bool begin_window();
-  bool plan_window(CallLog& log, std::vector<Duration> busy);
+  bool plan_window(CallLog& log, std::span<const Duration> busy);
   void plan_ops(OpRanges ops, std::span<const Duration> busy);
   bool has_room_for_given(const CallLog::Call& call) const;
   void free_unread(PlannedWindow& planned) const;
@@ -155,13 +161,20 @@ class SessionEngine {
   void await_loss_behind(const CoordinatorLogic::Failure& failure);
 
   // In session_room.cpp.
-  static bool may_leave(const TensorState& tensor, std::span<TensorState* const> inputs);
-  bool evict(std::span<TensorState* const> inputs);
-  bool move_out(MemoryId from, std::span<TensorState* const> inputs);
-  bool move_out(std::span<TensorState* const> inputs);
+  struct Move {
+    TensorState* tensor;
+    MemoryId target;
+  };
+  bool may_leave(const TensorState& tensor, std::span<TensorState* const> inputs);
+  bool may_fit(std::span<TensorState* const> inputs);
+  bool evict(std::span<TensorState* const> inputs, MemoryId from);
+  bool find_moves(MemoryId from, std::uint64_t bytes, Refuges& refuges,
+                  std::span<TensorState* const> inputs, std::vector<Move>& moves);
+  std::vector<Move> find_moves(std::span<TensorState* const> inputs, MemoryId& full_on_the_way);
+  void plan_moves(std::span<const Move> moves);
   std::vector<Placement> choices(const Signature& signature, std::span<TensorState* const> inputs);
-  bool make_room(const Signature& signature, std::span<TensorState* const> inputs,
-                 std::vector<Duration>& busy);
+  std::optional<Placement> make_room(const Signature& signature,
+                                     std::span<TensorState* const> inputs);
 
   const Machine& machine_;
   const OpRegistry& ops_;
@@ -182,6 +195,7 @@ class SessionEngine {
   WindowRoom room_;
   std::size_t copied_ = 0;  // tensors of which there are several copies
   std::uint64_t uses_ = 0;  // of tensors, by calls
+  std::atomic<bool> awaits_readers_ = false;
 
   std::unique_ptr<SessionEpoch> epoch_;
   std::unique_ptr<Summary> summary_;  // while something is measured

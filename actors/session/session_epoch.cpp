@@ -59,9 +59,10 @@ bool SessionEpoch::is_long() const {
 }
 
 void SessionEpoch::append(const Signature& signature, std::span<TensorState* const> inputs,
-                          TensorState& output, std::uint32_t line) {
+                          TensorState& output, std::uint32_t line,
+                          const std::optional<Placement>& where) {
   output.op = signature.output_number > 0 ? OpId{inputs.front()->op.value + signature.output_number}
-                                          : append_op(signature, inputs);
+                                          : append_op(signature, inputs, where);
   tensor_of_.push_back(&output);
   line_of_.push_back(line);
 }
@@ -77,7 +78,8 @@ OpId SessionEpoch::append_move(TensorState& tensor, MemoryId target) {
   return tensor.op;
 }
 
-OpId SessionEpoch::append_op(const Signature& signature, std::span<TensorState* const> inputs) {
+OpId SessionEpoch::append_op(const Signature& signature, std::span<TensorState* const> inputs,
+                             const std::optional<Placement>& where) {
   if (signature.number >= templates_.size()) templates_.resize(signature.number + 1);
   OpTemplateId& op_template = templates_[signature.number];
   if (!op_template) op_template = graph_.add_template(signature.op_template);
@@ -90,7 +92,12 @@ OpId SessionEpoch::append_op(const Signature& signature, std::span<TensorState* 
     ops = many.data();
   }
   std::transform(inputs.begin(), inputs.end(), ops, [](const TensorState* t) { return t->op; });
-  return graph_.append(op_template, {ops, inputs.size()});
+  if (!where) return graph_.append(op_template, {ops, inputs.size()});
+  return graph_.append({.kind = signature.op_template.kind,
+                        .inputs = {ops, inputs.size()},
+                        .placement = *where,
+                        .attrs = signature.op_template.attrs,
+                        .declared = signature.op_template.declared});
 }
 
 Duration SessionEpoch::time_to_place(OpId op) {

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -46,8 +47,9 @@ class SessionEpoch {
   bool is_long() const;
 
   // Appends the call's op, unless it came with an earlier output of it; the call makes `output`.
+  // `where`: in place of where the call says.
   void append(const Signature& signature, std::span<TensorState* const> inputs, TensorState& output,
-              std::uint32_t line);
+              std::uint32_t line, const std::optional<Placement>& where = {});
   // Appends an op that copies the tensor to another memory, and from now on makes it: what reads
   // the tensor reads the copy. The tensor has no copies until the op's window is sent.
   OpId append_move(TensorState& tensor, MemoryId target);
@@ -71,7 +73,8 @@ class SessionEpoch {
   };
   std::vector<Kept> take_over(const SessionEpoch& before, const SessionTensors& tensors,
                               OpKindId given);
-  OpId append_op(const Signature& signature, std::span<TensorState* const> inputs);
+  OpId append_op(const Signature& signature, std::span<TensorState* const> inputs,
+                 const std::optional<Placement>& where);
 
   const Machine& machine_;
   const RunSetting& setting_;

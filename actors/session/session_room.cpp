@@ -4,7 +4,9 @@
 #include "core/plan/placement.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace troupe {
 namespace {
@@ -12,9 +14,10 @@ namespace {
 // Of a memory that is full, so much goes to others at least: the calls that follow won't wait, too.
 constexpr std::uint64_t part_moved_out = 8;
 
-// The rate of the fastest link of a memory. Links are rarely without one.
+// The rate of the fastest link of a memory.
 double rate_of_links(const Machine& machine, MemoryId memory) {
-  double rate = 1e9;
+  constexpr double least = 1e9;
+  double rate = least;
   for (const Link& link : machine.links) {
     if (link.a != memory && link.b != memory) continue;
     rate = std::max(rate, std::min(link.bandwidth[0], link.bandwidth[1]));
@@ -25,23 +28,27 @@ double rate_of_links(const Machine& machine, MemoryId memory) {
 }  // namespace
 
 // Whether a tensor may leave a memory to make room for a call with these inputs: nor may what a
-// program is reading.
+// program is reading, nor what was moved for this call before. So moves come to an end.
 bool SessionEngine::may_leave(const TensorState& tensor, std::span<TensorState* const> inputs) {
-  return std::ranges::find(inputs, &tensor) == inputs.end() &&
-         tensor.readers.load(std::memory_order_acquire) == 0;
+  if (std::ranges::find(inputs, &tensor) != inputs.end()) return false;
+  if (tensor.moved_for == handed_out_ + 1) return false;
+  if (tensor.readers.load() == 0) return true;
+  awaits_readers_ = true;
+  return false;
 }
 
 // Frees copies of tensors that are elsewhere, too, in memories that the call is short of, until it
-// isn't. Whether it has freed any. Not while something is measured, which needs the units of one
-// epoch.
-bool SessionEngine::evict(std::span<TensorState* const> inputs) {
+// isn't; or in this one, if there is one. Whether it has freed any. Not while something is
+// measured, which needs the units of one epoch.
+bool SessionEngine::evict(std::span<TensorState* const> inputs, MemoryId from) {
   if (summary_ != nullptr || copied_ == 0) return false;
   bool has_freed = false;
   for (std::size_t i = 0; i < graph().size(); ++i) {
     TensorState* const tensor = epoch_->tensor_of(OpId::at(i));
     if (tensor == nullptr || tensor->copies.size() < 2 || !may_leave(*tensor, inputs)) continue;
-    const auto is_short = [this](const TensorState::Copy& copy) {
-      return room_.is_short(tensors_.memory(copy.replica));
+    const auto is_short = [this, from](const TensorState::Copy& copy) {
+      const MemoryId memory = tensors_.memory(copy.replica);
+      return from ? memory == from : room_.is_short(memory);
     };
     const auto elsewhere = std::ranges::find_if_not(tensor->copies, is_short);
     const ReplicaId stays =
@@ -59,53 +66,82 @@ bool SessionEngine::evict(std::span<TensorState* const> inputs) {
   return has_freed;
 }
 
-// Moves tensors that the call doesn't read to other memories, those first that were used least
-// recently, until the call isn't short of this one. Whether a window does so, which is planned
-// then.
-bool SessionEngine::move_out(MemoryId from, std::span<TensorState* const> inputs) {
+// Where tensors of this memory go that the call doesn't read, those first that were used least
+// recently: so many bytes, and then some more. Whether there are so many.
+bool SessionEngine::find_moves(MemoryId from, std::uint64_t bytes, Refuges& refuges,
+                               std::span<TensorState* const> inputs, std::vector<Move>& moves) {
   std::vector<TensorState*> candidates;
   for (std::size_t i = 0; i < graph().size(); ++i) {
     TensorState* const tensor = epoch_->tensor_of(OpId::at(i));
-    if (tensor == nullptr || tensor->copies.size() != 1 || !may_leave(*tensor, inputs)) continue;
-    if (tensors_.memory(tensor->copies.front().replica) == from) candidates.push_back(tensor);
+    if (tensor == nullptr || tensor->copies.size() != 1) continue;
+    if (tensors_.memory(tensor->copies.front().replica) != from) continue;
+    if (may_leave(*tensor, inputs)) candidates.push_back(tensor);
   }
   std::ranges::sort(candidates, {}, &TensorState::last_used);
-  Refuges refuges(machine_, room_);
-  const std::uint64_t wanted = machine_.memory(from).size_bytes / part_moved_out;
+  const std::uint64_t wanted = std::max(bytes, machine_.memory(from).size_bytes / part_moved_out);
   std::uint64_t moved = 0;
+  for (TensorState* const tensor : candidates) {
+    if (moved >= wanted) break;
+    const std::uint64_t size = graph().type(tensor->op).bytes();
+    const MemoryId target = refuges.take(from, size);
+    if (!target) continue;
+    moves.push_back({tensor, target});
+    moved += size;
+  }
+  return moved >= bytes;
+}
+
+// Moves that together make room for the call that is counted. None: there is no room; but if a
+// memory is named then, what leaves it can make some.
+std::vector<SessionEngine::Move> SessionEngine::find_moves(std::span<TensorState* const> inputs,
+                                                           MemoryId& full_on_the_way) {
+  full_on_the_way = {};
+  std::vector<Move> moves;
+  Refuges refuges(machine_, room_);
+  for (std::size_t m = 0; m < machine_.memories.size(); ++m) {
+    const MemoryId memory = MemoryId::at(m);
+    if (!room_.is_short(memory)) continue;
+    if (find_moves(memory, room_.missing(memory), refuges, inputs, moves)) continue;
+    full_on_the_way = refuges.full_on_the_way();
+    return {};
+  }
+  return moves;
+}
+
+// Plans a window that moves these tensors.
+void SessionEngine::plan_moves(std::span<const Move> moves) {
   OpRanges ops;
   std::vector<ReplicaId> left;
-  for (TensorState* const tensor : candidates) {
-    if (!room_.is_short(from) && moved >= wanted) break;
-    const std::uint64_t bytes = graph().type(tensor->op).bytes();
-    const MemoryId target = refuges.take(from, bytes);
-    if (!target) continue;
-    left.push_back(tensor->copies.front().replica);
-    ops.append(epoch_->append_move(*tensor, target));
-    room_.free_some(from, bytes);
-    moved += bytes;
+  for (const Move& move : moves) {
+    left.push_back(move.tensor->copies.front().replica);
+    ops.append(epoch_->append_move(*move.tensor, move.target));
+    move.tensor->moved_for = handed_out_ + 1;
   }
-  if (ops.empty()) return false;
   planned_ = Planned{};
   plan_ops(std::move(ops), {});
   for (const ReplicaId replica : left) tensors_.release(replica);
+}
+
+// Whether there would be room for the call that is counted if all left that may.
+bool SessionEngine::may_fit(std::span<TensorState* const> inputs) {
+  if (!room_.is_any_short()) return true;
+  std::vector<std::uint64_t> bytes(machine_.memories.size(), 0);
+  for (std::size_t i = 0; i < graph().size(); ++i) {
+    const TensorState* const tensor = epoch_->tensor_of(OpId::at(i));
+    if (tensor == nullptr || !may_leave(*tensor, inputs)) continue;
+    for (const TensorState::Copy& copy : tensor->copies) {
+      bytes[tensors_.memory(copy.replica).index()] += graph().type(tensor->op).bytes();
+    }
+  }
+  for (std::size_t m = 0; m < bytes.size(); ++m) {
+    if (room_.missing(MemoryId::at(m)) > bytes[m]) return false;
+  }
   return true;
 }
 
-// The same for all memories that the call is short of.
-bool SessionEngine::move_out(std::span<TensorState* const> inputs) {
-  for (std::size_t m = 0; m < machine_.memories.size(); ++m) {
-    if (room_.is_short(MemoryId::at(m)) && move_out(MemoryId::at(m), inputs)) return true;
-  }
-  // The way out may be full.
-  return std::ranges::any_of(machine_.links, [&](const Link& link) {
-    return room_.is_short(link.a) != room_.is_short(link.b) &&
-           move_out(room_.is_short(link.a) ? link.b : link.a, inputs);
-  });
-}
-
-// Where the call can be: as it says; or on each device that can compute it, in the order of the
-// times that this might take, with copies of what it reads, and with room made for it.
+// Where the call can be: as it says; or on each device that can compute it and that its inputs can
+// reach, in the order of the times that this might take, with copies of what it reads, and with
+// room made for it.
 std::vector<Placement> SessionEngine::choices(const Signature& signature,
                                               std::span<TensorState* const> inputs) {
   const OpTemplate& call = signature.op_template;
@@ -125,8 +161,9 @@ std::vector<Placement> SessionEngine::choices(const Signature& signature,
   for (std::size_t d = 0; d < machine_.devices.size(); ++d) {
     const DeviceId device = DeviceId::at(d);
     if (options.has_kernel && !options.has_kernel(device, alone.kind(op))) continue;
-    room_.count(signature, inputs, {.device = device});
     const MemoryId memory = machine_.device(device).memory;
+    if (!room_.can_reach(inputs, memory)) continue;
+    room_.count(signature, inputs, {.device = device});
     const std::uint64_t bytes =
         room_.needed_by_call(memory) - signature.bytes_made + room_.missing(memory);
     const double time_s = seconds(options.cost->op(device, alone, alone.op_class(op)));
@@ -140,25 +177,38 @@ std::vector<Placement> SessionEngine::choices(const Signature& signature,
   return result;
 }
 
-// Makes room for a call. Nothing is in flight. False if a window has to do so first, which is
-// planned then. Else the call can be planned by itself; if a policy places it, with `busy`, by
-// which only the device for which there is room is free.
-bool SessionEngine::make_room(const Signature& signature, std::span<TensorState* const> inputs,
-                              std::vector<Duration>& busy) {
+// Makes room for a call. Nothing is in flight. Where it says that the call can go, it can be
+// planned by itself; nowhere if a window has to make room first, which is planned then, or if a
+// program must end reading.
+std::optional<Placement> SessionEngine::make_room(const Signature& signature,
+                                                  std::span<TensorState* const> inputs) {
+  awaits_readers_ = false;
   for (const Placement& choice : choices(signature, inputs)) {
-    room_.count(signature, inputs, choice);
-    if (room_.is_any_short() && evict(inputs)) {
+    const auto count = [&] {
       room_.begin(graph());
       room_.count(signature, inputs, choice);
+    };
+    room_.count(signature, inputs, choice);
+    if (!may_fit(inputs)) continue;
+    if (room_.is_any_short() && evict(inputs, {})) count();
+    if (!room_.is_any_short()) return choice;
+    if (!ops_.find("copy")) continue;
+    MemoryId full;
+    std::vector<Move> moves = find_moves(inputs, full);
+    if (moves.empty() && full && evict(inputs, full)) {
+      count();
+      moves = find_moves(inputs, full);
     }
-    if (room_.is_any_short() && move_out(inputs)) return false;
-    if (room_.is_any_short()) continue;
-    if (is_given(signature.op_template.placement)) return true;
-    std::ranges::fill(busy, longest_duration);
-    busy[choice.device.index()] = Duration{0};
-    return true;
+    if (moves.empty() && full) {
+      Refuges refuges(machine_, room_);
+      find_moves(full, 1, refuges, inputs, moves);
+    }
+    if (moves.empty()) continue;
+    plan_moves(moves);
+    return std::nullopt;
   }
-  return true;  // it may need less than what was counted
+  if (awaits_readers_) return std::nullopt;
+  return signature.op_template.placement;  // it may need less than what was counted
 }
 
 }  // namespace troupe

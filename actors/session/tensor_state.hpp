@@ -31,6 +31,7 @@ struct TensorState {
   };
   OpId op = {};                 // in the graph of now; none: not handed out
   std::uint64_t last_used = 0;  // grows with each call
+  std::uint64_t moved_for = 0;  // the number of a call that needed room
   std::vector<Copy> copies;     // one in each memory, which the session holds
 
   // Programs that are reading the values where they are, in RAM: they must stay there.

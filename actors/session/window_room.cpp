@@ -56,6 +56,14 @@ void WindowRoom::count(const Signature& signature, std::span<TensorState* const>
   count_call(signature, inputs, placement);
 }
 
+bool WindowRoom::can_reach(std::span<TensorState* const> inputs, MemoryId m) {
+  if (!router_) router_.emplace(machine_);
+  Route route;
+  return std::ranges::all_of(inputs, [&](const TensorState* input) {
+    return is_in(*input, m) || router_->find(home_of(*input), m, route);
+  });
+}
+
 bool WindowRoom::is_any_short() const {
   for (std::size_t m = 0; m < needed_.size(); ++m) {
     if (is_short(MemoryId::at(m))) return true;

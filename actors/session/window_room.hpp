@@ -33,6 +33,8 @@ class WindowRoom {
   // Looks at the call that add() has refused as placed here.
   void count(const Signature& signature, std::span<TensorState* const> inputs,
              const Placement& placement);
+  // Whether all inputs of that call can be copied to this memory.
+  bool can_reach(std::span<TensorState* const> inputs, MemoryId m);
   // What that call needs in a memory; how much of it isn't there, since free_some(); and whether
   // it is short of this one, or of any.
   std::uint64_t needed_by_call(MemoryId m) const { return needed_by_call_[m.index()]; }
