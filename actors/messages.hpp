@@ -181,7 +181,8 @@ auto inspect(Inspector& f, StatusRequest& x) {
 template <class Inspector>
 auto inspect(Inspector& f, Status& x) {
   return f(caf::meta::type_name("Status"), x.round, x.status.resource, x.status.in_flight,
-           x.status.done, x.status.pending, x.status.missing);
+           x.status.done, x.status.pending, x.status.missing, x.status.chunks_sent,
+           x.status.chunks_arrived);
 }
 
 }  // namespace troupe

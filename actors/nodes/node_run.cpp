@@ -53,6 +53,11 @@ class ToLeader final : public caf::event_based_actor {
         [this](Status& status) {
           // Small tensors count as sent before the wire has a connection for them.
           if (!context_.network->is_quiet()) ++status.status.in_flight;
+          if (std::exchange(counted_round_, status.round) != status.round) {
+            const NetworkPort::Counts counts = context_.network->counts();
+            status.status.chunks_sent = counts.sent;
+            status.status.chunks_arrived = counts.arrived;
+          }
           pass_on(status.status.resource, status);
         },
         [this](const ShareComplete& complete) {
@@ -93,6 +98,7 @@ class ToLeader final : public caf::event_based_actor {
   const std::uint32_t run_;
   const Duration clock_offset_;
   std::unordered_map<caf::actor_id, ResourceId> known_;  // that have not handed in their shares
+  std::uint64_t counted_round_ = 0;                      // whose statuses have the chunks already
   CrashReasons crash_;
 };
 

@@ -100,12 +100,17 @@ void CoordinatorLogic::on_all_statuses(const std::vector<Status>& statuses) {
   if (phase_ != Phase::running) return;
   std::uint64_t done = 0;
   std::uint64_t in_flight = 0;
+  std::uint64_t sent = 0;
+  std::uint64_t arrived = 0;
   for (const Status& s : statuses) {
     done += s.done;
     in_flight += s.in_flight;
+    sent += s.chunks_sent;
+    arrived += s.chunks_arrived;
   }
-  const bool is_quiet = in_flight == 0 && done < items_sent_;
-  if (is_quiet && quiet_at_ == done) {
+  const bool is_quiet = in_flight == 0 && sent == arrived && done < items_sent_;
+  const Quiet quiet{.items_done = done, .chunks_sent = sent};
+  if (is_quiet && quiet_at_ == quiet) {
     constexpr std::size_t described_max = 3;
     Failure failure{.cause =
                         fmt::format("nothing is in flight and {} ops and transfers are pending",
@@ -116,7 +121,7 @@ void CoordinatorLogic::on_all_statuses(const std::vector<Status>& statuses) {
     on_failure(std::move(failure));
     return;
   }
-  quiet_at_ = is_quiet ? std::optional(done) : std::nullopt;
+  quiet_at_ = is_quiet ? std::optional(quiet) : std::nullopt;
 }
 
 void CoordinatorLogic::check_invariants() const {

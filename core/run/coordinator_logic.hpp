@@ -44,6 +44,10 @@ class CoordinatorLogic {
     std::uint64_t done = 0;     // items since the run began
     UnitId pending = {};        // the first unit that isn't done; none: all are done
     std::uint32_t missing = 0;  // notices that the pending unit still waits for
+    // Chunks that went to other nodes since the run began, and chunks that came from other nodes.
+    // For the whole node of the resource: one status of each node has them in a round.
+    std::uint64_t chunks_sent = 0;
+    std::uint64_t chunks_arrived = 0;
   };
   // Why the run failed.
   struct Failure {
@@ -72,6 +76,9 @@ class CoordinatorLogic {
 
   // All resources have answered a round of status requests. If two rounds in a row show the same
   // number of items done, nothing in flight and items pending, the run can't progress: it fails.
+  // Chunks on their way between nodes are in flight. Resources answer at different times, so two
+  // rounds must show the same number of chunks: then all of these numbers were right at once,
+  // between the rounds.
   void on_all_statuses(const std::vector<Status>& statuses);
 
   // The commands that resulted from the last event. The caller must carry them out and clear the
@@ -108,7 +115,12 @@ class CoordinatorLogic {
   std::vector<bool> is_collected_;
   std::size_t missing_ = 0;  // resources that are not collected yet
   std::optional<Instant> origin_;
-  std::optional<std::uint64_t> quiet_at_;  // items done when the last round of statuses was quiet
+  struct Quiet {
+    std::uint64_t items_done;
+    std::uint64_t chunks_sent;
+    friend bool operator==(const Quiet&, const Quiet&) = default;
+  };
+  std::optional<Quiet> quiet_at_;  // what the last round of statuses showed, if it was quiet
   Ending outcome_ = Ending::done;
   Failure failure_;
 };

@@ -32,6 +32,11 @@ bool NetworkPort::is_quiet() {
   return under_way_ == 0;
 }
 
+NetworkPort::Counts NetworkPort::counts() {
+  const std::lock_guard lock(mutex_);
+  return {.sent = next_sending_, .arrived = arrived_};
+}
+
 bool NetworkPort::begin_chunk_locked() {
   if (!abandoned_.empty()) return false;
   ++under_way_;
@@ -162,6 +167,10 @@ void NetworkPort::forget(const Completions& completions) {
 }
 
 void NetworkPort::arrived(const ChunkHeader& header, ArrivedChunk chunk) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++arrived_;
+  }
   if (header.bytes == 0) return arrived_empty(header, chunk);
   const ReplicaId replica{header.replica};
   bool is_wanted = false;

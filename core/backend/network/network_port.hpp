@@ -33,8 +33,15 @@ class NetworkPort {
   NetworkPort(const NetworkPort&) = delete;
   NetworkPort& operator=(const NetworkPort&) = delete;
 
-  // Whether nothing is under way.
+  // Whether nothing is under way here. A chunk that the wire has sent isn't, though it may not have
+  // arrived.
   bool is_quiet();
+  // Since the port began, with chunks that were dropped or have failed.
+  struct Counts {
+    std::uint64_t sent = 0;
+    std::uint64_t arrived = 0;
+  };
+  Counts counts();
 
   // Sends a chunk, as Wire::send() does.
   void send(NodeId to, ChunkHeader header, const std::byte* bytes, ChunkDone done);
@@ -119,7 +126,8 @@ class NetworkPort {
   std::unordered_map<std::uint64_t, ChunkDone> sending_;  // by a number of their own
   // Abandoned: what they own is kept, as the wire may still read it.
   std::unordered_map<std::uint64_t, ChunkDone> left_;
-  std::uint64_t next_sending_ = 0;
+  std::uint64_t next_sending_ = 0;  // also the number of chunks sent
+  std::uint64_t arrived_ = 0;
   std::string abandoned_;  // the cause
   bool drops_rest_ = false;
   Tensors tensors_;

@@ -309,6 +309,24 @@ BOOST_FIXTURE_TEST_CASE(chunks_that_no_link_will_move_are_dropped_now_and_later,
   BOOST_TEST(port->is_quiet());
 }
 
+BOOST_FIXTURE_TEST_CASE(chunks_are_counted_whatever_becomes_of_them, Tensor) {
+  port->send(NodeId{0}, {}, nullptr, [](const std::string&) {});
+  BOOST_TEST(port->counts().sent == 1U);
+  wire.sending.front()({});
+  arrive(0);
+  move(0);
+  arrive(1);
+  port->arrived({.run = 7, .item = 43, .replica = 6, .bytes = 0}, &chunks[0]);
+  port->drop_rest();
+  arrive(2);
+  for (int i = 0; i < 2; ++i) wire.end_taking();
+  port->abandon("gone");
+  Sent late{"xy"};
+  port->arrived({.run = 7, .item = 44, .replica = 6, .bytes = 2}, &late);
+  BOOST_TEST(port->counts().sent == 1U);
+  BOOST_TEST(port->counts().arrived == 5U);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_chunk_that_the_wire_copies_at_once_has_moved_at_once, Tensor) {
   wire.takes_at_once = true;
   for (std::size_t i = 0; i < chunks.size(); ++i) arrive(i);

@@ -190,6 +190,26 @@ BOOST_AUTO_TEST_CASE(a_run_that_moves_between_rounds_is_not_stuck) {
   BOOST_TEST(quiet(2) == (Names{"stop", "collect"}));
 }
 
+// r0 and r1 are on two nodes. The network between them is down for a while.
+BOOST_AUTO_TEST_CASE(a_run_whose_chunks_are_on_their_way_between_nodes_is_not_stuck) {
+  Coordinator c(Sizes{{.shares = 2, .items = 5}});
+  c.begin();
+  const auto chunks = [&](std::uint64_t sent, std::uint64_t arrived) {
+    CoordinatorLogic::Status sender = status(r0, 0, 2);
+    sender.chunks_sent = sent;
+    CoordinatorLogic::Status receiver = status(r1, 0, 1);
+    receiver.chunks_arrived = arrived;
+    return c.statuses(sender, receiver);
+  };
+  for (int round = 0; round < 10; ++round) BOOST_TEST(chunks(3, 2) == Names{});
+  BOOST_TEST(chunks(3, 3) == Names{});
+  // A chunk was sent behind the answer of r0, and came ahead of that of r1; another one is missing.
+  BOOST_TEST(chunks(4, 4) == Names{});
+  BOOST_TEST(chunks(5, 4) == Names{});
+  BOOST_TEST(chunks(5, 5) == Names{});
+  BOOST_TEST(chunks(5, 5) == (Names{"stop", "collect"}));
+}
+
 // r0 has items in window 0 only; its number of items done stays the same in window 1.
 BOOST_AUTO_TEST_CASE(items_done_in_earlier_windows_do_not_hide_a_stuck_run) {
   Coordinator c(Sizes{{.shares = 1, .items = 7}, {.shares = 1, .items = 3}});
