@@ -4,10 +4,14 @@
 #include "tests/support/run_workspace.hpp"
 
 #include <csignal>
+#include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/types.h>
 
 using namespace troupe::testing;
@@ -51,6 +55,22 @@ struct Files : RunWorkspace {
   }
 };
 
+// What UCX has in /dev/shm now.
+struct SharedMemoryFiles {
+  SharedMemoryFiles() {
+    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
+      const std::string name = entry.path().filename().string();
+      if (name.starts_with("ucx_shm")) names.insert(name);
+    }
+  }
+  std::set<std::string> without(const SharedMemoryFiles& others) const {
+    std::set<std::string> left = names;
+    for (const std::string& name : others.names) left.erase(name);
+    return left;
+  }
+  std::set<std::string> names;
+};
+
 }  // namespace
 
 BOOST_FIXTURE_TEST_CASE(a_local_node_that_is_suspended_before_it_listens_is_not_waited_for, Files) {
@@ -66,6 +86,23 @@ BOOST_FIXTURE_TEST_CASE(a_shared_memory_of_the_system_that_is_too_small_for_the_
       troupe_command({"run", "run.yaml", "--local-nodes", "2", "--transport", "shared-memory"}));
   check_refused_to_start(Program(command, options_in(*this)),
                          "of /dev/shm are free, and a node needs 4.4 MB", "--shm-size");
+}
+
+// The leader dies as soon as a node has begun to make its part of /dev/shm, with which it is busy
+// for some milliseconds.
+BOOST_FIXTURE_TEST_CASE(nodes_whose_leader_dies_while_they_start_leave_no_shared_memory, Files) {
+  for (const int signal : {SIGTERM, SIGKILL, SIGINT, SIGTERM, SIGKILL, SIGINT}) {
+    const SharedMemoryFiles before;
+    Program run(
+        troupe_command({"run", "run.yaml", "--local-nodes", "2", "--transport", "shared-memory"}),
+        options_in(*this));
+    BOOST_REQUIRE(run.wait_until([&] { return !SharedMemoryFiles().without(before).empty(); }));
+    run.send(signal);
+    run.wait();
+    check_nothing_is_left(*this);
+    const std::set<std::string> left = SharedMemoryFiles().without(before);
+    BOOST_TEST(left.empty(), "left: " << fmt::format("{}", fmt::join(left, " ")));
+  }
 }
 
 BOOST_FIXTURE_TEST_CASE(a_local_node_that_writes_without_end_is_not_waited_for, Files) {
