@@ -15,6 +15,7 @@
 
 #include "core/base/error.hpp"
 #include "core/files/data_file.hpp"
+#include "core/files/input_file.hpp"
 #include "core/files/output_file.hpp"
 #include "core/memory/digest.hpp"
 
@@ -71,6 +72,18 @@ std::vector<std::byte> read_all(const ValueSource& source, const TensorType& typ
 
 Error damaged(const fs::path& path, const std::string& how) {
   return usage_error({path.string()}, "the checkpoint is damaged: " + how, "remove it");
+}
+
+// Throws another Error if it isn't damaged, but can't be read.
+std::shared_ptr<const DataFile> open_checkpoint(const fs::path& path) {
+  static_cast<void>(InputFile(path));
+  try {
+    auto file = std::make_shared<const DataFile>(path);
+    file->check_size();
+    return file;
+  } catch (const Error& error) {
+    throw damaged(path, error.problem());
+  }
 }
 
 }  // namespace
@@ -159,7 +172,7 @@ Checkpoint CheckpointFolder::load(const Graph& graph) {
 }
 
 Checkpoint CheckpointFolder::read(const fs::path& path, const Graph& graph) const {
-  const auto file = std::make_shared<const DataFile>(path);
+  const std::shared_ptr<const DataFile> file = open_checkpoint(path);
   const Metadata& about = file->header()->about();
   const auto said = [&](const char* key) {
     const auto found = about.find(key);
@@ -182,7 +195,6 @@ Checkpoint CheckpointFolder::read(const fs::path& path, const Graph& graph) cons
   if (!widest_team || *widest_team < 1 || *widest_team > widest_team_max) {
     throw damaged(path, "it doesn't say how its tensors were made");
   }
-  file->check_size();
   Checkpoint checkpoint{.file = path,
                         .position = {.scenario = *scenario, .saved = *saved},
                         .tensors = {},

@@ -133,11 +133,13 @@ BOOST_AUTO_TEST_CASE(an_interrupted_run_says_how_to_go_on_and_a_damaged_checkpoi
     files.write(files.checkpoint(newest), content);
     check_refused(files, {"run", "run.yaml", "--resume", "kept"}, "", words);
   };
-  resume(good.substr(0, good.size() - 1), {"cut short"});
+  for (const std::size_t size : {good.size() - 1, std::size_t{100}, std::size_t{4}}) {
+    resume(good.substr(0, size), {"damaged: the file ", "remove it"});
+  }
   std::string bad = good;
   bad[bad.size() / 2] = static_cast<char>(bad[bad.size() / 2] ^ 1);
   resume(bad, {"damaged", "have changed", "remove it"});
-  resume("no checkpoint", {"safetensors"});
+  resume("no checkpoint", {"damaged", "safetensors"});
   check_refused(files, {"run", "run.yaml", "--resume", "kept", "--scenario", "second"}, "", {});
   std::string silent = good;
   silent.replace(silent.find("widest_team"), 11, "widest_tear");
