@@ -1,6 +1,7 @@
 #include "actors/nodes/nodes_machine.hpp"
 
 #include "core/base/error.hpp"
+#include "core/base/units.hpp"
 #include "core/machine/fit.hpp"
 #include "core/machine/node_joiner.hpp"
 #include "core/network/socket_wire.hpp"
@@ -66,7 +67,7 @@ void name_nodes(std::span<ConnectedNode> nodes) {
 
 Machine join_machines(std::span<const ConnectedNode> nodes) {
   Machine machine;
-  machine.name = fmt::format("{} nodes", nodes.size());
+  machine.name = format_count(nodes.size(), "node");
   NodeJoiner joiner(machine);
   for (const ConnectedNode& node : nodes) {
     const Machine& has = node.has.machine;

@@ -7,8 +7,10 @@
 #include "apps/troupe/print_error.hpp"
 #include "core/base/error.hpp"
 #include "core/base/suggest.hpp"
+#include "core/base/text.hpp"
 #include "core/base/version.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -21,6 +23,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -173,15 +176,6 @@ void add_tls_options(CLI::App& command, troupe::TlsFiles& files) {
   }
 }
 
-// "A, B" is what people write.
-CLI::Validator without_blanks() {
-  const auto trim = [](std::string& text) {
-    CLI::detail::trim(text);
-    return std::string();
-  };
-  return {trim, ""};
-}
-
 // The option makes sense with several nodes only.
 void needs_nodes(CLI::Option* option, troupe::RunArguments& arguments) {
   option->each([name = option->get_name(), &arguments](const std::string&) {
@@ -189,14 +183,39 @@ void needs_nodes(CLI::Option* option, troupe::RunArguments& arguments) {
   });
 }
 
+// Of "a:1, b:2": both. CLI11 would pass over what is empty.
+std::vector<std::string> split_addresses(const std::string& list) {
+  std::vector<std::string> addresses;
+  std::size_t begin = 0;
+  while (begin <= list.size()) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    std::string address = list.substr(begin, end - begin);
+    if (CLI::detail::trim(address).empty()) {
+      throw CLI::ValidationError(
+          "--nodes",
+          fmt::format("there is an address too few in '{}': name HOST:PORT of each node, "
+                      "with a comma between two",
+                      troupe::visible(list)));
+    }
+    addresses.push_back(std::move(address));
+    begin = end + 1;
+  }
+  return addresses;
+}
+
 // Where a run file is to run, or be checked.
 void add_nodes_options(CLI::App& command, troupe::RunArguments& arguments) {
   command
-      .add_option("--nodes", arguments.nodes,
-                  "On these nodes, e.g. 10.0.0.1:7420,10.0.0.2:7420 (`troupe node` on each)")
+      .add_option_function<std::vector<std::string>>(
+          "--nodes",
+          [&](const std::vector<std::string>& lists) {
+            for (const std::string& list : lists) {
+              const std::vector<std::string> addresses = split_addresses(list);
+              arguments.nodes.insert(arguments.nodes.end(), addresses.begin(), addresses.end());
+            }
+          },
+          "On these nodes, e.g. 10.0.0.1:7420,10.0.0.2:7420 (`troupe node` on each)")
       ->option_text("NODES")
-      ->delimiter(',')
-      ->transform(without_blanks())
       ->allow_extra_args(false);
   command
       .add_option("--local-nodes", arguments.local_nodes,

@@ -86,13 +86,27 @@ std::string tls_failure(const SSL* ssl) {
   return fmt::format("it doesn't speak TLS as Troupe does: {}", text == nullptr ? "?" : text);
 }
 
+// Of the other end, while it is connected.
+std::string address_of_peer(int socket) {
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  if (getpeername(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0 ||
+      address.sin_family != AF_INET) {
+    return "an unknown address";
+  }
+  char text[INET_ADDRSTRLEN] = {};
+  inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
+  return fmt::format("{}:{}", text, ntohs(address.sin_port));
+}
+
 }  // namespace
 
 void Connection::FreeSsl::operator()(ssl_st* ssl) const {
   SSL_free(ssl);
 }
 
-Connection::Connection(int socket, Side side, const TlsContext* tls) : socket_(socket) {
+Connection::Connection(int socket, Side side, const TlsContext* tls)
+    : socket_(socket), peer_(side == Side::server ? address_of_peer(socket) : std::string()) {
   fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK);
   const int yes = 1;
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
@@ -114,12 +128,14 @@ Connection::~Connection() {
 Connection::Connection(Connection&& other) noexcept
     : socket_(std::exchange(other.socket_, -1)),
       owns_socket_(other.owns_socket_),
+      peer_(std::move(other.peer_)),
       ssl_(std::move(other.ssl_)),
       failure_(std::move(other.failure_)) {}
 
 Connection& Connection::operator=(Connection&& other) noexcept {
   std::swap(socket_, other.socket_);
   std::swap(owns_socket_, other.owns_socket_);
+  std::swap(peer_, other.peer_);
   std::swap(ssl_, other.ssl_);
   std::swap(failure_, other.failure_);
   return *this;
@@ -220,18 +236,6 @@ void Connection::limit_silence(Duration limit) {
 int Connection::release_socket() {
   owns_socket_ = false;
   return socket_;
-}
-
-std::string Connection::peer() const {
-  sockaddr_in address{};
-  socklen_t size = sizeof address;
-  if (getpeername(socket_, reinterpret_cast<sockaddr*>(&address), &size) != 0 ||
-      address.sin_family != AF_INET) {
-    return "an unknown address";
-  }
-  char text[INET_ADDRSTRLEN] = {};
-  inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
-  return fmt::format("{}:{}", text, ntohs(address.sin_port));
 }
 
 }  // namespace troupe

@@ -54,8 +54,8 @@ class Connection {
   int socket() const { return socket_; }
   // From now on the caller owns the socket, and closes it after this object is gone.
   int release_socket();
-  // "10.0.0.2:40000", the other end.
-  std::string peer() const;
+  // "10.0.0.2:40000", the other end of a connection to this server, also when it has gone.
+  const std::string& peer() const { return peer_; }
   // Why the last call was closed or failed: "it doesn't speak TLS".
   const std::string& failure() const { return failure_; }
 
@@ -70,6 +70,7 @@ class Connection {
 
   int socket_ = -1;
   bool owns_socket_ = true;
+  std::string peer_;
   std::unique_ptr<ssl_st, FreeSsl> ssl_;  // null: no TLS
   std::string failure_;
 };

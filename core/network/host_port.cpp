@@ -90,9 +90,16 @@ HostPort read_host_port(std::string_view text) {
 int connect_to(const HostPort& address, Duration timeout) {
   const Addresses found = look_up(address, ErrorKind::failed);
   int error = 0;
+  bool has_ipv4 = false;
   for (const addrinfo* to = found.get(); to != nullptr; to = to->ai_next) {
     const int fd = try_to_connect(*to, timeout, error);
     if (fd >= 0) return fd;
+    has_ipv4 = has_ipv4 || to->ai_family == AF_INET;
+  }
+  if (!has_ipv4) {
+    throw run_error(
+        fmt::format("it has no IPv4 address, and can't be reached: {}", system_message(error)),
+        "give its IPv4 address: nodes listen on that");
   }
   throw run_error(error == ETIMEDOUT
                       ? fmt::format("it has not answered for {}", format_duration(timeout))

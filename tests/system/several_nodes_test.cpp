@@ -396,7 +396,11 @@ BOOST_AUTO_TEST_CASE(nodes_that_can_not_be_used_are_refused) {
   refuse("no.such.host.invalid:7420", "node no.such.host.invalid:7420: there is no host", {});
   refuse("127.0.0.1:1", "node 127.0.0.1:1: it can't be reached: Connection refused",
          {"troupe node"});
-  refuse(a.address() + "," + a.address(), "the node " + a.address() + " is given twice", {});
+  refuse("[::1]:1", "node [::1]:1: it has no IPv4 address, and can't be reached: ", {"IPv4"});
+  for (const std::string& list : {a.address() + ",", "," + a.address(), std::string(",")}) {
+    refuse(list, "--nodes: ", {"an address too few", "HOST:PORT"});
+  }
+  refuse(a.address() + ", " + a.address(), "the node " + a.address() + " is given twice", {});
   refuse(a.address() + "," + b.address(), "two nodes have the name 'left'", {"--name"});
   check_refused(files, {"run", "run.yaml", "--nodes", a.address(), "--local-nodes", "2"}, "",
                 {"--nodes"});

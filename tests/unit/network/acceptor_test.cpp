@@ -46,8 +46,9 @@ class Port {
               connections_.push_back(std::move(connection));
               changed_.notify_all();
             },
-            [this](const std::string&, const std::string& cause) {
+            [this](const std::string& peer, const std::string& cause) {
               const std::lock_guard lock(mutex_);
+              refused_peers_.push_back(peer);
               causes_.push_back(cause);
               changed_.notify_all();
             }) {}
@@ -66,6 +67,7 @@ class Port {
     BOOST_TEST(changed_.wait_for(lock, 60s, [&] { return !causes_.empty(); }));
     return causes_.back();
   }
+  const std::string& last_refused_peer() const { return refused_peers_.back(); }
   Connection& last() { return connections_.back(); }
 
  private:
@@ -74,6 +76,7 @@ class Port {
   std::vector<Purpose> purposes_;
   std::vector<Connection> connections_;
   std::vector<std::string> causes_;
+  std::vector<std::string> refused_peers_;
   Acceptor acceptor_;
 };
 
@@ -137,6 +140,8 @@ BOOST_AUTO_TEST_CASE(a_peer_of_another_authority_is_refused_and_told_so) {
   expect_error(ErrorKind::usage, "its certificate isn't accepted",
                [&] { port.open(Purpose::control, &other); });
   BOOST_TEST(port.wait_for_refusal().find("unknown CA") != std::string::npos);
+  // It has closed the connection by then.
+  BOOST_TEST(port.last_refused_peer().starts_with("127.0.0.1:"), port.last_refused_peer());
 }
 
 BOOST_AUTO_TEST_CASE(both_ends_need_tls) {
