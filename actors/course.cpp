@@ -21,7 +21,6 @@
 namespace troupe {
 namespace {
 
-constexpr const char* check_node = "see what has become of it, and start it again";
 // Losses after none of which less is left to be made than after an earlier one: a node may end
 // whenever it works on a certain op.
 constexpr int losses_in_vain_max = 10;
@@ -32,6 +31,10 @@ std::size_t count(const std::vector<bool>& flags) {
 
 const char* them(const std::vector<bool>& lost) {
   return count(lost) == 1 ? "it" : "them";
+}
+
+std::string check_nodes(const std::vector<bool>& lost) {
+  return fmt::format("see what has become of {0}, and start {0} again", them(lost));
 }
 
 }  // namespace
@@ -49,7 +52,6 @@ void Course::begin(Report& report) {
   do {
     const Loss loss = settle_losses();
     if (loss.what.empty()) continue;
-    const auto begun = std::chrono::steady_clock::now();
     const PlanOptions planning = this->planning(loss.nodes);
     if (planning.lost_nodes.empty()) {
       report.notes.push_back(fmt::format("'{}': {}.", scenario.name, loss.what));
@@ -64,7 +66,6 @@ void Course::begin(Report& report) {
     }
     report.notes.push_back(fmt::format("'{}': {}; planned without {}.{}", scenario.name, loss.what,
                                        them(loss.nodes), why_lost(loss.nodes)));
-    replanning_took_ += std::chrono::steady_clock::now() - begun;
   } while (!prepare(UnitId{0}));
   if (!options.keeps_plan()) plan_.replicas = {};
 }
@@ -75,6 +76,7 @@ bool Course::prepare(UnitId first) {
                                [this] { return !setting_.options.is_interrupted(); });
     return true;
   } catch (const Error&) {
+    if (is_none_left()) throw none_left();
     if (!may_outlive_loss()) throw;
     return false;
   }
@@ -110,6 +112,9 @@ void Course::act() {
   is_paused_ = result_.ending == Ending::interrupted && !options.is_interrupted();
   if (options.is_interrupted()) return;
   setting_.execution.stop();
+  if (is_cut_ && !result_.failure.unit && is_none_left()) {
+    result_.failure = {.cause = none_left().what()};
+  }
   if (!is_cut_ || !has_failed_transfer()) return;
   // It may have failed before the loss of the node was noticed that is the reason.
   if (has_failed_between_nodes()) setting_.execution.await_loss(lost_);
@@ -174,7 +179,7 @@ void Course::go_on(Report& report) {
     fewest_planned_ = std::min(planned, fewest_planned_);
     if (!loss.what.empty()) {
       report.notes.push_back(fmt::format("'{}': {}. {}{}", scenario.name, loss.what,
-                                         made_again(plan_, first, finished, unreported_),
+                                         made_again(plan_, finished, unreported_),
                                          why_lost(loss.nodes)));
     }
     const bool is_ready = prepare(first);
@@ -185,7 +190,7 @@ void Course::go_on(Report& report) {
       result_.ending = Ending::interrupted;
     } else {
       result_.ending = Ending::failed;
-      result_.failure = {.cause = why + error.what()};
+      result_.failure = {.cause = (is_none_left() ? "" : why) + error.what()};
       is_cut_ = false;
     }
   }
@@ -233,10 +238,8 @@ Course::Loss Course::settle_losses() {
   Loss loss{.nodes = setting_.execution.lost_nodes(), .what = {}};
   if (!is_any) return loss;
   loss.what = lost_names(loss.nodes);
-  if (!options.outlives_losses()) throw run_error(loss.what, check_node);
-  if (count(loss.nodes) == setting_.machine.nodes.size()) {
-    throw run_error(loss.what + ", and no node is left", check_node);
-  }
+  if (!options.outlives_losses()) throw run_error(loss.what, check_nodes(loss.nodes));
+  if (is_none_left()) throw none_left();
   lost_ = count(loss.nodes);
   return loss;
 }
@@ -350,11 +353,14 @@ PlanOptions Course::planning(const std::vector<bool>& lost) const {
 void Course::note_last_losses(Report& report) const {
   const ScenarioReport& result = report.scenarios.back();
   if (count_lost() == lost_) return;
-  const bool is_done = result.outcome == Outcome::done;
-  if (!is_done && count_lost() < setting_.machine.nodes.size()) return;  // its error says it
-  report.notes.push_back(
-      fmt::format("'{}': {}, {}.", result.name, lost_names(setting_.execution.lost_nodes()),
-                  is_done ? "when everything had been made" : "and no node is left"));
+  const std::vector<bool> lost = setting_.execution.lost_nodes();
+  std::string note = fmt::format("'{}': {}", result.name, lost_names(lost));
+  if (result.outcome == Outcome::done) {
+    note += ", when everything had been made";
+  } else if (count(lost) == lost.size()) {
+    note += ", and no node is left";
+  }
+  report.notes.push_back(fmt::format("{}.{}", note, why_lost(lost)));
 }
 
 std::size_t Course::count_lost() const {
@@ -366,6 +372,17 @@ bool Course::may_outlive_loss() const {
   const std::size_t lost = count_lost();
   if (!options.outlives_losses() || lost == lost_) return false;
   return options.on_loss == OnLoss::wait || lost < setting_.machine.nodes.size();
+}
+
+bool Course::is_none_left() const {
+  const RunOptions& options = setting_.options;
+  return options.outlives_losses() && options.on_loss != OnLoss::wait && count_lost() > lost_ &&
+         count_lost() == setting_.machine.nodes.size();
+}
+
+Error Course::none_left() const {
+  const std::vector<bool> lost = setting_.execution.lost_nodes();
+  return run_error(lost_names(lost) + ", and no node is left", check_nodes(lost));
 }
 
 std::string Course::lost_names(const std::vector<bool>& lost) const {

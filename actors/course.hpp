@@ -3,6 +3,7 @@
 
 #include "actors/execution.hpp"
 #include "actors/run_options.hpp"
+#include "core/base/error.hpp"
 #include "core/base/time.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/saved_file.hpp"
@@ -101,6 +102,9 @@ class Course {
   std::size_t count_lost() const;
   // Nodes were lost that the plan is for, and the run can go on.
   bool may_outlive_loss() const;
+  // Nodes were lost, and the run would have gone on if they had not been the last ones.
+  bool is_none_left() const;
+  Error none_left() const;
   // Something is missing for such a loss.
   bool is_cut_by_loss() const;
   // The failure that ended the last attempt is one of a transfer,

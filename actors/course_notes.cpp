@@ -32,25 +32,37 @@ std::unordered_set<OpId> finished_ops(const Plan& plan, const Remains& remains) 
   return finished;
 }
 
-std::string made_again(const Plan& plan, UnitId first, const std::unordered_set<OpId>& finished,
+std::string made_again(const Plan& plan, const std::unordered_set<OpId>& finished,
                        const std::unordered_set<OpId>& unreported) {
   std::uint64_t again = 0;
   std::uint64_t others = 0;
   std::uint64_t unknown = 0;
-  for (std::size_t u = first.index(); u < plan.units.size(); ++u) {
-    const Unit& unit = plan.units[u];
-    if (!unit.makes_result) continue;
-    ++(finished.contains(unit.op) ? again : others);
-    if (unreported.contains(unit.op)) ++unknown;
+  std::uint64_t prepared_again = 0;
+  for (const Window& window : plan.windows) {
+    for (std::size_t u = window.first.index(); u < window.first.index() + window.items; ++u) {
+      const Unit& unit = plan.units[u];
+      if (!unit.makes_result || unit.is_further) continue;
+      if (!window.timed) {
+        prepared_again += finished.contains(unit.op) ? 1 : 0;
+        continue;
+      }
+      ++(finished.contains(unit.op) ? again : others);
+      if (unreported.contains(unit.op)) ++unknown;
+    }
   }
-  const std::string counts = fmt::format("{} made again; of the others, {} planned anew.",
-                                         again == 1 ? "1 is" : fmt::format("{} are", again),
-                                         others == 1 ? "1 is" : fmt::format("{} are", others));
-  if (unknown == 0) return "Of the ops that had finished, " + counts;
-  return fmt::format(
-      "Of the ops that are known to have finished, {} Lost nodes may have finished up to {} of "
-      "these, and had not reported it.",
-      counts, unknown);
+  const auto are = [](std::uint64_t ops) { return ops == 1 ? "1 is" : fmt::format("{} are", ops); };
+  std::string note =
+      fmt::format("Of the ops that {} finished, {} made again; of the others, {} planned anew.",
+                  unknown == 0 ? "had" : "are known to have", are(again), are(others));
+  if (unknown > 0) {
+    note += fmt::format(" Lost nodes may have finished up to {} of these, and had not reported it.",
+                        unknown);
+  }
+  if (prepared_again > 0) {
+    note += fmt::format(" Of the tensors that were prepared before, {} made again, too.",
+                        are(prepared_again));
+  }
+  return note;
 }
 
 TimeAgain time_made_again(const Plan& plan, std::span<const Window> windows,

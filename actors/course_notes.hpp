@@ -21,9 +21,9 @@ std::string left_behind(const std::vector<UnitId>& units, Duration grace, const 
 // Of all that was planned so far.
 std::unordered_set<OpId> finished_ops(const Plan& plan, const Remains& remains);
 
-// What the units from `first` on make, in sentences. `unreported`: ops that lost nodes may have
-// finished, without their records having come.
-std::string made_again(const Plan& plan, UnitId first, const std::unordered_set<OpId>& finished,
+// What the plan's windows make, which are those of the next attempt, in sentences. `unreported`:
+// ops that lost nodes may have finished, without their records having come.
+std::string made_again(const Plan& plan, const std::unordered_set<OpId>& finished,
                        const std::unordered_set<OpId>& unreported);
 
 struct TimeAgain {

@@ -227,6 +227,7 @@ ConnectedNode await_node(caf::actor_system& system, const caf::actor& leader, co
     return std::clamp(until - present(system), Duration{0}, longest);
   };
   const std::string address = options.addresses[lost.index()];
+  std::optional<Error> reason;  // of the last attempt that the end has not cut short
   while (true) {
     try {
       options.addresses = {options.start_again ? options.start_again(lost, left()) : address};
@@ -234,11 +235,14 @@ ConnectedNode await_node(caf::actor_system& system, const caf::actor& leader, co
       return Connecting(system, leader, ops, options).take_only();
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::usage) throw;  // it refuses
+      constexpr Duration granularity = std::chrono::milliseconds(5);
+      const bool is_cut_short = until - present(system) < granularity;
+      if (!is_cut_short || !reason) reason = error;
       if (until - present(system) < connect_timeout_min) {
         while (present(system) < until && !is_interrupted()) {
           rest_for(system, std::chrono::milliseconds(5));
         }
-        throw;
+        throw Error(*reason);
       }
       if (is_interrupted()) throw;
     }

@@ -1,6 +1,7 @@
 // Nodes that are killed or suspended while a run uses them: what is missing is made by the others,
 // or when others have taken their places.
 #include "core/base/random.hpp"
+#include "tests/support/certificates.hpp"
 #include "tests/support/node_process.hpp"
 #include "tests/support/run_workspace.hpp"
 #include "tests/support/silent_host.hpp"
@@ -184,6 +185,28 @@ BOOST_AUTO_TEST_CASE(what_a_lost_node_may_have_finished_is_not_said_to_have_been
   BOOST_TEST(contains(notes, "busy for 0 s, or up to 1."), notes);
 }
 
+// x ─ nap: x is no op of the report, nor of those that are made again.
+BOOST_AUTO_TEST_CASE(tensors_that_are_prepared_again_are_counted_apart_from_ops) {
+  RunWorkspace files;
+  files.write("run.yaml",
+              "machine: {discover: {}}\n"
+              "tensors: {x: {op: uniform, shape: [4, 4], on: n0.cpu0}}\n"
+              "tasks: {nap: {op: sleep, duration: 2 s, in: [x], on: n0.cpu0}}\n");
+  Nodes nodes(2);
+  Leader leader(files, nodes);
+  leader.wait_until_under_way();
+  pause(100);
+  nodes.strike(0, SIGKILL);
+  check_done(files, leader.wait());
+  const json report = files.report();
+  const std::string notes = report["notes"].dump();
+  BOOST_TEST(contains(notes, "finished, 0 are made again; of the others, 1 is planned anew."),
+             notes);
+  BOOST_TEST(contains(notes, "Of the tensors that were prepared before, 1 is made again, too."),
+             notes);
+  BOOST_TEST(report["scenarios"][0]["ops"] == 1);
+}
+
 BOOST_AUTO_TEST_CASE(scenarios_that_follow_run_on_the_nodes_that_are_left) {
   RunWorkspace files;
   files.write("run.yaml", long_chain +
@@ -203,6 +226,8 @@ BOOST_AUTO_TEST_CASE(scenarios_that_follow_run_on_the_nodes_that_are_left) {
     BOOST_TEST(use["busy_s"] == 0);
   }
   BOOST_TEST(seen == 1U);
+  BOOST_TEST(contains(report["notes"].dump(), "'second': n2 was lost; planned without it."));
+  BOOST_TEST(!contains(report["notes"].dump(), "'second': planning anew"));
 }
 
 BOOST_AUTO_TEST_CASE(a_run_whose_nodes_are_all_lost_fails_and_reports_what_had_finished) {
@@ -221,7 +246,10 @@ BOOST_AUTO_TEST_CASE(a_run_whose_nodes_are_all_lost_fails_and_reports_what_had_f
   for (std::size_t n = 0; n < 3; ++n) nodes.strike(n, SIGKILL);
   const Finished finished = leader.wait();
   BOOST_TEST(finished.exit_code == 1);
-  BOOST_TEST(contains(finished.err, "was lost"), finished.err);
+  BOOST_TEST(contains(finished.err,
+                      "n0, n1, n2 were lost, and no node is left; see what has become of "
+                      "them, and start them again"),
+             finished.err);
   const json report = files.report();
   BOOST_TEST(contains(report["notes"].dump(), "n0, n1, n2 were lost, and no node is left"));
   const json scenarios = report["scenarios"];
@@ -327,6 +355,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_waits_in_vain_fails_and_says_for_which_node) {
       contains(finished.err, name + " was lost, and no other one has taken its place in 500 ms"),
       finished.err);
   BOOST_TEST(contains(finished.err, "whether `troupe node` runs there"), finished.err);
+  BOOST_TEST(contains(files.report()["notes"].dump(), "'all': n1 was lost."));
 }
 
 BOOST_AUTO_TEST_CASE(a_node_that_has_less_than_the_lost_one_does_not_take_its_place) {
@@ -342,6 +371,24 @@ BOOST_AUTO_TEST_CASE(a_node_that_has_less_than_the_lost_one_does_not_take_its_pl
   BOOST_TEST(finished.exit_code == 1);
   BOOST_TEST(contains(finished.err, "no other one has taken its place: mem0 has "), finished.err);
   BOOST_TEST(contains(finished.err, "start one with the same devices and as much memory"));
+}
+
+// The last attempt to get the node is cut short by the end of the waiting.
+BOOST_AUTO_TEST_CASE(a_run_that_waits_in_vain_says_what_the_last_whole_attempt_has_met) {
+  RunWorkspace files;
+  files.write("run.yaml", long_chain);
+  const Certificates certificates;
+  Nodes nodes(3);
+  Leader leader(files, nodes, {"--on-loss", "wait:2500ms"});
+  leader.wait_until_under_way();
+  nodes.strike(1, SIGKILL);
+  leader.wait_until_said("was lost; waiting");
+  nodes.start_again(1, certificates.options());
+  const Finished finished = leader.wait();
+  BOOST_TEST(contains(nodes.all[1]->end(), "refused a connection from 127.0.0.1:"));
+  BOOST_TEST(finished.exit_code == 1);
+  BOOST_TEST(contains(finished.err, "if it runs with --tls-cert, so must the leader"),
+             finished.err);
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_waits_ends_when_a_node_of_another_version_comes) {
