@@ -1,5 +1,6 @@
 #include "actors/nodes/control_connection.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <set>
@@ -61,6 +62,8 @@ class Scribe final : public caf::io::scribe {
  public:
   Scribe(default_multiplexer& multiplexer, native_socket socket, Connection connection)
       : caf::io::scribe(caf::io::network::conn_hdl_from_socket(socket)),
+        beat_(caf::get_or(multiplexer.system().config(), "middleman.heartbeat-interval",
+                          caf::timespan(0))),
         stream_(multiplexer, socket, std::move(connection), is_refused_) {}
 
   // CAF makes room for a message before it comes. A stranger's first one is short, or not read.
@@ -83,7 +86,11 @@ class Scribe final : public caf::io::scribe {
     stream_.graceful_shutdown();
     detach(&stream_.backend(), false);
   }
-  void flush() override { stream_.flush(this); }
+  // CAF calls it at every heartbeat, just before it looks which connections are silent.
+  void flush() override {
+    stream_.flush(this);
+    forgive_own_silence();
+  }
   std::string addr() const override {
     const auto address = caf::io::network::remote_addr_of_fd(stream_.fd());
     return address ? *address : std::string();
@@ -96,6 +103,21 @@ class Scribe final : public caf::io::scribe {
   void remove_from_loop() override { stream_.passivate(); }
 
  private:
+  // While this process was stopped, it could not hear the other end, which may have been stopped
+  // with it. So that time doesn't count as silence of the other end.
+  void forgive_own_silence() {
+    auto* const broker = dynamic_cast<caf::io::basp_broker*>(parent());
+    if (broker == nullptr) return;
+    const caf::actor_clock::time_point now = broker->clock().now();
+    const auto asleep = now - std::exchange(awake_at_, now);
+    const auto context = broker->ctx.find(hdl());
+    if (asleep <= 2 * beat_ || context == broker->ctx.end()) return;
+    caf::actor_clock::time_point& last_seen = context->second.last_seen;
+    last_seen = std::min(now, last_seen + asleep);
+  }
+
+  const caf::timespan beat_;
+  caf::actor_clock::time_point awake_at_ = caf::actor_clock::clock_type::now();
   bool has_started_ = false;
   std::size_t header_bytes_ = 0;  // what is read first
   bool has_spoken_ = false;

@@ -15,7 +15,7 @@ namespace troupe {
 
 // Every connection gets heartbeats, five a second at least, so that the other side's timeout may be
 // another one. Actors of a node that has been silent for `timeout` are gone: whoever monitors them
-// is told.
+// is told. Time for which this process was stopped doesn't count.
 class ControlSystem {
  public:
   explicit ControlSystem(Duration timeout);

@@ -7,6 +7,7 @@
 #include "tests/support/node_process.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
+#include <unistd.h>
 
 namespace troupe {
 BOOST_AUTO_TEST_SUITE(session_nodes)
@@ -49,6 +51,17 @@ void check_error(const std::function<void()>& call, const std::vector<std::strin
       BOOST_TEST(what.find(word) != std::string::npos, "no '" << word << "' in: " << what);
     }
   }
+}
+
+// Stops this process and these for so many seconds. These go on a while after this one.
+void stop_all_for(const std::string& seconds, const std::vector<pid_t>& others) {
+  std::string pids;
+  for (const pid_t pid : others) pids += " " + std::to_string(pid);
+  const std::string self = std::to_string(getpid());
+  const std::string wake_others = pids.empty() ? "" : "; sleep 0.5; kill -CONT" + pids;
+  Program({"sh", "-c", "kill -STOP " + self + pids + "; sleep " + seconds + "; kill -CONT " + self +
+                           wake_others})
+      .wait();
 }
 
 const char* const devices[] = {"n0.cpu0", "n1.cpu0"};
@@ -194,6 +207,20 @@ BOOST_AUTO_TEST_CASE(a_killed_node_is_named_and_the_others_serve_again) {
   Session session({.node_addresses = {nodes.addresses[0]}});
   BOOST_TEST(session.uniform({8}).read<float>().size() == 8U);
   nodes.processes[1]->end();
+}
+
+// For longer than a session waits for a node: 3 s.
+BOOST_AUTO_TEST_CASE(a_session_outlives_a_stop_of_its_program_and_its_nodes) {
+  const Nodes nodes(2, {"--node-timeout", "86400"});
+  Session session({.node_addresses = nodes.addresses});
+  const Tensor x = session.uniform({8, 8});
+  x.wait();
+  stop_all_for("4", {nodes.processes[0]->program().pid(), nodes.processes[1]->program().pid()});
+  for (int i = 0; i < 300; ++i) {  // the loss would be noticed some time after
+    const DeviceScope on = session.on(devices[i % 2]);
+    BOOST_TEST(relu(x).read<float>().size() == 64U);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_session_shows_nodes_with_tls_who_it_is) {
