@@ -92,9 +92,12 @@ Error Execution::loss() const {
   const auto first = std::find(lost.begin(), lost.end(), true);
   const NodeId node = NodeId::at(static_cast<std::size_t>(first - lost.begin()));
   const std::string why = why_lost(node);
-  return run_error(fmt::format("node {} was lost{}", machine_.nodes[node.index()],
-                               why.empty() ? "" : fmt::format(" ({})", why)),
-                   "see what has become of it, and start it again");
+  const std::string problem = fmt::format("node {} was lost", machine_.nodes[node.index()]);
+  const std::string remedy = "see what has become of it, and start it again";
+  if (!why.empty()) return run_error(fmt::format("{} ({})", problem, why), remedy);
+  return run_error(problem, remedy +
+                                "; if this program was stopped for longer than the node's "
+                                "--node-timeout, give the node a longer one");
 }
 
 void Execution::await_loss(std::size_t known) {

@@ -59,8 +59,9 @@ void stop_all_for(const std::string& seconds, const std::vector<pid_t>& others) 
   for (const pid_t pid : others) pids += " " + std::to_string(pid);
   const std::string self = std::to_string(getpid());
   const std::string wake_others = pids.empty() ? "" : "; sleep 0.5; kill -CONT" + pids;
-  Program({"sh", "-c", "kill -STOP " + self + pids + "; sleep " + seconds + "; kill -CONT " + self +
-                           wake_others})
+  Program(
+      {"sh", "-c",
+       "kill -STOP " + self + pids + "; sleep " + seconds + "; kill -CONT " + self + wake_others})
       .wait();
 }
 
@@ -221,6 +222,16 @@ BOOST_AUTO_TEST_CASE(a_session_outlives_a_stop_of_its_program_and_its_nodes) {
     BOOST_TEST(relu(x).read<float>().size() == 64U);
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
+}
+
+BOOST_AUTO_TEST_CASE(who_was_stopped_for_too_long_is_told_what_gives_nodes_more_patience) {
+  const Nodes nodes(1, {"--node-timeout", "0.5"});
+  Session session({.node_addresses = nodes.addresses});
+  const Tensor x = session.uniform({8, 8});
+  x.wait();
+  stop_all_for("1.5", {});
+  check_error([&] { x.read<float>(); },
+              {"node n0 was lost", "if this program was stopped", "--node-timeout"});
 }
 
 BOOST_AUTO_TEST_CASE(a_session_shows_nodes_with_tls_who_it_is) {
