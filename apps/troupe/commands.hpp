@@ -13,6 +13,7 @@ namespace troupe {
 
 // A node or a leader that is silent for longer is gone.
 inline constexpr double default_node_timeout_s = 3;
+inline constexpr double node_timeout_max_s = 86400;
 inline constexpr double default_connect_timeout_s = 10;
 
 struct RunArguments {
@@ -63,6 +64,8 @@ struct NodeArguments {
 
 struct LaunchArguments {
   std::size_t local_nodes = 0;  // 0: not given
+  // The program may be stopped for long, as by a debugger, and its end is known without a timeout.
+  double node_timeout_s = node_timeout_max_s;
   std::vector<std::string> ops;
   std::vector<std::string> command;  // a program and its arguments
 };

@@ -84,7 +84,7 @@ int launch_command(const LaunchArguments& arguments) {
   std::signal(SIGCHLD, SIG_DFL);  // who has started this program may have ignored it
   const LocalNodes nodes({.count = arguments.local_nodes,
                           .ops = arguments.ops,
-                          .node_timeout_s = default_node_timeout_s,
+                          .node_timeout_s = arguments.node_timeout_s,
                           .once = false});
   setenv(nodes_variable, fmt::format("{}", fmt::join(nodes.addresses(), ",")).c_str(), 1);
   const SignalsToWaitFor signals;

@@ -125,7 +125,7 @@ CLI::Option* add_node_timeout(CLI::App& command, double& seconds, const std::str
       .add_option("--node-timeout", seconds,
                   fmt::format("After how many seconds of silence a {} is gone", who))
       ->option_text("SECONDS")
-      ->check(in_range(0.5, 86400.0))  // heartbeats may come five times a second
+      ->check(in_range(0.5, troupe::node_timeout_max_s))  // heartbeats may come five times a second
       ->capture_default_str();
 }
 
@@ -304,6 +304,7 @@ void add_launch_options(CLI::App& command, troupe::LaunchArguments& arguments) {
                   "Start so many node processes on this host")
       ->option_text("N")
       ->check(CLI::Range(1, static_cast<int>(troupe::local_nodes_max)));
+  add_node_timeout(command, arguments.node_timeout_s, "program that is stopped");
   add_ops_option(command, arguments.ops);
   command.prefix_command();
   command.footer("PROGRAM and its arguments follow: troupe launch --local-nodes 2 ./program 100");

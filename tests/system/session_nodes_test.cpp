@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -222,6 +223,28 @@ BOOST_AUTO_TEST_CASE(a_session_outlives_a_stop_of_its_program_and_its_nodes) {
     BOOST_TEST(relu(x).read<float>().size() == 64U);
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
+}
+
+// A debugger stops the program only.
+BOOST_AUTO_TEST_CASE(a_launched_session_outlives_a_stop_of_its_program) {
+  if (std::getenv(nodes_variable) == nullptr) {
+    const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+    const Workspace workspace;
+    const Finished finished =
+        Program(troupe_command(
+                    {"launch", "--local-nodes", "2", self,
+                     "--run_test=session_nodes/a_launched_session_outlives_a_stop_of_its_program"}),
+                options_in(workspace))
+            .wait();
+    BOOST_TEST(finished.exit_code == 0, finished.out << finished.err);
+    check_nothing_is_left(workspace);
+    return;
+  }
+  Session session;
+  const Tensor x = session.uniform({8, 8});
+  x.wait();
+  stop_all_for("4", {});
+  BOOST_TEST(relu(x).read<float>().size() == 64U);
 }
 
 BOOST_AUTO_TEST_CASE(who_was_stopped_for_too_long_is_told_what_gives_nodes_more_patience) {
