@@ -1,13 +1,16 @@
 #include "actors/session.hpp"
 #include "apps/troupe/commands.hpp"
 #include "apps/troupe/local_nodes.hpp"
+#include "apps/troupe/print_error.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -28,11 +31,16 @@ class SignalsToWaitFor {
   }
 
   const sigset_t& before() const { return before_; }
-  // Blocks until the process has ended, and passes signals on to it. Returns its status.
-  int wait_for(pid_t process) const {
+  // Blocks until the process has ended, and passes signals on to it. Says which nodes have ended
+  // before. Returns its status.
+  int wait_for(pid_t process, LocalNodes& nodes) const {
     while (true) {
       int status = 0;
-      if (waitpid(process, &status, WNOHANG) == process) return status;
+      const bool has_ended = waitpid(process, &status, WNOHANG) == process;
+      // A program fails because a node ends, and may be through with that before the node is.
+      if (has_ended && status != 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      for (const std::string& end : nodes.take_ended()) print_error("troupe: {}", end);
+      if (has_ended) return status;
       siginfo_t info{};
       if (sigwaitinfo(&signals_, &info) < 0 || info.si_signo == SIGCHLD) continue;
       // A terminal has told all its processes.
@@ -82,13 +90,13 @@ int launch_command(const LaunchArguments& arguments) {
     throw usage_error("no program is given", "write it, and its arguments, behind the options");
   }
   std::signal(SIGCHLD, SIG_DFL);  // who has started this program may have ignored it
-  const LocalNodes nodes({.count = arguments.local_nodes,
+  LocalNodes nodes({.count = arguments.local_nodes,
                           .ops = arguments.ops,
                           .node_timeout_s = arguments.node_timeout_s,
                           .once = false});
   setenv(nodes_variable, fmt::format("{}", fmt::join(nodes.addresses(), ",")).c_str(), 1);
   const SignalsToWaitFor signals;
-  const int status = signals.wait_for(start_program(arguments.command, signals.before()));
+  const int status = signals.wait_for(start_program(arguments.command, signals.before()), nodes);
   constexpr int exit_by_signal = 128;  // as shells have it
   return WIFSIGNALED(status) ? exit_by_signal + WTERMSIG(status) : WEXITSTATUS(status);
 }

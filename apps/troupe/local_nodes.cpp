@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -210,7 +211,7 @@ void LocalNodes::start(std::size_t index, Duration timeout, ErrorKind kind) {
   } else {
     error = errno;
   }
-  const std::string name = fmt::format("node n{}", options_.first + index);
+  const std::string name = name_of(index);
   if (process < 0) {
     throw Error(kind, {}, fmt::format("could not start {}: {}", name, system_message(error)),
                 "use fewer nodes, or raise the limit of processes (ulimit -u)");
@@ -233,6 +234,25 @@ void LocalNodes::start(std::size_t index, Duration timeout, ErrorKind kind) {
                 "--connect-timeout");
   }
   addresses_[index] = place->substr(0, place->find(','));
+}
+
+std::string LocalNodes::name_of(std::size_t index) const {
+  return fmt::format("node n{}", options_.first + index);
+}
+
+std::vector<std::string> LocalNodes::take_ended() {
+  std::vector<std::string> ended;
+  for (std::size_t i = 0; i < processes_.size(); ++i) {
+    int status = 0;
+    if (processes_[i] == 0 || waitpid(processes_[i], &status, WNOHANG) != processes_[i]) continue;
+    processes_[i] = 0;
+    ended.push_back(WIFSIGNALED(status)
+                        ? fmt::format("{} was ended by signal {} ({})", name_of(i),
+                                      WTERMSIG(status), strsignal(WTERMSIG(status)))
+                        : fmt::format("{} has ended with exit code {}", name_of(i),
+                                      WEXITSTATUS(status)));
+  }
+  return ended;
 }
 
 bool LocalNodes::wait() {

@@ -50,10 +50,14 @@ class LocalNodes {
   std::string restart(std::size_t index, Duration timeout);
   // Blocks until all have ended. Returns whether all of them were well.
   bool wait();
+  // Says of nodes that have ended since the last call, other than by this object, how they did:
+  // "node n1 was ended by signal 11 (Segmentation fault)". Doesn't block.
+  std::vector<std::string> take_ended();
   // Lets go on those that are suspended: they could not end with this process.
   void wake();
 
  private:
+  std::string name_of(std::size_t index) const;
   // Throws an Error of this kind if the node can't be started.
   void start(std::size_t index, Duration timeout, ErrorKind kind);
   // Kills it, suspended or not, and waits for its end.

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <csignal>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
+#include <sys/stat.h>
 
 using namespace troupe::testing;
 
@@ -27,6 +30,17 @@ struct Files : RunWorkspace {
     BOOST_TEST(!finished.timed_out);
     check_nothing_is_left(*this);
     return finished;
+  }
+  // In the order in which they were started.
+  std::vector<pid_t> nodes_here() const {
+    std::vector<pid_t> nodes = processes_in(path());
+    std::erase_if(nodes, [](pid_t process) {
+      std::ifstream file("/proc/" + std::to_string(process) + "/cmdline");
+      const std::string words(std::istreambuf_iterator<char>(file), {});
+      return words.find(std::string("\0node\0", 6)) == std::string::npos;
+    });
+    std::sort(nodes.begin(), nodes.end());
+    return nodes;
   }
 };
 
@@ -76,6 +90,37 @@ BOOST_FIXTURE_TEST_CASE(a_signal_for_launch_is_passed_on_to_its_program, Files) 
     BOOST_TEST(finished.exit_code == 3);
     BOOST_TEST(contains(finished.out, "caught"));
     check_nothing_is_left(*this);
+  }
+}
+
+BOOST_FIXTURE_TEST_CASE(launch_says_how_a_node_has_ended_that_it_has_not_ended, Files) {
+  Program program(launch({"sh", "-c", "echo ready; read line < go; exit 5"}), options_in(*this));
+  BOOST_REQUIRE(mkfifo((path() / "go").c_str(), 0600) == 0);
+  BOOST_REQUIRE(program.wait_until([&] { return contains(program.out(), "ready"); }));
+  const std::vector<pid_t> nodes = nodes_here();
+  BOOST_REQUIRE(nodes.size() == 2U);
+  kill(nodes[1], SIGSEGV);
+  BOOST_TEST(program.wait_until([&] { return contains(program.err(), "\n"); }));
+  write("go", "\n");
+  const Finished finished = program.wait();
+  BOOST_TEST(finished.exit_code == 5);
+  BOOST_TEST(finished.err == "troupe: node n1 was ended by signal 11 (Segmentation fault)\n");
+  check_nothing_is_left(*this);
+}
+
+BOOST_FIXTURE_TEST_CASE(launch_says_it_of_a_node_that_ends_just_before_its_program, Files) {
+  Program program(launch({"sh", "-c", "echo ready; read pids < go; kill -ABRT $pids; exit 1"}),
+                  options_in(*this));
+  BOOST_REQUIRE(mkfifo((path() / "go").c_str(), 0600) == 0);
+  BOOST_REQUIRE(program.wait_until([&] { return contains(program.out(), "ready"); }));
+  std::string pids;
+  for (const pid_t node : nodes_here()) pids += std::to_string(node) + " ";
+  write("go", pids + "\n");
+  const Finished finished = program.wait();
+  BOOST_TEST(finished.exit_code == 1);
+  for (const char* node : {"n0", "n1"}) {
+    BOOST_TEST(contains(finished.err, std::string(node) + " was ended by signal 6 (Aborted)\n"),
+               finished.err);
   }
 }
 
