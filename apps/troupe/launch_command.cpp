@@ -21,12 +21,18 @@
 namespace troupe {
 namespace {
 
+// Those that a program may handle and a launcher or a person sends. Not SIGTSTP: who stops launch
+// alone means launch.
+constexpr int passed_on[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
+                             SIGUSR2, SIGALRM, SIGCONT, SIGWINCH};
+
 // Blocks signals that are waited for, and those that are passed on.
 class SignalsToWaitFor {
  public:
   SignalsToWaitFor() {
     sigemptyset(&signals_);
-    for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, signal);
+    sigaddset(&signals_, SIGCHLD);
+    for (const int signal : passed_on) sigaddset(&signals_, signal);
     pthread_sigmask(SIG_BLOCK, &signals_, &before_);
   }
 
@@ -91,9 +97,9 @@ int launch_command(const LaunchArguments& arguments) {
   }
   std::signal(SIGCHLD, SIG_DFL);  // who has started this program may have ignored it
   LocalNodes nodes({.count = arguments.local_nodes,
-                          .ops = arguments.ops,
-                          .node_timeout_s = arguments.node_timeout_s,
-                          .once = false});
+                    .ops = arguments.ops,
+                    .node_timeout_s = arguments.node_timeout_s,
+                    .once = false});
   setenv(nodes_variable, fmt::format("{}", fmt::join(nodes.addresses(), ",")).c_str(), 1);
   const SignalsToWaitFor signals;
   const int status = signals.wait_for(start_program(arguments.command, signals.before()), nodes);

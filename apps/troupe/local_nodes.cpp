@@ -68,8 +68,10 @@ void forget_handlers() {
   prctl(PR_SET_PDEATHSIG, ends);
   if (getppid() != parent) _exit(1);  // it has died already
   // Ctrl-C, and what a launcher sends to all its processes, are for the leader, which ends the run
-  // in good order.
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
+  // in good order, or handles them otherwise.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1}) {
+    std::signal(signal, SIG_IGN);
+  }
   pthread_sigmask(SIG_SETMASK, &signals, nullptr);
   sched_setaffinity(0, sizeof cores, &cores);
   dup2(output, STDOUT_FILENO);
@@ -246,11 +248,10 @@ std::vector<std::string> LocalNodes::take_ended() {
     int status = 0;
     if (processes_[i] == 0 || waitpid(processes_[i], &status, WNOHANG) != processes_[i]) continue;
     processes_[i] = 0;
-    ended.push_back(WIFSIGNALED(status)
-                        ? fmt::format("{} was ended by signal {} ({})", name_of(i),
-                                      WTERMSIG(status), strsignal(WTERMSIG(status)))
-                        : fmt::format("{} has ended with exit code {}", name_of(i),
-                                      WEXITSTATUS(status)));
+    ended.push_back(WIFSIGNALED(status) ? fmt::format("{} was ended by signal {} ({})", name_of(i),
+                                                      WTERMSIG(status), strsignal(WTERMSIG(status)))
+                                        : fmt::format("{} has ended with exit code {}", name_of(i),
+                                                      WEXITSTATUS(status)));
   }
   return ended;
 }

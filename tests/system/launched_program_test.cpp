@@ -79,17 +79,22 @@ BOOST_FIXTURE_TEST_CASE(launch_returns_what_its_program_returns, Files) {
 }
 
 BOOST_FIXTURE_TEST_CASE(a_signal_for_launch_is_passed_on_to_its_program, Files) {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    Program program(launch({"sh", "-c",
-                            "trap 'echo caught; exit 3' INT TERM HUP; echo ready\n"
-                            "while true; do sleep 0.01; done"}),
-                    options_in(*this));
-    BOOST_REQUIRE(program.wait_until([&] { return contains(program.out(), "ready"); }));
-    program.send(signal);
-    const Finished finished = program.wait();
-    BOOST_TEST(finished.exit_code == 3);
-    BOOST_TEST(contains(finished.out, "caught"));
-    check_nothing_is_left(*this);
+  for (const int signal :
+       {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGCONT, SIGWINCH}) {
+    BOOST_TEST_CONTEXT("signal " << signal) {
+      Program program(
+          launch({"sh", "-c",
+                  "trap 'echo caught; exit 3' INT TERM HUP QUIT USR1 USR2 ALRM CONT WINCH\n"
+                  "echo ready\n"
+                  "while true; do sleep 0.01; done"}),
+          options_in(*this));
+      BOOST_REQUIRE(program.wait_until([&] { return contains(program.out(), "ready"); }));
+      program.send(signal);
+      const Finished finished = program.wait();
+      BOOST_TEST(finished.exit_code == 3);
+      BOOST_TEST(contains(finished.out, "caught"));
+      check_nothing_is_left(*this);
+    }
   }
 }
 
@@ -122,6 +127,21 @@ BOOST_FIXTURE_TEST_CASE(launch_says_it_of_a_node_that_ends_just_before_its_progr
     BOOST_TEST(contains(finished.err, std::string(node) + " was ended by signal 6 (Aborted)\n"),
                finished.err);
   }
+}
+
+// As Ctrl-\, and launchers that tell a job that its time is running out.
+BOOST_FIXTURE_TEST_CASE(nodes_outlive_a_signal_that_all_processes_get, Files) {
+  Program program(launch({"sh", "-c", "echo ready; read line < go; sleep 0.1"}), options_in(*this));
+  BOOST_REQUIRE(mkfifo((path() / "go").c_str(), 0600) == 0);
+  BOOST_REQUIRE(program.wait_until([&] { return contains(program.out(), "ready"); }));
+  for (const pid_t node : nodes_here()) {
+    kill(node, SIGQUIT);
+    kill(node, SIGUSR1);
+  }
+  write("go", "\n");
+  const Finished finished = program.wait();
+  BOOST_TEST(finished.exit_code == 0);
+  BOOST_TEST(finished.err.empty(), finished.err);
 }
 
 BOOST_FIXTURE_TEST_CASE(nodes_end_with_a_launch_that_is_killed, Files) {
