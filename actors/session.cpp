@@ -19,8 +19,8 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -111,24 +111,44 @@ Tensor take_in(SessionCore& session, std::span<const T> elements, const Shape& s
   return give(session, {.dtype = dtype, .shape = shape}, values, true, where);
 }
 
-// The nodes that the options name, or else the environment.
-std::vector<std::string> nodes_of(const SessionOptions& options, const Machine* machine) {
+// What the variable lists. Throws a usage Error if an address is missing between commas.
+std::vector<std::string> addresses_in(std::string_view variable) {
+  constexpr std::string_view blanks = " \t\r\n";
+  const auto trimmed = [&](std::string_view text) {
+    const std::size_t first = std::min(text.find_first_not_of(blanks), text.size());
+    return text.substr(first, text.find_last_not_of(blanks) + 1 - first);
+  };
+  if (trimmed(variable).empty()) return {};
+  std::vector<std::string> addresses;
+  for (std::string_view rest = variable;;) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    addresses.emplace_back(trimmed(rest.substr(0, comma)));
+    if (addresses.back().empty()) {
+      throw usage_error(
+          fmt::format("{}='{}' lacks an address beside a comma", nodes_variable, variable),
+          "write HOST:PORT,HOST:PORT");
+    }
+    if (comma == rest.size()) return addresses;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+// The nodes that the environment names, if the session takes them.
+std::vector<std::string> nodes_of_environment(const SessionOptions& options,
+                                              const Machine* machine) {
   const char* const named = std::getenv(nodes_variable);
   const bool is_of_nodes = machine == nullptr || !machine->nodes.empty();
   if (named == nullptr || !options.node_addresses.empty() || !is_of_nodes ||
       has_virtual_time(options.mode)) {
-    return options.node_addresses;
+    return {};
   }
-  std::vector<std::string> addresses;
-  std::istringstream list(named);
-  for (std::string address; std::getline(list, address, ',');) addresses.push_back(address);
-  return addresses;
+  return addresses_in(named);
 }
 
-// Null: it has no nodes.
+// `named`: the nodes of the environment; else those of the options. Null: it has no nodes.
 std::unique_ptr<Cluster> cluster_of(const SessionOptions& options,
-                                    const std::vector<std::string>& addresses,
-                                    const OpRegistry& ops) {
+                                    const std::vector<std::string>& named, const OpRegistry& ops) {
+  const std::vector<std::string>& addresses = named.empty() ? options.node_addresses : named;
   const bool uses_tls = options.tls.are_given();
   if (uses_tls && !options.tls.are_complete()) {
     throw usage_error("TLS needs a certificate, its key, and the certificates of an authority",
@@ -146,14 +166,21 @@ std::unique_ptr<Cluster> cluster_of(const SessionOptions& options,
   }
   ClusterOptions nodes{.addresses = addresses, .allows_other_kinds = true};
   if (uses_tls) nodes.tls = TlsContext(options.tls);
-  return std::make_unique<Cluster>(ops, nodes);
+  try {
+    return std::make_unique<Cluster>(ops, nodes);
+  } catch (const Error& error) {
+    if (named.empty()) throw;
+    throw Error(error.kind(), error.place(),
+                fmt::format("{} (from {})", error.problem(), nodes_variable), error.remedy());
+  }
 }
 
 // Without a machine: this one, or that of the nodes.
 SessionCore* new_core(std::optional<Machine> machine, const SessionOptions& options,
                       CallSite where) try {
   SessionHost host(options.ops);
-  host.cluster = cluster_of(options, nodes_of(options, machine ? &*machine : nullptr), *host.ops);
+  host.cluster =
+      cluster_of(options, nodes_of_environment(options, machine ? &*machine : nullptr), *host.ops);
   const bool is_given = machine.has_value();
   if (is_given) check_machine(*machine);
   if (host.cluster == nullptr) {

@@ -70,7 +70,7 @@ class Tensor {
 };
 
 // The environment variable that names nodes, "host:port,host:port", for a session that runs and has
-// neither `node_addresses` nor a machine without nodes. `troupe launch` sets it.
+// neither `node_addresses` nor a machine without nodes. Empty: none. `troupe launch` sets it.
 inline constexpr const char* nodes_variable = "TROUPE_NODES";
 
 struct SessionOptions {

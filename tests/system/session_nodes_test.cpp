@@ -182,10 +182,25 @@ BOOST_AUTO_TEST_CASE(the_environment_names_nodes_for_a_session_that_names_none) 
   BOOST_TEST(nodes_of(Session({.node_addresses = {nodes.addresses[1]}})) == 1U);
   BOOST_TEST(nodes_of(Session(here)) == 0U);
   BOOST_TEST(nodes_of(Session({.mode = Mode::simulate})) == 0U);
+  setenv(nodes_variable, (" " + nodes.addresses[0] + " ,\t" + nodes.addresses[1] + "\n").c_str(),
+         1);
+  BOOST_TEST(nodes_of(Session()) == 2U);
   setenv(nodes_variable, "127.0.0.1", 1);
-  check_error([] { Session session; }, {"127.0.0.1", "HOST:PORT"});
-  setenv(nodes_variable, "", 1);
-  BOOST_TEST(nodes_of(Session()) == 0U);
+  check_error([] { Session session; }, {"127.0.0.1", "(from TROUPE_NODES)", "HOST:PORT"});
+  setenv(nodes_variable, "127.0.0.1:1,127.0.0.1:2", 1);
+  check_error([] { Session session; }, {"2 of 2 nodes can't be reached", "(from TROUPE_NODES)"});
+  check_error([] { Session session({.tls = {.authority = "ca.pem"}}); }, {"TLS needs"});
+  for (const std::string& address : nodes.addresses) {
+    for (const std::string& list : {"," + address, address + ",", address + ", ," + address}) {
+      setenv(nodes_variable, list.c_str(), 1);
+      check_error([] { Session session; },
+                  {"TROUPE_NODES='" + list + "' lacks an address beside a comma"});
+    }
+  }
+  for (const char* const none : {"", " "}) {
+    setenv(nodes_variable, none, 1);
+    BOOST_TEST(nodes_of(Session()) == 0U);
+  }
   unsetenv(nodes_variable);
 }
 
