@@ -38,7 +38,8 @@ class Connecting {
     hello_ = {.kinds = {},
               .needs_no_others = options.allows_other_kinds,
               .leader = leader,
-              .uses_shared_memory = options.uses_shared_memory};
+              .uses_shared_memory = options.uses_shared_memory,
+              .process = process_number()};
     for (const std::string_view kind : ops.names()) {
       // Nobody computes a tensor that is given.
       if (!ops[ops.find(kind)].is_given) hello_.kinds.emplace_back(kind);

@@ -133,6 +133,9 @@ class Agent final : public caf::event_based_actor {
 
   caf::message greet(const Hello& hello) {
     if (service_ && service_->leader() != hello.leader) {
+      if (process_ == hello.process) {
+        throw run_error("another session of this program has it", "end that one first");
+      }
       throw run_error("it works for another leader", "wait until that is done");
     }
     if (service_ && !hello.begins_anew) {
@@ -143,6 +146,7 @@ class Agent final : public caf::event_based_actor {
     service_ =
         std::make_unique<NodeService>(system(), std::move(kinds), hello.leader, options_.make_wire,
                                       hello.uses_shared_memory, options_.rehearsal);
+    process_ = hello.process;
     monitor(hello.leader);
     options_.on_leader();
     return caf::make_message(Welcome{.name = options_.name,
@@ -168,11 +172,12 @@ class Agent final : public caf::event_based_actor {
       differing.push_back(fmt::format("'{}' only it has", name));
     }
     if (differing.empty()) return kinds;
-    throw usage_error(fmt::format("its op kinds are others: {}", fmt::join(differing, ", ")),
-                      hello.needs_no_others  // a program, which has no --ops
-                          ? "start the node with --ops for the libraries that have them"
-                          : "start the node with --ops for all libraries that the leader has, and "
-                            "the leader likewise");
+    throw usage_error(
+        fmt::format("its op kinds are others: {}", fmt::join(differing, ", ")),
+        hello.needs_no_others  // a program, which has no --ops
+            ? "start the node with --ops for the libraries that have them"
+            : "start the node with --ops for all libraries that the leader has, and "
+              "the leader likewise");
   }
 
   NodeService& service() {
@@ -204,6 +209,7 @@ class Agent final : public caf::event_based_actor {
   const AgentOptions options_;
   const OpRegistry& ops_;
   std::unique_ptr<NodeService> service_;
+  std::uint64_t process_ = 0;  // of its leader
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <system_error>
 
 namespace troupe {
@@ -18,6 +19,14 @@ std::string host_id() {
 std::string pid_namespace() {
   std::error_code unknown;
   return std::filesystem::read_symlink("/proc/self/ns/pid", unknown);
+}
+
+std::uint64_t process_number() {
+  static const std::uint64_t number = [] {
+    std::random_device device;
+    return std::uint64_t{device()} << 32 | device();
+  }();
+  return number;
 }
 
 Instant steady_now() {

@@ -32,6 +32,7 @@ struct Hello {
   bool uses_shared_memory = false;  // for tensors, as all nodes are on one host; else TCP
   // The leader has given up the node that was there, which may be this one.
   bool begins_anew = false;
+  std::uint64_t process = 0;  // of the leader: see process_number()
 };
 struct Welcome {
   std::string name;     // the node's own, or empty
@@ -169,6 +170,8 @@ struct Values {
 std::string host_id();
 // Of the processes that this one can see.
 std::string pid_namespace();
+// Of this process, drawn at random.
+std::uint64_t process_number();
 // Of std::chrono::steady_clock, as the clock of real runs has it.
 Instant steady_now();
 
@@ -178,7 +181,7 @@ void add_node_protocol(caf::actor_system_config& config);
 template <class Inspector>
 auto inspect(Inspector& f, Hello& x) {
   return f(caf::meta::type_name("Hello"), x.kinds, x.needs_no_others, x.leader,
-           x.uses_shared_memory, x.begins_anew);
+           x.uses_shared_memory, x.begins_anew, x.process);
 }
 template <class Inspector>
 auto inspect(Inspector& f, Welcome& x) {

@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(a_node_serves_one_session_after_another) {
     Session session({.node_addresses = nodes.addresses});
     session.uniform({8}).wait();
     check_error([&] { Session another({.node_addresses = nodes.addresses}); },
-                {"it works for another leader"});
+                {"another session of this program has it", "end that one first"});
   }
 }
 
