@@ -175,7 +175,7 @@ class Agent final : public caf::event_based_actor {
     throw usage_error(
         fmt::format("its op kinds are others: {}", fmt::join(differing, ", ")),
         hello.needs_no_others  // a program, which has no --ops
-            ? "start the node with --ops for the libraries that have them"
+            ? "start the node, or `troupe launch`, with --ops for the libraries that have them"
             : "start the node with --ops for all libraries that the leader has, and "
               "the leader likewise");
   }

@@ -103,7 +103,7 @@ BOOST_FIXTURE_TEST_CASE(a_program_is_not_told_to_start_with_ops, TwoNodes) {
   ops.add(kind);
   expect_error(ErrorKind::usage,
                fmt::format("node {}: its op kinds are others: 'mine' it doesn't have; start the "
-                           "node with --ops for the libraries that have them",
+                           "node, or `troupe launch`, with --ops for the libraries that have them",
                            address(a)),
                [&] { Cluster(ops, {.addresses = {address(a)}, .allows_other_kinds = true}); });
 }
