@@ -38,7 +38,9 @@ SessionCore::SessionCore(SessionHost host, Mode mode, std::uint64_t seed)
       machine_(std::move(host.machine)),
       given_(ops_->find("given")),
       has_virtual_time_(has_virtual_time(mode)),
-      signatures_(*ops_) {
+      signatures_(*ops_, [this](const OpTemplate& op, std::span<const TensorType> made) {
+        check_->check(op, made);
+      }) {
   engine_ = std::make_unique<SessionEngine>(
       machine_, *ops_, mode, seed,
       [this] {
@@ -53,6 +55,7 @@ SessionCore::SessionCore(SessionHost host, Mode mode, std::uint64_t seed)
         return places_[line].place();
       },
       static_cast<TensorExchange&>(*this), cluster_.get());
+  check_.emplace(machine_, *ops_, engine_->setting());
   report_.machine = machine_.name;
   report_.mode = engine_->mode_name();
   report_.seed = seed;

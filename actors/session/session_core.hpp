@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/session.hpp"
+#include "actors/session/call_check.hpp"
 #include "actors/session/session_engine.hpp"
 #include "actors/session/signatures.hpp"
 #include "actors/session/tensor_state.hpp"
@@ -184,6 +185,7 @@ class SessionCore final : private TensorExchange {
   TensorStates states_;  // of which the mutex guards make()
   std::atomic<std::size_t> references_ = 1;
   std::unique_ptr<SessionEngine> engine_;
+  std::optional<CallCheck> check_;  // of the engine's setting
   std::thread thread_;
 };
 

@@ -117,6 +117,7 @@ class SessionEngine {
   // Calls on_news when this unit, which is pending, has finished.
   void watch(UnitId unit);
 
+  const RunSetting& setting() const { return setting_; }
   bool has_values() const { return setting_.has_values(); }
   std::string_view mode_name() const { return setting_.name; }
   // The values of a tensor that has been made, where it is in RAM; they stay there as long as it is

@@ -131,6 +131,7 @@ std::uint32_t Signatures::add(const OpTemplate& op_template, std::span<TensorSta
   const OpSignature op{.inputs = types, .attrs = attrs, .declared = op_template.declared};
   const std::vector<TensorType> made = output_types(kind, op);
   static_cast<void>(work_of(kind, op, made));  // refuses it at the call
+  check_(op_template, made);
   row.op_template.attrs = with_names_of(kind, op_template.attrs);
   for (const TensorType& type : made) row.bytes_made = add_sat(row.bytes_made, type.bytes());
   row.output = type_number(made.front());

@@ -8,8 +8,10 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace troupe {
@@ -30,10 +32,16 @@ struct Signature {
 
 class Signatures {
  public:
-  explicit Signatures(const OpRegistry& ops) : ops_(ops), recent_(ops.size()) {}
+  // Of a call that is known to fail with tensors of these types as results, throws a usage Error
+  // without a place.
+  using Check = std::function<void(const OpTemplate&, std::span<const TensorType> made)>;
+
+  // `check` is called for each new signature.
+  Signatures(const OpRegistry& ops, Check check)
+      : ops_(ops), check_(std::move(check)), recent_(ops.size()) {}
 
   // The signature of a call; a new one where there is none. Throws a usage Error without a place if
-  // the inputs don't fit the op kind.
+  // the inputs don't fit the op kind, and what the check throws.
   // The result doesn't move and doesn't change, until forget().
   const Signature& find(const OpTemplate& op_template, std::span<TensorState* const> inputs);
   // Of the k-th further output.
@@ -58,6 +66,7 @@ class Signatures {
   std::uint32_t type_number(const TensorType& type);
 
   const OpRegistry& ops_;
+  const Check check_;
   // References to rows and types stay valid.
   std::deque<Signature> rows_;
   std::deque<TensorType> types_;

@@ -297,10 +297,43 @@ BOOST_AUTO_TEST_CASE(a_device_memory_or_op_kind_that_is_not_there_is_refused_wit
 
 BOOST_AUTO_TEST_CASE(an_op_that_no_device_can_compute_is_refused_with_its_line) {
   Session s(testing::session_machine(), {.ops = testing::session_ops()});
-  s.zeros(square);
+  const Tensor x = s.zeros(square);
   const int line = __LINE__ + 1;
-  const Tensor y = s.call("nothing", {});
-  check_error([&] { y.wait(); }, {"'nothing", "kernel"}, this_file, line);
+  const auto call = [&] { s.call("nothing", {}); };
+  for (int i = 0; i < 2; ++i) {
+    check_error(call, {"no device has a kernel for 'nothing'"}, this_file, line);
+  }
+  BOOST_TEST(x.read<float>().size() == 4U);  // the session lives
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_larger_than_its_memory_is_refused_at_the_call) {
+  Machine machine = testing::session_machine(64 << 10);
+  machine.memories[1].size_bytes = 128 << 10;
+  for (const Mode mode : {Mode::run, Mode::simulate, Mode::rehearse}) {
+    Session s(machine, {.mode = mode});
+    Tensor x;
+    {
+      const DeviceScope on = s.on("cpu1");
+      s.zeros({32, 1024}).wait();  // all of mem1
+      x = s.zeros({24, 1024});
+    }
+    const auto refused = [&](int line, const std::string& memory,
+                             const std::function<void()>& call) {
+      check_error(call, {"memory '" + memory + "' has", "make smaller tensors"}, this_file, line);
+    };
+    refused(__LINE__, "mem1", [&] { s.zeros({40, 1024}); });
+    refused(__LINE__, "mem0", [&] { x.to("mem0"); });
+    if (mode != Mode::simulate) {
+      refused(__LINE__, "mem0", [&] { s.tensor(std::vector<float>(20'000), {20'000}); });
+    }
+    {
+      const DeviceScope on = s.on("cpu0");
+      refused(__LINE__, "mem0", [&] { relu(x); });
+    }
+    const DeviceScope on = s.on("cpu1");
+    refused(__LINE__, "mem1", [&] { s.zeros({33, 1024}); });
+    if (mode != Mode::simulate) BOOST_TEST(x.read<float>().size() == 24U * 1024);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_copy_without_a_route_is_refused_with_its_line) {
