@@ -212,7 +212,12 @@ Tensor call_kind(SessionCore& session, std::string_view kind, std::span<const Te
                  Attrs attrs, TensorType declared, CallSite where, std::vector<Tensor>* further) {
   std::vector<TensorState*> states;
   for (const Tensor& input : inputs) states.push_back(SessionCore::state_of(input));
-  return session.call({.kind = session.find_kind(kind, where),
+  const OpKindId id = session.find_kind(kind, where);
+  if (declared != TensorType{} && !session.kind(id).declares_type) {
+    throw usage_error(where.place(), fmt::format("'{}' takes no declared type", kind),
+                      "leave it out: its inputs decide what it makes");
+  }
+  return session.call({.kind = id,
                        .inputs = states,
                        .placement = scope_of(session),
                        .attrs = std::move(attrs),

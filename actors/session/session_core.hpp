@@ -57,6 +57,7 @@ class SessionCore final : private TensorExchange {
   const Report& report() const { return report_; }
   OpKindId given_kind() const { return given_; }
   OpKindId find_kind(std::string_view name, CallSite where) const;
+  const OpKind& kind(OpKindId id) const { return (*ops_)[id]; }
 
   struct Call {
     OpKindId kind;

@@ -306,6 +306,15 @@ BOOST_AUTO_TEST_CASE(an_op_that_no_device_can_compute_is_refused_with_its_line) 
   BOOST_TEST(x.read<float>().size() == 4U);  // the session lives
 }
 
+BOOST_AUTO_TEST_CASE(a_declared_type_that_the_kind_does_not_take_is_refused) {
+  Session s(testing::session_machine());
+  const Tensor x = s.zeros(square);
+  const int line = __LINE__ + 1;
+  const auto call = [&] { s.call("relu", {&x, 1}, {}, {.shape = {3}}); };
+  check_error(call, {"'relu' takes no declared type"}, this_file, line);
+  BOOST_TEST(s.call("constant", {}, {{"value", 1.0}}, {.shape = {3}}).read<float>().size() == 3U);
+}
+
 BOOST_AUTO_TEST_CASE(a_tensor_larger_than_its_memory_is_refused_at_the_call) {
   Machine machine = testing::session_machine(64 << 10);
   machine.memories[1].size_bytes = 128 << 10;
