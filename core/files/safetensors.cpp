@@ -158,6 +158,10 @@ StoredTensor SafetensorsHeader::find(const InputFile& file, std::string_view nam
   if (found == entries_.end()) {
     std::vector<std::string_view> names;
     for (const auto& [known, entry] : entries_) names.push_back(known);
+    if (name.empty() && !names.empty()) {
+      throw bad_file(file, "no tensor of the file is named",
+                     "give a name; " + suggestion(name, names));
+    }
     throw bad_file(file, fmt::format("the file has no tensor '{}'", shortened(visible(name))),
                    names.empty() ? "it has none at all" : suggestion(name, names));
   }

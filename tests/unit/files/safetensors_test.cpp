@@ -72,6 +72,8 @@ BOOST_AUTO_TEST_CASE(a_name_that_the_file_lacks_is_refused) {
   check_refused(with_entries(floats("weight", "[1]", "[0, 4]")),
                 "the file has no tensor 'wieght'; did you mean 'weight'?", "wieght");
   check_refused(with_entries(""), "the file has no tensor 'a'; it has none at all");
+  check_refused(with_entries(floats("weight", "[1]", "[0, 4]")),
+                "no tensor of the file is named; give a name; one of: weight", "");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_safetensors_file_is_refused) {
