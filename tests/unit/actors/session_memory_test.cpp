@@ -1,12 +1,14 @@
 // Sessions whose tensors fill a memory, or would if they were kept for too long.
 #include "core/base/random.hpp"
 #include "tests/support/seeds.hpp"
+#include "tests/support/temporary_directory.hpp"
 #include "tests/unit/actors/session_fixture.hpp"
 
 #include <cstdint>
 #include <future>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -399,6 +401,91 @@ BOOST_AUTO_TEST_CASE(values_are_right_however_tensors_move_between_full_memories
       s.wait_all();
     }
   }
+}
+
+// Three memories that are all linked with each other. Moves could go round and round.
+BOOST_AUTO_TEST_CASE(a_call_that_fits_nowhere_moves_nothing_and_ends_the_session) {
+  for (const Mode mode : all_modes) {
+    for (const bool is_placed : {true, false}) {
+      BOOST_TEST_CONTEXT("mode " << static_cast<int>(mode) << ", placed " << is_placed) {
+        Machine machine = testing::session_machine(hundred_kib);
+        machine.memories.push_back({.name = "mem2", .size_bytes = hundred_kib});
+        for (const std::uint32_t m : {0U, 1U}) {
+          machine.links.push_back({.name = "to" + std::to_string(m),
+                                   .a = MemoryId{m},
+                                   .b = MemoryId{2},
+                                   .bandwidth = {1e9, 1e9}});
+        }
+        Session s(machine, {.mode = mode});
+        std::vector<Tensor> kept;
+        for (const char* device : {"cpu0", "cpu1"}) {
+          const DeviceScope on = s.on(device);
+          for (int i = 0; i < 5; ++i) kept.push_back(s.zeros(of_18_kib));
+        }
+        for (int i = 0; i < 4; ++i) kept.push_back(kept[0].to("mem2"));
+        s.wait_all();
+        std::optional<DeviceScope> on;
+        if (is_placed) on.emplace(s.on("cpu0"));
+        kept.push_back(s.zeros({4608 * 4}));
+        testing::check_error([&] { s.wait_all(); }, {"is full", "72 KiB needed"});
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_device_with_room_is_taken_in_every_mode) {
+  for (const Mode mode : all_modes) {
+    BOOST_TEST_CONTEXT("mode " << static_cast<int>(mode)) {
+      Machine machine = testing::session_machine(hundred_kib);
+      machine.memories[1].size_bytes = 1 << 30;
+      machine.links.clear();  // nothing can move
+      Session s(machine, {.mode = mode});
+      std::vector<Tensor> kept;
+      {
+        const DeviceScope on = s.on("cpu0");
+        for (int i = 0; i < 5; ++i) kept.push_back(s.zeros(of_18_kib));
+      }
+      s.wait_all();
+      kept.push_back(s.zeros(of_18_kib));
+      s.wait_all();
+    }
+  }
+}
+
+// cpu1 would be much faster.
+BOOST_AUTO_TEST_CASE(room_is_made_where_the_inputs_of_a_call_can_be) {
+  Machine machine = testing::session_machine(hundred_kib);
+  machine.memories.push_back({.name = "disk", .kind = MemoryKind::storage, .size_bytes = 1 << 30});
+  machine.devices[1].flops = 1e12;
+  machine.devices[1].bandwidth = 1e12;
+  machine.links[0].b = MemoryId{2};
+  Session s(machine);
+  std::vector<Tensor> kept;
+  {
+    const DeviceScope on = s.on("cpu0");
+    for (int i = 0; i < 5; ++i) kept.push_back(s.uniform(of_18_kib, i));
+  }
+  s.wait_all();
+  const Tensor sum = kept[4] + kept[4];
+  BOOST_TEST(sum.read<float>()[7] == 2 * kept[4].read<float>()[7]);
+}
+
+// The first one is read where it is.
+BOOST_AUTO_TEST_CASE(tensors_that_fit_one_after_the_other_are_saved_together) {
+  Machine machine = testing::session_machine(hundred_kib);
+  machine.memories[1] = {.name = "disk", .kind = MemoryKind::storage, .size_bytes = 1 << 30};
+  machine.devices.pop_back();
+  const testing::TemporaryDirectory folder;
+  Session s(machine, {.ops = testing::session_ops()});
+  const Tensor a = s.zeros({15'000});
+  a.wait();
+  Tensor b;
+  {
+    const Gate gate(s);
+    b = s.zeros({15'000});
+  }
+  s.save(folder.path() / "both.safetensors", {{"a", a}, {"b", b}});
+  BOOST_TEST(s.load(folder.path() / "both.safetensors", "b").read<float>().size() == 15'000U);
 }
 
 // The copy of its input included.
