@@ -456,6 +456,8 @@ BOOST_AUTO_TEST_CASE(a_device_with_room_is_taken_in_every_mode) {
 BOOST_AUTO_TEST_CASE(room_is_made_where_the_inputs_of_a_call_can_be) {
   Machine machine = testing::session_machine(hundred_kib);
   machine.memories.push_back({.name = "disk", .kind = MemoryKind::storage, .size_bytes = 1 << 30});
+  machine.devices[0].flops = 1e7;
+  machine.devices[0].bandwidth = 1e8;
   machine.devices[1].flops = 1e12;
   machine.devices[1].bandwidth = 1e12;
   machine.links[0].b = MemoryId{2};
