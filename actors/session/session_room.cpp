@@ -33,8 +33,8 @@ bool SessionEngine::may_leave(const TensorState& tensor, std::span<TensorState* 
   if (std::ranges::find(inputs, &tensor) != inputs.end()) return false;
   if (tensor.moved_for == handed_out_ + 1) return false;
   if (tensor.readers.load() == 0) return true;
-  awaits_readers_ = true;
-  return false;
+  awaits_readers_ = true;  // before another look: a reader that ends after it sees this
+  return tensor.readers.load() == 0;
 }
 
 // Frees copies of tensors that are elsewhere, too, in memories that the call is short of, until it
