@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -42,12 +43,19 @@ inline std::vector<pid_t> processes_in(const std::filesystem::path& folder) {
   return found;
 }
 
-inline void check_nothing_is_left(const Workspace& workspace) {
-  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (!processes_in(workspace.path()).empty() && std::chrono::steady_clock::now() < patience) {
+// Blocks until `condition` holds, but no longer than 10 s; returns whether it does.
+inline bool soon(const std::function<bool()>& condition) {
+  const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > late) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  BOOST_TEST(processes_in(workspace.path()).empty(), "processes of nodes are left");
+  return true;
+}
+
+inline void check_nothing_is_left(const Workspace& workspace) {
+  BOOST_TEST(soon([&] { return processes_in(workspace.path()).empty(); }),
+             "processes of nodes are left");
 }
 
 // A node process, which runs until it is destroyed.

@@ -104,12 +104,12 @@ BOOST_FIXTURE_TEST_CASE(launch_says_how_a_node_has_ended_that_it_has_not_ended, 
   BOOST_REQUIRE(program.wait_until([&] { return contains(program.out(), "ready"); }));
   const std::vector<pid_t> nodes = nodes_here();
   BOOST_REQUIRE(nodes.size() == 2U);
-  kill(nodes[1], SIGSEGV);
+  kill(nodes[1], SIGABRT);
   BOOST_TEST(program.wait_until([&] { return contains(program.err(), "\n"); }));
   write("go", "\n");
   const Finished finished = program.wait();
   BOOST_TEST(finished.exit_code == 5);
-  BOOST_TEST(finished.err == "troupe: node n1 was ended by signal 11 (Segmentation fault)\n");
+  BOOST_TEST(finished.err == "troupe: node n1 was ended by signal 6 (Aborted)\n");
   check_nothing_is_left(*this);
 }
 
