@@ -20,6 +20,15 @@ function(troupe_options target)
   endif()
 endfunction()
 
+# troupe_join_files(): the targets of this folder that follow compile a few files as one, in every
+# build: what a program includes takes longer to compile than the program.
+macro(troupe_join_files)
+  if(NOT CMAKE_UNITY_BUILD)
+    set(CMAKE_UNITY_BUILD ON)
+    set(CMAKE_UNITY_BUILD_BATCH_SIZE 5)
+  endif()
+endmacro()
+
 # troupe_room(name SOURCES files... USES targets...): a room is one static library, troupe_<name>.
 # All rooms together are also libtroupe.so.
 function(troupe_room name)

@@ -4,8 +4,10 @@
 // git, and commit both together:
 //
 //   TROUPE_UPDATE_GOLDEN=1 ctest --preset release -R '^golden$'
+#include "tests/support/seeds.hpp"
 #include "tests/support/workspace.hpp"
 
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -110,7 +112,7 @@ BOOST_DATA_TEST_CASE(two_simulations_with_one_seed_write_the_same_bytes,
 BOOST_DATA_TEST_CASE(ten_seeds_give_one_makespan, boost::unit_test::data::make(names), name) {
   const std::vector<std::string> wanted = makespans(simulate(name).json);
   BOOST_TEST(!wanted.empty());
-  for (int seed = 1; seed <= 10; ++seed) {
+  for (std::uint64_t seed = 1; seed <= usual_seeds(10); ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       BOOST_TEST(makespans(simulate(name, std::to_string(seed)).json) == wanted,
                  boost::test_tools::per_element());

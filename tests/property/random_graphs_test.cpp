@@ -6,6 +6,7 @@
 #include "tests/property/timeline_check.hpp"
 #include "tests/support/plan_by_rates.hpp"
 #include "tests/support/random_case.hpp"
+#include "tests/support/seeds.hpp"
 
 #include <array>
 #include <sstream>
@@ -74,7 +75,7 @@ std::string json(const Report& report) {
 }
 
 BOOST_AUTO_TEST_CASE(rehearsed_results_are_right_under_any_order_of_messages) {
-  for (std::uint64_t seed = 1; seed <= 250; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::usual_seeds(250); ++seed) {
     const RandomCase c(seed);
     for (std::uint64_t order = 0; order < 3; ++order) {
       BOOST_TEST_CONTEXT("seed " << seed << ", order " << order) {
@@ -87,7 +88,7 @@ BOOST_AUTO_TEST_CASE(rehearsed_results_are_right_under_any_order_of_messages) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_issued_ahead_is_right_under_any_order_of_messages) {
-  for (std::uint64_t seed = 1; seed <= 250; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::usual_seeds(250); ++seed) {
     RandomCase c(seed);
     issue_ahead(c);
     if (seed % 5 == 0) shrink_memories(c);
@@ -105,7 +106,7 @@ BOOST_AUTO_TEST_CASE(what_is_issued_ahead_is_right_under_any_order_of_messages) 
 }
 
 BOOST_AUTO_TEST_CASE(real_results_are_right) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::usual_seeds(60); ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       const RandomCase c(seed);
       const Report report = perform(c, Mode::run, 0);
@@ -116,7 +117,7 @@ BOOST_AUTO_TEST_CASE(real_results_are_right) {
 }
 
 BOOST_AUTO_TEST_CASE(a_rehearsal_takes_the_times_of_a_simulation) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::usual_seeds(100); ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       const RandomCase c(seed);
       const Report simulated = perform(c, Mode::simulate, seed % 3);
@@ -129,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_rehearsal_takes_the_times_of_a_simulation) {
 }
 
 BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_report_and_trace) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::usual_seeds(100); ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       const RandomCase c(seed);
       const Report first = perform(c, Mode::simulate, seed);
@@ -142,7 +143,7 @@ BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_report_and_trace) {
 
 // No order of messages may need more memory than the planner requires.
 BOOST_AUTO_TEST_CASE(a_plan_that_fits_the_memories_fits_them_when_it_runs) {
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::usual_seeds(150); ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       RandomCase c(seed);
       shrink_memories(c);

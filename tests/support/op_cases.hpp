@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tests/support/op_fixture.hpp"
+#include "tests/support/seeds.hpp"
 
 #include <algorithm>
 #include <array>
@@ -24,7 +25,7 @@ inline void for_random_cases(std::span<const DType> dtypes,
                              const std::function<void(Random&, DType)>& check,
                              std::uint64_t seeds = 12) {
   for (const DType dtype : dtypes) {
-    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    for (std::uint64_t seed = 1; seed <= usual_seeds(seeds); ++seed) {
       BOOST_TEST_CONTEXT(to_string(dtype) << ", seed " << seed) {
         Random random(seed);
         check(random, dtype);

@@ -1,9 +1,9 @@
 #include "tests/support/workspace.hpp"
 
 #include <fstream>
-#include <iterator>
+#include <sstream>
+#include <utility>
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 namespace troupe::testing {
@@ -15,7 +15,9 @@ Workspace::Workspace() {
 
 std::string Workspace::read(const fs::path& name) const {
   std::ifstream in(path() / name, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::ostringstream content;  // many times faster than characters one by one, not optimised
+  content << in.rdbuf();
+  return std::move(content).str();
 }
 
 ProgramOptions Workspace::options() const {
@@ -35,7 +37,7 @@ std::map<std::string, std::string> Workspace::snapshot() const {
     }
     const std::string content = entry.is_regular_file() ? read(entry.path()) : "";
     found[entry.path().string()] =
-        fmt::format("{} {}", entry.last_write_time().time_since_epoch().count(), content);
+        std::to_string(entry.last_write_time().time_since_epoch().count()) + " " + content;
   }
   return found;
 }
