@@ -106,9 +106,14 @@ BOOST_AUTO_TEST_CASE(a_run_whose_leader_was_killed_goes_on_from_its_last_checkpo
       BOOST_TEST(report["scenarios"][1]["ops"] < 160);  // nobody reads some of a any more
       const std::string notes = report["notes"].dump();
       BOOST_TEST(contains(notes, "Resumed from '" + files.kept().string()), notes);
-      BOOST_TEST(contains(notes, fmt::format("Of its ops, {} ",
-                                             report["scenarios"][1]["ops"].get<std::uint64_t>())),
-                 notes);
+      const std::string before_number = "Of its ops, ";
+      BOOST_REQUIRE(contains(notes, before_number));
+      const std::uint64_t left =
+          std::stoull(notes.substr(notes.find(before_number) + before_number.size()));
+      const auto ops = report["scenarios"][1]["ops"].get<std::uint64_t>();
+      // A checkpoint cuts transfers between nodes, and what they move may have to be made again.
+      BOOST_TEST(ops >= left, notes);
+      if (nodes.empty()) BOOST_TEST(ops == left, notes);
       // What was loaded is no op of the scenario. On a slow host all may have been done.
       const auto durations = files.durations();
       const auto [first, last] = durations.equal_range("nap");
