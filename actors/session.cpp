@@ -1,7 +1,6 @@
 #include "actors/session.hpp"
 
-#include "actors/nodes/cluster.hpp"
-#include "actors/run_setting.hpp"
+#include "actors/session/open_session.hpp"
 #include "actors/session/session_core.hpp"
 #include "core/backend/usable_gpus.hpp"
 #include "core/base/big_vector.hpp"
@@ -9,13 +8,10 @@
 #include "core/base/units.hpp"
 #include "core/config/machine_file.hpp"
 #include "core/files/data_file.hpp"
-#include "core/machine/discover.hpp"
-#include "core/machine/fit.hpp"
 #include "core/machine/host_memory.hpp"
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <optional>
@@ -109,103 +105,6 @@ Tensor take_in(SessionCore& session, std::span<const T> elements, const Shape& s
                                                 delete_elements);
   check_count(elements.size(), shape, where);
   return give(session, {.dtype = dtype, .shape = shape}, values, true, where);
-}
-
-// What the variable lists. Throws a usage Error if an address is missing between commas.
-std::vector<std::string> addresses_in(std::string_view variable) {
-  constexpr std::string_view blanks = " \t\r\n";
-  const auto trimmed = [&](std::string_view text) {
-    const std::size_t first = std::min(text.find_first_not_of(blanks), text.size());
-    return text.substr(first, text.find_last_not_of(blanks) + 1 - first);
-  };
-  if (trimmed(variable).empty()) return {};
-  std::vector<std::string> addresses;
-  for (std::string_view rest = variable;;) {
-    const std::size_t comma = std::min(rest.find(','), rest.size());
-    addresses.emplace_back(trimmed(rest.substr(0, comma)));
-    if (addresses.back().empty()) {
-      throw usage_error(
-          fmt::format("{}='{}' lacks an address beside a comma", nodes_variable, variable),
-          "write HOST:PORT,HOST:PORT");
-    }
-    if (comma == rest.size()) return addresses;
-    rest.remove_prefix(comma + 1);
-  }
-}
-
-// The nodes that the environment names, if the session takes them.
-std::vector<std::string> nodes_of_environment(const SessionOptions& options,
-                                              const Machine* machine) {
-  const char* const named = std::getenv(nodes_variable);
-  const bool is_of_nodes = machine == nullptr || !machine->nodes.empty();
-  if (named == nullptr || !options.node_addresses.empty() || !is_of_nodes ||
-      has_virtual_time(options.mode)) {
-    return {};
-  }
-  return addresses_in(named);
-}
-
-// `named`: the nodes of the environment; else those of the options. Null: it has no nodes.
-std::unique_ptr<Cluster> cluster_of(const SessionOptions& options,
-                                    const std::vector<std::string>& named, const OpRegistry& ops) {
-  const std::vector<std::string>& addresses = named.empty() ? options.node_addresses : named;
-  const bool uses_tls = options.tls.are_given();
-  if (uses_tls && !options.tls.are_complete()) {
-    throw usage_error("TLS needs a certificate, its key, and the certificates of an authority",
-                      "give all three of `tls`, or none");
-  }
-  if (addresses.empty()) {
-    if (!uses_tls && !options.node_gpus) return nullptr;
-    throw usage_error(
-        fmt::format("the session has `{}`, and no nodes", uses_tls ? "tls" : "node_gpus"),
-        "name nodes in `node_addresses`, or leave it out");
-  }
-  if (has_virtual_time(options.mode)) {
-    throw usage_error("a simulation runs on no nodes",
-                      "leave them out, or make the session with Mode::run");
-  }
-  ClusterOptions nodes{.addresses = addresses, .allows_other_kinds = true};
-  if (uses_tls) nodes.tls = TlsContext(options.tls);
-  try {
-    return std::make_unique<Cluster>(ops, nodes);
-  } catch (const Error& error) {
-    if (named.empty()) throw;
-    throw Error(error.kind(), error.place(),
-                fmt::format("{} (from {})", error.problem(), nodes_variable), error.remedy());
-  }
-}
-
-// Without a machine: this one, or that of the nodes.
-SessionCore* new_core(std::optional<Machine> machine, const SessionOptions& options,
-                      CallSite where) try {
-  SessionHost host(options.ops);
-  host.cluster =
-      cluster_of(options, nodes_of_environment(options, machine ? &*machine : nullptr), *host.ops);
-  const bool is_given = machine.has_value();
-  if (is_given) check_machine(*machine);
-  if (host.cluster == nullptr) {
-    host.machine = machine ? std::move(*machine) : local_machine(discover_host(), {});
-  } else if (!machine) {
-    if (options.node_gpus) host.cluster->add_gpus();
-    host.machine = host.cluster->machine();
-    host.cluster->complete(host.machine);
-  } else {
-    host.machine = std::move(*machine);
-    limit_to_nodes(host.machine, host.cluster->machine());
-    host.cluster->complete(host.machine);
-    host.cluster->check(host.machine);
-  }
-  if (host.cluster == nullptr && host.machine.nodes.size() > 1 && !has_virtual_time(options.mode)) {
-    throw usage_error(
-        fmt::format("'{}' has {} nodes, and the session none", host.machine.name,
-                    host.machine.nodes.size()),
-        "name them: {.node_addresses = {\"HOST:PORT\", …}} or TROUPE_NODES; or simulate "
-        "with {.mode = Mode::simulate}");
-  }
-  if (host.cluster == nullptr && is_given) complete_machine(options.mode, host.machine);
-  return new SessionCore(std::move(host), options.mode, options.seed);
-} catch (const Error& error) {
-  throw error.at(where.place());
 }
 
 Tensor call_kind(SessionCore& session, std::string_view kind, std::span<const Tensor> inputs,
@@ -310,12 +209,12 @@ DeviceScope::~DeviceScope() {
 }
 
 Session::Session(const SessionOptions& options, CallSite where)
-    : Session(new_core({}, options, where)) {}
+    : Session(open_session({}, options, where)) {}
 Session::Session(const std::filesystem::path& machine_file, const SessionOptions& options,
                  CallSite where)
     : Session(load_machine_file(machine_file, options.ops, usable_gpus), options, where) {}
 Session::Session(Machine machine, const SessionOptions& options, CallSite where)
-    : Session(new_core(std::move(machine), options, where)) {}
+    : Session(open_session(std::move(machine), options, where)) {}
 Session::~Session() {
   core_->close();
 }
