@@ -111,6 +111,10 @@ Tensor operator/(Argument x, double number) {
   return call<scale_op>(x, {{"alpha", 1.0}, {"divisor", number}});
 }
 
+Tensor operator/(double number, Argument x) {
+  return call<reciprocal_op>(x, one_attr("numerator", number));
+}
+
 Tensor operator-(Argument x) {
   return x * -1;
 }

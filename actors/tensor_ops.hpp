@@ -70,6 +70,7 @@ Tensor operator-(double number, Argument x);
 Tensor operator*(Argument x, double number);
 Tensor operator*(double number, Argument x);
 Tensor operator/(Argument x, double number);
+Tensor operator/(double number, Argument x);
 Tensor operator-(Argument x);
 
 // `a += b` is `a = a + b`: the handle a gets a new tensor. Other handles keep the tensor of before.

@@ -21,6 +21,7 @@ OpKind maximum_op();
 OpKind minimum_op();
 OpKind scale_op();
 OpKind axpy_op();
+OpKind reciprocal_op();
 OpKind exp_op();
 OpKind log_op();
 OpKind sqrt_op();
@@ -65,6 +66,7 @@ inline constexpr std::array builtin_kinds = {uniform_op,
                                              minimum_op,
                                              scale_op,
                                              axpy_op,
+                                             reciprocal_op,
                                              exp_op,
                                              log_op,
                                              sqrt_op,

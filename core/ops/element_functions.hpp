@@ -110,6 +110,15 @@ struct Axpy {
   }
 };
 
+// The numerator is rounded to the element type.
+struct Reciprocal {
+  double numerator;
+  template <class T>
+  constexpr T operator()(T x) const {
+    return static_cast<T>(numerator) / x;
+  }
+};
+
 // IEEE 754 wants the nearest number.
 struct Sqrt {
   template <class T>

@@ -1,5 +1,5 @@
-// exp, log, sqrt, tanh and gelu, element by element. A call of such a function counts as one
-// operation.
+// reciprocal, exp, log, sqrt, tanh and gelu, element by element. A call of such a function counts
+// as one operation.
 #include "core/ops/builtin.hpp"
 #include "core/ops/element_functions.hpp"
 #include "core/ops/elementwise.hpp"
@@ -22,6 +22,17 @@ void for_each_part(const CpuCall& call, const F& f) {
 }
 
 }  // namespace
+
+OpKind reciprocal_op() {
+  return {.name = "reciprocal",
+          .summary = "numerator / x, element by element",
+          .inputs = 1,
+          .attrs = {{.name = "numerator", .fallback = 1.0}},
+          .in_place_of = 0,
+          .cpu = [](const CpuCall& call) {
+            for_each_element<1>(call, Reciprocal{call.attrs.get<double>("numerator")});
+          }};
+}
 
 OpKind exp_op() {
   return {.name = "exp",

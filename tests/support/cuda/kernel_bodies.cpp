@@ -155,7 +155,7 @@ void Bodies::add_for_elements() {
   add_arithmetic<T, std::divides<T>>();
   add(each_index<T, Uniform<T>>);
   std::apply([&]<class... F>(F...) { (add(each_element<T, F, T>), ...); },
-             std::tuple<Exp, Log, Sqrt, Tanh, Gelu, Relu>{});
+             std::tuple<Reciprocal, Exp, Log, Sqrt, Tanh, Gelu, Relu>{});
   add(each_element<T, Axpy, T, T>);
   add(each_element<T, ReluGrad, T, T>);
   add_cooperating(softmax_rows<T>);

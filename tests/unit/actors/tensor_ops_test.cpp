@@ -95,6 +95,7 @@ BOOST_AUTO_TEST_CASE(each_op_kind_has_a_function_that_computes_the_same_as_a_cal
   check("scale", o.y * 0.3, {o.y}, {{"alpha", 0.3}});
   check("scale", -o.y, {o.y}, {{"alpha", -1.0}});
   check("scale", o.y / 0.3, {o.y}, {{"alpha", 1.0}, {"divisor", 0.3}});
+  check("reciprocal", 0.3 / o.x, {o.x}, {{"numerator", 0.3}});
   check("scale", o.y + 0.3, {o.y}, {{"alpha", 1.0}, {"shift", 0.3}});
   check("scale", 0.3 + o.y, {o.y}, {{"alpha", 1.0}, {"shift", 0.3}});
   check("scale", o.y - 0.3, {o.y}, {{"alpha", 1.0}, {"shift", -0.3}});
@@ -166,6 +167,7 @@ BOOST_AUTO_TEST_CASE(operators_take_tensors_and_numbers_on_both_sides) {
   check(x * 2, {2, 4, 8});
   check(x * x, {1, 4, 16});
   check(x / 2, {0.5, 1, 2});
+  check(4 / x, {4, 2, 1});
   check(x / x, {1, 1, 1});
   check(x + 1, {2, 3, 5});
   check(1 + x, {2, 3, 5});
@@ -232,6 +234,7 @@ BOOST_AUTO_TEST_CASE(inputs_that_do_not_fit_are_refused_with_the_line_of_the_cal
       {__LINE__, [&] { i + 0.5; }},
       {__LINE__, [&] { 0.5 - i; }},
       {__LINE__, [&] { i / 2; }},
+      {__LINE__, [&] { 2 / i; }},
       {__LINE__, [&] { -none; }},
       {__LINE__, [&] { x += o.right; }},
       {__LINE__, [&] { x -= o.right; }},

@@ -88,8 +88,12 @@ BOOST_AUTO_TEST_CASE(arithmetic_of_special_values_has_the_bits_of_the_cpu) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(square_roots_have_the_bits_of_the_cpu) {
+BOOST_AUTO_TEST_CASE(square_roots_and_reciprocals_have_the_bits_of_the_cpu) {
   for_random_cases([](Random& random, DType dtype) {
+    const TensorType type{dtype, random_shape(random)};
+    const Attrs numerator{{"numerator", random.unit()}};
+    BOOST_TEST(same_on_device("reciprocal", {random_values(random, type, 1e10)}, numerator));
+    BOOST_TEST(same_on_device("reciprocal", {special_values(dtype)}, numerator));
     BOOST_TEST(
         same_on_device("sqrt", {random_values(random, {dtype, random_shape(random)}, 1e10)}));
     BOOST_TEST(same_on_device("sqrt", {special_values(dtype)}));

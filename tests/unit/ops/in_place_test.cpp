@@ -28,6 +28,7 @@ const std::map<std::string, std::vector<InPlaceCase>, std::less<>> in_place_case
     {"div", {{two_vectors}, {{{300, 200}, {200}}}}},
     {"maximum", {{two_vectors}, {{{300, 200}, {300, 1}}}}},
     {"minimum", {{two_vectors}, {{{300, 200}, {1}}}}},
+    {"reciprocal", {{{{100'003}}, {{"numerator", 0.3}}}}},
     {"sqrt", {{{{100'003}}}}},
     {"scale",
      {{{{100'003}}, {{"alpha", 1.5}}},

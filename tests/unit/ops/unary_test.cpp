@@ -1,4 +1,4 @@
-// exp, log, sqrt, tanh, gelu, relu and its gradient.
+// reciprocal, exp, log, sqrt, tanh, gelu, relu and its gradient.
 #include "tests/support/op_cases.hpp"
 
 #include <cmath>
@@ -57,6 +57,19 @@ BOOST_AUTO_TEST_CASE(exp_log_sqrt_and_tanh_agree_with_long_double) {
       "tanh", [](double x) { return static_cast<double>(std::tanh(x * 1.0L)); }, 4);
 }
 
+BOOST_AUTO_TEST_CASE(a_reciprocal_is_the_nearest_number) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const Tensor x = random_tensor({dtype, {3, 1000}}, 1);
+    std::vector<double> expected;
+    for (const double v : doubles(x)) expected.push_back(static_cast<double>(3.0L / v));
+    check_close(run_op("reciprocal", {x}, {{"numerator", 3.0}}), expected, 0.5);
+    BOOST_TEST(doubles(run_op("reciprocal", {x})) ==
+                   doubles(run_op("reciprocal", {x}, {{"numerator", 1.0}})),
+               boost::test_tools::per_element());
+    BOOST_TEST(same_for_every_team("reciprocal", {random_tensor({dtype, {3, 40'000}}, 1)}));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(infinities_and_nans_are_what_the_c_library_makes_of_them) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -70,6 +83,7 @@ BOOST_AUTO_TEST_CASE(infinities_and_nans_are_what_the_c_library_makes_of_them) {
         if (std::isinf(expected[i])) BOOST_TEST(out[i] == expected[i], op << " of " << i);
       }
     };
+    check("reciprocal", {0, 0, nan, 1e-6, inf, -1, -1e-6, 1, 0});
     check("exp", {inf, 0, nan, inf, 1, 0, 0, 3, inf});
     check("log", {inf, nan, nan, 14, -inf, nan, nan, 0, inf});
     check("sqrt", {inf, nan, nan, 1e3, 0, nan, nan, 1, inf});

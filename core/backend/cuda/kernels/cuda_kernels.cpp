@@ -21,6 +21,7 @@ std::span<const CudaKernelEntry> cuda_kernels() {
       {"minimum", minimum},
       {"scale", scale},
       {"axpy", axpy},
+      {"reciprocal", reciprocal},
       {"exp", cuda_launchers::exp},
       {"log", cuda_launchers::log},
       {"sqrt", cuda_launchers::sqrt},

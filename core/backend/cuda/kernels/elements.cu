@@ -1,4 +1,5 @@
-// uniform, zeros, constant, scale, axpy, exp, log, sqrt, tanh, gelu, relu, relu_grad and cast.
+// uniform, zeros, constant, scale, axpy, reciprocal, exp, log, sqrt, tanh, gelu, relu, relu_grad
+// and cast.
 #include "core/backend/cuda/kernels/elements.cuh"
 #include "core/backend/cuda/kernels/functions.cuh"
 #include "core/backend/cuda/kernels/launch_elements.cuh"
@@ -49,6 +50,9 @@ void scale(const CudaCall& call) {
 }
 void axpy(const CudaCall& call) {
   launch_function<2>(call, Axpy{call.attrs.get<double>("alpha")});
+}
+void reciprocal(const CudaCall& call) {
+  launch_function<1>(call, Reciprocal{call.attrs.get<double>("numerator")});
 }
 void exp(const CudaCall& call) {
   launch_function<1>(call, device_kernels::Exp{});

@@ -11,6 +11,7 @@ void zeros(const CudaCall& call);
 void constant(const CudaCall& call);
 void scale(const CudaCall& call);
 void axpy(const CudaCall& call);
+void reciprocal(const CudaCall& call);
 void exp(const CudaCall& call);
 void log(const CudaCall& call);
 void sqrt(const CudaCall& call);
