@@ -10,11 +10,9 @@
 #include "core/files/data_file.hpp"
 #include "core/machine/host_memory.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
