@@ -25,7 +25,7 @@ std::string report_text(const Report& report) {
   for (const std::string& note : report.notes) {
     std::string lead = "Note: ";
     for (const std::string& line : wrap(note, page_width - lead.size())) {
-      out += lead + line + "\n";
+      append_line(out, lead + line);
       lead = "      ";
     }
   }

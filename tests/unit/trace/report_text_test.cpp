@@ -139,6 +139,12 @@ BOOST_AUTO_TEST_CASE(wrong_values_are_shouted) {
   BOOST_TEST(contains(text, report.scenarios[2].mismatch));
 }
 
+BOOST_AUTO_TEST_CASE(a_note_without_words_leaves_no_blanks) {
+  Report report;
+  report.notes = {"", " "};
+  check_width(report_text(report));
+}
+
 BOOST_AUTO_TEST_CASE(no_line_is_wider_than_the_page_whatever_the_names) {
   constexpr std::uint64_t seed = 2;
   BOOST_TEST_MESSAGE("seed " << seed);
