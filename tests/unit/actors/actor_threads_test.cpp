@@ -278,15 +278,16 @@ BOOST_AUTO_TEST_CASE(a_thread_that_waits_briefly_polls_and_takes_what_comes_of_i
 // test hangs if it doesn't.
 BOOST_AUTO_TEST_CASE(a_thread_that_sends_to_a_borrowed_one_polls_before_it_blocks_or_waits) {
   Lender lender;
+  std::atomic<int> polls = 0;
+  std::promise<void> blocked;
+  std::promise<std::future<std::thread::id>> waits;
   World world;
   const caf::actor behind = world.spawn_behind(lender.post());
   lender.poll()();  // for its start
-  std::atomic<int> polls = 0;
   const caf::actor sender = world.spawn_alone(Waiting::briefly, {.once = [&, poll = lender.poll()] {
                                                 ++polls;
                                                 return poll();
                                               }});
-  std::promise<void> blocked;
   caf::anon_send(sender, Do{[&] {
                    std::future<std::thread::id> answer = ask(behind);
                    ActorThreads::poll_if_due();
@@ -297,7 +298,6 @@ BOOST_AUTO_TEST_CASE(a_thread_that_sends_to_a_borrowed_one_polls_before_it_block
                    blocked.set_value();
                  }});
   blocked.get_future().wait();
-  std::promise<std::future<std::thread::id>> waits;
   caf::anon_send(sender, Do{[&] { waits.set_value(ask(behind)); }});
   BOOST_TEST((value_of(waits.get_future().get()) == lender.id()));
   lender.poll()();
@@ -324,12 +324,12 @@ BOOST_AUTO_TEST_CASE(what_is_sent_within_a_poll_is_polled_for_before_the_thread_
     for (const auto& function : functions) function();
     return !functions.empty();
   };
+  std::promise<void> done;
   World world;
   const caf::actor first = world.spawn_behind(post);
   const caf::actor second = world.spawn_behind(post);
   const caf::actor sender = world.spawn_alone(Waiting::briefly, {.once = poll});
   poll();  // for their start
-  std::promise<void> done;
   caf::anon_send(sender, Do{[&] {
                    std::promise<void> came;
                    caf::anon_send(
