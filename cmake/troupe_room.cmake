@@ -10,30 +10,43 @@ function(troupe_options target)
   get_target_property(joined ${target} UNITY_BUILD)
   if(joined)
     # Joined files see each other's names, and GCC takes them for headers.
-    target_compile_options(${target} PRIVATE -Wno-shadow -Wno-subobject-linkage)
+    target_compile_options(${target} PRIVATE
+      $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-shadow -Wshadow=local -Wno-subobject-linkage>
+      $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-shadow>)
   endif()
+  # Where little is optimised, Clang complains of each loop that asks for vectors.
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-pass-failed>)
   if(TROUPE_SANITIZE)
     target_compile_options(${target} PUBLIC
       $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TROUPE_SANITIZE} -fno-omit-frame-pointer
                                 -fno-sanitize-recover=all>)
     target_link_options(${target} PUBLIC -fsanitize=${TROUPE_SANITIZE})
+    # For tests: TROUPE_SANITIZE_ADDRESS and so on. Each compiler says it in another way.
+    string(TOUPPER ${TROUPE_SANITIZE} sanitizers)
+    string(REPLACE "," ";" sanitizers ${sanitizers})
+    list(TRANSFORM sanitizers PREPEND TROUPE_SANITIZE_)
+    target_compile_definitions(${target} PUBLIC ${sanitizers})
   endif()
 endfunction()
 
-# troupe_join_files(): the targets of this folder that follow compile a few files as one, in every
-# build: what a program includes takes longer to compile than the program.
-macro(troupe_join_files)
-  if(NOT CMAKE_UNITY_BUILD)
-    set(CMAKE_UNITY_BUILD ON)
-    set(CMAKE_UNITY_BUILD_BATCH_SIZE 5)
+# troupe_exports(target script): a shared library shows what this version script names, and nothing
+# else, and lacks nothing. (Clang keeps the functions of a sanitizer in the program.)
+function(troupe_exports target script)
+  target_link_options(${target} PRIVATE -Wl,--version-script=${script})
+  if(NOT TROUPE_SANITIZE)
+    target_link_options(${target} PRIVATE -Wl,--no-undefined)
   endif()
-endmacro()
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${script})
+endfunction()
 
-# troupe_room(name SOURCES files... USES targets...): a room is one static library, troupe_<name>.
-# All rooms together are also libtroupe.so.
+# troupe_room(name [APART] SOURCES files... USES targets...): a room is one static library,
+# troupe_<name>. All rooms together are also libtroupe.so. APART: its files are never joined.
 function(troupe_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;USES" ${ARGN})
+  cmake_parse_arguments(ROOM "APART" "" "SOURCES;USES" ${ARGN})
   add_library(troupe_${name} STATIC ${ROOM_SOURCES})
+  if(ROOM_APART)
+    set_target_properties(troupe_${name} PROPERTIES UNITY_BUILD OFF)
+  endif()
   target_link_libraries(troupe_${name} PUBLIC ${ROOM_USES})
   troupe_options(troupe_${name})
   # GCC would load two neighbouring members at once. Such a load waits where the two were stored

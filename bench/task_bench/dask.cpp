@@ -70,13 +70,12 @@ Times measure(const Workload& workload) {
 }  // namespace
 }  // namespace troupe::bench
 
-extern "C" {
-
 troupe::bench::Times task_bench_measure(const troupe::bench::Workload& workload) {
   return troupe::bench::measure(workload);
 }
 
 // For dask_cluster.py. `task` is what it was given.
+extern "C" {
 
 std::uint64_t task_bench_payload_bytes(const troupe::PointTask* task) {
   return task->payload_bytes();

@@ -75,5 +75,6 @@ Measure troupe_shared_memory_runtime();
 
 }  // namespace troupe::bench
 
-// The Measure that each peer's module exports.
-extern "C" troupe::bench::Times task_bench_measure(const troupe::bench::Workload& workload);
+// The Measure that each peer's module exports, by this name. (`extern "C"` is for types of C.)
+troupe::bench::Times task_bench_measure(const troupe::bench::Workload& workload) asm(
+    "task_bench_measure");

@@ -77,6 +77,6 @@ Times measure(const Workload& workload) {
 
 }  // namespace troupe::bench
 
-extern "C" troupe::bench::Times task_bench_measure(const troupe::bench::Workload& workload) {
+troupe::bench::Times task_bench_measure(const troupe::bench::Workload& workload) {
   return troupe::bench::measure(workload);
 }

@@ -37,7 +37,7 @@ class AddressSpaceLimit {
 
 // A precondition for Boost.Test.
 inline boost::test_tools::assertion_result can_limit_addresses(boost::unit_test::test_unit_id) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(TROUPE_SANITIZE_ADDRESS)
   boost::test_tools::assertion_result result(false);
 #else
   boost::test_tools::assertion_result result(true);

@@ -9,7 +9,7 @@ namespace troupe::testing {
 
 // A third under a sanitizer, where what takes a second otherwise takes twenty.
 constexpr std::uint64_t usual_seeds(std::uint64_t count) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(TROUPE_SANITIZE_ADDRESS) || defined(TROUPE_SANITIZE_THREAD)
   return (count + 2) / 3;
 #else
   return count;

@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_thousand_devices_without_work_take_neither_threads_nor_me
     BOOST_TEST(peak.finished.err == "");
     BOOST_TEST(json::parse(workspace.read("r.json"))["scenarios"][0]["ops"] == 3);
     BOOST_TEST(peak.threads <= 8U);
-#if !defined(__SANITIZE_ADDRESS__)
+#if !defined(TROUPE_SANITIZE_ADDRESS)
     BOOST_TEST(peak.memory_kib < 200U << 10);
 #endif
   }

@@ -98,7 +98,7 @@ void run_while(const std::vector<std::string>& tls, const std::function<void(Nod
   constexpr std::size_t more_threads_max = 20;
   constexpr std::size_t more_kib_max = 200'000;
   BOOST_TEST(after.threads < before.threads + more_threads_max);
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(TROUPE_SANITIZE_ADDRESS)
   static_cast<void>(more_kib_max);  // AddressSanitizer keeps what is freed for a while
 #else
   BOOST_TEST(after.resident_kib < before.resident_kib + more_kib_max);

@@ -268,7 +268,7 @@ BOOST_AUTO_TEST_CASE(every_pattern_runs_in_windows) {
 
 // AddressSanitizer keeps what was freed.
 boost::test_tools::assertion_result frees_at_once(boost::unit_test::test_unit_id) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(TROUPE_SANITIZE_ADDRESS)
   return false;
 #else
   return true;

@@ -20,15 +20,20 @@ constexpr std::size_t stack_bytes = std::size_t{64} << 10;
 }
 
 // Where a fiber goes on. swapcontext() would need two system calls for each switch. Callers of the
-// functions below must not know which registers they change: `noipa`. Nor must AddressSanitizer
-// know that go_to() doesn't return: it would take the functions on the stack for finished.
+// functions below must not know which registers they change. Nor must AddressSanitizer know that
+// go_to() doesn't return: it would take the functions on the stack for finished.
+#ifdef __clang__
+#define TROUPE_OPAQUE clang::optnone, gnu::noinline
+#else
+#define TROUPE_OPAQUE gnu::noipa
+#endif
 using Place = std::array<void*, 5>;
 
-[[gnu::noipa, gnu::no_sanitize_address]] void go_to(Place& to) {
+[[TROUPE_OPAQUE, gnu::no_sanitize_address]] void go_to(Place& to) {
   __builtin_longjmp(to.data(), 1);
 }
 // Returns when another fiber goes to `from`.
-[[gnu::noipa]] void switch_places(Place& from, Place& to) {
+[[TROUPE_OPAQUE]] void switch_places(Place& from, Place& to) {
   if (__builtin_setjmp(from.data()) == 0) go_to(to);
 }
 
@@ -60,7 +65,7 @@ void run_fiber() {
   }
 }
 
-[[gnu::noipa]] void start(Place& from, ucontext_t& context) {
+[[TROUPE_OPAQUE]] void start(Place& from, ucontext_t& context) {
   if (__builtin_setjmp(from.data()) == 0) setcontext(&context);
 }
 

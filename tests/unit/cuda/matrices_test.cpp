@@ -28,10 +28,10 @@ struct Factors {
     const bool transpose_b = random.below(2) == 0;
     attrs = {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}};
     const auto matrix = [&](std::int64_t rows, std::int64_t columns, bool is_transposed) {
-      std::vector<std::int64_t> extents = batch;
-      extents.push_back(is_transposed ? columns : rows);
-      extents.push_back(is_transposed ? rows : columns);
-      return random_tensor({dtype, Shape(extents)}, random.next());
+      std::vector<std::int64_t> shape = batch;
+      shape.push_back(is_transposed ? columns : rows);
+      shape.push_back(is_transposed ? rows : columns);
+      return random_tensor({dtype, Shape(shape)}, random.next());
     };
     a = matrix(m, k, transpose_a);
     b = matrix(k, n, transpose_b);
