@@ -6,7 +6,8 @@ function(troupe_options target)
   # Not for files in CUDA: see troupe_cuda_options() in troupe_cuda.cmake.
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
-                              -Werror>)
+                              -Wsuggest-override -Wzero-as-null-pointer-constant -Werror>
+    $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wreserved-identifier>)
   get_target_property(joined ${target} UNITY_BUILD)
   if(joined)
     # Joined files see each other's names, and GCC takes them for headers.

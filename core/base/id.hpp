@@ -17,7 +17,6 @@ struct Id {
   static constexpr Id at(std::size_t index) { return Id{static_cast<std::uint32_t>(index)}; }
   constexpr explicit operator bool() const { return value != none_value; }
   constexpr std::size_t index() const { return value; }
-  // NOLINTNEXTLINE(modernize-use-nullptr): what is compared with 0 is no pointer
   friend constexpr auto operator<=>(Id, Id) = default;
 };
 

@@ -128,7 +128,6 @@ class MemoryOrder {
   struct Read {
     ReplicaId tensor;
     UnitId by;
-    // NOLINTNEXTLINE(modernize-use-nullptr): what is compared with 0 is no pointer
     friend auto operator<=>(const Read&, const Read&) = default;
   };
 

@@ -45,7 +45,6 @@ using UnitId = Id<struct UnitTag>;
 struct ItemRef {
   ResourceId resource;
   std::uint32_t item = 0;
-  // NOLINTNEXTLINE(modernize-use-nullptr): what is compared with 0 is no pointer
   friend auto operator<=>(const ItemRef&, const ItemRef&) = default;
 };
 // An item and its window.

@@ -65,7 +65,6 @@ class DeviceSearch {
   struct Listed {
     std::uint32_t position;  // of the device's memory in the tree
     DeviceId device;
-    // NOLINTNEXTLINE(modernize-use-nullptr): what is compared with 0 is no pointer
     friend auto operator<=>(const Listed&, const Listed&) = default;
   };
 

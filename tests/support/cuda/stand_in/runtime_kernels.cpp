@@ -30,7 +30,6 @@ cudaError_t launch_kernel(const void* function, dim3 grid, dim3 block, void** ar
 }  // namespace
 
 // The headers declare most of these only for nvcc, which gives them their names.
-// NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" {
 
 void** __cudaRegisterFatBinary(void* binary) {
@@ -90,7 +89,6 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void*
 }
 
 }  // extern "C"
-// NOLINTEND(bugprone-reserved-identifier)
 
 cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** args,
                              size_t shared_bytes, cudaStream_t stream) {
