@@ -1,13 +1,19 @@
 #include "actors/tensor_ops.hpp"
 
 #include "actors/session/session_core.hpp"
+#include "core/base/error.hpp"
+#include "core/base/exact_double.hpp"
 #include "core/ops/builtin.hpp"
 #include "core/ops/registry.hpp"
 
+#include <concepts>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace troupe {
 namespace {
@@ -33,7 +39,21 @@ Attrs one_attr(std::string_view name, Attr value) {
   return attrs;
 }
 
+double as_double(std::integral auto given, CallSite line) {
+  if (const std::optional<double> number = exact_double(given)) return *number;
+  throw usage_error(line.place(), fmt::format("the number is {}", given),
+                    "it must be a number that float64 holds exactly");
+}
+
 }  // namespace
+
+double Scalar::exact(std::int64_t given, CallSite line) {
+  return as_double(given, line);
+}
+
+double Scalar::exact(std::uint64_t given, CallSite line) {
+  return as_double(given, line);
+}
 
 Tensor exp(Argument x) {
   return call<exp_op>(x, {});
@@ -83,36 +103,36 @@ Tensor minimum(Argument a, const Tensor& b) {
   return call<minimum_op>(a, {}, b);
 }
 
-Tensor operator+(Argument x, double number) {
-  return call<scale_op>(x, {{"alpha", 1.0}, {"shift", number}});
+Tensor operator+(Argument x, Scalar number) {
+  return call<scale_op>(x, {{"alpha", 1.0}, {"shift", number.value}});
 }
 
-Tensor operator+(double number, Argument x) {
+Tensor operator+(Scalar number, Argument x) {
   return x + number;
 }
 
-Tensor operator-(Argument x, double number) {
-  return x + -number;
+Tensor operator-(Argument x, Scalar number) {
+  return x + -number.value;
 }
 
-Tensor operator-(double number, Argument x) {
-  return call<scale_op>(x, {{"alpha", -1.0}, {"shift", number}});
+Tensor operator-(Scalar number, Argument x) {
+  return call<scale_op>(x, {{"alpha", -1.0}, {"shift", number.value}});
 }
 
-Tensor operator*(Argument x, double number) {
-  return call<scale_op>(x, one_attr("alpha", number));
+Tensor operator*(Argument x, Scalar number) {
+  return call<scale_op>(x, one_attr("alpha", number.value));
 }
 
-Tensor operator*(double number, Argument x) {
+Tensor operator*(Scalar number, Argument x) {
   return x * number;
 }
 
-Tensor operator/(Argument x, double number) {
-  return call<scale_op>(x, {{"alpha", 1.0}, {"divisor", number}});
+Tensor operator/(Argument x, Scalar number) {
+  return call<scale_op>(x, {{"alpha", 1.0}, {"divisor", number.value}});
 }
 
-Tensor operator/(double number, Argument x) {
-  return call<reciprocal_op>(x, one_attr("numerator", number));
+Tensor operator/(Scalar number, Argument x) {
+  return call<reciprocal_op>(x, one_attr("numerator", number.value));
 }
 
 Tensor operator-(Argument x) {
@@ -136,19 +156,19 @@ Tensor& operator/=(Tensor& a, Argument b) {
 }
 
 Tensor& operator+=(Tensor& a, Scalar b) {
-  return a = Argument(a, b.where) + b.value;
+  return a = Argument(a, b.where) + b;
 }
 
 Tensor& operator-=(Tensor& a, Scalar b) {
-  return a = Argument(a, b.where) - b.value;
+  return a = Argument(a, b.where) - b;
 }
 
 Tensor& operator*=(Tensor& a, Scalar b) {
-  return a = Argument(a, b.where) * b.value;
+  return a = Argument(a, b.where) * b;
 }
 
 Tensor& operator/=(Tensor& a, Scalar b) {
-  return a = Argument(a, b.where) / b.value;
+  return a = Argument(a, b.where) / b;
 }
 
 Tensor axpy(double alpha, Argument x, const Tensor& y) {

@@ -12,23 +12,35 @@
 #include "core/base/call_site.hpp"
 #include "core/ops/attrs.hpp"
 
+#include <concepts>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 namespace troupe {
 
-// A tensor, or a number, and the line of the program that passes it.
+// A tensor, or a number, and the line of the program that passes it: made of it without a word, so
+// that every call notes its line.
 struct Argument {
-  // NOLINTNEXTLINE(google-explicit-constructor): so that every call notes its line
   Argument(const Tensor& given, CallSite line = CallSite::here()) : tensor(given), where(line) {}
   const Tensor& tensor;
   CallSite where;
 };
 struct Scalar {
-  // NOLINTNEXTLINE(google-explicit-constructor): so that every call notes its line
   Scalar(double given, CallSite line = CallSite::here()) : value(given), where(line) {}
+  // Throws a usage Error if float64 can't hold it exactly.
+  template <std::integral Integer>
+  Scalar(Integer given, CallSite line = CallSite::here())
+      : value(
+            exact(std::conditional_t<std::is_signed_v<Integer>, std::int64_t, std::uint64_t>(given),
+                  line)),
+        where(line) {}
   double value;
   CallSite where;
+
+ private:
+  static double exact(std::int64_t given, CallSite line);
+  static double exact(std::uint64_t given, CallSite line);
 };
 
 // Element by element, of one tensor of any shape, which the result has, too. NaNs stay NaNs.
@@ -61,16 +73,17 @@ Tensor maximum(Argument a, const Tensor& b);
 Tensor minimum(Argument a, const Tensor& b);
 
 // Element by element, of a tensor and a number, which is rounded to the element type. All but /
-// also take int32 and int64 with whole numbers that these can hold, and wrap around. -x is -1 x.
+// also take int32 and int64 with whole numbers that these can hold, and wrap around; x - c needs
+// one whose negative they can hold. -x is -1 x.
 
-Tensor operator+(Argument x, double number);
-Tensor operator+(double number, Argument x);
-Tensor operator-(Argument x, double number);
-Tensor operator-(double number, Argument x);
-Tensor operator*(Argument x, double number);
-Tensor operator*(double number, Argument x);
-Tensor operator/(Argument x, double number);
-Tensor operator/(double number, Argument x);
+Tensor operator+(Argument x, Scalar number);
+Tensor operator+(Scalar number, Argument x);
+Tensor operator-(Argument x, Scalar number);
+Tensor operator-(Scalar number, Argument x);
+Tensor operator*(Argument x, Scalar number);
+Tensor operator*(Scalar number, Argument x);
+Tensor operator/(Argument x, Scalar number);
+Tensor operator/(Scalar number, Argument x);
 Tensor operator-(Argument x);
 
 // `a += b` is `a = a + b`: the handle a gets a new tensor. Other handles keep the tensor of before.

@@ -1,5 +1,6 @@
 #include "core/config/task.hpp"
 
+#include "core/base/exact_double.hpp"
 #include "core/base/suggest.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
@@ -173,6 +174,10 @@ class TaskReader {
         Numbers list;
         for (const Node& n : expect_list(node, what).children) {
           list.push_back(read_number(n, what));
+          const std::optional<std::int64_t> whole = whole_number(n.text);
+          if (!whole || exact_double(*whole)) continue;
+          throw usage_error(n.place(), fmt::format("{} has {}", what, n.text),
+                            "it must be a number that float64 holds exactly");
         }
         return list;
       }

@@ -162,8 +162,9 @@ std::optional<std::int64_t> find_counting_attr(const Task& task, const OpKind& k
     const auto* const start = std::get_if<std::int64_t>(task.attrs.find(spec.name));
     if (start == nullptr) continue;
     if (*start > spec.value_max - (task.count - 1)) {
+      const Node* const node = find(*task.body, spec.name);
       throw usage_error(
-          find(*task.body, spec.name)->place(),
+          (node != nullptr ? node : task.key)->place(),
           fmt::format("{} of '{}' counts up beyond {}", spec.name, task.name, spec.value_max),
           "start lower");
     }

@@ -1,11 +1,13 @@
 #include "core/ops/op_kind.hpp"
 
 #include "core/base/error.hpp"
+#include "core/base/exact_double.hpp"
 #include "core/base/suggest.hpp"
 #include "core/base/units.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -29,23 +31,23 @@ void check_choice(const OpKind& kind, const AttrSpec& spec, const std::string& t
                     suggestion(text, choices));
 }
 
-// 2^63 is a double that no int64 is.
-bool is_exact(std::int64_t integer) {
-  const auto number = static_cast<double>(integer);
-  return number < 0x1p63 && static_cast<std::int64_t>(number) == integer;
+double as_double(const OpKind& kind, const AttrSpec& spec, std::int64_t value) {
+  if (const std::optional<double> number = exact_double(value)) return *number;
+  throw usage_error(fmt::format("'{}' of '{}' is {}", spec.name, kind.name, value),
+                    "it must be a number that float64 holds exactly");
 }
 
 // `value` with the type of the attribute, and in its range.
 Attr checked(const OpKind& kind, const AttrSpec& spec, const Attr& value) {
   const auto* const integer = std::get_if<std::int64_t>(&value);
   if (integer != nullptr && std::holds_alternative<double>(spec.fallback)) {
-    if (is_exact(*integer)) return static_cast<double>(*integer);
-    throw usage_error(fmt::format("'{}' of '{}' is {}", spec.name, kind.name, *integer),
-                      "it must be a number that float64 holds exactly");
+    return as_double(kind, spec, *integer);
   }
   if (const auto* const list = std::get_if<Integers>(&value);
       list != nullptr && std::holds_alternative<Numbers>(spec.fallback)) {
-    return Numbers(list->begin(), list->end());
+    Numbers numbers;
+    for (const std::int64_t n : *list) numbers.push_back(as_double(kind, spec, n));
+    return numbers;
   }
   if (value.index() != spec.fallback.index()) {
     throw usage_error(fmt::format("'{}' of '{}' is {}", spec.name, kind.name, type_name(value)),

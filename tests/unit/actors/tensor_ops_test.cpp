@@ -233,6 +233,8 @@ BOOST_AUTO_TEST_CASE(inputs_that_do_not_fit_are_refused_with_the_line_of_the_cal
       {__LINE__, [&] { 0.5 * i; }},
       {__LINE__, [&] { i + 0.5; }},
       {__LINE__, [&] { 0.5 - i; }},
+      {__LINE__, [&] { i + 9007199254740993; }},
+      {__LINE__, [&] { 18446744073709551615U * i; }},
       {__LINE__, [&] { i / 2; }},
       {__LINE__, [&] { 2 / i; }},
       {__LINE__, [&] { -none; }},

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
 
 using namespace troupe;
 using namespace std::chrono_literals;
@@ -74,6 +75,12 @@ BOOST_AUTO_TEST_CASE(a_list_may_be_of_numbers_or_words) {
   BOOST_TEST((attrs.get<Texts>("modes") == Texts{"mul", "add"}));
   BOOST_TEST(files.error_of([&] { load_task("tasks: {t: {op: lists, in: x, modes: [mull]}}\n"); })
                  .find("did you mean 'mul'?") != std::string::npos);
+  BOOST_TEST(files
+                 .error_of([&] {
+                   load_task("tasks: {t: {op: lists, in: x, weights: [1, 9007199254740993]}}\n");
+                 })
+                 .ends_with("weights of 't' has 9007199254740993; it must be a number that float64 "
+                            "holds exactly"));
 }
 
 BOOST_AUTO_TEST_CASE(a_copy_ends_in_a_memory_or_the_memory_of_a_device) {
@@ -141,6 +148,25 @@ BOOST_AUTO_TEST_CASE(the_seed_of_a_list_counts_up) {
   BOOST_TEST(task_error("{op: uniform, shape: [2], seed: 1099511627775, repeat: 2}") == "");
   BOOST_TEST(task_error("{op: uniform, shape: [2], seed: 1099511627775, repeat: 3}") ==
              "run.yaml:3:44: seed of 't' counts up beyond 1099511627776; start lower");
+}
+
+BOOST_AUTO_TEST_CASE(a_seed_that_is_not_given_counts_up_no_further_than_its_limit) {
+  OpRegistry ops = pattern_ops();
+  ops.add({.name = "noise",
+           .attrs = {{.name = "seed", .fallback = std::int64_t{0}, .value_max = 2}},
+           .declares_type = true});
+  const TemporaryFiles files;
+  const auto error_of_list = [&](int count) {
+    return files.error_of([&] {
+      load_run_file(
+          files.write("run.yaml",
+                      with_head(fmt::format("tasks: {{t: {{op: noise, shape: [2], repeat: {}}}}}\n",
+                                            count))),
+          ops);
+    });
+  };
+  BOOST_TEST(error_of_list(3) == "");
+  BOOST_TEST(error_of_list(4) == "run.yaml:3:9: seed of 't' counts up beyond 2; start lower");
 }
 
 BOOST_AUTO_TEST_CASE(a_list_is_dealt_to_devices_in_contiguous_blocks) {

@@ -65,6 +65,10 @@ BOOST_AUTO_TEST_CASE(lists_may_be_of_numbers_and_of_words) {
   expect_error(ErrorKind::usage, "'modes' of 'lists' is 'mull'; did you mean 'mul'?", [&] {
     complete_attrs(kind, {{"modes", Texts{"add", "mull"}}});
   });
+  expect_error(ErrorKind::usage, "'weights' of 'lists' is 9007199254740993; it must be a number",
+               [&] {
+                 complete_attrs(kind, {{"weights", Integers{1, 9007199254740993}}});
+               });
   expect_error(ErrorKind::usage, "'weights' of 'lists' is a number; it must be a list of numbers",
                [&] {
                  complete_attrs(kind, {{"weights", 1.0}});
