@@ -266,6 +266,10 @@ Tensor Session::load(const std::filesystem::path& file, std::string_view name, C
                                   stored.type.bytes(), memory.name, memory.size_bytes),
                       "give a part of it");
   }
+  if (!core_->has_values()) {
+    const auto unread = std::make_shared<std::byte>();
+    return give(*core_, stored.type, {unread, unread.get()}, true, where);
+  }
   const std::uint64_t usable = host_memory().available_bytes;
   if (stored.type.bytes() > usable) {
     throw usage_error({file.string()},

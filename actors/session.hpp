@@ -173,11 +173,11 @@ class Session {
   Tensor tensor(std::span<const std::int64_t> elements, const Shape& shape,
                 CallSite where = CallSite::here());
   // The tensor of a .npy file, or the one called `name` of a .safetensors file, of any of these
-  // types, in the same memory. Blocks until it has been read. It may be used where the system keeps
-  // the file: if a program writes to the file, the tensor changes, and if it makes the file
-  // shorter, this process ends (SIGBUS). To change the file, write a new one and rename it. Throws
-  // a usage Error, with the file as its place, if that can't be done or the file isn't what its
-  // header says.
+  // types, in the same memory. Blocks until it has been read; a simulation reads only the header.
+  // It may be used where the system keeps the file: if a program writes to the file, the tensor
+  // changes, and if it makes the file shorter, this process ends (SIGBUS). To change the file,
+  // write a new one and rename it. Throws a usage Error, with the file as its place, if that can't
+  // be done or the file isn't what its header says.
   Tensor load(const std::filesystem::path& file, std::string_view name = {},
               CallSite where = CallSite::here());
   // A tensor with these elements where they are, in row-major order: they are not copied, and must

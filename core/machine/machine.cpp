@@ -77,6 +77,11 @@ void check_machine(const Machine& machine) {
   check_names(machine.devices, "device");
   check_names(machine.memories, "memory");
   check_names(machine.links, "link");
+  for (const Memory& memory : machine.memories) {
+    if (memory.kind != MemoryKind::ram || memory.size_bytes > 0) continue;
+    throw usage_error(memory.place, fmt::format("memory '{}' has no size", memory.name),
+                      "give its size in bytes");
+  }
   const auto is_there = [&](MemoryId m) { return m && m.index() < machine.memories.size(); };
   for (const Device& device : machine.devices) {
     if (!is_there(device.memory) || machine.memory(device.memory).kind != MemoryKind::ram) {

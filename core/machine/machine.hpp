@@ -44,7 +44,7 @@ enum class MemoryKind : std::uint8_t {
 struct Memory {
   std::string name;
   MemoryKind kind = MemoryKind::ram;
-  std::uint64_t size_bytes = 0;  // storage: 0 if not known, and then not checked
+  std::uint64_t size_bytes = 0;  // RAM: at least 1; storage: 0 if not known, and then not checked
   std::string directory = {};    // storage: of its files; empty: a temporary directory
   std::string size_reason =
       {};  // of a size that isn't the file's, in words: "what is free on GPU 0"

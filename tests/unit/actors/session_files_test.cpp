@@ -56,6 +56,21 @@ BOOST_AUTO_TEST_CASE(a_file_larger_than_the_memory_of_the_host_is_refused) {
   expect_error(ErrorKind::usage, "takes 1 TiB, and ", [&] { unlimited.load(large); });
 }
 
+BOOST_AUTO_TEST_CASE(a_simulation_reads_only_the_header_of_a_file) {
+  const std::int64_t elements = std::int64_t{1} << 38;
+  const std::string header = testing::npy_of("<f4", "(" + std::to_string(elements) + ",)");
+  directory.write("large.npy", header);
+  const std::filesystem::path large = directory.path() / "large.npy";
+  std::filesystem::resize_file(large, header.size() + elements * 4);  // without disk blocks
+  machine.memories[0].size_bytes = std::uint64_t{4} << 40;
+  machine.devices[0].flops = 1e12;
+  machine.devices[0].bandwidth = 1e11;
+  Session simulated(machine, {.mode = Mode::simulate});
+  const Tensor y = simulated.load(large) + 1;
+  y.wait();
+  BOOST_TEST((y.type() == TensorType{DType::f32, Shape{elements}}));
+}
+
 BOOST_AUTO_TEST_CASE(a_tensor_that_was_loaded_keeps_no_file_open) {
   x.save(npy);
   const std::size_t before = open_files();

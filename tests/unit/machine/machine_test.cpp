@@ -1,5 +1,7 @@
 #include "core/machine/machine.hpp"
 
+#include "tests/support/expect_error.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
@@ -34,6 +36,12 @@ BOOST_AUTO_TEST_CASE(a_direction_is_named_by_its_link_and_ends) {
 BOOST_AUTO_TEST_CASE(device_kinds_are_written_as_in_machine_files) {
   BOOST_TEST(to_string(DeviceKind::cpu) == "cpu");
   BOOST_TEST(to_string(DeviceKind::gpu) == "gpu");
+}
+
+BOOST_AUTO_TEST_CASE(a_memory_without_a_size_is_refused) {
+  Machine m = host_and_gpu();
+  m.memories[0].size_bytes = 1;
+  testing::expect_error(ErrorKind::usage, "memory 'vram0' has no size", [&] { check_machine(m); });
 }
 
 }  // namespace
