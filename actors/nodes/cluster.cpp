@@ -189,24 +189,15 @@ class Cluster::Impl {
   }
 
   void replace(std::size_t n, const Machine& machine, Instant begun, Duration limit) {
+    const Instant end = begun + limit;
     try {
-      ConnectedNode node = await_node(control_.system(), nodes_.leader(), ops_, options_,
-                                      NodeId::at(n), begun + limit);
-      if (has_gpus_) {
-        MachineIs is = ask<MachineIs>(node, GpusRequest{});
-        if (!is.why_no_gpus.empty() && has_any_gpu(nodes_[n].has.machine)) {
-          throw run_error(is.why_no_gpus);
-        }
-        node.has.machine = std::move(is.machine);
+      while (true) {
+        ConnectedNode node =
+            await_node(control_.system(), nodes_.leader(), ops_, options_, NodeId::at(n), end);
+        if (!take_gpus(n, machine, node, end)) continue;
+        take_in(n, std::move(node));
+        return;
       }
-      if (has_any_gpu(machine)) {
-        const OwnGpusRequest request{.self = NodeId::at(n), .machine = machine};
-        const std::vector<GpuOfDevice> gpus = ask<OwnGpusAre>(node, request).gpus;
-        check_own(gpus, machine, NodeId::at(n));
-        check_fit(gpus, machine);
-        replace_gpus(machine, NodeId::at(n), gpus);
-      }
-      take_in(n, std::move(node));
     } catch (const Error& error) {
       const Duration waited = present(control_.system()) - begun;
       throw run_error(
@@ -214,6 +205,26 @@ class Cluster::Impl {
                       waited < limit ? "" : " in " + format_duration(limit), error.problem()),
           error.remedy());
     }
+  }
+  // Asks what takes the place of node n for its GPUs. False if it has been lost meanwhile.
+  bool take_gpus(std::size_t n, const Machine& machine, ConnectedNode& node, Instant end) {
+    if (has_gpus_) {
+      std::optional<MachineIs> is = ask<MachineIs>(node, GpusRequest{}, end);
+      if (!is) return false;
+      if (!is->why_no_gpus.empty() && has_any_gpu(nodes_[n].has.machine)) {
+        throw run_error(is->why_no_gpus);
+      }
+      node.has.machine = std::move(is->machine);
+    }
+    if (has_any_gpu(machine)) {
+      const OwnGpusRequest request{.self = NodeId::at(n), .machine = machine};
+      const std::optional<OwnGpusAre> own = ask<OwnGpusAre>(node, request, end);
+      if (!own) return false;
+      check_own(own->gpus, machine, NodeId::at(n));
+      check_fit(own->gpus, machine);
+      replace_gpus(machine, NodeId::at(n), own->gpus);
+    }
+    return true;
   }
   void replace_gpus(const Machine& machine, NodeId node, const std::vector<GpuOfDevice>& gpus) {
     std::erase_if(gpus_,
@@ -243,11 +254,16 @@ class Cluster::Impl {
     }
   }
 
-  // Asks one that takes the place of a lost node.
+  // Asks one that takes the place of a lost node. Nullopt if it is lost, too.
   template <class Answer, class Request>
-  Answer ask(const ConnectedNode& node, const Request& request) {
-    return NodeQuestion(control_.system(), node.agent, request, options_.interrupted)
-        .template answer<Answer>(options_.connect_timeout);
+  std::optional<Answer> ask(const ConnectedNode& node, const Request& request, Instant end) {
+    NodeQuestion question(control_.system(), node.agent, request, options_.interrupted);
+    try {
+      return question.answer<Answer>(end - present(control_.system()));
+    } catch (const Error&) {
+      if (question.is_node_lost()) return {};
+      throw;
+    }
   }
 
   bool is_interrupted() const { return options_.interrupted != nullptr && *options_.interrupted; }

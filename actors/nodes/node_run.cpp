@@ -102,11 +102,13 @@ class ToLeader final : public caf::event_based_actor {
   CrashReasons crash_;
 };
 
-// A memory that is on no node: a switch.
+// A memory that is on no node: a switch. On a machine of one node, where nothing is elsewhere, any:
+// what has no reader takes no memory.
 MemoryId elsewhere(const Machine& machine) {
   const auto found =
       std::find_if(machine.memories.begin(), machine.memories.end(),
                    [](const Memory& memory) { return memory.kind == MemoryKind::network; });
+  if (found == machine.memories.end()) return MemoryId{0};
   return MemoryId::at(static_cast<std::size_t>(found - machine.memories.begin()));
 }
 

@@ -63,7 +63,7 @@ class StandIn final : public caf::event_based_actor {
           send(coordinator_, ShareComplete{self_, done_, take(share.records)});
         },
         [this](const LastRecords& last) {
-          done_ = last.done;
+          done_ = std::max(done_, last.done);  // of an actor that has crashed, nothing is known
           for (const ShareRecords& records : last.records) write(records);
           if (use_ != nullptr) use_->add(last.use);
           hand_in();

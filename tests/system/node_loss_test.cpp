@@ -339,6 +339,26 @@ BOOST_AUTO_TEST_CASE(a_run_that_waits_goes_on_with_a_node_that_was_suspended) {
   check_done(files, leader.wait());
 }
 
+BOOST_AUTO_TEST_CASE(a_run_on_one_node_waits_for_the_one_that_takes_its_place) {
+  RunWorkspace files;
+  files.write("run.yaml",
+              "machine: {discover: {}}\n"
+              "tensors: {x: {op: uniform, shape: [300, 300], on: n0.cpu0}}\n"
+              "tasks:\n"
+              "  a: {op: scale, in: [x], alpha: 2, repeat: 100, on: n0.cpu0}\n"
+              "  nap: {op: sleep, duration: 10 ms, in: [a], on: n0.cpu0}\n"
+              "  sum: {op: add, in: [a, x], on: n0.cpu0}\n"
+              "save: {sum: 'sum-{i}.npy'}\n");
+  Nodes nodes(1);
+  Leader leader(files, nodes, {"--on-loss", "wait"});
+  leader.wait_until_under_way();
+  nodes.strike(0, SIGKILL);
+  leader.wait_until_said("was lost; waiting");
+  nodes.start_again(0);
+  check_done(files, leader.wait());
+  BOOST_TEST(fs::exists(files.path() / "sum-99.npy"));
+}
+
 BOOST_AUTO_TEST_CASE(a_run_that_waits_in_vain_fails_and_says_for_which_node) {
   RunWorkspace files;
   files.write("run.yaml", long_chain);
