@@ -268,7 +268,7 @@ void add_node_options(CLI::App& command, troupe::NodeArguments& arguments) {
       .add_option("--leader-timeout", arguments.leader_timeout_s,
                   "End when no leader has come for so long; 0, the default: never")
       ->option_text("SECONDS")
-      ->check(in_range(0.0, 86400.0));
+      ->check(in_range(0.0, 1e6));  // several times the longest --connect-timeout
   add_tls_options(command, arguments.tls);
   command.add_flag("--trust-network", arguments.trust_network,
                    "The network is closed, or encrypted by other means: listen on it without TLS; "
@@ -281,21 +281,17 @@ void add_node_options(CLI::App& command, troupe::NodeArguments& arguments) {
   add_ops_option(command, arguments.ops);
 }
 
-// `troupe launch` may have a "--" before its program: CLI11 would take the program for troupe's
-// own.
-std::vector<char*> without_mark(int argc, char** argv) {
-  std::vector<char*> words(argv, argv + argc);
-  if (argc < 2 || std::string_view(argv[1]) != "launch") return words;
+// How many words are troupe's: all of them, or those before the program that it is to launch, or
+// before a "--" there.
+std::size_t count_own(const std::vector<char*>& words) {
+  if (words.size() < 2 || std::string_view(words[1]) != "launch") return words.size();
   std::size_t at = 2;
-  for (; at < words.size() && std::string_view(words[at]).starts_with("--"); ++at) {
+  while (at < words.size() && std::string_view(words[at]).starts_with("--")) {
     const std::string_view option = words[at];
-    if (option == "--") {
-      words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));
-      break;
-    }
-    if (option.find('=') == std::string_view::npos) ++at;  // its value
+    if (option == "--") return at;
+    at += option.find('=') == std::string_view::npos ? 2 : 1;  // with its value
   }
-  return words;
+  return std::min(at, words.size());
 }
 
 void add_launch_options(CLI::App& command, troupe::LaunchArguments& arguments) {
@@ -384,9 +380,14 @@ int run_program(int argc, char** argv) {
   CLI::App* launch = app.add_subcommand(
       "launch", "Run a program of your own whose sessions compute on nodes of this host");
   add_launch_options(*launch, launch_arguments);
-  check_values({argv, static_cast<std::size_t>(argc)});
+  std::vector<char*> words(argv, argv + argc);
+  const std::size_t own = count_own(words);
+  check_values({words.data(), own});
+  if (own < words.size() && std::string_view(words[own]) == "--") {
+    // CLI11 would take the program behind it for troupe's own.
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(own));
+  }
   try {
-    const std::vector<char*> words = without_mark(argc, argv);
     app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::Success& asked) {  // --help, --version
     std::ostringstream text;

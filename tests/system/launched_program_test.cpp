@@ -49,14 +49,15 @@ struct Files : RunWorkspace {
 BOOST_FIXTURE_TEST_CASE(a_launched_program_has_its_arguments_and_the_addresses_of_nodes, Files) {
   for (const std::vector<std::string>& mark : {std::vector<std::string>{}, {"--"}}) {
     std::vector<std::string> program = mark;
-    for (const char* word : {"sh", "-c", "echo $TROUPE_NODES $1 $2", "sh", "--local-nodes", "--"}) {
+    for (const char* word :
+         {"sh", "-c", "echo $TROUPE_NODES $1 $2 $3", "sh", "--local-nodes", "--title=", "--"}) {
       program.emplace_back(word);
     }
     const Finished finished = finish(program);
     BOOST_TEST(finished.exit_code == 0);
     BOOST_TEST(std::ranges::count(finished.out, ':') == 2, finished.out);
     BOOST_TEST(finished.out.starts_with("127.0.0.1:"));
-    BOOST_TEST(finished.out.ends_with(" --local-nodes --\n"), finished.out);
+    BOOST_TEST(finished.out.ends_with(" --local-nodes --title= --\n"), finished.out);
     BOOST_TEST(finished.err.empty(), finished.err);
   }
 }
@@ -162,6 +163,7 @@ BOOST_FIXTURE_TEST_CASE(what_can_not_be_launched_is_refused, Files) {
   check({"launch", "--local-nodes", "2"}, "no program is given");
   check({"launch", "--local-nodes", "2", "--"}, "no program is given");
   check({"launch", "true"}, "--local-nodes is required");
+  check({"launch", "--local-nodes=", "true"}, "there is nothing after the '='");
   check({"launch", "--local-nodes", "0", "true"}, "--local-nodes");
   check({"launch", "--locl-nodes", "2", "true"}, "there is no option '--locl-nodes'");
   check({"launch", "--local-nodes", "2", "./nosuch"}, "could not start './nosuch': No such file");
