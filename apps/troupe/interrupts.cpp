@@ -1,6 +1,5 @@
 #include "apps/troupe/interrupts.hpp"
 
-#include "core/base/postponed_end.hpp"
 #include "core/base/temporary_path.hpp"
 
 #include <cerrno>
@@ -20,7 +19,6 @@ std::atomic<int> latest_signal = SIGALRM;
 constexpr unsigned time_left_s = 1;
 
 extern "C" void end_at_once(int signal) {
-  if (postpone_end(signal)) return;
   remove_temporary_paths();
   std::signal(signal, SIG_DFL);
   raise(signal);  // delivered when this handler returns

@@ -2,7 +2,6 @@
 
 #include "core/base/error.hpp"
 #include "core/base/module.hpp"
-#include "core/base/postponed_end.hpp"
 #include "core/base/version.hpp"
 
 #include <string>
@@ -61,8 +60,6 @@ MakeWire* load() {
 std::unique_ptr<Wire> load_ucx_wire(WireListener& listener, const UcxWireOptions& options) {
   static MakeWire* const make = load();
   const std::string own_version(version);
-  // UCX removes the name of its memory from /dev/shm once it has filled it with zeros.
-  const PostponedEnd postponed;
   std::unique_ptr<Wire> wire(make(own_version.c_str(), listener, options));
   if (wire == nullptr) {
     throw run_error(fmt::format("{} is not of Troupe {}", module_file, version), remedy);

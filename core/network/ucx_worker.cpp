@@ -1,14 +1,10 @@
 #include "core/network/ucx_worker.hpp"
 
-#include "core/base/units.hpp"
-
 #include <array>
-#include <cstdint>
 #include <memory>
 #include <utility>
 
 #include <fmt/format.h>
-#include <sys/statvfs.h>
 
 namespace troupe {
 namespace {
@@ -22,9 +18,6 @@ constexpr std::array<std::pair<const char*, const char*>, 4> settings{{
     {"RNDV_THRESH", "inf"},
 }};
 
-// What a worker takes of /dev/shm, at least, with UCX 1.13.
-constexpr std::uint64_t shared_bytes = 4'400'000;
-
 using Config = std::unique_ptr<ucp_config_t, decltype(&ucp_config_release)>;
 
 Config configure() {
@@ -36,17 +29,6 @@ Config configure() {
               fmt::format("setting {} to {}", name, value));
   }
   return config;
-}
-
-Error no_worker(ucs_status_t status) {
-  struct statvfs shm {};
-  const bool is_known = statvfs("/dev/shm", &shm) == 0;
-  const std::uint64_t free = std::uint64_t{shm.f_bavail} * shm.f_frsize;
-  if (!is_known || free >= shared_bytes) return ucx_error("starting a worker", status);
-  return run_error(
-      fmt::format("{} of /dev/shm are free, and a node needs {} of it for tensors in shared memory",
-                  format_bytes(free), format_bytes(shared_bytes)),
-      "make it larger (in a container of Docker by --shm-size), or use --transport tcp");
 }
 
 }  // namespace
@@ -66,7 +48,7 @@ UcxWorker::UcxWorker() {
   if (status == UCS_OK) return;
   if (worker_ != nullptr) ucp_worker_destroy(worker_);
   ucp_cleanup(context_);
-  throw no_worker(status);
+  throw ucx_error("starting a worker", status);
 }
 
 void UcxWorker::stop() {
