@@ -6,6 +6,7 @@
 #include "core/graph/graph.hpp"
 #include "core/result/serial.hpp"
 #include "tests/support/random_case.hpp"
+#include "tests/support/seeds.hpp"
 
 #include <array>
 #include <cstring>
@@ -124,7 +125,7 @@ class Program {
 };
 
 BOOST_AUTO_TEST_CASE(what_has_a_handle_is_right_under_any_order_of_messages) {
-  for (std::uint64_t seed = 1; seed <= 120; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::usual_seeds(120); ++seed) {
     for (std::uint64_t order = 0; order < 3; ++order) {
       BOOST_TEST_CONTEXT("seed " << seed << ", order " << order) {
         Program program(seed, Mode::rehearse, order);
@@ -136,7 +137,7 @@ BOOST_AUTO_TEST_CASE(what_has_a_handle_is_right_under_any_order_of_messages) {
 }
 
 BOOST_AUTO_TEST_CASE(what_has_a_handle_is_right_in_real_runs) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::usual_seeds(60); ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       Program program(seed, Mode::run, 0);
       program.run();

@@ -5,6 +5,7 @@
 #include "tests/support/node_message.hpp"
 #include "tests/support/plan_by_rates.hpp"
 #include "tests/support/random_case.hpp"
+#include "tests/support/seeds.hpp"
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"
 #include "tests/support/stream_windows.hpp"
@@ -117,7 +118,7 @@ struct Occurred {
 
 BOOST_AUTO_TEST_CASE(shares_of_random_plans_arrive_as_they_were_sent) {
   Occurred occurred;
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::usual_seeds(60); ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       const RandomCase c(seed);
       Plan plan = plan_by_rates(c.graph, c.machine, c.scenario, {});

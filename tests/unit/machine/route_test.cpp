@@ -1,6 +1,7 @@
 #include "core/machine/route.hpp"
 
 #include "tests/support/random_cluster.hpp"
+#include "tests/support/seeds.hpp"
 #include "tests/support/small_machine.hpp"
 
 #include <algorithm>
@@ -144,7 +145,7 @@ std::vector<std::vector<double>> shortest_times(const Machine& machine) {
 }
 
 BOOST_AUTO_TEST_CASE(no_route_of_a_random_machine_can_be_shortened) {
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::usual_seeds(300); ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       Random random(seed);
       const Machine machine = testing::random_cluster(random);

@@ -2,6 +2,7 @@
 
 #include "core/base/random.hpp"
 #include "tests/support/op_cases.hpp"
+#include "tests/support/seeds.hpp"
 
 #include <bit>
 #include <cmath>
@@ -33,7 +34,7 @@ Cuttable random_product(Random& random) {
 }
 
 void for_random_products(const std::function<void(const Cuttable&)>& check) {
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= usual_seeds(300); ++seed) {
     Random random(seed);
     const Cuttable whole = random_product(random);
     BOOST_TEST_CONTEXT("seed " << seed << ": " << whole.rows << " × " << whole.columns << ", "

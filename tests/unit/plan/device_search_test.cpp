@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(on_random_machines_the_device_is_the_one_that_trying_all_fi
 }
 
 BOOST_AUTO_TEST_CASE(the_mean_of_transfers_over_blocks_is_that_over_all_pairs_of_devices) {
-  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::usual_seeds(100); ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       const Case c(seed);
       const Roofline cost(c.machine);

@@ -5,6 +5,7 @@
 #include "tests/support/expect_error.hpp"
 #include "tests/support/plan_by_rates.hpp"
 #include "tests/support/random_case.hpp"
+#include "tests/support/seeds.hpp"
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"
 
@@ -42,7 +43,7 @@ BOOST_AUTO_TEST_CASE(the_options_of_a_plan_choose_the_policy) {
 
 BOOST_AUTO_TEST_CASE(every_policy_keeps_what_is_given_and_chooses_devices_that_can_run_an_op) {
   for (const PlacementPolicy& policy : placement_policies()) {
-    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    for (std::uint64_t seed = 0; seed < testing::usual_seeds(100); ++seed) {
       BOOST_TEST_CONTEXT(policy.name << ", seed " << seed) {
         const testing::RandomCase c(seed);
         const Roofline cost(c.machine);

@@ -3,6 +3,7 @@
 #include "core/plan/share_links.hpp"
 #include "tests/support/plan_by_rates.hpp"
 #include "tests/support/random_case.hpp"
+#include "tests/support/seeds.hpp"
 #include "tests/support/share_view.hpp"
 
 #include <cmath>
@@ -257,7 +258,7 @@ class PlanCheck {
 };
 
 BOOST_AUTO_TEST_CASE(shares_of_random_graphs_agree_with_each_other_and_the_graph) {
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::usual_seeds(300); ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       const RandomCase c(seed);
       for (const bool simulated : {false, true}) {

@@ -1,6 +1,7 @@
 // Random graphs that are appended and planned in random windows.
 #include "core/plan/planner.hpp"
 #include "tests/support/random_case.hpp"
+#include "tests/support/seeds.hpp"
 #include "tests/support/share_view.hpp"
 
 #include <algorithm>
@@ -214,7 +215,7 @@ OpEdges read_in(const Graph& graph) {
 }
 
 BOOST_AUTO_TEST_CASE(windows_of_any_size_have_the_dependencies_of_the_whole_graph) {
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::usual_seeds(300); ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       RandomCase c(seed);
       const Windows whole(c, {c.graph.size()}, false, seed);
@@ -231,7 +232,7 @@ BOOST_AUTO_TEST_CASE(windows_of_any_size_have_the_dependencies_of_the_whole_grap
 
 BOOST_AUTO_TEST_CASE(units_wait_for_their_inputs_in_windows_that_are_not_done) {
   std::size_t with_fewer = 0;
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::usual_seeds(300); ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       RandomCase c(seed);
       const Windows parts(c, random_split(c.random, c.graph.size()), true, seed);

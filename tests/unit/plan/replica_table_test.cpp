@@ -1,6 +1,7 @@
 #include "core/plan/replica_table.hpp"
 
 #include "core/base/random.hpp"
+#include "tests/support/seeds.hpp"
 
 #include <cstdint>
 #include <map>
@@ -34,7 +35,7 @@ BOOST_AUTO_TEST_CASE(what_was_not_added_is_not_found) {
 // The same operations on a table and a map. Tensors are added and forgotten in ascending order, as
 // the ops of a stream are.
 BOOST_AUTO_TEST_CASE(a_table_agrees_with_a_map_after_random_additions_and_forgetting) {
-  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::usual_seeds(50); ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       Random random(seed);
       ReplicaTable table;

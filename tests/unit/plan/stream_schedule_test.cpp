@@ -1,6 +1,7 @@
 #include "core/plan/policies/stream_schedule.hpp"
 
 #include "core/base/random.hpp"
+#include "tests/support/seeds.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -90,7 +91,7 @@ BOOST_AUTO_TEST_CASE(an_interval_without_length_divides_its_gap) {
 // Short and long intervals, of length 0 too, among many and few others. Each schedule knows how
 // short they can be.
 BOOST_AUTO_TEST_CASE(it_finds_what_a_search_through_all_busy_intervals_finds) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::usual_seeds(60); ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       Random random(seed);
       const std::uint64_t range = 1 + random.below(2000);

@@ -4,6 +4,7 @@
 #include "tests/support/logic_simulation.hpp"
 #include "tests/support/plan_by_rates.hpp"
 #include "tests/support/random_case.hpp"
+#include "tests/support/seeds.hpp"
 #include "tests/support/stream_windows.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -60,7 +61,7 @@ void check(const ScenarioReport& report) {
 }
 
 BOOST_AUTO_TEST_CASE(every_run_ends_with_all_done_in_an_order_that_the_graph_allows) {
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::usual_seeds(300); ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       const RandomCase c(seed);
       for (std::uint64_t order = 0; order < 3; ++order) {
@@ -74,7 +75,7 @@ BOOST_AUTO_TEST_CASE(every_run_ends_with_all_done_in_an_order_that_the_graph_all
 }
 
 BOOST_AUTO_TEST_CASE(interrupted_and_failed_runs_end_and_report_what_finished) {
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::usual_seeds(200); ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       RandomCase c(seed);
       const ScenarioReport interrupted =
@@ -110,7 +111,7 @@ bool windows_overlap(const RandomCase& c, const ScenarioReport& report) {
 
 BOOST_AUTO_TEST_CASE(windows_that_need_not_wait_overlap_and_wait_for_their_inputs) {
   std::size_t overlapping = 0;
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::usual_seeds(300); ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       const RandomCase c(seed);
       BOOST_TEST(!windows_overlap(c, simulate(c, {})));
@@ -127,7 +128,7 @@ BOOST_AUTO_TEST_CASE(windows_that_need_not_wait_overlap_and_wait_for_their_input
 }
 
 BOOST_AUTO_TEST_CASE(runs_with_several_windows_under_way_may_be_interrupted_or_fail) {
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::usual_seeds(200); ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       RandomCase c(seed);
       const ScenarioReport interrupted =

@@ -4,6 +4,7 @@
 #include "tests/support/logic_simulation.hpp"
 #include "tests/support/plan_by_rates.hpp"
 #include "tests/support/random_case.hpp"
+#include "tests/support/seeds.hpp"
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"
 #include "tests/support/stream_windows.hpp"
@@ -106,7 +107,7 @@ void check_by_window(const RandomCase& c, const LogicSimulation::Options& option
 
 // The graphs are so large that memory of forgotten units is freed.
 BOOST_AUTO_TEST_CASE(windows_one_by_one_give_the_report_of_the_whole_run) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::usual_seeds(100); ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       check_by_window(RandomCase(seed, {.ops_max = 400, .small = true}), {.seed = seed});
     }
@@ -114,7 +115,7 @@ BOOST_AUTO_TEST_CASE(windows_one_by_one_give_the_report_of_the_whole_run) {
 }
 
 BOOST_AUTO_TEST_CASE(runs_that_end_early_give_the_report_of_the_whole_run_too) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::usual_seeds(100); ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       RandomCase c(seed, {.ops_max = 300, .small = true});
       check_by_window(c, {.seed = seed, .interrupt_after = c.random.below(200)});
