@@ -6,7 +6,9 @@ function(troupe_options target)
   # Not for files in CUDA: see troupe_cuda_options() in troupe_cuda.cmake.
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
-                              -Wsuggest-override -Wzero-as-null-pointer-constant -Werror>
+                              -Wsuggest-override -Werror>
+    # Clang 14 warns of it where C++ compares with 0 what a default operator<=> returns.
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wzero-as-null-pointer-constant>
     $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wreserved-identifier>)
   get_target_property(joined ${target} UNITY_BUILD)
   if(joined)
