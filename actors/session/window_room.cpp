@@ -77,7 +77,13 @@ void WindowRoom::count_call(const Signature& signature, std::span<TensorState* c
   const MemoryId target = ends_copy ? placement.memory : machine_.device(placement.device).memory;
   need(target, signature.bytes_made);
   for (const TensorState* const input : inputs) {
-    if (!is_in(*input, target)) count_copy(*input, target, ends_copy);
+    if (!is_in(*input, target)) {
+      count_copy(*input, target, ends_copy);
+    } else if (ends_copy && !has_device_[target.index()]) {
+      // It goes by way of another memory: see UnitBuilder::add_copy().
+      const MemoryId nearest = nearest_memory(machine_, target);
+      if (nearest && !is_in(*input, nearest)) need(nearest, graph_->type(input->op).bytes());
+    }
   }
 }
 

@@ -11,7 +11,8 @@ namespace troupe {
 template <std::integral Integer>
 constexpr std::optional<double> exact_double(Integer integer) {
   // Beyond it, converting back is undefined: 2^63 is a double that no int64 is.
-  constexpr double end = 2.0 * static_cast<double>(std::numeric_limits<Integer>::max() / 2 + 1);
+  constexpr int bits = std::numeric_limits<Integer>::digits;
+  constexpr double end = 2.0 * static_cast<double>(Integer{1} << (bits - 1));
   const auto number = static_cast<double>(integer);
   if (number < end && static_cast<Integer>(number) == integer) return number;
   return {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <queue>
 #include <utility>
 
@@ -19,6 +20,20 @@ std::uint16_t chunk_count(const Machine& machine, std::span<const Hop> route, st
   if (whole) return 1;
   return static_cast<std::uint16_t>(
       std::clamp<std::uint64_t>((bytes + chunk - 1) / chunk, 1, chunks_max));
+}
+
+MemoryId nearest_memory(const Machine& machine, MemoryId memory) {
+  MemoryId nearest;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Link& link : machine.links) {
+    if (link.a != memory && link.b != memory) continue;
+    const MemoryId other = link.a == memory ? link.b : link.a;
+    const double seconds_a_byte = 1 / link.bandwidth[0] + 1 / link.bandwidth[1];
+    if (machine.memory(other).kind == MemoryKind::network || seconds_a_byte >= least) continue;
+    nearest = other;
+    least = seconds_a_byte;
+  }
+  return nearest;
 }
 
 Router::Router(const Machine& machine)

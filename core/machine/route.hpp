@@ -24,6 +24,11 @@ using Route = std::vector<Hop>;
 // over several links.
 std::uint16_t chunk_count(const Machine& machine, std::span<const Hop> route, std::uint64_t bytes);
 
+// The memory, not a switch, at the other end of the link on which a large tensor is there and back
+// soonest; the first such one. None if `memory` has no link. By way of it, tensors are copied
+// within a memory where no device can.
+MemoryId nearest_memory(const Machine& machine, MemoryId memory);
+
 // Finds the fastest routes of one machine. Routes are searched within blocks of the memory tree and
 // put together from these. So on a machine whose nodes are joined by switches, time and memory grow
 // with the number of memories, not of pairs. Call from one thread only.

@@ -293,24 +293,30 @@ std::uint32_t UnitBuilder::find_kernel(Share& s, DeviceId device, OpId op) {
   return static_cast<std::uint32_t>(s.kernels.size() - 1);
 }
 
-// A copy within a memory is computed by a device; a copy between memories is a row of transfers.
+// A copy within a memory is computed by a device; where none can, as in storage, it goes by way of
+// a neighbour. A copy between memories is a row of transfers.
 void UnitBuilder::add_copy(OpId op, MemoryId target) {
   const OpId source = graph_.inputs(op)[0];
-  const bool starts_here = plan_.replicas[home_[source.index()].index()].memory == target;
+  ReplicaId from = home_[source.index()];
   if (const ReplicaId local = known_replica(source, target); local) {
     if (const DeviceId device = copier_at(target, op); device) {
       add_kernel(op, device);
       return;
     }
   }
-  if (starts_here) {
-    throw usage_error(
-        graph_.place(op),
-        fmt::format("'{}' copies within {}, where no device has a kernel for '{}'", graph_.name(op),
-                    machine_.memory(target).name, graph_.kind(op).name),
-        "copy to another memory");
+  if (plan_.replicas[from.index()].memory == target) {
+    const MemoryId neighbour = nearest_memory(machine_, target);
+    if (!neighbour) {
+      throw usage_error(
+          graph_.place(op),
+          fmt::format("'{}' copies within {}, where no device has a kernel for '{}', "
+                      "and which has no link",
+                      graph_.name(op), machine_.memory(target).name, graph_.kind(op).name),
+          "copy to another memory");
+    }
+    from = replica_in(source, neighbour, op);
   }
-  home_[op.index()] = add_transfers(source, target, op, true);
+  home_[op.index()] = add_transfers(source, from, target, op, true);
 }
 
 // Returns none if no device of this memory can copy within it.
@@ -336,16 +342,16 @@ ReplicaId UnitBuilder::known_replica(OpId op, MemoryId memory) const {
 
 ReplicaId UnitBuilder::replica_in(OpId tensor, MemoryId memory, OpId reader) {
   if (const ReplicaId known = known_replica(tensor, memory); known) return known;
-  const ReplicaId moved = add_transfers(tensor, memory, reader, false);
+  const ReplicaId moved = add_transfers(tensor, home_[tensor.index()], memory, reader, false);
   elsewhere_.add(tensor, memory, moved);
   return moved;
 }
 
-// Adds the transfers that bring `tensor` to `target` for `reader`. With `ends_copy`, the last one
-// makes the result of `reader`. The replicas in memories on the way, but not in switches, serve
-// later readers, too.
-ReplicaId UnitBuilder::add_transfers(OpId tensor, MemoryId target, OpId reader, bool ends_copy) {
-  ReplicaId at = home_[tensor.index()];
+// Adds the transfers that bring `tensor` from a replica to `target` for `reader`. With `ends_copy`,
+// the last one makes the result of `reader`. The replicas in memories on the way, but not in
+// switches, serve later readers, too.
+ReplicaId UnitBuilder::add_transfers(OpId tensor, ReplicaId at, MemoryId target, OpId reader,
+                                     bool ends_copy) {
   const MemoryId source = plan_.replicas[at.index()].memory;
   const Route* whole_route = router_.route(source, target);
   if (whole_route == nullptr) {

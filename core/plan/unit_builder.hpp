@@ -109,7 +109,7 @@ class UnitBuilder {
 
   ReplicaId known_replica(OpId op, MemoryId memory) const;
   ReplicaId replica_in(OpId tensor, MemoryId memory, OpId reader);
-  ReplicaId add_transfers(OpId tensor, MemoryId target, OpId reader, bool ends_copy);
+  ReplicaId add_transfers(OpId tensor, ReplicaId at, MemoryId target, OpId reader, bool ends_copy);
 
   const Graph& graph_;
   const Machine& machine_;

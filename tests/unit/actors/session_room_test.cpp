@@ -133,6 +133,25 @@ BOOST_AUTO_TEST_CASE(tensors_move_from_memory_to_storage_where_no_memory_has_roo
   check_sums(s, kept, sums);
 }
 
+// Five tensors fill the memory; the other ones are on the disk by then.
+BOOST_AUTO_TEST_CASE(a_tensor_that_has_moved_to_storage_is_copied_there_as_any_other) {
+  Machine machine = with_small_memory();
+  machine.devices.erase(machine.devices.begin());
+  machine.devices[0].memory = MemoryId{1};
+  machine.memories[0] = {.name = "disk", .kind = MemoryKind::storage, .size_bytes = 1 << 30};
+  Session s(machine);
+  std::vector<Tensor> kept;
+  for (std::uint64_t i = 0; i < 12; ++i) kept.push_back(s.uniform(of_18_kib, i));
+  s.wait_all();
+  std::vector<Tensor> copies;
+  for (const Tensor& x : kept) copies.push_back(x.to("disk"));
+  kept.clear();
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    BOOST_TEST(copies[i].read<float>() == Session().uniform(of_18_kib, i).read<float>(),
+               boost::test_tools::per_element());
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_policy_takes_a_device_whose_memory_has_room) {
   Machine machine = with_small_memory();
   machine.devices[1].flops = 1e11;

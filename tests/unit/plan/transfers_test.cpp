@@ -235,12 +235,28 @@ BOOST_AUTO_TEST_CASE(a_copy_within_a_memory_goes_to_a_device_that_has_the_kernel
   expect_units(Planned(g, machine, options), {"x on gpu0", "copy on gpu2"});
 }
 
-BOOST_AUTO_TEST_CASE(a_copy_within_a_memory_without_a_device_is_refused) {
+BOOST_AUTO_TEST_CASE(a_copy_within_a_memory_without_a_device_goes_by_way_of_the_fastest_neighbour) {
   SmallGraph g;
   const OpId x = g.work("x", 1, {}, on(gpu0));
   const OpId copy = g.copy("copy", x, to(host));
   g.copy("again", copy, to(host));
-  expect_error(ErrorKind::usage, "'again' copies within host", [&] { Planned p(g); });
+  g.copy("third", copy, to(host));
+  Machine machine = three_gpus();
+  machine.links[2].bandwidth[0] *= 2;
+  expect_units(Planned(g, machine), {"x on gpu0", "copy over pcie0", "copy over pcie2",
+                                     "again over pcie2", "third over pcie2"});
+}
+
+BOOST_AUTO_TEST_CASE(a_copy_within_a_memory_that_has_neither_device_nor_link_is_refused) {
+  SmallGraph g;
+  const OpId x = g.work("x", 1, {}, on(gpu0));
+  g.copy("copy", x, to(MemoryId{0}));
+  Machine machine = three_gpus();
+  machine.links.clear();
+  PlanOptions options;
+  options.has_kernel = [](DeviceId, const OpKind& kind) { return kind.name != "copy"; };
+  expect_error(ErrorKind::usage, "'copy' copies within vram0, where no device has a kernel",
+               [&] { Planned p(g, machine, options); });
 }
 
 // x on gpu0 ─┬─ y on gpu1, so that a replica of x is in the host
