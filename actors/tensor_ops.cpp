@@ -171,8 +171,8 @@ Tensor& operator/=(Tensor& a, Scalar b) {
   return a = Argument(a, b.where) / b;
 }
 
-Tensor axpy(double alpha, Argument x, const Tensor& y) {
-  return call<axpy_op>(x, one_attr("alpha", alpha), y);
+Tensor axpy(Scalar alpha, Argument x, const Tensor& y) {
+  return call<axpy_op>(x, one_attr("alpha", alpha.value), y);
 }
 
 Tensor relu_grad(Argument gradient, const Tensor& x) {

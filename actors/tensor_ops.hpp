@@ -26,14 +26,19 @@ struct Argument {
   const Tensor& tensor;
   CallSite where;
 };
+template <class T>
+concept WholeNumber = std::integral<T> && sizeof(T) <= sizeof(std::int64_t);
+template <class T>
+concept BecomesNumber = !std::is_arithmetic_v<T> && std::convertible_to<const T&, double>;
 struct Scalar {
   Scalar(double given, CallSite line = CallSite::here()) : value(given), where(line) {}
+  template <BecomesNumber T>
+  Scalar(const T& given, CallSite line = CallSite::here()) : value(given), where(line) {}
   // Throws a usage Error if float64 can't hold it exactly.
-  template <std::integral Integer>
-  Scalar(Integer given, CallSite line = CallSite::here())
-      : value(
-            exact(std::conditional_t<std::is_signed_v<Integer>, std::int64_t, std::uint64_t>(given),
-                  line)),
+  template <WholeNumber T>
+  Scalar(T given, CallSite line = CallSite::here())
+      : value(exact(std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>(given),
+                    line)),
         where(line) {}
   double value;
   CallSite where;
@@ -100,7 +105,7 @@ Tensor& operator/=(Tensor& a, Scalar b);
 // Element by element, of two tensors of the same shape.
 
 // alpha x + y, with alpha rounded to the element type.
-Tensor axpy(double alpha, Argument x, const Tensor& y);
+Tensor axpy(Scalar alpha, Argument x, const Tensor& y);
 // The gradient of a loss by x, if `gradient` is that by relu(x): `gradient` where x > 0, else 0.
 Tensor relu_grad(Argument gradient, const Tensor& x);
 

@@ -15,6 +15,7 @@
 #include "core/network/socket_wire.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -194,9 +195,8 @@ class Cluster::Impl {
       while (true) {
         ConnectedNode node =
             await_node(control_.system(), nodes_.leader(), ops_, options_, NodeId::at(n), end);
-        if (!take_gpus(n, machine, node, end)) continue;
-        take_in(n, std::move(node));
-        return;
+        if (take_gpus(n, machine, node, end)) return take_in(n, std::move(node));
+        if (is_interrupted()) throw run_error("it was waited for no longer");
       }
     } catch (const Error& error) {
       const Duration waited = present(control_.system()) - begun;
@@ -259,7 +259,8 @@ class Cluster::Impl {
   std::optional<Answer> ask(const ConnectedNode& node, const Request& request, Instant end) {
     NodeQuestion question(control_.system(), node.agent, request, options_.interrupted);
     try {
-      return question.answer<Answer>(end - present(control_.system()));
+      const Duration left = end - present(control_.system());
+      return question.answer<Answer>(std::max<Duration>(left, std::chrono::milliseconds(100)));
     } catch (const Error&) {
       if (question.is_node_lost()) return {};
       throw;

@@ -5,12 +5,15 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/statvfs.h>
 
 namespace troupe {
 namespace {
 
-constexpr std::array<std::pair<const char*, const char*>, 4> settings{{
+constexpr std::array<std::pair<const char*, const char*>, 5> settings{{
     {"TLS", "posix"},
+    // By /proc/PID/fd, not by names.
+    {"USE_PROC_LINK", "y"},
     {"MM_ERROR_HANDLING", "y"},
     // How often UCX checks whether the other process lives.
     {"KEEPALIVE_INTERVAL", "100ms"},
@@ -31,6 +34,16 @@ Config configure() {
   return config;
 }
 
+Error no_worker(ucs_status_t status) {
+  // UCX makes no memory where it finds no room there, whether it needs any or not.
+  struct statvfs shm {};
+  const bool has_room = statvfs("/dev/shm", &shm) == 0 && shm.f_bavail > 0;
+  if (has_room) return ucx_error("starting a worker", status);
+  return run_error("tensors can't go through shared memory: /dev/shm is full, or there is none",
+                   "make room there (in a container of Docker by --shm-size), or use --transport "
+                   "tcp");
+}
+
 }  // namespace
 
 UcxWorker::UcxWorker() {
@@ -48,7 +61,7 @@ UcxWorker::UcxWorker() {
   if (status == UCS_OK) return;
   if (worker_ != nullptr) ucp_worker_destroy(worker_);
   ucp_cleanup(context_);
-  throw ucx_error("starting a worker", status);
+  throw no_worker(status);
 }
 
 void UcxWorker::stop() {

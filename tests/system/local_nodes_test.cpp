@@ -3,7 +3,6 @@
 #include "tests/support/node_process.hpp"
 #include "tests/support/run_workspace.hpp"
 
-#include <algorithm>
 #include <csignal>
 #include <string>
 #include <vector>
@@ -73,6 +72,15 @@ BOOST_FIXTURE_TEST_CASE(memory_that_nodes_share_has_no_name, RunWorkspace,
       troupe_command({"run", "run.yaml", "--local-nodes", "2", "--transport", "shared-memory"}));
   const Finished finished = Program(command, options_in(*this)).wait();
   BOOST_TEST(finished.exit_code == 0, finished.err);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_system_without_room_for_shared_memory_is_told_from_other_failures, Files,
+                        *boost::unit_test::precondition(can_mount)) {
+  const auto command = with_tmpfs(
+      "/dev/shm", "size=0",  // without a limit, for which the kernel says that nothing is free
+      troupe_command({"run", "run.yaml", "--local-nodes", "2", "--transport", "shared-memory"}));
+  check_refused_to_start(Program(command, options_in(*this)), "/dev/shm is full, or there is none",
+                         "--transport tcp");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_local_node_that_writes_without_end_is_not_waited_for, Files) {

@@ -15,6 +15,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -200,6 +201,16 @@ BOOST_AUTO_TEST_CASE(an_assigning_operator_gives_the_handle_another_tensor) {
   check(x /= 4, {1, 2.5, 5.5});
 }
 
+BOOST_AUTO_TEST_CASE(what_becomes_a_number_serves_as_one) {
+  Operands o;
+  const std::vector<bool> one{true};
+  const std::integral_constant<int, 2> two;
+  enum Count { three = 3 };
+  BOOST_TEST((o.x + one[0] + two + three + std::size_t{4} + 5.0F).read<float>() ==
+                 (o.x + 15).read<float>(),
+             boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(functions_whose_names_std_has_are_found_by_the_type_of_the_argument) {
   Operands o;
   BOOST_TEST(
@@ -235,6 +246,7 @@ BOOST_AUTO_TEST_CASE(inputs_that_do_not_fit_are_refused_with_the_line_of_the_cal
       {__LINE__, [&] { 0.5 - i; }},
       {__LINE__, [&] { i + 9007199254740993; }},
       {__LINE__, [&] { 18446744073709551615U * i; }},
+      {__LINE__, [&] { axpy(9007199254740993, o.x, o.x); }},
       {__LINE__, [&] { i / 2; }},
       {__LINE__, [&] { 2 / i; }},
       {__LINE__, [&] { -none; }},
