@@ -98,15 +98,14 @@ BOOST_DATA_TEST_CASE(a_simulation_of_a_chapter_file_says_what_it_always_said,
   check_golden(name + ".trace.json", outputs.trace);
 }
 
+// With seed 0, they are those of the test before.
 BOOST_DATA_TEST_CASE(two_simulations_with_one_seed_write_the_same_bytes,
                      boost::unit_test::data::make(names), name) {
-  for (const char* seed : {"0", "12345"}) {
-    const Outputs first = simulate(name, seed);
-    const Outputs second = simulate(name, seed);
-    BOOST_TEST((first.trace == second.trace), difference(first.trace, second.trace));
-    BOOST_TEST((first.json == second.json), difference(first.json, second.json));
-    BOOST_TEST((first.text == second.text), difference(first.text, second.text));
-  }
+  const Outputs first = simulate(name, "12345");
+  const Outputs second = simulate(name, "12345");
+  BOOST_TEST((first.trace == second.trace), difference(first.trace, second.trace));
+  BOOST_TEST((first.json == second.json), difference(first.json, second.json));
+  BOOST_TEST((first.text == second.text), difference(first.text, second.text));
 }
 
 BOOST_DATA_TEST_CASE(ten_seeds_give_one_makespan, boost::unit_test::data::make(names), name) {
