@@ -8,8 +8,7 @@ function(troupe_options target)
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
                               -Wsuggest-override -Werror>
     # Clang 14 warns of it where C++ compares with 0 what a default operator<=> returns.
-    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wzero-as-null-pointer-constant>
-    $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wreserved-identifier>)
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wzero-as-null-pointer-constant>)
   get_target_property(joined ${target} UNITY_BUILD)
   if(joined)
     # Joined files see each other's names, and GCC takes them for headers.

@@ -12,10 +12,6 @@
 // with the kernels' names, which launch them.
 #define device_kernels emulated_kernels
 
-#ifdef __clang__
-#pragma clang diagnostic ignored "-Wreserved-identifier"
-#pragma clang diagnostic ignored "-Wreserved-macro-identifier"
-#endif
 #define __global__
 #define __device__
 #define __host__
