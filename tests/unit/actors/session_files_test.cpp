@@ -26,7 +26,18 @@ std::size_t open_files() {
   return count;
 }
 
+constexpr std::int64_t large_elements = std::int64_t{1} << 38;
+
 struct SessionFiles {
+  // A file of so many float32, 1 TiB, that takes no room on the disk.
+  std::filesystem::path write_large() const {
+    const std::string header = npy_of("<f4", "(" + std::to_string(large_elements) + ",)");
+    directory.write("large.npy", header);
+    std::filesystem::resize_file(directory.path() / "large.npy",
+                                 header.size() + large_elements * 4);
+    return directory.path() / "large.npy";
+  }
+
   Machine machine = [] {
     Machine with_memory;
     with_memory.name = "one device";
@@ -46,29 +57,21 @@ struct SessionFiles {
 BOOST_FIXTURE_TEST_SUITE(session_files, SessionFiles)
 
 BOOST_AUTO_TEST_CASE(a_file_larger_than_the_memory_of_the_host_is_refused) {
-  const std::int64_t elements = std::int64_t{1} << 38;
-  const std::string header = testing::npy_of("<f4", "(" + std::to_string(elements) + ",)");
-  directory.write("large.npy", header);
-  const std::filesystem::path large = directory.path() / "large.npy";
-  std::filesystem::resize_file(large, header.size() + elements * 4);  // without disk blocks
+  const std::filesystem::path large = write_large();
   machine.memories[0].size_bytes = std::uint64_t{1} << 50;
   Session unlimited(machine);
   expect_error(ErrorKind::usage, "takes 1 TiB, and ", [&] { unlimited.load(large); });
 }
 
 BOOST_AUTO_TEST_CASE(a_simulation_reads_only_the_header_of_a_file) {
-  const std::int64_t elements = std::int64_t{1} << 38;
-  const std::string header = testing::npy_of("<f4", "(" + std::to_string(elements) + ",)");
-  directory.write("large.npy", header);
-  const std::filesystem::path large = directory.path() / "large.npy";
-  std::filesystem::resize_file(large, header.size() + elements * 4);  // without disk blocks
+  const std::filesystem::path large = write_large();
   machine.memories[0].size_bytes = std::uint64_t{4} << 40;
   machine.devices[0].flops = 1e12;
   machine.devices[0].bandwidth = 1e11;
   Session simulated(machine, {.mode = Mode::simulate});
   const Tensor y = simulated.load(large) + 1;
   y.wait();
-  BOOST_TEST((y.type() == TensorType{DType::f32, Shape{elements}}));
+  BOOST_TEST((y.type() == TensorType{DType::f32, Shape{large_elements}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_that_was_loaded_keeps_no_file_open) {

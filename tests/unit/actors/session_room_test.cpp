@@ -24,6 +24,14 @@ using testing::hundred_kib;
 using testing::of_18_kib;
 using testing::with_small_memory;
 
+Machine with_small_memory_and_disk() {
+  Machine machine = with_small_memory();
+  machine.devices.erase(machine.devices.begin());
+  machine.devices[0].memory = MemoryId{1};
+  machine.memories[0] = {.name = "disk", .kind = MemoryKind::storage, .size_bytes = 1 << 30};
+  return machine;
+}
+
 // Not a test of values in a simulation.
 void check_sums(Session& s, const std::vector<Tensor>& kept, std::span<const Tensor> sums) {
   s.wait_all();
@@ -121,11 +129,7 @@ BOOST_AUTO_TEST_CASE(what_was_used_least_recently_moves_out_first) {
 }
 
 BOOST_AUTO_TEST_CASE(tensors_move_from_memory_to_storage_where_no_memory_has_room) {
-  Machine machine = with_small_memory();
-  machine.devices.erase(machine.devices.begin());
-  machine.devices[0].memory = MemoryId{1};
-  machine.memories[0] = {.name = "disk", .kind = MemoryKind::storage, .size_bytes = 1 << 30};
-  Session s(machine);
+  Session s(with_small_memory_and_disk());
   std::vector<Tensor> kept;
   std::vector<Tensor> sums;
   for (std::uint64_t i = 0; i < 20; ++i) kept.push_back(s.uniform(of_18_kib, i));
@@ -135,11 +139,7 @@ BOOST_AUTO_TEST_CASE(tensors_move_from_memory_to_storage_where_no_memory_has_roo
 
 // Five tensors fill the memory; the other ones are on the disk by then.
 BOOST_AUTO_TEST_CASE(a_tensor_that_has_moved_to_storage_is_copied_there_as_any_other) {
-  Machine machine = with_small_memory();
-  machine.devices.erase(machine.devices.begin());
-  machine.devices[0].memory = MemoryId{1};
-  machine.memories[0] = {.name = "disk", .kind = MemoryKind::storage, .size_bytes = 1 << 30};
-  Session s(machine);
+  Session s(with_small_memory_and_disk());
   std::vector<Tensor> kept;
   for (std::uint64_t i = 0; i < 12; ++i) kept.push_back(s.uniform(of_18_kib, i));
   s.wait_all();
