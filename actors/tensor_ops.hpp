@@ -26,6 +26,8 @@ struct Argument {
   const Tensor& tensor;
   CallSite where;
 };
+// Of what a Scalar is made, besides float and double: integers of up to 64 bits, and types that
+// convert to double, such as std::atomic<double>.
 template <class T>
 concept WholeNumber = std::integral<T> && sizeof(T) <= sizeof(std::int64_t);
 template <class T>
