@@ -78,8 +78,8 @@ auto inspect(Inspector& f, Device& device) {
   std::vector<double> flops = list(device.flops);
   std::vector<double> bandwidth = list(device.bandwidth);
   return f(caf::meta::type_name("troupe::Device"), device.name, device.kind, device.memory,
-           device.streams, device.issue_depth, device.gpu, device.tf32, device.launch,
-           device.op_flops, flops, bandwidth, device.cores, device.node,
+           device.streams, device.issue_depth, device.gpu, device.tf32, device.cuda_graphs,
+           device.launch, device.op_flops, flops, bandwidth, device.cores, device.node,
            caf::meta::load_callback([&]() -> caf::error {
              device.flops = rate(flops);
              device.bandwidth = rate(bandwidth);

@@ -39,6 +39,7 @@ struct RunArguments {
   std::string checkpoint_folder;  // or empty
 
   bool no_verify = false;
+  bool no_cuda_graphs = false;  // on any GPU
   bool verbose = false;
   bool shared_memory = false;  // between nodes; else TCP
   bool awaits_nodes = false;   // which are about to start

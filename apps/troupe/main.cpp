@@ -349,6 +349,8 @@ int run_program(int argc, char** argv) {
   add_run_options(*run, arguments);
   run->add_flag("--no-verify", arguments.no_verify,
                 "Don't compare the results with a serial execution");
+  run->add_flag("--no-cuda-graphs", arguments.no_cuda_graphs,
+                "Launch each op on a GPU by itself; else short ones are launched together");
   add_nodes_options(*run, arguments);
   needs_nodes(add_loss_option(*run, arguments), arguments);
   add_checkpoint_options(*run, arguments);

@@ -152,6 +152,11 @@ PlannedRun::PlannedRun(Mode mode, const RunArguments& arguments, Phases& phases)
                                map_device(file.machine, mapping,
                                           mode == Mode::run ? &host : nullptr);
                              }
+                             if (arguments.no_cuda_graphs) {
+                               for (Device& device : file.machine.devices) {
+                                 device.cuda_graphs = false;
+                               }
+                             }
                              complete_for(mode, file, nodes.cluster ? &*nodes.cluster : nullptr);
                              return chosen_scenarios(file, arguments.scenarios);
                            })),

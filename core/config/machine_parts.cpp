@@ -22,9 +22,9 @@ constexpr std::int64_t gpu_number_max = 63;
 // Smaller chunks would cost mostly overhead, and a simulation has an event for each.
 constexpr std::uint64_t chunk_min_bytes = 4096;
 
-constexpr std::array<std::string_view, 10> device_keys = {
-    "kind",  "memory",    "streams", "issue_depth", "launch",
-    "flops", "bandwidth", "cores",   "gpu",         "tf32"};
+constexpr std::array<std::string_view, 11> device_keys = {
+    "kind",      "memory", "streams", "issue_depth", "launch",     "flops",
+    "bandwidth", "cores",  "gpu",     "tf32",        "cuda_graphs"};
 
 // The kinds that a device may have a rate for: those that run on devices, not on links. A kind of a
 // library that has the name of another key gets none.
@@ -180,6 +180,9 @@ class PartsReader {
     if (const Node* n = find(value, "cores")) read_cores(*n, of_device("cores"), device);
     if (const Node* n = find(value, "gpu")) read_gpu(*n, of_device("gpu"), device);
     if (const Node* n = find(value, "tf32")) read_tf32(*n, of_device("tf32"), device);
+    if (const Node* n = find(value, "cuda_graphs")) {
+      read_cuda_graphs(*n, of_device("cuda_graphs"), device);
+    }
     for (const std::string_view op : op_names_) {
       if (const Node* n = find(value, op)) {
         device.op_flops.emplace(op, read_flops(*n, fmt::format("rate of {} for {}", what, op)));
@@ -215,6 +218,15 @@ class PartsReader {
                         "remove `tf32`, or write kind: gpu");
     }
     device.tf32 = read_bool(n, what);
+  }
+
+  static void read_cuda_graphs(const Node& n, const std::string& what, Device& device) {
+    if (device.kind != DeviceKind::gpu) {
+      throw usage_error(n.place(),
+                        fmt::format("'{}' is a CPU, and CUDA graphs are for GPUs", device.name),
+                        "remove `cuda_graphs`, or write kind: gpu");
+    }
+    device.cuda_graphs = read_bool(n, what);
   }
 
   static void read_cores(const Node& list, const std::string& what, Device& device) {

@@ -30,6 +30,7 @@ struct Device {
   std::optional<double> bandwidth = {};  // bytes per second to and from its memory
   int gpu = -1;                          // of a GPU: its number on the host; -1: in their order
   bool tf32 = false;                     // of a GPU: float32 products have factors in TF32
+  bool cuda_graphs = true;               // of a GPU: short ops are launched together
   std::vector<int> cores = {};           // of a CPU: the OS core numbers that a real run uses
   NodeId node = {};
   SourcePlace place = {};

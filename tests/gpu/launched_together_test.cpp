@@ -57,6 +57,23 @@ BOOST_AUTO_TEST_CASE(short_ops_that_are_ready_need_a_launch_for_sixteen_of_them,
   BOOST_TEST(launches_of(fixture, many, 1) == before_ops + 64);
 }
 
+BOOST_AUTO_TEST_CASE(each_op_is_launched_by_itself_where_graphs_are_not_wanted,
+                     *boost::unit_test::precondition(on_stand_in)) {
+  const StandInFixture fixture;
+  const auto launches = [&](int count, bool has_graphs) {
+    Machine machine = gpu_machine(1);
+    machine.devices[gpu.index()].cuda_graphs = has_graphs;
+    const SmallGraph g = independent_products(count);
+    perform(g, machine);  // so that the ops are known, and no more warmed up
+    fixture.set("launches", 0);
+    const ScenarioReport report = perform(g, machine);
+    BOOST_TEST((report.verified == true));
+    return fixture.get("launches");
+  };
+  BOOST_TEST(launches(63, true) - launches(1, true) == 3);
+  BOOST_TEST(launches(63, false) - launches(1, false) == 62);
+}
+
 BOOST_AUTO_TEST_CASE(results_and_times_are_those_of_each_op,
                      *boost::unit_test::precondition(has_gpu)) {
   const StandInFixture fixture;

@@ -46,6 +46,7 @@ BOOST_AUTO_TEST_CASE(an_unknown_option_is_refused) {
   const Ready ready;
   check_refused(ready, {"run", "run.yaml", "--jsn", "x"}, "", {"--jsn", "run --help"});
   check_refused(ready, {"simulate", "run.yaml", "--no-verify"}, "", {"--no-verify"});
+  check_refused(ready, {"simulate", "run.yaml", "--no-cuda-graphs"}, "", {"--no-cuda-graphs"});
   check_refused(ready, {"--jsn"}, "there is no option '--jsn'", {"--help"});
   check_refused(ready, {"run", "run.yaml", "more.yaml"}, "", {"more.yaml"});
 }

@@ -265,6 +265,25 @@ BOOST_AUTO_TEST_CASE(copies_of_pageable_memory_are_in_the_report_and_in_profiles
   BOOST_TEST(count(run.err, "ends\n") == count(run.err, "begins: "));
 }
 
+BOOST_AUTO_TEST_CASE(without_cuda_graphs_none_is_launched) {
+  const Workspace workspace;
+  workspace.write("run.yaml",
+                  "machine:\n"
+                  "  devices: {gpu0: {kind: gpu, memory: vram0, flops: 1 TFLOP/s}}\n"
+                  "  memories: {vram0: {size: 64 MiB}}\n"
+                  "tensors: {x: {op: uniform, shape: [8, 8], on: gpu0}}\n"
+                  "tasks: {y: {op: relu, in: x, repeat: 32, on: gpu0}}\n");
+  const auto work_of = [&](std::vector<std::string> command) {
+    const Finished run = run_on({{"TROUPE_STAND_IN_TRACE", "1"}}, workspace, std::move(command));
+    BOOST_TEST_INFO(run.out << run.err);
+    BOOST_TEST(run.exit_code == 0);
+    BOOST_TEST(contains(run.out, "results were compared within"));
+    return run.err;
+  };
+  BOOST_TEST(contains(work_of({"run", "run.yaml"}), "cudaGraphLaunch"));
+  BOOST_TEST(!contains(work_of({"run", "run.yaml", "--no-cuda-graphs"}), "cudaGraphLaunch"));
+}
+
 //   x ── square (gpu0) ── chained (gpu0)
 BOOST_AUTO_TEST_CASE(products_in_tf32_are_compared_within_what_tf32_differs_by) {
   const Workspace workspace;

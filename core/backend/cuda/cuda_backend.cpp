@@ -98,7 +98,7 @@ DeviceBackendEntry cuda_device_backend() {
           .is_here = cuda_device_is_here,
           .warm_up =
               [](const Machine& machine, DeviceId id, std::span<const KernelSample> ops) {
-                load_cuda().module->warm_up(number_of(machine, id), machine.device(id).tf32, ops);
+                load_cuda().module->warm_up(number_of(machine, id), machine.device(id), ops);
               }};
 }
 

@@ -20,7 +20,8 @@ namespace troupe {
 // A stream of a device, with the handles of the libraries that enqueue their work on it. cuBLAS
 // must take scalars from the host's memory, which is its default.
 struct CudaStream {
-  bool uses_tf32 = false;  // products of float32 take their factors in TF32
+  bool uses_tf32 = false;   // products of float32 take their factors in TF32
+  bool uses_graphs = true;  // short launches go to the GPU together, as CUDA graphs
 
   virtual ~CudaStream() = default;
   // Launches a kernel, now or together with later ones, but before all that comes after it on this

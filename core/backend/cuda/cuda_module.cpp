@@ -97,8 +97,8 @@ class LoadedModule final : public CudaModule {
                                              std::uint32_t depth) const override {
     return make_gpu_device(context, id, gpu, depth);
   }
-  void warm_up(int gpu, bool uses_tf32, std::span<const KernelSample> ops) const override {
-    warm_up_gpu(gpu, uses_tf32, ops);
+  void warm_up(int gpu, const Device& device, std::span<const KernelSample> ops) const override {
+    warm_up_gpu(gpu, device, ops);
   }
   std::unique_ptr<LinkBackend> make_link(const BackendContext& context, LinkEnds ends,
                                          std::uint32_t depth) const override {

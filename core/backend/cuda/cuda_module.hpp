@@ -50,7 +50,7 @@ class CudaModule {
   virtual std::unique_ptr<DeviceBackend> make_device(const BackendContext& context, DeviceId id,
                                                      int gpu, std::uint32_t depth) const = 0;
   // As DeviceBackendEntry::warm_up; ops that are as earlier ones of this process are left out.
-  virtual void warm_up(int gpu, bool uses_tf32, std::span<const KernelSample> ops) const = 0;
+  virtual void warm_up(int gpu, const Device& device, std::span<const KernelSample> ops) const = 0;
   // Of the GPUs whose memories a link joins; -1: that is memory of the host.
   struct LinkEnds {
     int gpu_of_a = -1;

@@ -140,7 +140,7 @@ void CudaQueue::make_handles() {
   own_solver_.reset(solver);
   check_cuda(cusolverDnSetStream(solver, stream), "giving cuSOLVER a stream");
   // The first work of a stream begins late.
-  launches_.make_chains(stream);
+  if (uses_graphs) launches_.make_chains(stream);
   check_cuda(cudaMemsetAsync(workspace_.get(), 0, 1, stream), "filling memory");
   check_cuda(cudaStreamSynchronize(stream), "filling memory");
 }
@@ -215,7 +215,7 @@ void CudaQueue::give_own() {
 
 void CudaQueue::launch(const KernelLaunch& launch) {
   // A profiler finds a kernel in the range of its op.
-  if (ProfileRange::is_on()) return enqueue(launch, stream());
+  if (!uses_graphs || ProfileRange::is_on()) return enqueue(launch, stream());
   if (launches_.is_full()) give_held_or_throw();
   if (launches_.is_full()) give_own();
   launches_.add(launch);

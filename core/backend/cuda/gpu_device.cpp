@@ -57,6 +57,7 @@ class GpuDevice final : public DeviceBackend {
       queues_.push_back(std::make_unique<CudaQueue>(gpu, static_cast<std::uint32_t>(s) * depth,
                                                     depth, context.completions));
       queues_.back()->uses_tf32 = context.machine.device(id).tf32;
+      queues_.back()->uses_graphs = context.machine.device(id).cuda_graphs;
     }
   }
 

@@ -118,19 +118,20 @@ void compute(const CudaKernelEntry& kernel, const KernelSample& op, CudaQueue& q
 
 }  // namespace
 
-void warm_up_gpu(int gpu, bool uses_tf32, std::span<const KernelSample> ops) {
+void warm_up_gpu(int gpu, const Device& device, std::span<const KernelSample> ops) {
   static Computed computed;
   Unreported unreported;
   std::optional<CudaQueue> queue;
   for (const KernelSample& op : ops) {
-    Known known = known_of(gpu, uses_tf32, op);
+    Known known = known_of(gpu, device.tf32, op);
     const CudaKernelEntry* const kernel = known.kernel;
     if (kernel == nullptr || computed.has(known)) continue;
     try {
       if (!queue) {
         queue.emplace(gpu, 0, 1, unreported);
+        queue->uses_tf32 = device.tf32;
+        queue->uses_graphs = device.cuda_graphs;
         queue->make_handles();
-        queue->uses_tf32 = uses_tf32;
       }
       compute(*kernel, op, *queue);
       computed.add(std::move(known));

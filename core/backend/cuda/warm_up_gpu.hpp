@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/backend/backend.hpp"
+#include "core/machine/machine.hpp"
 
 #include <span>
 
@@ -11,6 +12,7 @@ namespace troupe {
 // this process. Blocks until they have ended. Leaves out those for which there is no memory, or
 // that CUDA refuses: the run will say so, if it comes to it. Throws a run Error if the GPU is of no
 // use any more.
-void warm_up_gpu(int gpu, bool uses_tf32, std::span<const KernelSample> ops);
+// `device`: which computes them later.
+void warm_up_gpu(int gpu, const Device& device, std::span<const KernelSample> ops);
 
 }  // namespace troupe

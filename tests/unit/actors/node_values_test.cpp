@@ -41,6 +41,7 @@ BOOST_AUTO_TEST_CASE(a_machine_of_nodes_arrives_as_it_was_sent) {
   sent.devices[0].issue_depth = 8;
   sent.devices[0].gpu = 2;
   sent.devices[0].tf32 = true;
+  sent.devices[0].cuda_graphs = false;
   sent.memories[0].directory = "/scratch";
   const Machine machine = received(sent);
   BOOST_TEST(machine.nodes.size() == 8U);
@@ -50,6 +51,7 @@ BOOST_AUTO_TEST_CASE(a_machine_of_nodes_arrives_as_it_was_sent) {
     BOOST_TEST(machine.devices[d].issue_depth == sent.devices[d].issue_depth);
     BOOST_TEST(machine.devices[d].gpu == sent.devices[d].gpu);
     BOOST_TEST(machine.devices[d].tf32 == sent.devices[d].tf32);
+    BOOST_TEST(machine.devices[d].cuda_graphs == sent.devices[d].cuda_graphs);
     BOOST_TEST((machine.devices[d].flops == sent.devices[d].flops));
     BOOST_TEST((machine.devices[d].bandwidth == sent.devices[d].bandwidth));
     BOOST_TEST((machine.devices[d].node == sent.devices[d].node));

@@ -48,7 +48,7 @@ devices:
   cpu: {kind: cpu, memory: host, cores: [0, 2],
         matmul: 510 GFLOP/s, flops: 20 GFLOP/s, bandwidth: 30 GB/s}
   gpu0: {kind: gpu, matmul: 14.4 TFLOP/s, launch: 10 us, memory: vram0, streams: 4, issue_depth: 8,
-         gpu: 3, tf32: true}
+         gpu: 3, tf32: true, cuda_graphs: false}
 memories:
   host: {size: 64 GiB}
   vram0: {size: 16 GiB, kind: ram}
@@ -72,6 +72,7 @@ links:
   BOOST_TEST(cpu.issue_depth == 0);
   BOOST_TEST(cpu.gpu == -1);
   BOOST_TEST(!cpu.tf32);
+  BOOST_TEST(cpu.cuda_graphs);
   BOOST_TEST((cpu.launch == 0us));
   BOOST_TEST(cpu.place.line == 5);
   BOOST_TEST(cpu.place.column == 3);
@@ -81,6 +82,7 @@ links:
   BOOST_TEST(gpu.issue_depth == 8);
   BOOST_TEST(gpu.gpu == 3);
   BOOST_TEST(gpu.tf32);
+  BOOST_TEST(!gpu.cuda_graphs);
   BOOST_TEST((gpu.launch == 10us));
   BOOST_TEST(!gpu.flops.has_value());
   BOOST_REQUIRE(m.memories.size() == 3U);
@@ -309,6 +311,11 @@ BOOST_AUTO_TEST_CASE(devices_are_checked) {
   BOOST_TEST(device_error("gpu: {kind: gpu, memory: host, tf32: true}") == "");
   BOOST_TEST(device_error("gpu: {kind: gpu, memory: host, tf32: 1}")
                  .starts_with("machine.yaml:6:40: tf32 of device 'gpu' is '1'"));
+  BOOST_TEST(device_error("gpu: {kind: gpu, memory: host, cuda_graphs: 1}")
+                 .starts_with("machine.yaml:6:47: cuda_graphs of device 'gpu' is '1'"));
+  BOOST_TEST(device_error("cpu: {kind: cpu, memory: host, cuda_graphs: true}") ==
+             "machine.yaml:6:47: 'cpu' is a CPU, and CUDA graphs are for GPUs; remove "
+             "`cuda_graphs`, or write kind: gpu");
   BOOST_TEST(device_error("cpu: {kind: cpu, memory: host, tf32: false}") ==
              "machine.yaml:6:40: 'cpu' is a CPU, and TF32 is a format of GPUs; remove `tf32`, or "
              "write kind: gpu");
