@@ -72,6 +72,8 @@ class Tensor {
 // The environment variable that names nodes, "host:port,host:port", for a session that runs and has
 // neither `node_addresses` nor a machine without nodes. Empty: none. `troupe launch` sets it.
 inline constexpr const char* nodes_variable = "TROUPE_NODES";
+// How tensors go between these nodes: "tcp", which is the default, or "shared-memory".
+inline constexpr const char* transport_variable = "TROUPE_TRANSPORT";
 
 struct SessionOptions {
   Mode mode = Mode::run;
@@ -85,6 +87,9 @@ struct SessionOptions {
   std::vector<std::string> node_addresses = {};
   // If no machine is given: that of the nodes has their GPUs, too.
   bool node_gpus = false;
+  // Tensors go from node to node through shared memory, for which all nodes must be on one host;
+  // else by TCP.
+  bool node_shared_memory = false;
   // How it shows who it is to nodes with --tls-cert.
   TlsFiles tls = {};
 };

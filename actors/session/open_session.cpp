@@ -54,6 +54,23 @@ std::vector<std::string> nodes_of_environment(const SessionOptions& options,
   return addresses_in(named);
 }
 
+// How the environment has tensors go between the nodes that it names. Throws a usage Error.
+bool environment_shares_memory() {
+  const char* const named = std::getenv(transport_variable);
+  const std::string_view transport = named != nullptr ? named : "";
+  if (transport.empty() || transport == "tcp") return false;
+  if (transport == "shared-memory") return true;
+  throw usage_error(fmt::format("{}='{}' is no transport", transport_variable, transport),
+                    "write tcp or shared-memory");
+}
+
+// What the options say of nodes, other than which these are. Empty: nothing.
+std::string_view said_of_nodes(const SessionOptions& options) {
+  if (options.tls.are_given()) return "tls";
+  if (options.node_gpus) return "node_gpus";
+  return options.node_shared_memory ? "node_shared_memory" : "";
+}
+
 // `named`: the nodes of the environment; else those of the options. Null: it has no nodes.
 std::unique_ptr<Cluster> cluster_of(const SessionOptions& options,
                                     const std::vector<std::string>& named, const OpRegistry& ops) {
@@ -64,16 +81,19 @@ std::unique_ptr<Cluster> cluster_of(const SessionOptions& options,
                       "give all three of `tls`, or none");
   }
   if (addresses.empty()) {
-    if (!uses_tls && !options.node_gpus) return nullptr;
-    throw usage_error(
-        fmt::format("the session has `{}`, and no nodes", uses_tls ? "tls" : "node_gpus"),
-        "name nodes in `node_addresses`, or leave it out");
+    const std::string_view said = said_of_nodes(options);
+    if (said.empty()) return nullptr;
+    throw usage_error(fmt::format("the session has `{}`, and no nodes", said),
+                      "name nodes in `node_addresses`, or leave it out");
   }
   if (has_virtual_time(options.mode)) {
     throw usage_error("a simulation runs on no nodes",
                       "leave them out, or make the session with Mode::run");
   }
-  ClusterOptions nodes{.addresses = addresses, .allows_other_kinds = true};
+  ClusterOptions nodes{.addresses = addresses,
+                       .allows_other_kinds = true,
+                       .uses_shared_memory = options.node_shared_memory ||
+                                             (!named.empty() && environment_shares_memory())};
   if (uses_tls) nodes.tls = TlsContext(options.tls);
   try {
     return std::make_unique<Cluster>(ops, nodes);

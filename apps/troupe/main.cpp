@@ -203,6 +203,15 @@ std::vector<std::string> split_addresses(const std::string& list) {
   return addresses;
 }
 
+CLI::Option* add_transport(CLI::App& command, bool& shared_memory) {
+  return command
+      .add_option_function<std::string>(
+          "--transport", [&](const std::string& name) { shared_memory = name == "shared-memory"; },
+          "How tensors go from node to node: tcp, the default, or shared-memory")
+      ->option_text("NAME")
+      ->check(CLI::IsMember({"tcp", "shared-memory"}));
+}
+
 // Where a run file is to run, or be checked.
 void add_nodes_options(CLI::App& command, troupe::RunArguments& arguments) {
   command
@@ -223,14 +232,7 @@ void add_nodes_options(CLI::App& command, troupe::RunArguments& arguments) {
       ->option_text("N")
       ->check(CLI::Range(1, static_cast<int>(troupe::local_nodes_max)))
       ->excludes("--nodes");
-  CLI::Option* const transport =
-      command
-          .add_option_function<std::string>(
-              "--transport",
-              [&](const std::string& name) { arguments.shared_memory = name == "shared-memory"; },
-              "How tensors go from node to node: tcp, the default, or shared-memory")
-          ->option_text("NAME")
-          ->check(CLI::IsMember({"tcp", "shared-memory"}));
+  CLI::Option* const transport = add_transport(command, arguments.shared_memory);
   CLI::Option* const connect_timeout =
       command
           .add_option("--connect-timeout", arguments.connect_timeout_s,
@@ -300,6 +302,7 @@ void add_launch_options(CLI::App& command, troupe::LaunchArguments& arguments) {
                   "Start so many node processes on this host")
       ->option_text("N")
       ->check(CLI::Range(1, static_cast<int>(troupe::local_nodes_max)));
+  add_transport(command, arguments.shared_memory);
   add_node_timeout(command, arguments.node_timeout_s, "program that is stopped");
   add_ops_option(command, arguments.ops);
   command.prefix_command();

@@ -46,6 +46,17 @@ struct Files : RunWorkspace {
 
 }  // namespace
 
+BOOST_FIXTURE_TEST_CASE(a_launched_program_learns_how_tensors_go_between_its_nodes, Files) {
+  const std::vector<std::string> program = {"sh", "-c", "echo $TROUPE_TRANSPORT"};
+  const auto learnt = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> words = options;
+    words.insert(words.end(), program.begin(), program.end());
+    return finish(words).out;
+  };
+  BOOST_TEST(learnt({}) == "tcp\n");
+  BOOST_TEST(learnt({"--transport", "shared-memory"}) == "shared-memory\n");
+}
+
 BOOST_FIXTURE_TEST_CASE(a_launched_program_has_its_arguments_and_the_addresses_of_nodes, Files) {
   for (const std::vector<std::string>& mark : {std::vector<std::string>{}, {"--"}}) {
     std::vector<std::string> program = mark;

@@ -13,13 +13,16 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
 #include <unistd.h>
 
 namespace troupe {
@@ -202,6 +205,41 @@ BOOST_AUTO_TEST_CASE(the_environment_names_nodes_for_a_session_that_names_none) 
     BOOST_TEST(nodes_of(Session()) == 0U);
   }
   unsetenv(nodes_variable);
+}
+
+BOOST_AUTO_TEST_CASE(tensors_go_through_shared_memory_if_the_session_or_the_environment_says_so) {
+  const auto shares_memory = [](const std::function<Session(const Nodes&)>& open) {
+    const Nodes nodes(2);
+    Session session = open(nodes);
+    const DeviceScope on = session.on("n1.cpu0");
+    BOOST_TEST(session.uniform({8}).to("n0.mem0").read<float>().size() == 8U);
+    std::ifstream maps(fmt::format("/proc/{}/maps", nodes.processes[0]->program().pid()));
+    return std::string(std::istreambuf_iterator<char>(maps), {}).find("libtroupe_ucx") !=
+           std::string::npos;
+  };
+  const auto with_environment = [&](const char* transport) {
+    return shares_memory([&](const Nodes& nodes) {
+      setenv(nodes_variable, (nodes.addresses[0] + "," + nodes.addresses[1]).c_str(), 1);
+      setenv(transport_variable, transport, 1);
+      return Session();
+    });
+  };
+  const auto with_options = [&](bool node_shared_memory) {
+    return shares_memory([&](const Nodes& nodes) {
+      return Session({.node_addresses = nodes.addresses, .node_shared_memory = node_shared_memory});
+    });
+  };
+  BOOST_TEST(with_environment("shared-memory"));
+  BOOST_TEST(!with_options(false));  // the variable is for the nodes of the environment
+  BOOST_TEST(with_options(true));
+  BOOST_TEST(!with_environment("tcp"));
+  BOOST_TEST(!with_environment(""));
+  check_error([&] { with_environment("rdma"); },
+              {"TROUPE_TRANSPORT='rdma' is no transport", "tcp or shared-memory"});
+  unsetenv(nodes_variable);
+  unsetenv(transport_variable);
+  check_error([] { Session session({.node_shared_memory = true}); },
+              {"`node_shared_memory`, and no nodes"});
 }
 
 BOOST_AUTO_TEST_CASE(a_killed_node_is_named_and_the_others_serve_again) {
