@@ -114,7 +114,7 @@ void measure_storage(Machine& machine) {
             fmt::format("directory '{}' can't be used: {}", directory.string(), error.message()),
             "name a directory that exists");
       }
-      memory.size_bytes = space.available;
+      memory.size_bytes = std::max<std::uint64_t>(space.available, 1);  // 0: not known
     } catch (const Error& error) {
       throw usage_error(memory.place, fmt::format("memory '{}': {}", memory.name, error.problem()),
                         error.remedy());

@@ -59,6 +59,16 @@ Error too_little(std::uint64_t needed, std::uint64_t available) {
                    "make the tensors smaller or fewer, or simulate the file");
 }
 
+// The kernel has refused to map memory.
+Error not_mapped(std::uint64_t needed, std::uint64_t available) {
+  if (needed > available) return too_little(needed, available);
+  return run_error(fmt::format("the kernel doesn't map {} for the run's tensors, though {} are "
+                               "available",
+                               format_bytes(needed), format_bytes(available)),
+                   "make the tensors fewer or larger, or raise the limit: vm.max_map_count, "
+                   "`ulimit -v`, or that of a container");
+}
+
 }  // namespace
 
 std::uint64_t BufferPool::usable_host_bytes() {
@@ -107,6 +117,7 @@ void BufferPool::reserve(std::span<const Need> needs, const std::function<bool()
   // One buffer of each size first: ops that release their inputs can then always continue.
   for (const Need& need : needs) {
     if (need.count == 0 || missing(need) < need.count) continue;
+    if (need.capacity > room) continue;  // the last free one has been taken meanwhile
     if (!grow(need.capacity, 1, keep_going)) return;
     room -= need.capacity;
   }
@@ -221,7 +232,7 @@ bool BufferPool::grow(std::uint64_t capacity, std::uint64_t count,
     const std::uint64_t per_mapping = std::min(most, count - made);
     const std::uint64_t bytes = per_mapping * capacity;
     std::byte* const start = map(bytes);
-    if (start == nullptr) throw too_little(bytes, usable_bytes_());
+    if (start == nullptr) throw not_mapped(bytes, usable_bytes_());
     for (std::uint64_t at = 0; at < bytes; at += part_bytes) {
       if (keep_going && !keep_going()) {
         munmap(start, bytes);

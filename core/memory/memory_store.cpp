@@ -33,7 +33,9 @@ MemoryStore::MemoryStore(const Machine& machine, Backing backing, Counting count
         node.space = memory.kind == MemoryKind::storage ? make_storage_space(memory)
                                                         : make_host_space(pool_);
       }
-      if (node.size_bytes == 0) node.size_bytes = node.space->free_bytes().value_or(unlimited);
+      if (node.size_bytes == 0) {
+        node.size_bytes = std::max(node.space->free_bytes().value_or(unlimited), std::uint64_t{1});
+      }
     }
     if (node.size_bytes == 0) node.size_bytes = unlimited;
   }

@@ -44,6 +44,18 @@ HostInfo host_with_numa_nodes(std::size_t nodes) {
 
 const HostInfo eight_cpus = host_with_numa_nodes(8);
 
+// Nothing is free in /proc.
+BOOST_AUTO_TEST_CASE(a_full_disk_is_not_taken_for_one_of_unknown_size) {
+  SmallMachine m;
+  m.memory("disk");
+  Memory& disk = m.machine.memories[0];
+  disk.kind = MemoryKind::storage;
+  disk.size_bytes = 0;
+  disk.directory = "/proc";
+  measure_storage(m.machine);
+  BOOST_TEST(disk.size_bytes == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(a_cpu_stands_in_for_a_gpu_which_keeps_its_name_and_memory) {
   Machine m = two_cpus_and_a_gpu();
   m.devices[0].flops = 3e9;

@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -163,6 +164,22 @@ BOOST_AUTO_TEST_CASE(reserve_makes_only_what_is_missing) {
   BOOST_TEST(pool.bytes_mapped() == 4 * mib);
   pool.reserve(std::array{BufferPool::Need{mib, 6}});
   BOOST_TEST(pool.bytes_mapped() == 6 * mib);
+}
+
+// What takes the last free buffer while reserve() asks how much is usable stands for a thread.
+BOOST_AUTO_TEST_CASE(reserve_keeps_to_what_is_usable_while_others_take_buffers) {
+  BufferPool* self = nullptr;
+  bool has_taken = false;
+  BufferPool pool([&] {
+    if (self == nullptr) return 3 * mib;
+    if (!std::exchange(has_taken, true)) self->take(2 * mib);
+    return mib;
+  });
+  pool.give(2 * mib, pool.take(2 * mib));
+  self = &pool;
+  pool.reserve(std::array{BufferPool::Need{2 * mib, 50}});
+  BOOST_TEST(has_taken);
+  BOOST_TEST(pool.bytes_mapped() == 2 * mib);
 }
 
 BOOST_AUTO_TEST_CASE(more_than_the_host_has_is_refused_before_anything_is_touched) {
