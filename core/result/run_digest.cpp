@@ -85,16 +85,16 @@ std::string run_digest(const Graph& graph, std::span<const Scenario> scenarios,
       record.add_attr(entry.value);
     }
   }
+  for (std::size_t g = 0; g < graph.group_count(); ++g) {  // kernels know their index in it
+    const Group& group = graph.group(GroupId::at(g));
+    record.add(std::uint64_t{group.first.value});
+    record.add(std::uint64_t{group.count});
+  }
   for (const Scenario& scenario : scenarios) {
     record.add(scenario.name);
     for (const Step& step : scenario.steps) {
-      if (step.is_wait()) {
-        record.add(std::string_view("wait"));
-        continue;
-      }
-      const Group& group = graph.group(step.group);
-      record.add(std::uint64_t{group.first.value});
-      record.add(std::uint64_t{group.count});
+      record.add(step.is_wait() ? std::string_view("wait") : std::string_view("group"));
+      if (!step.is_wait()) record.add(std::uint64_t{step.group.value});
     }
   }
   for (const SavedFile& file : saves) {

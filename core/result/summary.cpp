@@ -1,6 +1,7 @@
 #include "core/result/summary.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -189,20 +190,31 @@ void Summary::add_span(const Unit& unit, const Share& share, std::span<const Rep
                     : Span::no_index,
        .start = item.start,
        .end = item.end});
-  ReplicaId latest{0};
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const UnitId p = maker_of(inputs[i]);
+  // A tensor that is read twice counts as one predecessor.
+  for (const ReplicaId input : distinct(inputs)) {
+    const UnitId p = maker_of(input);
     if (p < plan_.first_timed || !is_shown(p)) continue;
-    // A tensor that is read twice counts as one predecessor. Inputs that ascend, as most do, have
-    // no repeats.
-    const auto before = inputs.first(i);
-    if (inputs[i] <= latest && std::find(before.begin(), before.end(), inputs[i]) != before.end()) {
-      continue;
-    }
-    latest = std::max(latest, inputs[i]);
     timeline.predecessors.push_back(span_of(p));
   }
   timeline.first_predecessor.push_back(static_cast<std::uint32_t>(timeline.predecessors.size()));
+}
+
+// Each of them once, in their order.
+std::span<const ReplicaId> Summary::distinct(std::span<const ReplicaId> inputs) {
+  const auto descends = [](ReplicaId a, ReplicaId b) { return a >= b; };
+  if (std::adjacent_find(inputs.begin(), inputs.end(), descends) == inputs.end()) return inputs;
+  std::vector<std::uint32_t>& places = distinct_places_;
+  places.resize(inputs.size());
+  std::iota(places.begin(), places.end(), 0U);
+  std::sort(places.begin(), places.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return std::pair(inputs[a], a) < std::pair(inputs[b], b);
+  });
+  const auto is_same = [&](std::uint32_t a, std::uint32_t b) { return inputs[a] == inputs[b]; };
+  places.erase(std::unique(places.begin(), places.end(), is_same), places.end());
+  std::sort(places.begin(), places.end());
+  distinct_.clear();
+  for (const std::uint32_t place : places) distinct_.push_back(inputs[place]);
+  return distinct_;
 }
 
 // Whether the unit has a span, or its maker has. What a lost node has sent to others had finished

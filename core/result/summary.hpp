@@ -71,6 +71,7 @@ class Summary {
                     std::span<const ReplicaId> inputs) const;
   Duration shortest_chunk(UnitId transfer, const ShareTable<>& shares) const;
   void add_span(const Unit& unit, const Share& share, std::span<const ReplicaId> inputs);
+  std::span<const ReplicaId> distinct(std::span<const ReplicaId> inputs);
   bool is_shown(UnitId unit) const;
   std::uint32_t span_of(UnitId unit) const;
   void add_resources();
@@ -95,6 +96,9 @@ class Summary {
   // Of transfers of further outputs: by op kind or group, and number of the output.
   std::map<std::pair<std::size_t, std::uint32_t>, std::uint32_t> further_label_of_;
   std::vector<std::uint32_t> first_track_;  // by resource
+  // Of distinct().
+  std::vector<std::uint32_t> distinct_places_;
+  std::vector<ReplicaId> distinct_;
 };
 
 // Summarizes all windows of the plan, which must have their shares, and drops the successors there.

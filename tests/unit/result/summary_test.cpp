@@ -149,6 +149,18 @@ BOOST_AUTO_TEST_CASE(ops_of_a_group_carry_their_index_and_streams_their_number) 
              boost::test_tools::per_element());
 }
 
+// a, b, c ── y, which reads c, a, c, b and a
+BOOST_AUTO_TEST_CASE(a_span_has_one_arrow_from_each_tensor_in_the_order_in_which_it_is_read) {
+  SmallGraph g;
+  const OpId a = g.work("a", 10, {}, on(cpu));
+  const OpId b = g.work("b", 10, {}, on(cpu));
+  const OpId c = g.work("c", 10, {}, on(cpu));
+  g.work("y", 50, {c, a, c, b, a}, on(cpu));
+  const ScenarioReport report = simulate(g, g.everything());
+  BOOST_TEST(report.timeline.predecessors == (std::vector<std::uint32_t>{2, 0, 1}),
+             boost::test_tools::per_element());
+}
+
 // prepared x ── run
 BOOST_AUTO_TEST_CASE(prepared_ops_are_neither_counted_nor_shown) {
   SmallGraph g;
