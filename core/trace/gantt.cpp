@@ -1,5 +1,6 @@
 #include "core/trace/gantt.hpp"
 
+#include "core/base/saturating.hpp"
 #include "core/trace/text_layout.hpp"
 #include "core/trace/time_axis.hpp"
 
@@ -92,8 +93,8 @@ Chart chart_of(const ScenarioReport& scenario) {
   std::vector<std::uint64_t> label_busy(timeline.labels.size());
   for (const Span& s : timeline.spans) {
     const auto busy = static_cast<std::uint64_t>((end_of(s) - begin_of(s)).count()) + 1;
-    track_busy[s.track] += busy;
-    label_busy[s.label] += busy;
+    track_busy[s.track] = add_sat(track_busy[s.track], busy);
+    label_busy[s.label] = add_sat(label_busy[s.label], busy);
     chart.length = std::max(chart.length, end_of(s));
   }
   const auto used = [](std::uint64_t busy) { return busy > 0; };
@@ -117,7 +118,7 @@ Chart chart_of(const ScenarioReport& scenario) {
 
 // One column of one track: the busy time of each symbol, and the symbols of ops that begin there.
 struct Cell {
-  std::array<std::int64_t, letters_max + 1> busy_ns = {};
+  std::array<std::uint64_t, letters_max + 1> busy_ns = {};
   std::uint32_t begins = 0;  // bits by symbol
 };
 
@@ -183,8 +184,9 @@ class Grid {
     for (std::size_t c = first; c < columns_; ++c) {
       const std::int64_t cell_begin = static_cast<std::int64_t>(c) * cell_ns_;
       if (cell_begin >= end) break;
-      cells[c].busy_ns[symbol] +=
-          std::min(end, cell_begin + cell_ns_) - std::max(begin, cell_begin);
+      std::uint64_t& busy = cells[c].busy_ns[symbol];
+      const auto more = std::min(end, cell_begin + cell_ns_) - std::max(begin, cell_begin);
+      busy = add_sat(busy, static_cast<std::uint64_t>(more));
     }
   }
 
@@ -197,8 +199,9 @@ class Grid {
   // The busy time of a column. At most the whole column, even if ops overlap on one track (flows of
   // a fair link).
   std::int64_t total(const Cell& cell) const {
-    return std::min(std::accumulate(cell.busy_ns.begin(), cell.busy_ns.end(), std::int64_t{0}),
-                    cell_ns_);
+    const std::uint64_t busy =
+        std::accumulate(cell.busy_ns.begin(), cell.busy_ns.end(), std::uint64_t{0}, add_sat);
+    return static_cast<std::int64_t>(std::min(busy, static_cast<std::uint64_t>(cell_ns_)));
   }
 
   const Chart& chart_;

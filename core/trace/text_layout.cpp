@@ -6,6 +6,8 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <locale.h>
+#include <wchar.h>
 
 namespace troupe {
 namespace {
@@ -34,45 +36,15 @@ CodePoint decode(std::string_view text, std::size_t at) {
   return {value, bytes};
 }
 
-using Range = std::pair<char32_t, char32_t>;  // both included
-
-template <std::size_t n>
-bool contains(const std::array<Range, n>& ranges, char32_t c) {
-  return std::any_of(ranges.begin(), ranges.end(),
-                     [c](const Range& r) { return c >= r.first && c <= r.second; });
-}
-
-// The most used blocks of Unicode's categories Mn and Cf, and of East Asian Width W and F (Unicode
-// Standard Annex 11).
-constexpr std::array<Range, 10> zero_width{{{0x0300, 0x036F},
-                                            {0x0483, 0x0489},
-                                            {0x0591, 0x05BD},
-                                            {0x1AB0, 0x1AFF},
-                                            {0x1DC0, 0x1DFF},
-                                            {0x200B, 0x200F},
-                                            {0x2028, 0x202E},
-                                            {0x20D0, 0x20FF},
-                                            {0xFE00, 0xFE0F},
-                                            {0xFE20, 0xFE2F}}};
-constexpr std::array<Range, 14> double_width{{{0x1100, 0x115F},
-                                              {0x2E80, 0x303E},
-                                              {0x3041, 0x33FF},
-                                              {0x3400, 0x4DBF},
-                                              {0x4E00, 0x9FFF},
-                                              {0xA000, 0xA4CF},
-                                              {0xA960, 0xA97F},
-                                              {0xAC00, 0xD7A3},
-                                              {0xF900, 0xFAFF},
-                                              {0xFE30, 0xFE6F},
-                                              {0xFF00, 0xFF60},
-                                              {0xFFE0, 0xFFE6},
-                                              {0x1F300, 0x1FAFF},
-                                              {0x20000, 0x3FFFD}}};
-
+// As many columns as terminals give it, by the C library's table, whatever the program's locale is.
 std::size_t columns(char32_t c) {
   if (c < 0x300) return 1;
-  if (contains(zero_width, c)) return 0;
-  return contains(double_width, c) ? 2 : 1;
+  static const locale_t with_unicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  if (with_unicode == nullptr) return 1;
+  const locale_t before = uselocale(with_unicode);
+  const int width = wcwidth(static_cast<wchar_t>(c));
+  uselocale(before);
+  return width < 0 ? 1 : static_cast<std::size_t>(width);  // -1: it isn't assigned
 }
 
 // The end of the longest part of `text` that starts at `from` and is at most `width` columns wide.

@@ -45,6 +45,9 @@ BOOST_AUTO_TEST_CASE(width_is_what_a_terminal_shows) {
   BOOST_TEST(display_width("行列") == 4);
   BOOST_TEST(display_width("e\u0301") == 1);
   BOOST_TEST(display_width("🎭") == 2);
+  BOOST_TEST(display_width("✅⭐⚡") == 6);
+  BOOST_TEST(display_width("ก็") == 1);
+  BOOST_TEST(display_width("┌─┐") == 3);
 }
 
 BOOST_AUTO_TEST_CASE(printable_text_has_no_control_characters_and_no_broken_utf_8) {
