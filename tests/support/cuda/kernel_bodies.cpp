@@ -165,6 +165,7 @@ void Bodies::add_for_elements() {
   add_cooperating(cross_entropy_grad_rows<T>);
   add_cooperating(mean_of<T>);
   add(lower_triangle<T>);
+  add_cooperating(check_factor<T>);
   add_cooperating(small_product<T>);
 }
 

@@ -1,6 +1,10 @@
 // Several threads of a block, called lanes, that work on one row, and combine their results.
 #pragma once
 
+#include "core/backend/cuda/kernels/threads.cuh"
+
+#include <cstdint>
+
 namespace troupe::device_kernels {
 
 // Which lane of which row of the block a thread is. The number of lanes is a power of two.
@@ -36,6 +40,19 @@ __device__ T combine_lanes(T* shared, const RowThread& thread, T value, const Co
   const T result = values[0];
   __syncthreads();  // before the values of the next call
   return result;
+}
+
+// The first of so many rows for which f(row) holds; `rows` if there is none. For a single block,
+// all threads of which must call it.
+template <class F>
+__device__ std::int64_t first_row(std::int64_t rows, const F& f) {
+  __shared__ std::int64_t shared[single_block_threads];
+  const auto lower = [](std::int64_t a, std::int64_t b) { return a < b ? a : b; };
+  std::int64_t first = rows;
+  for (std::int64_t row = threadIdx.x; row < rows; row += blockDim.x) {
+    if (f(row)) first = lower(first, row);
+  }
+  return combine_lanes(shared, RowThread::along_row(blockDim.x), first, lower);
 }
 
 }  // namespace troupe::device_kernels

@@ -17,6 +17,9 @@ struct LaunchShape {
   unsigned threads = device_kernels::block_threads;
 };
 
+inline constexpr LaunchShape single_block{.blocks = 1,
+                                          .threads = device_kernels::single_block_threads};
+
 // Blocks for `items`, of which each block takes `per_block` at a time; at most so many that the
 // largest GPUs are full several times over. Kernels go on in steps of the grid.
 inline LaunchShape blocks_for(std::int64_t items, std::int64_t per_block) {

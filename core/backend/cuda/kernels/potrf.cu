@@ -26,9 +26,7 @@ void potrf(const CudaCall& call) {
     check_cuda(CudaBlasOf<T>::potrf(call.on.solver(), triangle, n, l, n,
                                     reinterpret_cast<T*>(buffer), elements, info),
                "cuSOLVER's potrf");
-    check_cuda(
-        cudaMemcpyAsync(call.verdict, info, sizeof(int), cudaMemcpyDeviceToHost, call.on.stream()),
-        "copying potrf's verdict");
+    launch(call, single_block, device_kernels::check_factor<T>, l, rows, info, call.verdict);
   });
 }
 

@@ -8,8 +8,6 @@
 namespace troupe::cuda_launchers {
 namespace {
 
-constexpr LaunchShape single_block{.blocks = 1, .threads = device_kernels::single_block_threads};
-
 // The rows along the last axis of a tensor, and how they are spread over blocks.
 struct Rows {
   std::int64_t length;

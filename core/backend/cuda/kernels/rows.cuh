@@ -85,16 +85,11 @@ __device__ bool is_class(T label, std::int64_t classes) {
 template <class T>
 __global__ void check_labels(const T* labels, std::int64_t rows, std::int64_t classes,
                              std::int32_t* verdict) {
-  __shared__ std::int64_t shared[single_block_threads];
-  const auto lower = [](std::int64_t a, std::int64_t b) { return a < b ? a : b; };
-  std::int64_t bad = rows;
-  for (std::int64_t row = threadIdx.x; row < rows; row += blockDim.x) {
-    if (!is_class(labels[row], classes)) bad = lower(bad, row);
-  }
-  bad = combine_lanes(shared, RowThread::along_row(blockDim.x), bad, lower);
+  const std::int64_t bad =
+      first_row(rows, [=](std::int64_t row) { return !is_class(labels[row], classes); });
   constexpr std::int64_t verdict_max = std::numeric_limits<std::int32_t>::max();
   if (threadIdx.x == 0 && bad < rows) {
-    *verdict = static_cast<std::int32_t>(lower(bad + 1, verdict_max));
+    *verdict = static_cast<std::int32_t>(bad < verdict_max ? bad + 1 : verdict_max);
   }
 }
 

@@ -78,13 +78,14 @@ void solve_triangular(int m, int n, T alpha, Matrix<const T> a, bool is_lower,
 }
 
 // Replaces the lower triangle of a by its Cholesky factor; the rest of a isn't touched. Returns 0,
-// or the number, from 1, of the first leading minor that isn't positive definite.
+// or the number, from 1, of the first leading minor that isn't positive definite. As in cuSOLVER,
+// what is no number passes.
 template <class T>
 std::int32_t factor_cholesky(int n, Matrix<T> a) {
   for (int j = 0; j < n; ++j) {
     double diagonal = a(j, j);
     for (int l = 0; l < j; ++l) diagonal -= double{a(j, l)} * double{a(j, l)};
-    if (!(diagonal > 0)) return j + 1;
+    if (diagonal <= 0) return j + 1;
     diagonal = std::sqrt(diagonal);
     a(j, j) = static_cast<T>(diagonal);
     for (int i = j + 1; i < n; ++i) {
