@@ -92,7 +92,9 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
           resources_ = std::move(who.resources);
           try {
             work_->enter_thread();
-          } catch (const Error& error) {
+          } catch (const std::exception& error) {
+            // Work may be here already: a session doesn't wait for who joins late.
+            logic_.on_stop();
             send(coordinator_, Failure{self_, {}, error.what()});
           }
           send(coordinator_, Ready{self_});

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 
 namespace troupe {
 
@@ -24,6 +25,11 @@ class MemorySpace {
     ReplicaId replica;
     std::byte* buffer = nullptr;  // what take() returned
     std::uint64_t bytes = 0;
+  };
+  // So many tensors of a size.
+  struct Need {
+    std::uint64_t bytes = 0;
+    std::uint64_t count = 0;
   };
 
   // What take() returns where tensors have no address.
@@ -41,9 +47,9 @@ class MemorySpace {
   virtual std::byte* take(ReplicaId replica, std::uint64_t bytes) = 0;
   // Frees the room of a tensor that nothing uses any more.
   virtual void give(const Held& held) noexcept = 0;
-  // Makes room for so many tensors of this size, as far as there is memory, so that take() need
+  // Makes room for so many tensors of these sizes, as far as there is memory, so that take() need
   // not. Blocks. Does nothing where there is a pool.
-  virtual void reserve(std::uint64_t /*bytes*/, std::uint64_t /*count*/) {}
+  virtual void reserve(std::span<const Need>) {}
   // Copies all values to `out`, or from `values`. Block; the tensor must not be under way. Throw a
   // run Error, for example if a file can't be read.
   virtual void read(const Held& held, std::byte* out) const = 0;

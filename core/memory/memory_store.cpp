@@ -194,6 +194,7 @@ void MemoryStore::reserve_buffers(std::span<const ReplicaSpec> replicas,
     at_once_by_capacity[BufferPool::capacity_for(bytes[t])] += at_once[t];
   }
   std::map<BufferPool*, Counts> wanted;
+  std::map<MemorySpace*, std::vector<MemorySpace::Need>> wanted_apart;  // where there is no pool
   for (const auto& [key, count] : in_memory) {
     const auto [memory, size] = key;
     MemorySpace& space = *memories_[memory].space;
@@ -203,9 +204,10 @@ void MemoryStore::reserve_buffers(std::span<const ReplicaSpec> replicas,
     } else {
       const std::uint64_t limit =
           at_once.empty() ? fitting : at_once_by_capacity[BufferPool::capacity_for(size)];
-      space.reserve(size, std::min(fitting, limit));
+      wanted_apart[&space].push_back({size, std::min(fitting, limit)});
     }
   }
+  for (const auto& [space, needs] : wanted_apart) space->reserve(needs);
   for (const auto& [pool, by_capacity] : wanted) {
     std::vector<BufferPool::Need> needs;
     needs.reserve(by_capacity.size());

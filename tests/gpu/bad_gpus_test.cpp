@@ -180,6 +180,23 @@ BOOST_AUTO_TEST_CASE(memories_of_one_gpu_can_not_take_more_than_it_has_free_toge
                 {"of its 79 MiB are available"});
 }
 
+// 7 tensors of 20 MiB, then 4 of 36 MiB: each kind fits into 160 MiB, both don't.
+BOOST_AUTO_TEST_CASE(tensors_that_are_gone_make_way_for_those_of_another_size,
+                     *boost::unit_test::precondition(on_stand_in)) {
+  const std::string tasks =
+      "  a: {op: uniform, shape: [5, 1048576], on: gpu0, repeat: 7}\n"
+      "  ma: {op: max, in: [a], axis: 1, on: gpu0}\n"
+      "  b: {op: uniform, shape: [9, 1048576], on: gpu0, repeat: 4}\n"
+      "  mb: {op: max, in: [b], axis: 1, on: gpu0}\n";
+  for (const char* const scenarios :
+       {"scenarios: {all: [a, ma, wait, b, mb]}\n", "scenarios: {one: [a, ma], two: [b, mb]}\n"}) {
+    const RunWorkspace workspace;
+    const Finished fits =
+        run(workspace, run_file(tasks + scenarios, "", "160 MiB"), {{"MEMORY_MIB", "300"}});
+    BOOST_TEST(fits.exit_code == 0, fits.err << fits.out);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_plan_that_can_not_fit_a_gpu_is_refused_first,
                      *boost::unit_test::precondition(has_two_gpus)) {
   check_refusal(run_file("  x: {op: uniform, shape: [3000, 3000], on: gpu0}\n"

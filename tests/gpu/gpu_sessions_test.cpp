@@ -170,5 +170,58 @@ BOOST_AUTO_TEST_CASE(a_failure_on_a_gpu_is_thrown_with_the_line_of_its_call,
   });
 }
 
+// The GPU's actor begins when the program first calls an op there, and gets work at once.
+BOOST_AUTO_TEST_CASE(a_gpu_that_can_not_begin_when_a_session_comes_to_it_fails_the_session,
+                     *boost::unit_test::precondition(on_stand_in)) {
+  const auto error_with = [](const char* injection, std::int64_t at) -> std::string {
+    const StandInFixture fixture;
+    Session session(gpu_machine(1));
+    {
+      const DeviceScope on = session.on("cpu0");
+      session.uniform({8}).wait();
+    }
+    fixture.set(injection, at);
+    try {
+      const DeviceScope on = session.on("gpu0");
+      relu(session.uniform({8})).read<float>();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::string no_image = error_with("no_kernel_image", 1);
+  BOOST_TEST(no_image.find("gpu0 can't begin") != std::string::npos, no_image);
+  for (std::int64_t at = 1; at <= 16; ++at) {
+    const std::string error = error_with("out_of_memory_at", at);
+    const bool is_told = error.empty() || error.find("out of memory") != std::string::npos ||
+                         error.find("has no memory") != std::string::npos;
+    BOOST_TEST(is_told, "allocation " << at << ": " << error);
+  }
+}
+
+// Tensors of many sizes: all that was kept of each would be more than the GPU has.
+BOOST_AUTO_TEST_CASE(what_is_kept_for_one_device_makes_way_for_another_one_on_the_same_gpu,
+                     *boost::unit_test::precondition(on_stand_in)) {
+  const StandInFixture fixture;
+  Machine machine = gpu_machine(2);
+  machine.devices[1].gpu = machine.devices[2].gpu = 0;
+  Session session(machine);
+  for (const char* const device : {"gpu0", "gpu1", "gpu0"}) {
+    const DeviceScope on = session.on(device);
+    for (std::int64_t mib = 16; mib <= 30; ++mib) session.zeros({mib, 1 << 18}).wait();
+  }
+}
+
+BOOST_AUTO_TEST_CASE(tensors_of_many_sizes_take_no_more_of_a_gpu_than_its_memory_has,
+                     *boost::unit_test::precondition(on_stand_in)) {
+  const StandInFixture fixture;
+  Session session(gpu_machine(1));
+  const DeviceScope on = session.on("gpu0");
+  session.zeros({1}).wait();
+  const std::uint64_t before = cuda_gpus().at(0).free_bytes;
+  for (std::int64_t mib = 16; mib <= 30; ++mib) session.zeros({mib, 1 << 18}).wait();
+  BOOST_TEST(before - cuda_gpus().at(0).free_bytes <= std::uint64_t{64} << 20);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe

@@ -122,7 +122,10 @@ LinkBackendEntry cuda_link_backend() {
 
 std::unique_ptr<MemorySpace> make_cuda_space(const Machine& machine, MemoryId memory) {
   const int gpu = number_of(machine, memory);
-  if (gpu >= 0) return has_gpu(gpu) ? load_cuda().module->make_space(gpu) : nullptr;
+  if (gpu >= 0) {
+    const std::uint64_t bytes_max = machine.memory(memory).size_bytes;
+    return has_gpu(gpu) ? load_cuda().module->make_space(gpu, bytes_max) : nullptr;
+  }
   if (!is_host_ram(machine, memory)) return nullptr;
   for (const Link& link : machine.links) {
     if (link.a != memory && link.b != memory) continue;

@@ -104,7 +104,9 @@ class LoadedModule final : public CudaModule {
                                          std::uint32_t depth) const override {
     return make_gpu_link(context, ends.gpu_of_a, ends.gpu_of_b, depth);
   }
-  std::unique_ptr<MemorySpace> make_space(int gpu) const override { return make_gpu_space(gpu); }
+  std::unique_ptr<MemorySpace> make_space(int gpu, std::uint64_t bytes_max) const override {
+    return make_gpu_space(gpu, bytes_max);
+  }
   std::unique_ptr<MemorySpace> make_pinned_space(int gpu) const override {
     return troupe::make_pinned_space(gpu);
   }

@@ -58,8 +58,8 @@ class CudaModule {
   };
   virtual std::unique_ptr<LinkBackend> make_link(const BackendContext& context, LinkEnds ends,
                                                  std::uint32_t depth) const = 0;
-  // Tensors in the memory of a GPU.
-  virtual std::unique_ptr<MemorySpace> make_space(int gpu) const = 0;
+  // Tensors in the memory of a GPU, of which they take so much at most.
+  virtual std::unique_ptr<MemorySpace> make_space(int gpu, std::uint64_t bytes_max) const = 0;
   // Tensors in memory of the host whose pages stay where they are, so that GPUs copy it themselves:
   // all of them, though only `gpu` is opened for it.
   virtual std::unique_ptr<MemorySpace> make_pinned_space(int gpu) const = 0;

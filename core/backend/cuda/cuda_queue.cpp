@@ -2,6 +2,7 @@
 
 #include "core/backend/cuda/cuda_check.hpp"
 #include "core/backend/cuda/cuda_module.hpp"
+#include "core/backend/cuda/cuda_space.hpp"
 #include "core/backend/cuda/profile_range.hpp"
 #include "core/base/relax.hpp"
 
@@ -17,6 +18,15 @@
 
 namespace troupe {
 namespace {
+
+// What is kept for tensors makes way.
+OwnedMemory allocate_on(int gpu, std::size_t bytes, std::string_view what) {
+  void* room = nullptr;
+  if (cudaMalloc(&room, bytes) == cudaSuccess) return OwnedMemory(static_cast<std::byte*>(room));
+  cudaGetLastError();  // if there is more to it than a lack of memory, the next call says so, too
+  free_kept_memory(gpu);
+  return allocate_memory(bytes, what);
+}
 
 // What is submitted together is expected to take so long at most: so much later than an op itself
 // has ended, its end is noticed, as far as the cost model knows.
@@ -132,7 +142,7 @@ void CudaQueue::make_handles() {
   own_blas_.reset(blas);
   check_cuda(cublasSetStream(blas, stream), "giving cuBLAS a stream");
   // Of its own, so that what other streams do doesn't change the bits of results.
-  workspace_ = allocate_memory(cuda_workspace_bytes, "allocating the workspace of cuBLAS");
+  workspace_ = allocate_on(gpu_, cuda_workspace_bytes, "allocating the workspace of cuBLAS");
   check_cuda(cublasSetWorkspace(blas, workspace_.get(), cuda_workspace_bytes),
              "giving cuBLAS a workspace");
   cusolverDnHandle_t solver = nullptr;
@@ -364,7 +374,7 @@ std::byte* CudaQueue::scratch(std::size_t bytes) {
   if (bytes <= scratch_bytes_) return scratch_.back().get();
   // What was issued may still use the last one, and to free it would wait for that.
   const std::size_t room = std::max(bytes, 2 * scratch_bytes_);
-  scratch_.push_back(allocate_memory(room, "allocating memory for intermediate values"));
+  scratch_.push_back(allocate_on(gpu_, room, "allocating memory for intermediate values"));
   scratch_bytes_ = room;
   return scratch_.back().get();
 }

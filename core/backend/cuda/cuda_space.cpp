@@ -64,14 +64,35 @@ class Bounce {
   OwnedStream stream_;
 };
 
+class GpuSpace;
+
+// Of all GPUs. Locked before the spaces' own mutexes.
+struct Spaces {
+  std::mutex mutex;
+  std::set<GpuSpace*> all;
+};
+Spaces& spaces() {
+  static Spaces spaces;
+  return spaces;
+}
+
 class GpuSpace final : public MemorySpace {
  public:
-  explicit GpuSpace(int gpu) : gpu_(gpu), bounce_(gpu) {}
+  GpuSpace(int gpu, std::uint64_t bytes_max) : gpu_(gpu), bytes_max_(bytes_max), bounce_(gpu) {
+    const std::lock_guard lock(spaces().mutex);
+    spaces().all.insert(this);
+  }
   // Tensors may still be held: a session ends with those that its program has kept.
   ~GpuSpace() override {
+    {
+      const std::lock_guard lock(spaces().mutex);
+      spaces().all.erase(this);
+    }
     cudaSetDevice(gpu_);
-    for (std::byte* const buffer : allocated_) cudaFree(buffer);
+    for (const auto& [buffer, capacity] : allocated_) cudaFree(buffer);
   }
+
+  int gpu() const { return gpu_; }
 
   std::optional<std::uint64_t> free_bytes() const override {
     check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
@@ -83,25 +104,41 @@ class GpuSpace final : public MemorySpace {
 
   std::byte* take(ReplicaId, std::uint64_t bytes) override {
     const std::uint64_t capacity = capacity_of(bytes);
-    const std::lock_guard lock(mutex_);
-    std::vector<std::byte*>& free = free_[capacity];
-    if (free.empty()) return allocate(capacity);
-    std::byte* const buffer = free.back();
-    free.pop_back();
-    return buffer;
+    if (std::byte* const buffer = try_take(capacity)) return buffer;
+    free_kept_memory(gpu_);
+    if (std::byte* const buffer = try_take(capacity)) return buffer;
+    throw run_error(fmt::format("GPU {} has no memory for a tensor of {}: {} are free", gpu_,
+                                format_bytes(capacity), format_bytes(free_bytes().value_or(0))),
+                    "end other processes that use the GPU, or keep fewer tensors at once");
   }
   void give(const Held& held) noexcept override {
     const std::lock_guard lock(mutex_);
-    free_[capacity_of(held.bytes)].push_back(held.buffer);
+    kept_[capacity_of(held.bytes)].buffers.push_back(held.buffer);
   }
-  void reserve(std::uint64_t bytes, std::uint64_t count) override {
-    const std::uint64_t capacity = capacity_of(bytes);
+  // Room for one of each size comes first. The rest stays below bytes_max_, and takes nothing from
+  // the other sizes that are needed.
+  void reserve(std::span<const Need> needs) override {
     const std::lock_guard lock(mutex_);
-    while (free_[capacity].size() < count) {
-      std::byte* const buffer = try_allocate(capacity);
-      if (buffer == nullptr) return;  // take() says so, if it is needed
-      free_[capacity].push_back(buffer);
+    ++round_;
+    for (const Need& need : needs) {
+      Kept& kept = kept_[capacity_of(need.bytes)];
+      kept.used_at = round_;
+      kept.wanted += need.count;
     }
+    for (const bool is_first : {true, false}) {
+      for (const Need& need : needs) {
+        const std::uint64_t capacity = capacity_of(need.bytes);
+        Kept& kept = kept_[capacity];
+        const std::uint64_t count =
+            is_first ? std::min<std::uint64_t>(kept.wanted, 1) : kept.wanted;
+        while (kept.buffers.size() < count && make_way(capacity)) {
+          std::byte* const buffer = try_allocate(capacity);
+          if (buffer == nullptr) break;  // take() says so, if it is needed
+          kept.buffers.push_back(buffer);
+        }
+      }
+    }
+    for (auto& [capacity, kept] : kept_) kept.wanted = 0;
   }
 
   void read(const Held& held, std::byte* out) const override {
@@ -120,7 +157,56 @@ class GpuSpace final : public MemorySpace {
     return digest_of(values);
   }
 
+  void free_kept() {
+    const std::lock_guard lock(mutex_);
+    cudaSetDevice(gpu_);
+    for (auto& [capacity, kept] : kept_) {
+      while (!kept.buffers.empty()) free_one(kept, capacity);
+    }
+  }
+
  private:
+  // Buffers of one capacity that no tensor is in.
+  struct Kept {
+    std::vector<std::byte*> buffers;
+    std::uint64_t used_at = 0;  // a round_
+    std::uint64_t wanted = 0;   // by reserve(), while it is under way
+  };
+
+  // Null: there is no memory.
+  std::byte* try_take(std::uint64_t capacity) {
+    const std::lock_guard lock(mutex_);
+    Kept& kept = kept_[capacity];
+    kept.used_at = round_;
+    if (kept.buffers.empty()) {
+      make_way(capacity);  // if it can't, tensors of all sizes are in use
+      return try_allocate(capacity);
+    }
+    std::byte* const buffer = kept.buffers.back();
+    kept.buffers.pop_back();
+    return buffer;
+  }
+  // Whether so many bytes more are allowed, after buffers that aren't wanted have been freed: those
+  // of the sizes first that have been unused for longest. Freeing one waits for the GPU.
+  bool make_way(std::uint64_t capacity) {
+    while (bytes_ + capacity > bytes_max_) {
+      std::pair<const std::uint64_t, Kept>* oldest = nullptr;
+      for (auto& entry : kept_) {
+        if (entry.second.buffers.size() <= entry.second.wanted) continue;
+        if (oldest == nullptr || entry.second.used_at < oldest->second.used_at) oldest = &entry;
+      }
+      if (oldest == nullptr) return false;
+      check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
+      free_one(oldest->second, oldest->first);
+    }
+    return true;
+  }
+  void free_one(Kept& kept, std::uint64_t capacity) {
+    cudaFree(kept.buffers.back());
+    allocated_.erase(kept.buffers.back());
+    kept.buffers.pop_back();
+    bytes_ -= capacity;
+  }
   std::byte* try_allocate(std::uint64_t capacity) {
     check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
     void* room = nullptr;
@@ -131,39 +217,33 @@ class GpuSpace final : public MemorySpace {
     }
     check_cuda(status, "allocating memory");
     auto* const buffer = static_cast<std::byte*>(room);
-    allocated_.insert(buffer);
+    allocated_.emplace(buffer, capacity);
+    bytes_ += capacity;
     return buffer;
-  }
-  std::byte* allocate(std::uint64_t capacity) {
-    if (std::byte* const buffer = try_allocate(capacity)) return buffer;
-    trim();
-    if (std::byte* const buffer = try_allocate(capacity)) return buffer;
-    throw run_error(fmt::format("GPU {} has no memory for a tensor of {}: {} are free", gpu_,
-                                format_bytes(capacity), format_bytes(free_bytes().value_or(0))),
-                    "end other processes that use the GPU, or keep fewer tensors at once");
-  }
-  void trim() {
-    for (auto& [capacity, buffers] : free_) {
-      for (std::byte* const buffer : buffers) {
-        allocated_.erase(buffer);
-        cudaFree(buffer);
-      }
-      buffers.clear();
-    }
   }
 
   const int gpu_;
+  const std::uint64_t bytes_max_;
   mutable std::mutex bouncing_;  // apart: a long copy keeps nobody from allocating
   mutable Bounce bounce_;
-  std::mutex mutex_;  // guards what follows
-  std::set<std::byte*> allocated_;
-  std::map<std::uint64_t, std::vector<std::byte*>> free_;  // by capacity
+  std::mutex mutex_;                               // guards what follows
+  std::map<std::byte*, std::uint64_t> allocated_;  // with capacities
+  std::uint64_t bytes_ = 0;                        // of them
+  std::map<std::uint64_t, Kept> kept_;             // by capacity
+  std::uint64_t round_ = 0;                        // of reserve()
 };
 
 }  // namespace
 
-std::unique_ptr<MemorySpace> make_gpu_space(int gpu) {
-  return std::make_unique<GpuSpace>(gpu);
+std::unique_ptr<MemorySpace> make_gpu_space(int gpu, std::uint64_t bytes_max) {
+  return std::make_unique<GpuSpace>(gpu, bytes_max);
+}
+
+void free_kept_memory(int gpu) {
+  const std::lock_guard lock(spaces().mutex);
+  for (GpuSpace* const space : spaces().all) {
+    if (space->gpu() == gpu) space->free_kept();
+  }
 }
 
 std::unique_ptr<MemorySpace> make_pinned_space(int gpu) {

@@ -34,8 +34,8 @@ class FarSpace final : public MemorySpace {
     return start;
   }
   void give(const Held& held) noexcept override { seen_.held.erase(held.buffer); }
-  void reserve(std::uint64_t bytes, std::uint64_t count) override {
-    seen_.reserved += bytes * count;
+  void reserve(std::span<const Need> needs) override {
+    for (const Need& need : needs) seen_.reserved += need.bytes * need.count;
   }
   void read(const Held& held, std::byte* out) const override {
     std::memcpy(out, held.buffer, held.bytes);
