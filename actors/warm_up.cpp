@@ -90,15 +90,18 @@ void warm_up_kernels(const RunContext& context, ResourceId resource, const Share
   const DeviceId device{resource.value};
   const DeviceBackendEntry* const backend = context.setting.device_backends[device.index()];
   if (backend == nullptr || backend->warm_up == nullptr) return;
+  const Device& rated = context.machine.devices[device.index()];
+  const bool has_rates = rated.flops || rated.bandwidth || !rated.op_flops.empty();
   const Share ops = kernel_samples(share);
   std::vector<KernelSample> samples;
   Duration together{0};
   for (std::uint32_t item = 0; item < ops.size(); ++item) {
     const Share::Kernel& kernel = ops.kernels[ops.items[item].work];
-    const bool is_short =
-        kernel.expected <= longest && together + kernel.expected <= longest_of_all;
+    // Without rates, the cost model takes the device for a slow core.
+    const Duration expected = has_rates ? kernel.expected : kernel.expected / 1000;
+    const bool is_short = expected <= longest && together + expected <= longest_of_all;
     if (kernel.is_further || !is_short) continue;
-    together += kernel.expected;
+    together += expected;
     samples.push_back(sample_of(context, ops, item));
   }
   if (!samples.empty()) backend->warm_up(context.machine, device, samples);

@@ -76,7 +76,9 @@ Verdict verify(const Graph& graph, const Plan& plan, Results& results, Compariso
           if (!far) continue;
           verdict.equal = false;
           verdict.mismatch = fmt::format(
-              "'{}' is not near the serial execution, first in element {}", graph.name(op), *far);
+              "'{}' is not near the serial execution, first in element {} (sums that cancel may be "
+              "further off; --no-verify compares nothing)",
+              graph.name(op), *far);
           return false;
         }
         if (results.is_equal(next->replica, next->is_kept, expected)) continue;

@@ -113,6 +113,15 @@ BOOST_FIXTURE_TEST_CASE(an_op_that_takes_long_is_not_shown, Example) {
   BOOST_TEST(shown[0].kind == "relu");
 }
 
+BOOST_FIXTURE_TEST_CASE(without_rates_an_op_is_taken_to_be_a_thousand_times_as_fast, Example) {
+  machine.devices[0].flops.reset();
+  share.kernels[0].expected = std::chrono::milliseconds(500'001);
+  share.kernels[1].expected = std::chrono::seconds(100);
+  warm_up_kernels(context, ResourceId{0}, share);
+  BOOST_TEST_REQUIRE(shown.size() == 1U);
+  BOOST_TEST(shown[0].kind == "relu");
+}
+
 // Other processes can't be sent them.
 BOOST_FIXTURE_TEST_CASE(samples_have_no_values_of_the_program, Example) {
   const Attrs given = {{"values", std::shared_ptr<const ValueSource>(new NoValues)}};
