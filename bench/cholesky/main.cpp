@@ -48,6 +48,8 @@ std::filesystem::path module_of(const Runtime& runtime) {
 
 Measure load(const Runtime& runtime) {
   if (runtime.measure != nullptr) return runtime.measure;
+  // OpenMP reads it when it is loaded. By default all tasks have the same priority.
+  setenv("OMP_MAX_TASK_PRIORITY", "3", 0);
   void* const module = dlopen(module_of(runtime).c_str(), RTLD_NOW | RTLD_LOCAL);
   void* const measure = module != nullptr ? dlsym(module, "cholesky_measure") : nullptr;
   if (measure != nullptr) return reinterpret_cast<Measure>(measure);

@@ -1,5 +1,6 @@
 // StarPU: a data handle for each tile. Its scheduler is `lws` (work stealing with locality), the
-// default, unless the environment variable STARPU_SCHED names another one.
+// default, unless the environment variable STARPU_SCHED names another one. Priorities are those of
+// the tasks of OpenMP.
 #include "bench/cholesky/matrix.hpp"
 #include "bench/starpu_workers.hpp"
 #include "core/base/error.hpp"
@@ -14,6 +15,7 @@ namespace {
 struct Argument {
   const TiledMatrix* matrix = nullptr;
   void (*call)(const Argument&);
+  int priority = 0;
   int i = 0;
   int j = 0;
   int k = 0;
@@ -54,13 +56,20 @@ class Factorisation {
     const int tiles = matrix_.tiles();
     arguments_.reserve(static_cast<std::size_t>(tiles * tiles * tiles));  // they must not move
     for (int k = 0; k < tiles; ++k) {
-      insert({.call = [](const Argument& a) { a.matrix->potrf(a.k); }, .k = k}, {{of(k, k), rw}});
+      insert({.call = [](const Argument& a) { a.matrix->potrf(a.k); }, .priority = 3, .k = k},
+             {{of(k, k), rw}});
       for (int i = k + 1; i < tiles; ++i) {
-        insert({.call = [](const Argument& a) { a.matrix->trsm(a.i, a.k); }, .i = i, .k = k},
+        insert({.call = [](const Argument& a) { a.matrix->trsm(a.i, a.k); },
+                .priority = 2,
+                .i = i,
+                .k = k},
                {{of(k, k), STARPU_R}, {of(i, k), rw}});
       }
       for (int i = k + 1; i < tiles; ++i) {
-        insert({.call = [](const Argument& a) { a.matrix->syrk(a.i, a.k); }, .i = i, .k = k},
+        insert({.call = [](const Argument& a) { a.matrix->syrk(a.i, a.k); },
+                .priority = 1,
+                .i = i,
+                .k = k},
                {{of(i, k), STARPU_R}, {of(i, i), rw}});
         for (int j = k + 1; j < i; ++j) {
           insert({.call = [](const Argument& a) { a.matrix->gemm(a.i, a.j, a.k); },
@@ -84,9 +93,9 @@ class Factorisation {
   void insert(Argument argument, std::vector<starpu_data_descr> buffers) {
     argument.matrix = &matrix_;
     Argument& kept = arguments_.emplace_back(argument);
-    const int refused = starpu_task_insert(&codelet_, STARPU_DATA_MODE_ARRAY, buffers.data(),
-                                           static_cast<int>(buffers.size()), STARPU_CL_ARGS_NFREE,
-                                           &kept, sizeof kept, 0);
+    const int refused = starpu_task_insert(
+        &codelet_, STARPU_DATA_MODE_ARRAY, buffers.data(), static_cast<int>(buffers.size()),
+        STARPU_PRIORITY, kept.priority, STARPU_CL_ARGS_NFREE, &kept, sizeof kept, 0);
     if (refused != 0) throw run_error("StarPU refused a task");
   }
 
