@@ -4,6 +4,7 @@
 #include "actors/session.hpp"
 #include "bench/child.hpp"
 #include "bench/median.hpp"
+#include "bench/temporary_folder.hpp"
 #include "core/base/units.hpp"
 
 #include <algorithm>
@@ -28,29 +29,6 @@ namespace {
 
 using namespace troupe;
 namespace fs = std::filesystem;
-
-// An empty folder, removed with this object.
-class Folder {
- public:
-  explicit Folder(const fs::path& parent) {
-    std::string name = parent / "file_bench-XXXXXX";
-    if (mkdtemp(name.data()) == nullptr) {
-      throw std::runtime_error(fmt::format("there can't be a folder in '{}'", parent.string()));
-    }
-    path_ = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  fs::path operator/(const char* name) const { return path_ / name; }
-
- private:
-  fs::path path_;
-};
 
 struct Way {
   std::string name;
@@ -84,10 +62,10 @@ void write_run_file(const fs::path& path, const fs::path& from, const fs::path& 
 }
 
 void measure(std::int64_t extent, int repetitions, const fs::path& parent) {
-  const Folder folder(parent);
-  const fs::path from = folder / "x.npy";
-  const fs::path to = folder / "y.npy";
-  const fs::path file = folder / "run.yaml";
+  const bench::TemporaryFolder folder(parent);
+  const fs::path from = folder.path() / "x.npy";
+  const fs::path to = folder.path() / "y.npy";
+  const fs::path file = folder.path() / "run.yaml";
   Session().uniform({extent, extent}).save(from);
   write_run_file(file, from, to);
   const fs::path self = fs::read_symlink("/proc/self/exe");

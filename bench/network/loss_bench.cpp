@@ -10,7 +10,9 @@
 #include "actors/runner.hpp"
 #include "bench/child.hpp"
 #include "bench/median.hpp"
+#include "bench/temporary_folder.hpp"
 #include "core/base/error.hpp"
+#include "core/base/temporary_path.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/scenario.hpp"
 #include "core/machine/discover.hpp"
@@ -33,7 +35,6 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace {
 
@@ -80,10 +81,6 @@ class Experiment {
       results_.ops.push_back(OpId::at(op));
     }
   }
-
-  ~Experiment() { std::filesystem::remove(results_.path); }
-  Experiment(const Experiment&) = delete;
-  Experiment& operator=(const Experiment&) = delete;
 
   Sample measure() {
     Sample sample;
@@ -168,9 +165,8 @@ class Experiment {
   std::optional<Cluster> cluster_;
   Graph graph_{pattern_ops()};
   GroupId group_;
-  SavedFile results_{.path = std::filesystem::temp_directory_path() /
-                             fmt::format("loss_bench-{}.safetensors", getpid()),
-                     .ops = {}};  // the last row
+  const bench::TemporaryFolder folder_{temporary_directory()};
+  SavedFile results_{.path = folder_.path() / "results.safetensors", .ops = {}};  // the last row
 };
 
 void measure(std::size_t nodes, int repetitions, const PointTask& task) {

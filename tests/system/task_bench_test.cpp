@@ -3,6 +3,8 @@
 #include "tests/support/workspace.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -335,6 +337,23 @@ BOOST_AUTO_TEST_CASE(the_metg_of_a_runtime_that_computes_is_found) {
   BOOST_REQUIRE(list.size() == 2U);
   BOOST_TEST(list[0].at("metg_us").get<double>() > 0);
   BOOST_TEST(list[1].at("metg_us").is_null());
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_that_ends_task_bench_leaves_no_file_behind) {
+  for (const int signal : {SIGINT, SIGKILL}) {
+    const Workspace workspace;
+    Program program({TASK_BENCH_PROGRAM, "--runtime", "sequential", "--repetitions", "1000",
+                     "--steps", "100000"},
+                    workspace.options());
+    const std::filesystem::path folder = workspace.path() / "tmp";
+    BOOST_REQUIRE(program.wait_until([&] { return !std::filesystem::is_empty(folder); }));
+    program.send(signal);
+    BOOST_TEST(program.wait().signal == signal);
+    ProgramOptions patient = workspace.options();
+    patient.limit = std::chrono::seconds(30);
+    Program waiting({"sh", "-c", "while [ -n \"$(ls -A tmp)\" ]; do sleep 0.01; done"}, patient);
+    BOOST_TEST(!waiting.wait().timed_out);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
