@@ -68,9 +68,13 @@ class TaskReader {
     std::string name = read_string(
         node, of_task(key), fmt::format("the name of {}", key == "op" ? "an op" : "a kernel"));
     if (std::find(choices.begin(), choices.end(), name) != choices.end()) return name;
+    std::string remedy = suggestion(name, choices);
+    if (key == "op" && nearest(name, choices).empty()) {
+      remedy += "; or give --ops the library that has it";
+    }
     throw usage_error(node.place(),
                       fmt::format("{} of {} is '{}', {}", key, what_, shortened(name), problem),
-                      suggestion(name, choices));
+                      remedy);
   }
 
   // Points are made by patterns only.

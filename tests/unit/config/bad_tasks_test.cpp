@@ -48,6 +48,8 @@ BOOST_AUTO_TEST_CASE(unknown_names_are_refused_with_the_nearest_one) {
   BOOST_TEST(task_error("{op: matmull, in: [x, x]}") ==
              "run.yaml:3:17: op of 't' is 'matmull', which is unknown; did you mean 'matmul'?");
   BOOST_TEST(
+      task_error("{op: square, in: x}").ends_with("; or give --ops the library that has it"));
+  BOOST_TEST(
       task_error("{op: relu, in: y}")
           .starts_with("run.yaml:3:27: 't' reads 'y', which is no tensor or task; one of: x, t"));
   BOOST_TEST(
