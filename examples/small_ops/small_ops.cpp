@@ -1,4 +1,4 @@
-// From which size of its ops on does parallelism pay? Sixteen independent products, simulated for
+// For which sizes of its ops does parallelism pay? Sixteen independent products, simulated for
 // several sizes. On one GPU, streams pay for small ones: while one stream launches a product, the
 // others compute. A second GPU sends its results to the first one over a link. It pays where
 // computing outweighs copying, and for the smallest ones, where only launches count.
@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -57,19 +58,18 @@ int main() {
   const Machine one = gpus(1, 1);
   const Machine streamed = gpus(1, 4);
   const Machine two = gpus(2, 1);
-  std::int64_t streams_pay_to = 0;
-  std::int64_t two_pay_from = 64;
+  std::vector<std::int64_t> streams_pay;
+  std::vector<std::int64_t> two_pay;
   fmt::print("16 products      one GPU   4 streams    two GPUs\n");
   for (std::int64_t extent = 64; extent <= 4096; extent *= 2) {
     const double alone = microseconds(one, extent);
     const double in_streams = microseconds(streamed, extent);
     const double on_two = microseconds(two, extent);
-    if (in_streams < 0.95 * alone) streams_pay_to = extent;
-    if (on_two >= 0.95 * alone) two_pay_from = 2 * extent;
+    if (in_streams < 0.95 * alone) streams_pay.push_back(extent);
+    if (on_two < 0.95 * alone) two_pay.push_back(extent);
     fmt::print("{:4} x {:4} {:10.0f} us {:8.0f} us {:8.0f} us\n", extent, extent, alone, in_streams,
                on_two);
   }
-  fmt::print(
-      "At least 5 % are gained by streams up to {0} x {0}, by a second GPU from {1} x {1} on.\n",
-      streams_pay_to, two_pay_from);
+  fmt::print("At least 5 % are gained\n  by streams at {}\n  by a second GPU at {}\n",
+             fmt::join(streams_pay, ", "), fmt::join(two_pay, ", "));
 }
