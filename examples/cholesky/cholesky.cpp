@@ -22,7 +22,7 @@ constexpr std::size_t tiles = 8;
 constexpr std::size_t extent = 256;  // rows and columns of a tile
 constexpr std::size_t n = tiles * extent;
 
-// Small beside the diagonal, so that the matrix is positive definite.
+// Positive definite: 1 / (1 + distance) falls and is convex (Pólya), and the diagonal is larger.
 double element(std::size_t row, std::size_t column) {
   const double distance = std::abs(static_cast<double>(row) - static_cast<double>(column));
   return row == column ? 8.0 : 1.0 / (1.0 + distance);

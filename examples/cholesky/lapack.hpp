@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <stdexcept>
 #include <vector>
 
 extern "C" void openblas_set_num_threads(int threads);
@@ -13,4 +14,5 @@ inline void lapack_cholesky(std::vector<double>& a, std::size_t n, std::size_t t
   const int extent = static_cast<int>(n);
   int info = 0;
   dpotrf_("L", &extent, a.data(), &extent, &info);
+  if (info != 0) throw std::runtime_error("LAPACK: the matrix isn't positive definite");
 }
