@@ -1,8 +1,7 @@
 // Ten multiplications on one device, each result copied to another memory. Troupe overlaps the copy
 // of y[i-1] with the computation of y[i]; the program doesn't schedule anything. Runs on this
 // machine's processor and compares every result with a serial execution.
-#include "actors/runner.hpp"
-#include "core/machine/discover.hpp"
+#include "troupe/troupe.hpp"
 
 #include <vector>
 
