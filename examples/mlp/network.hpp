@@ -84,7 +84,7 @@ struct StepSizes {
 };
 
 // Measures one step of a network; by default one so large that computing outweighs launches and
-// latencies.
+// latencies. There is a step before it, which warms up.
 inline const troupe::ScenarioReport& measure_step(Session& session, const Devices& devices,
                                                   const StepSizes& sizes = {}) {
   const auto [rows, inputs, hidden, outputs] = sizes;
