@@ -3,6 +3,7 @@
 // files are in the folder of the first argument.
 #include "troupe/troupe.hpp"
 
+#include <exception>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -63,7 +64,7 @@ void compute_and_copy(Session session, const char* device, std::int64_t extent, 
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   const std::filesystem::path folder = argc > 1 ? argv[1] : "config/machines";
   fmt::print("1: a CPU and a GPU (published: 0.3139, 0.2995, 0.3148 s)\n");
   two_devices(machine(folder, "chapter-1.yaml"), "cpu", 2000, "gpu", 6000, 10);
@@ -73,4 +74,7 @@ int main(int argc, char** argv) {
   compute_and_copy(machine(folder, "chapter-3a.yaml"), "gpu", 6000, 10);
   fmt::print("3b: the same with smaller matrices (published: 1.4409, at once 1.1472 s)\n");
   compute_and_copy(machine(folder, "chapter-3b.yaml"), "gpu", 4000, 50);
+} catch (const std::exception& error) {
+  fmt::print(stderr, "chapter: {}\n", error.what());
+  return 1;
 }

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <exception>
 #include <filesystem>
 #include <vector>
 
@@ -32,7 +33,7 @@ Tensors products(Session& session, const char* device, const Tensors& of, const 
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   const std::filesystem::path folder = argc > 1 ? argv[1] : "config/machines";
   Session session(folder / "everything.yaml", {.mode = Mode::simulate});
   const std::array gpus = {"gpu0", "gpu1"};
@@ -73,4 +74,7 @@ int main(int argc, char** argv) {
       if (use.busy.count() > 0) fmt::print("  {:16} {:3.0f} %\n", use.name, 100 * use.utilisation);
     }
   }
+} catch (const std::exception& error) {
+  fmt::print(stderr, "everything: {}\n", error.what());
+  return 1;
 }

@@ -29,12 +29,19 @@ struct Images {
 // In an order that depends on a seed.
 inline Images read_digits(const std::string& path) {
   std::ifstream in(path);
+  if (!in) throw troupe::run_error("'" + path + "' can't be read", "give the path of digits.csv");
   std::vector<std::array<float, pixels + 1>> rows;
-  for (std::array<float, pixels + 1> row{}; in >> row[0]; rows.push_back(row)) {
+  std::array<float, pixels + 1> numbers{};
+  const auto read_row = [&] {
     char comma = 0;
-    for (std::size_t i = 1; i < row.size(); ++i) in >> comma >> row[i];
+    in >> numbers[0];
+    for (std::size_t i = 1; i < numbers.size(); ++i) in >> comma >> numbers[i];
+    return !in.fail();
+  };
+  while (read_row()) rows.push_back(numbers);
+  if (rows.empty() || !in.eof()) {
+    throw troupe::run_error("'" + path + "' has a row that is no image, or no row");
   }
-  if (rows.empty()) throw troupe::run_error("there are no images in '" + path + "'");
   std::shuffle(rows.begin(), rows.end(), std::mt19937(1));
   Images images;
   for (const auto& row : rows) {

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -83,7 +84,7 @@ void simulate(const std::filesystem::path& machine_file) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   if (argc > 1 && std::string_view(argv[1]) == "--simulate") {
     simulate(argc > 2 ? argv[2] : "config/machines/everything.yaml");
     return 0;
@@ -114,4 +115,7 @@ int main(int argc, char** argv) {
              share >= 0.95 ? "at least 95 %" : "BELOW 95 %");
   fmt::print("parameters: {} to those of one device\n", equal ? "equal" : "NOT EQUAL");
   return equal && share >= 0.95 ? 0 : 1;
+} catch (const std::exception& error) {
+  fmt::print(stderr, "mlp: {}\n", error.what());
+  return 1;
 }

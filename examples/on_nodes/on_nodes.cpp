@@ -61,19 +61,16 @@ void iterate(Session& session) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    if (argc > 1 && argv[1] == std::string("--run")) {
-      Session session;
-      iterate(session);
-    } else {
-      const std::filesystem::path machine =
-          argc > 1 ? argv[1] : "examples/on_nodes/four_hosts.yaml";
-      Session session(machine, {.mode = Mode::simulate});
-      iterate(session);
-    }
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "on_nodes: {}\n", error.what());
-    return 1;
+int main(int argc, char** argv) try {
+  if (argc > 1 && argv[1] == std::string("--run")) {
+    Session session;
+    iterate(session);
+  } else {
+    const std::filesystem::path machine = argc > 1 ? argv[1] : "examples/on_nodes/four_hosts.yaml";
+    Session session(machine, {.mode = Mode::simulate});
+    iterate(session);
   }
+} catch (const std::exception& error) {
+  fmt::print(stderr, "on_nodes: {}\n", error.what());
+  return 1;
 }

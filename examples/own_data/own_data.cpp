@@ -3,6 +3,7 @@
 #include "troupe/troupe.hpp"
 
 #include <cstddef>
+#include <exception>
 #include <filesystem>
 #include <vector>
 
@@ -10,7 +11,7 @@
 
 using namespace troupe;
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   const std::filesystem::path from = argc > 1 ? argv[1] : "examples/own_data/x.npy";
   const std::filesystem::path to = argc > 2 ? argv[2] : "build/own_data.npy";
   Session session(local_machine(discover_host(), {.cpu_devices = 2}));
@@ -25,4 +26,7 @@ int main(int argc, char** argv) {
   for (std::size_t i = 0; i < shares.size(); ++i) {
     fmt::print("{:.3f}{}", shares[i], (i + 1) % columns == 0 ? '\n' : ' ');
   }
+} catch (const std::exception& error) {
+  fmt::print(stderr, "own_data: {}\n", error.what());
+  return 1;
 }
