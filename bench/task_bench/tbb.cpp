@@ -8,6 +8,7 @@
 
 #include <oneapi/tbb/flow_graph.h>
 #include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_scheduler_observer.h>
 
@@ -46,6 +47,7 @@ Times measure(const Workload& workload) {
   FirstError error;
   Times times;
   arena.execute([&] {
+    oneapi::tbb::parallel_for(std::size_t{0}, threads, [](std::size_t) {});  // starts the threads
     const Payloads payloads(task, task.pattern.steps);
     const Stopwatch build;
     flow::graph graph;
