@@ -1,5 +1,5 @@
-// What a Wire is compared with: a plain TCP connection that spins, memcpy, and copies by the
-// kernel.
+// What a Wire is compared with: a plain TCP connection whose readers spin, memcpy, and copies by
+// the kernel.
 #pragma once
 
 #include "core/memory/buffer_pool.hpp"
@@ -73,7 +73,8 @@ class RawTcp {
 
 // Seconds.
 double copy(Stream stream, Pool& from, Pool& to);
-// By the kernel, with process_vm_readv(), as one process reads another's memory.
+// By the kernel, with process_vm_readv(): as it reads the memory of another process, but within
+// this one.
 double copy_by_kernel(Stream stream, Pool& from, Pool& to);
 
 }  // namespace network_bench
