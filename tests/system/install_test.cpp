@@ -34,6 +34,21 @@ std::string sample(const std::string& page, const std::string& language) {
   return page.substr(from, page.find("\n```\n", from) + 1 - from);
 }
 
+// The files and folders that a page links to, outside of its samples.
+std::vector<std::string> links_of(const std::string& page) {
+  std::vector<std::string> links;
+  bool is_sample = false;
+  for (const std::string_view line : lines_of(page)) {
+    if (line.find("```") != line.npos) is_sample = !is_sample;
+    for (std::size_t at = 0; !is_sample && (at = line.find("](", at)) != line.npos; ++at) {
+      const std::string_view link = line.substr(at + 2, line.find(')', at) - at - 2);
+      if (link.starts_with('#') || link.find("://") != link.npos) continue;
+      links.emplace_back(link.substr(0, link.find('#')));
+    }
+  }
+  return links;
+}
+
 // This build, installed in a folder of its own by the first test that needs it.
 class Installed : public Workspace {
  public:
@@ -101,7 +116,7 @@ BOOST_AUTO_TEST_CASE(a_debian_package_has_program_library_and_headers_and_names_
   BOOST_REQUIRE(!package.empty());
   const std::string files = tree.succeed({"dpkg-deb", "--contents", package});
   for (const char* file : {"/bin/troupe", "/libtroupe.so.", "/include/troupe/troupe.hpp",
-                           "/cmake/troupe/troupe-config.cmake", "/doc/troupe/run_files.md"}) {
+                           "/cmake/troupe/troupe-config.cmake", "/doc/troupe/docs/run_files.md"}) {
     BOOST_TEST(files.find(file) != std::string::npos, file);
   }
   const std::string needs = tree.succeed({"dpkg-deb", "--field", package, "Depends"});
@@ -117,6 +132,20 @@ BOOST_AUTO_TEST_CASE(the_installed_program_finds_its_library_and_its_files) {
   const fs::path file = tree.prefix() / "share/troupe/runs/chapter-1-cpu-gpu.yaml";
   BOOST_TEST(tree.succeed({program, "simulate", file.string()}).find("makespan") !=
              std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(every_link_of_an_installed_page_leads_to_what_is_installed) {
+  std::size_t links = 0;
+  for (const auto& entry :
+       fs::recursive_directory_iterator(installed().prefix() / "share/doc/troupe")) {
+    if (entry.path().extension() != ".md") continue;
+    for (const std::string& target : links_of(read(entry.path()))) {
+      ++links;
+      BOOST_TEST(fs::exists(entry.path().parent_path() / target),
+                 fmt::format("{}: {}", entry.path().string(), target));
+    }
+  }
+  BOOST_TEST(links > 50U);
 }
 
 // What a public header includes of other libraries, each program that uses Troupe would need.
