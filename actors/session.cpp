@@ -161,7 +161,7 @@ Tensor Tensor::to(std::string_view memory, CallSite where) const {
 
 void Tensor::wait(CallSite where) const {
   const TensorState& state = state_of(*this, where);
-  state.session->wait(state);
+  state.session->wait(state, where);
 }
 
 template <>
@@ -360,7 +360,7 @@ void Session::wait_all() {
 }
 
 void Session::wait(std::string_view device, CallSite where) {
-  core_->wait(find_device(machine(), device, where));
+  core_->wait(find_device(machine(), device, where), where);
 }
 
 const ScenarioReport& Session::measure(std::string_view name, const std::function<void()>& work,

@@ -28,7 +28,8 @@ struct TensorState;
 
 // A handle of a tensor that a session has made or will make. Copies of a handle mean the same
 // tensor. When the last one is gone and every op that reads the tensor has run, its memory is
-// freed. A handle may outlive its session, but only to be destroyed.
+// freed. A handle may outlive its session. Then only its type and shape may be read: all else that
+// is done with it throws a usage Error.
 class Tensor {
  public:
   Tensor() = default;

@@ -73,7 +73,10 @@ void SessionCore::close() {
   }
   for_thread_.notify_one();
   thread_.join();
-  if (failure_ && !is_failure_told_) fmt::print(stderr, "troupe: {}\n", failure_->what());
+  {
+    const std::lock_guard lock(mutex_);  // other threads may wait for tensors
+    if (failure_ && !is_failure_told_) fmt::print(stderr, "troupe: {}\n", failure_->what());
+  }
   for (TensorState* state = states_.close(); state != nullptr;) {
     give_back(std::exchange(state, state->next));
   }
@@ -135,10 +138,10 @@ OpKindId SessionCore::find_kind(std::string_view name, CallSite where) const {
 
 Tensor SessionCore::call(Call call, CallSite where, std::vector<Tensor>* further) {
   Lock lock(mutex_);
-  check_not_failed();
+  check_not_failed(where);
   while (is_full(log_)) {
     for_callers_.wait(lock);
-    check_not_failed();
+    check_not_failed(where);
   }
   for (const TensorState* input : call.inputs) {
     if (input != nullptr && input->session == this) continue;
@@ -149,7 +152,7 @@ Tensor SessionCore::call(Call call, CallSite where, std::vector<Tensor>* further
     throw usage_error(where.place(), "an input belongs to another session",
                       "give tensors that this session has made");
   }
-  if (signatures_.are_many()) forget_signatures(lock);
+  if (signatures_.are_many()) forget_signatures(lock, where);
   const Signature* signature = nullptr;
   try {
     signature = &signatures_.find({.kind = call.kind,
@@ -211,14 +214,14 @@ TensorState* SessionCore::log_call(const Signature& signature, std::span<TensorS
 }
 
 // Calls that wait to be handed out have signatures: lets them all be handed out.
-void SessionCore::forget_signatures(Lock& lock) {
+void SessionCore::forget_signatures(Lock& lock, CallSite where) {
   const auto are_unused = [this] {
     return log_.size() == 0 && handing_out_.size() == 0 && !is_busy_;
   };
   flush_to_ = called_;
   for_thread_.notify_one();
   for_callers_.wait(lock, [&] { return failure_ || are_unused() || !signatures_.are_many(); });
-  check_not_failed();
+  check_not_failed(where);
   if (!signatures_.are_many()) return;  // another caller has
   signatures_.forget();
   engine_->forget_signatures();
@@ -249,7 +252,11 @@ void SessionCore::drop_calls(CallLog& log) {
   }
 }
 
-void SessionCore::check_not_failed() {
+void SessionCore::check_not_failed(CallSite where) {
+  if (is_closing_ && !failure_) {
+    throw usage_error(where.place(), "the session of this tensor has ended",
+                      "keep the session as long as you use its tensors");
+  }
   if (!failure_ && !engine_->has_lost_node()) return;
   is_failure_told_ = true;
   if (!failure_ && is_busy_) throw engine_->loss();  // the thread will find out
@@ -257,8 +264,8 @@ void SessionCore::check_not_failed() {
   throw *failure_;
 }
 
-void SessionCore::wait_for(Lock& lock, Waiter waiter) {
-  check_not_failed();
+void SessionCore::wait_for(Lock& lock, Waiter waiter, CallSite where) {
+  check_not_failed(where);
   if (!is_busy_ && has_come(waiter)) return;
   // What was called before begins before time passes.
   flush_to_ = std::max(flush_to_, has_virtual_time_ ? called_ : waiter.call);
@@ -266,7 +273,8 @@ void SessionCore::wait_for(Lock& lock, Waiter waiter) {
   for_thread_.notify_one();
   waiter.told.wait(lock, [&] { return failure_ || waiter.is_done; });
   std::erase(waiters_, &waiter);
-  check_not_failed();
+  if (waiter.is_done && is_closing_) return;  // the engine may be gone
+  check_not_failed(where);
 }
 
 // Other callers go on meanwhile. Throws what `work` throws.
@@ -282,23 +290,24 @@ void SessionCore::wait_until_idle(Lock& lock) {
   for_callers_.wait(lock, [this] { return !is_busy_; });
 }
 
-void SessionCore::wait(const TensorState& tensor) {
+void SessionCore::wait(const TensorState& tensor, CallSite where) {
   Lock lock(mutex_);
-  wait_for(lock, {.call = tensor.number, .tensor = &tensor});
+  wait_for(lock, {.call = tensor.number, .tensor = &tensor}, where);
 }
 
-void SessionCore::wait(DeviceId device) {
+void SessionCore::wait(DeviceId device, CallSite where) {
   Lock lock(mutex_);
-  wait_for(lock, {.call = called_, .device = device});
+  wait_for(lock, {.call = called_, .device = device}, where);
 }
 
 void SessionCore::wait_all() {
   Lock lock(mutex_);
-  wait_for(lock, {.call = called_});
+  wait_for(lock, {.call = called_}, {});
 }
 
 SessionCore::Values SessionCore::values(TensorState& tensor, DType dtype, CallSite where) {
   Lock lock(mutex_);
+  check_not_failed(where);
   if (!engine_->has_values()) {
     throw usage_error(where.place(), "a simulation computes no values to read",
                       "make the session with Mode::run, or don't read");
@@ -311,13 +320,14 @@ SessionCore::Values SessionCore::values(TensorState& tensor, DType dtype, CallSi
         fmt::format("read {}", to_string(type.dtype)));
   }
   do {  // when it is there, it may be moved out of a memory that is full
-    wait_for(lock, {.call = tensor.number, .tensor = &tensor});
+    wait_for(lock, {.call = tensor.number, .tensor = &tensor}, where);
     wait_until_idle(lock);
-    check_not_failed();
+    check_not_failed(where);
   } while (engine_->pending(tensor));
   Values values;
   if (const std::byte* const data = engine_->data(tensor)) {
     tensor.readers.fetch_add(1);
+    ++reads_in_place_;
     values.in_place_.reset(&tensor);
     values.in_place_bytes_ = {data, type.bytes()};
     return values;
@@ -326,7 +336,7 @@ SessionCore::Values SessionCore::values(TensorState& tensor, DType dtype, CallSi
     let_thread(lock, [&] { engine_->read(tensor, values.copy_); });
   } catch (const Error&) {
     wait_until_idle(lock);
-    check_not_failed();  // if a node was lost, all calls say the same
+    check_not_failed(where);  // if a node was lost, all calls say the same
     throw;
   }
   return values;
@@ -334,9 +344,11 @@ SessionCore::Values SessionCore::values(TensorState& tensor, DType dtype, CallSi
 
 void SessionCore::Values::End::operator()(TensorState* read) const {
   SessionCore& session = *read->session;
-  if (read->readers.fetch_sub(1) > 1 || !session.engine_->awaits_readers()) return;
   {
     const std::lock_guard lock(session.mutex_);
+    --session.reads_in_place_;
+    const bool was_last = read->readers.fetch_sub(1) == 1;
+    if (!session.is_closing_ && !(was_last && session.engine_->awaits_readers())) return;
     session.has_news_ = true;
   }
   session.for_thread_.notify_one();
@@ -356,19 +368,19 @@ const ScenarioReport& SessionCore::measure(std::string_view name, const std::fun
     work();
     {
       Lock lock(mutex_);
-      wait_for(lock, {.call = called_});
+      wait_for(lock, {.call = called_}, where);
       try {
         let_thread(lock, [this] { engine_->begin_measure(); });
       } catch (const std::exception& error) {  // what is in use may have old numbers in part
         wait_until_idle(lock);
         const auto* const known = dynamic_cast<const Error*>(&error);
         fail(known != nullptr ? *known : run_error(error.what()));
-        check_not_failed();
+        check_not_failed(where);
       }
     }
     work();
     Lock lock(mutex_);
-    wait_for(lock, {.call = called_});
+    wait_for(lock, {.call = called_}, where);
     wait_until_idle(lock);
     report_.scenarios.push_back(engine_->end_measure(std::string(name)));
     report_.notes = engine_->notes();

@@ -73,8 +73,8 @@ class SessionCore final : private TensorExchange {
   Tensor call(Call call, CallSite where, std::vector<Tensor>* further = nullptr);
 
   const TensorType& type(const TensorState& tensor) const;
-  void wait(const TensorState& tensor);
-  void wait(DeviceId device);
+  void wait(const TensorState& tensor, CallSite where);
+  void wait(DeviceId device, CallSite where);
   void wait_all();
   // The values of a tensor. There must be a handle of it as long as the object exists.
   class Values {
@@ -136,11 +136,12 @@ class SessionCore final : private TensorExchange {
   }
   void fail(const Error& failure);
   void drop_calls(CallLog& log);
-  void check_not_failed();
+  // Throws a usage Error once the session ends: then the engine may be gone.
+  void check_not_failed(CallSite where);
   void wait_until_idle(Lock& lock);
-  void wait_for(Lock& lock, Waiter waiter);
+  void wait_for(Lock& lock, Waiter waiter, CallSite where);
   void let_thread(Lock& lock, const std::function<void()>& work);
-  void forget_signatures(Lock& lock);
+  void forget_signatures(Lock& lock, CallSite where);
   void reserve_calls(const Signature& signature, std::size_t inputs, std::vector<Tensor>* further);
   TensorState* log_call(const Signature& signature, std::span<TensorState* const> inputs,
                         std::uint32_t line);
@@ -171,7 +172,8 @@ class SessionCore final : private TensorExchange {
   std::uint64_t flush_to_ = 0;  // somebody waits for the calls up to this one
   std::vector<Waiter*> waiters_;
   std::vector<Errand*> errands_;
-  std::size_t wake_at_ = 1;  // calls in the log; 0: none do
+  std::size_t reads_in_place_ = 0;  // Values that don't copy
+  std::size_t wake_at_ = 1;         // calls in the log; 0: none do
   bool has_news_ = false;
   bool is_closing_ = false;
   bool is_busy_ = false;  // the thread uses the engine and `handing_out_`, and not the mutex

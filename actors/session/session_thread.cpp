@@ -22,7 +22,8 @@ constexpr auto look_again = std::chrono::milliseconds(10);
 
 bool SessionCore::is_ended() const {
   const bool is_empty = log_.size() == 0 && handing_out_.size() == 0 && engine_->is_idle();
-  return is_closing_ && (failure_ || is_empty);
+  const bool is_used = reads_in_place_ > 0 || !errands_.empty();
+  return is_closing_ && !is_used && (failure_ || is_empty);
 }
 
 bool SessionCore::wants_to_hand_out() const {
@@ -43,13 +44,14 @@ bool SessionCore::lets_time_pass() const {
 
 void SessionCore::work() {
   Lock lock(mutex_);
-  while (!is_ended()) {
+  for (;;) {
     for (Waiter* const waiter : waiters_) {
       if (waiter->is_done || !has_come(*waiter)) continue;
       waiter->is_done = true;
       waiter->told.notify_one();
     }
     for_callers_.notify_all();
+    if (is_ended()) break;
     const bool hands_out = wants_to_hand_out();
     const bool lets_pass = !hands_out && lets_time_pass();
     if (has_news_ || hands_out || lets_pass || !errands_.empty()) {

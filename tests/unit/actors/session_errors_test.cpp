@@ -250,6 +250,31 @@ BOOST_AUTO_TEST_CASE(inputs_of_another_session_are_refused) {
   check_error([&] { x + y; }, {"another session"}, this_file, line);
 }
 
+BOOST_AUTO_TEST_CASE(a_handle_of_a_session_that_has_ended_is_refused) {
+  const testing::TemporaryDirectory directory;
+  Session living(testing::session_machine());
+  const Tensor other = living.zeros(square);
+  for (const Mode mode : {Mode::run, Mode::simulate}) {
+    Tensor y;
+    {
+      Session s(testing::session_machine(), {.mode = mode});
+      y = s.zeros(square);
+    }
+    const std::vector<std::string> ended{"the session of this tensor has ended", "keep the"};
+    const int line = __LINE__ + 1;
+    check_error([&] { y.read<float>(); }, ended, this_file, line);
+    check_error([&] { y.wait(); }, ended, this_file, line + 1);
+    check_error([&] { y.to("mem1"); }, ended, this_file, line + 2);
+    check_error([&] { y + y; }, ended, this_file, line + 3);
+    check_error([&] { y + other; }, ended, this_file, line + 4);
+    check_error([&] { other + y; }, {"another session"}, this_file, line + 5);
+    check_error([&] { y.save(directory.path() / "y.npy"); }, ended, this_file, line + 6);
+    BOOST_TEST((y.shape() == square));
+  }
+  BOOST_TEST(directory.entries() == 0U);
+  BOOST_TEST(other.read<float>().size() == 4U);
+}
+
 BOOST_AUTO_TEST_CASE(an_empty_handle_is_refused) {
   Session s(testing::session_machine());
   const Tensor x = s.zeros(square);

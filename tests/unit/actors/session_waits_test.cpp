@@ -2,6 +2,8 @@
 #include "tests/unit/actors/session_fixture.hpp"
 
 #include <chrono>
+#include <future>
+#include <optional>
 #include <thread>
 
 using namespace troupe;
@@ -65,6 +67,34 @@ BOOST_AUTO_TEST_CASE(a_session_that_ends_carries_out_what_was_called) {
     gate.open();
   }
   BOOST_TEST(KernelState::counted == 20'000);
+}
+
+// A wait is over when its tensor has been made; a read may come too late.
+BOOST_AUTO_TEST_CASE(waits_and_reads_on_other_threads_may_go_on_while_their_session_ends) {
+  for (int round = 0; round < 30; ++round) {
+    Gate gate;
+    std::optional<Session> s;
+    s.emplace(testing::session_machine(), SessionOptions{.ops = testing::session_ops()});
+    const Tensor y = call_on(*s, "cpu0", "gate");
+    const auto result_of = [](const std::function<float()>& use) {
+      return std::async(std::launch::async, [use]() -> std::string {
+        try {
+          return use() == 1 ? "" : "another value";
+        } catch (const Error& error) {
+          return error.problem() == "the session of this tensor has ended" ? "" : error.what();
+        }
+      });
+    };
+    std::future<std::string> waited = result_of([&] {
+      y.wait();
+      return 1.0F;
+    });
+    std::future<std::string> read = result_of([&] { return y.read<float>()[0]; });
+    std::future<void> opened = std::async(std::launch::async, [&] { gate.open(); });
+    s.reset();
+    BOOST_TEST(waited.get() == "");
+    BOOST_TEST(read.get() == "");
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_wait_for_a_tensor_does_not_wait_for_a_longer_op_called_before) {
