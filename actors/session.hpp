@@ -80,7 +80,8 @@ struct SessionOptions {
   Mode mode = Mode::run;
   // Decides the order of concurrent messages under virtual time; results don't depend on it.
   std::uint64_t seed = 0;
-  // The op kinds: builtin_ops(), or a copy of it to which kinds were added. Copied.
+  // The op kinds: builtin_ops(), or a copy of it to which kinds were added; others are refused.
+  // Copied.
   const OpRegistry& ops = builtin_ops();
   // Nodes that the session is to run on, "host:port" each, in their order: what `troupe node` says
   // that it listens on. They must have these op kinds. None: those of nodes_variable; if there are

@@ -5,6 +5,7 @@
 #include "core/base/error.hpp"
 #include "core/machine/discover.hpp"
 #include "core/machine/fit.hpp"
+#include "core/ops/registry.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -19,6 +20,19 @@
 
 namespace troupe {
 namespace {
+
+// Functions such as matmul() know kinds by their place among the built-in ones.
+void check_begins_with_builtin(const OpRegistry& ops) {
+  const std::vector<std::string_view> builtin = builtin_ops().names();
+  const std::vector<std::string_view> names = ops.names();
+  const auto [missing, other] = std::ranges::mismatch(builtin, names);
+  if (missing == builtin.end()) return;
+  throw usage_error(
+      fmt::format("the op kinds of the session don't begin with those of builtin_ops(): '{}' "
+                  "is missing or elsewhere",
+                  *missing),
+      "make the registry from a copy: `OpRegistry ops = builtin_ops();`, then add to it");
+}
 
 // What the variable lists. Throws a usage Error if an address is missing between commas.
 std::vector<std::string> addresses_in(std::string_view variable) {
@@ -108,6 +122,7 @@ std::unique_ptr<Cluster> cluster_of(const SessionOptions& options,
 
 SessionCore* open_session(std::optional<Machine> machine, const SessionOptions& options,
                           CallSite where) try {
+  check_begins_with_builtin(options.ops);
   SessionHost host(options.ops);
   host.cluster =
       cluster_of(options, nodes_of_environment(options, machine ? &*machine : nullptr), *host.ops);

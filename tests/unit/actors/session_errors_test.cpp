@@ -1,5 +1,6 @@
 // Bad input of sessions: each error says what is wrong, in which line of the program, and what to
 // do.
+#include "core/ops/builtin.hpp"
 #include "tests/support/expect_error.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/unit/actors/session_fixture.hpp"
@@ -273,6 +274,20 @@ BOOST_AUTO_TEST_CASE(a_handle_of_a_session_that_has_ended_is_refused) {
   }
   BOOST_TEST(directory.entries() == 0U);
   BOOST_TEST(other.read<float>().size() == 4U);
+}
+
+// Functions such as relu() would call other kinds.
+BOOST_AUTO_TEST_CASE(op_kinds_that_do_not_begin_with_the_builtin_ones_are_refused) {
+  OpRegistry few;
+  few.add({.name = "mine"});
+  OpRegistry behind = few;
+  for (OpKind (*const make)() : builtin_kinds) behind.add(make());
+  for (const OpRegistry& ops : {few, behind}) {
+    const int line = __LINE__ + 1;
+    check_error([&] { Session s(testing::session_machine(), {.ops = ops}); },
+                {"don't begin with those of builtin_ops()", "OpRegistry ops = builtin_ops();"},
+                this_file, line);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(an_empty_handle_is_refused) {
