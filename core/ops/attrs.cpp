@@ -1,8 +1,13 @@
 #include "core/ops/attrs.hpp"
 
+#include "core/base/error.hpp"
+#include "core/base/suggest.hpp"
+
 #include <algorithm>
 #include <array>
 #include <bit>
+
+#include <fmt/format.h>
 
 namespace troupe {
 
@@ -34,6 +39,19 @@ void Attrs::set(std::string_view name, Attr value) {
   } else {
     entries_.push_back({name, std::move(value)});
   }
+}
+
+void Attrs::refuse(std::string_view name, const Attr& wanted) const {
+  const Attr* const value = find(name);
+  if (value != nullptr) {
+    throw usage_error(
+        fmt::format("attribute '{}' is {}, read as {}", name, type_name(*value), type_name(wanted)),
+        "read the type that the op kind gives it");
+  }
+  std::vector<std::string_view> names;
+  for (const Entry& entry : entries_) names.push_back(entry.name);
+  throw usage_error(fmt::format("there is no attribute '{}' to read", name),
+                    suggestion(name, names));
 }
 
 }  // namespace troupe

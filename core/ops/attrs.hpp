@@ -1,7 +1,6 @@
 // The parameters of an op, such as `alpha` of scale: values by name.
 #pragma once
 
-#include "core/base/assert.hpp"
 #include "core/base/time.hpp"
 #include "core/ops/value_source.hpp"
 
@@ -56,11 +55,12 @@ class Attrs {
   Attrs() = default;
   Attrs(std::initializer_list<Entry> entries) : entries_(entries) {}
 
-  // The value of this name, which must exist and have the type T: one of those of Attr.
+  // The value of this name as a T: one of the types of Attr. Throws a usage Error if there is no
+  // such value, or if it has another type.
   template <class T>
   const T& get(std::string_view name) const {
     const Attr* const value = find(name);
-    TROUPE_ASSERT(value != nullptr && std::holds_alternative<T>(*value));
+    if (value == nullptr || !std::holds_alternative<T>(*value)) refuse(name, Attr(T{}));
     return *std::get_if<T>(value);
   }
   // Returns nullptr if there is no value of this name.
@@ -87,6 +87,8 @@ class Attrs {
   friend bool operator==(const Attrs& a, const Attrs& b) { return a.entries_ == b.entries_; }
 
  private:
+  [[noreturn]] void refuse(std::string_view name, const Attr& wanted) const;
+
   std::vector<Entry> entries_;
   std::shared_ptr<const void> prepared_;
 };

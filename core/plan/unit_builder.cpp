@@ -1,5 +1,7 @@
 #include "core/plan/unit_builder.hpp"
 
+#include "core/base/assert.hpp"
+
 #include <algorithm>
 
 #include <fmt/format.h>

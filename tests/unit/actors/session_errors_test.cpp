@@ -290,6 +290,32 @@ BOOST_AUTO_TEST_CASE(op_kinds_that_do_not_begin_with_the_builtin_ones_are_refuse
   }
 }
 
+BOOST_AUTO_TEST_CASE(an_attribute_that_a_kind_does_not_have_is_named_where_it_is_read) {
+  OpRegistry ops = testing::session_ops();
+  ops.add({.name = "clip",
+           .inputs = 1,
+           .attrs = {{.name = "limit", .fallback = 1.0}},
+           .cpu = [](const CpuCall& call) { call.attrs.get<double>("limt"); }});
+  ops.add({.name = "repeat",
+           .inputs = 1,
+           .attrs = {{.name = "count", .fallback = 1.0}},
+           .type =
+               [](const OpSignature& op) {
+                 return TensorType{DType::f32, {op.attrs.get<std::int64_t>("count")}};
+               },
+           .cpu = [](const CpuCall&) {}});
+  Session s(testing::session_machine(), {.ops = ops});
+  const Tensor x = s.zeros(square);
+  int line = __LINE__ + 1;
+  const auto repeat = [&] { s.call("repeat", {&x, 1}); };
+  check_error(repeat, {"attribute 'count' is a number, read as a whole number"}, this_file, line);
+  line = __LINE__ + 1;
+  const Tensor y = s.call("clip", {&x, 1});
+  check_error([&] { y.wait(); },
+              {"'clip[", " on cpu", "there is no attribute 'limt' to read; did you mean 'limit'?"},
+              this_file, line);
+}
+
 BOOST_AUTO_TEST_CASE(an_empty_handle_is_refused) {
   Session s(testing::session_machine());
   const Tensor x = s.zeros(square);

@@ -35,6 +35,14 @@ BOOST_AUTO_TEST_CASE(a_value_is_reached_by_name_and_type) {
   BOOST_TEST(attrs.find("beta") == nullptr);
 }
 
+BOOST_AUTO_TEST_CASE(reading_a_name_or_a_type_that_is_not_there_is_an_error_that_says_what_is) {
+  const Attrs attrs{{"alpha", 0.5}, {"seed", 7}};
+  expect_error(ErrorKind::usage, "there is no attribute 'alpa' to read; did you mean 'alpha'?",
+               [&] { attrs.get<double>("alpa"); });
+  expect_error(ErrorKind::usage, "attribute 'alpha' is a number, read as a whole number",
+               [&] { attrs.get<std::int64_t>("alpha"); });
+}
+
 BOOST_AUTO_TEST_CASE(set_replaces_the_value_of_a_name) {
   Attrs attrs{{"alpha", 0.5}};
   attrs.set("alpha", 2.0);
