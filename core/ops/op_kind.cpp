@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -109,10 +111,25 @@ void check_element_types(const OpKind& kind, const OpSignature& op) {
   }
 }
 
-// An impossible Shape is an Error with the rule's own line: the caller adds that of the op.
-TensorType apply_rule(TensorType (*rule)(const OpSignature&), const OpSignature& op) {
+// What a function of the kind returns.
+template <class Function>
+auto result_of(const OpKind& kind, std::string_view what, const Function& function) {
   try {
-    return rule(op);
+    return function();
+  } catch (const std::exception&) {
+    throw;
+  } catch (...) {
+    throw usage_error(
+        fmt::format("{} of '{}' threw something that is no std::exception", what, kind.name),
+        "throw a std::exception");
+  }
+}
+
+// An impossible Shape is an Error with the rule's own line: the caller adds that of the op.
+TensorType apply_rule(const OpKind& kind, TensorType (*rule)(const OpSignature&),
+                      const OpSignature& op) {
+  try {
+    return result_of(kind, "the shape rule", [&] { return rule(op); });
   } catch (const Error& error) {
     throw Error(error.kind(), {}, error.problem(), error.remedy());
   }
@@ -160,26 +177,28 @@ Attrs complete_attrs(const OpKind& kind, const Attrs& given) {
     if (value != nullptr) ++used;
   }
   if (used != given.entries().size()) check_names(kind, given);
-  if (kind.prepare != nullptr) attrs.set_prepared(kind.prepare(attrs));
+  if (kind.prepare != nullptr) {
+    attrs.set_prepared(result_of(kind, "`prepare`", [&] { return kind.prepare(attrs); }));
+  }
   return attrs;
 }
 
 TensorType output_type(const OpKind& kind, const OpSignature& op) {
   check_input_count(kind, op.inputs.size());
   check_element_types(kind, op);
-  return apply_rule(kind.type, op);
+  return apply_rule(kind, kind.type, op);
 }
 
 std::vector<TensorType> output_types(const OpKind& kind, const OpSignature& op) {
   std::vector<TensorType> types = {output_type(kind, op)};
   for (const FurtherOutput& output : kind.further_outputs) {
-    types.push_back(apply_rule(output.type, op));
+    types.push_back(apply_rule(kind, output.type, op));
   }
   return types;
 }
 
 Work work_of(const OpKind& kind, const OpSignature& op, std::span<const TensorType> outputs) {
-  Work work = kind.work(op, outputs.front());
+  Work work = result_of(kind, "the cost", [&] { return kind.work(op, outputs.front()); });
   for (const TensorType& type : outputs.subspan(1)) work.bytes += static_cast<double>(type.bytes());
   for (const auto& [what, amount] : {std::pair("floating-point operations", work.flops),
                                      std::pair("bytes that it moves", work.bytes)}) {

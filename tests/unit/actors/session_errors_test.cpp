@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <memory>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -314,6 +315,27 @@ BOOST_AUTO_TEST_CASE(an_attribute_that_a_kind_does_not_have_is_named_where_it_is
   check_error([&] { y.wait(); },
               {"'clip[", " on cpu", "there is no attribute 'limt' to read; did you mean 'limit'?"},
               this_file, line);
+}
+
+BOOST_AUTO_TEST_CASE(a_shape_rule_or_a_cost_may_throw_what_is_no_exception) {
+  OpRegistry ops = testing::session_ops();
+  ops.add({.name = "bad_rule", .type = [](const OpSignature&) -> TensorType { throw 42; }});
+  ops.add({.name = "bad_cost",
+           .type = [](const OpSignature&) { return TensorType{}; },
+           .work = [](const OpSignature&, const TensorType&) -> Work { throw 42; }});
+  ops.add({.name = "bad_preparation",
+           .type = [](const OpSignature&) { return TensorType{}; },
+           .prepare = [](const Attrs&) -> std::shared_ptr<const void> { throw 42; }});
+  Session s(testing::session_machine(), {.ops = ops});
+  const auto refused = [&](const char* kind, const char* what) {
+    const int line = __LINE__ + 1;
+    check_error([&] { s.call(kind, {}); }, {what, "threw something that is no std::exception"},
+                this_file, line);
+  };
+  refused("bad_rule", "the shape rule of 'bad_rule'");
+  refused("bad_cost", "the cost of 'bad_cost'");
+  refused("bad_preparation", "`prepare` of 'bad_preparation'");
+  BOOST_TEST(s.zeros(square).read<float>().size() == 4U);
 }
 
 BOOST_AUTO_TEST_CASE(an_empty_handle_is_refused) {

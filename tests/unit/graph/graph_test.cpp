@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -38,6 +39,20 @@ BOOST_AUTO_TEST_CASE(an_op_knows_its_inputs_type_and_placement) {
   BOOST_TEST((g.graph.placement(y) == Placement{}));
   BOOST_TEST(g.graph.kind(z).name == "matmul");
   BOOST_TEST(g.graph.work(y).flops == 2.0 * 4 * 4 * 6);
+}
+
+BOOST_AUTO_TEST_CASE(a_shape_rule_or_a_cost_that_throws_what_is_no_exception_is_named) {
+  OpRegistry ops;
+  ops.add({.name = "bad_rule", .type = [](const OpSignature&) -> TensorType { throw 42; }});
+  ops.add({.name = "bad_cost",
+           .type = [](const OpSignature&) { return TensorType{}; },
+           .work = [](const OpSignature&, const TensorType&) -> Work { throw 42; }});
+  Graph graph(ops);
+  graph.begin_group("g");
+  for (const char* name : {"bad_rule", "bad_cost"}) {
+    expect_error(ErrorKind::usage, "of '" + std::string(name) + "' threw something that is no",
+                 [&] { graph.append({.kind = ops.find(name)}); });
+  }
 }
 
 // x ── y ── z becomes x, y ── z
