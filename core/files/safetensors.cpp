@@ -3,7 +3,8 @@
 //
 //   bytes   what
 //   8       the length of the text that follows, little-endian; at most 100,000,000
-//   text    JSON, padded with spaces: a map from each tensor's name to its entry, such as
+//   text    JSON, padded with spaces, so that in files of ours the values begin at a multiple of 64
+//           bytes: a map from each tensor's name to its entry, such as
 //           {"dtype": "F32", "shape": [3, 4], "data_offsets": [0, 48]}, and perhaps
 //           "__metadata__" with a map of strings
 //   values  row-major and little-endian
@@ -32,7 +33,6 @@ using nlohmann::json;
 
 constexpr std::uint64_t length_bytes = 8;
 constexpr std::uint64_t safetensors_text_bytes_max = 100'000'000;
-constexpr std::uint64_t safetensors_values_alignment = 8;
 constexpr std::string_view metadata = "__metadata__";
 constexpr const char* again = "save it again with the library safetensors";
 
@@ -221,9 +221,9 @@ std::string safetensors_header(std::span<const NamedType> tensors, const Metadat
   } catch (const json::exception&) {
     throw usage_error("the name of a tensor is no UTF-8", "rename it");
   }
-  text.resize((text.size() + safetensors_values_alignment - 1) / safetensors_values_alignment *
-                  safetensors_values_alignment,
-              ' ');
+  const std::uint64_t end = (length_bytes + text.size() + kernel_alignment - 1) / kernel_alignment *
+                            kernel_alignment;  // so that the values are used where they are
+  text.resize(end - length_bytes, ' ');
   std::string header;
   for (std::uint64_t i = 0; i < length_bytes; ++i) {
     header += static_cast<char>(text.size() >> (8 * i) & 0xFF);

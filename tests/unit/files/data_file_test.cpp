@@ -121,6 +121,19 @@ BOOST_AUTO_TEST_CASE(
   BOOST_TEST((open_tensor(directory.path() / "y.npy").values->existing() == nullptr));
 }
 
+BOOST_AUTO_TEST_CASE(values_of_a_safetensors_file_of_ours_are_used_in_the_file) {
+  const TemporaryDirectory directory;
+  const std::filesystem::path path = directory.path() / "x.safetensors";
+  for (std::size_t length = 1; length <= kernel_alignment; ++length) {
+    const NamedType named{std::string(length, 'x'), {DType::f32, Shape{1000}}};
+    const Bytes values = random_bytes(named.type.bytes(), length);
+    save_tensors(path, {&named, 1}, [&](std::size_t) { return std::span(values); });
+    const FileTensor tensor = open_tensor(path, named.name);
+    BOOST_TEST((tensor.values->existing() != nullptr));
+    check_equal(tensor, named.type, values);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(loading_a_part_in_the_mapped_file_sees_that_the_file_was_changed) {
   const TemporaryDirectory directory;
   const std::filesystem::path path = directory.path() / "x.npy";
