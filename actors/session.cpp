@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -85,7 +86,12 @@ Tensor copy_in(SessionCore& session, std::span<const T> elements, const Shape& s
                CallSite where) {
   check_count(elements.size(), shape, where);
   if (!session.has_values()) elements = {};
-  const auto copy = std::make_shared<BigVector<T>>(elements.begin(), elements.end());
+  std::shared_ptr<BigVector<T>> copy;
+  try {
+    copy = std::make_shared<BigVector<T>>(elements.begin(), elements.end());
+  } catch (const std::bad_alloc&) {
+    throw too_little_memory(elements.size_bytes(), where);
+  }
   const void* const first = copy->empty() ? static_cast<const void*>(copy.get()) : copy->data();
   // A large copy is aligned, and needs no second one.
   const bool adopts = elements.size_bytes() >= BigAllocator<T>::huge_pages_min_bytes;
@@ -127,7 +133,11 @@ std::vector<T> read_elements(const Tensor& tensor, DType dtype, CallSite where) 
   TensorState& state = state_of(tensor, where);
   const SessionCore::Values values = state.session->values(state, dtype, where);
   const T* const first = reinterpret_cast<const T*>(values.bytes().data());
-  return {first, first + values.bytes().size() / sizeof(T)};
+  try {
+    return {first, first + values.bytes().size() / sizeof(T)};
+  } catch (const std::bad_alloc&) {
+    throw too_little_memory(values.bytes().size(), where);
+  }
 }
 
 }  // namespace

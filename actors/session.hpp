@@ -54,7 +54,7 @@ class Tensor {
   void wait(CallSite where = CallSite::here()) const;
   // Blocks until the tensor has been made, and returns a copy of its elements, in row-major order.
   // Throws the session's Error if it has failed, a usage Error if the elements aren't of type T or
-  // the session simulates without values.
+  // the session simulates without values, a run Error if the host has no memory for the copy.
   template <class T>
   std::vector<T> read(CallSite where = CallSite::here()) const;
   // Blocks until the tensor has been made, and writes it to a .npy file, or under `name` to a
@@ -170,7 +170,8 @@ class Session {
   Tensor zeros(const Shape& shape, DType dtype = DType::f32, CallSite where = CallSite::here());
   // A tensor with these elements, in row-major order, in the memory of the scope's device, or else
   // in the first memory of the machine. Copies them before it returns, for which it may block while
-  // earlier calls hold much. Throws a usage Error if their number isn't that of the shape.
+  // earlier calls hold much. Throws a usage Error if their number isn't that of the shape, a run
+  // Error if the host has no memory for the copy.
   Tensor tensor(std::span<const float> elements, const Shape& shape,
                 CallSite where = CallSite::here());
   Tensor tensor(std::span<const double> elements, const Shape& shape,

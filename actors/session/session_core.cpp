@@ -3,12 +3,14 @@
 #include "actors/actor_system_setup.hpp"
 #include "core/base/random.hpp"
 #include "core/base/suggest.hpp"
+#include "core/memory/buffer_pool.hpp"
 #include "core/ops/builtin.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,6 +29,10 @@ OpRegistry with_given(OpRegistry ops) {
 }
 
 }  // namespace
+
+Error too_little_memory(std::uint64_t bytes, CallSite where) {
+  return BufferPool::not_mapped(bytes, BufferPool::usable_host_bytes()).at(where.place());
+}
 
 SessionHost::SessionHost(const OpRegistry& kinds)
     : ops(std::make_unique<OpRegistry>(with_given(kinds))) {}
@@ -338,6 +344,8 @@ SessionCore::Values SessionCore::values(TensorState& tensor, DType dtype, CallSi
     wait_until_idle(lock);
     check_not_failed(where);  // if a node was lost, all calls say the same
     throw;
+  } catch (const std::bad_alloc&) {
+    throw too_little_memory(type.bytes(), where);
   }
   return values;
 }

@@ -192,6 +192,9 @@ class SessionCore final : private TensorExchange {
   std::thread thread_;
 };
 
+// The run Error where the host has no memory for a copy of so many bytes.
+Error too_little_memory(std::uint64_t bytes, CallSite where);
+
 // Calls an op kind that comes with Troupe on the session of the first input. The scope of this
 // thread decides where. Throws a usage Error with the place `where` if the inputs don't fit.
 Tensor call_op(OpKindId kind, std::span<TensorState* const> inputs, Attrs attrs, CallSite where);

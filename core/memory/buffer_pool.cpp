@@ -53,23 +53,21 @@ void touch(std::byte* start, std::uint64_t bytes) {
 }
 
 Error too_little(std::uint64_t needed, std::uint64_t available) {
-  return run_error(fmt::format("this host has not enough memory for the run's tensors: {} needed, "
+  return run_error(fmt::format("this host has not enough memory for the tensors: {} needed, "
                                "{} available",
                                format_bytes(needed), format_bytes(available)),
-                   "make the tensors smaller or fewer, or simulate the file");
+                   "make the tensors smaller or fewer, or simulate");
 }
 
-// The kernel has refused to map memory.
-Error not_mapped(std::uint64_t needed, std::uint64_t available) {
+}  // namespace
+
+Error BufferPool::not_mapped(std::uint64_t needed, std::uint64_t available) {
   if (needed > available) return too_little(needed, available);
-  return run_error(fmt::format("the kernel doesn't map {} for the run's tensors, though {} are "
-                               "available",
+  return run_error(fmt::format("the kernel doesn't map {} for tensors, though {} are available",
                                format_bytes(needed), format_bytes(available)),
                    "make the tensors fewer or larger, or raise the limit: vm.max_map_count, "
                    "`ulimit -v`, or that of a container");
 }
-
-}  // namespace
 
 std::uint64_t BufferPool::usable_host_bytes() {
   const std::uint64_t available = host_memory().available_bytes;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/buffer_capacity.hpp"
+#include "core/base/error.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -73,6 +74,8 @@ class BufferPool {
   // The bytes that buffers may allocate now. Throws a run Error if the host's available memory
   // can't be read.
   static std::uint64_t usable_host_bytes();
+  // The run Error where the host gives no memory for so many bytes.
+  static Error not_mapped(std::uint64_t needed_bytes, std::uint64_t available_bytes);
 
  private:
   // A buffer of at least this size has a mapping of its own. Smaller buffers share mappings,

@@ -1,4 +1,5 @@
 // Sessions whose tensors fill a memory, or would if they were kept for too long.
+#include "tests/support/address_space.hpp"
 #include "tests/unit/actors/small_memory.hpp"
 
 #include <cstdint>
@@ -13,6 +14,8 @@
 namespace troupe {
 BOOST_AUTO_TEST_SUITE(session_memory)
 namespace {
+
+const std::string this_file = "session_memory_test.cpp";
 
 using testing::all_modes;
 using testing::Gate;
@@ -31,6 +34,23 @@ Machine with_memory_between() {
 }
 
 }  // namespace
+
+BOOST_AUTO_TEST_CASE(copies_for_which_the_host_has_no_memory_are_an_error_and_the_session_goes_on,
+                     *boost::unit_test::precondition(testing::can_limit_addresses)) {
+  Session s(testing::session_machine());
+  const std::vector<float> elements(64 << 20);  // 256 MiB
+  const Tensor x = s.zeros({64 << 20});
+  x.wait();
+  {
+    const testing::AddressSpaceLimit limit(32 << 20);
+    const std::vector<std::string> words{"not enough memory for the tensors: 256 MiB needed"};
+    int line = __LINE__ + 1;
+    testing::check_error([&] { s.tensor(elements, x.shape()); }, words, this_file, line);
+    line = __LINE__ + 1;
+    testing::check_error([&] { x.read<float>(); }, words, this_file, line);
+  }
+  BOOST_TEST(s.tensor(elements, x.shape()).read<float>().size() == elements.size());
+}
 
 BOOST_AUTO_TEST_CASE(ops_that_fit_one_after_the_other_may_be_called_together) {
   for (const Mode mode : all_modes) {
