@@ -140,6 +140,53 @@ std::vector<T> read_elements(const Tensor& tensor, DType dtype, CallSite where) 
   }
 }
 
+// Does `work` with a file. Errors of the file name the line of the call, too.
+template <class Work>
+auto with_file(const std::filesystem::path& file, CallSite where, const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    const SourcePlace& place = error.place();
+    if (place.file.empty() || place.file != file.string()) throw error.at(where.place());
+    throw Error(error.kind(), place,
+                fmt::format("{} (called at {}:{})", error.problem(), where.file, where.line),
+                error.remedy());
+  }
+}
+
+Tensor load_from(SessionCore& session, const std::filesystem::path& file, std::string_view name,
+                 CallSite where) {
+  const FileTensor stored = open_tensor(file, name);
+  const std::uint64_t bytes = stored.type.bytes();
+  const Memory& memory = session.machine().memory(memory_of_scope(session));
+  if (memory.size_bytes > 0 && bytes > memory.size_bytes) {
+    throw usage_error(
+        {file.string()},
+        fmt::format("{} has {}, memory '{}' {}", to_string(stored.type), format_bytes(bytes),
+                    memory.name, format_bytes(memory.size_bytes)),
+        "give a part of it");
+  }
+  if (!session.has_values()) {
+    const auto unread = std::make_shared<std::byte>();
+    return give(session, stored.type, {unread, unread.get()}, true, where);
+  }
+  const std::uint64_t usable = host_memory().available_bytes;
+  if (bytes > usable) {
+    throw usage_error(
+        {file.string()},
+        fmt::format("{} takes {}, and {} of this host's memory are available",
+                    to_string(stored.type), format_bytes(bytes), format_bytes(usable)),
+        "give a part of it");
+  }
+  std::shared_ptr<const std::byte> values = stored.values->existing();
+  if (values == nullptr) {
+    const std::shared_ptr<std::byte[]> copy(new std::byte[bytes]);
+    values = {copy, copy.get()};
+  }
+  stored.values->read(0, {const_cast<std::byte*>(values.get()), bytes});
+  return give(session, stored.type, std::move(values), true, where);
+}
+
 }  // namespace
 
 Tensor::Tensor(const Tensor& other) : state_(other.state_) {
@@ -194,16 +241,18 @@ std::vector<std::int64_t> Tensor::read<std::int64_t>(CallSite where) const {
 void Tensor::save(const std::filesystem::path& file, std::string_view name, CallSite where) const {
   TensorState& state = state_of(*this, where);
   const NamedType named{.name = std::string(name), .type = type()};
-  if ((format_of(file) == DataFormat::npy) != name.empty()) {
-    throw usage_error({file.string()},
-                      name.empty() ? "a tensor in a .safetensors file must have a name"
-                                   : "a .npy file has no names",
-                      name.empty() ? "give one" : "leave it out");
-  }
-  SessionCore::Values values;
-  save_tensors(file, {&named, 1}, [&](std::size_t) {
-    values = state.session->values(state, named.type.dtype, where);
-    return values.bytes();
+  with_file(file, where, [&] {
+    if ((format_of(file) == DataFormat::npy) != name.empty()) {
+      throw usage_error({file.string()},
+                        name.empty() ? "a tensor in a .safetensors file must have a name"
+                                     : "a .npy file has no names",
+                        name.empty() ? "give one" : "leave it out");
+    }
+    SessionCore::Values values;
+    save_tensors(file, {&named, 1}, [&](std::size_t) {
+      values = state.session->values(state, named.type.dtype, where);
+      return values.bytes();
+    });
   });
 }
 
@@ -220,7 +269,9 @@ Session::Session(const SessionOptions& options, CallSite where)
     : Session(open_session({}, options, where)) {}
 Session::Session(const std::filesystem::path& machine_file, const SessionOptions& options,
                  CallSite where)
-    : Session(load_machine_file(machine_file, options.ops, usable_gpus), options, where) {}
+    : Session(with_file(machine_file, where,
+                        [&] { return load_machine_file(machine_file, options.ops, usable_gpus); }),
+              options, where) {}
 Session::Session(Machine machine, const SessionOptions& options, CallSite where)
     : Session(open_session(std::move(machine), options, where)) {}
 Session::~Session() {
@@ -268,33 +319,7 @@ Tensor Session::tensor(std::span<const std::int64_t> elements, const Shape& shap
 }
 
 Tensor Session::load(const std::filesystem::path& file, std::string_view name, CallSite where) {
-  const FileTensor stored = open_tensor(file, name);
-  const Memory& memory = machine().memory(memory_of_scope(*core_));
-  if (memory.size_bytes > 0 && stored.type.bytes() > memory.size_bytes) {
-    throw usage_error({file.string()},
-                      fmt::format("{} has {} bytes, memory '{}' {}", to_string(stored.type),
-                                  stored.type.bytes(), memory.name, memory.size_bytes),
-                      "give a part of it");
-  }
-  if (!core_->has_values()) {
-    const auto unread = std::make_shared<std::byte>();
-    return give(*core_, stored.type, {unread, unread.get()}, true, where);
-  }
-  const std::uint64_t usable = host_memory().available_bytes;
-  if (stored.type.bytes() > usable) {
-    throw usage_error({file.string()},
-                      fmt::format("{} takes {}, and {} of this host's memory are available",
-                                  to_string(stored.type), format_bytes(stored.type.bytes()),
-                                  format_bytes(usable)),
-                      "give a part of it");
-  }
-  std::shared_ptr<const std::byte> values = stored.values->existing();
-  if (values == nullptr) {
-    const std::shared_ptr<std::byte[]> copy(new std::byte[stored.type.bytes()]);
-    values = {copy, copy.get()};
-  }
-  stored.values->read(0, {const_cast<std::byte*>(values.get()), stored.type.bytes()});
-  return give(*core_, stored.type, std::move(values), true, where);
+  return with_file(file, where, [&] { return load_from(*core_, file, name, where); });
 }
 
 Tensor Session::adopt(std::span<const float> elements, const Shape& shape,
@@ -343,10 +368,6 @@ std::vector<Tensor> Session::call_all(std::string_view kind, std::span<const Ten
 
 void Session::save(const std::filesystem::path& file, const std::map<std::string, Tensor>& tensors,
                    CallSite where) {
-  if (format_of(file) == DataFormat::npy) {
-    throw usage_error({file.string()}, "a .npy file has no names",
-                      "save a tensor by itself, or to a .safetensors file");
-  }
   std::vector<NamedType> types;
   std::vector<TensorState*> states;
   for (const auto& [name, tensor] : tensors) {
@@ -357,11 +378,17 @@ void Session::save(const std::filesystem::path& file, const std::map<std::string
     }
     types.push_back({.name = name, .type = tensor.type()});
   }
-  SessionCore::Values values;
-  save_tensors(file, types, [&](std::size_t i) {
-    values = {};  // the tensor before may have to make room
-    values = core_->values(*states[i], types[i].type.dtype, where);
-    return values.bytes();
+  with_file(file, where, [&] {
+    if (format_of(file) == DataFormat::npy) {
+      throw usage_error({file.string()}, "a .npy file has no names",
+                        "save a tensor by itself, or to a .safetensors file");
+    }
+    SessionCore::Values values;
+    save_tensors(file, types, [&](std::size_t i) {
+      values = {};  // the tensor before may have to make room
+      values = core_->values(*states[i], types[i].type.dtype, where);
+      return values.bytes();
+    });
   });
 }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -140,7 +141,33 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_is_larger_than_the_memory_is_refused_before_i
   x.save(npy);
   machine.memories[0].size_bytes = 47;
   Session small(machine);
-  expect_error(ErrorKind::usage, "memory 'mem' 47", [&] { small.load(npy); });
+  expect_error(ErrorKind::usage, "has 48 B, memory 'mem' 47 B", [&] { small.load(npy); });
+}
+
+BOOST_AUTO_TEST_CASE(an_error_of_a_file_names_the_line_that_calls) {
+  const auto names_line = [](int line, const std::string& file, const std::function<void()>& use) {
+    const std::string place = "session_files_test.cpp:" + std::to_string(line);
+    try {
+      use();
+      BOOST_ERROR("nothing was thrown");
+    } catch (const Error& error) {
+      const std::string what = error.what();
+      BOOST_TEST(what.find(place) != std::string::npos, "no " << place << " in: " << what);
+      BOOST_TEST(what.find(file) != std::string::npos, "no " << file << " in: " << what);
+    }
+  };
+  names_line(__LINE__, "", [&] { session.save(safetensors, {{"", x}}); });
+  names_line(__LINE__, "", [&] { session.save(safetensors, {{"__metadata__", x}}); });
+  names_line(__LINE__, "", [&] { session.save(safetensors, {{"\xff", x}}); });
+  names_line(__LINE__, "", [&] { x.save(""); });
+  names_line(__LINE__, "", [&] { session.load(""); });
+  names_line(__LINE__, "", [&] { Session s(""); });
+  names_line(__LINE__, "x.npy: ", [&] { session.save(npy, {{"x", x}}); });
+  names_line(__LINE__, "x.npy: ", [&] { x.save(npy, "x"); });
+  names_line(__LINE__, "x.npy", [&] { session.load(npy); });
+  names_line(__LINE__, "none.yaml", [&] { Session s(directory.path() / "none.yaml"); });
+  names_line(__LINE__, "none", [&] { x.save(directory.path() / "none" / "x.npy"); });
+  BOOST_TEST(directory.entries() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_save_that_fails_leaves_no_file) {
