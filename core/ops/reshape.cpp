@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace troupe {
 namespace {
@@ -15,14 +14,14 @@ TensorType reshape_type(const OpSignature& op) {
   Integers extents = op.attrs.get<Integers>("shape");
   const auto misfit = [&] {
     return unfit_inputs(op.inputs,
-                        fmt::format("its {} elements don't fit the shape [{}]", x.shape.elements(),
-                                    fmt::join(op.attrs.get<Integers>("shape"), ", ")));
+                        fmt::format("its {} elements don't fit the shape {}", x.shape.elements(),
+                                    to_string(op.attrs.get<Integers>("shape"))));
   };
   const auto open = std::find(extents.begin(), extents.end(), -1);
   if (open != extents.end()) {
     if (std::find(open + 1, extents.end(), -1) != extents.end()) {
-      throw unfit_inputs(op.inputs, fmt::format("the shape [{}] leaves several extents open",
-                                                fmt::join(extents, ", ")));
+      throw unfit_inputs(
+          op.inputs, fmt::format("the shape {} leaves several extents open", to_string(extents)));
     }
     *open = 1;
     const std::int64_t others = Shape(extents).elements();

@@ -3,28 +3,36 @@
 #include "core/base/error.hpp"
 #include "core/base/random.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 namespace troupe {
+namespace {
+
+Error too_many_elements(std::string_view what) {
+  return usage_error(fmt::format("{} has too many elements", what),
+                     fmt::format("a tensor has at most 2^40 = {}", Shape::max_elements));
+}
+
+}  // namespace
 
 Shape::Shape(std::span<const std::int64_t> extents) {
   if (extents.size() > max_rank) {
-    throw usage_error(
-        fmt::format("shape [{}] has {} dimensions", fmt::join(extents, ", "), extents.size()),
-        fmt::format("a tensor has at most {}", max_rank));
+    throw usage_error(fmt::format("shape {} has {} dimensions", to_string(extents), extents.size()),
+                      fmt::format("a tensor has at most {}", max_rank));
   }
   std::int64_t product = 1;
   for (const std::int64_t extent : extents) {
     if (extent < 1) {
-      throw usage_error(
-          fmt::format("shape [{}] has an extent of {}", fmt::join(extents, ", "), extent),
-          "each must be at least 1");
+      throw usage_error(fmt::format("shape {} has an extent of {}", to_string(extents), extent),
+                        "each must be at least 1");
     }
     // Divides, because the product could overflow.
     if (extent > max_elements / product) {
-      throw usage_error(fmt::format("shape [{}] has too many elements", fmt::join(extents, ", ")),
-                        fmt::format("a tensor has at most 2^40 = {}", max_elements));
+      throw too_many_elements(fmt::format("shape {}", to_string(extents)));
     }
     product *= extent;
     extents_[rank_++] = extent;
@@ -40,11 +48,12 @@ Shape::Shape(std::initializer_list<std::int64_t> extents, CallSite where) {
 }
 
 std::string to_string(const Shape& s) {
-  std::string text = "[";
-  for (std::size_t d = 0; d < s.rank(); ++d) {
-    text += fmt::format("{}{}", d > 0 ? ", " : "", s[d]);
-  }
-  return text + "]";
+  return to_string(s.extents());
+}
+
+std::string to_string(std::span<const std::int64_t> extents) {
+  const auto shown = extents.first(std::min(extents.size(), 2 * Shape::max_rank));
+  return fmt::format("[{}{}]", fmt::join(shown, ", "), shown.size() < extents.size() ? ", …" : "");
 }
 
 std::string to_string(const TensorType& t) {

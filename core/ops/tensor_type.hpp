@@ -48,6 +48,7 @@ class Shape {
 
   std::size_t rank() const { return rank_; }
   std::int64_t operator[](std::size_t d) const { return extents_[d]; }
+  std::span<const std::int64_t> extents() const { return std::span(extents_).first(rank_); }
   std::int64_t elements() const {
     std::int64_t product = 1;
     for (std::size_t d = 0; d < rank_; ++d) product *= extents_[d];
@@ -64,6 +65,8 @@ class Shape {
 };
 
 std::string to_string(const Shape& s);  // "[6000, 6000]"
+// The same of extents that may be no shape: of more than 16 the first ones and "…".
+std::string to_string(std::span<const std::int64_t> extents);
 
 struct TensorType {
   DType dtype = DType::f32;

@@ -4,6 +4,9 @@
 
 #include <cstdint>
 #include <set>
+#include <string>
+#include <type_traits>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 
@@ -70,6 +73,13 @@ BOOST_AUTO_TEST_CASE(more_than_8_dimensions_are_refused) {
   expect_error(ErrorKind::usage,
                "shape [1, 1, 1, 1, 1, 1, 1, 1, 1] has 9 dimensions; a tensor has at most 8",
                [] { Shape{1, 1, 1, 1, 1, 1, 1, 1, 1}; });
+}
+
+BOOST_AUTO_TEST_CASE(an_error_shows_the_first_of_very_many_extents) {
+  const std::vector<std::int64_t> extents(200'000, 1);
+  expect_error(ErrorKind::usage,
+               "shape [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, …] has 200000 dimensions",
+               [&] { Shape{std::span(extents)}; });
 }
 
 BOOST_AUTO_TEST_CASE(without_dimensions_a_tensor_is_one_element) {
