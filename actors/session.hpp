@@ -9,6 +9,7 @@
 #include "core/ops/tensor_type.hpp"
 #include "core/trace/report.hpp"
 
+#include <concepts>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -25,6 +26,11 @@ namespace troupe {
 class Session;
 class SessionCore;
 struct TensorState;
+
+// The types of elements that programs give and read.
+template <class T>
+concept TensorElement = std::same_as<T, float> || std::same_as<T, double> ||
+    std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t>;
 
 // A handle of a tensor that a session has made or will make. Copies of a handle mean the same
 // tensor. When the last one is gone and every op that reads the tensor has run, its memory is
@@ -180,6 +186,11 @@ class Session {
                 CallSite where = CallSite::here());
   Tensor tensor(std::span<const std::int64_t> elements, const Shape& shape,
                 CallSite where = CallSite::here());
+  template <TensorElement T>
+  Tensor tensor(std::initializer_list<T> elements, const Shape& shape,
+                CallSite where = CallSite::here()) {
+    return tensor(std::span<const T>(elements.begin(), elements.size()), shape, where);
+  }
   // The tensor of a .npy file, or the one called `name` of a .safetensors file, of any of these
   // types, in the same memory. Blocks until it has been read; a simulation reads only the header.
   // It may be used where the system keeps the file: if a program writes to the file, the tensor

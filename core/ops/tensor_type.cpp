@@ -19,6 +19,13 @@ Error too_many_elements(std::string_view what) {
 
 }  // namespace
 
+std::int64_t Extent::checked(std::uint64_t given, CallSite line) {
+  if (given <= static_cast<std::uint64_t>(Shape::max_elements)) {
+    return static_cast<std::int64_t>(given);
+  }
+  throw too_many_elements(fmt::format("a shape with an extent of {}", given)).at(line.place());
+}
+
 Shape::Shape(std::span<const std::int64_t> extents) {
   if (extents.size() > max_rank) {
     throw usage_error(fmt::format("shape {} has {} dimensions", to_string(extents), extents.size()),
@@ -39,9 +46,12 @@ Shape::Shape(std::span<const std::int64_t> extents) {
   }
 }
 
-Shape::Shape(std::initializer_list<std::int64_t> extents, CallSite where) {
+Shape::Shape(std::initializer_list<Extent> extents, CallSite where) {
+  std::vector<std::int64_t> values;
+  values.reserve(extents.size());
+  for (const Extent& extent : extents) values.push_back(extent.value);
   try {
-    *this = Shape(std::span<const std::int64_t>(extents.begin(), extents.size()));
+    *this = Shape(values);
   } catch (const Error& error) {
     throw error.at(where.place());
   }

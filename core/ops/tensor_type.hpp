@@ -4,6 +4,7 @@
 #include "core/base/call_site.hpp"
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -33,6 +34,26 @@ constexpr std::string_view to_string(DType t) {
 // Tensors in memory begin at multiples of a cache line, in bytes. Kernels rely on it.
 constexpr std::uint64_t kernel_alignment = 64;
 
+// Of what an Extent is made: of types whose values int64 holds all, and of std::size_t.
+template <class T>
+concept FitsInt64 = requires(T given) {
+  std::int64_t{given};
+};
+template <class T>
+concept Unsigned64 = std::unsigned_integral<T> && sizeof(T) == sizeof(std::int64_t);
+// An extent as programs give it: of any integer type.
+struct Extent {
+  template <FitsInt64 T>
+  constexpr Extent(T given) : value{given} {}
+  // Throws a usage Error if it is above Shape::max_elements.
+  template <Unsigned64 T>
+  Extent(T given, CallSite line = CallSite::here()) : value(checked(given, line)) {}
+  std::int64_t value;
+
+ private:
+  static std::int64_t checked(std::uint64_t given, CallSite line);
+};
+
 // Extents of up to 8 dimensions, each at least 1. Tensors are row-major. Without dimensions, a
 // tensor is a single element.
 class Shape {
@@ -44,7 +65,7 @@ class Shape {
   // than max_elements elements.
   explicit Shape(std::span<const std::int64_t> extents);
   // The Error names the caller's line.
-  Shape(std::initializer_list<std::int64_t> extents, CallSite where = CallSite::here());
+  Shape(std::initializer_list<Extent> extents, CallSite where = CallSite::here());
 
   std::size_t rank() const { return rank_; }
   std::int64_t operator[](std::size_t d) const { return extents_[d]; }

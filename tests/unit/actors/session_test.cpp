@@ -59,6 +59,16 @@ void check_integers(DType dtype) {
              boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(elements_and_extents_may_be_written_in_place) {
+  Session s(two_devices());
+  BOOST_TEST((s.tensor({1.F, 2.F, 3.F}, {3}).read<float>() == std::vector<float>{1, 2, 3}));
+  BOOST_TEST((s.tensor({1.0, 2.0}, {2}).read<double>() == std::vector<double>{1, 2}));
+  BOOST_TEST((s.tensor({1, 2}, {1, 2}).read<std::int32_t>() == std::vector<std::int32_t>{1, 2}));
+  const std::vector<std::int64_t> values{4, 5};
+  BOOST_TEST(s.tensor(values, {values.size()}).read<std::int64_t>() == values);
+  BOOST_TEST((s.tensor({std::int64_t{6}}, {1}).type() == TensorType{DType::i64, {1}}));
+}
+
 BOOST_AUTO_TEST_CASE(integers_are_given_computed_with_and_read) {
   check_integers<std::int32_t>(DType::i32);
   check_integers<std::int64_t>(DType::i64);

@@ -82,6 +82,23 @@ BOOST_AUTO_TEST_CASE(an_error_shows_the_first_of_very_many_extents) {
                [&] { Shape{std::span(extents)}; });
 }
 
+BOOST_AUTO_TEST_CASE(extents_may_be_of_any_integer_type_but_of_no_other) {
+  const std::vector<float> values(3);
+  const int rows = 2;
+  const std::uint32_t columns = 4;
+  BOOST_TEST((Shape{values.size(), rows, columns} == Shape{3, 2, 4}));
+  static_assert(!std::is_convertible_v<float, Extent> && !std::is_convertible_v<double, Extent>);
+  const std::size_t huge = std::size_t{1} << 63;
+  const int line = __LINE__ + 2;
+  try {
+    Shape{2, huge};
+    BOOST_ERROR("nothing was thrown");
+  } catch (const Error& error) {
+    BOOST_TEST(error.place().line == line);
+    BOOST_TEST(error.problem().find("9223372036854775808 has too many") != std::string::npos);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(without_dimensions_a_tensor_is_one_element) {
   const TensorType scalar{DType::i32, Shape{}};
   BOOST_TEST(scalar.shape.elements() == 1);
