@@ -1,6 +1,5 @@
 #include "core/files/stored_tensor.hpp"
 
-#include <algorithm>
 #include <vector>
 
 #include <fmt/format.h>
@@ -17,13 +16,9 @@ Error cut_short(const InputFile& file, const std::string& part) {
 }
 
 TensorType stored_type(const InputFile& file, DType dtype, std::span<const std::uint64_t> extents) {
-  std::vector<std::int64_t> shape;
-  for (const std::uint64_t extent : extents) {
-    // Beyond the limit, one number is as wrong as another; but it must not turn negative.
-    constexpr std::uint64_t most = Shape::max_elements + 1;
-    shape.push_back(static_cast<std::int64_t>(std::min(extent, most)));
-  }
   try {
+    std::vector<std::int64_t> shape;
+    for (const std::uint64_t extent : extents) shape.push_back(Extent(extent).value);
     return {dtype, Shape(shape)};
   } catch (const Error& error) {
     throw bad_file(file, error.problem(), error.remedy());

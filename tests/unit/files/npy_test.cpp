@@ -157,6 +157,8 @@ BOOST_AUTO_TEST_CASE(extents_that_no_tensor_can_have_are_refused) {
                            "(4294967296, 4294967296)", "(1099511627777,)"}) {
     check_refused(npy_of("<f4", huge), "has too many elements");
   }
+  check_refused(npy_of("<f4", "(18446744073709551615, 2)"),
+                "an extent of 18446744073709551615 has");
 }
 
 BOOST_AUTO_TEST_CASE(other_element_types_are_refused) {
