@@ -364,13 +364,17 @@ void SessionCore::Values::End::operator()(TensorState* read) const {
 
 const ScenarioReport& SessionCore::measure(std::string_view name, const std::function<void()>& work,
                                            CallSite where) {
+  if (!work) throw usage_error(where.place(), "there is nothing to measure", "give a function");
   {
     const Lock lock(mutex_);
-    if (is_measuring_) {
-      throw usage_error(where.place(), "measure() is called by what is measured",
+    if (measuring_) {
+      throw usage_error(where.place(),
+                        *measuring_ == std::this_thread::get_id()
+                            ? "measure() is called by what is measured"
+                            : "another thread measures in this session",
                         "measure one after the other");
     }
-    is_measuring_ = true;
+    measuring_ = std::this_thread::get_id();
   }
   try {
     work();
@@ -392,13 +396,13 @@ const ScenarioReport& SessionCore::measure(std::string_view name, const std::fun
     wait_until_idle(lock);
     report_.scenarios.push_back(engine_->end_measure(std::string(name)));
     report_.notes = engine_->notes();
-    is_measuring_ = false;
+    measuring_.reset();
     return report_.scenarios.back();
   } catch (...) {
     Lock lock(mutex_);
     wait_until_idle(lock);
     engine_->drop_measure();
-    is_measuring_ = false;
+    measuring_.reset();
     throw;
   }
 }

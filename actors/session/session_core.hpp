@@ -183,7 +183,7 @@ class SessionCore final : private TensorExchange {
   std::vector<CallSite> places_;
   std::unordered_map<std::uint64_t, std::uint32_t> place_numbers_;
   Report report_;
-  bool is_measuring_ = false;
+  std::optional<std::thread::id> measuring_;  // the thread that does
 
   TensorStates states_;  // of which the mutex guards make()
   std::atomic<std::size_t> references_ = 1;

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <functional>
 
+#include <fmt/format.h>
+
 namespace troupe {
 namespace {
 
@@ -16,6 +18,11 @@ TensorType layer_norm_type(const OpSignature& op) {
   const TensorType vector{x.dtype, Shape{row_length(x.shape)}};
   if (op.inputs[1] != vector || op.inputs[2] != vector) {
     throw unfit_inputs(op.inputs, "the second and the third must be " + to_string(vector));
+  }
+  const auto epsilon = op.attrs.get<double>("epsilon");
+  if (epsilon < 0 || !std::isfinite(epsilon)) {
+    throw usage_error(fmt::format("'epsilon' of 'layer_norm' is {}", epsilon),
+                      "give a number from 0 up");
   }
   return x;
 }

@@ -91,6 +91,14 @@ void check_input_count(const OpKind& kind, std::size_t count) {
                     fmt::format("give it {}", wanted));
 }
 
+// A program may make a DType of any number.
+void check_declared(const OpKind& kind, const TensorType& declared) {
+  const auto number = static_cast<std::size_t>(declared.dtype);
+  if (number < dtype_names.size()) return;
+  throw usage_error(fmt::format("'{}' is to make a tensor of DType({})", kind.name, number),
+                    fmt::format("its type is one of: {}", fmt::join(dtype_names, ", ")));
+}
+
 // Refuses integers where the kind takes only floating-point numbers.
 void check_element_types(const OpKind& kind, const OpSignature& op) {
   if (kind.takes_integers) return;
@@ -185,6 +193,7 @@ Attrs complete_attrs(const OpKind& kind, const Attrs& given) {
 
 TensorType output_type(const OpKind& kind, const OpSignature& op) {
   check_input_count(kind, op.inputs.size());
+  check_declared(kind, op.declared);
   check_element_types(kind, op);
   return apply_rule(kind, kind.type, op);
 }

@@ -122,6 +122,8 @@ struct FurtherOutput {
 };
 
 struct OpKind {
+  static constexpr std::size_t further_outputs_max = 65'535;
+
   std::string_view name;
   std::string_view summary = {};  // one line, for listings
   InputCount inputs = 0;          // `2`, or `{0, 64}` for any number from 0 to 64
@@ -137,7 +139,8 @@ struct OpKind {
   // makes a tensor of the input's type, then the output is the input's buffer.
   std::optional<std::uint8_t> in_place_of = {};
 
-  // What the op makes besides the output that `type`, `work` and `in_place_of` are about.
+  // What the op makes besides the output that `type`, `work` and `in_place_of` are about: at most
+  // further_outputs_max.
   std::vector<FurtherOutput> further_outputs = {};
 
   // Returns the output's type. Throws a usage Error without a place if the inputs don't fit.

@@ -39,6 +39,11 @@ OpKindId OpRegistry::add(OpKind kind) {
     throw usage_error(fmt::format("'{}', which no device computes, has further outputs", kind.name),
                       "leave them out");
   }
+  if (kind.further_outputs.size() > OpKind::further_outputs_max) {
+    throw usage_error(
+        fmt::format("'{}' has {} further outputs", kind.name, kind.further_outputs.size()),
+        fmt::format("an op has at most {}", OpKind::further_outputs_max));
+  }
   const auto has_no_rule = [](const FurtherOutput& output) { return output.type == nullptr; };
   if (kind.type == nullptr || kind.work == nullptr ||
       std::ranges::any_of(kind.further_outputs, has_no_rule)) {

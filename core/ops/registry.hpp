@@ -12,7 +12,8 @@ namespace troupe {
 class OpRegistry {
  public:
   // `kind.name`, and the names of attributes and further outputs, must outlive the registry. Throws
-  // a usage Error if a name is empty or taken, or a function that must be there is null.
+  // a usage Error if a name is empty or taken, a function that must be there is null, or there are
+  // too many further outputs.
   OpKindId add(OpKind kind);
   // Returns none if there is no kind of this name.
   OpKindId find(std::string_view name) const;

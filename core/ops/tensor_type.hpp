@@ -28,7 +28,8 @@ constexpr bool is_integer(DType t) {
   return t == DType::i32 || t == DType::i64;
 }
 constexpr std::string_view to_string(DType t) {
-  return dtype_names[static_cast<std::size_t>(t)];
+  const auto number = static_cast<std::size_t>(t);
+  return number < dtype_names.size() ? dtype_names[number] : "no element type";
 }
 
 // Tensors in memory begin at multiples of a cache line, in bytes. Kernels rely on it.

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <memory>
 
@@ -191,6 +192,18 @@ BOOST_AUTO_TEST_CASE(what_is_measured_must_not_measure) {
   BOOST_TEST(s.report().scenarios.size() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(one_thread_at_a_time_measures_and_it_measures_something) {
+  Session s(testing::session_machine());
+  int line = __LINE__ + 1;
+  check_error([&] { s.measure("nothing", nullptr); }, {"nothing to measure"}, this_file, line);
+  line = __LINE__ + 2;
+  const auto on_another_thread = [&] {
+    std::async(std::launch::async, [&] { s.measure("inner", [] {}); }).get();
+  };
+  check_error([&] { s.measure("outer", on_another_thread); },
+              {"another thread measures in this session"}, this_file, line);
+}
+
 // What isn't measured takes no time, and needs no rate.
 BOOST_AUTO_TEST_CASE(what_throws_while_it_is_measured_leaves_no_measurement) {
   Machine machine = testing::session_machine();
@@ -360,6 +373,14 @@ BOOST_AUTO_TEST_CASE(shapes_and_types_that_do_not_match_are_both_named) {
   check_error([&] { a + c; }, {"float32", "float64"}, this_file, line + 1);
   check_error([&] { a.read<double>(); }, {"float32", "float64"}, this_file, line + 2);
   s.wait_all();  // the session has not failed
+}
+
+BOOST_AUTO_TEST_CASE(a_number_that_is_no_element_type_is_refused) {
+  Session s(testing::session_machine());
+  const Tensor x = s.zeros(square);
+  const int line = __LINE__ + 1;
+  check_error([&] { s.zeros(square, DType(7)); }, {"DType(7)", "one of: float32"}, this_file, line);
+  check_error([&] { cast(x, DType(7)); }, {"one of: float32"}, this_file, line + 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_shape_that_cannot_be_is_refused_with_the_line_of_the_call) {

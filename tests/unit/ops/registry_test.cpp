@@ -64,6 +64,18 @@ BOOST_AUTO_TEST_CASE(a_kind_that_makes_no_sense_is_refused) {
           {.name = "k", .inputs = {1, 2}, .in_place_of = 1});
 }
 
+BOOST_AUTO_TEST_CASE(a_kind_with_more_further_outputs_than_can_be_counted_is_refused) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i <= OpKind::further_outputs_max; ++i) names.push_back(std::to_string(i));
+  OpKind kind{.name = "k", .inputs = 1};
+  for (const std::string& name : names) kind.further_outputs.push_back({.name = name});
+  OpRegistry ops;
+  testing::expect_error(ErrorKind::usage, "'k' has 65536 further outputs; an op has at most 65535",
+                        [&] { ops.add(kind); });
+  kind.further_outputs.pop_back();
+  BOOST_TEST(ops.add(kind).index() == 0U);
+}
+
 // The sample of op_kind.hpp.
 BOOST_AUTO_TEST_CASE(a_kind_needs_little_more_than_a_name_and_a_kernel) {
   OpRegistry ops = builtin_ops();

@@ -2,6 +2,8 @@
 #include "tests/support/expect_error.hpp"
 #include "tests/support/op_cases.hpp"
 
+#include <cmath>
+#include <limits>
 #include <numbers>
 
 #include <boost/test/unit_test.hpp>
@@ -181,6 +183,15 @@ BOOST_AUTO_TEST_CASE(layer_norm_keeps_its_digits_in_very_long_rows) {
   const std::vector<float> out = run_op("layer_norm", {x, ones, zeros}).values<float>();
   BOOST_TEST(std::abs(out[0] + 1) < 0.01);
   BOOST_TEST(std::abs(out[1] - 1) < 0.01);
+}
+
+BOOST_AUTO_TEST_CASE(layer_norm_refuses_an_epsilon_that_is_negative_or_no_number) {
+  for (const double epsilon : {-1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    expect_error(ErrorKind::usage, "'epsilon' of 'layer_norm' is ", [&] {
+      type_of("layer_norm", {{DType::f32, {3}}, {DType::f32, {3}}, {DType::f32, {3}}},
+              {{"epsilon", epsilon}});
+    });
+  }
 }
 
 BOOST_AUTO_TEST_CASE(layer_norm_refuses_vectors_of_another_length) {
