@@ -152,6 +152,29 @@ BOOST_FIXTURE_TEST_CASE(ranks_that_are_not_in_blocks_are_refused, Files) {
              finished.err);
 }
 
+BOOST_FIXTURE_TEST_CASE(an_environment_of_slurm_that_contradicts_itself_is_refused, Files) {
+  struct {
+    int rank;
+    std::string hosts;
+    std::string counts;
+    std::string word;
+  } const cases[] = {
+      {3, "vm", "3", "rank 3 of 3 doesn't go with Slurm's list of tasks, '3'"},
+      {7, "vm", "3", "rank 7 of 3"},
+      {0, "vm", "1", "rank 0 of 3 doesn't go with Slurm's list of tasks, '1'"},
+      {0, "vm", "0", "rank 0 of 3"},
+      {0, "vm,far", "3", "differ in length"},
+      {0, "h[1-9999999999]", "3", "Slurm's list of hosts, 'h[1-9999999999]', can't be read"},
+      {0, "vm", "1(x9999999999)", "Slurm's list of tasks, '1(x9999999999)', can't be read"},
+  };
+  for (const auto& [rank, hosts, counts, word] : cases) {
+    const Finished finished = run_troupe(run_words, srun_options(*this, rank, hosts, counts));
+    BOOST_TEST(finished.exit_code == 2, word);
+    BOOST_TEST(contains(finished.err, word), finished.err);
+    BOOST_TEST(contains(finished.err, "srun --mpi=pmix"), finished.err);
+  }
+}
+
 BOOST_FIXTURE_TEST_CASE(a_rank_whose_node_can_not_start_is_named_and_ends_with_2, Files) {
   std::vector<std::string> words = run_words;
   words.insert(words.end(), {"--ops", "none.so"});
@@ -185,7 +208,7 @@ BOOST_AUTO_TEST_CASE(lists_of_slurm_are_read) {
   BOOST_TEST((expand_hosts("n[08-10,12],gpu3") == Hosts{"n08", "n09", "n10", "n12", "gpu3"}));
   BOOST_TEST((expand_hosts("a[1-2]-ib") == Hosts{"a1-ib", "a2-ib"}));
   BOOST_TEST((expand_counts("2(x3),1") == Counts{2, 2, 2, 1}));
-  for (const char* const wrong : {"n[1-x]", "n[1", "a[1]b[2]"}) {
+  for (const char* const wrong : {"n[1-x]", "n[1", "a[1]b[2]", "n[2-1]"}) {
     expect_error(troupe::ErrorKind::usage, "--mpi=pmix", [&] { expand_hosts(wrong); });
   }
   expect_error(troupe::ErrorKind::usage, "--mpi=pmix", [&] { expand_counts("2(y3)"); });

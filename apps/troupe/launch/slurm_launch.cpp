@@ -6,6 +6,7 @@
 #include <bit>
 #include <charconv>
 #include <cstdlib>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -21,6 +22,13 @@ std::size_t read_number(std::string_view text) {
   const auto [rest, status] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (status == std::errc{} && rest == text.data() + text.size()) return number;
   throw usage_error(fmt::format("Slurm's environment has '{}' for a number", text), use_pmix);
+}
+
+// As many hosts as Slurm can have.
+constexpr std::size_t list_items_max = 1 << 16;
+
+Error unreadable(const char* what, std::string_view text) {
+  return usage_error(fmt::format("Slurm's list of {}, '{}', can't be read", what, text), use_pmix);
 }
 
 // Parts between commas that aren't in brackets.
@@ -53,6 +61,15 @@ class SlurmLaunch final : public Launch {
     if (hosts.size() != counts.size()) {
       throw usage_error("Slurm's lists of hosts and of tasks differ in length", use_pmix);
     }
+    rank_.number = read_number(variable("SLURM_PROCID"));
+    rank_.count = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+    if (rank_.count != read_number(variable("SLURM_STEP_NUM_TASKS")) ||
+        rank_.number >= rank_.count) {
+      throw usage_error(
+          fmt::format("rank {} of {} doesn't go with Slurm's list of tasks, '{}'", rank_.number,
+                      variable("SLURM_STEP_NUM_TASKS"), variable("SLURM_STEP_TASKS_PER_NODE")),
+          use_pmix);
+    }
     const bool is_one_host = hosts.size() == 1;
     const std::size_t job = read_number(variable("SLURM_JOB_ID"));
     const std::size_t step = read_number(variable("SLURM_STEP_ID"));
@@ -63,11 +80,9 @@ class SlurmLaunch final : public Launch {
     const std::size_t block = std::bit_ceil(*std::max_element(counts.begin(), counts.end()));
     const std::size_t blocks = std::max(ports / block, std::size_t{1});
     const std::size_t first = first_port + (job * 61 + step) % blocks * block;
-    rank_.number = read_number(variable("SLURM_PROCID"));
-    rank_.count = 0;
     for (std::size_t h = 0; h < hosts.size(); ++h) {
       for (std::size_t here = 0; here < counts[h]; ++here) {
-        if (rank_.count++ == rank_.number) {
+        if (addresses_.size() == rank_.number) {
           check_host(hosts[h]);
           rank_.number_here = here;
           rank_.count_here = counts[h];
@@ -112,12 +127,17 @@ std::vector<std::string> expand_hosts(std::string_view text) {
     }
     const std::size_t close = part.find(']', open);
     if (close == part.npos || part.find('[', close) != part.npos) {
-      throw usage_error(fmt::format("Slurm's list of hosts, '{}', can't be read", text), use_pmix);
+      throw unreadable("hosts", text);
     }
     for (const std::string_view range : split(part.substr(open + 1, close - open - 1))) {
       const std::string_view from = range.substr(0, range.find('-'));
       const std::string_view to = range.substr(range.find('-') == range.npos ? 0 : from.size() + 1);
-      for (std::size_t n = read_number(from); n <= read_number(to); ++n) {
+      const std::size_t first = read_number(from);
+      const std::size_t last = read_number(to);
+      if (last < first || last - first >= list_items_max - hosts.size()) {
+        throw unreadable("hosts", text);
+      }
+      for (std::size_t n = first; n <= last; ++n) {
         hosts.push_back(fmt::format("{}{:0{}}{}", part.substr(0, open), n, from.size(),
                                     part.substr(close + 1)));
       }
@@ -135,7 +155,11 @@ std::vector<std::size_t> expand_counts(std::string_view text) {
       times = read_number(part.substr(open + 2, part.size() - open - 3));
       part = part.substr(0, open);
     }
-    counts.insert(counts.end(), times, read_number(part));
+    const std::size_t count = read_number(part);
+    if (times > list_items_max - counts.size() || count > list_items_max) {
+      throw unreadable("tasks", text);
+    }
+    counts.insert(counts.end(), times, count);
   }
   return counts;
 }
