@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include <caf/binary_deserializer.hpp>
 #include <caf/io/all.hpp>
+#include <caf/io/basp/header.hpp>
 #include <caf/io/basp_broker.hpp>
 #include <caf/io/network/default_multiplexer.hpp>
 #include <caf/io/network/stream_impl.hpp>
@@ -25,11 +27,9 @@ using caf::io::network::rw_state;
 // How CAF's stream reads and writes.
 class Policy {
  public:
-  Policy(Connection connection, const bool& is_refused)
-      : connection_(std::move(connection)), is_refused_(is_refused) {}
+  explicit Policy(Connection connection) : connection_(std::move(connection)) {}
 
   rw_state read_some(std::size_t& count, native_socket, void* bytes, std::size_t size) {
-    if (is_refused_) return rw_state::failure;
     return state(connection_.read({static_cast<std::byte*>(bytes), size}), count);
   }
   rw_state write_some(std::size_t& count, native_socket, const void* bytes, std::size_t size) {
@@ -54,7 +54,6 @@ class Policy {
   }
 
   Connection connection_;
-  const bool& is_refused_;
 };
 
 // What CAF's broker has of a connection. Used by the middleman's thread.
@@ -64,17 +63,22 @@ class Scribe final : public caf::io::scribe {
       : caf::io::scribe(caf::io::network::conn_hdl_from_socket(socket)),
         beat_(caf::get_or(multiplexer.system().config(), "middleman.heartbeat-interval",
                           caf::timespan(0))),
-        stream_(multiplexer, socket, std::move(connection), is_refused_) {}
+        stream_(multiplexer, socket, std::move(connection)) {}
 
-  // CAF makes room for a message before it comes. A stranger's first one is short, or not read.
-  void configure_read(caf::io::receive_policy::config config) override {
-    constexpr std::size_t first_bytes_max = 1 << 16;
-    if (header_bytes_ == 0) header_bytes_ = config.second;
-    const bool is_message = config.second != header_bytes_;
-    if (is_message && !std::exchange(has_spoken_, true) && config.second > first_bytes_max) {
-      is_refused_ = true;
-      config.second = header_bytes_;
+  // Headers and what follows them are read by turns.
+  bool consume(caf::execution_unit* thread, const void* bytes, std::size_t size) override {
+    if (!std::exchange(is_body_next_, false)) {
+      Header header;
+      caf::binary_deserializer read(thread, static_cast<const char*>(bytes), size);
+      if (read(header) || !may_be_handled(header)) {
+        io_failure(thread, caf::io::network::operation::read);
+        return false;
+      }
+      is_body_next_ = header.payload_len > 0;
     }
+    return caf::io::scribe::consume(thread, bytes, size);
+  }
+  void configure_read(caf::io::receive_policy::config config) override {
     stream_.configure_read(config);
     if (std::exchange(has_started_, true)) return;
     stream_.start(this);
@@ -103,6 +107,17 @@ class Scribe final : public caf::io::scribe {
   void remove_from_loop() override { stream_.passivate(); }
 
  private:
+  using Header = caf::io::basp::header;
+
+  // CAF makes room for what a header announces before it comes, and reads a handshake even where
+  // none follows. So each end begins with a handshake, which has a body, and a short one.
+  bool may_be_handled(const Header& header) {
+    constexpr std::uint32_t handshake_bytes_max = 1 << 16;
+    if (!is_handshake(header)) return has_introduced_itself_;
+    has_introduced_itself_ = true;
+    return header.payload_len > 0 && header.payload_len <= handshake_bytes_max;
+  }
+
   // While this process was stopped, it could not hear the other end, which may have been stopped
   // with it. So that time doesn't count as silence of the other end.
   void forgive_own_silence() {
@@ -119,9 +134,8 @@ class Scribe final : public caf::io::scribe {
   const caf::timespan beat_;
   caf::actor_clock::time_point awake_at_ = caf::actor_clock::clock_type::now();
   bool has_started_ = false;
-  std::size_t header_bytes_ = 0;  // what is read first
-  bool has_spoken_ = false;
-  bool is_refused_ = false;
+  bool has_introduced_itself_ = false;
+  bool is_body_next_ = false;
   caf::io::network::stream_impl<Policy> stream_;
 };
 

@@ -80,10 +80,11 @@ class NodeProcess {
     BOOST_TEST(said.empty(), "a node says: " << said);
   }
   // Returns what it has said to standard error.
-  std::string end() {
+  std::string end() { return finish().err; }
+  Finished finish() {
     has_ended_ = true;
     program_.send(SIGTERM);
-    return program_.wait().err;
+    return program_.wait();
   }
   const std::string& address() const { return address_; }
   Program& program() { return program_; }

@@ -51,6 +51,16 @@ class Stranger {
   bool is_connected_ = false;
 };
 
+// Header of a message of CAF: 32 bytes, the length at the fifth.
+inline std::string message_header(char operation, std::uint32_t length) {
+  std::string header(32, '\0');
+  header[0] = operation;
+  for (int i = 0; i < 4; ++i) header[4 + i] = static_cast<char>(length >> (24 - 8 * i));
+  constexpr char handshake_of_server = 0;
+  if (operation == handshake_of_server) header[15] = 1;  // its version, which must not be 0
+  return header;
+}
+
 using Strangers = std::vector<std::unique_ptr<Stranger>>;
 
 // As many as this process may open, but at most `count`.

@@ -4,6 +4,7 @@
 #include "tests/support/refusal.hpp"
 #include "tests/support/run_workspace.hpp"
 #include "tests/support/silent_host.hpp"
+#include "tests/support/strangers.hpp"
 
 #include <chrono>
 #include <csignal>
@@ -75,9 +76,11 @@ BOOST_FIXTURE_TEST_CASE(a_node_of_another_version_is_refused_with_both_versions,
 
 BOOST_FIXTURE_TEST_CASE(what_is_no_node_is_refused, Files) {
   const std::string version(troupe::version);
+  const std::string greeting = "troupe " + version + std::string(9 - version.size(), ' ');
   for (const std::string& words :
        {"HTTP/1.1 400 Bad Request\r\n\r\n"s, ""s, "troupe \x1b[2J         "s, "troupe "s + version,
-        "troupe "s + version + std::string(9 - version.size(), ' ') + "and no more"}) {
+        greeting + "and no more", greeting + message_header(0, 0),
+        greeting + message_header(1, 0)}) {
     BOOST_TEST_CONTEXT(words) {
       const SilentHost host;
       Program run(troupe_command(run_on({host.address()}, "0.5")), options_in(*this));
