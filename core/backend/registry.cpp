@@ -85,10 +85,16 @@ const DeviceBackendEntry& choose_backend(Mode mode, const Machine& machine, Devi
 }
 
 const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId id, Where where) {
-  if (const auto* entry = first_fit(link_backends(), mode, machine, id, where)) return *entry;
   const Link& link = machine.link(id);
   const std::string ends = fmt::format("link {} joins {} and {}", link.name,
                                        machine.memory(link.a).name, machine.memory(link.b).name);
+  if (mode == Mode::run && machine.memory(link.a).node != machine.memory(link.b).node &&
+      !is_network_link(machine, link)) {
+    throw usage_error(
+        link.place, ends + ", which belong to different nodes: a network alone joins real nodes",
+        "give the machine a `network` in place of this link; or " + std::string(how_to_simulate));
+  }
+  if (const auto* entry = first_fit(link_backends(), mode, machine, id, where)) return *entry;
   bool joins_gpu = false;
   for (const MemoryId end : {link.a, link.b}) {
     const Device* const gpu = owning_gpu(machine, end);

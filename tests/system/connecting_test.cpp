@@ -148,6 +148,33 @@ BOOST_AUTO_TEST_CASE(what_a_machine_file_asks_for_and_a_node_does_not_have_is_na
          {"needs 4 TB in right.m", "smaller tensors"});
 }
 
+BOOST_AUTO_TEST_CASE(a_machine_file_with_links_between_its_nodes_can_only_be_simulated) {
+  const RunWorkspace workspace;
+  for (const std::string& ends : {"n0.m, n1.m"s, "n0.m, n1.disk"s}) {
+    workspace.write(
+        "run.yaml",
+        "machine:\n"
+        "  nodes:\n"
+        "    n:\n"
+        "      count: 2\n"
+        "      devices: {a: {kind: cpu, memory: m, flops: 1 GFLOP/s, bandwidth: 1 GB/s}}\n"
+        "      memories: {m: {size: 1 GiB}, disk: {kind: storage}}\n"
+        "      links: {ssd: {between: [m, disk], bandwidth: 1 GB/s}}\n"
+        "  links: {cable: {between: [" +
+            ends +
+            "], bandwidth: 1 GB/s}}\n"
+            "tasks:\n"
+            "  x: {op: uniform, shape: [4], on: n0.a}\n"
+            "  y: {op: scale, in: [x], alpha: 2, on: n1.a}\n");
+    for (const char* command : {"run", "validate"}) {
+      check_refused(
+          workspace, {command, "run.yaml", "--local-nodes", "2"}, "run.yaml:8:",
+          {"link cable joins n0.m and n1.", "different nodes", "`network`", "troupe simulate"});
+    }
+    BOOST_TEST(workspace.run({"simulate", "run.yaml"}).exit_code == 0);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(nodes_may_outnumber_what_there_is_to_do) {
   const Files files;
   const Finished finished = files.run({"run", "run.yaml", "--local-nodes", "4"});

@@ -100,6 +100,17 @@ BOOST_AUTO_TEST_CASE(a_link_between_two_storages_names_both) {
   BOOST_TEST(text.find("link ssd1 joins disk0 and disk1, which are both storage") == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_link_between_memories_of_two_nodes_is_for_simulations) {
+  for (const char* name : {"copy0", "ssd0", "pcie0"}) {
+    Machine m = some_of_everything();
+    m.nodes = {"left", "right"};
+    m.memories[0].node = NodeId{1};
+    const LinkId link = m.find_link(name);
+    BOOST_TEST(error_of(m, link).find("which belong to different nodes") != std::string::npos);
+    BOOST_TEST(choose_backend(Mode::simulate, m, link).name == "simulated");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_memory_that_a_cpu_shares_with_a_gpu_is_the_hosts) {
   Machine m = some_of_everything();
   BOOST_TEST(!is_host_ram(m, MemoryId{1}));
