@@ -159,10 +159,9 @@ BOOST_AUTO_TEST_CASE(a_node_with_tls_that_is_killed_or_suspended_is_lost_and_the
       const Files files;
       files.write("run.yaml",
                   "machine: {discover: {}}\n"
-                  "tensors: {x: {op: uniform, shape: [700, 700], on: n0.cpu0}}\n"
                   "tasks:\n"
-                  "  nap: {op: sleep, duration: 1 ms, in: [x], repeat: 4000, on: n0.cpu0}\n"
-                  "  copy: {op: copy, in: [nap], to: n1.mem0}\n");
+                  "  y: {pattern: stencil_1d, width: 2, steps: 2000, kernel: empty,\n"
+                  "      output_bytes: 2 MB, on: [n0.cpu0, n1.cpu0]}\n");
       const RunWorkspace elsewhere;
       NodeProcess a(elsewhere, certificates.options());
       NodeProcess b(elsewhere, certificates.options());

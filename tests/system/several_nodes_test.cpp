@@ -69,12 +69,11 @@ const std::string long_run =
     "tasks:\n"
     "  nap: {op: sleep, duration: 20 ms, in: [x], repeat: 1000, on: n0.cpu0}\n"
     "  copy: {op: copy, in: [nap], to: n1.mem0}\n";
-// So that often a tensor of several chunks is on its way.
+// So that often a tensor of several chunks is on its way: two in each step.
 const std::string long_copies =
-    "tensors: {x: {op: uniform, shape: [700, 700], on: n0.cpu0}}\n"
     "tasks:\n"
-    "  nap: {op: sleep, duration: 1 ms, in: [x], repeat: 400, on: n0.cpu0}\n"
-    "  copy: {op: copy, in: [nap], to: n1.mem0}\n";
+    "  y: {pattern: stencil_1d, width: 2, steps: 500, kernel: empty, output_bytes: 2 MB,\n"
+    "      on: [n0.cpu0, n1.cpu0]}\n";
 const std::string anything = "tasks: {x: {op: uniform, shape: [4, 4]}}\n";
 
 }  // namespace

@@ -25,13 +25,12 @@ namespace {
 
 constexpr std::size_t very_many = 10'000;
 
-// Copies of 2 MB go from node to node for some seconds.
+// In each step tensors of 2 MB go from node to node, both ways.
 const std::string long_copies =
     "machine: {discover: {}}\n"
-    "tensors: {x: {op: uniform, shape: [700, 700], on: n0.cpu0}}\n"
     "tasks:\n"
-    "  nap: {op: sleep, duration: 10 ms, in: [x], repeat: 200, on: n0.cpu0}\n"
-    "  there: {op: scale, in: [nap], alpha: 2, on: n1.cpu0}\n";
+    "  y: {pattern: stencil_1d, width: 2, steps: 500, kernel: empty, output_bytes: 2 MB,\n"
+    "      on: [n0.cpu0, n1.cpu0]}\n";
 
 std::uint16_t port_in(const std::string& address) {
   return static_cast<std::uint16_t>(std::stoul(address.substr(address.find(':') + 1)));
