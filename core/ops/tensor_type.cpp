@@ -4,6 +4,8 @@
 #include "core/base/random.hpp"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <vector>
 
 #include <fmt/format.h>
@@ -47,9 +49,11 @@ Shape::Shape(std::span<const std::int64_t> extents) {
 }
 
 Shape::Shape(std::initializer_list<Extent> extents, CallSite where) {
-  std::vector<std::int64_t> values;
-  values.reserve(extents.size());
-  for (const Extent& extent : extents) values.push_back(extent.value);
+  std::array<std::int64_t, max_rank> few{};  // takes less time than a vector
+  std::vector<std::int64_t> many(extents.size() > max_rank ? extents.size() : 0);
+  const std::span<std::int64_t> values =
+      many.empty() ? std::span(few).first(extents.size()) : std::span(many);
+  std::ranges::transform(extents, values.begin(), &Extent::value);
   try {
     *this = Shape(values);
   } catch (const Error& error) {
