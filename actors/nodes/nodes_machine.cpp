@@ -27,6 +27,22 @@ constexpr Duration network_latency = std::chrono::microseconds(50);
 // A notice waits for the chunk in front of it: some 200 us here.
 constexpr std::uint64_t network_chunk_bytes = 1 << 20;
 
+// Nodes connect with each other at the addresses on which they listen.
+void check_reachable(std::span<const ConnectedNode> nodes) {
+  for (const ConnectedNode& node : nodes) {
+    if (!is_loopback_wire(node.has.address)) continue;
+    const auto other = std::find_if(nodes.begin(), nodes.end(), [&](const ConnectedNode& n) {
+      return n.has.host != node.has.host;
+    });
+    if (other == nodes.end()) return;
+    throw usage_error(fmt::format("{} listens on loopback, where {}, on another host, can't "
+                                  "reach it",
+                                  node.label(), other->label()),
+                      "start it with --listen and an address of its host that the others reach, "
+                      "and name that one");
+  }
+}
+
 }  // namespace
 
 void check_alike(std::span<const ConnectedNode> nodes, bool uses_shared_memory) {
@@ -50,6 +66,7 @@ void check_alike(std::span<const ConnectedNode> nodes, bool uses_shared_memory) 
                     (uses_tls ? node : first).label()),
         "start both with --trust-network, or both without");
   }
+  check_reachable(nodes);
 }
 
 void name_nodes(std::span<ConnectedNode> nodes) {

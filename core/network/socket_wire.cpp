@@ -21,6 +21,11 @@ bool is_tls_wire(std::string_view address) {
          address.substr(space + 1, tls_transport.size() + 1) == fmt::format("{} ", tls_transport);
 }
 
+// The place is the address of an interface, in numbers.
+bool is_loopback_wire(std::string_view address) {
+  return address.find(" 127.") != std::string_view::npos;
+}
+
 void TensorEntry::accept(Connection connection) {
   const std::lock_guard lock(mutex_);
   if (accept_) accept_(std::move(connection));

@@ -44,6 +44,8 @@ struct SocketWireOptions {
 
 // Whether this is the address of a Wire over TLS.
 bool is_tls_wire(std::string_view address);
+// Whether only its own host can reach it.
+bool is_loopback_wire(std::string_view address);
 
 // `listener` and `entry`, to which other nodes' connections come, must outlive the Wire.
 //

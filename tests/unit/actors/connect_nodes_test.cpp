@@ -118,6 +118,22 @@ BOOST_AUTO_TEST_CASE(nodes_that_see_no_processes_of_each_other_share_no_memory) 
                [&] { check_alike(nodes, true); });
 }
 
+BOOST_AUTO_TEST_CASE(a_node_on_loopback_is_refused_beside_one_on_another_host) {
+  std::vector<ConnectedNode> nodes(3);
+  nodes[1].address = "localhost:7420";
+  nodes[1].has.address = "troupe-wire-2 tcp 0123456789abcdef 127.0.0.1:7420 0123456789abcdef";
+  check_alike(nodes, false);
+  nodes[2].address = "10.98.0.2:7420";
+  nodes[2].has.host = "other";
+  nodes[2].has.address = "troupe-wire-2 tcp 0123456789abcdef 10.98.0.2:7420 0123456789abcdef";
+  expect_error(ErrorKind::usage,
+               "node localhost:7420 listens on loopback, where node 10.98.0.2:7420, on another "
+               "host, can't reach it; start it with --listen",
+               [&] { check_alike(nodes, false); });
+  nodes[1].has.address = "troupe-wire-2 tcp 0123456789abcdef 10.98.0.1:7420 0123456789abcdef";
+  check_alike(nodes, false);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_node_that_is_given_by_two_addresses_is_refused, TwoNodes) {
   const std::string other_name = fmt::format("localhost:{}", a.port());
   const ClusterOptions options{.addresses = {other_name, address(a)}};
