@@ -57,6 +57,10 @@ class NodesReader {
                         "the parts of a node n have the names n.cpu0 and so on: leave dots out");
     }
     const std::string what = fmt::format("node '{}'", key.text);
+    if (value.type == Node::Type::scalar && !value.text.empty()) {
+      throw usage_error(value.place(), fmt::format("{} is {}", what, describe(value)),
+                        fmt::format("write {{machine: {}}}", shortened(value.text)));
+    }
     constexpr std::array<std::string_view, 6> known = {"count",   "machine",  "network_memory",
                                                        "devices", "memories", "links"};
     check_keys(expect_map(value, what), what, known);

@@ -144,6 +144,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_read_is_refused_where_it_stands) {
   refused("nodes: {a: {machine: one-gpu.yaml, devices: {}}}\n", "'devices' beside 'machine'");
   refused("nodes: {a: {count: 0, machine: one-gpu.yaml}}\n", "count of node 'a'");
   refused("nodes: {a: {}}\n", "'devices'");
+  refused("nodes: {a: local}\n", "cluster.yaml:1:12: node 'a' is 'local'; write {machine: local}");
   refused("nodes: {n1: " + node + ", n: {count: 2, machine: one-gpu.yaml}}\n",
           "there are two nodes 'n1'");
   refused(two, "cluster.yaml:1:8: nothing joins the nodes; add `network");
