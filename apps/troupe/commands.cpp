@@ -105,6 +105,11 @@ int carry_out(Mode mode, const RunArguments& arguments) {
   phases.bar().clear();
   attempt(
       [&] { guard(ErrorKind::failed, "writing the report", [&] { print(report_text(report)); }); });
+  if (planned.nodes.local) {
+    for (const std::string& end : planned.nodes.local->take_ended()) {
+      print_error("troupe: {}", end);
+    }
+  }
   for (const ScenarioReport& s : report.scenarios) {
     if (!s.error.empty()) print_error("troupe: scenario '{}': {}", s.name, s.error);
     if (!s.mismatch.empty()) print_error("troupe: scenario '{}': {}", s.name, s.mismatch);

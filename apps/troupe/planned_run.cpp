@@ -115,7 +115,8 @@ RunNodes::RunNodes(const RunArguments& arguments, const OpRegistry& ops, Progres
                          .on_news = [&bar](const std::string& news) { print_news(bar, news); },
                          .interrupted = &interrupted()};
   if (local) {
-    options.start_again = [this](NodeId node, Duration timeout) {
+    options.start_again = [this, &bar](NodeId node, Duration timeout) {
+      for (const std::string& end : local->take_ended()) print_news(bar, end);
       return local->restart(node.index(), timeout);
     };
   }

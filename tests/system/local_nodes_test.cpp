@@ -124,9 +124,26 @@ BOOST_AUTO_TEST_CASE(a_run_that_waits_fails_when_no_local_node_that_is_started_a
       BOOST_TEST(finished.exit_code == 1);
       BOOST_TEST(contains(finished.err, "no other one has taken its place in 1 s: node n"),
                  finished.err);
+      BOOST_TEST(contains(finished.err, " was ended by signal 9 (Killed)"), finished.err);
       check_nothing_is_left(files);
     }
   }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_run_says_how_a_local_node_has_ended, Files) {
+  Program run(
+      troupe_command({"run", "run.yaml", "--verbose", "--local-nodes", "2", "--on-loss", "fail"}),
+      options_in(*this));
+  wait_until_under_way(run);
+  for (const pid_t process : processes_in(path())) {
+    if (process == run.pid()) continue;
+    kill(process, SIGABRT);
+    break;
+  }
+  const Finished finished = run.wait();
+  BOOST_TEST(finished.exit_code == 1);
+  BOOST_TEST(contains(finished.err, "\ntroupe: node n"), finished.err);
+  BOOST_TEST(contains(finished.err, " was ended by signal 6 (Aborted)\n"), finished.err);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
