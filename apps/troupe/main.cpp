@@ -122,11 +122,11 @@ void add_run_options(CLI::App& command, troupe::RunArguments& arguments) {
 
 CLI::Option* add_node_timeout(CLI::App& command, double& seconds, const std::string& who) {
   return command
-      .add_option("--node-timeout", seconds,
-                  fmt::format("After how many seconds of silence a {} is gone", who))
+      .add_option(
+          "--node-timeout", seconds,
+          fmt::format("After how many seconds of silence a {} is gone; default {}", who, seconds))
       ->option_text("SECONDS")
-      ->check(in_range(0.5, troupe::node_timeout_max_s))  // heartbeats may come five times a second
-      ->capture_default_str();
+      ->check(in_range(0.5, troupe::node_timeout_max_s));  // heartbeats may come every 0.2 s
 }
 
 CLI::Option* add_loss_option(CLI::App& command, troupe::RunArguments& arguments) {
@@ -236,10 +236,11 @@ void add_nodes_options(CLI::App& command, troupe::RunArguments& arguments) {
   CLI::Option* const connect_timeout =
       command
           .add_option("--connect-timeout", arguments.connect_timeout_s,
-                      "After how many seconds a node that doesn't answer can't be reached")
+                      fmt::format("After how many seconds a node that doesn't answer can't be "
+                                  "reached; default {}",
+                                  arguments.connect_timeout_s))
           ->option_text("SECONDS")
-          ->check(in_range(0.1, 86400.0))
-          ->capture_default_str();
+          ->check(in_range(0.1, 86400.0));
   CLI::Option* const node_timeout = add_node_timeout(command, arguments.node_timeout_s, "node");
   for (CLI::Option* const option : {transport, connect_timeout, node_timeout}) {
     needs_nodes(option, arguments);
@@ -249,9 +250,10 @@ void add_nodes_options(CLI::App& command, troupe::RunArguments& arguments) {
 
 void add_node_options(CLI::App& command, troupe::NodeArguments& arguments) {
   command
-      .add_option("--listen", arguments.listen, "Where leaders reach it; port 0: any that is free")
-      ->option_text("HOST:PORT")
-      ->capture_default_str();
+      .add_option("--listen", arguments.listen,
+                  fmt::format("Where leaders reach it; port 0: any that is free; default {}",
+                              arguments.listen))
+      ->option_text("HOST:PORT");
   command.add_option("--name", arguments.name, "Name of the node; else n0, n1, … by its place")
       ->option_text("NAME");
   command.add_option("--devices", arguments.devices, "CPU devices; 0: one for each NUMA node")
@@ -261,7 +263,7 @@ void add_node_options(CLI::App& command, troupe::NodeArguments& arguments) {
   command.add_flag("--no-gpus", arguments.no_gpus, "Lend no GPU, even to a run that asks for them");
   command
       .add_option("--memory-share", arguments.memory_share,
-                  "The share of this host's memory, and of its GPUs'")
+                  "The share of this host's memory, and of its GPUs'; default 1")
       ->option_text("X")
       ->check(in_range(0.001, 1.0));
   add_node_timeout(command, arguments.node_timeout_s, "leader");
