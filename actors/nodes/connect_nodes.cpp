@@ -42,7 +42,8 @@ class Connecting {
               .process = process_number()};
     for (const std::string_view kind : ops.names()) {
       // Nobody computes a tensor that is given.
-      if (!ops[ops.find(kind)].is_given) hello_.kinds.emplace_back(kind);
+      const OpKind& known = ops[ops.find(kind)];
+      if (!known.is_given) hello_.kinds.push_back({std::string(kind), signature_of(known)});
     }
   }
 

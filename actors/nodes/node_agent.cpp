@@ -160,12 +160,16 @@ class Agent final : public caf::event_based_actor {
   OpRegistry kinds_of(const Hello& hello) const {
     OpRegistry kinds;
     std::vector<std::string> differing;
-    for (const std::string& name : hello.kinds) {
-      if (const OpKindId own = ops_.find(name)) {
-        kinds.add(ops_[own]);
-      } else {
+    for (const auto& [name, signature] : hello.kinds) {
+      const OpKindId own = ops_.find(name);
+      if (!own) {
         differing.push_back(fmt::format("'{}' it doesn't have", name));
+        continue;
       }
+      kinds.add(ops_[own]);
+      const std::string is = signature_of(ops_[own]);
+      if (is == signature) continue;
+      differing.push_back(fmt::format("'{}' has ({}) there and ({}) here", name, is, signature));
     }
     for (const std::string_view name : ops_.names()) {
       if (hello.needs_no_others || kinds.find(name)) continue;

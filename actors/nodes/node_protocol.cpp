@@ -7,6 +7,8 @@
 #include <random>
 #include <system_error>
 
+#include <fmt/format.h>
+
 namespace troupe {
 
 std::string host_id() {
@@ -27,6 +29,20 @@ std::uint64_t process_number() {
     return std::uint64_t{device()} << 32 | device();
   }();
   return number;
+}
+
+std::string signature_of(const OpKind& kind) {
+  const auto [least, most] = kind.inputs;
+  std::string text =
+      least == most ? fmt::format("in: {}", most) : fmt::format("in: {} to {}", least, most);
+  if (kind.declares_type) text += ", shape, dtype";
+  for (const AttrSpec& spec : kind.attrs) {
+    text += fmt::format(", {}: {}", spec.name, type_name(spec.fallback));
+  }
+  for (const FurtherOutput& output : kind.further_outputs) {
+    text += fmt::format(", makes .{}", output.name);
+  }
+  return text;
 }
 
 Instant steady_now() {

@@ -15,6 +15,7 @@
 #include "core/machine/machine.hpp"
 #include "core/memory/digest.hpp"
 #include "core/memory/memory_store.hpp"
+#include "core/ops/op_kind.hpp"
 
 #include <cstdint>
 #include <string>
@@ -26,7 +27,11 @@ namespace troupe {
 
 // leader → agent: the leader asks for the node. Answered with Welcome or Refusal.
 struct Hello {
-  std::vector<std::string> kinds;   // of ops, by OpKindId
+  struct Kind {
+    std::string name;
+    std::string signature;  // see signature_of()
+  };
+  std::vector<Kind> kinds;          // of ops, by OpKindId
   bool needs_no_others = false;     // else the node is to have the same
   caf::actor leader;                // when it is gone, so is the node's work
   bool uses_shared_memory = false;  // for tensors, as all nodes are on one host; else TCP
@@ -172,12 +177,18 @@ std::string host_id();
 std::string pid_namespace();
 // Of this process, drawn at random.
 std::uint64_t process_number();
+// What tasks of a kind take and make, in words. Kinds of one name must not differ in it.
+std::string signature_of(const OpKind& kind);
 // Of std::chrono::steady_clock, as the clock of real runs has it.
 Instant steady_now();
 
 // Announces these types, and those of messages.hpp that leave the process, to CAF.
 void add_node_protocol(caf::actor_system_config& config);
 
+template <class Inspector>
+auto inspect(Inspector& f, Hello::Kind& x) {
+  return f(caf::meta::type_name("Kind"), x.name, x.signature);
+}
 template <class Inspector>
 auto inspect(Inspector& f, Hello& x) {
   return f(caf::meta::type_name("Hello"), x.kinds, x.needs_no_others, x.leader,

@@ -96,6 +96,21 @@ BOOST_FIXTURE_TEST_CASE(nodes_with_other_ops_are_refused_with_what_differs, TwoN
                [&] { Cluster(ops, options); });
 }
 
+BOOST_FIXTURE_TEST_CASE(an_op_of_another_signature_under_the_same_name_is_refused, TwoNodes) {
+  const OpRegistry& same = pattern_ops();
+  OpRegistry ops;
+  for (const std::string_view name : same.names()) {
+    OpKind kind = same[same.find(name)];
+    if (name == "add") kind.attrs = {{.name = "factor", .fallback = 1.0}};
+    ops.add(kind);
+  }
+  expect_error(ErrorKind::usage,
+               fmt::format("node {}: its op kinds are others: 'add' has (in: 2) there and (in: 2, "
+                           "factor: a number) here; start the node with --ops",
+                           address(a)),
+               [&] { Cluster(ops, {.addresses = {address(a)}}); });
+}
+
 BOOST_FIXTURE_TEST_CASE(a_program_is_not_told_to_start_with_ops, TwoNodes) {
   OpRegistry ops = builtin_ops();
   OpKind kind = ops[ops.find("add")];
