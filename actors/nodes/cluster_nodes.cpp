@@ -117,7 +117,7 @@ void ClusterNodes::end_run() {
     stand_ins_.clear();
     running_ = nullptr;
   }
-  for (const ConnectedNode& node : nodes_) caf::anon_send(node.agent, EndRun{});
+  for (const ConnectedNode& node : nodes_) caf::send_as(leader(), node.agent, EndRun{});
 }
 
 template <class Message>
@@ -152,7 +152,7 @@ void ClusterNodes::mark_lost(std::size_t n, std::string why) {
   why_lost_[n] = std::move(why);
   has_ever_lost_ = true;
   for (std::size_t other = 0; other < nodes_.size(); ++other) {
-    if (other != n) caf::anon_send(nodes_[other].agent, Disconnect{loss_of(n)});
+    if (other != n) caf::send_as(leader(), nodes_[other].agent, Disconnect{loss_of(n)});
   }
   for (const auto& [resource, stand_in] : stand_ins_) {
     if (resource_node(*running_, ResourceId{resource}).index() != n) continue;

@@ -6,6 +6,7 @@
 #include "actors/nodes/control_system.hpp"
 #include "actors/nodes/node_protocol.hpp"
 #include "core/machine/machine.hpp"
+#include "core/network/random_number.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -73,7 +74,8 @@ class ClusterNodes {
   // them, or the actor, which changes no more than what is lost.
   mutable std::mutex mutex_;
   const Machine* running_ = nullptr;  // that of the run; null between runs
-  std::uint32_t run_ = 0;
+  // Counts from a random number, so that no two leaders have runs of one number.
+  std::uint32_t run_ = static_cast<std::uint32_t>(random_number());
   std::uint32_t epoch_ = 0;                        // of the connections between nodes
   bool is_disconnected_ = false;                   // a node was lost, or has come, in this epoch
   std::vector<bool> is_lost_;                      // by NodeId

@@ -62,15 +62,15 @@ class Agent final : public caf::event_based_actor {
         },
         [this](const GiveValues& part) {
           return answer([&] {
-            service().give(part);
+            if (service_) service_->give(part);
             return caf::make_message(Prepared{});
           });
         },
         [this](EndRun) {
-          if (service_) service_->end_run();
+          if (is_from_leader()) service_->end_run();
         },
         [this](const Disconnect& loss) {
-          if (service_) service_->disconnect(loss.cause);
+          if (is_from_leader()) service_->disconnect(loss.cause);
         },
         [](ClockRequest) { return ClockIs{steady_now()}; },
         [this](const DigestRequest& request) {
@@ -119,6 +119,9 @@ class Agent final : public caf::event_based_actor {
                         "start `troupe node` without --no-gpus, or leave its GPUs out");
     }
   }
+  static Error works_for_another() {
+    return run_error("it works for another leader", "wait until that is done");
+  }
   // What `work` returns, or a Refusal.
   template <class Work>
   static caf::message answer(const Work& work) {
@@ -136,7 +139,7 @@ class Agent final : public caf::event_based_actor {
       if (process_ == hello.process) {
         throw run_error("another session of this program has it", "end that one first");
       }
-      throw run_error("it works for another leader", "wait until that is done");
+      throw works_for_another();
     }
     if (service_ && !hello.begins_anew) {
       throw usage_error("another of the addresses is that of the same node", "name each node once");
@@ -184,8 +187,15 @@ class Agent final : public caf::event_based_actor {
               "the leader likewise");
   }
 
+  // Whether the message that is being handled comes from the process of the leader. Messages
+  // without a sender have the number of their run instead, which no other leader uses.
+  bool is_from_leader() {
+    const caf::strong_actor_ptr& sender = current_sender();
+    return service_ && sender && sender->node() == service_->leader().node();
+  }
   NodeService& service() {
-    if (service_) return *service_;
+    if (is_from_leader()) return *service_;
+    if (service_) throw works_for_another();
     throw usage_error("it works for no leader", "say hello first");
   }
   NodeTensors& tensors() {

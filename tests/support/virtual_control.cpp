@@ -114,7 +114,7 @@ struct VirtualControl::State : std::enable_shared_from_this<State> {
         [bytes, deliver = std::move(deliver)] { deliver(codec().decode(*bytes)); });
   }
 
-  // What has a sender is a request, whose answer goes to the sender.
+  // What somebody else than the leader sends is a request, whose answer goes to the sender.
   void send_to_agent(Proxy& proxy, caf::message message, const caf::strong_actor_ptr& sender) {
     const bool is_hello = message.match_elements<Hello>();
     if (is_hello) {
@@ -123,7 +123,10 @@ struct VirtualControl::State : std::enable_shared_from_this<State> {
     }
     send(to_node, message, [self = shared_from_this(), is_hello, sender](caf::message arrived) {
       if (is_hello) arrived.get_mutable_as<Hello>(0).leader = self->leader_proxy;
-      const caf::actor asking = sender ? self->spawn_answering(sender) : nullptr;
+      const bool is_told = sender == caf::actor_cast<caf::strong_actor_ptr>(self->leader);
+      const caf::actor asking = is_told  ? self->leader_proxy
+                                : sender ? self->spawn_answering(sender)
+                                         : nullptr;
       caf::actor_cast<caf::strong_actor_ptr>(self->agent)
           ->enqueue(caf::actor_cast<caf::strong_actor_ptr>(asking), caf::make_message_id(),
                     std::move(arrived), nullptr);

@@ -1,13 +1,18 @@
 // Leaders that ask for nodes: two at the same time, and those that don't suit the nodes.
 #include "actors/nodes/cluster.hpp"
+#include "actors/nodes/control_connection.hpp"
+#include "actors/nodes/control_system.hpp"
+#include "actors/nodes/node_question.hpp"
 #include "actors/nodes/node_server.hpp"
 #include "actors/nodes/nodes_machine.hpp"
+#include "core/network/introduction.hpp"
 #include "core/patterns/point_task.hpp"
 #include "tests/support/expect_error.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <barrier>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -109,6 +114,29 @@ BOOST_FIXTURE_TEST_CASE(an_op_of_another_signature_under_the_same_name_is_refuse
                            "factor: a number) here; start the node with --ops",
                            address(a)),
                [&] { Cluster(ops, {.addresses = {address(a)}}); });
+}
+
+// One that is refused may go on talking.
+BOOST_FIXTURE_TEST_CASE(a_node_does_what_its_leader_says_and_nobody_else, TwoNodes) {
+  Cluster cluster(pattern_ops(), {.addresses = {address(a), address(b)}});
+  constexpr Duration patience = std::chrono::seconds(10);
+  ControlSystem other(patience);
+  caf::actor_system& system = other.system();
+  const caf::actor agent = remote_actor(
+      system,
+      open_connection({"127.0.0.1", a.port()}, Purpose::control, nullptr, patience, nullptr),
+      patience);
+  BOOST_REQUIRE(agent);
+  const caf::scoped_actor self(system);
+  self->send(agent, Disconnect{"a node was lost"});
+  self->send(agent, EndRun{});
+  expect_error(ErrorKind::failed, "works for another leader", [&] {
+    NodeQuestion(system, agent, Reconnect{.epoch = 1}, nullptr).answer<Reconnected>(patience);
+  });
+  expect_error(ErrorKind::failed, "works for another leader", [&] {
+    NodeQuestion(system, agent, BeginRun{}, nullptr).answer<Prepared>(patience);
+  });
+  cluster.check(cluster.machine());
 }
 
 BOOST_FIXTURE_TEST_CASE(a_program_is_not_told_to_start_with_ops, TwoNodes) {
