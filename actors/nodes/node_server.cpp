@@ -85,14 +85,15 @@ class NodeServer::Impl {
     return changed_.wait_for(lock, time, [this] { return options_.once && is_done_; });
   }
 
- private:
-  std::uint64_t share_of(std::uint64_t bytes) const {
-    return static_cast<std::uint64_t>(static_cast<double>(bytes) * options_.memory_share);
-  }
   Machine own_machine() const {
     HostInfo host = discover_host();
     host.available_memory_bytes = share_of(host.available_memory_bytes);
     return local_machine(host, options_.machine);
+  }
+
+ private:
+  std::uint64_t share_of(std::uint64_t bytes) const {
+    return static_cast<std::uint64_t>(static_cast<double>(bytes) * options_.memory_share);
   }
   MachineIs own_machine_with_gpus() const {
     if (!options_.lends_gpus) return {own_machine(), "it lends no GPUs (--no-gpus)"};
@@ -147,6 +148,9 @@ bool NodeServer::uses_tls_for_tensors() const {
 }
 bool NodeServer::has_had_leader() const {
   return impl_->has_had_leader();
+}
+Machine NodeServer::machine() const {
+  return impl_->own_machine();
 }
 bool NodeServer::wait(Duration time) {
   return impl_->wait(time);

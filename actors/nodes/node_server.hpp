@@ -47,6 +47,8 @@ class NodeServer {
   // the node's work is done.
   bool wait(Duration time);
   bool has_had_leader() const;
+  // What it lends, but for GPUs that a run asks for.
+  Machine machine() const;
 
  private:
   class Impl;

@@ -6,6 +6,7 @@
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
+#include "core/machine/discover.hpp"
 #include "core/network/host_port.hpp"
 #include "core/network/make_certificates.hpp"
 
@@ -14,6 +15,7 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -51,6 +53,23 @@ class RefusalLog {
   std::uint64_t unsaid_ = 0;
 };
 
+// "cpu0 with 2 cores, mem0 with 13 GB, no GPUs"
+std::string what_it_lends(const Machine& machine, bool lends_gpus) {
+  std::vector<std::string> parts;
+  for (const Device& device : machine.devices) {
+    parts.push_back(
+        fmt::format("{} with {}", device.name, format_count(device.cores.size(), "core")));
+  }
+  for (const Memory& memory : machine.memories) {
+    parts.push_back(fmt::format("{} with {}", memory.name, format_bytes(memory.size_bytes)));
+  }
+  const std::vector<std::string> gpus = discover_host().gpus;
+  parts.push_back(!lends_gpus || gpus.empty()
+                      ? "no GPUs"
+                      : fmt::format("and to runs that ask for GPUs: {}", fmt::join(gpus, ", ")));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 }  // namespace
 
 int node_command(const NodeArguments& arguments) {
@@ -78,7 +97,9 @@ int node_command(const NodeArguments& arguments) {
                              : server.uses_tls_for_tensors()
                                  ? ", with TLS; tensors go over TLS, too, slower than without"
                                  : ", with TLS; tensors go without, which is faster";
-  print(fmt::format("listening on {}:{}{}\n", at.host, server.port(), safety));
+  // At once: who has started it may close the pipe behind the first line.
+  print(fmt::format("listening on {}:{}{}\nlends {}\n", at.host, server.port(), safety,
+                    what_it_lends(server.machine(), !arguments.no_gpus)));
   catch_interrupts();
   const auto begun = std::chrono::steady_clock::now();
   const Duration patience = from_seconds(arguments.leader_timeout_s);

@@ -290,6 +290,17 @@ BOOST_AUTO_TEST_CASE(local_nodes_end_with_a_leader_that_is_killed_before_it_is_c
   check_nothing_is_left(files);
 }
 
+BOOST_AUTO_TEST_CASE(a_node_says_what_it_lends) {
+  const RunWorkspace elsewhere;
+  NodeProcess node(elsewhere, {"--devices", "2", "--storage", "--no-gpus"});
+  const std::string lines = node.program().out();
+  BOOST_TEST(contains(lines, "\nlends cpu0 with "), lines);
+  for (const char* word :
+       {" core", ", cpu1 with ", ", mem0 with ", ", mem1 with ", ", disk with ", "B, no GPUs\n"}) {
+    BOOST_TEST(contains(lines, word), lines);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(nodes_whose_leader_is_killed_are_free_again) {
   const RunWorkspace elsewhere;
   const NodeProcess a(elsewhere);
