@@ -62,13 +62,21 @@ class Cluster::Impl {
         asked_(control_.system(), nodes_, options_.interrupted) {
     std::vector<ConnectedNode> nodes =
         connect_nodes(control_.system(), nodes_.leader(), ops, options_);
-    check_alike(nodes, options.uses_shared_memory);
-    name_nodes(nodes);
-    machine_ = join_machines(nodes);
+    try {
+      check_alike(nodes, options.uses_shared_memory);
+      name_nodes(nodes);
+      machine_ = join_machines(nodes);
+    } catch (const Error&) {
+      if (!options_.rehearsed) troupe::say_goodbye(control_.system(), nodes);
+      throw;
+    }
     nodes_.join(std::move(nodes));
   }
 
   const ClusterNodes& nodes() const { return nodes_; }
+  void say_goodbye() {
+    if (!options_.rehearsed) troupe::say_goodbye(control_.system(), nodes_.all());
+  }
   void await_loss(std::size_t known) {
     if (options_.rehearsed) return;  // nothing goes wrong there without a loss that is known
     const std::chrono::milliseconds pause(1);
@@ -283,8 +291,13 @@ class Cluster::Impl {
 
 Cluster::Cluster(const OpRegistry& ops, const ClusterOptions& options)
     : impl_(std::make_unique<Impl>(ops, options)) {}
-Cluster::~Cluster() = default;
+Cluster::~Cluster() {
+  say_goodbye();
+}
 
+void Cluster::say_goodbye() {
+  impl_->say_goodbye();
+}
 bool Cluster::has_ever_lost_node() const {
   return impl_->nodes().has_ever_lost();
 }

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -39,7 +40,8 @@ class Connecting {
               .needs_no_others = options.allows_other_kinds,
               .leader = leader,
               .uses_shared_memory = options.uses_shared_memory,
-              .process = process_number()};
+              .process = process_number(),
+              .leader_name = process_name()};
     for (const std::string_view kind : ops.names()) {
       // Nobody computes a tensor that is given.
       const OpKind& known = ops[ops.find(kind)];
@@ -61,8 +63,13 @@ class Connecting {
     const std::vector<std::size_t> decides{*first};
     rest.erase(first);
     const auto greet = [this](std::size_t n) { this->greet(nodes_[n]); };
-    for_each("can't be used", decides, greet);
-    for_each("can't be used", rest, greet);
+    try {
+      for_each("can't be used", decides, greet);
+      for_each("can't be used", rest, greet);
+    } catch (const Error&) {
+      if (!options_.rehearsed) say_goodbye(system_, nodes_);
+      throw;
+    }
   }
 
   std::vector<ConnectedNode> take() { return std::move(nodes_); }
@@ -216,6 +223,23 @@ std::vector<ConnectedNode> connect_nodes(caf::actor_system& system, const caf::a
   connecting.connect_all();
   connecting.greet_all();
   return connecting.take();
+}
+
+void say_goodbye(caf::actor_system& system, std::span<const ConnectedNode> nodes) {
+  std::vector<std::unique_ptr<NodeQuestion>> questions;
+  for (const ConnectedNode& node : nodes) {
+    questions.push_back(std::make_unique<NodeQuestion>(system, node.agent, Goodbye{}, nullptr));
+  }
+  constexpr Duration patience = std::chrono::milliseconds(200);
+  const Instant end = steady_now() + patience;
+  for (const std::unique_ptr<NodeQuestion>& question : questions) {
+    const Duration left = end - steady_now();
+    if (left <= Duration::zero()) return;
+    try {
+      question->answer<Prepared>(left);
+    } catch (const Error&) {  // it is lost, or busy
+    }
+  }
 }
 
 ConnectedNode await_node(caf::actor_system& system, const caf::actor& leader, const OpRegistry& ops,

@@ -6,6 +6,7 @@
 #include "core/base/time.hpp"
 #include "core/ops/registry.hpp"
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,5 +38,8 @@ std::vector<ConnectedNode> connect_nodes(caf::actor_system& system, const caf::a
 // refuses the leader.
 ConnectedNode await_node(caf::actor_system& system, const caf::actor& leader, const OpRegistry& ops,
                          ClusterOptions options, NodeId lost, Instant until);
+
+// The nodes learn that their leader ends in good order. Blocks, for a fraction of a second at most.
+void say_goodbye(caf::actor_system& system, std::span<const ConnectedNode> nodes);
 
 }  // namespace troupe

@@ -18,6 +18,7 @@ class Agent final : public caf::event_based_actor {
       : caf::event_based_actor(config), options_(std::move(options)), ops_(options_.ops) {
     set_down_handler([this](const caf::down_msg& down) {
       if (!service_ || service_->leader().address() != down.source) return;
+      if (!has_said_goodbye_) options_.on_leader_lost(leader_name_);
       service_.reset();
       options_.on_leader_gone();
     });
@@ -71,6 +72,10 @@ class Agent final : public caf::event_based_actor {
         },
         [this](const Disconnect& loss) {
           if (is_from_leader()) service_->disconnect(loss.cause);
+        },
+        [this](Goodbye) {
+          has_said_goodbye_ = has_said_goodbye_ || is_from_leader();
+          return Prepared{};
         },
         [](ClockRequest) { return ClockIs{steady_now()}; },
         [this](const DigestRequest& request) {
@@ -150,6 +155,8 @@ class Agent final : public caf::event_based_actor {
         std::make_unique<NodeService>(system(), std::move(kinds), hello.leader, options_.make_wire,
                                       hello.uses_shared_memory, options_.rehearsal);
     process_ = hello.process;
+    leader_name_ = hello.leader_name;
+    has_said_goodbye_ = false;
     monitor(hello.leader);
     options_.on_leader();
     return caf::make_message(Welcome{.name = options_.name,
@@ -224,6 +231,8 @@ class Agent final : public caf::event_based_actor {
   const OpRegistry& ops_;
   std::unique_ptr<NodeService> service_;
   std::uint64_t process_ = 0;  // of its leader
+  std::string leader_name_;
+  bool has_said_goodbye_ = false;  // the leader
 };
 
 }  // namespace

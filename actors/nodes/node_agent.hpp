@@ -24,6 +24,8 @@ struct AgentOptions {
   bool lends_gpus = true;  // else runs whose machine has GPUs on this node are refused
   MakeWire make_wire;
   std::function<void()> on_leader = [] {};  // it has one
+  // It has ended without a goodbye, or is silent. Called before on_leader_gone.
+  std::function<void(const std::string& name)> on_leader_lost = [](const std::string&) {};
   std::function<void()> on_leader_gone = [] {};
   std::shared_ptr<ActorSystemSetup> rehearsal = {};  // see NodeService
 };

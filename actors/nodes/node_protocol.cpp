@@ -8,6 +8,8 @@
 #include <system_error>
 
 #include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 namespace troupe {
 
@@ -29,6 +31,12 @@ std::uint64_t process_number() {
     return std::uint64_t{device()} << 32 | device();
   }();
   return number;
+}
+
+std::string process_name() {
+  utsname host{};
+  uname(&host);
+  return fmt::format("process {} on {}", getpid(), host.nodename);
 }
 
 std::string signature_of(const OpKind& kind) {
@@ -68,6 +76,7 @@ void add_node_protocol(caf::actor_system_config& config) {
       .add_message_type<Disconnect>("troupe::Disconnect")
       .add_message_type<Reconnect>("troupe::Reconnect")
       .add_message_type<Reconnected>("troupe::Reconnected")
+      .add_message_type<Goodbye>("troupe::Goodbye")
       .add_message_type<ClockRequest>("troupe::ClockRequest")
       .add_message_type<ClockIs>("troupe::ClockIs")
       .add_message_type<JoinRun>("troupe::JoinRun")

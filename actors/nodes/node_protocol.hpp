@@ -38,6 +38,7 @@ struct Hello {
   // The leader has given up the node that was there, which may be this one.
   bool begins_anew = false;
   std::uint64_t process = 0;  // of the leader: see process_number()
+  std::string leader_name;    // "process 4711 on login"
 };
 struct Welcome {
   std::string name;     // the node's own, or empty
@@ -126,6 +127,8 @@ struct Reconnect {
 struct Reconnected {
   std::string address;  // of the node's new wire
 };
+// leader → agent: the leader ends in good order. Answered with Prepared.
+struct Goodbye {};
 // leader → agent: what does the node's clock say? Answered with ClockIs.
 struct ClockRequest {};
 struct ClockIs {
@@ -177,6 +180,8 @@ std::string host_id();
 std::string pid_namespace();
 // Of this process, drawn at random.
 std::uint64_t process_number();
+// Of this process, for users: "process 4711 on login".
+std::string process_name();
 // What tasks of a kind take and make, in words. Kinds of one name must not differ in it.
 std::string signature_of(const OpKind& kind);
 // Of std::chrono::steady_clock, as the clock of real runs has it.
@@ -192,7 +197,7 @@ auto inspect(Inspector& f, Hello::Kind& x) {
 template <class Inspector>
 auto inspect(Inspector& f, Hello& x) {
   return f(caf::meta::type_name("Hello"), x.kinds, x.needs_no_others, x.leader,
-           x.uses_shared_memory, x.begins_anew, x.process);
+           x.uses_shared_memory, x.begins_anew, x.process, x.leader_name);
 }
 template <class Inspector>
 auto inspect(Inspector& f, Welcome& x) {
@@ -267,6 +272,10 @@ auto inspect(Inspector& f, Reconnect& x) {
 template <class Inspector>
 auto inspect(Inspector& f, Reconnected& x) {
   return f(caf::meta::type_name("Reconnected"), x.address);
+}
+template <class Inspector>
+auto inspect(Inspector& f, Goodbye&) {
+  return f(caf::meta::type_name("Goodbye"));
 }
 template <class Inspector>
 auto inspect(Inspector& f, ClockRequest&) {

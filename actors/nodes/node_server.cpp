@@ -80,6 +80,7 @@ class NodeServer::Impl {
   std::uint16_t port() const { return acceptor_->port(); }
   bool uses_tls_for_tensors() const { return wires_.use_tls(); }
   bool has_had_leader() const { return has_had_leader_; }
+  bool has_lost_leader() const { return has_lost_leader_; }
   bool wait(Duration time) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, time, [this] { return options_.once && is_done_; });
@@ -117,6 +118,11 @@ class NodeServer::Impl {
                   return wires_.make(listener, uses_shared_memory);
                 },
             .on_leader = [this] { has_had_leader_ = true; },
+            .on_leader_lost =
+                [this](const std::string& name) {
+                  has_lost_leader_ = true;
+                  if (options_.on_leader_lost) options_.on_leader_lost(name);
+                },
             .on_leader_gone =
                 [this] {
                   const std::lock_guard lock(mutex_);
@@ -130,6 +136,7 @@ class NodeServer::Impl {
   std::condition_variable changed_;
   bool is_done_ = false;  // the first leader is
   std::atomic<bool> has_had_leader_ = false;
+  std::atomic<bool> has_lost_leader_ = false;
   NodeWires wires_;
   ControlSystem control_;
   caf::actor agent_;
@@ -148,6 +155,9 @@ bool NodeServer::uses_tls_for_tensors() const {
 }
 bool NodeServer::has_had_leader() const {
   return impl_->has_had_leader();
+}
+bool NodeServer::has_lost_leader() const {
+  return impl_->has_lost_leader();
 }
 Machine NodeServer::machine() const {
   return impl_->own_machine();

@@ -31,6 +31,9 @@ struct NodeOptions {
   bool trusts_network = false;
   // Of a connection that isn't accepted. Called on threads of the node, also at the same time.
   std::function<void(const std::string& peer, const std::string& cause)> on_refused = {};
+  // Of a leader that has ended without a goodbye, or is silent: "process 4711 on login". Called on
+  // a thread of the node.
+  std::function<void(const std::string& name)> on_leader_lost = {};
 };
 
 // Works for one leader at a time. When the leader is gone, whatever it had begun is stopped, and
@@ -47,6 +50,7 @@ class NodeServer {
   // the node's work is done.
   bool wait(Duration time);
   bool has_had_leader() const;
+  bool has_lost_leader() const;
   // What it lends, but for GPUs that a run asks for.
   Machine machine() const;
 

@@ -62,7 +62,7 @@ int carry_out(Mode mode, const RunArguments& arguments) {
   Phases phases(arguments.verbose);
   PlannedRun planned(mode, arguments, phases);
   Run& run = *planned.run;
-  const std::optional<Cluster>& cluster = planned.nodes.cluster;
+  std::optional<Cluster>& cluster = planned.nodes.cluster;
   std::optional<OutputFile> json;
   std::optional<OutputFile> trace;
   phases.run(ErrorKind::usage, "opening the outputs of " + arguments.file, [&] {
@@ -121,6 +121,7 @@ int carry_out(Mode mode, const RunArguments& arguments) {
   if (interrupted() || (cluster && cluster->has_ever_lost_node())) {
     if (failure) print_error("troupe: {}", failure->what());
     if (planned.nodes.local) planned.nodes.local->wake();
+    if (cluster) cluster->say_goodbye();
     leave(failure ? exit_failed : code);
   }
   if (failure) throw *failure;

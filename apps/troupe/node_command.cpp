@@ -79,20 +79,26 @@ int node_command(const NodeArguments& arguments) {
   const OpRegistry ops = ops_with(arguments.ops);
   const HostPort at = read_host_port(arguments.listen);
   RefusalLog refusals;
-  NodeServer server(ops,
-                    {.host = at.host,
-                     .port = at.port,
-                     .name = arguments.name,
-                     .once = arguments.once,
-                     .machine = {.cpu_devices = arguments.devices, .storage = arguments.storage},
-                     .lends_gpus = !arguments.no_gpus,
-                     .memory_share = arguments.memory_share,
-                     .node_timeout = from_seconds(arguments.node_timeout_s),
-                     .tls = tls_context(arguments.tls),
-                     .trusts_network = arguments.trust_network,
-                     .on_refused = [&refusals](const std::string& peer, const std::string& cause) {
-                       refusals.add(peer, cause);
-                     }});
+  NodeServer server(
+      ops, {.host = at.host,
+            .port = at.port,
+            .name = arguments.name,
+            .once = arguments.once,
+            .machine = {.cpu_devices = arguments.devices, .storage = arguments.storage},
+            .lends_gpus = !arguments.no_gpus,
+            .memory_share = arguments.memory_share,
+            .node_timeout = from_seconds(arguments.node_timeout_s),
+            .tls = tls_context(arguments.tls),
+            .trusts_network = arguments.trust_network,
+            .on_refused = [&refusals](const std::string& peer,
+                                      const std::string& cause) { refusals.add(peer, cause); },
+            .on_leader_lost =
+                [](const std::string& name) {
+                  print_error(
+                      "troupe: lost the leader ({}): it was killed or is silent; "
+                      "what it had begun ends",
+                      name);
+                }});
   const char* const safety = !arguments.tls.are_given() ? ""
                              : server.uses_tls_for_tensors()
                                  ? ", with TLS; tensors go over TLS, too, slower than without"
@@ -109,7 +115,8 @@ int node_command(const NodeArguments& arguments) {
     throw run_error(fmt::format("no leader has come for {}", format_duration(patience)),
                     "see why the run has not begun");
   }
-  leave(exit_done);  // kernels may be under way, which nobody waits for
+  const bool has_failed = arguments.once && server.has_lost_leader();
+  leave(has_failed ? exit_failed : exit_done);  // kernels may be under way: nobody waits for them
 }
 
 }  // namespace troupe

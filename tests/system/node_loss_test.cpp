@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -54,22 +55,31 @@ struct Nodes {
     for (const auto& node : all) {
       if (node != nullptr) node->program().send(SIGCONT);
     }
+    // They may say that the leader, which has given them up, is lost.
+    for (const std::size_t n : struck) {
+      if (all[n] != nullptr) all[n]->end();
+    }
   }
   std::string addresses() const {
     std::string joined;
     for (const auto& node : all) joined += (joined.empty() ? "" : ",") + node->address();
     return joined;
   }
-  void strike(std::size_t n, int signal) { all[n]->program().send(signal); }
+  void strike(std::size_t n, int signal) {
+    all[n]->program().send(signal);
+    struck.insert(n);
+  }
   // Another process, where the one that was killed has been.
   void start_again(std::size_t n, const std::vector<std::string>& options = {}) {
     const std::string address = all[n]->address();
     all[n].reset();
+    struck.erase(n);
     all[n] = std::make_unique<NodeProcess>(elsewhere, std::vector<std::string>{}, address, options);
   }
 
   RunWorkspace elsewhere;
   std::vector<std::unique_ptr<NodeProcess>> all;
+  std::set<std::size_t> struck;
 };
 
 std::size_t count(const std::string& text, const std::string& words) {

@@ -308,6 +308,7 @@ BOOST_AUTO_TEST_CASE(who_was_stopped_for_too_long_is_told_what_gives_nodes_more_
   stop_all_for("1.5", {});
   check_error([&] { x.read<float>(); },
               {"node n0 was lost", "if this program was stopped", "--node-timeout"});
+  nodes.processes[0]->end();  // it says that its leader is lost
 }
 
 BOOST_AUTO_TEST_CASE(a_session_shows_nodes_with_tls_who_it_is) {

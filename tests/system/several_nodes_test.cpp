@@ -247,6 +247,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_killed_or_suspended_ends_the_run_and_the_oth
         BOOST_TEST(contains(finished.err, "; see what has become of it"));
         const Files next(anything);
         next.check_verified_on({"--nodes", a.address()});
+        b.end();
       }
     }
   }
@@ -301,10 +302,34 @@ BOOST_AUTO_TEST_CASE(a_node_says_what_it_lends) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_node_for_one_leader_fails_if_that_is_killed) {
+  for (const bool is_killed : {false, true}) {
+    const Files files(is_killed ? long_run : anything);
+    const RunWorkspace elsewhere;
+    NodeProcess node(elsewhere, {"--once", "--name", "n0"});
+    NodeProcess other(elsewhere, {"--once", "--name", "n1"});
+    Program run(troupe_command({"run", "run.yaml", "--verbose", "--nodes",
+                                node.address() + "," + other.address()}),
+                options_in(files));
+    if (is_killed) {
+      wait_until_under_way(run);
+      run.send(SIGKILL);
+    }
+    run.wait();
+    const Finished ended = node.program().wait();
+    BOOST_TEST(ended.exit_code == (is_killed ? 1 : 0));
+    BOOST_TEST(ended.err.empty() == !is_killed, ended.err);
+    BOOST_TEST(contains(ended.err, fmt::format("lost the leader (process {} on ", run.pid())) ==
+               is_killed);
+    node.end();
+    other.end();
+  }
+}
+
 BOOST_AUTO_TEST_CASE(nodes_whose_leader_is_killed_are_free_again) {
   const RunWorkspace elsewhere;
-  const NodeProcess a(elsewhere);
-  const NodeProcess b(elsewhere);
+  NodeProcess a(elsewhere);
+  NodeProcess b(elsewhere);
   const std::string both = a.address() + "," + b.address();
   for (const int after_ms : {0, 100, 200, 300, 400}) {
     const Files files(long_copies);
@@ -323,6 +348,7 @@ BOOST_AUTO_TEST_CASE(nodes_whose_leader_is_killed_are_free_again) {
     BOOST_TEST_INFO(finished.err);
     BOOST_TEST(finished.exit_code == 0);
   }
+  for (NodeProcess* const node : {&a, &b}) BOOST_TEST(contains(node->end(), "lost the leader"));
 }
 
 BOOST_AUTO_TEST_CASE(a_result_in_the_storage_of_a_node_is_compared_and_saved) {
