@@ -203,7 +203,12 @@ class Cluster::Impl {
       while (true) {
         ConnectedNode node =
             await_node(control_.system(), nodes_.leader(), ops_, options_, NodeId::at(n), end);
-        if (take_gpus(n, machine, node, end)) return take_in(n, std::move(node));
+        try {
+          if (take_gpus(n, machine, node, end)) return take_in(n, node);
+        } catch (const Error&) {
+          if (!options_.rehearsed) troupe::say_goodbye(control_.system(), std::span(&node, 1));
+          throw;
+        }
         if (is_interrupted()) throw run_error("it was waited for no longer");
       }
     } catch (const Error& error) {
