@@ -75,7 +75,13 @@ class Cluster::Impl {
 
   const ClusterNodes& nodes() const { return nodes_; }
   void say_goodbye() {
-    if (!options_.rehearsed) troupe::say_goodbye(control_.system(), nodes_.all());
+    if (options_.rehearsed) return;
+    const std::vector<bool> lost = nodes_.lost();
+    std::vector<ConnectedNode> there;
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      if (!lost[n]) there.push_back(nodes_[n]);
+    }
+    troupe::say_goodbye(control_.system(), there);
   }
   void await_loss(std::size_t known) {
     if (options_.rehearsed) return;  // nothing goes wrong there without a loss that is known

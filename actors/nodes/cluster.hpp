@@ -68,7 +68,7 @@ class Cluster final : public NodeResources {
   // to give its connection up, which may be minutes.
   ~Cluster() override;
   // For a process that will end without destroying this object: the nodes learn that their leader
-  // ends in good order. Blocks, for a fraction of a second at most.
+  // ends in good order. Blocks, for a second at most.
   void say_goodbye();
 
   bool has_ever_lost_node() const;

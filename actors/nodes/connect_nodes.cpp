@@ -230,7 +230,7 @@ void say_goodbye(caf::actor_system& system, std::span<const ConnectedNode> nodes
   for (const ConnectedNode& node : nodes) {
     questions.push_back(std::make_unique<NodeQuestion>(system, node.agent, Goodbye{}, nullptr));
   }
-  constexpr Duration patience = std::chrono::milliseconds(200);
+  constexpr Duration patience = std::chrono::seconds(1);
   const Instant end = steady_now() + patience;
   for (const std::unique_ptr<NodeQuestion>& question : questions) {
     const Duration left = end - steady_now();

@@ -39,7 +39,7 @@ std::vector<ConnectedNode> connect_nodes(caf::actor_system& system, const caf::a
 ConnectedNode await_node(caf::actor_system& system, const caf::actor& leader, const OpRegistry& ops,
                          ClusterOptions options, NodeId lost, Instant until);
 
-// The nodes learn that their leader ends in good order. Blocks, for a fraction of a second at most.
+// The nodes learn that their leader ends in good order. Blocks, for a second at most.
 void say_goodbye(caf::actor_system& system, std::span<const ConnectedNode> nodes);
 
 }  // namespace troupe

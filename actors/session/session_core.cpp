@@ -342,7 +342,8 @@ SessionCore::Values SessionCore::values(TensorState& tensor, DType dtype, CallSi
     let_thread(lock, [&] { engine_->read(tensor, values.copy_); });
   } catch (const Error&) {
     wait_until_idle(lock);
-    check_not_failed(where);  // if a node was lost, all calls say the same
+    if (failure_ || !is_closing_)
+      check_not_failed(where);  // of a lost node, all calls say the same
     throw;
   } catch (const std::bad_alloc&) {
     throw too_little_memory(type.bytes(), where);

@@ -1,5 +1,5 @@
 // network_bench: a Wire over TCP and one over shared memory, between two processes of this host,
-// beside a plain TCP connection that spins and memcpy. They are measured in turns, and medians are
+// beside a plain TCP connection and memcpy. They are measured in turns, and medians are
 // shown. Whoever waits spins, so there should be a core for each process.
 #include "bench/network/raw.hpp"
 #include "bench/network/wire_end.hpp"

@@ -1,9 +1,9 @@
 // tensor_bench: tensors from one node to another by Troupe, between two node processes of this
-// host, beside what moves the same bytes without a graph: a plain TCP connection that spins,
-// iperf3, UCX's ucx_perftest, memcpy, and the kernel's copy from another process. They are measured
-// in turns, and medians are shown. A tensor is a copy op on its own. The time of Troupe is the
-// makespan: from when the leader hands the copies out to the end of the last one, all that nodes do
-// included; the tensors are made before.
+// host, beside what moves the same bytes without a graph: a plain TCP connection whose reader
+// spins, iperf3, UCX's ucx_perftest, memcpy, and the kernel's copy within a process. They are
+// measured in turns, and medians are shown. A tensor is a copy op on its own. The time of Troupe is
+// the makespan: from when the leader hands the copies out to the end of the last one, all that
+// nodes do included; the tensors are made before.
 #include "actors/nodes/cluster.hpp"
 #include "actors/runner.hpp"
 #include "apps/troupe/local_nodes.hpp"

@@ -38,8 +38,12 @@ inline Images read_digits(const std::string& path) {
     for (std::size_t i = 1; i < numbers.size(); ++i) in >> comma >> numbers[i];
     return !in.fail();
   };
-  while (read_row()) rows.push_back(numbers);
-  if (rows.empty() || !in.eof()) {
+  bool is_good = true;
+  while (is_good && (in >> std::ws).peek() != std::char_traits<char>::eof()) {
+    is_good = read_row();
+    rows.push_back(numbers);
+  }
+  if (rows.empty() || !is_good) {
     throw troupe::run_error("'" + path + "' has a row that is no image, or no row");
   }
   std::shuffle(rows.begin(), rows.end(), std::mt19937(1));

@@ -56,7 +56,7 @@ void say_all_sorts(std::uint16_t port) {
     for (const std::uint32_t length : {0U, 5U, ~0U}) {
       const std::string words = message_header(operation, length) + std::string(100, '\0');
       say(words);
-      say("troupe-control-1" + words);  // from one that knows the word
+      say("troupe-control-2" + words);  // from one that knows the word
     }
   }
   say(std::string("\x16\x03\x01\x02\x00\x01", 6));  // the beginning of a TLS handshake

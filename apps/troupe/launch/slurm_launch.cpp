@@ -134,7 +134,8 @@ std::vector<std::string> expand_hosts(std::string_view text) {
       const std::string_view to = range.substr(range.find('-') == range.npos ? 0 : from.size() + 1);
       const std::size_t first = read_number(from);
       const std::size_t last = read_number(to);
-      if (last < first || last - first >= list_items_max - hosts.size()) {
+      if (hosts.size() >= list_items_max || last < first ||
+          last - first >= list_items_max - hosts.size()) {
         throw unreadable("hosts", text);
       }
       for (std::size_t n = first; n <= last; ++n) {

@@ -71,8 +71,9 @@ struct Spaces {
   std::mutex mutex;
   std::set<GpuSpace*> all;
 };
+// Never destroyed: spaces of static sessions may outlive other static objects.
 Spaces& spaces() {
-  static Spaces spaces;
+  static Spaces& spaces = *new Spaces;
   return spaces;
 }
 
@@ -120,6 +121,7 @@ class GpuSpace final : public MemorySpace {
   void reserve(std::span<const Need> needs) override {
     const std::lock_guard lock(mutex_);
     ++round_;
+    for (auto& [capacity, kept] : kept_) kept.wanted = 0;  // if the last call failed
     for (const Need& need : needs) {
       Kept& kept = kept_[capacity_of(need.bytes)];
       kept.used_at = round_;
