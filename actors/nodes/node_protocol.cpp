@@ -8,21 +8,31 @@
 #include <system_error>
 
 #include <fmt/format.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
 namespace troupe {
 
+namespace {
+
+std::string first_word_of(const char* file) {
+  std::ifstream in(file);
+  std::string word;
+  in >> word;
+  return word;
+}
+
+std::string target_of(const char* link) {
+  std::error_code unknown;
+  return std::filesystem::read_symlink(link, unknown);
+}
+
+}  // namespace
+
 std::string host_id() {
-  std::ifstream in("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  in >> id;
-  return id;
+  return first_word_of("/proc/sys/kernel/random/boot_id");
 }
 
 std::string pid_namespace() {
-  std::error_code unknown;
-  return std::filesystem::read_symlink("/proc/self/ns/pid", unknown);
+  return target_of("/proc/self/ns/pid");
 }
 
 std::uint64_t process_number() {
@@ -34,9 +44,8 @@ std::uint64_t process_number() {
 }
 
 std::string process_name() {
-  utsname host{};
-  uname(&host);
-  return fmt::format("process {} on {}", getpid(), host.nodename);
+  return fmt::format("process {} on {}", target_of("/proc/self"),
+                     first_word_of("/proc/sys/kernel/hostname"));
 }
 
 std::string signature_of(const OpKind& kind) {

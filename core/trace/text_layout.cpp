@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <clocale>
 #include <cmath>
+#include <cwchar>
 #include <utility>
 
 #include <fmt/format.h>
-#include <locale.h>
-#include <wchar.h>
 
 namespace troupe {
 namespace {

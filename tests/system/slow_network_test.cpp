@@ -75,6 +75,8 @@ class Cluster : public RunWorkspace {
     }
     return words;
   }
+  // Returns what the node of this host has said to standard error.
+  std::string end_node(std::size_t host) { return nodes_[host]->end(); }
   void check_done(const Finished& finished) const {
     BOOST_TEST_INFO(finished.err);
     BOOST_REQUIRE(finished.exit_code == 0);
@@ -150,6 +152,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_comes_back_too_late_is_left_alone_until_the_nex
   }
   cluster.check_done(next);
   BOOST_TEST(!contains(cluster.notes(), "lost"), cluster.notes());
+  BOOST_TEST(contains(cluster.end_node(2), "lost the leader"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
