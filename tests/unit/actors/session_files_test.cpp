@@ -1,5 +1,6 @@
 // Tensors of a session from files of other programs, and to such files.
 #include "actors/session.hpp"
+#include "actors/tensor_ops.hpp"
 #include "tests/support/data_bytes.hpp"
 #include "tests/support/expect_error.hpp"
 #include "tests/support/temporary_directory.hpp"

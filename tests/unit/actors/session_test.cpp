@@ -3,8 +3,10 @@
 
 #include "actors/tensor_ops.hpp"
 #include "core/base/error.hpp"
+#include "tests/unit/actors/session_fixture.hpp"
 
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <future>
 #include <limits>
