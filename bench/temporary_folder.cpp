@@ -4,11 +4,10 @@
 
 #include <cerrno>
 #include <csignal>
-#include <string>
+#include <random>
 #include <system_error>
 
 #include <fmt/format.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,12 +28,8 @@ namespace {
 
 }  // namespace
 
-TemporaryFolder::TemporaryFolder(const std::filesystem::path& parent) {
-  std::string name = parent / "troupe_bench-XXXXXX";
-  if (mkdtemp(name.data()) == nullptr) {
-    throw run_error(fmt::format("there can't be a folder in '{}'", parent.string()));
-  }
-  path_ = name;
+TemporaryFolder::TemporaryFolder(const std::filesystem::path& parent)
+    : path_(parent / fmt::format("troupe_bench-{}-{:08x}", getpid(), std::random_device{}())) {
   int ends[2];
   if (pipe(ends) == 0) {
     remover_ = fork();
@@ -42,17 +37,24 @@ TemporaryFolder::TemporaryFolder(const std::filesystem::path& parent) {
     close(ends[0]);
     held_ = ends[1];
   }
-  if (remover_ < 0) {
-    if (held_ >= 0) close(held_);
-    rmdir(path_.c_str());
-    throw run_error("the system refuses another process");
+  std::error_code error;
+  // Only now: whatever ends this process from here on, the other one removes the folder.
+  if (remover_ > 0 && std::filesystem::create_directory(path_, error)) return;
+  end_remover();
+  if (remover_ < 0) throw run_error("the system refuses another process");
+  throw run_error(fmt::format("there can't be a folder in '{}'", parent.string()));
+}
+
+void TemporaryFolder::end_remover() const {
+  if (remover_ > 0) {
+    kill(remover_, SIGKILL);
+    waitpid(remover_, nullptr, 0);
   }
+  if (held_ >= 0) close(held_);
 }
 
 TemporaryFolder::~TemporaryFolder() {
-  kill(remover_, SIGKILL);
-  waitpid(remover_, nullptr, 0);
-  close(held_);
+  end_remover();
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
 }

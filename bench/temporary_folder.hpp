@@ -21,6 +21,8 @@ class TemporaryFolder {
   const std::filesystem::path& path() const { return path_; }
 
  private:
+  void end_remover() const;
+
   std::filesystem::path path_;
   int held_ = -1;  // the end of a pipe: the last process that has it ends
   pid_t remover_ = -1;

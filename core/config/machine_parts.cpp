@@ -178,10 +178,17 @@ class PartsReader {
       device.bandwidth = read_bandwidth(*n, of_device("bandwidth"));
     }
     if (const Node* n = find(value, "cores")) read_cores(*n, of_device("cores"), device);
-    if (const Node* n = find(value, "gpu")) read_gpu(*n, of_device("gpu"), device);
-    if (const Node* n = find(value, "tf32")) read_tf32(*n, of_device("tf32"), device);
+    if (const Node* n = find(value, "gpu")) {
+      check_is_gpu(*n, device, "gpu", "`gpu` numbers GPUs");
+      device.gpu = static_cast<int>(read_integer(*n, of_device("gpu"), 0, gpu_number_max));
+    }
+    if (const Node* n = find(value, "tf32")) {
+      check_is_gpu(*n, device, "tf32", "TF32 is a format of GPUs");
+      device.tf32 = read_bool(*n, of_device("tf32"));
+    }
     if (const Node* n = find(value, "cuda_graphs")) {
-      read_cuda_graphs(*n, of_device("cuda_graphs"), device);
+      check_is_gpu(*n, device, "cuda_graphs", "CUDA graphs are for GPUs");
+      device.cuda_graphs = read_bool(*n, of_device("cuda_graphs"));
     }
     for (const std::string_view op : op_names_) {
       if (const Node* n = find(value, op)) {
@@ -202,31 +209,12 @@ class PartsReader {
         n, fmt::format("issue_depth of device '{}'", device.name), 1, issue_depth_max));
   }
 
-  static void read_gpu(const Node& n, const std::string& what, Device& device) {
-    if (device.kind != DeviceKind::gpu) {
-      throw usage_error(n.place(),
-                        fmt::format("'{}' is a CPU, and `gpu` numbers GPUs", device.name),
-                        "remove `gpu`, or write kind: gpu");
-    }
-    device.gpu = static_cast<int>(read_integer(n, what, 0, gpu_number_max));
-  }
-
-  static void read_tf32(const Node& n, const std::string& what, Device& device) {
-    if (device.kind != DeviceKind::gpu) {
-      throw usage_error(n.place(),
-                        fmt::format("'{}' is a CPU, and TF32 is a format of GPUs", device.name),
-                        "remove `tf32`, or write kind: gpu");
-    }
-    device.tf32 = read_bool(n, what);
-  }
-
-  static void read_cuda_graphs(const Node& n, const std::string& what, Device& device) {
-    if (device.kind != DeviceKind::gpu) {
-      throw usage_error(n.place(),
-                        fmt::format("'{}' is a CPU, and CUDA graphs are for GPUs", device.name),
-                        "remove `cuda_graphs`, or write kind: gpu");
-    }
-    device.cuda_graphs = read_bool(n, what);
+  // `why`: what the key has to do with GPUs.
+  static void check_is_gpu(const Node& n, const Device& device, std::string_view key,
+                           std::string_view why) {
+    if (device.kind == DeviceKind::gpu) return;
+    throw usage_error(n.place(), fmt::format("'{}' is a CPU, and {}", device.name, why),
+                      fmt::format("remove `{}`, or write kind: gpu", key));
   }
 
   static void read_cores(const Node& list, const std::string& what, Device& device) {

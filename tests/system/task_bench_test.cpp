@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <set>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -348,7 +347,6 @@ BOOST_AUTO_TEST_CASE(a_signal_that_ends_task_bench_leaves_no_file_behind) {
                     workspace.options());
     const std::filesystem::path folder = workspace.path() / "tmp";
     BOOST_REQUIRE(program.wait_until([&] { return !std::filesystem::is_empty(folder); }));
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // what removes it has begun
     program.send(signal);
     BOOST_TEST(program.wait().signal == signal);
     ProgramOptions patient = workspace.options();
