@@ -180,19 +180,20 @@ BOOST_AUTO_TEST_CASE(memories_of_one_gpu_can_not_take_more_than_it_has_free_toge
                 {"of its 79 MiB are available"});
 }
 
-// 7 tensors of 20 MiB, then 4 of 36 MiB: each kind fits into 160 MiB, both don't.
+// 7 tensors of 2 MiB, then 4 of 3.6 MiB: each kind fits into 16 MiB, both don't. GPU 0 has 22 MiB
+// for tensors.
 BOOST_AUTO_TEST_CASE(tensors_that_are_gone_make_way_for_those_of_another_size,
                      *boost::unit_test::precondition(on_stand_in)) {
   const std::string tasks =
-      "  a: {op: uniform, shape: [5, 1048576], on: gpu0, repeat: 7}\n"
+      "  a: {op: uniform, shape: [5, 104858], on: gpu0, repeat: 7}\n"
       "  ma: {op: max, in: [a], axis: 1, on: gpu0}\n"
-      "  b: {op: uniform, shape: [9, 1048576], on: gpu0, repeat: 4}\n"
+      "  b: {op: uniform, shape: [9, 104858], on: gpu0, repeat: 4}\n"
       "  mb: {op: max, in: [b], axis: 1, on: gpu0}\n";
   for (const char* const scenarios :
        {"scenarios: {all: [a, ma, wait, b, mb]}\n", "scenarios: {one: [a, ma], two: [b, mb]}\n"}) {
     const RunWorkspace workspace;
     const Finished fits =
-        run(workspace, run_file(tasks + scenarios, "", "160 MiB"), {{"MEMORY_MIB", "300"}});
+        run(workspace, run_file(tasks + scenarios, "", "16 MiB"), {{"MEMORY_MIB", "150"}});
     BOOST_TEST(fits.exit_code == 0, fits.err << fits.out);
   }
 }

@@ -48,6 +48,10 @@ std::vector<float> lower() {
   return values;
 }
 
+// Of tensors, 18 MiB together.
+const std::vector<std::int64_t> sizes_kib = {1000, 1100, 1200, 1300, 1400, 1500,
+                                             1600, 1700, 1800, 1900, 2000, 2000};
+
 std::vector<double> to_double(const std::vector<float>& values) {
   return {values.begin(), values.end()};
 }
@@ -203,24 +207,28 @@ BOOST_AUTO_TEST_CASE(a_gpu_that_can_not_begin_when_a_session_comes_to_it_fails_t
 BOOST_AUTO_TEST_CASE(what_is_kept_for_one_device_makes_way_for_another_one_on_the_same_gpu,
                      *boost::unit_test::precondition(on_stand_in)) {
   const StandInFixture fixture;
+  fixture.set("memory_mib", 198);  // 6 MiB more than two devices take for themselves
   Machine machine = gpu_machine(2);
   machine.devices[1].gpu = machine.devices[2].gpu = 0;
+  machine.memories[1].size_bytes = machine.memories[2].size_bytes = 4 << 20;
   Session session(machine);
   for (const char* const device : {"gpu0", "gpu1", "gpu0"}) {
     const DeviceScope on = session.on(device);
-    for (std::int64_t mib = 16; mib <= 30; ++mib) session.zeros({mib, 1 << 18}).wait();
+    for (const std::int64_t kib : sizes_kib) session.zeros({kib, 1 << 8}).wait();
   }
 }
 
 BOOST_AUTO_TEST_CASE(tensors_of_many_sizes_take_no_more_of_a_gpu_than_its_memory_has,
                      *boost::unit_test::precondition(on_stand_in)) {
   const StandInFixture fixture;
-  Session session(gpu_machine(1));
+  Machine machine = gpu_machine(1);
+  machine.memories[1].size_bytes = 4 << 20;
+  Session session(machine);
   const DeviceScope on = session.on("gpu0");
   session.zeros({1}).wait();
   const std::uint64_t before = cuda_gpus().at(0).free_bytes;
-  for (std::int64_t mib = 16; mib <= 30; ++mib) session.zeros({mib, 1 << 18}).wait();
-  BOOST_TEST(before - cuda_gpus().at(0).free_bytes <= std::uint64_t{64} << 20);
+  for (const std::int64_t kib : sizes_kib) session.zeros({kib, 1 << 8}).wait();
+  BOOST_TEST(before - cuda_gpus().at(0).free_bytes <= std::uint64_t{4} << 20);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
