@@ -4,6 +4,7 @@
 #include "core/base/temporary_path.hpp"
 
 #include <atomic>
+#include <csignal>
 #include <cstddef>
 #include <cstdlib>
 #include <exception>
@@ -18,23 +19,43 @@ namespace {
 
 std::terminate_handler default_handler = nullptr;
 
-// Several threads may find no memory at once: one of them speaks for all.
+// Several threads may find no memory at once.
 std::atomic_flag is_ending = ATOMIC_FLAG_INIT;
+
+constexpr std::string_view out_of_memory =
+    "troupe: there is not enough memory; raise the limit (ulimit -v)\n";
+constexpr std::string_view lost_pages =
+    "troupe: a file that is mapped has become shorter, or can't be read any more; write a file "
+    "that "
+    "others read under another name, and rename it then\n";
+
+void say(std::string_view line) noexcept {
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());
+}
+
+// One thread speaks for all.
+[[noreturn]] void end_with(std::string_view line) noexcept {
+  while (is_ending.test_and_set()) pause();
+  remove_temporary_paths();
+  say(line);
+  _exit(exit_failed);
+}
 
 [[noreturn]] void on_terminate() {
   if (std::current_exception() != nullptr) {
     try {
       throw;
     } catch (const std::bad_alloc&) {
-      while (is_ending.test_and_set()) pause();
-      remove_temporary_paths();
-      print_out_of_memory();
-      _exit(exit_failed);
+      end_with(out_of_memory);
     } catch (...) {  // a bug
     }
   }
   default_handler();
   std::abort();
+}
+
+[[noreturn]] void on_bus_error(int) {
+  end_with(lost_pages);
 }
 
 }  // namespace
@@ -52,10 +73,14 @@ void handle_uncaught_bad_alloc() {
   default_handler = std::set_terminate(on_terminate);
 }
 
+void handle_lost_pages() {
+  struct sigaction action {};
+  action.sa_handler = on_bus_error;
+  sigaction(SIGBUS, &action, nullptr);
+}
+
 void print_out_of_memory() noexcept {
-  constexpr std::string_view text =
-      "troupe: there is not enough memory; raise the limit (ulimit -v)\n";
-  [[maybe_unused]] const auto written = write(STDERR_FILENO, text.data(), text.size());
+  say(out_of_memory);
 }
 
 }  // namespace troupe

@@ -1,4 +1,5 @@
-// What the program does where it has no memory left, not even for an error.
+// What the program does where it has no memory left, not even for an error, or where memory is
+// gone.
 #pragma once
 
 namespace troupe {
@@ -10,6 +11,10 @@ void grow_stack();
 // From here on, std::bad_alloc that nobody catches, on whatever thread, ends the program with the
 // message below and exit code 1, and not with a signal. Temporary files are removed before.
 void handle_uncaught_bad_alloc();
+
+// From here on, SIGBUS ends the program in the same way, with a message that says what may have
+// become of a file.
+void handle_lost_pages();
 
 // "troupe: there is not enough memory; raise the limit (ulimit -v)", on standard error. Allocates
 // nothing.

@@ -1,7 +1,10 @@
 // Signals: which of them end a run in good order, and that none leaves files behind.
+#include "tests/support/data_bytes.hpp"
 #include "tests/support/run_workspace.hpp"
 
+#include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -51,11 +54,13 @@ int ended_by(const std::vector<int>& signals) {
 }
 
 //   a ─┬─ nap, which doesn't end, `naps` times
-//      └─ w, which brings a's tensor to storage as the naps begin
+//      └─ pause ── w, which brings a tensor to storage when the naps have long begun
 void write_endless_nap(const RunWorkspace& stage, int streams, int naps) {
   stage.write("endless.yaml",
               fmt::format("machine:\n"
-                          "  devices: {{cpu0: {{kind: cpu, memory: host, streams: {}}}}}\n"
+                          "  devices:\n"
+                          "    cpu0: {{kind: cpu, memory: host, streams: {}}}\n"
+                          "    cpu1: {{kind: cpu, memory: host}}\n"
                           "  memories:\n"
                           "    host: {{size: 1 GiB}}\n"
                           "    disk: {{kind: storage, directory: store}}\n"
@@ -63,8 +68,9 @@ void write_endless_nap(const RunWorkspace& stage, int streams, int naps) {
                           "tasks:\n"
                           "  a: {{op: uniform, shape: [1000], on: cpu0}}\n"
                           "  nap: {{op: sleep, in: a, duration: 1000 s, on: cpu0{}}}\n"
-                          "  w: {{op: copy, in: a, to: disk}}\n"
-                          "scenarios: {{endless: [a, w, nap]}}\n",
+                          "  pause: {{op: sleep, in: a, duration: 500 ms, on: cpu1}}\n"
+                          "  w: {{op: copy, in: pause, to: disk}}\n"
+                          "scenarios: {{endless: [a, nap, pause, w]}}\n",
                           streams, naps > 1 ? fmt::format(", repeat: {}", naps) : ""));
 }
 
@@ -90,7 +96,7 @@ void expect_left(const RunWorkspace& stage, const Finished& finished, const std:
   BOOST_TEST(contains(note, "still under way 500 ms after the interrupt"), note);
   BOOST_TEST(contains(note, left), note);
   BOOST_TEST(report["scenarios"][0]["outcome"] == "interrupted");
-  BOOST_TEST(report["scenarios"][0]["ops"].get<int>() >= 1);  // the transfer may be under way
+  BOOST_TEST(report["scenarios"][0]["ops"].get<int>() >= 2);  // the transfer may be under way
   BOOST_TEST(json::parse(stage.read("trace.json")).contains("traceEvents"));
   BOOST_TEST(stage.store_folders() == 0U);
 }
@@ -118,6 +124,31 @@ BOOST_AUTO_TEST_CASE(ops_that_an_interrupted_run_leaves_on_several_streams_are_c
   write_endless_nap(stage, 5, 4);
   const Finished finished = interrupted_by(SIGTERM, stage);
   expect_left(stage, finished, "'nap[0]' on cpu0, 'nap[1]' on cpu0, 'nap[2]' on cpu0 and ");
+}
+
+// x is read, by the second task, when it has been cut.
+BOOST_AUTO_TEST_CASE(an_input_that_becomes_shorter_during_the_run_ends_it_with_a_line) {
+  const RunWorkspace stage;
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1000000,)}";
+  header.resize(117, ' ');  // such that it is mapped
+  stage.write("x.npy", npy_bytes(header + "\n", std::string(4'000'000, '\0')));
+  stage.write("cut.yaml", machine_with_storage +
+                              "tensors: {x: {file: x.npy, on: cpu0}}\n"
+                              "tasks:\n"
+                              "  a: {op: uniform, shape: [1000], on: cpu0}\n"
+                              "  w: {op: copy, in: a, to: disk}\n"
+                              "  nap: {op: sleep, in: a, duration: 1 s, on: cpu0}\n"
+                              "  y: {op: relu, in: x, on: cpu0}\n"
+                              "scenarios: {all: [a, w, wait, nap, wait, y]}\n");
+  Program program(troupe_command({"run", "cut.yaml"}), stage.options());
+  BOOST_TEST(program.wait_until([&] { return stage.tensor_files() >= 1; }));
+  std::filesystem::resize_file(stage.path() / "x.npy", 128);
+  const Finished finished = program.wait();
+  BOOST_TEST(finished.exit_code == 1);
+  BOOST_TEST(contains(finished.err, "troupe: a file that is mapped has become shorter"),
+             finished.err);
+  BOOST_TEST(std::count(finished.err.begin(), finished.err.end(), '\n') == 1, finished.err);
+  BOOST_TEST(stage.store_folders() == 0U);
 }
 
 // The trace goes to a pipe that nobody empties.
