@@ -1,5 +1,6 @@
 // troupe: runs and simulates computation graphs. See README.md.
 #include "actors/run_setting.hpp"
+#include "actors/session.hpp"
 #include "apps/troupe/command_parts.hpp"
 #include "apps/troupe/commands.hpp"
 #include "apps/troupe/interrupts.hpp"
@@ -304,7 +305,7 @@ void add_launch_options(CLI::App& command, troupe::LaunchArguments& arguments) {
                   "Start so many node processes on this host")
       ->option_text("N")
       ->check(CLI::Range(1, static_cast<int>(troupe::local_nodes_max)));
-  add_transport(command, arguments.shared_memory);
+  add_transport(command, arguments.shared_memory)->envname(troupe::transport_variable);
   add_node_timeout(command, arguments.node_timeout_s, "program that is stopped");
   add_ops_option(command, arguments.ops);
   command.prefix_command();
@@ -423,6 +424,7 @@ int main(int argc, char** argv) {
   troupe::grow_stack();
   troupe::handle_signals();
   troupe::handle_uncaught_bad_alloc();
+  troupe::handle_lost_pages();
   // If standard error were closed, the next file opened would get its number, and the messages. No
   // message is missed, but a report is: writing it to standard output is to fail.
   for (int fd = 0; fd < 3; ++fd) {

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,8 +26,11 @@ struct Files : RunWorkspace {
     words.insert(words.end(), program.begin(), program.end());
     return troupe_command(words);
   }
-  Finished finish(const std::vector<std::string>& program) const {
-    const Finished finished = Program(launch(program), options_in(*this)).wait();
+  Finished finish(const std::vector<std::string>& program,
+                  const std::map<std::string, std::string>& environment = {}) const {
+    ProgramOptions options = options_in(*this);
+    options.environment.insert(environment.begin(), environment.end());
+    const Finished finished = Program(launch(program), options).wait();
     BOOST_TEST(!finished.timed_out);
     check_nothing_is_left(*this);
     return finished;
@@ -48,13 +52,17 @@ struct Files : RunWorkspace {
 
 BOOST_FIXTURE_TEST_CASE(a_launched_program_learns_how_tensors_go_between_its_nodes, Files) {
   const std::vector<std::string> program = {"sh", "-c", "echo $TROUPE_TRANSPORT"};
-  const auto learnt = [&](const std::vector<std::string>& options) {
+  const auto learnt = [&](const std::vector<std::string>& options,
+                          const std::string& of_user = {}) {
     std::vector<std::string> words = options;
     words.insert(words.end(), program.begin(), program.end());
-    return finish(words).out;
+    return finish(words, {{"TROUPE_TRANSPORT", of_user}}).out;
   };
   BOOST_TEST(learnt({}) == "tcp\n");
   BOOST_TEST(learnt({"--transport", "shared-memory"}) == "shared-memory\n");
+  const std::string of_user = "shared-memory";
+  BOOST_TEST(learnt({}, of_user) == "shared-memory\n");
+  BOOST_TEST(learnt({"--transport", "tcp"}, of_user) == "tcp\n");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_launched_program_has_its_arguments_and_the_addresses_of_nodes, Files) {
