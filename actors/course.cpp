@@ -53,7 +53,7 @@ void Course::begin(Report& report) {
     const Loss loss = settle_losses();
     if (loss.what.empty()) continue;
     const PlanOptions planning = this->planning(loss.nodes);
-    if (planning.lost_nodes.empty()) {
+    if (planning.lost_nodes.empty() || loss.is_cut) {
       report.notes.push_back(fmt::format("'{}': {}.", scenario.name, loss.what));
       continue;
     }
@@ -117,7 +117,7 @@ void Course::act() {
   }
   if (!is_cut_ || !has_failed_transfer()) return;
   // It may have failed before the loss of the node was noticed that is the reason.
-  if (has_failed_between_nodes()) setting_.execution.await_loss(lost_);
+  if (has_failed_between_nodes()) setting_.execution.await_disconnection();
   if (count_lost() > lost_) {
     result_.failure.cause =
         fmt::format("{}: {}", lost_names(setting_.execution.lost_nodes()), result_.failure.cause);
@@ -180,7 +180,7 @@ void Course::go_on(Report& report) {
     if (!loss.what.empty()) {
       report.notes.push_back(fmt::format("'{}': {}. {}{}", scenario.name, loss.what,
                                          made_again(plan_, finished, unreported_),
-                                         why_lost(loss.nodes)));
+                                         loss.is_cut ? "" : why_lost(loss.nodes)));
     }
     const bool is_ready = prepare(first);
     if (!loss.what.empty()) replanning_took_ += std::chrono::steady_clock::now() - begun;
@@ -217,13 +217,21 @@ void Course::add_unreported(const std::vector<bool>& lost,
 Course::Loss Course::settle_losses() {
   const RunOptions& options = setting_.options;
   const bool is_any = count_lost() > lost_;
-  if (is_any) {  // more is to be made then, in attempts as long as at first
+  const std::size_t cuts = setting_.execution.cuts();
+  const bool is_cut = std::exchange(cuts_, cuts) != cuts;
+  Loss cut;
+  if (is_cut) {
+    cut = {.nodes = setting_.execution.lost_nodes(),
+           .what = setting_.execution.last_cut() + "; they were connected anew",
+           .is_cut = true};
+  }
+  if (is_any || is_cut) {  // more is to be made then, in attempts as long as at first
     fewest_left_ = std::numeric_limits<std::size_t>::max();
     pause_after_ = options.checkpoint_interval;
   }
   if (options.on_loss == OnLoss::wait) {
     Replaced replaced = setting_.execution.replace_lost_nodes(options.wait_max);
-    if (replaced.nodes.empty()) return {};
+    if (replaced.nodes.empty()) return cut;
     const std::string lost = lost_names(replaced.nodes);
     if (++losses_in_vain_ > losses_in_vain_max) {
       throw run_error(fmt::format("{}, and nodes that were lost {} times have kept the run from "
@@ -235,6 +243,7 @@ Course::Loss Course::settle_losses() {
         .nodes = std::move(replaced.nodes),
         .what = fmt::format("{}, and replaced after {}", lost, format_duration(replaced.waited))};
   }
+  if (!is_any && is_cut) return cut;
   Loss loss{.nodes = setting_.execution.lost_nodes(), .what = {}};
   if (!is_any) return loss;
   loss.what = lost_names(loss.nodes);
@@ -370,7 +379,8 @@ std::size_t Course::count_lost() const {
 bool Course::may_outlive_loss() const {
   const RunOptions& options = setting_.options;
   const std::size_t lost = count_lost();
-  if (!options.outlives_losses() || lost == lost_) return false;
+  const bool has_happened = lost > lost_ || setting_.execution.cuts() > cuts_;
+  if (!options.outlives_losses() || !has_happened) return false;
   return options.on_loss == OnLoss::wait || lost < setting_.machine.nodes.size();
 }
 

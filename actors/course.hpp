@@ -49,6 +49,7 @@ class Course {
       : setting_(setting),
         plan_(plan),
         unsaved_(files),
+        cuts_(setting.execution.cuts()),
         position_(position),
         pause_after_(setting.options.checkpoint_interval) {}
 
@@ -84,7 +85,8 @@ class Course {
  private:
   struct Loss {
     std::vector<bool> nodes;  // by NodeId: what they had is gone; they may be there again
-    std::string what;         // "n1 was lost"; empty if none was since the last time
+    std::string what;         // "n1 was lost"; empty if nothing has happened since the last time
+    bool is_cut = false;      // none was: two have been cut off from each other
   };
 
   // Readies memory for units of the plan. False: a node was lost meanwhile, and the run can go on.
@@ -100,7 +102,7 @@ class Course {
   PlanOptions planning(const std::vector<bool>& lost) const;
   Remains find_remains(const std::vector<bool>& lost) const;
   std::size_t count_lost() const;
-  // Nodes were lost that the plan is for, and the run can go on.
+  // Nodes were lost that the plan is for, or cut off from each other, and the run can go on.
   bool may_outlive_loss() const;
   // Nodes were lost, and the run would have gone on if they had not been the last ones.
   bool is_none_left() const;
@@ -119,6 +121,7 @@ class Course {
   Files unsaved_;
   bool has_begun_ = false;
   std::size_t lost_ = 0;  // nodes that it does without
+  std::size_t cuts_;      // of the cluster, after which it has gone on
   std::size_t fewest_planned_ = std::numeric_limits<std::size_t>::max();  // units, after a loss
   Duration replanning_took_{0};  // after losses, until actors could begin
   int losses_in_vain_ = 0;       // since then

@@ -100,8 +100,16 @@ Error Execution::loss() const {
                                 "--node-timeout, give the node a longer one");
 }
 
-void Execution::await_loss(std::size_t known) {
-  if (cluster_ != nullptr) cluster_->await_loss(known);
+std::size_t Execution::cuts() const {
+  return cluster_ != nullptr ? cluster_->cuts() : 0;
+}
+
+std::string Execution::last_cut() const {
+  return cluster_ != nullptr ? cluster_->last_cut() : std::string();
+}
+
+void Execution::await_disconnection() {
+  if (cluster_ != nullptr) cluster_->await_disconnection();
 }
 
 Replaced Execution::replace_lost_nodes(Duration limit) {

@@ -84,9 +84,12 @@ class Execution {
   // doesn't block.
   bool has_lost_node() const;
   Error loss() const;
-  // A transfer between nodes has failed. Blocks until its cause is among lost_nodes(), of which
-  // `known` were known, or until it can't be the loss of a node.
-  void await_loss(std::size_t known);
+  // See Cluster. In a simulation, no nodes are cut off from each other.
+  std::size_t cuts() const;
+  std::string last_cut() const;
+  // A transfer between nodes has failed. Blocks until its cause is among lost_nodes() or cuts(), or
+  // can't be.
+  void await_disconnection();
   // See Cluster. In a simulation, another node is there so long after a loss.
   Replaced replace_lost_nodes(Duration limit);
   // Those of a run that is over, until clear().

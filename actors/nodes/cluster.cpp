@@ -83,13 +83,12 @@ class Cluster::Impl {
     }
     troupe::say_goodbye(control_.system(), there);
   }
-  void await_loss(std::size_t known) {
-    if (options_.rehearsed) return;  // nothing goes wrong there without a loss that is known
+  void await_disconnection() {
     const std::chrono::milliseconds pause(1);
     // A node that has ended is missed in milliseconds, and one that is silent fails no transfer.
     const Duration limit = std::min<Duration>(options_.node_timeout, std::chrono::seconds(3));
     const Instant begun = present(control_.system());
-    while (number_of(nodes_.lost()) <= known && !is_interrupted() &&
+    while (!nodes_.is_disconnected() && !is_interrupted() &&
            present(control_.system()) - begun < limit) {
       rest_for(control_.system(), pause);
     }
@@ -259,8 +258,7 @@ class Cluster::Impl {
     check_alike(nodes_.all(), options_.uses_shared_memory);
   }
 
-  // Since a node was lost, the others have closed their connections. New ones have nothing of the
-  // old ones.
+  // If nodes have closed their connections, they get new ones, which have nothing of the old ones.
   void reconnect() {
     const std::optional<std::uint32_t> epoch = nodes_.begin_epoch();
     if (!epoch) return;
@@ -318,8 +316,14 @@ std::vector<bool> Cluster::lost_nodes() const {
 std::string Cluster::why_lost(NodeId node) const {
   return impl_->nodes().why_lost(node.index());
 }
-void Cluster::await_loss(std::size_t known) const {
-  impl_->await_loss(known);
+std::size_t Cluster::cuts() const {
+  return impl_->nodes().cuts();
+}
+std::string Cluster::last_cut() const {
+  return impl_->nodes().last_cut();
+}
+void Cluster::await_disconnection() const {
+  impl_->await_disconnection();
 }
 Replaced Cluster::replace_lost_nodes(const Machine& machine, Duration limit) {
   return impl_->replace_lost_nodes(machine, limit);

@@ -75,9 +75,14 @@ class Cluster final : public NodeResources {
   std::vector<bool> lost_nodes() const;  // by NodeId
   // As far as more is known than that it has ended, or is silent.
   std::string why_lost(NodeId node) const;
-  // A tensor has got lost on its way: a node may be lost. Blocks until more than `known` are, but
-  // for three seconds at most.
-  void await_loss(std::size_t known) const;
+  // How often nodes were cut off from each other that both live, and what was said of the last
+  // time: "node n0 (…) could not reach node n1 (…) (the connection broke)". The run on them has
+  // failed; the next one connects them anew. Of two nodes that are cut off again, one is lost.
+  std::size_t cuts() const;
+  std::string last_cut() const;
+  // A tensor has got lost on its way. Blocks until it is known that a node is lost, or cut off from
+  // another one, since the run began; but for three seconds at most.
+  void await_disconnection() const;
   // Blocks until each lost node has a replacement, which takes its name and its place in the
   // machine of the run, and has nothing of the run so far. At some moment before it returns, no
   // node was lost. Throws an Error that names a node for which there is none after `limit`, or only

@@ -3,6 +3,8 @@
 #include "actors/nodes/node_question.hpp"
 #include "actors/nodes/stand_in.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,6 +17,12 @@ std::string in_brackets(const std::string& words) {
 }
 
 }  // namespace
+
+// What nodes say of each other is a suspicion. The leader hears of a process that has ended by
+// itself, within this time.
+constexpr std::chrono::milliseconds suspicion_time{100};
+
+using Judge = caf::atom_constant<caf::atom("judge")>;
 
 // Hears what nodes have to say.
 class ClusterNodes::Leader final : public caf::event_based_actor {
@@ -32,7 +40,10 @@ class ClusterNodes::Leader final : public caf::event_based_actor {
         Route<Watched>{*nodes_},
         Route<Failure>{*nodes_},
         Route<LastRecords>{*nodes_},
-        [this](const NodeSuspected& suspected) { nodes_->suspect(suspected); },
+        [this](const NodeSuspected& suspected) {
+          delayed_send(this, suspicion_time, Judge::value, suspected);
+        },
+        [this](Judge, const NodeSuspected& suspected) { nodes_->judge(suspected); },
         [this](const caf::actor& agent) { monitor(agent); },
     };
   }
@@ -87,8 +98,24 @@ std::string ClusterNodes::why_lost(std::size_t n) const {
   return why_lost_[n];
 }
 
+std::size_t ClusterNodes::cuts() const {
+  const std::lock_guard lock(mutex_);
+  return cuts_;
+}
+
+std::string ClusterNodes::last_cut() const {
+  const std::lock_guard lock(mutex_);
+  return last_cut_;
+}
+
+bool ClusterNodes::is_disconnected() const {
+  const std::lock_guard lock(mutex_);
+  return is_disconnected_;
+}
+
 std::optional<std::uint32_t> ClusterNodes::begin_epoch() {
   const std::lock_guard lock(mutex_);
+  is_cut_ = false;
   if (!std::exchange(is_disconnected_, false)) return {};
   return ++epoch_;
 }
@@ -107,7 +134,11 @@ caf::actor ClusterNodes::spawn_stand_in(caf::actor_system& system, ResourceId re
       troupe::spawn_stand_in(system, nodes_[node].agent, run_, resource, coordinator, use);
   const std::lock_guard lock(mutex_);
   stand_ins_[resource.value] = stand_in;
-  if (is_lost_[node]) caf::anon_send(stand_in, NodeLost{loss_of(node)});
+  if (is_lost_[node]) {
+    caf::anon_send(stand_in, NodeLost{loss_of(node)});
+  } else if (is_cut_) {
+    caf::anon_send(stand_in, failure_by_cut(resource));
+  }
   return stand_in;
 }
 
@@ -137,11 +168,40 @@ void ClusterNodes::on_down(const caf::actor_addr& agent) {
   }
 }
 
-// Once a node is lost, the others close their connections, and miss each other.
-void ClusterNodes::suspect(const NodeSuspected& suspected) {
+// Both live as far as the leader knows, so they are connected anew, once. When they are cut off
+// from each other again, one of them is given up: the one that is cut off from more nodes, else the
+// one that was not reached. Nodes that have closed their connections miss each other.
+void ClusterNodes::judge(const NodeSuspected& suspected) {
+  const auto [epoch, by, node, cause] = suspected;
   const std::lock_guard lock(mutex_);
-  if (is_disconnected_ || suspected.epoch != epoch_) return;
-  mark_lost(suspected.node.index(), "another node could not reach it: " + suspected.cause);
+  if (is_disconnected_ || epoch != epoch_) return;
+  if (by.index() >= nodes_.size() || node.index() >= nodes_.size()) return;
+  const std::pair<NodeId, NodeId> pair = std::minmax(by, node);
+  const bool is_again = std::find(cut_pairs_.begin(), cut_pairs_.end(), pair) != cut_pairs_.end();
+  if (!is_again) {
+    cut_pairs_.push_back(pair);
+    return cut(by, node, cause);
+  }
+  const auto cut_off_from = [&](NodeId n) {
+    return std::count_if(cut_pairs_.begin(), cut_pairs_.end(),
+                         [&](const auto& p) { return p.first == n || p.second == n; });
+  };
+  const bool is_accuser = cut_off_from(by) > cut_off_from(node);
+  mark_lost((is_accuser ? by : node).index(), (is_accuser ? "it could not reach other nodes: "
+                                                          : "another node could not reach it: ") +
+                                                  cause);
+}
+
+// `mutex_` is held.
+void ClusterNodes::cut(NodeId by, NodeId node, const std::string& cause) {
+  is_disconnected_ = is_cut_ = true;
+  ++cuts_;
+  last_cut_ = fmt::format("{} could not reach {} ({})", nodes_[by.index()].label(),
+                          nodes_[node.index()].label(), cause);
+  disconnect(last_cut_);
+  for (const auto& [resource, stand_in] : stand_ins_) {
+    caf::anon_send(stand_in, failure_by_cut(ResourceId{resource}));
+  }
 }
 
 // The run can't go on: the others must not wait for tensors of this node. `why`: empty if it has
@@ -151,13 +211,24 @@ void ClusterNodes::mark_lost(std::size_t n, std::string why) {
   is_lost_[n] = is_disconnected_ = true;
   why_lost_[n] = std::move(why);
   has_ever_lost_ = true;
-  for (std::size_t other = 0; other < nodes_.size(); ++other) {
-    if (other != n) caf::send_as(leader(), nodes_[other].agent, Disconnect{loss_of(n)});
-  }
+  std::erase_if(cut_pairs_, [id = NodeId::at(n)](const auto& pair) {
+    return pair.first == id || pair.second == id;
+  });
+  disconnect(loss_of(n), n);
   for (const auto& [resource, stand_in] : stand_ins_) {
     if (resource_node(*running_, ResourceId{resource}).index() != n) continue;
     caf::anon_send(stand_in, NodeLost{loss_of(n)});
   }
+}
+
+void ClusterNodes::disconnect(const std::string& cause, std::size_t but) {
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    if (n != but) caf::send_as(leader(), nodes_[n].agent, Disconnect{cause});
+  }
+}
+
+Failure ClusterNodes::failure_by_cut(ResourceId resource) const {
+  return {resource, {}, last_cut_ + "; see that the network lets each node reach the others"};
 }
 
 std::string ClusterNodes::loss_of(std::size_t n) const {

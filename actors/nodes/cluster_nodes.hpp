@@ -1,6 +1,7 @@
 // The nodes of a cluster: which of them are lost, and who hears what they say of a run.
 #pragma once
 
+#include "actors/messages.hpp"
 #include "actors/node_resources.hpp"
 #include "actors/nodes/connect_nodes.hpp"
 #include "actors/nodes/control_system.hpp"
@@ -48,6 +49,11 @@ class ClusterNodes {
   std::vector<bool> lost() const;  // by NodeId
   std::string why_lost(std::size_t n) const;
   bool has_ever_lost() const { return has_ever_lost_; }
+  // How often nodes were cut off from each other that both live, and which ones the last time.
+  std::size_t cuts() const;
+  std::string last_cut() const;
+  // Since begin_epoch() a node was lost, or two were cut off from each other.
+  bool is_disconnected() const;
   // If the nodes have closed their connections since the last call: the number of the new ones,
   // which have nothing of the old ones.
   std::optional<std::uint32_t> begin_epoch();
@@ -64,9 +70,12 @@ class ClusterNodes {
   template <class Message>
   void route(std::uint32_t run, ResourceId resource, const Message& message);
   void on_down(const caf::actor_addr& agent);
-  void suspect(const NodeSuspected& suspected);
+  void judge(const NodeSuspected& suspected);
+  void cut(NodeId by, NodeId node, const std::string& cause);
   void mark_lost(std::size_t n, std::string why);
   std::string loss_of(std::size_t n) const;
+  Failure failure_by_cut(ResourceId resource) const;
+  void disconnect(const std::string& cause, std::size_t but = static_cast<std::size_t>(-1));
 
   std::vector<ConnectedNode> nodes_;  // by NodeId
   std::atomic<bool> has_ever_lost_ = false;
@@ -76,8 +85,12 @@ class ClusterNodes {
   const Machine* running_ = nullptr;  // that of the run; null between runs
   // Counts from a random number, so that no two leaders have runs of one number.
   std::uint32_t run_ = static_cast<std::uint32_t>(random_number());
-  std::uint32_t epoch_ = 0;                        // of the connections between nodes
-  bool is_disconnected_ = false;                   // a node was lost, or has come, in this epoch
+  std::uint32_t epoch_ = 0;       // of the connections between nodes
+  bool is_disconnected_ = false;  // a node was lost, has come, or was cut off, in this epoch
+  bool is_cut_ = false;           // for the latter reason only
+  std::vector<std::pair<NodeId, NodeId>> cut_pairs_;  // that were connected anew; both live
+  std::size_t cuts_ = 0;
+  std::string last_cut_;
   std::vector<bool> is_lost_;                      // by NodeId
   std::vector<std::string> why_lost_;              // by NodeId
   std::map<std::uint32_t, caf::actor> stand_ins_;  // by ResourceId

@@ -115,7 +115,8 @@ struct GiveValues {
 // leader → agent: the run is over, and its tensors are not needed any more.
 struct EndRun {};
 
-// leader → agent: a node is lost, and so is the run: nothing goes over the network any more.
+// leader → agent: a node is lost, or two can't reach each other, and so the run has failed: nothing
+// goes over the network any more.
 struct Disconnect {
   std::string cause;
 };
@@ -148,9 +149,10 @@ struct LastRecords {
   std::vector<ShareRecords> records;
   LinkUseFigures use;  // of a link, since it joined the run
 };
-// agent → leader: a node can't be reached by another one.
+// agent → leader, and leader → itself a moment later: a node can't be reached by another one.
 struct NodeSuspected {
   std::uint32_t epoch = 0;  // of the connection
+  NodeId by;
   NodeId node;
   std::string cause;
 };
@@ -304,7 +306,7 @@ auto inspect(Inspector& f, LastRecords& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, NodeSuspected& x) {
-  return f(caf::meta::type_name("NodeSuspected"), x.epoch, x.node, x.cause);
+  return f(caf::meta::type_name("NodeSuspected"), x.epoch, x.by, x.node, x.cause);
 }
 template <class Inspector>
 auto inspect(Inspector& f, DigestRequest& x) {

@@ -50,6 +50,11 @@ void Arrivals::use(Wire& wire, std::uint32_t epoch) {
   epoch_ = epoch;
 }
 
+void Arrivals::set_self(NodeId self) {
+  const std::lock_guard lock(mutex_);
+  self_ = self;
+}
+
 void Arrivals::set_run(NodeRun* run) {
   const std::lock_guard lock(mutex_);
   run_ = run;
@@ -63,7 +68,8 @@ void Arrivals::arrived(const ChunkHeader& header, ArrivedChunk chunk) {
 
 void Arrivals::lost(NodeId node, const std::string& cause) {
   const std::lock_guard lock(mutex_);
-  caf::anon_send(leader_, NodeSuspected{.epoch = epoch_, .node = node, .cause = cause});
+  caf::anon_send(leader_,
+                 NodeSuspected{.epoch = epoch_, .by = self_, .node = node, .cause = cause});
 }
 
 NodeService::NodeService(caf::actor_system& system, OpRegistry ops, caf::actor leader,
@@ -95,7 +101,7 @@ void NodeService::disconnect(const std::string& cause) {
 }
 
 void NodeService::reconnect(const Reconnect& reconnect) {
-  disconnect("a node was lost");
+  disconnect("the nodes connect anew");
   run_.reset();
   connect(reconnect.epoch, reconnect.is_alone);
 }
@@ -103,7 +109,8 @@ void NodeService::reconnect(const Reconnect& reconnect) {
 void NodeService::begin_run(const BeginRun& begin) {
   arrivals_.set_run(nullptr);
   run_.reset();
-  if (wire_ == nullptr) throw run_error("its network was closed when a node was lost");
+  arrivals_.set_self(begin.self);
+  if (wire_ == nullptr) throw run_error("its connections to other nodes were closed");
   for (std::size_t n = 0; n < begin.addresses.size() && !is_connected_; ++n) {
     const bool is_there = n != begin.self.index() && !begin.addresses[n].empty();
     if (is_there) wire_->connect(NodeId::at(n), begin.addresses[n]);

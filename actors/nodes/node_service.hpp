@@ -31,6 +31,8 @@ class Arrivals final : public WireListener {
 
   // From now on chunks come over `wire`. No other wire may be in use.
   void use(Wire& wire, std::uint32_t epoch);
+  // Of this node.
+  void set_self(NodeId self);
   void set_run(NodeRun* run);
   void arrived(const ChunkHeader& header, ArrivedChunk chunk) override;
   void lost(NodeId node, const std::string& cause) override;
@@ -40,6 +42,7 @@ class Arrivals final : public WireListener {
   Wire* wire_ = nullptr;
   std::uint32_t epoch_ = 0;
   std::mutex mutex_;
+  NodeId self_;
   NodeRun* run_ = nullptr;
 };
 

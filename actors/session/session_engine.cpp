@@ -350,7 +350,7 @@ void SessionEngine::await_loss_behind(const CoordinatorLogic::Failure& failure) 
   const Unit& unit = plan().units[failure.unit.index()];
   if (!unit.transfer) return;
   const std::size_t link = unit.ref.resource.index() - machine_.devices.size();
-  if (is_network_link(machine_, machine_.links[link])) execution_.await_loss(0);
+  if (is_network_link(machine_, machine_.links[link])) execution_.await_disconnection();
 }
 
 const std::byte* SessionEngine::data(const TensorState& tensor) const {

@@ -7,6 +7,8 @@
 #include "core/trace/writers.hpp"
 #include "tests/support/node_case.hpp"
 #include "tests/support/seeds.hpp"
+#include "tests/support/small_graph.hpp"
+#include "tests/support/small_machine.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -23,8 +25,11 @@ namespace troupe {
 BOOST_AUTO_TEST_SUITE(virtual_nodes)
 namespace {
 
+using namespace std::chrono_literals;
 using testing::NodeCase;
+using testing::on;
 using testing::seeds;
+using testing::SmallGraph;
 using testing::VirtualNodes;
 
 constexpr Duration node_timeout = std::chrono::milliseconds(5);
@@ -175,6 +180,82 @@ BOOST_AUTO_TEST_CASE(whatever_befalls_nodes_that_are_restarted_the_results_are_t
     }
   }
   BOOST_TEST(lost > 0U);
+}
+
+// Nodes that are cut off from each other, and when.
+struct Cut {
+  std::size_t a;
+  std::size_t b;
+  Duration when;
+};
+
+struct Outcomes {
+  Report report;
+  std::vector<bool> lost;
+};
+
+// Three nodes work by turns, for 100 ms each, at what the one before has made.
+Outcomes cut(const std::vector<Cut>& cuts, OnLoss on_loss = OnLoss::replan,
+             std::uint64_t seed = 1) {
+  testing::SmallMachine part;
+  part.device("cpu", part.memory("mem"));
+  const std::vector<Machine> machines(3, part.machine);
+  SmallGraph g;
+  OpId last = g.work("op", 100'000'000, {}, on(DeviceId{0}));
+  for (std::uint32_t i = 1; i < 12; ++i) {
+    last = g.work("op" + std::to_string(i), 100'000'000, {last}, on(DeviceId{i % 3}));
+  }
+  VirtualNodes nodes(seed, machines, g.graph.kinds(), {.nodes = machines.size()}, node_timeout);
+  Cluster cluster(g.graph.kinds(), nodes.options());
+  for (const auto& [a, b, when] : cuts) nodes.disconnect(a, b, when);
+  const std::vector<Scenario> scenarios{g.everything()};
+  Report report = Run(cluster.machine(), g.graph, scenarios,
+                      {.mode = Mode::rehearse, .cluster = &cluster, .on_loss = on_loss})
+                      .perform();
+  return {.report = std::move(report), .lost = cluster.lost_nodes()};
+}
+
+BOOST_AUTO_TEST_CASE(nodes_that_are_cut_off_from_each_other_once_are_connected_anew) {
+  const auto [report, lost] = cut({{0, 1, 150ms}, {1, 2, 650ms}});
+  check_results(report);
+  BOOST_TEST((lost == std::vector<bool>{false, false, false}));
+  BOOST_TEST_REQUIRE(report.notes.size() >= 2U);
+  for (const std::string& note : report.notes) {
+    BOOST_TEST(note.find(" was lost") == std::string::npos, note);
+  }
+  BOOST_TEST(names(report, "could not reach node n"));
+  BOOST_TEST(names(report, "they were connected anew"));
+}
+
+BOOST_AUTO_TEST_CASE(of_two_nodes_that_are_cut_off_again_one_is_lost) {
+  const auto [report, lost] = cut({{0, 1, 150ms}, {0, 1, 650ms}});
+  check_results(report);
+  BOOST_TEST(!lost[2]);
+  BOOST_TEST(lost[0] != lost[1]);
+  BOOST_TEST(names(report, lost[0] ? "n0 was lost" : "n1 was lost"));
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_is_cut_off_from_more_others_is_the_one_that_is_lost) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {  // either may be the first to say so
+    const auto [report, lost] =
+        cut({{1, 2, 150ms}, {0, 1, 500ms}, {0, 1, 850ms}}, OnLoss::replan, seed);
+    check_results(report);
+    BOOST_TEST((lost == std::vector<bool>{false, true, false}));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_is_to_fail_names_the_nodes_that_were_cut_off) {
+  const auto [report, lost] = cut({{0, 1, 150ms}}, OnLoss::fail);
+  const std::string& error = report.scenarios[0].error;
+  BOOST_TEST((report.scenarios[0].outcome == Outcome::failed));
+  BOOST_TEST(error.find("could not reach node n") != std::string::npos, error);
+  BOOST_TEST((lost == std::vector<bool>{false, false, false}));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_waits_for_nodes_needs_no_others_for_those_that_were_cut_off) {
+  const auto [report, lost] = cut({{0, 1, 150ms}}, OnLoss::wait);
+  check_results(report);
+  BOOST_TEST(names(report, "they were connected anew"));
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_gets_no_further_as_a_node_is_lost_again_and_again_gives_up) {
