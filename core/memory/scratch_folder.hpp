@@ -1,6 +1,7 @@
 // A temporary folder of this process, which exists as long as the object does.
 #pragma once
 
+#include "core/base/folder_lock.hpp"
 #include "core/base/temporary_path.hpp"
 
 #include <cstdint>
@@ -12,9 +13,10 @@ namespace troupe {
 class ScratchFolder {
  public:
   // Creates `directory`/troupe-<pid>-<random>; if `directory` is empty, in temporary_directory().
-  // Throws a usage Error (without a place) if that fails.
+  // Removes such folders there whose processes were killed. Throws a usage Error (without a place)
+  // if no folder can be made.
   explicit ScratchFolder(const std::filesystem::path& directory);
-  ~ScratchFolder();  // removes the folder and its files
+  ~ScratchFolder();  // removes the folder and its files, and those of processes killed meanwhile
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 
@@ -24,6 +26,7 @@ class ScratchFolder {
 
  private:
   std::optional<TemporaryPath> temporary_;  // a signal that ends the process removes the folder
+  std::optional<FolderLock> lock_;          // by which others see that the process lives
 };
 
 }  // namespace troupe

@@ -2,8 +2,8 @@
 // documented at the top of checkpoint.cpp.
 #pragma once
 
+#include "core/base/folder_lock.hpp"
 #include "core/base/id.hpp"
-#include "core/files/folder_lock.hpp"
 #include "core/graph/graph.hpp"
 #include "core/ops/value_source.hpp"
 

@@ -25,14 +25,16 @@ namespace fs = std::filesystem;
 struct CheckpointCase : NodeCase {
   explicit CheckpointCase(std::uint64_t seed)
       : NodeCase(seed),
-        whole(perform({.mode = Mode::simulate, .seed = seed}).scenarios[0].makespan) {}
+        whole(perform({.mode = Mode::simulate, .seed = seed}).scenarios[0].makespan) {
+    fs::create_directory(checkpoints);
+  }
 
   Duration part_of_whole() {
     return Duration{1} +
            Duration{static_cast<Duration::rep>(random.unit() * static_cast<double>(whole.count()))};
   }
   CheckpointFolder open_folder() const {
-    return CheckpointFolder(folder.path(), run_digest(graph, std::vector{scenario}, {}));
+    return CheckpointFolder(checkpoints, run_digest(graph, std::vector{scenario}, {}));
   }
   // Writes some checkpoints, and loses a node at a random moment.
   Report cut_run() {
@@ -44,7 +46,8 @@ struct CheckpointCase : NodeCase {
                     .checkpoint_interval = whole / 4 + part_of_whole() / 4});
   }
 
-  TemporaryDirectory folder;
+  const TemporaryDirectory folder;
+  const fs::path checkpoints = folder.path() / "checkpoints";
   Duration whole;
 };
 
@@ -52,7 +55,7 @@ void check_done(const Report& report, const CheckpointCase& c) {
   const ScenarioReport& s = report.scenarios[0];
   BOOST_TEST((s.outcome == Outcome::done), s.error);
   BOOST_TEST((s.verified == true), s.mismatch);
-  BOOST_TEST(fs::is_empty(c.folder.path()));
+  BOOST_TEST(fs::is_empty(c.checkpoints));
 }
 
 }  // namespace
@@ -64,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_resumed_makes_what_is_left_with_the_same_resu
     BOOST_TEST_CONTEXT("seed " << seed) {
       CheckpointCase c(seed);
       c.cut_run();
-      if (fs::is_empty(c.folder.path())) continue;
+      if (fs::is_empty(c.checkpoints)) continue;
       CheckpointFolder checkpoints = c.open_folder();
       const Checkpoint checkpoint = checkpoints.load(c.graph);
       const Report report = c.perform({.mode = Mode::rehearse,

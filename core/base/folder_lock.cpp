@@ -1,4 +1,4 @@
-#include "core/files/folder_lock.hpp"
+#include "core/base/folder_lock.hpp"
 
 #include <cerrno>
 
@@ -10,8 +10,9 @@ namespace troupe {
 
 FolderLock::FolderLock(const std::filesystem::path& folder)
     : folder_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-  if (folder_ < 0 || flock(folder_, LOCK_EX | LOCK_NB) == 0) return;
-  is_refused_ = errno == EWOULDBLOCK;
+  if (folder_ < 0) return;
+  is_held_ = flock(folder_, LOCK_EX | LOCK_NB) == 0;
+  is_refused_ = !is_held_ && errno == EWOULDBLOCK;
 }
 
 FolderLock::~FolderLock() {

@@ -16,9 +16,11 @@ class FolderLock {
 
   // Whether somebody else has locked the folder.
   bool is_refused() const { return is_refused_; }
+  bool is_held() const { return is_held_; }
 
  private:
   int folder_ = -1;
+  bool is_held_ = false;
   bool is_refused_ = false;
 };
 
