@@ -101,7 +101,7 @@ class FrameStream {
 
   // Others wait for a part, which takes some 100 us at 5 GB/s, and for what is written at once.
   static constexpr std::size_t part_bytes_max = 512 << 10;
-  static constexpr std::size_t write_bytes_max = 1 << 20;
+  static constexpr std::size_t write_bytes_max = part_bytes_max;
   static constexpr std::size_t buffer_bytes = 16 << 10;
 
   std::optional<Introduction> introduction_;  // until it is over

@@ -4,6 +4,7 @@
 #include "core/network/ucx_messages.hpp"
 #include "core/network/wire_address.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -16,6 +17,8 @@ std::string failure_of(ucs_status_t status) {
 
 // Of smaller chunks, two copies cost less than the message that gives a loan back.
 constexpr std::uint64_t lent_bytes_min = 32 << 10;
+// What comes meanwhile waits for the copy of so much, which takes some 100 us.
+constexpr std::size_t read_bytes_max = 512 << 10;
 
 template <class T>
 std::span<const std::byte> bytes_of(const T& value) {
@@ -58,6 +61,7 @@ std::string UcxWork::place_of(const std::string& address) {
 bool UcxWork::update() {
   bool has_worked = worker_->progress();
   has_worked |= connections_->update();
+  has_worked |= read_part();
   if (finished_.empty()) return has_worked;
   for (const auto& [done, failure] : std::exchange(finished_, {})) done(failure);
   return true;
@@ -172,9 +176,23 @@ bool UcxWork::is_lent(const Arrival& chunk) const {
   return connections_->memory(chunk.from) == chunk.memory;
 }
 
-std::string UcxWork::read_loan(const Arrival& chunk, std::byte* target) const {
+std::string UcxWork::read_loan(const Arrival& chunk, std::size_t offset,
+                               std::span<std::byte> target) const {
   if (!is_lent(chunk)) return "the connection by which it was lent has been closed";
-  return chunk.memory->read(chunk.address, {target, chunk.bytes});
+  return chunk.memory->read(chunk.address + offset, target);
+}
+
+bool UcxWork::read_part() {
+  if (reading_.empty()) return false;
+  Reading& first = reading_.front();
+  const std::span<std::byte> part = first.left.first(std::min(first.left.size(), read_bytes_max));
+  const std::string failure = read_loan(*first.chunk, first.chunk->bytes - first.left.size(), part);
+  first.left = first.left.subspan(part.size());
+  if (!first.left.empty() && failure.empty()) return true;
+  drop(first.chunk);
+  finished_.push_back({.done = std::move(first.done), .failure = failure});
+  reading_.pop_front();
+  return true;
 }
 
 void UcxWork::give_back(const Arrival& chunk) {
@@ -196,7 +214,12 @@ bool UcxWork::take(ArrivedChunk chunk, std::byte* target, ChunkDone done) {
   TROUPE_ASSERT(!arrival.is_over);
   std::string failure;
   if (arrival.state == Arrival::Data::lent) {
-    failure = read_loan(arrival, target);
+    const std::span<std::byte> whole(target, arrival.bytes);
+    if (whole.size() > read_bytes_max) {
+      reading_.push_back({.chunk = &arrival, .left = whole, .done = std::move(done)});
+      return false;
+    }
+    failure = read_loan(arrival, 0, whole);
   } else if (arrival.bytes > 0) {
     std::memcpy(target, arrival.data, arrival.bytes);
   }

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -46,9 +47,9 @@ class UcxWork {
   bool has_losses() const { return !losses_.empty(); }
   // The worker may become another one.
   void report_losses();
-  bool has_more() const { return !finished_.empty(); }
+  bool has_more() const { return !finished_.empty() || !reading_.empty(); }
   // Not counting what other nodes have to give back.
-  bool has_large() const { return !transfers_.empty(); }
+  bool has_large() const { return !transfers_.empty() || !reading_.empty(); }
   WireRest rest() { return worker_->rest(connections_->deaths()); }
   void wake() { worker_->wake(); }
 
@@ -84,6 +85,12 @@ class UcxWork {
     ChunkDone done;
     std::string failure;
   };
+  // A large chunk that was lent, and is copied in parts.
+  struct Reading {
+    Arrival* chunk = nullptr;
+    std::span<std::byte> left;  // of the target
+    ChunkDone done;
+  };
   // A chunk that another node has yet to give back.
   struct Lent {
     NodeId to;
@@ -106,8 +113,11 @@ class UcxWork {
   void end_loan(std::uint64_t number, const std::string& failure);
   void fail_loans(NodeId to, const std::string& failure);
   bool is_lent(const Arrival& chunk) const;
-  // Why it fails; else empty.
-  std::string read_loan(const Arrival& chunk, std::byte* target) const;
+  // The bytes of the chunk from `offset` on. Why it fails; else empty.
+  std::string read_loan(const Arrival& chunk, std::size_t offset,
+                        std::span<std::byte> target) const;
+  // A part of the first of those that are being read. False if there is none.
+  bool read_part();
   void give_back(const Arrival& chunk);
   // `header`, of a transfer, and `data` must stay until it ends.
   static void post(ucp_ep_h endpoint, unsigned message, std::span<const std::byte> header,
@@ -138,6 +148,7 @@ class UcxWork {
   std::unordered_map<std::uint64_t, Lent> lent_;  // by number
   std::uint64_t loans_ = 0;                       // made so far
   std::list<Arrival> arrivals_;
+  std::deque<Reading> reading_;
   std::vector<Finished> finished_;
   bool is_ending_ = false;
 };
