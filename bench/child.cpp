@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <sstream>
 #include <stdexcept>
@@ -47,7 +48,7 @@ Child::Child(std::vector<std::string> words) {
 Child::~Child() {
   close(from_);
   if (process_ < 0) return;
-  kill();
+  send(SIGKILL);
   waitpid(process_, nullptr, 0);
 }
 
@@ -57,8 +58,17 @@ std::string Child::line() {
   return line;
 }
 
-void Child::kill() {
-  ::kill(process_, SIGKILL);
+void Child::send(int signal) const {
+  kill(process_, signal);
+}
+
+double Child::cpu_seconds() const {
+  clockid_t clock{};
+  timespec time{};
+  if (clock_getcpuclockid(process_, &clock) != 0 || clock_gettime(clock, &time) != 0) {
+    throw std::runtime_error("the system doesn't say how busy a process is");
+  }
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 std::string Child::output() {

@@ -20,8 +20,9 @@ class Child {
 
   // The next line that it writes, without its end; what there is if it ends before. Blocks.
   std::string line();
-  // Sends it SIGKILL.
-  void kill();
+  void send(int signal) const;
+  // Of processor time it has had, so far. Throws a std::runtime_error if the system doesn't say.
+  double cpu_seconds() const;
   // All that it writes. Blocks until it ends. Call once.
   std::string output();
   // After output(): whether its exit code is 0.

@@ -1,6 +1,6 @@
-// loss_bench: what a node costs that is killed. Two node processes of this host, or more, compute a
-// pattern; when half of it is done, the last node gets SIGKILL, and the others make what is
-// missing.
+// loss_bench: what a node costs that is killed, or stopped. Two node processes of this host, or
+// more, compute a pattern; when half of it is done, the last node gets SIGKILL, or SIGSTOP, and the
+// others make what is missing. Also, how busy a node is that has nothing to do.
 //
 // What is left, and what was lost, are ops. How many had finished when the node was killed is what
 // the leader had heard by then: at most 100 ms late, which makes less of the loss. How many were
@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -30,6 +31,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -55,14 +57,22 @@ struct Sample {
   double bound_s() const { return 1.5 * lost_s + left_s; }
 };
 
+struct Settings {
+  std::size_t nodes = 2;
+  int repetitions = 5;
+  double node_timeout_s = 3;
+  bool stops = false;  // the node, instead of killing it
+};
+
 class Experiment {
  public:
-  Experiment(std::size_t nodes, const PointTask& task) {
+  Experiment(const Settings& settings, const PointTask& task)
+      : blow_(settings.stops ? SIGSTOP : SIGKILL) {
     const std::vector<int> cores = discover_host().cores;
     const std::string program =
         std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "troupe";
     std::vector<std::string> addresses;
-    for (std::size_t n = 0; n < nodes; ++n) {
+    for (std::size_t n = 0; n < settings.nodes; ++n) {
       nodes_.push_back(std::make_unique<bench::Child>(
           std::vector<std::string>{"taskset", "--cpu-list", std::to_string(cores[n % cores.size()]),
                                    program, "node", "--listen", "127.0.0.1:0", "--once"}));
@@ -71,7 +81,9 @@ class Experiment {
       if (!line.starts_with(expected)) throw run_error("a node could not be started: " + line);
       addresses.push_back(line.substr(expected.size(), line.find(',') - expected.size()));
     }
-    cluster_.emplace(pattern_ops(), ClusterOptions{.addresses = addresses});
+    cluster_.emplace(pattern_ops(),
+                     ClusterOptions{.addresses = addresses,
+                                    .node_timeout = from_seconds(settings.node_timeout_s)});
     std::vector<DeviceId> devices;
     for (std::size_t d = 0; d < cluster_->machine().devices.size(); ++d) {
       devices.push_back(DeviceId::at(d));
@@ -80,6 +92,14 @@ class Experiment {
     for (std::size_t op = graph_.size() - task.pattern.width; op < graph_.size(); ++op) {
       results_.ops.push_back(OpId::at(op));
     }
+  }
+
+  // The share of a core that the last node keeps busy while it waits for work.
+  double idle_share() const {
+    constexpr std::chrono::seconds time(2);
+    const double before = nodes_.back()->cpu_seconds();
+    std::this_thread::sleep_for(time);
+    return (nodes_.back()->cpu_seconds() - before) / std::chrono::duration<double>(time).count();
   }
 
   Sample measure() {
@@ -94,7 +114,7 @@ class Experiment {
         sample.known_s = since_kill();
       }
       if (killed || 2 * progress.done < progress.total) return;
-      nodes_.back()->kill();
+      nodes_.back()->send(blow_);
       killed = SteadyClock::now();
       const double done = static_cast<double>(progress.done) / static_cast<double>(progress.total);
       sample.left = ops() * (1 - done);
@@ -107,6 +127,7 @@ class Experiment {
              .on_loss = OnLoss::replan,
              .on_progress = on_progress});
     const Report report = run.perform();
+    nodes_.back()->send(SIGKILL);  // nobody waits for one that is stopped
     const ScenarioReport& scenario = report.scenarios.at(0);
     if (scenario.outcome != Outcome::done) throw run_error(scenario.error);
     if (!killed) throw run_error("the run was over before a node could be killed");
@@ -161,6 +182,7 @@ class Experiment {
     sample.op_s = busy_s / count;
   }
 
+  const int blow_;
   std::vector<std::unique_ptr<bench::Child>> nodes_;
   std::optional<Cluster> cluster_;
   Graph graph_{pattern_ops()};
@@ -169,9 +191,14 @@ class Experiment {
   SavedFile results_{.path = folder_.path() / "results.safetensors", .ops = {}};  // the last row
 };
 
-void measure(std::size_t nodes, int repetitions, const PointTask& task) {
+// Appends to `idle_shares`.
+void measure(const Settings& settings, const PointTask& task, std::vector<double>& idle_shares) {
   std::vector<Sample> samples;
-  for (int n = 0; n < repetitions; ++n) samples.push_back(Experiment(nodes, task).measure());
+  for (int n = 0; n < settings.repetitions; ++n) {
+    Experiment experiment(settings, task);
+    idle_shares.push_back(experiment.idle_share());
+    samples.push_back(experiment.measure());
+  }
   const auto median = [&](const auto& figure) {
     std::vector<double> values;
     for (const Sample& s : samples) values.push_back(figure(s));
@@ -192,15 +219,20 @@ void measure(std::size_t nodes, int repetitions, const PointTask& task) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::size_t nodes = 2;
-  int repetitions = 5;
+  Settings settings;
   std::vector<std::int64_t> iterations{1 << 18, 1 << 20};
   std::int64_t of_column = std::int64_t{200} << 20;  // some seconds
-  CLI::App app("Measures what a node costs that is killed when half of a run is done.");
-  app.add_option("--nodes", nodes, "Node processes of one core")
+  CLI::App app(
+      "Measures what a node costs that is killed, or stopped, when half of a run is done.");
+  app.add_flag("--stop", settings.stops, "The node is stopped, instead of killed");
+  app.add_option("--node-timeout", settings.node_timeout_s,
+                 "Seconds; a node silent for longer is lost")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--nodes", settings.nodes, "Node processes of one core")
       ->check(CLI::Range(2, 64))
       ->capture_default_str();
-  app.add_option("--repetitions", repetitions, "Samples; medians are shown")
+  app.add_option("--repetitions", settings.repetitions, "Samples; medians are shown")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--iterations", iterations, "Of an op, 128 FLOPs each; several, comma-separated")
@@ -213,7 +245,9 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   try {
-    fmt::print("{} nodes, of which one is killed; medians of {}\n", nodes, repetitions);
+    fmt::print("{} nodes, of which one is {}; medians of {}\n", settings.nodes,
+               settings.stops ? "stopped" : "killed", settings.repetitions);
+    std::vector<double> idle_shares;
     const auto heading = [](const auto&... words) {
       fmt::print("{:<12}{:>6}{:>8}{:>8}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>8}\n", words...);
     };
@@ -223,14 +257,17 @@ int main(int argc, char** argv) {
     for (const Dependence dependence : {Dependence::no_comm, Dependence::stencil_1d}) {
       for (const std::int64_t of_op : iterations) {
         const std::int64_t steps = std::max<std::int64_t>(20, of_column / of_op);
-        measure(nodes, repetitions,
+        measure(settings,
                 {.pattern = {.dependence = dependence,
-                             .width = static_cast<std::uint32_t>(2 * nodes),
+                             .width = static_cast<std::uint32_t>(2 * settings.nodes),
                              .steps = static_cast<std::uint32_t>(steps)},
                  .work = PointWork::spin,
-                 .iterations = of_op});
+                 .iterations = of_op},
+                idle_shares);
       }
     }
+    fmt::print("before, waiting for work, the node kept {:.4f} of a core busy\n",
+               bench::median(idle_shares));
     return 0;
   } catch (const std::exception& error) {
     fmt::print(stderr, "loss_bench: {}\n", error.what());

@@ -41,6 +41,19 @@ constexpr std::array<StreamTest, 4> stream_tests{{
     {.name = "1 MiB, 4 in flight", .piece_bytes = std::size_t{1} << 20, .in_flight = 4},
 }};
 
+// Of round trips. A round has fewer of those that take long.
+enum class Beside : std::uint8_t { nothing, sleep, stream };
+struct TripTest {
+  std::string_view name;
+  Beside beside;
+  std::size_t part = 1;
+};
+constexpr std::array<TripTest, 3> trip_tests{{
+    {.name = "64 B and back, µs", .beside = Beside::nothing},
+    {.name = "- both asleep before, µs", .beside = Beside::sleep, .part = 20},
+    {.name = "- beside 4 × 1 MiB, µs", .beside = Beside::stream, .part = 5},
+}};
+
 double at_share(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
   return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
@@ -52,18 +65,25 @@ double median(const std::vector<double>& values) {
 // One way to move bytes; a value for each repetition.
 struct Engine {
   std::string name;
-  std::function<RoundTrips(std::size_t)> round_trips;  // empty: not measured
+  std::function<RoundTrips(Beside, std::size_t)> round_trips;  // none: not measured
   std::function<double(Stream, std::uint64_t in_flight)> stream;
-  std::vector<double> median_us{};
-  std::vector<double> p99_us{};
+  struct Trips {
+    std::vector<double> median_us;
+    std::vector<double> p99_us;
+  };
+  std::array<Trips, trip_tests.size()> trips{};
   std::array<std::vector<double>, stream_tests.size()> gb_per_s{};
 
-  void measure(std::size_t trips) {
-    if (round_trips) {
+  void measure(std::size_t count) {
+    for (std::size_t t = 0; t < trip_tests.size(); ++t) {
       std::vector<double> us;
-      for (const std::int64_t ns : round_trips(trips)) us.push_back(static_cast<double>(ns) / 1e3);
-      median_us.push_back(median(us));
-      p99_us.push_back(at_share(us, 0.99));
+      const std::size_t of_test = std::max<std::size_t>(1, count / trip_tests[t].part);
+      for (const std::int64_t ns : round_trips(trip_tests[t].beside, of_test)) {
+        us.push_back(static_cast<double>(ns) / 1e3);
+      }
+      if (us.empty()) continue;
+      trips[t].median_us.push_back(median(us));
+      trips[t].p99_us.push_back(at_share(us, 0.99));
     }
     for (std::size_t t = 0; t < stream_tests.size(); ++t) {
       const StreamTest& test = stream_tests[t];
@@ -157,7 +177,17 @@ class OtherProcess {
 
 Engine engine_of(std::string name, WireEnd& end) {
   return {.name = std::move(name),
-          .round_trips = [&end](std::size_t count) { return end.round_trips(count); },
+          .round_trips =
+              [&end](Beside beside, std::size_t count) {
+                switch (beside) {
+                  case Beside::sleep:
+                    return end.round_trips_of_sleepers(count);
+                  case Beside::stream:
+                    return end.round_trips_beside_stream(count, std::size_t{1} << 20, 4);
+                  default:
+                    return end.round_trips(count);
+                }
+              },
           .stream = [&end](Stream s, std::uint64_t n) { return end.stream(s, n); }};
 }
 
@@ -172,10 +202,13 @@ std::vector<Engine> measure(const Options& options) {
   raw->accept_one();
   std::vector<Engine> engines{
       {.name = "memcpy",
-       .round_trips = {},
+       .round_trips = [](Beside, std::size_t) { return RoundTrips{}; },
        .stream = [&](Stream s, std::uint64_t) { return copy(s, from, to); }},
       {.name = "raw TCP",
-       .round_trips = [&](std::size_t count) { return raw->round_trips(count); },
+       .round_trips =
+           [&](Beside beside, std::size_t count) {
+             return beside == Beside::nothing ? raw->round_trips(count) : RoundTrips{};
+           },
        .stream = [&](Stream s, std::uint64_t) { return raw->stream(s, from); }},
       engine_of("Wire, TCP", wires.tcp),
       engine_of("Wire, shared memory", wires.shared_memory)};
@@ -191,22 +224,24 @@ std::vector<Engine> measure(const Options& options) {
 }
 
 void print(const std::vector<Engine>& engines) {
-  fmt::print("{:<22}", "");
-  for (const Engine& engine : engines) fmt::print("{:>21}", engine.name);
-  fmt::print("\n{:<22}", "64 B and back, µs");
-  for (const Engine& engine : engines) {
-    fmt::print("{:>21}", engine.median_us.empty()
-                             ? "-"
-                             : fmt::format("{:.1f} (p99 {:.1f})", median(engine.median_us),
-                                           median(engine.p99_us)));
+  fmt::print("{:<24}", "");
+  for (const Engine& engine : engines) fmt::print("{:>20}", engine.name);
+  for (std::size_t t = 0; t < trip_tests.size(); ++t) {
+    fmt::print("\n{:<24}", trip_tests[t].name);
+    for (const Engine& engine : engines) {
+      const auto& [median_us, p99_us] = engine.trips[t];
+      fmt::print("{:>20}", median_us.empty() ? "-"
+                                             : fmt::format("{:.1f} (p99 {:.1f})", median(median_us),
+                                                           median(p99_us)));
+    }
   }
   for (std::size_t t = 0; t < stream_tests.size(); ++t) {
-    fmt::print("\n{:<22}", fmt::format("{}, GB/s", stream_tests[t].name));
+    fmt::print("\n{:<24}", fmt::format("{}, GB/s", stream_tests[t].name));
     for (std::size_t e = 0; e < engines.size(); ++e) {
       const double value = median(engines[e].gb_per_s[t]);
       // A Wire is compared with what it is made of: TCP with TCP, memory with memory.
       const bool is_wire = e >= 2;
-      fmt::print("{:>21}", is_wire ? fmt::format("{:.2f} ({:.2f})", value,
+      fmt::print("{:>20}", is_wire ? fmt::format("{:.2f} ({:.2f})", value,
                                                  value / median(engines[3 - e].gb_per_s[t]))
                                    : fmt::format("{:.2f}", value));
     }
@@ -217,9 +252,11 @@ void print(const std::vector<Engine>& engines) {
 void write_json(const std::vector<Engine>& engines, const std::string& path) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Engine& engine : engines) {
-    nlohmann::ordered_json row{{"engine", engine.name},
-                               {"round_trip_median_us", engine.median_us},
-                               {"round_trip_p99_us", engine.p99_us}};
+    nlohmann::ordered_json row{{"engine", engine.name}};
+    for (std::size_t t = 0; t < trip_tests.size(); ++t) {
+      row["median_us"][std::string(trip_tests[t].name)] = engine.trips[t].median_us;
+      row["p99_us"][std::string(trip_tests[t].name)] = engine.trips[t].p99_us;
+    }
     for (std::size_t t = 0; t < stream_tests.size(); ++t) {
       row["gb_per_s"][std::string(stream_tests[t].name)] = engine.gb_per_s[t];
     }

@@ -7,6 +7,7 @@
 #include "core/network/socket_wire.hpp"
 
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,7 +26,8 @@ using troupe::ArrivedChunk;
 using troupe::ChunkHeader;
 using troupe::NodeId;
 
-// ChunkHeader::resource of what is sent here.
+// ChunkHeader::resource of what is sent here. ChunkHeader::replica of a piece is the number of all
+// pieces; 0: they aren't counted.
 enum class Transport : std::uint8_t { tcp, shared_memory };
 enum Kind : std::uint32_t { ping, pong, piece, all_taken };
 constexpr std::size_t ping_bytes = 64;
@@ -51,21 +54,32 @@ class WireEnd final : public troupe::WireListener {
 
   RoundTrips round_trips(std::size_t count) {
     times_.clear();
-    pings_left_ = count;
-    begun_ns_ = now_ns();
-    send(ping, ping_bytes, ping_.data());
-    wait();
+    go_there_and_back(count);
     return times_;
+  }
+  // Each begins when both sides have slept for some time.
+  RoundTrips round_trips_of_sleepers(std::size_t count) {
+    times_.clear();
+    for (std::size_t i = 0; i < count; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      go_there_and_back(1);
+    }
+    return times_;
+  }
+  // So many pieces are on their way all the time.
+  RoundTrips round_trips_beside_stream(std::size_t count, std::size_t piece_bytes,
+                                       std::uint64_t in_flight) {
+    begin_stream({.piece_bytes = piece_bytes, .pieces = endless}, in_flight);
+    RoundTrips times = round_trips(count);
+    std::unique_lock lock(pieces_mutex_);
+    to_send_.pieces = 0;
+    piece_sent_.wait(lock, [&] { return pieces_under_way_ == 0; });
+    return times;
   }
   // Seconds until the other side has taken all.
   double stream(Stream stream, std::uint64_t in_flight) {
-    to_send_ = stream;
-    pieces_of_stream_ = stream.pieces;
     const std::int64_t begin = now_ns();
-    {
-      const std::lock_guard lock(pieces_mutex_);
-      for (std::uint64_t i = 0; i < in_flight; ++i) send_piece();
-    }
+    begin_stream(stream, in_flight);
     wait();
     return static_cast<double>(now_ns() - begin) * 1e-9;
   }
@@ -79,6 +93,21 @@ class WireEnd final : public troupe::WireListener {
   void lost(NodeId, const std::string&) override {}
 
  private:
+  static constexpr std::uint64_t endless = std::uint64_t{1} << 62;
+
+  void go_there_and_back(std::size_t count) {
+    pings_left_ = count;
+    begun_ns_ = now_ns();
+    send(ping, ping_bytes, ping_.data());
+    wait();
+  }
+  void begin_stream(Stream stream, std::uint64_t in_flight) {
+    const std::lock_guard lock(pieces_mutex_);
+    to_send_ = stream;
+    pieces_of_stream_ = stream.pieces;
+    for (std::uint64_t i = 0; i < in_flight; ++i) send_piece();
+  }
+
   void taken(const ChunkHeader& header) {
     switch (header.resource) {
       case ping:
@@ -92,7 +121,7 @@ class WireEnd final : public troupe::WireListener {
         break;
       }
       case piece:
-        if (++pieces_taken_ == header.replica) {
+        if (header.replica != 0 && ++pieces_taken_ == header.replica) {
           pieces_taken_ = 0;
           send(all_taken, 0, nullptr);
         }
@@ -104,12 +133,16 @@ class WireEnd final : public troupe::WireListener {
   void send_piece() {
     if (to_send_.pieces == 0) return;
     --to_send_.pieces;
+    ++pieces_under_way_;
     ChunkHeader header = header_of(piece, to_send_.piece_bytes);
-    header.replica = static_cast<std::uint32_t>(pieces_of_stream_);
+    header.replica =
+        pieces_of_stream_ == endless ? 0 : static_cast<std::uint32_t>(pieces_of_stream_);
     wire_->send(NodeId{1 - node_}, header, pool_.next(to_send_.piece_bytes),
                 [this](const std::string&) {
                   const std::lock_guard lock(pieces_mutex_);
+                  --pieces_under_way_;
                   send_piece();
+                  piece_sent_.notify_all();
                 });
   }
   void send(Kind kind, std::size_t bytes, const std::byte* data) {
@@ -138,6 +171,8 @@ class WireEnd final : public troupe::WireListener {
   std::mutex pieces_mutex_;
   Stream to_send_;
   std::uint64_t pieces_of_stream_ = 0;
+  std::uint64_t pieces_under_way_ = 0;
+  std::condition_variable piece_sent_;
   std::uint32_t pieces_taken_ = 0;
   std::mutex mutex_;
   std::condition_variable finished_;
