@@ -22,9 +22,9 @@ std::terminate_handler default_handler = nullptr;
 // Several threads may find no memory at once.
 std::atomic_flag is_ending = ATOMIC_FLAG_INIT;
 
-constexpr std::string_view out_of_memory =
+constexpr std::string_view memory_line =
     "troupe: there is not enough memory; raise the limit (ulimit -v)\n";
-constexpr std::string_view lost_pages =
+constexpr std::string_view pages_line =
     "troupe: a file that is mapped has become shorter, or can't be read any more; write a file "
     "that "
     "others read under another name, and rename it then\n";
@@ -46,7 +46,7 @@ void say(std::string_view line) noexcept {
     try {
       throw;
     } catch (const std::bad_alloc&) {
-      end_with(out_of_memory);
+      end_with(memory_line);
     } catch (...) {  // a bug
     }
   }
@@ -55,7 +55,7 @@ void say(std::string_view line) noexcept {
 }
 
 [[noreturn]] void on_bus_error(int) {
-  end_with(lost_pages);
+  end_with(pages_line);
 }
 
 }  // namespace
@@ -80,7 +80,7 @@ void handle_lost_pages() {
 }
 
 void print_out_of_memory() noexcept {
-  say(out_of_memory);
+  say(memory_line);
 }
 
 }  // namespace troupe
