@@ -115,13 +115,10 @@ void Course::act() {
   if (is_cut_ && !result_.failure.unit && is_none_left()) {
     result_.failure = {.cause = none_left().what()};
   }
-  if (!is_cut_ || !has_failed_transfer()) return;
-  // It may have failed before the loss of the node was noticed that is the reason.
-  if (has_failed_between_nodes()) setting_.execution.await_disconnection();
-  if (count_lost() > lost_) {
-    result_.failure.cause =
-        fmt::format("{}: {}", lost_names(setting_.execution.lost_nodes()), result_.failure.cause);
-  }
+  if (!is_cut_ || !has_failed_transfer() || !has_failed_between_nodes()) return;
+  // It may have failed before it is known why.
+  const std::string why = setting_.execution.await_disconnection();
+  if (!why.empty()) result_.failure = {.cause = why};
 }
 
 bool Course::has_failed_transfer() const {

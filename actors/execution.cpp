@@ -108,8 +108,8 @@ std::string Execution::last_cut() const {
   return cluster_ != nullptr ? cluster_->last_cut() : std::string();
 }
 
-void Execution::await_disconnection() {
-  if (cluster_ != nullptr) cluster_->await_disconnection();
+std::string Execution::await_disconnection() {
+  return cluster_ != nullptr ? cluster_->await_disconnection() : std::string();
 }
 
 Replaced Execution::replace_lost_nodes(Duration limit) {

@@ -83,7 +83,7 @@ class Cluster::Impl {
     }
     troupe::say_goodbye(control_.system(), there);
   }
-  void await_disconnection() {
+  std::string await_disconnection() {
     const std::chrono::milliseconds pause(1);
     // A node that has ended is missed in milliseconds, and one that is silent fails no transfer.
     const Duration limit = std::min<Duration>(options_.node_timeout, std::chrono::seconds(3));
@@ -92,6 +92,7 @@ class Cluster::Impl {
            present(control_.system()) - begun < limit) {
       rest_for(control_.system(), pause);
     }
+    return nodes_.disconnection();
   }
   Replaced replace_lost_nodes(const Machine& machine, Duration limit) {
     const Instant begun = present(control_.system());
@@ -322,8 +323,8 @@ std::size_t Cluster::cuts() const {
 std::string Cluster::last_cut() const {
   return impl_->nodes().last_cut();
 }
-void Cluster::await_disconnection() const {
-  impl_->await_disconnection();
+std::string Cluster::await_disconnection() const {
+  return impl_->await_disconnection();
 }
 Replaced Cluster::replace_lost_nodes(const Machine& machine, Duration limit) {
   return impl_->replace_lost_nodes(machine, limit);

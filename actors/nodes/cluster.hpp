@@ -81,8 +81,9 @@ class Cluster final : public NodeResources {
   std::size_t cuts() const;
   std::string last_cut() const;
   // A tensor has got lost on its way. Blocks until it is known that a node is lost, or cut off from
-  // another one, since the run began; but for three seconds at most.
-  void await_disconnection() const;
+  // another one, since the run began, and returns a sentence on that, with what to do; but for
+  // three seconds at most, and then returns nothing.
+  std::string await_disconnection() const;
   // Blocks until each lost node has a replacement, which takes its name and its place in the
   // machine of the run, and has nothing of the run so far. At some moment before it returns, no
   // node was lost. Throws an Error that names a node for which there is none after `limit`, or only

@@ -113,6 +113,14 @@ bool ClusterNodes::is_disconnected() const {
   return is_disconnected_;
 }
 
+std::string ClusterNodes::disconnection() const {
+  const std::lock_guard lock(mutex_);
+  if (!is_disconnected_) return {};
+  const auto lost = std::find(is_lost_.begin(), is_lost_.end(), true);
+  if (lost != is_lost_.end()) return loss_of(static_cast<std::size_t>(lost - is_lost_.begin()));
+  return is_cut_ ? cut_of() : std::string();
+}
+
 std::optional<std::uint32_t> ClusterNodes::begin_epoch() {
   const std::lock_guard lock(mutex_);
   is_cut_ = false;
@@ -137,7 +145,7 @@ caf::actor ClusterNodes::spawn_stand_in(caf::actor_system& system, ResourceId re
   if (is_lost_[node]) {
     caf::anon_send(stand_in, NodeLost{loss_of(node)});
   } else if (is_cut_) {
-    caf::anon_send(stand_in, failure_by_cut(resource));
+    caf::anon_send(stand_in, Failure{resource, {}, cut_of()});
   }
   return stand_in;
 }
@@ -200,7 +208,7 @@ void ClusterNodes::cut(NodeId by, NodeId node, const std::string& cause) {
                           nodes_[node.index()].label(), cause);
   disconnect(last_cut_);
   for (const auto& [resource, stand_in] : stand_ins_) {
-    caf::anon_send(stand_in, failure_by_cut(ResourceId{resource}));
+    caf::anon_send(stand_in, Failure{ResourceId{resource}, {}, cut_of()});
   }
 }
 
@@ -227,8 +235,8 @@ void ClusterNodes::disconnect(const std::string& cause, std::size_t but) {
   }
 }
 
-Failure ClusterNodes::failure_by_cut(ResourceId resource) const {
-  return {resource, {}, last_cut_ + "; see that the network lets each node reach the others"};
+std::string ClusterNodes::cut_of() const {
+  return last_cut_ + "; see that the network lets each node reach the others";
 }
 
 std::string ClusterNodes::loss_of(std::size_t n) const {

@@ -54,6 +54,8 @@ class ClusterNodes {
   std::string last_cut() const;
   // Since begin_epoch() a node was lost, or two were cut off from each other.
   bool is_disconnected() const;
+  // Which; empty if none.
+  std::string disconnection() const;
   // If the nodes have closed their connections since the last call: the number of the new ones,
   // which have nothing of the old ones.
   std::optional<std::uint32_t> begin_epoch();
@@ -74,7 +76,7 @@ class ClusterNodes {
   void cut(NodeId by, NodeId node, const std::string& cause);
   void mark_lost(std::size_t n, std::string why);
   std::string loss_of(std::size_t n) const;
-  Failure failure_by_cut(ResourceId resource) const;
+  std::string cut_of() const;
   void disconnect(const std::string& cause, std::size_t but = static_cast<std::size_t>(-1));
 
   std::vector<ConnectedNode> nodes_;  // by NodeId

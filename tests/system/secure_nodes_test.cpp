@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(a_node_with_tls_that_is_killed_or_suspended_is_lost_and_the
       Program run(
           troupe_command(run_on(a.address() + "," + b.address(),
                                 certificates.options({"--no-verify", "--verbose", "--on-loss",
-                                                      "fail", "--node-timeout", "1"}))),
+                                                      "fail", "--node-timeout", "3"}))),
           options_in(files));
       wait_until_under_way(run);
       b.program().send(blow);

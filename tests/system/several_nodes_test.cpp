@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_local_node_that_is_suspended_is_gone_when_the_run_is) {
       "  a: {op: sleep, duration: 20 ms, repeat: 40, on: n0.cpu0}\n"
       "  b: {op: sleep, duration: 20 ms, repeat: 40, on: n1.cpu0}\n");
   Program run(
-      troupe_command({"run", "run.yaml", "--verbose", "--local-nodes", "2", "--node-timeout", "1"}),
+      troupe_command({"run", "run.yaml", "--verbose", "--local-nodes", "2", "--node-timeout", "3"}),
       options_in(files));
   BOOST_REQUIRE(run.wait_until([&] { return contains(run.err(), "planned"); }));
   for (const pid_t process : processes_in(files.path())) {
@@ -120,7 +120,8 @@ BOOST_AUTO_TEST_CASE(a_local_node_that_is_suspended_is_gone_when_the_run_is) {
     kill(process, SIGSTOP);
     break;
   }
-  BOOST_TEST(run.wait().exit_code == 0);
+  const Finished finished = run.wait();
+  BOOST_TEST(finished.exit_code == 0, finished.err);
   check_nothing_is_left(files);
 }
 
