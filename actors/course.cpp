@@ -53,7 +53,7 @@ void Course::begin(Report& report) {
     const Loss loss = settle_losses();
     if (loss.what.empty()) continue;
     const PlanOptions planning = this->planning(loss.nodes);
-    if (planning.lost_nodes.empty() || loss.is_cut) {
+    if (planning.lost_nodes.empty() || loss.is_by_cut) {
       report.notes.push_back(fmt::format("'{}': {}.", scenario.name, loss.what));
       continue;
     }
@@ -177,7 +177,7 @@ void Course::go_on(Report& report) {
     if (!loss.what.empty()) {
       report.notes.push_back(fmt::format("'{}': {}. {}{}", scenario.name, loss.what,
                                          made_again(plan_, finished, unreported_),
-                                         loss.is_cut ? "" : why_lost(loss.nodes)));
+                                         loss.is_by_cut ? "" : why_lost(loss.nodes)));
     }
     const bool is_ready = prepare(first);
     if (!loss.what.empty()) replanning_took_ += std::chrono::steady_clock::now() - begun;
@@ -220,7 +220,7 @@ Course::Loss Course::settle_losses() {
   if (is_cut) {
     cut = {.nodes = setting_.execution.lost_nodes(),
            .what = setting_.execution.last_cut() + "; they were connected anew",
-           .is_cut = true};
+           .is_by_cut = true};
   }
   if (is_any || is_cut) {  // more is to be made then, in attempts as long as at first
     fewest_left_ = std::numeric_limits<std::size_t>::max();
@@ -265,7 +265,7 @@ void Course::write_checkpoint(const Goal& goal) {
   }
   fewest_left_ = ops_left;
   pause_after_ = options.checkpoint_interval;
-  if (ops_left > left_by_last_) return;  // nodes were lost since
+  if (ops_left > left_by_last_) return;  // nodes were lost or cut off since
   try {
     const std::vector<ReplicaId> replicas = needed_replicas(setting_.left, rest, plan_, remains);
     std::vector<OpId> ops;

@@ -86,7 +86,7 @@ class Course {
   struct Loss {
     std::vector<bool> nodes;  // by NodeId: what they had is gone; they may be there again
     std::string what;         // "n1 was lost"; empty if nothing has happened since the last time
-    bool is_cut = false;      // none was: two have been cut off from each other
+    bool is_by_cut = false;   // none was: two have been cut off from each other
   };
 
   // Readies memory for units of the plan. False: a node was lost meanwhile, and the run can go on.

@@ -86,13 +86,15 @@ class Cluster::Impl {
   std::string await_disconnection() {
     const std::chrono::milliseconds pause(1);
     // A node that has ended is missed in milliseconds, and one that is silent fails no transfer.
-    const Duration limit = std::min<Duration>(options_.node_timeout, std::chrono::seconds(3));
+    const Duration limit = std::max<Duration>(
+        std::min<Duration>(options_.node_timeout, std::chrono::seconds(3)), 2 * suspicion_time);
     const Instant begun = present(control_.system());
-    while (!nodes_.is_disconnected() && !is_interrupted() &&
-           present(control_.system()) - begun < limit) {
+    std::string why = nodes_.disconnection();
+    while (why.empty() && !is_interrupted() && present(control_.system()) - begun < limit) {
       rest_for(control_.system(), pause);
+      why = nodes_.disconnection();
     }
-    return nodes_.disconnection();
+    return why;
   }
   Replaced replace_lost_nodes(const Machine& machine, Duration limit) {
     const Instant begun = present(control_.system());

@@ -4,7 +4,6 @@
 #include "actors/nodes/stand_in.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,17 +11,13 @@
 namespace troupe {
 namespace {
 
+using Judge = caf::atom_constant<caf::atom("judge")>;
+
 std::string in_brackets(const std::string& words) {
   return words.empty() ? words : fmt::format(" ({})", words);
 }
 
 }  // namespace
-
-// What nodes say of each other is a suspicion. The leader hears of a process that has ended by
-// itself, within this time.
-constexpr std::chrono::milliseconds suspicion_time{100};
-
-using Judge = caf::atom_constant<caf::atom("judge")>;
 
 // Hears what nodes have to say.
 class ClusterNodes::Leader final : public caf::event_based_actor {
@@ -40,10 +35,8 @@ class ClusterNodes::Leader final : public caf::event_based_actor {
         Route<Watched>{*nodes_},
         Route<Failure>{*nodes_},
         Route<LastRecords>{*nodes_},
-        [this](const NodeSuspected& suspected) {
-          delayed_send(this, suspicion_time, Judge::value, suspected);
-        },
-        [this](Judge, const NodeSuspected& suspected) { nodes_->judge(suspected); },
+        [this](const NodeSuspected& suspected) { nodes_->suspect(suspected); },
+        [this](Judge, std::uint32_t epoch) { nodes_->judge(epoch); },
         [this](const caf::actor& agent) { monitor(agent); },
     };
   }
@@ -108,23 +101,19 @@ std::string ClusterNodes::last_cut() const {
   return last_cut_;
 }
 
-bool ClusterNodes::is_disconnected() const {
-  const std::lock_guard lock(mutex_);
-  return is_disconnected_;
-}
-
 std::string ClusterNodes::disconnection() const {
   const std::lock_guard lock(mutex_);
-  if (!is_disconnected_) return {};
+  if (is_cut_) return cut_of();  // what was lost before or after isn't why
   const auto lost = std::find(is_lost_.begin(), is_lost_.end(), true);
-  if (lost != is_lost_.end()) return loss_of(static_cast<std::size_t>(lost - is_lost_.begin()));
-  return is_cut_ ? cut_of() : std::string();
+  if (!is_disconnected_ || lost == is_lost_.end()) return {};
+  return loss_of(static_cast<std::size_t>(lost - is_lost_.begin()));
 }
 
 std::optional<std::uint32_t> ClusterNodes::begin_epoch() {
   const std::lock_guard lock(mutex_);
-  is_cut_ = false;
   if (!std::exchange(is_disconnected_, false)) return {};
+  is_cut_ = false;
+  suspicions_.clear();
   return ++epoch_;
 }
 
@@ -176,36 +165,50 @@ void ClusterNodes::on_down(const caf::actor_addr& agent) {
   }
 }
 
-// Both live as far as the leader knows, so they are connected anew, once. When they are cut off
-// from each other again, one of them is given up: the one that is cut off from more nodes, else the
-// one that was not reached. Nodes that have closed their connections miss each other.
-void ClusterNodes::judge(const NodeSuspected& suspected) {
-  const auto [epoch, by, node, cause] = suspected;
+void ClusterNodes::suspect(const NodeSuspected& suspected) {
+  const std::lock_guard lock(mutex_);
+  const bool is_known =
+      suspected.by.index() < nodes_.size() && suspected.node.index() < nodes_.size();
+  if (!is_known || is_disconnected_ || suspected.epoch != epoch_) return;
+  if (suspicions_.empty()) caf::delayed_anon_send(leader(), suspicion_time, Judge::value, epoch_);
+  suspicions_.push_back(suspected);
+}
+
+// All live as far as the leader knows, so they are connected anew. When two are cut off from each
+// other again, one of them is given up: the one that is cut off from more nodes, else the one that
+// was not reached. Nodes that have closed their connections miss each other.
+void ClusterNodes::judge(std::uint32_t epoch) {
   const std::lock_guard lock(mutex_);
   if (is_disconnected_ || epoch != epoch_) return;
-  if (by.index() >= nodes_.size() || node.index() >= nodes_.size()) return;
-  const std::pair<NodeId, NodeId> pair = std::minmax(by, node);
-  const bool is_again = std::find(cut_pairs_.begin(), cut_pairs_.end(), pair) != cut_pairs_.end();
-  if (!is_again) {
-    cut_pairs_.push_back(pair);
-    return cut(by, node, cause);
+  const NodeSuspected* again = nullptr;
+  for (const NodeSuspected& suspected : suspicions_) {
+    if (is_cut_pair(suspected) && again == nullptr) again = &suspected;
   }
+  for (const NodeSuspected& suspected : suspicions_) {
+    if (!is_cut_pair(suspected)) cut_pairs_.emplace_back(std::minmax(suspected.by, suspected.node));
+  }
+  if (again == nullptr) return cut(suspicions_.front());
   const auto cut_off_from = [&](NodeId n) {
     return std::count_if(cut_pairs_.begin(), cut_pairs_.end(),
                          [&](const auto& p) { return p.first == n || p.second == n; });
   };
-  const bool is_accuser = cut_off_from(by) > cut_off_from(node);
-  mark_lost((is_accuser ? by : node).index(), (is_accuser ? "it could not reach other nodes: "
-                                                          : "another node could not reach it: ") +
-                                                  cause);
+  const bool is_accuser = cut_off_from(again->by) > cut_off_from(again->node);
+  const char* const what =
+      is_accuser ? "it could not reach other nodes: " : "another node could not reach it: ";
+  mark_lost((is_accuser ? again->by : again->node).index(), what + again->cause);
+}
+
+bool ClusterNodes::is_cut_pair(const NodeSuspected& suspected) const {
+  const std::pair<NodeId, NodeId> pair = std::minmax(suspected.by, suspected.node);
+  return std::find(cut_pairs_.begin(), cut_pairs_.end(), pair) != cut_pairs_.end();
 }
 
 // `mutex_` is held.
-void ClusterNodes::cut(NodeId by, NodeId node, const std::string& cause) {
+void ClusterNodes::cut(const NodeSuspected& suspected) {
   is_disconnected_ = is_cut_ = true;
   ++cuts_;
-  last_cut_ = fmt::format("{} could not reach {} ({})", nodes_[by.index()].label(),
-                          nodes_[node.index()].label(), cause);
+  last_cut_ = fmt::format("{} could not reach {} ({})", nodes_[suspected.by.index()].label(),
+                          nodes_[suspected.node.index()].label(), suspected.cause);
   disconnect(last_cut_);
   for (const auto& [resource, stand_in] : stand_ins_) {
     caf::anon_send(stand_in, Failure{ResourceId{resource}, {}, cut_of()});

@@ -10,6 +10,7 @@
 #include "core/network/random_number.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -22,6 +23,10 @@
 #include <caf/all.hpp>
 
 namespace troupe {
+
+// What nodes say of each other is a suspicion. If a process has ended, the leader's connection to
+// it says so within this time.
+inline constexpr std::chrono::milliseconds suspicion_time{100};
 
 // For use by the leader's thread. An actor hears the nodes meanwhile.
 class ClusterNodes {
@@ -52,9 +57,8 @@ class ClusterNodes {
   // How often nodes were cut off from each other that both live, and which ones the last time.
   std::size_t cuts() const;
   std::string last_cut() const;
-  // Since begin_epoch() a node was lost, or two were cut off from each other.
-  bool is_disconnected() const;
-  // Which; empty if none.
+  // If, since begin_epoch(), a node was lost or two were cut off from each other: which, and what
+  // to do. Else empty.
   std::string disconnection() const;
   // If the nodes have closed their connections since the last call: the number of the new ones,
   // which have nothing of the old ones.
@@ -72,8 +76,10 @@ class ClusterNodes {
   template <class Message>
   void route(std::uint32_t run, ResourceId resource, const Message& message);
   void on_down(const caf::actor_addr& agent);
-  void judge(const NodeSuspected& suspected);
-  void cut(NodeId by, NodeId node, const std::string& cause);
+  void suspect(const NodeSuspected& suspected);
+  void judge(std::uint32_t epoch);
+  bool is_cut_pair(const NodeSuspected& suspected) const;
+  void cut(const NodeSuspected& suspected);
   void mark_lost(std::size_t n, std::string why);
   std::string loss_of(std::size_t n) const;
   std::string cut_of() const;
@@ -90,7 +96,9 @@ class ClusterNodes {
   std::uint32_t epoch_ = 0;       // of the connections between nodes
   bool is_disconnected_ = false;  // a node was lost, has come, or was cut off, in this epoch
   bool is_cut_ = false;           // for the latter reason only
-  std::vector<std::pair<NodeId, NodeId>> cut_pairs_;  // that were connected anew; both live
+  std::vector<NodeSuspected> suspicions_;  // of this epoch
+  // That were connected anew, the smaller id first; both live.
+  std::vector<std::pair<NodeId, NodeId>> cut_pairs_;
   std::size_t cuts_ = 0;
   std::string last_cut_;
   std::vector<bool> is_lost_;                      // by NodeId

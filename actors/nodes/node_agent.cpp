@@ -197,8 +197,8 @@ class Agent final : public caf::event_based_actor {
   // Whether the message that is being handled comes from the process of the leader. Messages
   // without a sender have the number of their run instead, which no other leader uses.
   bool is_from_leader() {
-    const caf::strong_actor_ptr& sender = current_sender();
-    return service_ && sender && sender->node() == service_->leader().node();
+    const caf::strong_actor_ptr& from = current_sender();
+    return service_ && from && from->node() == service_->leader().node();
   }
   NodeService& service() {
     if (is_from_leader()) return *service_;

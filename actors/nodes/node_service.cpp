@@ -98,6 +98,7 @@ void NodeService::disconnect(const std::string& cause) {
   arrivals_.set_run(nullptr);
   if (run_) run_->abandon_network(cause);
   wire_.reset();
+  why_disconnected_ = cause;
 }
 
 void NodeService::reconnect(const Reconnect& reconnect) {
@@ -110,7 +111,7 @@ void NodeService::begin_run(const BeginRun& begin) {
   arrivals_.set_run(nullptr);
   run_.reset();
   arrivals_.set_self(begin.self);
-  if (wire_ == nullptr) throw run_error("its connections to other nodes were closed");
+  if (wire_ == nullptr) throw run_error("its connections were closed, as " + why_disconnected_);
   for (std::size_t n = 0; n < begin.addresses.size() && !is_connected_; ++n) {
     const bool is_there = n != begin.self.index() && !begin.addresses[n].empty();
     if (is_there) wire_->connect(NodeId::at(n), begin.addresses[n]);

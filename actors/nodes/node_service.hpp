@@ -94,7 +94,8 @@ class NodeService {
   const bool uses_shared_memory_;
   const std::shared_ptr<ActorSystemSetup> rehearsal_;
   Arrivals arrivals_;
-  std::unique_ptr<Wire> wire_;
+  std::unique_ptr<Wire> wire_;    // null: it is disconnected
+  std::string why_disconnected_;  // the last time
   bool is_connected_ = false;
   std::optional<NodeTensors> tensors_;
   std::optional<NodeRun> run_;

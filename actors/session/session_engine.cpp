@@ -332,12 +332,13 @@ Error SessionEngine::failure() {
   if (!actors_.is_over()) return loss();
   const RunResult result = actors_.take_result();
   const CoordinatorLogic::Failure& why = result.failure;
-  await_loss_behind(why);
-  std::string what = describe(why, graph(), machine_, plan());
+  const std::string disconnection = await_disconnection_behind(why);
+  std::string what =
+      disconnection.empty() ? describe(why, graph(), machine_, plan()) : disconnection;
   std::string remedy;
   if (has_lost_node()) {
     const Error lost = loss();
-    what = why.unit ? fmt::format("{}: {}", lost.problem(), what) : lost.problem();
+    what = lost.problem();
     remedy = lost.remedy();
   }
   const Error error = run_error(what, remedy);
@@ -345,12 +346,13 @@ Error SessionEngine::failure() {
 }
 
 // A transfer between nodes may fail before the loss of the node is noticed that is the reason.
-void SessionEngine::await_loss_behind(const CoordinatorLogic::Failure& failure) {
-  if (!failure.unit) return;
+std::string SessionEngine::await_disconnection_behind(const CoordinatorLogic::Failure& failure) {
+  if (!failure.unit) return {};
   const Unit& unit = plan().units[failure.unit.index()];
-  if (!unit.transfer) return;
+  if (!unit.transfer) return {};
   const std::size_t link = unit.ref.resource.index() - machine_.devices.size();
-  if (is_network_link(machine_, machine_.links[link])) execution_.await_disconnection();
+  if (!is_network_link(machine_, machine_.links[link])) return {};
+  return execution_.await_disconnection();
 }
 
 const std::byte* SessionEngine::data(const TensorState& tensor) const {

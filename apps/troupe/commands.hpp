@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -67,7 +68,7 @@ struct LaunchArguments {
   std::size_t local_nodes = 0;  // 0: not given
   // The program may be stopped for long, as by a debugger, and its end is known without a timeout.
   double node_timeout_s = node_timeout_max_s;
-  bool shared_memory = false;  // between the nodes; else TCP
+  std::optional<bool> shared_memory;  // between the nodes; none: as the environment says, else TCP
   std::vector<std::string> ops;
   std::vector<std::string> command;  // a program and its arguments
 };

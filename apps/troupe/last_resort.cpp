@@ -25,9 +25,8 @@ std::atomic_flag is_ending = ATOMIC_FLAG_INIT;
 constexpr std::string_view memory_line =
     "troupe: there is not enough memory; raise the limit (ulimit -v)\n";
 constexpr std::string_view pages_line =
-    "troupe: a file that is mapped has become shorter, or can't be read any more; write a file "
-    "that "
-    "others read under another name, and rename it then\n";
+    "troupe: a mapped file has become shorter, or can't be read any more (or /dev/shm is full); "
+    "write a file anew under another name, and rename it when it is complete\n";
 
 void say(std::string_view line) noexcept {
   [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());
@@ -54,8 +53,12 @@ void say(std::string_view line) noexcept {
   std::abort();
 }
 
-[[noreturn]] void on_bus_error(int) {
-  end_with(pages_line);
+void on_bus_error(int signal, siginfo_t* why, void*) {
+  const bool is_page_gone = why->si_code == BUS_ADRERR || why->si_code == BUS_OBJERR;
+  if (is_page_gone) end_with(pages_line);
+  remove_temporary_paths();
+  std::signal(signal, SIG_DFL);
+  raise(signal);
 }
 
 }  // namespace
@@ -75,7 +78,8 @@ void handle_uncaught_bad_alloc() {
 
 void handle_lost_pages() {
   struct sigaction action {};
-  action.sa_handler = on_bus_error;
+  action.sa_sigaction = on_bus_error;
+  action.sa_flags = SA_SIGINFO;
   sigaction(SIGBUS, &action, nullptr);
 }
 

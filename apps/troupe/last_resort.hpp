@@ -12,8 +12,8 @@ void grow_stack();
 // message below and exit code 1, and not with a signal. Temporary files are removed before.
 void handle_uncaught_bad_alloc();
 
-// From here on, SIGBUS ends the program in the same way, with a message that says what may have
-// become of a file.
+// From here on, memory that is gone (a mapped file was made shorter) ends the program in the same
+// way, with a message that says what may have become of it.
 void handle_lost_pages();
 
 // "troupe: there is not enough memory; raise the limit (ulimit -v)", on standard error. Allocates

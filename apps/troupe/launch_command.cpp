@@ -101,7 +101,11 @@ int launch_command(const LaunchArguments& arguments) {
                     .node_timeout_s = arguments.node_timeout_s,
                     .once = false});
   setenv(nodes_variable, fmt::format("{}", fmt::join(nodes.addresses(), ",")).c_str(), 1);
-  setenv(transport_variable, arguments.shared_memory ? "shared-memory" : "tcp", 1);
+  const char* const of_user = std::getenv(transport_variable);
+  if (arguments.shared_memory || of_user == nullptr || *of_user == '\0') {
+    setenv(transport_variable, arguments.shared_memory.value_or(false) ? "shared-memory" : "tcp",
+           1);
+  }
   const SignalsToWaitFor signals;
   const int status = signals.wait_for(start_program(arguments.command, signals.before()), nodes);
   constexpr int exit_by_signal = 128;  // as shells have it

@@ -1,6 +1,5 @@
 // troupe: runs and simulates computation graphs. See README.md.
 #include "actors/run_setting.hpp"
-#include "actors/session.hpp"
 #include "apps/troupe/command_parts.hpp"
 #include "apps/troupe/commands.hpp"
 #include "apps/troupe/interrupts.hpp"
@@ -204,7 +203,8 @@ std::vector<std::string> split_addresses(const std::string& list) {
   return addresses;
 }
 
-CLI::Option* add_transport(CLI::App& command, bool& shared_memory) {
+template <class Flag>
+CLI::Option* add_transport(CLI::App& command, Flag& shared_memory) {
   return command
       .add_option_function<std::string>(
           "--transport", [&](const std::string& name) { shared_memory = name == "shared-memory"; },
@@ -305,7 +305,7 @@ void add_launch_options(CLI::App& command, troupe::LaunchArguments& arguments) {
                   "Start so many node processes on this host")
       ->option_text("N")
       ->check(CLI::Range(1, static_cast<int>(troupe::local_nodes_max)));
-  add_transport(command, arguments.shared_memory)->envname(troupe::transport_variable);
+  add_transport(command, arguments.shared_memory);
   add_node_timeout(command, arguments.node_timeout_s, "program that is stopped");
   add_ops_option(command, arguments.ops);
   command.prefix_command();

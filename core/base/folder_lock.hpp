@@ -16,6 +16,7 @@ class FolderLock {
 
   // Whether somebody else has locked the folder.
   bool is_refused() const { return is_refused_; }
+  // Neither: there is no such folder, it can't be opened, or its file system knows no locks.
   bool is_held() const { return is_held_; }
 
  private:

@@ -50,7 +50,7 @@ class UcxWork {
   bool has_more() const { return !finished_.empty() || !reading_.empty(); }
   // Not counting what other nodes have to give back.
   bool has_large() const { return !transfers_.empty() || !reading_.empty(); }
-  WireRest rest() { return worker_->rest(connections_->deaths()); }
+  WireRest rest() { return has_more() ? WireRest{} : worker_->rest(connections_->deaths()); }
   void wake() { worker_->wake(); }
 
  private:

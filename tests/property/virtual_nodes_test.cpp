@@ -244,6 +244,27 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_cut_off_from_more_others_is_the_one_that_is_
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_node_that_is_cut_off_from_all_others_at_once_is_the_one_that_is_lost) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const auto [report, lost] =
+        cut({{1, 0, 150ms}, {1, 2, 150ms}, {1, 0, 650ms}, {1, 2, 650ms}}, OnLoss::replan, seed);
+    check_results(report);
+    BOOST_TEST((lost == std::vector<bool>{false, true, false}));
+  }
+}
+
+// Before the first op, as the nodes get ready, and between two scenarios, too.
+BOOST_AUTO_TEST_CASE(nodes_may_be_cut_off_at_any_moment) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      const std::chrono::microseconds when(seed * seed * 900);  // 1.2 s at last, as the run takes
+      const auto [report, lost] = cut({{0, 1, when}}, OnLoss::replan, seed);
+      check_results(report);
+      BOOST_TEST((lost == std::vector<bool>{false, false, false}));
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_run_that_is_to_fail_names_the_nodes_that_were_cut_off) {
   const auto [report, lost] = cut({{0, 1, 150ms}}, OnLoss::fail);
   const std::string& error = report.scenarios[0].error;

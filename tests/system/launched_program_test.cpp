@@ -63,6 +63,7 @@ BOOST_FIXTURE_TEST_CASE(a_launched_program_learns_how_tensors_go_between_its_nod
   const std::string of_user = "shared-memory";
   BOOST_TEST(learnt({}, of_user) == "shared-memory\n");
   BOOST_TEST(learnt({"--transport", "tcp"}, of_user) == "tcp\n");
+  BOOST_TEST(learnt({}, "rdma") == "rdma\n");  // which a session refuses
 }
 
 BOOST_FIXTURE_TEST_CASE(a_launched_program_has_its_arguments_and_the_addresses_of_nodes, Files) {

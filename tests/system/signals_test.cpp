@@ -145,8 +145,7 @@ BOOST_AUTO_TEST_CASE(an_input_that_becomes_shorter_during_the_run_ends_it_with_a
   std::filesystem::resize_file(stage.path() / "x.npy", 128);
   const Finished finished = program.wait();
   BOOST_TEST(finished.exit_code == 1);
-  BOOST_TEST(contains(finished.err, "troupe: a file that is mapped has become shorter"),
-             finished.err);
+  BOOST_TEST(contains(finished.err, "troupe: a mapped file has become shorter"), finished.err);
   BOOST_TEST(std::count(finished.err.begin(), finished.err.end(), '\n') == 1, finished.err);
   BOOST_TEST(stage.store_folders() == 0U);
 }

@@ -19,7 +19,7 @@ namespace {
 // So many chunks of a direction may be under way: then the wire never runs dry.
 constexpr std::uint32_t chunks_under_way_max = 4;
 // Smaller tensors are copied, and their transfer has finished: that costs less than to report its
-// end from another thread. A node that doesn't get them is lost, which the wire reports.
+// end from another thread. That a node doesn't get them, the wire reports.
 constexpr std::uint64_t copied_bytes_max = 16 << 10;
 
 Error not_sent(const std::string& failure) {

@@ -114,4 +114,29 @@ BOOST_AUTO_TEST_CASE(
   BOOST_TEST(second.sends().succeeded() == 1);
 }
 
+// It is copied in many parts, and the connection changes between two of them.
+BOOST_AUTO_TEST_CASE(a_loan_that_is_being_copied_ends_with_its_connection_and_later_ones_do_not) {
+  WireEnd b(1, Transport::shared_memory, Answer::keep);
+  const auto large = bytes_of(1, 64 * mib);
+  WireEnd first(0, Transport::shared_memory);
+  join(first, b);
+  exchange(first, b);
+  first.send(b.node(), 1, large);
+  auto& kept = b.wait_for_chunks(1);
+  WireEnd second(0, Transport::shared_memory);
+  const std::string address = second.wire().address();
+  b.take(kept[0]);
+  b.wire().connect(second.node(), address);
+  BOOST_TEST(b.takes().wait());
+  BOOST_TEST(b.takes().failed() == 1);
+  second.wire().connect(b.node(), b.wire().address());
+  exchange(second, b);
+  second.send(b.node(), 2, large);
+  b.take(b.wait_for_chunks(2)[1]);
+  BOOST_TEST(second.sends().wait());
+  BOOST_TEST(b.takes().wait());
+  BOOST_TEST(b.takes().succeeded() == 1);
+  BOOST_TEST((kept[1].bytes == large));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
