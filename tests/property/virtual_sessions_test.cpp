@@ -131,6 +131,39 @@ BOOST_AUTO_TEST_CASE(a_lost_node_that_had_no_work_is_named) {
   BOOST_TEST(has(error, "node n1 was lost"), error);
 }
 
+BOOST_AUTO_TEST_CASE(a_session_whose_nodes_are_cut_off_from_each_other_fails_and_names_them) {
+  for (const bool is_busy : {false, true}) {
+    BOOST_TEST_CONTEXT("busy: " << is_busy) {
+      VirtualSession session(1, two_nodes());
+      Tensor x = session->uniform({4}).to("n0.mem0");
+      x.to("n1.mem0").wait();
+      caf::actor_system& system = session.nodes().options().rehearsed->setup->system();
+      session.nodes().disconnect(0, 1, Duration{0});
+      for (int i = 0; i < 4 && !is_busy; ++i) let_pass(system);
+      const std::string error = error_of([&] {
+        for (int i = 0; i < 1000; ++i) {
+          x = x.to("n1.mem0").to("n0.mem0");
+          x.wait();
+        }
+      });
+      BOOST_TEST(has(error, "could not reach node n"), error);
+      BOOST_TEST(has(error, "; see that the network lets each node reach the others"), error);
+      BOOST_TEST(error_of([&] { session->wait_all(); }) == error);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_session_whose_nodes_are_cut_off_before_its_first_call_fails_or_works) {
+  VirtualSession session(1, two_nodes());
+  session.nodes().disconnect(0, 1, Duration{0});
+  const std::string error = error_of([&] {
+    Tensor x = session->uniform({4}).to("n0.mem0");
+    for (int i = 0; i < 1000; ++i) x = x.to("n1.mem0").to("n0.mem0");
+    x.wait();
+  });
+  BOOST_TEST((error == "no error" || has(error, "could not reach node n")), error);
+}
+
 // Nothing was to run there, so nobody waits for anything of it.
 BOOST_AUTO_TEST_CASE(every_call_after_the_loss_of_a_node_that_has_tensors_only_names_it) {
   VirtualSession session(1, two_nodes(), ops());
