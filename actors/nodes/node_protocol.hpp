@@ -149,7 +149,7 @@ struct LastRecords {
   std::vector<ShareRecords> records;
   LinkUseFigures use;  // of a link, since it joined the run
 };
-// agent → leader, and leader → itself a moment later: a node can't be reached by another one.
+// agent → leader: a node can't be reached by another one, `by`.
 struct NodeSuspected {
   std::uint32_t epoch = 0;  // of the connection
   NodeId by;

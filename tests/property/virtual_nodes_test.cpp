@@ -253,11 +253,11 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_cut_off_from_all_others_at_once_is_the_one_t
   }
 }
 
-// Before the first op, as the nodes get ready, and between two scenarios, too.
+// As the nodes get ready, during each op, and when all is done, too.
 BOOST_AUTO_TEST_CASE(nodes_may_be_cut_off_at_any_moment) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
-      const std::chrono::microseconds when(seed * seed * 900);  // 1.2 s at last, as the run takes
+      const std::chrono::microseconds when(seed * seed * 900);  // the run takes 1.2 s
       const auto [report, lost] = cut({{0, 1, when}}, OnLoss::replan, seed);
       check_results(report);
       BOOST_TEST((lost == std::vector<bool>{false, false, false}));
