@@ -3,7 +3,7 @@
 #include "core/base/error.hpp"
 #include "core/files/descriptor_stream.hpp"
 #include "core/ops/op_library.hpp"
-#include "core/patterns/point_task.hpp"
+#include "core/patterns/pattern_ops.hpp"
 
 #include <cerrno>
 

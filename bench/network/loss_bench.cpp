@@ -16,6 +16,7 @@
 #include "core/graph/graph.hpp"
 #include "core/graph/scenario.hpp"
 #include "core/machine/discover.hpp"
+#include "core/patterns/pattern_ops.hpp"
 #include "core/patterns/patterns.hpp"
 
 #include <algorithm>

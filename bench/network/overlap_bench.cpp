@@ -17,7 +17,7 @@
 #include "core/base/error.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/scenario.hpp"
-#include "core/patterns/point_task.hpp"
+#include "core/patterns/pattern_ops.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -11,7 +11,7 @@
 #include "bench/median.hpp"
 #include "bench/network/raw.hpp"
 #include "core/base/error.hpp"
-#include "core/patterns/point_task.hpp"
+#include "core/patterns/pattern_ops.hpp"
 
 #include <algorithm>
 #include <array>

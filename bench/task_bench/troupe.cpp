@@ -16,6 +16,7 @@
 #include "core/base/error.hpp"
 #include "core/config/machine_file.hpp"
 #include "core/machine/discover.hpp"
+#include "core/patterns/pattern_ops.hpp"
 #include "core/patterns/patterns.hpp"
 
 #include <filesystem>

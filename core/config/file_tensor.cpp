@@ -2,6 +2,7 @@
 
 #include "core/base/text.hpp"
 #include "core/config/values.hpp"
+#include "core/files/data_file.hpp"
 
 #include <cstddef>
 #include <cstdint>

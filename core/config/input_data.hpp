@@ -3,7 +3,6 @@
 
 #include "core/base/error.hpp"
 #include "core/config/document.hpp"
-#include "core/files/data_file.hpp"
 
 #include <cstddef>
 #include <filesystem>
@@ -13,6 +12,8 @@
 #include <vector>
 
 namespace troupe {
+
+class DataFile;
 
 struct InputData {
   std::filesystem::path path;

@@ -3,7 +3,7 @@
 #include "core/base/suggest.hpp"
 #include "core/base/text.hpp"
 #include "core/config/values.hpp"
-#include "core/patterns/point_task.hpp"
+#include "core/patterns/pattern_ops.hpp"
 
 #include <algorithm>
 #include <array>

@@ -9,6 +9,7 @@
 #include "core/config/scenarios.hpp"
 #include "core/config/task.hpp"
 #include "core/config/values.hpp"
+#include "core/files/data_file.hpp"
 #include "core/machine/fit.hpp"
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 #include "core/machine/discover.hpp"
 #include "core/machine/machine.hpp"
 #include "core/ops/registry.hpp"
-#include "core/patterns/point_task.hpp"
+#include "core/patterns/pattern_ops.hpp"
 
 #include <filesystem>
 #include <string>

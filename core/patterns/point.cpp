@@ -3,6 +3,7 @@
 // for_each_dependence. The output has the type float64 [2 * pairs], but holds integers: the payload
 // described in point_task.hpp.
 #include "core/base/error.hpp"
+#include "core/patterns/pattern_ops.hpp"
 #include "core/patterns/point_task.hpp"
 
 #include <limits>

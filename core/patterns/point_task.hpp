@@ -5,7 +5,7 @@
 // is full. Every reader checks the whole payload, so that each benchmark also tests correctness.
 #pragma once
 
-#include "core/ops/registry.hpp"
+#include "core/ops/attrs.hpp"
 #include "core/patterns/dependence.hpp"
 
 #include <array>
@@ -96,10 +96,6 @@ std::size_t carry_out(const PointTask& task, const Point& point, Input&& input,
   write_payload(output, point);
   return k;
 }
-
-// The kinds of builtin_ops() and `point`, which executes one point of a pattern. A graph must be
-// made with this registry to hold patterns of points. A run file can't use `point` as a task.
-const OpRegistry& pattern_ops();
 
 // `task` as the attributes of op `point`.
 Attrs to_attrs(const PointTask& task);

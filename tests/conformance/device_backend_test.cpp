@@ -2,6 +2,7 @@
 #include "core/backend/registry.hpp"
 #include "core/base/error.hpp"
 #include "core/machine/discover.hpp"
+#include "core/patterns/pattern_ops.hpp"
 #include "core/patterns/patterns.hpp"
 #include "core/result/serial.hpp"
 #include "core/result/verify.hpp"

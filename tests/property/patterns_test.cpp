@@ -3,6 +3,7 @@
 #include "core/patterns/patterns.hpp"
 
 #include "actors/runner.hpp"
+#include "core/patterns/pattern_ops.hpp"
 #include "tests/support/small_machine.hpp"
 
 #include <array>

@@ -3,7 +3,7 @@
 
 #include "core/base/assert.hpp"
 #include "core/base/random.hpp"
-#include "core/patterns/point_task.hpp"
+#include "core/patterns/pattern_ops.hpp"
 
 #include <atomic>
 #include <cstring>

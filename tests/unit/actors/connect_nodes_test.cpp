@@ -6,7 +6,7 @@
 #include "actors/nodes/node_server.hpp"
 #include "actors/nodes/nodes_machine.hpp"
 #include "core/network/introduction.hpp"
-#include "core/patterns/point_task.hpp"
+#include "core/patterns/pattern_ops.hpp"
 #include "tests/support/expect_error.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #include "actors/stream.hpp"
 
 #include "core/base/random.hpp"
+#include "core/patterns/pattern_ops.hpp"
 #include "core/patterns/patterns.hpp"
 #include "tests/support/expect_error.hpp"
 #include "tests/support/small_graph.hpp"

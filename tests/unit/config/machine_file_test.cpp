@@ -1,5 +1,6 @@
 #include "core/config/machine_file.hpp"
 
+#include "core/patterns/pattern_ops.hpp"
 #include "tests/unit/config/temporary_files.hpp"
 
 #include <boost/test/unit_test.hpp>

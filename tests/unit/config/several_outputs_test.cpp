@@ -1,4 +1,5 @@
 // Tasks whose op makes several tensors: "half" of test_ops(), with "sum" and "twice".
+#include "core/patterns/pattern_ops.hpp"
 #include "core/patterns/patterns.hpp"
 #include "tests/support/small_graph.hpp"
 #include "tests/unit/config/task_files.hpp"

@@ -2,6 +2,7 @@
 // says.
 #include "core/config/machine_file.hpp"
 #include "core/config/run_file.hpp"
+#include "core/patterns/pattern_ops.hpp"
 #include "tests/unit/config/temporary_files.hpp"
 
 #include <algorithm>

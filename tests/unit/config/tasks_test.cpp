@@ -1,4 +1,5 @@
 // `tensors` and `tasks` of run files: what is made of them.
+#include "core/patterns/pattern_ops.hpp"
 #include "tests/unit/config/task_files.hpp"
 
 #include <array>

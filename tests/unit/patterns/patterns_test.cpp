@@ -1,6 +1,7 @@
 #include "core/patterns/patterns.hpp"
 
 #include "core/base/random.hpp"
+#include "core/patterns/pattern_ops.hpp"
 #include "tests/support/expect_error.hpp"
 
 #include <algorithm>
