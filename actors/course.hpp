@@ -77,10 +77,17 @@ class Course {
 
   // Files still to be saved. What is planned anew makes no results for others.
   const Files& unsaved() const { return unsaved_; }
+  // The first of them was written.
   void on_saved() {
     unsaved_.erase(unsaved_.begin());
-    ++position_.saved;
+    if (save_failures_.empty()) ++position_.saved;
   }
+  // It couldn't be; the others are to be tried. A run that is resumed begins with this one.
+  void on_save_failed(const Error& error) {
+    unsaved_.erase(unsaved_.begin());
+    save_failures_.emplace_back(error.what());
+  }
+  const std::vector<std::string>& save_failures() const { return save_failures_; }
 
  private:
   struct Loss {
@@ -119,6 +126,7 @@ class Course {
   const CourseSetting setting_;
   Plan& plan_;
   Files unsaved_;
+  std::vector<std::string> save_failures_;
   bool has_begun_ = false;
   std::size_t lost_ = 0;  // nodes that it does without
   std::size_t cuts_;      // of the cluster, after which it has gone on

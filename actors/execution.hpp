@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/actor_runtime.hpp"
+#include "actors/node_loss.hpp"
 #include "actors/run_setting.hpp"
 #include "core/backend/link_use.hpp"
 #include "core/base/error.hpp"
@@ -29,12 +30,6 @@ class Cluster;
 struct Replaced {
   std::vector<bool> nodes;  // by NodeId; empty if none
   Duration waited{0};       // in a simulation, since the first of these losses
-};
-
-// A simulated node stops working so long after the clock of its scenario has started.
-struct NodeLoss {
-  NodeId node;
-  Duration after{0};
 };
 
 // The windows of run files, of streams and of sessions all go this way. They differ in who plans

@@ -1,12 +1,11 @@
 // How scenarios are run, and what is said while they are.
 #pragma once
 
-#include "actors/execution.hpp"
 #include "actors/interruption.hpp"
+#include "actors/node_loss.hpp"
 #include "core/backend/mode.hpp"
 #include "core/base/time.hpp"
 #include "core/graph/saved_file.hpp"
-#include "core/result/checkpoint.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -19,7 +18,9 @@
 
 namespace troupe {
 
+class CheckpointFolder;
 class Cluster;
+struct Checkpoint;
 
 struct RunProgress {
   // Of one scenario; each begins when the previous one has ended.

@@ -8,6 +8,7 @@
 #include "core/memory/buffer_pool.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -82,6 +83,14 @@ void complete_machine(Mode mode, Machine& machine) {
   assign_cores(machine, discover_host());
   measure_storage(machine);
   limit_gpu_memories(machine, gpus_of_devices(machine));
+}
+
+std::optional<Machine> completed_machine(Mode mode, const Machine& machine) {
+  if (has_virtual_time(mode)) return std::nullopt;
+  check_machine(machine);
+  std::optional<Machine> completed = machine;
+  complete_machine(mode, *completed);
+  return completed;
 }
 
 Comparison RunSetting::comparison() const {

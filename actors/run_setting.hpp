@@ -60,6 +60,9 @@ RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify,
 // nothing for modes with virtual time. Must come before make_run_setting(). Throws a usage Error
 // (with its place) for a core or a directory that isn't there.
 void complete_machine(Mode mode, Machine& machine);
+// A copy of the machine, completed; none for modes with virtual time. Throws a usage Error as
+// check_machine() and complete_machine() do.
+std::optional<Machine> completed_machine(Mode mode, const Machine& machine);
 
 // What a device or a link may be given before earlier work has ended, by the backends of the
 // setting.

@@ -1,17 +1,27 @@
 #include "actors/runner.hpp"
 
+#include "actors/course.hpp"
+#include "actors/execution.hpp"
 #include "actors/nodes/cluster.hpp"
+#include "actors/run_setting.hpp"
 #include "actors/warm_up.hpp"
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
+#include "core/plan/plan.hpp"
+#include "core/plan/plan_options.hpp"
 #include "core/plan/planner.hpp"
 #include "core/result/save.hpp"
+#include "core/result/verify.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <future>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -29,19 +39,77 @@ std::uint64_t ram_of(const Machine& machine) {
 
 }  // namespace
 
-Run::Run(const Machine& machine, const Graph& graph, std::span<const Scenario> scenarios,
-         RunOptions options)
-    : machine_(machine),
+class Run::Core {
+ public:
+  // As Run's.
+  Core(const Machine& machine, const Graph& graph, std::span<const Scenario> scenarios,
+       RunOptions options);
+  Report perform();
+  std::uint64_t op_count() const { return op_count_; }
+  const RunSetting& setting() const { return setting_; }
+  const Machine& machine() const { return machine_; }
+
+ private:
+  // Fills the last scenario of `report`.
+  void perform(std::size_t index, Report& report);
+  void attempt(Course& course, std::size_t index, Report& report);
+  // All scenarios up to this one are done: notes it in a checkpoint.
+  void pass(std::size_t index, Report& report);
+  // Removes the checkpoints if all is done, else says how to go on.
+  void leave_checkpoints(Report& report);
+  // Reports, compares and saves what was made. False: nodes were lost meanwhile.
+  bool conclude(Course& course, std::size_t index, Report& report);
+  void check(const Scenario& scenario, const Plan& plan, Report& report);
+  // Blocks until `plan` has been verified; none: the run was interrupted before.
+  std::optional<Verdict> verdict_on(const Scenario& scenario, const Plan& plan);
+  void save(Course& course, std::size_t index, Report& report);
+  void note_saves(const Course& course, std::size_t index, Report& report) const;
+  // Makes the plans.
+  void plan_all();
+  void plan_what_is_left();
+  // The run goes on from here.
+  RunPosition position() const {
+    return options_.resumed != nullptr ? options_.resumed->position : RunPosition{};
+  }
+  const Graph& left(std::size_t index) const {
+    return left_ && index == position().scenario ? *left_ : graph_;
+  }
+
+  const std::optional<Machine> completed_;
+  const Machine& machine_;
+  const Graph& graph_;
+  std::span<const Scenario> scenarios_;
+  RunOptions options_;
+  RunSetting setting_;
+  PlanOptions planning_;
+  std::vector<Plan> plans_;           // by scenario, until it has been performed
+  std::vector<Course::Files> saves_;  // by scenario
+  std::uint64_t op_count_ = 0;
+  bool has_begun_ = false;     // a scenario
+  std::optional<Graph> left_;  // in a scenario that is resumed
+  std::string resumed_note_;
+
+  // Kernels that were left use all members above and these, which are destroyed in reverse order.
+  std::optional<Execution> execution_;  // since perform()
+  std::atomic<std::uint64_t> checked_ = 0;
+  std::future<Verdict> verdict_;
+};
+
+Run::Core::Core(const Machine& machine, const Graph& graph, std::span<const Scenario> scenarios,
+                RunOptions options)
+    : completed_(options.cluster != nullptr ? std::nullopt
+                                            : completed_machine(options.mode, machine)),
+      machine_(completed_ ? *completed_ : machine),
       graph_(graph),
       scenarios_(scenarios),
       options_(std::move(options)),
-      setting_(make_run_setting(options_.mode, machine, options_.verify,
+      setting_(make_run_setting(options_.mode, machine_, options_.verify,
                                 options_.cluster != nullptr ? Nodes::several : Nodes::this_one)) {
   if (options_.cluster != nullptr) {
-    setting_.widest_team = options_.cluster->widest_team(machine);
-    if (!options_.ram_bytes) options_.ram_bytes = ram_of(machine);
+    setting_.widest_team = options_.cluster->widest_team(machine_);
+    if (!options_.ram_bytes) options_.ram_bytes = ram_of(machine_);
   }
-  planning_ = plan_options(setting_, machine, options_.ram_bytes);
+  planning_ = plan_options(setting_, machine_, options_.ram_bytes);
   planning_.waits_across_nodes = options_.cluster == nullptr;
   if (options_.checkpoints != nullptr && !setting_.has_values()) {
     throw usage_error("a simulation has no values that a checkpoint could keep", "run the file");
@@ -53,7 +121,7 @@ Run::Run(const Machine& machine, const Graph& graph, std::span<const Scenario> s
   if (options_.resumed != nullptr) plan_what_is_left();
 }
 
-void Run::plan_what_is_left() {
+void Run::Core::plan_what_is_left() {
   const auto [scenario, saved] = position();
   if (scenario >= scenarios_.size() || saved > saves_[scenario].size()) {
     throw usage_error("the checkpoint is of a run with more scenarios or files", "remove it");
@@ -81,7 +149,7 @@ void Run::plan_what_is_left() {
                                ops == 1 ? "1 is left" : fmt::format("{} are left", ops));
 }
 
-void Run::plan_all() {
+void Run::Core::plan_all() {
   std::vector<const SavedFile*> pending;  // that no scenario before makes
   for (const SavedFile& file : options_.saves) pending.push_back(&file);
   for (const Scenario& scenario : scenarios_) {
@@ -104,7 +172,7 @@ void Run::plan_all() {
                     "list a task that makes or reads it in a scenario, or don't save it");
 }
 
-Report Run::perform() {
+Report Run::Core::perform() {
   Report report;
   report.machine = machine_.name;
   report.mode = setting_.name;
@@ -149,7 +217,7 @@ Report Run::perform() {
   return report;
 }
 
-void Run::perform(std::size_t index, Report& report) {
+void Run::Core::perform(std::size_t index, Report& report) {
   Course course({.machine = machine_,
                  .graph = graph_,
                  .left = left(index),
@@ -165,7 +233,7 @@ void Run::perform(std::size_t index, Report& report) {
   }
 }
 
-void Run::attempt(Course& course, std::size_t index, Report& report) {
+void Run::Core::attempt(Course& course, std::size_t index, Report& report) {
   ScenarioReport& result = report.scenarios.back();
   try {
     options_.report_progress({scenarios_[index].name, RunProgress::Phase::reserving});
@@ -194,7 +262,7 @@ void Run::attempt(Course& course, std::size_t index, Report& report) {
   has_begun_ = true;
 }
 
-void Run::pass(std::size_t index, Report& report) {
+void Run::Core::pass(std::size_t index, Report& report) {
   const ScenarioReport& result = report.scenarios.back();
   if (result.outcome != Outcome::done || result.verified == false) {
     options_.checkpoint_interval.reset();  // a run that goes on must come to this scenario again
@@ -208,7 +276,7 @@ void Run::pass(std::size_t index, Report& report) {
   }
 }
 
-void Run::leave_checkpoints(Report& report) {
+void Run::Core::leave_checkpoints(Report& report) {
   const auto is_done = [](const ScenarioReport& s) {
     const bool is_right = s.outcome == Outcome::done && s.verified != false;
     return is_right || s.outcome == Outcome::done_before;
@@ -222,7 +290,7 @@ void Run::leave_checkpoints(Report& report) {
                                      options_.checkpoints->path().string()));
 }
 
-bool Run::conclude(Course& course, std::size_t index, Report& report) {
+bool Run::Core::conclude(Course& course, std::size_t index, Report& report) {
   course.summarize(report);
   ScenarioReport& result = report.scenarios.back();
   if (result.outcome != Outcome::done) return true;
@@ -237,7 +305,7 @@ bool Run::conclude(Course& course, std::size_t index, Report& report) {
 }
 
 // On a thread of its own, which can be left.
-std::optional<Verdict> Run::verdict_on(const Scenario& scenario, const Plan& plan) {
+std::optional<Verdict> Run::Core::verdict_on(const Scenario& scenario, const Plan& plan) {
   options_.report_progress({scenario.name, RunProgress::Phase::verifying, 0, plan.ops.size()});
   checked_ = 0;
   verdict_ = std::async([this, &plan] {
@@ -256,7 +324,7 @@ std::optional<Verdict> Run::verdict_on(const Scenario& scenario, const Plan& pla
   return verdict_.get();
 }
 
-void Run::check(const Scenario& scenario, const Plan& plan, Report& report) {
+void Run::Core::check(const Scenario& scenario, const Plan& plan, Report& report) {
   if (options_.is_interrupted()) {
     report.interrupted = true;
     return;
@@ -297,7 +365,7 @@ void Run::check(const Scenario& scenario, const Plan& plan, Report& report) {
   }
 }
 
-void Run::save(Course& course, std::size_t index, Report& report) {
+void Run::Core::save(Course& course, std::size_t index, Report& report) {
   if (!setting_.has_values()) return;
   const std::string& name = scenarios_[index].name;
   const std::size_t files = saves_[index].size();
@@ -308,14 +376,60 @@ void Run::save(Course& course, std::size_t index, Report& report) {
       report.interrupted = true;
       return;
     }
-    save_results(graph_, plans_[index], execution_->results(), *course.unsaved().front());
-    course.on_saved();
+    const SavedFile& file = *course.unsaved().front();
+    try {
+      save_results(graph_, plans_[index], execution_->results(), file);
+      course.on_saved();
+    } catch (const Error& error) {
+      if (course.is_to_go_on_after_loss()) throw;
+      course.on_save_failed(error);
+    }
   }
-  if (files == 0) return;
+  if (files > 0) note_saves(course, index, report);
+}
+
+void Run::Core::note_saves(const Course& course, std::size_t index, Report& report) const {
+  const std::string& name = scenarios_[index].name;
+  const std::size_t files = saves_[index].size();
+  const std::vector<std::string>& failures = course.save_failures();
   const SavedFile& last = *saves_[index].back();
-  report.notes.push_back(files == 1 ? fmt::format("'{}': saved '{}'.", name, last.path.string())
-                                    : fmt::format("'{}': saved {} files, the last of them '{}'.",
-                                                  name, files, last.path.string()));
+  if (failures.empty()) {
+    report.notes.push_back(files == 1 ? fmt::format("'{}': saved '{}'.", name, last.path.string())
+                                      : fmt::format("'{}': saved {} files, the last of them '{}'.",
+                                                    name, files, last.path.string()));
+    return;
+  }
+  ScenarioReport& result = report.scenarios.back();
+  result.outcome = Outcome::failed;
+  result.error = failures.front();
+  if (files == 1) return;
+  report.notes.push_back(
+      fmt::format("'{}': saved {} of {} files.", name, files - failures.size(), files));
+  for (std::size_t i = 1; i < failures.size(); ++i) {
+    report.notes.push_back(fmt::format("'{}': {}", name, failures[i]));
+  }
+}
+
+Run::Run(const Machine& machine, const Graph& graph, std::span<const Scenario> scenarios,
+         RunOptions options)
+    : core_(std::make_unique<Core>(machine, graph, scenarios, std::move(options))) {}
+
+Run::~Run() = default;
+
+Report Run::perform() {
+  return core_->perform();
+}
+
+std::uint64_t Run::op_count() const {
+  return core_->op_count();
+}
+
+const RunSetting& Run::setting() const {
+  return core_->setting();
+}
+
+const Machine& Run::machine() const {
+  return core_->machine();
 }
 
 }  // namespace troupe

@@ -1,11 +1,20 @@
 #include "actors/stream.hpp"
 
+#include "actors/execution.hpp"
+#include "actors/run_setting.hpp"
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"
+#include "core/memory/buffer_pool.hpp"
+#include "core/plan/planner.hpp"
+#include "core/result/summary.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <deque>
 #include <limits>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace troupe {
 namespace {
@@ -18,22 +27,66 @@ const StreamOptions& checked(const StreamOptions& options) {
 
 }  // namespace
 
-Stream::Stream(const Machine& machine, Graph& graph, StreamOptions options)
+class Stream::Core {
+ public:
+  // As Stream's.
+  Core(const Machine& machine, Graph& graph, StreamOptions options);
+  bool submit(OpId keep_from);
+  ScenarioReport finish(const std::string& name);
+
+ private:
+  struct InFlight {
+    std::uint32_t number = 0;
+    OpId end;          // one past its last op
+    ReplicaId oldest;  // the oldest replica that it makes or reads
+    std::vector<PlannedWindow::Hold> holds;
+  };
+
+  bool plan_and_send(OpId keep_from);
+  void note(const PlannedWindow& planned);
+  void send_window(PlannedWindow planned);
+  // Blocks until a window has completed or the run is over.
+  void await_window();
+  void retire(const Window& window);
+  void release_unread();
+  void forget();
+
+  Graph& graph_;
+  const StreamOptions options_;
+  const std::optional<Machine> completed_;
+  const Machine& machine_;
+  Execution execution_;
+  MemoryStore& store_;
+  BufferCache released_;  // collects buffers that go back to the pool together
+  WindowPlanner planner_;
+  Summary summary_;
+  ActorRuntime& actors_;
+  std::deque<InFlight> in_flight_;          // the last window may still wait for room
+  std::vector<PlannedWindow::Hold> holds_;  // of completed windows
+  OpId keep_from_ = OpId::at(0);
+  OpId submitted_ = OpId::at(0);  // ops before it have been submitted
+  OpId done_ = OpId::at(0);       // ops before it have completed
+  ReplicaId installed_{0};        // replicas before it are in the store
+  std::optional<Window> unsent_;  // the last window, without its shares, while it waits for room
+  std::string refusal_;           // the Error that submit() has thrown
+};
+
+Stream::Core::Core(const Machine& machine, Graph& graph, StreamOptions options)
     : graph_(graph),
       options_(checked(options)),
-      execution_(machine, graph.kinds(), make_run_setting(options.mode, machine, false),
+      completed_(completed_machine(options.mode, machine)),
+      machine_(completed_ ? *completed_ : machine),
+      execution_(machine_, graph.kinds(), make_run_setting(options.mode, machine_, false),
                  MemoryStore::Counting::acquired),
       store_(execution_.store()),
       released_(store_.pool()),
-      planner_(graph, machine, plan_options(execution_.setting(), machine)),
-      summary_(graph, machine, planner_.plan(), options.keep_timeline),
+      planner_(graph, machine_, plan_options(execution_.setting(), machine_)),
+      summary_(graph, machine_, planner_.plan(), options.keep_timeline),
       actors_(execution_.start({.seed = options.seed, .interrupted = options.interrupted})) {
   actors_.begin();
 }
 
-Stream::~Stream() = default;
-
-bool Stream::submit(OpId keep_from) {
+bool Stream::Core::submit(OpId keep_from) {
   TROUPE_ASSERT(keep_from.index() <= graph_.size());
   if (!refusal_.empty()) return false;
   try {
@@ -44,7 +97,7 @@ bool Stream::submit(OpId keep_from) {
   }
 }
 
-bool Stream::plan_and_send(OpId keep_from) {
+bool Stream::Core::plan_and_send(OpId keep_from) {
   if (submitted_.index() == graph_.size()) return !actors_.is_over();
   while (const std::optional<Window> done = actors_.take_window()) retire(*done);
   while (!actors_.is_over() && in_flight_.size() >= options_.windows_in_flight) await_window();
@@ -68,7 +121,7 @@ bool Stream::plan_and_send(OpId keep_from) {
   return true;
 }
 
-void Stream::note(const PlannedWindow& planned) {
+void Stream::Core::note(const PlannedWindow& planned) {
   const Window& window = planned.window;
   InFlight& entry = in_flight_.emplace_back();
   entry.number = window.number;
@@ -79,7 +132,7 @@ void Stream::note(const PlannedWindow& planned) {
   entry.holds = planned.holds;
 }
 
-void Stream::send_window(PlannedWindow planned) {
+void Stream::Core::send_window(PlannedWindow planned) {
   execution_.prepare(planned, graph_.types(), {}, [this] {
     return options_.interrupted == nullptr || !options_.interrupted->load();
   });
@@ -88,7 +141,7 @@ void Stream::send_window(PlannedWindow planned) {
   actors_.send(std::move(planned.window));
 }
 
-void Stream::await_window() {
+void Stream::Core::await_window() {
   while (!actors_.is_over()) {
     if (const std::optional<Window> done = actors_.take_window()) return retire(*done);
     actors_.proceed();
@@ -96,7 +149,7 @@ void Stream::await_window() {
 }
 
 // `window` is the oldest one in flight.
-void Stream::retire(const Window& window) {
+void Stream::Core::retire(const Window& window) {
   const InFlight done = std::move(in_flight_.front());
   in_flight_.pop_front();
   summary_.add(window);
@@ -106,7 +159,7 @@ void Stream::retire(const Window& window) {
 }
 
 // Releases the held replicas that no later window may read.
-void Stream::release_unread() {
+void Stream::Core::release_unread() {
   std::erase_if(holds_, [this](const PlannedWindow::Hold& hold) {
     if (hold.op >= keep_from_) return false;
     if (store_.is_tracked(store_.memory(hold.replica))) store_.release(hold.replica, released_);
@@ -118,7 +171,7 @@ void Stream::release_unread() {
 
 // Drops replicas, units and ops that are older than any held replica and any replica that a window
 // in flight makes or reads.
-void Stream::forget() {
+void Stream::Core::forget() {
   ReplicaId oldest = installed_;
   for (const InFlight& window : in_flight_) oldest = std::min(oldest, window.oldest);
   for (const PlannedWindow::Hold& hold : holds_) oldest = std::min(oldest, hold.replica);
@@ -130,7 +183,7 @@ void Stream::forget() {
   graph_.forget_before(std::min(keep_from_, done_));
 }
 
-ScenarioReport Stream::finish(const std::string& name) {
+ScenarioReport Stream::Core::finish(const std::string& name) {
   actors_.send_end();
   while (!actors_.is_over()) await_window();
   for (const Window& left : actors_.take_left()) summary_.add(left);
@@ -141,6 +194,19 @@ ScenarioReport Stream::finish(const std::string& name) {
     report.error = refusal_;
   }
   return report;
+}
+
+Stream::Stream(const Machine& machine, Graph& graph, StreamOptions options)
+    : core_(std::make_unique<Core>(machine, graph, options)) {}
+
+Stream::~Stream() = default;
+
+bool Stream::submit(OpId keep_from) {
+  return core_->submit(keep_from);
+}
+
+ScenarioReport Stream::finish(const std::string& name) {
+  return core_->finish(name);
 }
 
 }  // namespace troupe

@@ -1,21 +1,17 @@
 // Runs or simulates a graph while ops are appended to it: more ops than fit in memory at once.
 #pragma once
 
-#include "actors/execution.hpp"
+#include "core/backend/mode.hpp"
+#include "core/base/id.hpp"
 #include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
-#include "core/memory/buffer_pool.hpp"
-#include "core/plan/planner.hpp"
-#include "core/result/summary.hpp"
 #include "core/trace/report.hpp"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <optional>
+#include <memory>
 #include <string>
-#include <vector>
 
 namespace troupe {
 
@@ -52,9 +48,9 @@ struct StreamOptions {
 class Stream {
  public:
   // Starts the actors. Machine and graph must outlive the stream; the graph must contain all its
-  // ops still. Throws a usage Error as check_machine() does, or if a device or a link has no
-  // backend for the mode, or if no window may be in flight, and a run Error if the host can't start
-  // enough threads.
+  // ops still. Throws a usage Error as check_machine() does, or if this host lacks a core, a GPU or
+  // a directory of the machine, or if no window may be in flight, and a run Error if the host can't
+  // start enough threads.
   Stream(const Machine& machine, Graph& graph, StreamOptions options);
   // Interrupts the run if it isn't finished. Blocks until the actors have quit, and so until what
   // an interrupted run has left under way has ended.
@@ -76,38 +72,8 @@ class Stream {
   ScenarioReport finish(const std::string& name);
 
  private:
-  struct InFlight {
-    std::uint32_t number = 0;
-    OpId end;          // one past its last op
-    ReplicaId oldest;  // the oldest replica that it makes or reads
-    std::vector<PlannedWindow::Hold> holds;
-  };
-
-  bool plan_and_send(OpId keep_from);
-  void note(const PlannedWindow& planned);
-  void send_window(PlannedWindow planned);
-  // Blocks until a window has completed or the run is over.
-  void await_window();
-  void retire(const Window& window);
-  void release_unread();
-  void forget();
-
-  Graph& graph_;
-  const StreamOptions options_;
-  Execution execution_;
-  MemoryStore& store_;
-  BufferCache released_;  // collects buffers that go back to the pool together
-  WindowPlanner planner_;
-  Summary summary_;
-  ActorRuntime& actors_;
-  std::deque<InFlight> in_flight_;          // the last window may still wait for room
-  std::vector<PlannedWindow::Hold> holds_;  // of completed windows
-  OpId keep_from_ = OpId::at(0);
-  OpId submitted_ = OpId::at(0);  // ops before it have been submitted
-  OpId done_ = OpId::at(0);       // ops before it have completed
-  ReplicaId installed_{0};        // replicas before it are in the store
-  std::optional<Window> unsent_;  // the last window, without its shares, while it waits for room
-  std::string refusal_;           // the Error that submit() has thrown
+  class Core;
+  std::unique_ptr<Core> core_;
 };
 
 }  // namespace troupe

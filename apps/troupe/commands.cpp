@@ -1,5 +1,6 @@
 #include "apps/troupe/commands.hpp"
 
+#include "actors/run_setting.hpp"
 #include "actors/runner.hpp"
 #include "apps/troupe/command_parts.hpp"
 #include "apps/troupe/guard.hpp"
@@ -71,7 +72,7 @@ int carry_out(Mode mode, const RunArguments& arguments) {
     // Not earlier: opening a named pipe waits for its reader, and a signal must end that at once.
     catch_interrupts();
     if (!arguments.verbose) return;
-    for (const std::string& line : describe_backends(run.setting(), planned.file.machine)) {
+    for (const std::string& line : describe_backends(run.setting(), run.machine())) {
       phases.bar().print_line(line);
     }
   });
@@ -133,10 +134,10 @@ std::optional<Error> refusal_in(Mode mode, const std::string& path, RunFile& fil
   try {
     const std::string ops = format_count(file.graph.size(), "op");
     guard(ErrorKind::usage, fmt::format("planning {} of {}", ops, path), [&] {
-      complete_for(mode, file, nullptr);
+      if (computes_values(mode)) check_data(file);
       const Run run(file.machine, file.graph, file.scenarios, {.mode = mode, .saves = file.saves});
       // If tensors will have values, makes a folder in each storage directory, and removes it.
-      static_cast<void>(MemoryStore(file.machine, run.setting().backing));
+      static_cast<void>(MemoryStore(run.machine(), run.setting().backing));
     });
     return std::nullopt;
   } catch (const Error& error) {

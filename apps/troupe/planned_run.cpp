@@ -123,15 +123,6 @@ RunNodes::RunNodes(const RunArguments& arguments, const OpRegistry& ops, Progres
   cluster.emplace(ops, options);
 }
 
-void complete_for(Mode mode, RunFile& file, Cluster* cluster) {
-  if (cluster != nullptr) {
-    cluster->complete(file.machine);
-  } else {
-    complete_machine(mode, file.machine);
-  }
-  if (computes_values(mode)) check_data(file);
-}
-
 PlannedRun::PlannedRun(Mode mode, const RunArguments& arguments, Phases& phases)
     : loss_policy(parse_loss_policy(arguments.on_loss)),
       ops(ops_with(arguments.ops)),
@@ -158,7 +149,8 @@ PlannedRun::PlannedRun(Mode mode, const RunArguments& arguments, Phases& phases)
                                  device.cuda_graphs = false;
                                }
                              }
-                             complete_for(mode, file, nodes.cluster ? &*nodes.cluster : nullptr);
+                             if (nodes.cluster) nodes.cluster->complete(file.machine);
+                             if (computes_values(mode)) check_data(file);
                              return chosen_scenarios(file, arguments.scenarios);
                            })),
       checkpoints(phases.run(ErrorKind::usage, "looking for checkpoints",

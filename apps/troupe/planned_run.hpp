@@ -49,8 +49,4 @@ struct PlannedRun {
   PlannedRun& operator=(const PlannedRun&) = delete;
 };
 
-// Fills in what a machine file may leave to this host, or to the nodes of a cluster, which may be
-// null, and refuses files of tensors that can't be read or written. Does only what the mode needs.
-void complete_for(Mode mode, RunFile& file, Cluster* cluster);
-
 }  // namespace troupe

@@ -69,6 +69,21 @@ BOOST_AUTO_TEST_CASE(results_are_saved_with_and_without_verification) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(the_other_files_are_saved_when_some_can_not_be) {
+  const Chain g;
+  const Report report =
+      g.perform({g.everything()}, {g.to_file("gone/x.npy", {g.x}), g.to_file("y.npy", {g.y}),
+                                   g.to_file("lost/y.npy", {g.y}), g.to_file("z.npy", {g.z})});
+  BOOST_TEST((report.scenarios[0].outcome == Outcome::failed));
+  BOOST_TEST(report.scenarios[0].error.find("gone/x.npy") != std::string::npos);
+  BOOST_TEST(g.value_in("y.npy") == 2);
+  BOOST_TEST(g.value_in("z.npy") == 3);
+  BOOST_TEST(g.directory.entries() == 2U);
+  BOOST_REQUIRE(report.notes.size() == 2U);
+  BOOST_TEST(report.notes[0] == "'everything': saved 2 of 4 files.");
+  BOOST_TEST(report.notes[1].find("lost/y.npy") != std::string::npos, report.notes[1]);
+}
+
 // x is another one each time that it is made, so that it differs from that of the serial execution.
 BOOST_AUTO_TEST_CASE(a_result_that_is_not_right_is_not_saved) {
   static std::atomic<double> made = 0;
