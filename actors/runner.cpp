@@ -119,6 +119,7 @@ Run::Core::Core(const Machine& machine, const Graph& graph, std::span<const Scen
   if (options_.checkpoints != nullptr) options_.checkpoints->set_widest_team(setting_.widest_team);
   plan_all();
   if (options_.resumed != nullptr) plan_what_is_left();
+  if (options_.cluster != nullptr) options_.cluster->check_files(graph_, machine_, plans_);
 }
 
 void Run::Core::plan_what_is_left() {

@@ -4,6 +4,7 @@
 #include "actors/nodes/cluster_nodes.hpp"
 #include "actors/nodes/connect_nodes.hpp"
 #include "actors/nodes/control_system.hpp"
+#include "actors/nodes/node_files.hpp"
 #include "actors/nodes/node_protocol.hpp"
 #include "actors/nodes/node_question.hpp"
 #include "actors/nodes/nodes_machine.hpp"
@@ -156,6 +157,15 @@ class Cluster::Impl {
   const std::vector<GpuOfDevice>& gpus() const { return gpus_; }
   const std::vector<std::string>& nodes_without_gpus() const { return nodes_without_gpus_; }
   bool uses_tls_for_tensors() const { return is_tls_wire(nodes_[0].has.address); }
+
+  void check_files(const Graph& graph, const Machine& machine, std::span<const Plan> plans) {
+    const std::vector<FilesRequest> requests = files_of_nodes(graph, machine, plans);
+    if (std::all_of(requests.begin(), requests.end(),
+                    [](const auto& r) { return r.files.empty(); })) {
+      return;
+    }
+    asked_.ask_all<Prepared>([&](std::size_t n) { return requests[n]; });
+  }
 
   void begin_run(const Machine& machine, const Plan& plan, std::int64_t widest_team, UnitId first,
                  std::span<const MemoryStore::Kept> kept, std::span<const TensorType> types,
@@ -355,6 +365,9 @@ std::int64_t Cluster::widest_team(const Machine& machine) const {
 void Cluster::check(const Machine& machine) {
   impl_->begin_run(machine, Plan{}, 1, UnitId{0}, {}, {}, false);
   impl_->end_run();
+}
+void Cluster::check_files(const Graph& graph, const Machine& machine, std::span<const Plan> plans) {
+  impl_->check_files(graph, machine, plans);
 }
 void Cluster::begin_run(const Machine& machine, const Plan& plan, std::int64_t widest_team,
                         UnitId first, std::span<const MemoryStore::Kept> kept,

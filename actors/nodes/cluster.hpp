@@ -6,6 +6,7 @@
 #include "actors/node_resources.hpp"
 #include "core/backend/cuda/gpu_of_device.hpp"
 #include "core/base/time.hpp"
+#include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
 #include "core/memory/memory_store.hpp"
 #include "core/network/tls_context.hpp"
@@ -113,6 +114,9 @@ class Cluster final : public NodeResources {
   // Has each node see whether its host has what `machine` says of it: cores, directories. Blocks.
   // Throws an Error that names the node. The machine has as many nodes as this.
   void check(const Machine& machine);
+  // Has each node that isn't lost see whether it has the files that its devices load. Blocks.
+  // Throws a usage Error that names the node and the file if one isn't there, or isn't the same.
+  void check_files(const Graph& graph, const Machine& machine, std::span<const Plan> plans);
   // Readies the nodes that aren't lost for the units of a plan from `first` on, whose windows will
   // be sent. Of the tensors of earlier units they free those that aren't `kept`. `widest_team`: as
   // in RunSetting. Blocks. Throws an Error that names the node. The machine must outlive the run,

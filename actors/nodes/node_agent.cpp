@@ -1,5 +1,6 @@
 #include "actors/nodes/node_agent.hpp"
 
+#include "actors/nodes/node_files.hpp"
 #include "actors/nodes/node_protocol.hpp"
 #include "core/base/error.hpp"
 
@@ -37,6 +38,12 @@ class Agent final : public caf::event_based_actor {
           return answer([&] {
             check_gpus(request.machine, request.self);
             return caf::make_message(OwnGpusAre{service().gpus(request.machine, request.self)});
+          });
+        },
+        [this](const FilesRequest& request) {
+          return answer([&] {
+            check_files(request);
+            return caf::make_message(Prepared{});
           });
         },
         [this](Reconnect reconnect) {

@@ -76,6 +76,7 @@ void add_node_protocol(caf::actor_system_config& config) {
       .add_message_type<MachineIs>("troupe::MachineIs")
       .add_message_type<OwnGpusRequest>("troupe::OwnGpusRequest")
       .add_message_type<OwnGpusAre>("troupe::OwnGpusAre")
+      .add_message_type<FilesRequest>("troupe::FilesRequest")
       .add_message_type<BeginRun>("troupe::BeginRun")
       .add_message_type<Prepared>("troupe::Prepared")
       .add_message_type<ChangeTensors>("troupe::ChangeTensors")

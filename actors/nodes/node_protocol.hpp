@@ -16,6 +16,7 @@
 #include "core/memory/digest.hpp"
 #include "core/memory/memory_store.hpp"
 #include "core/ops/op_kind.hpp"
+#include "core/ops/value_source.hpp"
 
 #include <cstdint>
 #include <string>
@@ -65,6 +66,11 @@ struct OwnGpusRequest {
 };
 struct OwnGpusAre {
   std::vector<GpuOfDevice> gpus;
+};
+// leader → agent, when the run is planned: has the node these files? Answered with Prepared or
+// Refusal.
+struct FilesRequest {
+  std::vector<FileLocation> files;
 };
 // leader → agent: one more run, or, after a loss, more of the same. Answered with Prepared or
 // Refusal.
@@ -228,6 +234,14 @@ auto inspect(Inspector& f, GpuOfDevice& x) {
 template <class Inspector>
 auto inspect(Inspector& f, OwnGpusAre& x) {
   return f(caf::meta::type_name("OwnGpusAre"), x.gpus);
+}
+template <class Inspector>
+auto inspect(Inspector& f, FileLocation& x) {
+  return f(caf::meta::type_name("FileLocation"), x.path, x.tensor, x.type, x.file_bytes);
+}
+template <class Inspector>
+auto inspect(Inspector& f, FilesRequest& x) {
+  return f(caf::meta::type_name("FilesRequest"), x.files);
 }
 template <class Inspector>
 auto inspect(Inspector& f, MemoryStore::Kept& x) {

@@ -4,16 +4,21 @@
 #include "tests/support/virtual_nodes.hpp"
 
 #include "actors/runner.hpp"
+#include "core/result/checkpoint.hpp"
 #include "core/trace/writers.hpp"
+#include "tests/support/data_bytes.hpp"
+#include "tests/support/expect_error.hpp"
 #include "tests/support/node_case.hpp"
 #include "tests/support/seeds.hpp"
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -194,9 +199,11 @@ struct Outcomes {
   std::vector<bool> lost;
 };
 
-// Three nodes work by turns, for 100 ms each, at what the one before has made.
-Outcomes cut(const std::vector<Cut>& cuts, OnLoss on_loss = OnLoss::replan,
-             std::uint64_t seed = 1) {
+// Three nodes work by turns, for 100 ms each, at what the one before has made. With `checkpoints`,
+// n0 and n1 are cut off from each other when the leader begins to fetch what the first one takes,
+// and checkpoints come every 150 ms.
+Outcomes cut(const std::vector<Cut>& cuts, OnLoss on_loss = OnLoss::replan, std::uint64_t seed = 1,
+             CheckpointFolder* checkpoints = nullptr) {
   testing::SmallMachine part;
   part.device("cpu", part.memory("mem"));
   const std::vector<Machine> machines(3, part.machine);
@@ -209,9 +216,19 @@ Outcomes cut(const std::vector<Cut>& cuts, OnLoss on_loss = OnLoss::replan,
   Cluster cluster(g.graph.kinds(), nodes.options());
   for (const auto& [a, b, when] : cuts) nodes.disconnect(a, b, when);
   const std::vector<Scenario> scenarios{g.everything()};
-  Report report = Run(cluster.machine(), g.graph, scenarios,
-                      {.mode = Mode::rehearse, .cluster = &cluster, .on_loss = on_loss})
-                      .perform();
+  RunOptions options{.mode = Mode::rehearse, .cluster = &cluster, .on_loss = on_loss};
+  bool has_cut = false;
+  if (checkpoints != nullptr) {
+    options.checkpoints = checkpoints;
+    options.checkpoint_interval = 150ms;
+    options.on_progress = [&](const RunProgress& progress) {
+      if (has_cut || progress.phase != RunProgress::Phase::checkpointing) return;
+      has_cut = true;
+      nodes.disconnect(0, 1, Duration{0});
+    };
+  }
+  Report report = Run(cluster.machine(), g.graph, scenarios, options).perform();
+  BOOST_TEST(has_cut == (checkpoints != nullptr));
   return {.report = std::move(report), .lost = cluster.lost_nodes()};
 }
 
@@ -265,6 +282,21 @@ BOOST_AUTO_TEST_CASE(nodes_may_be_cut_off_at_any_moment) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(nodes_may_be_cut_off_while_a_checkpoint_is_written) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      const testing::TemporaryDirectory folder;
+      std::filesystem::create_directory(folder.path() / "kept");
+      CheckpointFolder checkpoints(folder.path() / "kept", "a run");
+      const auto [report, lost] = cut({}, OnLoss::replan, seed, &checkpoints);
+      check_results(report);
+      BOOST_TEST((lost == std::vector<bool>{false, false, false}));
+      BOOST_TEST(names(report, "could not reach node n"));
+      BOOST_TEST(names(report, "checkpoint"));
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_run_that_is_to_fail_names_the_nodes_that_were_cut_off) {
   const auto [report, lost] = cut({{0, 1, 150ms}}, OnLoss::fail);
   const std::string& error = report.scenarios[0].error;
@@ -277,6 +309,32 @@ BOOST_AUTO_TEST_CASE(a_run_that_waits_for_nodes_needs_no_others_for_those_that_w
   const auto [report, lost] = cut({{0, 1, 150ms}}, OnLoss::wait);
   check_results(report);
   BOOST_TEST(names(report, "they were connected anew"));
+}
+
+// The leader has it open, and no node finds it any more.
+BOOST_AUTO_TEST_CASE(a_file_that_a_node_does_not_have_is_named_before_the_run) {
+  const testing::TemporaryDirectory folder;
+  folder.write("x.npy", testing::npy_of("<f8", "(2,)", std::string(16, '\0')));
+  testing::SmallMachine part;
+  part.device("cpu", part.memory("mem"));
+  SmallGraph g;
+  const auto load = [&](const std::string& op, std::uint32_t device) {
+    const FileTensor x = open_tensor(folder.path() / "x.npy");
+    g.op(op, "load", {}, on(DeviceId{device}), {{"values", x.values}}, x.type);
+  };
+  load("x", 0);
+  VirtualNodes nodes(1, {part.machine, part.machine}, g.graph.kinds(), {.nodes = 2}, node_timeout);
+  Cluster cluster(g.graph.kinds(), nodes.options());
+  const auto plan = [&] {
+    const std::vector<Scenario> scenarios{g.everything()};
+    const Run run(cluster.machine(), g.graph, scenarios,
+                  {.mode = Mode::rehearse, .cluster = &cluster});
+  };
+  plan();
+  load("y", 1);
+  std::filesystem::remove(folder.path() / "x.npy");
+  testing::expect_error(ErrorKind::usage, "node n0 ", plan);
+  testing::expect_error(ErrorKind::usage, "x.npy': there is no such file", plan);
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_gets_no_further_as_a_node_is_lost_again_and_again_gives_up) {
