@@ -3,9 +3,14 @@
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -21,14 +26,63 @@ namespace {
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
-// Throws an Error of this kind if there is no such host. `flags`: of getaddrinfo().
-Addresses look_up(const HostPort& address, ErrorKind kind, int flags = 0) {
+using Clock = std::chrono::steady_clock;
+
+// A question to those who know names of hosts.
+struct LookUp {
+  LookUp(const HostPort& address, int flags)
+      : host(address.host), port(std::to_string(address.port)) {
+    hints.ai_flags = flags;
+    hints.ai_socktype = SOCK_STREAM;
+    call.ar_name = host.c_str();
+    call.ar_service = port.c_str();
+    call.ar_request = &hints;
+  }
+  LookUp(const LookUp&) = delete;
+  LookUp& operator=(const LookUp&) = delete;
+
+  const std::string host;
+  const std::string port;
   addrinfo hints{};
-  hints.ai_flags = flags;
-  hints.ai_socktype = SOCK_STREAM;
+  gaicb call{};
+};
+
+// Returns an error of getaddrinfo(), or EAI_INPROGRESS if there is no answer by then.
+int wait_for(std::unique_ptr<LookUp>& question, Clock::time_point deadline) {
+  gaicb* call = &question->call;
+  if (const int error = getaddrinfo_a(GAI_NOWAIT, &call, 1, nullptr); error != 0) return error;
+  int state = EAI_INPROGRESS;
+  while ((state = gai_error(call)) == EAI_INPROGRESS) {
+    const auto left = std::chrono::nanoseconds(deadline - Clock::now());
+    if (left.count() <= 0) break;
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+    const timespec limit{.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count()};
+    gai_suspend(&call, 1, &limit);
+  }
+  // The system goes on with it, and needs it until it has an answer.
+  if (state == EAI_INPROGRESS && gai_cancel(call) != EAI_CANCELED) question.release();
+  return state;
+}
+
+// Throws an Error of this kind if there is no such host, or if that isn't known within `timeout`.
+// `flags`: of getaddrinfo().
+Addresses look_up(const HostPort& address, ErrorKind kind, int flags = 0,
+                  std::optional<Duration> timeout = {}) {
+  auto question = std::make_unique<LookUp>(address, flags);
   addrinfo* found = nullptr;
-  const int error =
-      getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
+  int error = 0;
+  if (timeout) {
+    error = wait_for(question, Clock::now() + *timeout);
+    if (error == EAI_INPROGRESS) {
+      throw Error(kind, SourcePlace{},
+                  fmt::format("who has the name '{}' was not known within {}", address.host,
+                              format_duration(*timeout)),
+                  "give its address in numbers, or see whether its name server answers");
+    }
+    found = question->call.ar_result;
+  } else {
+    error = getaddrinfo(question->host.c_str(), question->port.c_str(), &question->hints, &found);
+  }
   if (error == 0) return {found, &freeaddrinfo};
   if ((flags & AI_NUMERICHOST) != 0) {
     throw Error(kind, SourcePlace{}, fmt::format("'{}' is no address in numbers", address.host),
@@ -56,7 +110,7 @@ int try_to_connect(const addrinfo& to, Duration timeout, int& error) {
     pollfd ready{.fd = fd, .events = POLLOUT, .revents = 0};
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count();
     socklen_t size = sizeof error;
-    if (poll(&ready, 1, static_cast<int>(ms)) <= 0) {
+    if (poll(&ready, 1, static_cast<int>(std::max<std::int64_t>(ms, 0))) <= 0) {
       error = ETIMEDOUT;
     } else {
       getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
@@ -88,11 +142,14 @@ HostPort read_host_port(std::string_view text) {
 }
 
 int connect_to(const HostPort& address, Duration timeout) {
-  const Addresses found = look_up(address, ErrorKind::failed);
+  const Clock::time_point deadline = Clock::now() + timeout;
+  const Addresses found = look_up(address, ErrorKind::failed, 0, timeout);
+  int rest = 0;  // addresses
+  for (const addrinfo* to = found.get(); to != nullptr; to = to->ai_next) ++rest;
   int error = 0;
   bool has_ipv4 = false;
-  for (const addrinfo* to = found.get(); to != nullptr; to = to->ai_next) {
-    const int fd = try_to_connect(*to, timeout, error);
+  for (const addrinfo* to = found.get(); to != nullptr; to = to->ai_next, --rest) {
+    const int fd = try_to_connect(*to, (deadline - Clock::now()) / rest, error);
     if (fd >= 0) return fd;
     has_ipv4 = has_ipv4 || to->ai_family == AF_INET;
   }

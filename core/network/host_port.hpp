@@ -17,8 +17,8 @@ struct HostPort {
 // Reads "host:port" or "[::1]:port". Throws a usage Error if the text isn't that.
 HostPort read_host_port(std::string_view text);
 
-// A non-blocking socket that is connected to this address. Throws a run Error unless something
-// takes connections there within `timeout`. Blocks.
+// A non-blocking socket that is connected to this address. Throws a run Error unless the host is
+// found, and something takes connections there, within `timeout`. Blocks.
 int connect_to(const HostPort& address, Duration timeout);
 
 // A non-blocking socket that is being connected to this address, whose host is given in numbers.

@@ -153,6 +153,25 @@ BOOST_AUTO_TEST_CASE(a_run_on_two_hosts_equals_a_serial_execution,
   check(Run(hosts, tasks, certificates.options(trusting), certificates.options()));
 }
 
+BOOST_AUTO_TEST_CASE(a_name_server_that_does_not_answer_is_not_waited_for_without_end,
+                     *boost::unit_test::precondition(can_make_hosts)) {
+  const TwoHosts hosts;
+  const RunWorkspace workspace;
+  workspace.write("resolv.conf", "nameserver 10.99.0.77\n");  // no host has this address
+  workspace.write("run.yaml", "machine: {discover: {}}\ntasks: {x: {op: zeros, shape: [8]}}\n");
+  std::vector<std::string> words = hosts.on(0);
+  const std::string mount = "mount --bind resolv.conf /etc/resolv.conf && exec \"$@\"";
+  words.insert(words.end(), {"sh", "-c", mount, "sh"});
+  for (const std::string& word : troupe_command({"run", "run.yaml", "--nodes", "far.example:7420",
+                                                 "--trust-network", "--connect-timeout", "0.5"})) {
+    words.push_back(word);
+  }
+  const Finished finished = Program(words, options_in(workspace)).wait();
+  BOOST_TEST(finished.exit_code == 2);
+  BOOST_TEST(contains(finished.err, "who has the name 'far.example' was not known within 500 ms"),
+             finished.err);
+}
+
 BOOST_AUTO_TEST_CASE(a_cable_that_is_cut_ends_the_run_and_the_node_is_named,
                      *boost::unit_test::precondition(can_make_hosts)) {
   const TwoHosts hosts;
