@@ -1,4 +1,4 @@
-// Sessions whose tensors move out of a memory that is full.
+// Sessions with memories that are full: what moves out, what waits, and what is refused.
 #include "core/base/random.hpp"
 #include "tests/support/seeds.hpp"
 #include "tests/support/temporary_directory.hpp"
@@ -19,10 +19,13 @@ BOOST_AUTO_TEST_SUITE(session_room)
 namespace {
 
 using testing::all_modes;
+using testing::check_error;
 using testing::Gate;
 using testing::hundred_kib;
 using testing::of_18_kib;
 using testing::with_small_memory;
+
+const std::string this_file = "session_room_test.cpp";
 
 Machine with_small_memory_and_disk() {
   Machine machine = with_small_memory();
@@ -87,6 +90,13 @@ int use_at_random(Session& s, std::uint64_t seed) {
     while (live.size() > 12) live.erase(live.begin());
   }
   return wrong;
+}
+
+// What is in a memory that is full can't go elsewhere.
+Machine without_links(std::uint64_t memory_bytes) {
+  Machine machine = testing::session_machine(memory_bytes);
+  machine.links.clear();
+  return machine;
 }
 
 }  // namespace
@@ -269,6 +279,62 @@ BOOST_AUTO_TEST_CASE(tensors_that_fit_one_after_the_other_are_saved_together) {
   }
   s.save(folder.path() / "both.safetensors", {{"a", a}, {"b", b}});
   BOOST_TEST(s.load(folder.path() / "both.safetensors", "b").read<float>().size() == 15'000U);
+}
+
+BOOST_AUTO_TEST_CASE(a_memory_that_is_full_is_named_with_what_it_has_and_the_line_that_needs_more) {
+  Session s(without_links(64 << 10));
+  const DeviceScope on = s.on("cpu1");
+  std::vector<Tensor> kept;
+  int line = 0;
+  check_error(
+      [&] {
+        for (int i = 0; i < 5; ++i) {
+          line = __LINE__ + 1;
+          kept.push_back(s.zeros({4'000}));
+          kept.back().wait();
+        }
+      },
+      {"memory 'mem1' is full", "zeros[", "64 KiB", "drop handles"});
+  BOOST_TEST(kept.size() == 5U);
+  check_error([&] { s.wait_all(); }, {"mem1"}, this_file, line);
+}
+
+BOOST_AUTO_TEST_CASE(a_memory_that_is_full_of_given_tensors_is_named_too) {
+  Session s(without_links(64 << 10));
+  const std::vector<double> values(4'000);
+  std::vector<Tensor> kept;
+  int line = 0;
+  check_error(
+      [&] {
+        for (int i = 0; i < 3; ++i) {
+          line = __LINE__ + 1;
+          kept.push_back(s.tensor(values, {4'000}));
+          kept.back().wait();
+        }
+      },
+      {"memory 'mem0' is full", "float64 [4000]", "drop handles"});
+  check_error([&] { s.wait_all(); }, {"mem0"}, this_file, line);
+}
+
+BOOST_AUTO_TEST_CASE(given_tensors_without_a_handle_make_room_for_the_first_op) {
+  Session s(testing::session_machine(64 << 10), {.mode = Mode::rehearse});
+  const DeviceScope on = s.on("cpu0");
+  const std::vector<double> values(4'000, 1.0);
+  for (int i = 0; i < 2; ++i) s.tensor(values, {4'000});
+  BOOST_TEST(s.zeros({4'000}).read<float>() == std::vector<float>(4'000, 0.0F));
+}
+
+BOOST_AUTO_TEST_CASE(given_tensors_wait_until_a_memory_has_room) {
+  Session s(testing::session_machine(64 << 10));
+  const std::vector<double> values(4'000, 1.0);
+  for (int i = 0; i < 50; ++i) {
+    const Tensor x = s.tensor(values, {4'000});
+    BOOST_TEST(x.read<double>()[3'999] == 1.0);
+  }
+  const DeviceScope on = s.on("cpu0");
+  Tensor sum = s.zeros({4'000}, DType::f32);
+  for (int i = 0; i < 50; ++i) sum = sum + s.tensor(std::vector<float>(4'000, 1), {4'000});
+  BOOST_TEST(sum.read<float>()[0] == 50);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
