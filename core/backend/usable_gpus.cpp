@@ -6,15 +6,21 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 namespace troupe {
 
 UsableGpus usable_gpus() {
   UsableGpus usable{.gpus = {}, .problem = cuda_problem()};
-  const std::vector<CudaGpu> found = cuda_gpus();
-  for (const CudaGpu& gpu : found) {
+  std::vector<CudaGpu> used;
+  for (CudaGpu& gpu : cuda_gpus()) {
+    if (!gpu.problem.empty()) {
+      usable.left_out.push_back(fmt::format("GPU {}, {}: {}", gpu.number, gpu.name, gpu.problem));
+      continue;
+    }
     std::vector<std::size_t> peers;
-    for (std::size_t p = 0; p < usable.gpus.size(); ++p) {
-      if (cuda_are_peers(gpu, found[p])) peers.push_back(p);
+    for (std::size_t p = 0; p < used.size(); ++p) {
+      if (cuda_are_peers(gpu, used[p])) peers.push_back(p);
     }
     usable.gpus.push_back({.number = gpu.number,
                            .model = gpu.name,
@@ -22,12 +28,14 @@ UsableGpus usable_gpus() {
                            .available_memory_bytes = gpu.free_bytes,
                            .peaks = gpu.peaks,
                            .peers = std::move(peers)});
+    used.push_back(std::move(gpu));
   }
   if (usable.gpus.empty() && usable.problem.empty()) {
     usable.problem =
-        "the driver has GPUs, and none of them can be opened; see what nvidia-smi says of them: "
-        "one "
-        "may be lost, full, or in exclusive use";
+        !usable.left_out.empty()
+            ? usable.left_out.front()
+            : "the driver has GPUs, and none of them can be opened; see what nvidia-smi says of "
+              "them: one may be lost, full, or in exclusive use";
   }
   return usable;
 }

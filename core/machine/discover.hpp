@@ -74,6 +74,7 @@ struct UsableGpu {
 // why, and what to do.
 struct UsableGpus {
   std::vector<UsableGpu> gpus = {};
+  std::vector<std::string> left_out = {};  // which ones can't compute, and why
   std::string problem = {};
 };
 

@@ -185,7 +185,12 @@ std::string list_gpus(const HostInfo& host, const UsableGpus& usable) {
     out += fmt::format("# GPU {}: {}, {} of memory, {} available now\n", number, gpu.model,
                        format_bytes(gpu.memory_bytes), format_bytes(gpu.available_memory_bytes));
   }
-  if (!usable.gpus.empty()) return out;
+  if (!usable.gpus.empty()) {
+    for (const std::string& gpu : usable.left_out) {
+      out += fmt::format("# runs don't use {}\n", gpu);
+    }
+    return out;
+  }
   for (const std::string& gpu : host.gpus) out += fmt::format("# GPU: {}\n", gpu);
   if (host.gpus.empty()) out += "# no GPU found\n";
   if (!usable.problem.empty()) out += fmt::format("# runs have no GPU: {}\n", usable.problem);

@@ -242,8 +242,9 @@ BOOST_AUTO_TEST_CASE(a_fault_before_the_clock_starts_ends_the_run_with_the_kind_
 
 BOOST_AUTO_TEST_CASE(a_gpu_that_troupe_was_not_built_for_is_said_to_be,
                      *boost::unit_test::precondition(on_stand_in)) {
-  check_failure(run_file(small_tasks), {{"NO_KERNEL_IMAGE", "1"}},
-                {"gpu", " can't begin", "no kernel image", "CMAKE_CUDA_ARCHITECTURES=native"});
+  check_refusal(run_file(small_tasks), {{"NO_KERNEL_IMAGE", "2"}},
+                {"run.yaml:5:5: gpu1 is GPU 1", "no kernels for that", "no kernel image",
+                 "CMAKE_CUDA_ARCHITECTURES=native"});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -125,12 +125,12 @@ BOOST_AUTO_TEST_CASE(a_fault_in_any_kernel_ends_the_run_with_a_message,
   BOOST_TEST(outcomes.failed > 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_gpu_that_the_kernels_were_not_built_for_ends_the_run_with_a_message,
+BOOST_AUTO_TEST_CASE(a_gpu_that_the_kernels_were_not_built_for_is_refused_with_a_message,
                      *boost::unit_test::precondition(on_stand_in)) {
   const StandInFixture fixture;
   const Outcomes outcomes =
       inject(fixture, "no_kernel_image", 1, 1, {"no kernel image is available"});
-  BOOST_TEST(outcomes.failed == 1);
+  BOOST_TEST(outcomes.refused == 1);
 }
 
 BOOST_AUTO_TEST_CASE(gpus_without_access_to_each_other_copy_all_the_same,

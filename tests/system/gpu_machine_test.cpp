@@ -85,6 +85,30 @@ BOOST_AUTO_TEST_CASE(the_machine_it_prints_says_why_runs_have_no_gpu) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_gpu_that_has_no_kernels_is_left_out) {
+  const Workspace workspace;
+  const auto print = [&](const std::string& gpus_without) {
+    return run_on(
+        {{"TROUPE_STAND_IN_DEVICES", "3"}, {"TROUPE_STAND_IN_NO_KERNEL_IMAGE", gpus_without}},
+        workspace, {"machine"});
+  };
+  const Finished first = print("1");
+  BOOST_TEST_INFO(first.out);
+  BOOST_TEST(first.exit_code == 0);
+  BOOST_TEST(contains(first.out, "# GPU 1: "));
+  BOOST_TEST(contains(first.out, "# runs don't use GPU 0, "));
+  BOOST_TEST(contains(first.out, "this Troupe no kernels for that"));
+  BOOST_TEST(contains(first.out, "gpu: 1"));
+  BOOST_TEST(contains(first.out, "  peer0-1: {between: [vram0, vram1], "));
+  BOOST_TEST(!contains(first.out, "vram2"));
+
+  const Finished all = print("7");
+  BOOST_TEST_INFO(all.out);
+  BOOST_TEST(all.exit_code == 0);
+  BOOST_TEST(contains(all.out, "# runs have no GPU: GPU 0, "));
+  BOOST_TEST(!contains(all.out, "gpu0"));
+}
+
 BOOST_AUTO_TEST_CASE(a_machine_file_may_name_the_gpu_that_a_device_is) {
   const Workspace workspace;
   const auto run_gpu = [&](std::string_view number) {

@@ -10,6 +10,8 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace troupe {
 namespace {
 
@@ -143,6 +145,11 @@ std::vector<GpuOfDevice> gpus_of_devices(const Machine& machine, NodeId self) {
     if (!cuda_fits_device(machine, id) || !cuda_device_is_here(machine, id)) continue;
     const int number = number_of(machine, id);
     if (std::optional<CudaGpu> gpu = load_cuda().module->gpu(number)) {
+      if (!gpu->problem.empty()) {
+        throw usage_error(machine.devices[d].place,
+                          fmt::format("{} is GPU {}, {}: {}", machine.devices[d].name, number,
+                                      gpu->name, gpu->problem));
+      }
       gpus.push_back({.device = id,
                       .number = number,
                       .name = std::move(gpu->name),

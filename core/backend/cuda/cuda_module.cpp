@@ -5,6 +5,7 @@
 #include "core/backend/cuda/gpu_device.hpp"
 #include "core/backend/cuda/gpu_link.hpp"
 #include "core/backend/cuda/gpu_peaks.hpp"
+#include "core/backend/cuda/kernels/nothing.hpp"
 #include "core/backend/cuda/warm_up_gpu.hpp"
 #include "core/base/version.hpp"
 
@@ -34,6 +35,21 @@ bool can_access(int gpu, int peer) {
   if (cudaDeviceCanAccessPeer(&can, gpu, peer) == cudaSuccess) return can != 0;
   cudaGetLastError();  // is handled
   return false;
+}
+
+// Of the current GPU.
+std::string problem_of(const cudaDeviceProp& properties) {
+  int blocks = 0;
+  const cudaError_t status =
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, nothing_kernel(), 1, 0);
+  if (status != cudaSuccess) cudaGetLastError();  // is handled
+  if (status != cudaErrorNoKernelImageForDevice && status != cudaErrorUnsupportedPtxVersion) {
+    return {};
+  }
+  return fmt::format(
+      "it has compute capability {}.{}, and this Troupe no kernels for that ({}); build Troupe "
+      "with -D CMAKE_CUDA_ARCHITECTURES=native, or install a newer driver",
+      properties.major, properties.minor, cudaGetErrorString(status));
 }
 
 std::string find_problem() {
@@ -86,7 +102,8 @@ class LoadedModule final : public CudaModule {
                    .id = id_text(properties.uuid),
                    .memory_bytes = total,
                    .free_bytes = free,
-                   .peaks = peaks_of_gpu(number)};
+                   .peaks = peaks_of_gpu(number),
+                   .problem = problem_of(properties)};
   }
 
   CudaIssued issued(int gpu) const override { return issued_to(gpu); }

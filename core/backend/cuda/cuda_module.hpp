@@ -27,6 +27,7 @@ struct CudaGpu {
   std::uint64_t memory_bytes = 0;  // installed
   std::uint64_t free_bytes = 0;    // when it was asked
   GpuPeaks peaks = {};
+  std::string problem = {};  // why it can't compute, and what to do; empty if it can
 };
 
 // What all devices of this process that are a GPU have issued to it.

@@ -16,7 +16,8 @@
 //                        have hidden those before
 //   memory_mib           the memory of each device (256)
 //   driver_version       as cudaDriverGetVersion returns it (13000); 0: no driver
-//   no_kernel_image      1: launches fail with cudaErrorNoKernelImageForDevice
+//   no_kernel_image      a bit for each GPU, 1: the first one. Launches there fail with
+//                        cudaErrorNoKernelImageForDevice
 //   no_peer_access       1: devices can't access each other's memory
 //   peers_refused        1: they could, but it can't be enabled: cudaErrorTooManyPeers
 //   out_of_memory_at     n: the n-th allocation from now on fails; 0: none

@@ -45,6 +45,9 @@ inline void require(bool condition, cudaError_t error = cudaErrorInvalidValue) {
   if (!condition) throw CudaFailure{error};
 }
 
+inline void require_kernel_image(const Engine& engine, int device) {
+  require(((engine.control.no_kernel_image >> device) & 1) == 0, cudaErrorNoKernelImageForDevice);
+}
 // Throws cudaErrorInvalidDevice if there is no such device.
 inline void require_device(const Engine& engine, int device) {
   require(device >= 0 && device < engine.device_count(), cudaErrorInvalidDevice);

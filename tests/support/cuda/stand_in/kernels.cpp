@@ -114,7 +114,7 @@ void check_kernels(Control& control) {
 
 Work kernel_work(Engine& engine, int device, const void* function, dim3 grid, dim3 block,
                  void** args, std::size_t shared_bytes) {
-  require(engine.control.no_kernel_image == 0, cudaErrorNoKernelImageForDevice);
+  require_kernel_image(engine, device);
   CUkern_st* kernel = find_kernel(function);
   require(kernel != nullptr, cudaErrorInvalidDeviceFunction);
   check_launch(*kernel, grid, block, shared_bytes);

@@ -33,7 +33,7 @@ class LibraryWork {
  public:
   LibraryWork(Engine& engine, const LibraryHandle& handle, std::string_view what)
       : engine_(engine), stream_(engine.stream(handle.stream, what)) {
-    require(engine.control.no_kernel_image == 0, cudaErrorNoKernelImageForDevice);
+    require_kernel_image(engine, handle.device);
     require(stream_->device == handle.device, cudaErrorInvalidResourceHandle);
     work_.what = what;
     work_.is_kernel = true;

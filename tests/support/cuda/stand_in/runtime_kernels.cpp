@@ -97,7 +97,7 @@ cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void**
 
 cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
   return api("cudaFuncSetAttribute", [&](Engine& e) {
-    require(e.control.no_kernel_image == 0, cudaErrorNoKernelImageForDevice);
+    require_kernel_image(e, current_device());
     CUkern_st* kernel = find_kernel(function);
     require(kernel != nullptr, cudaErrorInvalidDeviceFunction);
     if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) return;
@@ -110,7 +110,7 @@ cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribu
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function,
                                                           int block_size, size_t shared_bytes) {
   return api("cudaOccupancyMaxActiveBlocksPerMultiprocessor", [&](Engine& e) {
-    require(e.control.no_kernel_image == 0, cudaErrorNoKernelImageForDevice);
+    require_kernel_image(e, current_device());
     require(find_kernel(function) != nullptr, cudaErrorInvalidDeviceFunction);
     require(block_size >= 1 && block_size <= 1024);
     const int by_shared = static_cast<int>((std::size_t{100} << 10U) / (shared_bytes + 1024));
