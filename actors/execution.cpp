@@ -21,8 +21,15 @@ namespace {
 std::vector<std::string> notes_on_gpus(const RunSetting& setting, const Machine& machine,
                                        const Cluster* cluster) {
   if (setting.has_virtual_time) return {};
-  if (cluster == nullptr) return gpu_notes(machine, gpus_of_devices(machine));
-  std::vector<std::string> notes = gpu_notes(machine, cluster->gpus());
+  std::vector<std::string> notes;
+  if (cluster == nullptr) {
+    notes = gpu_notes(machine, gpus_of_devices(machine));
+    for (const std::string& gpu : machine.gpus_left_out) {
+      notes.push_back(fmt::format("Not used: {}.", gpu));
+    }
+    return notes;
+  }
+  notes = gpu_notes(machine, cluster->gpus());
   for (const std::string& why : cluster->nodes_without_gpus()) notes.push_back(why + ".");
   return notes;
 }

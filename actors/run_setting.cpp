@@ -82,7 +82,7 @@ void complete_machine(Mode mode, Machine& machine) {
   if (has_virtual_time(mode)) return;
   assign_cores(machine, discover_host());
   measure_storage(machine);
-  limit_gpu_memories(machine, gpus_of_devices(machine));
+  limit_gpu_memories(machine, demand_gpus_of_devices(machine));
 }
 
 std::optional<Machine> completed_machine(Mode mode, const Machine& machine) {

@@ -123,8 +123,7 @@ class Cluster::Impl {
     std::vector<MachineIs> answers =
         asked_.ask_all<MachineIs>([](std::size_t) { return GpusRequest{}; });
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
-      const bool has_answered = !answers[n].machine.devices.empty();  // and isn't lost
-      if (has_answered && answers[n].why_no_gpus.empty()) {
+      if (has_any_gpu(answers[n].machine)) {  // it isn't lost, and lends some
         nodes_.set_machine(n, std::move(answers[n].machine));
       }
     }

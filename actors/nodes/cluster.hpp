@@ -99,7 +99,8 @@ class Cluster final : public NodeResources {
   // node starts the driver of its own. Throws a usage Error that names the nodes and says why if
   // none has GPUs to lend.
   void add_gpus();
-  // Nodes that have none to lend though they were asked, and why: "node n1 (…): it lends no GPUs".
+  // Nodes that lend none though they were asked, or not all, and why: "node n1 (…): it lends no
+  // GPUs".
   const std::vector<std::string>& nodes_without_gpus() const;
   // Limits the memories of `machine` to what its nodes can hold: no more of a GPU's than is free
   // there. Blocks. Throws a usage Error that names the node if one lacks a GPU of it, or the place

@@ -56,7 +56,7 @@ struct Refusal {
 struct GpusRequest {};
 struct MachineIs {
   Machine machine;          // in place of Welcome's
-  std::string why_no_gpus;  // empty: it has some
+  std::string why_no_gpus;  // none, or not all; empty: all that there are
 };
 // leader → agent, before the run is planned: has the node the devices of this machine that are its
 // own, and which GPUs are they? Answered with OwnGpusAre or Refusal.

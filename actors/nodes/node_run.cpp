@@ -131,7 +131,7 @@ Machine completed(Machine machine, NodeId self) {
 std::vector<GpuOfDevice> gpus_of_node(const Machine& machine, NodeId self, Mode mode) {
   static_cast<void>(make_run_setting(mode, machine, false, Nodes::several, self));
   if (has_virtual_time(mode)) return {};
-  return gpus_of_devices(machine, self);
+  return demand_gpus_of_devices(machine, self);
 }
 
 NodeTensors::NodeTensors(const BeginRun& begin, Mode mode)

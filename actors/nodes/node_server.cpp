@@ -105,7 +105,7 @@ class NodeServer::Impl {
     }
     Machine machine = own_machine();
     add_gpus(machine, usable.gpus);
-    return {std::move(machine), {}};
+    return {std::move(machine), fmt::format("{}", fmt::join(usable.left_out, "; "))};
   }
   AgentOptions agent_options(const OpRegistry& ops) {
     return {.ops = ops,

@@ -1,6 +1,6 @@
 // gpu_overlap: what GPUs and the copies to and from them do at once, beside plain loops of CUDA and
 // cuBLAS. Rounds of all parts of an experiment take turns; medians are shown. Exit code 2 if there
-// is no GPU or an option is wrong, 1 if an experiment failed.
+// is no GPU, one that can't be used, or an option is wrong, 1 if an experiment failed.
 #include "bench/overlap/bare.hpp"
 #include "bench/overlap/experiments.hpp"
 #include "bench/overlap/results.hpp"
@@ -39,8 +39,14 @@ int perform(const Options& options) {
     fmt::print(stderr, "gpu_overlap: no GPU: {}\n", problem);
     return 2;
   }
-  const Bare& bare = load_bare();
   const std::vector<CudaGpu> gpus = cuda_gpus();
+  for (const CudaGpu& gpu : gpus) {
+    if (gpu.problem.empty()) continue;
+    fmt::print(stderr, "gpu_overlap: {}: {}; hide it: CUDA_VISIBLE_DEVICES\n", name_of(gpu),
+               gpu.problem);
+    return 2;
+  }
+  const Bare& bare = load_bare();
   const Host host = describe_host(gpus, bare);
   fmt::print("{}", host_text(host));
   std::vector<ExperimentResult> results;

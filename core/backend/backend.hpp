@@ -123,7 +123,8 @@ class LinkBackend {
  public:
   virtual ~LinkBackend() = default;
   // Starts a chunk in a direction, in a slot of its own. The chunks of a direction must end in the
-  // order in which they were started. Throws a run Error if the chunk fails at once.
+  // order in which they were started, unless they leave tokens. Throws a run Error if the chunk
+  // fails at once.
   virtual Started start(Direction direction, const ChunkMove& move) = 0;
 };
 

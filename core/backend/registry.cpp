@@ -44,6 +44,10 @@ std::string why_no_gpu(const Machine& machine, const Device& gpu) {
     return fmt::format("its memory {} is the host's, where it can't compute in a real run",
                        machine.memory(gpu.memory).name);
   }
+  if (const Device* const owner = owning_gpu(machine, gpu.memory); owner != &gpu) {
+    return fmt::format("its memory {} is also that of {}, which is another GPU",
+                       machine.memory(gpu.memory).name, owner->name);
+  }
   if (const std::string problem = cuda_problem(); !problem.empty()) {
     return fmt::format("this machine has none that Troupe can use ({})",
                        problem.substr(0, problem.find(';')));
@@ -75,9 +79,11 @@ const DeviceBackendEntry& choose_backend(Mode mode, const Machine& machine, Devi
   if (const auto* entry = first_fit(device_backends(), mode, machine, id, where)) return *entry;
   const Device& device = machine.device(id);
   if (device.kind == DeviceKind::gpu) {
-    throw usage_error(device.place,
-                      fmt::format("{} is a GPU, and {}", device.name, why_no_gpu(machine, device)),
-                      stand_in_remedy(machine, device));
+    const Device* const owner = owning_gpu(machine, device.memory);
+    throw usage_error(
+        device.place, fmt::format("{} is a GPU, and {}", device.name, why_no_gpu(machine, device)),
+        owner != nullptr && owner != &device ? "give it a memory of its own, or both the same `gpu`"
+                                             : stand_in_remedy(machine, device));
   }
   throw usage_error(device.place,
                     fmt::format("nothing in this build of Troupe can run device {}", device.name),

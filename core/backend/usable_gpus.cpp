@@ -15,7 +15,7 @@ UsableGpus usable_gpus() {
   std::vector<CudaGpu> used;
   for (CudaGpu& gpu : cuda_gpus()) {
     if (!gpu.problem.empty()) {
-      usable.left_out.push_back(fmt::format("GPU {}, {}: {}", gpu.number, gpu.name, gpu.problem));
+      usable.left_out.push_back(fmt::format("{}: {}", name_of(gpu), gpu.problem));
       continue;
     }
     std::vector<std::size_t> peers;
@@ -30,13 +30,7 @@ UsableGpus usable_gpus() {
                            .peers = std::move(peers)});
     used.push_back(std::move(gpu));
   }
-  if (usable.gpus.empty() && usable.problem.empty()) {
-    usable.problem =
-        !usable.left_out.empty()
-            ? usable.left_out.front()
-            : "the driver has GPUs, and none of them can be opened; see what nvidia-smi says of "
-              "them: one may be lost, full, or in exclusive use";
-  }
+  if (usable.gpus.empty() && usable.problem.empty()) usable.problem = usable.left_out.front();
   return usable;
 }
 

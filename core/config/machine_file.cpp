@@ -21,7 +21,7 @@ namespace {
 constexpr std::int64_t cpu_devices_max = 1024;
 
 // The GPUs that a file asks for at this node.
-std::vector<UsableGpu> found_gpus(const Node& node, const FindGpus& find_gpus) {
+UsableGpus found_gpus(const Node& node, const FindGpus& find_gpus) {
   if (!find_gpus) {
     throw usage_error(node.place(), "GPUs can't be discovered here, only for the whole machine",
                       "name them: `troupe machine` prints those of its host");
@@ -29,7 +29,7 @@ std::vector<UsableGpu> found_gpus(const Node& node, const FindGpus& find_gpus) {
   UsableGpus found = find_gpus();
   // Without either, they come later: those of the nodes of a run.
   if (found.gpus.empty() && !found.problem.empty()) throw no_usable_gpu(node.place(), found);
-  return std::move(found.gpus);
+  return found;
 }
 
 // The key `gpus` of `discover`, or null.
@@ -75,9 +75,10 @@ Machine discover(const Node& node, const FindGpus& find_gpus) {
   Machine machine;
   if (const Node* gpus = find_gpus_key(node); gpus != nullptr && read_bool(*gpus, "gpus")) {
     // First: what the driver takes of the host's memory isn't there for tensors.
-    const std::vector<UsableGpu> found = found_gpus(*gpus, find_gpus);
+    UsableGpus found = found_gpus(*gpus, find_gpus);
     machine = local_machine(discover_host(), options);
-    add_gpus(machine, found);
+    add_gpus(machine, found.gpus);
+    machine.gpus_left_out = std::move(found.left_out);
   } else {
     machine = local_machine(discover_host(), options);
   }

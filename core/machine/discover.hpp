@@ -70,11 +70,10 @@ struct UsableGpu {
   std::vector<std::size_t> peers = {};
 };
 
-// In the order of the driver, without those that can't be opened. If there are none, `problem` says
-// why, and what to do.
+// In the order of the driver. If there are none, `problem` says why, and what to do.
 struct UsableGpus {
   std::vector<UsableGpu> gpus = {};
-  std::vector<std::string> left_out = {};  // which ones can't compute, and why
+  std::vector<std::string> left_out = {};  // which ones can't be used, and why
   std::string problem = {};
 };
 

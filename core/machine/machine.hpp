@@ -81,6 +81,7 @@ struct Machine {
   std::vector<Memory> memories;
   std::vector<Link> links;
   std::vector<std::string> nodes = {};  // names; none: all is on one node, which has no name
+  std::vector<std::string> gpus_left_out = {};  // of this host, when its GPUs were found, and why
 
   const Device& device(DeviceId d) const { return devices[d.index()]; }
   const Memory& memory(MemoryId m) const { return memories[m.index()]; }

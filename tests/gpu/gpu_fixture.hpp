@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/backend/cuda/cuda_backend.hpp"
+#include "core/backend/usable_gpus.hpp"
 #include "core/machine/machine.hpp"
 #include "tests/support/cuda/stand_in_control.hpp"
 
@@ -13,7 +14,7 @@
 namespace troupe::testing {
 
 inline int gpu_count() {
-  static const int count = static_cast<int>(cuda_gpus().size());
+  static const int count = static_cast<int>(usable_gpus().gpus.size());
   return count;
 }
 

@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_asks_for_gpus_is_refused_if_none_of_them_can_be
   files.check_refused(
       files.on({{"TROUPE_STAND_IN_DEVICES", "1"}, {"TROUPE_STAND_IN_DEVICE_LOST_AT", "1"}},
                {"run", "run.yaml", "--json", "report.json"}),
-      {"run.yaml:1", "none of them can be opened", "nvidia-smi"});
+      {"run.yaml:1", "no GPU of this host can be used", "it can't be opened", "nvidia-smi"});
 }
 
 BOOST_AUTO_TEST_CASE(neither_leader_nor_nodes_load_cuda_for_a_run_that_asks_for_no_gpus) {

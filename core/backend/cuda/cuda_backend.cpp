@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <limits>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -137,27 +137,47 @@ std::unique_ptr<MemorySpace> make_cuda_space(const Machine& machine, MemoryId me
   return nullptr;
 }
 
-std::vector<GpuOfDevice> gpus_of_devices(const Machine& machine, NodeId self) {
+namespace {
+
+using OnProblem = std::function<void(const Device& device, const CudaGpu& gpu)>;
+
+std::vector<GpuOfDevice> find_gpus(const Machine& machine, NodeId self,
+                                   const OnProblem& on_problem) {
   std::vector<GpuOfDevice> gpus;
   for (std::size_t d = 0; d < machine.devices.size(); ++d) {
     const DeviceId id = DeviceId::at(d);
     if (self && machine.devices[d].node != self) continue;
     if (!cuda_fits_device(machine, id) || !cuda_device_is_here(machine, id)) continue;
     const int number = number_of(machine, id);
-    if (std::optional<CudaGpu> gpu = load_cuda().module->gpu(number)) {
-      if (!gpu->problem.empty()) {
-        throw usage_error(machine.devices[d].place,
-                          fmt::format("{} is GPU {}, {}: {}", machine.devices[d].name, number,
-                                      gpu->name, gpu->problem));
-      }
-      gpus.push_back({.device = id,
-                      .number = number,
-                      .name = std::move(gpu->name),
-                      .id = std::move(gpu->id),
-                      .free_bytes = gpu->free_bytes});
+    CudaGpu gpu = load_cuda().module->gpu(number);
+    if (!gpu.problem.empty()) {
+      on_problem(machine.devices[d], gpu);
+      continue;
     }
+    gpus.push_back({.device = id,
+                    .number = number,
+                    .name = std::move(gpu.name),
+                    .id = std::move(gpu.id),
+                    .free_bytes = gpu.free_bytes});
   }
   return gpus;
+}
+
+}  // namespace
+
+std::string name_of(const CudaGpu& gpu) {
+  return fmt::format("GPU {}{}", gpu.number, gpu.name.empty() ? "" : ", " + gpu.name);
+}
+
+std::vector<GpuOfDevice> gpus_of_devices(const Machine& machine, NodeId self) {
+  return find_gpus(machine, self, [](const Device&, const CudaGpu&) {});
+}
+
+std::vector<GpuOfDevice> demand_gpus_of_devices(const Machine& machine, NodeId self) {
+  return find_gpus(machine, self, [](const Device& device, const CudaGpu& gpu) {
+    throw usage_error(device.place,
+                      fmt::format("{} is {}: {}", device.name, name_of(gpu), gpu.problem));
+  });
 }
 
 int cuda_gpu_count() {
@@ -167,9 +187,7 @@ int cuda_gpu_count() {
 std::vector<CudaGpu> cuda_gpus() {
   std::vector<CudaGpu> found;
   for (int number = 0; number < cuda_gpu_count(); ++number) {
-    if (std::optional<CudaGpu> gpu = load_cuda().module->gpu(number)) {
-      found.push_back(std::move(*gpu));
-    }
+    found.push_back(load_cuda().module->gpu(number));
   }
   return found;
 }

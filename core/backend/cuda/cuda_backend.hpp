@@ -25,15 +25,18 @@ LinkBackendEntry cuda_link_backend();
 std::unique_ptr<MemorySpace> make_cuda_space(const Machine& machine, MemoryId memory);
 
 // The GPUs that devices of the machine are, as far as this process can use them; given `self`, for
-// devices of this node only. For real runs. Opens the GPUs. Throws a usage Error (with the device's
-// place) if one has no kernels.
+// devices of this node only. For real runs. Opens the GPUs.
 std::vector<GpuOfDevice> gpus_of_devices(const Machine& machine, NodeId self = {});
+// The same. Throws a usage Error (with the device's place) if one of them can't be used.
+std::vector<GpuOfDevice> demand_gpus_of_devices(const Machine& machine, NodeId self = {});
 
 // How many GPUs the driver has, whether or not they can be used. Opens none.
 int cuda_gpu_count();
-// The GPUs that this process can open, those that can't compute included; none: cuda_problem() says
-// why. Opens all of them.
+// The GPUs that the driver has, those that can't be used included; none: cuda_problem() says why.
+// Opens all of them.
 std::vector<CudaGpu> cuda_gpus();
+// "GPU 0, NVIDIA H200"
+std::string name_of(const CudaGpu& gpu);
 // What devices that are this GPU have issued to it since this process began, and how long that has
 // kept their threads.
 CudaIssued cuda_issued(const CudaGpu& gpu);

@@ -1,6 +1,7 @@
 #include "core/backend/cuda/cuda_module.hpp"
 
 #include "core/backend/cuda/cuda_call.hpp"
+#include "core/backend/cuda/cuda_check.hpp"
 #include "core/backend/cuda/cuda_space.hpp"
 #include "core/backend/cuda/gpu_device.hpp"
 #include "core/backend/cuda/gpu_link.hpp"
@@ -37,15 +38,19 @@ bool can_access(int gpu, int peer) {
   return false;
 }
 
+std::string problem_of(cudaError_t status) {
+  return fmt::format("it can't be opened ({}); see what nvidia-smi says of it",
+                     cudaGetErrorString(status));
+}
+
 // Of the current GPU.
 std::string problem_of(const cudaDeviceProp& properties) {
   int blocks = 0;
   const cudaError_t status =
       cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, nothing_kernel(), 1, 0);
-  if (status != cudaSuccess) cudaGetLastError();  // is handled
-  if (status != cudaErrorNoKernelImageForDevice && status != cudaErrorUnsupportedPtxVersion) {
-    return {};
-  }
+  if (status == cudaSuccess) return {};
+  cudaGetLastError();  // is handled
+  if (!is_built_for_others(status)) return problem_of(status);
   return fmt::format(
       "it has compute capability {}.{}, and this Troupe no kernels for that ({}); build Troupe "
       "with -D CMAKE_CUDA_ARCHITECTURES=native, or install a newer driver",
@@ -90,20 +95,24 @@ class LoadedModule final : public CudaModule {
     return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
   }
 
-  std::optional<CudaGpu> gpu(int number) const override {
+  CudaGpu gpu(int number) const override {
     cudaDeviceProp properties{};
     std::size_t free = 0;
     std::size_t total = 0;
-    if (cudaSetDevice(number) != cudaSuccess) return std::nullopt;
-    if (cudaGetDeviceProperties(&properties, number) != cudaSuccess) return std::nullopt;
-    if (cudaMemGetInfo(&free, &total) != cudaSuccess) return std::nullopt;
-    return CudaGpu{.number = number,
-                   .name = properties.name,
-                   .id = id_text(properties.uuid),
-                   .memory_bytes = total,
-                   .free_bytes = free,
-                   .peaks = peaks_of_gpu(number),
-                   .problem = problem_of(properties)};
+    cudaError_t status = cudaSetDevice(number);
+    if (status == cudaSuccess) status = cudaGetDeviceProperties(&properties, number);
+    if (status == cudaSuccess) status = cudaMemGetInfo(&free, &total);
+    if (status != cudaSuccess) {
+      cudaGetLastError();  // is handled
+      return {.number = number, .problem = problem_of(status)};
+    }
+    return {.number = number,
+            .name = properties.name,
+            .id = id_text(properties.uuid),
+            .memory_bytes = total,
+            .free_bytes = free,
+            .peaks = peaks_of_gpu(number),
+            .problem = problem_of(properties)};
   }
 
   CudaIssued issued(int gpu) const override { return issued_to(gpu); }

@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,12 +21,12 @@ namespace troupe {
 // A GPU of this host, as the driver numbers them.
 struct CudaGpu {
   int number = 0;
-  std::string name;
-  std::string id;                  // the same in all processes; no other GPU has it
+  std::string name = {};
+  std::string id = {};             // the same in all processes; no other GPU has it
   std::uint64_t memory_bytes = 0;  // installed
   std::uint64_t free_bytes = 0;    // when it was asked
   GpuPeaks peaks = {};
-  std::string problem = {};  // why it can't compute, and what to do; empty if it can
+  std::string problem = {};  // why it can't be used, and what to do; empty if it can
 };
 
 // What all devices of this process that are a GPU have issued to it.
@@ -42,8 +41,8 @@ class CudaModule {
   // Why no GPU can be used, and what to do; empty if there is one.
   virtual std::string problem() const = 0;
   virtual int count() const = 0;  // of GPUs, none of which is opened for it
-  // Opens the GPU if this process hasn't done so yet. None: it can't be used.
-  virtual std::optional<CudaGpu> gpu(int number) const = 0;
+  // Opens the GPU if this process hasn't done so yet.
+  virtual CudaGpu gpu(int number) const = 0;
   virtual CudaIssued issued(int gpu) const = 0;
   // Whether each of two GPUs can access the memory of the other. Opens none.
   virtual bool are_peers(int a, int b) const = 0;

@@ -65,7 +65,7 @@ inline bool is_passed(cudaEvent_t event) {
 
 inline PinnedMemory pin_memory(std::size_t bytes) {
   void* room = nullptr;
-  check_cuda(cudaHostAlloc(&room, bytes, cudaHostAllocDefault), "pinning memory of the host");
+  check_pinned(cudaHostAlloc(&room, bytes, cudaHostAllocDefault), bytes);
   return PinnedMemory(static_cast<std::byte*>(room));
 }
 

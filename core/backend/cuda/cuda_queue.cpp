@@ -5,6 +5,7 @@
 #include "core/backend/cuda/cuda_space.hpp"
 #include "core/backend/cuda/profile_range.hpp"
 #include "core/base/relax.hpp"
+#include "core/base/units.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -91,8 +92,9 @@ class Queues {
   std::uint32_t next_ = 0;
 };
 
+// Never destroyed: queues of static sessions may outlive other static objects.
 Queues& all_queues() {
-  static Queues queues;
+  static Queues& queues = *new Queues;
   return queues;
 }
 
@@ -105,7 +107,7 @@ CudaQueue::CudaQueue(int gpu, std::uint32_t first_slot, std::uint32_t slots,
       completions_(completions),
       slots_(slots),
       slot_at_(slots) {
-  check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
+  choose_gpu(gpu_);
   own_verdicts_ = pin_memory(slots * sizeof(std::int32_t));
   verdicts_ = reinterpret_cast<std::int32_t*>(own_verdicts_.get());
   std::uninitialized_fill_n(verdicts_, slots, 0);
@@ -136,9 +138,14 @@ CudaQueue::~CudaQueue() {
 
 void CudaQueue::make_handles() {
   const cudaStream_t stream = own_stream_.get();
-  check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
+  choose_gpu(gpu_);
   cublasHandle_t blas = nullptr;
-  check_cuda(cublasCreate(&blas), "starting cuBLAS");
+  // What is kept for tensors makes way.
+  if (cublasCreate(&blas) != CUBLAS_STATUS_SUCCESS) {
+    cudaGetLastError();  // the next call says so, too, if there is more to it
+    free_kept_memory(gpu_);
+    check_cuda(cublasCreate(&blas), "starting cuBLAS");
+  }
   own_blas_.reset(blas);
   check_cuda(cublasSetStream(blas, stream), "giving cuBLAS a stream");
   // Of its own, so that what other streams do doesn't change the bits of results.
@@ -156,7 +163,7 @@ void CudaQueue::make_handles() {
 }
 
 void CudaQueue::begin(std::uint32_t slot, std::span<const Token> after, Duration expected) {
-  check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
+  choose_gpu(gpu_);
   launches_.keep(held_launches_);  // not those of work that has failed before its end
   calls_itself_ = false;
   given_at_.reset();
@@ -193,7 +200,7 @@ std::optional<Error> CudaQueue::give_held() {
   if (!held_.given_at) held_.given_at = GpuClock::now();
   const std::uint32_t last = held_.all().back();
   try {
-    check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
+    choose_gpu(gpu_);
     launches_.enqueue(std::exchange(held_launches_, 0), own_stream_.get());
     check_cuda(cudaEventRecord(slot_of(last).end.get(), own_stream_.get()), "recording an event");
   } catch (const Error& error) {
@@ -374,7 +381,8 @@ std::byte* CudaQueue::scratch(std::size_t bytes) {
   if (bytes <= scratch_bytes_) return scratch_.back().get();
   // What was issued may still use the last one, and to free it would wait for that.
   const std::size_t room = std::max(bytes, 2 * scratch_bytes_);
-  scratch_.push_back(allocate_on(gpu_, room, "allocating memory for intermediate values"));
+  scratch_.push_back(allocate_on(
+      gpu_, room, fmt::format("allocating {} for intermediate values", format_bytes(room))));
   scratch_bytes_ = room;
   return scratch_.back().get();
 }

@@ -32,7 +32,7 @@ std::uint64_t capacity_of(std::uint64_t bytes) {
 class Bounce {
  public:
   explicit Bounce(int gpu) {
-    check_cuda(cudaSetDevice(gpu), "choosing a GPU");
+    choose_gpu(gpu);
     room_ = pin_memory(piece_bytes);
     stream_ = make_stream();
   }
@@ -96,7 +96,7 @@ class GpuSpace final : public MemorySpace {
   int gpu() const { return gpu_; }
 
   std::optional<std::uint64_t> free_bytes() const override {
-    check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
+    choose_gpu(gpu_);
     std::size_t free = 0;
     std::size_t total = 0;
     check_cuda(cudaMemGetInfo(&free, &total), "asking for the memory of a GPU");
@@ -145,12 +145,12 @@ class GpuSpace final : public MemorySpace {
 
   void read(const Held& held, std::byte* out) const override {
     const std::lock_guard lock(bouncing_);
-    check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
+    choose_gpu(gpu_);
     bounce_.read(held.buffer, out, held.bytes);
   }
   void write(const Held& held, const std::byte* values) override {
     const std::lock_guard lock(bouncing_);
-    check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
+    choose_gpu(gpu_);
     bounce_.write(held.buffer, values, held.bytes);
   }
   Digest digest(const Held& held) const override {
@@ -198,7 +198,7 @@ class GpuSpace final : public MemorySpace {
         if (oldest == nullptr || entry.second.used_at < oldest->second.used_at) oldest = &entry;
       }
       if (oldest == nullptr) return false;
-      check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
+      choose_gpu(gpu_);
       free_one(oldest->second, oldest->first);
     }
     return true;
@@ -210,7 +210,7 @@ class GpuSpace final : public MemorySpace {
     bytes_ -= capacity;
   }
   std::byte* try_allocate(std::uint64_t capacity) {
-    check_cuda(cudaSetDevice(gpu_), "choosing a GPU");
+    choose_gpu(gpu_);
     void* room = nullptr;
     const cudaError_t status = cudaMalloc(&room, capacity);
     if (status == cudaErrorMemoryAllocation) {
@@ -253,9 +253,8 @@ std::unique_ptr<MemorySpace> make_pinned_space(int gpu) {
       &BufferPool::usable_host_bytes,
       Pinning{.pin =
                   [gpu](std::byte* pages, std::uint64_t bytes) {
-                    check_cuda(cudaSetDevice(gpu), "choosing a GPU");
-                    check_cuda(cudaHostRegister(pages, bytes, cudaHostRegisterPortable),
-                               "pinning memory of the host");
+                    choose_gpu(gpu);
+                    check_pinned(cudaHostRegister(pages, bytes, cudaHostRegisterPortable), bytes);
                   },
               .unpin =
                   [gpu](std::byte* pages) {

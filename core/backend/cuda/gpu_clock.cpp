@@ -47,19 +47,24 @@ Instant GpuAnchor::time_of(cudaEvent_t event, Instant otherwise) const {
 }
 
 std::shared_ptr<GpuClock> GpuClock::of(int gpu) {
-  static std::mutex mutex;
-  static std::unordered_map<int, std::weak_ptr<GpuClock>> clocks;
-  const std::lock_guard lock(mutex);
-  std::shared_ptr<GpuClock> clock = clocks[gpu].lock();
+  struct Clocks {
+    std::mutex mutex;
+    std::unordered_map<int, std::weak_ptr<GpuClock>> of_gpu;
+  };
+  // Never destroyed: static sessions may outlive other static objects.
+  static Clocks& clocks = *new Clocks;
+  const std::lock_guard lock(clocks.mutex);
+  std::weak_ptr<GpuClock>& known = clocks.of_gpu[gpu];
+  std::shared_ptr<GpuClock> clock = known.lock();
   if (clock == nullptr) {
     clock = std::make_shared<GpuClock>(gpu);
-    clocks[gpu] = clock;
+    known = clock;
   }
   return clock;
 }
 
 GpuClock::GpuClock(int gpu) : gpu_(gpu) {
-  check_cuda(cudaSetDevice(gpu), "choosing a GPU");
+  choose_gpu(gpu);
   stream_ = make_stream();
   // The first events take long, as the driver sets the stream up.
   constexpr int tries = 8;

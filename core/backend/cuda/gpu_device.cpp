@@ -36,11 +36,16 @@ struct IssueCounter {
   std::atomic<std::int64_t> took_ns = 0;
 };
 
+struct IssueCounters {
+  std::mutex mutex;
+  std::map<int, IssueCounter> of_gpu;
+};
+
 IssueCounter& counter_of(int gpu) {
-  static std::mutex mutex;
-  static std::map<int, IssueCounter> counters;
-  const std::lock_guard lock(mutex);
-  return counters[gpu];
+  // Never destroyed: devices of static sessions may outlive other static objects.
+  static IssueCounters& counters = *new IssueCounters;
+  const std::lock_guard lock(counters.mutex);
+  return counters.of_gpu[gpu];
 }
 
 class GpuDevice final : public DeviceBackend {

@@ -24,7 +24,7 @@ bool enable_access(int gpu, int peer) {
   int can = 0;
   check_cuda(cudaDeviceCanAccessPeer(&can, gpu, peer), "asking for access to another GPU");
   if (can == 0) return false;
-  check_cuda(cudaSetDevice(gpu), "choosing a GPU");
+  choose_gpu(gpu);
   const cudaError_t status = cudaDeviceEnablePeerAccess(peer, 0);
   switch (status) {
     case cudaErrorPeerAccessAlreadyEnabled:
@@ -95,7 +95,7 @@ class GpuLink final : public LinkBackend {
       if (gpu < 0) {
         of_host = pin_memory(bytes);
       } else {
-        check_cuda(cudaSetDevice(gpu), "choosing a GPU");
+        choose_gpu(gpu);
         of_gpu = allocate_memory(bytes, "allocating memory");
       }
     }
@@ -108,7 +108,7 @@ class GpuLink final : public LinkBackend {
     const Room& from = rooms_.emplace_back(source(d));
     const Room& to = rooms_.emplace_back(target(d));
     const cudaStream_t stream = queues_[static_cast<std::size_t>(d)]->stream();
-    check_cuda(cudaSetDevice(stream_of(d)), "choosing a GPU");
+    choose_gpu(stream_of(d));
     copy(d, from.data(), to.data(), Room::bytes, stream);
     check_cuda(cudaStreamSynchronize(stream), "copying");
   }

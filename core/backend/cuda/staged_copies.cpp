@@ -20,7 +20,7 @@ namespace {
 class Stage {
  public:
   explicit Stage(int gpu) {
-    check_cuda(cudaSetDevice(gpu), "choosing a GPU");
+    choose_gpu(gpu);
     for (Piece& piece : pieces_) {
       piece.room = pin_memory(piece_bytes);
       piece.is_free = make_awaited_event();

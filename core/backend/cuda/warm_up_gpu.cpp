@@ -119,7 +119,7 @@ void compute(const CudaKernelEntry& kernel, const KernelSample& op, CudaQueue& q
 }  // namespace
 
 void warm_up_gpu(int gpu, const Device& device, std::span<const KernelSample> ops) {
-  static Computed computed;
+  static Computed& computed = *new Computed;  // never destroyed, as static sessions may use it
   Unreported unreported;
   std::optional<CudaQueue> queue;
   for (const KernelSample& op : ops) {

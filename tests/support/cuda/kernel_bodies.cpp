@@ -184,7 +184,7 @@ Bodies::Bodies() {
 }
 
 const Bodies& bodies() {
-  static const Bodies all;
+  static const Bodies& all = *new Bodies;  // never destroyed: kernels may run as a process ends
   return all;
 }
 
