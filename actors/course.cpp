@@ -112,9 +112,7 @@ void Course::act() {
   is_paused_ = result_.ending == Ending::interrupted && !options.is_interrupted();
   if (options.is_interrupted()) return;
   setting_.execution.stop();
-  if (is_cut_ && !result_.failure.unit && is_none_left()) {
-    result_.failure = {.cause = none_left().what()};
-  }
+  if (is_cut_ && is_none_left()) result_.failure = {.cause = none_left().what()};
   if (!is_cut_ || !has_failed_transfer() || !has_failed_between_nodes()) return;
   // It may have failed before it is known why.
   const std::string why = setting_.execution.await_disconnection();
@@ -145,13 +143,37 @@ bool Course::is_cut_by_loss() const {
 
 bool Course::is_to_go_on_after_loss() {
   is_cut_ = true;
-  return is_to_go_on();
+  has_ended_ = is_to_go_on();
+  return has_ended_;
+}
+
+// Of an attempt after which results were compared or saved: that is no time of the scenario.
+void Course::leave_out_time_since_end() {
+  if (!std::exchange(has_ended_, false) || setting_.execution.setting().has_virtual_time) return;
+  Instant end = result_.origin.value_or(Instant::min());
+  for (const Window& window : plan_.windows) {
+    for (const auto& [resource, share] : window.shares) {
+      for (const Share::Item& item : share.items) end = std::max(end, item.end);
+    }
+  }
+  const Duration since =
+      std::chrono::steady_clock::now().time_since_epoch() - end.time_since_epoch();
+  for (Window& window : plan_.windows) {
+    for (auto& [resource, share] : window.shares) {
+      for (Share::Item& item : share.items) {
+        if (item.start != Share::never) item.start += since;
+        if (item.end != Share::never) item.end += since;
+      }
+    }
+  }
+  if (result_.origin) *result_.origin += since;
 }
 
 void Course::go_on(Report& report) {
   const RunOptions& options = setting_.options;
   const Scenario& scenario = setting_.scenario;
-  const Goal goal = find_goal(setting_.graph, scenario, ops_of(unsaved_));
+  leave_out_time_since_end();
+  const Goal goal = find_goal(setting_.graph, scenario, ops_of(unsaved_), !is_saving_);
   if (is_paused_) write_checkpoint(goal);
   if (options.is_interrupted()) return;
   is_paused_ = false;

@@ -64,6 +64,9 @@ class Course {
   bool is_to_go_on() const;
   // The same when results couldn't be read: a node may be lost with them.
   bool is_to_go_on_after_loss();
+  // Nodes were lost, and the run would have gone on if they had not been the last ones.
+  bool is_none_left() const;
+  Error none_left() const;
   // Writes the checkpoint if it is time for it, waits for nodes if it is to, and plans and runs
   // what is missing. Blocks.
   void go_on(Report& report);
@@ -75,6 +78,9 @@ class Course {
   // them if no node is left.
   void note_last_losses(Report& report) const;
 
+  // The results are right, as far as that is to be seen: what follows needs no others than the
+  // files.
+  void begin_saving() { is_saving_ = true; }
   // Files still to be saved. What is planned anew makes no results for others.
   const Files& unsaved() const { return unsaved_; }
   // The first of them was written.
@@ -96,6 +102,7 @@ class Course {
     bool is_by_cut = false;   // none was: two have been cut off from each other
   };
 
+  void leave_out_time_since_end();
   // Readies memory for units of the plan. False: a node was lost meanwhile, and the run can go on.
   bool prepare(UnitId first);
   // Decides which nodes the rest is for: those that are left, or, if the run waits for others in
@@ -111,9 +118,6 @@ class Course {
   std::size_t count_lost() const;
   // Nodes were lost that the plan is for, or cut off from each other, and the run can go on.
   bool may_outlive_loss() const;
-  // Nodes were lost, and the run would have gone on if they had not been the last ones.
-  bool is_none_left() const;
-  Error none_left() const;
   // Something is missing for such a loss.
   bool is_cut_by_loss() const;
   // The failure that ended the last attempt is one of a transfer,
@@ -135,9 +139,11 @@ class Course {
   int losses_in_vain_ = 0;       // since then
   RunResult result_;             // of all attempts
   bool is_cut_ = false;          // something is missing, maybe for a lost node
-  bool is_paused_ = false;       // something is missing, for a checkpoint is to be written
-  std::size_t past_ = 0;         // windows of earlier attempts, in the plan
-  Remains remains_;              // of them
+  bool has_ended_ = false;       // all was done, before a loss
+  bool is_saving_ = false;
+  bool is_paused_ = false;  // something is missing, for a checkpoint is to be written
+  std::size_t past_ = 0;    // windows of earlier attempts, in the plan
+  Remains remains_;         // of them
   std::unordered_set<OpId> unreported_;
 
   struct Checkpoints {

@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <future>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -370,6 +371,7 @@ void Run::Core::save(Course& course, std::size_t index, Report& report) {
   if (!setting_.has_values()) return;
   const std::string& name = scenarios_[index].name;
   const std::size_t files = saves_[index].size();
+  course.begin_saving();
   while (!course.unsaved().empty()) {
     options_.report_progress(
         {name, RunProgress::Phase::saving, files - course.unsaved().size(), files});
@@ -383,6 +385,7 @@ void Run::Core::save(Course& course, std::size_t index, Report& report) {
       course.on_saved();
     } catch (const Error& error) {
       if (course.is_to_go_on_after_loss()) throw;
+      if (course.is_none_left()) throw course.none_left();
       course.on_save_failed(error);
     }
   }
@@ -406,8 +409,9 @@ void Run::Core::note_saves(const Course& course, std::size_t index, Report& repo
   if (files == 1) return;
   report.notes.push_back(
       fmt::format("'{}': saved {} of {} files.", name, files - failures.size(), files));
-  for (std::size_t i = 1; i < failures.size(); ++i) {
-    report.notes.push_back(fmt::format("'{}': {}", name, failures[i]));
+  const std::set<std::string> others(failures.begin() + 1, failures.end());
+  for (const std::string& failure : others) {
+    if (failure != failures.front()) report.notes.push_back(fmt::format("'{}': {}", name, failure));
   }
 }
 

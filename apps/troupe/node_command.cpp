@@ -95,8 +95,8 @@ int node_command(const NodeArguments& arguments) {
             .on_leader_lost =
                 [](const std::string& name) {
                   print_error(
-                      "troupe: lost the leader ({}): it was killed or is silent; "
-                      "what it had begun ends",
+                      "troupe: lost the leader ({}): it was killed, is silent, or has given this "
+                      "node up; what it had begun ends",
                       name);
                 }});
   const char* const safety = !arguments.tls.are_given() ? ""

@@ -38,7 +38,8 @@ Remains find_remains(const Machine& machine, const Plan& plan, std::span<const W
   return remains;
 }
 
-Goal find_goal(const Graph& graph, const Scenario& scenario, std::span<const OpId> saved) {
+Goal find_goal(const Graph& graph, const Scenario& scenario, std::span<const OpId> saved,
+               bool needs_outputs) {
   Goal goal{.windows = scenario_windows(graph, scenario), .wanted = {}};
   std::vector<bool> is_read(graph.size(), false);
   for (const WindowOps& window : goal.windows) {
@@ -48,7 +49,7 @@ Goal find_goal(const Graph& graph, const Scenario& scenario, std::span<const OpI
   }
   for (const WindowOps& window : goal.windows) {
     for (const OpId op : window.ops) {
-      const bool is_output = window.timed && !is_read[op.index()];
+      const bool is_output = needs_outputs && window.timed && !is_read[op.index()];
       const bool is_saved = std::binary_search(saved.begin(), saved.end(), op);
       if (is_output || is_saved) goal.wanted.push_back(op);
     }

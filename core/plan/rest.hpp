@@ -34,8 +34,9 @@ struct Goal {
   std::vector<OpId> wanted;
 };
 
-// `saved` must be sorted.
-Goal find_goal(const Graph& graph, const Scenario& scenario, std::span<const OpId> saved);
+// `saved` must be sorted. Without `needs_outputs`, nothing else is wanted.
+Goal find_goal(const Graph& graph, const Scenario& scenario, std::span<const OpId> saved,
+               bool needs_outputs = true);
 
 // By op: whether its tensor exists in some memory.
 std::vector<bool> existing_ops(const Graph& graph, const Plan& plan, const Remains& remains);

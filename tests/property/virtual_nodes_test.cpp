@@ -25,6 +25,7 @@
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
 
 namespace troupe {
 BOOST_AUTO_TEST_SUITE(virtual_nodes)
@@ -309,6 +310,34 @@ BOOST_AUTO_TEST_CASE(a_run_that_waits_for_nodes_needs_no_others_for_those_that_w
   const auto [report, lost] = cut({{0, 1, 150ms}}, OnLoss::wait);
   check_results(report);
   BOOST_TEST(names(report, "they were connected anew"));
+}
+
+BOOST_AUTO_TEST_CASE(what_was_saved_is_not_made_again_for_a_node_that_is_lost_as_files_are_saved) {
+  const testing::TemporaryDirectory folder;
+  testing::SmallMachine part;
+  part.device("cpu", part.memory("mem"));
+  SmallGraph g;
+  std::vector<SavedFile> saves;
+  for (std::uint32_t i = 0; i < 6; ++i) {  // n0 makes 0, 2 and 4
+    const OpId op = g.work("op" + std::to_string(i), 1'000'000, {}, on(DeviceId{i % 2}));
+    saves.push_back({.path = folder.path() / fmt::format("{}.npy", i), .ops = {op}});
+  }
+  VirtualNodes nodes(1, {part.machine, part.machine}, g.graph.kinds(), {.nodes = 2}, node_timeout);
+  Cluster cluster(g.graph.kinds(), nodes.options());
+  RunOptions options{
+      .mode = Mode::rehearse, .saves = saves, .cluster = &cluster, .on_loss = OnLoss::replan};
+  bool is_killed = false;
+  options.on_progress = [&](const RunProgress& progress) {
+    if (is_killed || progress.phase != RunProgress::Phase::saving || progress.done < 3) return;
+    is_killed = true;
+    nodes.kill(0, Duration{0}, true);
+  };
+  const std::vector<Scenario> scenarios{g.everything()};
+  const Report report = Run(cluster.machine(), g.graph, scenarios, options).perform();
+  check_results(report);
+  BOOST_TEST(is_killed);
+  BOOST_TEST(names(report, "Of the ops that had finished, 1 is made again"));
+  BOOST_TEST(folder.entries() == saves.size());
 }
 
 // The leader has it open, and no node finds it any more.
