@@ -145,7 +145,7 @@ OpKindId SessionCore::find_kind(std::string_view name, CallSite where) const {
 Tensor SessionCore::call(Call call, CallSite where, std::vector<Tensor>* further) {
   Lock lock(mutex_);
   check_not_failed(where);
-  while (is_full(log_)) {
+  while (is_full(log_) || begins_measure_) {
     for_callers_.wait(lock);
     check_not_failed(where);
   }
@@ -169,7 +169,10 @@ Tensor SessionCore::call(Call call, CallSite where, std::vector<Tensor>* further
   } catch (const Error& error) {
     throw error.at(where.place());
   } catch (const std::exception& error) {  // of the user's shape rule
-    throw usage_error(where.place(), error.what(), {});
+    throw usage_error(
+        where.place(),
+        fmt::format("the shape rule of '{}' failed: {}", (*ops_)[call.kind].name, error.what()),
+        "see what it does with these inputs");
   }
   if (signature->further > 0) reserve_calls(*signature, call.inputs.size(), further);
   const std::size_t logged = log_.size();
@@ -363,6 +366,11 @@ void SessionCore::Values::End::operator()(TensorState* read) const {
   session.for_thread_.notify_one();
 }
 
+void SessionCore::end_beginning() {
+  begins_measure_ = false;
+  for_callers_.notify_all();
+}
+
 const ScenarioReport& SessionCore::measure(std::string_view name, const std::function<void()>& work,
                                            CallSite where) {
   if (!work) throw usage_error(where.place(), "there is nothing to measure", "give a function");
@@ -381,6 +389,7 @@ const ScenarioReport& SessionCore::measure(std::string_view name, const std::fun
     work();
     {
       Lock lock(mutex_);
+      begins_measure_ = true;
       wait_for(lock, {.call = called_}, where);
       try {
         let_thread(lock, [this] { engine_->begin_measure(); });
@@ -390,6 +399,7 @@ const ScenarioReport& SessionCore::measure(std::string_view name, const std::fun
         fail(known != nullptr ? *known : run_error(error.what()));
         check_not_failed(where);
       }
+      end_beginning();
     }
     work();
     Lock lock(mutex_);
@@ -401,6 +411,7 @@ const ScenarioReport& SessionCore::measure(std::string_view name, const std::fun
     return report_.scenarios.back();
   } catch (...) {
     Lock lock(mutex_);
+    end_beginning();
     wait_until_idle(lock);
     engine_->drop_measure();
     measuring_.reset();

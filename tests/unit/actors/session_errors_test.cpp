@@ -5,6 +5,7 @@
 #include "tests/support/temporary_directory.hpp"
 #include "tests/unit/actors/session_fixture.hpp"
 
+#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -111,8 +112,10 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_throws_reaches_the_waiting_caller) {
   Session s(testing::session_machine(), {.ops = testing::session_ops()});
   const int line = __LINE__ + 1;
   const Tensor y = s.call("throw_this", {});
-  check_error([&] { y.wait(); }, {"'throw_this[", "the kernel has no paper", " on cpu"}, this_file,
-              line);
+  check_error(
+      [&] { y.wait(); },
+      {"'throw_this[", "the kernel has no paper", " on cpu", "see what the kernel of this op does"},
+      this_file, line);
 }
 
 BOOST_AUTO_TEST_CASE(a_kernel_may_throw_what_is_no_exception_and_a_shape_rule_any_exception) {
@@ -127,7 +130,8 @@ BOOST_AUTO_TEST_CASE(a_kernel_may_throw_what_is_no_exception_and_a_shape_rule_an
       for (Device& device : machine.devices) device.streams = streams;
       Session s(machine, {.mode = mode, .ops = ops});
       int line = __LINE__ + 1;
-      check_error([&] { s.call("bad_rule", {}); }, {"the rule has no paper"}, this_file, line);
+      check_error([&] { s.call("bad_rule", {}); },
+                  {"the shape rule of 'bad_rule' failed: the rule has no paper"}, this_file, line);
       line = __LINE__ + 1;
       const Tensor y = s.call("throw_int", {}, {}, {DType::f64, square});
       check_error([&] { y.wait(); }, {"'throw_int[", "no std::exception", " on cpu"}, this_file,
@@ -205,6 +209,19 @@ BOOST_AUTO_TEST_CASE(one_thread_at_a_time_measures_and_it_measures_something) {
 }
 
 // What isn't measured takes no time, and needs no rate.
+BOOST_AUTO_TEST_CASE(other_threads_may_make_calls_while_one_measures) {
+  Session s(testing::session_machine());
+  std::atomic<bool> is_over = false;
+  const auto calls = std::async(std::launch::async, [&] {
+    while (!is_over) s.zeros(square);
+  });
+  for (int i = 0; i < 20; ++i) s.measure("measured", [&] { s.zeros(square); });
+  is_over = true;
+  calls.wait();
+  s.wait_all();
+  BOOST_TEST(s.report().scenarios.size() == 20U);
+}
+
 BOOST_AUTO_TEST_CASE(what_throws_while_it_is_measured_leaves_no_measurement) {
   Machine machine = testing::session_machine();
   for (Device& device : machine.devices) {
