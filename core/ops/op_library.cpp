@@ -2,11 +2,15 @@
 
 #include "core/base/error.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <system_error>
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fmt/format.h>
 
 namespace troupe {
@@ -17,13 +21,38 @@ std::string_view interface_of(std::string_view of) {
   return of.substr(0, of.rfind('.'));
 }
 
+// dlopen() maps what the file says that it has: where a part is missing, to read it would end the
+// process.
+bool is_cut_short(const std::filesystem::path& library) {
+  std::ifstream file(library, std::ios::binary);
+  Elf64_Ehdr head{};
+  const bool is_whole = static_cast<bool>(file.read(reinterpret_cast<char*>(&head), sizeof head));
+  if (!std::equal(ELFMAG, ELFMAG + SELFMAG, head.e_ident)) return false;  // dlopen() says so
+  if (!is_whole) return true;
+  std::error_code error;
+  const std::uint64_t bytes = std::filesystem::file_size(library, error);
+  file.seekg(static_cast<std::streamoff>(head.e_phoff));
+  for (int i = 0; i < head.e_phnum; ++i) {
+    Elf64_Phdr part{};
+    if (!file.read(reinterpret_cast<char*>(&part), sizeof part)) return true;
+    if (part.p_offset > bytes || part.p_filesz > bytes - part.p_offset) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void load_op_library(const std::filesystem::path& library, OpRegistry& registry) {
   const SourcePlace place{.file = library.string()};
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(library, ignored)) {
-    throw usage_error(place, "there is no such file", "check the path of the library of ops");
+    throw usage_error(
+        place,
+        std::filesystem::exists(library, ignored) ? "this is no file" : "there is no such file",
+        "check the path of the library of ops");
+  }
+  if (is_cut_short(library)) {
+    throw usage_error(place, "the library of ops is not complete", "build or copy it anew");
   }
   // A path, so that no other folder is searched.
   const std::filesystem::path path = std::filesystem::absolute(library);

@@ -2,7 +2,10 @@
 #include "tests/support/node_process.hpp"
 #include "tests/support/refusal.hpp"
 
+#include <cstddef>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -94,7 +97,7 @@ BOOST_AUTO_TEST_CASE(a_library_that_is_no_file_is_refused) {
   for (const std::string command : {"run", "simulate", "validate"}) {
     check_refused(*this, {command, "run.yaml", "--ops", "libmine.so"},
                   "libmine.so: ", {"no such file", "path"});
-    check_refused(*this, {command, "run.yaml", "--ops", "tmp"}, "tmp: ", {"no such file", "path"});
+    check_refused(*this, {command, "run.yaml", "--ops", "tmp"}, "tmp: ", {"no file", "path"});
   }
   check_refused(*this, {"run", "run.yaml", "--ops", ""}, "--ops", {"path is empty"});
 }
@@ -102,6 +105,16 @@ BOOST_AUTO_TEST_CASE(a_library_that_is_no_file_is_refused) {
 BOOST_AUTO_TEST_CASE(a_file_that_is_no_library_is_refused) {
   check_refused(*this, {"run", "run.yaml", "--ops", "run.yaml"},
                 "run.yaml: ", {"could not load", "shared library"});
+}
+
+BOOST_AUTO_TEST_CASE(a_library_that_is_cut_short_is_refused) {
+  std::ifstream whole(CLAMP_LIBRARY, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(whole), {}};
+  for (const std::size_t count : {4UL, 40UL, 64UL, 100UL, 3000UL}) {
+    write("cut.so", bytes.substr(0, count));
+    check_refused(*this, {"run", "run.yaml", "--ops", "cut.so"},
+                  "cut.so: ", {"not complete", "build or copy it anew"});
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_library_without_the_symbol_is_refused) {
