@@ -1,6 +1,7 @@
 #include "apps/troupe/command_parts.hpp"
 #include "apps/troupe/commands.hpp"
 #include "core/base/units.hpp"
+#include "core/config/task.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -69,9 +70,10 @@ std::vector<std::string> keys_of(const OpKind& kind) {
 int ops_command(const std::vector<std::string>& libraries) {
   const OpRegistry ops = ops_with(libraries);
   std::size_t width = 0;
-  for (const std::string_view name : ops.names()) width = std::max(width, name.size());
+  const std::vector<std::string_view> names = task_kinds(ops);
+  for (const std::string_view name : names) width = std::max(width, name.size());
   std::string text;
-  for (const std::string_view name : ops.names()) {
+  for (const std::string_view name : names) {
     const OpKind& kind = ops[ops.find(name)];
     text += fmt::format("{:{}}  {}\n", name, width, kind.summary);
     const std::vector<std::string> keys = keys_of(kind);

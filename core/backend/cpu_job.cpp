@@ -4,6 +4,7 @@
 #include "core/base/error.hpp"
 
 #include <exception>
+#include <new>
 
 namespace troupe {
 
@@ -31,6 +32,7 @@ void CpuJob::prepare(const OpRegistry& ops, const MemoryStore& store, const Kern
 }
 
 void CpuJob::compute(Team& team) const {
+  constexpr const char* what_to_do = "see what the kernel of this op does with its inputs";
   try {
     kernel_({.inputs = inputs_,
              .output = {.type = *output_type_, .data = output_},
@@ -38,12 +40,17 @@ void CpuJob::compute(Team& team) const {
              .attrs = *attrs_,
              .team = team,
              .index = index_});
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw run_error("its kernel got no memory of this host",
+                    "free some, or let it compute with smaller tensors");
   } catch (const std::exception& e) {
-    if (*e.what() == '\0') throw run_error("its kernel threw an exception without a message");
-    if (dynamic_cast<const Error*>(&e) != nullptr) throw;
-    throw run_error(e.what());
+    throw run_error(
+        *e.what() == '\0' ? "its kernel threw an exception without a message" : e.what(),
+        what_to_do);
   } catch (...) {
-    throw run_error("its kernel threw something that is no std::exception");
+    throw run_error("its kernel threw something that is no std::exception", what_to_do);
   }
 }
 

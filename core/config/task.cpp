@@ -77,23 +77,8 @@ class TaskReader {
                       remedy);
   }
 
-  // Points are made by patterns only.
-  std::vector<std::string_view> task_ops() const {
-    std::vector<std::string_view> names = ops_.names();
-    std::erase(names, "point");
-    return names;
-  }
-
   void read_op(const Node& op) {
-    std::vector<std::string_view> names = task_ops();
-    // Values can't be written as an attribute; `file` gives them.
-    std::erase_if(names, [&](std::string_view name) {
-      const std::vector<AttrSpec>& attrs = ops_[ops_.find(name)].attrs;
-      return std::any_of(attrs.begin(), attrs.end(), [](const AttrSpec& spec) {
-        return std::holds_alternative<std::shared_ptr<const ValueSource>>(spec.fallback);
-      });
-    });
-    task_.kind = ops_.find(read_name(op, "op", names, "which is unknown"));
+    task_.kind = ops_.find(read_name(op, "op", task_kinds(ops_), "which is unknown"));
     const OpKind& kind = ops_[task_.kind];
     check_op_keys(kind);
     read_attrs(op, kind);
@@ -296,7 +281,7 @@ class TaskReader {
 
   // The ops that take as many inputs as the pattern may give them, and the works of points.
   std::vector<std::string_view> kernels() const {
-    std::vector<std::string_view> names = task_ops();
+    std::vector<std::string_view> names = task_kinds(ops_);
     std::erase_if(names, [&](std::string_view name) {
       const OpKind& kind = ops_[ops_.find(name)];
       return kind.moves_data || kind.declares_type || !kind.further_outputs.empty() ||
@@ -317,6 +302,18 @@ class TaskReader {
 };
 
 }  // namespace
+
+std::vector<std::string_view> task_kinds(const OpRegistry& ops) {
+  std::vector<std::string_view> names = ops.names();
+  std::erase_if(names, [&](std::string_view name) {
+    if (name == "point") return true;  // patterns make them
+    const std::vector<AttrSpec>& attrs = ops[ops.find(name)].attrs;
+    return std::any_of(attrs.begin(), attrs.end(), [](const AttrSpec& spec) {  // `file` gives them
+      return std::holds_alternative<std::shared_ptr<const ValueSource>>(spec.fallback);
+    });
+  });
+  return names;
+}
 
 TaskInput read_task_input(const Node& node, const std::string& what) {
   TaskInput input{.name = read_string(node, what, "the name of a tensor or task"),

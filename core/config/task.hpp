@@ -6,11 +6,13 @@
 #include "core/config/input_data.hpp"
 #include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
+#include "core/ops/registry.hpp"
 #include "core/patterns/patterns.hpp"
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -51,6 +53,10 @@ struct Task {
   std::uint32_t count = 0;
   bool is_list = false;
 };
+
+// The kinds that a task may have as its `op`: not those whose values can't be written in a run
+// file.
+std::vector<std::string_view> task_kinds(const OpRegistry& ops);
 
 // Reads "x" or "x[3]"; `what` as in "in of 'y'". The name is not looked up. Throws a usage Error.
 TaskInput read_task_input(const Node& node, const std::string& what);

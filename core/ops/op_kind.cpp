@@ -92,8 +92,8 @@ void check_input_count(const OpKind& kind, std::size_t count) {
 }
 
 // A program may make a DType of any number.
-void check_declared(const OpKind& kind, const TensorType& declared) {
-  const auto number = static_cast<std::size_t>(declared.dtype);
+void check_dtype(const OpKind& kind, const TensorType& type) {
+  const auto number = static_cast<std::size_t>(type.dtype);
   if (number < dtype_names.size()) return;
   throw usage_error(fmt::format("'{}' is to make a tensor of DType({})", kind.name, number),
                     fmt::format("its type is one of: {}", fmt::join(dtype_names, ", ")));
@@ -137,7 +137,9 @@ auto result_of(const OpKind& kind, std::string_view what, const Function& functi
 TensorType apply_rule(const OpKind& kind, TensorType (*rule)(const OpSignature&),
                       const OpSignature& op) {
   try {
-    return result_of(kind, "the shape rule", [&] { return rule(op); });
+    const TensorType made = result_of(kind, "the shape rule", [&] { return rule(op); });
+    check_dtype(kind, made);
+    return made;
   } catch (const Error& error) {
     throw Error(error.kind(), {}, error.problem(), error.remedy());
   }
@@ -193,7 +195,7 @@ Attrs complete_attrs(const OpKind& kind, const Attrs& given) {
 
 TensorType output_type(const OpKind& kind, const OpSignature& op) {
   check_input_count(kind, op.inputs.size());
-  check_declared(kind, op.declared);
+  check_dtype(kind, op.declared);
   check_element_types(kind, op);
   return apply_rule(kind, kind.type, op);
 }

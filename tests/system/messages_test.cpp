@@ -185,6 +185,7 @@ BOOST_AUTO_TEST_CASE(ops_are_listed_with_what_they_take) {
         "shape, dtype    seed: 0\n", "in: 0 to 64    duration: a duration\n"}) {
     BOOST_TEST(contains(finished.out, line), line);
   }
+  for (const char* no_task : {"\nload ", "\npoint "}) BOOST_TEST(!contains(finished.out, no_task));
   BOOST_TEST(run_troupe({"ops", "--ops", "./nosuch.so"}).exit_code == 2);
 }
 
