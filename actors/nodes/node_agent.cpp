@@ -40,7 +40,7 @@ class Agent final : public caf::event_based_actor {
             return caf::make_message(OwnGpusAre{service().gpus(request.machine, request.self)});
           });
         },
-        [this](const FilesRequest& request) {
+        [](const FilesRequest& request) {
           return answer([&] {
             check_files(request);
             return caf::make_message(Prepared{});

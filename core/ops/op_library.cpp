@@ -27,7 +27,7 @@ bool is_cut_short(const std::filesystem::path& library) {
   std::ifstream file(library, std::ios::binary);
   Elf64_Ehdr head{};
   const bool is_whole = static_cast<bool>(file.read(reinterpret_cast<char*>(&head), sizeof head));
-  if (!std::equal(ELFMAG, ELFMAG + SELFMAG, head.e_ident)) return false;  // dlopen() says so
+  if (!std::equal(head.e_ident, head.e_ident + SELFMAG, ELFMAG)) return false;  // dlopen() says so
   if (!is_whole) return true;
   std::error_code error;
   const std::uint64_t bytes = std::filesystem::file_size(library, error);
