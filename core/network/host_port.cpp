@@ -60,7 +60,9 @@ int wait_for(std::unique_ptr<LookUp>& question, Clock::time_point deadline) {
     gai_suspend(&call, 1, &limit);
   }
   // The system goes on with it, and needs it until it has an answer.
-  if (state == EAI_INPROGRESS && gai_cancel(call) != EAI_CANCELED) question.release();
+  if (state == EAI_INPROGRESS && gai_cancel(call) != EAI_CANCELED) {
+    static_cast<void>(question.release());
+  }
   return state;
 }
 

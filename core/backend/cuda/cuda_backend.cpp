@@ -185,8 +185,10 @@ int cuda_gpu_count() {
 }
 
 std::vector<CudaGpu> cuda_gpus() {
+  const int count = cuda_gpu_count();
   std::vector<CudaGpu> found;
-  for (int number = 0; number < cuda_gpu_count(); ++number) {
+  found.reserve(static_cast<std::size_t>(count));
+  for (int number = 0; number < count; ++number) {
     found.push_back(load_cuda().module->gpu(number));
   }
   return found;
