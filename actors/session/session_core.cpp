@@ -389,8 +389,12 @@ const ScenarioReport& SessionCore::measure(std::string_view name, const std::fun
     work();
     {
       Lock lock(mutex_);
+      std::uint64_t waited = 0;
+      do {
+        waited = called_;
+        wait_for(lock, {.call = waited}, where);
+      } while (waited != called_);  // other threads have made calls meanwhile
       begins_measure_ = true;
-      wait_for(lock, {.call = called_}, where);
       try {
         let_thread(lock, [this] { engine_->begin_measure(); });
       } catch (const std::exception& error) {  // what is in use may have old numbers in part

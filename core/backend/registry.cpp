@@ -38,13 +38,20 @@ std::string stand_in_remedy(const Machine& machine, const Device& gpu) {
   return remedy;
 }
 
+// The other GPU that has this one's memory, where it therefore can't compute; null: none.
+const Device* other_owner(const Machine& machine, const Device& gpu) {
+  const Device* const owner = owning_gpu(machine, gpu.memory);
+  const bool is_same = owner == &gpu || (owner != nullptr && gpu.gpu >= 0 && owner->gpu == gpu.gpu);
+  return is_same ? nullptr : owner;
+}
+
 // Why a GPU of a machine can't be used here.
 std::string why_no_gpu(const Machine& machine, const Device& gpu) {
   if (owning_gpu(machine, gpu.memory) == nullptr) {
     return fmt::format("its memory {} is the host's, where it can't compute in a real run",
                        machine.memory(gpu.memory).name);
   }
-  if (const Device* const owner = owning_gpu(machine, gpu.memory); owner != &gpu) {
+  if (const Device* const owner = other_owner(machine, gpu)) {
     return fmt::format("its memory {} is also that of {}, which is another GPU",
                        machine.memory(gpu.memory).name, owner->name);
   }
@@ -79,11 +86,11 @@ const DeviceBackendEntry& choose_backend(Mode mode, const Machine& machine, Devi
   if (const auto* entry = first_fit(device_backends(), mode, machine, id, where)) return *entry;
   const Device& device = machine.device(id);
   if (device.kind == DeviceKind::gpu) {
-    const Device* const owner = owning_gpu(machine, device.memory);
-    throw usage_error(
-        device.place, fmt::format("{} is a GPU, and {}", device.name, why_no_gpu(machine, device)),
-        owner != nullptr && owner != &device ? "give it a memory of its own, or both the same `gpu`"
-                                             : stand_in_remedy(machine, device));
+    throw usage_error(device.place,
+                      fmt::format("{} is a GPU, and {}", device.name, why_no_gpu(machine, device)),
+                      other_owner(machine, device) != nullptr
+                          ? "give it a memory of its own, or both the same `gpu`"
+                          : stand_in_remedy(machine, device));
   }
   throw usage_error(device.place,
                     fmt::format("nothing in this build of Troupe can run device {}", device.name),

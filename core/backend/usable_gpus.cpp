@@ -30,7 +30,11 @@ UsableGpus usable_gpus() {
                            .peers = std::move(peers)});
     used.push_back(std::move(gpu));
   }
-  if (usable.gpus.empty() && usable.problem.empty()) usable.problem = usable.left_out.front();
+  if (usable.gpus.empty() && usable.problem.empty()) {
+    usable.problem = usable.left_out.empty()
+                         ? "the driver has lost its GPUs; see what nvidia-smi says of them"
+                         : usable.left_out.front();
+  }
   return usable;
 }
 

@@ -10,9 +10,8 @@ namespace troupe {
 namespace {
 
 constexpr const char* more_memory =
-    "end other processes that use the GPU, keep fewer tensors at once, or give its memory a "
-    "smaller "
-    "size in the machine file";
+    "end other processes that use the GPU, keep fewer tensors at once, or give its memory less in "
+    "the machine file";
 
 const char* remedy_for(cudaError_t status) {
   if (is_built_for_others(status)) {
