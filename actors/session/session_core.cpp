@@ -145,7 +145,7 @@ OpKindId SessionCore::find_kind(std::string_view name, CallSite where) const {
 Tensor SessionCore::call(Call call, CallSite where, std::vector<Tensor>* further) {
   Lock lock(mutex_);
   check_not_failed(where);
-  while (is_full(log_) || begins_measure_) {
+  while (is_full(log_)) {
     for_callers_.wait(lock);
     check_not_failed(where);
   }
@@ -366,11 +366,6 @@ void SessionCore::Values::End::operator()(TensorState* read) const {
   session.for_thread_.notify_one();
 }
 
-void SessionCore::end_beginning() {
-  begins_measure_ = false;
-  for_callers_.notify_all();
-}
-
 const ScenarioReport& SessionCore::measure(std::string_view name, const std::function<void()>& work,
                                            CallSite where) {
   if (!work) throw usage_error(where.place(), "there is nothing to measure", "give a function");
@@ -394,7 +389,6 @@ const ScenarioReport& SessionCore::measure(std::string_view name, const std::fun
         waited = called_;
         wait_for(lock, {.call = waited}, where);
       } while (waited != called_);  // other threads have made calls meanwhile
-      begins_measure_ = true;
       try {
         let_thread(lock, [this] { engine_->begin_measure(); });
       } catch (const std::exception& error) {  // what is in use may have old numbers in part
@@ -403,7 +397,6 @@ const ScenarioReport& SessionCore::measure(std::string_view name, const std::fun
         fail(known != nullptr ? *known : run_error(error.what()));
         check_not_failed(where);
       }
-      end_beginning();
     }
     work();
     Lock lock(mutex_);
@@ -415,7 +408,6 @@ const ScenarioReport& SessionCore::measure(std::string_view name, const std::fun
     return report_.scenarios.back();
   } catch (...) {
     Lock lock(mutex_);
-    end_beginning();
     wait_until_idle(lock);
     engine_->drop_measure();
     measuring_.reset();

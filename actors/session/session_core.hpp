@@ -136,8 +136,6 @@ class SessionCore final : private TensorExchange {
   }
   void fail(const Error& failure);
   void drop_calls(CallLog& log);
-  // Calls needn't wait for measure() any longer.
-  void end_beginning();
   // Throws a usage Error once the session ends: then the engine may be gone.
   void check_not_failed(CallSite where);
   void wait_until_idle(Lock& lock);
@@ -186,7 +184,6 @@ class SessionCore final : private TensorExchange {
   std::unordered_map<std::uint64_t, std::uint32_t> place_numbers_;
   Report report_;
   std::optional<std::thread::id> measuring_;  // the thread that does
-  bool begins_measure_ = false;               // calls wait until it has begun
 
   TensorStates states_;  // of which the mutex guards make()
   std::atomic<std::size_t> references_ = 1;

@@ -213,13 +213,16 @@ BOOST_AUTO_TEST_CASE(other_threads_may_make_calls_while_one_measures) {
   Session s(testing::session_machine());
   std::atomic<bool> is_over = false;
   const auto calls = std::async(std::launch::async, [&] {
-    while (!is_over) s.zeros(square).wait();
+    while (!is_over) {  // not always, so that a measure can begin
+      for (int i = 0; i < 50; ++i) s.zeros(square);
+      s.wait_all();
+    }
   });
-  for (int i = 0; i < 10; ++i) s.measure("measured", [&] { s.zeros(square); });
+  for (int i = 0; i < 50; ++i) s.measure("measured", [&] { s.zeros(square); });
   is_over = true;
   calls.wait();
   s.wait_all();
-  BOOST_TEST(s.report().scenarios.size() == 10U);
+  BOOST_TEST(s.report().scenarios.size() == 50U);
 }
 
 BOOST_AUTO_TEST_CASE(what_throws_while_it_is_measured_leaves_no_measurement) {
