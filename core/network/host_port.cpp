@@ -8,9 +8,12 @@
 #include <charconv>
 #include <chrono>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -28,70 +31,52 @@ using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
 using Clock = std::chrono::steady_clock;
 
-// A question to those who know names of hosts.
-struct LookUp {
-  LookUp(const HostPort& address, int flags)
-      : host(address.host), port(std::to_string(address.port)) {
-    hints.ai_flags = flags;
-    hints.ai_socktype = SOCK_STREAM;
-    call.ar_name = host.c_str();
-    call.ar_service = port.c_str();
-    call.ar_request = &hints;
-  }
-  LookUp(const LookUp&) = delete;
-  LookUp& operator=(const LookUp&) = delete;
-
-  const std::string host;
-  const std::string port;
-  addrinfo hints{};
-  gaicb call{};
+struct Answer {
+  int error = 0;  // of getaddrinfo()
+  Addresses addresses{nullptr, &freeaddrinfo};
 };
 
-// Returns an error of getaddrinfo(), or EAI_INPROGRESS if there is no answer by then.
-int wait_for(std::unique_ptr<LookUp>& question, Clock::time_point deadline) {
-  gaicb* call = &question->call;
-  if (const int error = getaddrinfo_a(GAI_NOWAIT, &call, 1, nullptr); error != 0) return error;
-  int state = EAI_INPROGRESS;
-  while ((state = gai_error(call)) == EAI_INPROGRESS) {
-    const auto left = std::chrono::nanoseconds(deadline - Clock::now());
-    if (left.count() <= 0) break;
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
-    const timespec limit{.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count()};
-    gai_suspend(&call, 1, &limit);
-  }
-  // The system goes on with it, and needs it until it has an answer.
-  if (state == EAI_INPROGRESS && gai_cancel(call) != EAI_CANCELED) {
-    static_cast<void>(question.release());
-  }
-  return state;
+// `flags`: of getaddrinfo().
+Answer ask_for(const HostPort& address, int flags) {
+  addrinfo hints{};
+  hints.ai_flags = flags;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const std::string port = std::to_string(address.port);
+  const int error = getaddrinfo(address.host.c_str(), port.c_str(), &hints, &found);
+  return {.error = error, .addresses = Addresses(found, &freeaddrinfo)};
+}
+
+// Returns nothing if there is no answer within `timeout`. Nothing ends a question before its time,
+// so a thread of its own waits, and is left behind. (getaddrinfo_a() has threads for that, but
+// ThreadSanitizer doesn't know them, and crashes.)
+std::optional<Answer> ask_for(const HostPort& address, int flags, Duration timeout) {
+  std::packaged_task<Answer()> question([address, flags] { return ask_for(address, flags); });
+  std::future<Answer> answer = question.get_future();
+  std::thread(std::move(question)).detach();
+  if (answer.wait_for(timeout) != std::future_status::ready) return {};
+  return answer.get();
 }
 
 // Throws an Error of this kind if there is no such host, or if that isn't known within `timeout`.
 // `flags`: of getaddrinfo().
 Addresses look_up(const HostPort& address, ErrorKind kind, int flags = 0,
                   std::optional<Duration> timeout = {}) {
-  auto question = std::make_unique<LookUp>(address, flags);
-  addrinfo* found = nullptr;
-  int error = 0;
-  if (timeout) {
-    error = wait_for(question, Clock::now() + *timeout);
-    if (error == EAI_INPROGRESS) {
-      throw Error(kind, SourcePlace{},
-                  fmt::format("who has the name '{}' was not known within {}", address.host,
-                              format_duration(*timeout)),
-                  "give its address in numbers, or see whether its name server answers");
-    }
-    found = question->call.ar_result;
-  } else {
-    error = getaddrinfo(question->host.c_str(), question->port.c_str(), &question->hints, &found);
+  std::optional<Answer> answer =
+      timeout ? ask_for(address, flags, *timeout) : ask_for(address, flags);
+  if (!answer) {
+    throw Error(kind, SourcePlace{},
+                fmt::format("who has the name '{}' was not known within {}", address.host,
+                            format_duration(*timeout)),
+                "give its address in numbers, or see whether its name server answers");
   }
-  if (error == 0) return {found, &freeaddrinfo};
+  if (answer->error == 0) return std::move(answer->addresses);
   if ((flags & AI_NUMERICHOST) != 0) {
     throw Error(kind, SourcePlace{}, fmt::format("'{}' is no address in numbers", address.host),
                 "start all nodes with the same version of Troupe");
   }
   throw Error(kind, SourcePlace{},
-              fmt::format("there is no host '{}': {}", address.host, gai_strerror(error)),
+              fmt::format("there is no host '{}': {}", address.host, gai_strerror(answer->error)),
               "check its name");
 }
 
