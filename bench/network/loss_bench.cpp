@@ -63,6 +63,7 @@ struct Settings {
   int repetitions = 5;
   double node_timeout_s = 3;
   bool stops = false;  // the node, instead of killing it
+  bool uses_shared_memory = false;
 };
 
 class Experiment {
@@ -84,7 +85,8 @@ class Experiment {
     }
     cluster_.emplace(pattern_ops(),
                      ClusterOptions{.addresses = addresses,
-                                    .node_timeout = from_seconds(settings.node_timeout_s)});
+                                    .node_timeout = from_seconds(settings.node_timeout_s),
+                                    .uses_shared_memory = settings.uses_shared_memory});
     std::vector<DeviceId> devices;
     for (std::size_t d = 0; d < cluster_->machine().devices.size(); ++d) {
       devices.push_back(DeviceId::at(d));
@@ -226,6 +228,8 @@ int main(int argc, char** argv) {
   CLI::App app(
       "Measures what a node costs that is killed, or stopped, when half of a run is done.");
   app.add_flag("--stop", settings.stops, "The node is stopped, instead of killed");
+  app.add_flag("--shared-memory", settings.uses_shared_memory,
+               "Tensors go through shared memory, instead of TCP");
   app.add_option("--node-timeout", settings.node_timeout_s,
                  "Seconds; a node silent for longer is lost")
       ->check(CLI::PositiveNumber)

@@ -19,6 +19,8 @@ namespace troupe {
 namespace {
 
 constexpr std::uint64_t hello_bytes_max = 1024;
+// Of a link for parts, at the end of its hello.
+constexpr std::string_view for_parts_mark = "\nparts";
 // Connections that others have opened, and on which nobody has said hello.
 constexpr std::ptrdiff_t strangers_max = 256;
 
@@ -63,30 +65,56 @@ void SocketConnections::connect(NodeId node, const std::string& address, const H
   }
   std::erase_if(losses_, [node](const Loss& loss) { return loss.node == node; });
   peer = {.address = address};
-  if (address_ < address) return open(node, peer, place);
-  const auto link = std::find_if(links_.begin(), links_.end(), [&](const auto& entry) {
-    return entry.second.address == address && entry.second.stream.failure().empty();
-  });
-  if (link != links_.end()) use(link->second, peer);
-}
-
-void SocketConnections::open(NodeId node, Peer& peer, const HostPort& place) {
+  if (address_ > address) {
+    SocketLink* const link = find_link(address);
+    if (link != nullptr) use(*link, peer);
+    return;
+  }
   try {
-    const TlsContext* const tls = options_.wire.tls ? &*options_.wire.tls : nullptr;
-    Connection connection(begin_connecting(place), Connection::Side::client, tls);
-    connection.limit_silence(options_.wire.silence_max);
-    SocketLink& link =
-        add(FrameStream(Introduction(std::move(connection), Purpose::tensors, tls != nullptr)));
-    link.address = peer.address;
-    const std::string text = peer.address + "\n" + address_;
-    link.stream.send({.kind = Frame::Kind::hello, .header = {.bytes = text.size()}},
-                     reinterpret_cast<const std::byte*>(text.data()));
-    link.stream.go_on();
-    look_after(link);
-    use(link, peer);
+    use(open(address, place, false), peer);
   } catch (const Error& error) {
     lose(node, peer, error.problem());
   }
+}
+
+SocketLink& SocketConnections::open(const std::string& address, const HostPort& place,
+                                    bool is_for_parts) {
+  const TlsContext* const tls = options_.wire.tls ? &*options_.wire.tls : nullptr;
+  Connection connection(begin_connecting(place), Connection::Side::client, tls);
+  connection.limit_silence(options_.wire.silence_max);
+  SocketLink& link =
+      add(FrameStream(Introduction(std::move(connection), Purpose::tensors, tls != nullptr)));
+  link.address = address;
+  link.is_for_parts = is_for_parts;
+  if (!is_for_parts) link.place = place;
+  const std::string text =
+      fmt::format("{}\n{}{}", address, address_, is_for_parts ? for_parts_mark : "");
+  link.stream.send({.kind = Frame::Kind::hello, .header = {.bytes = text.size()}},
+                   reinterpret_cast<const std::byte*>(text.data()));
+  link.stream.go_on();
+  look_after(link);
+  return link;
+}
+
+void SocketConnections::prepare_for_parts(SocketLink& link) {
+  const std::optional<HostPort> place = std::exchange(link.place, {});  // for the only attempt
+  if (!place) return;
+  try {
+    SocketLink& parts = open(link.address, *place, true);
+    parts.partner = &link;
+    link.partner = &parts;
+  } catch (const Error&) {
+    // There are no more descriptors: one connection does.
+  }
+}
+
+// The one at this address that isn't for parts; null if there is none.
+SocketLink* SocketConnections::find_link(const std::string& address) {
+  const auto found = std::find_if(links_.begin(), links_.end(), [&](const auto& entry) {
+    const SocketLink& link = entry.second;
+    return link.address == address && !link.is_for_parts && link.stream.failure().empty();
+  });
+  return found != links_.end() ? &found->second : nullptr;
 }
 
 void SocketConnections::use(SocketLink& link, Peer& peer) {
@@ -177,7 +205,18 @@ bool SocketConnections::on_hello(SocketLink& link) {
   const std::size_t line = link.hello.find('\n');
   if (line == std::string::npos || line + 1 == link.hello.size()) return false;
   if (std::string_view(link.hello).substr(0, line) != address_) return false;
-  link.address = link.hello.substr(line + 1);
+  std::string address = link.hello.substr(line + 1);
+  if (address.ends_with(for_parts_mark)) {
+    address.resize(address.size() - for_parts_mark.size());
+    SocketLink* const of_chunks = find_link(address);
+    if (of_chunks == nullptr || of_chunks->partner != nullptr) return false;
+    link.is_for_parts = true;
+    link.partner = of_chunks;
+    of_chunks->partner = &link;
+    link.address = std::move(address);
+    return true;
+  }
+  link.address = std::move(address);
   for (auto& [node, peer] : peers_) {
     if (peer.address != link.address || !peer.cause.empty()) continue;
     if (peer.link != nullptr) return false;
@@ -205,7 +244,19 @@ void SocketConnections::fail_all_late() {
   }
 }
 
+void SocketConnections::fail_partners() {
+  for (auto& [number, link] : links_) {
+    if (link.partner == nullptr || link.stream.failure().empty()) continue;
+    SocketLink& partner = *std::exchange(link.partner, nullptr);
+    partner.partner = nullptr;
+    // Nothing went over a link for parts that could not be opened.
+    const bool is_needed = link.is_ready() || !link.is_for_parts;
+    if (is_needed) partner.stream.fail(link.stream.failure());
+  }
+}
+
 std::vector<SocketLink> SocketConnections::remove_failed() {
+  fail_partners();
   has_failed_ = false;
   std::vector<SocketLink> failed;
   for (auto entry = links_.begin(); entry != links_.end();) {

@@ -27,7 +27,9 @@
 namespace troupe {
 
 // Two nodes have one connection, so that what one sends acknowledges what the other has sent. The
-// Wire whose address is less opens it, and says hello; the other one waits for it.
+// Wire whose address is less opens it, and says hello; the other one waits for it. Once a large
+// chunk is wanted, it opens a second one for the parts of large chunks, so that whatever else there
+// is needn't wait for those that the kernel holds. If either fails, so does the other one.
 //
 // A node is lost when its link fails, or when it has yet to open one and doesn't do so in time. All
 // functions are for one thread at a time, but address(), place_of() and wake(), which are
@@ -64,6 +66,12 @@ class SocketConnections {
   // none, perhaps at once. The node has as long to open one as it may take to connect. `ready` must
   // not call connect().
   void when_linked(NodeId node, ChunkDone ready);
+  // To be called when a large chunk is wanted of the node at the other end, or by it.
+  void prepare_for_parts(SocketLink& link);
+  // The link for the parts of a chunk of this one: as long as there is no other, this one.
+  static SocketLink& for_parts(SocketLink& link) {
+    return link.partner != nullptr && link.partner->is_ready() ? *link.partner : link;
+  }
   // Null if the link has been removed.
   SocketLink* find(SocketLink::Number number) {
     const auto entry = links_.find(number);
@@ -135,10 +143,12 @@ class SocketConnections {
   void drop_strangers();
   SocketLink& add(FrameStream stream);
   void watch(const SocketLink& link) const;
-  void open(NodeId node, Peer& peer, const HostPort& place);
+  SocketLink& open(const std::string& address, const HostPort& place, bool is_for_parts);
+  SocketLink* find_link(const std::string& address);
   void use(SocketLink& link, Peer& peer);
   void lose(NodeId node, Peer& peer, const std::string& cause);
   void fail(SocketLink& link, const std::string& cause);
+  void fail_partners();
   void fail_all_late();
   int patience_ms() const;
 

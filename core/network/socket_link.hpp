@@ -3,12 +3,14 @@
 
 #include "core/network/chunk_buffers.hpp"
 #include "core/network/frame_stream.hpp"
+#include "core/network/host_port.hpp"
 #include "core/network/wire.hpp"
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -40,6 +42,8 @@ struct SocketLink {
   };
 
   bool is_ready() const { return stream.is_open() && !address.empty(); }
+  // The one whose chunks these are.
+  SocketLink& of_chunks() { return is_for_parts && partner != nullptr ? *partner : *this; }
 
   Number number = none;
   FrameStream stream;
@@ -47,7 +51,10 @@ struct SocketLink {
   // Of SocketConnections.
   std::uint32_t watched_events = 0;
   std::string hello = {};
-  std::string address = {};  // of the Wire at the other end; empty until it says hello
+  std::string address = {};            // of the Wire at the other end; empty until it says hello
+  std::optional<HostPort> place = {};  // where a link for parts may be opened
+  bool is_for_parts = false;           // of large chunks, and for nothing else
+  SocketLink* partner = nullptr;       // the link for the parts of this one's chunks, or that one
   std::chrono::steady_clock::time_point deadline = {};  // for one that isn't ready
 
   // Of SocketWork.

@@ -80,6 +80,7 @@ bool SocketWork::take(ArrivedChunk chunk, std::byte* target, ChunkDone done) {
     return false;
   }
   ++large_under_way_;
+  connections_.prepare_for_parts(*link);
   arrival.target = target;
   arrival.done = std::move(done);
   link->stream.send({.kind = Frame::Kind::want, .number = arrival.number}, nullptr);
@@ -102,7 +103,7 @@ bool SocketWork::update() {
   bool has_worked = !pending_.empty();
   has_worked |= connections_.add_accepted();
   has_worked |= look_at_latest();
-  if (--until_look_ <= 0) has_worked |= look_at_all();
+  if (--until_look_ <= 0 || large_under_way_ > 0) has_worked |= look_at_all();
   for (const SocketLink::Number number : std::exchange(pending_, {})) {
     SocketLink* const link = connections_.find(number);
     if (link == nullptr) continue;
@@ -142,7 +143,7 @@ bool SocketWork::look_at_all() {
 void SocketWork::go_on(SocketLink& link) {
   link.stream.is_readable();
   if (!link.stream.is_open() || link.stream.wants_write()) link.stream.go_on();
-  if (receive(link)) latest_ = link.number;
+  if (receive(link) && !link.is_for_parts) latest_ = link.number;
   look_after(link);
 }
 
@@ -168,12 +169,13 @@ std::byte* SocketWork::place_of_bytes(SocketLink& link, const Frame& frame) {
   if (frame.kind == Frame::Kind::hello) return connections_.place_of_hello(link, bytes);
   if (link.address.empty()) return nullptr;
   if (frame.kind == Frame::Kind::chunk) {
-    if (bytes > small_bytes_max) return nullptr;
+    if (bytes > small_bytes_max || link.is_for_parts) return nullptr;
     link.chunk = buffers_.get(bytes);
     return link.chunk.get();
   }
-  const auto wanted = link.wanted.find(frame.number);
-  if (wanted == link.wanted.end()) return nullptr;
+  const auto& all_wanted = link.of_chunks().wanted;
+  const auto wanted = all_wanted.find(frame.number);
+  if (wanted == all_wanted.end()) return nullptr;
   const Arrival& arrival = *wanted->second;
   const bool is_next = frame.header.offset == arrival.received;
   return is_next && bytes <= arrival.count - arrival.received ? arrival.target + arrival.received
@@ -185,6 +187,7 @@ bool SocketWork::on_frame(SocketLink& link, const Frame& frame) {
   if (link.address.empty()) {
     return frame.kind == Frame::Kind::hello && bytes > 0 && connections_.on_hello(link);
   }
+  if (link.is_for_parts && frame.kind != Frame::Kind::part) return false;
   switch (frame.kind) {
     case Frame::Kind::chunk:
       arrive(link, frame);
@@ -195,7 +198,7 @@ bool SocketWork::on_frame(SocketLink& link, const Frame& frame) {
       return true;
     case Frame::Kind::part:
       if (bytes == 0) return false;
-      on_part(link, frame);
+      on_part(link.of_chunks(), frame);
       return true;
     case Frame::Kind::want:
     case Frame::Kind::decline:
@@ -209,7 +212,10 @@ bool SocketWork::on_answer(SocketLink& link, const Frame& frame) {
   auto offer = link.offers.extract(frame.number);
   if (offer.empty()) return false;
   if (frame.kind == Frame::Kind::want) {
-    link.stream.send_parts(frame.number, offer.mapped().bytes, std::move(offer.mapped().done));
+    connections_.prepare_for_parts(link);
+    SocketLink& parts = SocketConnections::for_parts(link);
+    parts.stream.send_parts(frame.number, offer.mapped().bytes, std::move(offer.mapped().done));
+    look_after(parts);
   } else {
     finish(std::move(offer.mapped().done));
   }

@@ -36,6 +36,46 @@ std::string failure_of_send(Wire& wire, const std::vector<std::byte>& bytes) {
   return failure.get();
 }
 
+// A wire that has opened a connection to this test, and wants a chunk of 100,000 bytes of it.
+class WantingEnd {
+ public:
+  WantingEnd() {
+    end_.wire().connect(NodeId{0}, address_);
+    first_.emplace(port_.next_connection());
+    BOOST_TEST((read_frame(*first_)->text == address_ + "\n" + end_.wire().address()));
+  }
+  WireEnd& end() { return end_; }
+  OpenPort& port() { return port_; }
+  Connection& first() { return *first_; }
+  void offer(std::uint32_t number) {
+    write_frame(*first_,
+                {.kind = Frame::Kind::offer, .number = number, .header = {.bytes = bytes.size()}});
+    const std::optional<ReadFrame> answer = read_frame(*first_);
+    BOOST_TEST_REQUIRE(answer.has_value());
+    BOOST_TEST((answer->frame.kind == Frame::Kind::want));
+  }
+  // After an offer.
+  Connection second() {
+    Connection connection = port_.next_connection();
+    BOOST_TEST(
+        (read_frame(connection)->text == address_ + "\n" + end_.wire().address() + "\nparts"));
+    return connection;
+  }
+  void send_part(Connection& connection, std::uint32_t number) const {
+    write_frame(connection,
+                {.kind = Frame::Kind::part, .number = number, .header = {.bytes = bytes.size()}},
+                bytes);
+  }
+
+  const std::string bytes = std::string(100'000, 'x');
+
+ private:
+  OpenPort port_;
+  WireEnd end_{1, Transport::tcp};
+  const std::string address_ = address_after(end_.wire(), port_.place());
+  std::optional<Connection> first_;
+};
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(an_address_whose_place_has_no_port_is_refused) {
@@ -88,7 +128,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_connected_gets_no_second_connection) {
   WireEnd end(1, Transport::tcp);
   const std::string address = address_after(end.wire(), port.place());
   end.wire().connect(NodeId{0}, address);
-  Connection first = port.first_connection();
+  Connection first = port.next_connection();
   Connection second =
       open_connection(read_host_port(parse_address_text(end.wire().address(), "tcp").place),
                       Purpose::tensors, nullptr, 10s, nullptr);
@@ -184,6 +224,60 @@ BOOST_AUTO_TEST_CASE(what_waits_for_a_node_that_is_replaced_fails) {
     BOOST_TEST(waiting.sends().wait());
     BOOST_TEST(waiting.lost_so_far().empty());
   });
+}
+
+BOOST_AUTO_TEST_CASE(the_bytes_of_large_chunks_have_a_connection_of_their_own) {
+  WantingEnd wanting;
+  wanting.offer(3);
+  Connection second = wanting.second();
+  wanting.send_part(second, 3);
+  BOOST_TEST(wanting.end().takes().wait());
+  BOOST_TEST(wanting.end().takes().succeeded() == 1);
+  // Its own go there as well.
+  const auto bytes = bytes_of(0, 70'000);
+  wanting.end().send(NodeId{0}, 0, bytes);
+  const std::optional<ReadFrame> offer = read_frame(wanting.first());
+  BOOST_TEST_REQUIRE(offer.has_value());
+  write_frame(wanting.first(), {.kind = Frame::Kind::want, .number = offer->frame.number});
+  const std::optional<ReadFrame> part = read_frame(second);
+  BOOST_TEST_REQUIRE(part.has_value());
+  BOOST_TEST((part->frame.kind == Frame::Kind::part));
+  BOOST_TEST(part->text.size() == bytes.size());
+  BOOST_TEST(wanting.end().lost_so_far().empty());
+}
+
+BOOST_AUTO_TEST_CASE(small_chunks_need_one_connection) {
+  OpenPort port;
+  WireEnd end(1, Transport::tcp);
+  end.wire().connect(NodeId{0}, address_after(end.wire(), port.place()));
+  Connection first = port.next_connection();
+  BOOST_TEST(read_frame(first).has_value());
+  const auto bytes = bytes_of(0, 50'000);
+  end.send(NodeId{0}, 0, bytes);
+  BOOST_TEST((read_frame(first)->frame.kind == Frame::Kind::chunk));
+  BOOST_TEST(!port.has_connection());
+}
+
+BOOST_AUTO_TEST_CASE(a_node_whose_connection_for_large_chunks_breaks_is_lost) {
+  WantingEnd wanting;
+  wanting.offer(3);
+  { const Connection second = wanting.second(); }
+  BOOST_TEST((wanting.end().wait_for_loss() == std::vector{NodeId{0}}));
+  BOOST_TEST(wanting.end().takes().wait());
+  BOOST_TEST(wanting.end().takes().failed() == 1);
+  BOOST_TEST(is_closed_by_peer(wanting.first()));
+}
+
+BOOST_AUTO_TEST_CASE(where_a_second_connection_is_refused_large_chunks_use_the_first) {
+  WantingEnd wanting;
+  wanting.port().close();
+  for (const std::uint32_t number : {3U, 4U}) {
+    wanting.offer(number);
+    wanting.send_part(wanting.first(), number);
+    BOOST_TEST(wanting.end().takes().wait());
+  }
+  BOOST_TEST(wanting.end().takes().succeeded() == 2);
+  BOOST_TEST(wanting.end().lost_so_far().empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

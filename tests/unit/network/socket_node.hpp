@@ -7,11 +7,15 @@
 
 #include <array>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
+#include <deque>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -95,15 +99,38 @@ class SocketNode {
 // A port without a wire: the test does what a wire would do, right or wrong.
 class OpenPort {
  public:
-  std::string place() const { return fmt::format("127.0.0.1:{}", acceptor_.port()); }
-  // Blocks until a node has opened it. Call it once.
-  Connection first_connection() { return accepted_.get_future().get(); }
+  std::string place() const { return fmt::format("127.0.0.1:{}", acceptor_->port()); }
+  // Blocks until a node has opened one more. Throws std::out_of_range after a minute.
+  Connection next_connection() {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, std::chrono::minutes(1), [this] { return !accepted_.empty(); })) {
+      throw std::out_of_range("no node has opened a connection");
+    }
+    Connection connection = std::move(accepted_.front());
+    accepted_.pop_front();
+    return connection;
+  }
+  // That next_connection() has yet to return.
+  bool has_connection() {
+    const std::lock_guard lock(mutex_);
+    return !accepted_.empty();
+  }
+  // From now on, it refuses connections.
+  void close() { acceptor_.reset(); }
 
  private:
-  std::promise<Connection> accepted_;
-  const Acceptor acceptor_{
-      {},
-      [this](Purpose, Connection connection) { accepted_.set_value(std::move(connection)); },
+  void accept(Connection connection) {
+    const std::lock_guard lock(mutex_);
+    accepted_.push_back(std::move(connection));
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Connection> accepted_;
+  std::optional<Acceptor> acceptor_{
+      std::in_place, AcceptorOptions{},
+      [this](Purpose, Connection connection) { accept(std::move(connection)); },
       [](const std::string&, const std::string&) {}};
 };
 
@@ -125,6 +152,32 @@ inline Frame hello(const std::string& text) {
 inline void write_frame(Connection& connection, const Frame& frame, const std::string& text = {}) {
   connection.write(std::as_bytes(std::span(&frame, 1)));
   if (!text.empty()) connection.write(std::as_bytes(std::span(text)));
+}
+
+// Waits for a frame and what follows it. Nothing if there is none within a minute.
+struct ReadFrame {
+  Frame frame;
+  std::string text;
+};
+inline std::optional<ReadFrame> read_frame(Connection& connection) {
+  ReadFrame read;
+  const auto fill = [&connection](std::span<std::byte> left) {
+    while (!left.empty()) {
+      const Connection::Result result = connection.read(left);
+      if (result.outcome == Connection::Outcome::done) {
+        left = left.subspan(result.bytes);
+        continue;
+      }
+      pollfd ready{.fd = connection.socket(), .events = POLLIN, .revents = 0};
+      const bool may_come = result.outcome == Connection::Outcome::wants_read;
+      if (!may_come || poll(&ready, 1, 60'000) != 1) return false;
+    }
+    return true;
+  };
+  if (!fill(std::as_writable_bytes(std::span(&read.frame, 1)))) return {};
+  read.text.resize(read.frame.following_bytes());
+  if (!fill(std::as_writable_bytes(std::span(read.text)))) return {};
+  return read;
 }
 
 // Waits until the other end has closed the connection.

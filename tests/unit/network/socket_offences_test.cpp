@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,7 @@ BOOST_AUTO_TEST_CASE(frames_against_the_protocol_close_their_connection_only) {
         saying("nobody\nelse"),
         saying(node.wire().address()),
         saying(node.wire().address() + "\n"),
+        saying(text + "\nparts"),
         after_hello(hello(text), text),
         after_hello({.kind = static_cast<Kind>(99)}),
         after_hello({.kind = Kind::want, .number = 7}),
@@ -137,13 +139,77 @@ BOOST_AUTO_TEST_CASE(parts_that_do_not_follow_each_other_close_their_connection)
   });
 }
 
+// A node's second connection is for bytes that are wanted.
+BOOST_AUTO_TEST_CASE(all_else_on_a_connection_for_parts_closes_both_connections) {
+  for_each_socket_wire([](Transport transport) {
+    using Kind = Frame::Kind;
+    SocketNode node(transport);
+    const std::string text = node.wire().address() + "\nsomebody";
+    const std::string for_parts = text + "\nparts";
+    const auto part = [](std::uint32_t number, std::uint64_t offset) {
+      return Frame{.kind = Kind::part, .number = number, .header = {.offset = offset, .bytes = 4}};
+    };
+    const std::vector<Frame> offences = {
+        {.kind = Kind::chunk, .header = {.bytes = 4}},
+        {.kind = Kind::chunk},
+        {.kind = Kind::offer, .number = 4, .header = {.bytes = taken_bytes}},
+        {.kind = Kind::want, .number = 3},
+        {.kind = Kind::decline, .number = 3},
+        {.kind = static_cast<Kind>(99)},
+        hello(for_parts),
+        part(4, 0),
+        part(3, 4),
+    };
+    for (std::size_t i = 0; i < offences.size(); ++i) {
+      Connection first = node.open();
+      write_frame(first, hello(text), text);
+      write_frame(first, {.kind = Kind::offer, .number = 3, .header = {.bytes = taken_bytes}});
+      const std::optional<ReadFrame> answer = read_frame(first);
+      BOOST_TEST_REQUIRE(answer.has_value());
+      BOOST_TEST((answer->frame.kind == Kind::want));
+      Connection second = node.open();
+      write_frame(second, hello(for_parts), for_parts);
+      write_frame(second, offences[i], offences[i].following_bytes() > 0 ? "four" : "");
+      BOOST_TEST(is_closed_by_peer(second), "offence " << i);
+      BOOST_TEST(is_closed_by_peer(first), "offence " << i);
+    }
+    check_works(node, transport);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_second_connection_for_parts_is_closed) {
+  for_each_socket_wire([](Transport transport) {
+    SocketNode node(transport);
+    const std::string text = node.wire().address() + "\nsomebody";
+    const std::string for_parts = text + "\nparts";
+    Connection first = node.open();
+    write_frame(first, hello(text), text);
+    write_frame(first, {.kind = Frame::Kind::offer, .number = 3, .header = {.bytes = taken_bytes}});
+    BOOST_TEST(read_frame(first).has_value());
+    Connection second = node.open();
+    write_frame(second, hello(for_parts), for_parts);
+    write_frame(second, {.kind = Frame::Kind::part, .number = 3, .header = {.bytes = 4}}, "four");
+    Connection third = node.open();
+    write_frame(third, hello(for_parts), for_parts);
+    BOOST_TEST(is_closed_by_peer(third));
+    // The others go on.
+    write_frame(
+        second,
+        {.kind = Frame::Kind::part, .number = 3, .header = {.offset = 4, .bytes = taken_bytes - 4}},
+        std::string(taken_bytes - 4, '.'));
+    write_frame(first, {.kind = Frame::Kind::offer, .number = 4, .header = {.bytes = taken_bytes}});
+    BOOST_TEST(read_frame(first).has_value());
+    check_works(node, transport);
+  });
+}
+
 // A node that answers what it wasn't asked.
 BOOST_AUTO_TEST_CASE(an_answer_to_no_offer_loses_the_node) {
   for (const auto kind : {Frame::Kind::want, Frame::Kind::decline, Frame::Kind::hello}) {
     OpenPort port;
     WireEnd end(1, Transport::tcp);
     end.wire().connect(NodeId{0}, address_after(end.wire(), port.place()));
-    Connection connection = port.first_connection();
+    Connection connection = port.next_connection();
     write_frame(connection, {.kind = kind, .number = 5});
     BOOST_TEST((end.wait_for_loss() == std::vector{NodeId{0}}));
   }
@@ -155,7 +221,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_takes_nothing_for_too_long_is_lost) {
   const auto bytes = bytes_of(0, 30'000);
   SocketNode node(Transport::tcp, 10s, 1s);
   node.wire().connect(NodeId{0}, address_after(node.wire(), port.place()));
-  const Connection connection = port.first_connection();
+  const Connection connection = port.next_connection();
   for (int i = 0; i < 1000; ++i) {
     node.wire().send(NodeId{0}, {.bytes = bytes.size()}, bytes.data(), [](const std::string&) {});
   }
