@@ -335,7 +335,8 @@ int refuse(const CLI::App& app, const CLI::ParseError& error) {
   return troupe::exit_usage;
 }
 
-// A node has two connections to each of the others, and the usual limit is 1,024 descriptors.
+// A node has up to three connections to each of the others, and the usual limit is 1,024
+// descriptors.
 void raise_descriptor_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;

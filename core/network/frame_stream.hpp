@@ -21,15 +21,18 @@ namespace troupe {
 // In the byte order of the processor: nodes are of one kind.
 struct Frame {
   enum class Kind : std::uint32_t {
-    hello = 1,  // the first one; bytes: the address of the receiver's Wire, \n, the sender's
-    chunk,      // bytes: those of a small chunk
-    offer,      // of a large chunk, `number`
-    want,       // the answer: its bytes are to come
-    decline,    // or not
-    part,       // bytes: header.bytes of chunk `number`, from header.offset of the chunk on
+    // The first one; bytes: the address of the receiver's Wire, \n, the sender's, \n, a key.
+    // `number` is 1 on a connection for parts, which has the key of that for all else; else 0.
+    hello = 1,
+    welcome,  // the answer on a connection for parts: it may be used
+    chunk,    // bytes: those of a small chunk
+    offer,    // of a large chunk, `number`
+    want,     // the answer: its bytes are to come
+    decline,  // or not
+    part,     // bytes: header.bytes of chunk `number`, from header.offset of the chunk on
   };
   Kind kind = Kind::hello;
-  std::uint32_t number = 0;  // of the chunk, on its connection
+  std::uint32_t number = 0;  // of the chunk: its sender has offered so many before, to this node
   ChunkHeader header = {};
 
   std::uint64_t following_bytes() const {
@@ -71,9 +74,13 @@ class FrameStream {
     return introduction_ ? wants_write_ : current_ || !queue_.empty() || !parts_.empty();
   }
   bool is_open() const { return !introduction_; }
-  // True if there may be a frame although the socket isn't readable.
+  // True if there may be a frame although nobody has said that the socket is readable.
   bool has_pending() const {
     return connection_ && (may_have_more_ || end_ - begin_ >= sizeof frame_);
+  }
+  // True if there may be one although the socket isn't readable.
+  bool has_read_ahead() const {
+    return connection_ && (connection_->pending() > 0 || end_ - begin_ >= sizeof frame_);
   }
   // True if what has come is whole frames.
   bool is_between_frames() const { return missing_.empty() && begin_ == end_; }

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -49,11 +50,18 @@ Answer ask_for(const HostPort& address, int flags) {
 
 // Returns nothing if there is no answer within `timeout`. Nothing ends a question before its time,
 // so a thread of its own waits, and is left behind. (getaddrinfo_a() has threads for that, but
-// ThreadSanitizer doesn't know them, and crashes.)
+// ThreadSanitizer doesn't know them, and crashes.) Addresses in numbers need none.
 std::optional<Answer> ask_for(const HostPort& address, int flags, Duration timeout) {
+  Answer in_numbers = ask_for(address, flags | AI_NUMERICHOST);
+  if (in_numbers.error == 0) return in_numbers;
   std::packaged_task<Answer()> question([address, flags] { return ask_for(address, flags); });
   std::future<Answer> answer = question.get_future();
-  std::thread(std::move(question)).detach();
+  try {
+    std::thread(std::move(question)).detach();
+  } catch (const std::system_error& error) {
+    throw run_error(fmt::format("no thread to look '{}' up: {}", address.host, error.what()),
+                    "raise the limit of threads (ulimit -u), or give its address in numbers");
+  }
   if (answer.wait_for(timeout) != std::future_status::ready) return {};
   return answer.get();
 }

@@ -21,7 +21,7 @@ namespace troupe {
 namespace {
 
 constexpr std::string_view control_word = "troupe-control-2";
-constexpr std::string_view tensors_word = "troupe-tensors-1";
+constexpr std::string_view tensors_word = "troupe-tensors-2";
 constexpr std::string_view server_name = "troupe ";  // its version follows, and spaces
 
 template <std::size_t size>

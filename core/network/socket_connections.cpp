@@ -4,6 +4,7 @@
 #include "core/base/time.hpp"
 #include "core/base/units.hpp"
 #include "core/network/introduction.hpp"
+#include "core/network/random_number.hpp"
 #include "core/network/tls_context.hpp"
 #include "core/network/wire_address.hpp"
 
@@ -19,8 +20,6 @@ namespace troupe {
 namespace {
 
 constexpr std::uint64_t hello_bytes_max = 1024;
-// Of a link for parts, at the end of its hello.
-constexpr std::string_view for_parts_mark = "\nparts";
 // Connections that others have opened, and on which nobody has said hello.
 constexpr std::ptrdiff_t strangers_max = 256;
 
@@ -71,25 +70,29 @@ void SocketConnections::connect(NodeId node, const std::string& address, const H
     return;
   }
   try {
-    use(open(address, place, false), peer);
+    SocketLink& link = open(address, place, {});
+    link.place = place;
+    use(link, peer);
   } catch (const Error& error) {
     lose(node, peer, error.problem());
   }
 }
 
+// `key`: of a link for parts; empty: it is for all else.
 SocketLink& SocketConnections::open(const std::string& address, const HostPort& place,
-                                    bool is_for_parts) {
+                                    const std::string& key) {
   const TlsContext* const tls = options_.wire.tls ? &*options_.wire.tls : nullptr;
   Connection connection(begin_connecting(place), Connection::Side::client, tls);
   connection.limit_silence(options_.wire.silence_max);
   SocketLink& link =
       add(FrameStream(Introduction(std::move(connection), Purpose::tensors, tls != nullptr)));
   link.address = address;
-  link.is_for_parts = is_for_parts;
-  if (!is_for_parts) link.place = place;
-  const std::string text =
-      fmt::format("{}\n{}{}", address, address_, is_for_parts ? for_parts_mark : "");
-  link.stream.send({.kind = Frame::Kind::hello, .header = {.bytes = text.size()}},
+  link.is_for_parts = !key.empty();
+  link.key = link.is_for_parts ? key : fmt::format("{:x}", random_number());
+  const std::string text = fmt::format("{}\n{}\n{}", address, address_, link.key);
+  link.stream.send({.kind = Frame::Kind::hello,
+                    .number = link.is_for_parts ? 1U : 0U,
+                    .header = {.bytes = text.size()}},
                    reinterpret_cast<const std::byte*>(text.data()));
   link.stream.go_on();
   look_after(link);
@@ -97,12 +100,12 @@ SocketLink& SocketConnections::open(const std::string& address, const HostPort& 
 }
 
 void SocketConnections::prepare_for_parts(SocketLink& link) {
-  const std::optional<HostPort> place = std::exchange(link.place, {});  // for the only attempt
+  const std::optional<HostPort> place = std::exchange(link.place, {});
   if (!place) return;
   try {
-    SocketLink& parts = open(link.address, *place, true);
-    parts.partner = &link;
-    link.partner = &parts;
+    SocketLink& parts = open(link.address, *place, link.key);
+    parts.partner = link.number;
+    link.partner = parts.number;
   } catch (const Error&) {
     // There are no more descriptors: one connection does.
   }
@@ -141,7 +144,7 @@ void SocketConnections::when_linked(NodeId node, ChunkDone ready) {
   if (!peer.cause.empty()) return ready(peer.cause);
   // By now, the other end has begun to open one, if it can.
   if (peer.waiting.empty()) peer.deadline = Clock::now() + options_.wire.connect_timeout;
-  has_deadlines_ = true;
+  next_deadline_ = std::min(next_deadline_, peer.deadline);
   peer.waiting.push_back(std::move(ready));
 }
 
@@ -181,7 +184,7 @@ SocketLink& SocketConnections::add(FrameStream stream) {
           .first->second;
   link.watched_events = EPOLLIN;
   link.deadline = Clock::now() + options_.wire.connect_timeout;
-  has_deadlines_ = true;
+  next_deadline_ = std::min(next_deadline_, link.deadline);
   epoll_event event{.events = EPOLLIN, .data = {.u64 = number}};
   if (epoll_ctl(ready_, EPOLL_CTL_ADD, link.stream.socket(), &event) != 0) {
     link.stream.fail(system_message(errno));
@@ -201,22 +204,17 @@ std::byte* SocketConnections::place_of_hello(SocketLink& link, std::uint64_t byt
   return reinterpret_cast<std::byte*>(link.hello.data());
 }
 
-bool SocketConnections::on_hello(SocketLink& link) {
-  const std::size_t line = link.hello.find('\n');
-  if (line == std::string::npos || line + 1 == link.hello.size()) return false;
-  if (std::string_view(link.hello).substr(0, line) != address_) return false;
-  std::string address = link.hello.substr(line + 1);
-  if (address.ends_with(for_parts_mark)) {
-    address.resize(address.size() - for_parts_mark.size());
-    SocketLink* const of_chunks = find_link(address);
-    if (of_chunks == nullptr || of_chunks->partner != nullptr) return false;
-    link.is_for_parts = true;
-    link.partner = of_chunks;
-    of_chunks->partner = &link;
-    link.address = std::move(address);
-    return true;
-  }
-  link.address = std::move(address);
+bool SocketConnections::on_hello(SocketLink& link, const Frame& frame) {
+  const std::size_t to_end = link.hello.find('\n');
+  const std::size_t from_end = link.hello.rfind('\n');
+  if (to_end == std::string::npos || to_end + 1 >= from_end) return false;
+  if (std::string_view(link.hello).substr(0, to_end) != address_) return false;
+  const std::string address = link.hello.substr(to_end + 1, from_end - to_end - 1);
+  const std::string key = link.hello.substr(from_end + 1);
+  if (key.empty() || frame.number > 1) return false;
+  if (frame.number == 1) return on_hello_for_parts(link, address, key);
+  link.address = address;
+  link.key = key;
   for (auto& [node, peer] : peers_) {
     if (peer.address != link.address || !peer.cause.empty()) continue;
     if (peer.link != nullptr) return false;
@@ -225,33 +223,47 @@ bool SocketConnections::on_hello(SocketLink& link) {
   return true;
 }
 
+bool SocketConnections::on_hello_for_parts(SocketLink& link, const std::string& address,
+                                           const std::string& key) {
+  SocketLink* const of_chunks = find_link(address);
+  const bool is_first = of_chunks != nullptr && of_chunks->partner == SocketLink::none;
+  if (address_ < address || !is_first || of_chunks->key != key) return false;
+  link.address = address;
+  link.is_for_parts = true;
+  link.is_welcome = true;
+  link.partner = of_chunks->number;
+  of_chunks->partner = link.number;
+  link.stream.send({.kind = Frame::Kind::welcome}, nullptr);
+  return true;
+}
+
 void SocketConnections::fail_all_late() {
-  has_deadlines_ = false;
+  next_deadline_ = Clock::time_point::max();
   const auto now = Clock::now();
+  const auto is_late = [this, now](Clock::time_point deadline) {
+    if (deadline > now) next_deadline_ = std::min(next_deadline_, deadline);
+    return deadline <= now;
+  };
   const auto cause = [this] {
     return fmt::format("it has not answered for {}",
                        format_duration(options_.wire.connect_timeout));
   };
   for (auto& [number, link] : links_) {
-    if (link.is_ready() || !link.stream.failure().empty()) continue;
-    has_deadlines_ = true;
-    if (link.deadline <= now) fail(link, cause());
+    const bool may_fail = !link.is_ready() && link.stream.failure().empty();
+    if (may_fail && is_late(link.deadline)) fail(link, cause());
   }
   for (auto& [node, peer] : peers_) {
-    if (peer.waiting.empty()) continue;
-    has_deadlines_ = true;
-    if (peer.deadline <= now) lose(node, peer, cause());
+    if (!peer.waiting.empty() && is_late(peer.deadline)) lose(node, peer, cause());
   }
 }
 
 void SocketConnections::fail_partners() {
   for (auto& [number, link] : links_) {
-    if (link.partner == nullptr || link.stream.failure().empty()) continue;
-    SocketLink& partner = *std::exchange(link.partner, nullptr);
-    partner.partner = nullptr;
-    // Nothing went over a link for parts that could not be opened.
-    const bool is_needed = link.is_ready() || !link.is_for_parts;
-    if (is_needed) partner.stream.fail(link.stream.failure());
+    SocketLink* const partner = find(link.partner);
+    if (partner == nullptr || link.stream.failure().empty()) continue;
+    // Nothing has gone over a link for parts that isn't welcome.
+    const bool is_needed = link.is_welcome || !link.is_for_parts;
+    if (is_needed) partner->stream.fail(link.stream.failure());
   }
 }
 
@@ -278,18 +290,11 @@ WireRest SocketConnections::rest() {
   return {.readable = {ready_, woken_}, .most_ms = patience_ms()};
 }
 
-// Until the first deadline; -1: for ever.
+// Until the next deadline; -1: for ever.
 int SocketConnections::patience_ms() const {
-  if (!has_deadlines_) return -1;
-  auto first = Clock::time_point::max();
-  for (const auto& [number, link] : links_) {
-    if (!link.is_ready()) first = std::min(first, link.deadline);
-  }
-  for (const auto& [node, peer] : peers_) {
-    if (!peer.waiting.empty()) first = std::min(first, peer.deadline);
-  }
-  if (first == Clock::time_point::max()) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(first - Clock::now()).count();
+  if (next_deadline_ == Clock::time_point::max()) return -1;
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(next_deadline_ - Clock::now()).count();
   return static_cast<int>(std::max<std::int64_t>(left, 0));
 }
 

@@ -29,12 +29,15 @@ namespace troupe {
 // Two nodes have one connection, so that what one sends acknowledges what the other has sent. The
 // Wire whose address is less opens it, and says hello; the other one waits for it. Once a large
 // chunk is wanted, it opens a second one for the parts of large chunks, so that whatever else there
-// is needn't wait for those that the kernel holds. If either fails, so does the other one.
+// is needn't wait for those that the kernel holds. If either fails, so does the other one, but for
+// a second one that has yet to be welcome.
 //
 // A node is lost when its link fails, or when it has yet to open one and doesn't do so in time. All
 // functions are for one thread at a time, but address(), place_of() and wake(), which are
 // thread-safe. None blocks.
 class SocketConnections {
+  using Clock = std::chrono::steady_clock;
+
  public:
   struct Options {
     SocketWireOptions wire;
@@ -69,9 +72,12 @@ class SocketConnections {
   // To be called when a large chunk is wanted of the node at the other end, or by it.
   void prepare_for_parts(SocketLink& link);
   // The link for the parts of a chunk of this one: as long as there is no other, this one.
-  static SocketLink& for_parts(SocketLink& link) {
-    return link.partner != nullptr && link.partner->is_ready() ? *link.partner : link;
+  SocketLink& for_parts(SocketLink& link) {
+    SocketLink* const partner = find(link.partner);
+    return partner != nullptr && partner->is_welcome ? *partner : link;
   }
+  // The link whose chunks have their parts on this one, which may be the same; null if it is gone.
+  SocketLink* of_chunks(SocketLink& link) { return link.is_for_parts ? find(link.partner) : &link; }
   // Null if the link has been removed.
   SocketLink* find(SocketLink::Number number) {
     const auto entry = links_.find(number);
@@ -84,14 +90,17 @@ class SocketConnections {
     add_all_accepted();
     return true;
   }
-  // Calls go_on(SocketLink&) for links whose sockets are ready. True if there are some.
+  // Calls go_on(SocketLink&) for links whose sockets are ready, those for parts last. True if there
+  // are some.
   template <class Function>
   bool each_ready(const Function& go_on) {
     std::array<epoll_event, 32> events;
     const int count = epoll_wait(ready_, events.data(), static_cast<int>(events.size()), 0);
-    for (int i = 0; i < count; ++i) {
-      SocketLink* const link = find(events[static_cast<std::size_t>(i)].data.u64);
-      if (link != nullptr) go_on(*link);
+    for (const bool is_for_parts : {false, true}) {
+      for (int i = 0; i < count; ++i) {
+        SocketLink* const link = find(events[static_cast<std::size_t>(i)].data.u64);
+        if (link != nullptr && link->is_for_parts == is_for_parts) go_on(*link);
+      }
     }
     return count > 0;
   }
@@ -106,16 +115,19 @@ class SocketConnections {
   }
   // Where the first bytes of a link are to go; null if there are too many, or it has said hello.
   std::byte* place_of_hello(SocketLink& link, std::uint64_t bytes);
-  // They have come. False if they mean another node, such as one that has been here before, or come
-  // from one that has a link.
-  bool on_hello(SocketLink& link);
+  // They have come, with this frame. False if they mean another node, such as one that has been
+  // here before, or come from one that has a link, or, for parts, from one that doesn't open links.
+  bool on_hello(SocketLink& link, const Frame& frame);
 
   // Fails what was to be connected by now. Cheap if nothing is.
   void fail_late() {
-    if (has_deadlines_) fail_all_late();
+    if (next_deadline_ != Clock::time_point::max() && next_deadline_ <= Clock::now()) {
+      fail_all_late();
+    }
   }
   bool has_failed() const { return has_failed_; }
-  // All links that have failed. The nodes at their other ends are lost.
+  // All links that have failed. The nodes at their other ends are lost, but for links for parts
+  // that weren't welcome yet.
   std::vector<SocketLink> remove_failed();
   bool has_losses() const { return !losses_.empty(); }
   // Nodes that were lost since the last call.
@@ -127,7 +139,6 @@ class SocketConnections {
   void wake();
 
  private:
-  using Clock = std::chrono::steady_clock;
   using Links = std::map<SocketLink::Number, SocketLink>;
   struct Peer {
     std::string address;
@@ -143,8 +154,9 @@ class SocketConnections {
   void drop_strangers();
   SocketLink& add(FrameStream stream);
   void watch(const SocketLink& link) const;
-  SocketLink& open(const std::string& address, const HostPort& place, bool is_for_parts);
+  SocketLink& open(const std::string& address, const HostPort& place, const std::string& key);
   SocketLink* find_link(const std::string& address);
+  bool on_hello_for_parts(SocketLink& link, const std::string& address, const std::string& key);
   void use(SocketLink& link, Peer& peer);
   void lose(NodeId node, Peer& peer, const std::string& cause);
   void fail(SocketLink& link, const std::string& cause);
@@ -163,7 +175,8 @@ class SocketConnections {
   Links links_;
   std::unordered_map<NodeId, Peer> peers_;
   bool has_failed_ = false;
-  bool has_deadlines_ = false;  // of links that aren't ready, or of peers that something waits for
+  // Not after the first one of a link that isn't ready, or of a peer that something waits for.
+  Clock::time_point next_deadline_ = Clock::time_point::max();
   std::vector<Loss> losses_;
 };
 

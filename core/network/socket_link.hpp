@@ -37,13 +37,12 @@ struct SocketLink {
     bool is_offered = false;
     std::byte* target = nullptr;  // of one that is wanted
     std::size_t received = 0;
+    Number parts_from = none;  // the link over which they come
     ChunkDone done = {};
     std::list<Arrival>::iterator self = {};
   };
 
   bool is_ready() const { return stream.is_open() && !address.empty(); }
-  // The one whose chunks these are.
-  SocketLink& of_chunks() { return is_for_parts && partner != nullptr ? *partner : *this; }
 
   Number number = none;
   FrameStream stream;
@@ -52,9 +51,12 @@ struct SocketLink {
   std::uint32_t watched_events = 0;
   std::string hello = {};
   std::string address = {};            // of the Wire at the other end; empty until it says hello
-  std::optional<HostPort> place = {};  // where a link for parts may be opened
+  std::string key = {};                // by which a link for parts says whose it is
+  std::optional<HostPort> place = {};  // where this side may open a link for parts, once
   bool is_for_parts = false;           // of large chunks, and for nothing else
-  SocketLink* partner = nullptr;       // the link for the parts of this one's chunks, or that one
+  bool is_welcome = false;             // of such a link: both sides may use it
+  // Of a link for parts: the one whose chunks they belong to. Of another one: its link for parts.
+  Number partner = none;
   std::chrono::steady_clock::time_point deadline = {};  // for one that isn't ready
 
   // Of SocketWork.

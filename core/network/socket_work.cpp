@@ -16,7 +16,7 @@ constexpr std::uint64_t copied_bytes_max = 16 << 10;
 constexpr std::uint64_t chunk_bytes_max = std::uint64_t{1} << 36;
 // Of one connection, before others are served; a part of a large chunk counts for many.
 constexpr int frames_at_once = 16;
-constexpr int frames_for_a_part = 8;
+constexpr int frames_for_a_part = frames_at_once;
 constexpr int updates_a_look = 8;
 
 }  // namespace
@@ -50,14 +50,9 @@ void SocketWork::send(NodeId to, const ChunkHeader& header, const std::byte* byt
     stream.send({.kind = Frame::Kind::chunk, .header = header}, bytes, std::move(done));
   } else {
     const std::uint32_t number = link->next_number++;
-    ++large_under_way_;
-    link->offers.emplace(
-        number,
-        SocketLink::Offer{.bytes = {bytes, static_cast<std::size_t>(header.bytes)},
-                          .done = [this, done = std::move(done)](const std::string& failure) {
-                            --large_under_way_;
-                            done(failure);
-                          }});
+    link->offers.emplace(number,
+                         SocketLink::Offer{.bytes = {bytes, static_cast<std::size_t>(header.bytes)},
+                                           .done = std::move(done)});
     stream.send({.kind = Frame::Kind::offer, .number = number, .header = header}, nullptr);
   }
   look_after(*link);
@@ -103,8 +98,9 @@ bool SocketWork::update() {
   bool has_worked = !pending_.empty();
   has_worked |= connections_.add_accepted();
   has_worked |= look_at_latest();
+  const auto pending = std::exchange(pending_, {});
   if (--until_look_ <= 0 || large_under_way_ > 0) has_worked |= look_at_all();
-  for (const SocketLink::Number number : std::exchange(pending_, {})) {
+  for (const SocketLink::Number number : pending) {
     SocketLink* const link = connections_.find(number);
     if (link == nullptr) continue;
     link->is_pending = false;
@@ -157,7 +153,10 @@ bool SocketWork::receive(SocketLink& link) {
     left -= frame.kind == Frame::Kind::part ? frames_for_a_part : 1;
     if (!on_frame(link, frame)) link.stream.fail("it doesn't keep to the protocol");
   }
-  if (!link.is_pending && link.stream.has_pending()) {
+  // Parts come last, so all sockets are looked at before more of them are read.
+  const bool has_more =
+      link.is_for_parts ? link.stream.has_read_ahead() : link.stream.has_pending();
+  if (!link.is_pending && has_more) {
     link.is_pending = true;
     pending_.push_back(link.number);
   }
@@ -173,11 +172,13 @@ std::byte* SocketWork::place_of_bytes(SocketLink& link, const Frame& frame) {
     link.chunk = buffers_.get(bytes);
     return link.chunk.get();
   }
-  const auto& all_wanted = link.of_chunks().wanted;
-  const auto wanted = all_wanted.find(frame.number);
-  if (wanted == all_wanted.end()) return nullptr;
-  const Arrival& arrival = *wanted->second;
-  const bool is_next = frame.header.offset == arrival.received;
+  SocketLink* const of_chunks = connections_.of_chunks(link);
+  if (of_chunks == nullptr) return nullptr;
+  const auto wanted = of_chunks->wanted.find(frame.number);
+  if (wanted == of_chunks->wanted.end()) return nullptr;
+  Arrival& arrival = *wanted->second;
+  if (arrival.parts_from == SocketLink::none) arrival.parts_from = link.number;
+  const bool is_next = arrival.parts_from == link.number && frame.header.offset == arrival.received;
   return is_next && bytes <= arrival.count - arrival.received ? arrival.target + arrival.received
                                                               : nullptr;
 }
@@ -185,7 +186,11 @@ std::byte* SocketWork::place_of_bytes(SocketLink& link, const Frame& frame) {
 bool SocketWork::on_frame(SocketLink& link, const Frame& frame) {
   const std::uint64_t bytes = frame.header.bytes;
   if (link.address.empty()) {
-    return frame.kind == Frame::Kind::hello && bytes > 0 && connections_.on_hello(link);
+    return frame.kind == Frame::Kind::hello && bytes > 0 && connections_.on_hello(link, frame);
+  }
+  if (link.is_for_parts && !link.is_welcome) {
+    link.is_welcome = frame.kind == Frame::Kind::welcome;
+    return link.is_welcome;
   }
   if (link.is_for_parts && frame.kind != Frame::Kind::part) return false;
   switch (frame.kind) {
@@ -198,7 +203,7 @@ bool SocketWork::on_frame(SocketLink& link, const Frame& frame) {
       return true;
     case Frame::Kind::part:
       if (bytes == 0) return false;
-      on_part(link.of_chunks(), frame);
+      on_part(*connections_.of_chunks(link), frame);
       return true;
     case Frame::Kind::want:
     case Frame::Kind::decline:
@@ -212,9 +217,14 @@ bool SocketWork::on_answer(SocketLink& link, const Frame& frame) {
   auto offer = link.offers.extract(frame.number);
   if (offer.empty()) return false;
   if (frame.kind == Frame::Kind::want) {
+    ++large_under_way_;
     connections_.prepare_for_parts(link);
-    SocketLink& parts = SocketConnections::for_parts(link);
-    parts.stream.send_parts(frame.number, offer.mapped().bytes, std::move(offer.mapped().done));
+    SocketLink& parts = connections_.for_parts(link);
+    parts.stream.send_parts(frame.number, offer.mapped().bytes,
+                            [this, done = std::move(offer.mapped().done)](const auto& failure) {
+                              --large_under_way_;
+                              done(failure);
+                            });
     look_after(parts);
   } else {
     finish(std::move(offer.mapped().done));

@@ -80,7 +80,7 @@ class SocketWork {
   SocketLink::Number latest_ = SocketLink::none;  // the one that frames came from
   int until_look_ = 0;                            // updates, at all of them
   std::list<Arrival> arrivals_;
-  std::size_t large_under_way_ = 0;
+  std::size_t large_under_way_ = 0;  // chunks that are wanted, of this node or by it
   std::vector<Finished> finished_;
 };
 

@@ -14,7 +14,8 @@ BOOST_AUTO_TEST_CASE(a_static_session_may_have_work_on_a_gpu_when_the_process_en
   static Session session(testing::gpu_machine(1));
   const DeviceScope on = session.on("gpu0");
   static Tensor x = session.uniform({64, 64});
-  // What the backend makes with the first op ends before the session does.
+  // The static objects that the backend makes with its first op are younger than the session, so
+  // they would be destroyed before it.
   session.wait_all();
   for (int i = 0; i < 200; ++i) x = matmul(x, x);
   BOOST_TEST(to_string(x.type()) == "float32 [64, 64]");

@@ -42,7 +42,10 @@ class WantingEnd {
   WantingEnd() {
     end_.wire().connect(NodeId{0}, address_);
     first_.emplace(port_.next_connection());
-    BOOST_TEST((read_frame(*first_)->text == address_ + "\n" + end_.wire().address()));
+    const std::optional<ReadFrame> read = read_frame(*first_);
+    BOOST_TEST_REQUIRE(read.has_value());
+    BOOST_TEST(read->text.starts_with(address_ + "\n" + end_.wire().address() + "\n"));
+    hello_ = read->text;
   }
   WireEnd& end() { return end_; }
   OpenPort& port() { return port_; }
@@ -57,8 +60,10 @@ class WantingEnd {
   // After an offer.
   Connection second() {
     Connection connection = port_.next_connection();
-    BOOST_TEST(
-        (read_frame(connection)->text == address_ + "\n" + end_.wire().address() + "\nparts"));
+    const std::optional<ReadFrame> read = read_frame(connection);
+    BOOST_TEST_REQUIRE(read.has_value());
+    BOOST_TEST(read->frame.number == 1U);
+    BOOST_TEST(read->text == hello_);
     return connection;
   }
   void send_part(Connection& connection, std::uint32_t number) const {
@@ -74,6 +79,7 @@ class WantingEnd {
   WireEnd end_{1, Transport::tcp};
   const std::string address_ = address_after(end_.wire(), port_.place());
   std::optional<Connection> first_;
+  std::string hello_;
 };
 
 }  // namespace
@@ -132,7 +138,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_connected_gets_no_second_connection) {
   Connection second =
       open_connection(read_host_port(parse_address_text(end.wire().address(), "tcp").place),
                       Purpose::tensors, nullptr, 10s, nullptr);
-  const std::string text = end.wire().address() + "\n" + address;
+  const std::string text = end.wire().address() + "\n" + address + "\nkey";
   write_frame(second, {.kind = Frame::Kind::hello, .header = {.bytes = text.size()}}, text);
   BOOST_TEST(is_closed_by_peer(second));
   write_frame(first, {.kind = Frame::Kind::chunk, .header = {.bytes = 4}}, "four");
@@ -230,6 +236,7 @@ BOOST_AUTO_TEST_CASE(the_bytes_of_large_chunks_have_a_connection_of_their_own) {
   WantingEnd wanting;
   wanting.offer(3);
   Connection second = wanting.second();
+  write_frame(second, {.kind = Frame::Kind::welcome});
   wanting.send_part(second, 3);
   BOOST_TEST(wanting.end().takes().wait());
   BOOST_TEST(wanting.end().takes().succeeded() == 1);
@@ -254,18 +261,55 @@ BOOST_AUTO_TEST_CASE(small_chunks_need_one_connection) {
   BOOST_TEST(read_frame(first).has_value());
   const auto bytes = bytes_of(0, 50'000);
   end.send(NodeId{0}, 0, bytes);
-  BOOST_TEST((read_frame(first)->frame.kind == Frame::Kind::chunk));
-  BOOST_TEST(!port.has_connection());
+  const std::optional<ReadFrame> chunk = read_frame(first);
+  BOOST_TEST_REQUIRE(chunk.has_value());
+  BOOST_TEST((chunk->frame.kind == Frame::Kind::chunk));
+  // A connection of its own would come before this one.
+  Connection own =
+      open_connection(read_host_port(port.place()), Purpose::tensors, nullptr, 10s, nullptr);
+  write_frame(own, hello("own"), "own");
+  Connection next = port.next_connection();
+  const std::optional<ReadFrame> said = read_frame(next);
+  BOOST_TEST_REQUIRE(said.has_value());
+  BOOST_TEST(said->text == "own");
 }
 
 BOOST_AUTO_TEST_CASE(a_node_whose_connection_for_large_chunks_breaks_is_lost) {
   WantingEnd wanting;
   wanting.offer(3);
-  { const Connection second = wanting.second(); }
+  {
+    Connection second = wanting.second();
+    write_frame(second, {.kind = Frame::Kind::welcome});
+    wanting.send_part(second, 3);
+    BOOST_TEST(wanting.end().takes().wait());
+    wanting.offer(4);
+  }
   BOOST_TEST((wanting.end().wait_for_loss() == std::vector{NodeId{0}}));
   BOOST_TEST(wanting.end().takes().wait());
   BOOST_TEST(wanting.end().takes().failed() == 1);
   BOOST_TEST(is_closed_by_peer(wanting.first()));
+}
+
+BOOST_AUTO_TEST_CASE(where_a_second_connection_is_closed_unanswered_large_chunks_use_the_first) {
+  WantingEnd wanting;
+  wanting.offer(3);
+  { const Connection second = wanting.second(); }
+  for (const std::uint32_t number : {3U, 4U}) {
+    if (number == 4) wanting.offer(number);
+    wanting.send_part(wanting.first(), number);
+    BOOST_TEST(wanting.end().takes().wait());
+  }
+  BOOST_TEST(wanting.end().takes().succeeded() == 2);
+  BOOST_TEST(wanting.end().lost_so_far().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_is_lost_loses_a_second_connection_that_is_not_answered) {
+  WantingEnd wanting;
+  wanting.offer(3);
+  Connection second = wanting.second();
+  wanting.first() = Connection(-1, Connection::Side::client, nullptr);
+  BOOST_TEST((wanting.end().wait_for_loss() == std::vector{NodeId{0}}));
+  BOOST_TEST(is_closed_by_peer(second));
 }
 
 BOOST_AUTO_TEST_CASE(where_a_second_connection_is_refused_large_chunks_use_the_first) {

@@ -110,11 +110,6 @@ class OpenPort {
     accepted_.pop_front();
     return connection;
   }
-  // That next_connection() has yet to return.
-  bool has_connection() {
-    const std::lock_guard lock(mutex_);
-    return !accepted_.empty();
-  }
   // From now on, it refuses connections.
   void close() { acceptor_.reset(); }
 
@@ -148,10 +143,30 @@ void for_each_socket_wire(const Test& test) {
 inline Frame hello(const std::string& text) {
   return {.kind = Frame::Kind::hello, .header = {.bytes = text.size()}};
 }
+// That of a connection for parts.
+inline Frame hello_for_parts(const std::string& text) {
+  return {.kind = Frame::Kind::hello, .number = 1, .header = {.bytes = text.size()}};
+}
+// To this wire, from an address that is less than all others, so that its wire opens connections.
+inline std::string hello_text(const Wire& to) {
+  return to.address() + "\n!somebody\nkey";
+}
 
+// Blocks until all is written, or the connection is closed.
 inline void write_frame(Connection& connection, const Frame& frame, const std::string& text = {}) {
-  connection.write(std::as_bytes(std::span(&frame, 1)));
-  if (!text.empty()) connection.write(std::as_bytes(std::span(text)));
+  for (std::span<const std::byte> left :
+       {std::as_bytes(std::span(&frame, 1)), std::as_bytes(std::span(text))}) {
+    while (!left.empty()) {
+      const Connection::Result result = connection.write(left);
+      if (result.outcome == Connection::Outcome::done) {
+        left = left.subspan(result.bytes);
+        continue;
+      }
+      pollfd ready{.fd = connection.socket(), .events = POLLOUT, .revents = 0};
+      const bool may_go_on = result.outcome == Connection::Outcome::wants_write;
+      if (!may_go_on || poll(&ready, 1, 60'000) != 1) return;
+    }
+  }
 }
 
 // Waits for a frame and what follows it. Nothing if there is none within a minute.

@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -34,7 +35,7 @@ void check_works(SocketNode& node, Transport transport) {
 BOOST_AUTO_TEST_CASE(frames_against_the_protocol_close_their_connection_only) {
   for_each_socket_wire([](Transport transport) {
     SocketNode node(transport);
-    const std::string text = node.wire().address() + "\nsomebody";
+    const std::string text = hello_text(node.wire());
     const auto after_hello = [&](const Frame& frame, const std::string& bytes = {}) {
       return [text, frame, bytes](Connection& connection) {
         write_frame(connection, hello(text), text);
@@ -57,7 +58,15 @@ BOOST_AUTO_TEST_CASE(frames_against_the_protocol_close_their_connection_only) {
         saying("nobody\nelse"),
         saying(node.wire().address()),
         saying(node.wire().address() + "\n"),
-        saying(text + "\nparts"),
+        saying(node.wire().address() + "\nsomebody"),
+        saying(node.wire().address() + "\nsomebody\n"),
+        saying(node.wire().address() + "\n\nkey"),
+        [text](Connection& c) { write_frame(c, hello_for_parts(text), text); },
+        [text](Connection& c) {
+          write_frame(c, {.kind = Kind::hello, .number = 2, .header = {.bytes = text.size()}},
+                      text);
+        },
+        after_hello({.kind = Kind::welcome}),
         after_hello(hello(text), text),
         after_hello({.kind = static_cast<Kind>(99)}),
         after_hello({.kind = Kind::want, .number = 7}),
@@ -103,7 +112,7 @@ BOOST_AUTO_TEST_CASE(of_many_connections_without_a_hello_the_oldest_is_closed) {
 BOOST_AUTO_TEST_CASE(bytes_that_nobody_wants_close_their_connection) {
   for_each_socket_wire([](Transport transport) {
     SocketNode node(transport);
-    const std::string text = node.wire().address() + "\nsomebody";
+    const std::string text = hello_text(node.wire());
     Connection connection = node.open();
     write_frame(connection, hello(text), text);
     write_frame(connection,
@@ -122,7 +131,7 @@ BOOST_AUTO_TEST_CASE(parts_that_do_not_follow_each_other_close_their_connection)
           .kind = Frame::Kind::part, .number = 3, .header = {.offset = offset, .bytes = bytes}};
     };
     SocketNode node(transport);
-    const std::string text = node.wire().address() + "\nsomebody";
+    const std::string text = hello_text(node.wire());
     const std::vector<std::vector<Frame>> offences = {{part(0, taken_bytes + 4)},
                                                       {part(4, 4)},
                                                       {part(0, 4), part(0, 4)},
@@ -139,13 +148,32 @@ BOOST_AUTO_TEST_CASE(parts_that_do_not_follow_each_other_close_their_connection)
   });
 }
 
-// A node's second connection is for bytes that are wanted.
-BOOST_AUTO_TEST_CASE(all_else_on_a_connection_for_parts_closes_both_connections) {
+// A node that has offered a chunk, which is wanted, and has a second connection for its parts.
+struct Offering {
+  explicit Offering(SocketNode& node) : first(node.open()), text(hello_text(node.wire())) {
+    write_frame(first, hello(text), text);
+    write_frame(first, {.kind = Frame::Kind::offer, .number = 3, .header = {.bytes = taken_bytes}});
+    const std::optional<ReadFrame> answer = read_frame(first);
+    BOOST_TEST_REQUIRE(answer.has_value());
+    BOOST_TEST((answer->frame.kind == Frame::Kind::want));
+  }
+  Connection open_second(const SocketNode& node) const {
+    Connection second = node.open();
+    write_frame(second, hello_for_parts(text), text);
+    const std::optional<ReadFrame> answer = read_frame(second);
+    BOOST_TEST_REQUIRE(answer.has_value());
+    BOOST_TEST((answer->frame.kind == Frame::Kind::welcome));
+    return second;
+  }
+
+  Connection first;
+  std::string text;
+};
+
+BOOST_AUTO_TEST_CASE(a_connection_for_parts_takes_nothing_else_and_both_are_closed) {
   for_each_socket_wire([](Transport transport) {
     using Kind = Frame::Kind;
     SocketNode node(transport);
-    const std::string text = node.wire().address() + "\nsomebody";
-    const std::string for_parts = text + "\nparts";
     const auto part = [](std::uint32_t number, std::uint64_t offset) {
       return Frame{.kind = Kind::part, .number = number, .header = {.offset = offset, .bytes = 4}};
     };
@@ -155,51 +183,95 @@ BOOST_AUTO_TEST_CASE(all_else_on_a_connection_for_parts_closes_both_connections)
         {.kind = Kind::offer, .number = 4, .header = {.bytes = taken_bytes}},
         {.kind = Kind::want, .number = 3},
         {.kind = Kind::decline, .number = 3},
+        {.kind = Kind::welcome},
         {.kind = static_cast<Kind>(99)},
-        hello(for_parts),
+        hello_for_parts("four"),
         part(4, 0),
         part(3, 4),
     };
     for (std::size_t i = 0; i < offences.size(); ++i) {
-      Connection first = node.open();
-      write_frame(first, hello(text), text);
-      write_frame(first, {.kind = Kind::offer, .number = 3, .header = {.bytes = taken_bytes}});
-      const std::optional<ReadFrame> answer = read_frame(first);
-      BOOST_TEST_REQUIRE(answer.has_value());
-      BOOST_TEST((answer->frame.kind == Kind::want));
-      Connection second = node.open();
-      write_frame(second, hello(for_parts), for_parts);
+      Offering offering(node);
+      Connection second = offering.open_second(node);
       write_frame(second, offences[i], offences[i].following_bytes() > 0 ? "four" : "");
       BOOST_TEST(is_closed_by_peer(second), "offence " << i);
-      BOOST_TEST(is_closed_by_peer(first), "offence " << i);
+      BOOST_TEST(is_closed_by_peer(offering.first), "offence " << i);
     }
     check_works(node, transport);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(the_parts_of_a_chunk_that_come_over_two_connections_close_both) {
+  for_each_socket_wire([](Transport transport) {
+    SocketNode node(transport);
+    Offering offering(node);
+    Connection second = offering.open_second(node);
+    const Frame part{
+        .kind = Frame::Kind::part, .number = 3, .header = {.offset = 0, .bytes = taken_bytes}};
+    write_frame(offering.first, part, "the first of it");
+    // Whichever of the two is read first.
+    write_frame(second, part, std::string(taken_bytes, '.'));
+    write_frame(offering.first, part, std::string(taken_bytes, '.'));
+    BOOST_TEST(is_closed_by_peer(second));
+    BOOST_TEST(is_closed_by_peer(offering.first));
+    check_works(node, transport);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_connection_for_parts_without_the_key_of_the_first_is_closed) {
+  for_each_socket_wire([](Transport transport) {
+    SocketNode node(transport);
+    Offering offering(node);
+    const std::string other_key = offering.text + "s";
+    Connection intruder = node.open();
+    write_frame(intruder, hello_for_parts(other_key), other_key);
+    BOOST_TEST(is_closed_by_peer(intruder));
+    const Connection second = offering.open_second(node);  // its place is free
   });
 }
 
 BOOST_AUTO_TEST_CASE(a_second_connection_for_parts_is_closed) {
   for_each_socket_wire([](Transport transport) {
     SocketNode node(transport);
-    const std::string text = node.wire().address() + "\nsomebody";
-    const std::string for_parts = text + "\nparts";
-    Connection first = node.open();
-    write_frame(first, hello(text), text);
-    write_frame(first, {.kind = Frame::Kind::offer, .number = 3, .header = {.bytes = taken_bytes}});
-    BOOST_TEST(read_frame(first).has_value());
-    Connection second = node.open();
-    write_frame(second, hello(for_parts), for_parts);
-    write_frame(second, {.kind = Frame::Kind::part, .number = 3, .header = {.bytes = 4}}, "four");
+    Offering offering(node);
+    Connection second = offering.open_second(node);
+    const auto send = [&second](std::uint64_t offset, std::uint64_t bytes) {
+      write_frame(
+          second,
+          {.kind = Frame::Kind::part, .number = 3, .header = {.offset = offset, .bytes = bytes}},
+          std::string(bytes, '.'));
+    };
+    send(0, 4);
     Connection third = node.open();
-    write_frame(third, hello(for_parts), for_parts);
+    write_frame(third, hello_for_parts(offering.text), offering.text);
     BOOST_TEST(is_closed_by_peer(third));
     // The others go on.
-    write_frame(
-        second,
-        {.kind = Frame::Kind::part, .number = 3, .header = {.offset = 4, .bytes = taken_bytes - 4}},
-        std::string(taken_bytes - 4, '.'));
-    write_frame(first, {.kind = Frame::Kind::offer, .number = 4, .header = {.bytes = taken_bytes}});
-    BOOST_TEST(read_frame(first).has_value());
-    check_works(node, transport);
+    send(4, taken_bytes - 4);
+    write_frame(offering.first,
+                {.kind = Frame::Kind::offer, .number = 4, .header = {.bytes = taken_bytes}});
+    BOOST_TEST(read_frame(offering.first).has_value());
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_connection_for_parts_is_closed_with_the_first) {
+  for_each_socket_wire([](Transport transport) {
+    SocketNode node(transport);
+    std::optional<Offering> offering(std::in_place, node);
+    Connection second = offering->open_second(node);
+    offering.reset();
+    BOOST_TEST(is_closed_by_peer(second));
+  });
+}
+
+// The wire whose address is less opens connections.
+BOOST_AUTO_TEST_CASE(a_connection_for_parts_from_a_node_that_should_wait_for_one_is_closed) {
+  for_each_socket_wire([](Transport transport) {
+    SocketNode node(transport);
+    const std::string text = node.wire().address() + "\n~somebody\nkey";
+    Connection first = node.open();
+    write_frame(first, hello(text), text);
+    Connection second = node.open();
+    write_frame(second, hello_for_parts(text), text);
+    BOOST_TEST(is_closed_by_peer(second));
   });
 }
 
