@@ -143,8 +143,7 @@ void SocketConnections::when_linked(NodeId node, ChunkDone ready) {
   Peer& peer = found->second;
   if (!peer.cause.empty()) return ready(peer.cause);
   // By now, the other end has begun to open one, if it can.
-  if (peer.waiting.empty()) peer.deadline = Clock::now() + options_.wire.connect_timeout;
-  next_deadline_ = std::min(next_deadline_, peer.deadline);
+  if (peer.waiting.empty()) peer.deadline = new_deadline();
   peer.waiting.push_back(std::move(ready));
 }
 
@@ -183,14 +182,22 @@ SocketLink& SocketConnections::add(FrameStream stream) {
       links_.emplace(number, SocketLink{.number = number, .stream = std::move(stream)})
           .first->second;
   link.watched_events = EPOLLIN;
-  link.deadline = Clock::now() + options_.wire.connect_timeout;
-  next_deadline_ = std::min(next_deadline_, link.deadline);
+  link.deadline = new_deadline();
   epoll_event event{.events = EPOLLIN, .data = {.u64 = number}};
   if (epoll_ctl(ready_, EPOLL_CTL_ADD, link.stream.socket(), &event) != 0) {
     link.stream.fail(system_message(errno));
   }
   look_after(link);
   return link;
+}
+
+SocketConnections::Clock::time_point SocketConnections::new_deadline() {
+  const Clock::time_point deadline = Clock::now() + options_.wire.connect_timeout;
+  if (deadline < next_deadline_) {
+    next_deadline_ = deadline;
+    has_new_deadline_ = true;
+  }
+  return deadline;
 }
 
 void SocketConnections::watch(const SocketLink& link) const {
@@ -286,6 +293,7 @@ std::vector<SocketLink> SocketConnections::remove_failed() {
 
 WireRest SocketConnections::rest() {
   eventfd_t ignored = 0;
+  has_new_deadline_ = false;
   if (eventfd_read(woken_, &ignored) == 0) return {};
   return {.readable = {ready_, woken_}, .most_ms = patience_ms()};
 }

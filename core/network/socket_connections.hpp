@@ -126,6 +126,8 @@ class SocketConnections {
     }
   }
   bool has_failed() const { return has_failed_; }
+  // Whether there is less time until fail_late() than the last rest() has said.
+  bool has_new_deadline() const { return has_new_deadline_; }
   // All links that have failed. The nodes at their other ends are lost, but for links for parts
   // that weren't welcome yet.
   std::vector<SocketLink> remove_failed();
@@ -160,6 +162,7 @@ class SocketConnections {
   void use(SocketLink& link, Peer& peer);
   void lose(NodeId node, Peer& peer, const std::string& cause);
   void fail(SocketLink& link, const std::string& cause);
+  Clock::time_point new_deadline();
   void fail_partners();
   void fail_all_late();
   int patience_ms() const;
@@ -177,6 +180,7 @@ class SocketConnections {
   bool has_failed_ = false;
   // Not after the first one of a link that isn't ready, or of a peer that something waits for.
   Clock::time_point next_deadline_ = Clock::time_point::max();
+  bool has_new_deadline_ = false;  // since the last rest()
   std::vector<Loss> losses_;
 };
 

@@ -61,7 +61,8 @@ struct SocketLink {
 
   // Of SocketWork.
   bool is_pending = false;
-  std::uint32_t next_number = 0;  // of a chunk that is offered
+  std::uint32_t next_number = 0;  // of a chunk that this side offers
+  std::uint32_t offered = 0;      // chunks, by the other side
   std::unordered_map<std::uint32_t, Offer> offers = {};
   ChunkBuffers::Buffer chunk = {};  // that is coming
   std::unordered_map<std::uint32_t, Arrival*> wanted = {};

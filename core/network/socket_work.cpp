@@ -67,13 +67,12 @@ bool SocketWork::take(ArrivedChunk chunk, std::byte* target, ChunkDone done) {
   }
   TROUPE_ASSERT(arrival.target == nullptr);
   SocketLink* const link = connections_.find(arrival.link);
-  const bool is_there = link != nullptr && link->stream.failure().empty() &&
-                        link->wanted.emplace(arrival.number, &arrival).second;
-  if (!is_there) {
+  if (link == nullptr || !link->stream.failure().empty()) {
     forget(arrival);
     finish(std::move(done), SocketLink::closed_meanwhile);
     return false;
   }
+  link->wanted.emplace(arrival.number, &arrival);
   ++large_under_way_;
   connections_.prepare_for_parts(*link);
   arrival.target = target;
@@ -99,7 +98,10 @@ bool SocketWork::update() {
   has_worked |= connections_.add_accepted();
   has_worked |= look_at_latest();
   const auto pending = std::exchange(pending_, {});
-  if (--until_look_ <= 0 || large_under_way_ > 0) has_worked |= look_at_all();
+  if (--until_look_ <= 0 || large_under_way_ > 0) {
+    has_worked |= look_at_all();
+    connections_.fail_late();
+  }
   for (const SocketLink::Number number : pending) {
     SocketLink* const link = connections_.find(number);
     if (link == nullptr) continue;
@@ -107,7 +109,6 @@ bool SocketWork::update() {
     receive(*link);
     look_after(*link);
   }
-  connections_.fail_late();
   if (connections_.has_failed()) {
     for (SocketLink& link : connections_.remove_failed()) fail_chunks_of(link);
     has_worked = true;
@@ -173,7 +174,7 @@ std::byte* SocketWork::place_of_bytes(SocketLink& link, const Frame& frame) {
     return link.chunk.get();
   }
   SocketLink* const of_chunks = connections_.of_chunks(link);
-  if (of_chunks == nullptr) return nullptr;
+  if (of_chunks == nullptr || (link.is_for_parts && !link.is_welcome)) return nullptr;
   const auto wanted = of_chunks->wanted.find(frame.number);
   if (wanted == of_chunks->wanted.end()) return nullptr;
   Arrival& arrival = *wanted->second;
@@ -198,7 +199,8 @@ bool SocketWork::on_frame(SocketLink& link, const Frame& frame) {
       arrive(link, frame);
       return true;
     case Frame::Kind::offer:
-      if (bytes == 0 || bytes > chunk_bytes_max) return false;
+      // Their numbers count, so none is offered twice.
+      if (bytes == 0 || bytes > chunk_bytes_max || frame.number != link.offered++) return false;
       arrive(link, frame);
       return true;
     case Frame::Kind::part:

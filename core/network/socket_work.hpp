@@ -42,7 +42,8 @@ class SocketWork {
   bool has_losses() const { return connections_.has_losses(); }
   void report_losses();
   bool has_more() const {
-    return connections_.has_failed() || !pending_.empty() || !finished_.empty();
+    return connections_.has_failed() || connections_.has_new_deadline() || !pending_.empty() ||
+           !finished_.empty();
   }
   bool has_large() const { return large_under_way_ > 0; }
   WireRest rest();

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -39,7 +40,8 @@ std::string failure_of_send(Wire& wire, const std::vector<std::byte>& bytes) {
 // A wire that has opened a connection to this test, and wants a chunk of 100,000 bytes of it.
 class WantingEnd {
  public:
-  WantingEnd() {
+  explicit WantingEnd(Transport transport)
+      : transport_(transport), port_(transport), end_(1, transport) {
     end_.wire().connect(NodeId{0}, address_);
     first_.emplace(port_.next_connection());
     const std::optional<ReadFrame> read = read_frame(*first_);
@@ -72,12 +74,25 @@ class WantingEnd {
                 bytes);
   }
 
+  // Whether the parts of a chunk of the wire come there.
+  bool is_sent_over(Connection& connection) {
+    end_.send(NodeId{0}, 0, chunk_);
+    const std::optional<ReadFrame> offer = read_frame(*first_);
+    BOOST_TEST_REQUIRE(offer.has_value());
+    BOOST_TEST((offer->frame.kind == Frame::Kind::offer));
+    write_frame(*first_, {.kind = Frame::Kind::want, .number = offer->frame.number});
+    const std::optional<ReadFrame> part = read_frame(connection);
+    return part && part->frame.kind == Frame::Kind::part && part->text.size() == chunk_.size();
+  }
+
   const std::string bytes = std::string(100'000, 'x');
 
  private:
+  const std::vector<std::byte> chunk_ = bytes_of(0, 70'000);
+  const Transport transport_;
   OpenPort port_;
-  WireEnd end_{1, Transport::tcp};
-  const std::string address_ = address_after(end_.wire(), port_.place());
+  WireEnd end_;
+  const std::string address_ = address_after(end_.wire(), port_.place(), transport_);
   std::optional<Connection> first_;
   std::string hello_;
 };
@@ -199,6 +214,33 @@ BOOST_AUTO_TEST_CASE(a_send_to_a_node_that_opens_no_connection_fails_and_the_nod
   });
 }
 
+// The wire's thread sleeps, and learns of the deadline.
+BOOST_AUTO_TEST_CASE(what_a_thread_that_helps_has_sent_fails_in_time_though_it_helps_no_more) {
+  for_each_socket_wire([](Transport transport) {
+    SocketNode node(transport, 200ms);
+    std::string address;
+    do {
+      address = new_address_text({.transport = name_of(transport), .place = "127.0.0.1:1"});
+    } while (address > node.wire().address());
+    node.wire().connect(NodeId{1}, address);
+    std::this_thread::sleep_for(100ms);
+    const auto bytes = bytes_of(0, 100);
+    const auto sent = std::make_shared<std::promise<std::string>>();
+    node.wire().post(
+        [&] {
+          node.wire().send(NodeId{1}, {.bytes = bytes.size()}, bytes.data(),
+                           [sent](const std::string& failure) { sent->set_value(failure); });
+        },
+        true);
+    node.wire().progress();
+    node.wire().leave();
+    std::future<std::string> failure = sent->get_future();
+    BOOST_TEST_REQUIRE((failure.wait_for(60s) == std::future_status::ready));
+    BOOST_TEST(failure.get() == "it has not answered for 200 ms");
+    BOOST_TEST(node.is_lost_within(60s));
+  });
+}
+
 // Its host takes the connection, and nobody answers.
 BOOST_AUTO_TEST_CASE(a_small_chunk_is_not_sent_before_its_connection_is_open) {
   for_each_socket_wire([](Transport transport) {
@@ -233,24 +275,45 @@ BOOST_AUTO_TEST_CASE(what_waits_for_a_node_that_is_replaced_fails) {
 }
 
 BOOST_AUTO_TEST_CASE(the_bytes_of_large_chunks_have_a_connection_of_their_own) {
-  WantingEnd wanting;
-  wanting.offer(3);
-  Connection second = wanting.second();
-  write_frame(second, {.kind = Frame::Kind::welcome});
-  wanting.send_part(second, 3);
-  BOOST_TEST(wanting.end().takes().wait());
-  BOOST_TEST(wanting.end().takes().succeeded() == 1);
-  // Its own go there as well.
-  const auto bytes = bytes_of(0, 70'000);
-  wanting.end().send(NodeId{0}, 0, bytes);
-  const std::optional<ReadFrame> offer = read_frame(wanting.first());
-  BOOST_TEST_REQUIRE(offer.has_value());
-  write_frame(wanting.first(), {.kind = Frame::Kind::want, .number = offer->frame.number});
-  const std::optional<ReadFrame> part = read_frame(second);
-  BOOST_TEST_REQUIRE(part.has_value());
-  BOOST_TEST((part->frame.kind == Frame::Kind::part));
-  BOOST_TEST(part->text.size() == bytes.size());
-  BOOST_TEST(wanting.end().lost_so_far().empty());
+  for_each_socket_wire([](Transport transport) {
+    WantingEnd wanting(transport);
+    wanting.offer(0);
+    Connection second = wanting.second();
+    write_frame(second, {.kind = Frame::Kind::welcome});
+    wanting.send_part(second, 0);
+    BOOST_TEST(wanting.end().takes().wait());
+    BOOST_TEST(wanting.end().takes().succeeded() == 1);
+    // Its own go there as well.
+    BOOST_TEST(wanting.is_sent_over(second));
+    BOOST_TEST(wanting.end().lost_so_far().empty());
+  });
+}
+
+BOOST_AUTO_TEST_CASE(as_long_as_a_second_connection_is_not_answered_the_first_is_used) {
+  for_each_socket_wire([](Transport transport) {
+    WantingEnd wanting(transport);
+    wanting.offer(0);
+    const Connection second = wanting.second();
+    wanting.send_part(wanting.first(), 0);
+    BOOST_TEST(wanting.end().takes().wait());
+    BOOST_TEST(wanting.end().takes().succeeded() == 1);
+    BOOST_TEST(wanting.is_sent_over(wanting.first()));
+  });
+}
+
+// Its bytes may go nowhere.
+BOOST_AUTO_TEST_CASE(a_part_on_a_connection_that_was_not_answered_closes_that_one_only) {
+  for_each_socket_wire([](Transport transport) {
+    WantingEnd wanting(transport);
+    wanting.offer(0);
+    Connection second = wanting.second();
+    wanting.send_part(second, 0);
+    BOOST_TEST(is_closed_by_peer(second));
+    wanting.send_part(wanting.first(), 0);
+    BOOST_TEST(wanting.end().takes().wait());
+    BOOST_TEST(wanting.end().takes().succeeded() == 1);
+    BOOST_TEST(wanting.end().lost_so_far().empty());
+  });
 }
 
 BOOST_AUTO_TEST_CASE(small_chunks_need_one_connection) {
@@ -264,64 +327,66 @@ BOOST_AUTO_TEST_CASE(small_chunks_need_one_connection) {
   const std::optional<ReadFrame> chunk = read_frame(first);
   BOOST_TEST_REQUIRE(chunk.has_value());
   BOOST_TEST((chunk->frame.kind == Frame::Kind::chunk));
-  // A connection of its own would come before this one.
-  Connection own =
-      open_connection(read_host_port(port.place()), Purpose::tensors, nullptr, 10s, nullptr);
-  write_frame(own, hello("own"), "own");
-  Connection next = port.next_connection();
-  const std::optional<ReadFrame> said = read_frame(next);
-  BOOST_TEST_REQUIRE(said.has_value());
-  BOOST_TEST(said->text == "own");
+  BOOST_TEST(end.sends().wait());
+  BOOST_TEST(connections_to(port.place()) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_node_whose_connection_for_large_chunks_breaks_is_lost) {
-  WantingEnd wanting;
-  wanting.offer(3);
-  {
-    Connection second = wanting.second();
-    write_frame(second, {.kind = Frame::Kind::welcome});
-    wanting.send_part(second, 3);
+  for_each_socket_wire([](Transport transport) {
+    WantingEnd wanting(transport);
+    wanting.offer(0);
+    {
+      Connection second = wanting.second();
+      write_frame(second, {.kind = Frame::Kind::welcome});
+      wanting.send_part(second, 0);
+      BOOST_TEST(wanting.end().takes().wait());
+      wanting.offer(1);
+    }
+    BOOST_TEST((wanting.end().wait_for_loss() == std::vector{NodeId{0}}));
     BOOST_TEST(wanting.end().takes().wait());
-    wanting.offer(4);
-  }
-  BOOST_TEST((wanting.end().wait_for_loss() == std::vector{NodeId{0}}));
-  BOOST_TEST(wanting.end().takes().wait());
-  BOOST_TEST(wanting.end().takes().failed() == 1);
-  BOOST_TEST(is_closed_by_peer(wanting.first()));
+    BOOST_TEST(wanting.end().takes().failed() == 1);
+    BOOST_TEST(is_closed_by_peer(wanting.first()));
+  });
 }
 
 BOOST_AUTO_TEST_CASE(where_a_second_connection_is_closed_unanswered_large_chunks_use_the_first) {
-  WantingEnd wanting;
-  wanting.offer(3);
-  { const Connection second = wanting.second(); }
-  for (const std::uint32_t number : {3U, 4U}) {
-    if (number == 4) wanting.offer(number);
-    wanting.send_part(wanting.first(), number);
-    BOOST_TEST(wanting.end().takes().wait());
-  }
-  BOOST_TEST(wanting.end().takes().succeeded() == 2);
-  BOOST_TEST(wanting.end().lost_so_far().empty());
+  for_each_socket_wire([](Transport transport) {
+    WantingEnd wanting(transport);
+    wanting.offer(0);
+    { const Connection second = wanting.second(); }
+    for (const std::uint32_t number : {0U, 1U}) {
+      if (number == 1) wanting.offer(number);
+      wanting.send_part(wanting.first(), number);
+      BOOST_TEST(wanting.end().takes().wait());
+    }
+    BOOST_TEST(wanting.end().takes().succeeded() == 2);
+    BOOST_TEST(wanting.end().lost_so_far().empty());
+  });
 }
 
 BOOST_AUTO_TEST_CASE(a_node_that_is_lost_loses_a_second_connection_that_is_not_answered) {
-  WantingEnd wanting;
-  wanting.offer(3);
-  Connection second = wanting.second();
-  wanting.first() = Connection(-1, Connection::Side::client, nullptr);
-  BOOST_TEST((wanting.end().wait_for_loss() == std::vector{NodeId{0}}));
-  BOOST_TEST(is_closed_by_peer(second));
+  for_each_socket_wire([](Transport transport) {
+    WantingEnd wanting(transport);
+    wanting.offer(0);
+    Connection second = wanting.second();
+    wanting.first() = Connection(-1, Connection::Side::client, nullptr);
+    BOOST_TEST((wanting.end().wait_for_loss() == std::vector{NodeId{0}}));
+    BOOST_TEST(is_closed_by_peer(second));
+  });
 }
 
 BOOST_AUTO_TEST_CASE(where_a_second_connection_is_refused_large_chunks_use_the_first) {
-  WantingEnd wanting;
-  wanting.port().close();
-  for (const std::uint32_t number : {3U, 4U}) {
-    wanting.offer(number);
-    wanting.send_part(wanting.first(), number);
-    BOOST_TEST(wanting.end().takes().wait());
-  }
-  BOOST_TEST(wanting.end().takes().succeeded() == 2);
-  BOOST_TEST(wanting.end().lost_so_far().empty());
+  for_each_socket_wire([](Transport transport) {
+    WantingEnd wanting(transport);
+    wanting.port().close();
+    for (const std::uint32_t number : {0U, 1U}) {
+      wanting.offer(number);
+      wanting.send_part(wanting.first(), number);
+      BOOST_TEST(wanting.end().takes().wait());
+    }
+    BOOST_TEST(wanting.end().takes().succeeded() == 2);
+    BOOST_TEST(wanting.end().lost_so_far().empty());
+  });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

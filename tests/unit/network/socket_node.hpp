@@ -5,11 +5,13 @@
 #include "core/network/wire_address.hpp"
 #include "tests/unit/network/wire_end.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <filesystem>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -22,7 +24,9 @@
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 namespace troupe::testing {
 
@@ -99,6 +103,14 @@ class SocketNode {
 // A port without a wire: the test does what a wire would do, right or wrong.
 class OpenPort {
  public:
+  explicit OpenPort(Transport transport = Transport::tcp)
+      : tls_(transport == Transport::tls ? std::optional(TlsContext(tls_files_in(certificates())))
+                                         : std::nullopt),
+        acceptor_(
+            std::in_place, AcceptorOptions{.tls = tls_},
+            [this](Purpose, Connection connection) { accept(std::move(connection)); },
+            [](const std::string&, const std::string&) {}) {}
+
   std::string place() const { return fmt::format("127.0.0.1:{}", acceptor_->port()); }
   // Blocks until a node has opened one more. Throws std::out_of_range after a minute.
   Connection next_connection() {
@@ -123,11 +135,22 @@ class OpenPort {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Connection> accepted_;
-  std::optional<Acceptor> acceptor_{
-      std::in_place, AcceptorOptions{},
-      [this](Purpose, Connection connection) { accept(std::move(connection)); },
-      [](const std::string&, const std::string&) {}};
+  const std::optional<TlsContext> tls_;
+  std::optional<Acceptor> acceptor_;
 };
+
+// How many sockets this process has whose other end is at this place.
+inline std::ptrdiff_t connections_to(const std::string& place) {
+  const auto folder = std::filesystem::directory_iterator("/proc/self/fd");
+  return std::count_if(begin(folder), end(folder), [&place](const auto& entry) {
+    sockaddr_in peer{};
+    socklen_t size = sizeof peer;
+    const int fd = std::stoi(entry.path().filename().string());
+    const bool is_connected = getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) == 0;
+    return is_connected && peer.sin_family == AF_INET &&
+           place == fmt::format("127.0.0.1:{}", ntohs(peer.sin_port));
+  });
+}
 
 // Runs `test` for each transport of such a wire.
 template <class Test>
