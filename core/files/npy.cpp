@@ -131,12 +131,13 @@ class HeaderText {
     refuse("True or False");
   }
 
-  // (), (3,) and (3, 4): one element alone needs its comma.
+  // (), (3,) and (3, 4): one element alone needs its comma. Python 2 wrote some numbers as 3L.
   std::vector<std::uint64_t> tuple() {
     std::vector<std::uint64_t> elements;
     expect('(');
     while (!take(')')) {
       elements.push_back(number());
+      if (at_ < text_.size() && text_[at_] == 'L') ++at_;
       if (take(',')) continue;
       if (elements.size() == 1) refuse("','");
       expect(')');

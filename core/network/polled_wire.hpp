@@ -32,8 +32,8 @@ namespace troupe {
 //   bool update()           goes on with everything; true if something has happened
 //   bool has_losses()       that update() has found
 //   report_losses()         to the listener; may block, so only the wire's thread calls it
-//   bool has_more()         that the next update() does, whatever comes; or rest() knows less to
-//                           wait for than the last time
+//   bool has_more()         the wire's thread mustn't wait on: the next update() does more even if
+//                           nothing comes, or something is due sooner than the last rest() said
 //   bool has_large()        chunks under way, which take long: the wire's thread moves them, too
 //   WireRest rest()         what to wait for; none if update() has more to do
 //   void wake()             ends such a wait

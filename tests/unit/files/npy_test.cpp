@@ -96,6 +96,11 @@ BOOST_AUTO_TEST_CASE(a_header_may_be_written_in_other_ways_that_mean_the_same) {
   BOOST_TEST(to_string(type_of(npy_of("<i4", "(7,)"))) == "int32 [7]");
 }
 
+BOOST_AUTO_TEST_CASE(a_shape_may_have_the_long_integers_of_python_2) {
+  BOOST_TEST(to_string(type_of(npy_of("<i4", "(7L,)"))) == "int32 [7]");
+  BOOST_TEST(to_string(type_of(npy_of("<f8", "(2L, 3)"))) == "float64 [2, 3]");
+}
+
 BOOST_AUTO_TEST_CASE(what_is_no_npy_file_is_refused) {
   check_refused("", "the file ends within its header: it has 0 bytes");
   check_refused("\x93NUMPY\x01", "the file ends within its header");
@@ -133,7 +138,9 @@ BOOST_AUTO_TEST_CASE(a_header_is_never_evaluated) {
                              "{'shape': [2]}",
                              "{'shape': (2+2,)}",
                              "{'shape': (0x10,)}",
-                             "{'shape': (2L,)}",
+                             "{'shape': (2l,)}",
+                             "{'shape': (2LL,)}",
+                             "{'shape': (L,)}",
                              "{'shape': (1.0,)}",
                              "{'shape': (,)}",
                              "{'shape': (2,,)}",

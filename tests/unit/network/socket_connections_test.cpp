@@ -204,11 +204,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_connects_after_the_other_has_opened_uses_that_c
 BOOST_AUTO_TEST_CASE(a_send_to_a_node_that_opens_no_connection_fails_and_the_node_is_lost) {
   for_each_socket_wire([](Transport transport) {
     SocketNode node(transport, 200ms);
-    std::string address;
-    do {
-      address = new_address_text({.transport = name_of(transport), .place = "127.0.0.1:1"});
-    } while (address > node.wire().address());
-    node.wire().connect(NodeId{1}, address);
+    node.wire().connect(NodeId{1}, address_before(node.wire(), "127.0.0.1:1", transport));
     BOOST_TEST(failure_of_send(node.wire(), bytes_of(0, 100)) == "it has not answered for 200 ms");
     BOOST_TEST(node.is_lost_within(60s));
   });
@@ -218,11 +214,7 @@ BOOST_AUTO_TEST_CASE(a_send_to_a_node_that_opens_no_connection_fails_and_the_nod
 BOOST_AUTO_TEST_CASE(what_a_thread_that_helps_has_sent_fails_in_time_though_it_helps_no_more) {
   for_each_socket_wire([](Transport transport) {
     SocketNode node(transport, 200ms);
-    std::string address;
-    do {
-      address = new_address_text({.transport = name_of(transport), .place = "127.0.0.1:1"});
-    } while (address > node.wire().address());
-    node.wire().connect(NodeId{1}, address);
+    node.wire().connect(NodeId{1}, address_before(node.wire(), "127.0.0.1:1", transport));
     std::this_thread::sleep_for(100ms);
     const auto bytes = bytes_of(0, 100);
     const auto sent = std::make_shared<std::promise<std::string>>();

@@ -175,47 +175,47 @@ inline std::string hello_text(const Wire& to) {
   return to.address() + "\n!somebody\nkey";
 }
 
-// Blocks until all is written, or the connection is closed.
-inline void write_frame(Connection& connection, const Frame& frame, const std::string& text = {}) {
-  for (std::span<const std::byte> left :
-       {std::as_bytes(std::span(&frame, 1)), std::as_bytes(std::span(text))}) {
-    while (!left.empty()) {
-      const Connection::Result result = connection.write(left);
-      if (result.outcome == Connection::Outcome::done) {
-        left = left.subspan(result.bytes);
-        continue;
-      }
-      pollfd ready{.fd = connection.socket(), .events = POLLOUT, .revents = 0};
-      const bool may_go_on = result.outcome == Connection::Outcome::wants_write;
-      if (!may_go_on || poll(&ready, 1, 60'000) != 1) return;
+// Calls `step`, which reads or writes what it can of the bytes that it gets, until all is done:
+// blocks. False if the connection is closed, or nothing happens for a minute.
+template <class Bytes, class Step>
+bool move_all(const Connection& connection, short event, std::span<Bytes> left, const Step& step) {
+  const auto may_go_on =
+      event == POLLIN ? Connection::Outcome::wants_read : Connection::Outcome::wants_write;
+  while (!left.empty()) {
+    const Connection::Result result = step(left);
+    if (result.outcome == Connection::Outcome::done) {
+      left = left.subspan(result.bytes);
+      continue;
     }
+    pollfd ready{.fd = connection.socket(), .events = event, .revents = 0};
+    if (result.outcome != may_go_on || poll(&ready, 1, 60'000) != 1) return false;
   }
+  return true;
 }
 
-// Waits for a frame and what follows it. Nothing if there is none within a minute.
+// Blocks until all is written, or the connection is closed.
+inline void write_frame(Connection& connection, const Frame& frame, const std::string& text = {}) {
+  const auto write = [&connection](std::span<const std::byte> left) {
+    return connection.write(left);
+  };
+  static_cast<void>(move_all(connection, POLLOUT, std::as_bytes(std::span(&frame, 1)), write) &&
+                    move_all(connection, POLLOUT, std::as_bytes(std::span(text)), write));
+}
+
 struct ReadFrame {
   Frame frame;
-  std::string text;
+  std::string text;  // what follows it
 };
+// Waits for a frame and what follows it. Nothing if there is none within a minute.
 inline std::optional<ReadFrame> read_frame(Connection& connection) {
-  ReadFrame read;
-  const auto fill = [&connection](std::span<std::byte> left) {
-    while (!left.empty()) {
-      const Connection::Result result = connection.read(left);
-      if (result.outcome == Connection::Outcome::done) {
-        left = left.subspan(result.bytes);
-        continue;
-      }
-      pollfd ready{.fd = connection.socket(), .events = POLLIN, .revents = 0};
-      const bool may_come = result.outcome == Connection::Outcome::wants_read;
-      if (!may_come || poll(&ready, 1, 60'000) != 1) return false;
-    }
-    return true;
-  };
-  if (!fill(std::as_writable_bytes(std::span(&read.frame, 1)))) return {};
-  read.text.resize(read.frame.following_bytes());
-  if (!fill(std::as_writable_bytes(std::span(read.text)))) return {};
-  return read;
+  ReadFrame got;
+  const auto read = [&connection](std::span<std::byte> left) { return connection.read(left); };
+  if (!move_all(connection, POLLIN, std::as_writable_bytes(std::span(&got.frame, 1)), read)) {
+    return {};
+  }
+  got.text.resize(got.frame.following_bytes());
+  if (!move_all(connection, POLLIN, std::as_writable_bytes(std::span(got.text)), read)) return {};
+  return got;
 }
 
 // Waits until the other end has closed the connection.
@@ -231,14 +231,20 @@ inline bool is_closed_by_peer(Connection& connection) {
   }
 }
 
-// An address, of a wire at `place`, to which `opening` opens the connection: of two wires, the one
-// whose address is less does.
+// Addresses of a wire at `place`. Of two wires, the one whose address is less opens the connection:
+// this one to the address, or the one at the address to this.
 inline std::string address_after(const Wire& opening, const std::string& place,
                                  Transport transport = Transport::tcp) {
   std::string address;
-  while (address <= opening.address()) {
-    address = new_address_text({.transport = name_of(transport), .place = place});
-  }
+  do address = new_address_text({.transport = name_of(transport), .place = place});
+  while (address <= opening.address());
+  return address;
+}
+inline std::string address_before(const Wire& awaiting, const std::string& place,
+                                  Transport transport) {
+  std::string address;
+  do address = new_address_text({.transport = name_of(transport), .place = place});
+  while (address >= awaiting.address());
   return address;
 }
 // Makes `end` anew until it is the one that opens the connection to `address`.
