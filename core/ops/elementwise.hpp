@@ -107,12 +107,17 @@ void for_each_number(const CpuCall& call, const F& f) {
               [&](auto element) { for_each_of_type<decltype(element), inputs>(call, f); });
 }
 
+// So many numbers are added up one after the other at most: the sum has then lost no more than as
+// many units in the last place (Higham, Accuracy and Stability of Numerical Algorithms, 4.2).
+constexpr std::int64_t summed_in_a_row_max = 64;
+
+constexpr std::int64_t reduced_lanes = 16;
 // start ∘ f(0) ∘ f(1) ∘ … for `count` values, in a fixed order that can be vectorised: each of 16
 // partial results takes every 16th value.
 template <class T, class Combine, class F>
 [[gnu::always_inline]] inline T reduce_values(T start, std::int64_t count, const Combine& combine,
                                               const F& f) {
-  constexpr std::int64_t lanes = 16;
+  constexpr std::int64_t lanes = reduced_lanes;
   if (count < lanes) {  // the same, without partial results of nothing
     T result = start;
     for (std::int64_t i = 0; i < count; ++i) result = combine(result, f(i));

@@ -4,6 +4,9 @@
 #include "core/ops/elementwise.hpp"
 #include "core/ops/reduction.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <vector>
 
 namespace troupe {
@@ -40,44 +43,71 @@ void reduce_rows(const T* x, std::int64_t rows, std::int64_t stride, std::int64_
   }
 }
 
+constexpr std::int64_t columns_max = 512;  // of a tile
+
+// Reduces a tile: a few rows at a time in T, and their results in Wide.
+template <template <class> class Operation, class T, class Wide>
+void reduce_tile(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns,
+                 Wide* out) {
+  const Operation<T> combine;
+  const Operation<Wide> combine_wide;
+  const std::int64_t few = stride == 1 ? summed_in_a_row_max * reduced_lanes : summed_in_a_row_max;
+  std::fill_n(out, columns, Wide{Operation<Wide>::start});
+  for (; rows > 0; rows -= few, x += few * stride) {
+    const std::int64_t count = std::min(rows, few);
+    std::array<T, columns_max> part;
+    if (stride == 1) {
+      part[0] =
+          reduce_values(Operation<T>::start, count, combine, [=](std::int64_t k) { return x[k]; });
+    } else {
+      reduce_rows(x, count, stride, columns, part.data(), combine);
+    }
+    for (std::int64_t c = 0; c < columns; ++c) out[c] = combine_wide(out[c], Wide{part[c]});
+  }
+}
+
 // The rows of a block are cut in tiles: each tile is reduced, then the results of the tiles. Their
 // size depends on the shape alone, so that the result doesn't depend on the number of threads.
-template <class T, class Operation>
+template <template <class> class Operation, class T>
 void reduce(Team& team, const AxisView& view, const T* x, T* out) {
-  constexpr std::int64_t columns_max = 512;
-  const Operation combine;
+  using Wide = typename Operation<T>::Wide;
   const std::int64_t columns = std::min(view.inner, columns_max);
   const std::int64_t rows = block_elements / columns;
   const std::int64_t strips = (view.inner + columns - 1) / columns;
   const std::int64_t tiles = (view.extent + rows - 1) / rows;
-  std::vector<T> partial;  // for each block, `tiles` rows of `inner` elements
+  std::vector<Wide> partial;  // for each block, `tiles` rows of `inner` elements
   if (tiles > 1) partial.resize(static_cast<std::size_t>(view.outer * tiles * view.inner));
-  T* const results = tiles > 1 ? partial.data() : out;
 
-  const auto reduce_tile = [&](std::int64_t i) {
+  const auto reduce_one = [&](std::int64_t i) {
     const std::int64_t first_column = i % strips * columns;
     const std::int64_t first_row = i / strips % tiles * rows;
-    const std::int64_t count = std::min(rows, view.extent - first_row);
+    const std::int64_t width = std::min(columns, view.inner - first_column);
     const std::int64_t block = i / strips / tiles;
     const T* const from = x + (block * view.extent + first_row) * view.inner + first_column;
-    T* const to = results + i / strips * view.inner + first_column;
-    if (view.inner == 1) {
-      *to =
-          reduce_values(Operation::start, count, combine, [=](std::int64_t k) { return from[k]; });
+    const std::int64_t to = i / strips * view.inner + first_column;
+    std::array<Wide, columns_max> result;
+    reduce_tile<Operation>(from, std::min(rows, view.extent - first_row), view.inner, width,
+                           result.data());
+    if (tiles > 1) {
+      std::copy_n(result.data(), width, partial.data() + to);
     } else {
-      reduce_rows(from, count, view.inner, std::min(columns, view.inner - first_column), to,
-                  combine);
+      std::copy_n(result.data(), width, out + to);
     }
   };
   for_row_blocks(team, view.outer * tiles * strips, columns * std::min(rows, view.extent),
                  [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t i = begin; i < end; ++i) reduce_tile(i);
+                   for (std::int64_t i = begin; i < end; ++i) reduce_one(i);
                  });
   if (tiles == 1) return;
   for_row_blocks(team, view.outer, tiles * view.inner, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t o = begin; o < end; ++o) {
-      reduce_rows(results + o * tiles * view.inner, tiles, view.inner, view.inner,
-                  out + o * view.inner, combine);
+      Wide* const first = partial.data() + o * tiles * view.inner;
+      for (std::int64_t t = 1; t < tiles; ++t) {
+        for (std::int64_t c = 0; c < view.inner; ++c) {
+          first[c] = Operation<Wide>{}(first[c], first[t * view.inner + c]);
+        }
+      }
+      std::copy_n(first, view.inner, out + o * view.inner);
     }
   });
 }
@@ -88,7 +118,7 @@ void reduce_kernel(const CpuCall& call) {
   const AxisView view(shape, axis_in(shape, call.attrs));
   with_number(call.output.type.dtype, [&](auto element) {
     using T = decltype(element);
-    reduce<T, Operation<T>>(call.team, view, call.inputs[0].as<T>(), call.output.as<T>());
+    reduce<Operation>(call.team, view, call.inputs[0].as<T>(), call.output.as<T>());
   });
 }
 

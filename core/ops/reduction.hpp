@@ -5,17 +5,21 @@
 #include "core/ops/element_functions.hpp"
 
 #include <limits>
+#include <type_traits>
 
 namespace troupe {
 
+// `Wide`: for what was combined of some elements each.
 template <class T>
 struct Sum {
+  using Wide = std::conditional_t<std::is_same_v<T, float>, double, T>;
   static constexpr T start = 0;
   constexpr T operator()(T a, T b) const { return a + b; }
 };
 
 template <class T>
 struct Max {
+  using Wide = T;
   using Limits = std::numeric_limits<decltype(value_of(T{}))>;
   static constexpr T start =
       static_cast<T>(Limits::has_infinity ? -Limits::infinity() : Limits::lowest());

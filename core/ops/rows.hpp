@@ -35,7 +35,7 @@ template <class T>
 // f(0) + … + f(count - 1), in blocks: a sum of very many numbers one by one would lose digits.
 template <class T, class F>
 [[gnu::always_inline]] inline T sum_values(std::int64_t count, const F& f) {
-  constexpr std::int64_t block = 4096;
+  constexpr std::int64_t block = summed_in_a_row_max * reduced_lanes;
   double sum = 0;
   for (std::int64_t first = 0; first < count; first += block) {
     sum += static_cast<double>(reduce_values(T{0}, std::min(block, count - first), std::plus<T>{},

@@ -62,6 +62,21 @@ BOOST_AUTO_TEST_CASE(long_axes_are_reduced_in_tiles) {
   }
 }
 
+// One number after the other, 0.1 a million times would be 100,958: verification, which compares
+// GPUs with CPUs, counts on CPUs being right.
+BOOST_AUTO_TEST_CASE(sums_of_many_equal_numbers_keep_their_digits) {
+  for (const auto& [shape, axis] :
+       {std::pair(Shape{1'000'000}, 0), std::pair(Shape{3, 400'000}, 1),
+        std::pair(Shape{400'000, 3}, 0), std::pair(Shape{20'000, 600}, 0)}) {
+    const Tensor x = tensor_of(
+        {DType::f32, shape}, std::vector(static_cast<std::size_t>(shape.elements()), double{0.1F}));
+    const double sum = double{0.1F} * static_cast<double>(shape[static_cast<std::size_t>(axis)]);
+    const Tensor result = run_op("sum", {x}, Attrs{{"axis", std::int64_t{axis}}});
+    const auto count = static_cast<std::size_t>(result.type.shape.elements());
+    check_close(result, std::vector(count, sum), 80);
+  }
+}
+
 // Added up as integers of 64 bits, of which the sum keeps the lower ones.
 BOOST_AUTO_TEST_CASE(sums_of_integers_wrap_around_and_their_maxima_heed_the_sign) {
   const auto check = [](Random& random, auto element) {
