@@ -49,7 +49,8 @@ class LinkWork {
                                              .expected = start.expected,
                                              .next = next,
                                              .issue = issues_ahead_ ? &issue_ : nullptr,
-                                             .slot = start.slot});
+                                             .slot = start.slot,
+                                             .index = share.items[start.item].index});
   }
 
   const Issue* issued(const LinkLogic::Start& start) {

@@ -113,8 +113,9 @@ struct ChunkMove {
     std::uint32_t item = 0;
   };
   std::optional<Next> next = {};
-  Issue* issue = nullptr;  // null: the link issues nothing ahead
-  std::uint32_t slot = 0;  // for Completions; of most links that of the direction
+  Issue* issue = nullptr;   // null: the link issues nothing ahead
+  std::uint32_t slot = 0;   // for Completions; of most links that of the direction
+  std::uint32_t index = 0;  // of the op that has made the tensor in its group
 };
 
 // Executes the transfers of one link. Call from one thread at a time, which isn't always the same:

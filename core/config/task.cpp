@@ -225,10 +225,7 @@ class TaskReader {
                         fmt::format("{} is '{}', which is a memory", of_task("on"), name),
                         "name a device");
     }
-    throw usage_error(
-        node.place(),
-        fmt::format("the machine '{}' has no device '{}'", machine_.name, shortened(name)),
-        suggestion(name, device_names()));
+    throw is_missing(node, "device", name, device_names());
   }
 
   MemoryId find_target(const Node& node) const {
@@ -239,10 +236,17 @@ class TaskReader {
     for (const Memory& m : machine_.memories) {
       if (m.kind != MemoryKind::network) names.push_back(m.name);
     }
-    throw usage_error(node.place(),
-                      fmt::format("the machine '{}' has no memory or device '{}'", machine_.name,
-                                  shortened(name)),
-                      suggestion(name, names));
+    throw is_missing(node, "memory or device", name, names);
+  }
+
+  Error is_missing(const Node& node, std::string_view what, const std::string& name,
+                   std::span<const std::string_view> names) const {
+    std::string problem =
+        fmt::format("the machine '{}' has no {} '{}'", machine_.name, what, shortened(name));
+    for (const std::string& gpu : machine_.gpus_left_out) {
+      problem += fmt::format("; it is without {}", gpu);
+    }
+    return usage_error(node.place(), problem, suggestion(name, names));
   }
 
   std::vector<std::string_view> device_names() const {

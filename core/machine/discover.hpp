@@ -83,10 +83,10 @@ using FindGpus = std::function<UsableGpus()>;
 // The usage Error of what asks for GPUs where none can be used.
 Error no_usable_gpu(const SourcePlace& place, const UsableGpus& usable);
 
-// Adds GPUs gpu0, gpu1, … to a machine of local_machine(), with a memory each (vram0, …: seven
-// eighths of what is available), a link to the first memory of the host (pcie0, …) and one between
-// each two that are peers (peer0-1, …). The rates are estimates from what is known of their peaks
-// (see local_machine.cpp): nothing was measured.
+// Adds GPUs gpu0, gpu1, … to a machine of local_machine(), named by the numbers of the driver, with
+// a memory each (vram0, …: seven eighths of what is available), a link to the first memory of the
+// host (pcie0, …) and one between each two that are peers (peer0-1, …). The rates are estimates
+// from what is known of their peaks (see local_machine.cpp): nothing was measured.
 void add_gpus(Machine& machine, std::span<const UsableGpu> gpus);
 
 // The machine file (in the format of config/machine_file.hpp) of local_machine() with storage, and

@@ -234,17 +234,20 @@ Error no_usable_gpu(const SourcePlace& place, const UsableGpus& usable) {
 }
 
 void add_gpus(Machine& machine, std::span<const UsableGpu> gpus) {
+  const auto number = [gpus](std::size_t g) {
+    return gpus[g].number >= 0 ? gpus[g].number : static_cast<int>(g);
+  };
   std::vector<double> links;  // bytes per second
   for (std::size_t g = 0; g < gpus.size(); ++g) {
     const MemoryId vram = MemoryId::at(machine.memories.size());
     Memory& memory = machine.memories.emplace_back();
-    memory.name = fmt::format("vram{}", g);
+    memory.name = fmt::format("vram{}", number(g));
     memory.size_bytes =
         std::max(size_for_tensors(gpus[g].available_memory_bytes) / mib, std::uint64_t{1}) * mib;
     Device& device = machine.devices.emplace_back();
-    device.name = fmt::format("gpu{}", g);
+    device.name = fmt::format("gpu{}", number(g));
     device.kind = DeviceKind::gpu;
-    if (const int n = gpus[g].number; n >= 0 && n != static_cast<int>(g)) device.gpu = n;
+    if (number(g) != static_cast<int>(g)) device.gpu = number(g);
     device.memory = vram;
     device.launch = gpu_launch;
     const GpuPeaks peaks = known_or_usual(gpus[g].peaks);
@@ -253,12 +256,12 @@ void add_gpus(Machine& machine, std::span<const UsableGpu> gpus) {
     device.bandwidth = of_gpu_bandwidth * peaks.bandwidth;
     links.push_back(peaks.link_bandwidth);
     machine.links.push_back(
-        make_link(fmt::format("pcie{}", g), MemoryId{0}, vram, links[g], pcie_latency));
+        make_link(fmt::format("pcie{}", number(g)), MemoryId{0}, vram, links[g], pcie_latency));
   }
   const std::size_t first = machine.memories.size() - gpus.size();
   for (std::size_t g = 0; g < gpus.size(); ++g) {
     for (const std::size_t peer : gpus[g].peers) {
-      machine.links.push_back(make_link(fmt::format("peer{}-{}", peer, g),
+      machine.links.push_back(make_link(fmt::format("peer{}-{}", number(peer), number(g)),
                                         MemoryId::at(first + peer), MemoryId::at(first + g),
                                         std::min(links[peer], links[g]), pcie_latency));
     }

@@ -68,7 +68,7 @@ struct Share {
     std::uint32_t first_input = 0;      // into `inputs`; the end is the next item's first_input
     std::uint32_t first_successor = 0;  // into `successors`, likewise
     std::uint32_t work = 0;             // into `kernels`, or of a link into `moves`
-    std::uint32_t index = 0;            // of the op in its group; devices only
+    std::uint32_t index = 0;            // of the op in its group, or of the op whose tensor moves
     std::uint16_t track = 0;            // the stream or direction that executed the item
     bool has_late = false;              // an item of a later window waits for this one
     bool is_further = false;            // a further output of another item: nothing is left to do

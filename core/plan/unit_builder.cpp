@@ -401,6 +401,7 @@ ReplicaId UnitBuilder::add_transfers(OpId tensor, ReplicaId at, MemoryId target,
                      .paces = !is_last};
     if (!is_free()) move.expected = cost_.transfer(hop.link, hop.direction, bytes);
     item.work = move_in(s, move);
+    item.index = index_of(tensor);
     s.chunks.emplace_back();
     at = s.output(s.size() - 1);
     count_time(move.expected.total());

@@ -98,15 +98,35 @@ BOOST_AUTO_TEST_CASE(a_gpu_that_has_no_kernels_is_left_out) {
   BOOST_TEST(contains(first.out, "# GPU 1: "));
   BOOST_TEST(contains(first.out, "# runs don't use GPU 0, "));
   BOOST_TEST(contains(first.out, "this Troupe no kernels for that"));
-  BOOST_TEST(contains(first.out, "gpu: 1"));
-  BOOST_TEST(contains(first.out, "  peer0-1: {between: [vram0, vram1], "));
-  BOOST_TEST(!contains(first.out, "vram2"));
+  BOOST_TEST(contains(first.out, "  gpu1: {kind: gpu, gpu: 1, memory: vram1, "));
+  BOOST_TEST(contains(first.out, "  peer1-2: {between: [vram1, vram2], "));
+  BOOST_TEST(!contains(first.out, "vram0"));
 
   const Finished all = print("7");
   BOOST_TEST_INFO(all.out);
   BOOST_TEST(all.exit_code == 0);
   BOOST_TEST(contains(all.out, "# runs have no GPU: GPU 0, "));
   BOOST_TEST(!contains(all.out, "gpu0"));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_file_that_names_a_gpu_that_was_left_out_is_told_why) {
+  const Workspace workspace;
+  workspace.write("run.yaml",
+                  "machine: {discover: {gpus: true}}\n"
+                  "tasks:\n"
+                  "  x: {op: uniform, shape: [8, 8], on: gpu0}\n"
+                  "  y: {op: copy, in: x, to: gpu1}\n");
+  for (const auto& [without, missing] :
+       {std::pair("1", "device 'gpu0'; it is without GPU 0, "),
+        std::pair("2", "memory or device 'gpu1'; it is without GPU 1, ")}) {
+    const Finished run =
+        run_on({{"TROUPE_STAND_IN_DEVICES", "3"}, {"TROUPE_STAND_IN_NO_KERNEL_IMAGE", without}},
+               workspace, {"run", "run.yaml"});
+    BOOST_TEST_INFO(run.err);
+    BOOST_TEST(run.exit_code == 2);
+    BOOST_TEST(contains(run.err, missing));
+    BOOST_TEST(contains(run.err, "no kernels for that"));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_machine_file_may_name_the_gpu_that_a_device_is) {
@@ -255,7 +275,7 @@ BOOST_AUTO_TEST_CASE(a_profiler_is_told_the_name_of_each_op_and_copy) {
   BOOST_TEST(run.exit_code == 0);
   for (const std::string_view range :
        {"begins: uniform[0] float32 [32, 64]\n", "begins: matmul[0] float32 [32, 16]\n",
-        "begins: matmul[2] float32 [32, 16]\n", "begins: copy from GPU 0: float32 [32, 16]\n"}) {
+        "begins: matmul[2] float32 [32, 16]\n", "begins: copy[2] float32 [32, 16] from GPU 0\n"}) {
     BOOST_TEST_CONTEXT(range) BOOST_TEST(contains(run.err, range));
   }
   BOOST_TEST(count(run.err, "begins: ") == 8U);
@@ -285,7 +305,7 @@ BOOST_AUTO_TEST_CASE(copies_of_pageable_memory_are_in_the_report_and_in_profiles
   BOOST_TEST(run.exit_code == 0);
   BOOST_TEST(contains(
       run.out, "Note: 16 MiB of pageable memory were copied to gpu0 by way of pinned memory.\n"));
-  BOOST_TEST(count(run.err, "begins: copy to GPU 0: float32 [2048, 1024]\n") == 2U);
+  BOOST_TEST(count(run.err, "begins: copy[0] float32 [2048, 1024] to GPU 0\n") == 2U);
   BOOST_TEST(count(run.err, "ends\n") == count(run.err, "begins: "));
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/backend/cuda/cuda_check.hpp"
 #include "core/backend/cuda/cuda_queue.hpp"
+#include "core/backend/cuda/cuda_space.hpp"
 #include "core/backend/cuda/profile_range.hpp"
 #include "core/backend/cuda/staged_copies.hpp"
 #include "core/backend/link_use.hpp"
@@ -46,7 +47,7 @@ class GpuLink final : public LinkBackend {
       : store_(context.store),
         use_(context.use),
         ends_(ends),
-        names_{name_of(ends[0], ends[1]), name_of(ends[1], ends[0])} {
+        ways_{way_of(ends[0], ends[1]), way_of(ends[1], ends[0])} {
     if (ends[0] >= 0 && ends[1] >= 0 && ends[0] != ends[1]) {
       const bool there = enable_access(ends[0], ends[1]);
       const bool back = enable_access(ends[1], ends[0]);
@@ -57,7 +58,7 @@ class GpuLink final : public LinkBackend {
       queues_[number] =
           std::make_unique<CudaQueue>(stream_of(d), number * depth, depth, context.completions);
       staged_[number] =
-          std::make_unique<StagedCopies>(stream_of(d), names_[number], context.completions);
+          std::make_unique<StagedCopies>(stream_of(d), ways_[number], context.completions);
       warm_up(d);
     }
   }
@@ -72,10 +73,14 @@ class GpuLink final : public LinkBackend {
     CudaQueue& queue = *queues_[number];
     if (source(direction) < 0 && store_.is_adopted(move.from)) {
       if (use_ != nullptr) use_->staged_bytes += move.bytes;
-      staged_[number]->start(move.slot, {from, move.bytes}, to, store_.view(move.from).type);
+      staged_[number]->start({.slot = move.slot,
+                              .index = move.index,
+                              .from = {from, move.bytes},
+                              .to = to,
+                              .type = store_.view(move.from).type});
       return {.state = Started::State::pending};
     }
-    const ProfileRange range(names_[number], store_.view(move.from).type);
+    const ProfileRange range("copy", move.index, store_.view(move.from).type, ways_[number]);
     queue.begin(move.slot, move.issue->after);
     // The last chunks of a transfer may be empty, and then begin behind the end of the tensor.
     if (move.bytes > 0) copy(direction, from, to, move.bytes, queue.stream());
@@ -96,7 +101,7 @@ class GpuLink final : public LinkBackend {
         of_host = pin_memory(bytes);
       } else {
         choose_gpu(gpu);
-        of_gpu = allocate_memory(bytes, "allocating memory");
+        of_gpu = allocate_on(gpu, bytes, "allocating memory");
       }
     }
     std::byte* data() const { return of_gpu != nullptr ? of_gpu.get() : of_host.get(); }
@@ -130,18 +135,18 @@ class GpuLink final : public LinkBackend {
     check_cuda(cudaMemcpyAsync(to, from, bytes, kind, stream), "copying a tensor");
   }
 
-  // Of a direction, in profiles.
-  static std::string name_of(int source, int target) {
-    if (source < 0) return fmt::format("copy to GPU {}", target);
-    if (target < 0) return fmt::format("copy from GPU {}", source);
-    return fmt::format("copy from GPU {} to GPU {}", source, target);
+  // In profiles.
+  static std::string way_of(int source, int target) {
+    if (source < 0) return fmt::format("to GPU {}", target);
+    if (target < 0) return fmt::format("from GPU {}", source);
+    return fmt::format("from GPU {} to GPU {}", source, target);
   }
 
   MemoryStore& store_;
   LinkUse* const use_;
   std::atomic<bool> LinkUse::*way_ = nullptr;         // of copies between two GPUs
   const std::array<int, 2> ends_;                     // GPUs of a and b
-  const std::array<std::string, 2> names_;            // by Direction
+  const std::array<std::string, 2> ways_;             // by Direction
   std::deque<Room> rooms_;                            // of the first copies
   std::array<std::unique_ptr<CudaQueue>, 2> queues_;  // by Direction
   std::array<std::unique_ptr<StagedCopies>, 2> staged_;

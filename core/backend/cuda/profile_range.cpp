@@ -13,13 +13,10 @@ bool ProfileRange::finds_profiler() {
   return std::getenv("NVTX_INJECTION64_PATH") != nullptr;
 }
 
-void ProfileRange::push(std::string_view op_kind, std::uint32_t index, const TensorType& type) {
-  const std::string name = fmt::format("{}[{}] {}", op_kind, index, to_string(type));
-  nvtxRangePushA(name.c_str());
-}
-
-void ProfileRange::push(std::string_view what, const TensorType& type) {
-  const std::string name = fmt::format("{}: {}", what, to_string(type));
+void ProfileRange::push(std::string_view what, std::uint32_t index, const TensorType& type,
+                        std::string_view where) {
+  const std::string name =
+      fmt::format("{}[{}] {}{}{}", what, index, to_string(type), where.empty() ? "" : " ", where);
   nvtxRangePushA(name.c_str());
 }
 

@@ -12,15 +12,13 @@ namespace troupe {
 // the thread and, moved to where the work was done, on the stream. Costs a test of a flag where no
 // profiler listens.
 //
-//   const ProfileRange range("matmul", 3, type);   // "matmul[3] float32 [300, 300]"
+//   const ProfileRange range("matmul", 3, type);             // matmul[3] float32 [300, 300]
+//   const ProfileRange range("copy", 3, type, "to GPU 0");   // copy[3] float32 [300, 300] to GPU 0
 class ProfileRange {
  public:
-  ProfileRange(std::string_view op_kind, std::uint32_t index, const TensorType& type) {
-    if (is_on()) push(op_kind, index, type);
-  }
-  // "copy to GPU 0: float32 [300, 300]"
-  ProfileRange(std::string_view what, const TensorType& type) {
-    if (is_on()) push(what, type);
+  ProfileRange(std::string_view what, std::uint32_t index, const TensorType& type,
+               std::string_view where = {}) {
+    if (is_on()) push(what, index, type, where);
   }
   ~ProfileRange() {
     if (is_on()) pop();
@@ -36,8 +34,8 @@ class ProfileRange {
 
  private:
   static bool finds_profiler();
-  static void push(std::string_view op_kind, std::uint32_t index, const TensorType& type);
-  static void push(std::string_view what, const TensorType& type);
+  static void push(std::string_view what, std::uint32_t index, const TensorType& type,
+                   std::string_view where);
   static void pop();
 };
 

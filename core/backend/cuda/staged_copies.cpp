@@ -79,11 +79,10 @@ StagedCopies::~StagedCopies() {
   if (thread_.joinable()) thread_.join();
 }
 
-void StagedCopies::start(std::uint32_t slot, std::span<const std::byte> from, std::byte* to,
-                         const TensorType& type) {
+void StagedCopies::start(Copy copy) {
   {
     const std::lock_guard lock(mutex_);
-    copies_.push_back({.slot = slot, .from = from, .to = to, .type = type});
+    copies_.push_back(std::move(copy));
     if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   }
   changed_.notify_one();
@@ -103,7 +102,7 @@ void StagedCopies::work() {
     try {
       if (stage == nullptr) stage = std::make_unique<Stage>(gpu_);
       {
-        const ProfileRange range(name_, next.type);
+        const ProfileRange range("copy", next.index, next.type, way_);
         stage->copy(next.from, next.to);
       }
       clock_->renew();

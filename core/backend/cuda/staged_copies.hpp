@@ -22,31 +22,30 @@ namespace troupe {
 // thread of this class copies pieces to pinned memory, one piece while the GPU fetches another.
 class StagedCopies {
  public:
-  // `name`: of the copies, for profilers.
-  StagedCopies(int gpu, std::string name, Completions& completions)
-      : gpu_(gpu), name_(std::move(name)), completions_(completions), clock_(GpuClock::of(gpu)) {}
+  struct Copy {
+    std::uint32_t slot = 0;
+    std::uint32_t index = 0;  // as in ChunkMove
+    std::span<const std::byte> from;
+    std::byte* to = nullptr;
+    TensorType type;  // of the tensor
+  };
+
+  // `way`: from where to where, for profilers.
+  StagedCopies(int gpu, std::string way, Completions& completions)
+      : gpu_(gpu), way_(std::move(way)), completions_(completions), clock_(GpuClock::of(gpu)) {}
   // Blocks until all copies have ended.
   ~StagedCopies();
   StagedCopies(const StagedCopies&) = delete;
   StagedCopies& operator=(const StagedCopies&) = delete;
 
-  // Begins a copy after those before; its end is reported for `slot`. `type`: of the tensor.
-  // Doesn't block.
-  void start(std::uint32_t slot, std::span<const std::byte> from, std::byte* to,
-             const TensorType& type);
+  // Begins a copy after those before; its end is reported for its slot. Doesn't block.
+  void start(Copy copy);
 
  private:
-  struct Copy {
-    std::uint32_t slot = 0;
-    std::span<const std::byte> from;
-    std::byte* to = nullptr;
-    TensorType type;
-  };
-
   void work();
 
   const int gpu_;
-  const std::string name_;
+  const std::string way_;
   Completions& completions_;
   const std::shared_ptr<GpuClock> clock_;
   std::mutex mutex_;

@@ -143,13 +143,16 @@ BOOST_AUTO_TEST_CASE(the_machine_file_says_why_runs_have_no_gpu) {
   BOOST_TEST(!contains(text, "gpu0"));
 }
 
-BOOST_AUTO_TEST_CASE(a_gpu_behind_one_that_can_not_be_opened_keeps_its_number) {
+BOOST_AUTO_TEST_CASE(a_gpu_behind_one_that_can_not_be_opened_has_the_name_of_its_number) {
   const std::vector<UsableGpu> second{{.number = 1, .available_memory_bytes = 1 << 30}};
   Machine m = local_machine(host_of({{0, 1}}), {});
   add_gpus(m, second);
-  BOOST_TEST(m.device(m.find_device("gpu0")).gpu == 1);
+  BOOST_TEST(!bool(m.find_device("gpu0")));
+  BOOST_TEST(m.device(m.find_device("gpu1")).gpu == 1);
+  BOOST_TEST(bool(m.find_memory("vram1")));
+  BOOST_TEST(bool(m.find_link("pcie1")));
   BOOST_TEST(contains(describe_yaml(host_of({{0, 1}}), {.gpus = second, .problem = {}}),
-                      "gpu0: {kind: gpu, gpu: 1,"));
+                      "gpu1: {kind: gpu, gpu: 1,"));
   Machine in_order = local_machine(host_of({{0, 1}}), {});
   add_gpus(in_order, std::vector<UsableGpu>{{.number = 0, .available_memory_bytes = 1 << 30}});
   BOOST_TEST(in_order.device(in_order.find_device("gpu0")).gpu == -1);
