@@ -222,7 +222,8 @@ BOOST_AUTO_TEST_CASE(memory_that_ends_in_a_run_is_said_to,
   for (int n = 37; n <= 45; ++n) {  // handles and workspaces, some of which are tried again
     const RunWorkspace workspace;
     const Finished finished =
-        run(workspace, run_file(small_tasks), {{"OUT_OF_MEMORY_AT", std::to_string(n)}});
+        run(workspace, run_file(small_tasks),
+            {{"OUT_OF_MEMORY_AT", std::to_string(n)}, {"OUT_OF_MEMORY_FOR", "2"}});
     if (finished.exit_code == 0) continue;
     ++failed;
     BOOST_TEST(finished.exit_code == 1, finished.err);

@@ -20,15 +20,6 @@
 namespace troupe {
 namespace {
 
-// What is kept for tensors makes way.
-OwnedMemory allocate_on(int gpu, std::size_t bytes, std::string_view what) {
-  void* room = nullptr;
-  if (cudaMalloc(&room, bytes) == cudaSuccess) return OwnedMemory(static_cast<std::byte*>(room));
-  cudaGetLastError();  // if there is more to it than a lack of memory, the next call says so, too
-  free_kept_memory(gpu);
-  return allocate_memory(bytes, what);
-}
-
 // What is submitted together is expected to take so long at most: so much later than an op itself
 // has ended, its end is noticed, as far as the cost model knows.
 constexpr Duration expected_max = std::chrono::microseconds(40);
@@ -140,12 +131,7 @@ void CudaQueue::make_handles() {
   const cudaStream_t stream = own_stream_.get();
   choose_gpu(gpu_);
   cublasHandle_t blas = nullptr;
-  // What is kept for tensors makes way.
-  if (cublasCreate(&blas) != CUBLAS_STATUS_SUCCESS) {
-    cudaGetLastError();  // the next call says so, too, if there is more to it
-    free_kept_memory(gpu_);
-    check_cuda(cublasCreate(&blas), "starting cuBLAS");
-  }
+  check_cuda(with_kept_memory(gpu_, [&] { return cublasCreate(&blas); }), "starting cuBLAS");
   own_blas_.reset(blas);
   check_cuda(cublasSetStream(blas, stream), "giving cuBLAS a stream");
   // Of its own, so that what other streams do doesn't change the bits of results.
@@ -153,7 +139,8 @@ void CudaQueue::make_handles() {
   check_cuda(cublasSetWorkspace(blas, workspace_.get(), cuda_workspace_bytes),
              "giving cuBLAS a workspace");
   cusolverDnHandle_t solver = nullptr;
-  check_cuda(cusolverDnCreate(&solver), "starting cuSOLVER");
+  check_cuda(with_kept_memory(gpu_, [&] { return cusolverDnCreate(&solver); }),
+             "starting cuSOLVER");
   own_solver_.reset(solver);
   check_cuda(cusolverDnSetStream(solver, stream), "giving cuSOLVER a stream");
   // The first work of a stream begins late.

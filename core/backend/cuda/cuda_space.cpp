@@ -248,6 +248,12 @@ void free_kept_memory(int gpu) {
   }
 }
 
+OwnedMemory allocate_on(int gpu, std::size_t bytes, std::string_view what) {
+  void* room = nullptr;
+  check_cuda(with_kept_memory(gpu, [&] { return cudaMalloc(&room, bytes); }), what);
+  return OwnedMemory(static_cast<std::byte*>(room));
+}
+
 std::unique_ptr<MemorySpace> make_pinned_space(int gpu) {
   auto pool = std::make_shared<BufferPool>(
       &BufferPool::usable_host_bytes,

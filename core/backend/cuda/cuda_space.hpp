@@ -1,10 +1,13 @@
 // Tensors in the memory of a GPU, and in pinned memory of the host.
 #pragma once
 
+#include "core/backend/cuda/cuda_owned.hpp"
 #include "core/memory/memory_space.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 namespace troupe {
 
@@ -14,6 +17,18 @@ namespace troupe {
 std::unique_ptr<MemorySpace> make_gpu_space(int gpu, std::uint64_t bytes_max);
 // Gives back what all such spaces keep of the GPU's memory and no tensor is in.
 void free_kept_memory(int gpu);
+// Calls f(), which takes memory of the GPU and returns the status of a CUDA library: once more, if
+// it fails, without what is kept for tensors.
+template <class F>
+auto with_kept_memory(int gpu, const F& f) {
+  using Status = decltype(f());
+  if (const Status status = f(); status == Status{}) return status;  // which is success in all
+  cudaGetLastError();  // if there is more to it than a lack of memory, the next call says so, too
+  free_kept_memory(gpu);
+  return f();
+}
+// As allocate_memory().
+OwnedMemory allocate_on(int gpu, std::size_t bytes, std::string_view what);
 
 // A host space whose pool tells CUDA of its pages, so that copies to and from GPUs are made by the
 // GPUs, beside all else. `gpu`: the one that is opened for it.

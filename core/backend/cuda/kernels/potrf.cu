@@ -15,14 +15,15 @@ void potrf(const CudaCall& call) {
   with_element(call.output.type.dtype, [&](auto element) {
     using T = decltype(element);
     T* const l = call.output.as<T>();
-    launch(call, threads_for(rows * rows), device_kernels::lower_triangle<T>,
-           call.inputs[0].as<T>(), l, rows);
+    // Before anything is issued: there may be no memory.
     int elements = 0;
     check_cuda(CudaBlasOf<T>::potrf_buffer_size(call.on.solver(), triangle, n, l, n, &elements),
                "cuSOLVER's potrf_bufferSize");
     const std::size_t bytes = static_cast<std::size_t>(elements) * sizeof(T);
     std::byte* const buffer = call.on.scratch(bytes + sizeof(int));
     int* const info = reinterpret_cast<int*>(buffer + bytes);
+    launch(call, threads_for(rows * rows), device_kernels::lower_triangle<T>,
+           call.inputs[0].as<T>(), l, rows);
     check_cuda(CudaBlasOf<T>::potrf(call.on.solver(), triangle, n, l, n,
                                     reinterpret_cast<T*>(buffer), elements, info),
                "cuSOLVER's potrf");

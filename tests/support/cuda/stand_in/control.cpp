@@ -36,6 +36,7 @@ constexpr std::array entries{
     Entry{"no_peer_access", &Control::no_peer_access},
     Entry{"peers_refused", &Control::peers_refused},
     Entry{"out_of_memory_at", &Control::out_of_memory_at},
+    Entry{"out_of_memory_for", &Control::out_of_memory_for},
     Entry{"sticky_error_at", &Control::sticky_error_at},
     Entry{"device_lost_at", &Control::device_lost_at},
     Entry{"kernel_fault_at", &Control::kernel_fault_at},
@@ -75,6 +76,14 @@ std::int64_t* Control::find(std::string_view name) {
   const auto* found = std::find_if(entries.begin(), entries.end(),
                                    [name](const Entry& entry) { return entry.name == name; });
   return found == entries.end() ? nullptr : &(this->*found->value);
+}
+
+bool Control::is_out_of_memory() {
+  if (out_of_memory_at == 1 && out_of_memory_for > 1) {
+    --out_of_memory_for;
+    return true;
+  }
+  return is_due(out_of_memory_at);
 }
 
 void Control::fail(const std::string& what) {

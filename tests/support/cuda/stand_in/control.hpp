@@ -21,6 +21,7 @@ struct Control {
   std::int64_t no_peer_access = 0;
   std::int64_t peers_refused = 0;
   std::int64_t out_of_memory_at = 0;
+  std::int64_t out_of_memory_for = 1;  // so many allocations
   std::int64_t sticky_error_at = 0;
   std::int64_t device_lost_at = 0;
   std::int64_t kernel_fault_at = 0;
@@ -41,6 +42,9 @@ struct Control {
 
   Control();  // reads the environment
   std::int64_t* find(std::string_view name);
+
+  // Whether the allocation that begins is one of those that out_of_memory_at means.
+  bool is_out_of_memory();
 
   // Reports a failure of the program under test.
   void fail(const std::string& what);

@@ -59,6 +59,7 @@ void Engine::restore_devices() {
   devices_ = {};
   control.sticky_error_at = control.device_lost_at = control.kernel_fault_at = 0;
   control.out_of_memory_at = control.no_kernel_image = 0;
+  control.out_of_memory_for = 1;
   control.no_peer_access = control.peers_refused = 0;
 }
 

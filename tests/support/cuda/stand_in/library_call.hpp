@@ -74,7 +74,7 @@ class LibraryWork {
 // Makes a handle; its library allocates memory of the device for it.
 template <class Handle>
 Handle* make_library_handle(Engine& engine) {
-  require(!is_due(engine.control.out_of_memory_at), cudaErrorMemoryAllocation);
+  require(!engine.control.is_out_of_memory(), cudaErrorMemoryAllocation);
   auto made = std::make_shared<Handle>();
   made->device = current_device();
   return engine.handles.add(std::move(made));

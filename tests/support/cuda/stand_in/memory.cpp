@@ -106,7 +106,7 @@ Allocation* Memory::add(Allocation allocation) {
 }
 
 Allocation* Memory::allocate_device(int device, std::size_t bytes) {
-  if (is_due(control_.out_of_memory_at)) return nullptr;
+  if (control_.is_out_of_memory()) return nullptr;
   if (used_[device] + bytes > capacity()) return nullptr;
   // Many more addresses than memory, so that those of freed memory aren't used again soon.
   const std::size_t addresses = std::max(16 * capacity(), std::size_t{4} << 30U);
@@ -118,7 +118,7 @@ Allocation* Memory::allocate_device(int device, std::size_t bytes) {
 }
 
 Allocation* Memory::allocate_pinned(int device, std::size_t bytes) {
-  if (is_due(control_.out_of_memory_at)) return nullptr;
+  if (control_.is_out_of_memory()) return nullptr;
   std::byte* begin = map_memory(round_up(bytes, page), PROT_READ | PROT_WRITE);
   std::memset(begin, fresh, std::min(bytes, fresh_max));
   return add({.kind = MemoryKind::pinned, .device = device, .begin = begin, .bytes = bytes});
