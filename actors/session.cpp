@@ -405,7 +405,7 @@ const ScenarioReport& Session::measure(std::string_view name, const std::functio
   return core_->measure(name, work, where);
 }
 
-const Report& Session::report() const {
+Report Session::report() const {
   return core_->report();
 }
 

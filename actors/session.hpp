@@ -61,7 +61,7 @@ class Tensor {
   // Blocks until the tensor has been made, and returns a copy of its elements, in row-major order.
   // Throws the session's Error if it has failed, a usage Error if the elements aren't of type T or
   // the session simulates without values, a run Error if the host has no memory for the copy.
-  template <class T>
+  template <TensorElement T>
   std::vector<T> read(CallSite where = CallSite::here()) const;
   // Blocks until the tensor has been made, and writes it to a .npy file, or under `name` to a
   // .safetensors file, which appears only when it is complete. Throws what read() throws, a usage
@@ -254,9 +254,9 @@ class Session {
   // clock runs.
   const ScenarioReport& measure(std::string_view name, const std::function<void()>& work,
                                 CallSite where = CallSite::here());
-  // All that was measured. Its notes say what GPUs did since the session began; how links of nodes
-  // copied isn't known before the session ends.
-  const Report& report() const;
+  // A copy of all that was measured. Its notes say what GPUs did since the session began; how links
+  // of nodes copied isn't known before the session ends.
+  Report report() const;
 
  private:
   friend class SessionCore;

@@ -54,7 +54,10 @@ class SessionCore final : private TensorExchange {
   // No other session of this process has it.
   std::uint64_t number() const { return number_; }
   const Machine& machine() const { return machine_; }
-  const Report& report() const { return report_; }
+  Report report() const {
+    const Lock lock(mutex_);
+    return report_;
+  }
   OpKindId given_kind() const { return given_; }
   OpKindId find_kind(std::string_view name, CallSite where) const;
   const OpKind& kind(OpKindId id) const { return (*ops_)[id]; }

@@ -142,13 +142,8 @@ std::vector<SavedFile> read_saves(const Document& document, const TaskTable& tab
 }
 
 void check_target(const SavedFile& file) {
-  std::error_code ignored;
-  if (std::filesystem::is_other(file.path, ignored)) {
-    throw usage_error(file.place,
-                      fmt::format("can't write '{}': it is no regular file", file.path.string()),
-                      "give another path");
-  }
   try {
+    check_no_other(file.path);
     const OutputFile test(file.path.string());
   } catch (const Error& error) {
     throw error.at(file.place);

@@ -110,6 +110,13 @@ std::shared_ptr<const ValueSource> open_values(const FileLocation& location, Ope
   return std::make_shared<const FileValues>(file, tensor, location.tensor);
 }
 
+void check_no_other(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_other(path, ignored)) return;
+  throw usage_error(fmt::format("can't write '{}': it is no regular file", path.string()),
+                    "give another path");
+}
+
 void save_tensors(const std::filesystem::path& path, std::span<const NamedType> tensors,
                   const std::function<std::span<const std::byte>(std::size_t)>& values,
                   const SaveOptions& options) {
@@ -119,6 +126,7 @@ void save_tensors(const std::filesystem::path& path, std::span<const NamedType> 
                       fmt::format("a .npy file holds one array, not {}", tensors.size()),
                       "use .safetensors, or a file for each");
   }
+  check_no_other(path);
   OutputFile file(path.string());
   file.stream() << (is_npy ? npy_header(tensors.front().type)
                            : safetensors_header(tensors, options.about));

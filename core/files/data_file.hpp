@@ -84,6 +84,8 @@ struct SaveOptions {
   Metadata about = {};      // of .safetensors
   bool is_durable = false;  // see OutputFile::commit()
 };
+// Throws a usage Error if there is something that is no regular file, such as a pipe.
+void check_no_other(const std::filesystem::path& path);
 // Writes tensors, of which .npy takes one. `values(i)` returns the values of tensors[i]; each must
 // stay valid until the next call. The file appears only when it is complete. Blocks. Throws a usage
 // Error if there can't be such a file, a run Error if it can't be written to its end, and what

@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <fmt/format.h>
+#include <link.h>
 
 namespace troupe {
 namespace {
@@ -40,6 +41,18 @@ bool is_cut_short(const std::filesystem::path& library) {
   return false;
 }
 
+// Null: there is no such symbol, or it is a function.
+const void* find_object(void* library, const char* name) {
+  void* const symbol = dlsym(library, name);
+  Dl_info info{};
+  ElfW(Sym)* entry = nullptr;
+  const bool is_known =
+      symbol != nullptr &&
+      dladdr1(symbol, &info, reinterpret_cast<void**>(&entry), RTLD_DL_SYMENT) != 0;
+  return is_known && entry != nullptr && ELF64_ST_TYPE(entry->st_info) == STT_OBJECT ? symbol
+                                                                                     : nullptr;
+}
+
 }  // namespace
 
 void load_op_library(const std::filesystem::path& library, OpRegistry& registry) {
@@ -66,7 +79,7 @@ void load_op_library(const std::filesystem::path& library, OpRegistry& registry)
     throw usage_error(place, fmt::format("could not load the library of ops: {}", dlerror()),
                       fmt::format("build it as a shared library for Troupe {}", version));
   }
-  const auto* const ops = static_cast<const OpLibrary*>(dlsym(loaded, "troupe_op_library"));
+  const auto* const ops = static_cast<const OpLibrary*>(find_object(loaded, "troupe_op_library"));
   if (ops == nullptr || ops->version == nullptr || ops->add == nullptr) {
     throw usage_error(place, "this is no library of ops: it lacks the symbol troupe_op_library",
                       "add the ops in TROUPE_OPS(registry) { … }");

@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -24,6 +27,30 @@ void check_names(const OpKind& kind, std::string_view what, const std::vector<Na
   }
 }
 
+// What run files can't say, or no user could have meant.
+void check_words(const OpKind& kind) {
+  for (const FurtherOutput& output : kind.further_outputs) {
+    if (output.name.find('.') == std::string_view::npos) continue;
+    throw usage_error(
+        fmt::format("the output '{}' of '{}' has a dot in its name", output.name, kind.name),
+        "run files write task.output: leave the dot out");
+  }
+  for (const AttrSpec& attr : kind.attrs) {
+    for (const std::string_view taken : {"op", "in", "on", "to", "repeat"}) {
+      if (attr.name != taken) continue;
+      throw usage_error(fmt::format("'{}' has an attribute '{}', which is a word of run files",
+                                    kind.name, attr.name),
+                        "give it another name");
+    }
+    const auto* const text = std::get_if<std::string>(&attr.fallback);
+    if (text == nullptr || attr.required || attr.choices.empty()) continue;
+    if (std::ranges::find(attr.choices, *text) != attr.choices.end()) continue;
+    throw usage_error(fmt::format("'{}' of '{}' is '{}' where nothing is said, which is none of {}",
+                                  attr.name, kind.name, *text, fmt::join(attr.choices, ", ")),
+                      "make the fallback one of the choices");
+  }
+}
+
 }  // namespace
 
 OpKindId OpRegistry::add(OpKind kind) {
@@ -35,6 +62,7 @@ OpKindId OpRegistry::add(OpKind kind) {
   }
   check_names(kind, "further outputs", kind.further_outputs);
   check_names(kind, "attributes", kind.attrs);
+  check_words(kind);
   if (!kind.further_outputs.empty() && (kind.moves_data || kind.is_given)) {
     throw usage_error(fmt::format("'{}', which no device computes, has further outputs", kind.name),
                       "leave them out");

@@ -122,6 +122,11 @@ BOOST_AUTO_TEST_CASE(a_library_without_the_symbol_is_refused) {
                 {"troupe_op_library", "TROUPE_OPS"});
 }
 
+BOOST_AUTO_TEST_CASE(a_library_whose_symbol_is_a_function_is_refused) {
+  check_refused(*this, {"run", "run.yaml", "--ops", FUNCTION_OPS_LIBRARY},
+                FUNCTION_OPS_LIBRARY ": ", {"troupe_op_library", "TROUPE_OPS"});
+}
+
 BOOST_AUTO_TEST_CASE(a_library_for_another_version_is_refused) {
   check_refused(*this, {"run", "run.yaml", "--ops", OLD_OPS_LIBRARY}, OLD_OPS_LIBRARY ": ",
                 {"0.0.9", "build it anew"});

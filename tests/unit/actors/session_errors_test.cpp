@@ -225,6 +225,24 @@ BOOST_AUTO_TEST_CASE(other_threads_may_make_calls_while_one_measures) {
   BOOST_TEST(s.report().scenarios.size() == 50U);
 }
 
+BOOST_AUTO_TEST_CASE(the_report_may_be_read_while_another_thread_measures) {
+  Session s(testing::session_machine());
+  std::atomic<bool> is_over = false;
+  const auto reader = std::async(std::launch::async, [&] {
+    std::size_t read = 0;
+    while (!is_over) {
+      const Report report = s.report();
+      for (const ScenarioReport& scenario : report.scenarios) read += scenario.name.size();
+    }
+    return read;
+  });
+  for (int i = 0; i < 50; ++i)
+    s.measure("a name that takes memory of its own", [&] { s.zeros(square); });
+  is_over = true;
+  reader.wait();
+  BOOST_TEST(s.report().scenarios.size() == 50U);
+}
+
 BOOST_AUTO_TEST_CASE(what_throws_while_it_is_measured_leaves_no_measurement) {
   Machine machine = testing::session_machine();
   for (Device& device : machine.devices) {

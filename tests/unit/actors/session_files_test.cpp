@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
+#include <sys/stat.h>
 
 using namespace troupe;
 using namespace troupe::testing;
@@ -94,6 +95,12 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_was_saved_is_loaded_with_its_type_and_values)
     BOOST_TEST((loaded.type() == x.type()));
     BOOST_TEST(loaded.read<double>() == saved_values, boost::test_tools::per_element());
   }
+}
+
+// To open a pipe that nobody reads would block for ever.
+BOOST_AUTO_TEST_CASE(a_tensor_is_not_saved_where_something_is_that_is_no_file) {
+  BOOST_REQUIRE(mkfifo(npy.c_str(), 0600) == 0);
+  expect_error(ErrorKind::usage, "it is no regular file", [&] { x.save(npy); });
 }
 
 BOOST_AUTO_TEST_CASE(tensors_that_were_saved_together_are_loaded_by_name) {

@@ -62,6 +62,16 @@ BOOST_AUTO_TEST_CASE(a_kind_that_makes_no_sense_is_refused) {
   refused("'k' takes 3 to 2 inputs", {.name = "k", .inputs = {3, 2}});
   refused("'k' computes in place of input 1, and may get 1 input",
           {.name = "k", .inputs = {1, 2}, .in_place_of = 1});
+  refused("the output 'a.b' of 'k' has a dot in its name",
+          {.name = "k", .further_outputs = {{"a.b"}}});
+  for (const char* const word : {"op", "in", "on", "to", "repeat"}) {
+    refused("which is a word of run files",
+            {.name = "k", .attrs = {{.name = word, .fallback = std::int64_t{1}}}});
+  }
+  refused(
+      "'way' of 'k' is 'up' where nothing is said, which is none of left, right",
+      {.name = "k",
+       .attrs = {{.name = "way", .fallback = std::string("up"), .choices = {"left", "right"}}}});
 }
 
 BOOST_AUTO_TEST_CASE(a_kind_with_more_further_outputs_than_can_be_counted_is_refused) {
