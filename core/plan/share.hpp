@@ -54,9 +54,9 @@ struct WindowItem {
 };
 
 // An item may start once all its dependencies are satisfied: `waits_for` counts them down to 0. The
-// items of a link are in unit order. The items of a device are in order of priority: the longest
-// path to the end of the graph first; those that are equal to three significant binary digits in
-// unit order.
+// items of a link are in unit order. The items of a device are in order of priority
+// (share_links.hpp): mostly in unit order, but first those from which the way to the end is much
+// longer.
 struct Share {
   static constexpr Instant never = Instant::min();
 

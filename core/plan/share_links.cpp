@@ -1,7 +1,6 @@
 #include "core/plan/share_links.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <utility>
 
@@ -194,6 +193,22 @@ void add_late_edges(const Plan& plan, Window& window) {
   }
 }
 
+Duration time_of(const Share& share, std::uint32_t item) {
+  return std::max(share.expected(item), Duration{1});
+}
+
+// Of what devices have to do in the window.
+Duration largest_load(const Window& window) {
+  Duration largest{0};
+  for (const auto& [resource, share] : window.shares) {
+    if (share.is_transfer()) continue;
+    Duration load{0};
+    for (std::uint32_t i = 0; i < share.size(); ++i) load += time_of(share, i);
+    largest = std::max(largest, load);
+  }
+  return largest;
+}
+
 }  // namespace
 
 void link_successors(Plan& plan, const RoomOrder& room, ArenaPool& arenas) {
@@ -235,13 +250,6 @@ void link_successors(Plan& plan, const RoomOrder& room, ArenaPool& arenas) {
   }
 }
 
-std::int64_t coarse_rank(Duration rank) {
-  constexpr int digits = 3;
-  const auto count = static_cast<std::uint64_t>(rank.count());
-  const int dropped = std::max(static_cast<int>(std::bit_width(count)) - digits, 0);
-  return static_cast<std::int64_t>(count >> dropped << dropped);
-}
-
 bool UnitRanks::are_in_order(const Machine& machine) const {
   for (std::size_t d = 0; d < std::min(machine.devices.size(), is_out_of_order_.size()); ++d) {
     if (is_out_of_order_[d]) return false;
@@ -253,8 +261,10 @@ UnitRanks::UnitRanks(const Plan& plan) {
   if (plan.windows.empty()) return;
   first_ = plan.windows.front().first.index();
   ranks_.resize(plan.units.size() - first_, Duration{0});
+  loads_.reserve(plan.windows.size());
+  for (const Window& window : plan.windows) loads_.push_back(largest_load(window));
   ShareTable<> shares;
-  std::vector<std::int64_t> after;  // by resource: the coarse rank of the item after this one
+  std::vector<std::int64_t> after;  // by resource: the priority of the item after this one
   for (std::size_t w = plan.windows.size(); w-- > 0;) {
     const Window& window = plan.windows[w];
     shares.enter(window);
@@ -263,11 +273,12 @@ UnitRanks::UnitRanks(const Plan& plan) {
     for (std::size_t u = window.first.index() + window.items; u-- > window.first.index();) {
       const ItemRef ref = plan.units[u].ref;
       const Share& share = shares[ref.resource];
-      const Duration rank = ranks_[u - first_] + std::max(share.expected(ref.item), Duration{1});
+      const Duration rank = ranks_[u - first_] + time_of(share, ref.item);
       ranks_[u - first_] = rank;
       std::int64_t& next = after[ref.resource.index()];
-      if (coarse_rank(rank) < next) is_out_of_order_[ref.resource.index()] = true;
-      next = coarse_rank(rank);
+      const std::int64_t priority = priority_of(rank, loads_[w]);
+      if (priority < next) is_out_of_order_[ref.resource.index()] = true;
+      next = priority;
       for (const ReplicaId input : share.inputs_of(ref.item)) {
         const std::size_t maker = input.index() - first_;
         if (maker >= ranks_.size()) continue;  // the input was made in a window planned earlier
@@ -279,16 +290,16 @@ UnitRanks::UnitRanks(const Plan& plan) {
 
 void order_by_priority(Plan& plan, const Machine& machine, const UnitRanks& rank) {
   std::vector<UnitId> order;
-  for (Window& window : plan.windows) {
-    for (auto& [resource, share] : window.shares) {
+  for (std::size_t w = 0; w < plan.windows.size(); ++w) {
+    for (auto& [resource, share] : plan.windows[w].shares) {
       if (resource.index() >= machine.devices.size()) continue;
       if (rank.are_in_order(resource)) continue;
-      const auto is_longer = [&](UnitId a, UnitId b) {
-        return coarse_rank(rank[a]) > coarse_rank(rank[b]);
+      const auto is_first = [&](UnitId a, UnitId b) {
+        return rank.priority(w, a) > rank.priority(w, b);
       };
       order.clear();
       for (std::uint32_t i = 0; i < share.size(); ++i) order.push_back(share.items[i].unit);
-      std::stable_sort(order.begin(), order.end(), is_longer);
+      std::stable_sort(order.begin(), order.end(), is_first);
       permute_items(share, plan, order);
       for (std::uint32_t item = 0; item < share.size(); ++item) {
         plan.units[share.items[item].unit.index()].ref.item = item;

@@ -127,11 +127,22 @@ void ContendedSchedule::look_up_ranks() {
       rank_[tensor.maker] = std::max(rank_[tensor.maker], rank);
     }
   }
-  for (Duration& rank : rank_) rank = Duration{coarse_rank(rank)};
+}
+
+// As UnitRanks.
+Duration ContendedSchedule::largest_load(std::size_t first, std::size_t last) {
+  std::vector<Duration> loads(r_.machine.devices.size(), Duration{0});
+  for (std::size_t i = first; i < last; ++i) {
+    if (!device_[i]) continue;
+    Duration& load = loads[device_[i].index()];
+    load = sum_of(load, times_.on(device_[i], r_.ops[i]));
+  }
+  return std::ranges::max(loads);
 }
 
 // The ops first to last - 1 start, and so do transfers to them, when all before have ended.
 void ContendedSchedule::run_window(std::size_t first, std::size_t last) {
+  load_ = largest_load(first, last);
   now_ = end_;
   for (std::size_t i = first; i < last; ++i) {
     const auto op = static_cast<Index>(i);
@@ -273,7 +284,7 @@ void ContendedSchedule::count_down(Index op) {
   if (--waits_for_[op] > 0) return;
   const DeviceId device = device_[op];
   if (!device) return events_.push({now_, Happens::end, op});
-  streams_[device.index()].ready.emplace(-rank_[op], op);
+  streams_[device.index()].ready.emplace(-priority_of(rank_[op], load_), op);
   touch(device);
 }
 

@@ -20,7 +20,7 @@
 namespace troupe {
 
 // Plays a placement through, event by event. Of the ops that are ready, the streams of a device
-// take those of the highest rank, as in the run. A tensor goes once to each memory that has a
+// take those of the highest priority, as in the run. A tensor goes once to each memory that has a
 // reader, from where it is on the way if it has been there. In each direction a link moves one
 // tensor after the other, in the order in which their first chunks come; the chunks of a tensor
 // follow each other over the links of its route. How much room memories have is not looked at.
@@ -84,7 +84,7 @@ class ContendedSchedule {
   struct Streams {
     int free = 0;
     bool is_touched = false;
-    Earliest<std::pair<Duration, Index>> ready;  // ops, those of the highest rank first
+    Earliest<std::pair<std::int64_t, Index>> ready;  // ops, those of the highest priority first
   };
 
   std::span<const Index> inputs(std::size_t op) const {
@@ -97,6 +97,7 @@ class ContendedSchedule {
     return tensor.maker == none ? tensor.home : memory_[tensor.maker];
   }
   void look_up_ranks();
+  Duration largest_load(std::size_t first, std::size_t last);
   void run_window(std::size_t first, std::size_t last);
   void handle(const Event& event);
   void give(Index tensor, Index reader);
@@ -126,6 +127,7 @@ class ContendedSchedule {
   std::vector<DeviceId> device_;  // by op
   std::vector<MemoryId> memory_;  // by op
   std::vector<Duration> rank_;    // by op
+  Duration load_{0};              // see priority_of(): of the window that is played through
   Duration now_{0};
   Duration end_{0};               // of the ops so far
   std::vector<Index> waits_for_;  // by op: inputs

@@ -91,8 +91,22 @@ BOOST_AUTO_TEST_CASE(ranks_are_the_longest_paths_to_the_end) {
   BOOST_TEST((view.rank("a on dev0") == Duration{100 + 80 + 20 + 8 + 5}));
 }
 
+// make 0 ── use 0    make 1 ── use 1    …: all tensors would be there at once if all were made
+// first.
+BOOST_AUTO_TEST_CASE(a_device_stays_in_program_order_where_the_ways_to_the_end_differ_little) {
+  SmallGraph g;
+  for (int i = 0; i < 50; ++i) {
+    const OpId made = g.work("make" + std::to_string(i), 100, {}, on(dev0));
+    g.work("use" + std::to_string(i), 100, {made}, on(dev0));
+  }
+  const Machine machine = pair();
+  const Plan plan = plan_by_rates(g.graph, machine, g.everything(), {});
+  const std::vector<UnitId> order = units(plan.windows[0].shares[0].second);
+  BOOST_TEST(std::ranges::is_sorted(order));
+}
+
 // s 1    a 100 ── b 10    t 1
-BOOST_AUTO_TEST_CASE(a_device_has_the_longest_path_to_the_end_first_then_graph_order) {
+BOOST_AUTO_TEST_CASE(a_device_has_a_much_longer_path_to_the_end_first_then_program_order) {
   SmallGraph g;
   g.work("s", 1, {}, on(dev0));
   const OpId a = g.work("a", 100, {}, on(dev0));
@@ -195,8 +209,8 @@ BOOST_AUTO_TEST_CASE(ops_of_few_classes_have_one_kernel_a_class_with_the_time_th
   }
 }
 
-// 20,000 ops that nobody reads, then a chain of four, which must start first. Two tensors of the
-// chain are held at once, and all tensors that nobody reads.
+// 20,000 ops that nobody reads, then a chain of four, of which three must start first. Two tensors
+// of the chain are held at once, and all tensors that nobody reads.
 BOOST_AUTO_TEST_CASE(a_large_plan_is_put_in_order_and_fitted_into_memory_too) {
   constexpr std::uint64_t unread = 20'000;
   SmallGraph g;
@@ -206,8 +220,9 @@ BOOST_AUTO_TEST_CASE(a_large_plan_is_put_in_order_and_fitted_into_memory_too) {
                                .attrs = {{"flops", 1.0}},
                                .declared = testing::of_bytes(8)};
   for (std::uint64_t i = 0; i < unread; ++i) g.graph.append(g.graph.add_template(op_template), {});
-  OpId last = g.work("a", 1, {}, on(dev0));
-  for (const char* name : {"b", "c", "d"}) last = g.work(name, 1, {last}, on(dev0));
+  OpId last = g.work("a", 2000, {}, on(dev0));
+  for (const char* name : {"b", "c"}) last = g.work(name, 2000, {last}, on(dev0));
+  g.work("d", 1, {last}, on(dev0));
   Machine machine = pair();
   machine.memories[0].size_bytes = (unread + 2) * 8;
   const PlanOptions options{.ram_bytes = 1 << 30};

@@ -6,7 +6,8 @@
 #include "tests/support/seeds.hpp"
 #include "tests/support/share_view.hpp"
 
-#include <cmath>
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <vector>
@@ -32,6 +33,7 @@ class PlanCheck {
     std::uint64_t items = 0;
     for (const Window& window : plan_.windows) {
       std::uint64_t in_shares = 0;
+      find_step(window);
       for (const auto& [resource, share] : window.shares) {
         in_shares += share.size();
         check_share(resource, share);
@@ -180,12 +182,21 @@ class PlanCheck {
         ->second;
   }
   Duration rank(UnitId u) const { return rank_[u]; }
-  // The rank in steps of an eighth of the next power of two.
-  double priority(UnitId u) const {
-    int exponent = 0;
-    const double fraction = std::frexp(static_cast<double>(rank(u).count()), &exponent);
-    return std::ldexp(std::floor(fraction * 8), exponent);
+  // The step of priorities: the next power of two behind a 32nd of what the device with most to do
+  // takes.
+  void find_step(const Window& window) {
+    std::map<ResourceId, std::int64_t> loads;
+    for (std::size_t u = window.first.index(); u < window.first.index() + window.items; ++u) {
+      const ResourceId on = plan_.units[u].ref.resource;
+      if (on.index() >= c_.machine.devices.size()) continue;
+      loads[on] += std::max<std::int64_t>(1, expected(UnitId::at(u)).count());
+    }
+    std::int64_t most = 0;
+    for (const auto& [resource, load] : loads) most = std::max(most, load);
+    step_ = 1;
+    while (step_ <= most / 32) step_ *= 2;
   }
+  std::int64_t priority(UnitId u) const { return rank(u).count() / step_; }
   Duration expected(UnitId u) const {
     const ItemRef ref = plan_.units[u.index()].ref;
     for (const Window& window : plan_.windows) {
@@ -255,6 +266,7 @@ class PlanCheck {
   const Plan& plan_;
   bool has_free_windows_;  // ops that are prepared before the clock starts take no time
   UnitRanks rank_;
+  std::int64_t step_ = 1;
 };
 
 BOOST_AUTO_TEST_CASE(shares_of_random_graphs_agree_with_each_other_and_the_graph) {
