@@ -341,7 +341,8 @@ void Course::summarize(Report& report) {
   if (replanning_took_ > Duration{0}) {
     std::string cost = fmt::format("'{}': ", name);
     if (!setting_.execution.setting().has_virtual_time) {
-      cost += fmt::format("planning anew took {}; ", format_duration(replanning_took_));
+      cost +=
+          fmt::format("planning and preparing anew took {}; ", format_duration(replanning_took_));
     }
     const TimeAgain again = time_made_again(plan_, plan_.windows, unreported_);
     cost += "what was made again kept the devices busy for " + format_duration(again.known);
@@ -374,7 +375,11 @@ Remains Course::find_remains(const std::vector<bool>& lost) const {
 PlanOptions Course::planning(const std::vector<bool>& lost) const {
   PlanOptions options = setting_.planning;
   options.saved = ops_of(unsaved_);
-  if (setting_.options.on_loss != OnLoss::wait) options.lost_nodes = lost;
+  if (setting_.options.on_loss != OnLoss::wait) {
+    options.lost_nodes = lost;
+  } else {
+    options.stays_where_it_was = true;
+  }
   return options;
 }
 

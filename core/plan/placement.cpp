@@ -14,8 +14,18 @@ void Placements::locate(OpId op, MemoryId memory) {
   if (!located_[op.index()]) located_[op.index()] = memory;
 }
 
+void Placements::stay(OpId op, DeviceId device) {
+  stays_.resize(graph_.size());
+  stays_[op.index()] = {.device = device};
+}
+
 void Placements::place(const std::vector<WindowOps>& windows, std::span<const Duration> busy) {
-  bool is_any_open = false;
+  const auto is_known = [this](OpId op) { return is_given(given(op)); };
+  const auto is_in_place = [&](const WindowOps& window) {
+    return !window.timed || std::all_of(window.ops.begin(), window.ops.end(), is_known);
+  };
+  if (!std::ranges::all_of(windows, is_in_place)) stays_.clear();
+  bool is_any_open = !stays_.empty();
   for (const WindowOps& window : windows) {
     // Ops of a class have one placement.
     std::vector<bool> checked(graph_.classes().size(), false);

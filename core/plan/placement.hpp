@@ -37,6 +37,9 @@ class Placements {
   // memory counts.
   void locate(OpId op, MemoryId memory);
 
+  // The op runs on this device, if all timed ops have such a device or one that the user gave.
+  void stay(OpId op, DeviceId device);
+
   // Throws a usage Error if a device lacks an op's kernel, no device has it, or no device that has
   // it can exchange tensors with the op's inputs and readers. `busy`: as in PlacementRequest.
   void place(const std::vector<WindowOps>& windows, std::span<const Duration> busy = {});
@@ -54,10 +57,11 @@ class Placements {
   bool is_needless(OpId op) const {
     return !options_.lost_nodes.empty() && graph_.kind(op).moves_data;
   }
-  // By the user, and not lost.
+  // By the user, or by stay(), and not lost.
   const Placement& given(OpId op) const {
     const Placement& given = graph_.placement(op);
-    return options_.lost_nodes.empty() || !is_lost(given) ? given : nowhere;
+    if (is_given(given) && (options_.lost_nodes.empty() || !is_lost(given))) return given;
+    return op.index() < stays_.size() ? stays_[op.index()] : nowhere;
   }
 
  private:
@@ -96,6 +100,7 @@ class Placements {
   const PlanOptions& options_;
   Reachability reachability_;
   std::vector<MemoryId> located_;   // by op, where any was
+  std::vector<Placement> stays_;    // by op, where any stays
   SlidingVector<DeviceId> chosen_;  // by op, where any has no placement of its own
 };
 

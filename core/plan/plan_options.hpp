@@ -43,6 +43,9 @@ struct PlanOptions {
   // By NodeId: nothing is placed on the node, not even what the user has placed there, which goes
   // where the policy puts it. Empty: no node is lost.
   std::vector<bool> lost_nodes = {};
+  // What is planned of a plan that was begun goes where it was before, unless the user has placed
+  // it: lost nodes have been replaced, and it fits there.
+  bool stays_where_it_was = false;
   // Bytes of the host's memory that the tensors in all memories of kind RAM may take together.
   // None: unlimited (a simulation).
   std::optional<std::uint64_t> ram_bytes = {};

@@ -48,6 +48,9 @@ class Planner {
     for (std::size_t r = 0; r < plan_.replicas.size(); ++r) {
       plan_.replicas[r].readers = 0;
       const OpId op = plan_.units[r].op;
+      if (options_.stays_where_it_was && !plan_.units[r].transfer) {
+        placements_.stay(op, DeviceId{plan_.units[r].ref.resource.value});
+      }
       if (!remains.exists[r] || rest.is_made[op.index()]) continue;
       units_.add_existing(op, ReplicaId::at(r));
       placements_.locate(op, plan_.replicas[r].memory);

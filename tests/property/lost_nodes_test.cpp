@@ -48,9 +48,9 @@ constexpr DeviceId dev1{1};
 constexpr DeviceId dev2{2};
 
 // n0, n1 and n2 with one device each. A FLOP takes 1 ns, and so does a byte on each link.
-Machine three_nodes() {
+Machine three_nodes(std::uint64_t memory_bytes = 1 << 30) {
   SmallMachine part;
-  part.device("dev", part.memory("mem"));
+  part.device("dev", part.memory("mem", memory_bytes));
   Machine machine{.name = "three nodes", .devices = {}, .memories = {}, .links = {}};
   NodeJoiner joiner(machine);
   for (const char* name : {"n0", "n1", "n2"}) joiner.add_node(name, part.machine, MemoryId{0});
@@ -63,11 +63,11 @@ using Losses = std::vector<std::pair<std::uint32_t, int>>;
 
 // The report of a simulation, which that of a rehearsal equals.
 Report lose(const SmallGraph& g, const Losses& losses,
-            RunOptions options = {.on_loss = OnLoss::replan}) {
+            RunOptions options = {.on_loss = OnLoss::replan},
+            const Machine& machine = three_nodes()) {
   for (const auto& [node, after] : losses) {
     options.losses.push_back({.node = NodeId{node}, .after = Duration{after}});
   }
-  const Machine machine = three_nodes();
   const std::vector<Scenario> scenarios{g.everything()};
   options.mode = Mode::rehearse;
   const Report rehearsed = Run(machine, g.graph, scenarios, options).perform();
@@ -107,6 +107,18 @@ BOOST_AUTO_TEST_CASE(what_other_nodes_have_under_way_finishes_unless_they_are_lo
   const Report both_lost = lose(g, {{1, 100}, {2, 200}});
   BOOST_TEST(makespan_ns(both_lost) == 2100);
   BOOST_TEST(both_lost.scenarios[0].ops == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(a_loss_after_the_end_is_said_to_have_done_nothing) {
+  SmallGraph g;
+  g.work("a", 1000, {}, on(dev0));
+  const Report report = lose(g, {{1, 100}, {2, 5000}});
+  BOOST_TEST(makespan_ns(report) == 1000);
+  BOOST_TEST_REQUIRE(!report.notes.empty());
+  BOOST_TEST(report.notes.back() == "n2 was to be lost after 5 us, and no scenario took so long.");
+  BOOST_TEST(std::ranges::count_if(report.notes, [](const std::string& note) {
+               return note.starts_with("n1 was to be lost");
+             }) == 0);
 }
 
 // x is made in 100 ns, and read on another node in 10 ns. It is moved in ten chunks.
@@ -150,6 +162,15 @@ BOOST_AUTO_TEST_CASE(another_node_takes_the_place_of_a_lost_one_so_long_after_th
   const Report waited_for = lose(busy, {{1, 55}}, wait);
   BOOST_TEST(makespan_ns(waited_for) == 100 + 1000);
   BOOST_TEST(says(waited_for, "n1 was lost, and replaced after 7 ns."));
+}
+
+// The tensors fill the memories of all nodes.
+BOOST_AUTO_TEST_CASE(what_is_made_again_for_a_replacement_goes_where_it_was_and_fits_there) {
+  SmallGraph g;
+  for (const char* const name : {"a", "b", "c", "d", "e", "f"}) g.work(name, 100, {}, {}, 1000);
+  const RunOptions wait{.on_loss = OnLoss::wait, .wait_max = Duration{7}};
+  const Report report = lose(g, {{1, 150}}, wait, three_nodes(2500));
+  BOOST_TEST(makespan_ns(report) == 200 + 200);
 }
 
 BOOST_AUTO_TEST_CASE(results_are_right_whichever_nodes_are_lost_and_when) {
