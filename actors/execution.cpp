@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -196,6 +197,7 @@ Results& Execution::results(const Plan& plan, std::span<const ReplicaId> further
 
 void Execution::clear() {
   end();
+  longest_ = std::max(longest_, stopped_at_.value_or(Instant{}));
   stopped_at_.reset();
   lost_ = replaced_ = 0;
   lost_nodes_.clear();
@@ -212,6 +214,11 @@ std::vector<std::string> Execution::notes() const {
   for (std::string& note : link_notes(machine_, uses_)) notes.push_back(std::move(note));
   if (cluster_ != nullptr && cluster_->uses_tls_for_tensors()) {
     notes.emplace_back("Tensors went from node to node over TLS, which is slower than without.");
+  }
+  for (const NodeLoss& loss : std::span(losses_).subspan(lost_)) {
+    if (Instant{loss.after} <= longest_) continue;
+    notes.push_back(fmt::format("{} was to be lost after {}, and no scenario took so long.",
+                                machine_.nodes[loss.node.index()], format_duration(loss.after)));
   }
   return notes;
 }

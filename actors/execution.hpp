@@ -116,6 +116,7 @@ class Execution {
   std::size_t replaced_ = 0;  // of these
   std::vector<bool> lost_nodes_;
   std::optional<Instant> stopped_at_;  // in this scenario
+  Instant longest_{};                  // of the scenarios before: when it ended
   MemoryStore store_;
   std::vector<std::string> gpu_notes_;  // as the GPUs were, and those of replacements
   std::vector<LinkUse> uses_;           // by LinkId

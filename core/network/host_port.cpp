@@ -121,6 +121,7 @@ int try_to_connect(const addrinfo& to, Duration timeout, int& error) {
 HostPort read_host_port(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   HostPort address;
+  std::string_view why;
   if (colon != std::string_view::npos && colon > 0) {
     std::string_view host = text.substr(0, colon);
     if (host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
@@ -131,8 +132,9 @@ HostPort read_host_port(std::string_view text) {
       address.host = host;
       return address;
     }
+    if (status == std::errc::result_out_of_range) why = ": its port is beyond 65535";
   }
-  throw usage_error(fmt::format("'{}' is not the address of a node", text),
+  throw usage_error(fmt::format("'{}' is not the address of a node{}", text, why),
                     "write HOST:PORT, for example 10.0.0.2:7420");
 }
 

@@ -429,7 +429,8 @@ BOOST_AUTO_TEST_CASE(nodes_that_can_not_be_used_are_refused) {
     }
   };
   refuse("somewhere", "'somewhere' is not the address of a node", {"HOST:PORT"});
-  refuse("127.0.0.1:99999", "'127.0.0.1:99999' is not the address of a node", {"HOST:PORT"});
+  refuse("127.0.0.1:99999", "'127.0.0.1:99999' is not the address of a node",
+         {"its port is beyond 65535", "HOST:PORT"});
   refuse("no.such.host.invalid:7420", "node no.such.host.invalid:7420: there is no host", {});
   refuse("127.0.0.1:1", "node 127.0.0.1:1: it can't be reached: Connection refused",
          {"troupe node"});
