@@ -79,10 +79,10 @@ StagedCopies::~StagedCopies() {
   if (thread_.joinable()) thread_.join();
 }
 
-void StagedCopies::start(Copy copy) {
+void StagedCopies::start(const Copy& copy) {
   {
     const std::lock_guard lock(mutex_);
-    copies_.push_back(std::move(copy));
+    copies_.push_back(copy);
     if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   }
   changed_.notify_one();

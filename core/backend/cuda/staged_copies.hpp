@@ -39,7 +39,7 @@ class StagedCopies {
   StagedCopies& operator=(const StagedCopies&) = delete;
 
   // Begins a copy after those before; its end is reported for its slot. Doesn't block.
-  void start(Copy copy);
+  void start(const Copy& copy);
 
  private:
   void work();
