@@ -24,7 +24,7 @@ void Placements::place(const std::vector<WindowOps>& windows, std::span<const Du
   const auto is_in_place = [&](const WindowOps& window) {
     return !window.timed || std::all_of(window.ops.begin(), window.ops.end(), is_known);
   };
-  if (!std::ranges::all_of(windows, is_in_place)) stays_.clear();
+  if (!stays_.empty() && !std::ranges::all_of(windows, is_in_place)) stays_.clear();
   bool is_any_open = !stays_.empty();
   for (const WindowOps& window : windows) {
     // Ops of a class have one placement.
