@@ -256,7 +256,8 @@ void Run::Core::attempt(Course& course, std::size_t index, Report& report) {
       report.interrupted = true;
       return;
     }
-    if (!has_begun_ && !course.has_begun()) throw;
+    const bool has_met_a_run = has_begun_ || course.has_begun() || execution_->has_lost_node();
+    if (!has_met_a_run) throw;  // nothing to report
     result.outcome = Outcome::failed;
     result.error = error.what();
   }
@@ -409,10 +410,17 @@ void Run::Core::note_saves(const Course& course, std::size_t index, Report& repo
   if (files == 1) return;
   report.notes.push_back(
       fmt::format("'{}': saved {} of {} files.", name, files - failures.size(), files));
-  const std::set<std::string> others(failures.begin() + 1, failures.end());
+  std::set<std::string> others(failures.begin() + 1, failures.end());
+  others.erase(failures.front());
+  constexpr std::size_t notes_max = 3;
+  std::size_t noted = 0;
   for (const std::string& failure : others) {
-    if (failure != failures.front()) report.notes.push_back(fmt::format("'{}': {}", name, failure));
+    if (noted++ == notes_max) break;
+    report.notes.push_back(fmt::format("'{}': {}", name, failure));
   }
+  if (others.size() <= notes_max) return;
+  report.notes.push_back(fmt::format("'{}': {} were not saved, either.", name,
+                                     format_count(others.size() - notes_max, "more file")));
 }
 
 Run::Run(const Machine& machine, const Graph& graph, std::span<const Scenario> scenarios,

@@ -312,6 +312,29 @@ BOOST_AUTO_TEST_CASE(a_run_that_waits_for_nodes_needs_no_others_for_those_that_w
   BOOST_TEST(names(report, "they were connected anew"));
 }
 
+// With exit code 1, as after the first one: JSON and the traces are written.
+BOOST_AUTO_TEST_CASE(a_run_whose_node_is_lost_before_its_first_scenario_has_a_report) {
+  const NodeCase c(1);
+  for (const bool are_all : {false, true}) {
+    VirtualNodes nodes(1, c.nodes, c.graph.kinds(), {.nodes = c.nodes.size()}, node_timeout);
+    Cluster cluster(c.graph.kinds(), nodes.options());
+    RunOptions options{.mode = Mode::rehearse, .cluster = &cluster};
+    options.on_loss = are_all ? OnLoss::replan : OnLoss::fail;
+    options.on_progress = [&](const RunProgress& progress) {
+      if (progress.phase != RunProgress::Phase::reserving) return;
+      for (std::size_t n = 0; n < (are_all ? c.nodes.size() : 1); ++n) {
+        nodes.kill(n, Duration{0}, true);
+      }
+    };
+    const std::vector<Scenario> scenarios{c.scenario, c.scenario};
+    const Report report = Run(c.machine, c.graph, scenarios, options).perform();
+    BOOST_REQUIRE(report.scenarios.size() == 2U);
+    BOOST_TEST((report.scenarios[0].outcome == Outcome::failed));
+    BOOST_TEST(report.scenarios[0].error.find("n0") != std::string::npos);
+    BOOST_TEST((report.scenarios[1].outcome == Outcome::not_run));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(what_was_saved_is_not_made_again_for_a_node_that_is_lost_as_files_are_saved) {
   const testing::TemporaryDirectory folder;
   testing::SmallMachine part;

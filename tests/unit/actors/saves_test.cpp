@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
 
 namespace troupe {
 BOOST_AUTO_TEST_SUITE(saves)
@@ -82,6 +83,17 @@ BOOST_AUTO_TEST_CASE(the_other_files_are_saved_when_some_can_not_be) {
   BOOST_REQUIRE(report.notes.size() == 2U);
   BOOST_TEST(report.notes[0] == "'everything': saved 2 of 4 files.");
   BOOST_TEST(report.notes[1].find("lost/y.npy") != std::string::npos, report.notes[1]);
+}
+
+BOOST_AUTO_TEST_CASE(a_few_files_that_can_not_be_saved_are_named_and_the_rest_counted) {
+  const Chain g;
+  std::vector<SavedFile> saves;
+  for (int i = 0; i < 40; ++i) saves.push_back(g.to_file(fmt::format("gone/{}.npy", i), {g.x}));
+  const Report report = g.perform({g.everything()}, saves);
+  BOOST_TEST(report.scenarios[0].error.find("gone/0.npy") != std::string::npos);
+  BOOST_REQUIRE(report.notes.size() == 5U);
+  BOOST_TEST(report.notes[0] == "'everything': saved 0 of 40 files.");
+  BOOST_TEST(report.notes[4] == "'everything': 36 more files were not saved, either.");
 }
 
 // x is another one each time that it is made, so that it differs from that of the serial execution.
