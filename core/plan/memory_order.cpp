@@ -204,7 +204,7 @@ class MemoryOrder {
     const ReplicaSpec& made = plan_.replicas[u.index()];
     const Memory& memory = machine_.memory(made.memory);
     const bool is_held = available < memory.size_bytes;
-    throw usage_error(
+    throw NoRoom(usage_error(
         graph_.place(unit.op),
         fmt::format("'{}' on {} needs {} in {}, and {} of its {} are available there{}{}",
                     graph_.name(unit.op), resource_name(machine_, unit.ref.resource),
@@ -213,7 +213,7 @@ class MemoryOrder {
                     is_held ? " (earlier results that are still needed hold the rest)" : "",
                     memory.size_reason.empty() ? "" : fmt::format(" ({})", memory.size_reason)),
         fmt::format("use smaller tensors or fewer at once, {}or give the memory more",
-                    is_held ? "write the ops that free room before those that need it, " : ""));
+                    is_held ? "write the ops that free room before those that need it, " : "")));
   }
 
   const Graph& graph_;

@@ -1,14 +1,22 @@
 // Refuses plans whose tensors don't fit a memory, and makes ops wait for room in a full one.
 #pragma once
 
+#include "core/base/error.hpp"
 #include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
 #include "core/plan/plan.hpp"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace troupe {
+
+// A usage Error: a memory is too small for the tensors that are there at once.
+class NoRoom : public Error {
+ public:
+  explicit NoRoom(Error error) : Error(std::move(error)) {}
+};
 
 // `to` reuses the room of a tensor that `from` reads, so `to` may start when `from` has finished.
 struct RoomEdge {

@@ -1,6 +1,7 @@
 #include "core/plan/placement.hpp"
 
 #include "core/plan/placement_policy.hpp"
+#include "core/plan/room_search.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -62,6 +63,7 @@ void Placements::place(const std::vector<WindowOps>& windows, std::span<const Du
     if (window.timed) continue;
     place_prepared(std::vector<OpId>(window.ops.begin(), window.ops.end()), timed);
   }
+  if (options_.seeks_room) seek_room(windows);
 }
 
 void Placements::check_exists(OpId op, const Placement& given) const {
@@ -199,6 +201,32 @@ DeviceId Placements::choose(OpId op, const std::vector<DeviceId>& wanted) const 
     if (is_possible(DeviceId::at(d))) return DeviceId::at(d);
   }
   nobody_can(op);
+}
+
+void Placements::seek_room(const std::vector<WindowOps>& windows) {
+  std::vector<bool> is_read(graph_.size(), false);
+  for (std::size_t i = 0; i < graph_.size(); ++i) {
+    for (const OpId input : graph_.inputs(OpId::at(i))) is_read[input.index()] = true;
+  }
+  const auto is_kept = [&](OpId op) {
+    return !is_read[op.index()] || std::ranges::binary_search(options_.saved, op);
+  };
+  RoomRequest request{.graph = graph_,
+                      .machine = machine_,
+                      .windows = windows,
+                      .placement = [this](OpId op) { return of(op); },
+                      .is_open = [this](OpId op) { return !is_given(given(op)); },
+                      .home = [this](OpId op) { return memory_of(op); },
+                      .can_run =
+                          [this](DeviceId device, OpId op, bool timed) {
+                            return reachability_.allows(op, device) && can_run(device, op, timed);
+                          },
+                      .is_kept = is_kept,
+                      .idle = {}};
+  for (std::size_t i = 0; i < located_.size(); ++i) {
+    if (located_[i] && is_kept(OpId::at(i))) request.idle.push_back(OpId::at(i));
+  }
+  search_room(request, [this](OpId op, DeviceId device) { chosen_[op.index()] = device; });
 }
 
 }  // namespace troupe

@@ -92,6 +92,7 @@ class Placements {
   void place_further_outputs(std::span<const OpId> ops);
   void place_prepared(std::span<const OpId> ops, std::span<const OpId> timed);
   DeviceId choose(OpId op, const std::vector<DeviceId>& wanted) const;
+  void seek_room(const std::vector<WindowOps>& windows);
 
   const Graph& graph_;
   const Machine& machine_;

@@ -46,6 +46,9 @@ struct PlanOptions {
   // What is planned of a plan that was begun goes where it was before, unless the user has placed
   // it: lost nodes have been replaced, and it fits there.
   bool stays_where_it_was = false;
+  // Ops without a placement go elsewhere where a memory is too full for what they make
+  // (room_search). Planning does so by itself where a plan would be refused otherwise.
+  bool seeks_room = false;
   // Bytes of the host's memory that the tensors in all memories of kind RAM may take together.
   // None: unlimited (a simulation).
   std::optional<std::uint64_t> ram_bytes = {};

@@ -114,7 +114,6 @@ class Planner {
   }
 
   const Plan& plan() const { return plan_; }
-  Plan take_plan() { return std::move(plan_); }
 
  private:
   static const CostModel& cost_of(const PlanOptions& options) {
@@ -195,9 +194,29 @@ class Planner {
   std::size_t next_op_ = 0;  // of a stream
 };
 
+namespace {
+
+// Once more where a memory is too small for what the placement policy puts there. `make` may be
+// called twice.
+template <class Make>
+Plan make_with_room(const PlanOptions& options, const Make& make) {
+  try {
+    return make(options);
+  } catch (const NoRoom&) {
+    PlanOptions seeking = options;
+    seeking.seeks_room = true;
+    seeking.stays_where_it_was = false;
+    return make(seeking);
+  }
+}
+
+}  // namespace
+
 Plan make_plan(const Graph& graph, const Machine& machine, const Scenario& scenario,
                const PlanOptions& options) {
-  return Planner(graph, machine, options).make(scenario);
+  return make_with_room(options, [&](const PlanOptions& chosen) {
+    return Planner(graph, machine, chosen).make(scenario);
+  });
 }
 
 Plan make_plan(const Graph& graph, const Graph& left, const Machine& machine,
@@ -211,14 +230,9 @@ Plan make_plan(const Graph& graph, const Graph& left, const Machine& machine,
 void plan_rest(const Graph& graph, const Machine& machine, const Scenario& scenario,
                const Goal& goal, Plan& plan, const Remains& remains, const PlanOptions& options) {
   TROUPE_ASSERT(plan.windows.empty());
-  Planner planner(graph, machine, options, 0, std::move(plan));
-  try {
-    plan = planner.make_rest(scenario, goal, remains);
-  } catch (...) {
-    plan = planner.take_plan();
-    plan.windows.clear();
-    throw;
-  }
+  plan = make_with_room(options, [&](const PlanOptions& chosen) {
+    return Planner(graph, machine, chosen, 0, plan).make_rest(scenario, goal, remains);
+  });
 }
 
 WindowPlanner::WindowPlanner(const Graph& graph, const Machine& machine, PlanOptions options,

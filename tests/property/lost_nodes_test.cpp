@@ -173,6 +173,16 @@ BOOST_AUTO_TEST_CASE(what_is_made_again_for_a_replacement_goes_where_it_was_and_
   BOOST_TEST(makespan_ns(report) == 200 + 200);
 }
 
+// n0, with one op left, would be as early as n1, with none, but is full.
+BOOST_AUTO_TEST_CASE(what_was_lost_goes_to_those_that_have_room) {
+  SmallGraph g;
+  for (const char* const name : {"a", "b", "c", "d"}) g.work(name, 100, {}, on(dev0), 1000);
+  for (const char* const name : {"e", "f"}) g.work(name, 100, {}, on(dev1), 1000);
+  for (const char* const name : {"g", "h"}) g.work(name, 100, {}, on(dev2), 1000);
+  BOOST_TEST(makespan_ns(lose(g, {{2, 250}}, {.on_loss = OnLoss::replan}, three_nodes(4500))) ==
+             300 + 200);
+}
+
 BOOST_AUTO_TEST_CASE(results_are_right_whichever_nodes_are_lost_and_when) {
   std::uint64_t lost = 0;
   for (std::uint64_t seed = 1; seed <= seeds(300); ++seed) {
