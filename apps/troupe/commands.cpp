@@ -121,8 +121,11 @@ int carry_out(Mode mode, const RunArguments& arguments) {
   // lost.
   if (interrupted() || (cluster && cluster->has_ever_lost_node())) {
     if (failure) print_error("troupe: {}", failure->what());
-    if (planned.nodes.local) planned.nodes.local->wake();
-    if (cluster) cluster->say_goodbye();
+    if (planned.nodes.local) {
+      planned.nodes.local->stop();
+    } else if (cluster) {
+      cluster->say_goodbye();
+    }
     leave(failure ? exit_failed : code);
   }
   if (failure) throw *failure;

@@ -5,7 +5,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <string_view>
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
 namespace troupe {
@@ -15,11 +17,21 @@ std::atomic<bool> is_catching = false;
 std::atomic<bool> has_come = false;
 std::atomic<bool> is_time_limited = false;
 std::atomic<int> latest_signal = SIGALRM;
+int parent_gone_signal = 0;  // that the kernel sends when the parent is gone; 0: none
+pid_t parent = 0;            // of this process when it started
 
 constexpr unsigned time_left_s = 1;
 
+bool is_parent_gone(int signal) {
+  return signal == parent_gone_signal && getppid() != parent;
+}
+
 extern "C" void end_at_once(int signal) {
   remove_temporary_paths();
+  if (is_parent_gone(signal)) {
+    constexpr std::string_view line = "troupe: ended, as the process that has started it is gone\n";
+    [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());
+  }
   std::signal(signal, SIG_DFL);
   raise(signal);  // delivered when this handler returns
 }
@@ -36,6 +48,12 @@ extern "C" void on_alarm(int) {
   end_at_once(latest_signal);
 }
 
+extern "C" void on_warning(int signal) {
+  if (!is_catching || !is_parent_gone(signal)) return end_at_once(signal);
+  latest_signal = signal;
+  alarm(time_left_s);
+}
+
 void handle(int signal, void (*handler)(int)) {
   struct sigaction action {};
   if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;
@@ -49,9 +67,11 @@ void handle(int signal, void (*handler)(int)) {
 }  // namespace
 
 void handle_signals() {
+  prctl(PR_GET_PDEATHSIG, &parent_gone_signal);
+  parent = getppid();
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) handle(signal, on_interrupt);
   handle(SIGALRM, on_alarm);
-  for (const int signal : {SIGQUIT, SIGXCPU, SIGUSR1, SIGUSR2}) handle(signal, end_at_once);
+  for (const int signal : {SIGQUIT, SIGXCPU, SIGUSR1, SIGUSR2}) handle(signal, on_warning);
   for (const int signal : {SIGPIPE, SIGXFSZ}) handle(signal, SIG_IGN);
 }
 

@@ -10,6 +10,10 @@ namespace troupe {
 // SIGXCPU, SIGUSR1 and SIGUSR2, with which batch systems warn, always do. Whatever of these ends
 // it, its temporary files are removed before. Writes to a pipe without a reader and over the limit
 // of a file's size fail with an error.
+//
+// If one of the latter says that the parent is gone (the leader of a local node was killed), the
+// program has one second to end by itself once it catches interrupts. Then it is ended, and says
+// why.
 void handle_signals();
 
 // From here on the first SIGINT, SIGTERM or SIGHUP sets interrupted() instead, so that a run ends

@@ -46,6 +46,10 @@ class BlockedSignals {
   sigset_t before_{};
 };
 
+// Ends a node at once, in good order (handle_signals). SIGQUIT would leave core files, and shells
+// have programs in the background ignore it.
+constexpr int end_signal = SIGUSR2;
+
 // What the leader does on a signal isn't for its nodes.
 void forget_handlers() {
   for (int signal = 1; signal < NSIG; ++signal) {
@@ -60,13 +64,10 @@ void forget_handlers() {
 [[noreturn]] void become_node(const char* program, char* const* arguments, int output,
                               const cpu_set_t& cores, pid_t parent, sigset_t signals) {
   forget_handlers();
-  // When the leader dies. SIGQUIT would leave core files, and shells have programs in the
-  // background ignore it.
-  constexpr int ends = SIGUSR2;
-  std::signal(ends, SIG_DFL);
-  sigdelset(&signals, ends);
-  prctl(PR_SET_PDEATHSIG, ends);
-  if (getppid() != parent) _exit(1);  // it has died already
+  std::signal(end_signal, SIG_DFL);
+  sigdelset(&signals, end_signal);
+  prctl(PR_SET_PDEATHSIG, end_signal);  // when the leader dies
+  if (getppid() != parent) _exit(1);    // it has died already
   // Ctrl-C, and what a launcher sends to all its processes, are for the leader, which ends the run
   // in good order, or handles them otherwise.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1}) {
@@ -266,19 +267,26 @@ bool LocalNodes::wait() {
   return are_well;
 }
 
-void LocalNodes::wake() {
+void LocalNodes::stop() {
   for (const pid_t process : processes_) {
-    if (process != 0) kill(process, SIGCONT);
+    if (process == 0) continue;
+    kill(process, end_signal);
+    kill(process, SIGCONT);
   }
+  await_ends(std::chrono::steady_clock::now() + 1s);
 }
 
 LocalNodes::~LocalNodes() {
-  const auto patience = std::chrono::steady_clock::now() + (options_.once ? 1s : 0s);
-  for (const pid_t process : processes_) {
+  await_ends(std::chrono::steady_clock::now() + (options_.once ? 1s : 0s));
+}
+
+void LocalNodes::await_ends(Deadline until) {
+  for (pid_t& process : processes_) {
     while (process != 0 && waitpid(process, nullptr, WNOHANG) == 0) {
-      if (std::chrono::steady_clock::now() > patience) kill(process, SIGKILL);
+      if (std::chrono::steady_clock::now() > until) kill(process, SIGKILL);
       std::this_thread::sleep_for(2ms);
     }
+    process = 0;
   }
 }
 

@@ -53,8 +53,9 @@ class LocalNodes {
   // Says of nodes that have ended since the last call, other than by this object, how they did:
   // "node n1 was ended by signal 11 (Segmentation fault)". Doesn't block.
   std::vector<std::string> take_ended();
-  // Lets go on those that are suspended: they could not end with this process.
-  void wake();
+  // Ends all of them, suspended or not, whatever they are doing; what they have stored is removed.
+  // Blocks for a second at most.
+  void stop();
 
  private:
   std::string name_of(std::size_t index) const;
@@ -62,6 +63,8 @@ class LocalNodes {
   void start(std::size_t index, Duration timeout, ErrorKind kind);
   // Kills it, suspended or not, and waits for its end.
   void end(std::size_t index);
+  // Those that haven't ended by then are killed.
+  void await_ends(std::chrono::steady_clock::time_point until);
 
   const LocalNodesOptions options_;
   std::vector<pid_t> processes_;  // 0: has ended

@@ -269,15 +269,22 @@ BOOST_AUTO_TEST_CASE(an_interrupted_run_reports_what_has_finished_and_leaves_no_
   check_nothing_is_left(files);
 }
 
-BOOST_AUTO_TEST_CASE(local_nodes_end_with_a_leader_that_is_killed) {
+// Standard error is a file: the nodes write there when the leader is gone.
+BOOST_AUTO_TEST_CASE(local_nodes_end_with_a_leader_that_is_killed_and_say_so) {
   const Files files(long_run);
-  Program run(troupe_command({"run", "run.yaml", "--verbose", "--local-nodes", "2"}),
-              options_in(files));
-  BOOST_REQUIRE(run.wait_until([&] { return contains(run.err(), "planned"); }));
+  std::vector<std::string> command = {"sh", "-c", "exec \"$0\" \"$@\" 2>said.txt"};
+  for (const std::string& word :
+       troupe_command({"run", "run.yaml", "--verbose", "--local-nodes", "2"})) {
+    command.push_back(word);
+  }
+  Program run(command, options_in(files));
+  const auto said = [&](const char* words) { return contains(files.read("said.txt"), words); };
+  BOOST_REQUIRE(run.wait_until([&] { return said("planned"); }));
   BOOST_TEST(processes_in(files.path()).size() == 3U);
   run.send(SIGKILL);
   run.wait();
   check_nothing_is_left(files);
+  BOOST_TEST(said("troupe: lost the leader"));
 }
 
 // As in the background of a shell that runs a script.
