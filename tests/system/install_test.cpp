@@ -104,6 +104,18 @@ BOOST_AUTO_TEST_CASE(the_program_of_the_readme_compiles_as_it_stands_and_prints_
   BOOST_TEST(printed.find("compute and copy") != std::string::npos, printed);
 }
 
+BOOST_AUTO_TEST_CASE(installed_examples_are_a_project_that_builds_without_the_source_tree) {
+  const Installed& tree = installed();
+  const std::string folder = (tree.prefix() / "share/doc/troupe/examples").string();
+  tree.succeed({CMAKE_PROGRAM, "-G", "Ninja", "-S", folder, "-B", "examples",
+                "-DCMAKE_CXX_COMPILER=" CXX_COMPILER,
+                fmt::format("-DCMAKE_PREFIX_PATH={}", tree.prefix().string())});
+  tree.succeed({CMAKE_PROGRAM, "--build", "examples", "--target", "example_chapter"});
+  const fs::path ctest = fs::path(CMAKE_PROGRAM).parent_path() / "ctest";
+  tree.succeed(
+      {ctest.string(), "--test-dir", "examples", "-R", "^example_chapter$", "--no-tests=error"});
+}
+
 BOOST_AUTO_TEST_CASE(a_debian_package_has_program_library_and_headers_and_names_what_it_needs) {
   const Installed& tree = installed();
   const fs::path cpack = fs::path(CMAKE_PROGRAM).parent_path() / "cpack";
