@@ -8,7 +8,6 @@
 #include <set>
 #include <span>
 #include <string>
-#include <system_error>
 #include <unordered_map>
 #include <utility>
 

@@ -12,6 +12,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <span>
 
 #include <fmt/format.h>
 

@@ -3,6 +3,7 @@
 #include "core/base/error.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <limits>
 #include <optional>
@@ -94,11 +95,14 @@ bool has_memory_controller(std::string_view controllers) {
 
 HostMemory host_memory(const fs::path& root) {
   const fs::path meminfo = root / "proc/meminfo";
+  errno = 0;
   const auto total_kib = number_after(meminfo, "MemTotal:");
   const auto available_kib = number_after(meminfo, "MemAvailable:");
   if (!total_kib || !available_kib) {
-    throw run_error(fmt::format("can't read how much memory there is from '{}'", meminfo.string()),
-                    "is /proc mounted?");
+    const bool has_no_descriptor = errno == EMFILE;
+    throw run_error(
+        fmt::format("can't read how much memory there is from '{}'", meminfo.string()),
+        has_no_descriptor ? "raise the limit of open files (ulimit -n)" : "is /proc mounted?");
   }
   HostMemory memory{.total_bytes = *total_kib << 10, .available_bytes = *available_kib << 10};
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include <boost/test/unit_test.hpp>
+#include <sys/resource.h>
 
 namespace troupe {
 BOOST_AUTO_TEST_SUITE(host_memory_of_a_process)
@@ -93,6 +94,21 @@ BOOST_AUTO_TEST_CASE(a_limit_of_addresses_limits_it,
 BOOST_AUTO_TEST_CASE(without_proc_it_is_a_run_error) {
   BOOST_CHECK_EXCEPTION(host_memory("/nowhere"), Error,
                         [](const Error& e) { return e.kind() == ErrorKind::failed; });
+}
+
+BOOST_AUTO_TEST_CASE(a_lack_of_descriptors_is_named_as_such) {
+  rlimit before{};
+  BOOST_REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  BOOST_REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
+  std::string said;
+  try {
+    host_memory();
+  } catch (const Error& error) {
+    said = error.what();
+  }
+  setrlimit(RLIMIT_NOFILE, &before);
+  BOOST_TEST(said.find("(ulimit -n)") != std::string::npos, said);
 }
 
 }  // namespace
