@@ -63,6 +63,9 @@ class SlidingVector {
   // The memory that is reserved and not filled yet.
   std::span<const std::byte> unfilled() const { return troupe::unfilled(elements_); }
 
+  // Drops the elements from `size` on, which must be at least first().
+  void shrink_to(std::size_t size) { elements_.resize(size - start_); }
+
   // Sets the index of the next element. No element may be held.
   void start_at(std::size_t index) {
     elements_.clear();

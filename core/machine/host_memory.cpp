@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -82,6 +83,13 @@ void apply_address_limit(const fs::path& root, HostMemory& memory) {
       memory.available_bytes, limit.rlim_cur - std::min<std::uint64_t>(limit.rlim_cur, mapped));
 }
 
+bool lacks_descriptors() {
+  const int another = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (another < 0) return errno == EMFILE;
+  close(another);
+  return false;
+}
+
 bool has_memory_controller(std::string_view controllers) {
   while (!controllers.empty()) {
     const std::size_t comma = std::min(controllers.find(','), controllers.size());
@@ -95,14 +103,12 @@ bool has_memory_controller(std::string_view controllers) {
 
 HostMemory host_memory(const fs::path& root) {
   const fs::path meminfo = root / "proc/meminfo";
-  errno = 0;
   const auto total_kib = number_after(meminfo, "MemTotal:");
   const auto available_kib = number_after(meminfo, "MemAvailable:");
   if (!total_kib || !available_kib) {
-    const bool has_no_descriptor = errno == EMFILE;
     throw run_error(
         fmt::format("can't read how much memory there is from '{}'", meminfo.string()),
-        has_no_descriptor ? "raise the limit of open files (ulimit -n)" : "is /proc mounted?");
+        lacks_descriptors() ? "raise the limit of open files (ulimit -n)" : "is /proc mounted?");
   }
   HostMemory memory{.total_bytes = *total_kib << 10, .available_bytes = *available_kib << 10};
 

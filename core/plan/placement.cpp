@@ -1,7 +1,6 @@
 #include "core/plan/placement.hpp"
 
 #include "core/plan/placement_policy.hpp"
-#include "core/plan/room_search.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -13,6 +12,7 @@ namespace troupe {
 void Placements::locate(OpId op, MemoryId memory) {
   located_.resize(graph_.size());
   if (!located_[op.index()]) located_[op.index()] = memory;
+  existing_.push_back({op, memory});
 }
 
 void Placements::stay(OpId op, DeviceId device) {
@@ -205,28 +205,30 @@ DeviceId Placements::choose(OpId op, const std::vector<DeviceId>& wanted) const 
 
 void Placements::seek_room(const std::vector<WindowOps>& windows) {
   std::vector<bool> is_read(graph_.size(), false);
-  for (std::size_t i = 0; i < graph_.size(); ++i) {
-    for (const OpId input : graph_.inputs(OpId::at(i))) is_read[input.index()] = true;
+  for (const WindowOps& window : windows) {
+    for (const OpId op : window.ops) {
+      for (const OpId input : graph_.inputs(op)) is_read[input.index()] = true;
+    }
   }
-  const auto is_kept = [&](OpId op) {
-    return !is_read[op.index()] || std::ranges::binary_search(options_.saved, op);
-  };
-  RoomRequest request{.graph = graph_,
-                      .machine = machine_,
-                      .windows = windows,
-                      .placement = [this](OpId op) { return of(op); },
-                      .is_open = [this](OpId op) { return !is_given(given(op)); },
-                      .home = [this](OpId op) { return memory_of(op); },
-                      .can_run =
-                          [this](DeviceId device, OpId op, bool timed) {
-                            return reachability_.allows(op, device) && can_run(device, op, timed);
-                          },
-                      .is_kept = is_kept,
-                      .idle = {}};
-  for (std::size_t i = 0; i < located_.size(); ++i) {
-    if (located_[i] && is_kept(OpId::at(i))) request.idle.push_back(OpId::at(i));
-  }
-  search_room(request, [this](OpId op, DeviceId device) { chosen_[op.index()] = device; });
+  search_room(
+      {.graph = graph_,
+       .machine = machine_,
+       .cost = cost_,
+       .router = router_,
+       .windows = windows,
+       .waits_across_nodes = options_.waits_across_nodes,
+       .placement = [this](OpId op) { return of(op); },
+       .is_open = [this](OpId op) { return !is_given(given(op)); },
+       .can_run = [this](DeviceId device, OpId op,
+                         bool timed) { return can_run(device, op, timed); },
+       .reaches = [this](DeviceId device, OpId op) { return reachability_.allows(op, device); },
+       .is_kept =
+           [&](OpId op) {
+             return std::ranges::binary_search(options_.saved, op) || keep_.contains(op) ||
+                    (!is_read[op.index()] && keep_unread_.contains(op));
+           },
+       .existing = existing_},
+      [this](OpId op, DeviceId device) { chosen_[op.index()] = device; });
 }
 
 }  // namespace troupe

@@ -6,10 +6,12 @@
 #include "core/machine/route.hpp"
 #include "core/plan/plan_options.hpp"
 #include "core/plan/reachability.hpp"
+#include "core/plan/room_search.hpp"
 #include "core/plan/windows.hpp"
 
 #include <algorithm>
 #include <span>
+#include <unordered_set>
 #include <vector>
 
 namespace troupe {
@@ -33,9 +35,12 @@ class Placements {
         options_(options),
         reachability_(machine) {}
 
-  // The tensor, of an op in no window, is in this memory, wherever the op was placed. The first
-  // memory counts.
+  // The tensor, of an op in no window, is in this memory, wherever the op was placed. If it is in
+  // several, ops are placed as if it were only in the first.
   void locate(OpId op, MemoryId memory);
+  // The tensor of such an op is needed until the end, or so if no window reads it.
+  void keep(OpId op) { keep_.insert(op); }
+  void keep_unread(OpId op) { keep_unread_.insert(op); }
 
   // The op runs on this device, if all timed ops have such a device or one that the user gave.
   void stay(OpId op, DeviceId device);
@@ -100,7 +105,10 @@ class Placements {
   Router& router_;
   const PlanOptions& options_;
   Reachability reachability_;
-  std::vector<MemoryId> located_;   // by op, where any was
+  std::vector<MemoryId> located_;  // by op, where any was
+  std::vector<RoomRequest::Existing> existing_;
+  std::unordered_set<OpId> keep_;
+  std::unordered_set<OpId> keep_unread_;
   std::vector<Placement> stays_;    // by op, where any stays
   SlidingVector<DeviceId> chosen_;  // by op, where any has no placement of its own
 };

@@ -55,6 +55,7 @@ class Planner {
       units_.add_existing(op, ReplicaId::at(r));
       placements_.locate(op, plan_.replicas[r].memory);
     }
+    if (options_.seeks_room) tell_what_is_kept(remains, rest);
     placements_.place(rest.windows);
     for (const WindowOps& window : rest.windows) units_.add_window(window);
     keep_rest(plan_, remains, rest, units_.home());
@@ -114,11 +115,27 @@ class Planner {
   }
 
   const Plan& plan() const { return plan_; }
+  Plan take_plan() { return std::move(plan_); }
 
  private:
   static const CostModel& cost_of(const PlanOptions& options) {
     TROUPE_ASSERT(options.cost != nullptr);
     return *options.cost;
+  }
+
+  // As keep_rest() will keep it.
+  void tell_what_is_kept(const Remains& remains, const Rest& rest) {
+    for (std::size_t op = 0; op < rest.is_wanted.size(); ++op) {
+      if (rest.is_wanted[op]) placements_.keep(OpId::at(op));
+    }
+    for (const Plan::Result& result : plan_.results) {
+      if (rest.is_made[result.op.index()] || !remains.has(result.replica)) continue;
+      if (result.is_kept) {
+        placements_.keep(result.op);
+      } else {
+        placements_.keep_unread(result.op);
+      }
+    }
   }
 
   void list(const std::vector<WindowOps>& windows) {
@@ -210,6 +227,31 @@ Plan make_with_room(const PlanOptions& options, const Make& make) {
   }
 }
 
+// What planning the rest changes of a plan.
+class PlanBefore {
+ public:
+  explicit PlanBefore(const Plan& plan)
+      : units_(plan.units.size()),
+        first_timed_(plan.first_timed),
+        timed_further_(plan.timed_further),
+        results_(plan.results) {}
+
+  void restore(Plan& plan) const {
+    plan.windows.clear();
+    plan.units.shrink_to(units_);
+    plan.replicas.shrink_to(units_);
+    plan.first_timed = first_timed_;
+    plan.timed_further = timed_further_;
+    plan.results = results_;
+  }
+
+ private:
+  const std::size_t units_;
+  const UnitId first_timed_;
+  const std::size_t timed_further_;
+  const std::vector<Plan::Result> results_;
+};
+
 }  // namespace
 
 Plan make_plan(const Graph& graph, const Machine& machine, const Scenario& scenario,
@@ -230,8 +272,16 @@ Plan make_plan(const Graph& graph, const Graph& left, const Machine& machine,
 void plan_rest(const Graph& graph, const Machine& machine, const Scenario& scenario,
                const Goal& goal, Plan& plan, const Remains& remains, const PlanOptions& options) {
   TROUPE_ASSERT(plan.windows.empty());
+  const PlanBefore before(plan);
   plan = make_with_room(options, [&](const PlanOptions& chosen) {
-    return Planner(graph, machine, chosen, 0, plan).make_rest(scenario, goal, remains);
+    Planner planner(graph, machine, chosen, 0, std::move(plan));
+    try {
+      return planner.make_rest(scenario, goal, remains);
+    } catch (...) {
+      plan = planner.take_plan();
+      before.restore(plan);
+      throw;
+    }
   });
 }
 

@@ -3,8 +3,10 @@
 // machine has room.
 #pragma once
 
+#include "core/cost/cost_model.hpp"
 #include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
+#include "core/machine/route.hpp"
 #include "core/plan/windows.hpp"
 
 #include <functional>
@@ -14,23 +16,36 @@
 namespace troupe {
 
 struct RoomRequest {
+  // A replica that is there before the windows begin. Of several of one tensor, the first is the
+  // one that ops are said to leave.
+  struct Existing {
+    OpId tensor;
+    MemoryId memory;
+  };
   const Graph& graph;
   const Machine& machine;
+  const CostModel& cost;
+  Router& router;
   std::span<const WindowOps> windows;
+  // Whether what comes from another node may wait for room (PlanOptions::waits_across_nodes).
+  bool waits_across_nodes = true;
   // Of an op in the windows: where it is placed so far, and whether it may be moved at all.
   std::function<Placement(OpId)> placement;
   std::function<bool(OpId)> is_open;
-  // The memory of an op that is read there, whether it is in the windows or not.
-  std::function<MemoryId(OpId)> home;
+  // Has one answer for all ops of a class that are timed, and for all that are not.
   std::function<bool(DeviceId, OpId, bool timed)> can_run;
-  // Whether a tensor is needed until the end, though ops of the windows read it.
+  // Whether tensors get from there to where they are needed, and back.
+  std::function<bool(DeviceId, OpId)> reaches;
+  // Whether a tensor is needed until the end, whoever reads it. What nobody reads and the windows
+  // make is.
   std::function<bool(OpId)> is_kept;
-  // That are there already, and needed until the end, whether ops of the windows read them or not.
-  std::vector<OpId> idle;
+  std::vector<Existing> existing;  // all that the windows read, and more
 };
 
 // Calls move(op, device) for each op that finds no room where it is when ops run in graph order,
-// but does elsewhere: in the memory that has most left then. What finds none anywhere stays.
+// but does elsewhere: where it would end first after what was put on these devices before. What
+// finds none anywhere stays. Where an op that stays lacks room, the others are asked to leave so
+// much more there, a few times.
 void search_room(const RoomRequest& request, const std::function<void(OpId, DeviceId)>& move);
 
 }  // namespace troupe

@@ -64,11 +64,11 @@ using Losses = std::vector<std::pair<std::uint32_t, int>>;
 // The report of a simulation, which that of a rehearsal equals.
 Report lose(const SmallGraph& g, const Losses& losses,
             RunOptions options = {.on_loss = OnLoss::replan},
-            const Machine& machine = three_nodes()) {
+            const Machine& machine = three_nodes(), const Scenario* scenario = nullptr) {
   for (const auto& [node, after] : losses) {
     options.losses.push_back({.node = NodeId{node}, .after = Duration{after}});
   }
-  const std::vector<Scenario> scenarios{g.everything()};
+  const std::vector<Scenario> scenarios{scenario != nullptr ? *scenario : g.everything()};
   options.mode = Mode::rehearse;
   const Report rehearsed = Run(machine, g.graph, scenarios, options).perform();
   BOOST_TEST((rehearsed.scenarios[0].verified == true), rehearsed.scenarios[0].mismatch);
@@ -181,6 +181,44 @@ BOOST_AUTO_TEST_CASE(what_was_lost_goes_to_those_that_have_room) {
   for (const char* const name : {"g", "h"}) g.work(name, 100, {}, on(dev2), 1000);
   BOOST_TEST(makespan_ns(lose(g, {{2, 250}}, {.on_loss = OnLoss::replan}, three_nodes(4500))) ==
              300 + 200);
+}
+
+// n1 is a thousand times faster than n0. Beside its copy of x, it has room for `g`, which needs no
+// other one, and none for `h`, which would have been there, too.
+BOOST_AUTO_TEST_CASE(copies_that_are_left_are_used_and_take_room_from_what_was_lost) {
+  SmallMachine slow;
+  slow.device("dev", slow.memory("mem"), 1, 1e6);
+  SmallMachine small;
+  small.device("dev", small.memory("mem", 21 << 10));
+  Machine machine{.name = "uneven nodes", .devices = {}, .memories = {}, .links = {}};
+  NodeJoiner joiner(machine);
+  joiner.add_node("n0", slow.machine, MemoryId{0});
+  joiner.add_node("n1", small.machine, MemoryId{0});
+  joiner.add_node("n2", small.machine, MemoryId{0});
+  joiner.add_network({.bandwidth = 1e9, .chunk_bytes = 4096});
+  SmallGraph g;
+  const OpId x = g.work("x", 1, {}, on(dev0), 8 << 10);
+  const OpId y = g.work("y", 1, {x}, on(dev1), 8 << 10);
+  const OpId busy = g.work("busy", 100'000, {y}, on(dev1));
+  g.work("h", 1000, {}, on(dev2), 8 << 10);
+  g.work("g", 1000, {x}, on(dev2), 4 << 10);
+  g.work("z", 1, {x, y, busy}, on(dev1));
+  const Report report = lose(g, {{2, 60'000}}, {.on_loss = OnLoss::replan}, machine);
+  BOOST_TEST(makespan_ns(report) > 1'000'000);
+  BOOST_TEST(makespan_ns(report) < 1'900'000);
+}
+
+// n0 would be as early as n1. Its results are read, but not in this scenario.
+BOOST_AUTO_TEST_CASE(results_that_are_kept_take_room_from_what_was_lost) {
+  SmallGraph g;
+  for (const char* const name : {"a", "b", "c", "d"}) g.work(name, 100, {}, on(dev0), 1000);
+  for (const char* const name : {"g", "h"}) g.work(name, 100, {}, on(dev2), 1000);
+  const Scenario scenario = g.scenario({"a", "b", "c", "d", "g", "h"});
+  for (std::uint32_t i = 0; i < 4; ++i)
+    g.work("reader" + std::to_string(i), 1, {OpId{i}}, on(dev0));
+  const Report report =
+      lose(g, {{2, 350}}, {.on_loss = OnLoss::replan}, three_nodes(4500), &scenario);
+  BOOST_TEST(makespan_ns(report) == 400 + 200);
 }
 
 BOOST_AUTO_TEST_CASE(results_are_right_whichever_nodes_are_lost_and_when) {
