@@ -18,17 +18,12 @@ std::atomic<bool> has_come = false;
 std::atomic<bool> is_time_limited = false;
 std::atomic<int> latest_signal = SIGALRM;
 int parent_gone_signal = 0;  // that the kernel sends when the parent is gone; 0: none
-pid_t parent = 0;            // of this process when it started
 
 constexpr unsigned time_left_s = 1;
 
-bool is_parent_gone(int signal) {
-  return signal == parent_gone_signal && getppid() != parent;
-}
-
 extern "C" void end_at_once(int signal) {
   remove_temporary_paths();
-  if (is_parent_gone(signal)) {
+  if (signal == parent_gone_signal) {
     constexpr std::string_view line = "troupe: ended, as the process that has started it is gone\n";
     [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());
   }
@@ -49,7 +44,7 @@ extern "C" void on_alarm(int) {
 }
 
 extern "C" void on_warning(int signal) {
-  if (!is_catching || !is_parent_gone(signal)) return end_at_once(signal);
+  if (!is_catching || signal != parent_gone_signal) return end_at_once(signal);
   latest_signal = signal;
   alarm(time_left_s);
 }
@@ -68,7 +63,6 @@ void handle(int signal, void (*handler)(int)) {
 
 void handle_signals() {
   prctl(PR_GET_PDEATHSIG, &parent_gone_signal);
-  parent = getppid();
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) handle(signal, on_interrupt);
   handle(SIGALRM, on_alarm);
   for (const int signal : {SIGQUIT, SIGXCPU, SIGUSR1, SIGUSR2}) handle(signal, on_warning);

@@ -95,7 +95,6 @@ int launch_command(const LaunchArguments& arguments) {
   if (arguments.command.empty()) {
     throw usage_error("no program is given", "write it, and its arguments, behind the options");
   }
-  std::signal(SIGCHLD, SIG_DFL);  // who has started this program may have ignored it
   LocalNodes nodes({.count = arguments.local_nodes,
                     .ops = arguments.ops,
                     .node_timeout_s = arguments.node_timeout_s,

@@ -46,9 +46,9 @@ class BlockedSignals {
   sigset_t before_{};
 };
 
-// Ends a node at once, in good order (handle_signals). SIGQUIT would leave core files, and shells
-// have programs in the background ignore it.
-constexpr int end_signal = SIGUSR2;
+// Says that the leader is gone. SIGQUIT would leave core files, and shells have programs in the
+// background ignore it.
+constexpr int leader_gone_signal = SIGUSR2;
 
 // What the leader does on a signal isn't for its nodes.
 void forget_handlers() {
@@ -64,10 +64,12 @@ void forget_handlers() {
 [[noreturn]] void become_node(const char* program, char* const* arguments, int output,
                               const cpu_set_t& cores, pid_t parent, sigset_t signals) {
   forget_handlers();
-  std::signal(end_signal, SIG_DFL);
-  sigdelset(&signals, end_signal);
-  prctl(PR_SET_PDEATHSIG, end_signal);  // when the leader dies
-  if (getppid() != parent) _exit(1);    // it has died already
+  for (const int signal : {leader_gone_signal, SIGALRM}) {  // and those that end it in time
+    std::signal(signal, SIG_DFL);
+    sigdelset(&signals, signal);
+  }
+  prctl(PR_SET_PDEATHSIG, leader_gone_signal);
+  if (getppid() != parent) _exit(1);  // it has died already
   // Ctrl-C, and what a launcher sends to all its processes, are for the leader, which ends the run
   // in good order, or handles them otherwise.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1}) {
@@ -154,6 +156,7 @@ cpu_set_t part_of_cores(const std::vector<int>& cores, std::size_t index, std::s
 
 LocalNodes::LocalNodes(const LocalNodesOptions& options)
     : options_(options), processes_(options.count), addresses_(options.count) {
+  std::signal(SIGCHLD, SIG_DFL);  // who has started this program may have ignored it
   try {
     for (std::size_t i = 0; i < options.count; ++i) {
       start(i, options.start_timeout, ErrorKind::usage);
@@ -270,7 +273,7 @@ bool LocalNodes::wait() {
 void LocalNodes::stop() {
   for (const pid_t process : processes_) {
     if (process == 0) continue;
-    kill(process, end_signal);
+    kill(process, SIGALRM);  // with which a program ends itself when its time is up
     kill(process, SIGCONT);
   }
   await_ends(std::chrono::steady_clock::now() + 1s);
@@ -281,10 +284,11 @@ LocalNodes::~LocalNodes() {
 }
 
 void LocalNodes::await_ends(Deadline until) {
+  constexpr auto patience = 5s;  // the system may not let go of one, as where a file system is gone
   for (pid_t& process : processes_) {
-    while (process != 0 && waitpid(process, nullptr, WNOHANG) == 0) {
-      if (std::chrono::steady_clock::now() > until) kill(process, SIGKILL);
-      std::this_thread::sleep_for(2ms);
+    if (process != 0 && !wait_for(process, until)) {
+      kill(process, SIGKILL);
+      wait_for(process, std::chrono::steady_clock::now() + patience);
     }
     process = 0;
   }

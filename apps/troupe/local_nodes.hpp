@@ -54,7 +54,7 @@ class LocalNodes {
   // "node n1 was ended by signal 11 (Segmentation fault)". Doesn't block.
   std::vector<std::string> take_ended();
   // Ends all of them, suspended or not, whatever they are doing; what they have stored is removed.
-  // Blocks for a second at most.
+  // Blocks for a second, or for as long as the system takes to end one that it must kill.
   void stop();
 
  private:
