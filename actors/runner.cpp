@@ -419,8 +419,8 @@ void Run::Core::note_saves(const Course& course, std::size_t index, Report& repo
     report.notes.push_back(fmt::format("'{}': {}", name, failure));
   }
   if (others.size() <= notes_max) return;
-  report.notes.push_back(fmt::format("'{}': {} were not saved, either.", name,
-                                     format_count(others.size() - notes_max, "more file")));
+  report.notes.push_back(
+      fmt::format("'{}': more errors like these: {}.", name, others.size() - notes_max));
 }
 
 Run::Run(const Machine& machine, const Graph& graph, std::span<const Scenario> scenarios,
