@@ -22,7 +22,7 @@ build_packages=(
   patchelf               # bundles
 )
 format_packages=(clang-format)
-asan_packages=(clang libclang-rt-dev llvm)               # in half the time of GCC
+asan_packages=(clang libclang-rt-dev lld llvm)           # in half the time of GCC
 lint_packages=(clang-tidy shellcheck)
 docs_packages=(cmake doxygen)                            # the reference of the library
 # What task_bench and network_bench compare with.

@@ -4,6 +4,7 @@ add_library(troupe_emulated_kernels STATIC
   support/cuda/block_threads.cpp support/cuda/kernel_bodies.cpp)
 target_link_libraries(troupe_emulated_kernels PUBLIC troupe_ops ${CMAKE_DL_LIBS})
 troupe_options(troupe_emulated_kernels)
+troupe_optimise_for_tests(troupe_emulated_kernels)
 # Rounded as by the kernels of CPUs: see core/ops/CMakeLists.txt. GCC 12 doesn't see that a lambda
 # uses a static variable.
 target_compile_options(troupe_emulated_kernels PRIVATE
