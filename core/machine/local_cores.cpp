@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <system_error>
 #include <vector>
 
@@ -20,6 +21,15 @@ std::vector<std::string_view> names(const Machine& machine, bool cpus_only) {
     if (!cpus_only || d.kind == DeviceKind::cpu) result.push_back(d.name);
   }
   return result;
+}
+
+// Says of each GPU that has no number yet which one it is, as a run would: in their order on their
+// node.
+void number_gpus(Machine& machine) {
+  std::map<NodeId, int> next;
+  for (Device& device : machine.devices) {
+    if (device.kind == DeviceKind::gpu && device.gpu < 0) device.gpu = next[device.node]++;
+  }
 }
 
 }  // namespace
@@ -50,6 +60,7 @@ void map_device(Machine& machine, std::string_view mapping, const HostInfo* host
   }
   const Device& stand_in = owner.device(cpu);
   Device& mapped = machine.devices[device.index()];
+  if (mapped.kind == DeviceKind::gpu) number_gpus(machine);  // the others stay what they are
   mapped.kind = DeviceKind::cpu;
   mapped.launch = stand_in.launch;
   mapped.op_flops = stand_in.op_flops;

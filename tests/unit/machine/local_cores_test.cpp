@@ -70,6 +70,14 @@ BOOST_AUTO_TEST_CASE(a_cpu_stands_in_for_a_gpu_which_keeps_its_name_and_memory) 
   BOOST_TEST(m.devices.size() == 3U);
 }
 
+BOOST_AUTO_TEST_CASE(the_gpus_that_no_cpu_stands_in_for_stay_what_they_are) {
+  Machine m = two_cpus_and_a_gpu();
+  m.devices.push_back(m.devices[2]);
+  m.devices.back().name = "gpu1";
+  map_device(m, "gpu0=cpu0", &eight_cpus);
+  BOOST_TEST(m.device(m.find_device("gpu1")).gpu == 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_cpu_of_this_host_may_stand_in_though_the_machine_does_not_name_it) {
   Machine m = two_cpus_and_a_gpu();
   map_device(m, "gpu0=cpu7", &eight_cpus);
