@@ -63,15 +63,43 @@ MemoryId memory_of_scope(const SessionCore& session) {
   return device ? session.machine().device(device).memory : MemoryId{0};
 }
 
+Tensor copy_to(SessionCore& session, const Tensor& tensor, MemoryId memory, CallSite where) {
+  static const OpKindId copy = builtin_ops().find("copy");
+  TensorState* const input = &state_of(tensor, where);
+  return session.call({.kind = copy, .inputs = {&input, 1}, .placement = {.memory = memory}},
+                      where);
+}
+
+// Of a GPU's memory: the host's memory that it has the fastest link to. None if it isn't a GPU's.
+MemoryId host_beside(const Machine& machine, MemoryId memory) {
+  MemoryId host;
+  double best = 0;  // bytes per second
+  if (owning_gpu(machine, memory) == nullptr) return host;
+  for (const Link& link : machine.links) {
+    if (link.a != memory && link.b != memory) continue;
+    const bool is_forward = link.b == memory;
+    const MemoryId other = is_forward ? link.a : link.b;
+    const double bandwidth = link.bandwidth[is_forward ? 0 : 1];
+    if (!is_host_ram(machine, other) || bandwidth <= best) continue;
+    host = other;
+    best = bandwidth;
+  }
+  return host;
+}
+
+// A GPU gets a copy of what the host has, by a transfer as any other.
 Tensor give(SessionCore& session, TensorType type, std::shared_ptr<const std::byte> values,
             bool adopts, CallSite where, std::uint64_t copied_bytes = 0) {
-  return session.call({.kind = session.given_kind(),
-                       .placement = {.memory = memory_of_scope(session)},
-                       .declared = type,
-                       .given = std::move(values),
-                       .adopts = adopts,
-                       .copied_bytes = copied_bytes},
-                      where);
+  const MemoryId wanted = memory_of_scope(session);
+  const MemoryId host = host_beside(session.machine(), wanted);
+  const Tensor given = session.call({.kind = session.given_kind(),
+                                     .placement = {.memory = host ? host : wanted},
+                                     .declared = type,
+                                     .given = std::move(values),
+                                     .adopts = adopts,
+                                     .copied_bytes = copied_bytes},
+                                    where);
+  return host ? copy_to(session, given, wanted, where) : given;
 }
 
 void check_count(std::size_t elements, const Shape& shape, CallSite where) {
@@ -203,17 +231,14 @@ const TensorType& Tensor::type(CallSite where) const {
 }
 
 Tensor Tensor::to(std::string_view memory, CallSite where) const {
-  TensorState* const input = &state_of(*this, where);
-  SessionCore& session = *input->session;
+  SessionCore& session = *state_of(*this, where).session;
   const Machine& machine = session.machine();
   MemoryId target = machine.find_memory(memory);
   if (const DeviceId device = machine.find_device(memory); !target && device) {
     target = machine.device(device).memory;
   }
   if (!target) throw no_such("memory", memory, names_of(machine.memories)).at(where.place());
-  static const OpKindId copy = builtin_ops().find("copy");
-  return session.call({.kind = copy, .inputs = {&input, 1}, .placement = {.memory = target}},
-                      where);
+  return copy_to(session, *this, target, where);
 }
 
 void Tensor::wait(CallSite where) const {

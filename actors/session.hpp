@@ -175,7 +175,8 @@ class Session {
                  CallSite where = CallSite::here());
   Tensor zeros(const Shape& shape, DType dtype = DType::f32, CallSite where = CallSite::here());
   // A tensor with these elements, in row-major order, in the memory of the scope's device, or else
-  // in the first memory of the machine. Copies them before it returns, for which it may block while
+  // in the first memory of the machine; a GPU gets them from the host's memory beside it, by a
+  // transfer as those of to(). Copies them before it returns, for which it may block while
   // earlier calls hold much. Throws a usage Error if their number isn't that of the shape, a run
   // Error if the host has no memory for the copy.
   Tensor tensor(std::span<const float> elements, const Shape& shape,

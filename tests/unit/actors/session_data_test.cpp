@@ -70,6 +70,26 @@ void reset_peak() {
   std::ofstream("/proc/self/clear_refs") << 5;
 }
 
+// Whether it is given there or copied there, with 1 GB/s.
+BOOST_AUTO_TEST_CASE(what_is_given_to_a_gpu_comes_by_a_transfer_from_the_host) {
+  Machine machine = testing::session_machine();
+  machine.devices[1].kind = DeviceKind::gpu;
+  Session s(machine, {.mode = Mode::simulate});
+  const std::vector<float> values(250'000);
+  const auto measured = [&](const char* name, auto&& work) {
+    const ScenarioReport& report = s.measure(name, work);
+    return std::pair(report.makespan, report.transfers);
+  };
+  const auto given = measured("given", [&] {
+    const DeviceScope on_gpu = s.on("cpu1");
+    s.tensor(values, {250'000}).wait();
+  });
+  const auto copied = measured("copied", [&] { s.tensor(values, {250'000}).to("mem1").wait(); });
+  BOOST_TEST(given.first.count() == 1'000'000);
+  BOOST_TEST(given.second == 1U);
+  BOOST_TEST((given == copied));
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(a_large_tensor_is_copied_once_and_in_a_simulation_not_at_all) {
