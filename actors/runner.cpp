@@ -85,6 +85,7 @@ class Run::Core {
   PlanOptions planning_;
   std::vector<Plan> plans_;           // by scenario, until it has been performed
   std::vector<Course::Files> saves_;  // by scenario
+  Course::Files left_out_;            // in `saves_` of none
   std::uint64_t op_count_ = 0;
   bool has_begun_ = false;     // a scenario
   std::optional<Graph> left_;  // in a scenario that is resumed
@@ -165,6 +166,7 @@ void Run::Core::plan_all() {
     saves_.emplace_back(made, pending.end());
     pending.erase(made, pending.end());
   }
+  if (options_.may_leave_out_saves) left_out_ = std::exchange(pending, {});
   if (pending.empty()) return;
   const SavedFile& file = *pending.front();
   throw usage_error(file.place,
@@ -191,6 +193,12 @@ Report Run::Core::perform() {
   if (options_.resumed != nullptr) {
     report.notes = options_.resumed->passed_over;
     report.notes.push_back(resumed_note_);
+  }
+  for (const SavedFile* file : left_out_) {
+    if (!setting_.has_values()) break;
+    report.notes.push_back(
+        fmt::format("'{}' was not saved: the scenarios that were run don't make all of it.",
+                    file->path.string()));
   }
   bool has_failed = false;
   for (std::size_t i = 0; i < scenarios_.size(); ++i) {
@@ -299,7 +307,11 @@ bool Run::Core::conclude(Course& course, std::size_t index, Report& report) {
   if (result.outcome != Outcome::done) return true;
   try {
     if (setting_.compares_results) check(scenarios_[index], plans_[index], report);
-    if (result.verified != false && !report.interrupted) save(course, index, report);
+    if (result.verified != false && !report.interrupted) {
+      save(course, index, report);
+    } else if (setting_.has_values() && !saves_[index].empty()) {
+      report.notes.push_back(fmt::format("'{}': nothing was saved.", result.name));
+    }
     return true;
   } catch (const Error&) {
     if (!course.is_to_go_on_after_loss()) throw;
@@ -334,7 +346,11 @@ void Run::Core::check(const Scenario& scenario, const Plan& plan, Report& report
   }
   ScenarioReport& result = report.scenarios.back();
   const std::optional<Verdict> verdict = verdict_on(scenario, plan);
-  if (!verdict || !verdict->complete) report.interrupted = true;
+  if (!verdict || !verdict->complete) {
+    report.interrupted = true;
+    report.notes.push_back(
+        fmt::format("'{}': interrupted before all results were compared.", scenario.name));
+  }
   if (!verdict) return;
   if (verdict->complete || !verdict->equal) result.verified = verdict->equal;
   result.mismatch = verdict->mismatch;

@@ -2,12 +2,14 @@
 
 #include "core/base/error.hpp"
 #include "core/files/descriptor_stream.hpp"
+#include "core/files/output_file.hpp"
 #include "core/ops/op_library.hpp"
 #include "core/patterns/pattern_ops.hpp"
 
 #include <cerrno>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace troupe {
@@ -22,6 +24,14 @@ void print(const std::string& text) {
   }
   throw run_error(fmt::format("could not write to standard output: {}", system_message(error)),
                   "free some space, or keep the reader of the pipe open");
+}
+
+bool is_stdout(const std::string& path) {
+  struct stat named {};
+  struct stat own {};
+  return names_descriptor(path) && stat(path.c_str(), &named) == 0 &&
+         fstat(STDOUT_FILENO, &own) == 0 && named.st_dev == own.st_dev &&
+         named.st_ino == own.st_ino;
 }
 
 OpRegistry ops_with(const std::vector<std::string>& libraries) {

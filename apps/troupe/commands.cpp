@@ -41,6 +41,11 @@ int exit_code(const Report& report) {
   return exit_done;
 }
 
+// Whether standard output is for JSON or a trace, and for nothing else.
+bool takes_stdout(const RunArguments& arguments) {
+  return is_stdout(arguments.json) || is_stdout(arguments.trace);
+}
+
 // Returns a line for each device and link: its backend and, in a real run, its cores.
 std::vector<std::string> describe_backends(const RunSetting& setting, const Machine& machine) {
   std::vector<std::string> lines;
@@ -104,8 +109,12 @@ int carry_out(Mode mode, const RunArguments& arguments) {
   write_to(json, arguments.json, write_report_json);
   write_to(trace, arguments.trace, write_chrome_trace);
   phases.bar().clear();
-  attempt(
-      [&] { guard(ErrorKind::failed, "writing the report", [&] { print(report_text(report)); }); });
+  attempt([&] {
+    guard(ErrorKind::failed, "writing the report", [&] {
+      if (takes_stdout(arguments)) return write_to_terminal(report_text(report));
+      print(report_text(report));
+    });
+  });
   if (planned.nodes.local) {
     for (const std::string& end : planned.nodes.local->take_ended()) {
       print_error("troupe: {}", end);

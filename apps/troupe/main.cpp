@@ -60,7 +60,7 @@ std::string path_error(const std::string& text) {
 // "-" is what people write for standard output.
 CLI::Validator dash_as_output() {
   const auto name = [](std::string& text) {
-    if (text == "-") text = "/dev/stdout";
+    if (text == "-") text = troupe::stdout_path;
     return std::string();
   };
   return {name, ""};

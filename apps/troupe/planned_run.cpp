@@ -76,6 +76,9 @@ void check_outputs(const RunArguments& arguments, const RunFile& file) {
                         "give each a path of its own");
     }
   }
+  if (is_stdout(arguments.json) && is_stdout(arguments.trace)) {
+    throw usage_error("--json and --trace both go to standard output", "send one to a file");
+  }
   if (same(arguments.json, arguments.trace)) {
     throw usage_error(arguments.json == arguments.trace
                           ? fmt::format("--json and --trace both write '{}'", arguments.json)
@@ -165,6 +168,7 @@ PlannedRun::PlannedRun(Mode mode, const RunArguments& arguments, Phases& phases)
             .verify = !arguments.no_verify,
             .interrupted = &interrupted(),
             .saves = file.saves,
+            .may_leave_out_saves = !arguments.scenarios.empty(),
             .cluster = nodes.cluster ? &*nodes.cluster : nullptr,
             .on_loss = loss_policy.on_loss,
             .wait_max = loss_policy.wait_max,

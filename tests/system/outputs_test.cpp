@@ -96,10 +96,12 @@ BOOST_AUTO_TEST_CASE(standard_output_may_be_an_output_whatever_it_is) {
     const Finished redirected = run_troupe({"simulate", "run.yaml", "--json", name}, options);
     BOOST_TEST(piped.exit_code == 0);
     BOOST_TEST(redirected.exit_code == 0);
-    BOOST_TEST(piped.out.starts_with("{\n"));
-    BOOST_TEST(piped.out.find("Simulated on") != std::string::npos);
+    BOOST_TEST(json::parse(piped.out)["mode"] == "simulate");  // and nothing else
+    BOOST_TEST(piped.err.find("Simulated on") != std::string::npos);
     BOOST_TEST(ready.read("out.txt") == piped.out);
   }
+  check_refused(ready, {"simulate", "run.yaml", "--json", "-", "--trace", "/dev/fd/1"}, "",
+                {"both go to standard output"});
 }
 
 BOOST_AUTO_TEST_CASE(an_output_that_is_also_standard_output_is_refused) {

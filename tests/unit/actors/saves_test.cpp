@@ -115,6 +115,7 @@ BOOST_AUTO_TEST_CASE(a_result_that_is_not_right_is_not_saved) {
                               {.mode = Mode::run, .verify = verify, .saves = saves})
                               .perform();
     if (verify) BOOST_TEST((report.scenarios[0].verified == false));
+    if (verify) BOOST_TEST(report.notes.back() == "'everything': nothing was saved.");
     BOOST_TEST(directory.entries() == (verify ? 0U : 1U));
   }
 }
