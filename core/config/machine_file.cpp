@@ -23,8 +23,11 @@ constexpr std::int64_t cpu_devices_max = 1024;
 // The GPUs that a file asks for at this node.
 UsableGpus found_gpus(const Node& node, const FindGpus& find_gpus) {
   if (!find_gpus) {
-    throw usage_error(node.place(), "GPUs can't be discovered here, only for the whole machine",
-                      "name them: `troupe machine` prints those of its host");
+    throw usage_error(
+        node.place(),
+        "GPUs can't be discovered here, only for the whole machine, and by a program only if "
+        "it gives load_machine_file() the function usable_gpus",
+        "do so, or name them: `troupe machine` prints those of its host");
   }
   UsableGpus found = find_gpus();
   // Without either, they come later: those of the nodes of a run.

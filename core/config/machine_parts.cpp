@@ -200,10 +200,9 @@ class PartsReader {
 
   static void read_issue_depth(const Node& n, Device& device) {
     if (device.kind == DeviceKind::cpu) {
-      throw usage_error(
-          n.place(),
-          fmt::format("'{}' is a CPU, which computes its ops one after the other", device.name),
-          "remove `issue_depth`");
+      throw usage_error(n.place(),
+                        fmt::format("'{}' is a CPU, whose ops aren't issued ahead", device.name),
+                        "remove `issue_depth`");
     }
     device.issue_depth = static_cast<int>(read_integer(
         n, fmt::format("issue_depth of device '{}'", device.name), 1, issue_depth_max));

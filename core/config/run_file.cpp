@@ -23,7 +23,8 @@ namespace {
 // Where the machine file is that a run file names.
 std::filesystem::path machine_path(const Node& node, const std::filesystem::path& run_path) {
   return (run_path.parent_path() /
-          read_string(node, "the machine", "`local` or the path of a machine file"))
+          read_string(node, "the machine",
+                      "`local`, the path of a machine file, or a map with devices"))
       .lexically_normal();
 }
 

@@ -247,7 +247,13 @@ class TaskReader {
     for (const std::string& gpu : machine_.gpus_left_out) {
       problem += fmt::format("; it is without {}", gpu);
     }
-    return usage_error(node.place(), problem, suggestion(name, names));
+    const bool is_of_node = machine_.nodes.empty() && name.find('.') != std::string::npos;
+    return usage_error(
+        node.place(), problem,
+        suggestion(name, names) +
+            (is_of_node ? "; nodes, such as n1, come with --local-nodes or --nodes, or "
+                          "with `nodes:` in the machine"
+                        : ""));
   }
 
   std::vector<std::string_view> device_names() const {

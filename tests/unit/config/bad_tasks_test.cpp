@@ -57,6 +57,8 @@ BOOST_AUTO_TEST_CASE(unknown_names_are_refused_with_the_nearest_one) {
           .starts_with("run.yaml:3:1: a run file has no key 'tensors2'; did you mean 'tensors'?"));
   BOOST_TEST(task_error("{op: relu, in: x, on: cpu2}") ==
              "run.yaml:3:34: the machine 'run' has no device 'cpu2'; did you mean 'cpu0'?");
+  BOOST_TEST(task_error("{op: relu, in: x, on: n1.cpu0}").find("; nodes, such as n1, come with") !=
+             std::string::npos);
   BOOST_TEST(task_error("{op: copy, in: x, to: m7}") ==
              "run.yaml:3:34: the machine 'run' has no memory or device 'm7'; did you mean 'm0'?");
   BOOST_TEST(task_error("{op: scale, in: x, alhpa: 2}") ==

@@ -296,10 +296,9 @@ BOOST_AUTO_TEST_CASE(devices_are_checked) {
             "'; write a whole number from 1 to 1024");
   }
   BOOST_TEST(device_error("gpu: {kind: gpu, memory: host, issue_depth: 1024}") == "");
-  BOOST_TEST(
-      device_error("cpu: {kind: cpu, memory: host, issue_depth: 2}") ==
-      "machine.yaml:6:47: 'cpu' is a CPU, which computes its ops one after the other; remove "
-      "`issue_depth`");
+  BOOST_TEST(device_error("cpu: {kind: cpu, memory: host, issue_depth: 2}") ==
+             "machine.yaml:6:47: 'cpu' is a CPU, whose ops aren't issued ahead; remove "
+             "`issue_depth`");
   for (const char* number : {"64", "-1", "first"}) {
     BOOST_TEST(device_error("gpu: {kind: gpu, memory: host, gpu: " + std::string(number) + "}") ==
                "machine.yaml:6:39: gpu of device 'gpu' is '" + std::string(number) +

@@ -91,8 +91,8 @@ BOOST_AUTO_TEST_CASE(keys_at_the_top_are_checked) {
       run_error_of(with_machine("tasks: []\n")).starts_with("run.yaml:2:8: tasks is a list; "));
   BOOST_TEST(run_error_of(with_machine("tasks:\n")).starts_with("run.yaml:2:1: tasks is empty; "));
   BOOST_TEST(run_error_of("machine: [a]\ntasks: {}\n") ==
-             "run.yaml:1:10: the machine is a list; write `local` or the path of a machine "
-             "file");
+             "run.yaml:1:10: the machine is a list; write `local`, the path of a machine "
+             "file, or a map with devices");
   BOOST_TEST(
       run_error_of(with_machine("about: {}\n")).starts_with("run.yaml:2:8: about is a map; "));
 }
