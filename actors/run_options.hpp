@@ -60,12 +60,12 @@ struct RunOptions {
   std::optional<std::uint64_t> ram_bytes = {};
   // Whether reports get a timeline. It takes about 50 bytes for each op and transfer.
   bool keep_timeline = true;
+  // Of `saves`, those that no scenario makes all results of are left out, and named in a note; else
+  // a usage Error.
+  bool may_leave_out_saves = false;
   // Each is written after the first scenario that makes all its results, once they have been
   // compared; not if they differ, and not without values. Must outlive the Run.
   std::span<const SavedFile> saves = {};
-  // Those that no scenario makes all results of are left out, and named in a note; else a usage
-  // Error.
-  bool may_leave_out_saves = false;
   // The nodes whose devices and links a real run uses, one for each node of the machine. Null: this
   // process. Must outlive the Run.
   Cluster* cluster = nullptr;

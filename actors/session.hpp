@@ -206,8 +206,9 @@ class Session {
   // It is called once, on any thread; it must not throw, nor use the session.
   // The elements are copied, and the deleter is called soon, if they don't begin at a multiple of
   // 64 bytes, which kernels rely on; if the memory of the scope's device, or else the first one of
-  // the machine, is storage, a GPU's or on a node; or if the session computes no values. Throws a
-  // usage Error if their number isn't that of the shape.
+  // the machine, is storage or on a node; or if the session computes no values. A GPU gets them as
+  // with tensor(), and the deleter is called when it has them. Throws a usage Error if their number
+  // isn't that of the shape.
   Tensor adopt(std::span<const float> elements, const Shape& shape, std::function<void()> deleter,
                CallSite where = CallSite::here());
   Tensor adopt(std::span<const double> elements, const Shape& shape, std::function<void()> deleter,
