@@ -35,7 +35,7 @@ Plan make_plan(const Graph& graph, const Graph& left, const Machine& machine,
 // goal: appends units, and windows for them (see rest.hpp). Their units read tensors that remain,
 // whose readers are counted anew: those without readers aren't needed any more. Results that are
 // lost, and that find_rest() doesn't want, are results no more. Blocks and throws like make_plan();
-// the plan is as it was then.
+// the plan has what it had then, but the readers of its replicas.
 void plan_rest(const Graph& graph, const Machine& machine, const Scenario& scenario,
                const Goal& goal, Plan& plan, const Remains& remains, const PlanOptions& options);
 

@@ -16,8 +16,8 @@
 namespace troupe {
 
 struct RoomRequest {
-  // A replica that is there before the windows begin. Of several of one tensor, the first is the
-  // one that ops are said to leave.
+  // A replica that is there before the windows begin. Of several of one tensor, the first counts as
+  // its home, and the others as copies.
   struct Existing {
     OpId tensor;
     MemoryId memory;

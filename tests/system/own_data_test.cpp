@@ -261,12 +261,14 @@ BOOST_AUTO_TEST_CASE(saves_that_make_no_sense_are_refused_in_every_mode) {
   ready.refuse_save("y: link.npy", {"would be overwritten"});
 }
 
+// Saves z.
+const std::string y_and_z =
+    run_file("x: {file: x.npy, on: cpu0}",
+             "y: {op: relu, in: x, on: cpu0}, z: {op: relu, in: x, on: cpu0}", "z: z.npy");
+
 BOOST_AUTO_TEST_CASE(a_result_that_no_chosen_scenario_makes_is_left_out_and_named) {
   const Ready ready;
-  ready.write("run.yaml", run_file("x: {file: x.npy, on: cpu0}",
-                                   "y: {op: relu, in: x, on: cpu0}, z: {op: relu, in: x, on: cpu0}",
-                                   "z: z.npy") +
-                              "scenarios: {a: [y], b: [z]}\n");
+  ready.write("run.yaml", y_and_z + "scenarios: {a: [y], b: [z]}\n");
   const Finished without = ready.run({"run", "run.yaml", "--scenario", "a"});
   BOOST_TEST(without.exit_code == 0);
   BOOST_TEST(without.out.find("z.npy' was not saved") != std::string::npos, without.out);
@@ -277,10 +279,7 @@ BOOST_AUTO_TEST_CASE(a_result_that_no_chosen_scenario_makes_is_left_out_and_name
 
 BOOST_AUTO_TEST_CASE(a_result_that_no_scenario_of_a_file_makes_is_refused) {
   const Ready ready;
-  ready.write("run.yaml", run_file("x: {file: x.npy, on: cpu0}",
-                                   "y: {op: relu, in: x, on: cpu0}, z: {op: relu, in: x, on: cpu0}",
-                                   "z: z.npy") +
-                              "scenarios: {a: [y]}\n");
+  ready.write("run.yaml", y_and_z + "scenarios: {a: [y]}\n");
   check_refused(ready, {"run", "run.yaml"},
                 "run.yaml:", {"no scenario that is run makes z", "z.npy"});
 }
