@@ -86,6 +86,8 @@ int carry_out(Mode mode, const RunArguments& arguments) {
       guard(ErrorKind::failed, "running " + arguments.file, [&] { return run.perform(); });
   if (!report.interrupted) limit_interrupted_time();
   report.title = planned.file.title;
+  const std::vector<std::string>& notes = planned.file.notes;
+  report.notes.insert(report.notes.begin(), notes.begin(), notes.end());
   phases.ended(run.setting().name_past, run.op_count());
   // If an output fails, the others are written all the same. The first error is thrown at the end.
   std::optional<Error> failure;
@@ -211,6 +213,7 @@ int validate_on_nodes(const RunArguments& arguments) {
                     format_count(planned.scenarios.size(), "scenario"),
                     format_count(machine.nodes.size(), "node"),
                     format_count(machine.devices.size(), "device")));
+  for (const std::string& note : planned.file.notes) print(fmt::format("  {}\n", visible(note)));
   return exit_done;
 }
 

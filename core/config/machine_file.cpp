@@ -155,6 +155,19 @@ bool discovers_gpus(const Node& machine) {
   return gpus != nullptr && gpus->type == Node::Type::scalar && gpus->text == "true";
 }
 
+std::string settings_of_one_host(const Node& machine) {
+  if (machine.type != Node::Type::map) return {};
+  const Node* discover = find(machine, "discover");
+  if (discover == nullptr) return "the devices of the file's own machine";
+  if (discover->type != Node::Type::map) return {};
+  std::string keys;
+  for (std::size_t i = 0; i < discover->entry_count(); ++i) {
+    const std::string& key = discover->key(i).text;
+    if (key != "gpus") keys += (keys.empty() ? "" : ", ") + key;
+  }
+  return keys.empty() ? keys : keys + " of `discover`";
+}
+
 bool is_machine_file(const Document& document) {
   const Node& root = document.root();
   if (root.type != Node::Type::map) return false;

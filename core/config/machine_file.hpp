@@ -9,6 +9,7 @@
 #include "core/patterns/pattern_ops.hpp"
 
 #include <filesystem>
+#include <string>
 
 namespace troupe {
 
@@ -28,6 +29,10 @@ Machine read_this_host(const Node& machine);
 // Whether the machine of such a file is this host with its GPUs: `discover: {gpus: true}`. Doesn't
 // check the file.
 bool discovers_gpus(const Node& machine);
+
+// Names what such a file says that doesn't hold where the machine of a run is that of its nodes:
+// devices, or settings of `discover` but `gpus`. Empty: nothing. Doesn't check the file.
+std::string settings_of_one_host(const Node& machine);
 
 // Whether a YAML file is a machine file rather than a run file. Throws as above if none of its keys
 // says which of the two it is.

@@ -28,28 +28,36 @@ std::filesystem::path machine_path(const Node& node, const std::filesystem::path
       .lexically_normal();
 }
 
-void read_machine_of_run(const Node& node, const std::filesystem::path& run_path,
-                         const FindGpus& find_gpus, RunFile& run) {
+// Returns what holds for a run on this host only: see settings_of_one_host().
+std::string read_machine_of_run(const Node& node, const std::filesystem::path& run_path,
+                                const FindGpus& find_gpus, RunFile& run) {
   if (node.type == Node::Type::map) {
     run.machine = read_machine(node, run_path.stem().string(), run.graph.kinds(), find_gpus);
-    return;
+    return settings_of_one_host(node);
   }
   if (is_this_host(node)) {
     run.machine = read_this_host(node);
-    return;
+    return {};
   }
   const std::filesystem::path path = machine_path(node, run_path);
-  run.machine = read_machine_file(Document::load(path, node.place()), run.graph.kinds(), find_gpus);
+  const Document document = Document::load(path, node.place());
+  run.machine = read_machine_file(document, run.graph.kinds(), find_gpus);
   run.machine_file = path;
+  return settings_of_one_host(document.root());
 }
 
-void use_nodes(const Machine& nodes, const SourcePlace& place, Machine& machine) {
-  if (machine.nodes.empty()) {
-    machine = nodes;
+void use_nodes(const Machine& nodes, const SourcePlace& place, const std::string& of_one_host,
+               RunFile& run) {
+  if (run.machine.nodes.empty()) {
+    if (!of_one_host.empty()) {
+      run.notes.push_back(
+          fmt::format("Not used: {}, as the machine is that of the nodes.", of_one_host));
+    }
+    run.machine = nodes;
     return;
   }
   try {
-    limit_to_nodes(machine, nodes);
+    limit_to_nodes(run.machine, nodes);
   } catch (const Error& error) {
     throw error.at(place);
   }
@@ -99,8 +107,9 @@ RunFile read_run_file(const Document& document, const OpRegistry& ops, const Mac
     run.title = read_string(*n, "about", "text, in quotes if it begins with a bracket");
   const Node& machine = require(root, "machine", "the run file");
   const FindGpus of_nodes = [] { return UsableGpus{}; };  // they have said what they have
-  read_machine_of_run(machine, path, nodes != nullptr ? of_nodes : find_gpus, run);
-  if (nodes != nullptr) use_nodes(*nodes, machine.place(), run.machine);
+  const std::string of_one_host =
+      read_machine_of_run(machine, path, nodes != nullptr ? of_nodes : find_gpus, run);
+  if (nodes != nullptr) use_nodes(*nodes, machine.place(), of_one_host, run);
   const Node& tasks = expect_map(require(root, "tasks", "the run file"), "tasks");
   if (tasks.entry_count() == 0) {
     throw usage_error(tasks.place(), "there are no tasks", "add one, such as `run: {op: …}`");

@@ -27,8 +27,9 @@ struct RunFile {
   Machine machine;
   Graph graph;
   std::vector<Scenario> scenarios;
-  std::vector<InputData> inputs;  // files that tensors are read from
-  std::vector<SavedFile> saves;   // files that results are written to
+  std::vector<InputData> inputs;   // files that tensors are read from
+  std::vector<SavedFile> saves;    // files that results are written to
+  std::vector<std::string> notes;  // for the report of a run
 };
 
 // Read and check everything that can be checked without planning. Throw a usage Error with

@@ -1,13 +1,17 @@
 // Run files as a whole; their tasks and scenarios have tests of their own.
 #include "core/config/run_file.hpp"
 
+#include "core/config/machine_file.hpp"
 #include "tests/unit/config/temporary_files.hpp"
 
 #include <chrono>
+#include <string>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 
 using namespace troupe;
+using boost::test_tools::per_element;
 
 BOOST_AUTO_TEST_SUITE(run_files)
 namespace {
@@ -53,6 +57,32 @@ BOOST_AUTO_TEST_CASE(the_machine_may_be_this_host) {
   BOOST_TEST_REQUIRE(run.machine.devices.size() == 1U);
   BOOST_TEST(run.machine.devices[0].place.line == 1);
   BOOST_TEST(run.machine_file.empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_a_file_says_of_one_host_is_noted_where_nodes_are_given) {
+  const TemporaryFiles files;
+  const Machine nodes = load_machine_file(files.write(
+      "nodes.yaml", "nodes: {n: {count: 2, machine: local}}\nnetwork: {bandwidth: 1 GB/s}\n"));
+  files.write("small.yaml", machine);
+  const auto notes = [&](const std::string& of_file) {
+    const RunFile run = load_run_file(
+        files.write("one.yaml", "machine: " + of_file + "\ntasks: {x: {op: zeros, shape: [4]}}\n"),
+        pattern_ops(), &nodes);
+    BOOST_TEST(run.machine.nodes.size() == 2U);
+    return run.notes;
+  };
+  const std::vector<std::string> none;
+  BOOST_TEST(notes("local") == none, per_element());
+  BOOST_TEST(notes("{discover: true}") == none, per_element());
+  BOOST_TEST(notes("{discover: {gpus: true}}") == none, per_element());
+  BOOST_TEST(notes("nodes.yaml") == none, per_element());
+  const std::vector<std::string> settings = {
+      "Not used: cpu_devices, storage of `discover`, as the machine is that of the nodes."};
+  BOOST_TEST(notes("{discover: {cpu_devices: 1, gpus: true, storage: true}}") == settings,
+             per_element());
+  const std::vector<std::string> devices = {
+      "Not used: the devices of the file's own machine, as the machine is that of the nodes."};
+  BOOST_TEST(notes("small.yaml") == devices, per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_machine_file_that_is_missing_is_refused_where_it_is_named) {
