@@ -76,11 +76,12 @@ parallel_jobs() {
 # configure PRESET: makes build/PRESET.
 configure() { (cd "$root" && cmake --preset "$1" --log-level=WARNING >/dev/null); }
 
-# build PRESET [TARGET]: configures and builds in build/PRESET.
+# build PRESET [TARGET…]: configures and builds in build/PRESET.
 build() {
   local preset=$1 targets=()
-  if (($# > 1)); then targets=(--target "$2"); fi
-  say "Building build/$preset${2:+/$2}"
+  shift
+  if (($# > 0)); then targets=(--target "$@"); fi
+  say "Building build/$preset${*:+: $*}"
   configure "$preset"
   (cd "$root" && cmake --build --preset "$preset" --parallel "$(parallel_jobs)" \
     "${targets[@]}")
