@@ -4,8 +4,7 @@
 // A test on the stand-in shows that work is ordered, memory is used and freed in time, errors are
 // handled and the host doesn't wait. It doesn't show that a kernel is right on a GPU, how fast
 // anything is, or what a GPU does that isn't documented. What host threads do to each other isn't
-// seen: that is for ThreadSanitizer. Streams must be non-blocking; memory can't be allocated, and
-// host functions can't be called, in a captured graph.
+// seen: that is for ThreadSanitizer. Streams must be non-blocking.
 //
 // Settings, which the environment variable TROUPE_STAND_IN_NAME (in capitals) sets too:
 //   seed                 of delays and orders (1)
@@ -21,10 +20,10 @@
 //   no_peer_access       1: devices can't access each other's memory
 //   peers_refused        1: they could, but it can't be enabled: cudaErrorTooManyPeers
 //   out_of_memory_at     n: the n-th allocation from now on fails; 0: none
+//   out_of_memory_for    so many allocations fail then, one after the other (1)
 //   sticky_error_at      n: at the n-th call from now on, the current device gets a sticky error,
 //                        cudaErrorIllegalAddress
-//   device_lost_at       n: likewise, the device is lost, and even cudaDeviceReset fails:
-//                        cudaErrorDevicesUnavailable
+//   device_lost_at       n: likewise, the device is lost: cudaErrorDevicesUnavailable
 //   kernel_fault_at      n: the n-th kernel from now on gives its device a sticky error as it runs;
 //                        a graph counts as one, and as none if it uses no memory
 //   unreported           1: failures aren't printed: the test expects them

@@ -19,7 +19,7 @@ void work(std::string_view what) {
   cudaStream_t stream = nullptr;
   void* memory = nullptr;
   if (!succeeds("stream", cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking))) return;
-  if (!succeeds("memory", cudaMallocAsync(&memory, 1000, stream))) {
+  if (!succeeds("memory", cudaMalloc(&memory, 1000))) {
     cudaStreamDestroy(stream);
     return;
   }
@@ -28,7 +28,8 @@ void work(std::string_view what) {
     std::memset(memory, 0, 1000);
     std::puts("touched");
   }
-  if (what != "leak_memory") cudaFreeAsync(memory, stream);
+  cudaStreamSynchronize(stream);
+  if (what != "leak_memory") cudaFree(memory);
   if (what == "use_freed") cudaMemsetAsync(memory, 0, 1000, stream);
   if (what != "leak_stream") cudaStreamDestroy(stream);
 }

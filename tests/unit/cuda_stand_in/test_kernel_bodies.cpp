@@ -39,6 +39,11 @@ const std::vector<KernelBody>& bodies() {
        [](KernelDim, KernelDim, std::size_t, void* const* args) {
          argument<float*>(args, 0)[argument<std::size_t>(args, 1)] = 0;
        }},
+      {"stand_in_test_call",
+       {value(8), value(8)},
+       [](KernelDim, KernelDim, std::size_t, void* const* args) {
+         argument<void (*)(void*)>(args, 0)(argument<void*>(args, 1));
+       }},
       {"_ZN6troupe7testing5scaleIfEEvPKT_PS2_S2_m",
        {read_pointer, written_pointer, value(4), value(8)},
        scale<float>},

@@ -1,5 +1,7 @@
 #include "tests/unit/cuda_stand_in/test_kernels.hpp"
 
+#include <cstdint>
+
 extern "C" __global__ void stand_in_test_fill(float* out, float value, std::size_t n) {
   const std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
   if (i < n) out[i] = value;
@@ -8,6 +10,9 @@ extern "C" __global__ void stand_in_test_fill(float* out, float value, std::size
 extern "C" __global__ void stand_in_test_overrun(float* out, std::size_t n) {
   out[n] = 0;
 }
+
+// The two are a function and its argument, of the host.
+extern "C" __global__ void stand_in_test_call(std::uintptr_t, std::uintptr_t) {}
 
 extern "C" __global__ void stand_in_test_unknown() {}
 
@@ -54,6 +59,12 @@ const void* scale_kernel() {
 
 cudaError_t launch_overrun(float* out, std::size_t n, cudaStream_t stream) {
   stand_in_test_overrun<<<1, 1, 0, stream>>>(out, n);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_call(void (*function)(void*), void* data, cudaStream_t stream) {
+  stand_in_test_call<<<1, 1, 0, stream>>>(reinterpret_cast<std::uintptr_t>(function),
+                                          reinterpret_cast<std::uintptr_t>(data));
   return cudaGetLastError();
 }
 

@@ -15,6 +15,8 @@ cudaError_t launch_scale(const double* in, double* out, double factor, std::size
                          cudaStream_t stream);
 // Writes one element behind the n-th.
 cudaError_t launch_overrun(float* out, std::size_t n, cudaStream_t stream);
+// Calls function(data) when the stream reaches it: kernels of the stand-in run on the CPU.
+cudaError_t launch_call(void (*function)(void*), void* data, cudaStream_t stream);
 // A kernel without a body on the CPU.
 cudaError_t launch_unknown(cudaStream_t stream);
 // A block of more threads than a GPU has.

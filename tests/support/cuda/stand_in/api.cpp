@@ -1,7 +1,5 @@
 #include "tests/support/cuda/stand_in/api.hpp"
 
-#include <string>
-
 namespace troupe::testing {
 
 int& current_device() {
@@ -14,21 +12,17 @@ cudaError_t& last_error() {
   return error;
 }
 
-cudaError_t begin_call(Engine& engine, std::string_view what, CallKind kind) {
+cudaError_t begin_call(Engine& engine, CallKind kind) {
   Control& control = engine.control;
   const bool is_counted = kind != CallKind::poll;
   if (is_counted) ++control.calls;
-  if (is_in_host_function()) {
-    control.fail(std::string(what) + " is called by a host function, which must not call CUDA");
-    return cudaErrorNotPermitted;
-  }
   if (control.driver_version < CUDART_VERSION / 1000 * 1000) return cudaErrorInsufficientDriver;
   if (control.devices <= 0) return cudaErrorNoDevice;
   if (is_counted && is_due(control.sticky_error_at)) {
-    engine.break_device(current_device(), cudaErrorIllegalAddress, false);
+    engine.break_device(current_device(), cudaErrorIllegalAddress);
   }
   if (is_counted && is_due(control.device_lost_at)) {
-    engine.break_device(current_device(), cudaErrorDevicesUnavailable, true);
+    engine.break_device(current_device(), cudaErrorDevicesUnavailable);
   }
   if (kind == CallKind::any_device) return cudaSuccess;
   return engine.error_of(current_device());

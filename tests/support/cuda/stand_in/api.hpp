@@ -4,7 +4,6 @@
 #include "tests/support/cuda/stand_in/engine.hpp"
 
 #include <mutex>
-#include <string_view>
 
 #include <cuda_runtime_api.h>
 
@@ -21,15 +20,15 @@ int& current_device();      // of the calling thread
 cudaError_t& last_error();  // of the calling thread
 
 // Counts the call and injects what is due. Returns the error that the call must return.
-cudaError_t begin_call(Engine& engine, std::string_view what, CallKind kind);
+cudaError_t begin_call(Engine& engine, CallKind kind);
 
 // Calls body(engine) with the engine's mutex held, unless the call must fail. Returns what the API
 // function returns.
 template <class Body>
-cudaError_t api(std::string_view what, Body body, CallKind kind = CallKind::normal) {
+cudaError_t api(Body body, CallKind kind = CallKind::normal) {
   Engine& e = engine();
   const std::lock_guard lock(e.mutex);
-  cudaError_t error = begin_call(e, what, kind);
+  cudaError_t error = begin_call(e, kind);
   if (error == cudaSuccess || kind == CallKind::release) {
     try {
       body(e);

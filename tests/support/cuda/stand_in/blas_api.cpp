@@ -42,14 +42,12 @@ const char* cublasGetStatusString(cublasStatus_t status) {
 }
 
 cublasStatus_t cublasCreate_v2(cublasHandle_t* handle) {
-  return status_of(
-      api("cublasCreate", [&](Engine& e) { *handle = make_library_handle<cublasContext>(e); }));
+  return status_of(api([&](Engine& e) { *handle = make_library_handle<cublasContext>(e); }));
 }
 
 // Waits for the device, as documented.
 cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) {
   return status_of(api(
-      "cublasDestroy",
       [&](Engine& e) {
         const int device = expect_library_handle(e, handle, "cublasDestroy").device;
         e.handles.remove(handle);
@@ -60,7 +58,7 @@ cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) {
 
 // The workspace is the library's own again, as documented.
 cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) {
-  return status_of(api("cublasSetStream", [&](Engine& e) {
+  return status_of(api([&](Engine& e) {
     cublasContext& context = expect_library_handle(e, handle, "cublasSetStream");
     context.stream = stream;
     context.workspace = nullptr;
@@ -68,14 +66,8 @@ cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) {
   }));
 }
 
-cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, cudaStream_t* stream) {
-  return status_of(api("cublasGetStream", [&](Engine& e) {
-    *stream = expect_library_handle(e, handle, "cublasGetStream").stream;
-  }));
-}
-
 cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void* workspace, size_t bytes) {
-  return status_of(api("cublasSetWorkspace", [&](Engine& e) {
+  return status_of(api([&](Engine& e) {
     cublasContext& context = expect_library_handle(e, handle, "cublasSetWorkspace");
     require(reinterpret_cast<std::uintptr_t>(workspace) % 256 == 0);
     context.workspace = static_cast<std::byte*>(workspace);
@@ -85,22 +77,10 @@ cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void* workspace, siz
 
 // All modes but TF32 compute the same here.
 cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode) {
-  return status_of(api("cublasSetMathMode", [&](Engine& e) {
+  return status_of(api([&](Engine& e) {
     expect_library_handle(e, handle, "cublasSetMathMode").uses_tf32 =
         mode == CUBLAS_TF32_TENSOR_OP_MATH;
   }));
-}
-
-cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t mode) {
-  return status_of(api("cublasSetPointerMode", [&](Engine& e) {
-    expect_library_handle(e, handle, "cublasSetPointerMode").has_device_scalars =
-        mode == CUBLAS_POINTER_MODE_DEVICE;
-  }));
-}
-
-cublasStatus_t cublasGetVersion_v2(cublasHandle_t /*handle*/, int* version) {
-  *version = CUBLAS_VERSION;
-  return CUBLAS_STATUS_SUCCESS;
 }
 
 namespace {
@@ -184,36 +164,4 @@ cublasStatus_t cublasDtrsm_v2(cublasHandle_t handle, cublasSideMode_t side,
                               cublasDiagType_t diagonal, int m, int n, const double* alpha,
                               const double* a, int lda, double* b, int ldb) {
   return trsm(handle, side, triangle, transpose, diagonal, m, n, alpha, a, lda, b, ldb);
-}
-
-cublasStatus_t cublasSgeam(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m,
-                           int n, const float* alpha, const float* a, int lda, const float* beta,
-                           const float* b, int ldb, float* c, int ldc) {
-  return geam(handle, ta, tb, m, n, alpha, a, lda, beta, b, ldb, c, ldc);
-}
-
-cublasStatus_t cublasDgeam(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m,
-                           int n, const double* alpha, const double* a, int lda, const double* beta,
-                           const double* b, int ldb, double* c, int ldc) {
-  return geam(handle, ta, tb, m, n, alpha, a, lda, beta, b, ldb, c, ldc);
-}
-
-cublasStatus_t cublasSaxpy_v2(cublasHandle_t handle, int n, const float* alpha, const float* x,
-                              int step_x, float* y, int step_y) {
-  return axpy(handle, n, alpha, x, step_x, y, step_y);
-}
-
-cublasStatus_t cublasDaxpy_v2(cublasHandle_t handle, int n, const double* alpha, const double* x,
-                              int step_x, double* y, int step_y) {
-  return axpy(handle, n, alpha, x, step_x, y, step_y);
-}
-
-cublasStatus_t cublasSscal_v2(cublasHandle_t handle, int n, const float* alpha, float* x,
-                              int step) {
-  return scal(handle, n, alpha, x, step);
-}
-
-cublasStatus_t cublasDscal_v2(cublasHandle_t handle, int n, const double* alpha, double* x,
-                              int step) {
-  return scal(handle, n, alpha, x, step);
 }

@@ -15,12 +15,6 @@ class VectorClock {
   bool contains(std::uint32_t stream, std::uint64_t number) const {
     return stream < numbers_.size() && numbers_[stream] >= number;
   }
-  bool contains(const VectorClock& other) const {
-    for (std::uint32_t s = 0; s < other.numbers_.size(); ++s) {
-      if (other.numbers_[s] > 0 && !contains(s, other.numbers_[s])) return false;
-    }
-    return true;
-  }
   void set(std::uint32_t stream, std::uint64_t number) {
     if (stream >= numbers_.size()) numbers_.resize(stream + std::size_t{1});
     numbers_[stream] = number;

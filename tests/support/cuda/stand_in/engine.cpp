@@ -1,7 +1,5 @@
 #include "tests/support/cuda/stand_in/engine.hpp"
 
-#include "tests/support/cuda/stand_in/capture.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -12,7 +10,6 @@
 namespace troupe::testing {
 namespace {
 
-thread_local bool in_host_function = false;
 thread_local bool has_enqueued = false;
 
 // Of splitmix64: every bit of the input changes about half of the output's.
@@ -32,9 +29,6 @@ Engine& engine() {
 
 bool enqueues_work() {
   return has_enqueued;
-}
-bool is_in_host_function() {
-  return in_host_function;
 }
 
 Nanoseconds present() {
@@ -87,10 +81,6 @@ Order Engine::order_of(const CUstream_st& stream) const {
 void Engine::enqueue(CUstream_st& stream, Work work) {
   has_enqueued = true;
   throw_if_broken(stream.device);
-  if (stream.capture != nullptr) {
-    stream.capture->add(stream, std::move(work), *this);
-    return;
-  }
   stream.order = order_of(stream);
   const std::uint64_t number = stream.issued + 1;
   check_accesses(work.accesses, stream.order, {work.what, stream.index, number});
@@ -106,11 +96,6 @@ void Engine::enqueue(CUstream_st& stream, Work work) {
 
 void Engine::order_after(CUstream_st& stream, const std::shared_ptr<Moment>& moment,
                          std::string_view what) {
-  if (moment->capture != nullptr) {
-    moment->capture->join(stream, *moment, *this);
-    return;
-  }
-  if (stream.capture != nullptr) throw CudaFailure{cudaErrorStreamCaptureIsolation};
   enqueue(stream, {.what = what, .waits_for = moment});
   stream.order.join(moment->order);
 }
@@ -167,20 +152,16 @@ void Engine::finish_first_work(const std::shared_ptr<CUstream_st>& stream, Nanos
                  WorkId{work.what, stream->index, queued.number}.text().c_str());
   }
   if (work.is_kernel && is_due(control.kernel_fault_at)) {
-    break_device(stream->device, cudaErrorIllegalAddress, false);
+    break_device(stream->device, cudaErrorIllegalAddress);
     return;
   }
-  if (work.is_host_function) host_learns(work.marks->order.all);
   if (work.run) {
     stream->is_running = true;
     mutex.unlock();
-    in_host_function = work.is_host_function;
     work.run();
-    in_host_function = false;
     mutex.lock();
     stream->is_running = false;
   }
-  if (work.then) work.then();
   stream->end = end;
   if (work.marks != nullptr) {
     work.marks->is_reached = true;
@@ -211,7 +192,6 @@ void Engine::wait(int device, std::string_view what, const std::function<bool()>
 }
 
 void Engine::wait_for_stream(const std::shared_ptr<CUstream_st>& stream, std::string_view what) {
-  if (stream->capture != nullptr) stream->capture->invalidate();
   const Order order = stream->order;
   const std::uint64_t number = stream->issued;
   wait(stream->device, what, [&] { return stream->finished >= number; });

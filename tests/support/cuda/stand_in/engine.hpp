@@ -58,7 +58,7 @@ class Engine {
   std::shared_ptr<CUstream_st> stream(cudaStream_t handle, std::string_view what);
   std::shared_ptr<CUevent_st> event(cudaEvent_t handle, std::string_view what);
 
-  // Adds work to a stream, or to the graph that the stream is being captured into. Reports races.
+  // Adds work to a stream. Reports races.
   void enqueue(CUstream_st& stream, Work work);
   // Makes later work of the stream come after the moment.
   void order_after(CUstream_st& stream, const std::shared_ptr<Moment>& moment,
@@ -80,13 +80,9 @@ class Engine {
   void check_accesses(const std::vector<Access>& accesses, const Order& order, const WorkId& work);
 
   // From now on calls on this device return `error`; queued work is dropped.
-  void break_device(int device, cudaError_t error, bool for_ever);
-  cudaError_t error_of(int device) const {
-    return devices_[static_cast<std::size_t>(device)].error;
-  }
+  void break_device(int device, cudaError_t error);
+  cudaError_t error_of(int device) const { return errors_[static_cast<std::size_t>(device)]; }
   void throw_if_broken(int device) const;
-  // Frees everything of a device, as cudaDeviceReset does. Fails if it is lost.
-  void reset_device(int device);
   void restore_devices();
 
   // The allocation that kernels of the device use at this address. Reports what isn't allocated, or
@@ -98,21 +94,16 @@ class Engine {
   void check_leaks();
   // Waits for work that is left, and exits with 97 if failures are left.
   void at_exit();
-  // A number that depends on nothing but the seed and these two.
-  std::uint64_t random(std::uint64_t of, std::uint64_t index) const;
 
  private:
-  struct Device {
-    cudaError_t error = cudaSuccess;
-    bool is_lost = false;
-  };
-
   [[noreturn]] void run();
   void finish_first_work(const std::shared_ptr<CUstream_st>& stream, Nanoseconds end);
   void forget_finished_streams();
   Nanoseconds duration_of(const CUstream_st& stream, const Work& work) const;
+  // A number that depends on nothing but the seed and these two.
+  std::uint64_t random(std::uint64_t of, std::uint64_t index) const;
 
-  std::array<Device, devices_max> devices_;
+  std::array<cudaError_t, devices_max> errors_ = {};   // of each device
   std::vector<std::shared_ptr<CUstream_st>> streams_;  // with those that have work left
   std::vector<std::uint64_t> last_numbers_;            // of each index in vector clocks
   std::vector<std::uint32_t> free_indices_;
@@ -128,9 +119,6 @@ Engine& engine();
 
 // The calling thread has enqueued work, so that its waits are on the way to more work.
 bool enqueues_work();
-
-// The calling thread runs a host function, which must not call the API.
-bool is_in_host_function();
 
 Nanoseconds present();
 

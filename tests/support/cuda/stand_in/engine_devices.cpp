@@ -1,4 +1,4 @@
-// The errors of devices, their reset, and the end of the process.
+// The errors of devices, and the end of the process.
 #include "tests/support/cuda/stand_in/engine.hpp"
 
 #include <algorithm>
@@ -10,15 +10,12 @@
 
 namespace troupe::testing {
 
-void Engine::break_device(int device, cudaError_t error, bool for_ever) {
-  Device& broken = devices_[static_cast<std::size_t>(device)];
-  broken.error = error;
-  broken.is_lost = broken.is_lost || for_ever;
+void Engine::break_device(int device, cudaError_t error) {
+  errors_[static_cast<std::size_t>(device)] = error;
   for (const auto& stream : streams_) {
     if (stream->device != device) continue;
     for (const QueuedWork& dropped : stream->queue) {
       if (dropped.work.marks != nullptr) dropped.work.marks->is_reached = true;
-      if (dropped.work.then) dropped.work.then();
     }
     stream->queue.clear();
     stream->finished = stream->issued;
@@ -32,31 +29,8 @@ void Engine::throw_if_broken(int device) const {
   if (error_of(device) != cudaSuccess) throw CudaFailure{error_of(device)};
 }
 
-void Engine::reset_device(int device) {
-  Device& reset = devices_[static_cast<std::size_t>(device)];
-  if (reset.is_lost) throw CudaFailure{reset.error};
-  reset.error = cudaSuccess;
-  wait_for_device(device, "cudaDeviceReset");
-  for (const auto& stream : streams_) {
-    if (stream->device != device) continue;
-    stream->is_destroyed = true;
-    handles.remove(stream.get());
-  }
-  std::vector<const std::byte*> freed;
-  for (const auto& [begin, allocation] : memory.allocations()) {
-    if (allocation.device == device && allocation.kind == MemoryKind::device) {
-      freed.push_back(begin);
-    }
-  }
-  for (const std::byte* begin : freed) {
-    memory.forget(*memory.find(begin), {.what = "cudaDeviceReset"});
-    memory.recycle(begin);
-  }
-  std::erase_if(peers_, [device](const auto& pair) { return pair.first == device; });
-}
-
 void Engine::restore_devices() {
-  devices_ = {};
+  errors_ = {};
   control.sticky_error_at = control.device_lost_at = control.kernel_fault_at = 0;
   control.out_of_memory_at = control.no_kernel_image = 0;
   control.out_of_memory_for = 1;

@@ -51,13 +51,13 @@ const KernelBody* body_of(CUkern_st& kernel, Control& control) {
 }
 
 // The limits of all GPUs that CUDA 13 supports.
-void check_launch(const CUkern_st& kernel, dim3 grid, dim3 block, std::size_t shared_bytes) {
+void check_launch(dim3 grid, dim3 block, std::size_t shared_bytes) {
   const std::size_t threads = std::size_t{block.x} * block.y * block.z;
   require(threads >= 1 && threads <= 1024 && block.z <= 64, cudaErrorInvalidConfiguration);
   require(grid.x >= 1 && grid.x <= 0x7fffffffU && grid.y >= 1 && grid.y <= 65535 && grid.z >= 1 &&
               grid.z <= 65535,
           cudaErrorInvalidConfiguration);
-  require(shared_bytes <= kernel.dynamic_shared_max);
+  require(shared_bytes <= std::size_t{48} << 10U);
 }
 
 // The access that a kernel may make through a pointer. Adds nothing for null.
@@ -117,7 +117,7 @@ Work kernel_work(Engine& engine, int device, const void* function, dim3 grid, di
   require_kernel_image(engine, device);
   CUkern_st* kernel = find_kernel(function);
   require(kernel != nullptr, cudaErrorInvalidDeviceFunction);
-  check_launch(*kernel, grid, block, shared_bytes);
+  check_launch(grid, block, shared_bytes);
   const KernelBody* body = body_of(*kernel, engine.control);
   require(body != nullptr, cudaErrorInvalidDeviceFunction);
 

@@ -13,7 +13,6 @@ struct CUkern_st {
   std::string mangled;
   std::string readable;
   const troupe::testing::KernelBody* body = nullptr;
-  std::size_t dynamic_shared_max = std::size_t{48} << 10U;
 };
 
 namespace troupe::testing {

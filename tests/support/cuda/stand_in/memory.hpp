@@ -2,7 +2,8 @@
 //
 // Device memory is a range of addresses that nobody may touch, with a twin of the same size behind
 // it where its bytes are: the host's first use of a device pointer ends the process, and works of
-// the stand-in use the twin. New memory is full of 0xff, which are NaNs. Addresses are used again
+// the stand-in use the twin. The first MiB of new memory is full of 0xff, which
+// are NaNs. Addresses are used again
 // as late as possible, and behind each allocation is a zone that nobody may write.
 #pragma once
 
@@ -26,8 +27,7 @@ struct Allocation {
   int device = 0;  // pinned memory: the current device when it was allocated
   const std::byte* begin = nullptr;
   std::size_t bytes = 0;
-  std::uint64_t number = 0;         // of all allocations
-  bool is_in_stream_order = false;  // made by cudaMallocAsync
+  std::uint64_t number = 0;  // of all allocations
   AccessHistory accesses = {};
 
   std::string text() const;
@@ -72,7 +72,7 @@ class Memory {
 
   // Makes every later use of the allocation a failure. `by` is what freed it.
   void forget(Allocation& allocation, const WorkId& by);
-  // Makes forgotten memory available again. The work that freed it must have been reached.
+  // Makes forgotten memory available again. Its device must have finished what used it.
   void recycle(const std::byte* begin);
 
   // Returns null if no allocation holds the address.

@@ -34,7 +34,6 @@ constexpr auto attributes = std::to_array<std::pair<cudaDeviceAttr, int>>({
     {cudaDevAttrCanMapHostMemory, 1},
     {cudaDevAttrConcurrentKernels, 1},
     {cudaDevAttrHostRegisterSupported, 1},
-    {cudaDevAttrMemoryPoolsSupported, 1},
     {cudaDevAttrClockRate, 1'000'000},        // kHz
     {cudaDevAttrMemoryClockRate, 1'000'000},  // kHz
     {cudaDevAttrGlobalMemoryBusWidth, 256},
@@ -64,13 +63,11 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
 
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = 0;
-  return api(
-      "cudaGetDeviceCount", [&](Engine& e) { *count = e.device_count(); }, CallKind::any_device);
+  return api([&](Engine& e) { *count = e.device_count(); }, CallKind::any_device);
 }
 
 cudaError_t cudaSetDevice(int device) {
   return api(
-      "cudaSetDevice",
       [&](Engine& e) {
         require_device(e, device);
         current_device() = device;
@@ -79,14 +76,8 @@ cudaError_t cudaSetDevice(int device) {
       CallKind::any_device);
 }
 
-cudaError_t cudaGetDevice(int* device) {
-  return api(
-      "cudaGetDevice", [&](Engine&) { *device = current_device(); }, CallKind::any_device);
-}
-
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   return api(
-      "cudaGetDeviceProperties",
       [&](Engine& e) {
         require_device(e, device);
         const int number = number_on_host(e, device);
@@ -109,9 +100,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
         properties->multiProcessorCount = multiprocessors;
         properties->maxThreadsPerMultiProcessor = 2048;
         properties->canMapHostMemory = properties->unifiedAddressing = 1;
-        properties->concurrentKernels = properties->streamPrioritiesSupported = 1;
+        properties->concurrentKernels = 1;
         properties->asyncEngineCount = 2;
-        properties->memoryPoolsSupported = properties->hostRegisterSupported = 1;
+        properties->hostRegisterSupported = 1;
         properties->memoryBusWidth = 256;
         properties->l2CacheSize = 4 << 20;
         properties->pciBusID = number + 1;
@@ -121,7 +112,6 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   return api(
-      "cudaDeviceGetAttribute",
       [&](Engine& e) {
         require_device(e, device);
         if (attribute == cudaDevAttrPciBusId) {
@@ -142,7 +132,6 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 
 cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int device) {
   return api(
-      "cudaDeviceGetPCIBusId",
       [&](Engine& e) {
         require_device(e, device);
         require(bytes >= 13);
@@ -153,26 +142,12 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int device) {
       CallKind::any_device);
 }
 
-cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-  return api("cudaDeviceGetStreamPriorityRange", [&](Engine&) {
-    if (least != nullptr) *least = 0;
-    if (greatest != nullptr) *greatest = -5;
-  });
-}
-
 cudaError_t cudaDeviceSynchronize() {
-  return api("cudaDeviceSynchronize",
-             [](Engine& e) { e.wait_for_device(current_device(), "cudaDeviceSynchronize"); });
-}
-
-cudaError_t cudaDeviceReset() {
-  return api(
-      "cudaDeviceReset", [](Engine& e) { e.reset_device(current_device()); }, CallKind::any_device);
+  return api([](Engine& e) { e.wait_for_device(current_device(), "cudaDeviceSynchronize"); });
 }
 
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   return api(
-      "cudaDeviceCanAccessPeer",
       [&](Engine& e) {
         require_device(e, device);
         require_device(e, peer);
@@ -182,7 +157,7 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
 }
 
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
-  return api("cudaDeviceEnablePeerAccess", [&](Engine& e) {
+  return api([&](Engine& e) {
     require_device(e, peer);
     require(flags == 0);
     require(peer != current_device(), cudaErrorInvalidDevice);

@@ -23,8 +23,7 @@ thread_local std::vector<Configuration> configurations;
 
 cudaError_t launch_kernel(const void* function, dim3 grid, dim3 block, void** args,
                           std::size_t shared_bytes, cudaStream_t stream) {
-  return api("a kernel's launch",
-             [&](Engine& e) { launch(e, function, grid, block, args, shared_bytes, stream); });
+  return api([&](Engine& e) { launch(e, function, grid, block, args, shared_bytes, stream); });
 }
 
 }  // namespace
@@ -95,21 +94,9 @@ cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void**
   return launch_kernel(function, grid, block, args, shared_bytes, stream);
 }
 
-cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
-  return api("cudaFuncSetAttribute", [&](Engine& e) {
-    require_kernel_image(e, current_device());
-    CUkern_st* kernel = find_kernel(function);
-    require(kernel != nullptr, cudaErrorInvalidDeviceFunction);
-    if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) return;
-    require(attribute == cudaFuncAttributeMaxDynamicSharedMemorySize && value >= 0 &&
-            value <= 99 << 10);
-    kernel->dynamic_shared_max = static_cast<std::size_t>(value);
-  });
-}
-
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function,
                                                           int block_size, size_t shared_bytes) {
-  return api("cudaOccupancyMaxActiveBlocksPerMultiprocessor", [&](Engine& e) {
+  return api([&](Engine& e) {
     require_kernel_image(e, current_device());
     require(find_kernel(function) != nullptr, cudaErrorInvalidDeviceFunction);
     require(block_size >= 1 && block_size <= 1024);

@@ -2,7 +2,6 @@
 #include "tests/support/cuda/stand_in/api.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <string>
 
@@ -64,8 +63,7 @@ void copy(Engine& e, void* to, const void* from, std::size_t bytes, cudaStream_t
   const Access reading{.begin = static_cast<const std::byte*>(from), .bytes = bytes, .reads = true};
   const Access writing{.begin = static_cast<const std::byte*>(to), .bytes = bytes, .writes = true};
   const auto is_idle = [&](const Allocation& place, const Access& access) {
-    return place.kind != MemoryKind::device && stream->capture == nullptr &&
-           !place.accesses.is_busy(access, e.host());
+    return place.kind != MemoryKind::device && !place.accesses.is_busy(access, e.host());
   };
   Work work{.what = what, .accesses = {reading, writing}, .run = [=] {
               std::memmove(written, read, bytes);
@@ -91,14 +89,14 @@ void copy(Engine& e, void* to, const void* from, std::size_t bytes, cudaStream_t
 }  // namespace
 
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
-  return api("cudaMemGetInfo", [&](Engine& e) {
+  return api([&](Engine& e) {
     *total = e.memory.capacity();
     *free = *total - std::min(*total, e.memory.used(current_device()));
   });
 }
 
 cudaError_t cudaMalloc(void** pointer, size_t bytes) {
-  return api("cudaMalloc", [&](Engine& e) {
+  return api([&](Engine& e) {
     *pointer = nullptr;
     if (bytes == 0) return;
     const Allocation* made = e.memory.allocate_device(current_device(), bytes);
@@ -109,78 +107,14 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes) {
 
 cudaError_t cudaFree(void* pointer) {
   return api(
-      "cudaFree",
       [&](Engine& e) {
         if (pointer != nullptr) free_by_host(e, pointer, MemoryKind::device, "cudaFree");
       },
       CallKind::release);
 }
 
-cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t on) {
-  return api("cudaMallocAsync", [&](Engine& e) {
-    *pointer = nullptr;
-    const auto stream = e.stream(on, "cudaMallocAsync");
-    e.throw_if_broken(stream->device);
-    require(stream->capture == nullptr, cudaErrorStreamCaptureUnsupported);
-    if (bytes == 0) return;
-    Allocation* made = e.memory.allocate_device(stream->device, bytes);
-    require(made != nullptr, cudaErrorMemoryAllocation);
-    made->is_in_stream_order = true;
-    e.enqueue(*stream, {.what = "cudaMallocAsync",
-                        .accesses = {{.begin = made->begin, .bytes = bytes, .writes = true}}});
-    *pointer = const_cast<std::byte*>(made->begin);
-  });
-}
-
-cudaError_t cudaFreeAsync(void* pointer, cudaStream_t on) {
-  return api(
-      "cudaFreeAsync",
-      [&](Engine& e) {
-        if (pointer == nullptr) return;
-        const auto stream = e.stream(on, "cudaFreeAsync");
-        require(stream->capture == nullptr, cudaErrorStreamCaptureUnsupported);
-        Allocation* freed = e.memory.expect(pointer, 1, "cudaFreeAsync");
-        require(freed != nullptr);
-        require(freed->begin == pointer && freed->is_in_stream_order);
-        const std::byte* begin = freed->begin;
-        const auto recycle = [&e, begin] { e.memory.recycle(begin); };
-        const bool is_broken = e.error_of(stream->device) != cudaSuccess;
-        if (!is_broken) {
-          e.enqueue(*stream, {.what = "cudaFreeAsync",
-                              .accesses = {{.begin = begin, .bytes = freed->bytes, .writes = true}},
-                              .then = recycle});
-        }
-        e.memory.forget(*freed, {"cudaFreeAsync", stream->index, stream->issued});
-        if (is_broken) recycle();
-        e.throw_if_broken(stream->device);
-      },
-      CallKind::release);
-}
-
-cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
-  return api("cudaDeviceGetDefaultMemPool", [&](Engine& e) {
-    require_device(e, device);
-    static std::array<char, Engine::devices_max> pools;  // only their addresses matter
-    *pool = reinterpret_cast<cudaMemPool_t>(&pools[static_cast<std::size_t>(device)]);
-  });
-}
-
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
-  return api("cudaMemPoolSetAttribute", [&](Engine&) {
-    require(pool != nullptr && value != nullptr);
-    require(attribute == cudaMemPoolAttrReleaseThreshold ||
-            attribute == cudaMemPoolReuseFollowEventDependencies ||
-            attribute == cudaMemPoolReuseAllowOpportunistic ||
-            attribute == cudaMemPoolReuseAllowInternalDependencies);
-  });
-}
-
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t /*bytes*/) {
-  return api("cudaMemPoolTrimTo", [&](Engine&) { require(pool != nullptr); });
-}
-
 cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned /*flags*/) {
-  return api("cudaHostAlloc", [&](Engine& e) {
+  return api([&](Engine& e) {
     *pointer = nullptr;
     if (bytes == 0) return;
     const Allocation* made = e.memory.allocate_pinned(current_device(), bytes);
@@ -195,7 +129,6 @@ cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
 
 cudaError_t cudaFreeHost(void* pointer) {
   return api(
-      "cudaFreeHost",
       [&](Engine& e) {
         if (pointer != nullptr) free_by_host(e, pointer, MemoryKind::pinned, "cudaFreeHost");
       },
@@ -203,7 +136,7 @@ cudaError_t cudaFreeHost(void* pointer) {
 }
 
 cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned /*flags*/) {
-  return api("cudaHostRegister", [&](Engine& e) {
+  return api([&](Engine& e) {
     require(pointer != nullptr && bytes > 0 && is_host(e, pointer));
     const Allocation* made = e.memory.register_host(current_device(), pointer, bytes);
     require(made != nullptr, cudaErrorHostMemoryAlreadyRegistered);
@@ -212,7 +145,6 @@ cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned /*flags*/) {
 
 cudaError_t cudaHostUnregister(void* pointer) {
   return api(
-      "cudaHostUnregister",
       [&](Engine& e) {
         const Allocation* found = e.memory.find(pointer);
         require(found != nullptr && found->kind == MemoryKind::registered,
@@ -222,22 +154,9 @@ cudaError_t cudaHostUnregister(void* pointer) {
       CallKind::release);
 }
 
-cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
-  return api("cudaPointerGetAttributes", [&](Engine& e) {
-    *attributes = {};
-    const Allocation* found = e.memory.find(pointer);
-    attributes->device = found != nullptr ? found->device : -2;
-    if (found == nullptr) return;  // cudaMemoryTypeUnregistered
-    attributes->type =
-        found->kind == MemoryKind::device ? cudaMemoryTypeDevice : cudaMemoryTypeHost;
-    attributes->devicePointer = const_cast<void*>(pointer);
-    if (found->kind != MemoryKind::device) attributes->hostPointer = attributes->devicePointer;
-  });
-}
-
 // Ordered with nothing but the host: the streams of Troupe don't wait for the default stream.
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
-  return api("cudaMemcpy", [&](Engine& e) {
+  return api([&](Engine& e) {
     if (bytes == 0) return;
     check_kind(e, to, from, kind);
     for (const bool writes : {false, true}) {
@@ -260,7 +179,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
-  return api("cudaMemcpyAsync", [&](Engine& e) {
+  return api([&](Engine& e) {
     check_kind(e, to, from, kind);
     copy(e, to, from, bytes, stream, "cudaMemcpyAsync");
   });
@@ -268,7 +187,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
 
 cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device,
                                 size_t bytes, cudaStream_t stream) {
-  return api("cudaMemcpyPeerAsync", [&](Engine& e) {
+  return api([&](Engine& e) {
     for (const auto& [pointer, device] : {std::pair<const void*, int>{to, to_device},
                                           std::pair<const void*, int>{from, from_device}}) {
       require_device(e, device);
@@ -282,7 +201,7 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int f
 }
 
 cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t on) {
-  return api("cudaMemsetAsync", [&](Engine& e) {
+  return api([&](Engine& e) {
     const auto stream = e.stream(on, "cudaMemsetAsync");
     if (bytes == 0) return;
     const Allocation* place = e.memory.expect(pointer, bytes, "cudaMemsetAsync");

@@ -41,7 +41,7 @@ int workspace_elements(int n) {
 
 cusolverStatus_t workspace_size(cusolverDnHandle_t handle, int n, int leading, int* elements) {
   constexpr std::string_view what = "cusolverDn potrf_bufferSize";
-  return status_of(api(what, [&](Engine& e) {
+  return status_of(api([&](Engine& e) {
     expect_library_handle(e, handle, what);
     require(n >= 0 && leading >= std::max(1, n));
     *elements = workspace_elements(n);
@@ -52,7 +52,7 @@ template <class T>
 cusolverStatus_t factor(cusolverDnHandle_t handle, cublasFillMode_t triangle, int n, T* a,
                         int leading, T* workspace, int elements, int* info) {
   constexpr std::string_view what = "cusolverDn potrf";
-  return status_of(api(what, [&](Engine& e) {
+  return status_of(api([&](Engine& e) {
     LibraryWork work(e, expect_library_handle(e, handle, what), what);
     require(n >= 0 && leading >= std::max(1, n) && elements >= workspace_elements(n));
     T* matrix = work.writes(a, bytes_of_columns(n, n, leading, sizeof(T)), true);
@@ -70,13 +70,11 @@ cusolverStatus_t factor(cusolverDnHandle_t handle, cublasFillMode_t triangle, in
 }  // namespace
 
 cusolverStatus_t cusolverDnCreate(cusolverDnHandle_t* handle) {
-  return status_of(api("cusolverDnCreate",
-                       [&](Engine& e) { *handle = make_library_handle<cusolverDnContext>(e); }));
+  return status_of(api([&](Engine& e) { *handle = make_library_handle<cusolverDnContext>(e); }));
 }
 
 cusolverStatus_t cusolverDnDestroy(cusolverDnHandle_t handle) {
   return status_of(api(
-      "cusolverDnDestroy",
       [&](Engine& e) {
         expect_library_handle(e, handle, "cusolverDnDestroy");
         e.handles.remove(handle);
@@ -85,9 +83,8 @@ cusolverStatus_t cusolverDnDestroy(cusolverDnHandle_t handle) {
 }
 
 cusolverStatus_t cusolverDnSetStream(cusolverDnHandle_t handle, cudaStream_t stream) {
-  return status_of(api("cusolverDnSetStream", [&](Engine& e) {
-    expect_library_handle(e, handle, "cusolverDnSetStream").stream = stream;
-  }));
+  return status_of(api(
+      [&](Engine& e) { expect_library_handle(e, handle, "cusolverDnSetStream").stream = stream; }));
 }
 
 cusolverStatus_t cusolverDnSpotrf_bufferSize(cusolverDnHandle_t handle, cublasFillMode_t /*part*/,

@@ -15,8 +15,6 @@
 
 namespace troupe::testing {
 
-class Capture;
-
 // On the clock of the devices, which is the host's steady clock.
 using Nanoseconds = std::int64_t;
 
@@ -25,19 +23,16 @@ struct Moment {
   Order order;
   bool is_reached = false;
   Nanoseconds at = 0;
-  std::shared_ptr<Capture> capture = {};  // null: the stream was running, not captured
 };
 
 // What a call gives to a stream.
 struct Work {
   std::string_view what;  // must live for ever
   std::vector<Access> accesses = {};
-  std::function<void()> run = {};   // called without the engine's mutex
-  std::function<void()> then = {};  // called with it, after `run`
+  std::function<void()> run = {};  // called without the engine's mutex
   std::shared_ptr<Moment> waits_for = {};
   std::shared_ptr<Moment> marks = {};
   bool is_kernel = false;
-  bool is_host_function = false;
 };
 
 // Work with its place in the stream.
@@ -62,8 +57,6 @@ struct CUstream_st {
   std::deque<troupe::testing::QueuedWork> queue = {};
   bool is_running = false;    // its first work has left the queue and isn't finished
   bool is_destroyed = false;  // by the program; the work goes on
-  std::shared_ptr<troupe::testing::Capture> capture = {};
-  troupe::testing::Order captured_order = {};  // before the next captured work
 };
 
 struct CUevent_st {
