@@ -4,7 +4,6 @@
 #include "actors/waiting.hpp"
 #include "core/base/spare_memory.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <iterator>
 #include <utility>

@@ -28,8 +28,7 @@ using ResourceActors = std::shared_ptr<const std::vector<caf::actor>>;
 struct Introduce {
   ResourceActors resources;
 };
-// resource → coordinator: the resource is set up and can receive shares. Devices and the
-// coordinator have a thread each; links share some.
+// resource → coordinator: the resource is set up and can receive shares.
 struct Ready {
   ResourceId resource;
 };

@@ -23,7 +23,7 @@ namespace troupe {
 inline constexpr std::size_t local_nodes_max = 256;
 
 // What a run uses. A simulation and a real run differ only in these values, and in the scheduler
-// and clock that actors/actor_runtime.cpp chooses by has_virtual_time.
+// and clock that actors/actor_system_setup.cpp chooses by has_virtual_time.
 struct RunSetting {
   std::string_view name;          // Report::mode: "run" or "simulate"
   std::string_view name_past;     // "ran" or "simulated", for messages

@@ -89,7 +89,7 @@ void warm_up_kernels(const RunContext& context, ResourceId resource, const Share
   if (resource.index() >= context.machine.devices.size()) return;
   const DeviceId device{resource.value};
   const DeviceBackendEntry* const backend = context.setting.device_backends[device.index()];
-  if (backend == nullptr || backend->warm_up == nullptr) return;
+  if (backend->warm_up == nullptr) return;
   const Device& rated = context.machine.devices[device.index()];
   const bool has_rates = rated.flops || rated.bandwidth || !rated.op_flops.empty();
   const Share ops = kernel_samples(share);

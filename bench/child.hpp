@@ -8,8 +8,8 @@
 
 namespace troupe::bench {
 
-// A process, whose standard output is read. It is killed with this object, and dies with this
-// program.
+// A process, whose standard output and standard error are read. It is killed with this object, and
+// dies with this program.
 class Child {
  public:
   // Throws a std::runtime_error if the system refuses it.

@@ -1,10 +1,10 @@
 #include "actors/nodes/node_protocol.hpp"
 
 #include "actors/nodes/node_values.hpp"
+#include "core/network/random_number.hpp"
 
 #include <filesystem>
 #include <fstream>
-#include <random>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -36,10 +36,7 @@ std::string pid_namespace() {
 }
 
 std::uint64_t process_number() {
-  static const std::uint64_t number = [] {
-    std::random_device device;
-    return std::uint64_t{device()} << 32 | device();
-  }();
+  static const std::uint64_t number = random_number();
   return number;
 }
 

@@ -77,8 +77,7 @@ class NodeTensors {
 };
 
 // The actors of the node's devices and links have a scheduler of their own, unless time is virtual.
-// What they send to the
-// coordinator goes to the leader. For use by one thread, but for arrived().
+// What they send to the coordinator goes to the leader. For use by one thread, but for arrived().
 class NodeRun {
  public:
   // `leader` gets the messages of the node's resources. `rehearsal`: see NodeService. The objects

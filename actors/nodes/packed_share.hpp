@@ -34,8 +34,6 @@ class PackedShare {
     return unpack(ops, attrs, files);
   }
 
-  std::size_t size_bytes() const { return bytes_.size(); }
-
  private:
   template <class Inspector>
   friend auto inspect(Inspector& f, PackedShare& share) {

@@ -26,9 +26,9 @@ using troupe::ArrivedChunk;
 using troupe::ChunkHeader;
 using troupe::NodeId;
 
+enum class Transport : std::uint8_t { tcp, shared_memory };
 // ChunkHeader::resource of what is sent here. ChunkHeader::replica of a piece is the number of all
 // pieces; 0: they aren't counted.
-enum class Transport : std::uint8_t { tcp, shared_memory };
 enum Kind : std::uint32_t { ping, pong, piece, all_taken };
 constexpr std::size_t ping_bytes = 64;
 

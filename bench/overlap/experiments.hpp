@@ -13,8 +13,8 @@
 
 namespace troupe::bench {
 
-// `gpus` must not be empty, and `bare` must outlive the result. Experiments that need two GPUs have
-// two devices on the first one if there is no other, and say so in their titles.
+// `gpus` must not be empty, and `bare` must outlive the result. Where there is one GPU, training
+// has two devices on it, and says so in its title.
 //
 //   1         products on the CPU and on a GPU
 //   2         products on two GPUs; absent if there is one

@@ -3,8 +3,6 @@
 #include "bench/task_bench/peer.hpp"
 #include "core/base/error.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -12,7 +10,6 @@
 #include <span>
 #include <string>
 #include <type_traits>
-#include <vector>
 
 #include <dlfcn.h>
 #include <fmt/format.h>

@@ -10,11 +10,9 @@
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <fstream>
-#include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>

@@ -49,7 +49,6 @@ using Launcher = std::vector<std::string> (*)(std::size_t nodes);
 
 struct Runtime {
   std::string_view name;
-  std::string_view summary;
   std::string_view package = {};  // Debian packages of a peer; empty: part of this program
   std::string_view module = {};   // of a peer; empty: that of its name
   bool computes = true;           // false: a simulation, whose tasks do nothing

@@ -33,7 +33,8 @@ SlotWorker::~SlotWorker() {
 }
 
 void SlotWorker::submit(std::function<void()> job) {
-  TROUPE_ASSERT(!busy_.exchange(true));
+  const bool was_busy = busy_.exchange(true);
+  TROUPE_ASSERT(!was_busy);
   job_ = std::move(job);
   {
     const std::lock_guard lock(mutex_);

@@ -1,6 +1,7 @@
 #include "core/base/number.hpp"
 
 #include <charconv>
+#include <clocale>
 #include <cmath>
 #include <cstdlib>
 #include <string>
@@ -13,7 +14,9 @@ Number leading_number(std::string_view text) {
   const auto length = static_cast<std::size_t>(rest - text.data());
   if (status == std::errc::result_out_of_range) {
     // from_chars says the same of both ends; strtod gives zero, or next to it, at the lower one.
-    const double near = std::strtod(std::string(text.substr(0, length)).c_str(), nullptr);
+    // The program's own locale may have a comma in place of the point.
+    static const locale_t c_locale = newlocale(LC_ALL_MASK, "C", nullptr);
+    const double near = strtod_l(std::string(text.substr(0, length)).c_str(), nullptr, c_locale);
     return {.status = std::abs(near) < 1 ? NumberStatus::too_near_zero : NumberStatus::too_large};
   }
   // from_chars also reads "inf" and "nan".

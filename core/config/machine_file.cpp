@@ -11,14 +11,11 @@
 #include <array>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
 namespace troupe {
 namespace {
-
-constexpr std::int64_t cpu_devices_max = 1024;
 
 // The GPUs that a file asks for at this node.
 UsableGpus found_gpus(const Node& node, const FindGpus& find_gpus) {
@@ -51,7 +48,8 @@ LocalMachineOptions read_discover_options(const Node& node) {
   constexpr std::array<std::string_view, 4> known = {"cpu_devices", "storage", "directory", "gpus"};
   check_keys(expect_map(node, "discover"), "discover", known);
   if (const Node* n = find(node, "cpu_devices")) {
-    options.cpu_devices = static_cast<int>(read_integer(*n, "cpu_devices", 1, cpu_devices_max));
+    options.cpu_devices =
+        static_cast<int>(read_integer(*n, "cpu_devices", 1, LocalMachineOptions::cpu_devices_max));
   }
   if (const Node* n = find(node, "storage")) options.storage = read_bool(*n, "storage");
   if (const Node* n = find(node, "directory")) {

@@ -10,6 +10,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace troupe {
 
@@ -21,6 +22,10 @@ Machine load_machine_file(const std::filesystem::path& path, const OpRegistry& o
                           const FindGpus& find_gpus = {});
 Machine read_machine_file(const Document& document, const OpRegistry& ops = pattern_ops(),
                           const FindGpus& find_gpus = {});
+
+// The same of a machine that stands in a file. `default_name` is its name if the node gives none.
+Machine read_machine(const Node& node, std::string_view default_name, const OpRegistry& ops,
+                     const FindGpus& find_gpus);
 
 // Whether the word `local` stands in place of a machine: this host without its GPUs.
 bool is_this_host(const Node& machine);

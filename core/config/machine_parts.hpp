@@ -3,7 +3,6 @@
 #pragma once
 
 #include "core/config/document.hpp"
-#include "core/machine/discover.hpp"
 #include "core/machine/machine.hpp"
 #include "core/ops/registry.hpp"
 
@@ -12,11 +11,6 @@
 #include <string_view>
 
 namespace troupe {
-
-// A whole machine. `default_name` is its name if the node gives none. Devices may have rates for
-// the kinds of `ops`, and for those of patterns. `find_gpus`: see load_machine_file().
-Machine read_machine(const Node& node, std::string_view default_name, const OpRegistry& ops,
-                     const FindGpus& find_gpus);
 
 // The devices, memories and links of a machine.
 Machine read_machine_parts(const Node& node, const OpRegistry& ops);

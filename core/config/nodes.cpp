@@ -7,7 +7,6 @@
 #include "core/config/values.hpp"
 #include "core/machine/node_joiner.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <filesystem>

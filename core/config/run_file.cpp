@@ -7,7 +7,7 @@
 #include "core/config/machine_parts.hpp"
 #include "core/config/saves.hpp"
 #include "core/config/scenarios.hpp"
-#include "core/config/task.hpp"
+#include "core/config/task_table.hpp"
 #include "core/config/values.hpp"
 #include "core/files/data_file.hpp"
 #include "core/machine/fit.hpp"

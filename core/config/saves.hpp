@@ -3,9 +3,8 @@
 
 #include "core/config/document.hpp"
 #include "core/config/run_file.hpp"
-#include "core/config/task.hpp"
+#include "core/config/task_table.hpp"
 
-#include <filesystem>
 #include <vector>
 
 namespace troupe {

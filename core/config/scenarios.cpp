@@ -4,7 +4,6 @@
 #include "core/base/text.hpp"
 #include "core/config/values.hpp"
 
-#include <array>
 #include <string>
 #include <unordered_map>
 

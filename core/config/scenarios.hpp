@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/config/document.hpp"
-#include "core/config/task.hpp"
+#include "core/config/task_table.hpp"
 #include "core/graph/scenario.hpp"
 
 #include <vector>

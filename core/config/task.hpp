@@ -4,7 +4,6 @@
 
 #include "core/config/document.hpp"
 #include "core/config/input_data.hpp"
-#include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
 #include "core/ops/registry.hpp"
 #include "core/patterns/patterns.hpp"
@@ -13,7 +12,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace troupe {
@@ -60,29 +58,11 @@ std::vector<std::string_view> task_kinds(const OpRegistry& ops);
 
 // Reads "x" or "x[3]"; `what` as in "in of 'y'". The name is not looked up. Throws a usage Error.
 TaskInput read_task_input(const Node& node, const std::string& what);
-// Throws a usage Error unless `source` has the element that `input` names, if it names one. Its
-// count must have been set.
-void check_element(const Task& source, const TaskInput& input);
 
 // Reads one entry of `tensors` or `tasks`. The names in `in` are not looked up yet. The task points
 // to the nodes, which must outlive it. Files of tensors are opened in `inputs`. Throws a usage
 // Error.
 Task read_task(const Node& key, const Node& body, bool is_tensor, const Machine& machine,
                const OpRegistry& ops, InputDataTable& inputs);
-
-struct TaskTable {
-  std::vector<Task> tasks;                               // in the order they are written
-  std::unordered_map<std::string, std::size_t> by_name;  // into tasks
-
-  // Finds the task that `input` means. Returns false if there is none.
-  bool look_up(TaskInput& input, const OpRegistry& ops) const;
-  // What to do about a name that look_up() hasn't found.
-  std::string remedy(const TaskInput& input, const OpRegistry& ops) const;
-};
-
-// Reads `tensors` and `tasks` of a run file and appends their ops to the graph: each task after
-// those that it needs, otherwise in the order they are written. Throws a usage Error.
-TaskTable read_tasks(const Node& root, const Machine& machine, Graph& graph,
-                     InputDataTable& inputs);
 
 }  // namespace troupe

@@ -1,12 +1,12 @@
 // From the tasks of a run file to the ops of a graph: names, order, sizes.
+#include "core/config/task_table.hpp"
+
 #include "core/base/suggest.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
-#include "core/config/task.hpp"
 #include "core/config/values.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 

@@ -37,6 +37,7 @@ struct HostInfo {
 HostInfo discover_host();
 
 struct LocalMachineOptions {
+  static constexpr int cpu_devices_max = 1024;
   int cpu_devices = 0;         // cores split evenly among so many CPU devices; 0: one per NUMA node
   bool storage = false;        // add a storage memory with a link from every CPU device's memory
   std::string directory = {};  // of that storage; empty: a temporary one
@@ -49,7 +50,8 @@ struct LocalMachineOptions {
 // among the memories; the size of the disk is the free space of its file system. The rates are
 // rough estimates from the number of cores (see local_machine.cpp), good enough to plan with; write
 // a machine file to give measured ones. If there are fewer cores than devices, devices share cores.
-Machine local_machine(const HostInfo& host, const LocalMachineOptions& options);
+// Throws a usage Error if there would be less than none of them, or more than cpu_devices_max.
+Machine local_machine(const HostInfo& host, const LocalMachineOptions& options = {});
 
 // What a GPU can do at best: float32, its memory, and each way between that and the host. 0: not
 // known.

@@ -6,7 +6,6 @@
 #include "core/machine/machine.hpp"
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace troupe {

@@ -1,3 +1,4 @@
+#include "core/base/error.hpp"
 #include "core/base/temporary_path.hpp"
 #include "core/base/units.hpp"
 #include "core/machine/discover.hpp"
@@ -185,12 +186,10 @@ std::string list_gpus(const HostInfo& host, const UsableGpus& usable) {
     out += fmt::format("# GPU {}: {}, {} of memory, {} available now\n", number, gpu.model,
                        format_bytes(gpu.memory_bytes), format_bytes(gpu.available_memory_bytes));
   }
-  if (!usable.gpus.empty()) {
-    for (const std::string& gpu : usable.left_out) {
-      out += fmt::format("# runs don't use {}\n", gpu);
-    }
-    return out;
+  for (const std::string& gpu : usable.left_out) {
+    out += fmt::format("# runs don't use {}\n", gpu);
   }
+  if (!usable.gpus.empty() || !usable.left_out.empty()) return out;
   for (const std::string& gpu : host.gpus) out += fmt::format("# GPU: {}\n", gpu);
   if (host.gpus.empty()) out += "# no GPU found\n";
   if (!usable.problem.empty()) out += fmt::format("# runs have no GPU: {}\n", usable.problem);
@@ -200,6 +199,11 @@ std::string list_gpus(const HostInfo& host, const UsableGpus& usable) {
 }  // namespace
 
 Machine local_machine(const HostInfo& host, const LocalMachineOptions& options) {
+  if (options.cpu_devices < 0 || options.cpu_devices > LocalMachineOptions::cpu_devices_max) {
+    throw usage_error(fmt::format("this host's cores can't make {} devices", options.cpu_devices),
+                      fmt::format("ask for 1 to {}, or for 0, one for each NUMA node",
+                                  LocalMachineOptions::cpu_devices_max));
+  }
   Machine machine;
   machine.name = "local";
   const std::vector<std::vector<int>> cores = split_cores(host, options.cpu_devices);

@@ -112,7 +112,8 @@ void check_machine(const Machine& machine) {
       throw usage_error(link.place, fmt::format("the link '{}' has chunks of 0 bytes", link.name),
                         "give it at least 4 KiB");
     }
-    for (const double rate : link.bandwidth) check_rate(link, "bandwidth", rate);
+    check_rate(link, "bandwidth", link.bandwidth[0]);
+    check_rate(link, "bandwidth backward", link.bandwidth[1]);
     check_time(link, "latency", link.latency);
   }
 }

@@ -23,21 +23,21 @@ MemoryStore::MemoryStore(const Machine& machine, Backing backing, Counting count
   constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
   for (std::size_t m = 0; m < machine.memories.size(); ++m) {
     const Memory& memory = machine.memories[m];
-    Node& node = memories_.emplace_back();
-    node.name = memory.name;
-    node.is_elsewhere = self && memory.node != self;
-    node.size_bytes = node.is_elsewhere ? unlimited : memory.size_bytes;
-    if (backing == Backing::buffers && !node.is_elsewhere) {
-      if (make_space) node.space = make_space(machine, MemoryId::at(m));
-      if (node.space == nullptr) {
-        node.space = memory.kind == MemoryKind::storage ? make_storage_space(memory)
+    Room& room = memories_.emplace_back();
+    room.name = memory.name;
+    room.is_elsewhere = self && memory.node != self;
+    room.size_bytes = room.is_elsewhere ? unlimited : memory.size_bytes;
+    if (backing == Backing::buffers && !room.is_elsewhere) {
+      if (make_space) room.space = make_space(machine, MemoryId::at(m));
+      if (room.space == nullptr) {
+        room.space = memory.kind == MemoryKind::storage ? make_storage_space(memory)
                                                         : make_host_space(pool_);
       }
-      if (node.size_bytes == 0) {
-        node.size_bytes = std::max(node.space->free_bytes().value_or(unlimited), std::uint64_t{1});
+      if (room.size_bytes == 0) {
+        room.size_bytes = std::max(room.space->free_bytes().value_or(unlimited), std::uint64_t{1});
       }
     }
-    if (node.size_bytes == 0) node.size_bytes = unlimited;
+    if (room.size_bytes == 0) room.size_bytes = unlimited;
   }
 }
 
@@ -56,11 +56,11 @@ ReplicaId MemoryStore::install(std::span<const ReplicaSpec> replicas,
       kind = intern(types[spec.type], spec.memory, kind);
     }
     before = &spec;
-    Node& node = *kinds_[kind].node;
+    Room& room = *kinds_[kind].room;
     if (counting_ == Counting::announced) {
-      node.used.fetch_add(kinds_[kind].bytes, std::memory_order_relaxed);
+      room.used.fetch_add(kinds_[kind].bytes, std::memory_order_relaxed);
     } else {
-      node.announced = add_sat(node.announced, kinds_[kind].bytes);
+      room.announced = add_sat(room.announced, kinds_[kind].bytes);
     }
     const ReplicaId id = ReplicaId::at(count_++);
     Replica& r = at(id);
@@ -74,10 +74,10 @@ ReplicaId MemoryStore::install(std::span<const ReplicaSpec> replicas,
   }
   if (backing_ == Backing::buffers) add_digests(first, replicas);
   for (std::size_t m = 0; m < memories_.size(); ++m) {
-    Node& node = memories_[m];
-    if (node.is_counted || node.announced <= node.size_bytes) continue;
-    node.is_counted = true;
-    node.used = bytes_used(MemoryId::at(m));
+    Room& room = memories_[m];
+    if (room.is_counted || room.announced <= room.size_bytes) continue;
+    room.is_counted = true;
+    room.used = bytes_used(MemoryId::at(m));
   }
   return first;
 }
@@ -111,10 +111,10 @@ void MemoryStore::add_digests(ReplicaId first, std::span<const ReplicaSpec> repl
 }
 
 std::uint64_t MemoryStore::bytes_available(MemoryId m) const {
-  const Node& node = memories_[m.index()];
+  const Room& room = memories_[m.index()];
   const std::uint64_t taken =
-      counting_ == Counting::announced ? node.used.load(std::memory_order_relaxed) : node.announced;
-  return node.size_bytes - std::min(node.size_bytes, taken);
+      counting_ == Counting::announced ? room.used.load(std::memory_order_relaxed) : room.announced;
+  return room.size_bytes - std::min(room.size_bytes, taken);
 }
 
 std::size_t MemoryStore::first_without_room(std::span<const ReplicaSpec> replicas,
@@ -137,7 +137,7 @@ void MemoryStore::forget_before(ReplicaId first) {
     const Replica& replica = at(ReplicaId::at(first_));
     TROUPE_ASSERT(replica.held() == nullptr);
     const Kind& kind = kind_of(replica);
-    if (counting_ == Counting::acquired) kind.node->announced -= kind.bytes;
+    if (counting_ == Counting::acquired) kind.room->announced -= kind.bytes;
     if (first_ % block_size + 1 == block_size) free_blocks_.push_back(blocks_[first_ / block_size]);
   }
 }
@@ -158,12 +158,12 @@ std::uint32_t MemoryStore::intern(const TensorType& type, MemoryId memory, std::
   }
   TROUPE_ASSERT(kinds_.size() < kind_mask);
   kinds_by_hash_.emplace(hash, static_cast<std::uint32_t>(kinds_.size()));
-  Node& node = memories_[memory.index()];
-  BufferPool* const pool = node.space != nullptr ? node.space->pool() : nullptr;
+  Room& room = memories_[memory.index()];
+  BufferPool* const pool = room.space != nullptr ? room.space->pool() : nullptr;
   const std::uint64_t bytes = type.bytes();
   kinds_.push_back({.type = type,
                     .memory = memory,
-                    .node = &node,
+                    .room = &room,
                     .bytes = bytes,
                     .capacity = pool != nullptr ? BufferPool::capacity_for(bytes) : 0,
                     .pool = pool});
@@ -182,8 +182,8 @@ void MemoryStore::reserve_buffers(std::span<const ReplicaSpec> replicas,
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> in_memory;  // by memory, bytes
   auto slot = in_memory.end();  // consecutive replicas mostly have the same slot
   for (const ReplicaSpec& spec : replicas) {
-    const Node& node = memories_[spec.memory.index()];
-    if (node.space == nullptr || spec.is_adopted) continue;
+    const Room& room = memories_[spec.memory.index()];
+    if (room.space == nullptr || spec.is_adopted) continue;
     const std::pair key(spec.memory.value, bytes[spec.type]);
     if (slot == in_memory.end() || slot->first != key) slot = in_memory.try_emplace(key, 0).first;
     ++slot->second;
@@ -220,8 +220,8 @@ void MemoryStore::reserve_buffers(std::span<const ReplicaSpec> replicas,
 }
 
 BufferPool& MemoryStore::pool(MemoryId m) {
-  const Node& node = memories_[m.index()];
-  BufferPool* const own = node.space != nullptr ? node.space->pool() : nullptr;
+  const Room& room = memories_[m.index()];
+  BufferPool* const own = room.space != nullptr ? room.space->pool() : nullptr;
   return own != nullptr ? *own : *pool_;
 }
 
@@ -229,18 +229,18 @@ void MemoryStore::acquire(ReplicaId r, BufferCache* cache) {
   Replica& replica = at(r);
   TROUPE_ASSERT(replica.buffer.load(std::memory_order_relaxed) == nullptr);
   const Kind& kind = kind_of(replica);
-  Node& node = *kind.node;
-  if (node.is_counted) count(node, kind.bytes);
+  Room& room = *kind.room;
+  if (room.is_counted) count(room, kind.bytes);
   std::byte* buffer = no_buffer;
-  if (node.space != nullptr) {
+  if (room.space != nullptr) {
     try {
       if (kind.capacity == 0) {
-        buffer = node.space->take(r, kind.bytes);
+        buffer = room.space->take(r, kind.bytes);
       } else {
         buffer = cache != nullptr ? cache->take(kind.capacity) : kind.pool->take(kind.capacity);
       }
     } catch (...) {
-      if (node.is_counted) node.used.fetch_sub(kind.bytes, std::memory_order_relaxed);
+      if (room.is_counted) room.used.fetch_sub(kind.bytes, std::memory_order_relaxed);
       throw;
     }
   }
@@ -251,7 +251,7 @@ void MemoryStore::adopt(ReplicaId r, std::shared_ptr<const std::byte> values) {
   Replica& replica = at(r);
   const Kind& kind = kind_of(replica);
   TROUPE_ASSERT(kind.capacity > 0 && replica.held() == nullptr);
-  if (kind.node->is_counted) count(*kind.node, kind.bytes);
+  if (kind.room->is_counted) count(*kind.room, kind.bytes);
   // Nobody writes to a tensor that has been made.
   auto* const buffer = const_cast<std::byte*>(values.get());
   {
@@ -272,7 +272,7 @@ void MemoryStore::drop_adopted(const std::byte* buffer) {
 
 void MemoryStore::write(ReplicaId r, const std::byte* values) {
   const Kind& kind = kind_of(at(r));
-  kind.node->space->write(held_by(kind, at(r), r), values);
+  kind.room->space->write(held_by(kind, at(r), r), values);
 }
 
 bool MemoryStore::hand_over(ReplicaId input, ReplicaId output) {
@@ -282,7 +282,7 @@ bool MemoryStore::hand_over(ReplicaId input, ReplicaId output) {
   // accesses of other readers to the buffer before those of the caller.
   if (from.readers.load(std::memory_order_acquire) != 1) return false;
   if (from.kind != to.kind || from.leaves_digest || from.is_adopted) return false;
-  if (kind_of(from).node->space != nullptr && values(from) == nullptr) return false;  // in a file
+  if (kind_of(from).room->space != nullptr && values(from) == nullptr) return false;  // in a file
   TROUPE_ASSERT(from.held() != nullptr && to.buffer.load(std::memory_order_relaxed) == nullptr);
   from.is_handed_over = true;
   to.buffer.store(from.held(), std::memory_order_release);
@@ -300,16 +300,16 @@ bool MemoryStore::release_unless_last(ReplicaId r) {
   return false;
 }
 
-void MemoryStore::count(Node& node, std::uint64_t bytes) {
-  std::uint64_t used = node.used.load(std::memory_order_relaxed);
+void MemoryStore::count(Room& room, std::uint64_t bytes) {
+  std::uint64_t used = room.used.load(std::memory_order_relaxed);
   do {
-    if (bytes > node.size_bytes - used) {
-      throw run_error(fmt::format("memory '{}' is full: {} needed, {} of {} available", node.name,
-                                  format_bytes(bytes), format_bytes(node.size_bytes - used),
-                                  format_bytes(node.size_bytes)),
+    if (bytes > room.size_bytes - used) {
+      throw run_error(fmt::format("memory '{}' is full: {} needed, {} of {} available", room.name,
+                                  format_bytes(bytes), format_bytes(room.size_bytes - used),
+                                  format_bytes(room.size_bytes)),
                       "keep fewer tensors at once, or make them smaller");
     }
-  } while (!node.used.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
+  } while (!room.used.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
 }
 
 void MemoryStore::free_replica(ReplicaId r, BufferCache* cache) {
@@ -322,7 +322,7 @@ void MemoryStore::free_replica(ReplicaId r, BufferCache* cache) {
 
 Digest MemoryStore::take_digest(ReplicaId r) const {
   const Kind& kind = kind_of(at(r));
-  return kind.node->space->digest(held_by(kind, at(r), r));
+  return kind.room->space->digest(held_by(kind, at(r), r));
 }
 
 void MemoryStore::free_buffer(ReplicaId r, BufferCache* cache) {
@@ -330,11 +330,11 @@ void MemoryStore::free_buffer(ReplicaId r, BufferCache* cache) {
   std::byte* const buffer = replica.held();
   TROUPE_ASSERT(buffer != nullptr);
   const Kind& kind = kind_of(replica);
-  Node& node = *kind.node;
+  Room& room = *kind.room;
   if (replica.is_handed_over) {
     // The other replica frees the buffer.
   } else if (kind.capacity == 0) {
-    if (node.space != nullptr) node.space->give(held_by(kind, replica, r));
+    if (room.space != nullptr) room.space->give(held_by(kind, replica, r));
   } else if (replica.is_adopted) {
     drop_adopted(buffer);
   } else if (cache != nullptr && cache->is_of(*kind.pool)) {
@@ -344,8 +344,8 @@ void MemoryStore::free_buffer(ReplicaId r, BufferCache* cache) {
   }
   tokens_.forget(r);
   replica.buffer.store(nullptr, std::memory_order_release);
-  if ((node.is_counted && !replica.is_handed_over) || counting_ == Counting::announced) {
-    node.used.fetch_sub(kind.bytes, std::memory_order_relaxed);
+  if ((room.is_counted && !replica.is_handed_over) || counting_ == Counting::announced) {
+    room.used.fetch_sub(kind.bytes, std::memory_order_relaxed);
   }
 }
 
@@ -376,10 +376,10 @@ void MemoryStore::clear() {
   kinds_.clear();
   kinds_by_hash_.clear();
   reset_blocks();
-  for (Node& node : memories_) {
-    TROUPE_ASSERT(node.used == 0);
-    node.announced = 0;
-    node.is_counted = false;
+  for (Room& room : memories_) {
+    TROUPE_ASSERT(room.used == 0);
+    room.announced = 0;
+    room.is_counted = false;
   }
 }
 
@@ -395,8 +395,8 @@ void MemoryStore::renumber(std::span<const ReplicaId> kept) {
     // Ids only become smaller, and ascend: no file is in the way.
     const ReplicaId to = ReplicaId::at(moved.size());
     const Kind& kind = kind_of(at(r));
-    if (kind.node->space != nullptr && to != r) {
-      kind.node->space->renumber(held_by(kind, at(r), r), to);
+    if (kind.room->space != nullptr && to != r) {
+      kind.room->space->renumber(held_by(kind, at(r), r), to);
     }
     moved.push_back({at(r).kind, at(r).is_adopted, at(r).held()});
     at(r).buffer.store(nullptr, std::memory_order_relaxed);
@@ -407,7 +407,7 @@ void MemoryStore::renumber(std::span<const ReplicaId> kept) {
   count_ = kept.size();
   reset_blocks();
   while (blocks_.size() * block_size < count_) add_block();
-  for (Node& node : memories_) node.announced = 0;
+  for (Room& room : memories_) room.announced = 0;
   for (std::size_t i = 0; i < moved.size(); ++i) {
     Replica& r = at(ReplicaId::at(i));
     r.kind = moved[i].kind & kind_mask;
@@ -417,20 +417,20 @@ void MemoryStore::renumber(std::span<const ReplicaId> kept) {
     r.is_handed_over = false;
     r.readers.store(1, std::memory_order_relaxed);
     r.buffer.store(moved[i].buffer, std::memory_order_relaxed);
-    if (counting_ == Counting::acquired) kind_of(r).node->announced += kind_of(r).bytes;
+    if (counting_ == Counting::acquired) kind_of(r).room->announced += kind_of(r).bytes;
   }
 }
 
 std::filesystem::path MemoryStore::file(ReplicaId r) const {
-  const Node& node = *kind_of(at(r)).node;
-  return node.space != nullptr ? node.space->file(r) : std::filesystem::path{};
+  const Room& room = *kind_of(at(r)).room;
+  return room.space != nullptr ? room.space->file(r) : std::filesystem::path{};
 }
 
 void MemoryStore::read(ReplicaId r, std::vector<std::byte>& out) const {
   TROUPE_ASSERT(backing_ == Backing::buffers && held(r));
   const Kind& kind = kind_of(at(r));
   out.resize(kind.bytes);
-  kind.node->space->read(held_by(kind, at(r), r), out.data());
+  kind.room->space->read(held_by(kind, at(r), r), out.data());
 }
 
 const Digest& MemoryStore::digest(ReplicaId r) const {
@@ -450,10 +450,10 @@ std::uint64_t MemoryStore::bytes_used(MemoryId m) const {
 
 void MemoryStore::check_invariants() const {
   for (std::size_t m = 0; m < memories_.size(); ++m) {
-    const Node& node = memories_[m];
+    const Room& room = memories_[m];
     const std::uint64_t used = bytes_used(MemoryId::at(m));
-    TROUPE_ASSERT(node.used == (node.is_counted ? used : 0));
-    TROUPE_ASSERT(used <= node.size_bytes);
+    if (counting_ == Counting::acquired) TROUPE_ASSERT(room.used == (room.is_counted ? used : 0));
+    TROUPE_ASSERT(used <= room.size_bytes);
   }
 }
 

@@ -185,9 +185,9 @@ class MemoryStore {
   // buffers, and all announced replicas fit; or the memory is elsewhere, and they must not be.
   // Changes with install() and clear() only.
   bool is_tracked(MemoryId m) const {
-    const Node& node = memories_[m.index()];
-    return !node.is_elsewhere &&
-           (backing_ == Backing::buffers || counting_ == Counting::announced || node.is_counted);
+    const Room& room = memories_[m.index()];
+    return !room.is_elsewhere &&
+           (backing_ == Backing::buffers || counting_ == Counting::announced || room.is_counted);
   }
 
   // Bytes of all replicas held. No other function may run meanwhile.
@@ -215,20 +215,23 @@ class MemoryStore {
   };
   static constexpr std::byte* no_buffer = MemorySpace::nowhere;
 
-  struct Node {
+  struct Room {
     std::string name;
     std::uint64_t size_bytes = 0;                  // the limit of `used`
     std::unique_ptr<MemorySpace> space = nullptr;  // with buffers, unless they are elsewhere
-    bool is_elsewhere = false;           // its tensors are held by another node, or by none
-    std::uint64_t announced = 0;         // bytes of all announced replicas
-    bool is_counted = false;             // `announced` has exceeded `size_bytes`
-    std::atomic<std::uint64_t> used{0};  // bytes of the replicas held; 0 unless is_counted
+    bool is_elsewhere = false;  // its tensors are held by another node, or by none
+    // Bytes of all replicas announced, by Counting::acquired.
+    std::uint64_t announced = 0;
+    bool is_counted = false;  // `announced` has exceeded `size_bytes`
+    // Bytes of the replicas held, by Counting::acquired, and 0 unless is_counted; else of those
+    // announced and not freed.
+    std::atomic<std::uint64_t> used{0};
   };
   // Replicas of one type in one memory.
   struct Kind {
     TensorType type;
     MemoryId memory;
-    Node* node = nullptr;  // of the memory
+    Room* room = nullptr;  // of the memory
     std::uint64_t bytes = 0;
     std::uint64_t capacity = 0;  // of a buffer of `pool`; 0: the space has none
     BufferPool* pool = nullptr;
@@ -270,13 +273,13 @@ class MemoryStore {
   Digest take_digest(ReplicaId r) const;
   void acquire(ReplicaId r, BufferCache* cache);
   void free_replica(ReplicaId r, BufferCache* cache);
-  void count(Node& node, std::uint64_t bytes);
+  void count(Room& room, std::uint64_t bytes);
   void free_buffer(ReplicaId r, BufferCache* cache);
   void drop_adopted(const std::byte* buffer);
 
   Backing backing_;
   Counting counting_;
-  std::deque<Node> memories_;
+  std::deque<Room> memories_;
   SharedTable<Kind> kinds_;
   // By hash of type and memory. Finds kinds that are too old for the search in intern(), so that a
   // long stream with many types doesn't add the same kind again and again.

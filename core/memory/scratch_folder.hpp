@@ -12,9 +12,10 @@ namespace troupe {
 
 class ScratchFolder {
  public:
-  // Creates `directory`/troupe-storage-<pid>-<random>; if `directory` is empty, in
-  // temporary_directory(). On file systems of this host, removes such folders of this user whose
-  // processes were killed. Throws a usage Error (without a place) if no folder can be made.
+  // Creates `directory`/troupe-storage-<pid>-<random>, or troupe-<pid>-<random> where files can't
+  // be locked; if `directory` is empty, in temporary_directory(). On file systems of this host,
+  // removes such folders of this user whose processes were killed. Throws a usage Error (without a
+  // place) if no folder can be made.
   explicit ScratchFolder(const std::filesystem::path& directory);
   ~ScratchFolder();  // removes the folder with its files, and those of processes killed meanwhile
   ScratchFolder(const ScratchFolder&) = delete;

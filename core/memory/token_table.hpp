@@ -7,7 +7,6 @@
 
 #include <array>
 #include <atomic>
-#include <cstddef>
 #include <mutex>
 #include <unordered_map>
 #include <vector>

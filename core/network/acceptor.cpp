@@ -82,6 +82,7 @@ class Acceptor::Impl {
         refused_(std::move(refused)),
         socket_(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)),
         end_(eventfd(0, EFD_CLOEXEC)) {
+    if (end_.get() < 0) throw can_not_listen(options, errno);
     listen_on(socket_.get(), options);
     port_ = port_of(socket_.get());
     thread_ = std::thread([this] { run(); });

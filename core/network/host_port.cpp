@@ -97,15 +97,27 @@ int begin_connecting(const addrinfo& to, int& error) {
   return -1;
 }
 
+// Blocks until the socket has connected, or has failed to. False: not in this time. Signals don't
+// end it.
+bool wait_for_connection(int fd, Duration timeout) {
+  using Clock = std::chrono::steady_clock;
+  const auto deadline = Clock::now() + timeout;
+  pollfd ready{.fd = fd, .events = POLLOUT, .revents = 0};
+  int count = 0;
+  do {
+    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    count = poll(&ready, 1, static_cast<int>(std::max<std::int64_t>(ms, 0)));
+  } while (count < 0 && errno == EINTR);
+  return count > 0;
+}
+
 // Returns a socket, or -1 and sets `error`.
 int try_to_connect(const addrinfo& to, Duration timeout, int& error) {
   const int fd = begin_connecting(to, error);
   if (fd < 0) return -1;
   if (error == EINPROGRESS) {
-    pollfd ready{.fd = fd, .events = POLLOUT, .revents = 0};
-    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count();
     socklen_t size = sizeof error;
-    if (poll(&ready, 1, static_cast<int>(std::max<std::int64_t>(ms, 0))) <= 0) {
+    if (!wait_for_connection(fd, timeout)) {
       error = ETIMEDOUT;
     } else {
       getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);

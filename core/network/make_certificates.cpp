@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include <fcntl.h>
@@ -95,6 +96,17 @@ struct NewFile {
   mode_t mode;
 };
 
+// Returns 0, or the error.
+int write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
 void write_new(const NewFile& file) {
   const int fd = open(file.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, file.mode);
   int error = fd < 0 ? errno : 0;
@@ -103,9 +115,7 @@ void write_new(const NewFile& file) {
                       "give another folder, or remove the old files");
   }
   if (fd >= 0) {
-    if (write(fd, file.text.data(), file.text.size()) != static_cast<ssize_t>(file.text.size())) {
-      error = errno;
-    }
+    error = write_all(fd, file.text);
     if (close(fd) != 0 && error == 0) error = errno;
     if (error != 0) unlink(file.path.c_str());
   }

@@ -38,8 +38,9 @@ namespace troupe {
 //   WireRest rest()         what to wait for; none if update() has more to do
 //   void wake()             ends such a wait
 //
-// Callbacks of the user are called by update(), so that they may send and take without end;
-// arrived() likewise. Nothing derives from it: its thread runs until its destructor has ended it.
+// Callbacks of the user are called by update(), so that they may send and take without end, or
+// where take() was called by another thread; arrived() by update() alone. Nothing derives from it:
+// its thread runs until its destructor has ended it.
 template <class Work>
 class PolledWire final : public Wire {
  public:

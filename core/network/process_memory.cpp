@@ -1,5 +1,6 @@
 #include "core/network/process_memory.hpp"
 
+#include "core/base/error.hpp"
 #include "core/network/random_number.hpp"
 
 #include <array>
@@ -72,7 +73,7 @@ std::string ProcessMemory::read(std::uint64_t address, std::span<std::byte> out)
     const ssize_t copied = process_vm_readv(process_, &to, 1, &from, 1, 0);
     if (copied <= 0) {
       return fmt::format("the memory of process {} can't be read: {}", process_,
-                         copied < 0 ? std::strerror(errno) : "it ends");
+                         copied < 0 ? system_message(errno) : "it ends");
     }
     out = out.subspan(static_cast<std::size_t>(copied));
     address += static_cast<std::uint64_t>(copied);

@@ -10,7 +10,6 @@
 #include "core/network/wire_rest.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <list>
 #include <string>
 #include <vector>

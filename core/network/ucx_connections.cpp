@@ -1,5 +1,6 @@
 #include "core/network/ucx_connections.hpp"
 
+#include "core/base/error.hpp"
 #include "core/network/ucx_messages.hpp"
 #include "core/network/wire_address.hpp"
 
@@ -29,6 +30,7 @@ void progress_until(UcxWorker& worker, std::chrono::milliseconds most, IsOver is
 
 UcxConnections::UcxConnections(UcxWorker& worker, Lost lost)
     : worker_(worker), lost_(std::move(lost)), deaths_(epoll_create1(EPOLL_CLOEXEC)) {
+  if (deaths_ < 0) throw run_error("no more descriptors: " + system_message(errno));
   worker_.set_handler(message::hello, on_hello, nullptr);
   worker_.set_handler(message::goodbye, on_goodbye, this);
   worker_.set_handler(message::probe, on_probe, this);
@@ -103,7 +105,9 @@ void UcxConnections::watch(Connection& connection, int process_id) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.ptr = &connection;
-  epoll_ctl(deaths_, EPOLL_CTL_ADD, connection.process, &event);
+  if (epoll_ctl(deaths_, EPOLL_CTL_ADD, connection.process, &event) != 0) {
+    fail(connection, system_message(errno));
+  }
 }
 
 void UcxConnections::look_for_deaths() {

@@ -6,10 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <string>
 #include <type_traits>
-#include <vector>
 
 namespace troupe {
 

@@ -10,8 +10,6 @@
 #include "core/plan/share.hpp"
 
 #include <cstdint>
-#include <span>
-#include <string>
 #include <utility>
 #include <vector>
 

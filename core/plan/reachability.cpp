@@ -1,7 +1,6 @@
 #include "core/plan/reachability.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <set>

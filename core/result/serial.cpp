@@ -116,6 +116,8 @@ void run_serial(const Graph& graph, const OpRanges& ops, std::int64_t widest_tea
       throw failed(e.problem(), e.remedy());
     } catch (const std::exception& e) {
       throw failed(e.what(), {});
+    } catch (...) {
+      throw failed("its kernel threw something that is no std::exception", {});
     }
     if (!visit(op, result)) return;
     run.release(op);

@@ -35,7 +35,6 @@ class SentShare {
         kernels_(share.kernels) {}
 
   ResourceId resource() const { return resource_; }
-  std::uint32_t window() const { return window_; }
   std::size_t size() const { return items_.size() - 1; }
   UnitId unit(std::size_t item) const { return items_[item].unit; }
   std::span<const ReplicaId> inputs_of(std::size_t item) const {

@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cstdlib>
 #include <numeric>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>

@@ -9,7 +9,7 @@ namespace troupe {
 
 // Fits every device. Uses the CPU kernels.
 DeviceBackendEntry rehearsed_device_backend();
-// Fits links between memories of kind ram.
+// Fits links that join no storage.
 LinkBackendEntry rehearsed_link_backend();
 
 }  // namespace troupe

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -43,6 +45,18 @@ BOOST_AUTO_TEST_CASE(every_machine_file_loads) {
     }
   }
   BOOST_TEST(count >= 7);
+}
+
+BOOST_AUTO_TEST_CASE(the_first_machine_of_the_documentation_is_one) {
+  std::ifstream in(TROUPE_SOURCE_DIR "/docs/machine_files.md");
+  const std::string page(std::istreambuf_iterator<char>(in), {});
+  const std::string fence = "```yaml\n";
+  const std::size_t begin = page.find(fence) + fence.size();
+  const TemporaryFiles files;
+  const Machine machine = load_machine_file(
+      files.write("one.yaml", page.substr(begin, page.find("```", begin) - begin)));
+  BOOST_TEST(machine.name == "one-gpu");
+  BOOST_TEST(machine.devices.size() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(every_run_file_loads_and_says_what_it_is_about) {

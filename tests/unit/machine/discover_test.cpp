@@ -1,6 +1,7 @@
 #include "core/machine/discover.hpp"
 
 #include "core/machine/route.hpp"
+#include "tests/support/expect_error.hpp"
 
 #include <numeric>
 #include <set>
@@ -10,6 +11,8 @@
 #include <sched.h>
 
 namespace troupe {
+using testing::expect_error;
+
 BOOST_AUTO_TEST_SUITE(discover)
 namespace {
 
@@ -85,6 +88,13 @@ BOOST_AUTO_TEST_CASE(devices_share_cores_where_there_are_fewer_cores) {
 }
 
 //   up to 32 memories: a link between each pair;  of more: mem1 ── mem0 ── mem2, …
+BOOST_AUTO_TEST_CASE(a_host_makes_no_more_devices_than_a_machine_file_may_ask_for) {
+  for (const int devices : {-1, 1025}) {
+    expect_error(ErrorKind::usage, "ask for 1 to 1024",
+                 [&] { local_machine(host_of({{0}}), {.cpu_devices = devices}); });
+  }
+}
+
 BOOST_AUTO_TEST_CASE(many_memories_are_joined_through_the_first_one) {
   const HostInfo host = host_of({{0, 1}});
   BOOST_TEST(local_machine(host, {.cpu_devices = 32}).links.size() == 32U * 31U / 2U);

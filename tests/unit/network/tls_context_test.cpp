@@ -7,10 +7,12 @@
 #include "tests/unit/network/any_wire.hpp"
 
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <string>
 
 #include <boost/test/unit_test.hpp>
+#include <sys/resource.h>
 
 BOOST_AUTO_TEST_SUITE(tls_context)
 namespace {
@@ -49,6 +51,25 @@ BOOST_AUTO_TEST_CASE(files_that_exist_are_not_overwritten) {
   expect_error(ErrorKind::usage, "node.key' is there already",
                [&] { make_certificates(folder.path()); });
   BOOST_TEST(folder.entries() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_there_is_no_room_for_to_its_end_is_removed_and_refused) {
+  const TemporaryDirectory folder;
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit half{.rlim_cur = 100, .rlim_max = before.rlim_max};  // of a file
+  setrlimit(RLIMIT_FSIZE, &half);
+  std::string message;
+  try {
+    make_certificates(folder.path());
+  } catch (const Error& error) {
+    message = error.what();
+  }
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  BOOST_TEST(message.find("can't be written: File too large") != std::string::npos, message);
+  BOOST_TEST(folder.entries() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_folder_that_can_not_be_made_is_refused) {

@@ -131,5 +131,21 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_fails_is_named) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(a_kernel_that_throws_no_exception_of_the_standard_library_fails_likewise) {
+  OpRegistry ops = builtin_ops();
+  ops.add({.name = "odd",
+           .type =
+               [](const OpSignature&) {
+                 return TensorType{DType::f32, {1}};
+               },
+           .cpu = [](const CpuCall&) { throw 7; }});
+  Graph graph(ops);
+  graph.begin_group("bad");
+  const OpId bad = graph.append({.kind = ops.find("odd"), .inputs = {}, .attrs = {}});
+  expect_error(ErrorKind::failed, "bad (odd), executed serially: its kernel threw something", [&] {
+    run_serial(graph, {bad}, 1, [](OpId, std::span<const std::byte>) { return true; });
+  });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe
