@@ -300,7 +300,7 @@ Session::Session(const std::filesystem::path& machine_file, const SessionOptions
 Session::Session(Machine machine, const SessionOptions& options, CallSite where)
     : Session(open_session(std::move(machine), options, where)) {}
 Session::~Session() {
-  core_->close();
+  if (core_ != nullptr) core_->close();
 }
 
 const Machine& Session::machine() const {

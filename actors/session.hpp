@@ -47,6 +47,8 @@ class Tensor {
   }
   ~Tensor();
 
+  // Whether the handle has a tensor: not if it was made without one, or moved from.
+  explicit operator bool() const { return state_ != nullptr; }
   // Throw a usage Error if the handle is empty.
   const TensorType& type(CallSite where = CallSite::here()) const;
   const Shape& shape(CallSite where = CallSite::here()) const { return type(where).shape; }
@@ -55,6 +57,7 @@ class Tensor {
   // copy even where they are there already. Returns at once. Throws a usage Error if the machine
   // has no such memory.
   Tensor to(std::string_view memory, CallSite where = CallSite::here()) const;
+  Tensor to(std::nullptr_t, CallSite = {}) const = delete;  // names, not numbers: to(0)
   // Blocks until the tensor has been made; other calls may still run. Throws the session's Error if
   // it has failed.
   void wait(CallSite where = CallSite::here()) const;
@@ -87,8 +90,7 @@ struct SessionOptions {
   // Decides the order of concurrent messages under virtual time; results don't depend on it.
   std::uint64_t seed = 0;
   // The op kinds: builtin_ops(), or a copy of it to which kinds were added; others are refused.
-  // Copied.
-  const OpRegistry& ops = builtin_ops();
+  OpRegistry ops = builtin_ops();
   // Nodes that the session is to run on, "host:port" each, in their order: what `troupe node` says
   // that it listens on. They must have these op kinds. None: those of nodes_variable; if there are
   // none, too, it runs in this process.
@@ -133,8 +135,9 @@ class [[nodiscard]] DeviceScope {
 //
 // The functions and operators that compute are in tensor_ops.hpp.
 //
-// The child of a fork() can't use its parent's sessions, nor end by exit() while it has some: the
-// threads stay with the parent. Let it call exec() or _exit(), or make sessions after the fork().
+// The child of a fork() can't use its parent's sessions, whose threads stay with the parent: calls,
+// waits and reads throw a usage Error there, and their destructors do nothing. Let it make sessions
+// of its own.
 //
 // Where a memory has no room for a call, tensors that the call doesn't read move to other memories
 // that have: those first that were used least recently. Where none has, the session fails.
@@ -161,14 +164,16 @@ class Session {
   // Completes what is pending, and prints an error to standard error where there is one that no
   // wait has thrown.
   ~Session();
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
+  // Its tensors and scopes stay valid. A session that was moved from can only be destroyed.
+  Session(Session&& other) noexcept : core_(std::exchange(other.core_, nullptr)) {}
+  Session& operator=(Session&&) = delete;
 
   const Machine& machine() const;
 
   // Places the calls of this thread on a device while the result lives. Without that, a placement
   // policy chooses. Throws a usage Error if the machine has no such device.
   DeviceScope on(std::string_view device, CallSite where = CallSite::here()) const;
+  DeviceScope on(std::nullptr_t, CallSite = {}) const = delete;  // names, not numbers: on(0)
 
   // Seeded values in [0, 1), the same on every device.
   Tensor uniform(const Shape& shape, std::int64_t seed = 0, DType dtype = DType::f32,
@@ -242,13 +247,14 @@ class Session {
   // The same for what was called before and is computed by this device: by the calls' scope, or by
   // the placement policy. Throws a usage Error if the machine has no such device.
   void wait(std::string_view device, CallSite where = CallSite::here());
+  void wait(std::nullptr_t, CallSite = {}) = delete;  // names, not numbers: wait(0)
 
   // In a simulation only what is measured takes time. What is measured takes memory for each op.
   //
   // Runs `work` once to warm up and once more with the clock running, each with wait_all() at its
   // end. So tensors that there were before are where `work` reads them when the clock starts: to
   // time their copies, too, let `work` make them. Adds the times to the report as a scenario, and
-  // returns it; it is valid until the next measure(). Other threads may use the session meanwhile:
+  // returns it, to be used until the session ends. Other threads may use the session meanwhile:
   // the clock starts when nothing is left of what they have called, and what they call then is
   // measured, too. Throws what `work` throws, and a usage Error if it is empty, measures itself, or
   // another thread measures; the report then has no such scenario. Results aren't compared with a
@@ -256,8 +262,8 @@ class Session {
   // clock runs.
   const ScenarioReport& measure(std::string_view name, const std::function<void()>& work,
                                 CallSite where = CallSite::here());
-  // A copy of all that was measured. Its notes say what GPUs did since the session began; how links
-  // of nodes copied isn't known before the session ends.
+  // A copy of all that was measured. Its notes say what GPUs had done since the session began when
+  // the last measure() ended; how links of nodes copied isn't known before the session ends.
   Report report() const;
 
  private:

@@ -207,16 +207,16 @@ Tensor cast(Argument x, DType dtype) {
   return call<cast_op>(x, one_attr("dtype", std::string(to_string(dtype))));
 }
 
-Tensor reshape(Argument x, const Integers& shape) {
-  return call<reshape_op>(x, one_attr("shape", shape));
+Tensor reshape(Argument x, const Indices& shape) {
+  return call<reshape_op>(x, one_attr("shape", shape.values));
 }
 
-Tensor transpose(Argument x, const Integers& axes) {
-  return call<transpose_op>(x, one_attr("axes", axes));
+Tensor transpose(Argument x, const Indices& axes) {
+  return call<transpose_op>(x, one_attr("axes", axes.values));
 }
 
-Tensor slice(Argument x, const Integers& begin, const Integers& end) {
-  return call<slice_op>(x, {{"begin", begin}, {"end", end}});
+Tensor slice(Argument x, const Indices& begin, const Indices& end) {
+  return call<slice_op>(x, {{"begin", begin.values}, {"end", end.values}});
 }
 
 Tensor concat(const std::vector<Tensor>& inputs, std::int64_t axis, CallSite where) {

@@ -19,8 +19,8 @@
 
 namespace troupe {
 
-// A tensor, or a number, and the line of the program that passes it: made of it without a word, so
-// that every call notes its line.
+// A tensor, and the line of the program that passes it: made of it without a word, so that every
+// call notes its line.
 struct Argument {
   Argument(const Tensor& given, CallSite line = CallSite::here()) : tensor(given), where(line) {}
   const Tensor& tensor;
@@ -136,17 +136,29 @@ Tensor softmax_cross_entropy_grad(Argument logits, const Tensor& labels);
 // to the nearest one, and is infinite beyond their range. Of an int64, an int32 has the lower half.
 Tensor cast(Argument x, DType dtype);
 
-// The same values in another order or shape, also of int32 and int64.
+// The same values in another order or shape, also of int32 and int64. Each makes a new tensor: a
+// copy of what it takes, and no view.
+
+// A list of integers of any type, as a program writes it: {rows, -1}. Throws a usage Error for one
+// above Shape::max_elements.
+struct Indices {
+  Indices() = default;
+  Indices(std::initializer_list<Extent> given) {
+    for (const Extent& index : given) values.push_back(index.value);
+  }
+  Indices(Integers given) : values(std::move(given)) {}
+  Integers values;
+};
 
 // In the same order, under another shape with as many elements. One extent may be -1, which stands
 // for what is left.
-Tensor reshape(Argument x, const Integers& shape);
+Tensor reshape(Argument x, const Indices& shape);
 // Axis d of the result is axis axes[d] of x. `axes` names each axis once, from the end by negative
 // numbers; {}: all in reverse.
-Tensor transpose(Argument x, const Integers& axes = {});
+Tensor transpose(Argument x, const Indices& axes = {});
 // The elements from index `begin` to before `end`, which have an index for each axis. On each axis
 // 0 <= begin < end <= extent.
-Tensor slice(Argument x, const Integers& begin, const Integers& end);
+Tensor slice(Argument x, const Indices& begin, const Indices& end);
 // 1 to 1,024 tensors one after the other along `axis`. Their other extents must be equal.
 Tensor concat(const std::vector<Tensor>& inputs, std::int64_t axis,
               CallSite where = CallSite::here());

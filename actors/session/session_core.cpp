@@ -1,8 +1,10 @@
 #include "actors/session/session_core.hpp"
 
 #include "actors/actor_system_setup.hpp"
+#include "core/base/forks.hpp"
 #include "core/base/random.hpp"
 #include "core/base/suggest.hpp"
+#include "core/base/text.hpp"
 #include "core/memory/buffer_pool.hpp"
 #include "core/ops/builtin.hpp"
 
@@ -39,6 +41,7 @@ SessionHost::SessionHost(const OpRegistry& kinds)
 
 SessionCore::SessionCore(SessionHost host, Mode mode, std::uint64_t seed)
     : number_(next_number()),
+      forks_(fork_count()),
       ops_(std::move(host.ops)),
       cluster_(std::move(host.cluster)),
       machine_(std::move(host.machine)),
@@ -71,7 +74,27 @@ SessionCore::SessionCore(SessionHost host, Mode mode, std::uint64_t seed)
 
 SessionCore::~SessionCore() = default;
 
+bool SessionCore::is_of_parent() const {
+  return forks_ != fork_count();
+}
+
+SessionCore::Lock SessionCore::lock_for(CallSite where) const {
+  if (is_of_parent()) {  // where another thread may have had the mutex
+    throw usage_error(where.place(), "this session belongs to the process that has called fork()",
+                      "make sessions after the fork()");
+  }
+  return Lock(mutex_);
+}
+
+Report SessionCore::report() const {
+  const Lock lock = lock_for({});
+  Report report = report_;
+  report.scenarios.assign(measured_.begin(), measured_.end());
+  return report;
+}
+
 void SessionCore::close() {
+  if (is_of_parent()) return;
   {
     const std::lock_guard lock(mutex_);
     is_closing_ = true;
@@ -81,7 +104,10 @@ void SessionCore::close() {
   thread_.join();
   {
     const std::lock_guard lock(mutex_);  // other threads may wait for tensors
-    if (failure_ && !is_failure_told_) fmt::print(stderr, "troupe: {}\n", failure_->what());
+    if (failure_ && !is_failure_told_) {
+      // Not fmt::print(), which throws where nothing can be written.
+      std::fputs(fmt::format("troupe: {}\n", visible(failure_->what())).c_str(), stderr);
+    }
   }
   for (TensorState* state = states_.close(); state != nullptr;) {
     give_back(std::exchange(state, state->next));
@@ -102,6 +128,7 @@ bool SessionCore::drop_use_quietly(TensorState& tensor) {
 }
 
 void SessionCore::drop_use(TensorState& tensor) {
+  if (is_of_parent()) return;
   if (!tensor.is_adopted) {
     drop_use_quietly(tensor);
     return;
@@ -143,7 +170,7 @@ OpKindId SessionCore::find_kind(std::string_view name, CallSite where) const {
 }
 
 Tensor SessionCore::call(Call call, CallSite where, std::vector<Tensor>* further) {
-  Lock lock(mutex_);
+  Lock lock = lock_for(where);
   check_not_failed(where);
   while (is_full(log_)) {
     for_callers_.wait(lock);
@@ -300,22 +327,22 @@ void SessionCore::wait_until_idle(Lock& lock) {
 }
 
 void SessionCore::wait(const TensorState& tensor, CallSite where) {
-  Lock lock(mutex_);
+  Lock lock = lock_for(where);
   wait_for(lock, {.call = tensor.number, .tensor = &tensor}, where);
 }
 
 void SessionCore::wait(DeviceId device, CallSite where) {
-  Lock lock(mutex_);
+  Lock lock = lock_for(where);
   wait_for(lock, {.call = called_, .device = device}, where);
 }
 
 void SessionCore::wait_all() {
-  Lock lock(mutex_);
+  Lock lock = lock_for({});
   wait_for(lock, {.call = called_}, {});
 }
 
 SessionCore::Values SessionCore::values(TensorState& tensor, DType dtype, CallSite where) {
-  Lock lock(mutex_);
+  Lock lock = lock_for(where);
   check_not_failed(where);
   if (!engine_->has_values()) {
     throw usage_error(where.place(), "a simulation computes no values to read",
@@ -370,7 +397,7 @@ const ScenarioReport& SessionCore::measure(std::string_view name, const std::fun
                                            CallSite where) {
   if (!work) throw usage_error(where.place(), "there is nothing to measure", "give a function");
   {
-    const Lock lock(mutex_);
+    const Lock lock = lock_for(where);
     if (measuring_) {
       throw usage_error(where.place(),
                         *measuring_ == std::this_thread::get_id()
@@ -402,10 +429,10 @@ const ScenarioReport& SessionCore::measure(std::string_view name, const std::fun
     Lock lock(mutex_);
     wait_for(lock, {.call = called_}, where);
     wait_until_idle(lock);
-    report_.scenarios.push_back(engine_->end_measure(std::string(name)));
+    measured_.push_back(engine_->end_measure(std::string(name)));
     report_.notes = engine_->notes();
     measuring_.reset();
-    return report_.scenarios.back();
+    return measured_.back();
   } catch (...) {
     Lock lock(mutex_);
     wait_until_idle(lock);

@@ -13,13 +13,13 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <thread>
 #include <unordered_map>
@@ -54,10 +54,7 @@ class SessionCore final : private TensorExchange {
   // No other session of this process has it.
   std::uint64_t number() const { return number_; }
   const Machine& machine() const { return machine_; }
-  Report report() const {
-    const Lock lock(mutex_);
-    return report_;
-  }
+  Report report() const;
   OpKindId given_kind() const { return given_; }
   OpKindId find_kind(std::string_view name, CallSite where) const;
   const OpKind& kind(OpKindId id) const { return (*ops_)[id]; }
@@ -134,6 +131,11 @@ class SessionCore final : private TensorExchange {
     std::exception_ptr failure = {};
   };
 
+  // Whether this is the child of a fork(), and the session the parent's: it has no thread here.
+  bool is_of_parent() const;
+  // For all that a program calls. Throws a usage Error if is_of_parent().
+  Lock lock_for(CallSite where) const;
+
   static bool is_full(const CallLog& log) {
     return log.size() >= log_calls_max || log.copied_bytes >= log_bytes_max;
   }
@@ -159,6 +161,7 @@ class SessionCore final : private TensorExchange {
   void step(Lock& lock, bool hands_out, bool lets_time_pass);
 
   const std::uint64_t number_;
+  const std::uint32_t forks_;  // see is_of_parent()
   const std::unique_ptr<const OpRegistry> ops_;
   std::unique_ptr<Cluster> cluster_;  // null: this process has the machine
   const Machine machine_;
@@ -185,7 +188,8 @@ class SessionCore final : private TensorExchange {
   bool is_failure_told_ = false;
   std::vector<CallSite> places_;
   std::unordered_map<std::uint64_t, std::uint32_t> place_numbers_;
-  Report report_;
+  Report report_;                             // without its scenarios,
+  std::deque<ScenarioReport> measured_;       // which stay where they are
   std::optional<std::thread::id> measuring_;  // the thread that does
 
   TensorStates states_;  // of which the mutex guards make()

@@ -42,6 +42,14 @@ void check_words(const OpKind& kind) {
                                     kind.name, attr.name),
                         "give it another name");
     }
+    const auto* const number = std::get_if<std::int64_t>(&attr.fallback);
+    if (number != nullptr && !attr.required &&
+        (*number < attr.value_min || *number > attr.value_max)) {
+      throw usage_error(
+          fmt::format("'{}' of '{}' is {} where nothing is said, and goes from {} to {}", attr.name,
+                      kind.name, *number, attr.value_min, attr.value_max),
+          "set value_min and value_max, or another fallback");
+    }
     const auto* const text = std::get_if<std::string>(&attr.fallback);
     if (text == nullptr || attr.required || attr.choices.empty()) continue;
     if (std::ranges::find(attr.choices, *text) != attr.choices.end()) continue;

@@ -2,6 +2,8 @@
 #include "core/ops/builtin.hpp"
 #include "core/ops/layout.hpp"
 
+#include <fmt/format.h>
+
 namespace troupe {
 namespace {
 
@@ -16,8 +18,9 @@ TensorType slice_type(const OpSignature& op) {
   for (std::size_t d = 0; d < x.rank(); ++d) {
     if (begin[d] >= end[d] || end[d] > x[d]) {
       throw unfit_inputs(op.inputs,
-                         "on each axis, `begin` must be less than `end`, and `end` at most the "
-                         "extent");
+                         fmt::format("on axis {}, where {} to {} are asked for, `begin` must be "
+                                     "less than `end`, and `end` at most the extent",
+                                     d, begin[d], end[d]));
     }
     extents.push_back(end[d] - begin[d]);
   }

@@ -5,15 +5,21 @@
 #include "tests/support/temporary_directory.hpp"
 #include "tests/unit/actors/session_fixture.hpp"
 
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <future>
 #include <iterator>
 #include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace troupe;
@@ -45,6 +51,52 @@ std::string logged_by(const std::function<void()>& work) {
 }
 
 }  // namespace
+
+BOOST_AUTO_TEST_CASE(a_session_that_has_failed_ends_also_where_nothing_can_be_written) {
+  std::fflush(stderr);
+  const int terminal = dup(STDERR_FILENO);
+  const int full = open("/dev/full", O_WRONLY);
+  dup2(full, STDERR_FILENO);
+  {
+    Session s(testing::session_machine());
+    const Tensor x = s.zeros(square);
+    s.call("fail", {&x, 1});
+  }
+  dup2(terminal, STDERR_FILENO);
+  std::clearerr(stderr);
+  close(full);
+  close(terminal);
+  BOOST_TEST(true);  // the program is still there
+}
+
+BOOST_AUTO_TEST_CASE(a_child_of_fork_is_told_that_a_session_is_its_parents) {
+  Session s(testing::session_machine());
+  const Tensor x = s.zeros(square);
+  x.wait();
+  const pid_t child = fork();
+  if (child == 0) {
+    int told = 0;
+    const std::array<std::function<void()>, 6> uses = {
+        [&] { s.zeros(square); }, [&] { x.wait(); },       [&] { x.read<float>(); },
+        [&] { s.wait_all(); },    [&] { s.wait("cpu0"); }, [&] { s.report(); }};
+    for (const auto& use : uses) {
+      try {
+        use();
+      } catch (const Error& error) {
+        told += std::string_view(error.what()).find("called fork()") != std::string_view::npos;
+      }
+    }
+    {
+      const Tensor moved = x;
+      const Session ends(std::move(s));
+    }
+    _exit(told);
+  }
+  int status = 0;
+  BOOST_REQUIRE(waitpid(child, &status, 0) == child);
+  BOOST_TEST((WIFEXITED(status) && WEXITSTATUS(status) == 6));
+  BOOST_TEST(x.read<float>() == std::vector<float>(4), boost::test_tools::per_element());
+}
 
 BOOST_AUTO_TEST_CASE(reading_a_tensor_of_a_failed_op_throws_what_has_failed_and_where) {
   Session s(testing::session_machine());
@@ -283,7 +335,7 @@ BOOST_AUTO_TEST_CASE(a_machine_that_makes_no_sense_is_refused) {
   refused("the launch time of 'cpu0' is -1e-09 s",
           [](Machine& m) { m.devices[0].launch = Duration{-1}; });
   refused("has an issue depth of -5", [](Machine& m) { m.devices[0].issue_depth = -5; });
-  refused("the bandwidth of 'copy' is nan",
+  refused("the bandwidth backward of 'copy' is nan",
           [](Machine& m) { m.links[0].bandwidth[1] = std::nan(""); });
   refused("the latency of 'copy' is -1e-09 s",
           [](Machine& m) { m.links[0].latency = Duration{-1}; });

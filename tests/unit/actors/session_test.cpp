@@ -85,6 +85,55 @@ BOOST_AUTO_TEST_CASE(a_machine_value_gets_cores_of_this_host_unless_it_is_simula
   }
 }
 
+// Options that a function makes, of op kinds that it makes.
+SessionOptions options_with_a_kind() {
+  OpRegistry ops = builtin_ops();
+  ops.add({.name = "seven",
+           .type =
+               [](const OpSignature&) {
+                 return TensorType{DType::f32, {1}};
+               },
+           .cpu = [](const CpuCall& call) { call.output.as<float>()[0] = 7; }});
+  return {.ops = ops};
+}
+
+BOOST_AUTO_TEST_CASE(options_of_a_session_own_the_op_kinds_that_they_are_given) {
+  const SessionOptions options = options_with_a_kind();
+  Session s(two_devices(), options);
+  BOOST_TEST(s.call("seven", {}).read<float>() == std::vector<float>{7},
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(what_was_measured_first_is_still_there_after_more_was_measured) {
+  Session s(two_devices());
+  const ScenarioReport& first = s.measure("first", [&] { s.zeros(small); });
+  for (int i = 0; i < 40; ++i) s.measure("another", [&] { s.zeros(small); });
+  BOOST_TEST(first.name == "first");
+  const Report report = s.report();
+  BOOST_TEST(report.scenarios.size() == 41U);
+  BOOST_TEST(report.scenarios[0].makespan.count() == first.makespan.count());
+}
+
+BOOST_AUTO_TEST_CASE(a_session_can_be_moved_with_its_tensors_and_scopes) {
+  std::vector<Session> sessions;
+  Tensor x;
+  BOOST_TEST(!x);
+  for (int i = 0; i < 3; ++i) {
+    Session s(two_devices());
+    const DeviceScope on = s.on("cpu1");
+    if (i == 0) x = s.tensor(some, small);
+    sessions.push_back(std::move(s));
+    sessions.back().zeros(small);
+    sessions.back().wait("cpu1");
+  }
+  BOOST_TEST(static_cast<bool>(x));
+  const Tensor moved = std::move(x);
+  BOOST_TEST(!x);  // NOLINT(bugprone-use-after-move)
+  BOOST_TEST((moved + moved).read<float>() == (std::vector<float>{2, 4, 6, 8}),
+             boost::test_tools::per_element());
+  sessions.front().wait_all();
+}
+
 BOOST_AUTO_TEST_CASE(a_call_is_placed_on_the_device_of_its_scope_and_copied_where_it_is_read) {
   Session s(two_devices());
   Tensor x;

@@ -68,6 +68,8 @@ BOOST_AUTO_TEST_CASE(a_kind_that_makes_no_sense_is_refused) {
     refused("which is a word of run files",
             {.name = "k", .attrs = {{.name = word, .fallback = std::int64_t{1}}}});
   }
+  refused("'index' of 'k' is -1 where nothing is said, and goes from 0 to 1099511627776",
+          {.name = "k", .attrs = {{.name = "index", .fallback = std::int64_t{-1}}}});
   refused(
       "'way' of 'k' is 'up' where nothing is said, which is none of left, right",
       {.name = "k",
