@@ -149,9 +149,13 @@ class ActorRuntime::Impl {
   }
 
   void prepare_kernels(const Window& window) {
-    for (const auto& [resource, share] : window.shares) {
-      load_kernels(context_.ops, share);
-      if (nodes_ == nullptr && !has_begun_) warm_up_kernels(context_, resource, share);
+    try {
+      for (const auto& [resource, share] : window.shares) {
+        load_kernels(context_.ops, share);
+        if (nodes_ == nullptr && !has_begun_) warm_up_kernels(context_, resource, share);
+      }
+    } catch (const Error& error) {
+      throw Error(set_up_failure(), error.place(), error.problem(), error.remedy());
     }
   }
 
@@ -190,7 +194,8 @@ class ActorRuntime::Impl {
     if (!setup_->has_virtual_time()) return deliveries_.wait_for(awaited, 50ms);
     if (setup_->proceed()) return;
     // The coordinator looks twice and then ends a run that is stuck.
-    TROUPE_ASSERT(++idle_rounds_ < 8);
+    ++idle_rounds_;
+    TROUPE_ASSERT(idle_rounds_ < 8);
     send(CheckStall{});
   }
 

@@ -73,9 +73,11 @@ TimeAgain time_made_again(const Plan& plan, std::span<const Window> windows,
     for (const auto& [resource, share] : window.shares) {
       for (std::uint32_t i = 0; i < share.size(); ++i) {
         const Unit& unit = plan.units[share.items[i].unit.index()];
-        const bool is_op = unit.makes_result && !unit.transfer && !unit.is_further;
-        if (!is_op || !share.items[i].finished()) continue;
-        if (!made.insert(unit.op).second) {
+        const bool makes_op = unit.makes_result && !unit.is_further;
+        if (!makes_op || !share.items[i].finished()) continue;
+        const bool is_again = !made.insert(unit.op).second;
+        if (unit.transfer) continue;  // a copy, by a link
+        if (is_again) {
           again.known += share.busy(i);
         } else if (unreported.contains(unit.op)) {
           again.possible += share.busy(i);

@@ -88,7 +88,9 @@ int carry_out(Mode mode, const RunArguments& arguments) {
   report.title = planned.file.title;
   const std::vector<std::string>& notes = planned.file.notes;
   report.notes.insert(report.notes.begin(), notes.begin(), notes.end());
-  phases.ended(run.setting().name_past, run.op_count());
+  std::size_t finished = 0;  // ops and transfers
+  for (const ScenarioReport& s : report.scenarios) finished += s.finished;
+  phases.ended(run.setting().name_past, finished);
   // If an output fails, the others are written all the same. The first error is thrown at the end.
   std::optional<Error> failure;
   const auto attempt = [&failure](auto&& write) {

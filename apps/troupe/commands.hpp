@@ -28,7 +28,7 @@ struct RunArguments {
   std::vector<std::string> losses;     // "n1@500ms"; of `simulate` only
   std::string on_loss = "replan";      // or "fail", "wait", "wait:30s"
 
-  // The rest is of `run` only, but for the nodes, which `validate` has, too.
+  // The rest is of `run` only, but for the nodes, which `validate` has, too, and `verbose`.
   std::vector<std::string> for_nodes;  // options that were given and say how nodes are used
   std::vector<std::string> nodes;      // "host:port"
   std::size_t local_nodes = 0;         // 0: none

@@ -312,9 +312,41 @@ void add_launch_options(CLI::App& command, troupe::LaunchArguments& arguments) {
   command.footer("PROGRAM and its arguments follow: troupe launch --local-nodes 2 ./program 100");
 }
 
+// Prints what is wrong where a command doesn't know a word. Returns the exit code.
+int refuse_extras(const CLI::App& app, const CLI::App& command) {
+  const std::vector<std::string> words = app.remaining(true);
+  const auto is_option = [](const std::string& word) { return word.starts_with('-'); };
+  const auto found = std::find_if(words.begin(), words.end(), is_option);
+  const std::string name = found != words.end() ? found->substr(0, found->find('=')) : words.back();
+  std::string remedy;
+  std::vector<std::string> own;
+  for (const CLI::App* other : app.get_subcommands({})) {
+    for (const CLI::Option* option : other->get_options()) {
+      for (const std::string& known : option->get_lnames()) {
+        if (other == &command) own.push_back("--" + known);
+        if (name == "--" + known) remedy += fmt::format("; 'troupe {}' has it", other->get_name());
+      }
+    }
+  }
+  const std::vector<std::string_view> known(own.begin(), own.end());
+  if (found == words.end()) {
+    troupe::print_error(
+        "troupe: '{}' is one word too many; 'troupe {} --help' shows how it is "
+        "called",
+        name, command.get_name());
+  } else {
+    troupe::print_error("troupe: 'troupe {}' has no option '{}'{}", command.get_name(), name,
+                        remedy.empty() ? "; " + troupe::suggestion(name, known) : remedy);
+  }
+  return troupe::exit_usage;
+}
+
 // Prints a line that says what is wrong with the command line. Returns the exit code.
 int refuse(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
+  if (!chosen.empty() && dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    return refuse_extras(app, *chosen.front());
+  }
   if (!chosen.empty()) {
     troupe::print_error("troupe: {}; 'troupe {} --help' shows how it is called", error.what(),
                         chosen.front()->get_name());
@@ -367,7 +399,7 @@ int run_program(int argc, char** argv) {
                   "Under srun or mpirun on several hosts: the network interface of the nodes")
       ->option_text("NAME");
   CLI::App* simulate = app.add_subcommand(
-      "simulate", "Predict how long they take on the machine that the file describes");
+      "simulate", "Predict how long a run file's scenarios take on the machine that it describes");
   add_run_options(*simulate, arguments);
   simulate
       ->add_option("--lose", arguments.losses,
@@ -406,6 +438,8 @@ int run_program(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return refuse(app, error);
   }
+  // Programs that `launch` starts keep the limit that they would have.
+  if (!launch->parsed()) raise_descriptor_limit();
   if (run->parsed()) return troupe::run_command(arguments);
   if (simulate->parsed()) return troupe::simulate_command(arguments);
   if (validate->parsed()) return troupe::validate_command(arguments);
@@ -431,7 +465,6 @@ int main(int argc, char** argv) {
   for (int fd = 0; fd < 3; ++fd) {
     if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);
   }
-  raise_descriptor_limit();
   try {
     return run_program(argc, argv);
   } catch (const troupe::Error& error) {

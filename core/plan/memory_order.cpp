@@ -206,10 +206,13 @@ class MemoryOrder {
     const bool is_held = available < memory.size_bytes;
     throw NoRoom(usage_error(
         graph_.place(unit.op),
-        fmt::format("'{}' on {} needs {} in {}, and {} of its {} are available there{}{}",
-                    graph_.name(unit.op), resource_name(machine_, unit.ref.resource),
-                    format_bytes(bytes_made_by(u)), memory.name, format_bytes(available),
-                    format_bytes(memory.size_bytes),
+        fmt::format("'{}' on {} needs {} in {}, and {} available there{}{}", graph_.name(unit.op),
+                    resource_name(machine_, unit.ref.resource), format_bytes(bytes_made_by(u)),
+                    memory.name,
+                    memory.size_bytes == 1  // the least that there can be
+                        ? "nothing is"
+                        : fmt::format("{} of its {} are", format_bytes(available),
+                                      format_bytes(memory.size_bytes)),
                     is_held ? " (earlier results that are still needed hold the rest)" : "",
                     memory.size_reason.empty() ? "" : fmt::format(" ({})", memory.size_reason)),
         fmt::format("use smaller tensors or fewer at once, {}or give the memory more",

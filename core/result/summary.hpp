@@ -28,7 +28,7 @@ struct RunResult {
   std::vector<UnitId> under_way = {};
 };
 
-// "run[3] on gpu0", "run[3] over pcie0"
+// "'run[3]' on gpu0", "'run[3]' over pcie0"
 std::string unit_name(const Graph& graph, const Machine& machine, const Plan& plan, UnitId unit);
 
 // The tensors that must exist before the unit starts: "'x', 'y'", or "nothing". Other dependencies

@@ -86,7 +86,8 @@ Verdict verify(const Graph& graph, const Plan& plan, Results& results, Compariso
           how = difference(results.values(next->replica), expected, graph.type(op).dtype);
         }
       } catch (const Error& error) {
-        throw run_error(fmt::format("'{}': {}", graph.name(op), error.problem()), error.remedy());
+        throw run_error(fmt::format("'{}' can't be compared: {}", graph.name(op), error.problem()),
+                        error.remedy());
       }
       verdict.equal = false;
       verdict.mismatch =

@@ -10,6 +10,9 @@
 //     {"ph":"f","bp":"e","pid":1,"tid":3,"ts":30890.000,"id":7,"name":"needs","cat":"dependency"}
 //   ]}
 //
+// The slice of a transfer lasts from its first chunk to its last, with the waits between them: what
+// a link was busy for is in the report.
+//
 // Times are microseconds with three decimals, computed from integers. Viewers require the slices of
 // a thread to be nested or disjoint. So if spans of one track overlap (flows of a fair link), the
 // track becomes several threads, "pcie0 host→vram0 (2)" and so on. Thread ids continue over

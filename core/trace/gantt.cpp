@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <functional>
+#include <map>
 #include <numeric>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -18,7 +21,8 @@ namespace troupe {
 namespace {
 
 constexpr std::size_t chart_rows_max = 24;
-constexpr std::size_t chart_name_width_max = 24;
+constexpr std::size_t chart_name_width = 24;
+constexpr std::size_t chart_name_width_max = 48;
 constexpr std::size_t chart_percent_width = 6;  // " 100 %"
 constexpr std::size_t letters_max = 26;
 constexpr std::uint32_t others = letters_max;  // the one symbol of all other groups
@@ -61,6 +65,8 @@ std::vector<std::uint32_t> heaviest(const std::vector<std::uint64_t>& weights,
   return chosen;
 }
 
+using Letters = std::map<std::string, char, std::less<>>;  // by label
+
 // Letters for a name, best first: the initials of its words, then all its letters.
 std::string candidates(std::string_view name) {
   std::string initials, rest;
@@ -74,17 +80,32 @@ std::string candidates(std::string_view name) {
   return initials + rest + "abcdefghijklmnopqrstuvwxyz";
 }
 
-void choose_letters(const Timeline& timeline, Chart& chart) {
+// A label keeps its letter from chart to chart, if no other one has it there. First all get the
+// letter that they begin with, as far as that is free.
+void choose_letters(const Timeline& timeline, Chart& chart, Letters& letters) {
   std::string taken;
-  for (std::size_t i = 0; i < chart.label_of_symbol.size(); ++i) {
-    const std::string wish = candidates(timeline.labels[chart.label_of_symbol[i]]);
-    chart.letter[i] = wish[wish.find_first_not_of(taken)];
-    taken += chart.letter[i];
+  const auto label = [&](std::size_t i) -> const std::string& {
+    return timeline.labels[chart.label_of_symbol[i]];
+  };
+  const auto take = [&](std::size_t i, char letter) {
+    if (chart.letter[i] != 0 || taken.find(letter) != std::string::npos) return;
+    chart.letter[i] = letter;
+    taken += letter;
+  };
+  const std::size_t count = chart.label_of_symbol.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (const auto known = letters.find(label(i)); known != letters.end()) take(i, known->second);
+  }
+  for (std::size_t i = 0; i < count; ++i) take(i, candidates(label(i)).front());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string wish = candidates(label(i));
+    if (chart.letter[i] == 0) take(i, wish[wish.find_first_not_of(taken)]);
+    letters.try_emplace(label(i), chart.letter[i]);
   }
   chart.letter[others] = others_symbol;
 }
 
-Chart chart_of(const ScenarioReport& scenario) {
+Chart chart_of(const ScenarioReport& scenario, Letters& letters) {
   const Timeline& timeline = scenario.timeline;
   Chart chart;
   chart.length = scenario.makespan;
@@ -112,7 +133,7 @@ Chart chart_of(const ScenarioReport& scenario) {
     chart.symbol_of_label[chart.label_of_symbol[i]] = i;
   }
   for (const Span& s : timeline.spans) ++chart.count[chart.symbol_of_label[s.label]];
-  choose_letters(timeline, chart);
+  choose_letters(timeline, chart, letters);
   return chart;
 }
 
@@ -258,7 +279,7 @@ void append_chart(std::string& out, const ScenarioReport& scenario, const Chart&
   }
   append_line(out, title);
   if (chart.tracks.empty()) {
-    out += "   nothing ran\n";
+    out += scenario.outcome == Outcome::done ? "   nothing ran\n" : "   nothing has finished\n";
     return;
   }
   const Grid grid(scenario.timeline, chart, cell_time);
@@ -275,8 +296,9 @@ void append_chart(std::string& out, const ScenarioReport& scenario, const Chart&
   append_line(out, margin + bottom_line(scenario, grid.columns(), cell_time));
   append_legend(out, scenario.timeline, chart, name_width + 2);
   if (chart.more_tracks > 0) {
-    append_line(out, std::string(name_width + 2, ' ') +
-                         fmt::format("… and {} less busy tracks", count_text(chart.more_tracks)));
+    append_line(out,
+                std::string(name_width + 2, ' ') +
+                    fmt::format("… and {} more tracks, no busier", count_text(chart.more_tracks)));
   }
 }
 
@@ -286,21 +308,24 @@ std::string gantt_charts(const Report& report) {
   const auto has_run = [](const ScenarioReport& s) { return s.outcome != Outcome::not_run; };
   if (std::none_of(report.scenarios.begin(), report.scenarios.end(), has_run)) return {};
   std::vector<Chart> charts;
-  std::size_t name_width = 4;
+  Letters letters;
+  std::size_t drawn = 0;
+  std::vector<std::string> names = {"name"};
   Duration longest{1};
   Duration shortest = Duration::max();
   for (const ScenarioReport& s : report.scenarios) {
-    charts.push_back(chart_of(s));
+    charts.push_back(chart_of(s, letters));
     Chart& chart = charts.back();
     chart.length = std::max(chart.length, Duration{1});
     for (const std::uint32_t t : chart.tracks) {
-      name_width = std::max(name_width, display_width(printable(s.timeline.tracks[t].name)));
+      names.push_back(printable(s.timeline.tracks[t].name));
     }
     if (chart.tracks.empty()) continue;
+    ++drawn;
     longest = std::max(longest, chart.length);
     shortest = std::min(shortest, chart.length);
   }
-  name_width = std::min(name_width, chart_name_width_max);
+  const std::size_t name_width = name_columns(names, chart_name_width, chart_name_width_max);
   const std::size_t columns_max = page_width - name_width - 3 - chart_percent_width;
   const bool common_axis = longest / common_axis_ratio_max <= shortest;
 
@@ -311,7 +336,7 @@ std::string gantt_charts(const Report& report) {
       "at "
       "the\n"
       "right, with their waits for chunks.";
-  out += common_axis && charts.size() > 1 ? " All on one time axis.\n\n" : "\n\n";
+  out += common_axis && drawn > 1 ? " All on one time axis.\n\n" : "\n\n";
   for (std::size_t i = 0; i < charts.size(); ++i) {
     const std::int64_t length = (common_axis ? longest : charts[i].length).count();
     const auto columns = static_cast<std::int64_t>(columns_max);

@@ -20,7 +20,8 @@
 //                                            ops + transfers - such copies = planned where done
 //       "serial_s": 1.297000000,             sum of all op and transfer times
 //       "lower_bound_s": 1.028000000,        no schedule of this placement can beat it
-//       "bound_by": "pcie0 vram0→host",      a device, a link direction, "critical path"
+//       "bound_by": "pcie0 vram0→host",      a device, a link direction, "critical path",
+//                                            or "" if it did not run
 //       "makespan_s": 1.060000000,
 //       "speedup": 1.223585,                 serial / makespan; null if it didn't finish, or took
 //                                            no time

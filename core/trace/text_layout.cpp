@@ -5,6 +5,7 @@
 #include <clocale>
 #include <cmath>
 #include <cwchar>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -118,7 +119,8 @@ std::string printable(std::string_view text) {
       continue;
     }
     const bool control = c.value < 0x20 || (c.value >= 0x7F && c.value < 0xA0) ||
-                         (c.value >= 0x2028 && c.value <= 0x202E);
+                         (c.value >= 0x2028 && c.value <= 0x202E) || c.value == 0x200E ||
+                         c.value == 0x200F || (c.value >= 0x2066 && c.value <= 0x2069);
     if (control) {
       out += ' ';
     } else {
@@ -154,6 +156,20 @@ std::string shorten(std::string_view text, std::size_t width) {
     tail += std::max<std::size_t>(c.bytes, 1);
   }
   return std::string(text.substr(0, head_end)) + "…" + std::string(text.substr(tail));
+}
+
+std::size_t name_columns(const std::vector<std::string>& names, std::size_t usual_max,
+                         std::size_t width_max) {
+  std::size_t widest = 0;
+  for (const std::string& name : names) widest = std::max(widest, display_width(name));
+  const std::size_t different = std::set<std::string>(names.begin(), names.end()).size();
+  std::size_t width = std::min(widest, usual_max);
+  for (const std::size_t end = std::min(widest, width_max); width < end; ++width) {
+    std::set<std::string> shown;
+    for (const std::string& name : names) shown.insert(shorten(name, width));
+    if (shown.size() == different) break;
+  }
+  return width;
 }
 
 std::vector<std::string> wrap(std::string_view text, std::size_t width) {

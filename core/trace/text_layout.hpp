@@ -14,8 +14,9 @@ namespace troupe {
 // The largest width of a line of a report, in columns.
 constexpr std::size_t page_width = 100;
 
-// `text` as valid UTF-8 without control characters: these become spaces, bytes that aren't UTF-8
-// become U+FFFD. Text passed to the functions below must be printable() unless they take any text.
+// `text` as valid UTF-8 without control characters, those of writing directions among them: these
+// become spaces, bytes that aren't UTF-8 become U+FFFD. Text passed to the functions below must be
+// printable() unless they take any text.
 std::string printable(std::string_view text);
 
 // Columns that `text` takes on a terminal: 0 for combining marks, 2 for East Asian wide characters
@@ -24,6 +25,11 @@ std::size_t display_width(std::string_view text);
 
 // `text` in at most `width` columns. If it is wider, "…" replaces its middle.
 std::string shorten(std::string_view text, std::size_t width);
+
+// Columns for a list of names: as many as the widest needs, but at most `usual_max`, or more, up to
+// `width_max`, where names that differ would be alike when they are shortened to that.
+std::size_t name_columns(const std::vector<std::string>& names, std::size_t usual_max,
+                         std::size_t width_max);
 
 // Splits any text into lines of at most `width` columns, at spaces and line ends, or within a word
 // that is too long. `width` must be above 1. Returns at least one line.

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -15,7 +17,9 @@ namespace troupe {
 namespace {
 
 constexpr std::size_t table_rows_max = 20;
-constexpr std::size_t table_name_width_max = 24;
+constexpr std::size_t table_name_width = 24;
+constexpr std::size_t table_name_width_max = 48;
+constexpr std::size_t idle_width_max = 3 * page_width;
 constexpr std::size_t cell_width_min = 8;  // "  ▇  97%"
 constexpr std::size_t cell_width_max = 38;
 constexpr std::size_t bar_cell_width = 16;      // the narrowest cell with a bar
@@ -108,6 +112,22 @@ std::vector<Row> busiest(std::vector<Row> rows) {
   return rows;
 }
 
+// Of those that were never busy; of many the first ones.
+std::string idle_names(const std::vector<Row>& rows) {
+  std::string text;
+  std::size_t left_out = 0;
+  for (const Row& r : rows) {
+    if (r.busy_s > 0) continue;
+    const std::string name = shorten(printable(r.name), page_width / 2);
+    if (left_out > 0 || display_width(text) + display_width(name) > idle_width_max) {
+      ++left_out;
+    } else {
+      text += (text.empty() ? "" : ", ") + name;
+    }
+  }
+  return left_out == 0 ? text : fmt::format("{} and {} more", text, count_text(left_out));
+}
+
 void append_wrapped(std::string& out, const std::string& text) {
   for (const std::string& line : wrap(text, page_width)) out += line + "\n";
 }
@@ -117,18 +137,15 @@ void append_wrapped(std::string& out, const std::string& text) {
 std::string utilisation_table(const Report& report) {
   std::vector<Row> rows = rows_of(report);
   if (rows.empty()) return {};
-  std::string idle;
-  for (const Row& r : rows) {
-    if (r.busy_s == 0) idle += (idle.empty() ? "" : ", ") + printable(r.name);
-  }
+  const std::string idle = idle_names(rows);
   std::erase_if(rows, [](const Row& r) { return r.busy_s == 0; });
   const std::size_t working = rows.size();
   rows = busiest(std::move(rows));
 
   std::string out;
-  std::size_t name_width = std::string_view("utilisation").size();
-  for (const Row& r : rows) name_width = std::max(name_width, display_width(printable(r.name)));
-  name_width = std::min(name_width, table_name_width_max);
+  std::vector<std::string> names = {"utilisation"};
+  for (const Row& r : rows) names.push_back(printable(r.name));
+  const std::size_t name_width = name_columns(names, table_name_width, table_name_width_max);
   const std::size_t space = page_width - name_width;
   const std::size_t scenarios = report.scenarios.size();
   const std::size_t per_block = std::min(scenarios, space / cell_width_min);
@@ -146,10 +163,9 @@ std::string utilisation_table(const Report& report) {
     if (end < scenarios) out += "\n";
   }
   if (working > rows.size()) {
-    append_wrapped(
-        out, fmt::format("… and {} more that were less busy", count_text(working - rows.size())));
+    append_wrapped(out, fmt::format("… and {} more, no busier", count_text(working - rows.size())));
   }
-  if (!idle.empty()) append_wrapped(out, "never busy: " + shorten(idle, 3 * page_width));
+  if (!idle.empty()) append_wrapped(out, "never busy: " + idle);
   return out;
 }
 

@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(a_fault_before_the_clock_starts_ends_the_run_with_the_kind_
   const Workspace workspace;
   const Finished finished = run(workspace, run_file(small_tasks), {{"KERNEL_FAULT_AT", "1"}});
   BOOST_TEST(!finished.timed_out);
-  BOOST_TEST(finished.exit_code == 1, finished.err);
+  BOOST_TEST(finished.exit_code == 2, finished.err);  // nothing has run
   BOOST_TEST(std::count(finished.err.begin(), finished.err.end(), '\n') == 1, finished.err);
   check_words(finished.err,
               {"GPU 0 can't compute 'uniform'", "illegal memory access", "compute-sanitizer"});

@@ -44,11 +44,16 @@ BOOST_AUTO_TEST_CASE(a_command_without_its_file_is_refused) {
 
 BOOST_AUTO_TEST_CASE(an_unknown_option_is_refused) {
   const Ready ready;
-  check_refused(ready, {"run", "run.yaml", "--jsn", "x"}, "", {"--jsn", "run --help"});
-  check_refused(ready, {"simulate", "run.yaml", "--no-verify"}, "", {"--no-verify"});
+  check_refused(ready, {"run", "run.yaml", "--jsn", "x"}, "'troupe run' has no option '--jsn'",
+                {"did you mean '--json'?"});
+  check_refused(ready, {"simulate", "run.yaml", "--no-verify"},
+                "'troupe simulate' has no option '--no-verify'", {"'troupe run' has it"});
+  check_refused(ready, {"run", "run.yaml", "--lose=n1@1s"}, "'troupe run' has no option '--lose'",
+                {"'troupe simulate' has it"});
   check_refused(ready, {"simulate", "run.yaml", "--no-cuda-graphs"}, "", {"--no-cuda-graphs"});
   check_refused(ready, {"--jsn"}, "there is no option '--jsn'", {"--help"});
-  check_refused(ready, {"run", "run.yaml", "more.yaml"}, "", {"more.yaml"});
+  check_refused(ready, {"run", "run.yaml", "more.yaml"}, "'more.yaml' is one word too many",
+                {"troupe run --help"});
 }
 
 BOOST_AUTO_TEST_CASE(an_unknown_policy_for_losses_is_refused_with_those_there_are) {

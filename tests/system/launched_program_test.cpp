@@ -99,6 +99,16 @@ BOOST_FIXTURE_TEST_CASE(launch_returns_what_its_program_returns, Files) {
   BOOST_TEST(finish({"sh", "-c", "kill -PIPE $$"}).exit_code == 128 + SIGPIPE);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_launched_program_may_open_as_many_files_as_without_launch, Files) {
+  std::string launched;
+  for (const std::string& word : launch({"--", "sh", "-c", "ulimit -n"})) {
+    launched += " '" + word + "'";
+  }
+  const Finished finished =
+      Program({"/bin/sh", "-c", "ulimit -Sn 300; exec" + launched}, options_in(*this)).wait();
+  BOOST_TEST(finished.out == "300\n", finished.err);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_signal_for_launch_is_passed_on_to_its_program, Files) {
   for (const int signal :
        {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGCONT, SIGWINCH}) {

@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 
@@ -17,6 +20,12 @@ namespace {
 
 bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
+}
+
+std::size_t count_of(std::string_view text, std::string_view part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
+  return count;
 }
 
 void check_width(const std::string& text) {
@@ -190,9 +199,50 @@ BOOST_AUTO_TEST_CASE(of_a_thousand_resources_the_busiest_are_shown) {
   const std::string text = report_text(report);
   check_width(text);
   BOOST_TEST(contains(text, "device999"));
-  BOOST_TEST(contains(text, "… and 980 more that were less busy"));
-  BOOST_TEST(contains(text, "… and 976 less busy tracks"));
+  BOOST_TEST(contains(text, "… and 980 more, no busier"));
+  BOOST_TEST(contains(text, "… and 976 more tracks, no busier"));
   BOOST_TEST(std::count(text.begin(), text.end(), '\n') < 70);
+}
+
+BOOST_AUTO_TEST_CASE(long_names_that_differ_are_shown_as_different) {
+  samples::Scenario scenario("two links");
+  const std::string node = "node-of-rack-17.";
+  for (const char* const link : {"pcie0", "pcie1"}) {
+    const std::string name = node + link + " " + node + "vram→" + node + "host";
+    scenario.add(scenario.track(name, name), scenario.label("copy"), 0, 1ms);
+  }
+  Report report;
+  report.scenarios = {scenario.finish("critical path", 1ms)};
+  const std::string text = report_text(report);
+  check_width(text);
+  BOOST_TEST(count_of(text, "pcie0") >= 2U, text);
+  BOOST_TEST(count_of(text, "pcie1") >= 2U, text);
+}
+
+BOOST_AUTO_TEST_CASE(of_many_that_were_never_busy_whole_names_are_shown_and_the_others_counted) {
+  Report report;
+  report.scenarios = {wide(1)};
+  for (int i = 0; i < 100; ++i) {
+    report.scenarios[0].resources.push_back({.name = "idle" + std::to_string(i)});
+  }
+  const std::string text = report_text(report);
+  check_width(text);
+  BOOST_TEST(contains(text, "never busy: idle0, idle1, "));
+  BOOST_TEST(contains(text, "idle38 and 61 more\n"), text);
+}
+
+BOOST_AUTO_TEST_CASE(groups_have_the_letter_that_they_begin_with_and_keep_it) {
+  const auto scenario_of = [](const std::vector<std::string>& labels) {
+    samples::Scenario scenario("groups");
+    const std::uint32_t track = scenario.track("cpu", "cpu");
+    for (const std::string& label : labels) scenario.add(track, scenario.label(label), 0, 1ms);
+    return scenario.finish("cpu", 1ms);
+  };
+  Report report;
+  report.scenarios = {scenario_of({"s", "scan", "c"}), scenario_of({"scan", "s"})};
+  const std::string text = report_text(report);
+  BOOST_TEST(contains(text, "s s ×1   a scan ×1   c c ×1"), text);
+  BOOST_TEST(contains(text, "a scan ×1   s s ×1"), text);
 }
 
 BOOST_AUTO_TEST_CASE(groups_have_letters_of_their_own_and_the_smallest_share_one) {
