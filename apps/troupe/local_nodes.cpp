@@ -1,5 +1,6 @@
 #include "apps/troupe/local_nodes.hpp"
 
+#include "apps/troupe/commands.hpp"
 #include "core/base/units.hpp"
 #include "core/machine/discover.hpp"
 
@@ -131,7 +132,6 @@ std::optional<int> wait_for(pid_t process, Deadline until) {
 
 // Of a node whose process has ended with this status.
 Error ended_early(const std::string& node, int status, ErrorKind kind) {
-  constexpr int exit_usage = 2;
   if (WIFSIGNALED(status)) {
     return Error(
         kind, {},

@@ -166,6 +166,8 @@ void read_part(const std::filesystem::path& path, const FilePart& part, std::byt
 }
 
 void ignore_file_size_signal() {
+  struct sigaction action {};
+  if (sigaction(SIGXFSZ, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) return;
   std::signal(SIGXFSZ, SIG_IGN);
 }
 

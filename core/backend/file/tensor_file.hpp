@@ -38,7 +38,8 @@ void write_part(const std::filesystem::path& file, const FilePart& part, const s
 void read_part(const std::filesystem::path& file, const FilePart& part, std::byte* tensor);
 
 // Makes a write beyond the file size limit of the process fail with an error. Otherwise the signal
-// SIGXFSZ would end the process. Must be called before the first write_part().
+// SIGXFSZ would end the process: ignores that, unless the program has a handler for it. Must be
+// called before the first write_part().
 void ignore_file_size_signal();
 
 }  // namespace troupe

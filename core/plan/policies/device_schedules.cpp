@@ -1,16 +1,13 @@
 #include "core/plan/policies/device_schedules.hpp"
 
+#include "core/plan/policies/transfer_times.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <utility>
 
 namespace troupe {
 namespace {
-
-// Sums of two times are at most the longest, as in transfer times.
-Duration end_of(Duration start, Duration length) {
-  return std::min(start + length, longest_duration);
-}
 
 bool is_better(Duration finish, DeviceId device, const Opening& than) {
   return finish < than.finish || (finish == than.finish && device < than.device);
@@ -35,11 +32,11 @@ DeviceSchedules::DeviceSchedules(const Machine& machine, std::vector<std::vector
 }
 
 void DeviceSchedules::improve(Opening& best, DeviceId device, Want want) const {
-  if (!is_better(end_of(want.ready, want.length), device, best)) return;
+  if (!is_better(sum_of(want.ready, want.length), device, best)) return;
   const std::vector<StreamSchedule>& streams = streams_[device.index()];
   for (std::size_t stream = 0; stream < streams.size(); ++stream) {
     const Duration start = streams[stream].earliest(want.ready, want.length);
-    const Duration finish = end_of(start, want.length);
+    const Duration finish = sum_of(start, want.length);
     if (is_better(finish, device, best)) best = {device, stream, start, finish};
   }
 }
@@ -87,7 +84,7 @@ void DeviceSchedules::Row::search(const DeviceSchedules& all, Opening& best, Ran
                                   std::size_t vertex, Range below) const {
   if (below.first >= range.last || below.last <= range.first) return;
   const auto bound = [&](std::size_t v) { return tree[v].bound.earliest(want.ready, want.length); };
-  if (!is_better(end_of(bound(vertex), want.length), tree[vertex].first, best)) return;
+  if (!is_better(sum_of(bound(vertex), want.length), tree[vertex].first, best)) return;
   if (vertex >= width()) return all.improve(best, devices[below.first], want);
   const std::size_t middle = (below.first + below.last) / 2;
   const bool is_right_first = bound(2 * vertex + 1) < bound(2 * vertex);
