@@ -149,13 +149,9 @@ class ActorRuntime::Impl {
   }
 
   void prepare_kernels(const Window& window) {
-    try {
-      for (const auto& [resource, share] : window.shares) {
-        load_kernels(context_.ops, share);
-        if (nodes_ == nullptr && !has_begun_) warm_up_kernels(context_, resource, share);
-      }
-    } catch (const Error& error) {
-      throw Error(set_up_failure(), error.place(), error.problem(), error.remedy());
+    for (const auto& [resource, share] : window.shares) {
+      load_kernels(context_.ops, share);
+      if (nodes_ == nullptr && !has_begun_) warm_up_kernels(context_, resource, share);
     }
   }
 

@@ -265,7 +265,10 @@ void Run::Core::attempt(Course& course, std::size_t index, Report& report) {
       return;
     }
     const bool has_met_a_run = has_begun_ || course.has_begun() || execution_->has_lost_node();
-    if (!has_met_a_run) throw;  // nothing to report
+    // Nothing has run, so there is nothing to report.
+    if (!has_met_a_run) {
+      throw Error(ErrorKind::usage, error.place(), error.problem(), error.remedy());
+    }
     result.outcome = Outcome::failed;
     result.error = error.what();
   }

@@ -31,9 +31,9 @@ class Run {
 
   // Runs the scenarios one after the other. Blocks until they have completed, one has failed, or
   // the run was interrupted; the report says that all others were not run. A failure is in the
-  // report, too, and so are the ops that an interrupted run has left under way. Throws an Error if
-  // the first scenario can't begin (not enough host memory or threads, no storage). Must be called
-  // once only.
+  // report, too, and so are the ops that an interrupted run has left under way. Throws a usage
+  // Error if the first scenario can't begin (not enough host memory or threads, no storage). Must
+  // be called once only.
   Report perform();
 
   // Number of ops in all scenarios, including those prepared before the clock starts.

@@ -1,4 +1,5 @@
 // Runs that fail, are interrupted or killed: what finished stays in the report, and nothing hangs.
+#include "tests/support/node_process.hpp"
 #include "tests/support/run_workspace.hpp"
 
 #include <algorithm>
@@ -44,6 +45,26 @@ void check_failed(const RunWorkspace& workspace, const Finished& finished,
 }
 
 }  // namespace
+
+BOOST_AUTO_TEST_CASE(a_library_that_can_not_be_loaded_is_found_before_anything_runs) {
+  const RunWorkspace workspace;
+  workspace.write("libopenblas.so.0", "no library");
+  workspace.write("product.yaml",
+                  "machine: {discover: {}}\n"
+                  "tasks:\n"
+                  "  x: {op: uniform, shape: [4, 4]}\n"
+                  "  y: {op: matmul, in: [x, x]}\n");
+  ProgramOptions options = options_in(workspace);
+  options.environment["LD_LIBRARY_PATH"] = workspace.path().string();
+  for (const bool on_nodes : {false, true}) {
+    std::vector<std::string> words = {"run", "product.yaml"};
+    if (on_nodes) words.insert(words.end(), {"--local-nodes", "2"});
+    const Finished finished = Program(troupe_command(words), options).wait();
+    BOOST_TEST(finished.exit_code == 2, finished.err);
+    BOOST_TEST(contains(finished.err, "'matmul' can't load what it needs: OpenBLAS can't be"));
+    BOOST_TEST(finished.out == "");
+  }
+}
 
 //   good[0..2] (cpu0) → bad (cpu1) → after (cpu0)
 BOOST_AUTO_TEST_CASE(a_kernel_that_fails_ends_the_run_with_what_finished) {

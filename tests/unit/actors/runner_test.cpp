@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(a_library_that_a_later_scenario_needs_is_missed_before_any_
   g.op("y", "lost", {}, on(dev0), {{"flops", 1.0}}, testing::of_bytes(8));
   const std::vector<Scenario> both{g.scenario({"x"}), g.scenario({"y"})};
   for (const Mode mode : {Mode::rehearse, Mode::run}) {
-    expect_error(ErrorKind::failed, "its library can't be loaded",
+    expect_error(ErrorKind::usage, "its library can't be loaded",
                  [&] { perform(g, both, {.mode = mode}); });
   }
   BOOST_TEST((perform(g, both, {.mode = Mode::simulate}).scenarios[1].outcome == Outcome::done));
