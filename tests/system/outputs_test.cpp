@@ -1,8 +1,13 @@
 // Where --json and --trace write, and what they leave alone.
 #include "tests/support/refusal.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
@@ -130,6 +135,35 @@ BOOST_AUTO_TEST_CASE(ops_and_transfers_without_copies_are_what_was_planned) {
   BOOST_TEST(scenario["ops"] == 6);
   BOOST_TEST(scenario["transfers"] == 3);
   BOOST_TEST(scenario["planned"] == 6);
+}
+
+// A copy within one memory is made by its device; the first time, a link has made it.
+BOOST_AUTO_TEST_CASE(what_a_loss_has_cost_in_the_report_is_what_the_trace_shows_a_second_time) {
+  const Workspace workspace;
+  const Finished finished =
+      workspace.run({"simulate", TROUPE_SOURCE_DIR "/config/runs/two-nodes.yaml", "--lose",
+                     "n1@100ms", "--json", "report.json", "--trace", "trace.json"});
+  BOOST_REQUIRE(finished.exit_code == 0);
+  std::map<std::pair<int, int>, std::string> tracks;
+  std::vector<json> slices;
+  const json trace = json::parse(workspace.read("trace.json"));
+  for (const json& event : trace["traceEvents"]) {
+    if (event["name"] == "thread_name")
+      tracks[{event["pid"], event["tid"]}] = event["args"]["name"];
+    if (event["ph"] == "X") slices.push_back(event);
+  }
+  std::ranges::stable_sort(slices, {}, [](const json& slice) { return slice["ts"].get<double>(); });
+  std::set<std::pair<int, std::string>> made;
+  double again_us = 0;
+  for (const json& slice : slices) {
+    const bool is_again = !made.emplace(slice["pid"], slice["args"]["op"]).second;
+    const std::string& track = tracks[{slice["pid"], slice["tid"]}];
+    if (is_again && track.find("cpu") != std::string::npos) again_us += slice["dur"].get<double>();
+  }
+  BOOST_TEST(again_us > 0);
+  const std::string notes = json::parse(workspace.read("report.json"))["notes"].dump();
+  const std::string wanted = fmt::format("busy for {:.1f} ms", again_us / 1000);
+  BOOST_TEST(notes.find(wanted) != std::string::npos, notes);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
