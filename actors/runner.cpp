@@ -38,6 +38,11 @@ std::uint64_t ram_of(const Machine& machine) {
   return bytes;
 }
 
+// The same with the exit code of a run that has not begun.
+Error before_anything_ran(const Error& error) {
+  return usage_error(error.place(), error.problem(), error.remedy());
+}
+
 }  // namespace
 
 class Run::Core {
@@ -51,6 +56,7 @@ class Run::Core {
   const Machine& machine() const { return machine_; }
 
  private:
+  void load_all_kernels() const;
   // Fills the last scenario of `report`.
   void perform(std::size_t index, Report& report);
   void attempt(Course& course, std::size_t index, Report& report);
@@ -176,6 +182,14 @@ void Run::Core::plan_all() {
                     "list a task that makes or reads it in a scenario, or don't save it");
 }
 
+void Run::Core::load_all_kernels() const {
+  for (const Plan& plan : plans_) {
+    for (const Window& window : plan.windows) {
+      for (const auto& [resource, share] : window.shares) load_kernels(graph_.kinds(), share);
+    }
+  }
+}
+
 Report Run::Core::perform() {
   Report report;
   report.machine = machine_.name;
@@ -184,10 +198,10 @@ Report Run::Core::perform() {
   execution_.emplace(machine_, graph_.kinds(), setting_, MemoryStore::Counting::acquired,
                      options_.cluster, options_.losses);
   if (setting_.has_values()) {
-    for (const Plan& plan : plans_) {
-      for (const Window& window : plan.windows) {
-        for (const auto& [resource, share] : window.shares) load_kernels(graph_.kinds(), share);
-      }
+    try {
+      load_all_kernels();
+    } catch (const Error& error) {
+      throw before_anything_ran(error);
     }
   }
   if (options_.resumed != nullptr) {
@@ -265,10 +279,7 @@ void Run::Core::attempt(Course& course, std::size_t index, Report& report) {
       return;
     }
     const bool has_met_a_run = has_begun_ || course.has_begun() || execution_->has_lost_node();
-    // Nothing has run, so there is nothing to report.
-    if (!has_met_a_run) {
-      throw Error(ErrorKind::usage, error.place(), error.problem(), error.remedy());
-    }
+    if (!has_met_a_run) throw before_anything_ran(error);  // so there is nothing to report
     result.outcome = Outcome::failed;
     result.error = error.what();
   }

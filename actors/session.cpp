@@ -227,7 +227,7 @@ Tensor::~Tensor() {
 
 const TensorType& Tensor::type(CallSite where) const {
   const TensorState& state = state_of(*this, where);
-  return state.session->type(state);
+  return state.session->type(state, where);
 }
 
 Tensor Tensor::to(std::string_view memory, CallSite where) const {
@@ -265,7 +265,7 @@ std::vector<std::int64_t> Tensor::read<std::int64_t>(CallSite where) const {
 
 void Tensor::save(const std::filesystem::path& file, std::string_view name, CallSite where) const {
   TensorState& state = state_of(*this, where);
-  const NamedType named{.name = std::string(name), .type = type()};
+  const NamedType named{.name = std::string(name), .type = type(where)};
   with_file(file, where, [&] {
     if ((format_of(file) == DataFormat::npy) != name.empty()) {
       throw usage_error({file.string()},
@@ -401,7 +401,7 @@ void Session::save(const std::filesystem::path& file, const std::map<std::string
       throw usage_error(where.place(), fmt::format("'{}' belongs to another session", name),
                         "save tensors that this session has made");
     }
-    types.push_back({.name = name, .type = tensor.type()});
+    types.push_back({.name = name, .type = tensor.type(where)});
   }
   with_file(file, where, [&] {
     if (format_of(file) == DataFormat::npy) {

@@ -10,6 +10,7 @@
 #include "core/trace/report.hpp"
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>

@@ -11,10 +11,13 @@
 #include "actors/session.hpp"
 #include "core/base/call_site.hpp"
 #include "core/ops/attrs.hpp"
+#include "core/ops/tensor_type.hpp"
 
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace troupe {
@@ -136,9 +139,6 @@ Tensor softmax_cross_entropy_grad(Argument logits, const Tensor& labels);
 // to the nearest one, and is infinite beyond their range. Of an int64, an int32 has the lower half.
 Tensor cast(Argument x, DType dtype);
 
-// The same values in another order or shape, also of int32 and int64. Each makes a new tensor: a
-// copy of what it takes, and no view.
-
 // A list of integers of any type, as a program writes it: {rows, -1}. Throws a usage Error for one
 // above Shape::max_elements.
 struct Indices {
@@ -149,6 +149,9 @@ struct Indices {
   Indices(Integers given) : values(std::move(given)) {}
   Integers values;
 };
+
+// The same values in another order or shape, also of int32 and int64. Each makes a new tensor: a
+// copy of what it takes, and no view.
 
 // In the same order, under another shape with as many elements. One extent may be -1, which stands
 // for what is left.

@@ -73,7 +73,7 @@ void load_kernels(const OpRegistry& ops, const Share& share) {
     const OpKind& kind = ops[kernel.kind];
     if (kind.load == nullptr) continue;
     const auto failure = [&](const char* why) {
-      return usage_error(fmt::format("'{}' can't load what it needs: {}", kind.name, why));
+      return run_error(fmt::format("'{}' can't load what it needs: {}", kind.name, why));
     };
     try {
       kind.load();

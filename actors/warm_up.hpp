@@ -11,8 +11,8 @@ namespace troupe {
 // below look at. No item has values of this process only among its attributes.
 Share kernel_samples(const Share& share);
 
-// Loads the libraries that the share's kernels need, where they aren't loaded yet. Throws a usage
-// Error if one can't be loaded: that is found before they run.
+// Loads the libraries that the share's kernels need, where they aren't loaded yet. Throws a run
+// Error if one can't be loaded.
 void load_kernels(const OpRegistry& ops, const Share& share);
 
 // Lets the device of a share compute an op of each kernel, if its backend asks for that: see

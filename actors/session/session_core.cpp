@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -263,8 +264,8 @@ void SessionCore::forget_signatures(Lock& lock, CallSite where) {
   engine_->forget_signatures();
 }
 
-const TensorType& SessionCore::type(const TensorState& tensor) const {
-  const std::lock_guard lock(mutex_);
+const TensorType& SessionCore::type(const TensorState& tensor, CallSite where) const {
+  const Lock lock = lock_for(where);
   return signatures_.type(tensor.type);
 }
 
@@ -410,7 +411,7 @@ const ScenarioReport& SessionCore::measure(std::string_view name, const std::fun
   try {
     work();
     {
-      Lock lock(mutex_);
+      Lock lock = lock_for(where);
       std::uint64_t waited = 0;
       do {
         waited = called_;
@@ -426,7 +427,7 @@ const ScenarioReport& SessionCore::measure(std::string_view name, const std::fun
       }
     }
     work();
-    Lock lock(mutex_);
+    Lock lock = lock_for(where);
     wait_for(lock, {.call = called_}, where);
     wait_until_idle(lock);
     measured_.push_back(engine_->end_measure(std::string(name)));
@@ -434,6 +435,7 @@ const ScenarioReport& SessionCore::measure(std::string_view name, const std::fun
     measuring_.reset();
     return measured_.back();
   } catch (...) {
+    if (is_of_parent()) throw;  // `work` has called fork()
     Lock lock(mutex_);
     wait_until_idle(lock);
     engine_->drop_measure();

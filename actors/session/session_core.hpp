@@ -72,7 +72,7 @@ class SessionCore final : private TensorExchange {
   // Returns the first tensor that the call makes, and appends the others to `further`.
   Tensor call(Call call, CallSite where, std::vector<Tensor>* further = nullptr);
 
-  const TensorType& type(const TensorState& tensor) const;
+  const TensorType& type(const TensorState& tensor, CallSite where) const;
   void wait(const TensorState& tensor, CallSite where);
   void wait(DeviceId device, CallSite where);
   void wait_all();

@@ -88,8 +88,8 @@ int carry_out(Mode mode, const RunArguments& arguments) {
   report.title = planned.file.title;
   const std::vector<std::string>& notes = planned.file.notes;
   report.notes.insert(report.notes.begin(), notes.begin(), notes.end());
-  std::size_t finished = 0;  // ops and transfers
-  for (const ScenarioReport& s : report.scenarios) finished += s.finished;
+  std::size_t finished = 0;
+  for (const ScenarioReport& s : report.scenarios) finished += s.ops;
   phases.ended(run.setting().name_past, finished);
   // If an output fails, the others are written all the same. The first error is thrown at the end.
   std::optional<Error> failure;

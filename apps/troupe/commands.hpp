@@ -73,7 +73,8 @@ struct LaunchArguments {
   std::vector<std::string> command;  // a program and its arguments
 };
 
-// Exit codes: 0 done, 1 the run failed, 2 usage or config error.
+// Exit codes: 0 done, 1 the run failed, 2 before anything ran: bad usage, a bad file, or something
+// missing that it needs.
 enum ExitCode : int { exit_done = 0, exit_failed = 1, exit_usage = 2 };
 
 int run_command(const RunArguments& arguments);

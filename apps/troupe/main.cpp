@@ -315,29 +315,35 @@ void add_launch_options(CLI::App& command, troupe::LaunchArguments& arguments) {
 // Prints what is wrong where a command doesn't know a word. Returns the exit code.
 int refuse_extras(const CLI::App& app, const CLI::App& command) {
   const std::vector<std::string> words = app.remaining(true);
-  const auto is_option = [](const std::string& word) { return word.starts_with('-'); };
+  const auto is_option = [](const std::string& word) {
+    return word.starts_with('-') && word.find_first_not_of('-') != std::string::npos;
+  };
   const auto found = std::find_if(words.begin(), words.end(), is_option);
-  const std::string name = found != words.end() ? found->substr(0, found->find('=')) : words.back();
-  std::string remedy;
+  if (found == words.end()) {
+    troupe::print_error(
+        "troupe: '{}' is one word too many; 'troupe {} --help' shows how it is called",
+        words.back(), command.get_name());
+    return troupe::exit_usage;
+  }
+  const std::string name = found->substr(0, found->find('='));
   std::vector<std::string> own;
+  std::string others;
   for (const CLI::App* other : app.get_subcommands({})) {
     for (const CLI::Option* option : other->get_options()) {
       for (const std::string& known : option->get_lnames()) {
         if (other == &command) own.push_back("--" + known);
-        if (name == "--" + known) remedy += fmt::format("; 'troupe {}' has it", other->get_name());
+        if (name == "--" + known) others += fmt::format("; 'troupe {}' has it", other->get_name());
       }
     }
   }
-  const std::vector<std::string_view> known(own.begin(), own.end());
-  if (found == words.end()) {
-    troupe::print_error(
-        "troupe: '{}' is one word too many; 'troupe {} --help' shows how it is "
-        "called",
-        name, command.get_name());
-  } else {
-    troupe::print_error("troupe: 'troupe {}' has no option '{}'{}", command.get_name(), name,
-                        remedy.empty() ? "; " + troupe::suggestion(name, known) : remedy);
+  if (std::find(own.begin(), own.end(), name) != own.end()) {
+    troupe::print_error("troupe: '{}' is an option of '{}': write it behind that word", name,
+                        command.get_name());
+    return troupe::exit_usage;
   }
+  const std::vector<std::string_view> known(own.begin(), own.end());
+  troupe::print_error("troupe: 'troupe {}' has no option '{}'{}", command.get_name(), name,
+                      others.empty() ? "; " + troupe::suggestion(name, known) : others);
   return troupe::exit_usage;
 }
 

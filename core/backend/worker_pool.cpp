@@ -1,8 +1,10 @@
 #include "core/backend/worker_pool.hpp"
 
 #include "core/base/error.hpp"
+#include "core/base/forks.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <system_error>
 #include <utility>
 
@@ -25,8 +27,10 @@ WorkerPool::~WorkerPool() {
 std::shared_ptr<WorkerPool> WorkerPool::of_links() {
   static std::mutex mutex;
   static std::weak_ptr<WorkerPool> current;
+  static std::uint32_t forks = 0;
   constexpr std::size_t threads_min = 16;
   const std::lock_guard lock(mutex);
+  if (std::exchange(forks, fork_count()) != forks) current.reset();  // its threads are not here
   std::shared_ptr<WorkerPool> pool = current.lock();
   if (pool == nullptr) {
     pool = std::make_shared<WorkerPool>(

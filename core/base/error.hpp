@@ -14,7 +14,7 @@ struct SourcePlace {
 };
 
 enum class ErrorKind {
-  usage,   // bad input, found before anything ran: exit code 2
+  usage,   // bad input, or what it needs is missing, found before anything ran: exit code 2
   failed,  // the run itself failed: exit code 1
 };
 

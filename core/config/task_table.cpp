@@ -7,6 +7,10 @@
 #include "core/config/values.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 

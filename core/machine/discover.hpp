@@ -50,7 +50,7 @@ struct LocalMachineOptions {
 // among the memories; the size of the disk is the free space of its file system. The rates are
 // rough estimates from the number of cores (see local_machine.cpp), good enough to plan with; write
 // a machine file to give measured ones. If there are fewer cores than devices, devices share cores.
-// Throws a usage Error if there would be less than none of them, or more than cpu_devices_max.
+// Throws a usage Error unless `cpu_devices` is from 0 to cpu_devices_max.
 Machine local_machine(const HostInfo& host, const LocalMachineOptions& options = {});
 
 // What a GPU can do at best: float32, its memory, and each way between that and the host. 0: not

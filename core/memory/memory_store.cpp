@@ -23,21 +23,22 @@ MemoryStore::MemoryStore(const Machine& machine, Backing backing, Counting count
   constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
   for (std::size_t m = 0; m < machine.memories.size(); ++m) {
     const Memory& memory = machine.memories[m];
-    Room& room = memories_.emplace_back();
-    room.name = memory.name;
-    room.is_elsewhere = self && memory.node != self;
-    room.size_bytes = room.is_elsewhere ? unlimited : memory.size_bytes;
-    if (backing == Backing::buffers && !room.is_elsewhere) {
-      if (make_space) room.space = make_space(machine, MemoryId::at(m));
-      if (room.space == nullptr) {
-        room.space = memory.kind == MemoryKind::storage ? make_storage_space(memory)
-                                                        : make_host_space(pool_);
+    MemoryState& state = memories_.emplace_back();
+    state.name = memory.name;
+    state.is_elsewhere = self && memory.node != self;
+    state.size_bytes = state.is_elsewhere ? unlimited : memory.size_bytes;
+    if (backing == Backing::buffers && !state.is_elsewhere) {
+      if (make_space) state.space = make_space(machine, MemoryId::at(m));
+      if (state.space == nullptr) {
+        state.space = memory.kind == MemoryKind::storage ? make_storage_space(memory)
+                                                         : make_host_space(pool_);
       }
-      if (room.size_bytes == 0) {
-        room.size_bytes = std::max(room.space->free_bytes().value_or(unlimited), std::uint64_t{1});
+      if (state.size_bytes == 0) {
+        state.size_bytes =
+            std::max(state.space->free_bytes().value_or(unlimited), std::uint64_t{1});
       }
     }
-    if (room.size_bytes == 0) room.size_bytes = unlimited;
+    if (state.size_bytes == 0) state.size_bytes = unlimited;
   }
 }
 
@@ -56,11 +57,11 @@ ReplicaId MemoryStore::install(std::span<const ReplicaSpec> replicas,
       kind = intern(types[spec.type], spec.memory, kind);
     }
     before = &spec;
-    Room& room = *kinds_[kind].room;
+    MemoryState& state = *kinds_[kind].state;
     if (counting_ == Counting::announced) {
-      room.used.fetch_add(kinds_[kind].bytes, std::memory_order_relaxed);
+      state.used.fetch_add(kinds_[kind].bytes, std::memory_order_relaxed);
     } else {
-      room.announced = add_sat(room.announced, kinds_[kind].bytes);
+      state.announced = add_sat(state.announced, kinds_[kind].bytes);
     }
     const ReplicaId id = ReplicaId::at(count_++);
     Replica& r = at(id);
@@ -74,10 +75,10 @@ ReplicaId MemoryStore::install(std::span<const ReplicaSpec> replicas,
   }
   if (backing_ == Backing::buffers) add_digests(first, replicas);
   for (std::size_t m = 0; m < memories_.size(); ++m) {
-    Room& room = memories_[m];
-    if (room.is_counted || room.announced <= room.size_bytes) continue;
-    room.is_counted = true;
-    room.used = bytes_used(MemoryId::at(m));
+    MemoryState& state = memories_[m];
+    if (state.is_counted || state.announced <= state.size_bytes) continue;
+    state.is_counted = true;
+    state.used = bytes_used(MemoryId::at(m));
   }
   return first;
 }
@@ -111,10 +112,11 @@ void MemoryStore::add_digests(ReplicaId first, std::span<const ReplicaSpec> repl
 }
 
 std::uint64_t MemoryStore::bytes_available(MemoryId m) const {
-  const Room& room = memories_[m.index()];
-  const std::uint64_t taken =
-      counting_ == Counting::announced ? room.used.load(std::memory_order_relaxed) : room.announced;
-  return room.size_bytes - std::min(room.size_bytes, taken);
+  const MemoryState& state = memories_[m.index()];
+  const std::uint64_t taken = counting_ == Counting::announced
+                                  ? state.used.load(std::memory_order_relaxed)
+                                  : state.announced;
+  return state.size_bytes - std::min(state.size_bytes, taken);
 }
 
 std::size_t MemoryStore::first_without_room(std::span<const ReplicaSpec> replicas,
@@ -137,7 +139,7 @@ void MemoryStore::forget_before(ReplicaId first) {
     const Replica& replica = at(ReplicaId::at(first_));
     TROUPE_ASSERT(replica.held() == nullptr);
     const Kind& kind = kind_of(replica);
-    if (counting_ == Counting::acquired) kind.room->announced -= kind.bytes;
+    if (counting_ == Counting::acquired) kind.state->announced -= kind.bytes;
     if (first_ % block_size + 1 == block_size) free_blocks_.push_back(blocks_[first_ / block_size]);
   }
 }
@@ -158,12 +160,12 @@ std::uint32_t MemoryStore::intern(const TensorType& type, MemoryId memory, std::
   }
   TROUPE_ASSERT(kinds_.size() < kind_mask);
   kinds_by_hash_.emplace(hash, static_cast<std::uint32_t>(kinds_.size()));
-  Room& room = memories_[memory.index()];
-  BufferPool* const pool = room.space != nullptr ? room.space->pool() : nullptr;
+  MemoryState& state = memories_[memory.index()];
+  BufferPool* const pool = state.space != nullptr ? state.space->pool() : nullptr;
   const std::uint64_t bytes = type.bytes();
   kinds_.push_back({.type = type,
                     .memory = memory,
-                    .room = &room,
+                    .state = &state,
                     .bytes = bytes,
                     .capacity = pool != nullptr ? BufferPool::capacity_for(bytes) : 0,
                     .pool = pool});
@@ -182,8 +184,8 @@ void MemoryStore::reserve_buffers(std::span<const ReplicaSpec> replicas,
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> in_memory;  // by memory, bytes
   auto slot = in_memory.end();  // consecutive replicas mostly have the same slot
   for (const ReplicaSpec& spec : replicas) {
-    const Room& room = memories_[spec.memory.index()];
-    if (room.space == nullptr || spec.is_adopted) continue;
+    const MemoryState& state = memories_[spec.memory.index()];
+    if (state.space == nullptr || spec.is_adopted) continue;
     const std::pair key(spec.memory.value, bytes[spec.type]);
     if (slot == in_memory.end() || slot->first != key) slot = in_memory.try_emplace(key, 0).first;
     ++slot->second;
@@ -220,8 +222,8 @@ void MemoryStore::reserve_buffers(std::span<const ReplicaSpec> replicas,
 }
 
 BufferPool& MemoryStore::pool(MemoryId m) {
-  const Room& room = memories_[m.index()];
-  BufferPool* const own = room.space != nullptr ? room.space->pool() : nullptr;
+  const MemoryState& state = memories_[m.index()];
+  BufferPool* const own = state.space != nullptr ? state.space->pool() : nullptr;
   return own != nullptr ? *own : *pool_;
 }
 
@@ -229,18 +231,18 @@ void MemoryStore::acquire(ReplicaId r, BufferCache* cache) {
   Replica& replica = at(r);
   TROUPE_ASSERT(replica.buffer.load(std::memory_order_relaxed) == nullptr);
   const Kind& kind = kind_of(replica);
-  Room& room = *kind.room;
-  if (room.is_counted) count(room, kind.bytes);
+  MemoryState& state = *kind.state;
+  if (state.is_counted) count(state, kind.bytes);
   std::byte* buffer = no_buffer;
-  if (room.space != nullptr) {
+  if (state.space != nullptr) {
     try {
       if (kind.capacity == 0) {
-        buffer = room.space->take(r, kind.bytes);
+        buffer = state.space->take(r, kind.bytes);
       } else {
         buffer = cache != nullptr ? cache->take(kind.capacity) : kind.pool->take(kind.capacity);
       }
     } catch (...) {
-      if (room.is_counted) room.used.fetch_sub(kind.bytes, std::memory_order_relaxed);
+      if (state.is_counted) state.used.fetch_sub(kind.bytes, std::memory_order_relaxed);
       throw;
     }
   }
@@ -251,7 +253,7 @@ void MemoryStore::adopt(ReplicaId r, std::shared_ptr<const std::byte> values) {
   Replica& replica = at(r);
   const Kind& kind = kind_of(replica);
   TROUPE_ASSERT(kind.capacity > 0 && replica.held() == nullptr);
-  if (kind.room->is_counted) count(*kind.room, kind.bytes);
+  if (kind.state->is_counted) count(*kind.state, kind.bytes);
   // Nobody writes to a tensor that has been made.
   auto* const buffer = const_cast<std::byte*>(values.get());
   {
@@ -272,7 +274,7 @@ void MemoryStore::drop_adopted(const std::byte* buffer) {
 
 void MemoryStore::write(ReplicaId r, const std::byte* values) {
   const Kind& kind = kind_of(at(r));
-  kind.room->space->write(held_by(kind, at(r), r), values);
+  kind.state->space->write(held_by(kind, at(r), r), values);
 }
 
 bool MemoryStore::hand_over(ReplicaId input, ReplicaId output) {
@@ -282,7 +284,7 @@ bool MemoryStore::hand_over(ReplicaId input, ReplicaId output) {
   // accesses of other readers to the buffer before those of the caller.
   if (from.readers.load(std::memory_order_acquire) != 1) return false;
   if (from.kind != to.kind || from.leaves_digest || from.is_adopted) return false;
-  if (kind_of(from).room->space != nullptr && values(from) == nullptr) return false;  // in a file
+  if (kind_of(from).state->space != nullptr && values(from) == nullptr) return false;  // in a file
   TROUPE_ASSERT(from.held() != nullptr && to.buffer.load(std::memory_order_relaxed) == nullptr);
   from.is_handed_over = true;
   to.buffer.store(from.held(), std::memory_order_release);
@@ -300,16 +302,16 @@ bool MemoryStore::release_unless_last(ReplicaId r) {
   return false;
 }
 
-void MemoryStore::count(Room& room, std::uint64_t bytes) {
-  std::uint64_t used = room.used.load(std::memory_order_relaxed);
+void MemoryStore::count(MemoryState& state, std::uint64_t bytes) {
+  std::uint64_t used = state.used.load(std::memory_order_relaxed);
   do {
-    if (bytes > room.size_bytes - used) {
-      throw run_error(fmt::format("memory '{}' is full: {} needed, {} of {} available", room.name,
-                                  format_bytes(bytes), format_bytes(room.size_bytes - used),
-                                  format_bytes(room.size_bytes)),
+    if (bytes > state.size_bytes - used) {
+      throw run_error(fmt::format("memory '{}' is full: {} needed, {} of {} available", state.name,
+                                  format_bytes(bytes), format_bytes(state.size_bytes - used),
+                                  format_bytes(state.size_bytes)),
                       "keep fewer tensors at once, or make them smaller");
     }
-  } while (!room.used.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
+  } while (!state.used.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
 }
 
 void MemoryStore::free_replica(ReplicaId r, BufferCache* cache) {
@@ -322,7 +324,7 @@ void MemoryStore::free_replica(ReplicaId r, BufferCache* cache) {
 
 Digest MemoryStore::take_digest(ReplicaId r) const {
   const Kind& kind = kind_of(at(r));
-  return kind.room->space->digest(held_by(kind, at(r), r));
+  return kind.state->space->digest(held_by(kind, at(r), r));
 }
 
 void MemoryStore::free_buffer(ReplicaId r, BufferCache* cache) {
@@ -330,11 +332,11 @@ void MemoryStore::free_buffer(ReplicaId r, BufferCache* cache) {
   std::byte* const buffer = replica.held();
   TROUPE_ASSERT(buffer != nullptr);
   const Kind& kind = kind_of(replica);
-  Room& room = *kind.room;
+  MemoryState& state = *kind.state;
   if (replica.is_handed_over) {
     // The other replica frees the buffer.
   } else if (kind.capacity == 0) {
-    if (room.space != nullptr) room.space->give(held_by(kind, replica, r));
+    if (state.space != nullptr) state.space->give(held_by(kind, replica, r));
   } else if (replica.is_adopted) {
     drop_adopted(buffer);
   } else if (cache != nullptr && cache->is_of(*kind.pool)) {
@@ -344,8 +346,8 @@ void MemoryStore::free_buffer(ReplicaId r, BufferCache* cache) {
   }
   tokens_.forget(r);
   replica.buffer.store(nullptr, std::memory_order_release);
-  if ((room.is_counted && !replica.is_handed_over) || counting_ == Counting::announced) {
-    room.used.fetch_sub(kind.bytes, std::memory_order_relaxed);
+  if ((state.is_counted && !replica.is_handed_over) || counting_ == Counting::announced) {
+    state.used.fetch_sub(kind.bytes, std::memory_order_relaxed);
   }
 }
 
@@ -376,10 +378,10 @@ void MemoryStore::clear() {
   kinds_.clear();
   kinds_by_hash_.clear();
   reset_blocks();
-  for (Room& room : memories_) {
-    TROUPE_ASSERT(room.used == 0);
-    room.announced = 0;
-    room.is_counted = false;
+  for (MemoryState& state : memories_) {
+    TROUPE_ASSERT(state.used == 0);
+    state.announced = 0;
+    state.is_counted = false;
   }
 }
 
@@ -395,8 +397,8 @@ void MemoryStore::renumber(std::span<const ReplicaId> kept) {
     // Ids only become smaller, and ascend: no file is in the way.
     const ReplicaId to = ReplicaId::at(moved.size());
     const Kind& kind = kind_of(at(r));
-    if (kind.room->space != nullptr && to != r) {
-      kind.room->space->renumber(held_by(kind, at(r), r), to);
+    if (kind.state->space != nullptr && to != r) {
+      kind.state->space->renumber(held_by(kind, at(r), r), to);
     }
     moved.push_back({at(r).kind, at(r).is_adopted, at(r).held()});
     at(r).buffer.store(nullptr, std::memory_order_relaxed);
@@ -407,7 +409,7 @@ void MemoryStore::renumber(std::span<const ReplicaId> kept) {
   count_ = kept.size();
   reset_blocks();
   while (blocks_.size() * block_size < count_) add_block();
-  for (Room& room : memories_) room.announced = 0;
+  for (MemoryState& state : memories_) state.announced = 0;
   for (std::size_t i = 0; i < moved.size(); ++i) {
     Replica& r = at(ReplicaId::at(i));
     r.kind = moved[i].kind & kind_mask;
@@ -417,20 +419,20 @@ void MemoryStore::renumber(std::span<const ReplicaId> kept) {
     r.is_handed_over = false;
     r.readers.store(1, std::memory_order_relaxed);
     r.buffer.store(moved[i].buffer, std::memory_order_relaxed);
-    if (counting_ == Counting::acquired) kind_of(r).room->announced += kind_of(r).bytes;
+    if (counting_ == Counting::acquired) kind_of(r).state->announced += kind_of(r).bytes;
   }
 }
 
 std::filesystem::path MemoryStore::file(ReplicaId r) const {
-  const Room& room = *kind_of(at(r)).room;
-  return room.space != nullptr ? room.space->file(r) : std::filesystem::path{};
+  const MemoryState& state = *kind_of(at(r)).state;
+  return state.space != nullptr ? state.space->file(r) : std::filesystem::path{};
 }
 
 void MemoryStore::read(ReplicaId r, std::vector<std::byte>& out) const {
   TROUPE_ASSERT(backing_ == Backing::buffers && held(r));
   const Kind& kind = kind_of(at(r));
   out.resize(kind.bytes);
-  kind.room->space->read(held_by(kind, at(r), r), out.data());
+  kind.state->space->read(held_by(kind, at(r), r), out.data());
 }
 
 const Digest& MemoryStore::digest(ReplicaId r) const {
@@ -450,10 +452,10 @@ std::uint64_t MemoryStore::bytes_used(MemoryId m) const {
 
 void MemoryStore::check_invariants() const {
   for (std::size_t m = 0; m < memories_.size(); ++m) {
-    const Room& room = memories_[m];
+    const MemoryState& state = memories_[m];
     const std::uint64_t used = bytes_used(MemoryId::at(m));
-    if (counting_ == Counting::acquired) TROUPE_ASSERT(room.used == (room.is_counted ? used : 0));
-    TROUPE_ASSERT(used <= room.size_bytes);
+    if (counting_ == Counting::acquired) TROUPE_ASSERT(state.used == (state.is_counted ? used : 0));
+    TROUPE_ASSERT(used <= state.size_bytes);
   }
 }
 

@@ -185,9 +185,9 @@ class MemoryStore {
   // buffers, and all announced replicas fit; or the memory is elsewhere, and they must not be.
   // Changes with install() and clear() only.
   bool is_tracked(MemoryId m) const {
-    const Room& room = memories_[m.index()];
-    return !room.is_elsewhere &&
-           (backing_ == Backing::buffers || counting_ == Counting::announced || room.is_counted);
+    const MemoryState& state = memories_[m.index()];
+    return !state.is_elsewhere &&
+           (backing_ == Backing::buffers || counting_ == Counting::announced || state.is_counted);
   }
 
   // Bytes of all replicas held. No other function may run meanwhile.
@@ -215,7 +215,7 @@ class MemoryStore {
   };
   static constexpr std::byte* no_buffer = MemorySpace::nowhere;
 
-  struct Room {
+  struct MemoryState {
     std::string name;
     std::uint64_t size_bytes = 0;                  // the limit of `used`
     std::unique_ptr<MemorySpace> space = nullptr;  // with buffers, unless they are elsewhere
@@ -231,7 +231,7 @@ class MemoryStore {
   struct Kind {
     TensorType type;
     MemoryId memory;
-    Room* room = nullptr;  // of the memory
+    MemoryState* state = nullptr;  // of the memory
     std::uint64_t bytes = 0;
     std::uint64_t capacity = 0;  // of a buffer of `pool`; 0: the space has none
     BufferPool* pool = nullptr;
@@ -273,13 +273,13 @@ class MemoryStore {
   Digest take_digest(ReplicaId r) const;
   void acquire(ReplicaId r, BufferCache* cache);
   void free_replica(ReplicaId r, BufferCache* cache);
-  void count(Room& room, std::uint64_t bytes);
+  void count(MemoryState& state, std::uint64_t bytes);
   void free_buffer(ReplicaId r, BufferCache* cache);
   void drop_adopted(const std::byte* buffer);
 
   Backing backing_;
   Counting counting_;
-  std::deque<Room> memories_;
+  std::deque<MemoryState> memories_;
   SharedTable<Kind> kinds_;
   // By hash of type and memory. Finds kinds that are too old for the search in intern(), so that a
   // long stream with many types doesn't add the same kind again and again.

@@ -100,7 +100,6 @@ int begin_connecting(const addrinfo& to, int& error) {
 // Blocks until the socket has connected, or has failed to. False: not in this time. Signals don't
 // end it.
 bool wait_for_connection(int fd, Duration timeout) {
-  using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + timeout;
   pollfd ready{.fd = fd, .events = POLLOUT, .revents = 0};
   int count = 0;

@@ -80,8 +80,8 @@ std::string candidates(std::string_view name) {
   return initials + rest + "abcdefghijklmnopqrstuvwxyz";
 }
 
-// A label keeps its letter from chart to chart, if no other one has it there. First all get the
-// letter that they begin with, as far as that is free.
+// A label keeps its letter from chart to chart, if no other one has it there. Of the others, first
+// those get the letter that they begin with for which it is free.
 void choose_letters(const Timeline& timeline, Chart& chart, Letters& letters) {
   std::string taken;
   const auto label = [&](std::size_t i) -> const std::string& {

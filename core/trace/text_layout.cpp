@@ -119,8 +119,9 @@ std::string printable(std::string_view text) {
       continue;
     }
     const bool control = c.value < 0x20 || (c.value >= 0x7F && c.value < 0xA0) ||
-                         (c.value >= 0x2028 && c.value <= 0x202E) || c.value == 0x200E ||
-                         c.value == 0x200F || (c.value >= 0x2066 && c.value <= 0x2069);
+                         (c.value >= 0x2028 && c.value <= 0x202E) || c.value == 0x061C ||
+                         c.value == 0x200E || c.value == 0x200F ||
+                         (c.value >= 0x2066 && c.value <= 0x2069);
     if (control) {
       out += ' ';
     } else {

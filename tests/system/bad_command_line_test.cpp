@@ -52,6 +52,8 @@ BOOST_AUTO_TEST_CASE(an_unknown_option_is_refused) {
                 {"'troupe simulate' has it"});
   check_refused(ready, {"simulate", "run.yaml", "--no-cuda-graphs"}, "", {"--no-cuda-graphs"});
   check_refused(ready, {"--jsn"}, "there is no option '--jsn'", {"--help"});
+  check_refused(ready, {"--verbose", "run", "run.yaml"}, "'--verbose' is an option of 'run'", {});
+  check_refused(ready, {"run", "run.yaml", "-"}, "'-' is one word too many", {"run --help"});
   check_refused(ready, {"run", "run.yaml", "more.yaml"}, "'more.yaml' is one word too many",
                 {"troupe run --help"});
 }

@@ -87,7 +87,6 @@ BOOST_AUTO_TEST_CASE(devices_share_cores_where_there_are_fewer_cores) {
   BOOST_TEST(m.links.size() == 3U);
 }
 
-//   up to 32 memories: a link between each pair;  of more: mem1 ── mem0 ── mem2, …
 BOOST_AUTO_TEST_CASE(a_host_makes_no_more_devices_than_a_machine_file_may_ask_for) {
   for (const int devices : {-1, 1025}) {
     expect_error(ErrorKind::usage, "ask for 1 to 1024",
@@ -95,6 +94,7 @@ BOOST_AUTO_TEST_CASE(a_host_makes_no_more_devices_than_a_machine_file_may_ask_fo
   }
 }
 
+//   up to 32 memories: a link between each pair;  of more: mem1 ── mem0 ── mem2, …
 BOOST_AUTO_TEST_CASE(many_memories_are_joined_through_the_first_one) {
   const HostInfo host = host_of({{0, 1}});
   BOOST_TEST(local_machine(host, {.cpu_devices = 32}).links.size() == 32U * 31U / 2U);

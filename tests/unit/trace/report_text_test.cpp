@@ -271,6 +271,15 @@ BOOST_AUTO_TEST_CASE(spans_of_no_length_are_drawn) {
   BOOST_TEST(contains(text, "z zero ×1"));
 }
 
+BOOST_AUTO_TEST_CASE(a_chart_that_is_drawn_alone_has_no_common_axis) {
+  Report report;
+  report.scenarios = {samples::run_and_copy("one", true, 4, 10us, 10us)};
+  report.scenarios.emplace_back().outcome = Outcome::failed;
+  const std::string text = gantt_charts(report);
+  BOOST_TEST(!contains(text, "All on one time axis"));
+  BOOST_TEST(contains(text, "nothing has finished"), text);
+}
+
 BOOST_AUTO_TEST_CASE(charts_of_very_different_lengths_have_an_axis_each) {
   Report report;
   report.scenarios = {samples::run_and_copy("short", true, 4, 10us, 10us),

@@ -5,6 +5,7 @@
 #include "tests/support/cuda/stand_in/library_call.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include <cublas_v2.h>
 

@@ -2,9 +2,8 @@
 //
 // Device memory is a range of addresses that nobody may touch, with a twin of the same size behind
 // it where its bytes are: the host's first use of a device pointer ends the process, and works of
-// the stand-in use the twin. The first MiB of new memory is full of 0xff, which
-// are NaNs. Addresses are used again
-// as late as possible, and behind each allocation is a zone that nobody may write.
+// the stand-in use the twin. The first MiB of new memory is full of 0xff, which are NaNs. Addresses
+// are used again as late as possible, and behind each allocation is a zone that nobody may write.
 #pragma once
 
 #include "tests/support/cuda/stand_in/accesses.hpp"

@@ -3,7 +3,12 @@
 #include "tests/support/cuda/stand_in/kernels.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <deque>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 using namespace troupe::testing;
 

@@ -1,6 +1,8 @@
 // libcudart: streams and events.
 #include "tests/support/cuda/stand_in/api.hpp"
 
+#include <string_view>
+
 using namespace troupe::testing;
 
 namespace {
