@@ -337,7 +337,7 @@ int refuse_extras(const CLI::App& app, const CLI::App& command) {
     }
   }
   if (std::find(own.begin(), own.end(), name) != own.end()) {
-    troupe::print_error("troupe: '{}' is an option of '{}': write it behind that word", name,
+    troupe::print_error("troupe: '{}' is an option of '{}'; write it behind that word", name,
                         command.get_name());
     return troupe::exit_usage;
   }

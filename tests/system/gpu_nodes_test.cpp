@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(the_gpus_of_a_node_have_computed_each_kind_of_op_before_a_r
   const GpuNode n0(files, {"DEVICES=1"});
   const GpuNode n1(files, {"DEVICES=2", "KERNEL_FAULT_AT=1"});
   const Finished finished = files.run_on(n0.address() + "," + n1.address());
-  BOOST_TEST(finished.exit_code == 1);
+  BOOST_TEST(finished.exit_code == 2);
   BOOST_TEST(contains(finished.err, "node n1"), finished.err);
   BOOST_TEST(contains(finished.err, "can't compute 'add'"), finished.err);
 }
