@@ -30,7 +30,9 @@ std::shared_ptr<WorkerPool> WorkerPool::of_links() {
   static std::uint32_t forks = 0;
   constexpr std::size_t threads_min = 16;
   const std::lock_guard lock(mutex);
-  if (std::exchange(forks, fork_count()) != forks) current.reset();  // its threads are not here
+  const std::uint32_t forks_now = fork_count();
+  if (forks_now != forks) current.reset();  // its threads are not here
+  forks = forks_now;
   std::shared_ptr<WorkerPool> pool = current.lock();
   if (pool == nullptr) {
     pool = std::make_shared<WorkerPool>(
