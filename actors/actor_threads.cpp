@@ -20,26 +20,59 @@
 namespace troupe {
 namespace {
 
-// A thread that may resume actors. CAF registers a destructor when a thread resumes its first one,
-// and glibc aborts the process if it finds no memory for that. So a block is set aside before the
-// thread starts, and freed for it. Throws std::bad_alloc and std::system_error.
+// CAF registers a destructor when a thread resumes its first actor, and glibc aborts the process if
+// it finds no memory for that. So some is set aside, and freed for it.
+class Registration {
+ public:
+  // Throws std::bad_alloc.
+  Registration() {
+    const std::lock_guard lock(mutex_);
+    spare_ = std::make_unique<SpareMemory>();
+  }
+  // For the thread that calls this.
+  void finish() {
+    const std::lock_guard lock(mutex_);
+    spare_.reset();
+    caf::logger::current_logger();
+  }
+
+ private:
+  static inline std::mutex mutex_;  // no thread's memory is freed for another one
+  std::unique_ptr<SpareMemory> spare_;
+};
+
+// A thread that may resume actors. Throws std::bad_alloc and std::system_error.
 template <class Work>
 std::thread start_actor_thread(Work work) {
-  static std::mutex mutex;  // no thread's block is freed for another one
-  std::unique_ptr<SpareMemory> spare;
-  {
-    const std::lock_guard lock(mutex);
-    spare = std::make_unique<SpareMemory>();
-  }
-  return std::thread([spare = std::move(spare), work = std::move(work)]() mutable {
-    {
-      const std::lock_guard lock(mutex);
-      spare.reset();
-      caf::logger::current_logger();
-    }
+  return std::thread([registration = Registration(), work = std::move(work)]() mutable {
+    registration.finish();
     work();
   });
 }
+
+// Work under way on threads of others.
+class UnderWay {
+ public:
+  void begin() {
+    const std::lock_guard lock(mutex_);
+    ++count_;
+  }
+  void end() {
+    const std::lock_guard lock(mutex_);  // also while join() is told: it may be the last
+    --count_;
+    none_.notify_all();
+  }
+  // Blocks until all has ended.
+  void join() {
+    std::unique_lock lock(mutex_);
+    none_.wait(lock, [this] { return count_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable none_;
+  std::size_t count_ = 0;
+};
 
 }  // namespace
 
@@ -48,8 +81,10 @@ class ActorThreads::Unit : public caf::execution_unit {
   explicit Unit(ActorThreads& parent) : caf::execution_unit(&parent.system()), parent_(parent) {}
   void exec_later(caf::resumable* job) override { parent_.enqueue(job); }
   // Whether the job wants to go on at once.
-  bool resume(caf::resumable* job) {
-    switch (job->resume(this, parent_.max_throughput())) {
+  bool resume(caf::resumable* job) { return resume(job, parent_.max_throughput()); }
+  // The same, after so many messages.
+  bool resume(caf::resumable* job, std::size_t messages_max) {
+    switch (job->resume(this, messages_max)) {
       case caf::resumable::resume_later:
         return true;
       case caf::resumable::done:
@@ -243,43 +278,94 @@ class ActorThreads::Borrowed final : public Single {
       : Single(parent), shared_(shared), post_(std::move(post)) {}
 
   void put(caf::resumable* job) override {
-    {
-      const std::lock_guard lock(mutex_);
-      ++posted_;
-    }
+    posted_.begin();
     Own* const poster = Own::current();
     const bool polls_next = poster != nullptr && poster->promise_poll();
     if (post_([this, job] { work(job); }, polls_next)) return;
-    ended();
+    posted_.end();
     shared_.put(job);
   }
-  // Blocks until nothing is posted.
-  void join() {
-    std::unique_lock lock(mutex_);
-    idle_.wait(lock, [this] { return posted_ == 0; });
-  }
+  void join() { posted_.join(); }
 
  private:
   void work(caf::resumable* job) {
     while (resume(job)) {
     }
-    ended();
-  }
-  void ended() {
-    const std::lock_guard lock(mutex_);  // also while join() is told: it may be the last
-    --posted_;
-    idle_.notify_all();
+    posted_.end();
   }
 
   Shared& shared_;
   const Post post_;
-  std::mutex mutex_;
-  std::condition_variable idle_;
-  std::size_t posted_ = 0;
+  UnderWay posted_;
 };
 
+// The threads that are lent, and what their borrowers leave to others.
+class ActorThreads::Loans final {
+ public:
+  explicit Loans(Shared& shared) : shared_(shared) {}
+
+  // Whether the calling thread takes the job.
+  bool take(ActorThreads& borrower, caf::resumable* job) {
+    Loan* const loan = Loan::current_;
+    if (loan == nullptr || loan->job_ != nullptr) return false;
+    under_way_.begin();
+    loan->borrower_ = &borrower;
+    loan->job_ = job;
+    return true;
+  }
+  void end() { under_way_.end(); }
+  void join() { under_way_.join(); }
+  void call_elsewhere(std::function<void()> function) {
+    shared_.put(new Call(std::move(function)));
+  }
+
+ private:
+  class Call final : public caf::resumable {
+   public:
+    explicit Call(std::function<void()> function) : function_(std::move(function)) {}
+
+   private:
+    resume_result resume(caf::execution_unit*, std::size_t) override {
+      function_();
+      return done;
+    }
+    void intrusive_ptr_add_ref_impl() override {}
+    void intrusive_ptr_release_impl() override { delete this; }
+
+    std::function<void()> function_;
+  };
+
+  Shared& shared_;
+  UnderWay under_way_;
+};
+
+ActorThreads::Loan::Loan() {
+  thread_local bool is_registered = false;
+  if (!is_registered) {
+    try {
+      Registration().finish();
+    } catch (const std::bad_alloc&) {
+      return;
+    }
+    is_registered = true;
+  }
+  current_ = this;
+}
+
+ActorThreads::Loan::~Loan() {
+  // What the actor has started on this thread waits meanwhile.
+  constexpr std::size_t messages_max = 8;
+  if (job_ != nullptr) {
+    if (Unit(*borrower_).resume(job_, messages_max)) borrower_->enqueue(job_);
+    borrower_->loans_->end();
+  }
+  current_ = nullptr;
+}
+
 ActorThreads::ActorThreads(caf::actor_system& system)
-    : abstract_coordinator(system), shared_(std::make_unique<Shared>(*this)) {}
+    : abstract_coordinator(system),
+      shared_(std::make_unique<Shared>(*this)),
+      loans_(std::make_unique<Loans>(*shared_)) {}
 ActorThreads::~ActorThreads() = default;
 
 caf::actor_system::module* ActorThreads::make(caf::actor_system& system, caf::detail::type_list<>) {
@@ -331,7 +417,14 @@ void ActorThreads::add_home(const caf::resumable* actor, Single* thread) {
   home_count_.store(homes_.size(), std::memory_order_release);
 }
 
+bool ActorThreads::call_elsewhere_if_lent(std::function<void()> function) {
+  if (Loan::current_ == nullptr) return false;
+  Loan::current_->borrower_->loans_->call_elsewhere(std::move(function));
+  return true;
+}
+
 void ActorThreads::enqueue(caf::resumable* job) {
+  if (loans_->take(*this, job)) return;
   const std::size_t count = home_count_.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < count; ++i) {
     const Home& home = homes_[i];
@@ -357,6 +450,7 @@ void ActorThreads::stop() {
   for (const auto& own : own_) own->stop();
   for (const auto& own : own_) own->join();
   for (const auto& borrowed : borrowed_) borrowed->join();
+  loans_->join();
   caf::anon_send_exit(utility_actors_[printer_id], caf::exit_reason::kill);
   shared_->stop();
   if (!clock_thread_.joinable()) return;

@@ -82,6 +82,13 @@ class ActorThreads final : public caf::scheduler::abstract_coordinator {
   static void poll_if_due();
   // If this thread is an actor's own and polls, it won't do so for more than 100 us from now on.
   static void leave_poll();
+  // Lends this thread, which must not be an actor's, to the next actor that it sends a message to:
+  // if the message finds the actor asleep, the actor handles it here, when the loan ends, and no
+  // other thread has to be woken.
+  class Loan;
+  // Called by an actor that runs on a thread that was lent: calls the function on another one,
+  // soon, and returns true.
+  static bool call_elsewhere_if_lent(std::function<void()> function);
   // How many threads start_shared_thread() starts in that many calls.
   std::size_t shared_threads_for(std::size_t actors) const;
 
@@ -98,6 +105,7 @@ class ActorThreads final : public caf::scheduler::abstract_coordinator {
   class Own;       // its own thread
   class Borrowed;  // a thread of others
   class Shared;    // of all other actors
+  class Loans;     // threads that are lent
   struct Home {
     const caf::resumable* actor = nullptr;
     Single* thread = nullptr;
@@ -108,11 +116,27 @@ class ActorThreads final : public caf::scheduler::abstract_coordinator {
   caf::detail::thread_safe_actor_clock clock_;
   std::thread clock_thread_;
   std::unique_ptr<Shared> shared_;
+  std::unique_ptr<Loans> loans_;
   std::exception_ptr start_failure_;                 // of start(); mostly null
   std::vector<std::unique_ptr<Own>> own_;            // used by the spawning thread only
   std::vector<std::unique_ptr<Borrowed>> borrowed_;  // likewise
   SharedTable<Home> homes_;                          // of the actors that are alone on a thread
   std::atomic<std::size_t> home_count_{0};           // that other threads may read
+};
+
+class ActorThreads::Loan {
+ public:
+  Loan();
+  ~Loan();
+  Loan(const Loan&) = delete;
+  Loan& operator=(const Loan&) = delete;
+
+ private:
+  friend class ActorThreads;
+  static inline thread_local Loan* current_ = nullptr;
+
+  ActorThreads* borrower_ = nullptr;
+  caf::resumable* job_ = nullptr;  // null: no actor needs the thread
 };
 
 }  // namespace troupe

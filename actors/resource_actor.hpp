@@ -29,6 +29,10 @@ class MailboxCompletions final : public Completions {
  public:
   void deliver_to(caf::actor resource) { resource_ = std::move(resource); }
   void completed(std::uint32_t slot) override { caf::anon_send(resource_, SlotDone{.slot = slot}); }
+  void completed_and_lend(std::uint32_t slot) override {
+    const ActorThreads::Loan loan;
+    completed(slot);
+  }
   void completed(std::uint32_t slot, Instant start, Instant end) override {
     caf::anon_send(resource_, SlotDone{.slot = slot, .start = start, .end = end});
   }
@@ -156,11 +160,15 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
 
   void on_exit() override {
     if (lookahead_ != nullptr) lookahead_->remove(self_, *this);
-    work_.reset();
-    // These references would keep this actor alive for ever.
-    completions_.deliver_to(nullptr);
+    // References to actors would keep this one alive for ever.
     resources_.reset();
     coordinator_ = nullptr;
+    const auto leave_work = [this, self = caf::strong_actor_ptr(ctrl())] {
+      work_.reset();
+      completions_.deliver_to(nullptr);
+    };
+    // The work may wait for its threads, of which this may be one.
+    if (!ActorThreads::call_elsewhere_if_lent(leave_work)) leave_work();
   }
 
  private:

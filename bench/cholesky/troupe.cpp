@@ -1,4 +1,4 @@
-// Troupe: the loops of a textbook as calls of a session, on one device for each core.
+// Troupe: the loops of a textbook as calls of a session, on one device with a stream for each core.
 #include "actors/session.hpp"
 #include "actors/tensor_ops.hpp"
 #include "bench/cholesky/matrix.hpp"
@@ -44,19 +44,17 @@ std::map<std::string, double, std::less<>> measure_speeds(const Problem& problem
   return speeds;
 }
 
-// All share one memory.
-Machine device_per_core(const Problem& problem) {
-  const auto speeds = measure_speeds(problem);
+// One device, with a stream for each core: each takes the next tile that is ready.
+Machine stream_per_core(const Problem& problem) {
   Machine machine{.name = "cholesky", .devices = {}, .memories = {}, .links = {}};
   machine.memories.push_back(
       {.name = "host", .size_bytes = discover_host().available_memory_bytes / 2});
-  for (std::size_t d = 0; d < problem.cores.size(); ++d) {
-    machine.devices.push_back({.name = "cpu" + std::to_string(d),
-                               .memory = MemoryId{0},
-                               .op_flops = speeds,
-                               .flops = 30e9,
-                               .cores = {problem.cores[d]}});
-  }
+  machine.devices.push_back({.name = "cpu0",
+                             .memory = MemoryId{0},
+                             .streams = static_cast<int>(problem.cores.size()),
+                             .op_flops = measure_speeds(problem),
+                             .flops = 30e9,
+                             .cores = problem.cores});
   return machine;
 }
 
@@ -105,7 +103,7 @@ void factorise(Session& session, Rows& a) {
 
 double measure_troupe(const Problem& problem) {
   TiledMatrix matrix(problem);
-  Session session(device_per_core(problem));
+  Session session(stream_per_core(problem));
   Rows a;
   return time_factorisation(matrix, {.before = [&] { a = copy_in(session, matrix, problem.tile); },
                                      .factorise = [&] { factorise(session, a); },

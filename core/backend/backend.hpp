@@ -45,6 +45,9 @@ class Completions {
  public:
   virtual ~Completions() = default;
   virtual void completed(std::uint32_t slot) = 0;
+  // The same, and lends the calling thread, which must have nothing else to do and hold no lock:
+  // the receiver may start on it what is next, on this slot, too, before it returns.
+  virtual void completed_and_lend(std::uint32_t slot) { completed(slot); }
   // The same, with the times at which the work began and ended, on the clock of the run.
   virtual void completed(std::uint32_t slot, Instant /*start*/, Instant /*end*/) {
     completed(slot);

@@ -58,7 +58,7 @@ void SlotWorker::run() noexcept {
   if (cause) {
     completions_.failed(slot_, std::move(*cause));
   } else {
-    completions_.completed(slot_);
+    completions_.completed_and_lend(slot_);
   }
   const std::lock_guard lock(mutex_);
   if (--unreported_ == 0) all_reported_.notify_all();

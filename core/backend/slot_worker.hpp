@@ -13,8 +13,8 @@
 
 namespace troupe {
 
-// Runs one job at a time and reports its end to Completions: completed(slot), or failed(slot, what)
-// if the job throws.
+// Runs one job at a time and reports its end to Completions: completed_and_lend(slot), or
+// failed(slot, what) if the job throws.
 //
 //   SlotWorker worker(pool, completions, slot);
 //   worker.submit([=] { std::memcpy(to, from, bytes); });

@@ -10,6 +10,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -378,6 +379,82 @@ BOOST_AUTO_TEST_CASE(a_thread_leaves_the_poll_before_it_sleeps_and_when_it_is_to
                  }});
   wait_for_more_than(told.get_future().get());
   ActorThreads::leave_poll();  // not of an actor's thread
+}
+
+// Asks in a loan of this thread until the actor answers here: it may not sleep yet. This test hangs
+// if it never does.
+BOOST_AUTO_TEST_CASE(a_thread_that_is_lent_runs_the_actor_that_its_message_finds_asleep) {
+  World world;
+  for (const caf::actor& actor : {world.spawn_alone(Waiting::asleep),
+                                  world.spawn_alone(Waiting::briefly), world.spawn_anywhere()}) {
+    const std::thread::id home = value_of(ask(actor));
+    const auto ask_on_loan = [&] {
+      const ActorThreads::Loan loan;
+      return ask(actor);
+    };
+    std::thread::id answered = home;
+    while (answered == home) answered = value_of(ask_on_loan());
+    BOOST_TEST((answered == std::this_thread::get_id()));
+    BOOST_TEST((value_of(ask(actor)) != std::this_thread::get_id()));
+  }
+}
+
+// Calls the function in an actor, which is on loan when it is called. Hangs if it never is.
+void call_on_loan(const caf::actor& actor, const std::function<void()>& function) {
+  const std::thread::id here = std::this_thread::get_id();
+  for (bool was_here = false; !was_here;) {
+    std::promise<bool> called;
+    {
+      const ActorThreads::Loan loan;
+      caf::anon_send(actor, Do{[&] {
+                       const bool is_here = std::this_thread::get_id() == here;
+                       if (is_here) function();
+                       called.set_value(is_here);
+                     }});
+    }
+    was_here = called.get_future().get();
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_actor_with_many_messages_gives_a_lent_thread_back_and_goes_on_at_home) {
+  World world;
+  const caf::actor actor = world.spawn_alone(Waiting::asleep);
+  const std::thread::id home = value_of(ask(actor));
+  std::vector<std::future<std::thread::id>> answers;
+  call_on_loan(actor, [&] {
+    for (int i = 0; i < 20; ++i) answers.push_back(ask(actor));
+  });
+  int here = 0;
+  for (auto& answer : answers) {
+    const std::thread::id handled = value_of(std::move(answer));
+    if (handled == std::this_thread::get_id())
+      ++here;
+    else
+      BOOST_TEST((handled == home));
+  }
+  BOOST_TEST(here == 7);
+}
+
+BOOST_AUTO_TEST_CASE(
+    an_actor_on_a_lent_thread_can_leave_to_another_one_what_waits_for_that_thread) {
+  World world;
+  const caf::actor actor = world.spawn_alone(Waiting::asleep);
+  const auto call_elsewhere = [] {
+    auto where = std::make_shared<std::promise<std::thread::id>>();
+    std::future<std::thread::id> answer = where->get_future();
+    const bool is_called = ActorThreads::call_elsewhere_if_lent(
+        [where] { where->set_value(std::this_thread::get_id()); });
+    return is_called ? std::optional(std::move(answer)) : std::nullopt;
+  };
+  std::promise<bool> is_called;
+  caf::anon_send(actor, Do{[&] { is_called.set_value(call_elsewhere().has_value()); }});
+  BOOST_TEST(!is_called.get_future().get());
+  BOOST_TEST(!call_elsewhere().has_value());
+  call_on_loan(actor, [&] {
+    std::optional<std::future<std::thread::id>> answer = call_elsewhere();
+    BOOST_REQUIRE(answer.has_value());
+    BOOST_TEST((value_of(std::move(*answer)) != std::this_thread::get_id()));
+  });
 }
 
 // This test hangs if it fails.

@@ -52,6 +52,31 @@ BOOST_AUTO_TEST_CASE(a_job_that_throws_is_told_as_failed_and_the_slot_goes_on) {
   BOOST_TEST(!completions.wait().cause.has_value());
 }
 
+BOOST_AUTO_TEST_CASE(the_thread_of_a_job_is_lent_with_the_report_of_its_end_but_not_if_it_fails) {
+  struct Borrower final : Completions {
+    void completed(std::uint32_t) override { BOOST_TEST(false); }
+    void completed_and_lend(std::uint32_t slot) override {
+      lender = std::this_thread::get_id();
+      told.completed(slot);
+    }
+    void failed(std::uint32_t slot, std::string cause) override {
+      told.failed(slot, std::move(cause));
+    }
+    std::thread::id lender;
+    WaitingCompletions told;
+  } borrower;
+  WorkerPool pool(1);
+  SlotWorker worker(pool, borrower, 2);
+  std::thread::id ran_on;
+  worker.submit([&] { ran_on = std::this_thread::get_id(); });
+  BOOST_TEST(borrower.told.wait().slot == 2U);
+  BOOST_TEST((borrower.lender == ran_on));
+  borrower.lender = {};
+  worker.submit([] { throw run_error("disk is on fire"); });
+  BOOST_TEST(borrower.told.wait().cause.has_value());
+  BOOST_TEST((borrower.lender == std::thread::id()));
+}
+
 BOOST_AUTO_TEST_CASE(what_a_job_holds_is_freed_before_its_end_is_told) {
   struct Watch final : Completions {
     void completed(std::uint32_t) override { is_freed.set_value(held.expired()); }
