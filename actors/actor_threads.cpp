@@ -299,11 +299,8 @@ class ActorThreads::Borrowed final : public Single {
   UnderWay posted_;
 };
 
-// The threads that are lent, and what their borrowers leave to others.
 class ActorThreads::Loans final {
  public:
-  explicit Loans(Shared& shared) : shared_(shared) {}
-
   // Whether the calling thread takes the job.
   bool take(ActorThreads& borrower, caf::resumable* job) {
     Loan* const loan = Loan::current_;
@@ -314,32 +311,27 @@ class ActorThreads::Loans final {
     return true;
   }
   void end() { under_way_.end(); }
-  void join() { under_way_.join(); }
-  void call_elsewhere(std::function<void()> function) {
-    shared_.put(new Call(std::move(function)));
+  void leave(LeftOver& what) {
+    const std::lock_guard lock(mutex_);
+    what.next_ = std::exchange(left_over_, &what);
+  }
+  void join() {
+    under_way_.join();
+    while (left_over_ != nullptr) {
+      LeftOver& what = *left_over_;
+      left_over_ = what.next_;
+      what.clear_away();
+    }
   }
 
  private:
-  class Call final : public caf::resumable {
-   public:
-    explicit Call(std::function<void()> function) : function_(std::move(function)) {}
-
-   private:
-    resume_result resume(caf::execution_unit*, std::size_t) override {
-      function_();
-      return done;
-    }
-    void intrusive_ptr_add_ref_impl() override {}
-    void intrusive_ptr_release_impl() override { delete this; }
-
-    std::function<void()> function_;
-  };
-
-  Shared& shared_;
   UnderWay under_way_;
+  std::mutex mutex_;
+  LeftOver* left_over_ = nullptr;
 };
 
 ActorThreads::Loan::Loan() {
+  TROUPE_ASSERT(current_ == nullptr);
   thread_local bool is_registered = false;
   if (!is_registered) {
     try {
@@ -353,8 +345,7 @@ ActorThreads::Loan::Loan() {
 }
 
 ActorThreads::Loan::~Loan() {
-  // What the actor has started on this thread waits meanwhile.
-  constexpr std::size_t messages_max = 8;
+  constexpr std::size_t messages_max = 1;  // what the actor has started here waits meanwhile
   if (job_ != nullptr) {
     if (Unit(*borrower_).resume(job_, messages_max)) borrower_->enqueue(job_);
     borrower_->loans_->end();
@@ -365,7 +356,7 @@ ActorThreads::Loan::~Loan() {
 ActorThreads::ActorThreads(caf::actor_system& system)
     : abstract_coordinator(system),
       shared_(std::make_unique<Shared>(*this)),
-      loans_(std::make_unique<Loans>(*shared_)) {}
+      loans_(std::make_unique<Loans>()) {}
 ActorThreads::~ActorThreads() = default;
 
 caf::actor_system::module* ActorThreads::make(caf::actor_system& system, caf::detail::type_list<>) {
@@ -417,9 +408,10 @@ void ActorThreads::add_home(const caf::resumable* actor, Single* thread) {
   home_count_.store(homes_.size(), std::memory_order_release);
 }
 
-bool ActorThreads::call_elsewhere_if_lent(std::function<void()> function) {
-  if (Loan::current_ == nullptr) return false;
-  Loan::current_->borrower_->loans_->call_elsewhere(std::move(function));
+bool ActorThreads::leave_if_lent(caf::actor_system& system, LeftOver& what) {
+  ActorThreads* const borrower = Loan::current_ != nullptr ? Loan::current_->borrower_ : nullptr;
+  if (borrower != &system.scheduler()) return false;
+  borrower->loans_->leave(what);
   return true;
 }
 

@@ -84,11 +84,23 @@ class ActorThreads final : public caf::scheduler::abstract_coordinator {
   static void leave_poll();
   // Lends this thread, which must not be an actor's, to the next actor that it sends a message to:
   // if the message finds the actor asleep, the actor handles it here, when the loan ends, and no
-  // other thread has to be woken.
+  // other thread has to be woken. Further messages are handled where the actor is at home.
   class Loan;
-  // Called by an actor that runs on a thread that was lent: calls the function on another one,
-  // soon, and returns true.
-  static bool call_elsewhere_if_lent(std::function<void()> function);
+  // What an actor can't do when it quits on a thread that was lent: waiting for that thread.
+  class LeftOver {
+   public:
+    virtual void clear_away() = 0;
+
+   protected:
+    ~LeftOver() = default;
+
+   private:
+    friend class ActorThreads;
+    LeftOver* next_ = nullptr;
+  };
+  // Called by an actor of this system. If it runs on a thread that was lent, has `what` cleared
+  // away when the system ends, and returns true. `what` must exist until then; no memory is needed.
+  static bool leave_if_lent(caf::actor_system& system, LeftOver& what);
   // How many threads start_shared_thread() starts in that many calls.
   std::size_t shared_threads_for(std::size_t actors) const;
 
@@ -105,7 +117,7 @@ class ActorThreads final : public caf::scheduler::abstract_coordinator {
   class Own;       // its own thread
   class Borrowed;  // a thread of others
   class Shared;    // of all other actors
-  class Loans;     // threads that are lent
+  class Loans;     // threads that are lent, and what was left on them
   struct Home {
     const caf::resumable* actor = nullptr;
     Single* thread = nullptr;

@@ -230,7 +230,7 @@ class CoordinatorActor : public caf::event_based_actor {
   }
 
   // Sets the result only after every resource actor has quit, so that no thread of an actor uses
-  // the store any more.
+  // the store any more; but where one has crashed on a thread that was lent, its other kernels may.
   void end_if_alone() {
     if (!is_finished_ || down_ < joined_.size()) return;
     end();

@@ -57,7 +57,9 @@ class MailboxCompletions final : public Completions {
 //   bool may_block(const Logic::Start&);                   for longer than a message takes
 // Aligned so that two actors don't share a cache line: every op writes to its actor.
 template <class Logic, class Work>
-class alignas(64) ResourceActor final : public caf::event_based_actor, public TimerListener {
+class alignas(64) ResourceActor final : public caf::event_based_actor,
+                                        public TimerListener,
+                                        private ActorThreads::LeftOver {
  public:
   // Calls `make_work` with this actor's Completions, which outlive the Work. `may_spin`: the actor
   // has its own thread, which may poll the mailbox for some microseconds.
@@ -163,16 +165,18 @@ class alignas(64) ResourceActor final : public caf::event_based_actor, public Ti
     // References to actors would keep this one alive for ever.
     resources_.reset();
     coordinator_ = nullptr;
-    const auto leave_work = [this, self = caf::strong_actor_ptr(ctrl())] {
-      work_.reset();
-      completions_.deliver_to(nullptr);
-    };
-    // The work may wait for its threads, of which this may be one.
-    if (!ActorThreads::call_elsewhere_if_lent(leave_work)) leave_work();
+    // The work waits for its threads, of which this may be one.
+    if (!ActorThreads::leave_if_lent(system(), *this)) clear_away();
   }
 
  private:
   using Decision = typename Logic::Start;
+
+  void clear_away() override {
+    const caf::strong_actor_ptr self(ctrl());
+    work_.reset();
+    completions_.deliver_to(nullptr);
+  }
 
   void on_end(std::uint32_t slot, Instant end) {
     finish(slot, end);

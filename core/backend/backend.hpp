@@ -76,7 +76,8 @@ struct KernelCall {
   Issue* issue = nullptr;     // null: the device issues nothing ahead
 };
 
-// Executes the ops of one device. Call from the device's thread only.
+// Executes the ops of one device. Call from one thread at a time; which one may change where
+// threads are lent (Completions).
 class DeviceBackend {
  public:
   virtual ~DeviceBackend() = default;

@@ -42,7 +42,7 @@ class SlotWorker final : private WorkerPool::Job {
   std::atomic<bool> busy_ = false;  // until the end of the job is about to be reported
   std::mutex mutex_;
   std::condition_variable all_reported_;
-  std::size_t unreported_ = 0;  // jobs; two if a completion has submitted the next one
+  std::size_t unreported_ = 0;  // jobs; several if a completion has submitted the next one
 };
 
 }  // namespace troupe

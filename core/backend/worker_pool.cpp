@@ -12,6 +12,8 @@
 
 namespace troupe {
 
+thread_local WorkerPool::Worker* WorkerPool::current_ = nullptr;
+
 WorkerPool::WorkerPool(std::size_t threads_max, std::function<void()> enter)
     : threads_max_(threads_max), enter_(std::move(enter)) {}
 
@@ -50,7 +52,13 @@ void WorkerPool::start_all() {
 void WorkerPool::submit(Job& job) {
   {
     const std::lock_guard lock(mutex_);
-    if (idle_ <= jobs_.size() && threads_.size() < threads_max_) {
+    if (current_ != nullptr && current_->pool == this && !current_->is_expected) {
+      jobs_.push_back(&job);
+      current_->is_expected = true;
+      ++expected_;
+      return;
+    }
+    if (idle_ + expected_ <= jobs_.size() && threads_.size() < threads_max_) {
       try {
         start_thread();
       } catch (const std::system_error& error) {
@@ -72,6 +80,8 @@ void WorkerPool::start_thread() {
 
 void WorkerPool::work() {
   if (enter_) enter_();
+  Worker self{.pool = this};
+  current_ = &self;
   std::unique_lock lock(mutex_);
   for (;;) {
     ++idle_;
@@ -83,6 +93,7 @@ void WorkerPool::work() {
     lock.unlock();
     job->run();
     lock.lock();
+    if (std::exchange(self.is_expected, false)) --expected_;
   }
 }
 

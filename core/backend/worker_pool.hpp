@@ -39,12 +39,21 @@ class WorkerPool {
   // Starts threads up to the limit. Throws std::system_error if the host can't start one.
   void start_all();
   // Runs the job, which must live until then, on a thread of the pool. Doesn't block. Throws a run
-  // Error if the pool has no thread and can't start one; then the job isn't run.
+  // Error if the pool has no thread and can't start one; then the job isn't run. A job that submits
+  // another one wakes no thread for it: its own is free next, so nothing long may follow in it.
   void submit(Job& job);
 
  private:
+  // A thread of a pool.
+  struct Worker {
+    WorkerPool* pool;
+    bool is_expected = false;  // to take a job next for which none was woken
+  };
+
   void start_thread();  // with the mutex held
   void work();
+
+  static thread_local Worker* current_;
 
   const std::size_t threads_max_;
   const std::function<void()> enter_;
@@ -52,6 +61,7 @@ class WorkerPool {
   std::condition_variable changed_;
   std::deque<Job*> jobs_;
   std::size_t idle_ = 0;
+  std::size_t expected_ = 0;
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

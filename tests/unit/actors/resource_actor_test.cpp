@@ -1,13 +1,20 @@
-// When a device sends its notices, if its work finishes as soon as it is started.
+// When a device sends its notices, if its work finishes as soon as it is started; and how it ends
+// if it crashes on the thread of its work.
 #include "actors/resource_actor.hpp"
 
+#include "actors/real_clock.hpp"
 #include "actors/run_context.hpp"
 #include "actors/virtual_time.hpp"
+#include "core/backend/slot_worker.hpp"
+#include "core/backend/worker_pool.hpp"
 #include "core/run/device_logic.hpp"
 #include "tests/support/share_maker.hpp"
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <set>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -129,6 +136,69 @@ BOOST_AUTO_TEST_CASE(many_notices_for_one_actor_are_several_messages_in_order) {
   }
   const auto items_max = static_cast<std::uint32_t>(Notice::items_max);
   BOOST_TEST((told(items, {}) == Notices{first, {items_max, items_max + 1}}));
+}
+
+// Its end is the end of the device.
+class FatalWork {
+ public:
+  // The job takes so long.
+  FatalWork(Completions& completions, std::chrono::milliseconds time, std::atomic<bool>* is_lent)
+      : time_(time), is_lent_(is_lent), threads_(std::make_unique<Threads>(completions)) {}
+  void enter_thread() {}
+  const Issue* issued(const DeviceLogic::Start&) { return nullptr; }
+  void submit() {}
+  Started start(const DeviceLogic::Start&) {
+    threads_->worker.submit([this, threads = threads_.get()] {
+      threads->id = std::this_thread::get_id();
+      std::this_thread::sleep_for(time_);
+    });
+    return {.state = Started::State::pending};
+  }
+  void finished(const DeviceLogic::Start&, Duration) {
+    *is_lent_ = std::this_thread::get_id() == threads_->id;
+    throw 7;
+  }
+  bool may_block(const DeviceLogic::Start&) const { return false; }
+
+ private:
+  struct Threads {
+    explicit Threads(Completions& completions) : worker(pool, completions, 0) {}
+    WorkerPool pool{1};
+    SlotWorker worker;
+    std::thread::id id;
+  };
+  std::chrono::milliseconds time_;
+  std::atomic<bool>* is_lent_;
+  std::unique_ptr<Threads> threads_;
+};
+
+// Returns whether it crashed on the thread of its work: it must be asleep when that ends.
+bool crashes_on_lent_thread(std::chrono::milliseconds time) {
+  std::atomic<bool> is_lent = false;
+  caf::actor_system_config config;
+  config.load<ActorThreads>();
+  caf::actor_system system(config);
+  RealClock clock(system);
+  Notices heard;
+  const caf::actor listener = system.spawn<Listener>(&heard);
+  caf::actor_config of_device(ActorThreads::of(system).start_own_thread(Waiting::asleep));
+  const caf::actor device =
+      system.spawn_class<ResourceActor<DeviceLogic, FatalWork>, caf::no_spawn_options>(
+          of_device, self, listener, std::ref(static_cast<Clock&>(clock)),
+          std::cref(never_interrupted), DeviceLogic(self, 1), false,
+          [&](Completions& completions) { return FatalWork(completions, time, &is_lent); });
+  caf::scoped_actor observer(system);
+  observer->monitor(device);
+  caf::anon_send(device, AssignShare{make_share(self, {Item{}})});
+  observer->receive([](const caf::down_msg& down) { BOOST_TEST(static_cast<bool>(down.reason)); });
+  caf::anon_send_exit(listener, caf::exit_reason::user_shutdown);
+  return is_lent;
+}
+
+// This test hangs if it fails.
+BOOST_AUTO_TEST_CASE(a_device_that_crashes_on_the_thread_of_its_work_does_not_wait_for_it_there) {
+  std::chrono::milliseconds time(1);
+  while (!crashes_on_lent_thread(time)) time *= 2;
 }
 
 }  // namespace

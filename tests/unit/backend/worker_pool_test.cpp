@@ -9,6 +9,8 @@
 #include <set>
 #include <system_error>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 
@@ -71,6 +73,53 @@ BOOST_AUTO_TEST_CASE(as_many_jobs_run_at_once_as_the_limit_allows_and_the_others
     BOOST_TEST(gate.passed() == jobs.size());
     BOOST_TEST(gate.threads() == threads_max);
   }
+}
+
+// A job that submits others in its turn.
+class Chain final : public WorkerPool::Job {
+ public:
+  Chain(WorkerPool& pool, Gate& gate, std::vector<WorkerPool::Job*> others)
+      : pool_(pool), gate_(gate), others_(std::move(others)) {}
+  void run() noexcept override {
+    for (WorkerPool::Job* const other : others_) pool_.submit(*other);
+    gate_.pass();
+  }
+
+ private:
+  WorkerPool& pool_;
+  Gate& gate_;
+  std::vector<WorkerPool::Job*> others_;
+};
+
+BOOST_AUTO_TEST_CASE(a_job_that_submits_another_one_is_followed_by_it_on_its_thread) {
+  Gate gate;
+  gate.open();
+  std::deque<Chain> jobs;
+  {
+    WorkerPool pool(5);
+    for (int i = 0; i < 100; ++i) {
+      std::vector<WorkerPool::Job*> next;
+      if (!jobs.empty()) next.push_back(&jobs.back());
+      jobs.emplace_back(pool, gate, next);
+    }
+    pool.submit(jobs.back());
+    gate.await(jobs.size());
+  }
+  BOOST_TEST(gate.threads() == 1U);
+}
+
+// This test hangs if they run one after the other.
+BOOST_AUTO_TEST_CASE(of_two_jobs_that_a_job_submits_one_has_another_thread) {
+  Gate gate;
+  Gate open;
+  open.open();
+  Visit first(gate);
+  Visit second(gate);
+  WorkerPool pool(2);
+  Chain both(pool, open, {&first, &second});
+  pool.submit(both);
+  gate.await(2);
+  gate.open();
 }
 
 BOOST_AUTO_TEST_CASE(a_pool_without_jobs_has_no_threads_to_enter) {
