@@ -45,11 +45,16 @@ LocalMachineOptions read_discover_options(const Node& node) {
     }
     return options;
   }
-  constexpr std::array<std::string_view, 4> known = {"cpu_devices", "storage", "directory", "gpus"};
+  constexpr std::array<std::string_view, 5> known = {"cpu_devices", "streams", "storage",
+                                                     "directory", "gpus"};
   check_keys(expect_map(node, "discover"), "discover", known);
   if (const Node* n = find(node, "cpu_devices")) {
     options.cpu_devices =
         static_cast<int>(read_integer(*n, "cpu_devices", 1, LocalMachineOptions::cpu_devices_max));
+  }
+  if (const Node* n = find(node, "streams")) {
+    const auto streams = read_integer_or("cores", *n, "streams", 1, Device::streams_max);
+    options.streams = streams ? static_cast<int>(*streams) : int{LocalMachineOptions::one_per_core};
   }
   if (const Node* n = find(node, "storage")) options.storage = read_bool(*n, "storage");
   if (const Node* n = find(node, "directory")) {

@@ -15,7 +15,6 @@
 namespace troupe {
 namespace {
 
-constexpr std::int64_t streams_max = 1024;
 constexpr std::int64_t issue_depth_max = 1024;
 constexpr std::int64_t core_number_max = 65535;
 constexpr std::int64_t gpu_number_max = 63;
@@ -167,7 +166,8 @@ class PartsReader {
                         "give it a memory of kind ram, and link that to the storage");
     }
     if (const Node* n = find(value, "streams")) {
-      device.streams = static_cast<int>(read_integer(*n, of_device("streams"), 1, streams_max));
+      device.streams =
+          static_cast<int>(read_integer(*n, of_device("streams"), 1, Device::streams_max));
     }
     if (const Node* n = find(value, "issue_depth")) read_issue_depth(*n, device);
     if (const Node* n = find(value, "launch")) {

@@ -35,6 +35,13 @@ T read_quantity(const Node& node, std::string_view what, std::string_view exampl
   }
 }
 
+std::int64_t read_integer(const Node& node, std::string_view what, std::int64_t value_min,
+                          std::int64_t value_max, std::string_view expected) {
+  const std::optional<std::int64_t> value = whole_number(scalar(node, what, expected));
+  if (!value || *value < value_min || *value > value_max) refuse(node, what, expected);
+  return *value;
+}
+
 }  // namespace
 
 std::string describe(const Node& node) {
@@ -76,9 +83,16 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
 std::int64_t read_integer(const Node& node, std::string_view what, std::int64_t value_min,
                           std::int64_t value_max) {
   const std::string expected = fmt::format("a whole number from {} to {}", value_min, value_max);
-  const std::optional<std::int64_t> value = whole_number(scalar(node, what, expected));
-  if (!value || *value < value_min || *value > value_max) refuse(node, what, expected);
-  return *value;
+  return read_integer(node, what, value_min, value_max, expected);
+}
+
+std::optional<std::int64_t> read_integer_or(std::string_view word, const Node& node,
+                                            std::string_view what, std::int64_t value_min,
+                                            std::int64_t value_max) {
+  if (node.type == Node::Type::scalar && node.text == word) return std::nullopt;
+  const std::string expected =
+      fmt::format("a whole number from {} to {}, or {}", value_min, value_max, word);
+  return read_integer(node, what, value_min, value_max, expected);
 }
 
 double read_number(const Node& node, std::string_view what) {

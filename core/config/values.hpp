@@ -27,6 +27,10 @@ std::string read_string(const Node& node, std::string_view what, std::string_vie
 std::optional<std::int64_t> whole_number(std::string_view text);
 std::int64_t read_integer(const Node& node, std::string_view what, std::int64_t value_min,
                           std::int64_t value_max);
+// The same, or none if the text is `word`.
+std::optional<std::int64_t> read_integer_or(std::string_view word, const Node& node,
+                                            std::string_view what, std::int64_t value_min,
+                                            std::int64_t value_max);
 double read_number(const Node& node, std::string_view what);  // finite
 bool read_bool(const Node& node, std::string_view what);      // true or false
 double read_flops(const Node& node, std::string_view what);

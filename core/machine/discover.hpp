@@ -38,7 +38,9 @@ HostInfo discover_host();
 
 struct LocalMachineOptions {
   static constexpr int cpu_devices_max = 1024;
+  static constexpr int one_per_core = 0;
   int cpu_devices = 0;         // cores split evenly among so many CPU devices; 0: one per NUMA node
+  int streams = 1;             // ops that each may run at once, each on a part of its cores
   bool storage = false;        // add a storage memory with a link from every CPU device's memory
   std::string directory = {};  // of that storage; empty: a temporary one
 };
@@ -50,7 +52,8 @@ struct LocalMachineOptions {
 // among the memories; the size of the disk is the free space of its file system. The rates are
 // rough estimates from the number of cores (see local_machine.cpp), good enough to plan with; write
 // a machine file to give measured ones. If there are fewer cores than devices, devices share cores.
-// Throws a usage Error unless `cpu_devices` is from 0 to cpu_devices_max.
+// Throws a usage Error unless `cpu_devices` is from 0 to cpu_devices_max and `streams` from 1 to
+// Device::streams_max, or one_per_core.
 Machine local_machine(const HostInfo& host, const LocalMachineOptions& options = {});
 
 // What a GPU can do at best: float32, its memory, and each way between that and the host. 0: not

@@ -91,16 +91,23 @@ std::uint64_t free_on_disk(const std::string& directory) {
   }
 }
 
-Device cpu_device(std::size_t index, std::vector<int> cores) {
-  const auto n = static_cast<double>(std::max<std::size_t>(cores.size(), 1));
+// Rates are those of each stream.
+Device cpu_device(std::size_t index, std::vector<int> cores, int streams) {
+  const std::size_t all = std::max<std::size_t>(cores.size(), 1);
   Device device;
+  device.streams =
+      streams == LocalMachineOptions::one_per_core
+          ? static_cast<int>(std::min<std::size_t>(all, std::size_t{Device::streams_max}))
+          : streams;
+  const double of_device = 1.0 / device.streams;
+  const double n = static_cast<double>(all) * of_device;
   device.name = fmt::format("cpu{}", index);
   device.kind = DeviceKind::cpu;
   device.memory = MemoryId::at(index);
   device.launch = launch;
   device.op_flops["matmul"] = n * matmul_flops_per_core;
   device.flops = n * other_flops_per_core;
-  device.bandwidth = std::min(n * bandwidth_per_core, bandwidth_per_device_max);
+  device.bandwidth = std::min(n * bandwidth_per_core, bandwidth_per_device_max * of_device);
   device.cores = std::move(cores);
   return device;
 }
@@ -139,10 +146,11 @@ std::string devices_yaml(const Machine& machine) {
   for (const Device& d : machine.devices) {
     const std::string cores =
         d.cores.empty() ? "" : fmt::format("cores: [{}], ", fmt::join(d.cores, ", "));
+    const std::string streams = d.streams > 1 ? fmt::format("streams: {}, ", d.streams) : "";
     const std::string number = d.gpu >= 0 ? fmt::format("gpu: {}, ", d.gpu) : "";
     out += fmt::format(
-        "  {}: {{kind: {}, {}{}memory: {}, matmul: {}, flops: {}, bandwidth: {}, launch: {}}}\n",
-        d.name, to_string(d.kind), number, cores, machine.memory(d.memory).name,
+        "  {}: {{kind: {}, {}{}{}memory: {}, matmul: {}, flops: {}, bandwidth: {}, launch: {}}}\n",
+        d.name, to_string(d.kind), number, cores, streams, machine.memory(d.memory).name,
         format_flops(d.op_flops.at("matmul")), format_flops(*d.flops),
         format_bandwidth(*d.bandwidth), format_duration(d.launch));
   }
@@ -204,12 +212,16 @@ Machine local_machine(const HostInfo& host, const LocalMachineOptions& options) 
                       fmt::format("ask for 1 to {}, or for 0, one for each NUMA node",
                                   LocalMachineOptions::cpu_devices_max));
   }
+  if (options.streams < 0 || options.streams > Device::streams_max) {
+    throw usage_error(fmt::format("a device of this host can't have {} streams", options.streams),
+                      fmt::format("ask for 1 to {}, or for one_per_core", Device::streams_max));
+  }
   Machine machine;
   machine.name = "local";
   const std::vector<std::vector<int>> cores = split_cores(host, options.cpu_devices);
   const std::uint64_t usable = size_for_tensors(host.available_memory_bytes);
   for (std::size_t i = 0; i < cores.size(); ++i) {
-    machine.devices.push_back(cpu_device(i, cores[i]));
+    machine.devices.push_back(cpu_device(i, cores[i], options.streams));
     Memory& memory = machine.memories.emplace_back();
     memory.name = fmt::format("mem{}", i);
     memory.size_bytes = usable / cores.size() / mib * mib;

@@ -18,6 +18,8 @@ enum class DeviceKind : std::uint8_t { cpu, gpu };
 std::string_view to_string(DeviceKind k);
 
 struct Device {
+  static constexpr int streams_max = 1024;
+
   std::string name;
   DeviceKind kind = DeviceKind::cpu;
   MemoryId memory = {};

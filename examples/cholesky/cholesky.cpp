@@ -39,10 +39,9 @@ double gflops(const std::function<void()>& work) {
 }
 
 int main() {
-  Machine machine = local_machine(discover_host(), {.cpu_devices = 1});
-  const std::size_t cores = machine.devices[0].cores.size();
-  machine.devices[0].streams = static_cast<int>(cores);
-  Session session(machine);
+  Session session(local_machine(discover_host(),
+                                {.cpu_devices = 1, .streams = LocalMachineOptions::one_per_core}));
+  const std::size_t cores = session.machine().devices[0].cores.size();
 
   Tiles a(tiles);
   for (std::size_t i = 0; i < tiles; ++i) {

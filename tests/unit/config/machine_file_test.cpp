@@ -136,6 +136,10 @@ BOOST_AUTO_TEST_CASE(this_machine_is_discovered) {
                                     [](const Memory& m) { return m.kind == MemoryKind::storage; });
   BOOST_REQUIRE((storage != two.memories.end()));
   BOOST_TEST(storage->directory == "/tmp");
+
+  const Machine cores = load("discover: {cpu_devices: 1, streams: cores}\n");
+  BOOST_TEST(cores.devices[0].streams == static_cast<int>(cores.devices[0].cores.size()));
+  BOOST_TEST(load("discover: {streams: 3}\n").devices[0].streams == 3);
 }
 
 BOOST_AUTO_TEST_CASE(gpus_are_looked_for_only_where_a_file_asks_for_them) {
@@ -185,6 +189,11 @@ BOOST_AUTO_TEST_CASE(discover_is_checked) {
              "machine.yaml:1:12: discover has no key 'cpu_device'; did you mean 'cpu_devices'?");
   BOOST_TEST(machine_error("discover: {cpu_devices: 0}\n") ==
              "machine.yaml:1:25: cpu_devices is '0'; write a whole number from 1 to 1024");
+  for (const std::string bad : {"0", "1025", "core"}) {
+    BOOST_TEST(machine_error("discover: {streams: " + bad + "}\n") ==
+               "machine.yaml:1:21: streams is '" + bad +
+                   "'; write a whole number from 1 to 1024, or cores");
+  }
   BOOST_TEST(machine_error("discover: {gpus: 2}\n") ==
              "machine.yaml:1:18: gpus is '2'; write true or false");
   BOOST_TEST(machine_error("discover: {directory: x}\n")

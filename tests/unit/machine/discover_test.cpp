@@ -80,6 +80,30 @@ BOOST_AUTO_TEST_CASE(without_a_number_there_is_a_device_for_each_numa_node_with_
   BOOST_TEST((m.devices[1].cores == std::vector{3, 4}));
 }
 
+// The rates of a device are those of each of its streams.
+BOOST_AUTO_TEST_CASE(the_streams_of_a_device_divide_its_cores_and_its_rates) {
+  const HostInfo host = host_of({{0, 1, 2, 3}});
+  const Device one = local_machine(host).devices[0];
+  const Device two = local_machine(host, {.streams = 2}).devices[0];
+  const Device all = local_machine(host, {.streams = LocalMachineOptions::one_per_core}).devices[0];
+  BOOST_TEST(one.streams == 1);
+  BOOST_TEST(two.streams == 2);
+  BOOST_TEST(all.streams == 4);
+  BOOST_TEST((two.cores == one.cores && all.cores == one.cores));
+  BOOST_TEST(two.op_flops.at("matmul") == one.op_flops.at("matmul") / 2);
+  BOOST_TEST(*all.flops == *one.flops / 4);
+  BOOST_TEST(*all.bandwidth == *one.bandwidth / 4);
+  // More streams than cores take turns.
+  BOOST_TEST(*local_machine(host, {.streams = 8}).devices[0].flops == *one.flops / 8);
+}
+
+BOOST_AUTO_TEST_CASE(a_device_has_no_more_streams_than_a_machine_file_may_ask_for) {
+  for (const int streams : {-1, 1025}) {
+    expect_error(ErrorKind::usage, "ask for 1 to 1024, or for one_per_core",
+                 [&] { local_machine(host_of({{0}}), {.streams = streams}); });
+  }
+}
+
 BOOST_AUTO_TEST_CASE(devices_share_cores_where_there_are_fewer_cores) {
   const Machine m = local_machine(host_of({{5}}), {.cpu_devices = 3});
   BOOST_REQUIRE(m.devices.size() == 3U);
