@@ -58,8 +58,8 @@ class MailboxCompletions final : public Completions {
 // Aligned so that two actors don't share a cache line: every op writes to its actor.
 template <class Logic, class Work>
 class alignas(64) ResourceActor final : public caf::event_based_actor,
-                                        public TimerListener,
-                                        private ActorThreads::LeftOver {
+                                        private ActorThreads::LeftOver,
+                                        public TimerListener {
  public:
   // Calls `make_work` with this actor's Completions, which outlive the Work. `may_spin`: the actor
   // has its own thread, which may poll the mailbox for some microseconds.

@@ -40,9 +40,9 @@ struct LocalMachineOptions {
   static constexpr int cpu_devices_max = 1024;
   static constexpr int one_per_core = 0;
   int cpu_devices = 0;         // cores split evenly among so many CPU devices; 0: one per NUMA node
-  int streams = 1;             // ops that each may run at once, each on a part of its cores
   bool storage = false;        // add a storage memory with a link from every CPU device's memory
   std::string directory = {};  // of that storage; empty: a temporary one
+  int streams = 1;             // ops that a CPU device may run at once, each on a part of its cores
 };
 
 // `host` as a Machine: CPU devices cpu0, cpu1, … with a memory each (mem0, …), and, if wanted,

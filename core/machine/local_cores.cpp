@@ -63,9 +63,14 @@ void map_device(Machine& machine, std::string_view mapping, const HostInfo* host
   if (mapped.kind == DeviceKind::gpu) number_gpus(machine);  // the others stay what they are
   mapped.kind = DeviceKind::cpu;
   mapped.launch = stand_in.launch;
+  // Rates are those of a stream.
+  const double share = static_cast<double>(stand_in.streams) / mapped.streams;
   mapped.op_flops = stand_in.op_flops;
+  for (auto& [kind, flops] : mapped.op_flops) flops *= share;
   mapped.flops = stand_in.flops;
+  if (mapped.flops) *mapped.flops *= share;
   mapped.bandwidth = stand_in.bandwidth;
+  if (mapped.bandwidth) *mapped.bandwidth *= share;
 }
 
 void assign_cores(Machine& machine, const HostInfo& host) {

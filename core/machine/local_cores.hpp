@@ -10,10 +10,10 @@
 
 namespace troupe {
 
-// "gpu0=cpu0": makes gpu0 a CPU device with the rates of cpu0, which keeps its name, its streams,
-// its memory and its links. cpu0 must be a CPU device of the machine, or one of the host by its
-// discovered name. `host` is null for a simulation, whose times don't depend on where it runs.
-// Throws a usage Error if the text is malformed or a name is unknown.
+// "gpu0=cpu0": makes gpu0 a CPU device with the rates of cpu0, all streams together, which keeps
+// its name, its streams, its memory and its links. cpu0 must be a CPU device of the machine, or one
+// of the host by its discovered name. `host` is null for a simulation, whose times don't depend on
+// where it runs. Throws a usage Error if the text is malformed or a name is unknown.
 void map_device(Machine& machine, std::string_view mapping, const HostInfo* host);
 
 // Divides the host's cores that no device names evenly among the CPU devices without `cores`. If

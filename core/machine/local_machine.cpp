@@ -146,11 +146,10 @@ std::string devices_yaml(const Machine& machine) {
   for (const Device& d : machine.devices) {
     const std::string cores =
         d.cores.empty() ? "" : fmt::format("cores: [{}], ", fmt::join(d.cores, ", "));
-    const std::string streams = d.streams > 1 ? fmt::format("streams: {}, ", d.streams) : "";
     const std::string number = d.gpu >= 0 ? fmt::format("gpu: {}, ", d.gpu) : "";
     out += fmt::format(
-        "  {}: {{kind: {}, {}{}{}memory: {}, matmul: {}, flops: {}, bandwidth: {}, launch: {}}}\n",
-        d.name, to_string(d.kind), number, cores, streams, machine.memory(d.memory).name,
+        "  {}: {{kind: {}, {}{}memory: {}, matmul: {}, flops: {}, bandwidth: {}, launch: {}}}\n",
+        d.name, to_string(d.kind), number, cores, machine.memory(d.memory).name,
         format_flops(d.op_flops.at("matmul")), format_flops(*d.flops),
         format_bandwidth(*d.bandwidth), format_duration(d.launch));
   }

@@ -87,9 +87,9 @@ struct CpuCall {
   std::uint32_t index = 0;  // of the op in its group
 };
 
-// Computes one op. Called on the device's thread; blocks until the output is written. Results must
-// not depend on team.size(): a run is compared bit for bit with a serial execution. Throws a run
-// Error if the op fails.
+// Computes one op. Called on a thread of the device; blocks until the output is written. Results
+// must not depend on team.size(): a run is compared bit for bit with a serial execution. Throws a
+// run Error if the op fails.
 using CpuKernel = void (*)(const CpuCall&);
 
 // How many tensors an op reads.

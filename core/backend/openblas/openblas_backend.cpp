@@ -7,7 +7,6 @@
 #include "core/base/assert.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -49,12 +48,10 @@ class InlineBackend final : public DeviceBackend {
   CpuJob job_;
 };
 
-// A device with several streams: each has a thread and a share of the cores. Ops that take less
-// time than waking such a thread are computed at once.
+// A device with several streams: each has a thread and a share of the cores.
 class StreamedBackend final : public DeviceBackend {
  public:
-  StreamedBackend(const BackendContext& context, const Device& device)
-      : context_(context), alone_({}, context.widest_team) {
+  StreamedBackend(const BackendContext& context, const Device& device) : context_(context) {
     const auto streams = static_cast<std::size_t>(device.streams);
     for (std::size_t s = 0; s < streams; ++s) {
       streams_.push_back(std::make_unique<Stream>(context, s, share_of(device.cores, s, streams)));
@@ -63,11 +60,6 @@ class StreamedBackend final : public DeviceBackend {
 
   Started start(std::uint32_t slot, const KernelCall& call) override {
     TROUPE_ASSERT(slot < streams_.size());
-    if (call.expected > Duration{0} && call.expected <= at_once_max) {
-      short_job_.prepare(context_.ops, context_.store, call);
-      short_job_.compute(alone_);
-      return {.state = Started::State::finished};
-    }
     Stream& stream = *streams_[slot];
     stream.job.prepare(context_.ops, context_.store, call);
     stream.worker.submit([&stream] { stream.job.compute(stream.team); });
@@ -103,11 +95,7 @@ class StreamedBackend final : public DeviceBackend {
     return {at(stream), at(stream + 1)};
   }
 
-  static constexpr Duration at_once_max = std::chrono::microseconds(5);
-
   BackendContext context_;
-  ThreadTeam alone_;
-  CpuJob short_job_;
   std::vector<std::unique_ptr<Stream>> streams_;
 };
 

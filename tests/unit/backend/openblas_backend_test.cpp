@@ -5,7 +5,6 @@
 #include "tests/support/expect_error.hpp"
 #include "tests/support/waiting_completions.hpp"
 
-#include <chrono>
 #include <cstring>
 #include <memory>
 #include <thread>
@@ -133,25 +132,6 @@ BOOST_AUTO_TEST_CASE(several_streams_compute_at_once_and_tell_their_ends) {
     BOOST_TEST(slots_told == 15U);
   }
   for (std::size_t i = 1; i < 4; ++i) BOOST_TEST(s.same(0, i));
-}
-
-BOOST_AUTO_TEST_CASE(a_device_with_streams_computes_at_once_what_takes_less_than_waking_a_thread) {
-  using namespace std::chrono_literals;
-  Sample s(2);
-  const auto start = [&](const char* kind, const Attrs& attrs, Duration expected) {
-    KernelCall call = s.call(kind, attrs, 0);
-    call.expected = expected;
-    return s.backend->start(1, call).state;
-  };
-  const Attrs none;
-  BOOST_TEST((start("widest_team", none, 5us) == Started::State::finished));
-  BOOST_TEST(*reinterpret_cast<const double*>(s.store.data(ReplicaId::at(0))) == 7);
-  BOOST_TEST(s.completions.count() == 0U);
-  expect_error(ErrorKind::failed, "it failed on purpose", [&] { start("fail", s.attrs[1], 5us); });
-  for (const Duration expected : {Duration{0}, Duration{5'001}}) {  // 0: nobody knows
-    BOOST_TEST((start("spin", s.attrs[0], expected) == Started::State::pending));
-    BOOST_TEST(!s.completions.wait().cause);
-  }
 }
 
 BOOST_AUTO_TEST_CASE(a_stream_tells_why_its_kernel_failed_and_goes_on) {

@@ -70,6 +70,21 @@ BOOST_AUTO_TEST_CASE(a_cpu_stands_in_for_a_gpu_which_keeps_its_name_and_memory) 
   BOOST_TEST(m.devices.size() == 3U);
 }
 
+BOOST_AUTO_TEST_CASE(a_cpu_stands_in_with_the_rates_of_all_of_its_streams) {
+  Machine m = two_cpus_and_a_gpu();
+  m.devices[0].streams = 4;
+  m.devices[0].flops = 3e9;
+  m.devices[0].op_flops["matmul"] = 5e9;
+  m.devices[0].bandwidth = 7e9;
+  m.devices[2].streams = 2;
+  map_device(m, "gpu0=cpu0", &eight_cpus);
+  const Device& device = m.device(m.find_device("gpu0"));
+  BOOST_TEST(device.streams == 2);
+  BOOST_TEST(*device.flops == 6e9);
+  BOOST_TEST(device.op_flops.at("matmul") == 10e9);
+  BOOST_TEST(*device.bandwidth == 14e9);
+}
+
 BOOST_AUTO_TEST_CASE(the_gpus_that_no_cpu_stands_in_for_stay_what_they_are) {
   Machine m = two_cpus_and_a_gpu();
   m.devices.push_back(m.devices[2]);
