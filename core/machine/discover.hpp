@@ -42,7 +42,8 @@ struct LocalMachineOptions {
   int cpu_devices = 0;         // cores split evenly among so many CPU devices; 0: one per NUMA node
   bool storage = false;        // add a storage memory with a link from every CPU device's memory
   std::string directory = {};  // of that storage; empty: a temporary one
-  int streams = 1;             // ops that a CPU device may run at once, each on a part of its cores
+  // Ops that a CPU device may run at once, each on a part of its cores: a number, or one_per_core.
+  int streams = 1;
 };
 
 // `host` as a Machine: CPU devices cpu0, cpu1, … with a memory each (mem0, …), and, if wanted,
