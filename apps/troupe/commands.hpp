@@ -53,6 +53,7 @@ struct NodeArguments {
   std::string name;
   std::vector<std::string> ops;
   int devices = 0;  // 0: one for each NUMA node
+  int streams = 1;  // of each; 0: one for each of its cores
   bool storage = false;
   bool no_gpus = false;
   bool once = false;

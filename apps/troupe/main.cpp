@@ -260,6 +260,12 @@ void add_node_options(CLI::App& command, troupe::NodeArguments& arguments) {
   command.add_option("--devices", arguments.devices, "CPU devices; 0: one for each NUMA node")
       ->option_text("N")
       ->check(CLI::Range(0, 1024));
+  command
+      .add_option("--streams", arguments.streams,
+                  "Ops that each may run at once, on a part of its cores each; 0: one for each "
+                  "core; default 1")
+      ->option_text("N")
+      ->check(CLI::Range(0, troupe::Device::streams_max));
   command.add_flag("--storage", arguments.storage, "Also lend a disk, by a temporary directory");
   command.add_flag("--no-gpus", arguments.no_gpus, "Lend no GPU, even to a run that asks for them");
   command

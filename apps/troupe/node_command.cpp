@@ -57,8 +57,10 @@ class RefusalLog {
 std::string what_it_lends(const Machine& machine, bool lends_gpus) {
   std::vector<std::string> parts;
   for (const Device& device : machine.devices) {
-    parts.push_back(
-        fmt::format("{} with {}", device.name, format_count(device.cores.size(), "core")));
+    const std::string streams =
+        device.streams > 1 ? fmt::format(" and {} streams", device.streams) : "";
+    parts.push_back(fmt::format("{} with {}{}", device.name,
+                                format_count(device.cores.size(), "core"), streams));
   }
   for (const Memory& memory : machine.memories) {
     parts.push_back(fmt::format("{} with {}", memory.name, format_bytes(memory.size_bytes)));
@@ -84,7 +86,9 @@ int node_command(const NodeArguments& arguments) {
             .port = at.port,
             .name = arguments.name,
             .once = arguments.once,
-            .machine = {.cpu_devices = arguments.devices, .storage = arguments.storage},
+            .machine = {.cpu_devices = arguments.devices,
+                        .storage = arguments.storage,
+                        .streams = arguments.streams},
             .lends_gpus = !arguments.no_gpus,
             .memory_share = arguments.memory_share,
             .node_timeout = from_seconds(arguments.node_timeout_s),

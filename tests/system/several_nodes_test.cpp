@@ -311,6 +311,16 @@ BOOST_AUTO_TEST_CASE(a_node_says_what_it_lends) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_node_lends_its_cores_with_as_many_streams_as_it_is_told) {
+  const Files files("tasks: {x: {op: spin, iterations: 1000, repeat: 8}}\n");
+  const RunWorkspace elsewhere;
+  NodeProcess node(elsewhere, {"--devices", "1", "--streams", "2"});
+  const std::string lends = node.program().out();
+  BOOST_TEST(contains(lends, " and 2 streams, mem0 with "), lends);
+  files.check_verified_on({"--nodes", node.address()});
+  BOOST_TEST(files.report()["scenarios"][0]["resources"][0]["lanes"] == 2);
+}
+
 BOOST_AUTO_TEST_CASE(a_node_for_one_leader_fails_if_that_is_killed) {
   for (const bool is_killed : {false, true}) {
     const Files files(is_killed ? long_run : anything);
