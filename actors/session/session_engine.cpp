@@ -255,8 +255,7 @@ bool SessionEngine::send_planned() {
 }
 
 void SessionEngine::send(PlannedWindow planned) {
-  const std::uint32_t first_window = sent_.empty() ? next_window_ : sent_.front().number;
-  tensors_.prepare(planned, first_window, graph().types(),
+  tensors_.prepare(planned, first_window_in_flight(), graph().types(),
                    at_once(planned.replicas, graph().types()));
   const std::uint64_t items = planned.window.items;
   TROUPE_ASSERT(planned.window.number == next_window_);
@@ -314,6 +313,7 @@ void SessionEngine::retire() {
     tensors_.retire(*window);
     for (const ReplicaId r : done.to_release) tensors_.release(r);
   }
+  epoch_->planner().on_completed(first_window_in_flight());
   tensors_.flush(is_idle() && !has_failed());
 }
 

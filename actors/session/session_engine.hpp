@@ -154,6 +154,10 @@ class SessionEngine {
   void add_given(TensorState& tensor);
   Error no_room(MemoryId memory, std::uint64_t bytes, const std::string& what) const;
   bool send_planned();
+  // All windows before it have completed.
+  std::uint32_t first_window_in_flight() const {
+    return sent_.empty() ? next_window_ : sent_.front().number;
+  }
   void send(PlannedWindow planned);
   void release(TensorState* dropped);
   void hold(std::span<const PlannedWindow::Hold> holds, SentWindows::Entry& entry);

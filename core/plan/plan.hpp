@@ -69,12 +69,15 @@ struct Plan {
   OpRanges ops;                 // every op of the plan, in graph order
   std::uint64_t timed_ops = 0;
 
-  // The windows of a stream that were planned by earlier calls, in order of their numbers.
+  // The windows that were planned by earlier calls and may still be running, in order of their
+  // numbers.
   struct Earlier {
     UnitId first;
     std::uint32_t window = 0;
   };
   std::vector<Earlier> earlier;
+  // Whether `unit` is in a window that has completed.
+  bool is_done(UnitId unit) const { return earlier.empty() || unit < earlier.front().first; }
   // `unit` must belong to one of the `earlier` windows.
   std::uint32_t window_of(UnitId unit) const {
     std::size_t e = earlier.size() - 1;

@@ -104,11 +104,15 @@ class Planner {
     placements_.forget_before(keep_from);
   }
 
-  void forget(std::uint32_t window, ReplicaId replica) {
+  void on_completed(std::uint32_t window) {
     const auto first =
         std::find_if(plan_.earlier.begin(), plan_.earlier.end(),
                      [&](const Plan::Earlier& earlier) { return earlier.window >= window; });
     plan_.earlier.erase(plan_.earlier.begin(), first);
+  }
+
+  void forget(std::uint32_t window, ReplicaId replica) {
+    on_completed(window);
     plan_.units.forget_before(plan_.earlier.empty() ? plan_.units.size()
                                                     : plan_.earlier.front().first.index());
     plan_.replicas.forget_before(replica.index());
@@ -304,6 +308,10 @@ PlannedWindow WindowPlanner::plan(OpRanges ops, const std::function<bool(OpId)>&
 
 ReplicaSpec WindowPlanner::add_given(OpId op, MemoryId memory) {
   return planner_->add_given(op, memory);
+}
+
+void WindowPlanner::on_completed(std::uint32_t window) {
+  planner_->on_completed(window);
 }
 
 void WindowPlanner::forget(std::uint32_t window, ReplicaId replica) {

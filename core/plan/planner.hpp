@@ -83,6 +83,9 @@ class WindowPlanner {
   // first window that reads the tensor is planned.
   ReplicaSpec add_given(OpId op, MemoryId memory);
 
+  // All windows before number `window` have completed: no dependency on a unit of theirs becomes a
+  // late edge.
+  void on_completed(std::uint32_t window);
   // Drops what was planned before. All windows before number `window` must have completed, and all
   // replicas before `replica` must have been freed.
   void forget(std::uint32_t window, ReplicaId replica);

@@ -174,8 +174,7 @@ void add_late_edges(const Plan& plan, Window& window) {
     Share& share = shares[unit.ref.resource];
     for (const ReplicaId input : share.inputs_of(unit.ref.item)) {
       const UnitId maker = maker_of(input);
-      // A unit that the plan has forgotten has completed.
-      if (maker >= window.first || !plan.units.holds(maker.index())) continue;
+      if (maker >= window.first || plan.is_done(maker)) continue;
       const ItemRef from = plan.units[maker.index()].ref;
       if (!from.resource) continue;  // given: there from the beginning
       ++share.items[unit.ref.item].waits_for;

@@ -175,6 +175,27 @@ BOOST_AUTO_TEST_CASE(a_forgotten_unit_has_no_late_edge_and_its_tensor_is_read_ag
   BOOST_TEST((third.read_again == Replicas{ReplicaId{0}, ReplicaId{1}}));
 }
 
+// x │ y │ z    x's window is done when z is planned
+BOOST_AUTO_TEST_CASE(a_unit_of_a_completed_window_has_no_late_edge_but_stays_in_the_plan) {
+  Streamed s(two_devices_on_one_memory());
+  const OpId x = s.g.work("x", 10, {}, on(dev0));
+  s.plan();
+  const OpId y = s.g.work("y", 10, {}, on(dev1));
+  s.plan();
+  s.planner.on_completed(1);
+  BOOST_TEST(s.planner.plan().units.holds(0));
+  s.g.work("z", 10, {x, y}, on(dev1));
+  const PlannedWindow third = s.plan();
+  BOOST_TEST((waits_for(share(third, on_dev1)) == Counts{1}));
+  BOOST_TEST((late(third, on_dev1) == Late{{1, 0, {on_dev1, 0}}}));
+  BOOST_TEST((third.read_again == Replicas{ReplicaId{0}, ReplicaId{1}}));
+  s.planner.on_completed(3);
+  s.g.work("last", 10, {x, y}, on(dev0));
+  const PlannedWindow fourth = s.plan();
+  BOOST_TEST((waits_for(share(fourth, on_dev0)) == Counts{0}));
+  BOOST_TEST(late(fourth, on_dev0).empty());
+}
+
 BOOST_AUTO_TEST_CASE(all_windows_may_be_forgotten_while_their_tensors_are_there) {
   Streamed s(pair());
   const OpId x = s.g.work("x", 10, {}, on(dev0));
