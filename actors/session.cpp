@@ -5,6 +5,7 @@
 #include "core/backend/usable_gpus.hpp"
 #include "core/base/big_vector.hpp"
 #include "core/base/error.hpp"
+#include "core/base/prefault.hpp"
 #include "core/base/units.hpp"
 #include "core/config/machine_file.hpp"
 #include "core/files/data_file.hpp"
@@ -161,8 +162,13 @@ std::vector<T> read_elements(const Tensor& tensor, DType dtype, CallSite where) 
   TensorState& state = state_of(tensor, where);
   const SessionCore::Values values = state.session->values(state, dtype, where);
   const T* const first = reinterpret_cast<const T*>(values.bytes().data());
+  const std::size_t count = values.bytes().size() / sizeof(T);
   try {
-    return {first, first + values.bytes().size() / sizeof(T)};
+    std::vector<T> elements;
+    elements.reserve(count);
+    use_huge_pages(std::as_bytes(std::span(elements.data(), count)));
+    elements.assign(first, first + count);
+    return elements;
   } catch (const std::bad_alloc&) {
     throw too_little_memory(values.bytes().size(), where);
   }

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -45,6 +46,21 @@ class AskedNodes {
       if (questions[n]) answers[n] = answer_of<Answer>(*questions[n], n);
     }
     return answers;
+  }
+  // Asks a node `count` questions in turn, several before the first is answered, and gives `take`
+  // the answers in their order. Blocks and throws likewise.
+  template <class Answer, class RequestOf, class Take>
+  void ask_in_turn(std::size_t n, std::size_t count, const RequestOf& request_of,
+                   const Take& take) {
+    constexpr std::size_t ahead_max = 8;
+    std::deque<std::unique_ptr<NodeQuestion>> questions;
+    for (std::size_t asked = 0, answered = 0; answered < count; ++answered) {
+      for (; asked < count && questions.size() < ahead_max; ++asked) {
+        questions.push_back(question(n, request_of(asked)));
+      }
+      take(answered, answer_of<Answer>(*questions.front(), n));
+      questions.pop_front();
+    }
   }
   // Doesn't wait. What a node is told and asked by one thread comes in this order.
   template <class Message>

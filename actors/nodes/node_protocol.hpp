@@ -115,7 +115,7 @@ struct RenumberTensors {
 struct GiveValues {
   std::uint32_t run = 0;
   ReplicaId tensor;
-  std::uint64_t total = 0;  // bytes, of all parts
+  std::uint64_t offset = 0;  // bytes of the parts before
   std::vector<char> bytes;
 };
 // leader → agent: the run is over, and its tensors are not needed any more.
@@ -267,7 +267,7 @@ auto inspect(Inspector& f, RenumberTensors& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, GiveValues& x) {
-  return f(caf::meta::type_name("GiveValues"), x.run, x.tensor, x.total, x.bytes);
+  return f(caf::meta::type_name("GiveValues"), x.run, x.tensor, x.offset, x.bytes);
 }
 template <class Inspector>
 auto inspect(Inspector& f, Prepared&) {

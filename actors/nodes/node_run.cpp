@@ -195,11 +195,8 @@ void NodeTensors::renumber(const RenumberTensors& renumber) {
 
 void NodeTensors::give(const GiveValues& part) {
   attempt([&] {
-    given_.insert(given_.end(), part.bytes.begin(), part.bytes.end());
-    if (given_.size() < part.total) return;
-    store_.acquire(part.tensor);
-    store_.write(part.tensor, reinterpret_cast<const std::byte*>(given_.data()));
-    given_ = {};
+    if (part.offset == 0) store_.acquire(part.tensor);
+    store_.write(part.tensor, std::as_bytes(std::span(part.bytes)), part.offset);
   });
 }
 

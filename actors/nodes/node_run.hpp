@@ -71,7 +71,6 @@ class NodeTensors {
   MemoryStore store_;
   StoredResults results_{store_};
   std::optional<Error> failure_;
-  std::vector<char> given_;                 // the parts of a tensor's values so far
   ReplicaId read_;                          // the result that was read last
   std::span<const std::byte> read_values_;  // its values
 };

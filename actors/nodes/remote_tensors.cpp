@@ -13,9 +13,22 @@
 namespace troupe {
 namespace {
 
-// Of values that go in one message.
-constexpr std::uint64_t values_bytes_max = 1 << 20;
-// Of values that a node is sent before it has said that it has them.
+// The values of a tensor, in messages.
+class Parts {
+ public:
+  explicit Parts(std::uint64_t all_bytes) : all_(all_bytes) {}
+
+  std::size_t count() const { return (all_ + bytes_max - 1) / bytes_max; }
+  std::uint64_t begin(std::size_t part) const { return part * bytes_max; }
+  std::uint64_t bytes(std::size_t part) const { return std::min(bytes_max, all_ - begin(part)); }
+
+ private:
+  static constexpr std::uint64_t bytes_max = 1 << 20;
+
+  const std::uint64_t all_;
+};
+
+// Of tensors of one part that a node is given before it has said that it has them.
 constexpr std::uint64_t given_bytes_max = 8 << 20;
 
 std::vector<ReplicaId> own(std::span<const TensorChanges::Of> all, std::size_t node) {
@@ -54,17 +67,20 @@ std::span<const std::byte> RemoteTensors::values(ReplicaId result) {
 }
 
 void RemoteTensors::read(NodeId node, ReplicaId tensor, std::span<std::byte> out) {
-  for (std::uint64_t offset = 0; offset < out.size();) {
-    const std::uint64_t bytes = std::min(values_bytes_max, out.size() - offset);
-    const Values part = nodes_.ask<Values>(
-        node.index(), ValuesRequest{.result = tensor, .offset = offset, .bytes = bytes});
-    if (part.bytes.size() != bytes) {
-      throw run_error(fmt::format("{} sent {} of {} bytes of a tensor",
-                                  nodes_[node.index()].label(), part.bytes.size(), bytes));
-    }
-    std::memcpy(out.data() + offset, part.bytes.data(), bytes);
-    offset += bytes;
-  }
+  const Parts parts(out.size());
+  nodes_.ask_in_turn<Values>(
+      node.index(), parts.count(),
+      [&](std::size_t i) {
+        return ValuesRequest{.result = tensor, .offset = parts.begin(i), .bytes = parts.bytes(i)};
+      },
+      [&](std::size_t i, const Values& part) {
+        if (part.bytes.size() != parts.bytes(i)) {
+          throw run_error(fmt::format("{} sent {} of {} bytes of a tensor",
+                                      nodes_[node.index()].label(), part.bytes.size(),
+                                      parts.bytes(i)));
+        }
+        std::memcpy(out.data() + parts.begin(i), part.bytes.data(), part.bytes.size());
+      });
 }
 
 void RemoteTensors::change(const TensorChanges& changes, std::span<const ReplicaSpec> added,
@@ -90,22 +106,19 @@ void RemoteTensors::renumber(std::span<const TensorChanges::Of> released,
 }
 
 void RemoteTensors::give(NodeId node, ReplicaId tensor, std::span<const std::byte> values) {
-  const char* const bytes = reinterpret_cast<const char*>(values.data());
+  const Parts parts(values.size());
+  const auto part = [&](std::size_t i) {
+    const char* const bytes = reinterpret_cast<const char*>(values.data()) + parts.begin(i);
+    return GiveValues{.run = run_,
+                      .tensor = tensor,
+                      .offset = parts.begin(i),
+                      .bytes = {bytes, bytes + parts.bytes(i)}};
+  };
   std::uint64_t& sent = given_[node.index()];
-  for (std::uint64_t offset = 0; offset < values.size(); offset += values_bytes_max) {
-    const std::uint64_t end = std::min<std::uint64_t>(values.size(), offset + values_bytes_max);
-    GiveValues part{.run = run_,
-                    .tensor = tensor,
-                    .total = values.size(),
-                    .bytes = {bytes + offset, bytes + end}};
-    sent += end - offset;
-    if (sent < given_bytes_max) {
-      nodes_.tell(node.index(), std::move(part));
-    } else {
-      nodes_.ask<Prepared>(node.index(), part);
-      sent = 0;
-    }
-  }
+  sent += values.size();
+  if (parts.count() == 1 && sent < given_bytes_max) return nodes_.tell(node.index(), part(0));
+  nodes_.ask_in_turn<Prepared>(node.index(), parts.count(), part, [](std::size_t, Prepared) {});
+  sent = 0;
 }
 
 }  // namespace troupe

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/nodes/asked_nodes.hpp"
+#include "core/base/big_vector.hpp"
 #include "core/graph/replica.hpp"
 #include "core/machine/machine.hpp"
 #include "core/ops/tensor_type.hpp"
@@ -63,7 +64,7 @@ class RemoteTensors final : public Results {
   std::uint32_t run_ = 0;
   const Machine* machine_ = nullptr;  // of the run
   std::unordered_map<ReplicaId, Place> results_;
-  std::vector<std::byte> fetched_;
+  BigVector<std::byte> fetched_;
   std::vector<std::uint64_t> given_;  // by NodeId: bytes that were sent since it has answered
 };
 

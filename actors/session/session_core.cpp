@@ -370,7 +370,10 @@ SessionCore::Values SessionCore::values(TensorState& tensor, DType dtype, CallSi
     return values;
   }
   try {
-    let_thread(lock, [&] { engine_->read(tensor, values.copy_); });
+    let_thread(lock, [&] {
+      values.copy_.resize(type.bytes());
+      engine_->read(tensor, values.copy_);
+    });
   } catch (const Error&) {
     wait_until_idle(lock);
     if (failure_ || !is_closing_)

@@ -7,6 +7,7 @@
 #include "actors/session/signatures.hpp"
 #include "actors/session/tensor_state.hpp"
 #include "actors/session/tensor_states.hpp"
+#include "core/base/big_vector.hpp"
 #include "core/base/error.hpp"
 
 #include <atomic>
@@ -89,7 +90,7 @@ class SessionCore final : private TensorExchange {
     };
     std::unique_ptr<TensorState, End> in_place_;  // the tensor whose values are read where they are
     std::span<const std::byte> in_place_bytes_;
-    std::vector<std::byte> copy_;
+    BigVector<std::byte> copy_;
   };
   Values values(TensorState& tensor, DType dtype, CallSite where);
   bool has_values() const { return engine_->has_values(); }  // as the engine

@@ -362,7 +362,7 @@ const std::byte* SessionEngine::data(const TensorState& tensor) const {
   return copy != tensor.copies.end() && !pending(*copy) ? tensors_.data(copy->replica) : nullptr;
 }
 
-void SessionEngine::read(const TensorState& tensor, std::vector<std::byte>& out) const {
+void SessionEngine::read(const TensorState& tensor, std::span<std::byte> out) const {
   tensors_.read(tensor.copies.front().replica, out);
 }
 

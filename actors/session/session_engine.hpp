@@ -125,7 +125,7 @@ class SessionEngine {
   const std::byte* data(const TensorState& tensor) const;
   // A copy of them. Blocks. Throws a run Error if its file can't be read, or its node is
   // lost.
-  void read(const TensorState& tensor, std::vector<std::byte>& out) const;
+  void read(const TensorState& tensor, std::span<std::byte> out) const;
 
   // Begin and end what is measured. Nothing may be in flight.
   void begin_measure();

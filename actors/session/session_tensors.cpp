@@ -81,13 +81,12 @@ ReplicaId SessionTensors::give(const ReplicaSpec& spec, std::span<const TensorTy
     return replica;
   }
   store_.acquire(replica);
-  if (has_values) store_.write(replica, values.get());
+  if (has_values) store_.write(replica, {values.get(), types[spec.type].bytes()});
   return replica;
 }
 
-void SessionTensors::read(ReplicaId r, std::vector<std::byte>& out) const {
+void SessionTensors::read(ReplicaId r, std::span<std::byte> out) const {
   if (cluster_ == nullptr) return store_.read(r, out);
-  out.resize(store_.type(r).bytes());
   cluster_->tensors().read(node_of(r), r, out);
 }
 

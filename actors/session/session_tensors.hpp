@@ -74,7 +74,7 @@ class SessionTensors {
     return store_.is_host_visible(r) ? store_.data(r) : nullptr;
   }
   // A copy of them.
-  void read(ReplicaId r, std::vector<std::byte>& out) const;
+  void read(ReplicaId r, std::span<std::byte> out) const;
 
  private:
   NodeId node_of(ReplicaId r) const { return machine_.memory(memory(r)).node; }

@@ -20,8 +20,8 @@ class HostSpace final : public MemorySpace {
   void read(const Held& held, std::byte* out) const override {
     std::memcpy(out, held.buffer, held.bytes);
   }
-  void write(const Held& held, const std::byte* values) override {
-    std::memcpy(held.buffer, values, held.bytes);
+  void write(const Held& held, std::uint64_t offset, std::span<const std::byte> values) override {
+    std::memcpy(held.buffer + offset, values.data(), values.size());
   }
   Digest digest(const Held& held) const override { return digest_of({held.buffer, held.bytes}); }
 

@@ -272,9 +272,10 @@ void MemoryStore::drop_adopted(const std::byte* buffer) {
   adopted_.erase(found);
 }
 
-void MemoryStore::write(ReplicaId r, const std::byte* values) {
+void MemoryStore::write(ReplicaId r, std::span<const std::byte> values, std::uint64_t offset) {
   const Kind& kind = kind_of(at(r));
-  kind.state->space->write(held_by(kind, at(r), r), values);
+  TROUPE_ASSERT(offset <= kind.bytes && values.size() <= kind.bytes - offset);
+  kind.state->space->write(held_by(kind, at(r), r), offset, values);
 }
 
 bool MemoryStore::hand_over(ReplicaId input, ReplicaId output) {
@@ -428,10 +429,10 @@ std::filesystem::path MemoryStore::file(ReplicaId r) const {
   return state.space != nullptr ? state.space->file(r) : std::filesystem::path{};
 }
 
-void MemoryStore::read(ReplicaId r, std::vector<std::byte>& out) const {
+void MemoryStore::read(ReplicaId r, std::span<std::byte> out) const {
   TROUPE_ASSERT(backing_ == Backing::buffers && held(r));
   const Kind& kind = kind_of(at(r));
-  out.resize(kind.bytes);
+  TROUPE_ASSERT(out.size() == kind.bytes);
   kind.state->space->read(held_by(kind, at(r), r), out.data());
 }
 

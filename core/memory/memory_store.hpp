@@ -102,9 +102,10 @@ class MemoryStore {
   // must not change, and be aligned to kernel_alignment. The pointer is dropped when the replica is
   // freed, on whichever thread does that, or with the store. Needs Backing::buffers.
   void adopt(ReplicaId r, std::shared_ptr<const std::byte> values);
-  // Copies values into a replica that is held. Blocks. Throws a run Error if a file can't be
-  // written. Needs Backing::buffers.
-  void write(ReplicaId r, const std::byte* values);
+  // Copies values into a replica that is held, from byte `offset` of the tensor on. Parts must be
+  // written in their order. Blocks. Throws a run Error if a file can't be written. Needs
+  // Backing::buffers.
+  void write(ReplicaId r, std::span<const std::byte> values, std::uint64_t offset = 0);
   // For an op that reads `input` and computes in place of it: if that op is the last reader, gives
   // the input's buffer to `output`, as acquire() would give it a new one, and returns true. Until
   // release(), data() is the same for both. Returns false, and does nothing, if `input` has other
@@ -172,7 +173,12 @@ class MemoryStore {
 
   // Copies the replica's values into `out`, which is resized. Blocks. Throws a run Error if a file
   // can't be read. Needs Backing::buffers; the replica must be held.
-  void read(ReplicaId r, std::vector<std::byte>& out) const;
+  void read(ReplicaId r, std::vector<std::byte>& out) const {
+    out.resize(type(r).bytes());
+    read(r, std::span(out));
+  }
+  // The same; `out` must have the tensor's size.
+  void read(ReplicaId r, std::span<std::byte> out) const;
   // The replica must have been announced to leave a digest, and released by its last reader.
   const Digest& digest(ReplicaId r) const;
 

@@ -33,9 +33,11 @@ class StorageSpace final : public MemorySpace {
     in.read(reinterpret_cast<char*>(out), static_cast<std::streamsize>(held.bytes));
     if (static_cast<std::uint64_t>(in.gcount()) != held.bytes) throw unreadable(held);
   }
-  void write(const Held& held, const std::byte* values) override {
-    std::ofstream out(file(held.replica), std::ios::binary);
-    out.write(reinterpret_cast<const char*>(values), static_cast<std::streamsize>(held.bytes));
+  void write(const Held& held, std::uint64_t offset, std::span<const std::byte> values) override {
+    const std::ios::openmode which = offset == 0 ? std::ios::trunc : std::ios::app;
+    std::ofstream out(file(held.replica), std::ios::binary | which);
+    out.write(reinterpret_cast<const char*>(values.data()),
+              static_cast<std::streamsize>(values.size()));
     if (out.flush()) return;
     throw run_error(fmt::format("can't write a tensor of {} to memory '{}' (file '{}')",
                                 format_bytes(held.bytes), name_, file(held.replica).string()),

@@ -143,7 +143,7 @@ class Bench {
     std::vector<char> values(bytes());
     Random random(seed);
     for (char& v : values) v = static_cast<char>(random.next());
-    store_.write(r, reinterpret_cast<const std::byte*>(values.data()));
+    store_.write(r, std::as_bytes(std::span(values)));
   }
 
   const LinkBackendEntry& entry_;

@@ -104,14 +104,14 @@ BOOST_AUTO_TEST_CASE(a_session_computes_on_nodes_what_it_computes_here) {
 
 BOOST_AUTO_TEST_CASE(values_go_to_the_node_of_the_scope_and_come_back) {
   const Nodes nodes(2);
-  std::vector<float> values(600'000);  // more than goes in one message
+  std::vector<float> values(3'000'000);  // more than goes in one message, or is under way at once
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
   bool is_deleted = false;
   {
     Session session({.node_addresses = nodes.addresses});
     const DeviceScope on = session.on("n1.cpu0");
-    const Tensor copied = session.tensor(values, {600, 1000});
-    const Tensor adopted = session.adopt(values, {600'000}, [&] { is_deleted = true; });
+    const Tensor copied = session.tensor(values, {3000, 1000});
+    const Tensor adopted = session.adopt(values, {3'000'000}, [&] { is_deleted = true; });
     BOOST_TEST((copied.read<float>() == values));
     BOOST_TEST((adopted.read<float>() == values));
     copied.save(nodes.path() / "copied.npy");

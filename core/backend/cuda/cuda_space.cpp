@@ -148,10 +148,10 @@ class GpuSpace final : public MemorySpace {
     choose_gpu(gpu_);
     bounce_.read(held.buffer, out, held.bytes);
   }
-  void write(const Held& held, const std::byte* values) override {
+  void write(const Held& held, std::uint64_t offset, std::span<const std::byte> values) override {
     const std::lock_guard lock(bouncing_);
     choose_gpu(gpu_);
-    bounce_.write(held.buffer, values, held.bytes);
+    bounce_.write(held.buffer + offset, values.data(), values.size());
   }
   Digest digest(const Held& held) const override {
     std::vector<std::byte> values(held.bytes);

@@ -3,6 +3,7 @@
 
 #include "core/memory/memory_store.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <map>
@@ -16,6 +17,7 @@ namespace {
 
 constexpr MemoryId host{0};
 constexpr MemoryId far{1};
+constexpr MemoryId disk{2};
 
 struct Seen {
   std::map<std::byte*, std::vector<std::byte>> held;
@@ -40,8 +42,8 @@ class FarSpace final : public MemorySpace {
   void read(const Held& held, std::byte* out) const override {
     std::memcpy(out, held.buffer, held.bytes);
   }
-  void write(const Held& held, const std::byte* values) override {
-    std::memcpy(held.buffer, values, held.bytes);
+  void write(const Held& held, std::uint64_t offset, std::span<const std::byte> values) override {
+    std::memcpy(held.buffer + offset, values.data(), values.size());
   }
   Digest digest(const Held& held) const override { return digest_of({held.buffer, held.bytes}); }
 
@@ -59,7 +61,9 @@ struct Store {
 
   static Machine machine() {
     Machine machine;
-    machine.memories = {{.name = "host", .size_bytes = 1 << 20}, {.name = "far"}};
+    machine.memories = {{.name = "host", .size_bytes = 1 << 20},
+                        {.name = "far"},
+                        {.name = "disk", .kind = MemoryKind::storage}};
     return machine;
   }
   std::vector<std::byte> values() const { return std::vector<std::byte>(1024, std::byte{42}); }
@@ -70,7 +74,7 @@ BOOST_FIXTURE_TEST_CASE(a_tensor_is_written_read_and_freed_through_its_space, St
   store.acquire(r);
   BOOST_TEST(store.data(r) != nullptr);
   BOOST_TEST(!store.is_host_visible(r));
-  store.write(r, values().data());
+  store.write(r, values());
   std::vector<std::byte> read;
   store.read(r, read);
   BOOST_TEST((read == values()));
@@ -79,12 +83,29 @@ BOOST_FIXTURE_TEST_CASE(a_tensor_is_written_read_and_freed_through_its_space, St
   BOOST_TEST(seen.held.empty());
 }
 
+// In the memory of the host, in a space of its own, and in a file.
+BOOST_FIXTURE_TEST_CASE(a_tensor_may_be_written_part_by_part, Store) {
+  for (const MemoryId memory : {host, far, disk}) {
+    const ReplicaId r = store.install(std::array{ReplicaSpec{memory, 0, 1}}, types);
+    store.acquire(r);
+    for (std::size_t half = 0; half < 2; ++half) {
+      store.write(r, std::vector<std::byte>(512, std::byte(1 + half)), 512 * half);
+    }
+    std::vector<std::byte> read;
+    store.read(r, read);
+    BOOST_TEST(read.size() == 1024U);
+    BOOST_TEST(std::count(read.begin(), read.begin() + 512, std::byte{1}) == 512);
+    BOOST_TEST(std::count(read.begin() + 512, read.end(), std::byte{2}) == 512);
+    store.release(r);
+  }
+}
+
 BOOST_FIXTURE_TEST_CASE(a_tensor_that_leaves_a_digest_gets_that_of_its_values, Store) {
   const ReplicaId r = store.install(
       std::array{ReplicaSpec{.memory = far, .type = 0, .readers = 1, .leaves_digest = true}},
       types);
   store.acquire(r);
-  store.write(r, values().data());
+  store.write(r, values());
   store.release(r);
   BOOST_TEST((store.digest(r) == digest_of(values())));
 }
