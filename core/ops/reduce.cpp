@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 namespace troupe {
@@ -51,14 +52,16 @@ void reduce_tile(const T* x, std::int64_t rows, std::int64_t stride, std::int64_
                  Wide* out) {
   const Operation<T> combine;
   const Operation<Wide> combine_wide;
-  const std::int64_t few = stride == 1 ? summed_in_a_row_max * reduced_lanes : summed_in_a_row_max;
+  constexpr std::int64_t lanes =
+      std::is_same_v<Operation<T>, Max<T>> ? compared_lanes : reduced_lanes;
+  const std::int64_t few = stride == 1 ? summed_in_a_row_max * lanes : summed_in_a_row_max;
   std::fill_n(out, columns, Wide{Operation<Wide>::start});
   for (; rows > 0; rows -= few, x += few * stride) {
     const std::int64_t count = std::min(rows, few);
     std::array<T, columns_max> part;
     if (stride == 1) {
-      part[0] =
-          reduce_values(Operation<T>::start, count, combine, [=](std::int64_t k) { return x[k]; });
+      part[0] = reduce_values<lanes>(Operation<T>::start, count, combine,
+                                     [=](std::int64_t k) { return x[k]; });
     } else {
       reduce_rows(x, count, stride, columns, part.data(), combine);
     }

@@ -29,7 +29,7 @@ void for_each_row(Team& team, const Shape& shape, const F& f) {
 
 template <class T>
 [[gnu::always_inline]] inline T max_of(const T* x, std::int64_t count) {
-  return reduce_values(
+  return reduce_values<reduced_lanes>(
       x[0], count, [](T a, T b) { return b > a ? b : a; }, [=](std::int64_t i) { return x[i]; });
 }
 // f(0) + … + f(count - 1), in blocks: a sum of very many numbers one by one would lose digits.
@@ -38,8 +38,9 @@ template <class T, class F>
   constexpr std::int64_t block = summed_in_a_row_max * reduced_lanes;
   double sum = 0;
   for (std::int64_t first = 0; first < count; first += block) {
-    sum += static_cast<double>(reduce_values(T{0}, std::min(block, count - first), std::plus<T>{},
-                                             [&](std::int64_t i) { return f(first + i); }));
+    sum += static_cast<double>(
+        reduce_values<reduced_lanes>(T{0}, std::min(block, count - first), std::plus<T>{},
+                                     [&](std::int64_t i) { return f(first + i); }));
   }
   return static_cast<T>(sum);
 }
