@@ -37,6 +37,8 @@ Blas load() {
   Blas blas;
   find(handle, "cblas_sgemm", blas.f32.gemm);
   find(handle, "cblas_dgemm", blas.f64.gemm);
+  find(handle, "cblas_sgemv", blas.f32.gemv);
+  find(handle, "cblas_dgemv", blas.f64.gemv);
   find(handle, "cblas_ssyrk", blas.f32.syrk);
   find(handle, "cblas_dsyrk", blas.f64.syrk);
   find(handle, "cblas_strsm", blas.f32.trsm);

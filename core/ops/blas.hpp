@@ -13,6 +13,8 @@ struct BlasOf {
   using Gemm = void(CBLAS_ORDER, CBLAS_TRANSPOSE, CBLAS_TRANSPOSE, blasint m, blasint n, blasint k,
                     T alpha, const T* a, blasint lda, const T* b, blasint ldb, T beta, T* c,
                     blasint ldc);
+  using Gemv = void(CBLAS_ORDER, CBLAS_TRANSPOSE, blasint m, blasint n, T alpha, const T* a,
+                    blasint lda, const T* x, blasint incx, T beta, T* y, blasint incy);
   using Syrk = void(CBLAS_ORDER, CBLAS_UPLO, CBLAS_TRANSPOSE, blasint n, blasint k, T alpha,
                     const T* a, blasint lda, T beta, T* c, blasint ldc);
   using Trsm = void(CBLAS_ORDER, CBLAS_SIDE, CBLAS_UPLO, CBLAS_TRANSPOSE, CBLAS_DIAG, blasint m,
@@ -20,6 +22,7 @@ struct BlasOf {
   using Potrf = void(const char* uplo, const blasint* n, T* a, const blasint* lda, blasint* info);
 
   Gemm* gemm = nullptr;
+  Gemv* gemv = nullptr;
   Syrk* syrk = nullptr;
   Trsm* trsm = nullptr;
   Potrf* potrf = nullptr;

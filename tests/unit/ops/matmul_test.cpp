@@ -63,9 +63,10 @@ void check(const Case& c, bool ta, bool tb, std::int64_t widest_team = 1) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(products_of_all_shapes_and_transposes_agree_with_a_plain_loop) {
-  // One panel; panels of rows, the last one shorter; panels of columns.
+  // One panel; panels of rows, the last one shorter; panels of columns; vectors, in panels too.
   for (const Case& c : {Case{1, 1, 1}, Case{3, 4, 5}, Case{64, 48, 80}, Case{1003, 33, 17},
-                        Case{2100, 20, 9}, Case{10, 2003, 31}}) {
+                        Case{2100, 20, 9}, Case{10, 2003, 31}, Case{7, 1, 301}, Case{1, 7, 301},
+                        Case{2101, 1, 29}, Case{1, 4003, 31}}) {
     for (const bool ta : {false, true}) {
       for (const bool tb : {false, true}) {
         check<float>(c, ta, tb);

@@ -105,8 +105,9 @@ void check_solutions(Random& random, DType dtype, std::int64_t m, std::int64_t n
 
 BOOST_AUTO_TEST_CASE(gemm_is_alpha_a_b_plus_beta_c) {
   for_random_cases([](Random& random, DType dtype) {
-    const std::int64_t m = between(random, 1, 50);
-    const std::int64_t n = between(random, 1, 50);
+    const auto extent_or_1 = [&] { return random.below(4) == 0 ? 1 : between(random, 1, 50); };
+    const std::int64_t m = extent_or_1();
+    const std::int64_t n = extent_or_1();
     const std::int64_t k = between(random, 1, 50);
     const bool ta = random.below(2) == 0;
     const bool tb = random.below(2) == 0;
