@@ -5,7 +5,7 @@
 #include "core/backend/usable_gpus.hpp"
 #include "core/base/big_vector.hpp"
 #include "core/base/error.hpp"
-#include "core/base/prefault.hpp"
+#include "core/base/huge_pages.hpp"
 #include "core/base/units.hpp"
 #include "core/config/machine_file.hpp"
 #include "core/files/data_file.hpp"
@@ -166,7 +166,8 @@ std::vector<T> read_elements(const Tensor& tensor, DType dtype, CallSite where) 
   try {
     std::vector<T> elements;
     elements.reserve(count);
-    use_huge_pages(std::as_bytes(std::span(elements.data(), count)));
+    const auto memory = std::as_bytes(std::span(elements.data(), count));
+    if (memory.size() >= BigAllocator<T>::huge_pages_min_bytes) use_huge_pages(memory);
     elements.assign(first, first + count);
     return elements;
   } catch (const std::bad_alloc&) {

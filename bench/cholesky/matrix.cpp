@@ -1,6 +1,7 @@
 #include "bench/cholesky/matrix.hpp"
 
 #include "core/base/error.hpp"
+#include "core/base/huge_pages.hpp"
 #include "core/ops/triangular.hpp"
 
 #include <algorithm>
@@ -8,9 +9,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 namespace troupe::bench {
 
@@ -37,11 +38,11 @@ double residual(int extent, const std::function<double(int, int)>& l) {
 }
 
 Buffer::Buffer(std::size_t count) {
-  constexpr std::size_t huge_page = 2 << 20;
-  const std::size_t bytes = (count * sizeof(double) + huge_page - 1) / huge_page * huge_page;
-  data_.reset(static_cast<double*>(std::aligned_alloc(huge_page, bytes)));
+  const std::size_t bytes =
+      (count * sizeof(double) + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes;
+  data_.reset(static_cast<double*>(std::aligned_alloc(huge_page_bytes, bytes)));
   if (!data_) throw run_error("there is no memory for the matrix");
-  madvise(data_.get(), bytes, MADV_HUGEPAGE);
+  use_huge_pages(std::as_bytes(std::span(data_.get(), bytes / sizeof(double))));
   std::memset(data_.get(), 0, bytes);
 }
 

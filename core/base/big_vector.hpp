@@ -1,6 +1,8 @@
 // Vectors for millions of elements: huge pages, and an arena that holds many arrays.
 #pragma once
 
+#include "core/base/huge_pages.hpp"
+
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
@@ -9,8 +11,6 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
-
-#include <sys/mman.h>
 
 namespace troupe {
 
@@ -26,7 +26,6 @@ struct BigAllocator {
   using value_type = T;
   using propagate_on_container_move_assignment = std::true_type;
   using propagate_on_container_swap = std::true_type;
-  static constexpr std::size_t huge_page_bytes = std::size_t{1} << 21;
   static constexpr std::size_t huge_pages_min_bytes = 2 * huge_page_bytes;
 
   BigAllocator() = default;
@@ -113,7 +112,7 @@ T* BigAllocator<T>::allocate(std::size_t n) {
   void* const memory = std::aligned_alloc(
       huge_page_bytes, (bytes + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes);
   if (memory == nullptr) throw std::bad_alloc();
-  madvise(memory, bytes, MADV_HUGEPAGE);  // a system without huge pages may refuse
+  use_huge_pages({static_cast<const std::byte*>(memory), bytes});
   return static_cast<T*>(memory);
 }
 

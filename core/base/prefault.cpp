@@ -1,5 +1,7 @@
 #include "core/base/prefault.hpp"
 
+#include "core/base/huge_pages.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <system_error>
@@ -11,7 +13,6 @@
 namespace troupe {
 namespace {
 
-constexpr std::size_t huge_page_bytes = std::size_t{1} << 21;
 // Bytes populated by one system call.
 constexpr std::size_t part_bytes = huge_page_bytes;
 
@@ -19,25 +20,11 @@ std::uintptr_t round_up(std::uintptr_t address, std::uintptr_t unit) {
   return (address + unit - 1) / unit * unit;
 }
 
-// Gives the kernel this advice on the pages of `page_bytes` that lie wholly within `memory`.
-bool advise(std::span<const std::byte> memory, std::uintptr_t page_bytes, int advice) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
-  const std::uintptr_t first = round_up(begin, page_bytes);
-  const std::uintptr_t last = (begin + memory.size()) / page_bytes * page_bytes;
-  if (first >= last) return true;
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): addresses of pages
-  return madvise(reinterpret_cast<void*>(first), last - first, advice) == 0;
-}
-
 }  // namespace
-
-void use_huge_pages(std::span<const std::byte> memory) {
-  advise(memory, huge_page_bytes, MADV_HUGEPAGE);
-}
 
 bool populate(std::span<const std::byte> memory) {
 #ifdef MADV_POPULATE_WRITE
-  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   return advise(memory, page, MADV_POPULATE_WRITE);
 #else
   return memory.empty();

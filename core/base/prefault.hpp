@@ -1,4 +1,4 @@
-// What is done with memory before it is first touched, for there to be fewer page faults.
+// Populating memory before it is first touched, to avoid page faults.
 #pragma once
 
 #include <atomic>
@@ -8,10 +8,6 @@
 #include <vector>
 
 namespace troupe {
-
-// Asks for huge pages for the part of `memory` that consists of whole ones. None of it should have
-// been touched yet. A system that has none leaves things as they are.
-void use_huge_pages(std::span<const std::byte> memory);
 
 // Populates the pages that lie wholly within `memory`, all in one system call. Their contents don't
 // change. Blocks until done. Returns false if the system can't: Linux before 5.14, or no memory

@@ -2,6 +2,7 @@
 
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"
+#include "core/base/huge_pages.hpp"
 #include "core/base/prefault.hpp"
 #include "core/base/saturating.hpp"
 #include "core/base/units.hpp"
@@ -16,10 +17,6 @@
 namespace troupe {
 namespace {
 
-// Mappings of at least this size begin at a multiple of it and ask the kernel for huge pages. A
-// 144 MB matrix then causes 70 page faults instead of 35,000, and kernels miss the TLB less.
-constexpr std::uint64_t huge_page_bytes = 2 << 20;
-
 // Memory from the kernel; nullptr: it has none.
 std::byte* map_anywhere(std::uint64_t bytes) {
   void* const start =
@@ -27,6 +24,8 @@ std::byte* map_anywhere(std::uint64_t bytes) {
   return start == MAP_FAILED ? nullptr : static_cast<std::byte*>(start);
 }
 
+// Mappings of at least a huge page begin at a multiple of it and ask the kernel for huge pages. A
+// 144 MB matrix then causes 70 page faults instead of 35,000, and kernels miss the TLB less.
 std::byte* map(std::uint64_t bytes) {
   if (bytes < huge_page_bytes) return map_anywhere(bytes);
   constexpr std::uint64_t page = BufferPool::page_bytes;
@@ -40,7 +39,7 @@ std::byte* map(std::uint64_t bytes) {
     start += before;
     munmap(start + whole, huge_page_bytes - before);
   }
-  if (start != nullptr) madvise(start, whole, MADV_HUGEPAGE);
+  if (start != nullptr) use_huge_pages({start, whole});
   return start;
 }
 

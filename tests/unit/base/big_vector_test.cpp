@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(values_stay_when_a_vector_grows_big_and_shrinks_again) {
   BigVector<std::uint64_t> v;
   constexpr std::uint64_t count = 1'500'000;  // 12 MB
   for (std::uint64_t i = 0; i < count; ++i) v.push_back(i * i);
-  BOOST_TEST(is_aligned(v.data(), Bytes::huge_page_bytes));
+  BOOST_TEST(is_aligned(v.data(), huge_page_bytes));
   std::uint64_t wrong = 0;
   for (std::uint64_t i = 0; i < count; ++i) wrong += v[i] != i * i ? 1U : 0U;
   BOOST_TEST(wrong == 0U);
