@@ -4,6 +4,7 @@
 #include "core/ops/panels.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <limits>
 
@@ -20,19 +21,35 @@ CBLAS_TRANSPOSE blas_transpose(bool transposed) {
   return transposed ? CblasTrans : CblasNoTrans;
 }
 
-// y = alpha op(a) x + beta y, for `length` elements of y: gemv reads the matrix once, gemm takes
-// three to five times as long.
+// y = alpha op(a) x + beta y, for `length` elements of y, which may hold anything if beta is 0.
+// gemv reads the matrix once, where gemm packs it first. But it adds up all of k in a row, which
+// loses digits where that is long, so it gets a block of k at a time.
 template <class T>
 void multiply_vector(const Product& p, bool transpose, std::int64_t length, const T* a,
                      std::int64_t lda, const T* x, T* y) {
-  // With beta = 0, what was there before doesn't count; BLAS may multiply it.
-  if (p.beta == 0) std::fill_n(y, length, T{0});
-  const std::int64_t rows = transpose ? p.k : length;
-  const std::int64_t columns = transpose ? length : p.k;
-  Blas::instance().of<T>().gemv(CblasRowMajor, blas_transpose(transpose),
-                                static_cast<blasint>(rows), static_cast<blasint>(columns),
-                                static_cast<T>(p.alpha), a, static_cast<blasint>(lda), x, 1,
-                                static_cast<T>(p.beta == 0 ? 1 : p.beta), y, 1);
+  constexpr std::int64_t block = 1024;
+  constexpr std::int64_t strip = 2048;  // of y, at a time
+  std::array<T, strip> part;
+  std::array<double, strip> sums;
+  for (std::int64_t done = 0; done < length; done += strip) {
+    const std::int64_t width = std::min(strip, length - done);
+    const T* const from = a + (transpose ? done : done * lda);
+    std::fill_n(sums.begin(), width, 0);
+    for (std::int64_t first = 0; first < p.k; first += block) {
+      const std::int64_t count = std::min(block, p.k - first);
+      std::fill_n(part.begin(), width, T{0});
+      Blas::instance().of<T>().gemv(CblasRowMajor, blas_transpose(transpose),
+                                    static_cast<blasint>(transpose ? count : width),
+                                    static_cast<blasint>(transpose ? width : count), T{1},
+                                    from + (transpose ? first * lda : first),
+                                    static_cast<blasint>(lda), x + first, 1, T{1}, part.data(), 1);
+      for (std::int64_t i = 0; i < width; ++i) sums[i] += static_cast<double>(part[i]);
+    }
+    for (std::int64_t i = 0; i < width; ++i) {
+      const double before = p.beta == 0 ? 0 : p.beta * static_cast<double>(y[done + i]);
+      y[done + i] = static_cast<T>((p.alpha == 0 ? 0 : p.alpha * sums[i]) + before);
+    }
+  }
 }
 
 }  // namespace
@@ -114,7 +131,11 @@ void multiply(Team& team, const Product& p, const T* a, const T* b, const T* c_b
     }
     const T* const a_panel = a + matrix * p.m * p.k + (p.transpose_a ? row : row * lda);
     const T* const b_panel = b + matrix * p.k * p.n + (p.transpose_b ? column * ldb : column);
-    if (p.n == 1) return multiply_vector(p, p.transpose_a, m, a_panel, lda, b_panel, out);
+    if (p.n == 1) {  // a column is the same in memory as a row
+      const bool is_row = p.m == 1;
+      return multiply_vector(p, p.transpose_a && !is_row, m, a_panel, is_row ? p.k : lda, b_panel,
+                             out);
+    }
     if (p.m == 1) return multiply_vector(p, !p.transpose_b, n, b_panel, ldb, a_panel, out);
     blas.gemm(CblasRowMajor, blas_transpose(p.transpose_a), blas_transpose(p.transpose_b),
               static_cast<blasint>(m), static_cast<blasint>(n), static_cast<blasint>(p.k),

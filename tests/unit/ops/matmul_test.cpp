@@ -60,6 +60,28 @@ void check(const Case& c, bool ta, bool tb, std::int64_t widest_team = 1) {
   BOOST_TEST(worst <= bound, c.m << "×" << c.n << "×" << c.k << " transposed " << ta << tb);
 }
 
+// A product of each two matrices of a batch, or of a matrix and a vector, is what the two give by
+// themselves.
+void check_batch(DType dtype, std::int64_t m, std::int64_t n) {
+  for (const bool transposed : {false, true}) {
+    const Tensor a = random_tensor({dtype, transposed ? Shape{2, 3, 7, m} : Shape{2, 3, m, 7}}, 1);
+    const Tensor b = random_tensor({dtype, transposed ? Shape{2, 3, n, 7} : Shape{2, 3, 7, n}}, 2);
+    const Attrs attrs = transposes(transposed, transposed);
+    const Tensor out = run_op("matmul", {a, b}, attrs);
+    BOOST_TEST((out.type.shape == Shape{2, 3, m, n}));
+    const auto matrix = [&](const Tensor& batch, std::size_t i) {
+      const Shape shape{batch.type.shape[2], batch.type.shape[3]};
+      const auto size = static_cast<long>(TensorType{dtype, shape}.bytes());
+      const auto first = batch.bytes.begin() + static_cast<long>(i) * size;
+      return Tensor{{dtype, shape}, {first, first + size}};
+    };
+    for (std::size_t i = 0; i < 6; ++i) {
+      BOOST_TEST((run_op("matmul", {matrix(a, i), matrix(b, i)}, attrs) == matrix(out, i)));
+    }
+    BOOST_TEST(same_for_every_team("matmul", {a, b}, attrs));
+  }
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(products_of_all_shapes_and_transposes_agree_with_a_plain_loop) {
@@ -85,6 +107,11 @@ BOOST_AUTO_TEST_CASE(products_cut_for_a_team_of_many_threads_agree_with_a_plain_
       }
     }
   }
+  // Vectors, in panels.
+  for (const bool transposed : {false, true}) {
+    check<float>({4100, 1, 4001}, transposed, false, 3);
+    check<float>({1, 4100, 4001}, false, transposed, 3);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(every_team_gives_the_same_bits) {
@@ -99,31 +126,22 @@ BOOST_AUTO_TEST_CASE(every_team_gives_the_same_bits) {
                                      {random_tensor({dtype, shape_of(70, 65, transposed)}, 1),
                                       random_tensor({dtype, shape_of(65, 4100, transposed)}, 2)},
                                      attrs));
+      BOOST_TEST(same_for_every_team("matmul",
+                                     {random_tensor({dtype, shape_of(2011, 65, transposed)}, 1),
+                                      random_tensor({dtype, shape_of(65, 1, transposed)}, 2)},
+                                     attrs));
+      BOOST_TEST(same_for_every_team("matmul",
+                                     {random_tensor({dtype, shape_of(1, 65, transposed)}, 1),
+                                      random_tensor({dtype, shape_of(65, 4100, transposed)}, 2)},
+                                     attrs));
     }
   }
 }
 
-// A product of each two matrices of a batch is what the two give by themselves.
 BOOST_AUTO_TEST_CASE(leading_axes_are_a_batch_of_products) {
   for (const DType dtype : {DType::f32, DType::f64}) {
-    for (const bool transposed : {false, true}) {
-      const Tensor a =
-          random_tensor({dtype, transposed ? Shape{2, 3, 7, 5} : Shape{2, 3, 5, 7}}, 1);
-      const Tensor b =
-          random_tensor({dtype, transposed ? Shape{2, 3, 4, 7} : Shape{2, 3, 7, 4}}, 2);
-      const Attrs attrs = transposes(transposed, transposed);
-      const Tensor out = run_op("matmul", {a, b}, attrs);
-      BOOST_TEST((out.type.shape == Shape{2, 3, 5, 4}));
-      const auto matrix = [&](const Tensor& batch, std::size_t i) {
-        const Shape shape{batch.type.shape[2], batch.type.shape[3]};
-        const auto size = static_cast<long>(TensorType{dtype, shape}.bytes());
-        const auto first = batch.bytes.begin() + static_cast<long>(i) * size;
-        return Tensor{{dtype, shape}, {first, first + size}};
-      };
-      for (std::size_t i = 0; i < 6; ++i) {
-        BOOST_TEST((run_op("matmul", {matrix(a, i), matrix(b, i)}, attrs) == matrix(out, i)));
-      }
-      BOOST_TEST(same_for_every_team("matmul", {a, b}, attrs));
+    for (const auto& [m, n] : {std::pair{5, 4}, std::pair{5, 1}, std::pair{1, 4}}) {
+      check_batch(dtype, m, n);
     }
   }
   const TensorType x{DType::f32, {3, 5, 5}};
@@ -159,6 +177,40 @@ BOOST_AUTO_TEST_CASE(nan_and_infinity_reach_every_sum_they_are_part_of) {
   BOOST_TEST(std::isnan(out.at<double>(1)));  // nan * 0
   BOOST_TEST(out.at<double>(2) == inf);
   BOOST_TEST(std::isnan(out.at<double>(3)));  // inf * 0
+}
+
+BOOST_AUTO_TEST_CASE(nan_and_infinity_reach_the_products_with_vectors) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double inf = std::numeric_limits<double>::infinity();
+  const Tensor matrix = tensor<double>({2, 2}, {nan, 0, inf, 0});
+  const Tensor columns = run_op("matmul", {matrix, tensor<double>({2, 1}, {1, 0})});
+  BOOST_TEST(std::isnan(columns.at<double>(0)));
+  BOOST_TEST(columns.at<double>(1) == inf);
+  const Tensor rows = run_op("matmul", {tensor<double>({1, 2}, {0, 1}), matrix});
+  BOOST_TEST(std::isnan(rows.at<double>(0)));  // nan * 0
+  BOOST_TEST(rows.at<double>(1) == 0);
+}
+
+// Verification within 1e-5 counts on CPUs being right.
+BOOST_AUTO_TEST_CASE(long_products_with_vectors_keep_their_digits) {
+  constexpr float tenth = 0.1F;
+  constexpr double ulps = 80 * static_cast<double>(std::numeric_limits<float>::epsilon());
+  for (const std::int64_t k : {100'000, 1'000'000}) {
+    const auto all = [](std::int64_t rows, std::int64_t columns, float value) {
+      return tensor<float>({rows, columns},
+                           std::vector<float>(static_cast<std::size_t>(rows * columns), value));
+    };
+    const double expected = static_cast<double>(k) * static_cast<double>(tenth);
+    const auto check_close_to_it = [&](const Tensor& out) {
+      BOOST_TEST(std::fabs(static_cast<double>(out.at<float>(0)) - expected) <= ulps * expected);
+    };
+    for (const std::int64_t n : {1, 2, 40}) {
+      check_close_to_it(run_op("matmul", {all(1, k, tenth), all(k, n, 1)}));
+      check_close_to_it(run_op("matmul", {all(n, k, tenth), all(k, 1, 1)}));
+      check_close_to_it(
+          run_op("matmul", {all(k, n, tenth), all(k, 1, 1)}, transposes(true, false)));
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(work_is_2mnk_and_every_matrix_once) {

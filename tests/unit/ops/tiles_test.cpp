@@ -123,11 +123,24 @@ BOOST_AUTO_TEST_CASE(gemm_is_alpha_a_b_plus_beta_c) {
   });
 }
 
+// A number, a vector and a matrix.
 BOOST_AUTO_TEST_CASE(gemm_reads_c_only_if_beta_is_not_0) {
-  const Tensor one = tensor<double>({1, 1}, {2});
-  const Tensor c = tensor<double>({1, 1}, {std::numeric_limits<double>::quiet_NaN()});
-  BOOST_TEST(run_op("gemm", {one, one, c}, {{"beta", 0.0}}).at<double>(0) == 4);
-  BOOST_TEST(std::isnan(run_op("gemm", {one, one, c}).at<double>(0)));
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const auto& [m, n] : {std::pair{1, 1}, std::pair{2, 1}, std::pair{1, 2}, std::pair{2, 2}}) {
+    const Tensor a = tensor_of({DType::f64, {m, 1}}, std::vector<double>(m, 2));
+    const Tensor b = tensor_of({DType::f64, {1, n}}, std::vector<double>(n, 2));
+    const Tensor c = tensor_of({DType::f64, {m, n}}, std::vector<double>(m * n, nan));
+    BOOST_TEST(run_op("gemm", {a, b, c}, {{"beta", 0.0}}).at<double>(0) == 4);
+    BOOST_TEST(std::isnan(run_op("gemm", {a, b, c}).at<double>(0)));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(gemm_reads_a_and_b_only_if_alpha_is_not_0) {
+  const Tensor nan = tensor<double>({1, 1}, {std::numeric_limits<double>::quiet_NaN()});
+  for (const std::int64_t n : {1, 3}) {
+    const Tensor row = tensor_of({DType::f64, {1, n}}, std::vector<double>(n, 2));
+    BOOST_TEST(run_op("gemm", {nan, row, row}, {{"alpha", 0.0}}).at<double>(0) == 2);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(trsm_solves_for_each_side_and_transpose) {
