@@ -111,12 +111,8 @@ void for_each_number(const CpuCall& call, const F& f) {
 // many units in the last place (Higham, Accuracy and Stability of Numerical Algorithms, 4.2).
 constexpr std::int64_t summed_in_a_row_max = 64;
 
-constexpr std::int64_t reduced_lanes = 16;
-// For maxima that keep a NaN: GCC 12 unrolls loops of up to 16 rounds, and then vectorises sums,
-// but not these.
-constexpr std::int64_t compared_lanes = 32;
 // start ∘ f(0) ∘ f(1) ∘ … for `count` values, in a fixed order that can be vectorised: each of
-// `lanes` partial results takes every value that is so many further on.
+// `lanes` partial results takes every `lanes`-th value.
 template <std::int64_t lanes, class T, class Combine, class F>
 [[gnu::always_inline]] inline T reduce_values(T start, std::int64_t count, const Combine& combine,
                                               const F& f) {

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <type_traits>
 #include <vector>
 
 namespace troupe {
@@ -52,8 +51,7 @@ void reduce_tile(const T* x, std::int64_t rows, std::int64_t stride, std::int64_
                  Wide* out) {
   const Operation<T> combine;
   const Operation<Wide> combine_wide;
-  constexpr std::int64_t lanes =
-      std::is_same_v<Operation<T>, Max<T>> ? compared_lanes : reduced_lanes;
+  constexpr std::int64_t lanes = Operation<T>::lanes;
   const std::int64_t few = stride == 1 ? summed_in_a_row_max * lanes : summed_in_a_row_max;
   std::fill_n(out, columns, Wide{Operation<Wide>::start});
   for (; rows > 0; rows -= few, x += few * stride) {

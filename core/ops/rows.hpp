@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/ops/elementwise.hpp"
+#include "core/ops/reduction.hpp"
 
 #include <algorithm>
 #include <cstdint>
