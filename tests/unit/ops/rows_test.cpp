@@ -83,6 +83,19 @@ BOOST_AUTO_TEST_CASE(softmax_of_large_numbers_does_not_overflow) {
   BOOST_TEST((out.values<float>() == std::vector<float>{0.5, 0.5, 0, 1}));
 }
 
+BOOST_AUTO_TEST_CASE(softmax_gives_nothing_to_what_a_mask_leaves_out) {
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  for (const float mask : {-100.0F, -1e9F, -inf}) {
+    std::vector<float> row(600, mask);
+    row[7] = row[500] = 2;
+    const Tensor out = run_op("softmax", {tensor<float>({1, 600}, row)});
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const float expected = row[i] == mask ? 0.0F : 0.5F;
+      BOOST_REQUIRE(std::abs(out.at<float>(i) - expected) < 1e-30F);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(the_cross_entropy_is_the_mean_of_minus_the_logarithms_at_the_labels) {
   for_random_cases([](Random& random, DType dtype) {
     const Predictions p(random, dtype, between(random, 1, 5000), between(random, 1, 40));

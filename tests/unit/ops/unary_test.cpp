@@ -2,6 +2,7 @@
 #include "tests/support/op_cases.hpp"
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <string_view>
 
@@ -44,7 +45,35 @@ double normal_share_below(double x) {
   return 0.5 + sum * h / 3;
 }
 
+// From where e^x is 0 to where it is infinite, in steps of 1/8.
+template <class T>
+void check_ends_of_exp(DType dtype, double lowest, double highest) {
+  using Limits = std::numeric_limits<T>;
+  std::vector<T> x{Limits::quiet_NaN(), -Limits::infinity(), Limits::infinity(), Limits::lowest(),
+                   Limits::max()};
+  for (double v = lowest; v <= highest; v += 0.125) x.push_back(static_cast<T>(v));
+  const Tensor out = run_op("exp", {tensor<T>({static_cast<std::int64_t>(x.size())}, x)});
+  BOOST_TEST((out.type.dtype == dtype));
+  BOOST_TEST(std::isnan(out.at<T>(0)));
+  for (std::size_t i = 1; i < x.size(); ++i) {
+    const long double expected = std::exp(static_cast<long double>(x[i]));
+    const T found = out.at<T>(i);
+    if (expected > Limits::max()) {
+      BOOST_TEST(found == Limits::infinity(), "e^" << x[i] << " is " << found);
+      continue;
+    }
+    const long double error = std::abs(static_cast<long double>(found) - expected);
+    BOOST_TEST(error <= 10 * Limits::epsilon() * expected + Limits::denorm_min(),
+               "e^" << x[i] << " is " << found);
+  }
+}
+
 }  // namespace
+
+BOOST_AUTO_TEST_CASE(exp_agrees_with_long_double_to_both_ends_of_its_range) {
+  check_ends_of_exp<float>(DType::f32, -120, 100);
+  check_ends_of_exp<double>(DType::f64, -800, 750);
+}
 
 BOOST_AUTO_TEST_CASE(exp_log_sqrt_and_tanh_agree_with_long_double) {
   check_function(
