@@ -21,6 +21,7 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -56,24 +57,62 @@ std::string read_text(const InputFile& file) {
   return text;
 }
 
-// Parses JSON whose maps have each key once. Throws at once where it is nested too deeply.
-json parse(const InputFile& file, const std::string& text) {
-  constexpr int levels_max = 3;                            // the map, an entry, its lists
-  std::array<std::set<std::string>, levels_max + 1> keys;  // of the map that is open at each level
-  const auto on_event = [&](int level, json::parse_event_t event, json& value) {
-    if (level > levels_max) throw bad_file(file, "the header is nested too deeply", again);
-    const auto at = static_cast<std::size_t>(level);
-    if (event == json::parse_event_t::object_start && level < levels_max) keys[at + 1].clear();
-    if (event == json::parse_event_t::key && !keys[at].insert(value.get<std::string>()).second) {
-      throw bad_file(file,
-                     fmt::format("the header has '{}' twice",
-                                 shortened(visible(value.get_ref<const std::string&>()))),
-                     again);
-    }
+// Goes through the header's JSON for what a parser lets pass: maps that have a key twice, and lists
+// in lists in lists. Throws at once. (json::parse() with a callback looks through the whole map at
+// the end of each entry.)
+class HeaderCheck final : public nlohmann::json_sax<json> {
+ public:
+  explicit HeaderCheck(const InputFile& file) : file_(file) {}
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(std::int64_t) override { return true; }
+  bool number_unsigned(std::uint64_t) override { return true; }
+  bool number_float(double, const std::string&) override { return true; }
+  bool string(std::string&) override { return true; }
+  bool binary(json::binary_t&) override { return true; }
+  bool start_object(std::size_t) override {
+    enter();
+    keys_[level_ - 1].clear();
     return true;
-  };
+  }
+  bool key(std::string& name) override {
+    if (keys_[level_ - 1].insert(name).second) return true;
+    throw bad_file(file_, fmt::format("the header has '{}' twice", shortened(visible(name))),
+                   again);
+  }
+  bool end_object() override { return leave(); }
+  bool start_array(std::size_t) override {
+    enter();
+    return true;
+  }
+  bool end_array() override { return leave(); }
+  bool parse_error(std::size_t, const std::string&, const json::exception&) override {
+    return false;
+  }
+
+ private:
+  static constexpr std::size_t levels_max = 3;  // the map, an entry, its lists
+
+  void enter() {
+    if (level_ == levels_max) throw bad_file(file_, "the header is nested too deeply", again);
+    ++level_;
+  }
+  bool leave() {
+    --level_;
+    return true;
+  }
+
+  const InputFile& file_;
+  std::size_t level_ = 0;
+  std::array<std::unordered_set<std::string>, levels_max> keys_;  // of the map that is open there
+};
+
+json parse(const InputFile& file, const std::string& text) {
+  HeaderCheck check(file);
+  json::sax_parse(text, &check);
   try {
-    return json::parse(text, on_event);
+    return json::parse(text);
   } catch (const json::exception& error) {
     throw bad_file(file, fmt::format("the header is no JSON: {}", error.what()), again);
   }
