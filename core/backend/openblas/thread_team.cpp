@@ -48,7 +48,7 @@ void ThreadTeam::dismiss() {
 }
 
 void ThreadTeam::run(std::size_t n, const std::function<void(std::size_t)>& f) {
-  if (n <= 1 || helpers_.empty()) {
+  if (n <= 1 || helpers_.empty() || working_for_ == this) {
     for (std::size_t i = 0; i < n; ++i) f(i);
     return;
   }
@@ -88,9 +88,10 @@ void ThreadTeam::help(int core) {
 }
 
 void ThreadTeam::take_part() {
+  working_for_ = this;
   for (;;) {
     const std::size_t i = next_.fetch_add(1, std::memory_order_relaxed);
-    if (i >= n_) return;
+    if (i >= n_) break;
     try {
       (*f_)(i);
     } catch (...) {
@@ -99,6 +100,7 @@ void ThreadTeam::take_part() {
       next_.store(n_, std::memory_order_relaxed);
     }
   }
+  working_for_ = nullptr;
 }
 
 bool ThreadTeam::enter() {

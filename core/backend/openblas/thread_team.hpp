@@ -32,8 +32,9 @@ class ThreadTeam final : public Team {
   std::size_t size() const override { return helpers_.size() + 1; }
   std::int64_t widest_team() const override { return widest_team_; }
 
-  // Only one thread may call this at a time, and not from within `f`. If `f` throws, indices that
-  // no thread has begun are left out, and the first exception is rethrown here.
+  // Only one thread may call this at a time, and those that run `f`: each does all by itself then.
+  // If `f` throws, indices that no thread has begun are left out, and the first exception is
+  // rethrown here.
   void run(std::size_t n, const std::function<void(std::size_t)>& f) override;
 
  private:
@@ -42,6 +43,8 @@ class ThreadTeam final : public Team {
   void take_part();
   bool enter();
   void leave();
+
+  static inline thread_local const ThreadTeam* working_for_ = nullptr;  // this thread runs an `f`
 
   const std::int64_t widest_team_;
 

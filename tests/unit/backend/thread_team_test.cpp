@@ -70,6 +70,21 @@ BOOST_AUTO_TEST_CASE(an_exception_reaches_the_caller_and_the_team_goes_on) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_job_within_a_job_is_done_by_the_thread_that_has_it) {
+  ThreadTeam team(helpers(3));
+  std::vector<std::atomic<int>> runs(40 * 50);
+  std::atomic<int> strangers = 0;
+  team.run(40, [&](std::size_t i) {
+    const std::thread::id self = std::this_thread::get_id();
+    team.run(50, [&](std::size_t j) {
+      ++runs[i * 50 + j];
+      if (std::this_thread::get_id() != self) ++strangers;
+    });
+  });
+  for (const std::atomic<int>& count : runs) BOOST_TEST(count == 1);
+  BOOST_TEST(strangers == 0);
+}
+
 BOOST_AUTO_TEST_CASE(what_a_job_wrote_is_seen_by_the_caller_and_by_the_next_job) {
   ThreadTeam team(helpers(3));
   std::vector<std::size_t> values(1000);
