@@ -29,8 +29,8 @@ class AskedNodes {
 
   // Blocks. Throws an Error that names the node if it refuses or is lost.
   template <class Answer, class Request>
-  Answer ask(std::size_t n, const Request& request) {
-    return answer_of<Answer>(*question(n, request), n);
+  Answer ask(std::size_t n, Request request) {
+    return answer_of<Answer>(*question(n, std::move(request)), n);
   }
   // Asks all nodes that aren't lost, at the same time, and returns their answers by node. Blocks
   // and throws likewise.
@@ -70,8 +70,9 @@ class AskedNodes {
 
  private:
   template <class Request>
-  std::unique_ptr<NodeQuestion> question(std::size_t n, const Request& request) {
-    return std::make_unique<NodeQuestion>(system_, nodes_[n].agent, request, interrupted_);
+  std::unique_ptr<NodeQuestion> question(std::size_t n, Request request) {
+    return std::make_unique<NodeQuestion>(system_, nodes_[n].agent, std::move(request),
+                                          interrupted_);
   }
   template <class Answer>
   Answer answer_of(NodeQuestion& question, std::size_t n) {

@@ -24,11 +24,11 @@ class NodeQuestion {
 
   // Asks. No answer is waited for any more when `interrupted` (may be null) becomes true.
   template <class Request>
-  NodeQuestion(caf::actor_system& system, const caf::actor& agent, const Request& request,
+  NodeQuestion(caf::actor_system& system, const caf::actor& agent, Request request,
                const std::atomic<bool>* interrupted)
       : self_(system), interrupted_(interrupted) {
     self_->monitor(agent);
-    self_->send(agent, request);
+    self_->send(agent, std::move(request));
   }
 
   // Blocks. Throws an Error if the node refuses, is lost, or takes longer than `patience`.

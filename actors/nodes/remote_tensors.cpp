@@ -28,7 +28,7 @@ class Parts {
   const std::uint64_t all_;
 };
 
-// Of tensors of one part that a node is given before it has said that it has them.
+// Of values that a node is sent before it has said that it has them.
 constexpr std::uint64_t given_bytes_max = 8 << 20;
 
 std::vector<ReplicaId> own(std::span<const TensorChanges::Of> all, std::size_t node) {
@@ -116,7 +116,10 @@ void RemoteTensors::give(NodeId node, ReplicaId tensor, std::span<const std::byt
   };
   std::uint64_t& sent = given_[node.index()];
   sent += values.size();
-  if (parts.count() == 1 && sent < given_bytes_max) return nodes_.tell(node.index(), part(0));
+  if (sent < given_bytes_max) {
+    for (std::size_t i = 0; i < parts.count(); ++i) nodes_.tell(node.index(), part(i));
+    return;
+  }
   nodes_.ask_in_turn<Prepared>(node.index(), parts.count(), part, [](std::size_t, Prepared) {});
   sent = 0;
 }

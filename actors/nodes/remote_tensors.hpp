@@ -51,7 +51,7 @@ class RemoteTensors final : public Results {
   void renumber(std::span<const TensorChanges::Of> released, std::span<const ReplicaId> kept);
   // The values of a tensor that was added, and that no item makes.
   void give(NodeId node, ReplicaId tensor, std::span<const std::byte> values);
-  // Of a tensor that has been made.
+  // Of a tensor that has been made, whose size `out` must have.
   void read(NodeId node, ReplicaId tensor, std::span<std::byte> out);
 
  private:

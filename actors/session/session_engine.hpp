@@ -123,8 +123,8 @@ class SessionEngine {
   // The values of a tensor that has been made, where it is in RAM; they stay there as long as it is
   // in use and has readers. Else null.
   const std::byte* data(const TensorState& tensor) const;
-  // A copy of them. Blocks. Throws a run Error if its file can't be read, or its node is
-  // lost.
+  // Copies them to `out`, which must have the tensor's size. Blocks. Throws a run Error if its file
+  // can't be read, or its node is lost.
   void read(const TensorState& tensor, std::span<std::byte> out) const;
 
   // Begin and end what is measured. Nothing may be in flight.

@@ -73,7 +73,7 @@ class SessionTensors {
   const std::byte* data(ReplicaId r) const {
     return store_.is_host_visible(r) ? store_.data(r) : nullptr;
   }
-  // A copy of them.
+  // Copies them to `out`, which must have the tensor's size.
   void read(ReplicaId r, std::span<std::byte> out) const;
 
  private:

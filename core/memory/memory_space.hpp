@@ -50,10 +50,11 @@ class MemorySpace {
   // Makes room for so many tensors of these sizes, as far as there is memory, so that take() need
   // not. Blocks. Does nothing where there is a pool.
   virtual void reserve(std::span<const Need>) {}
-  // Copies all values to `out`, or a part of them from `values`: those from byte `offset` on. Parts
-  // must be written in their order. Block; the tensor must not be under way. Throw a run Error, for
+  // Copies all values to `out`. Blocks; the tensor must not be under way. Throws a run Error, for
   // example if a file can't be read.
   virtual void read(const Held& held, std::byte* out) const = 0;
+  // Copies a part of the values, from byte `offset` of the tensor on; the first part, which begins
+  // at 0, must come first. Blocks and throws likewise.
   virtual void write(const Held& held, std::uint64_t offset, std::span<const std::byte> values) = 0;
   // Of the values. Blocks. Throws as read() does.
   virtual Digest digest(const Held& held) const = 0;

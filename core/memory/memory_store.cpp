@@ -177,23 +177,20 @@ void MemoryStore::reserve_buffers(std::span<const ReplicaSpec> replicas,
                                   std::span<const std::uint64_t> at_once,
                                   const std::function<bool()>& keep_going) {
   if (backing_ != Backing::buffers) return;
-  std::vector<std::uint64_t> bytes(types.size());
-  std::transform(types.begin(), types.end(), bytes.begin(),
-                 [](const TensorType& t) { return t.bytes(); });
-
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> in_memory;  // by memory, bytes
   auto slot = in_memory.end();  // consecutive replicas mostly have the same slot
   for (const ReplicaSpec& spec : replicas) {
     const MemoryState& state = memories_[spec.memory.index()];
     if (state.space == nullptr || spec.is_adopted) continue;
-    const std::pair key(spec.memory.value, bytes[spec.type]);
+    const std::pair key(spec.memory.value, types[spec.type].bytes());
     if (slot == in_memory.end() || slot->first != key) slot = in_memory.try_emplace(key, 0).first;
     ++slot->second;
   }
   using Counts = std::map<std::uint64_t, std::uint64_t>;  // of buffers, by capacity
   Counts at_once_by_capacity;
   for (std::size_t t = 0; t < at_once.size(); ++t) {
-    at_once_by_capacity[BufferPool::capacity_for(bytes[t])] += at_once[t];
+    if (at_once[t] == 0) continue;  // of a session's types, most
+    at_once_by_capacity[BufferPool::capacity_for(types[t].bytes())] += at_once[t];
   }
   std::map<BufferPool*, Counts> wanted;
   std::map<MemorySpace*, std::vector<MemorySpace::Need>> wanted_apart;  // where there is no pool

@@ -102,8 +102,8 @@ class MemoryStore {
   // must not change, and be aligned to kernel_alignment. The pointer is dropped when the replica is
   // freed, on whichever thread does that, or with the store. Needs Backing::buffers.
   void adopt(ReplicaId r, std::shared_ptr<const std::byte> values);
-  // Copies values into a replica that is held, from byte `offset` of the tensor on. Parts must be
-  // written in their order. Blocks. Throws a run Error if a file can't be written. Needs
+  // Copies values into a replica that is held, from byte `offset` of the tensor on; the part that
+  // begins at 0 must come first. Blocks. Throws a run Error if a file can't be written. Needs
   // Backing::buffers.
   void write(ReplicaId r, std::span<const std::byte> values, std::uint64_t offset = 0);
   // For an op that reads `input` and computes in place of it: if that op is the last reader, gives

@@ -14,7 +14,7 @@
 namespace troupe {
 namespace {
 
-// Links write and read the files; the space only names them.
+// Links write and read the files, too.
 class StorageSpace final : public MemorySpace {
  public:
   StorageSpace(std::string name, const std::string& directory)
@@ -34,8 +34,9 @@ class StorageSpace final : public MemorySpace {
     if (static_cast<std::uint64_t>(in.gcount()) != held.bytes) throw unreadable(held);
   }
   void write(const Held& held, std::uint64_t offset, std::span<const std::byte> values) override {
-    const std::ios::openmode which = offset == 0 ? std::ios::trunc : std::ios::app;
-    std::ofstream out(file(held.replica), std::ios::binary | which);
+    const std::ios::openmode kept = offset == 0 ? std::ios::openmode{} : std::ios::in;
+    std::ofstream out(file(held.replica), std::ios::binary | kept);
+    out.seekp(static_cast<std::streamoff>(offset));
     out.write(reinterpret_cast<const char*>(values.data()),
               static_cast<std::streamsize>(values.size()));
     if (out.flush()) return;

@@ -56,9 +56,9 @@ struct PlannedWindow {
 };
 
 // Plans a graph window by window while earlier windows run. A dependency on a unit of an earlier
-// window becomes a late edge (share.hpp). Priorities and automatic placement consider only ops
-// that have been appended already. No units are ordered by memory: the caller must start a window
-// only when there is room for its tensors.
+// window becomes a late edge (share.hpp), unless it is known to have completed. Priorities and
+// automatic placement consider only ops that have been appended already. No units are ordered by
+// memory: the caller must start a window only when there is room for its tensors.
 class WindowPlanner {
  public:
   // Graph and machine must outlive the planner. Windows are numbered from `first_window`.
