@@ -88,7 +88,7 @@ void ThreadTeam::help(int core) {
 }
 
 void ThreadTeam::take_part() {
-  working_for_ = this;
+  const ThreadTeam* const before = std::exchange(working_for_, this);
   for (;;) {
     const std::size_t i = next_.fetch_add(1, std::memory_order_relaxed);
     if (i >= n_) break;
@@ -100,7 +100,7 @@ void ThreadTeam::take_part() {
       next_.store(n_, std::memory_order_relaxed);
     }
   }
-  working_for_ = nullptr;
+  working_for_ = before;
 }
 
 bool ThreadTeam::enter() {
