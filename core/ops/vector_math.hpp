@@ -6,10 +6,9 @@
 namespace troupe {
 
 // For T float and double. `out` may be `x`. exp, log and tanh have an error of at most 4 units in
-// the last place, exp of more than 9 where the result is near the ends of its range; the others are
-// made of such functions. A value depends on its place among the
-// numbers by a rounding, since the last few are computed one by one, and by as much on the
-// processor.
+// the last place, exp one of at most 9 near the ends of its range; the others are made of such
+// functions. A value depends on its place among the numbers by a rounding, since the last few are
+// computed one by one, and by as much on the processor.
 
 // out[i] = exp(x[i] - shift)
 template <class T>

@@ -15,7 +15,8 @@ namespace troupe {
 // Fills first_successor and successors of every share, from the inputs of the units and from
 // `room`, whose edges also raise `waits_for` of the items at their end. A unit that depends on
 // an earlier window is not a successor: either the window starts only after the earlier ones have
-// completed, or the dependency becomes a late edge. The successors of a window share an arena.
+// completed, or that one has, or the dependency becomes a late edge. The successors of a window
+// share an arena.
 void link_successors(Plan& plan, const RoomOrder& room, ArenaPool& arenas);
 
 // The priority that follows from a rank. `load`: what the device with most to do in the window has
