@@ -7,6 +7,9 @@
 #include "core/ops/layout.hpp"
 #include "core/ops/reduction.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <functional>
 
 namespace troupe {
@@ -36,6 +39,43 @@ TensorType broadcast_type(const OpSignature& op) {
   return {a.dtype, Shape(std::span(extents).first(rank))};
 }
 
+// A loop of its own for each of the usual steps: it can be vectorised.
+template <class T, class F>
+void apply_row(const std::array<std::int64_t, 3>& steps, const T* a, const T* b, T* out,
+               std::int64_t length, const F& f) {
+  const auto [a_step, b_step, out_step] = steps;
+  if (out_step == 1 && a_step == 0 && b_step == 1) {
+    const T x = *a;
+    for (std::int64_t i = 0; i < length; ++i) out[i] = f(x, b[i]);
+  } else if (out_step == 1 && a_step == 1 && b_step == 0) {
+    const T y = *b;
+    for (std::int64_t i = 0; i < length; ++i) out[i] = f(a[i], y);
+  } else if (out_step == 1 && a_step == 1 && b_step == 1) {
+    for (std::int64_t i = 0; i < length; ++i) out[i] = f(a[i], b[i]);
+  } else if (b_step == 0) {
+    const T y = *b;
+    for (std::int64_t i = 0; i < length; ++i) out[i * out_step] = f(a[i * a_step], y);
+  } else if (a_step == 0) {
+    const T x = *a;
+    for (std::int64_t i = 0; i < length; ++i) out[i * out_step] = f(x, b[i * b_step]);
+  } else {
+    for (std::int64_t i = 0; i < length; ++i) out[i * out_step] = f(a[i * a_step], b[i * b_step]);
+  }
+}
+
+template <class T, class F>
+void apply_rows(const StridedRows<3>& rows, const T* a, const T* b, T* out, const F& f) {
+  a += rows.first[0];
+  b += rows.first[1];
+  out += rows.first[2];
+  for (std::int64_t r = 0; r < rows.rows; ++r) {
+    apply_row(rows.step, a, b, out, rows.length, f);
+    a += rows.row_step[0];
+    b += rows.row_step[1];
+    out += rows.row_step[2];
+  }
+}
+
 template <template <class> class Operation, bool takes_integers>
 void arithmetic_kernel(const CpuCall& call) {
   with_type<takes_integers>(call.output.type.dtype, [&](auto element) {
@@ -45,19 +85,8 @@ void arithmetic_kernel(const CpuCall& call) {
     if (call.inputs[0].type == call.inputs[1].type) return for_each_of_type<T, 2>(call, apply);
     const StridedBox<3> box =
         broadcast_box(call.inputs[0].type.shape, call.inputs[1].type.shape, call.output.type.shape);
-    for_rows(call.team, box, [&](const auto& offsets, std::int64_t length) {
-      const T* const a = call.inputs[0].as<T>() + offsets[0];
-      const T* const b = call.inputs[1].as<T>() + offsets[1];
-      T* const out = call.output.as<T>() + offsets[2];
-      if (box.step(0) == 0) {
-        const T x = *a;
-        for (std::int64_t i = 0; i < length; ++i) out[i] = apply(x, b[i]);
-      } else if (box.step(1) == 0) {
-        const T y = *b;
-        for (std::int64_t i = 0; i < length; ++i) out[i] = apply(a[i], y);
-      } else {
-        for (std::int64_t i = 0; i < length; ++i) out[i] = apply(a[i], b[i]);
-      }
+    for_rows(call.team, box, [&](const StridedRows<3>& rows) {
+      apply_rows(rows, call.inputs[0].as<T>(), call.inputs[1].as<T>(), call.output.as<T>(), apply);
     });
   });
 }

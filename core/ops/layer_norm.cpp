@@ -30,14 +30,21 @@ TensorType layer_norm_type(const OpSignature& op) {
 // The variance is the mean of the squared distances from the mean, in a second pass: the mean of
 // the squares minus the square of the mean would lose digits.
 template <class T>
-TROUPE_FOR_EACH_PROCESSOR void normalise_row(const T* x, const T* gain, const T* bias, T epsilon,
-                                             T* out, std::int64_t length) {
+[[gnu::always_inline]] inline void normalise_row(const T* x, const T* gain, const T* bias,
+                                                 T epsilon, T* out, std::int64_t length) {
   const T count = static_cast<T>(length);
   const T mean = sum_of(x, length) / count;
   const T squares =
       sum_values<T>(length, [=](std::int64_t i) { return (x[i] - mean) * (x[i] - mean); });
   const T factor = 1 / std::sqrt(squares / count + epsilon);
   for (std::int64_t i = 0; i < length; ++i) out[i] = (x[i] - mean) * factor * gain[i] + bias[i];
+}
+template <class T>
+TROUPE_FOR_EACH_PROCESSOR void normalise_rows(const T* x, const T* gain, const T* bias, T epsilon,
+                                              T* out, std::int64_t rows, std::int64_t length) {
+  for (std::int64_t r = 0; r < rows; ++r, x += length, out += length) {
+    normalise_row(x, gain, bias, epsilon, out, length);
+  }
 }
 
 void layer_norm_kernel(const CpuCall& call) {
@@ -48,9 +55,9 @@ void layer_norm_kernel(const CpuCall& call) {
     const T* const gain = call.inputs[1].as<T>();
     const T* const bias = call.inputs[2].as<T>();
     const auto epsilon = static_cast<T>(call.attrs.get<double>("epsilon"));
-    for_each_row(call.team, shape, [&](std::size_t, std::int64_t first) {
-      normalise_row(call.inputs[0].as<T>() + first, gain, bias, epsilon,
-                    call.output.as<T>() + first, length);
+    for_rows_of(call.team, shape, [&](std::int64_t begin, std::int64_t end) {
+      normalise_rows(call.inputs[0].as<T>() + begin * length, gain, bias, epsilon,
+                     call.output.as<T>() + begin * length, end - begin, length);
     });
   });
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 namespace troupe {
@@ -43,7 +44,8 @@ void reduce_rows(const T* x, std::int64_t rows, std::int64_t stride, std::int64_
   }
 }
 
-constexpr std::int64_t columns_max = 512;  // of a tile
+constexpr std::int64_t columns_max = 512;    // of a tile
+constexpr std::int64_t joined_columns = 64;  // of short rows that are reduced as one
 
 // Reduces a tile: a few rows at a time in T, and their results in Wide.
 template <template <class> class Operation, class T, class Wide>
@@ -52,25 +54,37 @@ void reduce_tile(const T* x, std::int64_t rows, std::int64_t stride, std::int64_
   const Operation<T> combine;
   const Operation<Wide> combine_wide;
   constexpr std::int64_t lanes = Operation<T>::lanes;
-  const std::int64_t few = stride == 1 ? summed_in_a_row_max * lanes : summed_in_a_row_max;
   std::fill_n(out, columns, Wide{Operation<Wide>::start});
-  for (; rows > 0; rows -= few, x += few * stride) {
-    const std::int64_t count = std::min(rows, few);
-    std::array<T, columns_max> part;
-    if (stride == 1) {
-      part[0] = reduce_values<lanes>(Operation<T>::start, count, combine,
-                                     [=](std::int64_t k) { return x[k]; });
-    } else {
-      reduce_rows(x, count, stride, columns, part.data(), combine);
+  if (stride == 1) {
+    for (constexpr std::int64_t few = summed_in_a_row_max * lanes; rows > 0;
+         rows -= few, x += few) {
+      const T part = reduce_values<lanes>(Operation<T>::start, std::min(rows, few), combine,
+                                          [=](std::int64_t k) { return x[k]; });
+      *out = combine_wide(*out, Wide{part});
     }
-    for (std::int64_t c = 0; c < columns; ++c) out[c] = combine_wide(out[c], Wide{part[c]});
+    return;
+  }
+  // Short rows that lie side by side are reduced as one longer row is.
+  const std::int64_t joined_max =
+      stride == columns ? std::max<std::int64_t>(1, joined_columns / columns) : 1;
+  while (rows > 0) {
+    const std::int64_t joined = rows < joined_max ? 1 : joined_max;
+    const std::int64_t count = std::min(rows / joined, summed_in_a_row_max);
+    std::array<T, columns_max> part;
+    reduce_rows(x, count, joined * stride, joined * columns, part.data(), combine);
+    for (std::int64_t j = 0; j < joined; ++j) {
+      const T* const row = part.data() + j * columns;
+      for (std::int64_t c = 0; c < columns; ++c) out[c] = combine_wide(out[c], Wide{row[c]});
+    }
+    rows -= joined * count;
+    x += joined * count * stride;
   }
 }
 
 // The rows of a block are cut in tiles: each tile is reduced, then the results of the tiles. Their
 // size depends on the shape alone, so that the result doesn't depend on the number of threads.
 template <template <class> class Operation, class T>
-void reduce(Team& team, const AxisView& view, const T* x, T* out) {
+void reduce_blocks(Team& team, const AxisView& view, const T* x, T* out) {
   using Wide = typename Operation<T>::Wide;
   const std::int64_t columns = std::min(view.inner, columns_max);
   const std::int64_t rows = block_elements / columns;
@@ -79,16 +93,21 @@ void reduce(Team& team, const AxisView& view, const T* x, T* out) {
   std::vector<Wide> partial;  // for each block, `tiles` rows of `inner` elements
   if (tiles > 1) partial.resize(static_cast<std::size_t>(view.outer * tiles * view.inner));
 
-  const auto reduce_one = [&](std::int64_t i) {
-    const std::int64_t first_column = i % strips * columns;
-    const std::int64_t first_row = i / strips % tiles * rows;
+  // `i` counts the tiles of all blocks.
+  const auto reduce_one = [&](std::int64_t i, std::int64_t strip) {
+    const std::int64_t first_column = strip * columns;
     const std::int64_t width = std::min(columns, view.inner - first_column);
-    const std::int64_t block = i / strips / tiles;
-    const T* const from = x + (block * view.extent + first_row) * view.inner + first_column;
-    const std::int64_t to = i / strips * view.inner + first_column;
+    std::int64_t first_row = i * view.extent;
+    std::int64_t height = view.extent;
+    if (tiles > 1) {
+      const std::int64_t tile_row = i % tiles * rows;
+      first_row = i / tiles * view.extent + tile_row;
+      height = std::min(rows, view.extent - tile_row);
+    }
+    const T* const from = x + first_row * view.inner + first_column;
+    const std::int64_t to = i * view.inner + first_column;
     std::array<Wide, columns_max> result;
-    reduce_tile<Operation>(from, std::min(rows, view.extent - first_row), view.inner, width,
-                           result.data());
+    reduce_tile<Operation>(from, height, view.inner, width, result.data());
     if (tiles > 1) {
       std::copy_n(result.data(), width, partial.data() + to);
     } else {
@@ -97,7 +116,14 @@ void reduce(Team& team, const AxisView& view, const T* x, T* out) {
   };
   for_row_blocks(team, view.outer * tiles * strips, columns * std::min(rows, view.extent),
                  [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t i = begin; i < end; ++i) reduce_one(i);
+                   std::int64_t tile = begin / strips;
+                   std::int64_t strip = begin % strips;
+                   for (std::int64_t i = begin; i < end; ++i) {
+                     reduce_one(tile, strip);
+                     if (++strip < strips) continue;
+                     strip = 0;
+                     ++tile;
+                   }
                  });
   if (tiles == 1) return;
   for_row_blocks(team, view.outer, tiles * view.inner, [&](std::int64_t begin, std::int64_t end) {
@@ -111,6 +137,47 @@ void reduce(Team& team, const AxisView& view, const T* x, T* out) {
       std::copy_n(first, view.inner, out + o * view.inner);
     }
   });
+}
+
+// Reduces `blocks` blocks of few elements, at most as many as there are lanes, each in its own
+// lane.
+template <class Operation, class T, class Count>
+[[gnu::always_inline]] inline void reduce_lanes(const AxisView& view, const T* x, T* out,
+                                                Count blocks) {
+  const std::int64_t block = view.extent * view.inner;
+  for (std::int64_t c = 0; c < view.inner; ++c) {
+    std::array<T, reduced_lanes> result;
+    result.fill(Operation::start);
+    for (std::int64_t k = 0; k < view.extent; ++k) {
+      const T* const from = x + k * view.inner + c;
+      for (std::int64_t j = 0; j < blocks; ++j) result[j] = Operation{}(result[j], from[j * block]);
+    }
+    for (std::int64_t j = 0; j < blocks; ++j) out[j * view.inner + c] = result[j];
+  }
+}
+
+template <class Operation, class T>
+void reduce_small_blocks(Team& team, const AxisView& view, const T* x, T* out) {
+  constexpr std::integral_constant<std::int64_t, reduced_lanes> all_lanes;
+  const std::int64_t block = view.extent * view.inner;
+  for_row_blocks(team, view.outer, block, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t o = begin;
+    for (; o + all_lanes <= end; o += all_lanes) {
+      reduce_lanes<Operation>(view, x + o * block, out + o * view.inner, all_lanes);
+    }
+    reduce_lanes<Operation>(view, x + o * block, out + o * view.inner, end - o);
+  });
+}
+
+template <template <class> class Operation, class T>
+void reduce(Team& team, const AxisView& view, const T* x, T* out) {
+  constexpr std::int64_t small_extent = 32;  // at most summed_in_a_row_max
+  constexpr std::int64_t small_inner = 8;
+  if (view.extent <= small_extent && view.inner <= small_inner) {
+    reduce_small_blocks<Operation<T>>(team, view, x, out);
+  } else {
+    reduce_blocks<Operation>(team, view, x, out);
+  }
 }
 
 template <template <class> class Operation>

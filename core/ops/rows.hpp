@@ -15,17 +15,12 @@ inline std::int64_t row_length(const Shape& shape) {
   return shape.rank() == 0 ? 1 : shape[shape.rank() - 1];
 }
 
-// Calls f(row, first) on the team for each row, where `first` is the index of its first element. A
-// row isn't split: a tensor of few rows occupies few threads.
+// Calls f(begin, end) on the team for blocks of rows. A row isn't split: a tensor of few rows
+// occupies few threads.
 template <class F>
-void for_each_row(Team& team, const Shape& shape, const F& f) {
+void for_rows_of(Team& team, const Shape& shape, const F& f) {
   const std::int64_t length = row_length(shape);
-  for_row_blocks(team, shape.elements() / length, length,
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t row = begin; row < end; ++row) {
-                     f(static_cast<std::size_t>(row), row * length);
-                   }
-                 });
+  for_row_blocks(team, shape.elements() / length, length, f);
 }
 
 template <class T>

@@ -38,10 +38,7 @@ void slice_kernel(const CpuCall& call) {
   const PartBox part = slice_box(call.attrs, x.type.shape, out.type.shape);
   with_number(out.type.dtype, [&](auto element) {
     using T = decltype(element);
-    for_rows(call.team, part.box, [&](const auto& offsets, std::int64_t length) {
-      copy_row(x.as<T>() + part.first + offsets[0], part.box.step(0), out.as<T>() + offsets[1],
-               part.box.step(1), length);
-    });
+    copy_box(call.team, part.box, x.as<T>() + part.first, out.as<T>());
   });
 }
 

@@ -13,11 +13,12 @@ OpKind softmax_op() {
           .work = streaming<5>,
           .cpu = [](const CpuCall& call) {
             const Shape& shape = call.output.type.shape;
+            const std::int64_t length = row_length(shape);
             with_element(call.output.type.dtype, [&](auto element) {
               using T = decltype(element);
-              for_each_row(call.team, shape, [&](std::size_t, std::int64_t first) {
-                softmax_row(call.inputs[0].as<T>() + first, T{1}, call.output.as<T>() + first,
-                            row_length(shape));
+              for_rows_of(call.team, shape, [&](std::int64_t begin, std::int64_t end) {
+                softmax_rows(call.inputs[0].as<T>() + begin * length, T{1},
+                             call.output.as<T>() + begin * length, end - begin, length);
               });
             });
           }};

@@ -38,7 +38,9 @@ std::vector<std::int64_t> labels_of(const CpuCall& call) {
   labels.reserve(static_cast<std::size_t>(shape[0]));
   for (std::int64_t row = 0; row < shape[0]; ++row) {
     const T label = call.inputs[1].as<T>()[row];
-    if (!(label >= 0 && label < static_cast<T>(shape[1]) && label == std::floor(label))) {
+    const bool is_class = label >= 0 && label < static_cast<T>(shape[1]) &&
+                          label == static_cast<T>(static_cast<std::int64_t>(label));
+    if (!is_class) {
       throw run_error(fmt::format("the label of row {} is {}", row, label),
                       fmt::format("labels are whole numbers from 0 to {}", shape[1] - 1));
     }
@@ -47,29 +49,24 @@ std::vector<std::int64_t> labels_of(const CpuCall& call) {
   return labels;
 }
 
-// The sum of exp(x[i] - max), by way of a piece of the stack.
-template <class T>
-T exp_sum(const T* x, T max, std::int64_t count) {
-  std::array<T, 256> exps;
-  T sum = 0;
-  for (std::int64_t i = 0; i < count; i += std::ssize(exps)) {
-    const std::int64_t length = std::min<std::int64_t>(std::ssize(exps), count - i);
-    exp_each(x + i, max, exps.data(), length);
-    sum += sum_of(exps.data(), length);
-  }
-  return sum;
-}
-
 void loss(const CpuCall& call) {
   const Shape& shape = call.inputs[0].type.shape;
+  const std::int64_t classes = shape[1];
   with_element(call.output.type.dtype, [&](auto element) {
     using T = decltype(element);
     const std::vector<std::int64_t> labels = labels_of<T>(call);
     std::vector<T> losses(labels.size());
-    for_each_row(call.team, shape, [&](std::size_t row, std::int64_t first) {
-      const T* const x = call.inputs[0].as<T>() + first;
-      const T max = max_of(x, shape[1]);
-      losses[row] = std::log(exp_sum(x, max, shape[1])) + (max - x[labels[row]]);
+    for_rows_of(call.team, shape, [&](std::int64_t begin, std::int64_t end) {
+      const T* const x = call.inputs[0].as<T>();
+      std::vector<T> maxima(static_cast<std::size_t>(end - begin));
+      T* const sums = losses.data() + begin;
+      exp_sums(x + begin * classes, maxima.data(), sums, end - begin, classes);
+      log_each(sums, sums, end - begin);
+      for (std::int64_t row = begin; row < end; ++row) {
+        const T at_label = x[row * classes + labels[static_cast<std::size_t>(row)]];
+        losses[static_cast<std::size_t>(row)] +=
+            maxima[static_cast<std::size_t>(row - begin)] - at_label;
+      }
     });
     double sum = 0;
     for (const T l : losses) sum += static_cast<double>(l);
@@ -79,14 +76,18 @@ void loss(const CpuCall& call) {
 
 void gradient(const CpuCall& call) {
   const Shape& shape = call.output.type.shape;
+  const std::int64_t classes = shape[1];
   with_element(call.output.type.dtype, [&](auto element) {
     using T = decltype(element);
     const std::vector<std::int64_t> labels = labels_of<T>(call);
     const T rows = static_cast<T>(shape[0]);
-    for_each_row(call.team, shape, [&](std::size_t row, std::int64_t first) {
-      T* const out = call.output.as<T>() + first;
-      softmax_row(call.inputs[0].as<T>() + first, rows, out, shape[1]);
-      out[labels[row]] -= 1 / rows;
+    for_rows_of(call.team, shape, [&](std::int64_t begin, std::int64_t end) {
+      T* const out = call.output.as<T>();
+      softmax_rows(call.inputs[0].as<T>() + begin * classes, rows, out + begin * classes,
+                   end - begin, classes);
+      for (std::int64_t row = begin; row < end; ++row) {
+        out[row * classes + labels[static_cast<std::size_t>(row)]] -= 1 / rows;
+      }
     });
   });
 }

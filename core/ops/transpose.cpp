@@ -25,15 +25,17 @@ TensorType transpose_type(const OpSignature& op) {
   return {x.dtype, Shape(extents)};
 }
 
+// A tensor with no more rows or columns than this is copied row by row: the nearest cache holds a
+// line of each, even where they are a power of two apart.
+constexpr std::int64_t narrow = 16;
+
 // Copies squares of `tile` by `tile` elements, whose rows in the output are columns in the input,
 // by way of the stack: there, unlike in tensors whose rows are a power of two apart, the lines of a
 // square don't compete for the same places in the cache.
 template <class T>
-void copy_tiles(Team& team, const StridedBox<2>& box, const T* from, T* to) {
+void copy_tiles(Team& team, const StridedBox<2>& box, std::size_t across, const T* from, T* to) {
   constexpr std::int64_t tile = 64;
   const std::size_t last = box.rank() - 1;
-  std::size_t across = 0;  // the axis along which neighbours lie side by side in the input
-  while (box.stride(0, across) != 1) ++across;
   const auto tiles = [&](std::size_t d) {
     return d == last || d == across ? (box.extent(d) + tile - 1) / tile : box.extent(d);
   };
@@ -57,7 +59,8 @@ void copy_tiles(Team& team, const StridedBox<2>& box, const T* from, T* to) {
       std::copy_n(in + c * box.stride(0, last), rows, square.data() + c * tile);
     }
     for (std::int64_t r = 0; r < rows; ++r) {
-      copy_row(square.data() + r, tile, out + r * box.stride(1, across), std::int64_t{1}, columns);
+      T* const row = out + r * box.stride(1, across);
+      for (std::int64_t c = 0; c < columns; ++c) row[c] = square[c * tile + r];
     }
   };
   for_row_blocks(team, count, tile * tile, [&](std::int64_t begin, std::int64_t end) {
@@ -72,10 +75,13 @@ void transpose_kernel(const CpuCall& call) {
     using T = decltype(element);
     const T* const from = call.inputs[0].as<T>();
     T* const to = call.output.as<T>();
-    if (box.step(0) != 1) return copy_tiles(call.team, box, from, to);
-    for_rows(call.team, box, [&](const auto& offsets, std::int64_t length) {
-      std::copy_n(from + offsets[0], length, to + offsets[1]);
-    });
+    std::size_t across = 0;  // the axis along which neighbours lie side by side in the input
+    while (across + 1 < box.rank() && box.stride(0, across) != 1) ++across;
+    if (box.step(0) != 1 && std::min(box.length(), box.extent(across)) > narrow) {
+      copy_tiles(call.team, box, across, from, to);
+    } else {
+      copy_box(call.team, box, from, to);
+    }
   });
 }
 

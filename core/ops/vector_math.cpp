@@ -82,6 +82,24 @@ template <class T>
   }
 }
 
+// Rows of up to so many elements are worked on together.
+constexpr std::int64_t short_row = 64;
+
+// out[i] = exp(x[i] - the maximum of the row), for rows that are short.
+template <class T>
+[[gnu::always_inline]] inline void exp_of_short_rows(const T* x, T* maxima, T* out,
+                                                     std::int64_t rows, std::int64_t length) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const T* const row = x + r * length;
+    T* const to = out + r * length;
+    T max = row[0];
+    for (std::int64_t i = 1; i < length; ++i) max = row[i] > max ? row[i] : max;
+    for (std::int64_t i = 0; i < length; ++i) to[i] = row[i] - max;
+    maxima[r] = max;
+  }
+  apply_exp(out, T{0}, out, rows * length);
+}
+
 }  // namespace
 
 template <class T>
@@ -102,11 +120,50 @@ TROUPE_FOR_EACH_PROCESSOR void gelu_each(const T* x, T* out, std::int64_t count)
   apply(x, out, count, [](T v) { return v / 2 * (1 + std::erf(v * scale)); });
 }
 template <class T>
-TROUPE_FOR_EACH_PROCESSOR void softmax_row(const T* x, T scale, T* out, std::int64_t count) {
-  const T max = max_of(x, count);
-  apply_exp(x, max, out, count);
-  const T sum = sum_of(out, count) * scale;
-  for (std::int64_t i = 0; i < count; ++i) out[i] /= sum;
+TROUPE_FOR_EACH_PROCESSOR void exp_sums(const T* x, T* maxima, T* sums, std::int64_t rows,
+                                        std::int64_t length) {
+  constexpr std::int64_t piece = 256;
+  std::array<T, piece> exps;
+  if (length <= short_row) {
+    const std::int64_t few = piece / length;
+    for (std::int64_t r = 0; r < rows; r += few) {
+      const std::int64_t count = std::min(few, rows - r);
+      exp_of_short_rows(x + r * length, maxima + r, exps.data(), count, length);
+      for (std::int64_t j = 0; j < count; ++j) {
+        sums[r + j] = sum_of(exps.data() + j * length, length);
+      }
+    }
+    return;
+  }
+  for (std::int64_t r = 0; r < rows; ++r, x += length) {
+    maxima[r] = max_of(x, length);
+    sums[r] = 0;
+    for (std::int64_t i = 0; i < length; i += piece) {
+      const std::int64_t count = std::min(piece, length - i);
+      apply_exp(x + i, maxima[r], exps.data(), count);
+      sums[r] += sum_of(exps.data(), count);
+    }
+  }
+}
+template <class T>
+TROUPE_FOR_EACH_PROCESSOR void softmax_rows(const T* x, T scale, T* out, std::int64_t rows,
+                                            std::int64_t length) {
+  constexpr std::int64_t rows_max = 512;
+  const std::int64_t few = length > short_row ? 1 : rows_max / length;
+  std::array<T, rows_max> maxima;
+  for (std::int64_t r = 0; r < rows; r += few, x += few * length, out += few * length) {
+    const std::int64_t count = std::min(few, rows - r);
+    if (length > short_row) {
+      apply_exp(x, max_of(x, length), out, length);
+    } else {
+      exp_of_short_rows(x, maxima.data(), out, count, length);
+    }
+    for (std::int64_t j = 0; j < count; ++j) {
+      T* const row = out + j * length;
+      const T sum = sum_of(row, length) * scale;
+      for (std::int64_t i = 0; i < length; ++i) row[i] /= sum;
+    }
+  }
 }
 
 template void exp_each(const float*, float, float*, std::int64_t);
@@ -117,7 +174,9 @@ template void tanh_each(const float*, float*, std::int64_t);
 template void tanh_each(const double*, double*, std::int64_t);
 template void gelu_each(const float*, float*, std::int64_t);
 template void gelu_each(const double*, double*, std::int64_t);
-template void softmax_row(const float*, float, float*, std::int64_t);
-template void softmax_row(const double*, double, double*, std::int64_t);
+template void exp_sums(const float*, float*, float*, std::int64_t, std::int64_t);
+template void exp_sums(const double*, double*, double*, std::int64_t, std::int64_t);
+template void softmax_rows(const float*, float, float*, std::int64_t, std::int64_t);
+template void softmax_rows(const double*, double, double*, std::int64_t, std::int64_t);
 
 }  // namespace troupe

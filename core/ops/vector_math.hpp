@@ -23,9 +23,12 @@ void tanh_each(const T* x, T* out, std::int64_t count);
 // number near 1. (erfc would keep them, and takes twice as long.)
 template <class T>
 void gelu_each(const T* x, T* out, std::int64_t count);
-// out[i] = exp(x[i]) / (scale · the sum of exp(x[j])). The maximum is subtracted first, since e^x
-// itself could overflow.
+// For rows of `length` numbers: the maximum of each, and the sum of exp(x[i] - maximum).
 template <class T>
-void softmax_row(const T* x, T scale, T* out, std::int64_t count);
+void exp_sums(const T* x, T* maxima, T* sums, std::int64_t rows, std::int64_t length);
+// For rows of `length` numbers: out[i] = exp(x[i]) / (scale · the sum of exp(x[j]) of the row). The
+// maximum is subtracted first, since e^x itself could overflow.
+template <class T>
+void softmax_rows(const T* x, T scale, T* out, std::int64_t rows, std::int64_t length);
 
 }  // namespace troupe

@@ -10,6 +10,63 @@ namespace troupe {
 using namespace testing;
 
 BOOST_AUTO_TEST_SUITE(layout)
+namespace {
+
+void check_slice(const Tensor& x, const Integers& begin, const Integers& end) {
+  const Attrs attrs{{"begin", begin}, {"end", end}};
+  const Tensor out = run_op("slice", {x}, attrs);
+  const std::vector<double> from = doubles(x);
+  std::vector<double> expected;
+  IndexCounter at(out.type.shape);
+  for (std::int64_t i = 0; i < out.type.shape.elements(); ++i, at.next()) {
+    std::vector<std::int64_t> source = at.index();
+    for (std::size_t d = 0; d < source.size(); ++d) source[d] += begin[d];
+    expected.push_back(from[place_of(x.type.shape, source)]);
+  }
+  check_close(out, expected, 0);
+  BOOST_TEST(same_for_every_team("slice", {x}, attrs));
+}
+
+void check_concat(const std::vector<Tensor>& inputs, std::size_t axis) {
+  const auto rank = static_cast<std::int64_t>(inputs[0].type.shape.rank());
+  const Attrs attrs{{"axis", static_cast<std::int64_t>(axis)}};
+  const Attrs from_end{{"axis", static_cast<std::int64_t>(axis) - rank}};
+  const Tensor out = run_op("concat", inputs, attrs);
+  std::vector<std::vector<double>> values;
+  for (const Tensor& input : inputs) values.push_back(doubles(input));
+  IndexCounter at(out.type.shape);
+  std::vector<double> expected;
+  for (std::int64_t i = 0; i < out.type.shape.elements(); ++i, at.next()) {
+    std::vector<std::int64_t> index = at.index();
+    std::size_t input = 0;
+    while (index[axis] >= inputs[input].type.shape[axis]) {
+      index[axis] -= inputs[input++].type.shape[axis];
+    }
+    expected.push_back(values[input][place_of(inputs[input].type.shape, index)]);
+  }
+  check_close(out, expected, 0);
+  BOOST_TEST((run_op("concat", inputs, from_end) == out));
+  BOOST_TEST(same_for_every_team("concat", inputs, attrs));
+}
+
+void check_transpose(const Tensor& x, const Integers& axes) {
+  const Tensor out = run_op("transpose", {x}, {{"axes", axes}});
+  const Shape& shape = x.type.shape;
+  const std::vector<double> from = doubles(x);
+  std::vector<double> expected;
+  IndexCounter at(out.type.shape);
+  for (std::int64_t i = 0; i < shape.elements(); ++i, at.next()) {
+    std::vector<std::int64_t> source(shape.rank());
+    for (std::size_t d = 0; d < axes.size(); ++d) {
+      source[static_cast<std::size_t>(axes[d])] = at[d];
+    }
+    expected.push_back(from[place_of(shape, source)]);
+  }
+  check_close(out, expected, 0);
+  BOOST_TEST(same_for_every_team("transpose", {x}, {{"axes", axes}}));
+}
+
+}  // namespace
 
 BOOST_AUTO_TEST_CASE(reshape_keeps_the_values_and_their_order) {
   for (const DType dtype : all_dtypes) {
@@ -50,20 +107,18 @@ BOOST_AUTO_TEST_CASE(slice_takes_the_elements_from_begin_to_before_end) {
       begin.push_back(between(random, 0, shape[d] - 1));
       end.push_back(between(random, begin[d] + 1, shape[d]));
     }
-    const Tensor x = random_tensor({dtype, shape}, random.next());
-    const Attrs attrs{{"begin", begin}, {"end", end}};
-    const Tensor out = run_op("slice", {x}, attrs);
-    const std::vector<double> from = doubles(x);
-    std::vector<double> expected;
-    IndexCounter at(out.type.shape);
-    for (std::int64_t i = 0; i < out.type.shape.elements(); ++i, at.next()) {
-      std::vector<std::int64_t> source = at.index();
-      for (std::size_t d = 0; d < source.size(); ++d) source[d] += begin[d];
-      expected.push_back(from[place_of(shape, source)]);
-    }
-    check_close(out, expected, 0);
-    BOOST_TEST(same_for_every_team("slice", {x}, attrs));
+    check_slice(random_tensor({dtype, shape}, random.next()), begin, end);
   });
+}
+
+BOOST_AUTO_TEST_CASE(rows_of_every_length_are_sliced) {
+  for (const std::int64_t rows : {3, 70'001}) {
+    for (const std::int64_t length : {1, 2, 5, 40}) {
+      const Tensor x = random_tensor({DType::f32, {rows, length + 1}}, 1);
+      check_slice(x, {1, 0}, {rows, length});
+      check_slice(random_tensor({DType::f32, {length + 1, rows}}, 2), {0, 1}, {length, rows});
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(slice_refuses_indices_that_do_not_fit) {
@@ -85,32 +140,25 @@ BOOST_AUTO_TEST_CASE(concat_puts_its_inputs_one_after_the_other_along_an_axis) {
     const Shape shape = random_shape(random);
     const std::size_t axis = random.below(shape.rank());
     std::vector<Tensor> inputs;
-    std::vector<std::vector<double>> values;
     std::vector<std::int64_t> extents;
     for (std::size_t d = 0; d < shape.rank(); ++d) extents.push_back(shape[d]);
     for (std::uint64_t i = 1 + random.below(4); i > 0; --i) {
       extents[axis] = between(random, 1, 5);
       inputs.push_back(random_tensor({dtype, Shape(extents)}, random.next()));
-      values.push_back(doubles(inputs.back()));
     }
-    // Half of the time counted from the end.
-    const auto rank = static_cast<std::int64_t>(shape.rank());
-    const Attrs attrs{
-        {"axis", static_cast<std::int64_t>(axis) - (random.below(2) == 0 ? rank : 0)}};
-    const Tensor out = run_op("concat", inputs, attrs);
-    IndexCounter at(out.type.shape);
-    std::vector<double> expected;
-    for (std::int64_t i = 0; i < out.type.shape.elements(); ++i, at.next()) {
-      std::vector<std::int64_t> index = at.index();
-      std::size_t input = 0;
-      while (index[axis] >= inputs[input].type.shape[axis]) {
-        index[axis] -= inputs[input++].type.shape[axis];
-      }
-      expected.push_back(values[input][place_of(inputs[input].type.shape, index)]);
-    }
-    check_close(out, expected, 0);
-    BOOST_TEST(same_for_every_team("concat", inputs, attrs));
+    check_concat(inputs, axis);
   });
+}
+
+BOOST_AUTO_TEST_CASE(many_columns_and_very_long_rows_are_joined) {
+  std::vector<Tensor> columns;
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    columns.push_back(random_tensor({DType::f32, {500, i % 7 + 1}}, i));
+  }
+  check_concat(columns, 1);
+  check_concat({random_tensor({DType::f64, {3, 40'000}}, 1), random_tensor({DType::f64, {3, 1}}, 2),
+                random_tensor({DType::f64, {3, 7}}, 3)},
+               1);
 }
 
 BOOST_AUTO_TEST_CASE(concat_refuses_shapes_that_differ_elsewhere_and_axes_that_are_not_there) {
@@ -137,22 +185,24 @@ BOOST_AUTO_TEST_CASE(transpose_puts_the_axes_in_another_order) {
         Integers axes(shape.rank());
         std::iota(axes.begin(), axes.end(), 0);
         for (std::size_t d = axes.size(); d-- > 1;) std::swap(axes[d], axes[random.below(d + 1)]);
-        const Tensor x = random_tensor({dtype, shape}, random.next());
-        const Tensor out = run_op("transpose", {x}, {{"axes", axes}});
-        const std::vector<double> from = doubles(x);
-        std::vector<double> expected;
-        IndexCounter at(out.type.shape);
-        for (std::int64_t i = 0; i < shape.elements(); ++i, at.next()) {
-          std::vector<std::int64_t> source(shape.rank());
-          for (std::size_t d = 0; d < axes.size(); ++d) {
-            source[static_cast<std::size_t>(axes[d])] = at[d];
-          }
-          expected.push_back(from[place_of(shape, source)]);
-        }
-        check_close(out, expected, 0);
-        BOOST_TEST(same_for_every_team("transpose", {x}, {{"axes", axes}}));
+        check_transpose(random_tensor({dtype, shape}, random.next()), axes);
       },
       30);
+}
+
+// Axes between the elements of a row, rows that are cut, and tiles of all sizes.
+BOOST_AUTO_TEST_CASE(short_axes_and_long_ones_are_transposed) {
+  for (const auto& [shape, axes] :
+       {std::pair(Shape{2, 70'001}, Integers{1, 0}), std::pair(Shape{70'001, 3}, Integers{1, 0}),
+        std::pair(Shape{17, 4'001}, Integers{1, 0}), std::pair(Shape{4'001, 16}, Integers{1, 0}),
+        std::pair(Shape{9'001, 3, 2}, Integers{0, 2, 1}),
+        std::pair(Shape{2, 9'001, 3}, Integers{2, 1, 0}),
+        std::pair(Shape{301, 2, 3, 2, 2}, Integers{0, 4, 2, 3, 1}),
+        std::pair(Shape{2, 15, 15, 15, 3}, Integers{0, 4, 3, 2, 1}),
+        std::pair(Shape{3, 50, 8, 4}, Integers{0, 2, 1, 3})}) {
+    check_transpose(random_tensor({DType::f32, shape}, 1), axes);
+    check_transpose(random_tensor({DType::f64, shape}, 2), axes);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(transpose_without_axes_reverses_them) {

@@ -62,6 +62,19 @@ BOOST_AUTO_TEST_CASE(long_axes_are_reduced_in_tiles) {
   }
 }
 
+// Narrow matrices and batches of tiny ones, more than there are lanes or rows of a block, and not a
+// multiple of them.
+BOOST_AUTO_TEST_CASE(short_axes_are_reduced) {
+  for (const auto& [shape, axis] :
+       {std::pair(Shape{20'003, 2}, 1), std::pair(Shape{20'003, 2}, 0), std::pair(Shape{5, 3}, 1),
+        std::pair(Shape{20'003, 1}, 1), std::pair(Shape{1'003, 32}, 1),
+        std::pair(Shape{1'003, 33}, 1), std::pair(Shape{5'003, 3, 4}, 1),
+        std::pair(Shape{131, 40, 9}, 1), std::pair(Shape{131, 101, 3}, 1)}) {
+    check_reductions(random_tensor({DType::f32, shape}, 1), static_cast<std::size_t>(axis));
+    check_reductions(random_tensor({DType::f64, shape}, 2), static_cast<std::size_t>(axis));
+  }
+}
+
 // One number after the other, 0.1 a million times would be 100,958: verification, which compares
 // GPUs with CPUs, counts on CPUs being right.
 BOOST_AUTO_TEST_CASE(sums_of_many_equal_numbers_keep_their_digits) {
