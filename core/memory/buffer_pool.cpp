@@ -51,6 +51,23 @@ void touch(std::byte* start, std::uint64_t bytes) {
   }
 }
 
+// Moves touched memory of `bytes` to where `new_bytes` are mapped, or unmaps its end. nullptr: the
+// kernel doesn't, and it is as it was.
+std::byte* resized(std::byte* start, std::uint64_t bytes, std::uint64_t new_bytes) {
+  if (new_bytes <= bytes) {
+    munmap(start + new_bytes, bytes - new_bytes);
+    return start;
+  }
+  std::byte* const to = map(new_bytes);
+  if (to == nullptr) return nullptr;
+  if (mremap(start, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) == MAP_FAILED) {
+    munmap(to, new_bytes);
+    return nullptr;
+  }
+  touch(to + bytes, new_bytes - bytes);
+  return to;
+}
+
 Error too_little(std::uint64_t needed, std::uint64_t available) {
   return run_error(fmt::format("this host has not enough memory for the tensors: {} needed, "
                                "{} available",
@@ -94,6 +111,11 @@ void BufferPool::reserve(std::span<const Need> needs, const std::function<bool()
   const auto missing = [&](const Need& need) {
     return need.count - std::min(need.count, free_count(need.capacity));
   };
+  note_needs(needs);
+  for (const Need& need : needs) {
+    while (missing(need) > 0 && resize_unused(need.capacity)) {
+    }
+  }
   std::uint64_t wanted = 0;  // bytes of all missing buffers
   std::uint64_t wanted_pages = 0;
   std::uint64_t smallest = 0;  // bytes of one buffer of each size of which none is free
@@ -103,11 +125,10 @@ void BufferPool::reserve(std::span<const Need> needs, const std::function<bool()
     if (has_pages(need.capacity)) wanted_pages = add_sat(wanted_pages, mul_sat(n, need.capacity));
     if (n > 0 && n == need.count) smallest = add_sat(smallest, need.capacity);
   }
-  note_needs(needs);
   if (wanted == 0) return;
 
   make_way(wanted_pages);
-  std::uint64_t room = usable_bytes_();
+  std::uint64_t room = room_for(wanted);
   if (wanted > room && trim(wanted - room, needs)) room = usable_bytes_();
   if (smallest > room) throw too_little(smallest, room);
 
@@ -127,6 +148,19 @@ void BufferPool::reserve(std::span<const Need> needs, const std::function<bool()
   note_needs(needs);
 }
 
+// How many bytes new buffers may take, of which so many are wanted. To read it takes as long as to
+// allocate half a MiB: a small part of what there was a moment ago is still there. The caller must
+// hold growing_.
+std::uint64_t BufferPool::room_for(std::uint64_t bytes) {
+  using namespace std::chrono_literals;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - room_read_ > 10ms || bytes > room_ / 16) {
+    room_ = usable_bytes_();
+    room_read_ = now;
+  }
+  return room_;
+}
+
 std::byte* BufferPool::take(std::uint64_t capacity) {
   TROUPE_ASSERT(capacity > 0 && capacity == capacity_for(capacity));
   for (;;) {
@@ -143,8 +177,9 @@ std::byte* BufferPool::take(std::uint64_t capacity) {
     }
     const std::lock_guard grow_lock(growing_);
     if (free_count(capacity) > 0) continue;  // released while this thread waited for the lock
+    if (resize_unused(capacity)) continue;
     if (has_pages(capacity)) make_way(capacity);
-    std::uint64_t room = usable_bytes_();
+    std::uint64_t room = room_for(capacity);
     if (capacity > room && trim(capacity - room, {})) room = usable_bytes_();
     if (capacity > room) throw too_little(capacity, room);
     grow(capacity, std::min(next_growth(capacity), room / capacity), {});
@@ -237,23 +272,74 @@ bool BufferPool::grow(std::uint64_t capacity, std::uint64_t count,
       }
       touch(start + at, std::min(part_bytes, bytes - at));
     }
-    const std::uint64_t own_bytes = capacity >= own_mapping_bytes ? capacity : bytes;
-    pin(start, bytes, own_bytes);
-
-    const std::lock_guard lock(mutex_);
-    for (std::uint64_t at = 0; at < bytes; at += own_bytes) {
-      mappings_.emplace(start + at, own_bytes);
-    }
-    bytes_mapped_ += bytes;
-    Bin& bin = bins_[capacity];
-    if (has_pages(capacity)) {
-      mapped_ += bytes;
-      bin.used_at = growths_;
-    }
-    bin.made += per_mapping;
-    bin.free.reserve(bin.made);
-    for (std::uint64_t i = 0; i < per_mapping; ++i) bin.free.push_back(start + i * capacity);
+    pin(start, bytes, has_own_mapping(capacity) ? capacity : bytes);
+    room_ -= std::min(room_, bytes);
+    add(start, capacity, per_mapping);
   }
+  return true;
+}
+
+// Adds new buffers side by side to those that are free.
+void BufferPool::add(std::byte* start, std::uint64_t capacity, std::uint64_t count) {
+  const std::uint64_t bytes = count * capacity;
+  const std::uint64_t own_bytes = has_own_mapping(capacity) ? capacity : bytes;
+  const std::lock_guard lock(mutex_);
+  for (std::uint64_t at = 0; at < bytes; at += own_bytes) {
+    mappings_.emplace(start + at, own_bytes);
+  }
+  bytes_mapped_ += bytes;
+  Bin& bin = bins_[capacity];
+  if (has_pages(capacity)) {
+    mapped_ += bytes;
+    bin.used_at = growths_;
+  }
+  bin.made += count;
+  bin.free.reserve(bin.made);
+  for (std::uint64_t i = 0; i < count; ++i) bin.free.push_back(start + i * capacity);
+}
+
+// The capacity nearest to this one of which a buffer is free and unused for long; 0: none is near.
+std::uint64_t BufferPool::unused_capacity(std::uint64_t near) const {
+  const auto distance = [&](std::uint64_t c) { return std::max(c, near) - std::min(c, near); };
+  std::uint64_t nearest = 0;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [c, bin] : bins_) {
+    const bool is_unused = !bin.free.empty() && growths_ - bin.used_at >= growths_for_long;
+    if (!is_unused || !has_own_mapping(c) || c == near || distance(c) > near / 2) continue;
+    if (nearest == 0 || distance(c) < distance(nearest)) nearest = c;
+  }
+  return nearest;
+}
+
+// Makes a buffer of this capacity of one whose capacity is unused for long: only the pages by which
+// they differ come from the kernel, or go. Returns false if there is none. The caller must hold
+// growing_.
+bool BufferPool::resize_unused(std::uint64_t capacity) {
+  if (!has_own_mapping(capacity) || pinning_.pin) return false;
+  const std::uint64_t old_capacity = unused_capacity(capacity);
+  if (old_capacity == 0) return false;
+  const std::uint64_t more = capacity - std::min(capacity, old_capacity);
+  if (more > 0 && more > room_for(more)) return false;
+  std::byte* old = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto bin = bins_.find(old_capacity);
+    if (bin == bins_.end() || bin->second.free.empty()) return false;  // taken meanwhile
+    old = bin->second.free.back();
+    bin->second.free.pop_back();
+    if (--bin->second.made == 0) bins_.erase(bin);
+    mappings_.erase(old);
+    bytes_mapped_ -= old_capacity;
+    mapped_ -= old_capacity;
+    ++growths_;
+  }
+  std::byte* const start = resized(old, old_capacity, capacity);
+  if (start == nullptr) {
+    munmap(old, old_capacity);
+    return false;
+  }
+  room_ -= std::min(room_, more);
+  add(start, capacity, 1);
   return true;
 }
 
@@ -363,8 +449,6 @@ bool BufferPool::trim(std::uint64_t bytes, std::span<const Need> keep, std::uint
 
 // Before so many bytes are allocated: see the class. The caller must hold growing_.
 void BufferPool::make_way(std::uint64_t bytes) {
-  // What goes round in fewer buffers than these finds them again.
-  constexpr std::uint64_t growths_for_long = 32;
   constexpr std::uint64_t never_too_much = 64 << 20;
   std::uint64_t excess = 0;
   {

@@ -4,6 +4,7 @@
 #include "core/base/buffer_capacity.hpp"
 #include "core/base/error.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -27,8 +28,9 @@ struct Pinning {
 // touched before take() returns the buffer. Memory is returned to the kernel when the pool is
 // destroyed, when the host runs short, or, that of buffers of a capacity that hasn't been used for
 // long, when all would come to take more than twice what was ever in use at once, and 64 MiB: else
-// tensors of ever other shapes would add up. Buffers of less than a page stay. Capacities are those
-// of buffer_capacity().
+// tensors of ever other shapes would add up. A buffer of 1 MiB or more that is unused for long
+// becomes one of another capacity, where one is needed: most of its pages stay. Buffers of less
+// than a page stay. Capacities are those of buffer_capacity().
 //
 // Thread-safe.
 class BufferPool {
@@ -87,6 +89,9 @@ class BufferPool {
   }
   static constexpr bool has_pages(std::uint64_t capacity) { return capacity >= page_bytes; }
   static constexpr std::uint64_t small_mapping_bytes = 64 << 10;  // at least, for less than a page
+  // A capacity that wasn't needed in so many growths is unused for long: what goes round in fewer
+  // buffers than these finds them again.
+  static constexpr std::uint64_t growths_for_long = 32;
 
   struct Bin {
     std::vector<std::byte*> free;  // has capacity for `made` buffers, so that give() can't fail
@@ -95,8 +100,12 @@ class BufferPool {
     std::uint64_t used_at = 0;  // growths_ when one was needed last; of those with pages
   };
 
+  std::uint64_t room_for(std::uint64_t bytes);
   std::uint64_t next_growth(std::uint64_t capacity) const;
   bool grow(std::uint64_t capacity, std::uint64_t count, const std::function<bool()>& keep_going);
+  void add(std::byte* start, std::uint64_t capacity, std::uint64_t count);
+  std::uint64_t unused_capacity(std::uint64_t near) const;
+  bool resize_unused(std::uint64_t capacity);
   std::uint64_t populate_again(std::uint64_t capacity, std::uint64_t count);
   bool trim(std::uint64_t bytes, std::span<const Need> keep, std::uint64_t unused = 0);
   void make_way(std::uint64_t bytes);
@@ -108,6 +117,9 @@ class BufferPool {
   const std::function<std::uint64_t()> usable_bytes_;
   const Pinning pinning_;
   std::mutex growing_;  // held while allocating, so that two threads don't count on the same memory
+  // What usable_bytes_ returned at a time, without what was allocated since. Guarded by growing_.
+  std::uint64_t room_ = 0;
+  std::chrono::steady_clock::time_point room_read_{};
   mutable std::mutex mutex_;
   std::map<std::uint64_t, Bin> bins_;
   std::unordered_map<std::byte*, std::uint64_t> mappings_;  // bytes by start

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -121,6 +122,65 @@ BOOST_AUTO_TEST_CASE(buffers_of_capacities_that_come_again_are_kept) {
     }
   }
   BOOST_TEST(pool.bytes_mapped() > 40 * mib);
+}
+
+// What a pool has after so many growths, all of buffers that share mappings.
+void grow_small_ones(BufferPool& pool) {
+  for (std::uint64_t k = 1; k <= 32; ++k) pool.give(k * page, pool.take(k * page));
+}
+
+BOOST_AUTO_TEST_CASE(a_buffer_that_is_unused_for_long_gets_another_capacity) {
+  for (const auto& [before, after] :
+       {std::pair(3 * mib, 2 * mib + page), std::pair(2 * mib, 3 * mib - page),
+        std::pair(mib, mib + page), std::pair(5 * mib, 4 * mib), std::pair(4 * mib, 5 * mib)}) {
+    BufferPool pool;
+    std::byte* const first = pool.take(before);
+    std::memset(first, 7, before);
+    pool.give(before, first);
+    grow_small_ones(pool);
+    const std::uint64_t others = pool.bytes_mapped() - before;
+    std::byte* const second = pool.take(after);
+    std::memset(second, 9, after);
+    BOOST_TEST(pool.bytes_mapped() == others + after);
+    BOOST_TEST(pool.free_count(before) == 0U);
+    BOOST_TEST(is_aligned(second, after < 2 * mib ? page : 2 * mib));
+    pool.give(after, second);
+    BOOST_TEST(pool.take(after) == second);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(buffers_that_are_reserved_are_made_of_those_that_are_unused_for_long) {
+  BufferPool pool;
+  pool.reserve(std::array{BufferPool::Need{3 * mib, 4}});
+  grow_small_ones(pool);
+  const std::uint64_t others = pool.bytes_mapped() - 12 * mib;
+  pool.reserve(std::array{BufferPool::Need{3 * mib, 2}, BufferPool::Need{2 * mib, 3}});
+  BOOST_TEST(pool.free_count(3 * mib) == 4U);  // they were needed now
+  BOOST_TEST(pool.bytes_mapped() == others + 18 * mib);
+}
+
+BOOST_AUTO_TEST_CASE(buffers_of_much_other_sizes_stay_as_they_are) {
+  BufferPool pool;
+  pool.give(4 * mib, pool.take(4 * mib));
+  grow_small_ones(pool);
+  pool.give(mib, pool.take(mib));
+  pool.give(16 * mib, pool.take(16 * mib));
+  BOOST_TEST(pool.free_count(4 * mib) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(how_much_memory_there_is_is_not_read_for_each_small_part_of_it) {
+  std::uint64_t readings = 0;
+  BufferPool pool([&] {
+    ++readings;
+    return 1024 * mib;
+  });
+  const auto begun = std::chrono::steady_clock::now();
+  for (std::uint64_t k = 1; k <= 200; ++k) pool.give(k * page, pool.take(k * page));
+  const auto took = std::chrono::steady_clock::now() - begun;
+  BOOST_TEST(readings <= static_cast<std::uint64_t>(took / std::chrono::milliseconds(10)) + 1);
+  const std::uint64_t before = readings;
+  pool.give(80 * mib, pool.take(80 * mib));
+  BOOST_TEST(readings == before + 1);
 }
 
 BOOST_AUTO_TEST_CASE(large_buffers_begin_at_a_huge_page) {
