@@ -233,7 +233,7 @@ std::uint64_t BufferPool::free_count(std::uint64_t capacity) const {
 // How many buffers to allocate where one is needed: of those that are some part of a huge page,
 // more and more, until they fill one.
 std::uint64_t BufferPool::next_growth(std::uint64_t capacity) const {
-  if (capacity < small_mapping_bytes || capacity >= own_mapping_bytes) return 1;
+  if (capacity < small_mapping_bytes || 2 * capacity >= huge_page_bytes) return 1;
   const std::lock_guard lock(mutex_);
   const auto bin = bins_.find(capacity);
   const std::uint64_t made = bin == bins_.end() ? 0 : bin->second.made;
@@ -257,9 +257,9 @@ bool BufferPool::grow(std::uint64_t capacity, std::uint64_t count,
       if (keep_going && !keep_going()) return false;
     }
   }
-  const std::uint64_t most = capacity >= huge_page_bytes     ? 1
-                             : capacity >= own_mapping_bytes ? part_bytes / capacity
-                                                             : count;
+  const std::uint64_t most = capacity >= huge_page_bytes ? 1
+                             : has_own_mapping(capacity) ? part_bytes / capacity
+                                                         : count;
   for (std::uint64_t made = 0; made < count; made += most) {
     const std::uint64_t per_mapping = std::min(most, count - made);
     const std::uint64_t bytes = per_mapping * capacity;

@@ -82,10 +82,11 @@ class BufferPool {
  private:
   // A buffer of at least this size has a mapping of its own. Smaller buffers share mappings,
   // because Linux allows a process only 65,530 of them: the kernel gets back their pages, and their
-  // addresses stay.
-  static constexpr std::uint64_t own_mapping_bytes = 1 << 20;
-  static constexpr bool has_own_mapping(std::uint64_t capacity) {
-    return capacity >= own_mapping_bytes;
+  // addresses stay. Pinning takes long for each mapping.
+  static constexpr std::uint64_t own_mapping_bytes = 256 << 10;
+  static constexpr std::uint64_t own_pinned_bytes = 1 << 20;
+  bool has_own_mapping(std::uint64_t capacity) const {
+    return capacity >= (pinning_.pin ? own_pinned_bytes : own_mapping_bytes);
   }
   static constexpr bool has_pages(std::uint64_t capacity) { return capacity >= page_bytes; }
   static constexpr std::uint64_t small_mapping_bytes = 64 << 10;  // at least, for less than a page

@@ -132,7 +132,8 @@ void grow_small_ones(BufferPool& pool) {
 BOOST_AUTO_TEST_CASE(a_buffer_that_is_unused_for_long_gets_another_capacity) {
   for (const auto& [before, after] :
        {std::pair(3 * mib, 2 * mib + page), std::pair(2 * mib, 3 * mib - page),
-        std::pair(mib, mib + page), std::pair(5 * mib, 4 * mib), std::pair(4 * mib, 5 * mib)}) {
+        std::pair(mib, mib + page), std::pair(mib / 2, 3 * mib / 8), std::pair(5 * mib, 4 * mib),
+        std::pair(4 * mib, 5 * mib)}) {
     BufferPool pool;
     std::byte* const first = pool.take(before);
     std::memset(first, 7, before);
