@@ -4,6 +4,7 @@
 #include "core/files/npy.hpp"
 #include "core/files/output_file.hpp"
 
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,11 +18,22 @@ DataFormat format_of(const std::filesystem::path& path) {
                     "rename it, or convert the file");
 }
 
-DataFile::DataFile(const std::filesystem::path& path) : file_(path) {
+std::shared_ptr<const SafetensorsHeader> LastHeader::of(const InputFile& file) {
+  const std::lock_guard lock(mutex_);
+  if (header_ != nullptr && file.version() == version_) return header_;
+  header_ = std::make_shared<const SafetensorsHeader>(file);
+  version_ = file.version();
+  // Who writes to it again at once might leave it the same time: clocks of file systems are coarse.
+  using namespace std::chrono;
+  const auto now = system_clock::now().time_since_epoch();
+  return now - version_.written > 1s ? header_ : std::exchange(header_, nullptr);
+}
+
+DataFile::DataFile(const std::filesystem::path& path, LastHeader* last) : file_(path) {
   if (format_of(path) == DataFormat::npy) {
     array_ = read_npy_header(file_);
   } else {
-    by_name_.emplace(file_);
+    by_name_ = last != nullptr ? last->of(file_) : std::make_shared<const SafetensorsHeader>(file_);
   }
 }
 
@@ -51,8 +63,8 @@ TensorType inspect_tensor(const std::filesystem::path& path, std::string_view na
   return DataFile(path).find(name).type;
 }
 
-FileTensor open_tensor(const std::filesystem::path& path, std::string_view name) {
-  const auto file = std::make_shared<const DataFile>(path);
+FileTensor open_tensor(const std::filesystem::path& path, std::string_view name, LastHeader* last) {
+  const auto file = std::make_shared<const DataFile>(path, last);
   const StoredTensor tensor = file->find(name);
   file->check_size();
   return {tensor.type, std::make_shared<const FileValues>(file, tensor, name)};

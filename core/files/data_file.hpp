@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,12 +27,26 @@ enum class DataFormat : std::uint8_t { npy, safetensors };
 // Throws a usage Error, with the file as its place, if the name ends with neither.
 DataFormat format_of(const std::filesystem::path& path);
 
+// The header of the .safetensors file that was opened last: who loads one tensor of a file after
+// the other reads it once. Thread-safe.
+class LastHeader {
+ public:
+  // Reads it, unless this is the same file as last time, and was not written to since. Throws what
+  // SafetensorsHeader throws.
+  std::shared_ptr<const SafetensorsHeader> of(const InputFile& file);
+
+ private:
+  std::mutex mutex_;
+  InputFile::Version version_;
+  std::shared_ptr<const SafetensorsHeader> header_;
+};
+
 // A file of tensors that is read. Thread-safe.
 class DataFile {
  public:
   // Opens the file and reads its header. Throws a usage Error, with the file as its place, if that
   // can't be done or the header isn't what it should be (see npy.hpp and safetensors.hpp).
-  explicit DataFile(const std::filesystem::path& path);
+  explicit DataFile(const std::filesystem::path& path, LastHeader* last = nullptr);
 
   // What the header says about a tensor. `name` must be empty for .npy, and a tensor's name for
   // .safetensors; otherwise throws a usage Error.
@@ -40,12 +55,12 @@ class DataFile {
   void check_size() const;
   const InputFile& bytes() const { return file_; }
   // Of .safetensors; else null.
-  const SafetensorsHeader* header() const { return by_name_ ? &*by_name_ : nullptr; }
+  const SafetensorsHeader* header() const { return by_name_.get(); }
 
  private:
   InputFile file_;
-  std::optional<StoredTensor> array_;         // of .npy
-  std::optional<SafetensorsHeader> by_name_;  // of .safetensors
+  std::optional<StoredTensor> array_;                 // of .npy
+  std::shared_ptr<const SafetensorsHeader> by_name_;  // of .safetensors
 };
 
 // The values of one tensor of a file: read whenever an op needs them, or used in the mapped file.
@@ -74,7 +89,8 @@ struct FileTensor {
 TensorType inspect_tensor(const std::filesystem::path& path, std::string_view name = {});
 // Opens the file, which stays open as long as the values are used, without reading them. Throws
 // what DataFile throws.
-FileTensor open_tensor(const std::filesystem::path& path, std::string_view name = {});
+FileTensor open_tensor(const std::filesystem::path& path, std::string_view name = {},
+                       LastHeader* last = nullptr);
 // Open files by path.
 using OpenFiles = std::map<std::string, std::shared_ptr<const DataFile>, std::less<>>;
 // Opens a file that another process has found, unless it is in `files`, and adds it to them. Throws

@@ -26,6 +26,14 @@ Error failure(const std::filesystem::path& path, const std::string& problem,
   return {ErrorKind::failed, {path.string()}, problem, remedy};
 }
 
+InputFile::Version version_of(const struct stat& status) {
+  return {.device = status.st_dev,
+          .number = status.st_ino,
+          .bytes = static_cast<std::uint64_t>(status.st_size),
+          .written = std::chrono::seconds(status.st_mtim.tv_sec) +
+                     std::chrono::nanoseconds(status.st_mtim.tv_nsec)};
+}
+
 }  // namespace
 
 InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
@@ -49,8 +57,7 @@ InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
     throw refuse(S_ISDIR(status.st_mode) ? "this is a directory" : "this is no regular file",
                  "name a file that holds tensors");
   }
-  bytes_ = static_cast<std::uint64_t>(status.st_size);
-  changed_ = status.st_mtim;
+  version_ = version_of(status);
 }
 
 InputFile::~InputFile() {
@@ -60,16 +67,13 @@ InputFile::~InputFile() {
 void InputFile::check_unchanged() const {
   struct stat now {};
   if (fstat(fd_, &now) != 0) throw failure(path_, system_message(errno), check_disk);
-  if (static_cast<std::uint64_t>(now.st_size) == bytes_ && now.st_mtim.tv_sec == changed_.tv_sec &&
-      now.st_mtim.tv_nsec == changed_.tv_nsec) {
-    return;
-  }
+  if (version_of(now) == version_) return;
   throw failure(path_, "the file was changed while it was in use",
                 "write a new file and rename it, or wait until the run has ended");
 }
 
 void InputFile::read(std::uint64_t offset, std::span<std::byte> out) const {
-  TROUPE_ASSERT(offset <= bytes_ && out.size() <= bytes_ - offset);
+  TROUPE_ASSERT(offset <= version_.bytes && out.size() <= version_.bytes - offset);
   check_unchanged();
   while (!out.empty()) {
     const ssize_t got = pread(fd_, out.data(), out.size(), static_cast<off_t>(offset));
@@ -85,10 +89,10 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> out) const {
 
 std::shared_ptr<const std::byte> InputFile::mapped() const {
   std::call_once(mapping_once_, [this] {
-    if (bytes_ == 0) return;
-    void* const start = mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, fd_, 0);
+    if (version_.bytes == 0) return;
+    void* const start = mmap(nullptr, version_.bytes, PROT_READ, MAP_PRIVATE, fd_, 0);
     if (start == MAP_FAILED) return;
-    const auto unmap = [bytes = bytes_](const std::byte* first) {
+    const auto unmap = [bytes = version_.bytes](const std::byte* first) {
       munmap(const_cast<std::byte*>(first), bytes);
     };
     mapping_ = {static_cast<const std::byte*>(start), unmap};
@@ -97,7 +101,8 @@ std::shared_ptr<const std::byte> InputFile::mapped() const {
 }
 
 void InputFile::load(std::uint64_t offset, std::uint64_t bytes) const {
-  TROUPE_ASSERT(mapped() != nullptr && offset <= bytes_ && bytes <= bytes_ - offset);
+  TROUPE_ASSERT(mapped() != nullptr && offset <= version_.bytes &&
+                bytes <= version_.bytes - offset);
   check_unchanged();
   // The system takes about 50 ms for a GiB that it has in its cache.
   constexpr std::uint64_t bytes_per_thread = 64 << 20;

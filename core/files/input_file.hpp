@@ -1,9 +1,9 @@
 // A file whose bytes are read at any place, or mapped into memory.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -22,9 +22,19 @@ class InputFile {
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
+  // What tells a file from all others, and from what it was before it was last written to.
+  struct Version {
+    std::uint64_t device = 0;
+    std::uint64_t number = 0;  // on the device
+    std::uint64_t bytes = 0;
+    std::chrono::nanoseconds written{0};  // when it was last written to, since 1970
+    friend bool operator==(const Version&, const Version&) = default;
+  };
+
   const std::filesystem::path& path() const { return path_; }
-  // The size that the file had when it was opened.
-  std::uint64_t bytes() const { return bytes_; }
+  // What the file was when it was opened.
+  const Version& version() const { return version_; }
+  std::uint64_t bytes() const { return version_.bytes; }
   // Reads out.size() bytes, all of which must be within bytes(). Blocks. Throws a run Error if they
   // can't be read, or if the file was written to since it was opened.
   void read(std::uint64_t offset, std::span<std::byte> out) const;
@@ -43,8 +53,7 @@ class InputFile {
 
   std::filesystem::path path_;
   int fd_ = -1;
-  std::uint64_t bytes_ = 0;
-  timespec changed_{};  // when it was last written to
+  Version version_;
   mutable std::once_flag mapping_once_;
   mutable std::shared_ptr<const std::byte> mapping_;
 };

@@ -6,6 +6,7 @@
 #include "tests/support/temporary_directory.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -63,6 +64,46 @@ BOOST_AUTO_TEST_CASE(every_element_type_and_rank_comes_back_from_a_npy_file) {
     check_equal(open_tensor(path), tensor.type, values);
   }
   BOOST_TEST(directory.entries() == 1U);
+}
+
+void write_named(const std::filesystem::path& path, const std::string& name) {
+  const Bytes values = random_bytes(16, 1);
+  const NamedType tensor{name, {DType::f32, {4}}};
+  save_tensors(path, {&tensor, 1}, [&](std::size_t) { return std::span(values); });
+}
+
+BOOST_AUTO_TEST_CASE(the_header_of_a_file_is_read_again_if_it_was_written_to) {
+  using namespace std::chrono_literals;
+  const TemporaryDirectory directory;
+  const std::filesystem::path path = directory.path() / "x.safetensors";
+  const auto age = [&](std::chrono::seconds by) {
+    std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - by);
+  };
+  LastHeader last;
+  write_named(path, "before");
+  age(10s);
+  const auto header = last.of(InputFile(path));
+  BOOST_TEST(last.of(InputFile(path)) == header);
+  open_tensor(path, "before", &last);
+
+  write_named(path, "beyond");  // of the same length
+  age(10s);
+  open_tensor(path, "beyond", &last);
+  BOOST_TEST(last.of(InputFile(path)) != header);
+
+  age(5s);  // the same file, written to
+  BOOST_TEST(last.of(InputFile(path)) != header);
+}
+
+// It might be written to again, and the clock say the same time.
+BOOST_AUTO_TEST_CASE(the_header_of_a_file_that_was_written_just_now_is_not_kept) {
+  const TemporaryDirectory directory;
+  const std::filesystem::path path = directory.path() / "x.safetensors";
+  write_named(path, "x");
+  LastHeader last;
+  const auto header = last.of(InputFile(path));
+  BOOST_TEST(header != nullptr);
+  BOOST_TEST(last.of(InputFile(path)) != header);
 }
 
 BOOST_AUTO_TEST_CASE(every_element_type_and_rank_comes_back_from_one_safetensors_file) {
