@@ -12,6 +12,7 @@
 #include "core/machine/host_memory.hpp"
 
 #include <cstddef>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <new>
@@ -88,19 +89,28 @@ MemoryId host_beside(const Machine& machine, MemoryId memory) {
   return host;
 }
 
-// A GPU gets a copy of what the host has, by a transfer as any other.
-Tensor give(SessionCore& session, TensorType type, std::shared_ptr<const std::byte> values,
-            bool adopts, CallSite where, std::uint64_t copied_bytes = 0) {
-  const MemoryId wanted = memory_of_scope(session);
-  const MemoryId host = host_beside(session.machine(), wanted);
+// Where a tensor is made that the program gives. A GPU gets a copy of what the host has, by a
+// transfer as any other.
+struct GivenPlace {
+  MemoryId wanted;
+  MemoryId host;  // none: `wanted` is none of a GPU's
+
+  explicit GivenPlace(const SessionCore& session)
+      : wanted(memory_of_scope(session)), host(host_beside(session.machine(), wanted)) {}
+  MemoryId first() const { return host ? host : wanted; }
+};
+
+Tensor give(SessionCore& session, const GivenPlace& place, TensorType type,
+            std::shared_ptr<const std::byte> values, bool adopts, CallSite where,
+            std::uint64_t copied_bytes = 0) {
   const Tensor given = session.call({.kind = session.given_kind(),
-                                     .placement = {.memory = host ? host : wanted},
+                                     .placement = {.memory = place.first()},
                                      .declared = type,
                                      .given = std::move(values),
                                      .adopts = adopts,
                                      .copied_bytes = copied_bytes},
                                     where);
-  return host ? copy_to(session, given, wanted, where) : given;
+  return place.host ? copy_to(session, given, place.wanted, where) : given;
 }
 
 void check_count(std::size_t elements, const Shape& shape, CallSite where) {
@@ -110,22 +120,35 @@ void check_count(std::size_t elements, const Shape& shape, CallSite where) {
                     fmt::format("give {}", shape.elements()));
 }
 
+// A copy, in a buffer for tensors if that has an advantage.
+template <class T>
+std::shared_ptr<const std::byte> copy_of(SessionCore& session, MemoryId memory,
+                                         std::span<const T> elements) {
+  if (const auto buffer = session.buffer_to_give(memory, elements.size_bytes())) {
+    std::memcpy(buffer.get(), elements.data(), elements.size_bytes());
+    return buffer;
+  }
+  const auto copy = std::make_shared<BigVector<T>>(elements.begin(), elements.end());
+  const void* const first = copy->empty() ? static_cast<const void*>(copy.get()) : copy->data();
+  return {copy, static_cast<const std::byte*>(first)};
+}
+
 template <class T>
 Tensor copy_in(SessionCore& session, std::span<const T> elements, const Shape& shape, DType dtype,
                CallSite where) {
   check_count(elements.size(), shape, where);
   if (!session.has_values()) elements = {};
-  std::shared_ptr<BigVector<T>> copy;
+  const GivenPlace place(session);
+  std::shared_ptr<const std::byte> copy;
   try {
-    copy = std::make_shared<BigVector<T>>(elements.begin(), elements.end());
+    copy = copy_of(session, place.first(), elements);
   } catch (const std::bad_alloc&) {
     throw too_little_memory(elements.size_bytes(), where);
+  } catch (const Error& error) {
+    throw error.at(where.place());
   }
-  const void* const first = copy->empty() ? static_cast<const void*>(copy.get()) : copy->data();
-  // A large copy is aligned, and needs no second one.
-  const bool adopts = elements.size_bytes() >= BigAllocator<T>::huge_pages_min_bytes;
-  return give(session, {.dtype = dtype, .shape = shape},
-              {copy, static_cast<const std::byte*>(first)}, adopts, where, elements.size_bytes());
+  return give(session, place, {.dtype = dtype, .shape = shape}, std::move(copy), false, where,
+              elements.size_bytes());
 }
 
 template <class T>
@@ -137,7 +160,7 @@ Tensor take_in(SessionCore& session, std::span<const T> elements, const Shape& s
   const std::shared_ptr<const std::byte> values(reinterpret_cast<const std::byte*>(elements.data()),
                                                 delete_elements);
   check_count(elements.size(), shape, where);
-  return give(session, {.dtype = dtype, .shape = shape}, values, true, where);
+  return give(session, GivenPlace(session), {.dtype = dtype, .shape = shape}, values, true, where);
 }
 
 Tensor call_kind(SessionCore& session, std::string_view kind, std::span<const Tensor> inputs,
@@ -191,9 +214,10 @@ auto with_file(const std::filesystem::path& file, CallSite where, const Work& wo
 
 Tensor load_from(SessionCore& session, const std::filesystem::path& file, std::string_view name,
                  CallSite where) {
-  const FileTensor stored = open_tensor(file, name);
+  const FileTensor stored = open_tensor(file, name, &session.last_header());
   const std::uint64_t bytes = stored.type.bytes();
-  const Memory& memory = session.machine().memory(memory_of_scope(session));
+  const GivenPlace place(session);
+  const Memory& memory = session.machine().memory(place.wanted);
   if (memory.size_bytes > 0 && bytes > memory.size_bytes) {
     throw usage_error(
         {file.string()},
@@ -203,9 +227,11 @@ Tensor load_from(SessionCore& session, const std::filesystem::path& file, std::s
   }
   if (!session.has_values()) {
     const auto unread = std::make_shared<std::byte>();
-    return give(session, stored.type, {unread, unread.get()}, true, where);
+    return give(session, place, stored.type, {unread, unread.get()}, true, where);
   }
-  const std::uint64_t usable = host_memory().available_bytes;
+  // To ask takes as long as to read a MiB.
+  constexpr std::uint64_t large = 16 << 20;
+  const std::uint64_t usable = bytes < large ? large : host_memory().available_bytes;
   if (bytes > usable) {
     throw usage_error(
         {file.string()},
@@ -214,12 +240,13 @@ Tensor load_from(SessionCore& session, const std::filesystem::path& file, std::s
         "give a part of it");
   }
   std::shared_ptr<const std::byte> values = stored.values->existing();
+  if (values == nullptr) values = session.buffer_to_give(place.first(), bytes);
   if (values == nullptr) {
     const std::shared_ptr<std::byte[]> copy(new std::byte[bytes]);
     values = {copy, copy.get()};
   }
   stored.values->read(0, {const_cast<std::byte*>(values.get()), bytes});
-  return give(session, stored.type, std::move(values), true, where);
+  return give(session, place, stored.type, std::move(values), true, where);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "actors/session/tensor_states.hpp"
 #include "core/base/big_vector.hpp"
 #include "core/base/error.hpp"
+#include "core/files/data_file.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -93,9 +94,15 @@ class SessionCore final : private TensorExchange {
     BigVector<std::byte> copy_;
   };
   Values values(TensorState& tensor, DType dtype, CallSite where);
-  bool has_values() const { return engine_->has_values(); }  // as the engine
+  bool has_values() const { return engine_->has_values(); }  // as the engine, and so is the next
+  std::shared_ptr<std::byte> buffer_to_give(MemoryId m, std::uint64_t bytes) const {
+    return engine_->buffer_to_give(m, bytes);
+  }
   const ScenarioReport& measure(std::string_view name, const std::function<void()>& work,
                                 CallSite where);
+
+  // Of the files that the session loads.
+  LastHeader& last_header() { return last_header_; }
 
   static TensorState* state_of(const Tensor& tensor) { return tensor.state_; }
   static void add_use(TensorState& tensor) { tensor.uses.fetch_add(1, std::memory_order_relaxed); }
@@ -193,6 +200,7 @@ class SessionCore final : private TensorExchange {
   std::deque<ScenarioReport> measured_;       // which stay where they are
   std::optional<std::thread::id> measuring_;  // the thread that does
 
+  LastHeader last_header_;
   TensorStates states_;  // of which the mutex guards make()
   std::atomic<std::size_t> references_ = 1;
   std::unique_ptr<SessionEngine> engine_;

@@ -119,6 +119,10 @@ class SessionEngine {
 
   const RunSetting& setting() const { return setting_; }
   bool has_values() const { return setting_.has_values(); }
+  // As SessionTensors::buffer_to_give(). For any thread.
+  std::shared_ptr<std::byte> buffer_to_give(MemoryId m, std::uint64_t bytes) const {
+    return tensors_.buffer_to_give(m, bytes);
+  }
   std::string_view mode_name() const { return setting_.name; }
   // The values of a tensor that has been made, where it is in RAM; they stay there as long as it is
   // in use and has readers. Else null.

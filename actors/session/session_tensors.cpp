@@ -1,5 +1,7 @@
 #include "actors/session/session_tensors.hpp"
 
+#include "core/memory/shared_buffer.hpp"
+
 #include <utility>
 
 namespace troupe {
@@ -75,6 +77,7 @@ ReplicaId SessionTensors::give(const ReplicaSpec& spec, std::span<const TensorTy
     return replica;
   }
   const ReplicaId replica = store_.install({&spec, 1}, types);
+  if (has_values && store_.take_over(replica, values)) return replica;
   const bool is_aligned = reinterpret_cast<std::uintptr_t>(values.get()) % kernel_alignment == 0;
   if (has_values && adopts && is_aligned && is_host_ram(machine_, spec.memory)) {
     store_.adopt(replica, std::move(values));
@@ -83,6 +86,12 @@ ReplicaId SessionTensors::give(const ReplicaSpec& spec, std::span<const TensorTy
   store_.acquire(replica);
   if (has_values) store_.write(replica, {values.get(), types[spec.type].bytes()});
   return replica;
+}
+
+std::shared_ptr<std::byte> SessionTensors::buffer_to_give(MemoryId m, std::uint64_t bytes) const {
+  constexpr std::uint64_t large = 64 << 10;  // a second copy of fewer costs less than a lock
+  if (bytes < large || cluster_ != nullptr || !is_host_ram(machine_, m)) return nullptr;
+  return shared_buffer(store_.pool(m), bytes);
 }
 
 void SessionTensors::read(ReplicaId r, std::span<std::byte> out) const {

@@ -69,6 +69,9 @@ class SessionTensors {
   // be used where they are, until the tensor is freed.
   ReplicaId give(const ReplicaSpec& spec, std::span<const TensorType> types,
                  std::shared_ptr<const std::byte> values, bool adopts);
+  // A buffer for large values that are to be given, in this memory; null: none has an advantage.
+  // Thread-safe. Blocks and throws as BufferPool::take() does.
+  std::shared_ptr<std::byte> buffer_to_give(MemoryId m, std::uint64_t bytes) const;
   // Where the values of a tensor are that has been made; null unless they are in RAM here.
   const std::byte* data(ReplicaId r) const {
     return store_.is_host_visible(r) ? store_.data(r) : nullptr;

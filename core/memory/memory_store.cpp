@@ -6,6 +6,7 @@
 #include "core/base/saturating.hpp"
 #include "core/base/units.hpp"
 #include "core/memory/host_space.hpp"
+#include "core/memory/shared_buffer.hpp"
 #include "core/memory/storage_space.hpp"
 
 #include <algorithm>
@@ -244,6 +245,16 @@ void MemoryStore::acquire(ReplicaId r, BufferCache* cache) {
     }
   }
   replica.buffer.store(buffer, std::memory_order_release);
+}
+
+bool MemoryStore::take_over(ReplicaId r, const std::shared_ptr<const std::byte>& values) {
+  Replica& replica = at(r);
+  const Kind& kind = kind_of(replica);
+  TROUPE_ASSERT(replica.held() == nullptr);
+  if (kind.pool == nullptr || !is_shared_buffer(values, kind.pool, kind.capacity)) return false;
+  if (kind.state->is_counted) count(*kind.state, kind.bytes);
+  replica.buffer.store(troupe::take_over(values), std::memory_order_release);
+  return true;
 }
 
 void MemoryStore::adopt(ReplicaId r, std::shared_ptr<const std::byte> values) {

@@ -98,6 +98,9 @@ class MemoryStore {
   void acquire(ReplicaId r) { acquire(r, nullptr); }
   // Faster with `cache`, which must belong to the calling thread and to the pool of the memory.
   void acquire(ReplicaId r, BufferCache& cache) { acquire(r, &cache); }
+  // In place of acquire(): if these values are in a shared_buffer() of the memory's pool, that is
+  // the replica's buffer from now on. Returns whether they are.
+  bool take_over(ReplicaId r, const std::shared_ptr<const std::byte>& values);
   // In place of acquire(): the replica, which must be in RAM, has these values where they are. They
   // must not change, and be aligned to kernel_alignment. The pointer is dropped when the replica is
   // freed, on whichever thread does that, or with the store. Needs Backing::buffers.

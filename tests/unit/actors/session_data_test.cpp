@@ -7,6 +7,7 @@
 #include <thread>
 
 #include <stdlib.h>
+#include <sys/resource.h>
 
 using namespace troupe;
 using testing::KernelState;
@@ -104,6 +105,24 @@ BOOST_AUTO_TEST_CASE(a_large_tensor_is_copied_once_and_in_a_simulation_not_at_al
       BOOST_TEST(peak_kib() - before < (mode == Mode::run ? mib * 1024 * 3 / 2 : mib * 1024 / 2));
     }
   }
+}
+
+// Each would cost two page faults for 4 KiB, of its copy and of its buffer.
+BOOST_AUTO_TEST_CASE(large_tensors_that_are_given_one_by_one_get_the_memory_of_those_before) {
+  constexpr std::int64_t count = 1 << 18;  // 1 MiB
+  constexpr std::int64_t rounds = 64;
+  const auto page_faults = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+  };
+  const std::vector<float> ones(count, 1);
+  Session s(testing::session_machine());
+  const auto give_and_wait = [&] { (s.tensor(ones, {count}) + 1.0).wait(); };
+  for (int i = 0; i < 8; ++i) give_and_wait();
+  const std::int64_t before = page_faults();
+  for (int i = 0; i < rounds; ++i) give_and_wait();
+  BOOST_TEST(page_faults() - before < rounds * (count * 4 / 4096) / 8);
 }
 
 BOOST_AUTO_TEST_CASE(a_single_element_may_have_no_dimensions) {
