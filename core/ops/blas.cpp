@@ -43,6 +43,8 @@ Blas load() {
   find(handle, "cblas_dsyrk", blas.f64.syrk);
   find(handle, "cblas_strsm", blas.f32.trsm);
   find(handle, "cblas_dtrsm", blas.f64.trsm);
+  find(handle, "cblas_strsv", blas.f32.trsv);
+  find(handle, "cblas_dtrsv", blas.f64.trsv);
   find(handle, "spotrf_", blas.f32.potrf);
   find(handle, "dpotrf_", blas.f64.potrf);
   return blas;

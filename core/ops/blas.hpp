@@ -19,12 +19,15 @@ struct BlasOf {
                     const T* a, blasint lda, T beta, T* c, blasint ldc);
   using Trsm = void(CBLAS_ORDER, CBLAS_SIDE, CBLAS_UPLO, CBLAS_TRANSPOSE, CBLAS_DIAG, blasint m,
                     blasint n, T alpha, const T* a, blasint lda, T* b, blasint ldb);
+  using Trsv = void(CBLAS_ORDER, CBLAS_UPLO, CBLAS_TRANSPOSE, CBLAS_DIAG, blasint n, const T* a,
+                    blasint lda, T* x, blasint incx);
   using Potrf = void(const char* uplo, const blasint* n, T* a, const blasint* lda, blasint* info);
 
   Gemm* gemm = nullptr;
   Gemv* gemv = nullptr;
   Syrk* syrk = nullptr;
   Trsm* trsm = nullptr;
+  Trsv* trsv = nullptr;
   Potrf* potrf = nullptr;
 };
 

@@ -156,6 +156,17 @@ BOOST_AUTO_TEST_CASE(systems_that_are_solved_half_by_half_are_solved_as_well) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(systems_for_a_few_columns_or_rows_are_solved_as_well) {
+  for_random_cases(
+      [](Random& random, DType dtype) {
+        for (const std::int64_t few : {1, 2, 3, 4}) {
+          check_solutions(random, dtype, few, between(random, 1, 150));
+          check_solutions(random, dtype, between(random, 1, 150), few);
+        }
+      },
+      3);
+}
+
 BOOST_AUTO_TEST_CASE(trsm_with_an_alpha_of_zero_gives_zeros_whatever_l_is) {
   for (const std::int64_t n : {20, 100}) {
     const TensorType type{DType::f64, {n, n}};
