@@ -354,6 +354,10 @@ Tensor Session::uniform(const Shape& shape, std::int64_t seed, DType dtype, Call
                      where);
 }
 
+Tensor Session::constant(const Shape& shape, double value, DType dtype, CallSite where) {
+  return constant_of(*core_, {.dtype = dtype, .shape = shape}, value, where);
+}
+
 Tensor Session::zeros(const Shape& shape, DType dtype, CallSite where) {
   static const OpKindId kind = builtin_ops().find("zeros");
   return core_->call(
@@ -466,6 +470,15 @@ const ScenarioReport& Session::measure(std::string_view name, const std::functio
 
 Report Session::report() const {
   return core_->report();
+}
+
+Tensor constant_of(SessionCore& session, const TensorType& type, double value, CallSite where) {
+  static const OpKindId kind = builtin_ops().find("constant");
+  Attrs attrs;
+  attrs.set("value", value);
+  return session.call(
+      {.kind = kind, .placement = scope_of(session), .attrs = std::move(attrs), .declared = type},
+      where);
 }
 
 Tensor call_op(OpKindId kind, std::span<TensorState* const> inputs, Attrs attrs, CallSite where) {

@@ -180,6 +180,10 @@ class Session {
   Tensor uniform(const Shape& shape, std::int64_t seed = 0, DType dtype = DType::f32,
                  CallSite where = CallSite::here());
   Tensor zeros(const Shape& shape, DType dtype = DType::f32, CallSite where = CallSite::here());
+  // `value` everywhere, rounded to the element type. Throws a usage Error if integers can't hold
+  // it.
+  Tensor constant(const Shape& shape, double value, DType dtype = DType::f32,
+                  CallSite where = CallSite::here());
   // A tensor with these elements, in row-major order, in the memory of the scope's device, or else
   // in the first memory of the machine; a GPU gets them from the host's memory beside it, by a
   // transfer as those of to(). Copies them before it returns, for which it may block while

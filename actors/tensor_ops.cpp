@@ -39,6 +39,14 @@ Attrs one_attr(std::string_view name, Attr value) {
   return attrs;
 }
 
+// The number as a tensor of one element, for ops with broadcasting. It has the element type of `x`,
+// on whose session it is.
+Tensor as_tensor(const Scalar& number, const Argument& x) {
+  TensorState* const state = SessionCore::state_of(x.tensor);
+  const DType dtype = x.tensor.type(x.where).dtype;  // throws if the handle is empty
+  return constant_of(*state->session, {.dtype = dtype, .shape = {}}, number.value, x.where);
+}
+
 double as_double(std::integral auto given, CallSite line) {
   if (const std::optional<double> number = exact_double(given)) return *number;
   throw usage_error(line.place(), fmt::format("the number is {}", given),
@@ -71,6 +79,14 @@ Tensor tanh(Argument x) {
   return call<tanh_op>(x, {});
 }
 
+Tensor pow(Argument x, Scalar exponent) {
+  return call<pow_op>(x, one_attr("exponent", exponent.value));
+}
+
+Tensor abs(Argument x) {
+  return call<abs_op>(x, {});
+}
+
 Tensor gelu(Argument x) {
   return call<gelu_op>(x, {});
 }
@@ -101,6 +117,70 @@ Tensor maximum(Argument a, const Tensor& b) {
 
 Tensor minimum(Argument a, const Tensor& b) {
   return call<minimum_op>(a, {}, b);
+}
+
+Tensor operator>(Argument a, const Tensor& b) {
+  return call<greater_op>(a, {}, b);
+}
+
+Tensor operator<(Argument a, const Tensor& b) {
+  return Argument(b, a.where) > a.tensor;
+}
+
+Tensor operator>=(Argument a, const Tensor& b) {
+  return call<greater_equal_op>(a, {}, b);
+}
+
+Tensor operator<=(Argument a, const Tensor& b) {
+  return Argument(b, a.where) >= a.tensor;
+}
+
+Tensor equal(Argument a, const Tensor& b) {
+  return call<equal_op>(a, {}, b);
+}
+
+Tensor where(Argument condition, const Tensor& a, const Tensor& b) {
+  return call<where_op>(condition, {}, a, b);
+}
+
+Tensor maximum(Argument x, Scalar number) {
+  return maximum(x, as_tensor(number, x));
+}
+
+Tensor minimum(Argument x, Scalar number) {
+  return minimum(x, as_tensor(number, x));
+}
+
+Tensor operator>(Argument x, Scalar number) {
+  return x > as_tensor(number, x);
+}
+
+Tensor operator<(Argument x, Scalar number) {
+  return x < as_tensor(number, x);
+}
+
+Tensor operator>=(Argument x, Scalar number) {
+  return x >= as_tensor(number, x);
+}
+
+Tensor operator<=(Argument x, Scalar number) {
+  return x <= as_tensor(number, x);
+}
+
+Tensor equal(Argument x, Scalar number) {
+  return equal(x, as_tensor(number, x));
+}
+
+Tensor where(Argument condition, const Tensor& a, Scalar b) {
+  return where(condition, a, as_tensor(b, condition));
+}
+
+Tensor where(Argument condition, Scalar a, const Tensor& b) {
+  return where(condition, as_tensor(a, condition), b);
+}
+
+Tensor where(Argument condition, Scalar a, Scalar b) {
+  return where(condition, as_tensor(a, condition), as_tensor(b, condition));
 }
 
 Tensor operator+(Argument x, Scalar number) {
@@ -185,6 +265,18 @@ Tensor sum(Argument x, std::int64_t axis, bool keep) {
 
 Tensor max(Argument x, std::int64_t axis, bool keep) {
   return call<max_op>(x, {{"axis", axis}, {"keep", keep}});
+}
+
+Tensor min(Argument x, std::int64_t axis, bool keep) {
+  return call<min_op>(x, {{"axis", axis}, {"keep", keep}});
+}
+
+Tensor argmax(Argument x, std::int64_t axis, bool keep) {
+  return call<argmax_op>(x, {{"axis", axis}, {"keep", keep}});
+}
+
+Tensor argmin(Argument x, std::int64_t axis, bool keep) {
+  return call<argmin_op>(x, {{"axis", axis}, {"keep", keep}});
 }
 
 Tensor softmax(Argument x) {

@@ -63,6 +63,11 @@ Tensor log(Argument x);
 Tensor sqrt(Argument x);
 // The hyperbolic tangent.
 Tensor tanh(Argument x);
+// x to the power of a number, which is rounded to the element type; that of negative numbers is NaN
+// unless the number is whole.
+Tensor pow(Argument x, Scalar exponent);
+// x without its sign. Also takes int32 and int64, of which the least stays as it is.
+Tensor abs(Argument x);
 // x Φ(x), where Φ is the distribution function of the normal distribution. Not the approximation by
 // tanh.
 Tensor gelu(Argument x);
@@ -81,6 +86,32 @@ Tensor operator/(Argument a, const Tensor& b);
 // The larger, or the smaller, of both; NaN if one of them is.
 Tensor maximum(Argument a, const Tensor& b);
 Tensor minimum(Argument a, const Tensor& b);
+
+// Comparisons: 1 where they hold, else 0, in the element type of both. They don't hold for NaNs.
+// There is no == of tensors.
+Tensor operator>(Argument a, const Tensor& b);
+Tensor operator<(Argument a, const Tensor& b);
+Tensor operator>=(Argument a, const Tensor& b);
+Tensor operator<=(Argument a, const Tensor& b);
+Tensor equal(Argument a, const Tensor& b);
+// a where the condition isn't 0, else b: of three tensors, which all broadcast. Also takes int32
+// and int64.
+Tensor where(Argument condition, const Tensor& a, const Tensor& b);
+
+// The same of a tensor and a number, which is rounded to the element type; for int32 and int64 it
+// must be a whole number that these can hold. The number becomes a tensor of one element: a second
+// op.
+
+Tensor maximum(Argument x, Scalar number);
+Tensor minimum(Argument x, Scalar number);
+Tensor operator>(Argument x, Scalar number);
+Tensor operator<(Argument x, Scalar number);
+Tensor operator>=(Argument x, Scalar number);
+Tensor operator<=(Argument x, Scalar number);
+Tensor equal(Argument x, Scalar number);
+Tensor where(Argument condition, const Tensor& a, Scalar b);
+Tensor where(Argument condition, Scalar a, const Tensor& b);
+Tensor where(Argument condition, Scalar a, Scalar b);
 
 // Element by element, of a tensor and a number, which is rounded to the element type. All but /
 // also take int32 and int64 with whole numbers that these can hold, and wrap around; x - c needs
@@ -116,10 +147,16 @@ Tensor relu_grad(Argument gradient, const Tensor& x);
 
 // Along an axis. `axis` counts from 0, or from the end if it is negative: -1 is the last one.
 
-// The sum, or the maximum, over `axis`. The result lacks this axis; or has it with extent 1 if
-// `keep`, or if x has no other. Both also take int32 and int64, whose sums wrap around.
+// The sum, the maximum or the minimum over `axis`, the latter two NaN if there is one. The result
+// lacks this axis; or has it with extent 1 if `keep`, or if x has no other. All also take int32 and
+// int64, whose sums wrap around.
 Tensor sum(Argument x, std::int64_t axis, bool keep = false);
 Tensor max(Argument x, std::int64_t axis, bool keep = false);
+Tensor min(Argument x, std::int64_t axis, bool keep = false);
+// Where along `axis` the maximum or the minimum is, from 0: int64. Of equal elements the first; of
+// NaNs, if there are any, the first.
+Tensor argmax(Argument x, std::int64_t axis, bool keep = false);
+Tensor argmin(Argument x, std::int64_t axis, bool keep = false);
 // exp(x) divided by its sum along the last axis. The result has the shape of x.
 Tensor softmax(Argument x);
 // Each row along the last axis, shifted and scaled to mean 0 and variance 1, then times `gain` plus

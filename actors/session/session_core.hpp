@@ -215,4 +215,8 @@ Error too_little_memory(std::uint64_t bytes, CallSite where);
 // thread decides where. Throws a usage Error with the place `where` if the inputs don't fit.
 Tensor call_op(OpKindId kind, std::span<TensorState* const> inputs, Attrs attrs, CallSite where);
 
+// A tensor that is this number everywhere, on the session. The scope of this thread decides where.
+// Throws a usage Error with the place `where` if the element type can't hold the number.
+Tensor constant_of(SessionCore& session, const TensorType& type, double value, CallSite where);
+
 }  // namespace troupe

@@ -1,7 +1,8 @@
-// add, sub, mul, div, maximum and minimum: a ∘ b, element by element. The shapes may differ as
-// NumPy's broadcasting allows: aligned at the last axis, each extent equals the other one, or one
-// of the two is 1 or missing, and is repeated. So `add` of a matrix and a vector adds the vector to
-// each row. Integers that are too large wrap around, as in NumPy; div doesn't take any.
+// add, sub, mul, div, maximum, minimum, greater, greater_equal and equal: a ∘ b, element by
+// element. The shapes may differ as NumPy's broadcasting allows: aligned at the last axis, each
+// extent equals the other one, or one of the two is 1 or missing, and is repeated. So `add` of a
+// matrix and a vector adds the vector to each row. Integers that are too large wrap around, as in
+// NumPy; div doesn't take any.
 #include "core/base/error.hpp"
 #include "core/ops/builtin.hpp"
 #include "core/ops/layout.hpp"
@@ -14,30 +15,6 @@
 
 namespace troupe {
 namespace {
-
-// The extent of `shape` on axis d of a tensor of `rank` axes.
-std::int64_t aligned_extent(const Shape& shape, std::size_t rank, std::size_t d) {
-  const std::size_t missing = rank - shape.rank();
-  return d < missing ? 1 : shape[d - missing];
-}
-
-TensorType broadcast_type(const OpSignature& op) {
-  const TensorType& a = op.inputs[0];
-  const TensorType& b = op.inputs[1];
-  if (a.dtype != b.dtype) throw unfit_inputs(op.inputs, "both must have the same element type");
-  const std::size_t rank = std::max(a.shape.rank(), b.shape.rank());
-  std::array<std::int64_t, Shape::max_rank> extents{};
-  for (std::size_t d = 0; d < rank; ++d) {
-    const std::int64_t x = aligned_extent(a.shape, rank, d);
-    const std::int64_t y = aligned_extent(b.shape, rank, d);
-    if (x != y && x != 1 && y != 1) {
-      throw unfit_inputs(op.inputs,
-                         "both must have the same shape, or extents of 1 where they differ");
-    }
-    extents[d] = std::max(x, y);
-  }
-  return {a.dtype, Shape(std::span(extents).first(rank))};
-}
 
 // A loop of its own for each of the usual steps: it can be vectorised.
 template <class T, class F>
@@ -121,6 +98,16 @@ OpKind maximum_op() {
 }
 OpKind minimum_op() {
   return binary_op<Min>("minimum", "the smaller of a and b, element by element");
+}
+
+OpKind greater_op() {
+  return binary_op<Greater>("greater", "1 where a > b, else 0");
+}
+OpKind greater_equal_op() {
+  return binary_op<GreaterEqual>("greater_equal", "1 where a >= b, else 0");
+}
+OpKind equal_op() {
+  return binary_op<Equal>("equal", "1 where a = b, else 0");
 }
 
 }  // namespace troupe

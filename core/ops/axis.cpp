@@ -26,4 +26,24 @@ std::size_t axis_of(const OpSignature& op) {
                      fmt::format("there is no axis {}", op.attrs.get<std::int64_t>("axis")));
 }
 
+Shape reduced_shape(const OpSignature& op) {
+  const Shape& x = op.inputs[0].shape;
+  const std::size_t axis = axis_of(op);
+  Integers extents;
+  for (std::size_t d = 0; d < x.rank(); ++d) {
+    if (d != axis) {
+      extents.push_back(x[d]);
+    } else if (op.attrs.get<bool>("keep") || x.rank() == 1) {
+      extents.push_back(1);
+    }
+  }
+  return Shape(extents);
+}
+
+Work reduction_work(const OpSignature& op, const TensorType& output) {
+  Work work = streaming_work(op, output, 0);
+  work.flops = static_cast<double>(op.inputs[0].shape.elements());
+  return work;
+}
+
 }  // namespace troupe

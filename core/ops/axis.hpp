@@ -24,6 +24,12 @@ inline std::size_t axis_in(const Shape& shape, const Attrs& attrs) {
 // The same for the first input. Throws a usage Error without a place if there is no such axis.
 std::size_t axis_of(const OpSignature& op);
 
+// The shape rule of ops that combine the elements along `axis`: the shape without it; or with
+// extent 1 there if `keep` is true, or if there is no other axis. Throws as axis_of().
+Shape reduced_shape(const OpSignature& op);
+// Their cost: an operation for each element that is read.
+Work reduction_work(const OpSignature& op, const TensorType& output);
+
 // A tensor as `outer` blocks of `extent` rows of `inner` elements.
 struct AxisView {
   std::int64_t outer = 1;

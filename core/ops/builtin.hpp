@@ -19,6 +19,10 @@ OpKind mul_op();
 OpKind div_op();
 OpKind maximum_op();
 OpKind minimum_op();
+OpKind greater_op();
+OpKind greater_equal_op();
+OpKind equal_op();
+OpKind where_op();
 OpKind scale_op();
 OpKind axpy_op();
 OpKind reciprocal_op();
@@ -26,12 +30,17 @@ OpKind exp_op();
 OpKind log_op();
 OpKind sqrt_op();
 OpKind tanh_op();
+OpKind pow_op();
+OpKind abs_op();
 OpKind gelu_op();
 OpKind relu_op();
 OpKind relu_grad_op();
 // Over an axis.
 OpKind sum_op();
 OpKind max_op();
+OpKind min_op();
+OpKind argmax_op();
+OpKind argmin_op();
 OpKind softmax_op();
 OpKind layer_norm_op();
 OpKind softmax_cross_entropy_op();
@@ -64,6 +73,10 @@ inline constexpr std::array builtin_kinds = {uniform_op,
                                              div_op,
                                              maximum_op,
                                              minimum_op,
+                                             greater_op,
+                                             greater_equal_op,
+                                             equal_op,
+                                             where_op,
                                              scale_op,
                                              axpy_op,
                                              reciprocal_op,
@@ -71,11 +84,16 @@ inline constexpr std::array builtin_kinds = {uniform_op,
                                              log_op,
                                              sqrt_op,
                                              tanh_op,
+                                             pow_op,
+                                             abs_op,
                                              gelu_op,
                                              relu_op,
                                              relu_grad_op,
                                              sum_op,
                                              max_op,
+                                             min_op,
+                                             argmax_op,
+                                             argmin_op,
                                              softmax_op,
                                              layer_norm_op,
                                              softmax_cross_entropy_op,

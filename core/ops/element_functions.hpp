@@ -127,6 +127,47 @@ struct Sqrt {
   }
 };
 
+struct Square {
+  template <class T>
+  constexpr T operator()(T x) const {
+    return x * x;
+  }
+};
+
+// Of the least integer, itself, which has no positive counterpart.
+struct Abs {
+  template <class T>
+  constexpr T operator()(T x) const {
+    if constexpr (std::is_integral_v<T>) {
+      return value_of(x) < 0 ? T{0} - x : x;
+    } else {
+      return std::abs(x);
+    }
+  }
+};
+
+// Comparisons, of which a NaN is none: 1 for true, else 0.
+template <class T>
+struct Greater {
+  constexpr T operator()(T a, T b) const { return value_of(a) > value_of(b) ? T{1} : T{0}; }
+};
+template <class T>
+struct GreaterEqual {
+  constexpr T operator()(T a, T b) const { return value_of(a) >= value_of(b) ? T{1} : T{0}; }
+};
+template <class T>
+struct Equal {
+  constexpr T operator()(T a, T b) const { return a == b ? T{1} : T{0}; }
+};
+
+// A NaN is no zero.
+struct Where {
+  template <class T>
+  constexpr T operator()(T condition, T a, T b) const {
+    return condition != 0 ? a : b;
+  }
+};
+
 // A NaN stays a NaN.
 struct Relu {
   template <class T>

@@ -2,10 +2,46 @@
 
 #include "core/ops/axis.hpp"
 
+#include <algorithm>
+#include <array>
 #include <numeric>
+
+#include <fmt/format.h>
 
 namespace troupe {
 namespace {
+
+// The extent of `shape` on axis d of a tensor of `rank` axes.
+std::int64_t aligned_extent(const Shape& shape, std::size_t rank, std::size_t d) {
+  const std::size_t missing = rank - shape.rank();
+  return d < missing ? 1 : shape[d - missing];
+}
+
+}  // namespace
+
+TensorType broadcast_type(const OpSignature& op) {
+  const char* const all = op.inputs.size() == 2 ? "both" : "all";
+  const DType dtype = op.inputs[0].dtype;
+  std::size_t rank = 0;
+  for (const TensorType& input : op.inputs) {
+    rank = std::max(rank, input.shape.rank());
+    if (input.dtype == dtype) continue;
+    throw unfit_inputs(op.inputs, fmt::format("{} must have the same element type", all));
+  }
+  std::array<std::int64_t, Shape::max_rank> extents{};
+  for (std::size_t d = 0; d < rank; ++d) {
+    extents[d] = 1;
+    for (const TensorType& input : op.inputs) {
+      const std::int64_t extent = aligned_extent(input.shape, rank, d);
+      if (extents[d] == 1) extents[d] = extent;
+      if (extent == 1 || extent == extents[d]) continue;
+      throw unfit_inputs(
+          op.inputs,
+          fmt::format("{} must have the same shape, or extents of 1 where they differ", all));
+    }
+  }
+  return {dtype, Shape(std::span(extents).first(rank))};
+}
 
 Strides broadcast_strides(const Shape& shape, const Shape& output) {
   const Strides own = strides_of(shape);
@@ -17,10 +53,13 @@ Strides broadcast_strides(const Shape& shape, const Shape& output) {
   return strides;
 }
 
-}  // namespace
-
 StridedBox<3> broadcast_box(const Shape& a, const Shape& b, const Shape& output) {
   return {output, {broadcast_strides(a, output), broadcast_strides(b, output), strides_of(output)}};
+}
+
+StridedBox<4> where_box(std::span<const ConstTensorView> inputs, const Shape& output) {
+  const auto of = [&](std::size_t k) { return broadcast_strides(inputs[k].type.shape, output); };
+  return {output, {of(0), of(1), of(2), strides_of(output)}};
 }
 
 Integers transposed_axes(const Attrs& attrs, const Shape& x) {

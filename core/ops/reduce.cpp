@@ -1,4 +1,4 @@
-// sum and max over an axis, which the output lacks; or keeps, with extent 1.
+// sum, max and min over an axis, which the output lacks; or keeps, with extent 1.
 #include "core/ops/axis.hpp"
 #include "core/ops/builtin.hpp"
 #include "core/ops/elementwise.hpp"
@@ -14,24 +14,7 @@ namespace troupe {
 namespace {
 
 TensorType reduce_type(const OpSignature& op) {
-  const TensorType& x = op.inputs[0];
-  const std::size_t axis = axis_of(op);
-  Integers extents;
-  for (std::size_t d = 0; d < x.shape.rank(); ++d) {
-    if (d != axis) {
-      extents.push_back(x.shape[d]);
-    } else if (op.attrs.get<bool>("keep") || x.shape.rank() == 1) {
-      extents.push_back(1);
-    }
-  }
-  return {x.dtype, Shape(extents)};
-}
-
-// An operation for each element that is read.
-Work reduce_work(const OpSignature& op, const TensorType& output) {
-  Work work = streaming_work(op, output, 0);
-  work.flops = static_cast<double>(op.inputs[0].shape.elements());
-  return work;
+  return {op.inputs[0].dtype, reduced_shape(op)};
 }
 
 // Reduces `rows` rows, which are `stride` elements apart, to one row of `columns` elements.
@@ -198,7 +181,7 @@ OpKind reduction(std::string_view name, std::string_view summary) {
           .attrs = {axis_attr(), {.name = "keep", .fallback = false}},
           .takes_integers = true,
           .type = reduce_type,
-          .work = reduce_work,
+          .work = reduction_work,
           .cpu = reduce_kernel<Operation>};
 }
 
@@ -209,6 +192,9 @@ OpKind sum_op() {
 }
 OpKind max_op() {
   return reduction<Max>("max", "the maximum over `axis`, which `keep` keeps with extent 1");
+}
+OpKind min_op() {
+  return reduction<Min>("min", "the minimum over `axis`, which `keep` keeps with extent 1");
 }
 
 }  // namespace troupe

@@ -1,9 +1,11 @@
-// reciprocal, exp, log, sqrt, tanh and gelu, element by element. A call of such a function counts
-// as one operation.
+// reciprocal, exp, log, sqrt, tanh, gelu, pow and abs, element by element. A call of such a
+// function counts as one operation.
 #include "core/ops/builtin.hpp"
 #include "core/ops/element_functions.hpp"
 #include "core/ops/elementwise.hpp"
 #include "core/ops/vector_math.hpp"
+
+#include <type_traits>
 
 namespace troupe {
 namespace {
@@ -68,6 +70,30 @@ OpKind tanh_op() {
           .cpu = [](const CpuCall& call) {
             for_each_part(call, [](auto* x, auto* out, auto count) { tanh_each(x, out, count); });
           }};
+}
+
+// To the power of 2, x x.
+OpKind pow_op() {
+  return {.name = "pow",
+          .summary = "x to the power of `exponent`, element by element",
+          .inputs = 1,
+          .attrs = {{.name = "exponent", .fallback = 1.0, .required = true}},
+          .cpu = [](const CpuCall& call) {
+            const auto exponent = call.attrs.get<double>("exponent");
+            if (exponent == 2) return for_each_element<1>(call, Square{});
+            for_each_part(call, [=](auto* x, auto* out, auto count) {
+              pow_each(x, static_cast<std::remove_pointer_t<decltype(out)>>(exponent), out, count);
+            });
+          }};
+}
+
+OpKind abs_op() {
+  return {.name = "abs",
+          .summary = "x without its sign, element by element",
+          .inputs = 1,
+          .takes_integers = true,
+          .in_place_of = 0,
+          .cpu = [](const CpuCall& call) { for_each_number<1>(call, Abs{}); }};
 }
 
 // x Φ(x), where Φ is the distribution function of the normal distribution (Hendrycks and Gimpel,

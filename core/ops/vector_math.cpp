@@ -26,6 +26,10 @@ float tanhf(float) noexcept;
 #pragma omp declare simd notinbranch
 double tanh(double) noexcept;
 #pragma omp declare simd notinbranch
+float powf(float, float) noexcept;
+#pragma omp declare simd notinbranch
+double pow(double, double) noexcept;
+#pragma omp declare simd notinbranch
 float erff(float) noexcept;
 #pragma omp declare simd notinbranch
 double erf(double) noexcept;
@@ -115,6 +119,10 @@ TROUPE_FOR_EACH_PROCESSOR void tanh_each(const T* x, T* out, std::int64_t count)
   apply(x, out, count, [](T v) { return std::tanh(v); });
 }
 template <class T>
+TROUPE_FOR_EACH_PROCESSOR void pow_each(const T* x, T exponent, T* out, std::int64_t count) {
+  apply(x, out, count, [=](T v) { return std::pow(v, exponent); });
+}
+template <class T>
 TROUPE_FOR_EACH_PROCESSOR void gelu_each(const T* x, T* out, std::int64_t count) {
   constexpr T scale = 1 / std::numbers::sqrt2_v<T>;
   apply(x, out, count, [](T v) { return v / 2 * (1 + std::erf(v * scale)); });
@@ -172,6 +180,8 @@ template void log_each(const float*, float*, std::int64_t);
 template void log_each(const double*, double*, std::int64_t);
 template void tanh_each(const float*, float*, std::int64_t);
 template void tanh_each(const double*, double*, std::int64_t);
+template void pow_each(const float*, float, float*, std::int64_t);
+template void pow_each(const double*, double, double*, std::int64_t);
 template void gelu_each(const float*, float*, std::int64_t);
 template void gelu_each(const double*, double*, std::int64_t);
 template void exp_sums(const float*, float*, float*, std::int64_t, std::int64_t);

@@ -5,8 +5,8 @@
 
 namespace troupe {
 
-// For T float and double. `out` may be `x`. exp, log and tanh have an error of at most 4 units in
-// the last place, exp one of at most 9 near the ends of its range; the others are made of such
+// For T float and double. `out` may be `x`. exp, log, tanh and pow have an error of at most 4 units
+// in the last place, exp one of at most 9 near the ends of its range; the others are made of such
 // functions. A value depends on its place among the numbers by a rounding, since the last few are
 // computed one by one, and by as much on the processor.
 
@@ -19,6 +19,9 @@ void log_each(const T* x, T* out, std::int64_t count);
 // out[i] = tanh(x[i])
 template <class T>
 void tanh_each(const T* x, T* out, std::int64_t count);
+// out[i] = x[i] to the power of `exponent`
+template <class T>
+void pow_each(const T* x, T exponent, T* out, std::int64_t count);
 // out[i] = x[i] / 2 (1 + erf(x[i] / √2)). Below 0 the sum loses digits: the error is that of a
 // number near 1. (erfc would keep them, and takes twice as long.)
 template <class T>

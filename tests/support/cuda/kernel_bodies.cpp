@@ -137,6 +137,12 @@ void Bodies::add_for_numbers() {
   add_arithmetic<T, std::multiplies<T>>();
   add_arithmetic<T, Max<T>>();
   add_arithmetic<T, Min<T>>();
+  add_arithmetic<T, Greater<T>>();
+  add_arithmetic<T, GreaterEqual<T>>();
+  add_arithmetic<T, Equal<T>>();
+  add(each_element<T, Where, T, T, T>);
+  add(each_place<T, Where, 4, T, T, T>);
+  add(each_element<T, Abs, T>);
   const auto add_cast_from = [&]<class From>(From) { add(each_element<T, Cast<T>, From>); };
   add_cast_from(float{});
   add_cast_from(double{});
@@ -146,6 +152,9 @@ void Bodies::add_for_numbers() {
   add_cooperating(transpose_tiles<T>);
   add_cooperating(reduce_axis<T, Sum<T>>);
   add_cooperating(reduce_axis<T, Max<T>>);
+  add_cooperating(reduce_axis<T, Min<T>>);
+  add_cooperating(find_places<T, Max>);
+  add_cooperating(find_places<T, Min>);
 }
 
 template <class T>
@@ -155,7 +164,7 @@ void Bodies::add_for_elements() {
   add_arithmetic<T, std::divides<T>>();
   add(each_index<T, Uniform<T>>);
   std::apply([&]<class... F>(F...) { (add(each_element<T, F, T>), ...); },
-             std::tuple<Reciprocal, Exp, Log, Sqrt, Tanh, Gelu, Relu>{});
+             std::tuple<Reciprocal, Exp, Log, Sqrt, Tanh, Pow, Square, Gelu, Relu>{});
   add(each_element<T, Axpy, T, T>);
   add(each_element<T, ReluGrad, T, T>);
   add_cooperating(softmax_rows<T>);

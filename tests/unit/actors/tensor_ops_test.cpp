@@ -77,12 +77,15 @@ BOOST_AUTO_TEST_CASE(each_op_kind_has_a_function_that_computes_the_same_as_a_cal
     left.erase(name);
   }
   const auto check = [&](std::string_view kind, const Tensor& by_function,
-                         std::initializer_list<Tensor> inputs, const Attrs& attrs = {}) {
+                         std::initializer_list<Tensor> inputs, const Attrs& attrs = {},
+                         const std::function<Tensor(const Tensor&)>& as_float = {}) {
     BOOST_TEST_CONTEXT(kind) {
       const Tensor by_name = o.session.call(kind, inputs, attrs);
       BOOST_TEST((by_function.type() == by_name.type()));
-      BOOST_TEST(by_function.read<float>() == by_name.read<float>(),
-                 boost::test_tools::per_element());
+      const auto values = [&](const Tensor& x) {
+        return (as_float ? as_float(x) : x).read<float>();
+      };
+      BOOST_TEST(values(by_function) == values(by_name), boost::test_tools::per_element());
       left.erase(kind);
     }
   };
@@ -90,6 +93,9 @@ BOOST_AUTO_TEST_CASE(each_op_kind_has_a_function_that_computes_the_same_as_a_cal
   check("log", log(o.x), {o.x});
   check("sqrt", sqrt(o.x), {o.x});
   check("tanh", tanh(o.y), {o.y});
+  check("pow", pow(o.x, 1.5), {o.x}, {{"exponent", 1.5}});
+  check("pow", pow(o.y, 2), {o.y}, {{"exponent", 2.0}});
+  check("abs", abs(o.y), {o.y});
   check("gelu", gelu(o.y), {o.y});
   check("relu", relu(o.y), {o.y});
   check("scale", 0.3 * o.y, {o.y}, {{"alpha", 0.3}});
@@ -107,6 +113,12 @@ BOOST_AUTO_TEST_CASE(each_op_kind_has_a_function_that_computes_the_same_as_a_cal
   check("div", o.x / o.gain, {o.x, o.gain});
   check("maximum", maximum(o.y, o.bias), {o.y, o.bias});
   check("minimum", minimum(o.y, o.bias), {o.y, o.bias});
+  check("greater", o.x > o.gain, {o.x, o.gain});
+  check("greater", o.gain < o.x, {o.x, o.gain});
+  check("greater_equal", o.x >= o.gain, {o.x, o.gain});
+  check("greater_equal", o.gain <= o.x, {o.x, o.gain});
+  check("equal", equal(o.x, o.x), {o.x, o.x});
+  check("where", where(o.y > 0, o.x, o.gain), {o.y > 0, o.x, o.gain});
   check("axpy", axpy(0.3, o.x, o.y), {o.x, o.y}, {{"alpha", 0.3}});
   check("relu_grad", relu_grad(o.x, o.y), {o.x, o.y});
 
@@ -114,6 +126,12 @@ BOOST_AUTO_TEST_CASE(each_op_kind_has_a_function_that_computes_the_same_as_a_cal
   check("sum", sum(o.x, 0, true), {o.x}, {{"axis", std::int64_t{0}}, {"keep", true}});
   check("max", max(o.y, 0), {o.y}, {{"axis", std::int64_t{0}}});
   check("max", max(o.y, 1, true), {o.y}, {{"axis", std::int64_t{1}}, {"keep", true}});
+  check("min", min(o.y, 0), {o.y}, {{"axis", std::int64_t{0}}});
+  check("min", min(o.y, -1, true), {o.y}, {{"axis", std::int64_t{1}}, {"keep", true}});
+  const auto as_float = [](const Tensor& x) { return cast(x, DType::f32); };
+  check("argmax", argmax(o.y, 1), {o.y}, {{"axis", std::int64_t{1}}}, as_float);
+  check("argmin", argmin(o.y, 0, true), {o.y}, {{"axis", std::int64_t{0}}, {"keep", true}},
+        as_float);
   check("softmax", softmax(o.y), {o.y});
   check("layer_norm", layer_norm(o.y, o.gain, o.bias), {o.y, o.gain, o.bias});
   check("layer_norm", layer_norm(o.y, o.gain, o.bias, 0.5), {o.y, o.gain, o.bias},
@@ -180,6 +198,41 @@ BOOST_AUTO_TEST_CASE(operators_take_tensors_and_numbers_on_both_sides) {
   check(0 - x * 0, {0, 0, 0});
   BOOST_TEST((1 - 2 * i).read<std::int64_t>() == (std::vector<std::int64_t>{-1, -3, -7}),
              boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(tensors_are_compared_with_numbers_and_chosen_from) {
+  Session s{one_device()};
+  using Floats = std::vector<float>;
+  const Tensor x = s.tensor(Floats{-1, 0, 0.5, 2}, {4});
+  BOOST_TEST((x > 0).read<float>() == (Floats{0, 0, 1, 1}), boost::test_tools::per_element());
+  BOOST_TEST((x < 0.5).read<float>() == (Floats{1, 1, 0, 0}), boost::test_tools::per_element());
+  BOOST_TEST((x >= 0).read<float>() == (Floats{0, 1, 1, 1}), boost::test_tools::per_element());
+  BOOST_TEST((x <= 0).read<float>() == (Floats{1, 1, 0, 0}), boost::test_tools::per_element());
+  BOOST_TEST(equal(x, 0.5).read<float>() == (Floats{0, 0, 1, 0}), boost::test_tools::per_element());
+  BOOST_TEST(maximum(x, 0.25).read<float>() == (Floats{0.25, 0.25, 0.5, 2}),
+             boost::test_tools::per_element());
+  BOOST_TEST(minimum(x, 1).read<float>() == (Floats{-1, 0, 0.5, 1}),
+             boost::test_tools::per_element());
+  BOOST_TEST(where(x < 0, 0.1 * x, x).read<float>() == (Floats{-0.1F, 0, 0.5, 2}),
+             boost::test_tools::per_element());
+  BOOST_TEST(where(x > 0, x, -7).read<float>() == (Floats{-7, -7, 0.5, 2}),
+             boost::test_tools::per_element());
+  BOOST_TEST(where(x > 0, -7, x).read<float>() == (Floats{-1, 0, -7, -7}),
+             boost::test_tools::per_element());
+  BOOST_TEST(where(x > 0, 1, -1).read<float>() == (Floats{-1, -1, 1, 1}),
+             boost::test_tools::per_element());
+  BOOST_TEST(s.constant({2, 1}, 2.5).read<float>() == (Floats{2.5, 2.5}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(integers_are_compared_with_whole_numbers_only) {
+  Session s{one_device()};
+  const Tensor x = s.tensor(std::vector<std::int64_t>{-3, 0, 5}, {3});
+  BOOST_TEST((x > -1).read<std::int64_t>() == (std::vector<std::int64_t>{0, 1, 1}),
+             boost::test_tools::per_element());
+  BOOST_CHECK_THROW(x > 0.5, Error);
+  BOOST_CHECK_THROW(Tensor() > 0.5, Error);
+  BOOST_CHECK_THROW(s.constant({3}, 0.5, DType::i32), Error);
 }
 
 BOOST_AUTO_TEST_CASE(an_assigning_operator_gives_the_handle_another_tensor) {

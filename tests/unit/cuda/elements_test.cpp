@@ -1,6 +1,7 @@
 // Ops that compute each element by itself, on the device and on the CPU.
 #include "tests/unit/cuda/device_fixture.hpp"
 
+#include <array>
 #include <limits>
 
 #include <boost/test/unit_test.hpp>
@@ -13,6 +14,9 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+constexpr std::array arithmetic{"add",     "sub",     "mul",           "div",  "maximum",
+                                "minimum", "greater", "greater_equal", "equal"};
 
 Tensor random_values(Random& random, TensorType type, double scale) {
   std::vector<double> values = doubles(random_tensor(type, random.next()));
@@ -59,7 +63,7 @@ BOOST_AUTO_TEST_CASE(arithmetic_with_and_without_broadcasting_has_the_bits_of_th
   for_random_cases(all_dtypes, [](Random& random, DType dtype) {
     const Shape whole = random_shape(random);
     const Shape part = narrowed(random, whole);
-    for (const char* op : {"add", "sub", "mul", "div", "maximum", "minimum"}) {
+    for (const char* op : arithmetic) {
       if (!op_kind(op).takes_integers && is_integer(dtype)) continue;
       const Tensor a = random_tensor({dtype, whole}, random.next());
       const Tensor b = random_tensor({dtype, whole}, random.next());
@@ -82,7 +86,7 @@ BOOST_AUTO_TEST_CASE(arithmetic_of_special_values_has_the_bits_of_the_cpu) {
   for (const DType dtype : floating_dtypes) {
     const Tensor row = special_values(dtype);
     const Tensor column = run_op("reshape", {row}, {{"shape", Integers{-1, 1}}});
-    for (const char* op : {"add", "sub", "mul", "div", "maximum", "minimum"}) {
+    for (const char* op : arithmetic) {
       BOOST_TEST(same_on_device(op, {row, column}));
     }
   }
@@ -114,6 +118,35 @@ BOOST_AUTO_TEST_CASE(multiples_have_the_bits_of_the_cpu) {
     BOOST_TEST(same_on_device("scale", {random_tensor(integers, random.next())},
                               {{"alpha", -5.0}, {"shift", 1e9}}));
     BOOST_TEST(same_on_device("axpy", {x, y}, alpha));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(choices_and_absolute_values_have_the_bits_of_the_cpu) {
+  for_random_cases(all_dtypes, [](Random& random, DType dtype) {
+    const Shape whole = random_shape(random);
+    const Tensor a = random_tensor({dtype, whole}, random.next());
+    const Tensor b = random_tensor({dtype, whole}, random.next());
+    const Tensor condition = run_op("greater", {a, b});
+    const Tensor part = random_tensor({dtype, narrowed(random, whole)}, random.next());
+    const Tensor part_of_condition = run_op("greater", {part, part});
+    BOOST_TEST(same_on_device("where", {condition, a, b}));
+    BOOST_TEST(same_on_device("where", {condition, part, b}));
+    BOOST_TEST(same_on_device("where", {part_of_condition, a, part}));
+    BOOST_TEST(same_on_device("abs", {a}));
+  });
+  for (const DType dtype : floating_dtypes) {
+    const Tensor special = special_values(dtype);
+    BOOST_TEST(same_on_device("where", {special, special, random_tensor(special.type, 1)}));
+    BOOST_TEST(same_on_device("abs", {special}));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(squares_have_the_bits_of_the_cpu_and_other_powers_are_close) {
+  for_random_cases([](Random& random, DType dtype) {
+    const Tensor x = random_values(random, {dtype, random_shape(random)}, 10);
+    BOOST_TEST(same_on_device("pow", {x}, {{"exponent", 2.0}}));
+    check_close_on_device("pow", {x}, {{"exponent", 3.0}});
+    check_close_on_device("pow", {x}, {{"exponent", -0.3}});
   });
 }
 

@@ -47,7 +47,9 @@ BOOST_AUTO_TEST_CASE(sums_and_maxima_are_taken_over_any_axis) {
     const Tensor x = random_tensor({dtype, random_shape(random)}, random.next());
     const auto axis = static_cast<std::int64_t>(random.below(x.type.shape.rank()));
     check_sum(x, axis);
-    BOOST_TEST(same_on_device("max", {x}, {{"axis", axis}, {"keep", true}}));
+    for (const char* op : {"max", "min", "argmax", "argmin"}) {
+      BOOST_TEST(same_on_device(op, {x}, {{"axis", axis}, {"keep", true}}));
+    }
   });
 }
 
@@ -55,8 +57,9 @@ BOOST_AUTO_TEST_CASE(sums_and_maxima_of_integers_have_the_bits_of_the_cpu) {
   for_random_cases(integer_dtypes, [](Random& random, DType dtype) {
     const Tensor x = random_tensor({dtype, random_shape(random)}, random.next());
     const auto axis = static_cast<std::int64_t>(random.below(x.type.shape.rank()));
-    BOOST_TEST(same_on_device("sum", {x}, {{"axis", axis}}));
-    BOOST_TEST(same_on_device("max", {x}, {{"axis", axis}}));
+    for (const char* op : {"sum", "max", "min", "argmax", "argmin"}) {
+      BOOST_TEST(same_on_device(op, {x}, {{"axis", axis}}));
+    }
   });
 }
 
@@ -67,7 +70,9 @@ BOOST_AUTO_TEST_CASE(long_axes_are_reduced_in_parts) {
       const Tensor x = random_tensor({dtype, shape}, 5);
       check_sum(x, 0);
       check_sum(x, -1);
-      BOOST_TEST(same_on_device("max", {x}, {{"axis", std::int64_t{0}}}));
+      for (const char* op : {"max", "min", "argmax", "argmin"}) {
+        BOOST_TEST(same_on_device(op, {x}, {{"axis", std::int64_t{0}}}));
+      }
     }
   }
 }
@@ -78,7 +83,9 @@ BOOST_AUTO_TEST_CASE(numbers_that_are_not_finite_give_what_they_give_on_the_cpu)
     const Tensor gain = tensor_of({dtype, {3}}, {1, 2, 3});
     for (const std::int64_t axis : {0, 1}) {
       check_close_on_device("sum", {x}, {{"axis", axis}});
-      BOOST_TEST(same_on_device("max", {x}, {{"axis", axis}}));
+      for (const char* op : {"max", "min", "argmax", "argmin"}) {
+        BOOST_TEST(same_on_device(op, {x}, {{"axis", axis}}));
+      }
     }
     check_close_on_device("softmax", {x});
     check_close_on_device("layer_norm", {x, gain, gain});

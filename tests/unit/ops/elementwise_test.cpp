@@ -30,6 +30,17 @@ void check_binary(std::string_view op, DType dtype, const F& expected) {
   BOOST_TEST(same_for_every_team(op, {a, b}), op);
 }
 
+// The place of the element of a tensor of this shape that is read at `index` of a larger one.
+std::size_t broadcast_place(const Shape& shape, std::vector<std::int64_t> index) {
+  index.erase(index.begin(), index.end() - static_cast<std::ptrdiff_t>(shape.rank()));
+  for (std::size_t d = 0; d < index.size(); ++d) index[d] %= shape[d];
+  return place_of(shape, index);
+}
+
+Tensor tensor_of_zeros(const TensorType& type) {
+  return run_op("zeros", {}, {}, type);
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(arithmetic_agrees_with_a_plain_loop) {
@@ -45,6 +56,71 @@ BOOST_AUTO_TEST_CASE(arithmetic_agrees_with_a_plain_loop) {
   check_binary<double>("maximum", DType::f64, [](double a, double b) { return std::fmax(a, b); });
   check_binary<float>("minimum", DType::f32, [](float a, float b) { return std::fmin(a, b); });
   check_binary<double>("minimum", DType::f64, [](double a, double b) { return std::fmin(a, b); });
+  check_binary<float>("greater", DType::f32, [](float a, float b) { return a > b ? 1.0F : 0.0F; });
+  check_binary<double>("greater_equal", DType::f64,
+                       [](double a, double b) { return a >= b ? 1.0 : 0.0; });
+}
+
+BOOST_AUTO_TEST_CASE(comparisons_of_equal_numbers_and_of_nans) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Tensor a = tensor<double>({6}, {0.0, 1, 2, nan, nan, 1});
+  const Tensor b = tensor<double>({6}, {-0.0, 1, 1, 1, nan, 2});
+  const auto values = [&](const char* op) { return run_op(op, {a, b}).values<double>(); };
+  BOOST_TEST((values("greater") == std::vector<double>{0, 0, 1, 0, 0, 0}));
+  BOOST_TEST((values("greater_equal") == std::vector<double>{1, 1, 1, 0, 0, 0}));
+  BOOST_TEST((values("equal") == std::vector<double>{1, 1, 0, 0, 0, 0}));
+}
+
+BOOST_AUTO_TEST_CASE(where_takes_a_where_the_condition_is_not_0) {
+  for_random_cases(
+      all_dtypes,
+      [](Random& random, DType dtype) {
+        const Shape shape = random_shape(random);
+        const auto thinned = [&] {
+          std::vector<std::int64_t> extents;
+          for (std::size_t d = random.below(shape.rank()); d < shape.rank(); ++d) {
+            extents.push_back(random.below(3) == 0 ? 1 : shape[d]);
+          }
+          return random_tensor({dtype, Shape(extents)}, random.next());
+        };
+        const Tensor zeros = tensor_of_zeros({dtype, shape});
+        const std::vector<Tensor> in{run_op("greater", {thinned(), zeros}), thinned(), thinned()};
+        const Tensor out = run_op("where", in);
+        BOOST_REQUIRE((out.type == TensorType{dtype, shape}));
+        std::vector<std::vector<double>> values;
+        for (const Tensor& x : in) values.push_back(doubles(x));
+        std::vector<double> expected;
+        IndexCounter at(shape);
+        for (std::int64_t i = 0; i < shape.elements(); ++i, at.next()) {
+          std::array<double, 3> x{};
+          for (std::size_t k = 0; k < 3; ++k) {
+            x[k] = values[k][broadcast_place(in[k].type.shape, at.index())];
+          }
+          expected.push_back(x[0] != 0 ? x[1] : x[2]);
+        }
+        check_close(out, expected, 0);
+        BOOST_TEST(same_for_every_team("where", in));
+      },
+      10);
+}
+
+BOOST_AUTO_TEST_CASE(a_nan_is_a_condition_that_holds) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Tensor condition = tensor<double>({4}, {nan, 0.0, -0.0, -1});
+  const Tensor out =
+      run_op("where", {condition, tensor<double>({1}, {5}), tensor<double>({}, {7})});
+  BOOST_TEST((out.values<double>() == std::vector<double>{5, 7, 7, 5}));
+}
+
+BOOST_AUTO_TEST_CASE(where_refuses_shapes_and_types_that_differ) {
+  const TensorType x{DType::f32, {4, 5}};
+  expect_error(ErrorKind::usage, "all must have the same shape, or extents of 1 where they differ",
+               [&] {
+                 type_of("where", {x, x, {DType::f32, {5, 4}}});
+               });
+  expect_error(ErrorKind::usage, "all must have the same element type", [&] {
+    type_of("where", {x, x, {DType::f64, {4, 5}}});
+  });
 }
 
 BOOST_AUTO_TEST_CASE(integers_wrap_around_and_are_compared_with_their_sign) {
@@ -60,6 +136,8 @@ BOOST_AUTO_TEST_CASE(integers_wrap_around_and_are_compared_with_their_sign) {
     BOOST_TEST((values("mul") == std::vector<T>{-21, 21, -2, least}));
     BOOST_TEST((values("maximum") == std::vector<T>{7, -3, most, 3}));
     BOOST_TEST((values("minimum") == std::vector<T>{-3, -7, 2, least}));
+    BOOST_TEST((values("greater") == std::vector<T>{1, 0, 1, 0}));
+    BOOST_TEST((run_op("abs", {a}).template values<T>() == std::vector<T>{7, 7, most, least}));
   };
   check(std::int32_t{});
   check(std::int64_t{});
@@ -164,11 +242,6 @@ BOOST_AUTO_TEST_CASE(shapes_broadcast_as_in_numpy) {
         const Tensor quotient = run_op("div", {a, b});
         const Tensor maximum = run_op("maximum", {a, b});
         BOOST_TEST((difference.type.shape == shape));
-        const auto place = [](const Shape& s, std::vector<std::int64_t> index) {
-          index.erase(index.begin(), index.end() - static_cast<long>(s.rank()));
-          for (std::size_t d = 0; d < index.size(); ++d) index[d] %= s[d];
-          return place_of(s, index);
-        };
         const std::vector<double> in_a = doubles(a);
         const std::vector<double> in_b = doubles(b);
         std::vector<double> differences;
@@ -176,8 +249,8 @@ BOOST_AUTO_TEST_CASE(shapes_broadcast_as_in_numpy) {
         std::vector<double> maxima;
         IndexCounter at(shape);
         for (std::int64_t i = 0; i < shape.elements(); ++i, at.next()) {
-          const double x = in_a[place(a.type.shape, at.index())];
-          const double y = in_b[place(b.type.shape, at.index())];
+          const double x = in_a[broadcast_place(a.type.shape, at.index())];
+          const double y = in_b[broadcast_place(b.type.shape, at.index())];
           differences.push_back(x - y);
           quotients.push_back(x / y);
           maxima.push_back(std::max(x, y));

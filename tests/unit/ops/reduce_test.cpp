@@ -1,6 +1,10 @@
-// sum and max over an axis.
+// sum, max and min over an axis, argmax and argmin.
 #include "tests/support/expect_error.hpp"
 #include "tests/support/op_cases.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
 
 #include <boost/test/unit_test.hpp>
 
@@ -11,39 +15,72 @@ BOOST_AUTO_TEST_SUITE(reduce)
 namespace {
 
 // Reduces with a plain loop.
-std::vector<double> reduced(const Tensor& x, std::size_t axis, bool sum) {
+std::vector<double> reduced(const Tensor& x, std::size_t axis, double start,
+                            const std::function<double(double, double)>& combine) {
   const Shape& shape = x.type.shape;
   std::vector<std::int64_t> extents;
   for (std::size_t d = 0; d < shape.rank(); ++d) extents.push_back(d == axis ? 1 : shape[d]);
   const Shape kept(extents);
-  const double start = sum ? 0 : -std::numeric_limits<double>::infinity();
   std::vector<double> result(static_cast<std::size_t>(kept.elements()), start);
   IndexCounter at(shape);
   for (const double v : doubles(x)) {
     std::vector<std::int64_t> index = at.index();
     index[axis] = 0;
     double& r = result[place_of(kept, index)];
-    r = sum ? r + v : std::max(r, v);
+    r = combine(r, v);
     at.next();
   }
   return result;
+}
+
+// Whether the elements at these places along the axis are those of `extremes`, and none before them
+// is as large or small.
+void check_places(const Tensor& x, std::size_t axis, const Tensor& places,
+                  const std::vector<double>& extremes) {
+  BOOST_REQUIRE((places.type.dtype == DType::i64));
+  const Shape& shape = x.type.shape;
+  const std::vector<double> values = doubles(x);
+  std::vector<std::int64_t> extents;
+  for (std::size_t d = 0; d < shape.rank(); ++d) extents.push_back(d == axis ? 1 : shape[d]);
+  const Shape kept(extents);
+  BOOST_REQUIRE((places.type.shape == kept));
+  IndexCounter at(kept);
+  for (std::size_t i = 0; i < extremes.size(); ++i, at.next()) {
+    std::vector<std::int64_t> index = at.index();
+    const std::int64_t place = places.at<std::int64_t>(i);
+    BOOST_REQUIRE((place >= 0 && place < shape[axis]));
+    index[axis] = place;
+    BOOST_REQUIRE(values[place_of(shape, index)] == extremes[i]);
+    for (index[axis] = 0; index[axis] < place; ++index[axis]) {
+      BOOST_REQUIRE(values[place_of(shape, index)] != extremes[i]);
+    }
+  }
 }
 
 void check_reductions(const Tensor& x, std::size_t axis) {
   const auto rank = static_cast<std::int64_t>(x.type.shape.rank());
   const Attrs from_front{{"axis", static_cast<std::int64_t>(axis)}};
   const Attrs from_end{{"axis", static_cast<std::int64_t>(axis) - rank}, {"keep", true}};
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const auto larger = [](double a, double b) { return std::max(a, b); };
+  const auto smaller = [](double a, double b) { return std::min(a, b); };
+  const std::vector<double> maxima = reduced(x, axis, -infinity, larger);
+  const std::vector<double> minima = reduced(x, axis, infinity, smaller);
   // |error| <= count u sum |x| (Higham, Accuracy and Stability of Numerical Algorithms, 4.2).
   const auto count = static_cast<double>(x.type.shape[axis]);
-  check_close(run_op("sum", {x}, from_front), reduced(x, axis, true), count * count);
-  check_close(run_op("max", {x}, from_end), reduced(x, axis, false), 0);
-  BOOST_TEST(same_for_every_team("sum", {x}, from_end));
-  BOOST_TEST(same_for_every_team("max", {x}, from_front));
+  check_close(run_op("sum", {x}, from_front), reduced(x, axis, 0, std::plus<>{}), count * count);
+  check_close(run_op("max", {x}, from_end), maxima, 0);
+  check_close(run_op("min", {x}, from_end), minima, 0);
+  check_places(x, axis, run_op("argmax", {x}, from_end), maxima);
+  check_places(x, axis, run_op("argmin", {x}, from_end), minima);
+  for (const char* op : {"sum", "max", "min", "argmax", "argmin"}) {
+    BOOST_TEST(same_for_every_team(op, {x}, from_front));
+  }
 }
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(sum_and_max_agree_with_a_plain_loop) {
+BOOST_AUTO_TEST_CASE(reductions_agree_with_a_plain_loop) {
   for_random_cases(
       [](Random& random, DType dtype) {
         const Shape shape = random_shape(random);
@@ -132,13 +169,43 @@ BOOST_AUTO_TEST_CASE(the_axis_goes_unless_it_is_kept) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(a_nan_reaches_the_sum_and_the_maximum) {
+// Of integers from 0 to 3, many are equal.
+BOOST_AUTO_TEST_CASE(the_place_of_the_first_of_equal_extremes_is_found) {
+  for_random_cases([](Random& random, DType dtype) {
+    const Shape shape = random_shape(random);
+    std::vector<double> values(static_cast<std::size_t>(shape.elements()));
+    for (double& v : values) v = static_cast<double>(random.below(4));
+    check_reductions(tensor_of({dtype, shape}, values), random.below(shape.rank()));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(the_place_of_the_first_nan_is_found) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const std::int64_t inner : {1, 3}) {
+    for (const std::int64_t extent : {7, 40'000}) {
+      for (const std::int64_t place : {std::int64_t{0}, std::int64_t{5}, extent - 1}) {
+        std::vector<double> values(static_cast<std::size_t>(extent * inner), 1.0);
+        for (std::int64_t k = place; k < extent; k += 11) {
+          values[static_cast<std::size_t>(k * inner)] = nan;
+        }
+        const Tensor x = tensor<double>({extent, inner}, values);
+        for (const char* op : {"argmax", "argmin"}) {
+          const Tensor found = run_op(op, {x}, {{"axis", 0}});
+          BOOST_TEST(found.at<std::int64_t>(0) == place);
+          if (inner > 1) BOOST_TEST(found.at<std::int64_t>(1) == 0);
+        }
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_nan_reaches_the_sum_and_the_extremes) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   // What is vectorised takes 32 at a time.
   for (const std::size_t place : {0, 33, 63, 75}) {
     std::vector<double> values(76, 1.0);
     values[place] = nan;
-    for (const char* op : {"sum", "max"}) {
+    for (const char* op : {"sum", "max", "min"}) {
       const Tensor row = run_op(op, {tensor<double>({76}, values)}, {{"axis", 0}});
       const Tensor columns = run_op(op, {tensor<double>({76, 1, 1}, values)}, {{"axis", 0}});
       const Tensor wide = run_op(op, {tensor<double>({38, 2}, values)}, {{"axis", 0}});

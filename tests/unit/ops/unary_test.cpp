@@ -1,4 +1,4 @@
-// reciprocal, exp, log, sqrt, tanh, gelu, relu and its gradient.
+// reciprocal, exp, log, sqrt, tanh, pow, abs, gelu, relu and its gradient.
 #include "tests/support/op_cases.hpp"
 
 #include <cmath>
@@ -22,14 +22,15 @@ Tensor wide_tensor(Random& random, DType dtype, bool positive) {
   return tensor_of(type, values);
 }
 
-void check_function(std::string_view op, double (*expected)(double), double units) {
-  const bool needs_positive = op == "log" || op == "sqrt";
+void check_function(std::string_view op, double (*expected)(double), double units,
+                    const Attrs& attrs = {}) {
+  const bool needs_positive = op == "log" || op == "sqrt" || op == "pow";
   for_random_cases([&](Random& random, DType dtype) {
     const Tensor x = wide_tensor(random, dtype, needs_positive);
     std::vector<double> values = doubles(x);
     for (double& v : values) v = expected(v);
-    check_close(run_op(op, {x}), values, units);
-    BOOST_TEST(same_for_every_team(op, {x}));
+    check_close(run_op(op, {x}, attrs), values, units);
+    BOOST_TEST(same_for_every_team(op, {x}, attrs));
   });
 }
 
@@ -73,6 +74,32 @@ void check_ends_of_exp(DType dtype, double lowest, double highest) {
 BOOST_AUTO_TEST_CASE(exp_agrees_with_long_double_to_both_ends_of_its_range) {
   check_ends_of_exp<float>(DType::f32, -120, 100);
   check_ends_of_exp<double>(DType::f64, -800, 750);
+}
+
+BOOST_AUTO_TEST_CASE(powers_agree_with_long_double) {
+  check_function("pow", [](double x) { return static_cast<double>(std::pow(x * 1.0L, 1.5L)); }, 4,
+                 {{"exponent", 1.5}});
+  check_function("pow", [](double x) { return static_cast<double>(std::pow(x * 1.0L, -2.5L)); }, 4,
+                 {{"exponent", -2.5}});
+}
+
+BOOST_AUTO_TEST_CASE(powers_of_negative_numbers_are_numbers_if_the_exponent_is_whole) {
+  const Tensor x = tensor<double>({3}, {-2, 0.0, 3});
+  const auto values = [&](double exponent) {
+    return run_op("pow", {x}, {{"exponent", exponent}}).values<double>();
+  };
+  BOOST_TEST((values(2) == std::vector<double>{4, 0, 9}));
+  BOOST_TEST((values(3) == std::vector<double>{-8, 0, 27}));
+  BOOST_TEST((values(0) == std::vector<double>{1, 1, 1}));
+  BOOST_TEST(std::isnan(values(0.5)[0]));
+  BOOST_TEST(std::isinf(values(-1)[1]));
+}
+
+BOOST_AUTO_TEST_CASE(abs_drops_the_sign_of_zeros_and_infinities_too) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const Tensor out = run_op("abs", {tensor<double>({4}, {-1.5, -0.0, -infinity, 2})});
+  BOOST_TEST((out.values<double>() == std::vector<double>{1.5, 0, infinity, 2}));
+  BOOST_TEST(!std::signbit(out.at<double>(1)));
 }
 
 BOOST_AUTO_TEST_CASE(exp_log_sqrt_and_tanh_agree_with_long_double) {

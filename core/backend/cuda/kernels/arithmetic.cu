@@ -1,4 +1,5 @@
-// add, sub, mul, div, maximum and minimum, with broadcasting: see core/ops/arithmetic.cpp.
+// add, sub, mul, div, maximum, minimum, greater, greater_equal, equal and where, with broadcasting:
+// see core/ops/arithmetic.cpp.
 #include "core/backend/cuda/kernels/boxes.cuh"
 #include "core/backend/cuda/kernels/launch_elements.cuh"
 #include "core/backend/cuda/kernels/launchers.hpp"
@@ -44,6 +45,29 @@ void maximum(const CudaCall& call) {
 }
 void minimum(const CudaCall& call) {
   arithmetic<Min>(call);
+}
+void greater(const CudaCall& call) {
+  arithmetic<Greater>(call);
+}
+void greater_equal(const CudaCall& call) {
+  arithmetic<GreaterEqual>(call);
+}
+void equal(const CudaCall& call) {
+  arithmetic<Equal>(call);
+}
+void where(const CudaCall& call) {
+  const auto& in = call.inputs;
+  const TensorView& out = call.output;
+  with_number(out.type.dtype, [&](auto element) {
+    using T = decltype(element);
+    if (in[0].type == in[1].type && in[1].type == in[2].type) {
+      return launch_each_element<T, 3>(call, Where{});
+    }
+    launch(call, threads_for(out.type.shape.elements()),
+           device_kernels::each_place<T, Where, 4, T, T, T>, where_box(in, out.type.shape),
+           out.as<T>(), Where{}, in[0].template as<T>(), in[1].template as<T>(),
+           in[2].template as<T>());
+  });
 }
 
 }  // namespace troupe::cuda_launchers

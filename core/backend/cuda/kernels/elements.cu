@@ -1,5 +1,5 @@
-// uniform, zeros, constant, scale, axpy, reciprocal, exp, log, sqrt, tanh, gelu, relu, relu_grad
-// and cast.
+// uniform, zeros, constant, scale, axpy, reciprocal, exp, log, sqrt, tanh, pow, abs, gelu, relu,
+// relu_grad and cast.
 #include "core/backend/cuda/kernels/elements.cuh"
 #include "core/backend/cuda/kernels/functions.cuh"
 #include "core/backend/cuda/kernels/launch_elements.cuh"
@@ -65,6 +65,15 @@ void sqrt(const CudaCall& call) {
 }
 void tanh(const CudaCall& call) {
   launch_function<1>(call, device_kernels::Tanh{});
+}
+void pow(const CudaCall& call) {
+  const auto exponent = call.attrs.get<double>("exponent");
+  if (exponent == 2) return launch_function<1>(call, Square{});
+  launch_function<1>(call, device_kernels::Pow{exponent});
+}
+void abs(const CudaCall& call) {
+  with_number(call.output.type.dtype,
+              [&](auto element) { launch_each_element<decltype(element), 1>(call, Abs{}); });
 }
 void gelu(const CudaCall& call) {
   launch_function<1>(call, device_kernels::Gelu{});

@@ -28,6 +28,14 @@ struct Tanh {
   }
 };
 
+struct Pow {
+  double exponent;
+  template <class T>
+  __device__ T operator()(T x) const {
+    return std::pow(x, static_cast<T>(exponent));
+  }
+};
+
 struct Gelu {
   template <class T>
   __device__ T operator()(T x) const {

@@ -16,6 +16,8 @@ void exp(const CudaCall& call);
 void log(const CudaCall& call);
 void sqrt(const CudaCall& call);
 void tanh(const CudaCall& call);
+void pow(const CudaCall& call);
+void abs(const CudaCall& call);
 void gelu(const CudaCall& call);
 void relu(const CudaCall& call);
 void relu_grad(const CudaCall& call);
@@ -27,9 +29,16 @@ void mul(const CudaCall& call);
 void div(const CudaCall& call);
 void maximum(const CudaCall& call);
 void minimum(const CudaCall& call);
+void greater(const CudaCall& call);
+void greater_equal(const CudaCall& call);
+void equal(const CudaCall& call);
+void where(const CudaCall& call);
 // reduce.cu
 void sum(const CudaCall& call);
 void max(const CudaCall& call);
+void min(const CudaCall& call);
+void argmax(const CudaCall& call);
+void argmin(const CudaCall& call);
 // rows.cu
 void softmax(const CudaCall& call);
 void layer_norm(const CudaCall& call);

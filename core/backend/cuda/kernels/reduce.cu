@@ -1,4 +1,4 @@
-// sum and max over an axis.
+// sum, max, min, argmax and argmin over an axis.
 #include "core/backend/cuda/kernels/launch.cuh"
 #include "core/backend/cuda/kernels/launchers.hpp"
 #include "core/backend/cuda/kernels/reduce.cuh"
@@ -62,6 +62,19 @@ void reduce(const CudaCall& call) {
   });
 }
 
+template <template <class> class Extreme>
+void find_places(const CudaCall& call) {
+  const Shape& shape = call.inputs[0].type.shape;
+  const AxisView view(shape, axis_in(shape, call.attrs));
+  const unsigned lanes = lanes_of(view.extent, view.inner);
+  with_number(call.inputs[0].type.dtype, [&](auto element) {
+    using T = decltype(element);
+    launch(call, blocks_for(view.outer * view.inner, block_threads / lanes),
+           device_kernels::find_places<T, Extreme>, view.outer, view.extent, view.inner, lanes,
+           call.inputs[0].as<T>(), call.output.as<std::int64_t>());
+  });
+}
+
 }  // namespace
 
 void sum(const CudaCall& call) {
@@ -69,6 +82,15 @@ void sum(const CudaCall& call) {
 }
 void max(const CudaCall& call) {
   reduce<Max>(call);
+}
+void min(const CudaCall& call) {
+  reduce<Min>(call);
+}
+void argmax(const CudaCall& call) {
+  find_places<Max>(call);
+}
+void argmin(const CudaCall& call) {
+  find_places<Min>(call);
 }
 
 }  // namespace troupe::cuda_launchers

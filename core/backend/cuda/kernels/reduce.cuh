@@ -1,8 +1,10 @@
-// The kernel of sum and max: combines the elements along an axis.
+// The kernels of sum, max and min, which combine the elements along an axis, and of argmax and
+// argmin.
 #pragma once
 
 #include "core/backend/cuda/kernels/lanes.cuh"
 #include "core/backend/cuda/kernels/threads.cuh"
+#include "core/ops/reduction.hpp"
 
 namespace troupe::device_kernels {
 
@@ -42,6 +44,29 @@ __global__ void reduce_axis(ReducedAxis axis, unsigned lanes, const T* x, T* out
     }
     result = combine_lanes(shared, thread, result, combine);
     if (i < count && thread.lane == 0) out[i] = result;
+  }
+}
+
+// The places of the extreme elements along an axis, as numbers from 0. `lanes` threads share a
+// column of a block: see ReducedAxis.
+template <class T, template <class> class Extreme>
+__global__ void find_places(std::int64_t outer, std::int64_t extent, std::int64_t inner,
+                            unsigned lanes, const T* x, std::int64_t* out) {
+  __shared__ Placed<T> shared[block_threads];
+  const FirstOf<Extreme, T> combine;
+  const RowThread thread = inner == 1 ? RowThread::along_row(lanes) : RowThread::across_rows(lanes);
+  const std::int64_t per_block = blockDim.x / lanes;
+  const std::int64_t count = outer * inner;
+  for (std::int64_t first = blockIdx.x * per_block; first < count; first += gridDim.x * per_block) {
+    const std::int64_t i = first + thread.row;
+    // A lane without elements of its own has the first one.
+    const T* const column = x + (i < count ? i / inner * extent * inner + i % inner : 0);
+    Placed<T> found{*column, 0};
+    for (std::int64_t k = thread.lane; k < extent; k += lanes) {
+      found = combine(found, {column[k * inner], k});
+    }
+    found = combine_lanes(shared, thread, found, combine);
+    if (i < count && thread.lane == 0) out[i] = found.place;
   }
 }
 
