@@ -63,6 +63,19 @@ BOOST_AUTO_TEST_CASE(sums_and_maxima_of_integers_have_the_bits_of_the_cpu) {
   });
 }
 
+// Of numbers from 0 to 3, many are equal.
+BOOST_AUTO_TEST_CASE(the_first_of_equal_extremes_is_found_as_on_the_cpu) {
+  for_random_cases([](Random& random, DType dtype) {
+    const Shape shape = random_shape(random);
+    std::vector<double> values(static_cast<std::size_t>(shape.elements()));
+    for (double& v : values) v = static_cast<double>(random.below(4));
+    const auto axis = static_cast<std::int64_t>(random.below(shape.rank()));
+    for (const char* op : {"argmax", "argmin"}) {
+      BOOST_TEST(same_on_device(op, {tensor_of({dtype, shape}, values)}, {{"axis", axis}}));
+    }
+  });
+}
+
 BOOST_AUTO_TEST_CASE(long_axes_are_reduced_in_parts) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     for (const Shape& shape :
