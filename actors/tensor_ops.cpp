@@ -167,6 +167,22 @@ Tensor operator<=(Argument x, Scalar number) {
   return x <= as_tensor(number, x);
 }
 
+Tensor operator>(Scalar number, Argument x) {
+  return x < number;
+}
+
+Tensor operator<(Scalar number, Argument x) {
+  return x > number;
+}
+
+Tensor operator>=(Scalar number, Argument x) {
+  return x <= number;
+}
+
+Tensor operator<=(Scalar number, Argument x) {
+  return x >= number;
+}
+
 Tensor equal(Argument x, Scalar number) {
   return equal(x, as_tensor(number, x));
 }

@@ -208,6 +208,10 @@ BOOST_AUTO_TEST_CASE(tensors_are_compared_with_numbers_and_chosen_from) {
   BOOST_TEST((x < 0.5).read<float>() == (Floats{1, 1, 0, 0}), boost::test_tools::per_element());
   BOOST_TEST((x >= 0).read<float>() == (Floats{0, 1, 1, 1}), boost::test_tools::per_element());
   BOOST_TEST((x <= 0).read<float>() == (Floats{1, 1, 0, 0}), boost::test_tools::per_element());
+  BOOST_TEST((0 > x).read<float>() == (Floats{1, 0, 0, 0}), boost::test_tools::per_element());
+  BOOST_TEST((0.5 < x).read<float>() == (Floats{0, 0, 0, 1}), boost::test_tools::per_element());
+  BOOST_TEST((0 >= x).read<float>() == (Floats{1, 1, 0, 0}), boost::test_tools::per_element());
+  BOOST_TEST((0.5 <= x).read<float>() == (Floats{0, 0, 1, 1}), boost::test_tools::per_element());
   BOOST_TEST(equal(x, 0.5).read<float>() == (Floats{0, 0, 1, 0}), boost::test_tools::per_element());
   BOOST_TEST(maximum(x, 0.25).read<float>() == (Floats{0.25, 0.25, 0.5, 2}),
              boost::test_tools::per_element());
