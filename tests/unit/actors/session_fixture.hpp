@@ -38,7 +38,7 @@ struct KernelState {
 };
 
 // The built-in kinds, and: gate waits until the test opens it, or for some seconds; count counts
-// the ops; where notes where its input is; throw_this throws; nothing has no kernel.
+// the ops; note_input notes where its input is; throw_this throws; nothing has no kernel.
 inline OpRegistry session_ops() {
   OpRegistry ops = builtin_ops();
   const auto one = [](const OpSignature&) { return TensorType{DType::f32, Shape{1}}; };
@@ -52,7 +52,7 @@ inline OpRegistry session_ops() {
   ops.add({.name = "count", .type = one, .cpu = [](const CpuCall& call) {
              *call.output.as<float>() = static_cast<float>(++KernelState::counted);
            }});
-  ops.add({.name = "where", .inputs = 1, .type = one, .cpu = [](const CpuCall& call) {
+  ops.add({.name = "note_input", .inputs = 1, .type = one, .cpu = [](const CpuCall& call) {
              KernelState::input = call.inputs[0].data;
              *call.output.as<float>() = 1;
            }});
