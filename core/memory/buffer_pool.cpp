@@ -24,6 +24,11 @@ std::byte* map_anywhere(std::uint64_t bytes) {
   return start == MAP_FAILED ? nullptr : static_cast<std::byte*>(start);
 }
 
+// Huge pages for all of a buffer: one whose end has other ones would be two mappings.
+void use_huge_pages_in(std::byte* start, std::uint64_t bytes) {
+  advise({start, bytes}, BufferPool::page_bytes, MADV_HUGEPAGE);
+}
+
 // Mappings of at least a huge page begin at a multiple of it and ask the kernel for huge pages. A
 // 144 MB matrix then causes 70 page faults instead of 35,000, and kernels miss the TLB less.
 std::byte* map(std::uint64_t bytes) {
@@ -39,7 +44,7 @@ std::byte* map(std::uint64_t bytes) {
     start += before;
     munmap(start + whole, huge_page_bytes - before);
   }
-  if (start != nullptr) use_huge_pages({start, whole});
+  if (start != nullptr) use_huge_pages_in(start, whole);
   return start;
 }
 
@@ -51,19 +56,20 @@ void touch(std::byte* start, std::uint64_t bytes) {
   }
 }
 
-// Moves touched memory of `bytes` to where `new_bytes` are mapped, or unmaps its end. nullptr: the
-// kernel doesn't, and it is as it was.
+// Touched memory of `bytes` gets `new_bytes`, maybe elsewhere. nullptr: the kernel doesn't do that,
+// and it is as it was.
 std::byte* resized(std::byte* start, std::uint64_t bytes, std::uint64_t new_bytes) {
   if (new_bytes <= bytes) {
-    munmap(start + new_bytes, bytes - new_bytes);
-    return start;
+    return munmap(start + new_bytes, bytes - new_bytes) == 0 ? start : nullptr;
   }
-  std::byte* const to = map(new_bytes);
+  std::byte* const to = map(new_bytes);  // for its address, which a huge page may begin at
   if (to == nullptr) return nullptr;
-  if (mremap(start, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) == MAP_FAILED) {
+  // The new pages belong to the mapping of the old ones. Side by side, the two would stay two.
+  if (mremap(start, bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) == MAP_FAILED) {
     munmap(to, new_bytes);
     return nullptr;
   }
+  if (new_bytes >= huge_page_bytes) use_huge_pages_in(to, new_bytes);
   touch(to + bytes, new_bytes - bytes);
   return to;
 }
@@ -114,6 +120,7 @@ void BufferPool::reserve(std::span<const Need> needs, const std::function<bool()
   note_needs(needs);
   for (const Need& need : needs) {
     while (missing(need) > 0 && resize_unused(need.capacity)) {
+      if (keep_going && !keep_going()) return;
     }
   }
   std::uint64_t wanted = 0;  // bytes of all missing buffers
@@ -129,7 +136,7 @@ void BufferPool::reserve(std::span<const Need> needs, const std::function<bool()
 
   make_way(wanted_pages);
   std::uint64_t room = room_for(wanted);
-  if (wanted > room && trim(wanted - room, needs)) room = usable_bytes_();
+  if (wanted > room && trim(wanted - room, needs)) room = read_room();
   if (smallest > room) throw too_little(smallest, room);
 
   // One buffer of each size first: ops that release their inputs can then always continue.
@@ -153,11 +160,13 @@ void BufferPool::reserve(std::span<const Need> needs, const std::function<bool()
 // hold growing_.
 std::uint64_t BufferPool::room_for(std::uint64_t bytes) {
   using namespace std::chrono_literals;
-  const auto now = std::chrono::steady_clock::now();
-  if (now - room_read_ > 10ms || bytes > room_ / 16) {
-    room_ = usable_bytes_();
-    room_read_ = now;
-  }
+  const bool is_old = std::chrono::steady_clock::now() - room_read_ > 10ms;
+  return is_old || bytes > room_ / 16 ? read_room() : room_;
+}
+
+std::uint64_t BufferPool::read_room() {
+  room_ = usable_bytes_();
+  room_read_ = std::chrono::steady_clock::now();
   return room_;
 }
 
@@ -180,7 +189,7 @@ std::byte* BufferPool::take(std::uint64_t capacity) {
     if (resize_unused(capacity)) continue;
     if (has_pages(capacity)) make_way(capacity);
     std::uint64_t room = room_for(capacity);
-    if (capacity > room && trim(capacity - room, {})) room = usable_bytes_();
+    if (capacity > room && trim(capacity - room, {})) room = read_room();
     if (capacity > room) throw too_little(capacity, room);
     grow(capacity, std::min(next_growth(capacity), room / capacity), {});
   }
@@ -273,7 +282,7 @@ bool BufferPool::grow(std::uint64_t capacity, std::uint64_t count,
       touch(start + at, std::min(part_bytes, bytes - at));
     }
     pin(start, bytes, has_own_mapping(capacity) ? capacity : bytes);
-    room_ -= std::min(room_, bytes);
+    use_room(bytes);
     add(start, capacity, per_mapping);
   }
   return true;
@@ -311,11 +320,11 @@ std::uint64_t BufferPool::unused_capacity(std::uint64_t near) const {
   return nearest;
 }
 
-// Makes a buffer of this capacity of one whose capacity is unused for long: only the pages by which
-// they differ come from the kernel, or go. Returns false if there is none. The caller must hold
-// growing_.
+// Where buffers would have to go for a new one of this capacity: makes it of one that would go, of
+// which only the pages by which they differ come from the kernel, or go. Returns false if none
+// would, or none is near. The caller must hold growing_.
 bool BufferPool::resize_unused(std::uint64_t capacity) {
-  if (!has_own_mapping(capacity) || pinning_.pin) return false;
+  if (!has_own_mapping(capacity) || is_pinned() || excess_with(capacity) == 0) return false;
   const std::uint64_t old_capacity = unused_capacity(capacity);
   if (old_capacity == 0) return false;
   const std::uint64_t more = capacity - std::min(capacity, old_capacity);
@@ -333,12 +342,14 @@ bool BufferPool::resize_unused(std::uint64_t capacity) {
     mapped_ -= old_capacity;
     ++growths_;
   }
+  // Others have to go as well, unless it is for the little by which this one is larger.
+  if (excess_with(capacity) > capacity / 2) make_way(capacity);
   std::byte* const start = resized(old, old_capacity, capacity);
   if (start == nullptr) {
-    munmap(old, old_capacity);
+    add(old, old_capacity, 1);
     return false;
   }
-  room_ -= std::min(room_, more);
+  use_room(more);
   add(start, capacity, 1);
   return true;
 }
@@ -356,6 +367,7 @@ std::uint64_t BufferPool::populate_again(std::uint64_t capacity, std::uint64_t c
     without_pages.erase(first, without_pages.end());
   }
   for (std::byte* const buffer : buffers) touch(buffer, capacity);
+  use_room(buffers.size() * capacity);
   const std::lock_guard lock(mutex_);
   Bin& bin = bins_[capacity];
   bin.free.insert(bin.free.end(), buffers.begin(), buffers.end());
@@ -447,16 +459,18 @@ bool BufferPool::trim(std::uint64_t bytes, std::span<const Need> keep, std::uint
   return !parts.empty();
 }
 
-// Before so many bytes are allocated: see the class. The caller must hold growing_.
-void BufferPool::make_way(std::uint64_t bytes) {
+// How much all buffers would take too much if so many bytes were allocated: see the class.
+std::uint64_t BufferPool::excess_with(std::uint64_t bytes) const {
   constexpr std::uint64_t never_too_much = 64 << 20;
-  std::uint64_t excess = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    const std::uint64_t peak = std::max(peak_, add_sat(in_use_, bytes));
-    const std::uint64_t after = add_sat(mapped_, bytes);
-    excess = after - std::min(after, add_sat(mul_sat(peak, 2), never_too_much));
-  }
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t peak = std::max(peak_, add_sat(in_use_, bytes));
+  const std::uint64_t after = add_sat(mapped_, bytes);
+  return after - std::min(after, add_sat(mul_sat(peak, 2), never_too_much));
+}
+
+// Before so many bytes are allocated. The caller must hold growing_.
+void BufferPool::make_way(std::uint64_t bytes) {
+  const std::uint64_t excess = excess_with(bytes);
   if (excess > 0) trim(excess, {}, growths_for_long);
 }
 

@@ -4,11 +4,13 @@
 #include "core/base/buffer_capacity.hpp"
 #include "core/base/error.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <unordered_map>
@@ -28,12 +30,12 @@ struct Pinning {
 // touched before take() returns the buffer. Memory is returned to the kernel when the pool is
 // destroyed, when the host runs short, or, that of buffers of a capacity that hasn't been used for
 // long, when all would come to take more than twice what was ever in use at once, and 64 MiB: else
-// tensors of ever other shapes would add up. A buffer of 1 MiB or more that is unused for long
-// becomes one of another capacity, where one is needed: most of its pages stay. Buffers of less
-// than a page stay. Capacities are those of buffer_capacity().
+// tensors of ever other shapes would add up. Before that, where memory isn't pinned, one of 256 KiB
+// or more becomes a buffer of the capacity that is needed, if the two are near: most of its pages
+// stay. Buffers of less than a page stay. Capacities are those of buffer_capacity().
 //
 // Thread-safe.
-class BufferPool {
+class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
   static constexpr std::uint64_t page_bytes = 4096;
   static constexpr std::uint64_t capacity_for(std::uint64_t bytes) {
@@ -69,6 +71,7 @@ class BufferPool {
 
   // Of memory that the kernel has given and not got back.
   std::uint64_t bytes_mapped() const;
+  bool is_pinned() const { return static_cast<bool>(pinning_.pin); }
   std::uint64_t free_count(std::uint64_t capacity) const;
 
   // The part of the host's available memory that is left to the rest of this process and to others.
@@ -86,7 +89,7 @@ class BufferPool {
   static constexpr std::uint64_t own_mapping_bytes = 256 << 10;
   static constexpr std::uint64_t own_pinned_bytes = 1 << 20;
   bool has_own_mapping(std::uint64_t capacity) const {
-    return capacity >= (pinning_.pin ? own_pinned_bytes : own_mapping_bytes);
+    return capacity >= (is_pinned() ? own_pinned_bytes : own_mapping_bytes);
   }
   static constexpr bool has_pages(std::uint64_t capacity) { return capacity >= page_bytes; }
   static constexpr std::uint64_t small_mapping_bytes = 64 << 10;  // at least, for less than a page
@@ -102,6 +105,9 @@ class BufferPool {
   };
 
   std::uint64_t room_for(std::uint64_t bytes);
+  std::uint64_t read_room();
+  void use_room(std::uint64_t bytes) { room_ -= std::min(room_, bytes); }
+  std::uint64_t excess_with(std::uint64_t bytes) const;
   std::uint64_t next_growth(std::uint64_t capacity) const;
   bool grow(std::uint64_t capacity, std::uint64_t count, const std::function<bool()>& keep_going);
   void add(std::byte* start, std::uint64_t capacity, std::uint64_t count);
@@ -118,7 +124,7 @@ class BufferPool {
   const std::function<std::uint64_t()> usable_bytes_;
   const Pinning pinning_;
   std::mutex growing_;  // held while allocating, so that two threads don't count on the same memory
-  // What usable_bytes_ returned at a time, without what was allocated since. Guarded by growing_.
+  // What usable_bytes_ returned at a time, less what was allocated since. Guarded by growing_.
   std::uint64_t room_ = 0;
   std::chrono::steady_clock::time_point room_read_{};
   mutable std::mutex mutex_;

@@ -1,6 +1,7 @@
 #include "core/memory/buffer_pool.hpp"
 
 #include "core/base/error.hpp"
+#include "core/base/random.hpp"
 #include "core/machine/host_memory.hpp"
 
 #include <algorithm>
@@ -9,13 +10,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
+#include <fstream>
 #include <map>
 #include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
+#include <sys/resource.h>
 
 namespace troupe {
 BOOST_AUTO_TEST_SUITE(buffer_pool)
@@ -124,49 +129,88 @@ BOOST_AUTO_TEST_CASE(buffers_of_capacities_that_come_again_are_kept) {
   BOOST_TEST(pool.bytes_mapped() > 40 * mib);
 }
 
-// What a pool has after so many growths, all of buffers that share mappings.
-void grow_small_ones(BufferPool& pool) {
-  for (std::uint64_t k = 1; k <= 32; ++k) pool.give(k * page, pool.take(k * page));
+std::int64_t page_faults() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_minflt;
 }
 
-BOOST_AUTO_TEST_CASE(a_buffer_that_is_unused_for_long_gets_another_capacity) {
-  for (const auto& [before, after] :
-       {std::pair(3 * mib, 2 * mib + page), std::pair(2 * mib, 3 * mib - page),
-        std::pair(mib, mib + page), std::pair(mib / 2, 3 * mib / 8), std::pair(5 * mib, 4 * mib),
-        std::pair(4 * mib, 5 * mib)}) {
-    BufferPool pool;
-    std::byte* const first = pool.take(before);
-    std::memset(first, 7, before);
-    pool.give(before, first);
-    grow_small_ones(pool);
-    const std::uint64_t others = pool.bytes_mapped() - before;
-    std::byte* const second = pool.take(after);
-    std::memset(second, 9, after);
-    BOOST_TEST(pool.bytes_mapped() == others + after);
-    BOOST_TEST(pool.free_count(before) == 0U);
-    BOOST_TEST(is_aligned(second, after < 2 * mib ? page : 2 * mib));
-    pool.give(after, second);
-    BOOST_TEST(pool.take(after) == second);
+std::size_t mapping_count() {
+  std::ifstream maps("/proc/self/maps");
+  std::string line;
+  std::size_t count = 0;
+  while (std::getline(maps, line)) ++count;
+  return count;
+}
+
+// One after the other, of all these capacities.
+void take_and_give(BufferPool& pool, std::uint64_t first, std::uint64_t last) {
+  for (std::uint64_t capacity = first; capacity <= last; capacity += page) {
+    std::byte* const buffer = pool.take(capacity);
+    std::memset(buffer, 7, capacity);
+    pool.give(capacity, buffer);
   }
 }
 
-BOOST_AUTO_TEST_CASE(buffers_that_are_reserved_are_made_of_those_that_are_unused_for_long) {
+// New ones would have 256 page faults each. These have those of the pages by which they are larger
+// than the ones that are unused for longest.
+BOOST_AUTO_TEST_CASE(where_buffers_would_go_one_of_them_gets_the_capacity_that_is_needed) {
   BufferPool pool;
-  pool.reserve(std::array{BufferPool::Need{3 * mib, 4}});
-  grow_small_ones(pool);
-  const std::uint64_t others = pool.bytes_mapped() - 12 * mib;
-  pool.reserve(std::array{BufferPool::Need{3 * mib, 2}, BufferPool::Need{2 * mib, 3}});
-  BOOST_TEST(pool.free_count(3 * mib) == 4U);  // they were needed now
-  BOOST_TEST(pool.bytes_mapped() == others + 18 * mib);
+  take_and_give(pool, mib, mib + 79 * page);  // more than 64 MiB
+  const std::uint64_t before = pool.bytes_mapped();
+  const std::int64_t faults = page_faults();
+  take_and_give(pool, mib + 80 * page, mib + 99 * page);
+  BOOST_TEST(page_faults() - faults < 20 * 128);
+  take_and_give(pool, mib - 20 * page, mib - page);
+  BOOST_TEST(page_faults() - faults < 20 * 128);
+  BOOST_TEST(pool.bytes_mapped() <= before + 20 * 100 * page);
 }
 
-BOOST_AUTO_TEST_CASE(buffers_of_much_other_sizes_stay_as_they_are) {
+BOOST_AUTO_TEST_CASE(buffers_with_another_capacity_begin_at_a_huge_page_if_they_are_large) {
   BufferPool pool;
-  pool.give(4 * mib, pool.take(4 * mib));
-  grow_small_ones(pool);
-  pool.give(mib, pool.take(mib));
-  pool.give(16 * mib, pool.take(16 * mib));
-  BOOST_TEST(pool.free_count(4 * mib) == 1U);
+  take_and_give(pool, 2 * mib, 2 * mib + 60 * page);
+  for (const std::uint64_t capacity : {3 * mib, 2 * mib + 100 * page, 3 * mib - page}) {
+    std::byte* const buffer = pool.take(capacity);
+    std::memset(buffer, 7, capacity);
+    BOOST_TEST(is_aligned(buffer, 2 * mib));
+    pool.give(capacity, buffer);
+  }
+}
+
+// A process may have 65,530 mappings.
+BOOST_AUTO_TEST_CASE(a_buffer_whose_capacity_changes_is_one_mapping) {
+  BufferPool pool;
+  Random random(1);
+  std::deque<std::pair<std::uint64_t, std::byte*>> in_use;
+  const std::size_t before = mapping_count();
+  for (int i = 0; i < 50'000; ++i) {
+    const std::uint64_t capacity = (64 + random.below(128)) * page;
+    in_use.emplace_back(capacity, pool.take(capacity));
+    if (in_use.size() <= 100) continue;
+    pool.give(in_use.front().first, in_use.front().second);
+    in_use.pop_front();
+  }
+  BOOST_TEST(mapping_count() < before + 700);
+}
+
+BOOST_AUTO_TEST_CASE(many_capacities_that_come_again_keep_their_buffers) {
+  BufferPool pool;
+  for (int round = 0; round < 3; ++round) {
+    const std::int64_t faults = page_faults();
+    take_and_give(pool, mib, mib + 49 * page);
+    if (round > 0) BOOST_TEST(page_faults() - faults < 50);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(buffers_that_are_reserved_are_made_of_those_that_would_go) {
+  BufferPool pool;
+  take_and_give(pool, mib, mib + 79 * page);
+  const std::int64_t faults = page_faults();
+  pool.reserve(std::array{BufferPool::Need{mib + 100 * page, 1}});
+  BOOST_TEST(page_faults() - faults < 128);
+  BOOST_TEST(pool.free_count(mib + 100 * page) == 1U);
+  pool.reserve(std::array{BufferPool::Need{mib + 79 * page, 1}});
+  BOOST_TEST(pool.free_count(mib + 79 * page) == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(how_much_memory_there_is_is_not_read_for_each_small_part_of_it) {
