@@ -120,26 +120,34 @@ void check_count(std::size_t elements, const Shape& shape, CallSite where) {
                     fmt::format("give {}", shape.elements()));
 }
 
-// A copy, in a buffer for tensors if that has an advantage.
+struct CopiedValues {
+  std::shared_ptr<const std::byte> values;
+  bool adopts = false;
+};
+
+// A copy: in a buffer for tensors if that has an advantage, else, if it is large, where it may
+// stay.
 template <class T>
-std::shared_ptr<const std::byte> copy_of(SessionCore& session, MemoryId memory,
-                                         std::span<const T> elements) {
-  if (const auto buffer = session.buffer_to_give(memory, elements.size_bytes())) {
-    std::memcpy(buffer.get(), elements.data(), elements.size_bytes());
-    return buffer;
+CopiedValues copy_of(SessionCore& session, MemoryId memory, std::span<const T> elements) {
+  const std::uint64_t bytes = elements.size_bytes();
+  if (const auto buffer = session.buffer_to_give(memory, bytes)) {
+    std::memcpy(buffer.get(), elements.data(), bytes);
+    return {.values = buffer};
   }
   const auto copy = std::make_shared<BigVector<T>>(elements.begin(), elements.end());
   const void* const first = copy->empty() ? static_cast<const void*>(copy.get()) : copy->data();
-  return {copy, static_cast<const std::byte*>(first)};
+  return {.values = {copy, static_cast<const std::byte*>(first)},
+          .adopts = bytes >= BigAllocator<T>::huge_pages_min_bytes};
 }
 
 template <class T>
 Tensor copy_in(SessionCore& session, std::span<const T> elements, const Shape& shape, DType dtype,
                CallSite where) {
   check_count(elements.size(), shape, where);
+  session.check_callable(where);
   if (!session.has_values()) elements = {};
   const GivenPlace place(session);
-  std::shared_ptr<const std::byte> copy;
+  CopiedValues copy;
   try {
     copy = copy_of(session, place.first(), elements);
   } catch (const std::bad_alloc&) {
@@ -147,8 +155,8 @@ Tensor copy_in(SessionCore& session, std::span<const T> elements, const Shape& s
   } catch (const Error& error) {
     throw error.at(where.place());
   }
-  return give(session, place, {.dtype = dtype, .shape = shape}, std::move(copy), false, where,
-              elements.size_bytes());
+  return give(session, place, {.dtype = dtype, .shape = shape}, std::move(copy.values), copy.adopts,
+              where, elements.size_bytes());
 }
 
 template <class T>
@@ -214,6 +222,7 @@ auto with_file(const std::filesystem::path& file, CallSite where, const Work& wo
 
 Tensor load_from(SessionCore& session, const std::filesystem::path& file, std::string_view name,
                  CallSite where) {
+  session.check_callable(where);
   const FileTensor stored = open_tensor(file, name, &session.last_header());
   const std::uint64_t bytes = stored.type.bytes();
   const GivenPlace place(session);

@@ -289,6 +289,11 @@ void SessionCore::drop_calls(CallLog& log) {
   }
 }
 
+void SessionCore::check_callable(CallSite where) {
+  const Lock lock = lock_for(where);
+  check_not_failed(where);
+}
+
 void SessionCore::check_not_failed(CallSite where) {
   if (is_closing_ && !failure_) {
     throw usage_error(where.place(), "the session of this tensor has ended",

@@ -98,6 +98,8 @@ class SessionCore final : private TensorExchange {
   std::shared_ptr<std::byte> buffer_to_give(MemoryId m, std::uint64_t bytes) const {
     return engine_->buffer_to_give(m, bytes);
   }
+  // Throws what a call would throw whatever it is given: before work for a call that can take long.
+  void check_callable(CallSite where);
   const ScenarioReport& measure(std::string_view name, const std::function<void()>& work,
                                 CallSite where);
 

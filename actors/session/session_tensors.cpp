@@ -91,7 +91,9 @@ ReplicaId SessionTensors::give(const ReplicaSpec& spec, std::span<const TensorTy
 std::shared_ptr<std::byte> SessionTensors::buffer_to_give(MemoryId m, std::uint64_t bytes) const {
   constexpr std::uint64_t large = 64 << 10;  // a second copy of fewer costs less than a lock
   if (bytes < large || cluster_ != nullptr || !is_host_ram(machine_, m)) return nullptr;
-  return shared_buffer(store_.pool(m), bytes);
+  BufferPool& pool = store_.pool(m);
+  // To pin memory, the calling thread would change its GPU, which may be the program's own.
+  return pool.is_pinned() ? nullptr : shared_buffer(pool, bytes);
 }
 
 void SessionTensors::read(ReplicaId r, std::span<std::byte> out) const {

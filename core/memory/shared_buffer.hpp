@@ -9,8 +9,9 @@
 
 namespace troupe {
 
-// Of at least so many bytes. The last pointer to it gives it back to the pool, which must live
-// until then, unless take_over() was called. Blocks and throws as BufferPool::take() does.
+// Of at least so many bytes. The last pointer to it gives it back to the pool, which lives until
+// then, unless take_over() was called. A shared pointer must own the pool. Blocks and throws as
+// BufferPool::take() does.
 std::shared_ptr<std::byte> shared_buffer(BufferPool& pool, std::uint64_t bytes);
 
 // Whether these values are in such a buffer, of this pool and capacity.

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -25,13 +26,20 @@ Machine host_of(std::uint64_t bytes) {
 }
 
 BOOST_AUTO_TEST_CASE(a_buffer_that_nobody_takes_over_goes_back_with_its_last_pointer) {
-  BufferPool pool;
-  auto first = shared_buffer(pool, page);
+  const auto pool = std::make_shared<BufferPool>();
+  auto first = shared_buffer(*pool, page);
   std::shared_ptr<const std::byte> second = first;
   first.reset();
-  BOOST_TEST(pool.free_count(page) == 0U);
+  BOOST_TEST(pool->free_count(page) == 0U);
   second.reset();
-  BOOST_TEST(pool.free_count(page) == 1U);
+  BOOST_TEST(pool->free_count(page) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_buffer_may_outlive_all_other_users_of_its_pool) {
+  auto pool = std::make_shared<BufferPool>();
+  const auto buffer = shared_buffer(*pool, page);
+  pool.reset();
+  std::memset(buffer.get(), 7, page);
 }
 
 BOOST_AUTO_TEST_CASE(a_buffer_that_is_taken_over_is_the_tensor_s_until_that_is_freed) {
@@ -55,8 +63,8 @@ BOOST_AUTO_TEST_CASE(a_buffer_that_is_taken_over_is_the_tensor_s_until_that_is_f
 BOOST_AUTO_TEST_CASE(only_a_buffer_of_the_memory_s_pool_and_of_the_right_size_is_taken_over) {
   MemoryStore store(host_of(1 << 20), MemoryStore::Backing::buffers);
   const ReplicaId r = store.install({&one_reader, 1}, types);
-  BufferPool other;
-  BOOST_TEST(!store.take_over(r, shared_buffer(other, page)));
+  const auto other = std::make_shared<BufferPool>();
+  BOOST_TEST(!store.take_over(r, shared_buffer(*other, page)));
   BOOST_TEST(!store.take_over(r, shared_buffer(store.pool(), 2 * page)));
   BOOST_TEST(!store.take_over(r, std::make_shared<std::byte>()));
   BOOST_TEST(!store.take_over(r, nullptr));
