@@ -18,15 +18,19 @@ DataFormat format_of(const std::filesystem::path& path) {
                     "rename it, or convert the file");
 }
 
-std::shared_ptr<const SafetensorsHeader> LastHeader::of(const InputFile& file) {
+std::shared_ptr<const SafetensorsHeader> LastHeader::of(const InputFile& file,
+                                                        std::chrono::nanoseconds now) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (header_ != nullptr && file.version() == version_) return header_;
+  }
+  auto header = std::make_shared<const SafetensorsHeader>(file);
+  // Clocks of file systems are coarse: who writes again at once may leave the same time.
+  if (now - file.version().changed < std::chrono::seconds(1)) return header;
   const std::lock_guard lock(mutex_);
-  if (header_ != nullptr && file.version() == version_) return header_;
-  header_ = std::make_shared<const SafetensorsHeader>(file);
   version_ = file.version();
-  // Who writes to it again at once might leave it the same time: clocks of file systems are coarse.
-  using namespace std::chrono;
-  const auto now = system_clock::now().time_since_epoch();
-  return now - version_.written > 1s ? header_ : std::exchange(header_, nullptr);
+  header_ = header;
+  return header;
 }
 
 DataFile::DataFile(const std::filesystem::path& path, LastHeader* last) : file_(path) {

@@ -7,6 +7,7 @@
 #include "core/files/stored_tensor.hpp"
 #include "core/ops/value_source.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -31,9 +32,11 @@ DataFormat format_of(const std::filesystem::path& path);
 // the other reads it once. Thread-safe.
 class LastHeader {
  public:
-  // Reads it, unless this is the same file as last time, and was not written to since. Throws what
-  // SafetensorsHeader throws.
-  std::shared_ptr<const SafetensorsHeader> of(const InputFile& file);
+  // Reads it, unless this is the same file as last time, and was not changed since. That of a file
+  // that was changed in the second before `now` isn't kept. Throws what SafetensorsHeader throws.
+  std::shared_ptr<const SafetensorsHeader> of(
+      const InputFile& file,
+      std::chrono::nanoseconds now = std::chrono::system_clock::now().time_since_epoch());
 
  private:
   std::mutex mutex_;

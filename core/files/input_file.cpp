@@ -26,12 +26,16 @@ Error failure(const std::filesystem::path& path, const std::string& problem,
   return {ErrorKind::failed, {path.string()}, problem, remedy};
 }
 
+std::chrono::nanoseconds since_1970(const timespec& time) {
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
 InputFile::Version version_of(const struct stat& status) {
   return {.device = status.st_dev,
           .number = status.st_ino,
           .bytes = static_cast<std::uint64_t>(status.st_size),
-          .written = std::chrono::seconds(status.st_mtim.tv_sec) +
-                     std::chrono::nanoseconds(status.st_mtim.tv_nsec)};
+          .written = since_1970(status.st_mtim),
+          .changed = since_1970(status.st_ctim)};
 }
 
 }  // namespace
@@ -67,7 +71,9 @@ InputFile::~InputFile() {
 void InputFile::check_unchanged() const {
   struct stat now {};
   if (fstat(fd_, &now) != 0) throw failure(path_, system_message(errno), check_disk);
-  if (version_of(now) == version_) return;
+  // Its name may change meanwhile.
+  const Version version = version_of(now);
+  if (version.bytes == version_.bytes && version.written == version_.written) return;
   throw failure(path_, "the file was changed while it was in use",
                 "write a new file and rename it, or wait until the run has ended");
 }

@@ -27,7 +27,10 @@ class InputFile {
     std::uint64_t device = 0;
     std::uint64_t number = 0;  // on the device
     std::uint64_t bytes = 0;
-    std::chrono::nanoseconds written{0};  // when it was last written to, since 1970
+    // When it was last written to, and when that or its name or owner changed, since 1970. Programs
+    // can set the first, as those that unpack archives do.
+    std::chrono::nanoseconds written{0};
+    std::chrono::nanoseconds changed{0};
     friend bool operator==(const Version&, const Version&) = default;
   };
 
