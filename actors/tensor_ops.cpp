@@ -42,9 +42,9 @@ Attrs one_attr(std::string_view name, Attr value) {
 // The number as a tensor of one element, for ops with broadcasting. It has the element type of `x`,
 // on whose session it is.
 Tensor as_tensor(const Scalar& number, const Argument& x) {
-  TensorState* const state = SessionCore::state_of(x.tensor);
   const DType dtype = x.tensor.type(x.where).dtype;  // throws if the handle is empty
-  return constant_of(*state->session, {.dtype = dtype, .shape = {}}, number.value, x.where);
+  SessionCore& session = *SessionCore::state_of(x.tensor)->session;
+  return constant_of(session, {.dtype = dtype, .shape = {}}, number.value, number.where);
 }
 
 double as_double(std::integral auto given, CallSite line) {
@@ -119,24 +119,24 @@ Tensor minimum(Argument a, const Tensor& b) {
   return call<minimum_op>(a, {}, b);
 }
 
-Tensor operator>(Argument a, const Tensor& b) {
-  return call<greater_op>(a, {}, b);
+Answers operator>(Argument a, const Tensor& b) {
+  return Answers(call<greater_op>(a, {}, b));
 }
 
-Tensor operator<(Argument a, const Tensor& b) {
+Answers operator<(Argument a, const Tensor& b) {
   return Argument(b, a.where) > a.tensor;
 }
 
-Tensor operator>=(Argument a, const Tensor& b) {
-  return call<greater_equal_op>(a, {}, b);
+Answers operator>=(Argument a, const Tensor& b) {
+  return Answers(call<greater_equal_op>(a, {}, b));
 }
 
-Tensor operator<=(Argument a, const Tensor& b) {
+Answers operator<=(Argument a, const Tensor& b) {
   return Argument(b, a.where) >= a.tensor;
 }
 
-Tensor equal(Argument a, const Tensor& b) {
-  return call<equal_op>(a, {}, b);
+Answers equal(Argument a, const Tensor& b) {
+  return Answers(call<equal_op>(a, {}, b));
 }
 
 Tensor where(Argument condition, const Tensor& a, const Tensor& b) {
@@ -151,39 +151,39 @@ Tensor minimum(Argument x, Scalar number) {
   return minimum(x, as_tensor(number, x));
 }
 
-Tensor operator>(Argument x, Scalar number) {
+Answers operator>(Argument x, Scalar number) {
   return x > as_tensor(number, x);
 }
 
-Tensor operator<(Argument x, Scalar number) {
+Answers operator<(Argument x, Scalar number) {
   return x < as_tensor(number, x);
 }
 
-Tensor operator>=(Argument x, Scalar number) {
+Answers operator>=(Argument x, Scalar number) {
   return x >= as_tensor(number, x);
 }
 
-Tensor operator<=(Argument x, Scalar number) {
+Answers operator<=(Argument x, Scalar number) {
   return x <= as_tensor(number, x);
 }
 
-Tensor operator>(Scalar number, Argument x) {
+Answers operator>(Scalar number, Argument x) {
   return x < number;
 }
 
-Tensor operator<(Scalar number, Argument x) {
+Answers operator<(Scalar number, Argument x) {
   return x > number;
 }
 
-Tensor operator>=(Scalar number, Argument x) {
+Answers operator>=(Scalar number, Argument x) {
   return x <= number;
 }
 
-Tensor operator<=(Scalar number, Argument x) {
+Answers operator<=(Scalar number, Argument x) {
   return x >= number;
 }
 
-Tensor equal(Argument x, Scalar number) {
+Answers equal(Argument x, Scalar number) {
   return equal(x, as_tensor(number, x));
 }
 

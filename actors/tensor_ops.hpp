@@ -63,8 +63,8 @@ Tensor log(Argument x);
 Tensor sqrt(Argument x);
 // The hyperbolic tangent.
 Tensor tanh(Argument x);
-// x to the power of a number, which is rounded to the element type; that of negative numbers is NaN
-// unless the number is whole.
+// x to the power of a number, which is rounded to the element type; that of a finite negative x is
+// NaN unless the number is whole. To the power of 0, all are 1, NaNs too.
 Tensor pow(Argument x, Scalar exponent);
 // x without its sign. Also takes int32 and int64, of which the least stays as it is.
 Tensor abs(Argument x);
@@ -87,13 +87,20 @@ Tensor operator/(Argument a, const Tensor& b);
 Tensor maximum(Argument a, const Tensor& b);
 Tensor minimum(Argument a, const Tensor& b);
 
-// Comparisons: 1 where they hold, else 0, in the element type of both. They don't hold for NaNs.
-// There is no == of tensors.
-Tensor operator>(Argument a, const Tensor& b);
-Tensor operator<(Argument a, const Tensor& b);
-Tensor operator>=(Argument a, const Tensor& b);
-Tensor operator<=(Argument a, const Tensor& b);
-Tensor equal(Argument a, const Tensor& b);
+// A tensor of answers, of which none alone is true or false: no condition of the program, which
+// would ask whether there is a tensor. As a Tensor, it is as any other.
+class Answers : public Tensor {
+ public:
+  explicit Answers(Tensor tensor) : Tensor(std::move(tensor)) {}
+  explicit operator bool() const = delete;
+};
+// 1 where they hold, else 0, in the element type of both. They don't hold for NaNs. There is no ==
+// of tensors.
+Answers operator>(Argument a, const Tensor& b);
+Answers operator<(Argument a, const Tensor& b);
+Answers operator>=(Argument a, const Tensor& b);
+Answers operator<=(Argument a, const Tensor& b);
+Answers equal(Argument a, const Tensor& b);
 // a where the condition isn't 0, else b: of three tensors, which all broadcast. Also takes int32
 // and int64.
 Tensor where(Argument condition, const Tensor& a, const Tensor& b);
@@ -104,15 +111,15 @@ Tensor where(Argument condition, const Tensor& a, const Tensor& b);
 
 Tensor maximum(Argument x, Scalar number);
 Tensor minimum(Argument x, Scalar number);
-Tensor operator>(Argument x, Scalar number);
-Tensor operator<(Argument x, Scalar number);
-Tensor operator>=(Argument x, Scalar number);
-Tensor operator<=(Argument x, Scalar number);
-Tensor operator>(Scalar number, Argument x);
-Tensor operator<(Scalar number, Argument x);
-Tensor operator>=(Scalar number, Argument x);
-Tensor operator<=(Scalar number, Argument x);
-Tensor equal(Argument x, Scalar number);
+Answers operator>(Argument x, Scalar number);
+Answers operator<(Argument x, Scalar number);
+Answers operator>=(Argument x, Scalar number);
+Answers operator<=(Argument x, Scalar number);
+Answers operator>(Scalar number, Argument x);
+Answers operator<(Scalar number, Argument x);
+Answers operator>=(Scalar number, Argument x);
+Answers operator<=(Scalar number, Argument x);
+Answers equal(Argument x, Scalar number);
 Tensor where(Argument condition, const Tensor& a, Scalar b);
 Tensor where(Argument condition, Scalar a, const Tensor& b);
 Tensor where(Argument condition, Scalar a, Scalar b);

@@ -19,15 +19,15 @@ TensorType places_type(const OpSignature& op) {
   return {DType::i64, reduced_shape(op)};
 }
 
-constexpr std::int64_t columns_max = 512;  // at a time
+constexpr std::int64_t columns_at_once = 512;
 
 // Elements side by side, and their places among the rows looked at, in integers as wide as they
 // are: so loops over both can be vectorised.
 template <class T>
 struct Found {
   using Place = std::conditional_t<sizeof(T) == sizeof(std::int32_t), std::int32_t, std::int64_t>;
-  std::array<T, columns_max> values;
-  std::array<Place, columns_max> places;
+  std::array<T, columns_at_once> values;
+  std::array<Place, columns_at_once> places;
 };
 
 // In each of `columns` columns of `rows` elements. The steps are those from one element to the
@@ -67,8 +67,8 @@ template <template <class> class Extreme, class T>
 void find_in_short_rows(Team& team, const AxisView& view, const T* x, std::int64_t* out) {
   for_row_blocks(team, view.outer, view.extent, [&](std::int64_t begin, std::int64_t end) {
     Found<T> found;
-    for (std::int64_t o = begin; o < end; o += columns_max) {
-      const std::int64_t count = std::min(columns_max, end - o);
+    for (std::int64_t o = begin; o < end; o += columns_at_once) {
+      const std::int64_t count = std::min(columns_at_once, end - o);
       find_in_columns<Extreme>(x + o * view.extent, view.extent, 1, count, view.extent, found);
       std::copy_n(found.places.data(), count, out + o);
     }
@@ -93,8 +93,8 @@ void find_in_tiles(Team& team, const AxisView& view, std::int64_t rows, const T*
             found(i, find_in_row<Extreme>(from, first, count));
             continue;
           }
-          for (std::int64_t c = 0; c < view.inner; c += columns_max) {
-            const std::int64_t columns = std::min(columns_max, view.inner - c);
+          for (std::int64_t c = 0; c < view.inner; c += columns_at_once) {
+            const std::int64_t columns = std::min(columns_at_once, view.inner - c);
             find_in_columns<Extreme>(from + c, count, view.inner, columns, 1, here);
             for (std::int64_t k = 0; k < columns; ++k) {
               found(i * view.inner + c + k, Placed<T>{here.values[k], first + here.places[k]});
@@ -110,7 +110,7 @@ void find_places(Team& team, const AxisView& view, const T* x, std::int64_t* out
   if (view.inner == 1 && view.extent <= short_extent) {
     return find_in_short_rows<Extreme>(team, view, x, out);
   }
-  const std::int64_t rows = block_elements / std::min(view.inner, columns_max);
+  const std::int64_t rows = block_elements / std::min(view.inner, columns_at_once);
   const std::int64_t tiles = (view.extent + rows - 1) / rows;
   if (tiles == 1) {
     return find_in_tiles<Extreme>(team, view, rows, x,

@@ -9,7 +9,6 @@
 #include "core/ops/rows.hpp"
 #include "core/ops/vector_math.hpp"
 
-#include <cmath>
 #include <vector>
 
 #include <fmt/format.h>

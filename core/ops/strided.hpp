@@ -96,7 +96,8 @@ struct StridedRows {
   std::int64_t rows = 1;
 };
 
-// Goes through all places along some axes of a box, the last axis fastest, and over again.
+// Goes through all places along some axes of a box, the last axis fastest. After the last place the
+// first comes again. The box must live as long.
 template <std::size_t n>
 class AxisCounter {
  public:
@@ -148,12 +149,13 @@ class RowParts {
   explicit RowParts(const StridedBox<n>& box) : outside_(box), between_(box) {
     const std::size_t along = row_axis(box);
     for (std::size_t d = 0; d < box.rank(); ++d) {
-      if (d != along) (lies_between(box, d, along) ? between_ : outside_).append(d);
+      if (d == along) continue;
+      const bool has_room = between_.places() * box.extent(d) * few <= cached_elements;
+      (has_room && lies_between(box, d, along) ? between_ : outside_).append(d);
     }
     length_ = box.extent(along);
     length_max_ =
         std::min(length_, between_.empty() ? block_elements : cached_elements / between_.places());
-    length_max_ = std::max(length_max_, std::min(length_, few));
     AxisCounter<n>& across = between_.empty() ? outside_ : between_;
     if (!across.empty()) {
       const std::size_t d = across.take_last();
@@ -165,9 +167,8 @@ class RowParts {
   }
 
   std::int64_t count() const { return outside_.places() * row_parts() * length_parts(); }
-  std::int64_t elements() const {
-    return between_.places() * rows_max_ * length_max_;
-  }  // of a part
+  // Of a part.
+  std::int64_t elements() const { return between_.places() * rows_max_ * length_max_; }
 
   // Calls f(rows) for all rows of these parts.
   template <class F>

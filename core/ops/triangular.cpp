@@ -57,7 +57,9 @@ void solve_each(const TriangularSystem& system, T alpha, const T* l, T* x) {
   const blasint step = system.is_left ? system.x_stride : 1;
   const blasint extent = extent_of(system);
   for (blasint i = 0; i < count; ++i, x += system.is_left ? 1 : system.x_stride) {
-    for (std::ptrdiff_t k = 0; alpha != 1 && k < extent; ++k) x[k * step] *= alpha;
+    if (alpha != 1) {
+      for (std::ptrdiff_t k = 0; k < extent; ++k) x[k * step] *= alpha;
+    }
     Blas::instance().of<T>().trsv(CblasRowMajor, CblasLower, transpose ? CblasTrans : CblasNoTrans,
                                   CblasNonUnit, extent, l, system.l_stride, x, step);
   }

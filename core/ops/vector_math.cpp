@@ -159,8 +159,9 @@ TROUPE_FOR_EACH_PROCESSOR void softmax_rows(const T* x, T scale, T* out, std::in
   constexpr std::int64_t rows_max = 512;
   const std::int64_t few = length > short_row ? 1 : rows_max / length;
   std::array<T, rows_max> maxima;
-  for (std::int64_t r = 0; r < rows; r += few, x += few * length, out += few * length) {
-    const std::int64_t count = std::min(few, rows - r);
+  for (std::int64_t r = 0, count = 0; r < rows;
+       r += count, x += count * length, out += count * length) {
+    count = std::min(few, rows - r);
     if (length > short_row) {
       apply_exp(x, max_of(x, length), out, length);
     } else {

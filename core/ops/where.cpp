@@ -3,6 +3,7 @@
 #include "core/ops/element_functions.hpp"
 #include "core/ops/layout.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace troupe {
@@ -23,6 +24,8 @@ const T* side_by_side(const T* from, std::int64_t step, std::int64_t count,
   return room.data();
 }
 
+// By way of the stack, also where nothing lies apart: the loop can be vectorised, since it doesn't
+// write to what may be an input.
 template <class T>
 void choose_row(const StridedRows<4>& rows, std::array<const T*, 3> in, T* out) {
   std::array<std::array<T, piece>, 3> rooms;

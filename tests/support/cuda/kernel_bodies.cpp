@@ -118,6 +118,13 @@ class Bodies {
     add(device_kernels::each_element<T, F, T, T>);
     add(device_kernels::each_place<T, F, 3, T, T>);
   }
+  template <class T, template <class> class Extreme>
+  void add_places() {
+    using device_kernels::find_places;
+    add_cooperating(find_places<T, Extreme, T, std::int64_t>);
+    add_cooperating(find_places<T, Extreme, T, Placed<T>>);
+    add_cooperating(find_places<T, Extreme, Placed<T>, std::int64_t>);
+  }
   template <class T>
   void add_for_numbers();
   template <class T>
@@ -153,8 +160,8 @@ void Bodies::add_for_numbers() {
   add_cooperating(reduce_axis<T, Sum<T>>);
   add_cooperating(reduce_axis<T, Max<T>>);
   add_cooperating(reduce_axis<T, Min<T>>);
-  add_cooperating(find_places<T, Max>);
-  add_cooperating(find_places<T, Min>);
+  add_places<T, Max>();
+  add_places<T, Min>();
 }
 
 template <class T>

@@ -229,13 +229,24 @@ BOOST_AUTO_TEST_CASE(tensors_are_compared_with_numbers_and_chosen_from) {
              boost::test_tools::per_element());
 }
 
+// As it would be whether there is a tensor.
+BOOST_AUTO_TEST_CASE(the_answers_of_a_comparison_are_a_tensor_and_no_condition_of_the_program) {
+  static_assert(std::is_constructible_v<bool, Tensor>);
+  static_assert(!std::is_constructible_v<bool, Answers>);
+  Session s{one_device()};
+  const Tensor x = s.tensor(std::vector<float>{-1, 2}, {2});
+  const Tensor is_positive = x > 0;
+  BOOST_TEST(static_cast<bool>(is_positive));
+  BOOST_TEST(sum((x > 0) * x, 0).read<float>()[0] == 2);
+}
+
 BOOST_AUTO_TEST_CASE(integers_are_compared_with_whole_numbers_only) {
   Session s{one_device()};
   const Tensor x = s.tensor(std::vector<std::int64_t>{-3, 0, 5}, {3});
   BOOST_TEST((x > -1).read<std::int64_t>() == (std::vector<std::int64_t>{0, 1, 1}),
              boost::test_tools::per_element());
-  BOOST_CHECK_THROW(x > 0.5, Error);
-  BOOST_CHECK_THROW(Tensor() > 0.5, Error);
+  BOOST_CHECK_THROW(static_cast<void>(x > 0.5), Error);
+  BOOST_CHECK_THROW(static_cast<void>(Tensor() > 0.5), Error);
   BOOST_CHECK_THROW(s.constant({3}, 0.5, DType::i32), Error);
 }
 

@@ -62,16 +62,28 @@ void reduce(const CudaCall& call) {
   });
 }
 
+template <class T, template <class> class Extreme, class In, class Out>
+void find_in_parts(const CudaCall& call, const ReducedAxis& axis, const In* x, Out* out) {
+  const unsigned lanes = lanes_of(axis.part_extent, axis.inner);
+  launch(call, blocks_for(axis.outer * axis.parts * axis.inner, block_threads / lanes),
+         device_kernels::find_places<T, Extreme, In, Out>, axis, lanes, x, out);
+}
+
 template <template <class> class Extreme>
 void find_places(const CudaCall& call) {
   const Shape& shape = call.inputs[0].type.shape;
-  const AxisView view(shape, axis_in(shape, call.attrs));
-  const unsigned lanes = lanes_of(view.extent, view.inner);
+  const ReducedAxis axis = cut_axis(AxisView(shape, axis_in(shape, call.attrs)));
   with_number(call.inputs[0].type.dtype, [&](auto element) {
     using T = decltype(element);
-    launch(call, blocks_for(view.outer * view.inner, block_threads / lanes),
-           device_kernels::find_places<T, Extreme>, view.outer, view.extent, view.inner, lanes,
-           call.inputs[0].as<T>(), call.output.as<std::int64_t>());
+    const T* const x = call.inputs[0].as<T>();
+    auto* const out = call.output.as<std::int64_t>();
+    if (axis.parts == 1) return find_in_parts<T, Extreme>(call, axis, x, out);
+    const auto partials = static_cast<std::size_t>(axis.outer * axis.parts * axis.inner);
+    auto* const partial =
+        reinterpret_cast<Placed<T>*>(call.on.scratch(partials * sizeof(Placed<T>)));
+    find_in_parts<T, Extreme>(call, axis, x, partial);
+    const ReducedAxis of_parts{axis.outer, axis.parts, axis.inner, 1, axis.parts};
+    find_in_parts<T, Extreme, Placed<T>>(call, of_parts, partial, out);
   });
 }
 

@@ -47,26 +47,47 @@ __global__ void reduce_axis(ReducedAxis axis, unsigned lanes, const T* x, T* out
   }
 }
 
-// The places of the extreme elements along an axis, as numbers from 0. `lanes` threads share a
-// column of a block: see ReducedAxis.
-template <class T, template <class> class Extreme>
-__global__ void find_places(std::int64_t outer, std::int64_t extent, std::int64_t inner,
-                            unsigned lanes, const T* x, std::int64_t* out) {
+template <class T>
+__device__ Placed<T> placed(T value, std::int64_t place) {
+  return {value, place};
+}
+template <class T>
+__device__ Placed<T> placed(const Placed<T>& found, std::int64_t) {
+  return found;
+}
+template <class T>
+__device__ void store(const Placed<T>& found, std::int64_t& out) {
+  out = found.place;
+}
+template <class T>
+__device__ void store(const Placed<T>& found, Placed<T>& out) {
+  out = found;
+}
+
+// Where the extreme elements of each part are: numbers, or the elements with their numbers, of
+// which this then finds the extremes of all parts. See reduce_axis.
+template <class T, template <class> class Extreme, class In, class Out>
+__global__ void find_places(ReducedAxis axis, unsigned lanes, const In* x, Out* out) {
   __shared__ Placed<T> shared[block_threads];
   const FirstOf<Extreme, T> combine;
-  const RowThread thread = inner == 1 ? RowThread::along_row(lanes) : RowThread::across_rows(lanes);
+  const RowThread thread =
+      axis.inner == 1 ? RowThread::along_row(lanes) : RowThread::across_rows(lanes);
   const std::int64_t per_block = blockDim.x / lanes;
-  const std::int64_t count = outer * inner;
+  const std::int64_t count = axis.outer * axis.parts * axis.inner;
   for (std::int64_t first = blockIdx.x * per_block; first < count; first += gridDim.x * per_block) {
-    const std::int64_t i = first + thread.row;
+    const std::int64_t i = first + thread.row < count ? first + thread.row : count - 1;
+    const std::int64_t begin = i / axis.inner % axis.parts * axis.part_extent;
+    const std::int64_t end =
+        begin + axis.part_extent < axis.extent ? begin + axis.part_extent : axis.extent;
+    const In* const column =
+        x + i / axis.inner / axis.parts * axis.extent * axis.inner + i % axis.inner;
     // A lane without elements of its own has the first one.
-    const T* const column = x + (i < count ? i / inner * extent * inner + i % inner : 0);
-    Placed<T> found{*column, 0};
-    for (std::int64_t k = thread.lane; k < extent; k += lanes) {
-      found = combine(found, {column[k * inner], k});
+    Placed<T> found = placed(column[begin * axis.inner], begin);
+    for (std::int64_t k = begin + thread.lane; k < end; k += lanes) {
+      found = combine(found, placed(column[k * axis.inner], k));
     }
     found = combine_lanes(shared, thread, found, combine);
-    if (i < count && thread.lane == 0) out[i] = found.place;
+    if (first + thread.row < count && thread.lane == 0) store(found, out[i]);
   }
 }
 
