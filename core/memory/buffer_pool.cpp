@@ -3,10 +3,10 @@
 #include "core/base/assert.hpp"
 #include "core/base/error.hpp"
 #include "core/base/huge_pages.hpp"
-#include "core/base/prefault.hpp"
 #include "core/base/saturating.hpp"
 #include "core/base/units.hpp"
 #include "core/machine/host_memory.hpp"
+#include "core/memory/mapped_memory.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -16,63 +16,6 @@
 
 namespace troupe {
 namespace {
-
-// Memory from the kernel; nullptr: it has none.
-std::byte* map_anywhere(std::uint64_t bytes) {
-  void* const start =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return start == MAP_FAILED ? nullptr : static_cast<std::byte*>(start);
-}
-
-// Huge pages for all of a buffer: one whose end has other ones would be two mappings.
-void use_huge_pages_in(std::byte* start, std::uint64_t bytes) {
-  advise({start, bytes}, BufferPool::page_bytes, MADV_HUGEPAGE);
-}
-
-// Mappings of at least a huge page begin at a multiple of it and ask the kernel for huge pages. A
-// 144 MB matrix then causes 70 page faults instead of 35,000, and kernels miss the TLB less.
-std::byte* map(std::uint64_t bytes) {
-  if (bytes < huge_page_bytes) return map_anywhere(bytes);
-  constexpr std::uint64_t page = BufferPool::page_bytes;
-  const std::uint64_t whole = (bytes + page - 1) / page * page;
-  std::byte* start = map_anywhere(whole + huge_page_bytes);
-  if (start == nullptr) {  // the address space may end before the memory does
-    start = map_anywhere(whole);
-  } else {
-    const std::uint64_t before = -reinterpret_cast<std::uintptr_t>(start) % huge_page_bytes;
-    if (before > 0) munmap(start, before);
-    start += before;
-    munmap(start + whole, huge_page_bytes - before);
-  }
-  if (start != nullptr) use_huge_pages_in(start, whole);
-  return start;
-}
-
-// Touches each page, so that page faults happen now and not while an op is timed.
-void touch(std::byte* start, std::uint64_t bytes) {
-  if (populate({start, bytes})) return;
-  for (std::uint64_t i = 0; i < bytes; i += BufferPool::page_bytes) {
-    *const_cast<volatile std::byte*>(start + i) = std::byte{0};
-  }
-}
-
-// Touched memory of `bytes` gets `new_bytes`, maybe elsewhere. nullptr: the kernel doesn't do that,
-// and it is as it was.
-std::byte* resized(std::byte* start, std::uint64_t bytes, std::uint64_t new_bytes) {
-  if (new_bytes <= bytes) {
-    return munmap(start + new_bytes, bytes - new_bytes) == 0 ? start : nullptr;
-  }
-  std::byte* const to = map(new_bytes);  // for its address, which a huge page may begin at
-  if (to == nullptr) return nullptr;
-  // The new pages belong to the mapping of the old ones. Side by side, the two would stay two.
-  if (mremap(start, bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) == MAP_FAILED) {
-    munmap(to, new_bytes);
-    return nullptr;
-  }
-  if (new_bytes >= huge_page_bytes) use_huge_pages_in(to, new_bytes);
-  touch(to + bytes, new_bytes - bytes);
-  return to;
-}
 
 Error too_little(std::uint64_t needed, std::uint64_t available) {
   return run_error(fmt::format("this host has not enough memory for the tensors: {} needed, "
@@ -272,14 +215,14 @@ bool BufferPool::grow(std::uint64_t capacity, std::uint64_t count,
   for (std::uint64_t made = 0; made < count; made += most) {
     const std::uint64_t per_mapping = std::min(most, count - made);
     const std::uint64_t bytes = per_mapping * capacity;
-    std::byte* const start = map(bytes);
+    std::byte* const start = map_memory(bytes);
     if (start == nullptr) throw not_mapped(bytes, usable_bytes_());
     for (std::uint64_t at = 0; at < bytes; at += part_bytes) {
       if (keep_going && !keep_going()) {
         munmap(start, bytes);
         return false;
       }
-      touch(start + at, std::min(part_bytes, bytes - at));
+      touch_memory({start + at, std::min(part_bytes, bytes - at)});
     }
     pin(start, bytes, has_own_mapping(capacity) ? capacity : bytes);
     use_room(bytes);
@@ -344,7 +287,7 @@ bool BufferPool::resize_unused(std::uint64_t capacity) {
   }
   // Others have to go as well, unless it is for the little by which this one is larger.
   if (excess_with(capacity) > capacity / 2) make_way(capacity);
-  std::byte* const start = resized(old, old_capacity, capacity);
+  std::byte* const start = resize_memory(old, old_capacity, capacity);
   if (start == nullptr) {
     add(old, old_capacity, 1);
     return false;
@@ -366,7 +309,7 @@ std::uint64_t BufferPool::populate_again(std::uint64_t capacity, std::uint64_t c
     buffers.assign(first, without_pages.end());
     without_pages.erase(first, without_pages.end());
   }
-  for (std::byte* const buffer : buffers) touch(buffer, capacity);
+  for (std::byte* const buffer : buffers) touch_memory({buffer, capacity});
   use_room(buffers.size() * capacity);
   const std::lock_guard lock(mutex_);
   Bin& bin = bins_[capacity];

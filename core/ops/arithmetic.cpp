@@ -3,12 +3,10 @@
 // extent equals the other one, or one of the two is 1 or missing, and is repeated. So `add` of a
 // matrix and a vector adds the vector to each row. Integers that are too large wrap around, as in
 // NumPy; div doesn't take any.
-#include "core/base/error.hpp"
 #include "core/ops/builtin.hpp"
 #include "core/ops/layout.hpp"
 #include "core/ops/reduction.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>

@@ -146,7 +146,7 @@ struct Abs {
   }
 };
 
-// Comparisons, of which a NaN is none: 1 for true, else 0.
+// Comparisons: 1 where they hold, else 0. None holds for a NaN.
 template <class T>
 struct Greater {
   constexpr T operator()(T a, T b) const { return value_of(a) > value_of(b) ? T{1} : T{0}; }

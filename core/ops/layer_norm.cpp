@@ -55,7 +55,7 @@ void layer_norm_kernel(const CpuCall& call) {
     const T* const gain = call.inputs[1].as<T>();
     const T* const bias = call.inputs[2].as<T>();
     const auto epsilon = static_cast<T>(call.attrs.get<double>("epsilon"));
-    for_rows_of(call.team, shape, [&](std::int64_t begin, std::int64_t end) {
+    for_row_blocks_of(call.team, shape, [&](std::int64_t begin, std::int64_t end) {
       normalise_rows(call.inputs[0].as<T>() + begin * length, gain, bias, epsilon,
                      call.output.as<T>() + begin * length, end - begin, length);
     });

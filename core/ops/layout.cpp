@@ -17,6 +17,17 @@ std::int64_t aligned_extent(const Shape& shape, std::size_t rank, std::size_t d)
   return d < missing ? 1 : shape[d - missing];
 }
 
+// The steps of an input along the axes of the output.
+Strides broadcast_strides(const Shape& shape, const Shape& output) {
+  const Strides own = strides_of(shape);
+  Strides strides{};
+  const std::size_t missing = output.rank() - shape.rank();
+  for (std::size_t d = missing; d < output.rank(); ++d) {
+    strides[d] = shape[d - missing] == 1 ? 0 : own[d - missing];
+  }
+  return strides;
+}
+
 }  // namespace
 
 TensorType broadcast_type(const OpSignature& op) {
@@ -41,16 +52,6 @@ TensorType broadcast_type(const OpSignature& op) {
     }
   }
   return {dtype, Shape(std::span(extents).first(rank))};
-}
-
-Strides broadcast_strides(const Shape& shape, const Shape& output) {
-  const Strides own = strides_of(shape);
-  Strides strides{};
-  const std::size_t missing = output.rank() - shape.rank();
-  for (std::size_t d = missing; d < output.rank(); ++d) {
-    strides[d] = shape[d - missing] == 1 ? 0 : own[d - missing];
-  }
-  return strides;
 }
 
 StridedBox<3> broadcast_box(const Shape& a, const Shape& b, const Shape& output) {

@@ -12,8 +12,6 @@ namespace troupe {
 // equal, or some are 1 or missing. Throws a usage Error without a place if they aren't, or if the
 // element types differ.
 TensorType broadcast_type(const OpSignature& op);
-// The steps of an input of such an op along the axes of its output.
-Strides broadcast_strides(const Shape& shape, const Shape& output);
 // Of a ∘ b with broadcasting. The operands are a, b and the output.
 StridedBox<3> broadcast_box(const Shape& a, const Shape& b, const Shape& output);
 // Of where. The operands are its three inputs and the output.

@@ -18,7 +18,7 @@ inline std::int64_t row_length(const Shape& shape) {
 // Calls f(begin, end) on the team for blocks of rows. A row isn't split: a tensor of few rows
 // occupies few threads.
 template <class F>
-void for_rows_of(Team& team, const Shape& shape, const F& f) {
+void for_row_blocks_of(Team& team, const Shape& shape, const F& f) {
   const std::int64_t length = row_length(shape);
   for_row_blocks(team, shape.elements() / length, length, f);
 }

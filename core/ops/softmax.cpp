@@ -16,7 +16,7 @@ OpKind softmax_op() {
             const std::int64_t length = row_length(shape);
             with_element(call.output.type.dtype, [&](auto element) {
               using T = decltype(element);
-              for_rows_of(call.team, shape, [&](std::int64_t begin, std::int64_t end) {
+              for_row_blocks_of(call.team, shape, [&](std::int64_t begin, std::int64_t end) {
                 softmax_rows(call.inputs[0].as<T>() + begin * length, T{1},
                              call.output.as<T>() + begin * length, end - begin, length);
               });

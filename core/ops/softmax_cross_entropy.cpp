@@ -55,7 +55,7 @@ void loss(const CpuCall& call) {
     using T = decltype(element);
     const std::vector<std::int64_t> labels = labels_of<T>(call);
     std::vector<T> losses(labels.size());
-    for_rows_of(call.team, shape, [&](std::int64_t begin, std::int64_t end) {
+    for_row_blocks_of(call.team, shape, [&](std::int64_t begin, std::int64_t end) {
       const T* const x = call.inputs[0].as<T>();
       std::vector<T> maxima(static_cast<std::size_t>(end - begin));
       T* const sums = losses.data() + begin;
@@ -80,7 +80,7 @@ void gradient(const CpuCall& call) {
     using T = decltype(element);
     const std::vector<std::int64_t> labels = labels_of<T>(call);
     const T rows = static_cast<T>(shape[0]);
-    for_rows_of(call.team, shape, [&](std::int64_t begin, std::int64_t end) {
+    for_row_blocks_of(call.team, shape, [&](std::int64_t begin, std::int64_t end) {
       T* const out = call.output.as<T>();
       softmax_rows(call.inputs[0].as<T>() + begin * classes, rows, out + begin * classes,
                    end - begin, classes);
