@@ -86,12 +86,16 @@ class Cluster::Impl {
   }
   std::string await_disconnection() {
     const std::chrono::milliseconds pause(1);
-    // A node that has ended is missed in milliseconds, and one that is silent fails no transfer.
+    // A node that has ended is missed in milliseconds. One that is silent fails transfers where
+    // connections to it are still to be made, and is suspected then.
     const Duration limit = std::max<Duration>(
         std::min<Duration>(options_.node_timeout, std::chrono::seconds(3)), 2 * suspicion_time);
     const Instant begun = present(control_.system());
     std::string why = nodes_.disconnection();
-    while (why.empty() && !is_interrupted() && present(control_.system()) - begun < limit) {
+    const auto may_be_known = [&] {
+      return nodes_.has_suspicion() || present(control_.system()) - begun < limit;
+    };
+    while (why.empty() && !is_interrupted() && may_be_known()) {
       rest_for(control_.system(), pause);
       why = nodes_.disconnection();
     }

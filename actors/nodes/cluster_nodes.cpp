@@ -36,6 +36,7 @@ class ClusterNodes::Leader final : public caf::event_based_actor {
         Route<Failure>{*nodes_},
         Route<LastRecords>{*nodes_},
         [this](const NodeSuspected& suspected) { nodes_->suspect(suspected); },
+        [this](const StillThere& answer) { nodes_->on_answer(answer); },
         [this](Judge, std::uint32_t epoch) { nodes_->judge(epoch); },
         [this](const caf::actor& agent) { monitor(agent); },
     };
@@ -103,10 +104,20 @@ std::string ClusterNodes::last_cut() const {
 
 std::string ClusterNodes::disconnection() const {
   const std::lock_guard lock(mutex_);
+  return why_disconnected();
+}
+
+// `mutex_` is held.
+std::string ClusterNodes::why_disconnected() const {
   if (is_cut_) return cut_of();  // what was lost before or after isn't why
   const auto lost = std::find(is_lost_.begin(), is_lost_.end(), true);
   if (!is_disconnected_ || lost == is_lost_.end()) return {};
   return loss_of(static_cast<std::size_t>(lost - is_lost_.begin()));
+}
+
+bool ClusterNodes::has_suspicion() const {
+  const std::lock_guard lock(mutex_);
+  return !is_disconnected_ && !suspicions_.empty();
 }
 
 std::optional<std::uint32_t> ClusterNodes::begin_epoch() {
@@ -114,6 +125,7 @@ std::optional<std::uint32_t> ClusterNodes::begin_epoch() {
   if (!std::exchange(is_disconnected_, false)) return {};
   is_cut_ = false;
   suspicions_.clear();
+  has_answered_.clear();
   return ++epoch_;
 }
 
@@ -133,8 +145,8 @@ caf::actor ClusterNodes::spawn_stand_in(caf::actor_system& system, ResourceId re
   stand_ins_[resource.value] = stand_in;
   if (is_lost_[node]) {
     caf::anon_send(stand_in, NodeLost{loss_of(node)});
-  } else if (is_cut_) {
-    caf::anon_send(stand_in, Failure{resource, {}, cut_of()});
+  } else if (is_cut_ || (is_disconnected_ && is_between_nodes(resource))) {
+    caf::anon_send(stand_in, Failure{resource, {}, why_disconnected()});
   }
   return stand_in;
 }
@@ -170,16 +182,38 @@ void ClusterNodes::suspect(const NodeSuspected& suspected) {
   const bool is_known =
       suspected.by.index() < nodes_.size() && suspected.node.index() < nodes_.size();
   if (!is_known || is_disconnected_ || suspected.epoch != epoch_) return;
-  if (suspicions_.empty()) caf::delayed_anon_send(leader(), suspicion_time, Judge::value, epoch_);
+  if (suspicions_.empty()) {
+    has_answered_.assign(nodes_.size(), false);
+    judge_later();
+  }
   suspicions_.push_back(suspected);
+  for (const NodeId node : {suspected.by, suspected.node}) {
+    caf::send_as(leader(), nodes_[node.index()].agent, StillThere{.epoch = epoch_, .node = node});
+  }
 }
 
-// All live as far as the leader knows, so they are connected anew. When two are cut off from each
+void ClusterNodes::on_answer(const StillThere& answer) {
+  const std::lock_guard lock(mutex_);
+  if (answer.epoch != epoch_ || answer.node.index() >= has_answered_.size()) return;
+  has_answered_[answer.node.index()] = true;
+}
+
+void ClusterNodes::judge_later() {
+  caf::delayed_anon_send(leader(), suspicion_time, Judge::value, epoch_);
+}
+
+// Nodes that don't answer are waited for until they do or are lost. All live then, so they are
+// connected anew. When two are cut off from each
 // other again, one of them is given up: the one that is cut off from more nodes, else the one that
 // was not reached. Nodes that have closed their connections miss each other.
 void ClusterNodes::judge(std::uint32_t epoch) {
   const std::lock_guard lock(mutex_);
   if (is_disconnected_ || epoch != epoch_) return;
+  for (const NodeSuspected& suspected : suspicions_) {
+    if (!has_answered_[suspected.by.index()] || !has_answered_[suspected.node.index()]) {
+      return judge_later();
+    }
+  }
   const NodeSuspected* again = nullptr;
   for (const NodeSuspected& suspected : suspicions_) {
     if (is_cut_pair(suspected) && again == nullptr) again = &suspected;
@@ -226,10 +260,22 @@ void ClusterNodes::mark_lost(std::size_t n, std::string why) {
     return pair.first == id || pair.second == id;
   });
   disconnect(loss_of(n), n);
-  for (const auto& [resource, stand_in] : stand_ins_) {
-    if (resource_node(*running_, ResourceId{resource}).index() != n) continue;
-    caf::anon_send(stand_in, NodeLost{loss_of(n)});
+  for (const auto& [number, stand_in] : stand_ins_) {
+    const ResourceId resource{number};
+    if (resource_node(*running_, resource).index() == n) {
+      caf::anon_send(stand_in, NodeLost{loss_of(n)});
+    } else if (is_between_nodes(resource)) {
+      caf::anon_send(stand_in, Failure{resource, {}, loss_of(n)});
+    }
   }
+}
+
+// What such a link has sent when connections are closed may never arrive: the run has failed then,
+// though nothing of it may be on the node that was lost.
+bool ClusterNodes::is_between_nodes(ResourceId resource) const {
+  const std::size_t devices = running_->devices.size();
+  return resource.index() >= devices &&
+         is_network_link(*running_, running_->links[resource.index() - devices]);
 }
 
 void ClusterNodes::disconnect(const std::string& cause, std::size_t but) {

@@ -25,7 +25,7 @@
 namespace troupe {
 
 // What nodes say of each other is a suspicion. If a process has ended, the leader's connection to
-// it says so within this time.
+// it says so within this time; of one that is silent it isn't known before it answers or is missed.
 inline constexpr std::chrono::milliseconds suspicion_time{100};
 
 // For use by the leader's thread. An actor hears the nodes meanwhile.
@@ -60,6 +60,8 @@ class ClusterNodes {
   // If, since begin_epoch(), a node was lost or two were cut off from each other: which, and what
   // to do. Else empty.
   std::string disconnection() const;
+  // Whether a node has been said to be out of reach, and it isn't known yet what that comes of.
+  bool has_suspicion() const;
   // If the nodes have closed their connections since the last call: the number of the new ones,
   // which have nothing of the old ones.
   std::optional<std::uint32_t> begin_epoch();
@@ -77,10 +79,14 @@ class ClusterNodes {
   void route(std::uint32_t run, ResourceId resource, const Message& message);
   void on_down(const caf::actor_addr& agent);
   void suspect(const NodeSuspected& suspected);
+  void on_answer(const StillThere& answer);
   void judge(std::uint32_t epoch);
+  void judge_later();
   bool is_cut_pair(const NodeSuspected& suspected) const;
   void cut(const NodeSuspected& suspected);
   void mark_lost(std::size_t n, std::string why);
+  bool is_between_nodes(ResourceId resource) const;
+  std::string why_disconnected() const;
   std::string loss_of(std::size_t n) const;
   std::string cut_of() const;
   void disconnect(const std::string& cause, std::size_t but = static_cast<std::size_t>(-1));
@@ -97,6 +103,7 @@ class ClusterNodes {
   bool is_disconnected_ = false;  // a node was lost, has come, or was cut off, in this epoch
   bool is_cut_ = false;           // for the latter reason only
   std::vector<NodeSuspected> suspicions_;  // of this epoch
+  std::vector<bool> has_answered_;         // by NodeId: has answered since the first suspicion
   // That were connected anew, the smaller id first; both live.
   std::vector<std::pair<NodeId, NodeId>> cut_pairs_;
   std::size_t cuts_ = 0;

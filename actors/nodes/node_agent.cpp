@@ -85,6 +85,7 @@ class Agent final : public caf::event_based_actor {
           return Prepared{};
         },
         [](ClockRequest) { return ClockIs{steady_now()}; },
+        [](StillThere question) { return question; },
         [this](const DigestRequest& request) {
           return answer([&] { return caf::make_message(DigestIs{tensors().digest(request)}); });
         },

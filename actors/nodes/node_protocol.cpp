@@ -90,6 +90,7 @@ void add_node_protocol(caf::actor_system_config& config) {
       .add_message_type<ShareDone>("troupe::ShareDone")
       .add_message_type<LastRecords>("troupe::LastRecords")
       .add_message_type<NodeSuspected>("troupe::NodeSuspected")
+      .add_message_type<StillThere>("troupe::StillThere")
       .add_message_type<DigestRequest>("troupe::DigestRequest")
       .add_message_type<DigestIs>("troupe::DigestIs")
       .add_message_type<ValuesRequest>("troupe::ValuesRequest")

@@ -163,6 +163,13 @@ struct NodeSuspected {
   std::string cause;
 };
 
+// leader → agent: a node that can't reach the other one, or can't be reached by it, is asked
+// whether it lives. Answered with the same.
+struct StillThere {
+  std::uint32_t epoch = 0;
+  NodeId node;
+};
+
 // leader → agent, of a result that has been made and that nothing changes. Answered with DigestIs
 // or Refusal.
 struct DigestRequest {
@@ -321,6 +328,10 @@ auto inspect(Inspector& f, LastRecords& x) {
 template <class Inspector>
 auto inspect(Inspector& f, NodeSuspected& x) {
   return f(caf::meta::type_name("NodeSuspected"), x.epoch, x.by, x.node, x.cause);
+}
+template <class Inspector>
+auto inspect(Inspector& f, StillThere& x) {
+  return f(caf::meta::type_name("StillThere"), x.epoch, x.node);
 }
 template <class Inspector>
 auto inspect(Inspector& f, DigestRequest& x) {

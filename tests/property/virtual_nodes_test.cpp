@@ -193,6 +193,7 @@ struct Cut {
   std::size_t a;
   std::size_t b;
   Duration when;
+  bool is_host_gone = false;  // that of b: nobody hears of it any more
 };
 
 struct Outcomes {
@@ -213,9 +214,13 @@ Outcomes cut(const std::vector<Cut>& cuts, OnLoss on_loss = OnLoss::replan, std:
   for (std::uint32_t i = 1; i < 12; ++i) {
     last = g.work("op" + std::to_string(i), 100'000'000, {last}, on(DeviceId{i % 3}));
   }
-  VirtualNodes nodes(seed, machines, g.graph.kinds(), {.nodes = machines.size()}, node_timeout);
+  // The nodes notice before the leader does.
+  VirtualNodes nodes(seed, machines, g.graph.kinds(), {.nodes = machines.size()}, 500ms);
   Cluster cluster(g.graph.kinds(), nodes.options());
-  for (const auto& [a, b, when] : cuts) nodes.disconnect(a, b, when);
+  for (const auto& [a, b, when, is_host_gone] : cuts) {
+    nodes.disconnect(a, b, when);
+    if (is_host_gone) nodes.kill(b, when, false);
+  }
   const std::vector<Scenario> scenarios{g.everything()};
   RunOptions options{.mode = Mode::rehearse, .cluster = &cluster, .on_loss = on_loss};
   bool has_cut = false;
@@ -306,10 +311,47 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_to_fail_names_the_nodes_that_were_cut_off) {
   BOOST_TEST((lost == std::vector<bool>{false, false, false}));
 }
 
+BOOST_AUTO_TEST_CASE(a_node_that_others_do_not_reach_is_lost_if_the_leader_does_not_either) {
+  const auto [report, lost] = cut({{0, 1, 150ms, true}}, OnLoss::fail);
+  const std::string& error = report.scenarios[0].error;
+  BOOST_TEST((report.scenarios[0].outcome == Outcome::failed));
+  BOOST_TEST(error.find("node n1") == 0U, error);
+  BOOST_TEST(error.find(" was lost") != std::string::npos, error);
+  BOOST_TEST((lost == std::vector<bool>{false, true, false}));
+}
+
 BOOST_AUTO_TEST_CASE(a_run_that_waits_for_nodes_needs_no_others_for_those_that_were_cut_off) {
   const auto [report, lost] = cut({{0, 1, 150ms}}, OnLoss::wait);
   check_results(report);
   BOOST_TEST(names(report, "they were connected anew"));
+}
+
+// The others close their connections, too: what is under way between them does not arrive.
+BOOST_AUTO_TEST_CASE(a_node_that_has_nothing_to_do_may_be_lost_at_any_moment) {
+  testing::SmallMachine part;
+  part.device("cpu", part.memory("mem"));
+  const std::vector<Machine> machines(3, part.machine);
+  SmallGraph g;
+  OpId last = g.work("op", 10'000, {}, on(DeviceId{0}));
+  for (std::uint32_t i = 1; i < 12; ++i) {
+    last = g.work("op" + std::to_string(i), 10'000, {last}, on(DeviceId{i % 2}));
+  }
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      VirtualNodes nodes(seed, machines, g.graph.kinds(), {.nodes = machines.size()}, 500ms);
+      Cluster cluster(g.graph.kinds(), nodes.options());
+      bool is_running = false;
+      RunOptions options{.mode = Mode::rehearse, .cluster = &cluster, .on_loss = OnLoss::replan};
+      options.on_progress = [&](const RunProgress& progress) {
+        if (progress.phase != RunProgress::Phase::running || is_running) return;
+        is_running = true;
+        nodes.kill(2, std::chrono::microseconds(10 * seed), true);
+      };
+      const std::vector<Scenario> scenarios{g.everything()};
+      check_results(Run(cluster.machine(), g.graph, scenarios, options).perform());
+      BOOST_TEST((cluster.lost_nodes() == std::vector<bool>{false, false, true}));
+    }
+  }
 }
 
 // With exit code 1, as after the first one: JSON and the traces are written.
