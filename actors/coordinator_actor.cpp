@@ -239,6 +239,7 @@ class CoordinatorActor : public caf::event_based_actor {
   // Reads the shares that are still out, and sets the result though their actors are at work. Those
   // quit when they come to the message Collect.
   void leave() {
+    std::vector<bool> is_known(resources_->size(), false);
     for (std::size_t w = windows_.first(); w < windows_.size(); ++w) {
       std::vector<bool> is_back(resources_->size(), false);
       for (const auto& [resource, share] : windows_[w].finished) is_back[resource.index()] = true;
@@ -248,10 +249,15 @@ class CoordinatorActor : public caf::event_based_actor {
         for (const Share::Item& item : read.items) {
           if (item.start != Share::never && !item.finished()) {
             result_.under_way.push_back(item.unit);
+            is_known[sent.resource().index()] = true;
           }
         }
       }
     }
+    std::ranges::copy_if(joined_, std::back_inserter(result_.not_awaited),
+                         [&](ResourceId resource) {
+                           return !logic_.is_collected(resource) && !is_known[resource.index()];
+                         });
     end();
   }
 

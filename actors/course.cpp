@@ -333,11 +333,9 @@ std::string Course::checkpoint_note() const {
 void Course::summarize(Report& report) {
   const RunOptions& options = setting_.options;
   const std::string& name = setting_.scenario.name;
-  if (!result_.under_way.empty()) {
-    const std::string left =
-        left_behind(result_.under_way, options.grace, setting_.graph, setting_.machine, plan_);
-    report.notes.push_back(fmt::format("'{}': {}", name, left));
-  }
+  const std::string left = left_behind(result_, options.grace, options.cluster != nullptr,
+                                       setting_.graph, setting_.machine, plan_);
+  if (!left.empty()) report.notes.push_back(fmt::format("'{}': {}", name, left));
   if (replanning_took_ > Duration{0}) {
     std::string cost = fmt::format("'{}': ", name);
     if (!setting_.execution.setting().has_virtual_time) {

@@ -10,18 +10,43 @@
 #include <fmt/format.h>
 
 namespace troupe {
+namespace {
 
-std::string left_behind(const std::vector<UnitId>& units, Duration grace, const Graph& graph,
-                        const Machine& machine, const Plan& plan) {
-  const auto name = [&](std::size_t i) { return unit_name(graph, machine, plan, units[i]); };
-  const std::string when =
-      fmt::format("still under way {} after the interrupt, and", format_duration(grace));
-  if (units.size() == 1) return fmt::format("{} was {} was left.", name(0), when);
+// "a, b, c and 2 more"
+template <class Id, class NameOf>
+std::string first_names(const std::vector<Id>& ids, const NameOf& name_of) {
   constexpr std::size_t named_max = 3;
-  std::string names = name(0);
-  for (std::size_t i = 1; i < std::min(units.size(), named_max); ++i) names += ", " + name(i);
-  if (units.size() > named_max) names += fmt::format(" and {} more", units.size() - named_max);
-  return fmt::format("{} ops and transfers were {} were left: {}.", units.size(), when, names);
+  std::string names;
+  for (std::size_t i = 0; i < std::min(ids.size(), named_max); ++i) {
+    names += (i == 0 ? "" : ", ") + name_of(ids[i]);
+  }
+  if (ids.size() > named_max) names += fmt::format(" and {} more", ids.size() - named_max);
+  return names;
+}
+
+}  // namespace
+
+std::string left_behind(const RunResult& result, Duration grace, bool has_nodes, const Graph& graph,
+                        const Machine& machine, const Plan& plan) {
+  const std::string when = format_duration(grace) + " after the interrupt";
+  std::string notes;
+  if (const auto& units = result.under_way; !units.empty()) {
+    const std::string names =
+        first_names(units, [&](UnitId unit) { return unit_name(graph, machine, plan, unit); });
+    notes = units.size() == 1
+                ? fmt::format("{} was still under way {}, and was left.", names, when)
+                : fmt::format("{} ops and transfers were still under way {}, and were left: {}.",
+                              units.size(), when, names);
+  }
+  const auto& left = result.not_awaited;
+  if (has_nodes && !left.empty()) {
+    const std::string names =
+        first_names(left, [&](ResourceId resource) { return resource_name(machine, resource); });
+    notes +=
+        fmt::format("{}{} {} still at work {}, and {} left.", notes.empty() ? "" : " ", names,
+                    left.size() == 1 ? "was" : "were", when, left.size() == 1 ? "was" : "were");
+  }
+  return notes;
 }
 
 std::unordered_set<OpId> finished_ops(const Plan& plan, const Remains& remains) {

@@ -6,6 +6,7 @@
 #include "core/machine/machine.hpp"
 #include "core/plan/plan.hpp"
 #include "core/plan/rest.hpp"
+#include "core/result/summary.hpp"
 
 #include <span>
 #include <string>
@@ -14,8 +15,10 @@
 
 namespace troupe {
 
-// What an interrupted run has left, as a sentence: "'nap' on cpu0 was still under way …".
-std::string left_behind(const std::vector<UnitId>& units, Duration grace, const Graph& graph,
+// What an interrupted run has left, in sentences: "'nap' on cpu0 was still under way …". Empty if
+// nothing was. `has_nodes`: the actors are on other nodes; those of this process say what is under
+// way.
+std::string left_behind(const RunResult& result, Duration grace, bool has_nodes, const Graph& graph,
                         const Machine& machine, const Plan& plan);
 
 // Of all that was planned so far.

@@ -26,6 +26,8 @@ struct RunResult {
   ResourceShares shares;  // of windows that haven't completed, with the records of their items
   // Units that an interrupted run has left: their actors still work on them.
   std::vector<UnitId> under_way = {};
+  // Other actors that it has not waited for. What those on other nodes have begun isn't known.
+  std::vector<ResourceId> not_awaited = {};
 };
 
 // "'run[3]' on gpu0", "'run[3]' over pcie0"

@@ -269,6 +269,22 @@ BOOST_AUTO_TEST_CASE(an_interrupted_run_reports_what_has_finished_and_leaves_no_
   check_nothing_is_left(files);
 }
 
+BOOST_AUTO_TEST_CASE(an_interrupted_run_names_the_devices_that_it_leaves_at_work) {
+  const Files files("tasks: {door: {op: gate, on: n1.cpu0}}\n");
+  Program run(troupe_command({"run", "run.yaml", "--local-nodes", "2", "--json", "report.json",
+                              "--ops", GATE_OPS_LIBRARY}),
+              options_in(files));
+  BOOST_REQUIRE(run.wait_until([&] { return fs::exists(files.path() / "waiting"); }));
+  run.send(SIGINT);
+  const Finished finished = run.wait();
+  BOOST_TEST(finished.exit_code == 1);
+  const json report = files.report();
+  BOOST_TEST_REQUIRE(report["notes"].size() == 1U);
+  BOOST_TEST(report["notes"][0] ==
+             "'all': n1.cpu0 was still at work 500 ms after the interrupt, and was left.");
+  check_nothing_is_left(files);
+}
+
 // Standard error is a file: the nodes write there when the leader is gone.
 BOOST_AUTO_TEST_CASE(local_nodes_end_with_a_leader_that_is_killed_and_say_so) {
   const Files files(long_run);

@@ -1,8 +1,10 @@
-// A library with an op that waits until there is a file "open" in the folder of its process.
+// A library with an op that makes a file "waiting" in the folder of its process, and waits until
+// there is one "open".
 #include "core/ops/op_library.hpp"
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 TROUPE_OPS(registry) {
@@ -18,6 +20,7 @@ TROUPE_OPS(registry) {
        .work = [](const troupe::OpSignature&, const troupe::TensorType&) { return troupe::Work{}; },
        .cpu =
            [](const troupe::CpuCall& call) {
+             std::ofstream("waiting").put('w');
              while (!std::filesystem::exists("open")) {
                std::this_thread::sleep_for(std::chrono::milliseconds(5));
              }
