@@ -93,11 +93,9 @@ struct Plan {
     while (end < units.size() && units[end].is_further) ++end;
     return end;
   }
-  // The number of chunks in which `to` receives the tensor of `from`; 1 if `to` waits for the whole
-  // tensor.
-  std::uint32_t chunks_between(UnitId from, UnitId to) const {
-    const bool is_route = units[to.index()].paced && from.value + 1 == to.value;
-    return is_route ? units[from.index()].chunks : 1;
+  // Whether `to` moves on what `from` moves, chunk by chunk. Else it waits for the whole tensor.
+  bool moves_on(UnitId from, UnitId to) const {
+    return units[to.index()].paced && from.value + 1 == to.value;
   }
 };
 

@@ -128,7 +128,8 @@ void Summary::add_times(const Window& window) {
 
 // On a route of several links, a transfer may begin when the link before has delivered the first
 // chunk, and ends at least one chunk after the transfer on the link before. In a real run the times
-// of chunks differ; the shortest chunk gives a valid bound.
+// of chunks differ; the shortest chunk gives a valid bound. The two ends of a network move a chunk
+// at the same time, of which their records tell.
 Summary::Earliest Summary::earliest(UnitId unit, const ShareTable<>& shares,
                                     std::span<const ReplicaId> inputs) const {
   Earliest own;
@@ -137,21 +138,32 @@ Summary::Earliest Summary::earliest(UnitId unit, const ShareTable<>& shares,
     const UnitId p = maker_of(input);
     if (p < plan_.first_timed) continue;
     const Earliest& before = earliest_[p.index() - plan_.first_timed.index()];
-    if (plan_.chunks_between(p, unit) == 1) {
+    if (!plan_.moves_on(p, unit)) {
       own.ready = std::max(own.ready, before.finish);
-    } else {
-      own.ready = std::max(own.ready, before.ready + shortest_chunk(p, shares));
-      at_least = std::max(at_least, before.finish + shortest_chunk(unit, shares));
+      continue;
     }
+    const Share::Item& first = item_of(p, shares);
+    const Share::Item& second = item_of(unit, shares);
+    const Duration first_chunk = std::min(shortest_chunk(p, shares), second.start - first.start);
+    const Duration last_chunk = std::min(shortest_chunk(unit, shares), second.end - first.end);
+    own.ready = std::max(own.ready, before.ready + first_chunk);
+    at_least = std::max(at_least, before.finish + last_chunk);
   }
   const ItemRef ref = plan_.units[unit.index()].ref;
   own.finish = std::max(own.ready + shares[ref.resource].busy(ref.item), at_least);
   return own;
 }
 
+const Share::Item& Summary::item_of(UnitId unit, const ShareTable<>& shares) const {
+  const ItemRef ref = plan_.units[unit.index()].ref;
+  return shares[ref.resource].items[ref.item];
+}
+
 Duration Summary::shortest_chunk(UnitId transfer, const ShareTable<>& shares) const {
-  const ItemRef ref = plan_.units[transfer.index()].ref;
-  return Duration{shares[ref.resource].chunks[ref.item].shortest_ns};
+  const Unit& unit = plan_.units[transfer.index()];
+  const Share& share = shares[unit.ref.resource];
+  if (unit.chunks == 1) return share.busy(unit.ref.item);
+  return Duration{share.chunks[unit.ref.item].shortest_ns};
 }
 
 void Summary::add_span(const Unit& unit, const Share& share, std::span<const ReplicaId> inputs) {

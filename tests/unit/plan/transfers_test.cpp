@@ -91,9 +91,9 @@ BOOST_AUTO_TEST_CASE(a_tensor_crosses_each_link_of_its_route_as_a_unit_of_its_ow
   }
   BOOST_TEST((first.paces && !first.paced));
   BOOST_TEST((second.paced && !second.paces));
-  BOOST_TEST(p.plan.chunks_between(UnitId{1}, UnitId{2}) == 3U);
-  BOOST_TEST(p.plan.chunks_between(UnitId{0}, UnitId{1}) == 1U);
-  BOOST_TEST(p.plan.chunks_between(UnitId{2}, UnitId{3}) == 1U);
+  BOOST_TEST(p.plan.moves_on(UnitId{1}, UnitId{2}));
+  BOOST_TEST(!p.plan.moves_on(UnitId{0}, UnitId{1}));
+  BOOST_TEST(!p.plan.moves_on(UnitId{2}, UnitId{3}));
 }
 
 BOOST_AUTO_TEST_CASE(transfers_of_a_link_that_are_alike_share_a_move) {
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_second_route_starts_where_the_first_one_left_a_replica) {
   const Share::Move& move = p.view.move("x over pcie2");
   BOOST_TEST((!move.paced && !move.paces));
   BOOST_TEST(move.chunks == 1U);
-  BOOST_TEST(p.plan.chunks_between(UnitId{1}, UnitId{4}) == 1U);
+  BOOST_TEST(!p.plan.moves_on(UnitId{1}, UnitId{4}));
 }
 
 // a ──ab── b ──bc── c ──cd── d: x is made in a and read in c, then in d. It goes on from c, the

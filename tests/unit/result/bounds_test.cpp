@@ -108,6 +108,28 @@ BOOST_AUTO_TEST_CASE(a_route_of_two_equal_links_takes_one_chunk_more_than_one) {
   BOOST_TEST((report.serial == Duration{100 + 2 * 40'960 + 7}));
 }
 
+// As two nodes record it: the second link has each chunk as soon as the first one has.
+BOOST_AUTO_TEST_CASE(what_both_ends_of_a_network_move_at_the_same_time_counts_once) {
+  for (const std::uint64_t bytes : {4'096, 40'960}) {
+    SmallGraph g;
+    const OpId x = g.work("x", 100, {}, on(d0), bytes);
+    g.work("y", 7, {x}, on(DeviceId{2}));
+    const Machine machine = row(3);
+    Plan plan = plan_by_rates(g.graph, machine, g.everything(), {.needs_costs = true});
+    const RunResult result = LogicSimulation(machine, plan, {}).run();
+    for (auto& [resource, share] : plan.windows.front().shares) {
+      for (Share::Item& item : share.items) {
+        if (resource == ResourceId{0} || item.start == Instant{Duration{100}}) continue;
+        item.start -= Duration{4'096};
+        item.end -= Duration{4'096};
+      }
+    }
+    const ScenarioReport report = summarize(g.graph, machine, plan, "test", result);
+    BOOST_TEST((report.makespan == Duration{100 + bytes + 7}));
+    BOOST_TEST((report.lower_bound == report.makespan));
+  }
+}
+
 // The second link takes 409 or 410 ns for each chunk, and waits for the next one.
 BOOST_AUTO_TEST_CASE(after_a_slow_link_a_fast_one_adds_its_last_chunk) {
   SmallGraph g;
