@@ -3,6 +3,7 @@
 #include "actors/session/session_core.hpp"
 #include "core/base/error.hpp"
 #include "core/base/exact_double.hpp"
+#include "core/ops/axis.hpp"
 #include "core/ops/builtin.hpp"
 #include "core/ops/registry.hpp"
 
@@ -75,8 +76,20 @@ Tensor sqrt(Argument x) {
   return call<sqrt_op>(x, {});
 }
 
+Tensor sin(Argument x) {
+  return call<sin_op>(x, {});
+}
+
+Tensor cos(Argument x) {
+  return call<cos_op>(x, {});
+}
+
 Tensor tanh(Argument x) {
   return call<tanh_op>(x, {});
+}
+
+Tensor sigmoid(Argument x) {
+  return call<sigmoid_op>(x, {});
 }
 
 Tensor pow(Argument x, Scalar exponent) {
@@ -287,6 +300,13 @@ Tensor min(Argument x, std::int64_t axis, bool keep) {
   return call<min_op>(x, {{"axis", axis}, {"keep", keep}});
 }
 
+Tensor mean(Argument x, std::int64_t axis, bool keep) {
+  const Tensor total = sum(x, axis, keep);
+  const Shape& shape = x.tensor.type(x.where).shape;
+  return Argument(total, x.where) /
+         Scalar(shape[static_cast<std::size_t>(axis_from_start(axis, shape))], x.where);
+}
+
 Tensor argmax(Argument x, std::int64_t axis, bool keep) {
   return call<argmax_op>(x, {{"axis", axis}, {"keep", keep}});
 }
@@ -325,6 +345,10 @@ Tensor transpose(Argument x, const Indices& axes) {
 
 Tensor slice(Argument x, const Indices& begin, const Indices& end) {
   return call<slice_op>(x, {{"begin", begin.values}, {"end", end.values}});
+}
+
+Tensor take(Argument x, const Tensor& numbers, std::int64_t axis) {
+  return call<take_op>(x, one_attr("axis", axis), numbers);
 }
 
 Tensor concat(const std::vector<Tensor>& inputs, std::int64_t axis, CallSite where) {

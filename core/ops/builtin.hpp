@@ -29,7 +29,10 @@ OpKind reciprocal_op();
 OpKind exp_op();
 OpKind log_op();
 OpKind sqrt_op();
+OpKind sin_op();
+OpKind cos_op();
 OpKind tanh_op();
+OpKind sigmoid_op();
 OpKind pow_op();
 OpKind abs_op();
 OpKind gelu_op();
@@ -51,6 +54,7 @@ OpKind copy_op();
 OpKind reshape_op();
 OpKind transpose_op();
 OpKind slice_op();
+OpKind take_op();
 OpKind concat_op();
 // Matrices.
 OpKind matmul_op();
@@ -83,7 +87,10 @@ inline constexpr std::array builtin_kinds = {uniform_op,
                                              exp_op,
                                              log_op,
                                              sqrt_op,
+                                             sin_op,
+                                             cos_op,
                                              tanh_op,
+                                             sigmoid_op,
                                              pow_op,
                                              abs_op,
                                              gelu_op,
@@ -103,6 +110,7 @@ inline constexpr std::array builtin_kinds = {uniform_op,
                                              reshape_op,
                                              transpose_op,
                                              slice_op,
+                                             take_op,
                                              concat_op,
                                              matmul_op,
                                              gemm_op,

@@ -17,4 +17,9 @@ Error no_class(std::int64_t row) {
                    "labels are whole numbers from 0 to the number of classes less one");
 }
 
+Error no_such_element(std::int64_t place) {
+  return run_error(fmt::format("number {} of those to take is out of range", place),
+                   "elements have numbers from 0 to the extent of the axis less one");
+}
+
 }  // namespace troupe

@@ -1,5 +1,5 @@
-// reciprocal, exp, log, sqrt, tanh, gelu, pow and abs, element by element. A call of such a
-// function counts as one operation.
+// reciprocal, exp, log, sqrt, sin, cos, tanh, sigmoid, gelu, pow and abs, element by element. A
+// call of such a function counts as one operation.
 #include "core/ops/builtin.hpp"
 #include "core/ops/element_functions.hpp"
 #include "core/ops/elementwise.hpp"
@@ -61,6 +61,35 @@ OpKind sqrt_op() {
           .inputs = 1,
           .in_place_of = 0,
           .cpu = [](const CpuCall& call) { for_each_element<1>(call, Sqrt{}); }};
+}
+
+OpKind sin_op() {
+  return {.name = "sin",
+          .summary = "the sine of x, an angle in radians, element by element",
+          .inputs = 1,
+          .cpu = [](const CpuCall& call) {
+            for_each_part(call, [](auto* x, auto* out, auto count) { sin_each(x, out, count); });
+          }};
+}
+
+OpKind cos_op() {
+  return {.name = "cos",
+          .summary = "the cosine of x, an angle in radians, element by element",
+          .inputs = 1,
+          .cpu = [](const CpuCall& call) {
+            for_each_part(call, [](auto* x, auto* out, auto count) { cos_each(x, out, count); });
+          }};
+}
+
+OpKind sigmoid_op() {
+  return {.name = "sigmoid",
+          .summary = "1 / (1 + e to the power of -x), element by element",
+          .inputs = 1,
+          .work = streaming<3>,
+          .cpu = [](const CpuCall& call) {
+            for_each_part(call,
+                          [](auto* x, auto* out, auto count) { sigmoid_each(x, out, count); });
+          }};
 }
 
 OpKind tanh_op() {

@@ -22,6 +22,14 @@ float logf(float) noexcept;
 #pragma omp declare simd notinbranch
 double log(double) noexcept;
 #pragma omp declare simd notinbranch
+float sinf(float) noexcept;
+#pragma omp declare simd notinbranch
+double sin(double) noexcept;
+#pragma omp declare simd notinbranch
+float cosf(float) noexcept;
+#pragma omp declare simd notinbranch
+double cos(double) noexcept;
+#pragma omp declare simd notinbranch
 float tanhf(float) noexcept;
 #pragma omp declare simd notinbranch
 double tanh(double) noexcept;
@@ -115,6 +123,20 @@ TROUPE_FOR_EACH_PROCESSOR void log_each(const T* x, T* out, std::int64_t count) 
   apply(x, out, count, [](T v) { return std::log(v); });
 }
 template <class T>
+TROUPE_FOR_EACH_PROCESSOR void sin_each(const T* x, T* out, std::int64_t count) {
+  apply(x, out, count, [](T v) { return std::sin(v); });
+}
+template <class T>
+TROUPE_FOR_EACH_PROCESSOR void cos_each(const T* x, T* out, std::int64_t count) {
+  apply(x, out, count, [](T v) { return std::cos(v); });
+}
+template <class T>
+TROUPE_FOR_EACH_PROCESSOR void sigmoid_each(const T* x, T* out, std::int64_t count) {
+  apply(x, out, count, [](T v) { return -v; });
+  apply_exp(out, T{0}, out, count);
+  apply(out, out, count, [](T v) { return 1 / (1 + v); });
+}
+template <class T>
 TROUPE_FOR_EACH_PROCESSOR void tanh_each(const T* x, T* out, std::int64_t count) {
   apply(x, out, count, [](T v) { return std::tanh(v); });
 }
@@ -179,6 +201,12 @@ template void exp_each(const float*, float, float*, std::int64_t);
 template void exp_each(const double*, double, double*, std::int64_t);
 template void log_each(const float*, float*, std::int64_t);
 template void log_each(const double*, double*, std::int64_t);
+template void sin_each(const float*, float*, std::int64_t);
+template void sin_each(const double*, double*, std::int64_t);
+template void cos_each(const float*, float*, std::int64_t);
+template void cos_each(const double*, double*, std::int64_t);
+template void sigmoid_each(const float*, float*, std::int64_t);
+template void sigmoid_each(const double*, double*, std::int64_t);
 template void tanh_each(const float*, float*, std::int64_t);
 template void tanh_each(const double*, double*, std::int64_t);
 template void pow_each(const float*, float, float*, std::int64_t);

@@ -5,10 +5,10 @@
 
 namespace troupe {
 
-// For T float and double. `out` may be `x`. exp, log, tanh and pow have an error of at most 4 units
-// in the last place, exp one of at most 9 near the ends of its range; the others are made of such
-// functions. A value depends on its place among the numbers by a rounding, since the last few are
-// computed one by one, and by as much on the processor.
+// For T float and double. `out` may be `x`. exp, log, sin, cos, tanh and pow have an error of at
+// most 4 units in the last place, exp one of at most 9 near the ends of its range; the others are
+// made of such functions. A value depends on its place among the numbers by a rounding, since the
+// last few are computed one by one, and by as much on the processor.
 
 // out[i] = exp(x[i] - shift)
 template <class T>
@@ -16,6 +16,15 @@ void exp_each(const T* x, T shift, T* out, std::int64_t count);
 // out[i] = log(x[i])
 template <class T>
 void log_each(const T* x, T* out, std::int64_t count);
+// out[i] = sin(x[i])
+template <class T>
+void sin_each(const T* x, T* out, std::int64_t count);
+// out[i] = cos(x[i])
+template <class T>
+void cos_each(const T* x, T* out, std::int64_t count);
+// out[i] = 1 / (1 + exp(-x[i])): below the numbers whose exp is infinite, 0.
+template <class T>
+void sigmoid_each(const T* x, T* out, std::int64_t count);
 // out[i] = tanh(x[i])
 template <class T>
 void tanh_each(const T* x, T* out, std::int64_t count);

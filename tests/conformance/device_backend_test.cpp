@@ -106,6 +106,12 @@ Example example_of(const OpRegistry& ops, const OpKind& kind, const OpSpec& rand
               .attrs = {{"value", 5}},
               .declared = {random.declared.dtype, Shape{shape[0]}}};
   }
+  if (name == "take") {
+    OpSpec& numbers = example.inputs[1];
+    numbers = {.kind = ops.find("constant"),
+               .attrs = {{"value", 5}},
+               .declared = {DType::i64, Shape{2, 3}}};
+  }
   return example;
 }
 

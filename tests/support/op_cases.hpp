@@ -78,8 +78,12 @@ inline std::vector<double> doubles(const Tensor& t) {
 
 // Of doubles, rounded to the element type.
 inline Tensor tensor_of(TensorType type, const std::vector<double>& values) {
-  if (type.dtype == DType::f64) return tensor<double>(type.shape, values);
-  return tensor<float>(type.shape, std::vector<float>(values.begin(), values.end()));
+  return with_type_of(type.dtype, [&](auto element) {
+    using T = decltype(element);
+    std::vector<T> elements;
+    for (const double value : values) elements.push_back(static_cast<T>(value));
+    return tensor<T>(type.shape, elements);
+  });
 }
 
 inline double epsilon_of(DType dtype) {

@@ -12,6 +12,7 @@
 #include "core/backend/cuda/kernels/reduce.cuh"
 #include "core/backend/cuda/kernels/rows.cuh"
 #include "core/backend/cuda/kernels/small_product.cuh"
+#include "core/backend/cuda/kernels/take.cuh"
 #include "core/backend/cuda/kernels/triangle.cuh"
 #include "core/backend/cuda/kernels/waiting.cuh"
 #include "core/ops/element_functions.hpp"
@@ -156,6 +157,8 @@ void Bodies::add_for_numbers() {
   add_cast_from(std::uint32_t{});
   add_cast_from(std::uint64_t{});
   add(each_place<T, Same, 2, T>);
+  add(take_rows<T, std::uint32_t>);
+  add(take_rows<T, std::uint64_t>);
   add_cooperating(transpose_tiles<T>);
   add_cooperating(reduce_axis<T, Sum<T>>);
   add_cooperating(reduce_axis<T, Max<T>>);
@@ -170,8 +173,9 @@ void Bodies::add_for_elements() {
   add_for_numbers<T>();
   add_arithmetic<T, std::divides<T>>();
   add(each_index<T, Uniform<T>>);
-  std::apply([&]<class... F>(F...) { (add(each_element<T, F, T>), ...); },
-             std::tuple<Reciprocal, Exp, Log, Sqrt, Tanh, Pow, Square, Gelu, Relu>{});
+  std::apply(
+      [&]<class... F>(F...) { (add(each_element<T, F, T>), ...); },
+      std::tuple<Reciprocal, Exp, Log, Sqrt, Sin, Cos, Tanh, Sigmoid, Pow, Square, Gelu, Relu>{});
   add(each_element<T, Axpy, T, T>);
   add(each_element<T, ReluGrad, T, T>);
   add_cooperating(softmax_rows<T>);
@@ -191,6 +195,8 @@ Bodies::Bodies() {
   add_for_elements<double>();
   add_for_numbers<std::uint32_t>();
   add_for_numbers<std::uint64_t>();
+  add_cooperating(check_numbers<std::uint32_t>);
+  add_cooperating(check_numbers<std::uint64_t>);
   add(start_hashes);
   add(fold_input<std::uint32_t>);
   add(fold_input<std::uint64_t>);

@@ -92,7 +92,10 @@ BOOST_AUTO_TEST_CASE(each_op_kind_has_a_function_that_computes_the_same_as_a_cal
   check("exp", exp(o.y), {o.y});
   check("log", log(o.x), {o.x});
   check("sqrt", sqrt(o.x), {o.x});
+  check("sin", sin(o.y), {o.y});
+  check("cos", cos(o.y), {o.y});
   check("tanh", tanh(o.y), {o.y});
+  check("sigmoid", sigmoid(o.y), {o.y});
   check("pow", pow(o.x, 1.5), {o.x}, {{"exponent", 1.5}});
   check("pow", pow(o.y, 2), {o.y}, {{"exponent", 2.0}});
   check("abs", abs(o.y), {o.y});
@@ -147,6 +150,9 @@ BOOST_AUTO_TEST_CASE(each_op_kind_has_a_function_that_computes_the_same_as_a_cal
   const std::size_t rows = 2;
   check("slice", slice(o.x, {first, 1}, {first + rows, 4}), {o.x},
         {{"begin", Integers{0, 1}}, {"end", Integers{2, 4}}});
+  const Tensor numbers = o.session.tensor(std::vector<std::int64_t>{2, 0, 2}, {3});
+  check("take", take(o.x, numbers), {o.x, numbers});
+  check("take", take(o.x, numbers, -1), {o.x, numbers}, {{"axis", std::int64_t{1}}});
   check("concat", concat({o.x, o.y, o.x}, 1), {o.x, o.y, o.x}, {{"axis", std::int64_t{1}}});
 
   check("matmul", matmul(o.x, o.right), {o.x, o.right});
@@ -177,6 +183,17 @@ BOOST_AUTO_TEST_CASE(labels_of_integers_are_cast_for_a_loss) {
 }
 
 // Whole numbers, which are no doubles, on the side that needs them.
+BOOST_AUTO_TEST_CASE(a_mean_is_the_sum_divided_by_the_extent) {
+  Session s(one_device());
+  const Tensor x = s.tensor(std::vector<double>{1, 2, 4, 5, 7, 8}, {2, 3});
+  BOOST_TEST(mean(x, 0).read<double>() == (std::vector<double>{3, 4.5, 6}),
+             boost::test_tools::per_element());
+  const Tensor rows = mean(x, -1, true);
+  BOOST_TEST((rows.type().shape == Shape{2, 1}));
+  BOOST_TEST(rows.read<double>() == (std::vector<double>{7.0 / 3, 20.0 / 3}),
+             boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(operators_take_tensors_and_numbers_on_both_sides) {
   Session session(one_device());
   const Tensor x = session.tensor(std::vector<float>{1, 2, 4}, {3});
@@ -308,7 +325,13 @@ BOOST_AUTO_TEST_CASE(inputs_that_do_not_fit_are_refused_with_the_line_of_the_cal
       {__LINE__, [&] { exp(i); }},
       {__LINE__, [&] { log(i); }},
       {__LINE__, [&] { sqrt(i); }},
+      {__LINE__, [&] { sin(i); }},
+      {__LINE__, [&] { cos(i); }},
       {__LINE__, [&] { tanh(i); }},
+      {__LINE__, [&] { sigmoid(i); }},
+      {__LINE__, [&] { mean(i, 0); }},
+      {__LINE__, [&] { mean(o.x, 2); }},
+      {__LINE__, [&] { take(o.x, o.x); }},
       {__LINE__, [&] { gelu(i); }},
       {__LINE__, [&] { relu(i); }},
       {__LINE__, [&] { 0.5 * i; }},

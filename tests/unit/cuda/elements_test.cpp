@@ -188,9 +188,12 @@ BOOST_AUTO_TEST_CASE(functions_are_close_to_those_of_the_cpu) {
     constexpr double tiny = 1e-30;
     check_close_on_device("exp", {x}, {}, tiny);
     check_close_on_device("tanh", {x}, {}, tiny);
+    check_close_on_device("sigmoid", {x}, {}, tiny);
+    check_close_on_device("sin", {x}, {}, 1);
+    check_close_on_device("cos", {x}, {}, 1);
     check_close_on_device("gelu", {x});
     check_close_on_device("log", {run_op("exp", {x})}, {}, 0.01);
-    for (const char* op : {"exp", "tanh", "gelu", "log"}) {
+    for (const char* op : {"exp", "tanh", "sigmoid", "sin", "cos", "gelu", "log"}) {
       check_close_on_device(op, {special_values(dtype)});
     }
   });

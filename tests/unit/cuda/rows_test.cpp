@@ -151,6 +151,33 @@ BOOST_AUTO_TEST_CASE(the_first_label_that_is_no_class_fails_the_op) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(elements_that_are_taken_are_those_of_the_cpu) {
+  for_random_cases(all_dtypes, [](Random& random, DType dtype) {
+    const Tensor x = random_tensor({dtype, random_shape(random)}, random.next());
+    const auto axis = static_cast<std::int64_t>(random.below(x.type.shape.rank()));
+    const std::int64_t extent = x.type.shape[static_cast<std::size_t>(axis)];
+    const Shape shape(random_extents(random, between(random, 0, 2), 30));
+    std::vector<double> numbers;
+    for (std::int64_t i = 0; i < shape.elements(); ++i) {
+      numbers.push_back(static_cast<double>(between(random, 0, extent - 1)));
+    }
+    const DType of_numbers = integer_dtypes[random.below(2)];
+    BOOST_TEST(
+        same_on_device("take", {x, tensor_of({of_numbers, shape}, numbers)}, {{"axis", axis}}));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(the_first_number_that_no_element_has_fails_the_op) {
+  const Tensor x = random_tensor({DType::f64, {600, 3}}, 1);
+  for (const std::int64_t bad : {-1, 600, 1 << 30}) {
+    std::vector<std::int64_t> numbers(700, 599);
+    numbers[417] = numbers[500] = bad;
+    expect_error(ErrorKind::failed, "number 417 of those to take is out of range", [&] {
+      run_on_device("take", {x, tensor<std::int64_t>({700}, numbers)});
+    });
+  }
+}
+
 BOOST_AUTO_TEST_CASE(spin_and_sleep_give_the_values_of_the_cpu) {
   Random random(7);
   for (std::int64_t count : {1, 5, 64, 1000}) {

@@ -1,4 +1,4 @@
-// reshape, slice, concat and transpose: the same values at other places.
+// reshape, slice, take, concat and transpose: the same values at other places.
 #include "tests/support/expect_error.hpp"
 #include "tests/support/op_cases.hpp"
 
@@ -47,6 +47,37 @@ void check_concat(const std::vector<Tensor>& inputs, std::size_t axis) {
   check_close(out, expected, 0);
   BOOST_TEST((run_op("concat", inputs, from_end) == out));
   BOOST_TEST(same_for_every_team("concat", inputs, attrs));
+}
+
+void check_take(const Tensor& x, const Tensor& numbers, std::size_t axis) {
+  const Attrs attrs{{"axis", static_cast<std::int64_t>(axis)}};
+  const Tensor out = run_op("take", {x, numbers}, attrs);
+  const std::vector<double> from = doubles(x);
+  const std::vector<double> wanted = doubles(numbers);
+  const std::size_t rank = numbers.type.shape.rank();
+  std::vector<double> expected;
+  IndexCounter at(out.type.shape);
+  for (std::int64_t i = 0; i < out.type.shape.elements(); ++i, at.next()) {
+    const std::vector<std::int64_t> index = at.index();
+    const auto first = index.begin() + static_cast<std::ptrdiff_t>(axis);
+    const auto last = first + static_cast<std::ptrdiff_t>(rank);
+    std::vector<std::int64_t> source(index.begin(), first);
+    source.push_back(static_cast<std::int64_t>(
+        wanted[place_of(numbers.type.shape, std::vector<std::int64_t>(first, last))]));
+    source.insert(source.end(), last, index.end());
+    expected.push_back(from[place_of(x.type.shape, source)]);
+  }
+  check_close(out, expected, 0);
+  BOOST_TEST(same_for_every_team("take", {x, numbers}, attrs));
+}
+
+// From 0 to before `end`.
+Tensor random_numbers(Random& random, TensorType type, std::int64_t end) {
+  std::vector<double> numbers;
+  for (std::int64_t i = 0; i < type.shape.elements(); ++i) {
+    numbers.push_back(static_cast<double>(between(random, 0, end - 1)));
+  }
+  return tensor_of(type, numbers);
 }
 
 void check_transpose(const Tensor& x, const Integers& axes) {
@@ -133,6 +164,48 @@ BOOST_AUTO_TEST_CASE(slice_refuses_indices_that_do_not_fit) {
     slice({0, 0}, {4, 7});
   });
   expect_error(ErrorKind::usage, "`begin` must be less than `end`", [&] { slice({0, 3}, {4, 3}); });
+}
+
+BOOST_AUTO_TEST_CASE(take_finds_elements_along_any_axis_by_numbers_of_any_shape) {
+  for_random_cases(all_dtypes, [](Random& random, DType dtype) {
+    const Tensor x = random_tensor({dtype, random_shape(random)}, random.next());
+    const auto axis = static_cast<std::size_t>(random.below(x.type.shape.rank()));
+    const DType of_numbers = integer_dtypes[random.below(2)];
+    const Shape shape(random_extents(random, between(random, 0, 2), 9));
+    check_take(x, random_numbers(random, {of_numbers, shape}, x.type.shape[axis]), axis);
+  });
+  Random random(1);
+  const Tensor table = random_tensor({DType::f32, {1'000, 3}}, 1);
+  check_take(table, random_numbers(random, {DType::i64, {50'000}}, 1'000), 0);
+  check_take(random_tensor({DType::f64, {40'000}}, 1),
+             random_numbers(random, {DType::i32, {70'000}}, 40'000), 0);
+  BOOST_TEST((run_op("take", {table, tensor<std::int64_t>({1}, {7})}) ==
+              run_op("slice", {table}, {{"begin", Integers{7, 0}}, {"end", Integers{8, 3}}})));
+}
+
+BOOST_AUTO_TEST_CASE(take_fails_for_the_first_number_that_no_element_has) {
+  const Tensor x = random_tensor({DType::f32, {5, 2}}, 1);
+  for (const std::int64_t bad : {-1, 5, 1 << 30}) {
+    const auto check = [&](const Tensor& numbers) {
+      expect_error(ErrorKind::failed, "number 2 of those to take is out of range", [&] {
+        run_op("take", {x, numbers});
+      });
+    };
+    check(tensor<std::int64_t>({4}, {0, 4, bad, bad}));
+    check(tensor<std::int32_t>({2, 2}, {0, 4, static_cast<std::int32_t>(bad), 7}));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(take_refuses_numbers_that_are_no_integers_and_results_of_too_many_axes) {
+  const Tensor x = random_tensor({DType::f32, {2, 1, 1, 1, 1, 1, 1, 2}}, 1);
+  expect_error(ErrorKind::usage, "int32 or int64", [&] { run_op("take", {x, x}); });
+  expect_error(ErrorKind::usage, "9 axes", [&] {
+    run_op("take", {x, tensor<std::int64_t>({1, 1}, {0})});
+  });
+  const Tensor matrix = random_tensor({DType::f32, {2, 2}}, 1);
+  expect_error(ErrorKind::usage, "no axis 2", [&] {
+    run_op("take", {matrix, tensor<std::int64_t>({1}, {0})}, {{"axis", std::int64_t{2}}});
+  });
 }
 
 BOOST_AUTO_TEST_CASE(concat_puts_its_inputs_one_after_the_other_along_an_axis) {

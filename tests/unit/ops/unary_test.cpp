@@ -1,4 +1,4 @@
-// reciprocal, exp, log, sqrt, tanh, pow, abs, gelu, relu and its gradient.
+// reciprocal, exp, log, sqrt, sin, cos, tanh, sigmoid, pow, abs, gelu, relu and its gradient.
 #include "tests/support/op_cases.hpp"
 
 #include <cmath>
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(abs_drops_the_sign_of_zeros_and_infinities_too) {
   BOOST_TEST(!std::signbit(out.at<double>(1)));
 }
 
-BOOST_AUTO_TEST_CASE(exp_log_sqrt_and_tanh_agree_with_long_double) {
+BOOST_AUTO_TEST_CASE(functions_agree_with_long_double) {
   check_function(
       "exp", [](double x) { return static_cast<double>(std::exp(x * 1.0L)); }, 4);
   check_function(
@@ -117,7 +117,25 @@ BOOST_AUTO_TEST_CASE(exp_log_sqrt_and_tanh_agree_with_long_double) {
   check_function(
       "sqrt", [](double x) { return static_cast<double>(std::sqrt(x * 1.0L)); }, 1);
   check_function(
+      "sin", [](double x) { return static_cast<double>(std::sin(x * 1.0L)); }, 4);
+  check_function(
+      "cos", [](double x) { return static_cast<double>(std::cos(x * 1.0L)); }, 4);
+  check_function(
+      "sigmoid", [](double x) { return static_cast<double>(1 / (1 + std::exp(-x * 1.0L))); }, 4);
+  check_function(
       "tanh", [](double x) { return static_cast<double>(std::tanh(x * 1.0L)); }, 4);
+}
+
+BOOST_AUTO_TEST_CASE(the_sigmoid_of_numbers_far_below_0_keeps_its_digits) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const std::vector<double> x{-80, -40, -20, -3, 20, 90, -1000};
+    std::vector<double> expected;
+    for (const double v : x) {
+      expected.push_back(static_cast<double>(1 / (1 + std::exp(-static_cast<long double>(v)))));
+    }
+    expected.back() = 0;
+    check_close(run_op("sigmoid", {tensor_of({dtype, {7}}, x)}), expected, 8);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_reciprocal_is_the_nearest_number) {
@@ -150,6 +168,9 @@ BOOST_AUTO_TEST_CASE(infinities_and_nans_are_what_the_c_library_makes_of_them) {
     check("exp", {inf, 0, nan, inf, 1, 0, 0, 3, inf});
     check("log", {inf, nan, nan, 14, -inf, nan, nan, 0, inf});
     check("sqrt", {inf, nan, nan, 1e3, 0, nan, nan, 1, inf});
+    check("sin", {nan, nan, nan, 0, 0, -1, 0, 1, nan});
+    check("cos", {nan, nan, nan, 1, 1, 1, 1, 1, nan});
+    check("sigmoid", {1, 0, nan, 1, 0.5, 0.3, 0, 0.7, 1});
     check("tanh", {1, -1, nan, 1, 0, -1, -1, 1, 1});
     check("gelu", {inf, nan, nan, 1e6, 0, 0, 0, 1, inf});
   }

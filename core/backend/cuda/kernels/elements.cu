@@ -1,5 +1,5 @@
-// uniform, zeros, constant, scale, axpy, reciprocal, exp, log, sqrt, tanh, pow, abs, gelu, relu,
-// relu_grad and cast.
+// uniform, zeros, constant, scale, axpy, reciprocal, exp, log, sqrt, sin, cos, tanh, sigmoid, pow,
+// abs, gelu, relu, relu_grad and cast.
 #include "core/backend/cuda/kernels/elements.cuh"
 #include "core/backend/cuda/kernels/functions.cuh"
 #include "core/backend/cuda/kernels/launch_elements.cuh"
@@ -62,6 +62,15 @@ void log(const CudaCall& call) {
 }
 void sqrt(const CudaCall& call) {
   launch_function<1>(call, Sqrt{});
+}
+void sin(const CudaCall& call) {
+  launch_function<1>(call, device_kernels::Sin{});
+}
+void cos(const CudaCall& call) {
+  launch_function<1>(call, device_kernels::Cos{});
+}
+void sigmoid(const CudaCall& call) {
+  launch_function<1>(call, device_kernels::Sigmoid{});
 }
 void tanh(const CudaCall& call) {
   launch_function<1>(call, device_kernels::Tanh{});

@@ -21,6 +21,27 @@ struct Log {
   }
 };
 
+struct Sin {
+  template <class T>
+  __device__ T operator()(T x) const {
+    return std::sin(x);
+  }
+};
+
+struct Cos {
+  template <class T>
+  __device__ T operator()(T x) const {
+    return std::cos(x);
+  }
+};
+
+struct Sigmoid {
+  template <class T>
+  __device__ T operator()(T x) const {
+    return 1 / (1 + std::exp(-x));
+  }
+};
+
 struct Tanh {
   template <class T>
   __device__ T operator()(T x) const {

@@ -4,6 +4,7 @@
 #include "core/backend/cuda/kernels/threads.cuh"
 
 #include <cstdint>
+#include <limits>
 
 namespace troupe::device_kernels {
 
@@ -53,6 +54,16 @@ __device__ std::int64_t first_row(std::int64_t rows, const F& f) {
     if (f(row)) first = lower(first, row);
   }
   return combine_lanes(shared, RowThread::along_row(blockDim.x), first, lower);
+}
+
+// Writes 1 + that row, or the largest int, to `verdict` if there is one. Likewise.
+template <class F>
+__device__ void note_first_row(std::int64_t rows, std::int32_t* verdict, const F& f) {
+  const std::int64_t found = first_row(rows, f);
+  constexpr std::int64_t verdict_max = std::numeric_limits<std::int32_t>::max();
+  if (threadIdx.x == 0 && found < rows) {
+    *verdict = static_cast<std::int32_t>(found < verdict_max ? found + 1 : verdict_max);
+  }
 }
 
 }  // namespace troupe::device_kernels

@@ -15,7 +15,10 @@ void reciprocal(const CudaCall& call);
 void exp(const CudaCall& call);
 void log(const CudaCall& call);
 void sqrt(const CudaCall& call);
+void sin(const CudaCall& call);
+void cos(const CudaCall& call);
 void tanh(const CudaCall& call);
+void sigmoid(const CudaCall& call);
 void pow(const CudaCall& call);
 void abs(const CudaCall& call);
 void gelu(const CudaCall& call);
@@ -51,6 +54,9 @@ void reshape(const CudaCall& call);
 void transpose(const CudaCall& call);
 void slice(const CudaCall& call);
 void concat(const CudaCall& call);
+// take.cu
+void take(const CudaCall& call);
+std::string explain_number(std::int32_t verdict);
 // products.cpp
 void matmul(const CudaCall& call);
 void gemm(const CudaCall& call);

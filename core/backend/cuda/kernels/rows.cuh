@@ -7,7 +7,6 @@
 #include "core/ops/reduction.hpp"
 
 #include <cmath>
-#include <limits>
 
 namespace troupe::device_kernels {
 
@@ -80,17 +79,11 @@ __device__ bool is_class(T label, std::int64_t classes) {
   return label >= 0 && label < static_cast<T>(classes) && label == std::floor(label);
 }
 
-// Writes 1 + the first row whose label is no class, or the largest int, to `verdict` if there is
-// such a row. For a single block.
+// For a single block: see note_first_row().
 template <class T>
 __global__ void check_labels(const T* labels, std::int64_t rows, std::int64_t classes,
                              std::int32_t* verdict) {
-  const std::int64_t bad =
-      first_row(rows, [=](std::int64_t row) { return !is_class(labels[row], classes); });
-  constexpr std::int64_t verdict_max = std::numeric_limits<std::int32_t>::max();
-  if (threadIdx.x == 0 && bad < rows) {
-    *verdict = static_cast<std::int32_t>(bad < verdict_max ? bad + 1 : verdict_max);
-  }
+  note_first_row(rows, verdict, [=](std::int64_t row) { return !is_class(labels[row], classes); });
 }
 
 // The loss of each row: -log(softmax(x)[label]); 0 where the label is no class.
