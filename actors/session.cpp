@@ -44,6 +44,13 @@ std::vector<std::string> names_of(const std::vector<T>& things) {
   return names;
 }
 
+// What joins nodes holds no tensors.
+std::vector<std::string> names_of_memories(const Machine& machine) {
+  std::vector<Memory> memories = machine.memories;
+  std::erase_if(memories, [](const Memory& m) { return m.kind == MemoryKind::network; });
+  return names_of(memories);
+}
+
 DeviceId find_device(const Machine& machine, std::string_view name, CallSite where) {
   const DeviceId id = machine.find_device(name);
   if (!id) throw no_such("device", name, names_of(machine.devices)).at(where.place());
@@ -280,7 +287,9 @@ Tensor Tensor::to(std::string_view memory, CallSite where) const {
   if (const DeviceId device = machine.find_device(memory); !target && device) {
     target = machine.device(device).memory;
   }
-  if (!target) throw no_such("memory", memory, names_of(machine.memories)).at(where.place());
+  if (!target || machine.memory(target).kind == MemoryKind::network) {
+    throw no_such("memory", memory, names_of_memories(machine)).at(where.place());
+  }
   return copy_to(session, *this, target, where);
 }
 

@@ -123,7 +123,14 @@ RunNodes::RunNodes(const RunArguments& arguments, const OpRegistry& ops, Progres
       return local->restart(node.index(), timeout);
     };
   }
-  cluster.emplace(ops, options);
+  try {
+    cluster.emplace(ops, options);
+  } catch (const Error&) {  // it says by which address a node isn't reached, not that it has ended
+    if (local) {
+      for (const std::string& end : local->take_ended()) print_news(bar, end);
+    }
+    throw;
+  }
 }
 
 PlannedRun::PlannedRun(Mode mode, const RunArguments& arguments, Phases& phases)

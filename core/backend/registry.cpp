@@ -123,6 +123,12 @@ const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId
           stand_in_remedy(machine, *gpu));
     }
   }
+  const bool stores = machine.memory(link.a).kind == MemoryKind::storage ||
+                      machine.memory(link.b).kind == MemoryKind::storage;
+  if (stores && mode == Mode::rehearse) {
+    throw usage_error(link.place, ends + ", and a rehearsal has no storage",
+                      "run or simulate it, or leave the storage out");
+  }
   const bool both_store = machine.memory(link.a).kind == MemoryKind::storage &&
                           machine.memory(link.b).kind == MemoryKind::storage;
   if (both_store) {

@@ -1,5 +1,6 @@
 #include "core/base/temporary_path.hpp"
 
+#include "core/base/absolute_path.hpp"
 #include "core/base/error.hpp"
 
 #include <cerrno>
@@ -65,7 +66,7 @@ std::filesystem::path temporary_directory() {
 std::atomic<TemporaryPath::Entry*> TemporaryPath::entries = nullptr;
 
 TemporaryPath::TemporaryPath(const std::filesystem::path& folder, std::string_view prefix)
-    : path_(std::filesystem::absolute(folder / random_name(prefix))), entry_(entries.load()) {
+    : path_(absolute_path(folder / random_name(prefix))), entry_(entries.load()) {
   for (; entry_ != nullptr; entry_ = entry_->next) {
     Entry::State free = Entry::State::free;
     if (entry_->state.compare_exchange_strong(free, Entry::State::written)) break;

@@ -1,5 +1,6 @@
 #include "core/config/file_tensor.hpp"
 
+#include "core/base/absolute_path.hpp"
 #include "core/base/text.hpp"
 #include "core/config/values.hpp"
 #include "core/files/data_file.hpp"
@@ -27,8 +28,7 @@ class AbsentValues final : public ValueSource {
     throw run_error(fmt::format("there is no file '{}'", path_.string()), "check the path");
   }
   std::optional<FileLocation> file() const override {
-    return FileLocation{
-        .path = std::filesystem::absolute(path_).string(), .tensor = tensor_, .type = type_};
+    return FileLocation{.path = absolute_path(path_).string(), .tensor = tensor_, .type = type_};
   }
 
  private:

@@ -1,5 +1,6 @@
 #include "core/files/data_file.hpp"
 
+#include "core/base/absolute_path.hpp"
 #include "core/base/assert.hpp"
 #include "core/files/npy.hpp"
 #include "core/files/output_file.hpp"
@@ -92,7 +93,7 @@ void FileValues::read(std::uint64_t offset, std::span<std::byte> out) const {
 }
 
 std::optional<FileLocation> FileValues::file() const {
-  return FileLocation{.path = std::filesystem::absolute(file_->bytes().path()).string(),
+  return FileLocation{.path = absolute_path(file_->bytes().path()).string(),
                       .tensor = name_,
                       .type = tensor_.type,
                       .file_bytes = file_->bytes().bytes()};

@@ -114,7 +114,12 @@ json parse(const InputFile& file, const std::string& text) {
   try {
     return json::parse(text);
   } catch (const json::exception& error) {
-    throw bad_file(file, fmt::format("the header is no JSON: {}", error.what()), again);
+    const std::string_view why = error.what();  // "[json.exception.parse_error.101] parse error …"
+    const std::size_t number_end = why.find("] ");
+    throw bad_file(file,
+                   fmt::format("the header is no JSON: {}",
+                               why.substr(number_end == why.npos ? 0 : number_end + 2)),
+                   again);
   }
 }
 

@@ -160,8 +160,11 @@ std::string memories_yaml(const Machine& machine) {
   std::string out = "memories:\n";
   for (const Memory& m : machine.memories) {
     const bool storage = m.kind == MemoryKind::storage;
-    out += fmt::format("  {}: {{{}size: {}}}\n", m.name, storage ? "kind: storage, " : "",
-                       exact_size(m.size_bytes));
+    // Not known where there is no temporary directory: a run says so if it needs one.
+    const std::string size =
+        storage && m.size_bytes == 0 ? "" : fmt::format("size: {}", exact_size(m.size_bytes));
+    const char* const kind = !storage ? "" : size.empty() ? "kind: storage" : "kind: storage, ";
+    out += fmt::format("  {}: {{{}{}}}\n", m.name, kind, size);
   }
   return out;
 }

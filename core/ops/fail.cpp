@@ -26,7 +26,7 @@ void fail_kernel(const CpuCall& call) {
 
 OpKind fail_op() {
   return {.name = "fail",
-          .summary = "fails after `after`, to see how a failure is reported",
+          .summary = "fails after `after`, to see how a failure is reported; not in a simulation",
           .inputs = {0, 64},
           .attrs = {{.name = "after", .fallback = Duration{0}}},
           .fixed_time = true,

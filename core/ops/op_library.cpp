@@ -1,5 +1,6 @@
 #include "core/ops/op_library.hpp"
 
+#include "core/base/absolute_path.hpp"
 #include "core/base/error.hpp"
 
 #include <algorithm>
@@ -68,7 +69,7 @@ void load_op_library(const std::filesystem::path& library, OpRegistry& registry)
     throw usage_error(place, "the library of ops is not complete", "build or copy it anew");
   }
   // A path, so that no other folder is searched.
-  const std::filesystem::path path = std::filesystem::absolute(library);
+  const std::filesystem::path path = absolute_path(library);
   std::string missing;  // functions, maybe since another version of Troupe had them
   void* loaded = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (loaded == nullptr) {

@@ -13,6 +13,7 @@
 //   "widest_team": "16"        for how many threads kernels cut their work (decision 4)
 #include "core/result/checkpoint.hpp"
 
+#include "core/base/absolute_path.hpp"
 #include "core/base/error.hpp"
 #include "core/files/data_file.hpp"
 #include "core/files/input_file.hpp"
@@ -105,7 +106,7 @@ Graph Checkpoint::left_of(const Graph& graph) const {
 }
 
 CheckpointFolder::CheckpointFolder(const fs::path& folder, std::string run)
-    : folder_(fs::absolute(folder)), run_(std::move(run)) {
+    : folder_(absolute_path(folder)), run_(std::move(run)) {
   std::error_code error;
   if (!fs::is_directory(folder_, error)) {
     throw usage_error(fmt::format("'{}', the folder for checkpoints, {}", folder.string(),

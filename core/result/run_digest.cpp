@@ -1,5 +1,6 @@
 #include "core/result/run_digest.hpp"
 
+#include "core/base/absolute_path.hpp"
 #include "core/base/version.hpp"
 #include "core/memory/digest.hpp"
 #include "core/ops/attrs.hpp"
@@ -99,7 +100,7 @@ std::string run_digest(const Graph& graph, std::span<const Scenario> scenarios,
   }
   for (const SavedFile& file : saves) {
     // By what folder the run file was named makes no difference; another folder does.
-    record.add(std::filesystem::absolute(file.path).lexically_normal().string());
+    record.add(absolute_path(file.path).lexically_normal().string());
     for (const OpId op : file.ops) record.add(std::uint64_t{op.value});
   }
   const Digest digest = record.digest();

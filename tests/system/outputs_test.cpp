@@ -54,6 +54,20 @@ BOOST_AUTO_TEST_CASE(a_file_under_dev_is_written_as_any_other_file,
   fs::remove(output);
 }
 
+BOOST_AUTO_TEST_CASE(an_output_in_a_folder_that_is_gone_is_refused_with_what_to_do) {
+  const Ready ready;
+  fs::create_directory(ready.path() / "gone");
+  std::vector<std::string> command{"sh", "-c", "cd gone && rmdir ../gone && exec \"$0\" \"$@\""};
+  for (const std::string& word : troupe_command(
+           {"simulate", (ready.path() / "run.yaml").string(), "--json", "report.json"})) {
+    command.push_back(word);
+  }
+  const Finished finished = Program(command, ready.options()).wait();
+  BOOST_TEST(finished.exit_code == 2);
+  BOOST_TEST(finished.err.find("the current folder may be gone") != std::string::npos,
+             finished.err);
+}
+
 BOOST_AUTO_TEST_CASE(a_file_that_is_replaced_passes_its_mode_on) {
   const Ready ready;
   const fs::perms mode = fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_exec;

@@ -190,6 +190,17 @@ BOOST_AUTO_TEST_CASE(the_machine_it_prints_is_a_valid_machine_file) {
   BOOST_TEST(workspace.run({"run", "run.yaml"}).exit_code == 0);
 }
 
+BOOST_AUTO_TEST_CASE(the_machine_it_prints_is_valid_where_there_is_no_temporary_directory_too) {
+  const Workspace workspace;
+  ProgramOptions options = workspace.options();
+  options.environment["TMPDIR"] = (workspace.path() / "none").string();
+  const Finished machine = run_troupe({"machine"}, options);
+  BOOST_TEST(machine.exit_code == 0);
+  BOOST_TEST(count(machine.out, "disk: {kind: storage}") == 1U, machine.out);
+  workspace.write("here.yaml", machine.out);
+  BOOST_TEST(workspace.run({"validate", "here.yaml"}).exit_code == 0);
+}
+
 BOOST_AUTO_TEST_CASE(validate_says_what_can_be_done_with_a_file) {
   const Workspace workspace;
   const std::string config = TROUPE_SOURCE_DIR "/config/";

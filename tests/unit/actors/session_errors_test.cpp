@@ -461,6 +461,28 @@ BOOST_AUTO_TEST_CASE(a_device_memory_or_op_kind_that_is_not_there_is_refused_wit
   check_error(place, {"'gpu0'", "cpu0, cpu1"}, this_file, line + 2);
 }
 
+BOOST_AUTO_TEST_CASE(no_tensor_can_be_copied_to_what_joins_nodes) {
+  Machine machine = testing::session_machine();
+  machine.memories.push_back({.name = "switch", .kind = MemoryKind::network, .size_bytes = 0});
+  Session s(machine, {.mode = Mode::simulate});
+  const Tensor x = s.zeros(square);
+  try {
+    x.to("switch");
+    BOOST_ERROR("nothing was thrown");
+  } catch (const Error& error) {
+    BOOST_TEST(error.problem() == "there is no memory 'switch'");
+    BOOST_TEST(error.remedy() == "the machine has mem0, mem1");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_rehearsal_of_a_machine_with_storage_is_refused_with_what_to_do) {
+  Machine machine = testing::session_machine();
+  machine.memories[1].kind = MemoryKind::storage;
+  machine.devices.pop_back();
+  testing::expect_error(ErrorKind::usage, "joins mem0 and mem1, and a rehearsal has no storage",
+                        [&] { const Session s(machine, {.mode = Mode::rehearse}); });
+}
+
 BOOST_AUTO_TEST_CASE(an_op_that_no_device_can_compute_is_refused_with_its_line) {
   Session s(testing::session_machine(), {.ops = testing::session_ops()});
   const Tensor x = s.zeros(square);
