@@ -43,4 +43,23 @@ BOOST_AUTO_TEST_CASE(a_host_without_memory_is_told_of_in_a_line,
   BOOST_TEST(failed_at_work > 0);
 }
 
+// Which would ask for its buffers again and again.
+BOOST_AUTO_TEST_CASE(a_limit_that_leaves_openblas_no_buffers_ends_the_run_with_what_to_do,
+                     *boost::unit_test::precondition(can_limit_addresses)) {
+  const Workspace workspace;
+  workspace.write("product.yaml",
+                  "machine: {discover: {}}\n"
+                  "tasks:\n"
+                  "  x: {op: uniform, shape: [10, 10]}\n"
+                  "  y: {op: matmul, in: [x, x]}\n");
+  ProgramOptions options = workspace.options();
+  options.address_space_max = 300 << 20;
+  const Finished finished = run_troupe({"run", "product.yaml"}, options);
+  BOOST_TEST_INFO(finished.err);
+  BOOST_TEST(!finished.timed_out);
+  BOOST_TEST(finished.exit_code != 0);
+  BOOST_TEST(finished.err.find("OpenBLAS") != std::string::npos);
+  BOOST_TEST(finished.err.find("ulimit -v") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
