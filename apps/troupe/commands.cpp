@@ -268,6 +268,12 @@ int run_command(const RunArguments& arguments) {
 }
 
 int simulate_command(const RunArguments& arguments) {
+  parse_loss_policy(arguments.on_loss);
+  if (!arguments.for_nodes.empty() && arguments.losses.empty()) {
+    throw usage_error(
+        fmt::format("{} is for nodes that are lost, and none is", arguments.for_nodes.front()),
+        "lose one, with --lose n1@500ms");
+  }
   return carry_out(Mode::simulate, arguments);
 }
 

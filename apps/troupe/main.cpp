@@ -5,8 +5,8 @@
 #include "apps/troupe/interrupts.hpp"
 #include "apps/troupe/last_resort.hpp"
 #include "apps/troupe/print_error.hpp"
+#include "apps/troupe/refused_words.hpp"
 #include "core/base/error.hpp"
-#include "core/base/suggest.hpp"
 #include "core/base/text.hpp"
 #include "core/base/version.hpp"
 
@@ -318,67 +318,6 @@ void add_launch_options(CLI::App& command, troupe::LaunchArguments& arguments) {
   command.footer("PROGRAM and its arguments follow: troupe launch --local-nodes 2 ./program 100");
 }
 
-// Prints what is wrong where a command doesn't know a word. Returns the exit code.
-int refuse_extras(const CLI::App& app, const CLI::App& command) {
-  const std::vector<std::string> words = app.remaining(true);
-  const auto is_option = [](const std::string& word) {
-    return word.starts_with('-') && word.find_first_not_of('-') != std::string::npos;
-  };
-  const auto found = std::find_if(words.begin(), words.end(), is_option);
-  if (found == words.end()) {
-    troupe::print_error(
-        "troupe: '{}' is one word too many; 'troupe {} --help' shows how it is called",
-        words.back(), command.get_name());
-    return troupe::exit_usage;
-  }
-  const std::string name = found->substr(0, found->find('='));
-  std::vector<std::string> own;
-  std::string others;
-  for (const CLI::App* other : app.get_subcommands({})) {
-    for (const CLI::Option* option : other->get_options()) {
-      for (const std::string& known : option->get_lnames()) {
-        if (other == &command) own.push_back("--" + known);
-        if (name == "--" + known) others += fmt::format("; 'troupe {}' has it", other->get_name());
-      }
-    }
-  }
-  if (std::find(own.begin(), own.end(), name) != own.end()) {
-    troupe::print_error("troupe: '{}' is an option of '{}'; write it behind that word", name,
-                        command.get_name());
-    return troupe::exit_usage;
-  }
-  const std::vector<std::string_view> known(own.begin(), own.end());
-  troupe::print_error("troupe: 'troupe {}' has no option '{}'{}", command.get_name(), name,
-                      others.empty() ? "; " + troupe::suggestion(name, known) : others);
-  return troupe::exit_usage;
-}
-
-// Prints a line that says what is wrong with the command line. Returns the exit code.
-int refuse(const CLI::App& app, const CLI::ParseError& error) {
-  const std::vector<CLI::App*> chosen = app.get_subcommands();
-  if (!chosen.empty() && dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-    return refuse_extras(app, *chosen.front());
-  }
-  if (!chosen.empty()) {
-    troupe::print_error("troupe: {}; 'troupe {} --help' shows how it is called", error.what(),
-                        chosen.front()->get_name());
-    return troupe::exit_usage;
-  }
-  std::vector<std::string_view> names;
-  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
-  const std::vector<std::string> words = app.remaining();
-  if (words.empty()) {
-    troupe::print_error("troupe: no command is given; one of: {}", fmt::join(names, ", "));
-  } else if (words.front().starts_with('-')) {
-    troupe::print_error("troupe: there is no option '{}'; 'troupe --help' lists them",
-                        words.front());
-  } else {
-    troupe::print_error("troupe: there is no command '{}'; {}", words.front(),
-                        troupe::suggestion(words.front(), names));
-  }
-  return troupe::exit_usage;
-}
-
 // A node has up to three connections to each of the others, and the usual limit is 1,024
 // descriptors.
 void raise_descriptor_limit() {
@@ -418,7 +357,7 @@ int run_program(int argc, char** argv) {
                    "Lose this node so long after a scenario has begun, e.g. n1@500ms (repeatable)")
       ->option_text("NODE@TIME")
       ->allow_extra_args(false);
-  add_loss_option(*simulate, arguments);
+  needs_nodes(add_loss_option(*simulate, arguments), arguments);
   CLI::App* validate = app.add_subcommand("validate", "Check a run file or a machine file");
   validate->add_option("FILE", arguments.file, "The file to check")->required();
   add_ops_option(*validate, arguments.ops);
@@ -448,7 +387,7 @@ int run_program(int argc, char** argv) {
     troupe::print(text.str());
     return code;
   } catch (const CLI::ParseError& error) {
-    return refuse(app, error);
+    return troupe::refuse(app, error);
   }
   // Programs that `launch` starts keep the limit that they would have.
   if (!launch->parsed()) raise_descriptor_limit();

@@ -79,6 +79,8 @@ BOOST_AUTO_TEST_CASE(options_of_runs_on_several_nodes_are_refused_without_nodes)
   }
   check_refused(ready, {"run", "run.yaml", "--on-loss", "fail"},
                 "--on-loss is for runs on several nodes", {"--local-nodes"});
+  check_refused(ready, {"simulate", "run.yaml", "--on-loss", "wait"},
+                "--on-loss is for nodes that are lost, and none is", {"--lose n1@500ms"});
   check_refused(ready, {"run", "run.yaml", "--interface", "lo"},
                 "--interface is for nodes that srun or mpirun has started", {});
 }
