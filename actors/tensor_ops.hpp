@@ -233,7 +233,8 @@ Tensor concat(const std::vector<Tensor>& inputs, std::int64_t axis,
 
 // The product A B of A [m, k] and B [k, n]: [m, n]. With `transpose_a`, A is given as [k, m] and
 // Aᵀ B is computed; the same for B. With more than two axes, a product for each index of the
-// leading axes, which must be equal.
+// leading axes, which must be equal. A vector [k] is a row before a matrix and a column behind one,
+// and the result lacks that axis: [n], [m], or [] of two vectors.
 Tensor matmul(Argument a, const Tensor& b, bool transpose_a = false, bool transpose_b = false);
 
 struct GemmOptions {

@@ -9,9 +9,11 @@ namespace troupe {
 namespace {
 
 TensorType gemm_type(const OpSignature& op) {
+  for (const TensorType& factor : op.inputs.first(2)) {
+    if (factor.shape.rank() != 2) throw unfit_inputs(op.inputs, "they must be matrices");
+  }
   const Product product = scaled_product_of(op);
   const TensorType c{op.inputs[0].dtype, Shape{product.m, product.n}};
-  if (op.inputs[0].shape.rank() != 2) throw unfit_inputs(op.inputs, "they must be matrices");
   if (op.inputs[2] != c) throw unfit_inputs(op.inputs, "the third must be " + to_string(c));
   return c;
 }

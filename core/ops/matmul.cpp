@@ -1,5 +1,6 @@
 // matmul: C = op(A) op(B) by OpenBLAS, where op(X) is X, or X transposed if the attributes say so.
-// With more than two axes, a product for each index of the leading axes, which must be equal.
+// With more than two axes, a product for each index of the leading axes, which must be equal. A
+// vector is a row before a matrix, and a column behind one, and the result lacks that axis.
 #include "core/ops/blas.hpp"
 #include "core/ops/builtin.hpp"
 #include "core/ops/elementwise.hpp"
@@ -13,7 +14,8 @@ TensorType matmul_type(const OpSignature& op) {
   const Shape& a = op.inputs[0].shape;
   Integers extents;
   for (std::size_t d = 0; d + 2 < a.rank(); ++d) extents.push_back(a[d]);
-  extents.insert(extents.end(), {product.m, product.n});
+  if (a.rank() > 1) extents.push_back(product.m);
+  if (op.inputs[1].shape.rank() > 1) extents.push_back(product.n);
   return {op.inputs[0].dtype, Shape(extents)};
 }
 
@@ -39,7 +41,7 @@ void matmul_kernel(const CpuCall& call) {
 
 OpKind matmul_op() {
   return {.name = "matmul",
-          .summary = "the product of two matrices, or of each two of a batch",
+          .summary = "the product of two matrices, of each two of a batch, or of vectors",
           .inputs = 2,
           .attrs = product_attrs(),
           .type = matmul_type,

@@ -71,19 +71,31 @@ Product product_of(const OpSignature& op) {
         std::move(remedy));
   };
   if (op.inputs[0].dtype != op.inputs[1].dtype) throw refuse("both must have the same type");
-  if (a.rank() < 2 || b.rank() < 2) {
-    throw refuse("both must be matrices: shapes of two extents, or more for a batch");
+  if (a.rank() == 0 || b.rank() == 0) {
+    throw refuse("both must be matrices: shapes of two extents, or more for a batch; or vectors");
   }
-  const std::size_t row = a.rank() - 2;  // the axis of rows
-  if (a.rank() != b.rank()) throw refuse("both must have as many axes");
-  for (std::size_t d = 0; d < row; ++d) {
-    if (a[d] != b[d]) throw refuse("all axes but the last two must be equal");
-    p.batch *= a[d];
+  std::int64_t k_of_b = b[0];
+  if (a.rank() == 1 || b.rank() == 1) {  // a row before a matrix, a column behind one
+    if (a.rank() > 2 || b.rank() > 2) throw refuse("a vector goes with a matrix, not with a batch");
+    if ((a.rank() == 1 && p.transpose_a) || (b.rank() == 1 && p.transpose_b)) {
+      throw refuse("leave the transpose of a vector out: it has none");
+    }
+    p.m = a.rank() == 1 ? 1 : a[p.transpose_a ? 1 : 0];
+    p.k = a[a.rank() == 1 || p.transpose_a ? 0 : 1];
+    p.n = b.rank() == 1 ? 1 : b[p.transpose_b ? 0 : 1];
+    k_of_b = b[p.transpose_b ? 1 : 0];
+  } else {
+    const std::size_t row = a.rank() - 2;  // the axis of rows
+    if (a.rank() != b.rank()) throw refuse("both must have as many axes");
+    for (std::size_t d = 0; d < row; ++d) {
+      if (a[d] != b[d]) throw refuse("all axes but the last two must be equal");
+      p.batch *= a[d];
+    }
+    p.m = a[p.transpose_a ? row + 1 : row];
+    p.k = a[p.transpose_a ? row : row + 1];
+    p.n = b[p.transpose_b ? row : row + 1];
+    k_of_b = b[p.transpose_b ? row + 1 : row];
   }
-  p.m = a[p.transpose_a ? row + 1 : row];
-  p.k = a[p.transpose_a ? row : row + 1];
-  p.n = b[p.transpose_b ? row : row + 1];
-  const std::int64_t k_of_b = b[p.transpose_b ? row + 1 : row];
   if (p.k != k_of_b) {
     throw refuse(
         fmt::format("the columns of the first ({}) must be as many as the rows of the second ({})",

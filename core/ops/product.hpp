@@ -30,8 +30,9 @@ struct Product {
 // The attributes `transpose_a` and `transpose_b`.
 std::vector<AttrSpec> product_attrs();
 
-// The product of the first two inputs, whose attributes are those above. Throws a usage Error
-// without a place if their types or shapes don't fit.
+// The product of the first two inputs, whose attributes are those above; a vector is a row before a
+// matrix, and a column behind one. Throws a usage Error without a place if their types or shapes
+// don't fit.
 Product product_of(const OpSignature& op);
 // The same with the attributes `alpha` and `beta`.
 Product scaled_product_of(const OpSignature& op);

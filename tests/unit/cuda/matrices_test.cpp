@@ -75,6 +75,19 @@ BOOST_AUTO_TEST_CASE(products_are_close_to_those_of_the_cpu) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(products_with_vectors_are_close_to_those_of_the_cpu) {
+  for_random_cases([](Random& random, DType dtype) {
+    const std::int64_t rows = between(random, 1, 200);
+    const std::int64_t columns = between(random, 1, 200);
+    const Tensor matrix = random_tensor({dtype, {rows, columns}}, random.next());
+    const Tensor column = random_tensor({dtype, {columns}}, random.next());
+    const Tensor row = random_tensor({dtype, {rows}}, random.next());
+    check_close_on_device("matmul", {matrix, column}, {}, static_cast<double>(columns));
+    check_close_on_device("matmul", {row, matrix}, {}, static_cast<double>(rows));
+    check_close_on_device("matmul", {row, row}, {}, static_cast<double>(rows));
+  });
+}
+
 BOOST_AUTO_TEST_CASE(gemm_adds_a_multiple_of_its_third_input) {
   for_random_cases([](Random& random, DType dtype) {
     Factors p(random, dtype, {});

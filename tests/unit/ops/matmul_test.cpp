@@ -212,6 +212,31 @@ BOOST_AUTO_TEST_CASE(work_is_2mnk_and_every_matrix_once) {
                  .flops == 48);
 }
 
+BOOST_AUTO_TEST_CASE(a_vector_is_a_row_before_a_matrix_and_a_column_behind_one) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const Tensor matrix = random_tensor({dtype, {70, 500}}, 1);
+    const auto reshaped = [](const Tensor& x, const Shape& shape) {
+      return Tensor{{x.type.dtype, shape}, x.bytes};
+    };
+    for (const bool transposed : {false, true}) {
+      const std::int64_t rows = transposed ? 500 : 70;
+      const std::int64_t columns = transposed ? 70 : 500;
+      const Tensor column = random_tensor({dtype, {columns}}, 2);
+      const Tensor row = random_tensor({dtype, {rows}}, 3);
+      const Attrs behind = transposes(transposed, false);
+      const Tensor product = run_op("matmul", {matrix, reshaped(column, {columns, 1})}, behind);
+      BOOST_TEST((run_op("matmul", {matrix, column}, behind) == reshaped(product, {rows})));
+      BOOST_TEST(same_for_every_team("matmul", {matrix, column}, behind));
+      const Attrs before = transposes(false, transposed);
+      const Tensor sums = run_op("matmul", {reshaped(row, {1, rows}), matrix}, before);
+      BOOST_TEST((run_op("matmul", {row, matrix}, before) == reshaped(sums, {columns})));
+      BOOST_TEST(same_for_every_team("matmul", {row, matrix}, before));
+      const Tensor number = run_op("matmul", {reshaped(row, {1, rows}), reshaped(row, {rows, 1})});
+      BOOST_TEST((run_op("matmul", {row, row}) == reshaped(number, Shape{})));
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(what_cannot_be_multiplied_is_refused_with_both_types) {
   expect_error(
       ErrorKind::usage,
@@ -228,9 +253,21 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_multiplied_is_refused_with_both_types) {
         type_of("matmul", {{DType::f32, {2, 3}}, {DType::f32, {2, 4}}}, transposes(true, true));
       });
   expect_error(ErrorKind::usage,
-               "the inputs are float32 [2] and float32 [2, 2]; both must be matrices", [&] {
-                 type_of("matmul", {{DType::f32, {2}}, {DType::f32, {2, 2}}});
+               "the inputs are float32 [] and float32 [2, 2]; both must be matrices", [&] {
+                 type_of("matmul", {{DType::f32, Shape{}}, {DType::f32, {2, 2}}});
                });
+  expect_error(ErrorKind::usage, "the columns of the first (3) must be as many", [&] {
+    type_of("matmul", {{DType::f32, {2, 3}}, {DType::f32, {2}}});
+  });
+  expect_error(ErrorKind::usage, "a vector goes with a matrix, not with a batch", [&] {
+    type_of("matmul", {{DType::f32, {4, 2, 3}}, {DType::f32, {3}}});
+  });
+  expect_error(ErrorKind::usage, "leave the transpose of a vector out", [&] {
+    type_of("matmul", {{DType::f32, {2, 3}}, {DType::f32, {3}}}, transposes(false, true));
+  });
+  expect_error(ErrorKind::usage, "they must be matrices", [&] {
+    type_of("gemm", {{DType::f32, {2, 3}}, {DType::f32, {3}}, {DType::f32, {2, 1}}});
+  });
   expect_error(ErrorKind::usage, "both must have the same type", [&] {
     type_of("matmul", {{DType::f32, {2, 2}}, {DType::f64, {2, 2}}});
   });
