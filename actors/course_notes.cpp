@@ -42,9 +42,8 @@ std::string left_behind(const RunResult& result, Duration grace, bool has_nodes,
   if (has_nodes && !left.empty()) {
     const std::string names =
         first_names(left, [&](ResourceId resource) { return resource_name(machine, resource); });
-    notes +=
-        fmt::format("{}{} {} still at work {}, and {} left.", notes.empty() ? "" : " ", names,
-                    left.size() == 1 ? "was" : "were", when, left.size() == 1 ? "was" : "were");
+    notes += fmt::format("{}{} had not ended its work {}, and was left.", notes.empty() ? "" : " ",
+                         names, when);
   }
   return notes;
 }

@@ -46,9 +46,11 @@ std::vector<std::string> names_of(const std::vector<T>& things) {
 
 // What joins nodes holds no tensors.
 std::vector<std::string> names_of_memories(const Machine& machine) {
-  std::vector<Memory> memories = machine.memories;
-  std::erase_if(memories, [](const Memory& m) { return m.kind == MemoryKind::network; });
-  return names_of(memories);
+  std::vector<std::string> names;
+  for (const Memory& memory : machine.memories) {
+    if (memory.kind != MemoryKind::network) names.push_back(memory.name);
+  }
+  return names;
 }
 
 DeviceId find_device(const Machine& machine, std::string_view name, CallSite where) {
@@ -287,9 +289,7 @@ Tensor Tensor::to(std::string_view memory, CallSite where) const {
   if (const DeviceId device = machine.find_device(memory); !target && device) {
     target = machine.device(device).memory;
   }
-  if (!target || machine.memory(target).kind == MemoryKind::network) {
-    throw no_such("memory", memory, names_of_memories(machine)).at(where.place());
-  }
+  if (!target) throw no_such("memory", memory, names_of_memories(machine)).at(where.place());
   return copy_to(session, *this, target, where);
 }
 

@@ -301,10 +301,15 @@ Tensor min(Argument x, std::int64_t axis, bool keep) {
 }
 
 Tensor mean(Argument x, std::int64_t axis, bool keep) {
+  const TensorType& type = x.tensor.type(x.where);
+  if (is_integer(type.dtype)) {
+    throw usage_error(x.where.place(),
+                      fmt::format("the mean of {} is no whole number", to_string(type)),
+                      "make them floating-point numbers first: mean(cast(x, DType::f64), axis)");
+  }
   const Tensor total = sum(x, axis, keep);
-  const Shape& shape = x.tensor.type(x.where).shape;
-  return Argument(total, x.where) /
-         Scalar(shape[static_cast<std::size_t>(axis_from_start(axis, shape))], x.where);
+  const auto along = static_cast<std::size_t>(axis_from_start(axis, type.shape));
+  return Argument(total, x.where) / Scalar(type.shape[along], x.where);
 }
 
 Tensor argmax(Argument x, std::int64_t axis, bool keep) {

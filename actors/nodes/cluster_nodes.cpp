@@ -182,12 +182,14 @@ void ClusterNodes::suspect(const NodeSuspected& suspected) {
   const bool is_known =
       suspected.by.index() < nodes_.size() && suspected.node.index() < nodes_.size();
   if (!is_known || is_disconnected_ || suspected.epoch != epoch_) return;
+  if (is_lost_[suspected.by.index()] || is_lost_[suspected.node.index()]) return;  // it's known
   if (suspicions_.empty()) {
     has_answered_.assign(nodes_.size(), false);
     judge_later();
   }
   suspicions_.push_back(suspected);
   for (const NodeId node : {suspected.by, suspected.node}) {
+    has_answered_[node.index()] = false;  // it may have ended since
     caf::send_as(leader(), nodes_[node.index()].agent, StillThere{.epoch = epoch_, .node = node});
   }
 }
@@ -202,10 +204,10 @@ void ClusterNodes::judge_later() {
   caf::delayed_anon_send(leader(), suspicion_time, Judge::value, epoch_);
 }
 
-// Nodes that don't answer are waited for until they do or are lost. All live then, so they are
-// connected anew. When two are cut off from each
-// other again, one of them is given up: the one that is cut off from more nodes, else the one that
-// was not reached. Nodes that have closed their connections miss each other.
+// Nodes that don't answer are waited for until they do or are lost. When all have answered, all
+// live, and are connected anew. When two are cut off from each other again, one of them is given
+// up: the one that is cut off from more nodes, else the one that was not reached. Nodes that have
+// closed their connections miss each other.
 void ClusterNodes::judge(std::uint32_t epoch) {
   const std::lock_guard lock(mutex_);
   if (is_disconnected_ || epoch != epoch_) return;

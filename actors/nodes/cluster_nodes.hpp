@@ -103,7 +103,7 @@ class ClusterNodes {
   bool is_disconnected_ = false;  // a node was lost, has come, or was cut off, in this epoch
   bool is_cut_ = false;           // for the latter reason only
   std::vector<NodeSuspected> suspicions_;  // of this epoch
-  std::vector<bool> has_answered_;         // by NodeId: has answered since the first suspicion
+  std::vector<bool> has_answered_;         // by NodeId: since the last suspicion
   // That were connected anew, the smaller id first; both live.
   std::vector<std::pair<NodeId, NodeId>> cut_pairs_;
   std::size_t cuts_ = 0;

@@ -123,15 +123,13 @@ const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId
           stand_in_remedy(machine, *gpu));
     }
   }
-  const bool stores = machine.memory(link.a).kind == MemoryKind::storage ||
-                      machine.memory(link.b).kind == MemoryKind::storage;
-  if (stores && mode == Mode::rehearse) {
+  const bool a_stores = machine.memory(link.a).kind == MemoryKind::storage;
+  const bool b_stores = machine.memory(link.b).kind == MemoryKind::storage;
+  if ((a_stores || b_stores) && mode == Mode::rehearse) {
     throw usage_error(link.place, ends + ", and a rehearsal has no storage",
                       "run or simulate it, or leave the storage out");
   }
-  const bool both_store = machine.memory(link.a).kind == MemoryKind::storage &&
-                          machine.memory(link.b).kind == MemoryKind::storage;
-  if (both_store) {
+  if (a_stores && b_stores) {
     throw usage_error(link.place,
                       fmt::format("{}, which are both storage: real copies go between a memory "
                                   "and storage only",

@@ -33,6 +33,12 @@ constexpr auto value_of(T element) {
   }
 }
 
+// Whether a number, as an integer of any width, is that of one of `extent` elements.
+template <class T>
+constexpr bool is_element(T number, std::int64_t extent) {
+  return value_of(number) >= 0 && value_of(number) < extent;
+}
+
 // An element as one of type To: see cast.cpp. C++ leaves it undefined what a floating-point number
 // beyond the range of an integer becomes.
 template <class To>

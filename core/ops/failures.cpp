@@ -18,8 +18,9 @@ Error no_class(std::int64_t row) {
 }
 
 Error no_such_element(std::int64_t place) {
-  return run_error(fmt::format("number {} of those to take is out of range", place),
-                   "elements have numbers from 0 to the extent of the axis less one");
+  return run_error(
+      fmt::format("of the numbers to take, the one at place {} is out of range", place),
+      "places and elements count from 0, so numbers are less than the extent of the axis");
 }
 
 }  // namespace troupe

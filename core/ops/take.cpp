@@ -7,9 +7,10 @@
 #include "core/ops/element_functions.hpp"
 #include "core/ops/elementwise.hpp"
 #include "core/ops/failures.hpp"
-#include "core/ops/rows.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -43,18 +44,14 @@ Work take_work(const OpSignature& op, const TensorType& output) {
               2 * static_cast<double>(output.bytes()) + static_cast<double>(op.inputs[1].bytes())};
 }
 
-// Throws a run Error for the first number that isn't from 0 to before `extent`. As unsigned ones,
-// negative numbers are beyond it, too.
+// Throws a run Error for the first number that no element has.
 template <class Number>
 void check_numbers(const Number* numbers, std::int64_t count, std::int64_t extent) {
-  bool are_within = true;
-  for (std::int64_t i = 0; i < count; ++i) {
-    are_within &= numbers[i] < static_cast<std::uint64_t>(extent);
-  }
-  if (are_within) return;
-  const auto* const bad = std::find_if(numbers, numbers + count, [=](Number number) {
-    return number >= static_cast<std::uint64_t>(extent);
-  });
+  bool are_elements = true;
+  for (std::int64_t i = 0; i < count; ++i) are_elements &= is_element(numbers[i], extent);
+  if (are_elements) return;
+  const auto* const bad = std::find_if_not(
+      numbers, numbers + count, [=](Number number) { return is_element(number, extent); });
   throw no_such_element(bad - numbers);
 }
 

@@ -85,7 +85,7 @@ OpKind sigmoid_op() {
   return {.name = "sigmoid",
           .summary = "1 / (1 + e to the power of -x), element by element",
           .inputs = 1,
-          .work = streaming<3>,
+          .work = streaming<4>,
           .cpu = [](const CpuCall& call) {
             for_each_part(call,
                           [](auto* x, auto* out, auto count) { sigmoid_each(x, out, count); });

@@ -22,7 +22,7 @@ void sin_each(const T* x, T* out, std::int64_t count);
 // out[i] = cos(x[i])
 template <class T>
 void cos_each(const T* x, T* out, std::int64_t count);
-// out[i] = 1 / (1 + exp(-x[i])): below the numbers whose exp is infinite, 0.
+// out[i] = 1 / (1 + exp(-x[i])), so 0 where exp(-x[i]) is infinite.
 template <class T>
 void sigmoid_each(const T* x, T* out, std::int64_t count);
 // out[i] = tanh(x[i])

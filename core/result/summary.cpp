@@ -142,10 +142,12 @@ Summary::Earliest Summary::earliest(UnitId unit, const ShareTable<>& shares,
       own.ready = std::max(own.ready, before.finish);
       continue;
     }
-    const Share::Item& first = item_of(p, shares);
-    const Share::Item& second = item_of(unit, shares);
-    const Duration first_chunk = std::min(shortest_chunk(p, shares), second.start - first.start);
-    const Duration last_chunk = std::min(shortest_chunk(unit, shares), second.end - first.end);
+    // Of a node that was lost, the record may never have come.
+    const Share::Item* const first = find_finished(p, shares);
+    if (first == nullptr) continue;
+    const Share::Item& second = *find_finished(unit, shares);
+    const Duration first_chunk = std::min(shortest_chunk(p, shares), second.start - first->start);
+    const Duration last_chunk = std::min(shortest_chunk(unit, shares), second.end - first->end);
     own.ready = std::max(own.ready, before.ready + first_chunk);
     at_least = std::max(at_least, before.finish + last_chunk);
   }
@@ -154,9 +156,11 @@ Summary::Earliest Summary::earliest(UnitId unit, const ShareTable<>& shares,
   return own;
 }
 
-const Share::Item& Summary::item_of(UnitId unit, const ShareTable<>& shares) const {
+// Null: it hasn't finished, or what became of it isn't known.
+const Share::Item* Summary::find_finished(UnitId unit, const ShareTable<>& shares) const {
   const ItemRef ref = plan_.units[unit.index()].ref;
-  return shares[ref.resource].items[ref.item];
+  const Share* const share = shares.find(ref.resource);
+  return share != nullptr && share->items[ref.item].finished() ? &share->items[ref.item] : nullptr;
 }
 
 Duration Summary::shortest_chunk(UnitId transfer, const ShareTable<>& shares) const {

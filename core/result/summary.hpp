@@ -71,7 +71,7 @@ class Summary {
   void add_times(const Window& window);
   Earliest earliest(UnitId unit, const ShareTable<>& shares,
                     std::span<const ReplicaId> inputs) const;
-  const Share::Item& item_of(UnitId unit, const ShareTable<>& shares) const;
+  const Share::Item* find_finished(UnitId unit, const ShareTable<>& shares) const;
   Duration shortest_chunk(UnitId transfer, const ShareTable<>& shares) const;
   void add_span(const Unit& unit, const Share& share, std::span<const ReplicaId> inputs);
   std::span<const ReplicaId> distinct(std::span<const ReplicaId> inputs);

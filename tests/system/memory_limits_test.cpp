@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(a_limit_that_leaves_openblas_no_buffers_ends_the_run_with_w
   const Finished finished = run_troupe({"run", "product.yaml"}, options);
   BOOST_TEST_INFO(finished.err);
   BOOST_TEST(!finished.timed_out);
-  BOOST_TEST(finished.exit_code != 0);
+  BOOST_TEST(finished.exit_code == 2);
   BOOST_TEST(finished.err.find("OpenBLAS") != std::string::npos);
   BOOST_TEST(finished.err.find("ulimit -v") != std::string::npos);
 }

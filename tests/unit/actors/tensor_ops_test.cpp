@@ -182,7 +182,6 @@ BOOST_AUTO_TEST_CASE(labels_of_integers_are_cast_for_a_loss) {
              boost::test_tools::per_element());
 }
 
-// Whole numbers, which are no doubles, on the side that needs them.
 BOOST_AUTO_TEST_CASE(a_mean_is_the_sum_divided_by_the_extent) {
   Session s(one_device());
   const Tensor x = s.tensor(std::vector<double>{1, 2, 4, 5, 7, 8}, {2, 3});
@@ -194,6 +193,7 @@ BOOST_AUTO_TEST_CASE(a_mean_is_the_sum_divided_by_the_extent) {
              boost::test_tools::per_element());
 }
 
+// Whole numbers, which are no doubles, on the side that needs them.
 BOOST_AUTO_TEST_CASE(operators_take_tensors_and_numbers_on_both_sides) {
   Session session(one_device());
   const Tensor x = session.tensor(std::vector<float>{1, 2, 4}, {3});

@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(the_first_number_that_no_element_has_fails_the_op) {
   for (const std::int64_t bad : {-1, 600, 1 << 30}) {
     std::vector<std::int64_t> numbers(700, 599);
     numbers[417] = numbers[500] = bad;
-    expect_error(ErrorKind::failed, "number 417 of those to take is out of range", [&] {
+    expect_error(ErrorKind::failed, "the one at place 417 is out of range", [&] {
       run_on_device("take", {x, tensor<std::int64_t>({700}, numbers)});
     });
   }

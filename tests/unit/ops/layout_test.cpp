@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(take_fails_for_the_first_number_that_no_element_has) {
   const Tensor x = random_tensor({DType::f32, {5, 2}}, 1);
   for (const std::int64_t bad : {-1, 5, 1 << 30}) {
     const auto check = [&](const Tensor& numbers) {
-      expect_error(ErrorKind::failed, "number 2 of those to take is out of range", [&] {
+      expect_error(ErrorKind::failed, "the one at place 2 is out of range", [&] {
         run_op("take", {x, numbers});
       });
     };

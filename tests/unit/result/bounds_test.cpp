@@ -130,6 +130,28 @@ BOOST_AUTO_TEST_CASE(what_both_ends_of_a_network_move_at_the_same_time_counts_on
   }
 }
 
+// A node was lost with what it had recorded.
+BOOST_AUTO_TEST_CASE(a_transfer_whose_record_never_came_bounds_nothing) {
+  SmallGraph g;
+  const OpId x = g.work("x", 100, {}, on(d0), 40'960);
+  g.work("y", 7, {x}, on(DeviceId{2}));
+  const Machine machine = row(3);
+  const ResourceId first_link{3};
+  for (const bool is_share_gone : {false, true}) {
+    Plan plan = plan_by_rates(g.graph, machine, g.everything(), {.needs_costs = true});
+    const RunResult result = LogicSimulation(machine, plan, {}).run();
+    auto& shares = plan.windows.front().shares;
+    for (auto& [resource, share] : shares) {
+      if (resource == first_link) share.items[0].start = share.items[0].end = Share::never;
+    }
+    if (is_share_gone) {
+      std::erase_if(shares, [=](const auto& entry) { return entry.first == first_link; });
+    }
+    const ScenarioReport report = summarize(g.graph, machine, plan, "test", result);
+    BOOST_TEST((report.lower_bound == Duration{40'960 + 7}));
+  }
+}
+
 // The second link takes 409 or 410 ns for each chunk, and waits for the next one.
 BOOST_AUTO_TEST_CASE(after_a_slow_link_a_fast_one_adds_its_last_chunk) {
   SmallGraph g;

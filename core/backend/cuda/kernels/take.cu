@@ -5,6 +5,8 @@
 #include "core/ops/elementwise.hpp"
 #include "core/ops/failures.hpp"
 
+#include <cstdint>
+#include <string>
 #include <type_traits>
 
 namespace troupe::cuda_launchers {
