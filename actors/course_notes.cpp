@@ -42,8 +42,9 @@ std::string left_behind(const RunResult& result, Duration grace, bool has_nodes,
   if (has_nodes && !left.empty()) {
     const std::string names =
         first_names(left, [&](ResourceId resource) { return resource_name(machine, resource); });
-    notes += fmt::format("{}{} had not ended its work {}, and was left.", notes.empty() ? "" : " ",
-                         names, when);
+    const bool is_one = left.size() == 1;
+    notes += fmt::format("{}{} had not ended {} work {}, and {} left.", notes.empty() ? "" : " ",
+                         names, is_one ? "its" : "their", when, is_one ? "was" : "were");
   }
   return notes;
 }

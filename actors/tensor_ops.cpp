@@ -301,7 +301,7 @@ Tensor min(Argument x, std::int64_t axis, bool keep) {
 }
 
 Tensor mean(Argument x, std::int64_t axis, bool keep) {
-  const TensorType& type = x.tensor.type(x.where);
+  const TensorType type = x.tensor.type(x.where);
   if (is_integer(type.dtype)) {
     throw usage_error(x.where.place(),
                       fmt::format("the mean of {} is no whole number", to_string(type)),
