@@ -74,7 +74,7 @@ Product product_of(const OpSignature& op) {
   if (a.rank() == 0 || b.rank() == 0) {
     throw refuse("both must be matrices: shapes of two extents, or more for a batch; or vectors");
   }
-  std::int64_t k_of_b = b[0];
+  std::int64_t k_of_b = 0;
   if (a.rank() == 1 || b.rank() == 1) {  // a row before a matrix, a column behind one
     if (a.rank() > 2 || b.rank() > 2) throw refuse("a vector goes with a matrix, not with a batch");
     if ((a.rank() == 1 && p.transpose_a) || (b.rank() == 1 && p.transpose_b)) {
