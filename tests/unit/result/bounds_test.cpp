@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(a_transfer_whose_record_never_came_bounds_nothing) {
     const RunResult result = LogicSimulation(machine, plan, {}).run();
     auto& shares = plan.windows.front().shares;
     for (auto& [resource, share] : shares) {
-      if (resource == first_link) share.items[0].start = share.items[0].end = Share::never;
+      if (resource == first_link) share.items[0].end = Share::never;
     }
     if (is_share_gone) {
       std::erase_if(shares, [=](const auto& entry) { return entry.first == first_link; });
