@@ -31,32 +31,17 @@ struct Scope {
 };
 thread_local Scope scope;
 
-Error no_such(std::string_view what, std::string_view name, const std::vector<std::string>& names) {
+Error no_such(std::string_view what, std::string_view name,
+              const std::vector<std::string_view>& names) {
   return usage_error(fmt::format("there is no {} '{}'", what, name),
                      fmt::format("the machine has {}", fmt::join(names, ", ")));
 }
 
-template <class T>
-std::vector<std::string> names_of(const std::vector<T>& things) {
-  std::vector<std::string> names;
-  names.reserve(things.size());
-  for (const T& thing : things) names.push_back(thing.name);
-  return names;
-}
-
-// What joins nodes holds no tensors.
-std::vector<std::string> names_of_memories(const Machine& machine) {
-  std::vector<std::string> names;
-  for (const Memory& memory : machine.memories) {
-    if (memory.kind != MemoryKind::network) names.push_back(memory.name);
-  }
-  return names;
-}
-
 DeviceId find_device(const Machine& machine, std::string_view name, CallSite where) {
-  const DeviceId id = machine.find_device(name);
-  if (!id) throw no_such("device", name, names_of(machine.devices)).at(where.place());
-  return id;
+  if (const DeviceId id = machine.find_device(name)) return id;
+  std::vector<std::string_view> names;
+  for (const Device& device : machine.devices) names.push_back(device.name);
+  throw no_such("device", name, names).at(where.place());
 }
 
 TensorState& state_of(const Tensor& tensor, CallSite where) {
@@ -289,7 +274,7 @@ Tensor Tensor::to(std::string_view memory, CallSite where) const {
   if (const DeviceId device = machine.find_device(memory); !target && device) {
     target = machine.device(device).memory;
   }
-  if (!target) throw no_such("memory", memory, names_of_memories(machine)).at(where.place());
+  if (!target) throw no_such("memory", memory, machine.memory_names()).at(where.place());
   return copy_to(session, *this, target, where);
 }
 

@@ -13,7 +13,7 @@ std::filesystem::path absolute_path(const std::filesystem::path& path) {
   std::filesystem::path absolute = std::filesystem::absolute(path, gone);
   if (!gone) return absolute;
   throw usage_error(
-      fmt::format("where '{}' is can't be said: {}", path.string(), gone.message()),
+      fmt::format("the whole path of '{}' can't be found: {}", path.string(), gone.message()),
       "the current folder may be gone; change to one that is there, or write whole paths");
 }
 

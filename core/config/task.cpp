@@ -234,9 +234,8 @@ class TaskReader {
     if (const MemoryId memory = machine_.find_memory(name)) return memory;
     if (const DeviceId device = machine_.find_device(name)) return machine_.device(device).memory;
     std::vector<std::string_view> names = device_names();
-    for (const Memory& m : machine_.memories) {
-      if (m.kind != MemoryKind::network) names.push_back(m.name);
-    }
+    const std::vector<std::string_view> memories = machine_.memory_names();
+    names.insert(names.end(), memories.begin(), memories.end());
     throw is_missing(node, "memory or device", name, names);
   }
 

@@ -64,6 +64,13 @@ MemoryId Machine::find_memory(std::string_view wanted) const {
   const MemoryId found = find_by_name<MemoryId>(memories, wanted);
   return found && memory(found).kind == MemoryKind::network ? MemoryId::none() : found;
 }
+std::vector<std::string_view> Machine::memory_names() const {
+  std::vector<std::string_view> names;
+  for (const Memory& m : memories) {
+    if (m.kind != MemoryKind::network) names.push_back(m.name);
+  }
+  return names;
+}
 LinkId Machine::find_link(std::string_view wanted) const {
   return find_by_name<LinkId>(links, wanted);
 }

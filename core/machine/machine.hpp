@@ -91,6 +91,7 @@ struct Machine {
   // Return none if there is no such name. A switch is no memory to put tensors into.
   DeviceId find_device(std::string_view wanted) const;
   MemoryId find_memory(std::string_view wanted) const;
+  std::vector<std::string_view> memory_names() const;  // that find_memory() finds
   LinkId find_link(std::string_view wanted) const;
 };
 

@@ -201,19 +201,30 @@ struct Outcomes {
   std::vector<bool> lost;
 };
 
+std::vector<Machine> three_machines() {
+  testing::SmallMachine part;
+  part.device("cpu", part.memory("mem"));
+  return std::vector<Machine>(3, part.machine);
+}
+
+// Twelve ops of so many nanoseconds, each on the next of the first `devices` and of what the one
+// before has made.
+SmallGraph in_turns(std::uint32_t devices, double ns) {
+  SmallGraph g;
+  OpId last = g.work("op", ns, {}, on(DeviceId{0}));
+  for (std::uint32_t i = 1; i < 12; ++i) {
+    last = g.work("op" + std::to_string(i), ns, {last}, on(DeviceId{i % devices}));
+  }
+  return g;
+}
+
 // Three nodes work by turns, for 100 ms each, at what the one before has made. With `checkpoints`,
 // n0 and n1 are cut off from each other when the leader begins to fetch what the first one takes,
 // and checkpoints come every 150 ms.
 Outcomes cut(const std::vector<Cut>& cuts, OnLoss on_loss = OnLoss::replan, std::uint64_t seed = 1,
              CheckpointFolder* checkpoints = nullptr) {
-  testing::SmallMachine part;
-  part.device("cpu", part.memory("mem"));
-  const std::vector<Machine> machines(3, part.machine);
-  SmallGraph g;
-  OpId last = g.work("op", 100'000'000, {}, on(DeviceId{0}));
-  for (std::uint32_t i = 1; i < 12; ++i) {
-    last = g.work("op" + std::to_string(i), 100'000'000, {last}, on(DeviceId{i % 3}));
-  }
+  const std::vector<Machine> machines = three_machines();
+  const SmallGraph g = in_turns(3, 100'000'000);
   // The nodes notice before the leader does.
   VirtualNodes nodes(seed, machines, g.graph.kinds(), {.nodes = machines.size()}, 500ms);
   Cluster cluster(g.graph.kinds(), nodes.options());
@@ -328,14 +339,8 @@ BOOST_AUTO_TEST_CASE(a_run_that_waits_for_nodes_needs_no_others_for_those_that_w
 
 // The others close their connections, too: what is under way between them does not arrive.
 BOOST_AUTO_TEST_CASE(a_node_that_has_nothing_to_do_may_be_lost_at_any_moment) {
-  testing::SmallMachine part;
-  part.device("cpu", part.memory("mem"));
-  const std::vector<Machine> machines(3, part.machine);
-  SmallGraph g;
-  OpId last = g.work("op", 10'000, {}, on(DeviceId{0}));
-  for (std::uint32_t i = 1; i < 12; ++i) {
-    last = g.work("op" + std::to_string(i), 10'000, {last}, on(DeviceId{i % 2}));
-  }
+  const std::vector<Machine> machines = three_machines();
+  const SmallGraph g = in_turns(2, 10'000);
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       VirtualNodes nodes(seed, machines, g.graph.kinds(), {.nodes = machines.size()}, 500ms);

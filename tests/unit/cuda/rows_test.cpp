@@ -169,7 +169,9 @@ BOOST_AUTO_TEST_CASE(elements_that_are_taken_are_those_of_the_cpu) {
 
 BOOST_AUTO_TEST_CASE(the_first_number_that_no_element_has_fails_the_op) {
   const Tensor x = random_tensor({DType::f64, {600, 3}}, 1);
-  for (const std::int64_t bad : {-1, 600, 1 << 30}) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  for (const std::int64_t bad :
+       {std::int64_t{-1}, std::int64_t{600}, Limits::max(), Limits::min()}) {
     std::vector<std::int64_t> numbers(700, 599);
     numbers[417] = numbers[500] = bad;
     expect_error(ErrorKind::failed, "the one at place 417 is out of range", [&] {

@@ -1,4 +1,5 @@
 // reshape, slice, take, concat and transpose: the same values at other places.
+#include "core/ops/element_functions.hpp"
 #include "tests/support/expect_error.hpp"
 #include "tests/support/op_cases.hpp"
 
@@ -185,7 +186,7 @@ BOOST_AUTO_TEST_CASE(take_finds_elements_along_any_axis_by_numbers_of_any_shape)
 
 BOOST_AUTO_TEST_CASE(take_fails_for_the_first_number_that_no_element_has) {
   const Tensor x = random_tensor({DType::f32, {5, 2}}, 1);
-  for (const std::int64_t bad : {-1, 5, 1 << 30}) {
+  for (const std::int64_t bad : {std::int64_t{-1}, std::int64_t{5}, std::int64_t{1} << 30}) {
     const auto check = [&](const Tensor& numbers) {
       expect_error(ErrorKind::failed, "the one at place 2 is out of range", [&] {
         run_op("take", {x, numbers});
@@ -194,6 +195,16 @@ BOOST_AUTO_TEST_CASE(take_fails_for_the_first_number_that_no_element_has) {
     check(tensor<std::int64_t>({4}, {0, 4, bad, bad}));
     check(tensor<std::int32_t>({2, 2}, {0, 4, static_cast<std::int32_t>(bad), 7}));
   }
+}
+
+// Kernels get numbers as unsigned ones.
+BOOST_AUTO_TEST_CASE(negative_numbers_are_of_no_element_of_the_longest_axis_either) {
+  constexpr std::int64_t longest = std::int64_t{1} << 40;
+  BOOST_TEST(!is_element(static_cast<std::uint32_t>(-1), longest));
+  BOOST_TEST(!is_element(std::uint32_t{1} << 31, longest));
+  BOOST_TEST(!is_element(static_cast<std::uint64_t>(-1), longest));
+  BOOST_TEST(!is_element(static_cast<std::uint64_t>(longest), longest));
+  BOOST_TEST(is_element(static_cast<std::uint64_t>(longest - 1), longest));
 }
 
 BOOST_AUTO_TEST_CASE(take_refuses_numbers_that_are_no_integers_and_results_of_too_many_axes) {

@@ -1,3 +1,4 @@
+// take: elements along an axis, by their numbers.
 #include "core/backend/cuda/kernels/launch.cuh"
 #include "core/backend/cuda/kernels/launchers.hpp"
 #include "core/backend/cuda/kernels/take.cuh"
