@@ -15,7 +15,9 @@ constexpr std::int64_t align = 8;  // a multiple of the inner kernels' block siz
 // 1 % within the noise of 1 % for 3000 and 4000. With OpenBLAS's AVX-512 kernels, which compute
 // faster but don't pack faster, 3 to 7 %. A grid of 4 × 4 for a team of 16 threads, on one core of
 // an AMD EPYC: 3 to 7 % for 2000 with the AVX2 kernels, 7 to 11 % with those for AVX-512; 6 to 7 %
-// for 1000 with either.
+// for 1000 with either. Of squares of 96 to 512 on one core of an EPYC, with
+// either, two panels of rows cost up to 5 %, once 15 %, and for 256 to 512 a grid of 4 × 4 costs 3
+// to 18 %.
 constexpr double row_panel_cost = 16;
 constexpr double column_panel_cost = 30;
 
@@ -56,14 +58,12 @@ Panels::Panels(std::int64_t whole, std::int64_t wanted) : length(whole) {
   count = (length + extent - 1) / extent;
 }
 
-// Panels that cost at most 2 %, in one direction, if they keep all threads of the widest team busy.
-// Else the grid that takes the least time on all of them; but another device may have one thread
-// only, and then the cut is all cost. So it is at most 1 % for each thread: teams of two stay with
-// the first rule. A panel of fewer than 8 million multiplications takes about as long to start as
-// it saves, and OpenBLAS has other kernels for small products.
+// Panels that cost at most 2 %, in one direction, if they keep all threads of the widest team busy:
+// then a thread that is late takes fewer of them. Else the grid that takes the least time on all of
+// them. A panel of half a million multiplications takes 10 us or more; a helper that spins takes
+// its part after one, a sleeping one is woken in some 10.
 Grid cut(const Cuttable& whole, std::int64_t widest_team) {
-  constexpr double multiply_adds_min = 8e6;
-  constexpr double cost_max_per_thread = 0.01;
+  constexpr double multiply_adds_min = 5e5;
   Grid best = cheap_grid(whole);
   if (whole.batch * best.count() >= widest_team) return best;
   const std::int64_t wanted = (widest_team + whole.batch - 1) / whole.batch;
@@ -76,7 +76,6 @@ Grid cut(const Cuttable& whole, std::int64_t widest_team) {
     for (std::int64_t c = 1; c <= panels_max / r; ++c) {
       const Panels columns(whole.columns, c);
       if (columns.count < c) continue;
-      if (cost(whole, r, c) > cost_max_per_thread * static_cast<double>(widest_team)) break;
       const double its_time = time(whole, r, c, widest_team);
       if (its_time >= best_time) continue;
       best = {rows, columns};

@@ -11,10 +11,17 @@ namespace {
 
 constexpr std::uint32_t open_bit = 0x80000000U;
 
-// Returns when `value` is no longer `old`. Putting a thread to sleep and waking it takes several
-// microseconds, so the spinning lasts about that long.
-void spin_then_wait(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
-  for (int spins = 0; spins < 500; ++spins) {
+// Some 10 us: putting a thread to sleep and waking it often takes about as long.
+constexpr int usual_spins = 500;
+// Some 200 us. The core of a helper that sleeps may take 100 us to wake it, on virtual machines.
+// Of ops of 140 us in two parts, one after the other, such a helper got none: it came when the
+// caller had begun the second part, and slept again when the next op began.
+constexpr int spins_after_too_late = 8000;
+
+// Returns when `value` is no longer `old`.
+void spin_then_wait(const std::atomic<std::uint32_t>& value, std::uint32_t old,
+                    int spins_max = usual_spins) {
+  for (int spins = 0; spins < spins_max; ++spins) {
     if (value.load(std::memory_order_acquire) != old) return;
     relax();
   }
@@ -28,7 +35,7 @@ ThreadTeam::ThreadTeam(std::span<const int> helper_cores, std::int64_t widest_te
   helpers_.reserve(helper_cores.size());
   try {
     for (const int core : helper_cores) {
-      helpers_.emplace_back([this, core] { help(core); });
+      helpers_.emplace_back([this, core, number = helpers_.size()] { help(core, number); });
     }
   } catch (...) {
     dismiss();
@@ -72,24 +79,28 @@ void ThreadTeam::run(std::size_t n, const std::function<void(std::size_t)>& f) {
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
-void ThreadTeam::help(int core) {
+void ThreadTeam::help(int core, std::size_t number) {
   if (core != any_core) pin_this_thread({&core, 1});
   std::uint32_t seen = 0;
+  int spins = usual_spins;
   for (;;) {
-    spin_then_wait(announced_, seen);
+    spin_then_wait(announced_, seen, spins);
     seen = announced_.load(std::memory_order_acquire);
     if (stopping_.load()) return;
     // The job may be over, or a later one than was announced: what counts is the gate.
+    spins = usual_spins;
     if (enter()) {
-      take_part();
+      const bool has_a_part = number + 1 < n_;  // if every thread takes one
+      if (!take_part() && has_a_part) spins = spins_after_too_late;
       leave();
     }
   }
 }
 
-void ThreadTeam::take_part() {
+bool ThreadTeam::take_part() {
   const ThreadTeam* const before = std::exchange(working_for_, this);
-  for (;;) {
+  std::size_t taken = 0;
+  for (;; ++taken) {
     const std::size_t i = next_.fetch_add(1, std::memory_order_relaxed);
     if (i >= n_) break;
     try {
@@ -101,6 +112,7 @@ void ThreadTeam::take_part() {
     }
   }
   working_for_ = before;
+  return taken > 0;
 }
 
 bool ThreadTeam::enter() {

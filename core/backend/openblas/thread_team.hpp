@@ -15,7 +15,8 @@
 namespace troupe {
 
 // A helper without work spins for some microseconds, then sleeps. A job doesn't wait for helpers
-// that wake too late to take a part of it.
+// that wake too late to take a part of it; they spin for longer, so that they are there for the
+// next one.
 //
 //   ThreadTeam team(std::vector{1, 2});  // the caller, and helpers on cores 1 and 2
 //   team.run(100, [&](std::size_t i) { row(i); });
@@ -38,9 +39,9 @@ class ThreadTeam final : public Team {
   void run(std::size_t n, const std::function<void(std::size_t)>& f) override;
 
  private:
-  void help(int core);
+  void help(int core, std::size_t number);
   void dismiss();  // ends all helpers
-  void take_part();
+  bool take_part();  // whether anything was left to take
   bool enter();
   void leave();
 

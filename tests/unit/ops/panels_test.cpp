@@ -77,11 +77,12 @@ BOOST_AUTO_TEST_CASE(a_grid_covers_each_element_once) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(teams_of_up_to_two_threads_cut_in_one_direction_where_it_costs_two_percent) {
+BOOST_AUTO_TEST_CASE(a_cut_of_two_percent_in_one_direction_is_enough_where_it_has_work_for_all) {
   for_random_products([](const Cuttable& whole) {
     const std::int64_t rows = panels_of_two_percent(whole.rows, 800);
     const std::int64_t columns = panels_of_two_percent(whole.columns, 1500);
-    for (const std::int64_t threads : {1, 2}) {
+    for (const std::int64_t threads : {1, 2, 16}) {
+      if (whole.batch * std::max(rows, columns) < threads) continue;
       const Grid grid = cut(whole, threads);
       BOOST_TEST(grid.rows.count == (rows >= columns ? rows : 1));
       BOOST_TEST(grid.columns.count == (rows >= columns ? 1 : columns));
@@ -118,28 +119,38 @@ BOOST_AUTO_TEST_CASE(a_batch_is_cut_as_far_as_its_products_leave_threads_idle) {
   BOOST_TEST(cut(product_of(700, 700, 700, 15), 16).count() == 1);
 }
 
-BOOST_AUTO_TEST_CASE(small_products_are_not_cut) {
-  BOOST_TEST(cut(product_of(200, 200, 200), 128).count() == 1);
-  BOOST_TEST(cut(product_of(250, 256, 256), 128).count() == 2);
+BOOST_AUTO_TEST_CASE(products_of_small_matrices_are_cut_for_two_threads_in_halves) {
+  for (const std::int64_t extent : {128, 192, 256, 384, 512, 700}) {
+    const Grid grid = cut(product_of(extent, extent, extent), 2);
+    BOOST_TEST(grid.rows.count == 2);
+    BOOST_TEST(grid.columns.count == 1);
+  }
+  BOOST_TEST(cut(product_of(256, 256, 256), 16).count() == 16);
+}
+
+BOOST_AUTO_TEST_CASE(a_panel_has_half_a_million_multiplications_at_least) {
+  BOOST_TEST(cut(product_of(96, 96, 96), 128).count() == 1);
+  BOOST_TEST(cut(product_of(128, 128, 64), 128).count() == 2);
   for_random_products([](const Cuttable& whole) {
-    const Grid small = cut(whole, 2);
-    for (const std::int64_t threads : {16, 128}) {
+    const std::int64_t of_one = cut(whole, 1).count();
+    for (const std::int64_t threads : {2, 16, 128}) {
       const std::int64_t count = cut(whole, threads).count();
-      BOOST_TEST(
-          (count == small.count() || static_cast<double>(count) * 8e6 <= whole.multiply_adds));
+      BOOST_TEST((count == of_one || static_cast<double>(count) * 5e5 <= whole.multiply_adds));
     }
   });
 }
 
 // The cost on one thread: 16/m for each further panel of rows, 30/n for one of columns.
-BOOST_AUTO_TEST_CASE(a_cut_costs_at_most_one_percent_per_thread) {
+BOOST_AUTO_TEST_CASE(no_team_takes_longer_for_panels_than_one_thread_for_the_whole) {
   for_random_products([](const Cuttable& whole) {
-    for (const std::int64_t threads : {4, 16, 64}) {
+    if (whole.batch > 1) return;
+    for (const std::int64_t threads : {2, 3, 16, 64}) {
       const Grid grid = cut(whole, threads);
       const double cost =
           static_cast<double>(grid.rows.count - 1) * 16 / static_cast<double>(whole.rows) +
           static_cast<double>(grid.columns.count - 1) * 30 / static_cast<double>(whole.columns);
-      BOOST_TEST(cost <= 0.01 * static_cast<double>(threads));
+      const std::int64_t rounds = (grid.count() + threads - 1) / threads;
+      BOOST_TEST(static_cast<double>(rounds) * (1 + cost) <= static_cast<double>(grid.count()));
     }
   });
 }
