@@ -39,7 +39,7 @@ struct ClusterOptions {
   Duration connect_timeout = std::chrono::seconds(10);  // for each step of getting a node
   // Nodes may be about to start: until that time they are tried again.
   bool awaits_nodes = false;
-  Duration node_timeout = std::chrono::seconds(3);  // a node that is silent for longer is gone
+  Duration node_timeout = std::chrono::seconds(10);  // a node that is silent for longer is gone
   // Nodes may have other kinds of ops as well. Else they must have the same.
   bool allows_other_kinds = false;
   // How tensors go from node to node: by TCP, or, where all nodes are on one host, through its

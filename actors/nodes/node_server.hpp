@@ -21,9 +21,9 @@ struct NodeOptions {
   std::string name = {};           // of the node; empty: the leader gives it one
   bool once = false;               // end when the first leader is done
   LocalMachineOptions machine = {};
-  bool lends_gpus = true;                           // to leaders that ask for them
-  double memory_share = 1;                          // of this host's and its GPUs' memory
-  Duration node_timeout = std::chrono::seconds(3);  // a leader that is silent for longer is gone
+  bool lends_gpus = true;                            // to leaders that ask for them
+  double memory_share = 1;                           // of this host's and its GPUs' memory
+  Duration node_timeout = std::chrono::seconds(10);  // a leader that is silent for longer is gone
   // For control, and for tensors unless the network is trusted; none: nothing is encrypted.
   std::optional<TlsContext> tls = {};
   // Whoever reaches the node's ports may use it: without TLS, it may listen on what isn't loopback;

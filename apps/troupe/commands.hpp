@@ -13,7 +13,7 @@
 namespace troupe {
 
 // A node or a leader that is silent for longer is gone.
-inline constexpr double default_node_timeout_s = 3;
+inline constexpr double default_node_timeout_s = 10;
 inline constexpr double node_timeout_max_s = 86400;
 inline constexpr double default_connect_timeout_s = 10;
 

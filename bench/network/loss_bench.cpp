@@ -61,7 +61,7 @@ struct Sample {
 struct Settings {
   std::size_t nodes = 2;
   int repetitions = 5;
-  double node_timeout_s = 3;
+  double node_timeout_s = 10;
   bool stops = false;  // the node, instead of killing it
   bool uses_shared_memory = false;
 };
