@@ -1,21 +1,23 @@
 #include "actors/session.hpp"
 
+#include "actors/session/device_scope.hpp"
+#include "actors/session/given_values.hpp"
 #include "actors/session/open_session.hpp"
 #include "actors/session/session_core.hpp"
+#include "actors/tensor_ops.hpp"
 #include "core/backend/usable_gpus.hpp"
 #include "core/base/big_vector.hpp"
 #include "core/base/error.hpp"
 #include "core/base/huge_pages.hpp"
-#include "core/base/units.hpp"
+#include "core/base/random.hpp"
 #include "core/config/machine_file.hpp"
 #include "core/files/data_file.hpp"
-#include "core/machine/host_memory.hpp"
 
 #include <cstddef>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <new>
+#include <numbers>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,12 +26,6 @@
 
 namespace troupe {
 namespace {
-
-struct Scope {
-  std::uint64_t session = 0;  // its number; 0: none
-  DeviceId device = {};
-};
-thread_local Scope scope;
 
 Error no_such(std::string_view what, std::string_view name,
               const std::vector<std::string_view>& names) {
@@ -47,122 +43,6 @@ DeviceId find_device(const Machine& machine, std::string_view name, CallSite whe
 TensorState& state_of(const Tensor& tensor, CallSite where) {
   if (TensorState* const state = SessionCore::state_of(tensor)) return *state;
   throw usage_error(where.place(), "this handle is empty", "assign a tensor to it first");
-}
-
-Placement scope_of(const SessionCore& session) {
-  if (scope.session != session.number()) return {};
-  return {.device = scope.device};
-}
-
-MemoryId memory_of_scope(const SessionCore& session) {
-  const DeviceId device = scope_of(session).device;
-  return device ? session.machine().device(device).memory : MemoryId{0};
-}
-
-Tensor copy_to(SessionCore& session, const Tensor& tensor, MemoryId memory, CallSite where) {
-  static const OpKindId copy = builtin_ops().find("copy");
-  TensorState* const input = &state_of(tensor, where);
-  return session.call({.kind = copy, .inputs = {&input, 1}, .placement = {.memory = memory}},
-                      where);
-}
-
-// Of a GPU's memory: the host's memory that it has the fastest link to. None if it isn't a GPU's.
-MemoryId host_beside(const Machine& machine, MemoryId memory) {
-  MemoryId host;
-  double best = 0;  // bytes per second
-  if (owning_gpu(machine, memory) == nullptr) return host;
-  for (const Link& link : machine.links) {
-    if (link.a != memory && link.b != memory) continue;
-    const bool is_forward = link.b == memory;
-    const MemoryId other = is_forward ? link.a : link.b;
-    const double bandwidth = link.bandwidth[is_forward ? 0 : 1];
-    if (!is_host_ram(machine, other) || bandwidth <= best) continue;
-    host = other;
-    best = bandwidth;
-  }
-  return host;
-}
-
-// Where a tensor is made that the program gives. A GPU gets a copy of what the host has, by a
-// transfer as any other.
-struct GivenPlace {
-  MemoryId wanted;
-  MemoryId host;  // none: `wanted` is none of a GPU's
-
-  explicit GivenPlace(const SessionCore& session)
-      : wanted(memory_of_scope(session)), host(host_beside(session.machine(), wanted)) {}
-  MemoryId first() const { return host ? host : wanted; }
-};
-
-Tensor give(SessionCore& session, const GivenPlace& place, TensorType type,
-            std::shared_ptr<const std::byte> values, bool adopts, CallSite where,
-            std::uint64_t copied_bytes = 0) {
-  const Tensor given = session.call({.kind = session.given_kind(),
-                                     .placement = {.memory = place.first()},
-                                     .declared = type,
-                                     .given = std::move(values),
-                                     .adopts = adopts,
-                                     .copied_bytes = copied_bytes},
-                                    where);
-  return place.host ? copy_to(session, given, place.wanted, where) : given;
-}
-
-void check_count(std::size_t elements, const Shape& shape, CallSite where) {
-  if (static_cast<std::int64_t>(elements) == shape.elements()) return;
-  throw usage_error(where.place(),
-                    fmt::format("{} elements for a tensor of shape {}", elements, to_string(shape)),
-                    fmt::format("give {}", shape.elements()));
-}
-
-struct CopiedValues {
-  std::shared_ptr<const std::byte> values;
-  bool adopts = false;
-};
-
-// A copy: in a buffer for tensors if that has an advantage, else, if it is large, where it may
-// stay.
-template <class T>
-CopiedValues copy_of(SessionCore& session, MemoryId memory, std::span<const T> elements) {
-  const std::uint64_t bytes = elements.size_bytes();
-  if (const auto buffer = session.buffer_to_give(memory, bytes)) {
-    std::memcpy(buffer.get(), elements.data(), bytes);
-    return {.values = buffer};
-  }
-  const auto copy = std::make_shared<BigVector<T>>(elements.begin(), elements.end());
-  const void* const first = copy->empty() ? static_cast<const void*>(copy.get()) : copy->data();
-  return {.values = {copy, static_cast<const std::byte*>(first)},
-          .adopts = bytes >= BigAllocator<T>::huge_pages_min_bytes};
-}
-
-template <class T>
-Tensor copy_in(SessionCore& session, std::span<const T> elements, const Shape& shape, DType dtype,
-               CallSite where) {
-  check_count(elements.size(), shape, where);
-  session.check_callable(where);
-  if (!session.has_values()) elements = {};
-  const GivenPlace place(session);
-  CopiedValues copy;
-  try {
-    copy = copy_of(session, place.first(), elements);
-  } catch (const std::bad_alloc&) {
-    throw too_little_memory(elements.size_bytes(), where);
-  } catch (const Error& error) {
-    throw error.at(where.place());
-  }
-  return give(session, place, {.dtype = dtype, .shape = shape}, std::move(copy.values), copy.adopts,
-              where, elements.size_bytes());
-}
-
-template <class T>
-Tensor take_in(SessionCore& session, std::span<const T> elements, const Shape& shape, DType dtype,
-               std::function<void()> deleter, CallSite where) {
-  const auto delete_elements = [deleter = std::move(deleter)](const std::byte*) {
-    if (deleter) deleter();
-  };
-  const std::shared_ptr<const std::byte> values(reinterpret_cast<const std::byte*>(elements.data()),
-                                                delete_elements);
-  check_count(elements.size(), shape, where);
-  return give(session, GivenPlace(session), {.dtype = dtype, .shape = shape}, values, true, where);
 }
 
 Tensor call_kind(SessionCore& session, std::string_view kind, std::span<const Tensor> inputs,
@@ -214,44 +94,6 @@ auto with_file(const std::filesystem::path& file, CallSite where, const Work& wo
   }
 }
 
-Tensor load_from(SessionCore& session, const std::filesystem::path& file, std::string_view name,
-                 CallSite where) {
-  session.check_callable(where);
-  const FileTensor stored = open_tensor(file, name, &session.last_header());
-  const std::uint64_t bytes = stored.type.bytes();
-  const GivenPlace place(session);
-  const Memory& memory = session.machine().memory(place.wanted);
-  if (memory.size_bytes > 0 && bytes > memory.size_bytes) {
-    throw usage_error(
-        {file.string()},
-        fmt::format("{} has {}, memory '{}' {}", to_string(stored.type), format_bytes(bytes),
-                    memory.name, format_bytes(memory.size_bytes)),
-        "give a part of it");
-  }
-  if (!session.has_values()) {
-    const auto unread = std::make_shared<std::byte>();
-    return give(session, place, stored.type, {unread, unread.get()}, true, where);
-  }
-  // To ask takes as long as to read a MiB.
-  constexpr std::uint64_t large = 16 << 20;
-  const std::uint64_t usable = bytes < large ? large : host_memory().available_bytes;
-  if (bytes > usable) {
-    throw usage_error(
-        {file.string()},
-        fmt::format("{} takes {}, and {} of this host's memory are available",
-                    to_string(stored.type), format_bytes(bytes), format_bytes(usable)),
-        "give a part of it");
-  }
-  std::shared_ptr<const std::byte> values = stored.values->existing();
-  if (values == nullptr) values = session.buffer_to_give(place.first(), bytes);
-  if (values == nullptr) {
-    const std::shared_ptr<std::byte[]> copy(new std::byte[bytes]);
-    values = {copy, copy.get()};
-  }
-  stored.values->read(0, {const_cast<std::byte*>(values.get()), bytes});
-  return give(session, place, stored.type, std::move(values), true, where);
-}
-
 }  // namespace
 
 Tensor::Tensor(const Tensor& other) : state_(other.state_) {
@@ -268,14 +110,15 @@ const TensorType& Tensor::type(CallSite where) const {
 }
 
 Tensor Tensor::to(std::string_view memory, CallSite where) const {
-  SessionCore& session = *state_of(*this, where).session;
+  TensorState& state = state_of(*this, where);
+  SessionCore& session = *state.session;
   const Machine& machine = session.machine();
   MemoryId target = machine.find_memory(memory);
   if (const DeviceId device = machine.find_device(memory); !target && device) {
     target = machine.device(device).memory;
   }
   if (!target) throw no_such("memory", memory, machine.memory_names()).at(where.place());
-  return copy_to(session, *this, target, where);
+  return copy_to(session, state, target, where);
 }
 
 void Tensor::wait(CallSite where) const {
@@ -318,15 +161,6 @@ void Tensor::save(const std::filesystem::path& file, std::string_view name, Call
   });
 }
 
-DeviceScope::DeviceScope(std::uint64_t session, DeviceId device)
-    : session_before_(scope.session), device_before_(scope.device) {
-  scope = {session, device};
-}
-
-DeviceScope::~DeviceScope() {
-  if (is_open_) scope = {session_before_, device_before_};
-}
-
 Session::Session(const SessionOptions& options, CallSite where)
     : Session(open_session({}, options, where)) {}
 Session::Session(const std::filesystem::path& machine_file, const SessionOptions& options,
@@ -357,6 +191,20 @@ Tensor Session::uniform(const Shape& shape, std::int64_t seed, DType dtype, Call
                      where);
 }
 
+// Box, Muller: A Note on the Generation of Random Normal Deviates, 1958.
+Tensor Session::normal(const Shape& shape, std::int64_t seed, DType dtype, CallSite where) {
+  constexpr int bits_above = 24;  // seeds have up to 40 bits
+  const auto other_seed =
+      static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(seed)) >> bits_above);
+  const auto argument = [&](const Tensor& x) { return Argument(x, where); };
+  const Tensor u = uniform(shape, seed, dtype, where);
+  const Tensor logarithm = log(argument(Scalar(1.0, where) - argument(u)));  // of (0, 1]
+  const Tensor radius = sqrt(argument(Scalar(-2.0, where) * argument(logarithm)));
+  const Tensor turns = uniform(shape, other_seed, dtype, where);
+  const Tensor angle = Scalar(2 * std::numbers::pi, where) * argument(turns);
+  return argument(radius) * cos(argument(angle));
+}
+
 Tensor Session::constant(const Shape& shape, double value, DType dtype, CallSite where) {
   return constant_of(*core_, {.dtype = dtype, .shape = shape}, value, where);
 }
@@ -366,6 +214,33 @@ Tensor Session::zeros(const Shape& shape, DType dtype, CallSite where) {
   return core_->call(
       {.kind = kind, .placement = scope_of(*core_), .declared = {.dtype = dtype, .shape = shape}},
       where);
+}
+
+Tensor Session::arange(std::int64_t count, DType dtype, CallSite where) {
+  if (count < 1 || count > Shape::max_elements) {
+    throw usage_error(where.place(), fmt::format("there are no {} numbers from 0", count),
+                      "give a number of 1 or more");
+  }
+  const auto numbers = [&]<class T>(T) {
+    try {
+      std::vector<T> elements(static_cast<std::size_t>(count));
+      for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<T>(i);
+      return tensor(elements, {count}, where);
+    } catch (const std::bad_alloc&) {
+      throw too_little_memory(static_cast<std::uint64_t>(count) * sizeof(T), where);
+    }
+  };
+  switch (dtype) {
+    case DType::f32:
+      return numbers(float{});
+    case DType::f64:
+      return numbers(double{});
+    case DType::i32:
+      return numbers(std::int32_t{});
+    case DType::i64:
+      break;
+  }
+  return numbers(std::int64_t{});
 }
 
 Tensor Session::tensor(std::span<const float> elements, const Shape& shape, CallSite where) {

@@ -179,7 +179,14 @@ class Session {
   // Seeded values in [0, 1), the same on every device.
   Tensor uniform(const Shape& shape, std::int64_t seed = 0, DType dtype = DType::f32,
                  CallSite where = CallSite::here());
+  // Seeded values of the normal distribution of mean 0 and variance 1, which Box and Muller's
+  // method makes of those of uniform(): nine ops. As exp() and log(), they may differ by roundings
+  // from one kind of device or processor to another.
+  Tensor normal(const Shape& shape, std::int64_t seed = 0, DType dtype = DType::f32,
+                CallSite where = CallSite::here());
   Tensor zeros(const Shape& shape, DType dtype = DType::f32, CallSite where = CallSite::here());
+  // The numbers 0 to count - 1, each rounded to the element type, as tensor() gives elements.
+  Tensor arange(std::int64_t count, DType dtype = DType::i64, CallSite where = CallSite::here());
   // `value` everywhere, rounded to the element type. Throws a usage Error if integers can't hold
   // it.
   Tensor constant(const Shape& shape, double value, DType dtype = DType::f32,

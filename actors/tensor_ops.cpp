@@ -312,6 +312,12 @@ Tensor mean(Argument x, std::int64_t axis, bool keep) {
   return Argument(total, x.where) / Scalar(type.shape[along], x.where);
 }
 
+Tensor variance(Argument x, std::int64_t axis, bool keep) {
+  const Tensor apart = x - mean(x, axis, true);
+  const Argument difference(apart, x.where);
+  return mean(Argument(difference * apart, x.where), axis, keep);
+}
+
 Tensor argmax(Argument x, std::int64_t axis, bool keep) {
   return call<argmax_op>(x, {{"axis", axis}, {"keep", keep}});
 }
@@ -356,11 +362,34 @@ Tensor take(Argument x, const Tensor& numbers, std::int64_t axis) {
   return call<take_op>(x, one_attr("axis", axis), numbers);
 }
 
+Tensor index_add(Argument x, const Tensor& numbers, const Tensor& added, std::int64_t axis) {
+  return call<index_add_op>(x, one_attr("axis", axis), numbers, added);
+}
+
 Tensor concat(const std::vector<Tensor>& inputs, std::int64_t axis, CallSite where) {
   std::vector<TensorState*> states;
   states.reserve(inputs.size());
   for (const Tensor& input : inputs) states.push_back(SessionCore::state_of(input));
   return call_op(id_of<concat_op>(), states, one_attr("axis", axis), where);
+}
+
+Tensor stack(const std::vector<Tensor>& inputs, std::int64_t axis, CallSite where) {
+  std::vector<Tensor> slices;
+  slices.reserve(inputs.size());
+  for (const Tensor& input : inputs) {
+    const Shape& shape = input.type(where).shape;
+    const auto rank = static_cast<std::int64_t>(shape.rank()) + 1;
+    const std::int64_t place = axis < 0 ? axis + rank : axis;
+    if (place < 0 || place >= rank) {
+      throw usage_error(where.place(), fmt::format("the result has no axis {}", axis),
+                        fmt::format("it has {} axes: one more than each tensor", rank));
+    }
+    const std::span<const std::int64_t> given = shape.extents();
+    Integers extents(given.begin(), given.end());
+    extents.insert(extents.begin() + place, 1);
+    slices.push_back(reshape(Argument(input, where), extents));
+  }
+  return concat(slices, axis, where);
 }
 
 Tensor matmul(Argument a, const Tensor& b, bool transpose_a, bool transpose_b) {

@@ -174,6 +174,8 @@ Tensor max(Argument x, std::int64_t axis, bool keep = false);
 Tensor min(Argument x, std::int64_t axis, bool keep = false);
 // The sum over `axis` divided by its extent: a second op.
 Tensor mean(Argument x, std::int64_t axis, bool keep = false);
+// The mean of the squares of x - mean(x), of all its elements along `axis`: five ops.
+Tensor variance(Argument x, std::int64_t axis, bool keep = false);
 // Where along `axis` the maximum or the minimum is, from 0: int64. Of equal elements the first; of
 // NaNs, if there are any, the first.
 Tensor argmax(Argument x, std::int64_t axis, bool keep = false);
@@ -217,17 +219,27 @@ Tensor reshape(Argument x, const Indices& shape);
 // Axis d of the result is axis axes[d] of x. `axes` names each axis once, from the end by negative
 // numbers; {}: all in reverse.
 Tensor transpose(Argument x, const Indices& axes = {});
-// The elements from index `begin` to before `end`, which have an index for each axis. On each axis
-// 0 <= begin < end <= extent.
+// The elements from index `begin` to before `end` on each axis. A `begin` below 0 counts from the
+// end of the axis, and so does an `end` of 0 or below: of {-3} and {0}, the result is the last
+// three rows. Axes at the end that neither has an index for are whole. All must be within the
+// extents, and `begin` less than `end`.
 Tensor slice(Argument x, const Indices& begin, const Indices& end);
 // The elements along `axis` that have these numbers, int32 or int64, from 0 to before the extent:
 // in the shape of the result, that of `numbers` takes the place of the axis. So of a table of rows
 // [words, n] and numbers [length], the result is [length, n]. The op fails if a number is out of
 // range.
 Tensor take(Argument x, const Tensor& numbers, std::int64_t axis = 0);
+// x, but at the elements along `axis` that have these numbers, `added` is added, which has the
+// shape of take(x, numbers, axis): as often as they occur, in their order. The gradient of take by
+// x is index_add(zeros, numbers, gradient). In place of x, if nothing else needs it: `table =
+// index_add(table, rows, change)` takes time for these rows only.
+Tensor index_add(Argument x, const Tensor& numbers, const Tensor& added, std::int64_t axis = 0);
 // 1 to 1,024 tensors one after the other along `axis`. Their other extents must be equal.
 Tensor concat(const std::vector<Tensor>& inputs, std::int64_t axis,
               CallSite where = CallSite::here());
+// The same along a new axis, on which each has one place. They must be of the same shape.
+Tensor stack(const std::vector<Tensor>& inputs, std::int64_t axis = 0,
+             CallSite where = CallSite::here());
 
 // Matrices. Aᵀ is A transposed.
 

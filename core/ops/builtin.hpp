@@ -55,6 +55,7 @@ OpKind reshape_op();
 OpKind transpose_op();
 OpKind slice_op();
 OpKind take_op();
+OpKind index_add_op();
 OpKind concat_op();
 // Matrices.
 OpKind matmul_op();
@@ -111,6 +112,7 @@ inline constexpr std::array builtin_kinds = {uniform_op,
                                              transpose_op,
                                              slice_op,
                                              take_op,
+                                             index_add_op,
                                              concat_op,
                                              matmul_op,
                                              gemm_op,

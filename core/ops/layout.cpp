@@ -81,9 +81,23 @@ StridedBox<2> transpose_box(const Attrs& attrs, const Shape& x, const Shape& out
   return {output, {strides, strides_of(output)}};
 }
 
+Integers slice_begin(const Attrs& attrs, const Shape& x) {
+  auto begin = attrs.get<Integers>("begin");
+  begin.resize(x.rank(), 0);
+  for (std::size_t d = 0; d < x.rank(); ++d) begin[d] += begin[d] < 0 ? x[d] : 0;
+  return begin;
+}
+
+Integers slice_end(const Attrs& attrs, const Shape& x) {
+  auto end = attrs.get<Integers>("end");
+  end.resize(x.rank(), 0);
+  for (std::size_t d = 0; d < x.rank(); ++d) end[d] += end[d] <= 0 ? x[d] : 0;
+  return end;
+}
+
 PartBox slice_box(const Attrs& attrs, const Shape& x, const Shape& output) {
   const Strides strides = strides_of(x);
-  const auto& begin = attrs.get<Integers>("begin");
+  const Integers begin = slice_begin(attrs, x);
   std::int64_t first = 0;
   for (std::size_t d = 0; d < begin.size(); ++d) first += begin[d] * strides[d];
   return {first, {output, {strides, strides_of(output)}}};

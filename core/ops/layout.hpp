@@ -27,6 +27,10 @@ struct PartBox {
   std::int64_t first = 0;  // the index of the part's first element in the tensor that has more
   StridedBox<2> box;
 };
+// Of slice: the index on each axis where it begins and ends, counted from the start. Axes for which
+// the attributes have no index are whole. They may have no more indices than x has axes.
+Integers slice_begin(const Attrs& attrs, const Shape& x);
+Integers slice_end(const Attrs& attrs, const Shape& x);
 PartBox slice_box(const Attrs& attrs, const Shape& x, const Shape& output);
 // `before`: how many elements of the output's axis belong to the inputs before this one.
 PartBox concat_box(const Shape& input, const Shape& output, std::size_t axis, std::int64_t before);

@@ -2,6 +2,10 @@
 // integers of any shape, from 0 to before the extent of the axis. In the shape of the output, that
 // of the integers takes the place of the axis: rows of a table [words, n] for numbers of words
 // [lines, length] are a tensor [lines, length, n].
+//
+// index_add: x, and at the elements along an axis whose numbers are in the second input, what the
+// third has for them is added. The gradient of take by x is the index_add of zeros, the numbers and
+// the gradient by the output.
 #include "core/ops/axis.hpp"
 #include "core/ops/builtin.hpp"
 #include "core/ops/element_functions.hpp"
@@ -19,7 +23,8 @@
 namespace troupe {
 namespace {
 
-TensorType take_type(const OpSignature& op) {
+// Of take; and of the third input of index_add.
+TensorType taken_type(const OpSignature& op) {
   const TensorType& x = op.inputs[0];
   const TensorType& numbers = op.inputs[1];
   if (!is_integer(numbers.dtype)) {
@@ -38,10 +43,27 @@ TensorType take_type(const OpSignature& op) {
   return {x.dtype, Shape(extents)};
 }
 
+TensorType index_add_type(const OpSignature& op) {
+  const TensorType wanted = taken_type(op);
+  if (op.inputs[2] != wanted) {
+    throw unfit_inputs(op.inputs, fmt::format("the third must be {}: what the first has there",
+                                              to_string(wanted)));
+  }
+  return op.inputs[0];
+}
+
 // Reads of x only what it copies.
 Work take_work(const OpSignature& op, const TensorType& output) {
   return {.bytes =
               2 * static_cast<double>(output.bytes()) + static_cast<double>(op.inputs[1].bytes())};
+}
+
+// In place of x, of which only those elements are read and written.
+Work index_add_work(const OpSignature& op, const TensorType&) {
+  const TensorType& added = op.inputs[2];
+  return {
+      .flops = static_cast<double>(added.shape.elements()),
+      .bytes = 3 * static_cast<double>(added.bytes()) + static_cast<double>(op.inputs[1].bytes())};
 }
 
 // Throws a run Error for the first number that no element has.
@@ -76,7 +98,9 @@ void take_elements(Team& team, const AxisView& view, const T* x, const Number* n
   });
 }
 
-void take_kernel(const CpuCall& call) {
+// Calls f(view of x, numbers, their count) for checked numbers.
+template <class F>
+void with_numbers(const CpuCall& call, const F& f) {
   const Shape& shape = call.inputs[0].type.shape;
   const AxisView view(shape, axis_in(shape, call.attrs));
   const std::int64_t count = call.inputs[1].type.shape.elements();
@@ -85,27 +109,95 @@ void take_kernel(const CpuCall& call) {
     if constexpr (std::is_integral_v<Number>) {
       const Number* const numbers = call.inputs[1].as<Number>();
       check_numbers(numbers, count, view.extent);
-      with_number(call.output.type.dtype, [&](auto element) {
-        using T = decltype(element);
-        take_elements(call.team, view, call.inputs[0].as<T>(), numbers, count, call.output.as<T>());
-      });
+      f(view, numbers, count);
     }
   });
+}
+
+void take_kernel(const CpuCall& call) {
+  with_numbers(call, [&](const AxisView& view, const auto* numbers, std::int64_t count) {
+    with_number(call.output.type.dtype, [&](auto element) {
+      using T = decltype(element);
+      take_elements(call.team, view, call.inputs[0].as<T>(), numbers, count, call.output.as<T>());
+    });
+  });
+}
+
+// A thread has some of the columns of all rows, and adds to each what belongs there, in its order.
+// So the number of threads makes no difference to the sums.
+template <class T, class Number>
+void add_elements(Team& team, const AxisView& view, const Number* numbers, std::int64_t count,
+                  const T* added, T* out) {
+  constexpr std::int64_t columns_min = 64 / sizeof(T);  // of a cache line
+  const auto threads = static_cast<std::int64_t>(team.size());
+  const std::int64_t shares = std::max<std::int64_t>(threads / view.outer, 1);
+  const std::int64_t width =
+      std::min(std::max((view.inner + shares - 1) / shares, columns_min), view.inner);
+  const std::int64_t parts = (view.inner + width - 1) / width;
+  const auto add_part = [&](std::int64_t part) {
+    const std::int64_t first = part % parts * width;
+    const std::int64_t columns = std::min(width, view.inner - first);
+    const T* from = added + part / parts * count * view.inner + first;
+    T* const block = out + part / parts * view.extent * view.inner + first;
+    for (std::int64_t i = 0; i < count; ++i, from += view.inner) {
+      T* const to = block + static_cast<std::int64_t>(numbers[i]) * view.inner;
+      for (std::int64_t c = 0; c < columns; ++c) to[c] += from[c];
+    }
+  };
+  for_row_blocks(team, view.outer * parts, count * width,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t part = begin; part < end; ++part) add_part(part);
+                 });
+}
+
+void index_add_kernel(const CpuCall& call) {
+  with_numbers(call, [&](const AxisView& view, const auto* numbers, std::int64_t count) {
+    with_number(call.output.type.dtype, [&](auto element) {
+      using T = decltype(element);
+      const T* const x = call.inputs[0].as<T>();
+      T* const out = call.output.as<T>();
+      if (x != out) {
+        for_blocks(call.team, call.output.type.shape.elements(),
+                   [=](std::int64_t begin, std::int64_t end) {
+                     std::copy(x + begin, x + end, out + begin);
+                   });
+      }
+      add_elements(call.team, view, numbers, count, call.inputs[2].as<T>(), out);
+    });
+  });
+}
+
+AttrSpec optional_axis() {
+  AttrSpec axis = axis_attr();
+  axis.required = false;
+  return axis;
 }
 
 }  // namespace
 
 OpKind take_op() {
-  AttrSpec axis = axis_attr();
-  axis.required = false;
   return {.name = "take",
           .summary = "the elements along `axis` whose numbers the second input has",
           .inputs = 2,
-          .attrs = {std::move(axis)},
+          .attrs = {optional_axis()},
           .takes_integers = true,
-          .type = take_type,
+          .type = taken_type,
           .work = take_work,
           .cpu = take_kernel};
+}
+
+OpKind index_add_op() {
+  return {.name = "index_add",
+          .summary =
+              "x, with the third input added to the elements along `axis` whose numbers the "
+              "second has",
+          .inputs = 3,
+          .attrs = {optional_axis()},
+          .takes_integers = true,
+          .in_place_of = 0,
+          .type = index_add_type,
+          .work = index_add_work,
+          .cpu = index_add_kernel};
 }
 
 }  // namespace troupe

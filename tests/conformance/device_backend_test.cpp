@@ -106,12 +106,13 @@ Example example_of(const OpRegistry& ops, const OpKind& kind, const OpSpec& rand
               .attrs = {{"value", 5}},
               .declared = {random.declared.dtype, Shape{shape[0]}}};
   }
-  if (name == "take") {
+  if (name == "take" || name == "index_add") {
     OpSpec& numbers = example.inputs[1];
     numbers = {.kind = ops.find("constant"),
                .attrs = {{"value", 5}},
                .declared = {DType::i64, Shape{2, 3}}};
   }
+  if (name == "index_add") example.inputs[2].declared.shape = Shape{shape[0], 2, 3};
   return example;
 }
 

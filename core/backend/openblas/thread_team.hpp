@@ -40,7 +40,7 @@ class ThreadTeam final : public Team {
 
  private:
   void help(int core, std::size_t number);
-  void dismiss();  // ends all helpers
+  void dismiss();    // ends all helpers
   bool take_part();  // whether anything was left to take
   bool enter();
   void leave();

@@ -159,6 +159,8 @@ void Bodies::add_for_numbers() {
   add(each_place<T, Same, 2, T>);
   add(take_rows<T, std::uint32_t>);
   add(take_rows<T, std::uint64_t>);
+  add(add_rows<T, std::uint32_t>);
+  add(add_rows<T, std::uint64_t>);
   add_cooperating(transpose_tiles<T>);
   add_cooperating(reduce_axis<T, Sum<T>>);
   add_cooperating(reduce_axis<T, Max<T>>);

@@ -233,4 +233,49 @@ BOOST_AUTO_TEST_CASE(elements_are_given_back_if_adopting_them_fails_or_nothing_i
   BOOST_TEST(simulated.deleted() == 1);
 }
 
+// Of a million values, the mean and the moments deviate from those of the distribution by some
+// thousandths.
+BOOST_AUTO_TEST_CASE(normal_values_have_the_moments_of_their_distribution) {
+  Session s(testing::session_machine());
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const std::int64_t seed : {0, 1, 77}) {
+      BOOST_TEST_CONTEXT(to_string(dtype) << ", seed " << seed) {
+        const Tensor x = cast(s.normal({1'000, 1'000}, seed, dtype), DType::f64);
+        const std::vector<double> values = x.read<double>();
+        double moments[4] = {};
+        std::size_t beyond_two = 0;
+        for (const double v : values) {
+          double power = 1;
+          for (double& moment : moments) moment += (power *= v) / 1e6;
+          beyond_two += std::abs(v) > 2 ? 1 : 0;
+        }
+        const double expected[4] = {0, 1, 0, 3};
+        for (std::size_t m = 0; m < 4; ++m) BOOST_TEST(std::abs(moments[m] - expected[m]) < 0.03);
+        BOOST_TEST(std::abs(static_cast<double>(beyond_two) / 1e6 - 0.0455) < 0.002);
+        // Neighbours have nothing to do with each other.
+        double product = 0;
+        for (std::size_t i = 1; i < values.size(); ++i) product += values[i] * values[i - 1] / 1e6;
+        BOOST_TEST(std::abs(product) < 0.01);
+      }
+    }
+  }
+  BOOST_TEST((s.normal({50}, 3).read<float>() == s.normal({50}, 3).read<float>()));
+  BOOST_TEST((s.normal({50}, 3).read<float>() != s.normal({50}, 4).read<float>()));
+}
+
+BOOST_AUTO_TEST_CASE(a_range_counts_from_0_in_every_element_type) {
+  Session s(testing::session_machine());
+  BOOST_TEST(s.arange(4).read<std::int64_t>() == (std::vector<std::int64_t>{0, 1, 2, 3}),
+             boost::test_tools::per_element());
+  BOOST_TEST(s.arange(3, DType::i32).read<std::int32_t>() == (std::vector<std::int32_t>{0, 1, 2}),
+             boost::test_tools::per_element());
+  BOOST_TEST(s.arange(3, DType::f32).read<float>() == (std::vector<float>{0, 1, 2}),
+             boost::test_tools::per_element());
+  BOOST_TEST(s.arange(1, DType::f64).read<double>() == (std::vector<double>{0}),
+             boost::test_tools::per_element());
+  for (const std::int64_t count : {std::int64_t{0}, std::int64_t{-3}, std::int64_t{1} << 50}) {
+    expect_error(ErrorKind::usage, "numbers from 0", [&] { s.arange(count); });
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

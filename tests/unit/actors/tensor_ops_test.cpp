@@ -153,6 +153,11 @@ BOOST_AUTO_TEST_CASE(each_op_kind_has_a_function_that_computes_the_same_as_a_cal
   const Tensor numbers = o.session.tensor(std::vector<std::int64_t>{2, 0, 2}, {3});
   check("take", take(o.x, numbers), {o.x, numbers});
   check("take", take(o.x, numbers, -1), {o.x, numbers}, {{"axis", std::int64_t{1}}});
+  const Tensor rows_of_x = take(o.x, numbers);
+  check("index_add", index_add(o.x, numbers, rows_of_x), {o.x, numbers, rows_of_x});
+  const Tensor columns_of_x = take(o.x, numbers, 1);
+  check("index_add", index_add(o.x, numbers, columns_of_x, -1), {o.x, numbers, columns_of_x},
+        {{"axis", std::int64_t{1}}});
   check("concat", concat({o.x, o.y, o.x}, 1), {o.x, o.y, o.x}, {{"axis", std::int64_t{1}}});
 
   check("matmul", matmul(o.x, o.right), {o.x, o.right});
@@ -194,6 +199,36 @@ BOOST_AUTO_TEST_CASE(a_mean_is_the_sum_divided_by_the_extent) {
 }
 
 // Whole numbers, which are no doubles, on the side that needs them.
+BOOST_AUTO_TEST_CASE(a_variance_is_the_mean_of_squared_differences_from_the_mean) {
+  Session s(one_device());
+  const Tensor x = s.tensor(std::vector<double>{1, 2, 4, 5, 8, 12}, {2, 3});
+  BOOST_TEST(variance(x, 0).read<double>() == (std::vector<double>{4, 9, 16}),
+             boost::test_tools::per_element());
+  const Tensor rows = variance(x, -1, true);
+  BOOST_TEST((rows.type().shape == Shape{2, 1}));
+  BOOST_TEST(rows.read<double>()[0] == 14.0 / 9, boost::test_tools::tolerance(1e-14));
+}
+
+BOOST_AUTO_TEST_CASE(a_stack_has_its_tensors_along_a_new_axis) {
+  Session s(one_device());
+  const Tensor x = s.tensor({1, 2, 3, 4, 5, 6}, {2, 3});
+  const Tensor y = s.tensor({7, 8, 9, 10, 11, 12}, {2, 3});
+  for (const auto& [axis, shape, first] : {std::tuple{0, Shape{2, 2, 3}, 2},
+                                           {1, Shape{2, 2, 3}, 2},
+                                           {2, Shape{2, 3, 2}, 7},
+                                           {-1, Shape{2, 3, 2}, 7},
+                                           {-3, Shape{2, 2, 3}, 2}}) {
+    const Tensor both = stack({x, y}, axis);
+    BOOST_TEST((both.type().shape == shape));
+    BOOST_TEST(both.read<std::int32_t>()[1] == first);
+  }
+  BOOST_TEST(stack({x, y}, 1).read<std::int32_t>() ==
+                 (std::vector<std::int32_t>{1, 2, 3, 7, 8, 9, 4, 5, 6, 10, 11, 12}),
+             boost::test_tools::per_element());
+  const Tensor number = s.constant({}, 3);
+  BOOST_TEST((stack({number, number}).type().shape == Shape{2}));
+}
+
 BOOST_AUTO_TEST_CASE(operators_take_tensors_and_numbers_on_both_sides) {
   Session session(one_device());
   const Tensor x = session.tensor(std::vector<float>{1, 2, 4}, {3});
@@ -317,6 +352,8 @@ BOOST_AUTO_TEST_CASE(inputs_that_do_not_fit_are_refused_with_the_line_of_the_cal
   const Integers begin{0, 2};
   const Integers end{1, 5};
   const std::vector<Tensor> unequal{o.x, o.right};
+  const std::vector<Tensor> mixed{o.x, i};
+  const std::vector<Tensor> twice{o.x, o.x};
   struct Misfit {
     int line;
     std::function<void()> call;
@@ -332,6 +369,13 @@ BOOST_AUTO_TEST_CASE(inputs_that_do_not_fit_are_refused_with_the_line_of_the_cal
       {__LINE__, [&] { mean(i, 0); }},
       {__LINE__, [&] { mean(o.x, 2); }},
       {__LINE__, [&] { take(o.x, o.x); }},
+      {__LINE__, [&] { index_add(o.x, o.x, o.x); }},
+      {__LINE__, [&] { variance(i, 0); }},
+      {__LINE__, [&] { variance(o.x, 2); }},
+      {__LINE__, [&] { stack(mixed); }},
+      {__LINE__, [&] { stack(twice, 3); }},
+      {__LINE__, [&] { stack(twice, -4); }},
+      {__LINE__, [&] { stack({}); }},
       {__LINE__, [&] { gelu(i); }},
       {__LINE__, [&] { relu(i); }},
       {__LINE__, [&] { 0.5 * i; }},

@@ -167,6 +167,33 @@ BOOST_AUTO_TEST_CASE(elements_that_are_taken_are_those_of_the_cpu) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(elements_are_added_to_others_as_on_the_cpu) {
+  for_random_cases(all_dtypes, [](Random& random, DType dtype) {
+    const Tensor x = random_tensor({dtype, random_shape(random)}, random.next());
+    const auto axis = static_cast<std::int64_t>(random.below(x.type.shape.rank()));
+    const std::int64_t extent = x.type.shape[static_cast<std::size_t>(axis)];
+    const Shape shape(random_extents(random, between(random, 0, 2), 30));
+    std::vector<double> numbers;
+    for (std::int64_t i = 0; i < shape.elements(); ++i) {
+      numbers.push_back(static_cast<double>(between(random, 0, extent - 1)));
+    }
+    const Tensor places = tensor_of({integer_dtypes[random.below(2)], shape}, numbers);
+    const Attrs attrs{{"axis", axis}};
+    const Tensor added = random_tensor(run_op("take", {x, places}, attrs).type, random.next());
+    BOOST_TEST(same_on_device("index_add", {x, places, added}, attrs));
+  });
+}
+
+// Sums of float32 depend on their order, which is that of the numbers.
+BOOST_AUTO_TEST_CASE(what_is_added_to_an_element_is_added_by_one_thread) {
+  Random random(1);
+  std::vector<std::int64_t> numbers(500);
+  for (std::int64_t& number : numbers) number = between(random, 0, 3);
+  const Tensor x = random_tensor({DType::f32, {4, 300}}, 1);
+  const Tensor added = random_tensor({DType::f32, {500, 300}}, 2);
+  BOOST_TEST(same_on_device("index_add", {x, tensor<std::int64_t>({500}, numbers), added}));
+}
+
 BOOST_AUTO_TEST_CASE(the_first_number_that_no_element_has_fails_the_op) {
   const Tensor x = random_tensor({DType::f64, {600, 3}}, 1);
   using Limits = std::numeric_limits<std::int64_t>;
@@ -174,8 +201,12 @@ BOOST_AUTO_TEST_CASE(the_first_number_that_no_element_has_fails_the_op) {
        {std::int64_t{-1}, std::int64_t{600}, Limits::max(), Limits::min()}) {
     std::vector<std::int64_t> numbers(700, 599);
     numbers[417] = numbers[500] = bad;
-    expect_error(ErrorKind::failed, "the one at place 417 is out of range", [&] {
-      run_on_device("take", {x, tensor<std::int64_t>({700}, numbers)});
+    const Tensor places = tensor<std::int64_t>({700}, numbers);
+    const Tensor added = random_tensor({DType::f64, {700, 3}}, 2);
+    constexpr auto message = "the one at place 417 is out of range";
+    expect_error(ErrorKind::failed, message, [&] { run_on_device("take", {x, places}); });
+    expect_error(ErrorKind::failed, message, [&] {
+      run_on_device("index_add", {x, places, added});
     });
   }
 }

@@ -1,5 +1,5 @@
 // Kinds that compute in place of an input give the same bits there as in another buffer.
-#include "tests/support/op_fixture.hpp"
+#include "tests/support/op_cases.hpp"
 
 #include <map>
 #include <string>
@@ -16,6 +16,7 @@ namespace {
 struct InPlaceCase {
   std::vector<Shape> inputs;
   Attrs attrs = {};
+  std::int64_t numbers_end = 0;  // the second input has integers below it, if it isn't 0
 };
 
 // Some are larger than the parts that a team computes.
@@ -52,6 +53,9 @@ const std::map<std::string, std::vector<InPlaceCase>, std::less<>> in_place_case
     {"trsm",
      {{{{30, 30}, {30, n}}}, {{{30, 30}, {n, 30}}, {{"side", "right"}, {"transpose", true}}}}},
     {"potrf", {{{{60, 60}}}}},
+    {"index_add",
+     {{{{300, 200}, {700}, {700, 200}}, {}, 300},
+      {{{3, 400, 7}, {5, 4}, {3, 5, 4, 7}}, {{"axis", std::int64_t{1}}}, 400}}},
 };
 
 // A random tensor; a square matrix has a heavy diagonal, so that it is positive definite.
@@ -63,6 +67,13 @@ Tensor input_of(const Shape& shape, std::uint64_t seed) {
     values[static_cast<std::size_t>(i * (shape[0] + 1))] += static_cast<double>(shape[0]);
   }
   return tensor(shape, values);
+}
+
+Tensor numbers_below(std::int64_t end, const Shape& shape) {
+  std::vector<std::int64_t> numbers(static_cast<std::size_t>(shape.elements()));
+  Random random(1);
+  for (std::int64_t& number : numbers) number = between(random, 0, end - 1);
+  return tensor(shape, numbers);
 }
 
 // Runs a kernel whose output is the buffer of the input that its kind names.
@@ -88,6 +99,7 @@ BOOST_AUTO_TEST_CASE(a_kind_that_computes_in_place_gives_the_same_bits_there) {
     for (const InPlaceCase& c : cases->second) {
       std::vector<Tensor> inputs;
       for (const Shape& shape : c.inputs) inputs.push_back(input_of(shape, 1 + inputs.size()));
+      if (c.numbers_end > 0) inputs[1] = numbers_below(c.numbers_end, c.inputs[1]);
       BOOST_TEST_CONTEXT(kind.name << ", inputs of " << to_string(inputs[0].type)) {
         const Tensor expected = run_op(kind.name, inputs, c.attrs);
         for (const std::size_t size : {1, 3}) {

@@ -1,4 +1,4 @@
-// reshape, slice, take, concat and transpose: the same values at other places.
+// reshape, slice, take, index_add, concat and transpose: the same values at other places.
 #include "core/ops/element_functions.hpp"
 #include "tests/support/expect_error.hpp"
 #include "tests/support/op_cases.hpp"
@@ -81,6 +81,47 @@ Tensor random_numbers(Random& random, TensorType type, std::int64_t end) {
   return tensor_of(type, numbers);
 }
 
+template <class T>
+T wrapping_sum(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    using Unsigned = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
+  } else {
+    return a + b;
+  }
+}
+
+void check_index_add(const TensorType& type, const TensorType& of_numbers, std::size_t axis,
+                     Random& random) {
+  const Attrs attrs{{"axis", static_cast<std::int64_t>(axis)}};
+  const Tensor x = random_tensor(type, random.next());
+  const Tensor numbers = random_numbers(random, of_numbers, type.shape[axis]);
+  const Tensor added = random_tensor(run_op("take", {x, numbers}, attrs).type, random.next());
+  const auto rank = static_cast<std::ptrdiff_t>(of_numbers.shape.rank());
+  Tensor expected = x;
+  with_type_of(type.dtype, [&](auto element) {
+    using T = decltype(element);
+    std::vector<T> sums = x.values<T>();
+    const std::vector<T> terms = added.values<T>();
+    const std::vector<double> wanted = doubles(numbers);
+    IndexCounter at(added.type.shape);
+    for (const T term : terms) {
+      const std::vector<std::int64_t> index = at.index();
+      const auto first = index.begin() + static_cast<std::ptrdiff_t>(axis);
+      std::vector<std::int64_t> target(index.begin(), first);
+      target.push_back(static_cast<std::int64_t>(
+          wanted[place_of(of_numbers.shape, std::vector<std::int64_t>(first, first + rank))]));
+      target.insert(target.end(), first + rank, index.end());
+      T& sum = sums[place_of(type.shape, target)];
+      sum = wrapping_sum(sum, term);
+      at.next();
+    }
+    expected = tensor(type.shape, sums);
+  });
+  BOOST_TEST((run_op("index_add", {x, numbers, added}, attrs) == expected));
+  BOOST_TEST(same_for_every_team("index_add", {x, numbers, added}, attrs));
+}
+
 void check_transpose(const Tensor& x, const Integers& axes) {
   const Tensor out = run_op("transpose", {x}, {{"axes", axes}});
   const Shape& shape = x.type.shape;
@@ -143,6 +184,20 @@ BOOST_AUTO_TEST_CASE(slice_takes_the_elements_from_begin_to_before_end) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(slices_count_from_the_end_and_leave_axes_whole) {
+  const Tensor x = random_tensor({DType::f64, {5, 6}}, 1);
+  const auto slice = [&](const Integers& begin, const Integers& end) {
+    return run_op("slice", {x}, {{"begin", begin}, {"end", end}});
+  };
+  const Tensor last_rows = slice({3, 0}, {5, 6});
+  BOOST_TEST((slice({-2, 0}, {0, 0}) == last_rows));
+  BOOST_TEST((slice({-2}, {5}) == last_rows));
+  BOOST_TEST((slice({3}, {0}) == last_rows));
+  BOOST_TEST((slice({0, -4}, {-1, -2}) == slice({0, 2}, {4, 4})));
+  BOOST_TEST((slice({-5, -6}, {-4, -5}) == slice({0, 0}, {1, 1})));
+  BOOST_TEST((slice({}, {}) == x));
+}
+
 BOOST_AUTO_TEST_CASE(rows_of_every_length_are_sliced) {
   for (const std::int64_t rows : {3, 70'001}) {
     for (const std::int64_t length : {1, 2, 5, 40}) {
@@ -158,9 +213,17 @@ BOOST_AUTO_TEST_CASE(slice_refuses_indices_that_do_not_fit) {
   const auto slice = [&](const Integers& begin, const Integers& end) {
     type_of("slice", {x}, {{"begin", begin}, {"end", end}});
   };
-  expect_error(ErrorKind::usage,
-               "the input is float32 [4, 6]; `begin` and `end` must have an index for each axis",
-               [&] { slice({0}, {4}); });
+  for (const auto& [begin, end] :
+       {std::pair{Integers{0}, Integers{4, 6}}, std::pair{Integers{0, 0, 0}, Integers{1, 1, 1}}}) {
+    expect_error(
+        ErrorKind::usage,
+        "the input is float32 [4, 6]; `begin` and `end` must have as many indices, at most "
+        "one for each axis",
+        [&, begin = begin, end = end] { slice(begin, end); });
+  }
+  expect_error(ErrorKind::usage, "on axis 0, where -5 to 0", [&] { slice({-5}, {0}); });
+  expect_error(ErrorKind::usage, "on axis 1, where -2 to -2", [&] { slice({0, -2}, {0, -2}); });
+  expect_error(ErrorKind::usage, "on axis 1, where 0 to -6", [&] { slice({0, 0}, {0, -6}); });
   expect_error(ErrorKind::usage, "float32 [4, 6]; on axis 1, where 0 to 7", [&] {
     slice({0, 0}, {4, 7});
   });
@@ -216,6 +279,47 @@ BOOST_AUTO_TEST_CASE(take_refuses_numbers_that_are_no_integers_and_results_of_to
   const Tensor matrix = random_tensor({DType::f32, {2, 2}}, 1);
   expect_error(ErrorKind::usage, "no axis 2", [&] {
     run_op("take", {matrix, tensor<std::int64_t>({1}, {0})}, {{"axis", std::int64_t{2}}});
+  });
+}
+
+BOOST_AUTO_TEST_CASE(index_add_adds_to_elements_as_often_as_their_numbers_occur_in_their_order) {
+  for_random_cases(all_dtypes, [](Random& random, DType dtype) {
+    const Shape shape = random_shape(random);
+    const auto axis = static_cast<std::size_t>(random.below(shape.rank()));
+    const Shape places(random_extents(random, between(random, 0, 2), 9));
+    check_index_add({dtype, shape}, {integer_dtypes[random.below(2)], places}, axis, random);
+  });
+  Random random(1);
+  // Wide rows and many numbers, which threads share.
+  check_index_add({DType::f32, {50, 700}}, {DType::i64, {3'000}}, 0, random);
+  check_index_add({DType::f64, {40'000}}, {DType::i32, {70'000}}, 0, random);
+  check_index_add({DType::f64, {300, 9, 40}}, {DType::i32, {30}}, 1, random);
+}
+
+BOOST_AUTO_TEST_CASE(index_add_of_what_take_gave_adds_each_element_as_often_as_it_was_taken) {
+  const Tensor x = tensor<float>({3, 2}, {1, 2, 10, 20, 100, 200});
+  const Tensor numbers = tensor<std::int32_t>({4}, {2, 0, 2, 2});
+  const Tensor sums = run_op("index_add", {x, numbers, run_op("take", {x, numbers})});
+  BOOST_TEST((sums == tensor<float>({3, 2}, {2, 4, 10, 20, 400, 800})));
+}
+
+BOOST_AUTO_TEST_CASE(index_add_refuses_what_does_not_fit_and_fails_for_numbers_of_no_element) {
+  const Tensor x = random_tensor({DType::f32, {5, 2}}, 1);
+  const Tensor numbers = tensor<std::int64_t>({3}, {0, 4, 5});
+  expect_error(ErrorKind::failed, "of the numbers of elements, the one at place 2 is out of range",
+               [&] {
+                 run_op("index_add", {x, numbers, random_tensor({DType::f32, {3, 2}}, 2)});
+               });
+  const auto refuse = [&](const TensorType& added) {
+    expect_error(ErrorKind::usage, "the third must be float32 [3, 2]", [&] {
+      type_of("index_add", {x.type, numbers.type, added});
+    });
+  };
+  refuse({DType::f64, {3, 2}});
+  refuse({DType::f32, {2, 3}});
+  refuse({DType::f32, {2}});
+  expect_error(ErrorKind::usage, "int32 or int64", [&] {
+    type_of("index_add", {x.type, x.type, x.type});
   });
 }
 

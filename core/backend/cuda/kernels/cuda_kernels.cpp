@@ -53,6 +53,7 @@ std::span<const CudaKernelEntry> cuda_kernels() {
       {"transpose", transpose},
       {"slice", slice},
       {"take", take, explain_number},
+      {"index_add", index_add, explain_number},
       {"concat", concat},
       {"matmul", matmul},
       {"gemm", gemm},

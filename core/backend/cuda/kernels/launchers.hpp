@@ -56,6 +56,7 @@ void slice(const CudaCall& call);
 void concat(const CudaCall& call);
 // take.cu
 void take(const CudaCall& call);
+void index_add(const CudaCall& call);
 std::string explain_number(std::int32_t verdict);
 // products.cpp
 void matmul(const CudaCall& call);

@@ -1,4 +1,4 @@
-// The kernels of take.
+// The kernels of take and index_add.
 #pragma once
 
 #include "core/backend/cuda/kernels/lanes.cuh"
@@ -28,6 +28,26 @@ __global__ void take_rows(const T* x, std::int64_t extent, std::int64_t inner,
     out[i] = is_element(number, extent)
                  ? x[(row / count * extent + value_of(number)) * inner + i % inner]
                  : T{0};
+  }
+}
+
+// Adds rows to some of a tensor. It has `columns` columns, `inner` in each of its blocks; each is
+// shared by `lanes` threads, a power of two, of which each has the rows whose numbers modulo
+// `lanes` are its own. So all that is added to an element is added by one thread, in its order.
+template <class T, class Number>
+__global__ void add_rows(const T* added, const Number* numbers, std::int64_t count,
+                         std::int64_t extent, std::int64_t inner, std::int64_t columns,
+                         std::int64_t lanes, T* out) {
+  for (std::int64_t i = first_index(); i < columns * lanes; i += index_step()) {
+    const std::int64_t block = i % columns / inner;
+    const std::int64_t column = i % columns % inner;
+    const std::int64_t lane = i / columns;
+    for (std::int64_t k = 0; k < count; ++k) {
+      const Number number = numbers[k];
+      if (!is_element(number, extent) || value_of(number) % lanes != lane) continue;
+      out[(block * extent + value_of(number)) * inner + column] +=
+          added[(block * count + k) * inner + column];
+    }
   }
 }
 
