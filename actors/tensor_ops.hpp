@@ -245,8 +245,9 @@ Tensor stack(const std::vector<Tensor>& inputs, std::int64_t axis = 0,
 
 // The product A B of A [m, k] and B [k, n]: [m, n]. With `transpose_a`, A is given as [k, m] and
 // Aᵀ B is computed; the same for B. With more than two axes, a product for each index of the
-// leading axes, which must be equal. A vector [k] is a row before a matrix and a column behind one,
-// and the result lacks that axis: [n], [m], or [] of two vectors.
+// leading axes, which must be equal, unless one of both is a single matrix, which is then in each
+// product: of [batch, m, k] and [k, n], the result is [batch, m, n]. A vector [k] is a row before a
+// matrix and a column behind one, and the result lacks that axis: [n], [m], or [] of two vectors.
 Tensor matmul(Argument a, const Tensor& b, bool transpose_a = false, bool transpose_b = false);
 
 struct GemmOptions {

@@ -1,6 +1,7 @@
 // matmul: C = op(A) op(B) by OpenBLAS, where op(X) is X, or X transposed if the attributes say so.
-// With more than two axes, a product for each index of the leading axes, which must be equal. A
-// vector is a row before a matrix, and a column behind one, and the result lacks that axis.
+// With more than two axes, a product for each index of the leading axes, which must be equal,
+// unless one of both is a single matrix. A vector is a row before a matrix, and a column behind
+// one, and the result lacks that axis.
 #include "core/ops/blas.hpp"
 #include "core/ops/builtin.hpp"
 #include "core/ops/elementwise.hpp"
@@ -12,10 +13,13 @@ namespace {
 TensorType matmul_type(const OpSignature& op) {
   const Product product = product_of(op);
   const Shape& a = op.inputs[0].shape;
-  Integers extents;
-  for (std::size_t d = 0; d + 2 < a.rank(); ++d) extents.push_back(a[d]);
-  if (a.rank() > 1) extents.push_back(product.m);
-  if (op.inputs[1].shape.rank() > 1) extents.push_back(product.n);
+  const Shape& b = op.inputs[1].shape;
+  const std::size_t leading = leading_axes(a);
+  const std::span<const std::int64_t> batch =
+      leading > 0 ? a.extents().first(leading) : b.extents().first(leading_axes(b));
+  Integers extents(batch.begin(), batch.end());
+  if (a.rank() > 1) extents.push_back(a[leading + (product.transpose_a ? 1 : 0)]);
+  if (b.rank() > 1) extents.push_back(product.n);
   return {op.inputs[0].dtype, Shape(extents)};
 }
 
@@ -41,7 +45,7 @@ void matmul_kernel(const CpuCall& call) {
 
 OpKind matmul_op() {
   return {.name = "matmul",
-          .summary = "the product of two matrices, of each two of a batch, or of vectors",
+          .summary = "the product of two matrices, of each of a batch, or of vectors",
           .inputs = 2,
           .attrs = product_attrs(),
           .type = matmul_type,

@@ -7,6 +7,7 @@
 #include <array>
 #include <functional>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -74,33 +75,32 @@ Product product_of(const OpSignature& op) {
   if (a.rank() == 0 || b.rank() == 0) {
     throw refuse("both must be matrices: shapes of two extents, or more for a batch; or vectors");
   }
-  std::int64_t k_of_b = 0;
-  if (a.rank() == 1 || b.rank() == 1) {  // a row before a matrix, a column behind one
-    if (a.rank() > 2 || b.rank() > 2) throw refuse("a vector goes with a matrix, not with a batch");
-    if ((a.rank() == 1 && p.transpose_a) || (b.rank() == 1 && p.transpose_b)) {
-      throw refuse("leave the transpose of a vector out: it has none");
-    }
-    p.m = a.rank() == 1 ? 1 : a[p.transpose_a ? 1 : 0];
-    p.k = a[a.rank() == 1 || p.transpose_a ? 0 : 1];
-    p.n = b.rank() == 1 ? 1 : b[p.transpose_b ? 0 : 1];
-    k_of_b = b[p.transpose_b ? 1 : 0];
-  } else {
-    const std::size_t row = a.rank() - 2;  // the axis of rows
-    if (a.rank() != b.rank()) throw refuse("both must have as many axes");
-    for (std::size_t d = 0; d < row; ++d) {
-      if (a[d] != b[d]) throw refuse("all axes but the last two must be equal");
-      p.batch *= a[d];
-    }
-    p.m = a[p.transpose_a ? row + 1 : row];
-    p.k = a[p.transpose_a ? row : row + 1];
-    p.n = b[p.transpose_b ? row : row + 1];
-    k_of_b = b[p.transpose_b ? row + 1 : row];
+  if ((a.rank() == 1 && p.transpose_a) || (b.rank() == 1 && p.transpose_b)) {
+    throw refuse("leave the transpose of a vector out: it has none");
   }
+  const std::size_t leading_a = leading_axes(a);
+  const std::size_t leading_b = leading_axes(b);
+  if (leading_a > 0 && leading_b > 0 &&
+      !std::ranges::equal(a.extents().first(leading_a), b.extents().first(leading_b))) {
+    throw refuse("all axes but the last two must be equal, or one of both must be a single matrix");
+  }
+  for (const std::int64_t extent :
+       leading_a > 0 ? a.extents().first(leading_a) : b.extents().first(leading_b)) {
+    p.batch *= extent;
+  }
+  // A vector is a row before a matrix, a column behind one.
+  p.m = a.rank() == 1 ? 1 : a[leading_a + (p.transpose_a ? 1 : 0)];
+  p.k = a.rank() == 1 ? a[0] : a[leading_a + (p.transpose_a ? 0 : 1)];
+  p.n = b.rank() == 1 ? 1 : b[leading_b + (p.transpose_b ? 0 : 1)];
+  const std::int64_t k_of_b = b.rank() == 1 ? b[0] : b[leading_b + (p.transpose_b ? 1 : 0)];
+  p.a_stride = leading_a > 0 ? p.m * p.k : 0;
+  p.b_stride = leading_b > 0 ? p.k * p.n : 0;
   if (p.k != k_of_b) {
     throw refuse(
         fmt::format("the columns of the first ({}) must be as many as the rows of the second ({})",
                     p.k, k_of_b));
   }
+  if (leading_b == 0 && !p.transpose_a) p.m *= std::exchange(p.batch, 1);
   check_blas_extents(op, std::max({p.m, p.n, p.k}));
   return p;
 }
@@ -141,8 +141,8 @@ void multiply(Team& team, const Product& p, const T* a, const T* b, const T* c_b
         std::copy_n(c_before + (out - c) + r * p.n, n, out + r * p.n);
       }
     }
-    const T* const a_panel = a + matrix * p.m * p.k + (p.transpose_a ? row : row * lda);
-    const T* const b_panel = b + matrix * p.k * p.n + (p.transpose_b ? column * ldb : column);
+    const T* const a_panel = a + matrix * p.a_stride + (p.transpose_a ? row : row * lda);
+    const T* const b_panel = b + matrix * p.b_stride + (p.transpose_b ? column * ldb : column);
     if (p.n == 1) {  // a column is the same in memory as a row
       const bool is_row = p.m == 1;
       return multiply_vector(p, p.transpose_a && !is_row, m, a_panel, is_row ? p.k : lda, b_panel,

@@ -20,6 +20,9 @@ struct Factors {
 
   // Small products have a kernel of their own: every other one has an extent that is too large.
   Factors(Random& random, DType dtype, const std::vector<std::int64_t>& batch)
+      : Factors(random, dtype, batch, batch) {}
+  Factors(Random& random, DType dtype, const std::vector<std::int64_t>& batch_a,
+          const std::vector<std::int64_t>& batch_b)
       : m(between(random, 1, 40)), n(between(random, 1, 40)) {
     std::int64_t k = between(random, 1, 40);
     std::int64_t* const extents[] = {&m, &n, &k};
@@ -27,14 +30,14 @@ struct Factors {
     const bool transpose_a = random.below(2) == 0;
     const bool transpose_b = random.below(2) == 0;
     attrs = {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}};
-    const auto matrix = [&](std::int64_t rows, std::int64_t columns, bool is_transposed) {
-      std::vector<std::int64_t> shape = batch;
+    const auto matrix = [&](std::vector<std::int64_t> shape, std::int64_t rows,
+                            std::int64_t columns, bool is_transposed) {
       shape.push_back(is_transposed ? columns : rows);
       shape.push_back(is_transposed ? rows : columns);
       return random_tensor({dtype, Shape(shape)}, random.next());
     };
-    a = matrix(m, k, transpose_a);
-    b = matrix(k, n, transpose_b);
+    a = matrix(batch_a, m, k, transpose_a);
+    b = matrix(batch_b, k, n, transpose_b);
   }
 };
 
@@ -72,6 +75,11 @@ BOOST_AUTO_TEST_CASE(products_are_close_to_those_of_the_cpu) {
     check_close_on_device("matmul", {single.a, single.b}, single.attrs);
     const Factors batch(random, dtype, random_extents(random, between(random, 1, 3), 4));
     check_close_on_device("matmul", {batch.a, batch.b}, batch.attrs);
+    const std::vector<std::int64_t> several = random_extents(random, between(random, 1, 3), 4);
+    for (const Factors& one_is_single :
+         {Factors(random, dtype, several, {}), Factors(random, dtype, {}, several)}) {
+      check_close_on_device("matmul", {one_is_single.a, one_is_single.b}, one_is_single.attrs);
+    }
   });
 }
 

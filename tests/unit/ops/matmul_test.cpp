@@ -1,5 +1,5 @@
 #include "tests/support/expect_error.hpp"
-#include "tests/support/op_fixture.hpp"
+#include "tests/support/op_cases.hpp"
 
 #include <cmath>
 #include <limits>
@@ -82,6 +82,33 @@ void check_batch(DType dtype, std::int64_t m, std::int64_t n) {
   }
 }
 
+// A batch behind a single matrix, and before one, against products of two batches, in which that
+// matrix is repeated.
+void check_shared_factor(DType dtype, const Case& c, bool ta, bool tb) {
+  const Tensor a = random_tensor({dtype, shape_of(c.m, c.k, ta)}, 1);
+  const Tensor b = random_tensor({dtype, shape_of(c.k, c.n, tb)}, 2);
+  const auto batch_of = [](const Tensor& matrix, bool is_same) {
+    const Shape shape{2, 3, matrix.type.shape[0], matrix.type.shape[1]};
+    if (!is_same) return random_tensor({matrix.type.dtype, shape}, 3);
+    Tensor repeated{{matrix.type.dtype, shape}, {}};
+    for (int i = 0; i < 6; ++i) {
+      repeated.bytes.insert(repeated.bytes.end(), matrix.bytes.begin(), matrix.bytes.end());
+    }
+    return repeated;
+  };
+  const double units = static_cast<double>(c.k * c.k);
+  const Attrs attrs = transposes(ta, tb);
+  const auto check = [&](const Tensor& x, const Tensor& y, const Tensor& all_x,
+                         const Tensor& all_y) {
+    const Tensor out = run_op("matmul", {x, y}, attrs);
+    BOOST_TEST((out.type.shape == Shape{2, 3, c.m, c.n}));
+    check_close(out, doubles(run_op("matmul", {all_x, all_y}, attrs)), units);
+    BOOST_TEST(same_for_every_team("matmul", {x, y}, attrs));
+  };
+  check(batch_of(a, false), b, batch_of(a, false), batch_of(b, true));
+  check(a, batch_of(b, false), batch_of(a, true), batch_of(b, false));
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(products_of_all_shapes_and_transposes_agree_with_a_plain_loop) {
@@ -139,14 +166,39 @@ BOOST_AUTO_TEST_CASE(leading_axes_are_a_batch_of_products) {
   BOOST_TEST(work_of("matmul", {x, x}).flops == 3 * 250);
   expect_error(ErrorKind::usage,
                "the inputs are float32 [3, 5, 5] and float32 [2, 5, 5]; all axes but the last two "
-               "must be equal",
+               "must be equal, or one of both must be a single matrix",
                [&] {
                  type_of("matmul", {x, {DType::f32, {2, 5, 5}}});
                });
-  expect_error(ErrorKind::usage, "float32 [3, 5, 5] and float32 [5, 5]; both must have as many",
-               [&] {
-                 type_of("matmul", {x, {DType::f32, {5, 5}}});
-               });
+  expect_error(ErrorKind::usage, "float32 [3, 5, 5] and float32 [1, 3, 5, 5]; all axes but", [&] {
+    type_of("matmul", {x, {DType::f32, {1, 3, 5, 5}}});
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_single_matrix_or_vector_is_a_factor_of_every_product_of_a_batch) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const bool ta : {false, true}) {
+      for (const bool tb : {false, true}) {
+        check_shared_factor(dtype, {.m = 5, .n = 4, .k = 7}, ta, tb);
+        check_shared_factor(dtype, {.m = 301, .n = 33, .k = 90}, ta, tb);
+        check_shared_factor(dtype, {.m = 1, .n = 9, .k = 6}, ta, tb);
+        check_shared_factor(dtype, {.m = 9, .n = 1, .k = 6}, ta, tb);
+      }
+    }
+  }
+  const TensorType batch{DType::f32, {2, 3, 4, 5}};
+  const auto shape = [&](const std::vector<TensorType>& inputs) {
+    return type_of("matmul", inputs).shape;
+  };
+  BOOST_TEST((shape({batch, {DType::f32, {5}}}) == Shape{2, 3, 4}));
+  BOOST_TEST((shape({{DType::f32, {4}}, batch}) == Shape{2, 3, 5}));
+  BOOST_TEST((shape({batch, {DType::f32, {5, 7}}}) == Shape{2, 3, 4, 7}));
+  BOOST_TEST((shape({{DType::f32, {7, 4}}, batch}) == Shape{2, 3, 7, 5}));
+  BOOST_TEST(work_of("matmul", {batch, {DType::f32, {5, 7}}}).flops == 6 * 2 * 4 * 5 * 7);
+  BOOST_TEST(work_of("matmul", {{DType::f32, {7, 4}}, batch}).flops == 6 * 2 * 4 * 5 * 7);
+  expect_error(ErrorKind::usage, "the columns of the first (5) must be as many", [&] {
+    shape({batch, {DType::f32, {4, 5}}});
+  });
 }
 
 BOOST_AUTO_TEST_CASE(very_tall_matrices_are_covered_to_the_last_row) {
@@ -258,9 +310,6 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_multiplied_is_refused_with_both_types) {
                });
   expect_error(ErrorKind::usage, "the columns of the first (3) must be as many", [&] {
     type_of("matmul", {{DType::f32, {2, 3}}, {DType::f32, {2}}});
-  });
-  expect_error(ErrorKind::usage, "a vector goes with a matrix, not with a batch", [&] {
-    type_of("matmul", {{DType::f32, {4, 2, 3}}, {DType::f32, {3}}});
   });
   expect_error(ErrorKind::usage, "leave the transpose of a vector out", [&] {
     type_of("matmul", {{DType::f32, {2, 3}}, {DType::f32, {3}}}, transposes(false, true));

@@ -52,8 +52,8 @@ cublasStatus_t multiply(cublasHandle_t blas, const Product& p, const T* a, const
   if (batch == 1) {
     return CudaBlasOf<T>::gemm(blas, op_b, op_a, n, m, k, &alpha, b, ldb, a, lda, &beta, c, n);
   }
-  return CudaBlasOf<T>::gemm_strided_batched(blas, op_b, op_a, n, m, k, &alpha, b, ldb, p.k * p.n,
-                                             a, lda, p.m * p.k, &beta, c, n, p.m * p.n, batch);
+  return CudaBlasOf<T>::gemm_strided_batched(blas, op_b, op_a, n, m, k, &alpha, b, ldb, p.b_stride,
+                                             a, lda, p.a_stride, &beta, c, n, p.m * p.n, batch);
 }
 
 // `c_before` is C', as in multiply() of core/ops/product.hpp: null if beta is 0.
@@ -67,8 +67,8 @@ void multiply(const CudaCall& call, const Product& p, const std::byte* c_before)
     constexpr std::int64_t batch_max = std::numeric_limits<int>::max();
     for (std::int64_t first = 0; first < p.batch; first += batch_max) {
       with_product_math(call.on, [&] {
-        check_cuda(multiply<T>(call.on.blas(), p, call.inputs[0].as<T>() + first * p.m * p.k,
-                               call.inputs[1].as<T>() + first * p.k * p.n,
+        check_cuda(multiply<T>(call.on.blas(), p, call.inputs[0].as<T>() + first * p.a_stride,
+                               call.inputs[1].as<T>() + first * p.b_stride,
                                call.output.as<T>() + first * p.m * p.n,
                                extent(std::min(batch_max, p.batch - first))),
                    "cuBLAS's gemm");

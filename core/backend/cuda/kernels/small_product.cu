@@ -21,7 +21,9 @@ void launch_small_product(const CudaCall& call, const Product& p) {
                                              .batch = static_cast<int>(p.batch),
                                              .m = static_cast<int>(p.m),
                                              .n = static_cast<int>(p.n),
-                                             .k = static_cast<int>(p.k)};
+                                             .k = static_cast<int>(p.k),
+                                             .a_stride = static_cast<int>(p.a_stride),
+                                             .b_stride = static_cast<int>(p.b_stride)};
   const auto tiles = [](std::int64_t extent) {
     return (extent + device_kernels::small_tile - 1) / device_kernels::small_tile;
   };

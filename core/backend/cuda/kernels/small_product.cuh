@@ -11,6 +11,8 @@ struct SmallProduct {
   int m;
   int n;
   int k;
+  int a_stride;  // from a matrix to the next one
+  int b_stride;
 };
 
 // Of m, n and k.
@@ -34,8 +36,8 @@ __global__ void small_product(SmallProduct p, T alpha, const T* a, const T* b, T
   const int matrix = block / tiles;
   const int first_row = block % tiles / tiles_across * small_tile;
   const int first_column = block % tiles % tiles_across * small_tile;
-  const T* const x = a + matrix * p.m * p.k;
-  const T* const y = b + matrix * p.k * p.n;
+  const T* const x = a + matrix * p.a_stride;
+  const T* const y = b + matrix * p.b_stride;
   const int terms = alpha == 0 ? 0 : p.k;  // as BLAS: then a and b aren't read
 
   constexpr int threads = static_cast<int>(small_block_threads);
