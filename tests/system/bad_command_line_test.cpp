@@ -248,10 +248,10 @@ BOOST_AUTO_TEST_CASE(help_and_version_are_no_errors) {
 BOOST_AUTO_TEST_CASE(help_says_where_nodes_listen_and_how_long_they_are_waited_for_by_default) {
   const std::string run = run_troupe({"run", "--help"}).out;
   BOOST_TEST(run.find("can't be reached; default 10\n") != std::string::npos, run);
-  BOOST_TEST(run.find("a node is gone; default 3\n") != std::string::npos, run);
+  BOOST_TEST(run.find("a node is gone; default 10\n") != std::string::npos, run);
   const std::string node = run_troupe({"node", "--help"}).out;
   BOOST_TEST(node.find("default 127.0.0.1:7420\n") != std::string::npos, node);
-  BOOST_TEST(node.find("a leader is gone; default 3\n") != std::string::npos, node);
+  BOOST_TEST(node.find("a leader is gone; default 10\n") != std::string::npos, node);
 }
 
 BOOST_AUTO_TEST_CASE(help_names_the_one_value_that_an_option_takes) {
