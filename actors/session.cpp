@@ -126,6 +126,11 @@ void Tensor::wait(CallSite where) const {
   state.session->wait(state, where);
 }
 
+bool Tensor::wait_for(Duration timeout, CallSite where) const {
+  const TensorState& state = state_of(*this, where);
+  return state.session->wait_for(state, timeout, where);
+}
+
 template <>
 std::vector<float> Tensor::read<float>(CallSite where) const {
   return read_elements<float>(*this, DType::f32, where);

@@ -62,6 +62,9 @@ class Tensor {
   // Blocks until the tensor has been made; other calls may still run. Throws the session's Error if
   // it has failed.
   void wait(CallSite where = CallSite::here()) const;
+  // The same for at most `timeout` of the host's time, also in a simulation; none or less only
+  // asks. Whether the tensor is known to have been made.
+  bool wait_for(Duration timeout, CallSite where = CallSite::here()) const;
   // Blocks until the tensor has been made, and returns a copy of its elements, in row-major order.
   // Throws the session's Error if it has failed, a usage Error if the elements aren't of type T or
   // the session simulates without values, a run Error if the host has no memory for the copy.

@@ -306,17 +306,25 @@ void SessionCore::check_not_failed(CallSite where) {
   throw *failure_;
 }
 
-void SessionCore::wait_for(Lock& lock, Waiter waiter, CallSite where) {
+bool SessionCore::await(Lock& lock, Waiter waiter, CallSite where,
+                        std::optional<Duration> timeout) {
   check_not_failed(where);
-  if (!is_busy_ && has_come(waiter)) return;
+  if (!is_busy_ && has_come(waiter)) return true;
   // What was called before begins before time passes.
   flush_to_ = std::max(flush_to_, has_virtual_time_ ? called_ : waiter.call);
   waiters_.push_back(&waiter);
   for_thread_.notify_one();
-  waiter.told.wait(lock, [&] { return failure_ || waiter.is_done; });
+  const auto is_over = [&] { return failure_ || waiter.is_done; };
+  if (timeout) {
+    constexpr Duration limit = std::chrono::hours(24 * 365);  // later times may be beyond the clock
+    waiter.told.wait_for(lock, std::min(*timeout, limit), is_over);
+  } else {
+    waiter.told.wait(lock, is_over);
+  }
   std::erase(waiters_, &waiter);
-  if (waiter.is_done && is_closing_) return;  // the engine may be gone
+  if (waiter.is_done && is_closing_) return true;  // the engine may be gone
   check_not_failed(where);
+  return waiter.is_done;
 }
 
 // Other callers go on meanwhile. Throws what `work` throws.
@@ -334,17 +342,22 @@ void SessionCore::wait_until_idle(Lock& lock) {
 
 void SessionCore::wait(const TensorState& tensor, CallSite where) {
   Lock lock = lock_for(where);
-  wait_for(lock, {.call = tensor.number, .tensor = &tensor}, where);
+  await(lock, {.call = tensor.number, .tensor = &tensor}, where);
+}
+
+bool SessionCore::wait_for(const TensorState& tensor, Duration timeout, CallSite where) {
+  Lock lock = lock_for(where);
+  return await(lock, {.call = tensor.number, .tensor = &tensor}, where, timeout);
 }
 
 void SessionCore::wait(DeviceId device, CallSite where) {
   Lock lock = lock_for(where);
-  wait_for(lock, {.call = called_, .device = device}, where);
+  await(lock, {.call = called_, .device = device}, where);
 }
 
 void SessionCore::wait_all() {
   Lock lock = lock_for({});
-  wait_for(lock, {.call = called_}, {});
+  await(lock, {.call = called_}, {});
 }
 
 SessionCore::Values SessionCore::values(TensorState& tensor, DType dtype, CallSite where) {
@@ -362,7 +375,7 @@ SessionCore::Values SessionCore::values(TensorState& tensor, DType dtype, CallSi
         fmt::format("read {}", to_string(type.dtype)));
   }
   do {  // when it is there, it may be moved out of a memory that is full
-    wait_for(lock, {.call = tensor.number, .tensor = &tensor}, where);
+    await(lock, {.call = tensor.number, .tensor = &tensor}, where);
     wait_until_idle(lock);
     check_not_failed(where);
   } while (engine_->pending(tensor));
@@ -423,7 +436,7 @@ const ScenarioReport& SessionCore::measure(std::string_view name, const std::fun
       std::uint64_t waited = 0;
       do {
         waited = called_;
-        wait_for(lock, {.call = waited}, where);
+        await(lock, {.call = waited}, where);
       } while (waited != called_);  // other threads have made calls meanwhile
       try {
         let_thread(lock, [this] { engine_->begin_measure(); });
@@ -436,7 +449,7 @@ const ScenarioReport& SessionCore::measure(std::string_view name, const std::fun
     }
     work();
     Lock lock = lock_for(where);
-    wait_for(lock, {.call = called_}, where);
+    await(lock, {.call = called_}, where);
     wait_until_idle(lock);
     measured_.push_back(engine_->end_measure(std::string(name)));
     report_.notes = engine_->notes();

@@ -76,6 +76,7 @@ class SessionCore final : private TensorExchange {
 
   const TensorType& type(const TensorState& tensor, CallSite where) const;
   void wait(const TensorState& tensor, CallSite where);
+  bool wait_for(const TensorState& tensor, Duration timeout, CallSite where);
   void wait(DeviceId device, CallSite where);
   void wait_all();
   // The values of a tensor. There must be a handle of it as long as the object exists.
@@ -154,7 +155,9 @@ class SessionCore final : private TensorExchange {
   // Throws a usage Error once the session ends: then the engine may be gone.
   void check_not_failed(CallSite where);
   void wait_until_idle(Lock& lock);
-  void wait_for(Lock& lock, Waiter waiter, CallSite where);
+  // Until it has come, or no longer than `timeout`; whether it has come.
+  bool await(Lock& lock, Waiter waiter, CallSite where,
+             std::optional<Duration> timeout = std::nullopt);
   void let_thread(Lock& lock, const std::function<void()>& work);
   void forget_signatures(Lock& lock, CallSite where);
   void reserve_calls(const Signature& signature, std::size_t inputs, std::vector<Tensor>* further);

@@ -57,6 +57,43 @@ BOOST_AUTO_TEST_CASE(what_is_called_is_carried_out_before_anybody_waits) {
   BOOST_TEST(KernelState::counted == 100);
 }
 
+BOOST_AUTO_TEST_CASE(a_wait_with_a_timeout_says_whether_the_tensor_has_been_made) {
+  Gate gate;
+  Session s(testing::session_machine(), {.ops = testing::session_ops()});
+  const Tensor y = call_on(s, "cpu0", "gate");
+  BOOST_TEST(!y.wait_for(-1s));
+  BOOST_TEST(!y.wait_for(0s));
+  const auto begun = std::chrono::steady_clock::now();
+  BOOST_TEST(!y.wait_for(20ms));
+  BOOST_TEST((std::chrono::steady_clock::now() - begun >= 20ms));
+  const Tensor other = call_on(s, "cpu1", "count");
+  BOOST_TEST(other.wait_for(60s));  // y hasn't been made
+  BOOST_TEST(!gate.is_passed());
+  gate.open();
+  BOOST_TEST(y.wait_for(Duration::max()));
+  BOOST_TEST(gate.is_passed());
+  BOOST_TEST(y.wait_for(0s));
+
+  const Tensor failing = call_on(s, "cpu0", "throw_this");
+  BOOST_CHECK_THROW(failing.wait_for(60s), Error);
+  BOOST_CHECK_THROW(Tensor().wait_for(0s), Error);
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_that_is_asked_for_now_and_then_is_made) {
+  Session s(testing::session_machine(), {.ops = testing::session_ops()});
+  for (int i = 0; i < 300; ++i) {
+    const Tensor y = call_on(s, "cpu1", "count");
+    const auto late = std::chrono::steady_clock::now() + 60s;
+    while (!y.wait_for(0s) && std::chrono::steady_clock::now() < late) std::this_thread::yield();
+    BOOST_REQUIRE(y.wait_for(0s));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_simulation_passes_its_own_time_within_a_timeout) {
+  Session s(testing::session_machine(), {.mode = Mode::simulate});
+  BOOST_TEST(call_on(s, "cpu0", "sleep", {{"duration", Duration(3600s)}}).wait_for(60s));
+}
+
 BOOST_AUTO_TEST_CASE(a_session_that_ends_carries_out_what_was_called) {
   KernelState::counted = 0;
   {
