@@ -100,7 +100,7 @@ class DeviceWork {
     }
     if (kernel.in_place_of && store_->hand_over(inputs[*kernel.in_place_of], output)) return;
     if (kernel.adopts) {
-      if (auto values = (*ops_)[kernel.kind].existing(*kernel.attrs)) {
+      if (auto values = existing_of((*ops_)[kernel.kind], *kernel.attrs)) {
         return store_->adopt(output, std::move(values));
       }
     }

@@ -10,6 +10,7 @@
 #include "core/base/error.hpp"
 #include "core/base/huge_pages.hpp"
 #include "core/base/random.hpp"
+#include "core/base/suggest.hpp"
 #include "core/config/machine_file.hpp"
 #include "core/files/data_file.hpp"
 
@@ -30,7 +31,7 @@ namespace {
 Error no_such(std::string_view what, std::string_view name,
               const std::vector<std::string_view>& names) {
   return usage_error(fmt::format("there is no {} '{}'", what, name),
-                     fmt::format("the machine has {}", fmt::join(names, ", ")));
+                     fmt::format("the machine has {}", listing(names)));
 }
 
 DeviceId find_device(const Machine& machine, std::string_view name, CallSite where) {
@@ -222,30 +223,11 @@ Tensor Session::zeros(const Shape& shape, DType dtype, CallSite where) {
 }
 
 Tensor Session::arange(std::int64_t count, DType dtype, CallSite where) {
-  if (count < 1 || count > Shape::max_elements) {
-    throw usage_error(where.place(), fmt::format("there are no {} numbers from 0", count),
-                      "give a number of 1 or more");
-  }
-  const auto numbers = [&]<class T>(T) {
-    try {
-      std::vector<T> elements(static_cast<std::size_t>(count));
-      for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<T>(i);
-      return tensor(elements, {count}, where);
-    } catch (const std::bad_alloc&) {
-      throw too_little_memory(static_cast<std::uint64_t>(count) * sizeof(T), where);
-    }
-  };
-  switch (dtype) {
-    case DType::f32:
-      return numbers(float{});
-    case DType::f64:
-      return numbers(double{});
-    case DType::i32:
-      return numbers(std::int32_t{});
-    case DType::i64:
-      break;
-  }
-  return numbers(std::int64_t{});
+  static const OpKindId kind = builtin_ops().find("arange");
+  return core_->call({.kind = kind,
+                      .placement = scope_of(*core_),
+                      .declared = {.dtype = dtype, .shape = Shape({count}, where)}},
+                     where);
 }
 
 Tensor Session::tensor(std::span<const float> elements, const Shape& shape, CallSite where) {

@@ -188,7 +188,8 @@ class Session {
   Tensor normal(const Shape& shape, std::int64_t seed = 0, DType dtype = DType::f32,
                 CallSite where = CallSite::here());
   Tensor zeros(const Shape& shape, DType dtype = DType::f32, CallSite where = CallSite::here());
-  // The numbers 0 to count - 1, each rounded to the element type, as tensor() gives elements.
+  // The numbers 0 to count - 1, each rounded to the element type. Throws a usage Error if int32
+  // can't hold them.
   Tensor arange(std::int64_t count, DType dtype = DType::i64, CallSite where = CallSite::here());
   // `value` everywhere, rounded to the element type. Throws a usage Error if integers can't hold
   // it.

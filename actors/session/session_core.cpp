@@ -46,7 +46,7 @@ SessionCore::SessionCore(SessionHost host, Mode mode, std::uint64_t seed)
       ops_(std::move(host.ops)),
       cluster_(std::move(host.cluster)),
       machine_(std::move(host.machine)),
-      given_(ops_->find("given")),
+      given_(ops_->find(given_op().name)),
       has_virtual_time_(has_virtual_time(mode)),
       signatures_(*ops_, [this](const OpTemplate& op, std::span<const TensorType> made) {
         check_->check(op, made);
@@ -196,11 +196,9 @@ Tensor SessionCore::call(Call call, CallSite where, std::vector<Tensor>* further
                                   call.inputs);
   } catch (const Error& error) {
     throw error.at(where.place());
-  } catch (const std::exception& error) {  // of the user's shape rule
-    throw usage_error(
-        where.place(),
-        fmt::format("the shape rule of '{}' failed: {}", (*ops_)[call.kind].name, error.what()),
-        "see what it does with these inputs");
+  } catch (const std::bad_alloc&) {
+    throw run_error("this host has not enough memory for one more call", "keep fewer tensors")
+        .at(where.place());
   }
   if (signature->further > 0) reserve_calls(*signature, call.inputs.size(), further);
   const std::size_t logged = log_.size();

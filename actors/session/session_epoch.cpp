@@ -1,5 +1,6 @@
 #include "actors/session/session_epoch.hpp"
 
+#include "core/ops/builtin.hpp"
 #include "core/plan/placement.hpp"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ SessionEpoch::SessionEpoch(const Machine& machine, const OpRegistry& ops, const 
   graph_.begin_group("");
   graph_.set_places([this, &place_of](OpId op) { return place_of(line_of_[op.index()]); });
   if (before == nullptr) return;
-  for (const Kept& kept : take_over(*before, tensors, ops.find("given"))) {
+  for (const Kept& kept : take_over(*before, tensors, ops.find(given_op().name))) {
     planner_.add_given(kept.tensor->op, tensors.memory(kept.replica));
     kept.tensor->copies.push_back({ReplicaId::at(kept_.size()), 0});
     kept_.push_back(kept.replica);

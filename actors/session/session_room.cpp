@@ -1,6 +1,7 @@
 // How the engine of a session makes room for a call that might not fit.
 #include "actors/session/refuges.hpp"
 #include "actors/session/session_engine.hpp"
+#include "core/ops/builtin.hpp"
 #include "core/plan/placement.hpp"
 
 #include <algorithm>
@@ -150,7 +151,7 @@ std::vector<Placement> SessionEngine::choices(const Signature& signature,
   alone.begin_group("");
   std::vector<OpId> read;
   for (const TensorState* const input : inputs) {
-    read.push_back(alone.append({.kind = ops_.find("given"),
+    read.push_back(alone.append({.kind = ops_.find(given_op().name),
                                  .placement = {.memory = MemoryId{0}},
                                  .declared = graph().type(input->op)}));
   }

@@ -68,19 +68,21 @@ std::string_view nearest(std::string_view name, std::span<const std::string_view
   return best;
 }
 
+std::string listing(std::span<const std::string_view> names) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), listed_max); ++i) {
+    if (i > 0) text += ", ";
+    text += names[i];
+  }
+  if (names.size() > listed_max) text += ", … (" + std::to_string(names.size()) + " in all)";
+  return text;
+}
+
 std::string suggestion(std::string_view name, std::span<const std::string_view> candidates) {
   if (candidates.empty()) return "there are none";
   const std::string_view near = nearest(name, candidates);
   if (!near.empty()) return "did you mean '" + std::string(near) + "'?";
-  std::string text = "one of: ";
-  for (std::size_t i = 0; i < std::min(candidates.size(), listed_max); ++i) {
-    if (i > 0) text += ", ";
-    text += candidates[i];
-  }
-  if (candidates.size() > listed_max) {
-    text += ", … (" + std::to_string(candidates.size()) + " in all)";
-  }
-  return text;
+  return "one of: " + listing(candidates);
 }
 
 }  // namespace troupe

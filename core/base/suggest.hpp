@@ -12,6 +12,9 @@ namespace troupe {
 // case of a letter is no edit. Empty if there is no such candidate.
 std::string_view nearest(std::string_view name, std::span<const std::string_view> candidates);
 
+// "a, b, c", or "a, b, … (84 in all)" if there are many.
+std::string listing(std::span<const std::string_view> names);
+
 // "did you mean 'x'?" if nearest() finds one, else "one of: a, b, c" (or "there are none").
 std::string suggestion(std::string_view name, std::span<const std::string_view> candidates);
 

@@ -11,6 +11,7 @@ namespace troupe {
 OpKind uniform_op();
 OpKind zeros_op();
 OpKind constant_op();
+OpKind arange_op();
 OpKind load_op();
 // Element by element.
 OpKind add_op();
@@ -71,6 +72,7 @@ OpKind fail_op();
 inline constexpr std::array builtin_kinds = {uniform_op,
                                              zeros_op,
                                              constant_op,
+                                             arange_op,
                                              load_op,
                                              add_op,
                                              sub_op,

@@ -66,6 +66,12 @@ struct Filling {
   constexpr T operator()(std::int64_t) const { return value; }
 };
 
+// Element i of arange. Integers are as long as their numbers: arange_type() sees to that.
+template <class T>
+struct Counting {
+  constexpr T operator()(std::int64_t i) const { return static_cast<T>(i); }
+};
+
 // Element i of uniform: the top 24 bits of mix(start + i) for float32, the top 53 bits for float64,
 // so that every value is exact. The generator is counter-based: elements can be computed in any
 // order.

@@ -4,7 +4,7 @@
 namespace troupe {
 
 OpKind given_op() {
-  return {.name = "given",
+  return {.name = "given tensor",
           .summary = "values that the program gives",
           .declares_type = true,
           .is_given = true,

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <new>
 #include <optional>
 #include <set>
 #include <string>
@@ -119,13 +120,18 @@ void check_element_types(const OpKind& kind, const OpSignature& op) {
   }
 }
 
-// What a function of the kind returns.
+// What a function of the kind returns. What it throws becomes a usage Error that names it.
 template <class Function>
 auto result_of(const OpKind& kind, std::string_view what, const Function& function) {
   try {
     return function();
-  } catch (const std::exception&) {
+  } catch (const Error&) {
     throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw usage_error(fmt::format("{} of '{}' failed: {}", what, kind.name, error.what()),
+                      "see what it does with these inputs and attributes");
   } catch (...) {
     throw usage_error(
         fmt::format("{} of '{}' threw something that is no std::exception", what, kind.name),
@@ -223,6 +229,10 @@ Work work_of(const OpKind& kind, const OpSignature& op, std::span<const TensorTy
         fmt::format("the time of an op goes from 0 to {}", format_duration(longest_duration)));
   }
   return work;
+}
+
+std::shared_ptr<const std::byte> existing_of(const OpKind& kind, const Attrs& attrs) {
+  return result_of(kind, "`existing`", [&] { return kind.existing(attrs); });
 }
 
 }  // namespace troupe

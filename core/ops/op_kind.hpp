@@ -129,7 +129,7 @@ struct OpKind {
   InputCount inputs = 0;          // `2`, or `{0, 64}` for any number from 0 to 64
   std::vector<AttrSpec> attrs = {};
   bool declares_type = false;  // the user gives `shape` and `dtype`
-  bool moves_data = false;     // links carry it out, not a kernel (copy)
+  bool moves_data = false;     // links carry it out, not a kernel: copy, and no other kind
   bool fixed_time = false;     // takes the same time on every device (sleep): needs no rate
   bool is_given = false;       // no device computes it: its values come from outside the graph
   bool reads_host = false;     // reads what only a CPU can, such as files: no GPU computes it
@@ -176,5 +176,8 @@ std::vector<TensorType> output_types(const OpKind& kind, const OpSignature& op);
 // The work of an op that makes tensors of these types. Throws a usage Error without a place if it
 // isn't finite or is below 0.
 Work work_of(const OpKind& kind, const OpSignature& op, std::span<const TensorType> outputs);
+
+// What OpKind::existing returns, which the kind must have.
+std::shared_ptr<const std::byte> existing_of(const OpKind& kind, const Attrs& attrs);
 
 }  // namespace troupe

@@ -126,6 +126,9 @@ void multiply(Team& team, const Product& p, const T* a, const T* b, const T* c_b
           team.widest_team());
   const std::int64_t lda = p.transpose_a ? p.m : p.k;
   const std::int64_t ldb = p.transpose_b ? p.k : p.n;
+  const T alpha = static_cast<T>(p.alpha);
+  // Without alpha, BLAS doesn't read A and B, whose NaNs OpenBLAS's kernels for small products do.
+  const auto terms = static_cast<blasint>(alpha == 0 ? 0 : p.k);
   const auto multiply_panel = [&](std::size_t i) {
     const std::int64_t matrix = static_cast<std::int64_t>(i) / grid.count();
     const std::int64_t panel = static_cast<std::int64_t>(i) % grid.count();
@@ -150,9 +153,9 @@ void multiply(Team& team, const Product& p, const T* a, const T* b, const T* c_b
     }
     if (p.m == 1) return multiply_vector(p, !p.transpose_b, n, b_panel, ldb, a_panel, out);
     blas.gemm(CblasRowMajor, blas_transpose(p.transpose_a), blas_transpose(p.transpose_b),
-              static_cast<blasint>(m), static_cast<blasint>(n), static_cast<blasint>(p.k),
-              static_cast<T>(p.alpha), a_panel, static_cast<blasint>(lda), b_panel,
-              static_cast<blasint>(ldb), static_cast<T>(p.beta), out, static_cast<blasint>(p.n));
+              static_cast<blasint>(m), static_cast<blasint>(n), terms, alpha, a_panel,
+              static_cast<blasint>(lda), b_panel, static_cast<blasint>(ldb), static_cast<T>(p.beta),
+              out, static_cast<blasint>(p.n));
   };
   // A std::function of a reference needs no memory of its own.
   team.run(static_cast<std::size_t>(p.batch * grid.count()), std::cref(multiply_panel));

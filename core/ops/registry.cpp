@@ -71,6 +71,10 @@ OpKindId OpRegistry::add(OpKind kind) {
   check_names(kind, "further outputs", kind.further_outputs);
   check_names(kind, "attributes", kind.attrs);
   check_words(kind);
+  if (kind.moves_data && std::ranges::any_of(kinds_, &OpKind::moves_data)) {
+    throw usage_error(fmt::format("'{}' moves data, as copy does", kind.name),
+                      "leave `moves_data` out, and call copy");
+  }
   if (!kind.further_outputs.empty() && (kind.moves_data || kind.is_given)) {
     throw usage_error(fmt::format("'{}', which no device computes, has further outputs", kind.name),
                       "leave them out");

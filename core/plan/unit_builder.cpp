@@ -68,6 +68,14 @@ const ReplicaSpec& UnitBuilder::add_given(OpId op, MemoryId memory) {
   return made;
 }
 
+bool UnitBuilder::has_existing_values(OpId op) const {
+  try {
+    return existing_of(graph_.kind(op), graph_.attrs(op)) != nullptr;
+  } catch (const Error& error) {
+    throw error.at(graph_.place(op));
+  }
+}
+
 void UnitBuilder::add_existing(OpId op, ReplicaId replica) {
   home_.grow_to(graph_.size(), ReplicaId::none());
   const MemoryId memory = plan_.replicas[replica.index()].memory;
@@ -280,7 +288,7 @@ std::uint32_t UnitBuilder::find_kernel(Share& s, DeviceId device, OpId op) {
   const bool has_existing = options_.ram_bytes && kind.existing != nullptr && !is_further &&
                             graph_.type(op).bytes() <= *options_.ram_bytes &&
                             is_host_ram(machine_, machine_.device(device).memory) &&
-                            kind.existing(attrs) != nullptr;
+                            has_existing_values(op);
   s.kernels.push_back(
       {.kind = known.kind,
        .attrs = &attrs,

@@ -106,6 +106,7 @@ class UnitBuilder {
   std::uint32_t index_of(OpId op);
   void add_copy(OpId op, MemoryId target);
   DeviceId copier_at(MemoryId memory, OpId op) const;
+  bool has_existing_values(OpId op) const;
 
   ReplicaId known_replica(OpId op, MemoryId memory) const;
   ReplicaId replica_in(OpId tensor, MemoryId memory, OpId reader);

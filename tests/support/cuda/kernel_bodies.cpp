@@ -139,6 +139,7 @@ template <class T>
 void Bodies::add_for_numbers() {
   using namespace device_kernels;
   add(each_index<T, Filling<T>>);
+  add(each_index<T, Counting<T>>);
   add(each_element<T, Scale, T>);
   add_arithmetic<T, std::plus<T>>();
   add_arithmetic<T, std::minus<T>>();

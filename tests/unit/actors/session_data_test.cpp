@@ -273,9 +273,14 @@ BOOST_AUTO_TEST_CASE(a_range_counts_from_0_in_every_element_type) {
              boost::test_tools::per_element());
   BOOST_TEST(s.arange(1, DType::f64).read<double>() == (std::vector<double>{0}),
              boost::test_tools::per_element());
-  for (const std::int64_t count : {std::int64_t{0}, std::int64_t{-3}, std::int64_t{1} << 50}) {
-    expect_error(ErrorKind::usage, "numbers from 0", [&] { s.arange(count); });
-  }
+  constexpr std::int64_t ends[] = {0, -3, std::int64_t{1} << 50};
+  for (const std::int64_t count : ends) BOOST_CHECK_THROW(s.arange(count), Error);
+  constexpr std::int64_t int32_count = std::int64_t{1} << 31;
+  expect_error(ErrorKind::usage, "numbers beyond int32",
+               [&] { s.arange(int32_count + 1, DType::i32); });
+  // Whose numbers aren't made.
+  Session simulated(testing::session_machine(), {.mode = Mode::simulate});
+  BOOST_TEST((simulated.arange(100).type() == TensorType{DType::i64, {100}}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

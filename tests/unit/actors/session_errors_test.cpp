@@ -387,6 +387,55 @@ BOOST_AUTO_TEST_CASE(an_attribute_that_a_kind_does_not_have_is_named_where_it_is
               this_file, line);
 }
 
+BOOST_AUTO_TEST_CASE(the_function_of_a_kind_that_throws_is_named) {
+  OpRegistry ops = testing::session_ops();
+  const auto no_type = [](const OpSignature&) { return TensorType{}; };
+  ops.add({.name = "bad_cost",
+           .type = no_type,
+           .work = [](const OpSignature&, const TensorType&) -> Work {
+             throw std::runtime_error("no cost");
+           }});
+  ops.add({.name = "bad_preparation",
+           .type = no_type,
+           .prepare = [](const Attrs&) -> std::shared_ptr<const void> {
+             throw std::runtime_error("no preparation");
+           }});
+  ops.add({.name = "bad_values",
+           .type = no_type,
+           .cpu = [](const CpuCall&) {},
+           .existing = [](const Attrs&) -> std::shared_ptr<const std::byte> {
+             throw std::runtime_error("no values");
+           }});
+  Session s(testing::session_machine(), {.ops = ops});
+  int line = __LINE__ + 1;
+  check_error([&] { s.call("bad_cost", {}); }, {"the cost of 'bad_cost' failed: no cost"},
+              this_file, line);
+  line = __LINE__ + 1;
+  check_error([&] { s.call("bad_preparation", {}); },
+              {"`prepare` of 'bad_preparation' failed: no preparation"}, this_file, line);
+  line = __LINE__ + 1;
+  const Tensor x = s.call("bad_values", {});
+  check_error([&] { x.wait(); }, {"`existing` of 'bad_values' failed: no values"}, this_file, line);
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_from_before_a_measurement_is_called_a_given_one) {
+  OpRegistry ops = testing::session_ops();
+  ops.add({.name = "given", .type = [](const OpSignature&) { return TensorType{}; }});
+  Machine machine = testing::session_machine();
+  machine.links.clear();
+  Session s(machine, {.mode = Mode::simulate, .ops = ops});
+  Tensor x;
+  {
+    const DeviceScope on = s.on("cpu0");
+    x = s.zeros(square);
+  }
+  s.measure("nothing", [&] { x + x; });
+  const DeviceScope on = s.on("cpu1");
+  const int line = __LINE__ + 1;
+  const Tensor y = x + x;
+  check_error([&] { y.wait(); }, {"'given tensor[0]' in mem1", "no route"}, this_file, line);
+}
+
 BOOST_AUTO_TEST_CASE(a_shape_rule_or_a_cost_may_throw_what_is_no_exception) {
   OpRegistry ops = testing::session_ops();
   ops.add({.name = "bad_rule", .type = [](const OpSignature&) -> TensorType { throw 42; }});

@@ -19,6 +19,13 @@ BOOST_AUTO_TEST_CASE(the_name_with_the_fewest_edits_is_nearest) {
   BOOST_TEST(nearest("unifrom", ops) == "uniform");
 }
 
+BOOST_AUTO_TEST_CASE(a_long_listing_ends_early_and_says_how_many_there_are) {
+  BOOST_TEST(listing(ops) == "uniform, matmul, add, relu");
+  const std::vector<std::string_view> many(1000, "cpu0");
+  BOOST_TEST(listing(many).ends_with("cpu0, … (1000 in all)"));
+  BOOST_TEST(listing(many).size() < 300U);
+}
+
 BOOST_AUTO_TEST_CASE(two_swapped_letters_are_one_edit) {
   constexpr std::array<std::string_view, 2> names = {"shall", "shaep"};
   BOOST_TEST(nearest("shape", names) == "shaep");

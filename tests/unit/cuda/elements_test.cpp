@@ -46,9 +46,11 @@ BOOST_AUTO_TEST_CASE(made_values_have_the_bits_of_the_cpu) {
     BOOST_TEST(same_on_device("uniform", {}, {{"seed", seed}}, type));
     BOOST_TEST(same_on_device("zeros", {}, {}, type));
     BOOST_TEST(same_on_device("constant", {}, {{"value", random.unit()}}, type));
+    BOOST_TEST(same_on_device("arange", {}, {}, type));
     const TensorType integers{dtype == DType::f32 ? DType::i32 : DType::i64, type.shape};
     BOOST_TEST(same_on_device("zeros", {}, {}, integers));
     BOOST_TEST(same_on_device("constant", {}, {{"value", -3.0}}, integers));
+    BOOST_TEST(same_on_device("arange", {}, {}, integers));
   });
 }
 

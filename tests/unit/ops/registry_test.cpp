@@ -62,6 +62,7 @@ BOOST_AUTO_TEST_CASE(a_kind_that_makes_no_sense_is_refused) {
   refused("'k' takes 3 to 2 inputs", {.name = "k", .inputs = {3, 2}});
   refused("'k' computes in place of input 1, and may get 1 input",
           {.name = "k", .inputs = {1, 2}, .in_place_of = 1});
+  refused("'k' moves data, as copy does", {.name = "k", .inputs = 1, .moves_data = true});
   refused("the output 'a.b' of 'k' has a dot in its name",
           {.name = "k", .further_outputs = {{"a.b"}}});
   for (const char* const word : {"op", "in", "on", "to", "repeat"}) {

@@ -141,6 +141,18 @@ BOOST_AUTO_TEST_CASE(gemm_reads_a_and_b_only_if_alpha_is_not_0) {
     const Tensor row = tensor_of({DType::f64, {1, n}}, std::vector<double>(n, 2));
     BOOST_TEST(run_op("gemm", {nan, row, row}, {{"alpha", 0.0}}).at<double>(0) == 2);
   }
+  // OpenBLAS has other kernels for small ones.
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const std::int64_t n : {3, 40, 110, 130, 300}) {
+      const Shape square{n, n};
+      const Tensor nans = run_op(
+          "constant", {}, {{"value", std::numeric_limits<double>::quiet_NaN()}}, {dtype, square});
+      const Tensor c = random_tensor({dtype, square}, 1);
+      BOOST_TEST((run_op("gemm", {nans, nans, c}, {{"alpha", 0.0}}) == c));
+      BOOST_TEST((run_op("gemm", {nans, nans, nans}, {{"alpha", 0.0}, {"beta", 0.0}}) ==
+                  run_op("zeros", {}, {}, {dtype, square})));
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(trsm_solves_for_each_side_and_transpose) {

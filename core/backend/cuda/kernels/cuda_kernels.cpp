@@ -13,6 +13,7 @@ std::span<const CudaKernelEntry> cuda_kernels() {
       {"uniform", uniform},
       {"zeros", zeros},
       {"constant", constant},
+      {"arange", arange},
       {"add", add},
       {"sub", sub},
       {"mul", mul},

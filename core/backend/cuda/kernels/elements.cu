@@ -1,5 +1,5 @@
-// uniform, zeros, constant, scale, axpy, reciprocal, exp, log, sqrt, sin, cos, tanh, sigmoid, pow,
-// abs, gelu, relu, relu_grad and cast.
+// uniform, zeros, constant, arange, scale, axpy, reciprocal, exp, log, sqrt, sin, cos, tanh,
+// sigmoid, pow, abs, gelu, relu, relu_grad and cast.
 #include "core/backend/cuda/kernels/elements.cuh"
 #include "core/backend/cuda/kernels/functions.cuh"
 #include "core/backend/cuda/kernels/launch_elements.cuh"
@@ -42,6 +42,11 @@ void zeros(const CudaCall& call) {
 }
 void constant(const CudaCall& call) {
   fill(call, call.attrs.get<double>("value"));
+}
+void arange(const CudaCall& call) {
+  with_number(call.output.type.dtype, [&](auto element) {
+    launch_each_index<decltype(element)>(call, Counting<decltype(element)>{});
+  });
 }
 void scale(const CudaCall& call) {
   with_number(call.output.type.dtype, [&](auto element) {

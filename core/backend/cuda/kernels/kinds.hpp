@@ -10,6 +10,7 @@ namespace troupe {
 inline constexpr auto cuda_kinds = std::to_array<std::string_view>({"uniform",
                                                                     "zeros",
                                                                     "constant",
+                                                                    "arange",
                                                                     "add",
                                                                     "sub",
                                                                     "mul",

@@ -9,6 +9,7 @@ namespace troupe::cuda_launchers {
 void uniform(const CudaCall& call);
 void zeros(const CudaCall& call);
 void constant(const CudaCall& call);
+void arange(const CudaCall& call);
 void scale(const CudaCall& call);
 void axpy(const CudaCall& call);
 void reciprocal(const CudaCall& call);
