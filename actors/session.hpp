@@ -62,8 +62,9 @@ class Tensor {
   // Blocks until the tensor has been made; other calls may still run. Throws the session's Error if
   // it has failed.
   void wait(CallSite where = CallSite::here()) const;
-  // The same for at most `timeout` of the host's time, also in a simulation; none or less only
-  // asks. Whether the tensor is known to have been made.
+  // The same for at most `timeout`; one of 0 or less doesn't block. Returns whether the tensor is
+  // known to have been made. A simulation takes no timeout, as its results must not depend on the
+  // host: it waits as wait() does.
   bool wait_for(Duration timeout, CallSite where = CallSite::here()) const;
   // Blocks until the tensor has been made, and returns a copy of its elements, in row-major order.
   // Throws the session's Error if it has failed, a usage Error if the elements aren't of type T or
@@ -183,8 +184,8 @@ class Session {
   Tensor uniform(const Shape& shape, std::int64_t seed = 0, DType dtype = DType::f32,
                  CallSite where = CallSite::here());
   // Seeded values of the normal distribution of mean 0 and variance 1, which Box and Muller's
-  // method makes of those of uniform(): nine ops. As exp() and log(), they may differ by roundings
-  // from one kind of device or processor to another.
+  // method makes of those of uniform(): nine ops. Like exp() and log(), they may differ by
+  // roundings from one kind of device or processor to another.
   Tensor normal(const Shape& shape, std::int64_t seed = 0, DType dtype = DType::f32,
                 CallSite where = CallSite::here());
   Tensor zeros(const Shape& shape, DType dtype = DType::f32, CallSite where = CallSite::here());

@@ -174,7 +174,7 @@ Tensor max(Argument x, std::int64_t axis, bool keep = false);
 Tensor min(Argument x, std::int64_t axis, bool keep = false);
 // The sum over `axis` divided by its extent: a second op.
 Tensor mean(Argument x, std::int64_t axis, bool keep = false);
-// The mean of the squares of x - mean(x), of all its elements along `axis`: five ops.
+// The mean of the squares of x - mean(x), of all its elements along `axis`: six ops.
 Tensor variance(Argument x, std::int64_t axis, bool keep = false);
 // Where along `axis` the maximum or the minimum is, from 0: int64. Of equal elements the first; of
 // NaNs, if there are any, the first.
@@ -219,8 +219,8 @@ Tensor reshape(Argument x, const Indices& shape);
 // Axis d of the result is axis axes[d] of x. `axes` names each axis once, from the end by negative
 // numbers; {}: all in reverse.
 Tensor transpose(Argument x, const Indices& axes = {});
-// The elements from index `begin` to before `end` on each axis. A `begin` below 0 counts from the
-// end of the axis, and so does an `end` of 0 or below: of {-3} and {0}, the result is the last
+// The elements from index `begin` to before `end` on each axis. Negative indices count from the end
+// of the axis, and so does an `end` of 0 behind a negative `begin`: {-3} and {0} give the last
 // three rows. Axes at the end that neither has an index for are whole. All must be within the
 // extents, and `begin` less than `end`.
 Tensor slice(Argument x, const Indices& begin, const Indices& end);
@@ -229,10 +229,10 @@ Tensor slice(Argument x, const Indices& begin, const Indices& end);
 // [words, n] and numbers [length], the result is [length, n]. The op fails if a number is out of
 // range.
 Tensor take(Argument x, const Tensor& numbers, std::int64_t axis = 0);
-// x, but at the elements along `axis` that have these numbers, `added` is added, which has the
-// shape of take(x, numbers, axis): as often as they occur, in their order. The gradient of take by
-// x is index_add(zeros, numbers, gradient). In place of x, if nothing else needs it: `table =
-// index_add(table, rows, change)` takes time for these rows only.
+// x with `added`, which has the shape of take(x, numbers, axis), added to the elements along `axis`
+// that have these numbers: as often as they occur, in their order. The gradient of take by x is
+// index_add(zeros, numbers, gradient). In place of x, if nothing else needs it: `table =
+// index_add(table, rows, change)` takes time for these rows only, as a simulation always assumes.
 Tensor index_add(Argument x, const Tensor& numbers, const Tensor& added, std::int64_t axis = 0);
 // 1 to 1,024 tensors one after the other along `axis`. Their other extents must be equal.
 Tensor concat(const std::vector<Tensor>& inputs, std::int64_t axis,
@@ -245,7 +245,7 @@ Tensor stack(const std::vector<Tensor>& inputs, std::int64_t axis = 0,
 
 // The product A B of A [m, k] and B [k, n]: [m, n]. With `transpose_a`, A is given as [k, m] and
 // Aᵀ B is computed; the same for B. With more than two axes, a product for each index of the
-// leading axes, which must be equal, unless one of both is a single matrix, which is then in each
+// leading axes, which must be equal, unless one factor is a single matrix, which is then in each
 // product: of [batch, m, k] and [k, n], the result is [batch, m, n]. A vector [k] is a row before a
 // matrix and a column behind one, and the result lacks that axis: [n], [m], or [] of two vectors.
 Tensor matmul(Argument a, const Tensor& b, bool transpose_a = false, bool transpose_b = false);

@@ -345,7 +345,9 @@ void SessionCore::wait(const TensorState& tensor, CallSite where) {
 
 bool SessionCore::wait_for(const TensorState& tensor, Duration timeout, CallSite where) {
   Lock lock = lock_for(where);
-  return await(lock, {.call = tensor.number, .tensor = &tensor}, where, timeout);
+  // How much virtual time passes must not depend on the host.
+  const auto limit = has_virtual_time_ ? std::nullopt : std::optional(timeout);
+  return await(lock, {.call = tensor.number, .tensor = &tensor}, where, limit);
 }
 
 void SessionCore::wait(DeviceId device, CallSite where) {

@@ -155,7 +155,7 @@ class SessionCore final : private TensorExchange {
   // Throws a usage Error once the session ends: then the engine may be gone.
   void check_not_failed(CallSite where);
   void wait_until_idle(Lock& lock);
-  // Until it has come, or no longer than `timeout`; whether it has come.
+  // Blocks until it has come, or for `timeout`. Returns whether it has come.
   bool await(Lock& lock, Waiter waiter, CallSite where,
              std::optional<Duration> timeout = std::nullopt);
   void let_thread(Lock& lock, const std::function<void()>& work);

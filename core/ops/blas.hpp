@@ -1,6 +1,8 @@
 // The functions of OpenBLAS that kernels use. The library is loaded when the first is needed.
 #pragma once
 
+#include <cstdint>
+
 #include <cblas.h>
 
 namespace troupe {
@@ -52,5 +54,12 @@ struct Blas {
   // library can't be loaded. Thread-safe.
   static const Blas& instance();
 };
+
+// For how many terms of each sum a product is to be asked. If alpha is 0, BLAS must not read the
+// factors. OpenBLAS's kernels for small products do, and NaNs come through; with none they can't.
+template <class T>
+blasint terms_of(T alpha, std::int64_t k) {
+  return alpha == 0 ? 0 : static_cast<blasint>(k);
+}
 
 }  // namespace troupe

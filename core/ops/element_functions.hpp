@@ -66,7 +66,7 @@ struct Filling {
   constexpr T operator()(std::int64_t) const { return value; }
 };
 
-// Element i of arange. Integers are as long as their numbers: arange_type() sees to that.
+// Element i of arange. Integers hold all of them: arange_type() sees to that.
 template <class T>
 struct Counting {
   constexpr T operator()(std::int64_t i) const { return static_cast<T>(i); }

@@ -19,7 +19,7 @@ Error no_class(std::int64_t row) {
 
 Error no_such_element(std::int64_t place) {
   return run_error(
-      fmt::format("of the numbers of elements, the one at place {} is out of range", place),
+      fmt::format("the element number at place {} is out of range", place),
       "places and elements count from 0, so numbers are less than the extent of the axis");
 }
 

@@ -89,9 +89,14 @@ Integers slice_begin(const Attrs& attrs, const Shape& x) {
 }
 
 Integers slice_end(const Attrs& attrs, const Shape& x) {
+  const auto& begin = attrs.get<Integers>("begin");
   auto end = attrs.get<Integers>("end");
+  const std::size_t given = end.size();
   end.resize(x.rank(), 0);
-  for (std::size_t d = 0; d < x.rank(); ++d) end[d] += end[d] <= 0 ? x[d] : 0;
+  for (std::size_t d = 0; d < x.rank(); ++d) {
+    const bool is_to_the_end = end[d] == 0 && (d >= given || begin[d] < 0);
+    if (end[d] < 0 || is_to_the_end) end[d] += x[d];
+  }
   return end;
 }
 

@@ -1,11 +1,14 @@
 // matmul: C = op(A) op(B) by OpenBLAS, where op(X) is X, or X transposed if the attributes say so.
 // With more than two axes, a product for each index of the leading axes, which must be equal,
-// unless one of both is a single matrix. A vector is a row before a matrix, and a column behind
+// unless one factor is a single matrix. A vector is a row before a matrix, and a column behind
 // one, and the result lacks that axis.
 #include "core/ops/blas.hpp"
 #include "core/ops/builtin.hpp"
 #include "core/ops/elementwise.hpp"
 #include "core/ops/product.hpp"
+
+#include <array>
+#include <span>
 
 namespace troupe {
 namespace {
@@ -45,7 +48,7 @@ void matmul_kernel(const CpuCall& call) {
 
 OpKind matmul_op() {
   return {.name = "matmul",
-          .summary = "the product of two matrices, of each of a batch, or of vectors",
+          .summary = "the product of two matrices, of each pair of a batch, or of vectors",
           .inputs = 2,
           .attrs = product_attrs(),
           .type = matmul_type,

@@ -120,7 +120,8 @@ void check_element_types(const OpKind& kind, const OpSignature& op) {
   }
 }
 
-// What a function of the kind returns. What it throws becomes a usage Error that names it.
+// What a function of the kind returns. What it throws becomes an Error that names it, unless it is
+// one.
 template <class Function>
 auto result_of(const OpKind& kind, std::string_view what, const Function& function) {
   try {
@@ -128,7 +129,8 @@ auto result_of(const OpKind& kind, std::string_view what, const Function& functi
   } catch (const Error&) {
     throw;
   } catch (const std::bad_alloc&) {
-    throw;
+    throw run_error(fmt::format("{} of '{}' asks for more memory than there is", what, kind.name),
+                    "see what it does with these inputs and attributes");
   } catch (const std::exception& error) {
     throw usage_error(fmt::format("{} of '{}' failed: {}", what, kind.name, error.what()),
                       "see what it does with these inputs and attributes");

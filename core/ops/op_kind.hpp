@@ -163,7 +163,8 @@ struct OpKind {
 // The attributes of an op of this kind: those given, else the fallbacks, in the order of
 // OpKind::attrs, and prepared. Whole numbers may be given where numbers are wanted. Throws a usage
 // Error without a place if a required one isn't given, or one that is given has no such name, has
-// another type, or is out of range.
+// another type, or is out of range. As the next ones, it throws an Error that names the function of
+// the kind that throws something else.
 Attrs complete_attrs(const OpKind& kind, const Attrs& given);
 
 // The type of what an op makes; its attributes must be complete. Throws a usage Error without a

@@ -15,9 +15,8 @@ constexpr std::int64_t align = 8;  // a multiple of the inner kernels' block siz
 // 1 % within the noise of 1 % for 3000 and 4000. With OpenBLAS's AVX-512 kernels, which compute
 // faster but don't pack faster, 3 to 7 %. A grid of 4 × 4 for a team of 16 threads, on one core of
 // an AMD EPYC: 3 to 7 % for 2000 with the AVX2 kernels, 7 to 11 % with those for AVX-512; 6 to 7 %
-// for 1000 with either. Of squares of 96 to 512 on one core of an EPYC, with
-// either, two panels of rows cost up to 5 %, once 15 %, and for 256 to 512 a grid of 4 × 4 costs 3
-// to 18 %.
+// for 1000 with either. Of squares of 96 to 512 on one core of an EPYC, with either kernels, two
+// panels of rows cost up to 5 %, once 15 %, and for 256 to 512 a grid of 4 × 4 costs 3 to 18 %.
 constexpr double row_panel_cost = 16;
 constexpr double column_panel_cost = 30;
 
@@ -58,10 +57,10 @@ Panels::Panels(std::int64_t whole, std::int64_t wanted) : length(whole) {
   count = (length + extent - 1) / extent;
 }
 
-// Panels that cost at most 2 %, in one direction, if they keep all threads of the widest team busy:
-// then a thread that is late takes fewer of them. Else the grid that takes the least time on all of
-// them. A panel of half a million multiplications takes 10 us or more; a helper that spins takes
-// its part after one, a sleeping one is woken in some 10.
+// Panels that cost at most 2 %, in one direction, if they keep all threads of the widest team busy.
+// Else the grid that takes the least time on all of them. A panel of half a million multiplications
+// takes 10 us or more, as long as it takes to wake a thread that sleeps; one that spins is there
+// after 1 us.
 Grid cut(const Cuttable& whole, std::int64_t widest_team) {
   constexpr double multiply_adds_min = 5e5;
   Grid best = cheap_grid(whole);

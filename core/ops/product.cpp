@@ -14,6 +14,8 @@
 namespace troupe {
 namespace {
 
+constexpr std::int64_t blas_extent_max = std::numeric_limits<blasint>::max();
+
 std::string shape_text(const TensorType& type, bool transposed) {
   return to_string(type) + (transposed ? " (transposed)" : "");
 }
@@ -30,14 +32,16 @@ void multiply_vector(const Product& p, bool transpose, std::int64_t length, cons
                      std::int64_t lda, const T* x, T* y) {
   constexpr std::int64_t block = 1024;
   constexpr std::int64_t strip = 2048;  // of y, at a time
+  const T alpha = static_cast<T>(p.alpha);
+  const std::int64_t terms = terms_of(alpha, p.k);
   std::array<T, strip> part;
   std::array<double, strip> sums;
   for (std::int64_t done = 0; done < length; done += strip) {
     const std::int64_t width = std::min(strip, length - done);
     const T* const from = a + (transpose ? done : done * lda);
     std::fill_n(sums.begin(), width, 0);
-    for (std::int64_t first = 0; first < p.k; first += block) {
-      const std::int64_t count = std::min(block, p.k - first);
+    for (std::int64_t first = 0; first < terms; first += block) {
+      const std::int64_t count = std::min(block, terms - first);
       std::fill_n(part.begin(), width, T{0});
       Blas::instance().of<T>().gemv(CblasRowMajor, blas_transpose(transpose),
                                     static_cast<blasint>(transpose ? count : width),
@@ -48,7 +52,7 @@ void multiply_vector(const Product& p, bool transpose, std::int64_t length, cons
     }
     for (std::int64_t i = 0; i < width; ++i) {
       const double before = p.beta == 0 ? 0 : p.beta * static_cast<double>(y[done + i]);
-      y[done + i] = static_cast<T>((p.alpha == 0 ? 0 : p.alpha * sums[i]) + before);
+      y[done + i] = static_cast<T>(static_cast<double>(alpha) * sums[i] + before);
     }
   }
 }
@@ -82,7 +86,7 @@ Product product_of(const OpSignature& op) {
   const std::size_t leading_b = leading_axes(b);
   if (leading_a > 0 && leading_b > 0 &&
       !std::ranges::equal(a.extents().first(leading_a), b.extents().first(leading_b))) {
-    throw refuse("all axes but the last two must be equal, or one of both must be a single matrix");
+    throw refuse("all axes but the last two must be equal, or one factor must be a single matrix");
   }
   for (const std::int64_t extent :
        leading_a > 0 ? a.extents().first(leading_a) : b.extents().first(leading_b)) {
@@ -100,7 +104,9 @@ Product product_of(const OpSignature& op) {
         fmt::format("the columns of the first ({}) must be as many as the rows of the second ({})",
                     p.k, k_of_b));
   }
-  if (leading_b == 0 && !p.transpose_a) p.m *= std::exchange(p.batch, 1);
+  if (leading_b == 0 && !p.transpose_a && p.batch <= blas_extent_max / p.m) {
+    p.m *= std::exchange(p.batch, 1);
+  }
   check_blas_extents(op, std::max({p.m, p.n, p.k}));
   return p;
 }
@@ -113,9 +119,8 @@ Product scaled_product_of(const OpSignature& op) {
 }
 
 void check_blas_extents(const OpSignature& op, std::int64_t largest) {
-  constexpr std::int64_t extent_max = std::numeric_limits<blasint>::max();
-  if (largest <= extent_max) return;
-  throw unfit_inputs(op.inputs, fmt::format("OpenBLAS takes extents up to {}", extent_max));
+  if (largest <= blas_extent_max) return;
+  throw unfit_inputs(op.inputs, fmt::format("OpenBLAS takes extents up to {}", blas_extent_max));
 }
 
 template <class T>
@@ -127,8 +132,7 @@ void multiply(Team& team, const Product& p, const T* a, const T* b, const T* c_b
   const std::int64_t lda = p.transpose_a ? p.m : p.k;
   const std::int64_t ldb = p.transpose_b ? p.k : p.n;
   const T alpha = static_cast<T>(p.alpha);
-  // Without alpha, BLAS doesn't read A and B, whose NaNs OpenBLAS's kernels for small products do.
-  const auto terms = static_cast<blasint>(alpha == 0 ? 0 : p.k);
+  const blasint terms = terms_of(alpha, p.k);
   const auto multiply_panel = [&](std::size_t i) {
     const std::int64_t matrix = static_cast<std::int64_t>(i) / grid.count();
     const std::int64_t panel = static_cast<std::int64_t>(i) % grid.count();

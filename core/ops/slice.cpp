@@ -1,5 +1,6 @@
-// slice: the elements from index `begin` to before index `end`, on each axis. A negative `begin`,
-// and an `end` that isn't positive, count from the end of the axis: -3 and 0 are its last three.
+// slice: the elements from index `begin` to before index `end`, on each axis. Negative indices
+// count from the end of the axis, and so does an `end` of 0 behind a negative `begin`: -3 and 0 are
+// its last three.
 #include "core/ops/builtin.hpp"
 #include "core/ops/layout.hpp"
 

@@ -53,7 +53,7 @@ void rank_k_update(const CpuCall& call) {
   const auto beta = static_cast<T>(call.attrs.get<double>("beta"));
   const std::int64_t n = call.output.type.shape[0];
   const auto n_of_blas = static_cast<blasint>(n);
-  const auto k = static_cast<blasint>(shape[transposed ? 0 : 1]);
+  const blasint k = terms_of(alpha, shape[transposed ? 0 : 1]);
   const auto lda = static_cast<blasint>(shape[1]);
   const T* const a = call.inputs[0].as<T>();
   const T* const c = call.inputs[1].as<T>();

@@ -58,7 +58,8 @@ Work take_work(const OpSignature& op, const TensorType& output) {
               2 * static_cast<double>(output.bytes()) + static_cast<double>(op.inputs[1].bytes())};
 }
 
-// In place of x, of which only those elements are read and written.
+// In place of x, of which only those elements are read and written. (If x is still needed, all of
+// it is copied first: a simulation doesn't know.)
 Work index_add_work(const OpSignature& op, const TensorType&) {
   const TensorType& added = op.inputs[2];
   return {

@@ -186,9 +186,8 @@ class Planner {
 
   void check_time(const SourcePlace& place, const std::string& what) const {
     if (units_.fits_time()) return;
-    throw usage_error(
-        place, fmt::format("{} would take longer than 100 years", what),
-        "look for a rate that is too low, a cost or a number of ops that is too high");
+    throw usage_error(place, fmt::format("{} would take longer than 100 years", what),
+                      "look for a rate that is too low, or a cost or a repeat that is too high");
   }
 
   RamNeed settle_tensors(const std::function<void()>& keep) {

@@ -13,9 +13,9 @@ constexpr std::uint32_t open_bit = 0x80000000U;
 
 // Some 10 us: putting a thread to sleep and waking it often takes about as long.
 constexpr int usual_spins = 500;
-// Some 200 us. The core of a helper that sleeps may take 100 us to wake it, on virtual machines.
-// Of ops of 140 us in two parts, one after the other, such a helper got none: it came when the
-// caller had begun the second part, and slept again when the next op began.
+// Some 200 us. The core of a helper that sleeps may take 100 us to wake it, on virtual machines. In
+// a row of ops of 140 us, each in two parts, such a helper never got one: it came when the caller
+// had begun the second part, and slept again when the next op began.
 constexpr int spins_after_too_late = 8000;
 
 // Returns when `value` is no longer `old`.

@@ -15,8 +15,8 @@
 namespace troupe {
 
 // A helper without work spins for some microseconds, then sleeps. A job doesn't wait for helpers
-// that wake too late to take a part of it; they spin for longer, so that they are there for the
-// next one.
+// that wake too late to take a part of it. One that comes in while the others are at the last parts
+// spins for longer, so that it is there for the next job.
 //
 //   ThreadTeam team(std::vector{1, 2});  // the caller, and helpers on cores 1 and 2
 //   team.run(100, [&](std::size_t i) { row(i); });

@@ -15,6 +15,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -198,7 +199,24 @@ BOOST_AUTO_TEST_CASE(a_mean_is_the_sum_divided_by_the_extent) {
              boost::test_tools::per_element());
 }
 
-// Whole numbers, which are no doubles, on the side that needs them.
+// In place or not, and with one tensor as two of the inputs.
+BOOST_AUTO_TEST_CASE(index_add_leaves_tensors_that_have_handles_as_they_are) {
+  Session s(one_device());
+  using Integers64 = std::vector<std::int64_t>;
+  const auto check = [](const Tensor& x, const Integers64& expected) {
+    BOOST_TEST(x.read<std::int64_t>() == expected, boost::test_tools::per_element());
+  };
+  Tensor table = s.arange(3) + 1;
+  const Tensor kept = table;
+  const Tensor numbers = s.tensor(Integers64{0, 2, 2}, {3});
+  for (int i = 0; i < 3; ++i) table = index_add(table, numbers, s.constant({3}, 10, DType::i64));
+  check(table, {31, 2, 63});
+  check(kept, {1, 2, 3});
+  check(index_add(kept, numbers, kept), {2, 2, 8});
+  check(index_add(numbers, numbers, numbers), {0, 2, 6});
+  check(numbers, {0, 2, 2});
+}
+
 BOOST_AUTO_TEST_CASE(a_variance_is_the_mean_of_squared_differences_from_the_mean) {
   Session s(one_device());
   const Tensor x = s.tensor(std::vector<double>{1, 2, 4, 5, 8, 12}, {2, 3});
@@ -229,6 +247,7 @@ BOOST_AUTO_TEST_CASE(a_stack_has_its_tensors_along_a_new_axis) {
   BOOST_TEST((stack({number, number}).type().shape == Shape{2}));
 }
 
+// Whole numbers, which are no doubles, on the side that needs them.
 BOOST_AUTO_TEST_CASE(operators_take_tensors_and_numbers_on_both_sides) {
   Session session(one_device());
   const Tensor x = session.tensor(std::vector<float>{1, 2, 4}, {3});

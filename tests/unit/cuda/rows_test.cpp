@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(the_first_number_that_no_element_has_fails_the_op) {
     numbers[417] = numbers[500] = bad;
     const Tensor places = tensor<std::int64_t>({700}, numbers);
     const Tensor added = random_tensor({DType::f64, {700, 3}}, 2);
-    constexpr auto message = "the one at place 417 is out of range";
+    constexpr auto message = "the element number at place 417 is out of range";
     expect_error(ErrorKind::failed, message, [&] { run_on_device("take", {x, places}); });
     expect_error(ErrorKind::failed, message, [&] {
       run_on_device("index_add", {x, places, added});

@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(leading_axes_are_a_batch_of_products) {
   BOOST_TEST(work_of("matmul", {x, x}).flops == 3 * 250);
   expect_error(ErrorKind::usage,
                "the inputs are float32 [3, 5, 5] and float32 [2, 5, 5]; all axes but the last two "
-               "must be equal, or one of both must be a single matrix",
+               "must be equal, or one factor must be a single matrix",
                [&] {
                  type_of("matmul", {x, {DType::f32, {2, 5, 5}}});
                });
@@ -196,6 +196,9 @@ BOOST_AUTO_TEST_CASE(a_single_matrix_or_vector_is_a_factor_of_every_product_of_a
   BOOST_TEST((shape({{DType::f32, {7, 4}}, batch}) == Shape{2, 3, 7, 5}));
   BOOST_TEST(work_of("matmul", {batch, {DType::f32, {5, 7}}}).flops == 6 * 2 * 4 * 5 * 7);
   BOOST_TEST(work_of("matmul", {{DType::f32, {7, 4}}, batch}).flops == 6 * 2 * 4 * 5 * 7);
+  // As one matrix, the batch would have too many rows for BLAS.
+  BOOST_TEST((shape({{DType::f32, {65'536, 65'536, 1}}, {DType::f32, {1, 1}}}) ==
+              Shape{65'536, 65'536, 1}));
   expect_error(ErrorKind::usage, "the columns of the first (5) must be as many", [&] {
     shape({batch, {DType::f32, {4, 5}}});
   });

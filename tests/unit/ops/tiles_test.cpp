@@ -143,14 +143,27 @@ BOOST_AUTO_TEST_CASE(gemm_reads_a_and_b_only_if_alpha_is_not_0) {
   }
   // OpenBLAS has other kernels for small ones.
   for (const DType dtype : {DType::f32, DType::f64}) {
+    const auto nans = [=](const Shape& shape) {
+      constexpr double value = std::numeric_limits<double>::quiet_NaN();
+      return run_op("constant", {}, {{"value", value}}, {dtype, shape});
+    };
     for (const std::int64_t n : {3, 40, 110, 130, 300}) {
       const Shape square{n, n};
-      const Tensor nans = run_op(
-          "constant", {}, {{"value", std::numeric_limits<double>::quiet_NaN()}}, {dtype, square});
       const Tensor c = random_tensor({dtype, square}, 1);
-      BOOST_TEST((run_op("gemm", {nans, nans, c}, {{"alpha", 0.0}}) == c));
-      BOOST_TEST((run_op("gemm", {nans, nans, nans}, {{"alpha", 0.0}, {"beta", 0.0}}) ==
-                  run_op("zeros", {}, {}, {dtype, square})));
+      BOOST_TEST((run_op("gemm", {nans(square), nans(square), c}, {{"alpha", 0.0}}) == c));
+      BOOST_TEST(
+          (run_op("gemm", {nans(square), nans(square), nans(square)},
+                  {{"alpha", 0.0}, {"beta", 0.0}}) == run_op("zeros", {}, {}, {dtype, square})));
+      for (const bool transpose : {false, true}) {
+        FreshThreadsTeam team(1, 2);
+        BOOST_TEST((run_op("syrk", {nans(square), c}, {{"alpha", 0.0}, {"transpose", transpose}},
+                           team) == c));
+      }
+    }
+    // One that becomes 0 in float32.
+    const Tensor ones = run_op("constant", {}, {{"value", 1.0}}, {dtype, {2, 1}});
+    if (dtype == DType::f32) {
+      BOOST_TEST((run_op("gemm", {nans({2, 5}), nans({5, 1}), ones}, {{"alpha", 1e-60}}) == ones));
     }
   }
 }

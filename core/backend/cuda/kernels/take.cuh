@@ -44,7 +44,7 @@ __global__ void add_rows(const T* added, const Number* numbers, std::int64_t cou
     const std::int64_t lane = i / columns;
     for (std::int64_t k = 0; k < count; ++k) {
       const Number number = numbers[k];
-      if (!is_element(number, extent) || value_of(number) % lanes != lane) continue;
+      if (!is_element(number, extent) || (value_of(number) & (lanes - 1)) != lane) continue;
       out[(block * extent + value_of(number)) * inner + column] +=
           added[(block * count + k) * inner + column];
     }
