@@ -86,6 +86,15 @@ inline Tensor tensor_of(TensorType type, const std::vector<double>& values) {
   });
 }
 
+// Whole numbers from 0 to before `end`.
+inline Tensor random_numbers(Random& random, TensorType type, std::int64_t end) {
+  std::vector<double> numbers;
+  for (std::int64_t i = 0; i < type.shape.elements(); ++i) {
+    numbers.push_back(static_cast<double>(between(random, 0, end - 1)));
+  }
+  return tensor_of(type, numbers);
+}
+
 inline double epsilon_of(DType dtype) {
   return dtype == DType::f32 ? static_cast<double>(std::numeric_limits<float>::epsilon())
                              : std::numeric_limits<double>::epsilon();

@@ -151,36 +151,18 @@ BOOST_AUTO_TEST_CASE(the_first_label_that_is_no_class_fails_the_op) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(elements_that_are_taken_are_those_of_the_cpu) {
+BOOST_AUTO_TEST_CASE(elements_that_are_taken_and_added_to_are_those_of_the_cpu) {
   for_random_cases(all_dtypes, [](Random& random, DType dtype) {
     const Tensor x = random_tensor({dtype, random_shape(random)}, random.next());
     const auto axis = static_cast<std::int64_t>(random.below(x.type.shape.rank()));
     const std::int64_t extent = x.type.shape[static_cast<std::size_t>(axis)];
     const Shape shape(random_extents(random, between(random, 0, 2), 30));
-    std::vector<double> numbers;
-    for (std::int64_t i = 0; i < shape.elements(); ++i) {
-      numbers.push_back(static_cast<double>(between(random, 0, extent - 1)));
-    }
     const DType of_numbers = integer_dtypes[random.below(2)];
-    BOOST_TEST(
-        same_on_device("take", {x, tensor_of({of_numbers, shape}, numbers)}, {{"axis", axis}}));
-  });
-}
-
-BOOST_AUTO_TEST_CASE(elements_are_added_to_others_as_on_the_cpu) {
-  for_random_cases(all_dtypes, [](Random& random, DType dtype) {
-    const Tensor x = random_tensor({dtype, random_shape(random)}, random.next());
-    const auto axis = static_cast<std::int64_t>(random.below(x.type.shape.rank()));
-    const std::int64_t extent = x.type.shape[static_cast<std::size_t>(axis)];
-    const Shape shape(random_extents(random, between(random, 0, 2), 30));
-    std::vector<double> numbers;
-    for (std::int64_t i = 0; i < shape.elements(); ++i) {
-      numbers.push_back(static_cast<double>(between(random, 0, extent - 1)));
-    }
-    const Tensor places = tensor_of({integer_dtypes[random.below(2)], shape}, numbers);
+    const Tensor numbers = random_numbers(random, {of_numbers, shape}, extent);
     const Attrs attrs{{"axis", axis}};
-    const Tensor added = random_tensor(run_op("take", {x, places}, attrs).type, random.next());
-    BOOST_TEST(same_on_device("index_add", {x, places, added}, attrs));
+    BOOST_TEST(same_on_device("take", {x, numbers}, attrs));
+    const Tensor added = random_tensor(run_op("take", {x, numbers}, attrs).type, random.next());
+    BOOST_TEST(same_on_device("index_add", {x, numbers, added}, attrs));
   });
 }
 

@@ -69,13 +69,6 @@ Tensor input_of(const Shape& shape, std::uint64_t seed) {
   return tensor(shape, values);
 }
 
-Tensor numbers_below(std::int64_t end, const Shape& shape) {
-  std::vector<std::int64_t> numbers(static_cast<std::size_t>(shape.elements()));
-  Random random(1);
-  for (std::int64_t& number : numbers) number = between(random, 0, end - 1);
-  return tensor(shape, numbers);
-}
-
 // Runs a kernel whose output is the buffer of the input that its kind names.
 Tensor run_in_place(const OpKind& kind, std::vector<Tensor> inputs, const Attrs& attrs,
                     Team& team) {
@@ -99,7 +92,10 @@ BOOST_AUTO_TEST_CASE(a_kind_that_computes_in_place_gives_the_same_bits_there) {
     for (const InPlaceCase& c : cases->second) {
       std::vector<Tensor> inputs;
       for (const Shape& shape : c.inputs) inputs.push_back(input_of(shape, 1 + inputs.size()));
-      if (c.numbers_end > 0) inputs[1] = numbers_below(c.numbers_end, c.inputs[1]);
+      if (c.numbers_end > 0) {
+        Random random(1);
+        inputs[1] = random_numbers(random, {DType::i64, c.inputs[1]}, c.numbers_end);
+      }
       BOOST_TEST_CONTEXT(kind.name << ", inputs of " << to_string(inputs[0].type)) {
         const Tensor expected = run_op(kind.name, inputs, c.attrs);
         for (const std::size_t size : {1, 3}) {

@@ -72,15 +72,6 @@ void check_take(const Tensor& x, const Tensor& numbers, std::size_t axis) {
   BOOST_TEST(same_for_every_team("take", {x, numbers}, attrs));
 }
 
-// From 0 to before `end`.
-Tensor random_numbers(Random& random, TensorType type, std::int64_t end) {
-  std::vector<double> numbers;
-  for (std::int64_t i = 0; i < type.shape.elements(); ++i) {
-    numbers.push_back(static_cast<double>(between(random, 0, end - 1)));
-  }
-  return tensor_of(type, numbers);
-}
-
 template <class T>
 T wrapping_sum(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
