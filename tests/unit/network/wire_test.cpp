@@ -282,7 +282,14 @@ BOOST_AUTO_TEST_CASE(threads_that_help_a_wire_do_its_work_one_at_a_time_and_noth
     constexpr std::uint32_t count = 3000;
     std::atomic<int> inside = 0;
     std::atomic<int> at_once = 0;
+    std::atomic<std::size_t> workers = 0;
     std::set<std::thread::id> threads;
+    const auto work = [&] {
+      at_once = std::max<int>(at_once, ++inside);
+      threads.insert(std::this_thread::get_id());
+      workers = threads.size();
+      --inside;
+    };
     WireEnd a(0, transport);
     WireEnd b(1, transport, Answer::drop);
     join(a, b);
@@ -293,29 +300,34 @@ BOOST_AUTO_TEST_CASE(threads_that_help_a_wire_do_its_work_one_at_a_time_and_noth
         while (!is_over) b.wire().progress();
       });
     }
+    const auto work_and_wait = [&] {
+      std::promise<void> called;
+      b.wire().post(
+          [&] {
+            work();
+            called.set_value();
+          },
+          false);
+      called.get_future().wait();
+    };
     const auto small = bytes_of(0, 16);
     const auto large = bytes_of(1, 300000);
     for (std::uint32_t i = 0; i < count; ++i) {
       a.send(b.node(), i, i % 100 == 0 ? large : small);
-      b.wire().post(
-          [&] {
-            at_once = std::max<int>(at_once, ++inside);
-            threads.insert(std::this_thread::get_id());
-            --inside;
-          },
-          false);
+      b.wire().post(work, false);
       b.wait_for_chunks(i + 1);
     }
     const auto& arrived = b.wait_for_chunks(count);
     BOOST_TEST(a.sends().wait());
-    std::promise<void> called;
-    b.wire().post([&] { called.set_value(); }, false);
-    called.get_future().wait();
+    work_and_wait();
+    // On a busy host one thread may have done all of it so far.
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (workers < 2 && std::chrono::steady_clock::now() < end) work_and_wait();
     is_over = true;
     for (std::thread& helper : helpers) helper.join();
     BOOST_TEST(at_once == 1);
     for (std::uint32_t i = 0; i < count; ++i) BOOST_REQUIRE(arrived[i].header.item == i);
-    BOOST_TEST(threads.size() >= 2U);
+    BOOST_TEST(workers >= 2U);
   });
 }
 
