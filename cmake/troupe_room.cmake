@@ -32,7 +32,7 @@ function(troupe_options target)
 endfunction()
 
 # troupe_optimise_for_tests(target): under a sanitizer, tests take most of their time in code that
-# isn't optimised at all; to do so takes less to compile than it saves.
+# isn't optimised at all; to do so takes less to compile than it saves, for most.
 function(troupe_optimise_for_tests target)
   if(TROUPE_SANITIZE)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
@@ -49,17 +49,20 @@ function(troupe_exports target script)
   set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${script})
 endfunction()
 
-# troupe_room(name [APART] SOURCES files... USES targets...): a room is one static library,
-# troupe_<name>. All rooms together are also libtroupe.so. APART: its files are never joined.
+# troupe_room(name [APART] [COLD] SOURCES files... USES targets...): a room is one static library,
+# troupe_<name>. All rooms together are also libtroupe.so. APART: its files are never joined. COLD:
+# tests spend so little time in it that to optimise it for them takes longer.
 function(troupe_room name)
-  cmake_parse_arguments(ROOM "APART" "" "SOURCES;USES" ${ARGN})
+  cmake_parse_arguments(ROOM "APART;COLD" "" "SOURCES;USES" ${ARGN})
   add_library(troupe_${name} STATIC ${ROOM_SOURCES})
   if(ROOM_APART)
     set_target_properties(troupe_${name} PROPERTIES UNITY_BUILD OFF)
   endif()
   target_link_libraries(troupe_${name} PUBLIC ${ROOM_USES})
   troupe_options(troupe_${name})
-  troupe_optimise_for_tests(troupe_${name})
+  if(NOT ROOM_COLD)
+    troupe_optimise_for_tests(troupe_${name})
+  endif()
   # GCC would load two neighbouring members at once. Such a load waits where the two were stored
   # one by one just before (5 ns an op).
   target_compile_options(troupe_${name} PRIVATE -fno-tree-slp-vectorize)
