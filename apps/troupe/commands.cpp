@@ -22,6 +22,7 @@
 #include "core/memory/memory_store.hpp"
 #include "core/trace/writers.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -120,7 +121,10 @@ int carry_out(Mode mode, const RunArguments& arguments) {
     });
   });
   if (planned.nodes.local) {
-    for (const std::string& end : planned.nodes.local->take_ended()) {
+    // Its connection is closed a moment before a process has ended.
+    const bool has_lost = cluster && cluster->has_ever_lost_node() && exit_code(report) != 0;
+    const Duration patience = has_lost ? std::chrono::seconds(1) : Duration{};
+    for (const std::string& end : planned.nodes.local->take_ended(patience)) {
       print_error("troupe: {}", end);
     }
   }

@@ -246,7 +246,17 @@ std::string LocalNodes::name_of(std::size_t index) const {
   return fmt::format("node n{}", options_.first + index);
 }
 
-std::vector<std::string> LocalNodes::take_ended() {
+std::vector<std::string> LocalNodes::take_ended(Duration patience) {
+  const auto late = std::chrono::steady_clock::now() + patience;
+  std::vector<std::string> ended = take_those_that_have_ended();
+  while (ended.empty() && std::chrono::steady_clock::now() < late) {
+    std::this_thread::sleep_for(5ms);
+    ended = take_those_that_have_ended();
+  }
+  return ended;
+}
+
+std::vector<std::string> LocalNodes::take_those_that_have_ended() {
   std::vector<std::string> ended;
   for (std::size_t i = 0; i < processes_.size(); ++i) {
     int status = 0;

@@ -61,7 +61,7 @@ struct RegionGraph : SmallGraph {
     graph = Graph(ops());
     op("begin", "begin", {}, on(cpu));
     const OpId late =
-        op("late", "sleep", {}, on(gpu), {{"duration", Duration{std::chrono::milliseconds(150)}}});
+        op("late", "sleep", {}, on(gpu), {{"duration", Duration{std::chrono::milliseconds(500)}}});
     x = op("x", "reshape", {late}, on(gpu), {{"shape", Integers{1, 1}}});
   }
 

@@ -20,7 +20,7 @@ namespace troupe::testing {
 // What hangs is ended soon.
 inline ProgramOptions options_in(const Workspace& workspace) {
   ProgramOptions options = workspace.options();
-  options.limit = std::chrono::seconds(60);
+  options.limit = std::chrono::minutes(5);
   return options;
 }
 
@@ -43,9 +43,9 @@ inline std::vector<pid_t> processes_in(const std::filesystem::path& folder) {
   return found;
 }
 
-// Blocks until `condition` holds, but no longer than 10 s; returns whether it does.
+// Blocks until `condition` holds, but no longer than a minute; returns whether it does.
 inline bool soon(const std::function<bool()>& condition) {
-  const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto late = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   while (!condition()) {
     if (std::chrono::steady_clock::now() > late) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -23,7 +23,7 @@ using Words = std::vector<std::string>;
 BOOST_AUTO_TEST_SUITE(checkpoints_of_a_run)
 namespace {
 
-// The second scenario takes a second or three.
+// The second scenario takes a second or three, and doesn't end before there is a file "open".
 const std::string two_scenarios =
     "machine: {discover: {}}\n"
     "tensors: {x: {op: uniform, shape: [300, 300]}}\n"
@@ -32,11 +32,12 @@ const std::string two_scenarios =
     "  early: {op: add, in: [a, x]}\n"
     "  b: {op: mul, in: [a, x]}\n"
     "  nap: {op: sleep, duration: 60 ms, in: [b]}\n"
+    "  door: {op: gate, repeat: 1}\n"
     "  late: {op: add, in: [b, x]}\n"
     "save: {early: 'early-{i}.npy', late: 'late-{i}.npy'}\n"
     "scenarios:\n"
     "  first: [a, early]\n"
-    "  second: [a, b, nap, wait, late]\n";
+    "  second: [a, b, nap, wait, door, wait, late]\n";
 
 struct Files : RunWorkspace {
   Files() {
@@ -44,6 +45,7 @@ struct Files : RunWorkspace {
     fs::create_directory(kept());
   }
   fs::path kept() const { return path() / "kept"; }
+  void open() const { write("open", ""); }
   // The newest checkpoint that is there, or 0.
   int newest() const {
     for (int number = 100; number > 0; --number) {
@@ -55,7 +57,8 @@ struct Files : RunWorkspace {
     return kept() / fmt::format("checkpoint-{}.safetensors", number);
   }
   Words command(const Words& more) const {
-    Words words = {"run", "run.yaml", "--json", "report.json", "--trace", "trace.json"};
+    Words words = {"run",    "run.yaml",    "--ops",   GATE_OPS_LIBRARY,
+                   "--json", "report.json", "--trace", "trace.json"};
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
@@ -75,6 +78,7 @@ struct Files : RunWorkspace {
     BOOST_REQUIRE(run.wait_until([&] { return newest() > before + 1 && has_tensors(newest()); }));
     run.send(signal);
     run.wait();
+    open();
     check_nothing_is_left(*this);
   }
   // By tasks of the trace, in microseconds.
@@ -100,6 +104,7 @@ struct Files : RunWorkspace {
 
 BOOST_AUTO_TEST_CASE(a_run_whose_leader_was_killed_goes_on_from_its_last_checkpoint) {
   const Files whole;
+  whole.open();
   whole.check_done(run_troupe(whole.command({}), options_in(whole)));
   for (const Words& nodes : {Words{}, Words{"--local-nodes", "2"}}) {
     BOOST_TEST_CONTEXT(fmt::format("{} words", nodes.size())) {
@@ -144,7 +149,8 @@ BOOST_AUTO_TEST_CASE(an_interrupted_run_says_how_to_go_on_and_a_damaged_checkpoi
   const std::string good = files.read(files.checkpoint(newest));
   const auto resume = [&](const std::string& content, const Words& words) {
     files.write(files.checkpoint(newest), content);
-    check_refused(files, {"run", "run.yaml", "--resume", "kept"}, "", words);
+    check_refused(files, {"run", "run.yaml", "--ops", GATE_OPS_LIBRARY, "--resume", "kept"}, "",
+                  words);
   };
   for (const std::size_t size : {good.size() - 1, std::size_t{100}, std::size_t{4}}) {
     resume(good.substr(0, size), {"damaged: the file ", "remove it"});
@@ -153,7 +159,10 @@ BOOST_AUTO_TEST_CASE(an_interrupted_run_says_how_to_go_on_and_a_damaged_checkpoi
   bad[bad.size() / 2] = static_cast<char>(bad[bad.size() / 2] ^ 1);
   resume(bad, {"damaged", "have changed", "remove it"});
   resume("no checkpoint", {"damaged", "safetensors"});
-  check_refused(files, {"run", "run.yaml", "--resume", "kept", "--scenario", "second"}, "", {});
+  check_refused(
+      files,
+      {"run", "run.yaml", "--ops", GATE_OPS_LIBRARY, "--resume", "kept", "--scenario", "second"},
+      "", {});
   std::string silent = good;
   silent.replace(silent.find("widest_team"), 11, "widest_tear");
   resume(silent, {"damaged", "doesn't say how its tensors were made"});
@@ -179,17 +188,18 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_however_its_file_is_named_but_not_for_another
   files.cut(SIGKILL);
   fs::create_directory(files.path() / "other");
   files.write("other/run.yaml", two_scenarios);
-  check_refused(files, {"run", "other/run.yaml", "--resume", "kept"}, "",
+  check_refused(files, {"run", "other/run.yaml", "--ops", GATE_OPS_LIBRARY, "--resume", "kept"}, "",
                 {"belongs to another run file"});
   const std::string absolute = (files.path() / "run.yaml").string();
-  files.check_done(run_troupe({"run", absolute, "--json", "report.json", "--resume", "kept"},
-                              options_in(files)));
+  files.check_done(run_troupe(
+      {"run", absolute, "--ops", GATE_OPS_LIBRARY, "--json", "report.json", "--resume", "kept"},
+      options_in(files)));
 }
 
 BOOST_AUTO_TEST_CASE(a_folder_that_is_not_fit_for_checkpoints_is_refused) {
   const Files files;
   const auto refused = [&](const Words& options, const Words& words) {
-    Words arguments = {"run", "run.yaml"};
+    Words arguments = {"run", "run.yaml", "--ops", GATE_OPS_LIBRARY};
     arguments.insert(arguments.end(), options.begin(), options.end());
     check_refused(files, arguments, "", words);
   };
@@ -199,7 +209,8 @@ BOOST_AUTO_TEST_CASE(a_folder_that_is_not_fit_for_checkpoints_is_refused) {
   refused({"--resume", "none"}, {"doesn't exist"});
   refused({"--resume", "kept"}, {"there is no checkpoint"});
   refused({"--checkpoint", "0", "--checkpoint-dir", "kept"}, {"--checkpoint", "0.1"});
-  check_refused(files, {"simulate", "run.yaml", "--checkpoint", "1"}, "", {"--checkpoint"});
+  check_refused(files, {"simulate", "run.yaml", "--ops", GATE_OPS_LIBRARY, "--checkpoint", "1"}, "",
+                {"--checkpoint"});
   files.cut(SIGKILL);
   refused({"--checkpoint", "1", "--checkpoint-dir", "kept"}, {"has checkpoints", "--resume"});
   files.write("run.yaml", two_scenarios + "  third: [a]\n");
@@ -208,6 +219,7 @@ BOOST_AUTO_TEST_CASE(a_folder_that_is_not_fit_for_checkpoints_is_refused) {
 
 BOOST_AUTO_TEST_CASE(a_run_goes_on_where_a_checkpoint_cannot_be_written) {
   const Files files;
+  files.open();
   ProgramOptions options = options_in(files);
   options.file_size_max = 512 << 10;
   const Words more = {"--checkpoint", "0.2", "--checkpoint-dir", "kept"};

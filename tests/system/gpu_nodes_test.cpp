@@ -45,13 +45,13 @@ const std::string on_both =
     "  run:  {op: matmul, in: [x, x], repeat: 4, on: n0.gpu0}\n"
     "  back: {op: add, in: [run, x], on: n1.gpu1}\n";
 
-// The device has two seconds of work when first-is-done.npy is there.
+// The device has four seconds of work when first-is-done.npy is there.
 std::string naps_on(const std::string& device) {
   return "tensors: {x: {op: uniform, shape: [64, 64], on: " + device +
          "}}\n"
          "tasks:\n"
          "  first: {op: scale, in: [x], alpha: 2, on: n0.gpu0}\n"
-         "  nap: {op: sleep, duration: 20 ms, in: [x], repeat: 100, on: " +
+         "  nap: {op: sleep, duration: 20 ms, in: [x], repeat: 200, on: " +
          device +
          "}\n"
          "save: {first: first-is-done.npy}\n"

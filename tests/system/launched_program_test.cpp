@@ -145,7 +145,13 @@ BOOST_FIXTURE_TEST_CASE(launch_says_how_a_node_has_ended_that_it_has_not_ended, 
 }
 
 BOOST_FIXTURE_TEST_CASE(launch_says_it_of_a_node_that_ends_just_before_its_program, Files) {
-  Program program(launch({"sh", "-c", "echo ready; read pids < go; kill -ABRT $pids; exit 1"}),
+  Program program(launch({"sh", "-c",
+                          "echo ready; read pids < go; kill -ABRT $pids\n"
+                          "for pid in $pids; do\n"
+                          "  while grep -qs '^State:.[^Z]' /proc/$pid/status; do "
+                          "sleep 0.01; done\n"
+                          "done\n"
+                          "exit 1"}),
                   options_in(*this));
   BOOST_REQUIRE(mkfifo((path() / "go").c_str(), 0600) == 0);
   BOOST_REQUIRE(program.wait_until([&] { return contains(program.out(), "ready"); }));

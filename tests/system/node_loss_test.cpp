@@ -29,29 +29,32 @@ using nlohmann::json;
 BOOST_AUTO_TEST_SUITE(node_loss)
 namespace {
 
-// Work on three nodes, each of which needs tensors of the one before it. The 100 naps take longest.
-std::string chain(const std::string& nap) {
+// Work on three nodes, each of which needs tensors of the one before it.
+std::string chain(const std::string& nap, const std::string& node_of_nap = "n1") {
   return "machine: {discover: {}}\n"
          "tensors: {x: {op: uniform, shape: [300, 300], on: n0.cpu0}}\n"
          "tasks:\n"
          "  a: {op: scale, in: [x], alpha: 2, repeat: 100, on: n0.cpu0}\n"
-         "  nap: {op: sleep, duration: " +
-         nap +
-         ", in: [a], on: n1.cpu0}\n"
+         "  nap: {op: " +
+         nap + ", in: [a], on: " + node_of_nap +
+         ".cpu0}\n"
          "  b: {op: add, in: [a, x], on: n1.cpu0}\n"
          "  c: {op: mul, in: [b, a], on: n2.cpu0}\n"
          "  sum: {op: add, in: [c, a], on: n0.cpu0}\n"
          "save: {sum: 'sum-{i}.npy'}\n";
 }
-const std::string short_chain = chain("3 ms");
-// So long that it is under way when something happens to it.
-const std::string long_chain = chain("10 ms");
+const std::string short_chain = chain("sleep, duration: 3 ms");
+// It is under way until Nodes::open().
+const std::string gated_chain = chain("gate");
 
 struct Nodes {
   explicit Nodes(std::size_t count) {
-    for (std::size_t n = 0; n < count; ++n) all.push_back(std::make_unique<NodeProcess>(elsewhere));
+    for (std::size_t n = 0; n < count; ++n) {
+      all.push_back(std::make_unique<NodeProcess>(elsewhere, with_gates({})));
+    }
   }
   ~Nodes() {
+    open();
     for (const auto& node : all) {
       if (node != nullptr) node->program().send(SIGCONT);
     }
@@ -69,12 +72,22 @@ struct Nodes {
     all[n]->program().send(signal);
     struck.insert(n);
   }
+  // Blocks until a gate has begun on one of them, since the last call.
+  void wait_until_at_gate() {
+    BOOST_REQUIRE(soon([&] { return fs::remove(elsewhere.path() / "waiting"); }));
+  }
+  void open() { elsewhere.write("open", ""); }
   // Another process, where the one that was killed has been.
   void start_again(std::size_t n, const std::vector<std::string>& options = {}) {
     const std::string address = all[n]->address();
     all[n].reset();
     struck.erase(n);
-    all[n] = std::make_unique<NodeProcess>(elsewhere, std::vector<std::string>{}, address, options);
+    all[n] = std::make_unique<NodeProcess>(elsewhere, std::vector<std::string>{}, address,
+                                           with_gates(options));
+  }
+  static std::vector<std::string> with_gates(std::vector<std::string> options) {
+    options.insert(options.end(), {"--ops", GATE_OPS_LIBRARY});
+    return options;
   }
 
   RunWorkspace elsewhere;
@@ -94,6 +107,7 @@ class Leader {
  public:
   Leader(const RunWorkspace& files, const Nodes& nodes, const std::vector<std::string>& more = {})
       : program_(command(nodes, more), options_in(files)) {
+    files.write("open", "");  // for verification
     BOOST_REQUIRE(program_.wait_until([&] { return contains(program_.err(), "planned"); }));
   }
   void wait_until_under_way() { troupe::testing::wait_until_under_way(program_); }
@@ -108,8 +122,10 @@ class Leader {
  private:
   static std::vector<std::string> command(const Nodes& nodes,
                                           const std::vector<std::string>& more) {
-    std::vector<std::string> words = {"run",    "run.yaml",    "--verbose", "--node-timeout", "1",
-                                      "--json", "report.json", "--nodes",   nodes.addresses()};
+    std::vector<std::string> words = {"run",    "run.yaml",    "--verbose",
+                                      "--json", "report.json", "--node-timeout",
+                                      "5",      "--nodes",     nodes.addresses()};
+    words = Nodes::with_gates(words);
     words.insert(words.end(), more.begin(), more.end());
     return troupe_command(words);
   }
@@ -161,13 +177,15 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_without_a_node_that_is_killed_or_suspended) {
 
 BOOST_AUTO_TEST_CASE(a_run_goes_on_with_the_last_of_three_nodes_and_says_which_were_lost) {
   RunWorkspace files;
-  files.write("run.yaml", long_chain);
+  files.write("run.yaml", gated_chain);
   Nodes nodes(3);
   Leader leader(files, nodes);
   leader.wait_until_under_way();
+  nodes.wait_until_at_gate();
   nodes.strike(1, SIGKILL);
-  pause(100);
+  nodes.wait_until_at_gate();
   nodes.strike(0, SIGKILL);
+  nodes.open();
   check_done(files, leader.wait());
   const std::string notes = files.report()["notes"].dump();
   BOOST_TEST(contains(notes, "n0, n1 were lost"), notes);  // one by one, or at the same time
@@ -180,8 +198,8 @@ BOOST_AUTO_TEST_CASE(what_a_lost_node_may_have_finished_is_not_said_to_have_been
   files.write("run.yaml",
               "machine: {discover: {}}\n"
               "tasks:\n"
-              "  nap: {op: sleep, duration: 20 ms, repeat: 50, on: n0.cpu0}\n"
-              "  lost: {op: sleep, duration: 20 ms, repeat: 50, on: n1.cpu0}\n");
+              "  nap: {op: sleep, duration: 200 ms, repeat: 10, on: n0.cpu0}\n"
+              "  lost: {op: sleep, duration: 200 ms, repeat: 10, on: n1.cpu0}\n");
   Nodes nodes(2);
   Leader leader(files, nodes);
   leader.wait_until_under_way();
@@ -191,8 +209,8 @@ BOOST_AUTO_TEST_CASE(what_a_lost_node_may_have_finished_is_not_said_to_have_been
   const std::string notes = files.report()["notes"].dump();
   BOOST_TEST(contains(notes, "Of the ops that are known to have finished, 0 are made again;"),
              notes);
-  BOOST_TEST(contains(notes, "Lost nodes may have finished up to 50 of these"), notes);
-  BOOST_TEST(contains(notes, "busy for 0 s, or up to 1."), notes);
+  BOOST_TEST(contains(notes, "Lost nodes may have finished up to 10 of these"), notes);
+  BOOST_TEST(contains(notes, "busy for 0 s, or up to 2."), notes);
 }
 
 // x ─ nap: x is no op of the report, nor of those that are made again.
@@ -201,12 +219,12 @@ BOOST_AUTO_TEST_CASE(tensors_that_are_prepared_again_are_counted_apart_from_ops)
   files.write("run.yaml",
               "machine: {discover: {}}\n"
               "tensors: {x: {op: uniform, shape: [4, 4], on: n0.cpu0}}\n"
-              "tasks: {nap: {op: sleep, duration: 2 s, in: [x], on: n0.cpu0}}\n");
+              "tasks: {nap: {op: gate, in: [x], on: n0.cpu0}}\n");
   Nodes nodes(2);
   Leader leader(files, nodes);
-  leader.wait_until_under_way();
-  pause(100);
+  nodes.wait_until_at_gate();
   nodes.strike(0, SIGKILL);
+  nodes.open();
   check_done(files, leader.wait());
   const json report = files.report();
   const std::string notes = report["notes"].dump();
@@ -219,7 +237,7 @@ BOOST_AUTO_TEST_CASE(tensors_that_are_prepared_again_are_counted_apart_from_ops)
 
 BOOST_AUTO_TEST_CASE(scenarios_that_follow_run_on_the_nodes_that_are_left) {
   RunWorkspace files;
-  files.write("run.yaml", long_chain +
+  files.write("run.yaml", chain("gate", "n2") +
                               "scenarios:\n"
                               "  first: [a, nap, b, c, sum]\n"
                               "  second: [a, nap, wait, b, c, sum]\n");
@@ -227,6 +245,7 @@ BOOST_AUTO_TEST_CASE(scenarios_that_follow_run_on_the_nodes_that_are_left) {
   Leader leader(files, nodes);
   leader.wait_until_under_way();
   nodes.strike(2, SIGKILL);
+  nodes.open();
   check_done(files, leader.wait());
   const json report = files.report();
   std::size_t seen = 0;
@@ -286,6 +305,7 @@ BOOST_AUTO_TEST_CASE(a_run_fails_if_no_node_that_is_left_has_room_for_what_was_l
   Nodes nodes(3);
   Leader leader(files, nodes);
   leader.wait_until_under_way();
+  pause(2000);  // until the leader knows of `small`, too
   nodes.strike(1, SIGKILL);
   const Finished finished = leader.wait();
   BOOST_TEST(finished.exit_code == 1);
@@ -303,7 +323,7 @@ BOOST_AUTO_TEST_CASE(a_run_waits_for_nodes_that_are_started_again_and_goes_on_wi
   for (const char* const transport : {"tcp", "shared-memory"}) {
     BOOST_TEST_CONTEXT(transport) {
       RunWorkspace files;
-      files.write("run.yaml", long_chain);
+      files.write("run.yaml", gated_chain);
       Nodes nodes(3);
       Leader leader(files, nodes, {"--transport", transport, "--on-loss", "wait"});
       leader.wait_until_under_way();
@@ -316,6 +336,7 @@ BOOST_AUTO_TEST_CASE(a_run_waits_for_nodes_that_are_started_again_and_goes_on_wi
       leader.wait_until_said("was lost; waiting", 2);  // for the other one perhaps only then
       nodes.start_again(2);
       nodes.start_again(1);
+      nodes.open();
       const Finished finished = leader.wait();
       check_done(files, finished);
       BOOST_TEST(contains(finished.err, "node n1 (" + nodes.all[1]->address() + ") has joined"));
@@ -339,13 +360,14 @@ BOOST_AUTO_TEST_CASE(a_run_waits_for_nodes_that_are_started_again_and_goes_on_wi
 // It has lost its leader, and is as good as a new one.
 BOOST_AUTO_TEST_CASE(a_run_that_waits_goes_on_with_a_node_that_was_suspended) {
   RunWorkspace files;
-  files.write("run.yaml", long_chain);
+  files.write("run.yaml", gated_chain);
   Nodes nodes(3);
   Leader leader(files, nodes, {"--on-loss", "wait"});
   leader.wait_until_under_way();
   nodes.strike(1, SIGSTOP);
   leader.wait_until_said("was lost; waiting");
   nodes.strike(1, SIGCONT);
+  nodes.open();
   check_done(files, leader.wait());
 }
 
@@ -356,7 +378,7 @@ BOOST_AUTO_TEST_CASE(a_run_on_one_node_waits_for_the_one_that_takes_its_place) {
               "tensors: {x: {op: uniform, shape: [300, 300], on: n0.cpu0}}\n"
               "tasks:\n"
               "  a: {op: scale, in: [x], alpha: 2, repeat: 100, on: n0.cpu0}\n"
-              "  nap: {op: sleep, duration: 10 ms, in: [a], on: n0.cpu0}\n"
+              "  nap: {op: gate, in: [a], on: n0.cpu0}\n"
               "  sum: {op: add, in: [a, x], on: n0.cpu0}\n"
               "save: {sum: 'sum-{i}.npy'}\n");
   Nodes nodes(1);
@@ -365,13 +387,14 @@ BOOST_AUTO_TEST_CASE(a_run_on_one_node_waits_for_the_one_that_takes_its_place) {
   nodes.strike(0, SIGKILL);
   leader.wait_until_said("was lost; waiting");
   nodes.start_again(0);
+  nodes.open();
   check_done(files, leader.wait());
   BOOST_TEST(fs::exists(files.path() / "sum-99.npy"));
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_waits_in_vain_fails_and_says_for_which_node) {
   RunWorkspace files;
-  files.write("run.yaml", long_chain);
+  files.write("run.yaml", gated_chain);
   Nodes nodes(3);
   Leader leader(files, nodes, {"--on-loss", "wait:500ms"});
   leader.wait_until_under_way();
@@ -390,7 +413,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_waits_in_vain_fails_and_says_for_which_node) {
 
 BOOST_AUTO_TEST_CASE(a_node_that_has_less_than_the_lost_one_does_not_take_its_place) {
   RunWorkspace files;
-  files.write("run.yaml", long_chain);
+  files.write("run.yaml", gated_chain);
   Nodes nodes(3);
   Leader leader(files, nodes, {"--on-loss", "wait"});
   leader.wait_until_under_way();
@@ -406,10 +429,10 @@ BOOST_AUTO_TEST_CASE(a_node_that_has_less_than_the_lost_one_does_not_take_its_pl
 // The last attempt to get the node is cut short by the end of the waiting.
 BOOST_AUTO_TEST_CASE(a_run_that_waits_in_vain_says_what_the_last_whole_attempt_has_met) {
   RunWorkspace files;
-  files.write("run.yaml", long_chain);
+  files.write("run.yaml", gated_chain);
   const Certificates certificates;
   Nodes nodes(3);
-  Leader leader(files, nodes, {"--on-loss", "wait:2500ms"});
+  Leader leader(files, nodes, {"--on-loss", "wait:8s"});
   leader.wait_until_under_way();
   nodes.strike(1, SIGKILL);
   leader.wait_until_said("was lost; waiting");
@@ -423,7 +446,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_waits_in_vain_says_what_the_last_whole_attempt_h
 
 BOOST_AUTO_TEST_CASE(a_run_that_waits_ends_when_a_node_of_another_version_comes) {
   RunWorkspace files;
-  files.write("run.yaml", long_chain);
+  files.write("run.yaml", gated_chain);
   Nodes nodes(3);
   Leader leader(files, nodes, {"--on-loss", "wait"});
   leader.wait_until_under_way();
@@ -441,7 +464,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_waits_ends_when_a_node_of_another_version_comes)
 BOOST_AUTO_TEST_CASE(a_run_that_waits_for_a_node_can_be_interrupted) {
   for (const bool has_begun : {false, true}) {
     RunWorkspace files;
-    files.write("run.yaml", long_chain);
+    files.write("run.yaml", gated_chain);
     Nodes nodes(3);
     Leader leader(files, nodes, {"--on-loss", "wait"});
     if (has_begun) leader.wait_until_under_way();

@@ -244,8 +244,13 @@ BOOST_AUTO_TEST_CASE(loading_that_takes_longer_than_a_second_is_shown_with_its_s
   ProgramOptions options = workspace.options();
   options.terminal = true;
   Program program(troupe_command({"simulate", "run.yaml", "--verbose"}), options);
-  BOOST_TEST(program.wait_until(
-      [&] { return count(program.err(), "\r\033[K[ loading run.yaml… 2 s ]") >= 1U; }));
+  BOOST_TEST(program.wait_until([&] {
+    for (int seconds = 2; seconds < 60; ++seconds) {
+      const std::string shown = "\r\033[K[ loading run.yaml… " + std::to_string(seconds) + " s ]";
+      if (count(program.err(), shown) > 0U) return true;
+    }
+    return false;
+  }));
   workspace.write("run.yaml",
                   "machine: {devices: {cpu0: {kind: cpu, memory: host, flops: 1 GFLOP/s}}, "
                   "memories: {host: {size: 1 GiB}}}\n"

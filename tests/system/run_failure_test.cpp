@@ -116,19 +116,21 @@ BOOST_AUTO_TEST_CASE(storage_that_disappears_ends_the_run_with_what_finished) {
   BOOST_TEST(workspace.report()["scenarios"][0]["transfers"].get<int>() >= 1);
 }
 
-//   a (cpu0) → write (ssd), then wait, then a nap while the storage goes away
+//   a (cpu0) → write (ssd), then wait until the storage has gone away
 BOOST_AUTO_TEST_CASE(storage_that_disappears_before_results_are_compared_keeps_the_report) {
   const RunWorkspace workspace;
   workspace.write("late.yaml", machine_with_storage +
                                    "tasks:\n"
                                    "  a: {op: uniform, shape: [1000], on: cpu0}\n"
                                    "  w: {op: copy, in: a, to: disk}\n"
-                                   "  nap: {op: sleep, duration: 2 s, on: cpu0}\n"
-                                   "scenarios: {first: [a], second: [a, w, wait, nap]}\n");
-  Program program(troupe_command({"run", "late.yaml", "--json", "report.json"}),
-                  workspace.options());
+                                   "  door: {op: gate, on: cpu0}\n"
+                                   "scenarios: {first: [a], second: [a, w, wait, door]}\n");
+  Program program(
+      troupe_command({"run", "late.yaml", "--json", "report.json", "--ops", GATE_OPS_LIBRARY}),
+      workspace.options());
   BOOST_TEST(program.wait_until([&] { return workspace.tensor_files() >= 1; }));
   fs::rename(workspace.path() / "store", workspace.path() / "gone");
+  workspace.write("open", "");
   const Finished finished = program.wait();
   BOOST_TEST(finished.exit_code == 1);
   const json report = workspace.report();
@@ -188,7 +190,7 @@ BOOST_AUTO_TEST_CASE(an_interrupt_while_planning_ends_the_program_at_once) {
                   "  devices: {cpu0: {kind: cpu, memory: host, flops: 1 GFLOP/s}}\n"
                   "  memories: {host: {size: 1 GiB}}\n"
                   "tasks:\n"
-                  "  grid: {pattern: stencil_1d, width: 32, steps: 60000, kernel: spin, "
+                  "  grid: {pattern: stencil_1d, width: 32, steps: 600000, kernel: spin, "
                   "iterations: 16, on: [cpu0]}\n");
   Program program(troupe_command({"simulate", "large.yaml", "--verbose", "--json", "report.json"}),
                   workspace.options());

@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_killed_or_suspended_ends_the_run_and_the_oth
         const NodeProcess a(elsewhere);
         NodeProcess b(elsewhere);
         Program run(troupe_command({"run", "run.yaml", "--no-verify", "--verbose", "--node-timeout",
-                                    "1", "--on-loss", "fail", "--json", "report.json", "--nodes",
+                                    "5", "--on-loss", "fail", "--json", "report.json", "--nodes",
                                     a.address() + "," + b.address()}),
                     options_in(files));
         wait_until_under_way(run);

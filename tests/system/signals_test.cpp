@@ -32,7 +32,7 @@ void write_long_nap(const RunWorkspace& stage) {
                                "scenarios: {all: [a, w, wait, nap]}\n");
 }
 
-// Sends `signals` while it naps, one right after the other; the signal that ended the program.
+// Sends `signals` while it naps, all at once; the signal that ended the program.
 int ended_by(const std::vector<int>& signals) {
   const RunWorkspace stage;
   write_long_nap(stage);
@@ -42,7 +42,9 @@ int ended_by(const std::vector<int>& signals) {
       troupe_command({"run", "long.yaml", "--json", "report.json", "--trace", "new.json"}),
       stage.options());
   BOOST_TEST(program.wait_until([&] { return stage.tensor_files() >= 1; }));
+  program.send(SIGSTOP);
   for (const int signal : signals) program.send(signal);
+  program.send(SIGCONT);
   const Finished finished = program.wait();
   BOOST_TEST(!finished.timed_out);
   BOOST_TEST(stage.store_folders() == 0U);
@@ -68,7 +70,7 @@ void write_endless_nap(const RunWorkspace& stage, int streams, int naps) {
                           "tasks:\n"
                           "  a: {{op: uniform, shape: [1000], on: cpu0}}\n"
                           "  nap: {{op: sleep, in: a, duration: 1000 s, on: cpu0{}}}\n"
-                          "  pause: {{op: sleep, in: a, duration: 500 ms, on: cpu1}}\n"
+                          "  pause: {{op: sleep, in: a, duration: 3 s, on: cpu1}}\n"
                           "  w: {{op: copy, in: pause, to: disk}}\n"
                           "scenarios: {{endless: [a, nap, pause, w]}}\n",
                           streams, naps > 1 ? fmt::format(", repeat: {}", naps) : ""));
@@ -137,12 +139,13 @@ BOOST_AUTO_TEST_CASE(an_input_that_becomes_shorter_during_the_run_ends_it_with_a
                               "tasks:\n"
                               "  a: {op: uniform, shape: [1000], on: cpu0}\n"
                               "  w: {op: copy, in: a, to: disk}\n"
-                              "  nap: {op: sleep, in: a, duration: 1 s, on: cpu0}\n"
+                              "  door: {op: gate, in: a, on: cpu0}\n"
                               "  y: {op: relu, in: x, on: cpu0}\n"
-                              "scenarios: {all: [a, w, wait, nap, wait, y]}\n");
-  Program program(troupe_command({"run", "cut.yaml"}), stage.options());
+                              "scenarios: {all: [a, w, wait, door, wait, y]}\n");
+  Program program(troupe_command({"run", "cut.yaml", "--ops", GATE_OPS_LIBRARY}), stage.options());
   BOOST_TEST(program.wait_until([&] { return stage.tensor_files() >= 1; }));
   std::filesystem::resize_file(stage.path() / "x.npy", 128);
+  stage.write("open", "");
   const Finished finished = program.wait();
   BOOST_TEST(finished.exit_code == 1);
   BOOST_TEST(contains(finished.err, "troupe: a mapped file has become shorter"), finished.err);

@@ -11,7 +11,7 @@ TROUPE_OPS(registry) {
   registry.add(
       {.name = "gate",
        .summary = "waits for the file",
-       .inputs = {0, 0},
+       .inputs = {0, 1},
        .fixed_time = true,
        .type =
            [](const troupe::OpSignature&) {

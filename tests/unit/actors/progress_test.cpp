@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(progress_is_known_of_a_real_device_that_always_has_an_op_to
   testing::SmallGraph g;
   g.graph = Graph(ops);
   std::vector<OpId> last;
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < 30'000; ++i) {
     last = {g.op("x", "waiter", last, testing::on(testing::dev0), {{"flops", 1.0}},
                  testing::of_bytes(8))};
   }

@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(strangers_are_dropped_and_peers_are_accepted_after_them) {
 }
 
 BOOST_AUTO_TEST_CASE(who_says_nothing_is_dropped_after_a_while_and_keeps_nobody_waiting) {
-  Port port({}, 256, 200ms);
+  Port port({}, 256, 2s);
   const Stranger silent(port);
   const Stranger half(port);
   half.say("troupe-con");

@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(frames_against_the_protocol_close_their_connection_only) {
 
 BOOST_AUTO_TEST_CASE(a_connection_that_says_nothing_is_closed) {
   for_each_socket_wire([](Transport transport) {
-    SocketNode node(transport, 1s);
+    SocketNode node(transport, 3s);
     Connection connection = node.open();
     std::this_thread::sleep_for(100ms);
     Connection later = node.open();

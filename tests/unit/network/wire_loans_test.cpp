@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -125,8 +126,15 @@ BOOST_AUTO_TEST_CASE(a_loan_that_is_being_copied_ends_with_its_connection_and_la
   auto& kept = b.wait_for_chunks(1);
   WireEnd second(0, Transport::shared_memory);
   const std::string address = second.wire().address();
-  b.take(kept[0]);
-  b.wire().connect(second.node(), address);
+  std::promise<void> taken;
+  b.wire().post(
+      [&] {
+        b.take(kept[0]);
+        taken.set_value();
+        b.wire().post([&] { b.wire().connect(second.node(), address); }, false);
+      },
+      false);
+  taken.get_future().wait();
   BOOST_TEST(b.takes().wait());
   BOOST_TEST(b.takes().failed() == 1);
   second.wire().connect(b.node(), b.wire().address());
