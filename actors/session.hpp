@@ -115,18 +115,13 @@ struct SessionOptions {
 class [[nodiscard]] DeviceScope {
  public:
   ~DeviceScope();
-  DeviceScope(DeviceScope&& other) noexcept
-      : session_before_(other.session_before_),
-        device_before_(other.device_before_),
-        is_open_(std::exchange(other.is_open_, false)) {}
+  DeviceScope(DeviceScope&& other) noexcept : number_(std::exchange(other.number_, 0)) {}
   DeviceScope& operator=(DeviceScope&&) = delete;
 
  private:
   friend class Session;
   DeviceScope(std::uint64_t session, DeviceId device);
-  std::uint64_t session_before_;
-  DeviceId device_before_;
-  bool is_open_ = true;  // false: another object ends it
+  std::uint64_t number_;  // 0: another object ends it
 };
 
 // Runs calls on all devices of a machine. A call says what to compute and returns at once; the work
@@ -169,7 +164,8 @@ class Session {
   // Completes what is pending, and prints an error to standard error where there is one that no
   // wait has thrown.
   ~Session();
-  // Its tensors and scopes stay valid. A session that was moved from can only be destroyed.
+  // Its tensors and scopes stay valid. A session that was moved from throws a usage Error if it is
+  // used.
   Session(Session&& other) noexcept : core_(std::exchange(other.core_, nullptr)) {}
   Session& operator=(Session&&) = delete;
 
@@ -286,6 +282,8 @@ class Session {
  private:
   friend class SessionCore;
   explicit Session(SessionCore* core) : core_(core) {}
+
+  SessionCore& core() const;
 
   SessionCore* core_ = nullptr;
 };

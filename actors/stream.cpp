@@ -2,7 +2,6 @@
 
 #include "actors/execution.hpp"
 #include "actors/run_setting.hpp"
-#include "core/base/assert.hpp"
 #include "core/base/error.hpp"
 #include "core/memory/buffer_pool.hpp"
 #include "core/plan/planner.hpp"
@@ -15,6 +14,8 @@
 #include <optional>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace troupe {
 namespace {
@@ -87,7 +88,11 @@ Stream::Core::Core(const Machine& machine, Graph& graph, StreamOptions options)
 }
 
 bool Stream::Core::submit(OpId keep_from) {
-  TROUPE_ASSERT(keep_from.index() <= graph_.size());
+  if (keep_from.index() > graph_.size()) {
+    throw usage_error(
+        fmt::format("op {} isn't in the graph, which has {} ops", keep_from.index(), graph_.size()),
+        "give one of its ops, or the number of its ops to keep none");
+  }
   if (!refusal_.empty()) return false;
   try {
     return plan_and_send(keep_from);

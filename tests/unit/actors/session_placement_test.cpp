@@ -70,6 +70,23 @@ BOOST_AUTO_TEST_CASE(a_scope_that_was_moved_ends_with_the_object_that_has_it) {
   BOOST_TEST((work_of_cpu1() == Duration{0}));
 }
 
+BOOST_AUTO_TEST_CASE(scopes_may_end_in_any_order) {
+  Session s(testing::session_machine(), {.mode = Mode::simulate});
+  const auto is_on = [&](const std::string& device) {
+    const ScenarioReport& report = s.measure("relu", [&] { relu(s.zeros({64})); });
+    const std::size_t used = device == "cpu0" ? 0 : 1;
+    return report.resources[used].busy > Duration{0} &&
+           report.resources[1 - used].busy == Duration{0};
+  };
+  std::optional<DeviceScope> outer = s.on("cpu1");
+  std::optional<DeviceScope> inner = s.on("cpu0");
+  outer.reset();
+  BOOST_TEST(is_on("cpu0"));
+  const DeviceScope last = s.on("cpu1");
+  inner.reset();
+  BOOST_TEST(is_on("cpu1"));
+}
+
 // A step on the device of the gate would wait until the gate opens by itself. The window of the
 // gate keeps those behind it from ending.
 BOOST_AUTO_TEST_CASE(ops_keep_off_a_device_that_has_much_left_of_an_earlier_window) {

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <future>
 #include <limits>
 #include <memory>
@@ -113,6 +114,22 @@ BOOST_AUTO_TEST_CASE(what_was_measured_first_is_still_there_after_more_was_measu
   const Report report = s.report();
   BOOST_TEST(report.scenarios.size() == 41U);
   BOOST_TEST(report.scenarios[0].makespan.count() == first.makespan.count());
+}
+
+BOOST_AUTO_TEST_CASE(a_session_that_was_moved_from_refuses_to_be_used) {
+  Session old(two_devices());
+  Session s = std::move(old);
+  const std::vector<std::function<void()>> uses{[&] { old.uniform(small); },
+                                                [&] { old.tensor(some, small); },
+                                                [&] { old.wait_all(); },
+                                                [&] { old.machine(); },
+                                                [&] { old.report(); },
+                                                [&] { const DeviceScope on = old.on("cpu0"); },
+                                                [&] { old.measure("none", [] {}); }};
+  for (const auto& use : uses) {
+    check_error(use, {"this session was moved from; use the one that it was moved to"});
+  }
+  BOOST_TEST(s.zeros(small).read<float>().size() == 4U);
 }
 
 BOOST_AUTO_TEST_CASE(a_session_can_be_moved_with_its_tensors_and_scopes) {

@@ -87,6 +87,19 @@ BOOST_AUTO_TEST_CASE(a_window_begins_while_the_one_before_it_runs) {
   BOOST_TEST(report.serial.count() == 1600);
 }
 
+BOOST_AUTO_TEST_CASE(a_window_that_keeps_ops_from_one_that_is_not_there_is_refused) {
+  const Machine machine = pair();
+  SmallGraph g;
+  Stream stream(machine, g.graph, {.mode = Mode::simulate});
+  g.work("one", 1000, {}, on(dev0));
+  for (const OpId beyond : {OpId{2}, OpId{}}) {
+    expect_error(ErrorKind::usage, "isn't in the graph, which has 1 ops",
+                 [&] { stream.submit(beyond); });
+  }
+  BOOST_TEST(stream.submit(all_so_far(g)));
+  BOOST_TEST(stream.finish("one").makespan.count() == 1000);
+}
+
 BOOST_AUTO_TEST_CASE(an_op_waits_for_its_inputs_in_earlier_windows) {
   for (const DeviceId reader : {dev0, dev1}) {
     const Machine machine = pair();
