@@ -80,6 +80,7 @@ RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify, Node
 
 void complete_machine(Mode mode, Machine& machine) {
   if (has_virtual_time(mode)) return;
+  if (machine.nodes.size() > 1) return;  // without its nodes it is refused
   assign_cores(machine, discover_host());
   measure_storage(machine);
   limit_gpu_memories(machine, demand_gpus_of_devices(machine));

@@ -167,8 +167,12 @@ std::optional<Error> refusal_in(Mode mode, const std::string& path, RunFile& fil
 
 Error neither(const Error& simulation, const Error& execution) {
   if (std::string_view(simulation.what()) == execution.what()) return simulation;
+  std::string why_not_run = execution.what();
+  if (execution.remedy().find(how_to_simulate) != std::string::npos) {  // it can't be
+    why_not_run.resize(why_not_run.rfind("; " + execution.remedy()));
+  }
   return usage_error(simulation.place(), simulation.problem() + ", so it can't be simulated",
-                     simulation.remedy() + "; nor can it run here: " + execution.what());
+                     simulation.remedy() + "; nor can it run here: " + why_not_run);
 }
 
 int validate_here(const std::string& path, const std::vector<std::string>& libraries) {

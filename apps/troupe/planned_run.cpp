@@ -61,6 +61,11 @@ void check_outputs(const RunArguments& arguments, const RunFile& file) {
                                     same(output, arguments.file) ? "run" : "machine"),
                         "give another path for the output");
     }
+    for (const std::string& library : arguments.ops) {
+      if (!same(output, library)) continue;
+      throw usage_error(fmt::format("'{}' is an op library, and would be overwritten", output),
+                        "give another path for the output");
+    }
     for (const InputData& data : file.inputs) {
       if (!same(output, data.path.string())) continue;
       throw usage_error(fmt::format("'{}' is read by the run, and would be overwritten", output),

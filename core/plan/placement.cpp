@@ -90,6 +90,18 @@ bool Placements::lacks_rate(DeviceId device, OpId op) const {
   return options_.needs_costs && !cost_.knows(device, graph_, graph_.op_class(op));
 }
 
+// What to give `whom`, a device that lacks a rate for the op.
+std::string Placements::rate_remedy(OpId op, std::string_view whom) const {
+  if (graph_.op_class(op).work.flops == 0) {
+    return fmt::format(
+        "give {} a `bandwidth` in the machine file: it computes nothing, and takes as "
+        "long as what it moves",
+        whom);
+  }
+  return fmt::format("give {} a rate for it in the machine file ('{}: 10 TFLOP/s' or 'flops:')",
+                     whom, graph_.kind(op).name);
+}
+
 void Placements::check_device(OpId op, bool timed) const {
   const DeviceId device = given(op).device;
   if (can_run(device, op, timed)) return;
@@ -102,15 +114,11 @@ void Placements::check_device(OpId op, bool timed) const {
     elsewhere = machine_.devices[d].name +
                 ", which has one; devices of another memory get a copy of its result";
   }
-  throw usage_error(
-      graph_.place(op),
-      fmt::format("'{}' is placed on {}, which has no {} for '{}'", graph_.name(op), name,
-                  no_rate ? "rate" : "kernel", kind),
-      no_rate
-          ? fmt::format("give {} a rate for it in the machine file ('{}: 10 TFLOP/s' or 'flops:')"
-                        ", or place the op elsewhere",
-                        name, kind)
-          : "place the op on " + elsewhere);
+  throw usage_error(graph_.place(op),
+                    fmt::format("'{}' is placed on {}, which has no {} for '{}'", graph_.name(op),
+                                name, no_rate ? "rate" : "kernel", kind),
+                    no_rate ? rate_remedy(op, name) + ", or place the op elsewhere"
+                            : "place the op on " + elsewhere);
 }
 
 void Placements::nobody_can(OpId op) const {
@@ -119,14 +127,10 @@ void Placements::nobody_can(OpId op) const {
   for (std::size_t d = 0; d < machine_.devices.size(); ++d) {
     lack_rates = lack_rates && lacks_rate(DeviceId::at(d), op);
   }
-  throw usage_error(
-      graph_.place(op),
-      fmt::format("no device has a {} for '{}', the kind of '{}'", lack_rates ? "rate" : "kernel",
-                  kind, graph_.name(op)),
-      lack_rates
-          ? fmt::format("give one a rate for it in the machine file ('{}: 10 TFLOP/s' or 'flops:')",
-                        kind)
-          : "use another op");
+  throw usage_error(graph_.place(op),
+                    fmt::format("no device has a {} for '{}', the kind of '{}'",
+                                lack_rates ? "rate" : "kernel", kind, graph_.name(op)),
+                    lack_rates ? rate_remedy(op, "one") : "use another op");
 }
 
 void Placements::place_timed(const std::vector<WindowOps>& windows, std::span<const OpId> all,

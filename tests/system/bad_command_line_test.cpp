@@ -225,6 +225,9 @@ BOOST_AUTO_TEST_CASE(outputs_that_would_overwrite_each_other_or_the_input_are_re
   check_refused(ready, {"simulate", "run.yaml", "--json", "./run.yaml"}, "",
                 {"is the run file", "another path"});
   check_refused(ready, {"simulate", "run.yaml", "--trace", "link.yaml"}, "", {"is the run file"});
+  fs::copy_file(CLAMP_LIBRARY, ready.path() / "ops.so");
+  check_refused(ready, {"simulate", "run.yaml", "--ops", "./ops.so", "--json", "ops.so"}, "",
+                {"is an op library", "another path"});
   ready.write("m.yaml",
               "devices: {cpu0: {kind: cpu, memory: host, flops: 1 GFLOP/s}}\n"
               "memories: {host: {size: 1 GiB}}\n");

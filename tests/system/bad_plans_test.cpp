@@ -181,6 +181,16 @@ BOOST_AUTO_TEST_CASE(validate_refuses_what_can_neither_be_simulated_nor_run) {
                      {"'b' needs 'a' in island", "there is no route"});
 }
 
+// What an op that computes nothing lacks is a bandwidth.
+BOOST_AUTO_TEST_CASE(an_op_that_only_makes_or_moves_data_needs_a_bandwidth_in_a_simulation) {
+  check_file_refused(
+      {"simulate"},
+      "machine: {devices: {c: {kind: cpu, memory: m}}, memories: {m: {size: 1 GB}}}\n"
+      "tasks:\n"
+      "  ^a: {op: zeros, shape: [600, 600]}\n",
+      {"no device has a rate for 'zeros'", "give one a `bandwidth`"});
+}
+
 BOOST_AUTO_TEST_CASE(validate_says_both_reasons_if_they_differ) {
   check_file_refused(
       {"validate"},

@@ -169,6 +169,14 @@ BOOST_AUTO_TEST_CASE(a_machine_file_with_nodes_says_what_each_of_them_is) {
   check_refused(workspace, {"run", "run.yaml", "--local-nodes", "3"}, "run.yaml:2",
                 {"has 2 nodes", "gets 3"});
   check_refused(workspace, {"run", "run.yaml"}, "", {"has 2 nodes", "--local-nodes 2"});
+  workspace.write("run.yaml",
+                  "machine:\n"
+                  "  nodes:\n"
+                  "    n: {count: 2, devices: {a: {kind: cpu, memory: m, cores: [1000]}},\n"
+                  "        memories: {m: {size: 1 GiB}}}\n"
+                  "  network: {bandwidth: 1 GB/s, latency: 50 us}\n"
+                  "tasks: {y: {op: uniform, shape: [4]}}\n");
+  check_refused(workspace, {"run", "run.yaml"}, "", {"has 2 nodes", "--local-nodes 2"});
 }
 
 BOOST_AUTO_TEST_CASE(results_made_on_nodes_are_saved) {
