@@ -1,42 +1,4 @@
-// The JSON report. Times are seconds as exact decimal numbers with nine decimals. Ratios have six
-// decimals. Keys have the order below. The text does not depend on the machine that writes it.
-//
-//   {
-//     "machine": "one-gpu",
-//     "mode": "simulate",                    or "run"
-//     "seed": 1,
-//     "interrupted": true,                   only if it was
-//     "notes": ["…"],                        for the user
-//     "scenarios": [{
-//       "name": "Run on GPU and copy",
-//       "outcome": "done",                   or "failed", "interrupted" (begun, but ended early),
-//                                            "not run" (never begun), "done before" (the run was
-//                                            resumed)
-//       "error": "…",                        only where it failed: names op, device and cause
-//       "ops": 20,                           finished: here 10 matmul and 10 copy
-//       "transfers": 10,                     finished; a copy over n links is n, of one op
-//       "planned": 20,                       what is timed: here 10 matmul and 10 transfers. A copy
-//                                            over links counts as its transfers only, so that
-//                                            ops + transfers - such copies = planned where done
-//       "serial_s": 1.297000000,             sum of all op and transfer times
-//       "lower_bound_s": 1.028000000,        no schedule of this placement can beat it
-//       "bound_by": "pcie0 vram0→host",      a device, a link direction, "critical path",
-//                                            or "" if it did not run
-//       "makespan_s": 1.060000000,
-//       "speedup": 1.223585,                 serial / makespan; null if it didn't finish, or took
-//                                            no time
-//       "overlap_efficiency": 0.969811,      lower bound / makespan; likewise
-//       "verified": true,                    equal to the serial execution; null: unchecked
-//       "mismatch": "…",                     only if verified is false: what differs first
-//       "resources": [{
-//         "name": "gpu0",
-//         "kind": "device",                  or "link", one for each direction
-//         "lanes": 1,                        streams of a device
-//         "busy_s": 0.308900000,             summed over them
-//         "utilisation": 0.291415            busy / (lanes * makespan)
-//       }]
-//     }]
-//   }
+// The JSON report, as docs/report.md describes it.
 #include "core/trace/json_text.hpp"
 #include "core/trace/writers.hpp"
 

@@ -12,8 +12,8 @@ namespace troupe {
 // don't fit are shortened in the middle.
 std::string report_text(const Report& report);
 
-// The JSON report. Its schema is at the top of report_json.cpp. The same report gives the same
-// bytes on any machine.
+// The JSON report, which docs/report.md describes. The same report gives the same bytes on any
+// machine.
 void write_report_json(const Report& report, std::ostream& out);
 
 // Chrome trace JSON (Trace Event Format), which Perfetto and chrome://tracing open: a process per
