@@ -45,8 +45,9 @@ RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify, Node
   if (!has_virtual_time(mode) && nodes == Nodes::this_one && wanted > 1) {
     throw usage_error(
         fmt::format("'{}' has {} nodes, and no nodes are given", machine.name, wanted),
-        fmt::format("add {}--nodes HOST:PORT,…, or simulate the file with 'troupe simulate'",
-                    wanted > local_nodes_max ? "" : fmt::format("--local-nodes {} or ", wanted)));
+        fmt::format("add {}--nodes HOST:PORT,…; or {}",
+                    wanted > local_nodes_max ? "" : fmt::format("--local-nodes {} or ", wanted),
+                    how_to_simulate));
   }
   const bool has_values = computes_values(mode);
   RunSetting setting{

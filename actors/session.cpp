@@ -128,7 +128,7 @@ void Tensor::wait(CallSite where) const {
 }
 
 bool Tensor::wait_for(Duration timeout, CallSite where) const {
-  const TensorState& state = state_of(*this, where);
+  TensorState& state = state_of(*this, where);
   return state.session->wait_for(state, timeout, where);
 }
 
@@ -180,26 +180,27 @@ Session::~Session() {
   if (core_ != nullptr) core_->close();
 }
 
-SessionCore& Session::core() const {
+SessionCore& Session::core(CallSite where) const {
   if (core_ != nullptr) return *core_;
-  throw usage_error("this session was moved from", "use the one that it was moved to");
+  throw usage_error(where.place(), "this session was moved from",
+                    "use the one that it was moved to");
 }
 
 const Machine& Session::machine() const {
-  return core().machine();
+  return core({}).machine();
 }
 
 DeviceScope Session::on(std::string_view device, CallSite where) const {
-  return {core().number(), find_device(machine(), device, where)};
+  return {core(where).number(), find_device(machine(), device, where)};
 }
 
 Tensor Session::uniform(const Shape& shape, std::int64_t seed, DType dtype, CallSite where) {
   static const OpKindId kind = builtin_ops().find("uniform");
-  return core().call({.kind = kind,
-                      .placement = scope_of(core()),
-                      .attrs = {{"seed", seed}},
-                      .declared = {.dtype = dtype, .shape = shape}},
-                     where);
+  return core(where).call({.kind = kind,
+                           .placement = scope_of(core(where)),
+                           .attrs = {{"seed", seed}},
+                           .declared = {.dtype = dtype, .shape = shape}},
+                          where);
 }
 
 // Box, Muller: A Note on the Generation of Random Normal Deviates, 1958.
@@ -217,62 +218,63 @@ Tensor Session::normal(const Shape& shape, std::int64_t seed, DType dtype, CallS
 }
 
 Tensor Session::constant(const Shape& shape, double value, DType dtype, CallSite where) {
-  return constant_of(core(), {.dtype = dtype, .shape = shape}, value, where);
+  return constant_of(core(where), {.dtype = dtype, .shape = shape}, value, where);
 }
 
 Tensor Session::zeros(const Shape& shape, DType dtype, CallSite where) {
   static const OpKindId kind = builtin_ops().find("zeros");
-  return core().call(
-      {.kind = kind, .placement = scope_of(core()), .declared = {.dtype = dtype, .shape = shape}},
-      where);
+  return core(where).call({.kind = kind,
+                           .placement = scope_of(core(where)),
+                           .declared = {.dtype = dtype, .shape = shape}},
+                          where);
 }
 
 Tensor Session::arange(std::int64_t count, DType dtype, CallSite where) {
   static const OpKindId kind = builtin_ops().find("arange");
-  return core().call({.kind = kind,
-                      .placement = scope_of(core()),
-                      .declared = {.dtype = dtype, .shape = Shape({count}, where)}},
-                     where);
+  return core(where).call({.kind = kind,
+                           .placement = scope_of(core(where)),
+                           .declared = {.dtype = dtype, .shape = Shape({count}, where)}},
+                          where);
 }
 
 Tensor Session::tensor(std::span<const float> elements, const Shape& shape, CallSite where) {
-  return copy_in(core(), elements, shape, DType::f32, where);
+  return copy_in(core(where), elements, shape, DType::f32, where);
 }
 
 Tensor Session::tensor(std::span<const double> elements, const Shape& shape, CallSite where) {
-  return copy_in(core(), elements, shape, DType::f64, where);
+  return copy_in(core(where), elements, shape, DType::f64, where);
 }
 
 Tensor Session::tensor(std::span<const std::int32_t> elements, const Shape& shape, CallSite where) {
-  return copy_in(core(), elements, shape, DType::i32, where);
+  return copy_in(core(where), elements, shape, DType::i32, where);
 }
 
 Tensor Session::tensor(std::span<const std::int64_t> elements, const Shape& shape, CallSite where) {
-  return copy_in(core(), elements, shape, DType::i64, where);
+  return copy_in(core(where), elements, shape, DType::i64, where);
 }
 
 Tensor Session::load(const std::filesystem::path& file, std::string_view name, CallSite where) {
-  return with_file(file, where, [&] { return load_from(core(), file, name, where); });
+  return with_file(file, where, [&] { return load_from(core(where), file, name, where); });
 }
 
 Tensor Session::adopt(std::span<const float> elements, const Shape& shape,
                       std::function<void()> deleter, CallSite where) {
-  return take_in(core(), elements, shape, DType::f32, std::move(deleter), where);
+  return take_in(core(where), elements, shape, DType::f32, std::move(deleter), where);
 }
 
 Tensor Session::adopt(std::span<const double> elements, const Shape& shape,
                       std::function<void()> deleter, CallSite where) {
-  return take_in(core(), elements, shape, DType::f64, std::move(deleter), where);
+  return take_in(core(where), elements, shape, DType::f64, std::move(deleter), where);
 }
 
 Tensor Session::adopt(std::span<const std::int32_t> elements, const Shape& shape,
                       std::function<void()> deleter, CallSite where) {
-  return take_in(core(), elements, shape, DType::i32, std::move(deleter), where);
+  return take_in(core(where), elements, shape, DType::i32, std::move(deleter), where);
 }
 
 Tensor Session::adopt(std::span<const std::int64_t> elements, const Shape& shape,
                       std::function<void()> deleter, CallSite where) {
-  return take_in(core(), elements, shape, DType::i64, std::move(deleter), where);
+  return take_in(core(where), elements, shape, DType::i64, std::move(deleter), where);
 }
 
 Tensor Session::call(std::string_view kind, std::initializer_list<Tensor> inputs, Attrs attrs,
@@ -283,7 +285,7 @@ Tensor Session::call(std::string_view kind, std::initializer_list<Tensor> inputs
 
 Tensor Session::call(std::string_view kind, std::span<const Tensor> inputs, Attrs attrs,
                      TensorType declared, CallSite where) {
-  return call_kind(core(), kind, inputs, std::move(attrs), declared, where, nullptr);
+  return call_kind(core(where), kind, inputs, std::move(attrs), declared, where, nullptr);
 }
 
 std::vector<Tensor> Session::call_all(std::string_view kind, std::initializer_list<Tensor> inputs,
@@ -295,17 +297,18 @@ std::vector<Tensor> Session::call_all(std::string_view kind, std::initializer_li
 std::vector<Tensor> Session::call_all(std::string_view kind, std::span<const Tensor> inputs,
                                       Attrs attrs, TensorType declared, CallSite where) {
   std::vector<Tensor> made(1);
-  made[0] = call_kind(core(), kind, inputs, std::move(attrs), declared, where, &made);
+  made[0] = call_kind(core(where), kind, inputs, std::move(attrs), declared, where, &made);
   return made;
 }
 
 void Session::save(const std::filesystem::path& file, const std::map<std::string, Tensor>& tensors,
                    CallSite where) {
+  SessionCore& own = core(where);
   std::vector<NamedType> types;
   std::vector<TensorState*> states;
   for (const auto& [name, tensor] : tensors) {
     states.push_back(&state_of(tensor, where));
-    if (states.back()->session != core_) {
+    if (states.back()->session != &own) {
       throw usage_error(where.place(), fmt::format("'{}' belongs to another session", name),
                         "save tensors that this session has made");
     }
@@ -319,27 +322,27 @@ void Session::save(const std::filesystem::path& file, const std::map<std::string
     SessionCore::Values values;
     save_tensors(file, types, [&](std::size_t i) {
       values = {};  // the tensor before may have to make room
-      values = core().values(*states[i], types[i].type.dtype, where);
+      values = own.values(*states[i], types[i].type.dtype, where);
       return values.bytes();
     });
   });
 }
 
 void Session::wait_all() {
-  core().wait_all();
+  core({}).wait_all();
 }
 
 void Session::wait(std::string_view device, CallSite where) {
-  core().wait(find_device(machine(), device, where), where);
+  core(where).wait(find_device(machine(), device, where), where);
 }
 
 const ScenarioReport& Session::measure(std::string_view name, const std::function<void()>& work,
                                        CallSite where) {
-  return core().measure(name, work, where);
+  return core(where).measure(name, work, where);
 }
 
 Report Session::report() const {
-  return core().report();
+  return core({}).report();
 }
 
 Tensor constant_of(SessionCore& session, const TensorType& type, double value, CallSite where) {

@@ -109,19 +109,22 @@ struct SessionOptions {
   TlsFiles tls = {};
 };
 
-// While it lives, its session's calls of its thread are placed on its device. Scopes of a thread
-// must end in the opposite order of their beginnings. It may outlive its session, and may be moved,
-// say into an optional, within its thread.
+struct OpenScope;
+
+// While it lives, its session's calls of its thread are placed on its device: calls go to that of
+// the youngest scope of the thread that hasn't ended. Scopes may end in any order, but must end on
+// the thread that began them. One may outlive its session, and may be moved, say into an optional,
+// within its thread.
 class [[nodiscard]] DeviceScope {
  public:
   ~DeviceScope();
-  DeviceScope(DeviceScope&& other) noexcept : number_(std::exchange(other.number_, 0)) {}
+  DeviceScope(DeviceScope&& other) noexcept : open_(std::exchange(other.open_, nullptr)) {}
   DeviceScope& operator=(DeviceScope&&) = delete;
 
  private:
   friend class Session;
   DeviceScope(std::uint64_t session, DeviceId device);
-  std::uint64_t number_;  // 0: another object ends it
+  OpenScope* open_;  // null: another object ends it
 };
 
 // Runs calls on all devices of a machine. A call says what to compute and returns at once; the work
@@ -283,7 +286,7 @@ class Session {
   friend class SessionCore;
   explicit Session(SessionCore* core) : core_(core) {}
 
-  SessionCore& core() const;
+  SessionCore& core(CallSite where) const;
 
   SessionCore* core_ = nullptr;
 };

@@ -15,8 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 namespace troupe {
 namespace {
 
@@ -89,9 +87,8 @@ Stream::Core::Core(const Machine& machine, Graph& graph, StreamOptions options)
 
 bool Stream::Core::submit(OpId keep_from) {
   if (keep_from.index() > graph_.size()) {
-    throw usage_error(
-        fmt::format("op {} isn't in the graph, which has {} ops", keep_from.index(), graph_.size()),
-        "give one of its ops, or the number of its ops to keep none");
+    throw usage_error("the op to keep from isn't in the graph",
+                      "give one of its ops, or OpId::at(graph.size()) to keep none");
   }
   if (!refusal_.empty()) return false;
   try {

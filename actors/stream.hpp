@@ -63,7 +63,7 @@ class Stream {
   // run has ended early (it failed or was interrupted); finish() returns the reason. Throws a usage
   // Error like make_plan(), or if a memory can't hold the window's tensors and those kept for it;
   // throws a run Error if the host can't. After an Error the run has failed, and only finish() may
-  // be called.
+  // be called; but where `keep_from` is beyond the graph, a usage Error changes nothing.
   bool submit(OpId keep_from);
 
   // Blocks until all windows have completed, or the run has failed or was interrupted. Ops that are

@@ -2,28 +2,27 @@
 
 #include "actors/session.hpp"
 
-#include <algorithm>
 #include <cstdint>
-#include <vector>
 
 namespace troupe {
+
+struct OpenScope {
+  std::uint64_t session;  // its number
+  DeviceId device;
+  OpenScope** thread;  // the youngest of the thread that began it
+  OpenScope* older;
+};
+
 namespace {
 
-struct Scope {
-  std::uint64_t number = 0;
-  std::uint64_t session = 0;  // its number; 0: none
-  DeviceId device = {};
-};
-thread_local std::uint64_t scopes_so_far = 0;
-thread_local Scope scope;  // the youngest that hasn't ended
-// Those that haven't ended, in the order of their beginnings. They may end in another one.
-thread_local std::vector<Scope> open_scopes;
+// Not a container: a scope in a static object ends when those of its thread are gone.
+thread_local OpenScope* youngest = nullptr;
 
 }  // namespace
 
 Placement scope_of(const SessionCore& session) {
-  if (scope.session != session.number()) return {};
-  return {.device = scope.device};
+  if (youngest == nullptr || youngest->session != session.number()) return {};
+  return {.device = youngest->device};
 }
 
 MemoryId memory_of_scope(const SessionCore& session) {
@@ -31,15 +30,17 @@ MemoryId memory_of_scope(const SessionCore& session) {
   return device ? session.machine().device(device).memory : MemoryId{0};
 }
 
-DeviceScope::DeviceScope(std::uint64_t session, DeviceId device) : number_(++scopes_so_far) {
-  open_scopes.push_back({number_, session, device});
-  scope = open_scopes.back();
+DeviceScope::DeviceScope(std::uint64_t session, DeviceId device)
+    : open_(new OpenScope{session, device, &youngest, youngest}) {
+  youngest = open_;
 }
 
 DeviceScope::~DeviceScope() {
-  if (number_ == 0) return;
-  std::erase_if(open_scopes, [&](const Scope& s) { return s.number == number_; });
-  scope = open_scopes.empty() ? Scope{} : open_scopes.back();
+  if (open_ == nullptr || open_->thread != &youngest) return;  // another thread's list uses it
+  OpenScope** at = &youngest;
+  while (*at != nullptr && *at != open_) at = &(*at)->older;
+  if (*at == open_) *at = open_->older;
+  delete open_;
 }
 
 }  // namespace troupe

@@ -343,11 +343,17 @@ void SessionCore::wait(const TensorState& tensor, CallSite where) {
   await(lock, {.call = tensor.number, .tensor = &tensor}, where);
 }
 
-bool SessionCore::wait_for(const TensorState& tensor, Duration timeout, CallSite where) {
+bool SessionCore::wait_for(TensorState& tensor, Duration timeout, CallSite where) {
   Lock lock = lock_for(where);
+  if (tensor.seen == tensor.number) {  // while the thread is busy, it couldn't say so in time
+    check_not_failed(where);
+    return true;
+  }
   // How much virtual time passes must not depend on the host.
   const auto limit = has_virtual_time_ ? std::nullopt : std::optional(timeout);
-  return await(lock, {.call = tensor.number, .tensor = &tensor}, where, limit);
+  const bool is_made = await(lock, {.call = tensor.number, .tensor = &tensor}, where, limit);
+  if (is_made) tensor.seen = tensor.number;
+  return is_made;
 }
 
 void SessionCore::wait(DeviceId device, CallSite where) {

@@ -76,7 +76,7 @@ class SessionCore final : private TensorExchange {
 
   const TensorType& type(const TensorState& tensor, CallSite where) const;
   void wait(const TensorState& tensor, CallSite where);
-  bool wait_for(const TensorState& tensor, Duration timeout, CallSite where);
+  bool wait_for(TensorState& tensor, Duration timeout, CallSite where);
   void wait(DeviceId device, CallSite where);
   void wait_all();
   // The values of a tensor. There must be a handle of it as long as the object exists.

@@ -21,6 +21,7 @@ struct TensorState {
   std::atomic<std::uint32_t> uses{0};
   std::uint32_t type = 0;    // of the session's signatures
   std::uint64_t number = 0;  // of the call, counted from 1
+  std::uint64_t seen = 0;    // `number` since a wait with a timeout has found the tensor made
   SessionCore* session = nullptr;
   TensorState* next = nullptr;  // in a list of dropped or free ones
 

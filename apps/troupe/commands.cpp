@@ -121,9 +121,9 @@ int carry_out(Mode mode, const RunArguments& arguments) {
     });
   });
   if (planned.nodes.local) {
-    // Its connection is closed a moment before a process has ended.
+    // A node's connection closes a moment before its process has ended.
     const bool has_lost = cluster && cluster->has_ever_lost_node() && exit_code(report) != 0;
-    const Duration patience = has_lost ? std::chrono::seconds(1) : Duration{};
+    const Duration patience = has_lost ? std::chrono::milliseconds(300) : Duration{};
     for (const std::string& end : planned.nodes.local->take_ended(patience)) {
       print_error("troupe: {}", end);
     }
@@ -167,12 +167,16 @@ std::optional<Error> refusal_in(Mode mode, const std::string& path, RunFile& fil
 
 Error neither(const Error& simulation, const Error& execution) {
   if (std::string_view(simulation.what()) == execution.what()) return simulation;
-  std::string why_not_run = execution.what();
-  if (execution.remedy().find(how_to_simulate) != std::string::npos) {  // it can't be
-    why_not_run.resize(why_not_run.rfind("; " + execution.remedy()));
+  std::string remedy = execution.remedy();
+  const std::string simulate(how_to_simulate);
+  const std::string other = "; or ";
+  for (const std::string& useless : {simulate + other, other + simulate, simulate}) {
+    const std::size_t at = remedy.find(useless);
+    if (at != std::string::npos) remedy.erase(at, useless.size());
   }
+  const Error why_not_run(execution.kind(), execution.place(), execution.problem(), remedy);
   return usage_error(simulation.place(), simulation.problem() + ", so it can't be simulated",
-                     simulation.remedy() + "; nor can it run here: " + why_not_run);
+                     simulation.remedy() + "; nor can it run here: " + why_not_run.what());
 }
 
 int validate_here(const std::string& path, const std::vector<std::string>& libraries) {

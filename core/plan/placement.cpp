@@ -90,7 +90,12 @@ bool Placements::lacks_rate(DeviceId device, OpId op) const {
   return options_.needs_costs && !cost_.knows(device, graph_, graph_.op_class(op));
 }
 
-// What to give `whom`, a device that lacks a rate for the op.
+// What a simulation lacks of a device that doesn't know how long the op takes.
+std::string_view Placements::missing_rate(OpId op) const {
+  return graph_.op_class(op).work.flops == 0 ? "bandwidth" : "rate";
+}
+
+// What to give `whom`, such a device.
 std::string Placements::rate_remedy(OpId op, std::string_view whom) const {
   if (graph_.op_class(op).work.flops == 0) {
     return fmt::format(
@@ -116,7 +121,7 @@ void Placements::check_device(OpId op, bool timed) const {
   }
   throw usage_error(graph_.place(op),
                     fmt::format("'{}' is placed on {}, which has no {} for '{}'", graph_.name(op),
-                                name, no_rate ? "rate" : "kernel", kind),
+                                name, no_rate ? missing_rate(op) : "kernel", kind),
                     no_rate ? rate_remedy(op, name) + ", or place the op elsewhere"
                             : "place the op on " + elsewhere);
 }
@@ -129,7 +134,7 @@ void Placements::nobody_can(OpId op) const {
   }
   throw usage_error(graph_.place(op),
                     fmt::format("no device has a {} for '{}', the kind of '{}'",
-                                lack_rates ? "rate" : "kernel", kind, graph_.name(op)),
+                                lack_rates ? missing_rate(op) : "kernel", kind, graph_.name(op)),
                     lack_rates ? rate_remedy(op, "one") : "use another op");
 }
 

@@ -20,7 +20,7 @@ namespace troupe::testing {
 // What hangs is ended soon.
 inline ProgramOptions options_in(const Workspace& workspace) {
   ProgramOptions options = workspace.options();
-  options.limit = std::chrono::minutes(5);
+  options.limit = std::chrono::minutes(2);
   return options;
 }
 

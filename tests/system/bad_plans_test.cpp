@@ -188,7 +188,13 @@ BOOST_AUTO_TEST_CASE(an_op_that_only_makes_or_moves_data_needs_a_bandwidth_in_a_
       "machine: {devices: {c: {kind: cpu, memory: m}}, memories: {m: {size: 1 GB}}}\n"
       "tasks:\n"
       "  ^a: {op: zeros, shape: [600, 600]}\n",
-      {"no device has a rate for 'zeros'", "give one a `bandwidth`"});
+      {"no device has a bandwidth for 'zeros'", "give one a `bandwidth`"});
+  check_file_refused(
+      {"simulate"},
+      "machine: {devices: {c: {kind: cpu, memory: m}}, memories: {m: {size: 1 GB}}}\n"
+      "tasks:\n"
+      "  ^a: {op: zeros, shape: [600, 600], on: c}\n",
+      {"which has no bandwidth for 'zeros'", "give c a `bandwidth`"});
 }
 
 BOOST_AUTO_TEST_CASE(validate_says_both_reasons_if_they_differ) {
@@ -197,8 +203,17 @@ BOOST_AUTO_TEST_CASE(validate_says_both_reasons_if_they_differ) {
       "machine: {devices: {g: {kind: gpu, memory: m}}, memories: {m: {size: 1 MB}}}\n"
       "tasks:\n"
       "  ^a: {op: zeros, shape: [600, 600]}\n",
-      {"no device has a rate for 'zeros'", "so it can't be simulated",
+      {"no device has a bandwidth for 'zeros'", "so it can't be simulated",
        "nor can it run here: ", "g is a GPU"});
+  const Workspace workspace;
+  workspace.write("f.yaml",
+                  "machine:\n"
+                  "  devices: {g: {kind: gpu, memory: m}, c: {kind: cpu, memory: m}}\n"
+                  "  memories: {m: {size: 1 MB}}\n"
+                  "tasks: {a: {op: zeros, shape: [600]}}\n");
+  const std::string said = workspace.run({"validate", "f.yaml"}).err;
+  BOOST_TEST(said.find("let a CPU stand in: 'troupe run --map g=c'") != std::string::npos, said);
+  BOOST_TEST(said.find("troupe simulate") == std::string::npos, said);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_with_the_last_of_three_nodes_and_says_which_w
   nodes.open();
   check_done(files, leader.wait());
   const std::string notes = files.report()["notes"].dump();
-  BOOST_TEST(contains(notes, "n0, n1 were lost"), notes);  // one by one, or at the same time
+  BOOST_TEST(contains(notes, "n0, n1 were lost"), notes);
   BOOST_TEST(contains(notes, "planning and preparing anew took "), notes);
   BOOST_TEST(contains(notes, "what was made again kept the devices busy for "), notes);
 }
@@ -305,7 +305,7 @@ BOOST_AUTO_TEST_CASE(a_run_fails_if_no_node_that_is_left_has_room_for_what_was_l
   Nodes nodes(3);
   Leader leader(files, nodes);
   leader.wait_until_under_way();
-  pause(2000);  // until the leader knows of `small`, too
+  pause(2000);  // of 20 s, until the leader knows of `small`, too
   nodes.strike(1, SIGKILL);
   const Finished finished = leader.wait();
   BOOST_TEST(finished.exit_code == 1);

@@ -32,7 +32,7 @@ void write_long_nap(const RunWorkspace& stage) {
                                "scenarios: {all: [a, w, wait, nap]}\n");
 }
 
-// Sends `signals` while it naps, all at once; the signal that ended the program.
+// Sends `signals`, which differ, while it naps, all at once; the signal that ended the program.
 int ended_by(const std::vector<int>& signals) {
   const RunWorkspace stage;
   write_long_nap(stage);

@@ -46,7 +46,7 @@ const std::string long_run =
     "machine: {discover: {}}\n"
     "tensors: {x: {op: uniform, shape: [50, 50], on: n0.cpu0}}\n"
     "tasks:\n"
-    "  a: {op: sleep, in: [x], duration: 50 ms, repeat: 50, on: n0.cpu0}\n"
+    "  a: {op: sleep, in: [x], duration: 50 ms, repeat: 120, on: n0.cpu0}\n"
     "  b: {op: sleep, in: [a], duration: 1 ms, on: n1.cpu0}\n"
     "  c: {op: sleep, in: [b, x], duration: 1 ms, on: n2.cpu0}\n"
     "  d: {op: sleep, in: [c], duration: 1 ms, on: n0.cpu0}\n";
@@ -135,12 +135,12 @@ BOOST_AUTO_TEST_CASE(a_cable_that_is_mended_before_the_node_timeout_loses_no_nod
 
 // The node that was cut off comes back during the run, and then serves the next one.
 BOOST_AUTO_TEST_CASE(a_node_that_comes_back_too_late_is_left_alone_until_the_next_run) {
-  const std::vector<std::string> impatient = {"--node-timeout", "4"};
+  const std::vector<std::string> impatient = {"--node-timeout", "3"};
   Cluster cluster(long_run, with(trusting, impatient), impatient);
   Program run(cluster.leader(), options_in(cluster));
   wait_until_under_way(run);
   cluster.network.cut_cable(2);
-  pause(std::chrono::seconds(8));
+  pause(std::chrono::seconds(5));
   cluster.network.mend_cable(2);
   cluster.check_done(run.wait());
   BOOST_TEST(contains(cluster.notes(), "n2 was lost"), cluster.notes());

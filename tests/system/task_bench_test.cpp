@@ -280,7 +280,7 @@ boost::test_tools::assertion_result frees_at_once(boost::unit_test::test_unit_id
 BOOST_AUTO_TEST_CASE(memory_does_not_grow_with_the_tasks_of_a_run_in_windows,
                      *boost::unit_test::precondition(frees_at_once)) {
   const Workspace workspace;
-  // Of 64 columns, of 10^5 tasks and of ten times as many.
+  // Of 64 columns, of 10^5 tasks and of thirty times as many.
   const auto peaks = [&](const std::string& steps) {
     const Finished f =
         run(workspace,
@@ -294,7 +294,7 @@ BOOST_AUTO_TEST_CASE(memory_does_not_grow_with_the_tasks_of_a_run_in_windows,
     return bytes;
   };
   const std::vector<double> few = peaks("1563");
-  const std::vector<double> many = peaks("15625");
+  const std::vector<double> many = peaks("46875");
   BOOST_TEST_REQUIRE(few.size() == 2U);
   BOOST_TEST_REQUIRE(many.size() == 2U);
   for (std::size_t runtime = 0; runtime < 2; ++runtime) {

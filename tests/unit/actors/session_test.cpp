@@ -12,6 +12,7 @@
 #include <functional>
 #include <future>
 #include <limits>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -129,6 +130,9 @@ BOOST_AUTO_TEST_CASE(a_session_that_was_moved_from_refuses_to_be_used) {
   for (const auto& use : uses) {
     check_error(use, {"this session was moved from; use the one that it was moved to"});
   }
+  const std::map<std::string, Tensor> none;
+  check_error([&] { old.save("x.safetensors", none); }, {"this session was moved from"},
+              "session_test.cpp", __LINE__ - 1);
   BOOST_TEST(s.zeros(small).read<float>().size() == 4U);
 }
 

@@ -89,6 +89,17 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_is_asked_for_now_and_then_is_made) {
   }
 }
 
+// The session's thread is busy with other calls.
+BOOST_AUTO_TEST_CASE(a_tensor_that_was_found_made_stays_so) {
+  Session s(testing::session_machine(), {.ops = testing::session_ops()});
+  const Tensor y = call_on(s, "cpu1", "count");
+  BOOST_REQUIRE(y.wait_for(60s));
+  for (int i = 0; i < 10'000; ++i) {
+    call_on(s, "cpu1", "count");
+    BOOST_REQUIRE(y.wait_for(0s));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_simulation_waits_whatever_the_timeout) {
   for (const Duration timeout : {Duration(0s), Duration(1us), Duration(60s)}) {
     bool is_made = false;

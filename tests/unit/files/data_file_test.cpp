@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(the_header_of_a_file_is_read_again_if_it_was_changed) {
   BOOST_TEST(beyond != header);
   BOOST_TEST(last.of(InputFile(path)) == beyond);
 
-  std::this_thread::sleep_for(20ms);        // file systems may take time in steps of some of them
+  std::this_thread::sleep_for(20ms);        // file systems may count time in steps of 4 ms
   const std::string same = bytes_of(path);  // the same file, written to
   std::ofstream(path, std::ios::binary) << same;
   std::filesystem::last_write_time(path, time);
