@@ -87,6 +87,14 @@ BOOST_AUTO_TEST_CASE(scopes_may_end_in_any_order) {
   BOOST_TEST(is_on("cpu1"));
 }
 
+// AddressSanitizer sees it end with the program, after what belongs to the thread.
+BOOST_AUTO_TEST_CASE(a_scope_may_outlive_its_session_and_what_belongs_to_its_thread) {
+  static std::optional<DeviceScope> kept;
+  const Session s(testing::session_machine(), {.mode = Mode::simulate});
+  kept.emplace(s.on("cpu0"));
+  BOOST_TEST(kept.has_value());
+}
+
 // A step on the device of the gate would wait until the gate opens by itself. The window of the
 // gate keeps those behind it from ending.
 BOOST_AUTO_TEST_CASE(ops_keep_off_a_device_that_has_much_left_of_an_earlier_window) {
