@@ -43,9 +43,9 @@ std::vector<Window> unsatisfiable() {
   return {window({{dev0, make_share(dev0, {{.waits_for = 1}, {.expected = 1us}})}})};
 }
 
-// An op on dev0 that takes 200 ms, then an op on dev1.
-std::vector<Window> long_work() {
-  return {window({{dev0, make_share(dev0, {{.successors = {{dev1, 0}}, .expected = 200ms}, {}})},
+// An op on dev0 that takes some time, then an op on dev1.
+std::vector<Window> long_work(Duration time = 200ms) {
+  return {window({{dev0, make_share(dev0, {{.successors = {{dev1, 0}}, .expected = time}, {}})},
                   {dev1, make_share(dev1, {{.waits_for = 1}}, 0, true, 2)}})};
 }
 
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(items_that_finished_before_a_run_was_stuck_are_recorded) {
 
 BOOST_AUTO_TEST_CASE(a_device_whose_actor_dies_at_work_fails_the_run) {
   for (const bool virtual_time : {true, false}) {
-    SmallRun run(virtual_time, long_work());
+    SmallRun run(virtual_time, long_work(1h));
     run.begin();
     run.steps(8);
     run.kill(dev0);
