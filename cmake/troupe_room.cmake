@@ -51,7 +51,7 @@ endfunction()
 
 # troupe_room(name [APART] [COLD] SOURCES files... USES targets...): a room is one static library,
 # troupe_<name>. All rooms together are also libtroupe.so. APART: its files are never joined. COLD:
-# tests spend so little time in it that to optimise it for them takes longer.
+# tests gain less than it takes to optimise it for them.
 function(troupe_room name)
   cmake_parse_arguments(ROOM "APART;COLD" "" "SOURCES;USES" ${ARGN})
   add_library(troupe_${name} STATIC ${ROOM_SOURCES})

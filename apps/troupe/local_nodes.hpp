@@ -51,8 +51,8 @@ class LocalNodes {
   // Blocks until all have ended. Returns whether all of them were well.
   bool wait();
   // Says of nodes that have ended since the last call, other than by this object, how they did:
-  // "node n1 was ended by signal 11 (Segmentation fault)". Doesn't block, unless there is
-  // `patience` for one that is about to end: until one has ended, but no longer.
+  // "node n1 was ended by signal 11 (Segmentation fault)". Blocks until one has, but no
+  // longer than `patience`.
   std::vector<std::string> take_ended(Duration patience = {});
   // Ends all of them, suspended or not, whatever they are doing; what they have stored is removed.
   // Blocks for a second, or for as long as the system takes to end one that it must kill.

@@ -90,14 +90,18 @@ bool Placements::lacks_rate(DeviceId device, OpId op) const {
   return options_.needs_costs && !cost_.knows(device, graph_, graph_.op_class(op));
 }
 
+bool Placements::computes_nothing(OpId op) const {
+  return graph_.op_class(op).work.flops == 0;
+}
+
 // What a simulation lacks of a device that doesn't know how long the op takes.
 std::string_view Placements::missing_rate(OpId op) const {
-  return graph_.op_class(op).work.flops == 0 ? "bandwidth" : "rate";
+  return computes_nothing(op) ? "bandwidth" : "rate";
 }
 
 // What to give `whom`, such a device.
 std::string Placements::rate_remedy(OpId op, std::string_view whom) const {
-  if (graph_.op_class(op).work.flops == 0) {
+  if (computes_nothing(op)) {
     return fmt::format(
         "give {} a `bandwidth` in the machine file: it computes nothing, and takes as "
         "long as what it moves",

@@ -90,6 +90,7 @@ class Placements {
   }
   bool can_run(DeviceId device, OpId op, bool timed) const;
   bool lacks_rate(DeviceId device, OpId op) const;
+  bool computes_nothing(OpId op) const;
   std::string_view missing_rate(OpId op) const;
   std::string rate_remedy(OpId op, std::string_view whom) const;
   void check_device(OpId op, bool timed) const;

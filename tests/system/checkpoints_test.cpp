@@ -32,7 +32,7 @@ const std::string two_scenarios =
     "  early: {op: add, in: [a, x]}\n"
     "  b: {op: mul, in: [a, x]}\n"
     "  nap: {op: sleep, duration: 60 ms, in: [b]}\n"
-    "  door: {op: gate, repeat: 1}\n"
+    "  door: {op: gate}\n"
     "  late: {op: add, in: [b, x]}\n"
     "save: {early: 'early-{i}.npy', late: 'late-{i}.npy'}\n"
     "scenarios:\n"

@@ -30,13 +30,13 @@ BOOST_AUTO_TEST_SUITE(node_loss)
 namespace {
 
 // Work on three nodes, each of which needs tensors of the one before it.
-std::string chain(const std::string& nap, const std::string& node_of_nap = "n1") {
+std::string chain(const std::string& slow_op, const std::string& node_of_it = "n1") {
   return "machine: {discover: {}}\n"
          "tensors: {x: {op: uniform, shape: [300, 300], on: n0.cpu0}}\n"
          "tasks:\n"
          "  a: {op: scale, in: [x], alpha: 2, repeat: 100, on: n0.cpu0}\n"
          "  nap: {op: " +
-         nap + ", in: [a], on: " + node_of_nap +
+         slow_op + ", in: [a], on: " + node_of_it +
          ".cpu0}\n"
          "  b: {op: add, in: [a, x], on: n1.cpu0}\n"
          "  c: {op: mul, in: [b, a], on: n2.cpu0}\n"
