@@ -6,11 +6,11 @@
 // index_add: x, and at the elements along an axis whose numbers are in the second input, what the
 // third has for them is added. The gradient of take by x is the index_add of zeros, the numbers and
 // the gradient by the output.
+#include "core/base/error.hpp"
 #include "core/ops/axis.hpp"
 #include "core/ops/builtin.hpp"
 #include "core/ops/element_functions.hpp"
 #include "core/ops/elementwise.hpp"
-#include "core/ops/failures.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -75,7 +75,8 @@ void check_numbers(const Number* numbers, std::int64_t count, std::int64_t exten
   if (are_elements) return;
   const auto* const bad = std::find_if_not(
       numbers, numbers + count, [=](Number number) { return is_element(number, extent); });
-  throw no_such_element(bad - numbers);
+  throw run_error(fmt::format("the element number at place {} is {}", bad - numbers, *bad),
+                  fmt::format("those along the axis are from 0 to {}", extent - 1));
 }
 
 template <class T, class Number>
