@@ -32,7 +32,7 @@ struct ActorRuntimeOptions {
   const std::atomic<bool>* interrupted = nullptr;
   Duration grace = interrupt_grace;  // for what is under way then
   NodeResources* nodes = nullptr;    // where the devices and links are; null: in this process
-  std::span<LinkUse> uses = {};      // by LinkId: written by backends of this process; may be empty
+  std::span<LinkUse> uses = {};      // by LinkId: written as links copy; may be empty
   Instant begins_at{};               // of virtual time, which real time ignores
   // The run ends so long after it has begun, if it is still on, as if it were interrupted; but
   // what is under way then is waited for. None: it doesn't.

@@ -17,8 +17,8 @@
 
 namespace troupe {
 
-// The one difference between a real run and a simulation that this room knows. Nodes under virtual
-// time share one with their leader. For the thread that spawns actors.
+// The one difference between a real run and a simulation that actors know. Nodes under virtual time
+// share one with their leader. For the thread that spawns actors.
 class ActorSystemSetup {
  public:
   // Virtual time begins at `begins_at`. Throws std::system_error where the host gives no thread.

@@ -2,6 +2,7 @@
 
 #include "actors/course_notes.hpp"
 #include "core/base/error.hpp"
+#include "core/base/steady_now.hpp"
 #include "core/base/units.hpp"
 #include "core/plan/planner.hpp"
 
@@ -113,21 +114,14 @@ void Course::act() {
   if (options.is_interrupted()) return;
   setting_.execution.stop();
   if (is_cut_ && is_none_left()) result_.failure = {.cause = none_left().what()};
-  if (!is_cut_ || !has_failed_transfer() || !has_failed_between_nodes()) return;
-  // It may have failed before it is known why.
-  const std::string why = setting_.execution.await_disconnection();
+  if (!is_cut_) return;
+  const std::string why = setting_.execution.await_disconnection(result_.failure, plan_);
   if (!why.empty()) result_.failure = {.cause = why};
 }
 
 bool Course::has_failed_transfer() const {
   const UnitId failed = result_.failure.unit;
   return failed && plan_.units[failed.index()].transfer;
-}
-
-bool Course::has_failed_between_nodes() const {
-  const Machine& machine = setting_.machine;
-  const ResourceId link = plan_.units[result_.failure.unit.index()].ref.resource;
-  return is_network_link(machine, machine.links[link.index() - machine.devices.size()]);
 }
 
 bool Course::is_to_go_on() const {
@@ -156,8 +150,7 @@ void Course::leave_out_time_since_end() {
       for (const Share::Item& item : share.items) end = std::max(end, item.end);
     }
   }
-  const Duration since =
-      std::chrono::steady_clock::now().time_since_epoch() - end.time_since_epoch();
+  const Duration since = steady_now() - end;
   for (Window& window : plan_.windows) {
     for (auto& [resource, share] : window.shares) {
       for (Share::Item& item : share.items) {

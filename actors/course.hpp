@@ -120,10 +120,8 @@ class Course {
   bool may_outlive_loss() const;
   // Something is missing for such a loss.
   bool is_cut_by_loss() const;
-  // The failure that ended the last attempt is one of a transfer,
+  // The failure that ended the last attempt is one of a transfer.
   bool has_failed_transfer() const;
-  // and of one between nodes.
-  bool has_failed_between_nodes() const;
   std::string lost_names(const std::vector<bool>& lost) const;
   std::string why_lost(const std::vector<bool>& lost) const;
 

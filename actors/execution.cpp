@@ -116,8 +116,12 @@ std::string Execution::last_cut() const {
   return cluster_ != nullptr ? cluster_->last_cut() : std::string();
 }
 
-std::string Execution::await_disconnection() {
-  return cluster_ != nullptr ? cluster_->await_disconnection() : std::string();
+std::string Execution::await_disconnection(const CoordinatorLogic::Failure& failure,
+                                           const Plan& plan) {
+  if (cluster_ == nullptr || !failure.unit) return {};
+  const Unit& unit = plan.units[failure.unit.index()];
+  if (!unit.transfer || !is_network_link(machine_, unit.ref.resource)) return {};
+  return cluster_->await_disconnection();
 }
 
 Replaced Execution::replace_lost_nodes(Duration limit) {

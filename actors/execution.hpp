@@ -82,9 +82,10 @@ class Execution {
   // See Cluster. In a simulation, no nodes are cut off from each other.
   std::size_t cuts() const;
   std::string last_cut() const;
-  // A transfer between nodes has failed. Blocks until its cause is among lost_nodes() or cuts(),
-  // and returns a sentence on that, with what to do; or until it can't be, and returns nothing.
-  std::string await_disconnection();
+  // A unit of the plan has failed. If it is a transfer between nodes, blocks until its cause is
+  // among lost_nodes() or cuts(), and returns a sentence on that, with what to do; or until it
+  // can't be. Else returns nothing.
+  std::string await_disconnection(const CoordinatorLogic::Failure& failure, const Plan& plan);
   // See Cluster. In a simulation, another node is there so long after a loss.
   Replaced replace_lost_nodes(Duration limit);
   // Those of a run that is over, until clear().

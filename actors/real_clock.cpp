@@ -1,6 +1,7 @@
 #include "actors/real_clock.hpp"
 
 #include "actors/messages.hpp"
+#include "core/base/steady_now.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -15,13 +16,11 @@
 namespace troupe {
 namespace {
 
-std::int64_t steady_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 #if defined(__x86_64__)
+
+std::int64_t steady_ns() {
+  return steady_now().time_since_epoch().count();
+}
 
 // Reads the counter after all preceding instructions have completed.
 std::uint64_t ticks() {
@@ -97,14 +96,14 @@ Instant RealClock::instant() const {
 #if defined(__x86_64__)
   if (counter_.ns_per_tick > 0) return at(ticks());
 #endif
-  return Instant{Duration{steady_ns()}};
+  return steady_now();
 }
 
 Instant RealClock::instant_after(Instant earlier) const {
 #if defined(__x86_64__)
   if (counter_.ns_per_tick > 0) return std::max(earlier, at(__rdtsc()));
 #endif
-  return std::max(earlier, Instant{Duration{steady_ns()}});
+  return std::max(earlier, steady_now());
 }
 
 void RealClock::start_timer(Duration delay, TimerListener& listener, std::uint32_t slot) {

@@ -45,8 +45,7 @@ bool ResourceHost::has_thread(ResourceId resource) const {
 }
 
 bool ResourceHost::is_on_network(ResourceId resource) const {
-  if (network_ == nullptr || has_thread(resource)) return false;
-  return is_network_link(machine_, machine_.links[resource.index() - machine_.devices.size()]);
+  return network_ != nullptr && is_network_link(machine_, resource);
 }
 
 caf::execution_unit* ResourceHost::start_thread(ResourceId resource) {

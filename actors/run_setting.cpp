@@ -4,7 +4,7 @@
 #include "core/backend/registry.hpp"
 #include "core/base/error.hpp"
 #include "core/machine/discover.hpp"
-#include "core/machine/local_cores.hpp"
+#include "core/machine/prepare_machine.hpp"
 #include "core/memory/buffer_pool.hpp"
 
 #include <algorithm>

@@ -199,8 +199,8 @@ Tensor softmax_cross_entropy_grad(Argument logits, const Tensor& labels);
 // to the nearest one, and is infinite beyond their range. Of an int64, an int32 has the lower half.
 Tensor cast(Argument x, DType dtype);
 
-// A list of integers of any type, as a program writes it: {rows, -1}. Throws a usage Error for one
-// above Shape::max_elements.
+// A list of integers of any type, as a program writes it: {rows, -1}. Throws a usage Error for an
+// unsigned one above Shape::max_elements; others are for the op to refuse.
 struct Indices {
   Indices() = default;
   Indices(std::initializer_list<Extent> given) {

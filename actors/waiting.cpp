@@ -2,6 +2,7 @@
 
 #include "actors/virtual_time.hpp"
 #include "core/base/assert.hpp"
+#include "core/base/steady_now.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -22,8 +23,7 @@ void let_pass(caf::actor_system& system) {
 
 Instant present(caf::actor_system& system) {
   if (VirtualTime* const time = VirtualTime::find(system)) return time->clock().instant();
-  return Instant{
-      std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch())};
+  return steady_now();
 }
 
 void rest_for(caf::actor_system& system, Duration real_time) {

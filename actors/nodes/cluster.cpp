@@ -12,7 +12,7 @@
 #include "actors/run_setting.hpp"
 #include "actors/warm_up.hpp"
 #include "core/base/error.hpp"
-#include "core/machine/local_cores.hpp"
+#include "core/machine/prepare_machine.hpp"
 #include "core/network/socket_wire.hpp"
 
 #include <algorithm>

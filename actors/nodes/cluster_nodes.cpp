@@ -145,7 +145,7 @@ caf::actor ClusterNodes::spawn_stand_in(caf::actor_system& system, ResourceId re
   stand_ins_[resource.value] = stand_in;
   if (is_lost_[node]) {
     caf::anon_send(stand_in, NodeLost{loss_of(node)});
-  } else if (is_cut_ || (is_disconnected_ && is_between_nodes(resource))) {
+  } else if (is_cut_ || (is_disconnected_ && is_network_link(*running_, resource))) {
     caf::anon_send(stand_in, Failure{resource, {}, why_disconnected()});
   }
   return stand_in;
@@ -266,18 +266,12 @@ void ClusterNodes::mark_lost(std::size_t n, std::string why) {
     const ResourceId resource{number};
     if (resource_node(*running_, resource).index() == n) {
       caf::anon_send(stand_in, NodeLost{loss_of(n)});
-    } else if (is_between_nodes(resource)) {
+    } else if (is_network_link(*running_, resource)) {
+      // What it has sent when connections are closed may never arrive: the run has failed then,
+      // though nothing of it may be on the node that was lost.
       caf::anon_send(stand_in, Failure{resource, {}, loss_of(n)});
     }
   }
-}
-
-// What such a link has sent when connections are closed may never arrive: the run has failed then,
-// though nothing of it may be on the node that was lost.
-bool ClusterNodes::is_between_nodes(ResourceId resource) const {
-  const std::size_t devices = running_->devices.size();
-  return resource.index() >= devices &&
-         is_network_link(*running_, running_->links[resource.index() - devices]);
 }
 
 void ClusterNodes::disconnect(const std::string& cause, std::size_t but) {

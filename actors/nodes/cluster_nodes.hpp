@@ -85,7 +85,6 @@ class ClusterNodes {
   bool is_cut_pair(const NodeSuspected& suspected) const;
   void cut(const NodeSuspected& suspected);
   void mark_lost(std::size_t n, std::string why);
-  bool is_between_nodes(ResourceId resource) const;
   std::string why_disconnected() const;
   std::string loss_of(std::size_t n) const;
   std::string cut_of() const;

@@ -4,6 +4,7 @@
 #include "actors/nodes/node_question.hpp"
 #include "actors/waiting.hpp"
 #include "core/base/error.hpp"
+#include "core/base/steady_now.hpp"
 #include "core/machine/discover.hpp"
 #include "core/network/host_port.hpp"
 #include "core/network/introduction.hpp"

@@ -3,6 +3,7 @@
 #include "actors/nodes/node_files.hpp"
 #include "actors/nodes/node_protocol.hpp"
 #include "core/base/error.hpp"
+#include "core/base/steady_now.hpp"
 
 #include <string_view>
 #include <utility>

@@ -1,6 +1,5 @@
 #include "actors/nodes/node_protocol.hpp"
 
-#include "actors/nodes/node_values.hpp"
 #include "core/network/random_number.hpp"
 
 #include <filesystem>
@@ -59,14 +58,19 @@ std::string signature_of(const OpKind& kind) {
   return text;
 }
 
-Instant steady_now() {
-  return Instant(
-      std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()));
-}
-
 void add_node_protocol(caf::actor_system_config& config) {
-  add_node_values(config);
-  config.add_message_type<Hello>("troupe::Hello")
+  config.add_message_type<PackedError>("troupe::PackedError")
+      .add_message_type<Machine>("troupe::Machine")
+      .add_message_type<TensorType>("troupe::TensorType")
+      .add_message_type<PackedShare>("troupe::PackedShare")
+      .add_message_type<ShareRecords>("troupe::ShareRecords")
+      .add_message_type<PackedReplicas>("troupe::PackedReplicas")
+      .add_message_type<NodeId>("troupe::NodeId")
+      .add_message_type<MemoryId>("troupe::MemoryId")
+      .add_message_type<ResourceId>("troupe::ResourceId")
+      .add_message_type<UnitId>("troupe::UnitId")
+      .add_message_type<ReplicaId>("troupe::ReplicaId")
+      .add_message_type<Hello>("troupe::Hello")
       .add_message_type<Welcome>("troupe::Welcome")
       .add_message_type<Refusal>("troupe::Refusal")
       .add_message_type<GpusRequest>("troupe::GpusRequest")

@@ -4,6 +4,7 @@
 #include "actors/nodes/node_protocol.hpp"
 #include "actors/waiting.hpp"
 #include "core/base/error.hpp"
+#include "core/base/steady_now.hpp"
 #include "core/base/time.hpp"
 #include "core/base/units.hpp"
 

@@ -7,7 +7,7 @@
 #include "core/backend/cuda/cuda_backend.hpp"
 #include "core/base/error.hpp"
 #include "core/machine/discover.hpp"
-#include "core/machine/local_cores.hpp"
+#include "core/machine/prepare_machine.hpp"
 #include "core/memory/digest.hpp"
 #include "core/result/results.hpp"
 

@@ -3,8 +3,10 @@
 #include "actors/nodes/cluster.hpp"
 #include "actors/run_setting.hpp"
 #include "core/base/error.hpp"
+#include "core/base/text.hpp"
 #include "core/machine/discover.hpp"
 #include "core/machine/fit.hpp"
+#include "core/network/host_port.hpp"
 #include "core/ops/registry.hpp"
 
 #include <algorithm>
@@ -36,24 +38,14 @@ void check_begins_with_builtin(const OpRegistry& ops) {
 
 // What the variable lists. Throws a usage Error if an address is missing between commas.
 std::vector<std::string> addresses_in(std::string_view variable) {
-  constexpr std::string_view blanks = " \t\r\n";
-  const auto trimmed = [&](std::string_view text) {
-    const std::size_t first = std::min(text.find_first_not_of(blanks), text.size());
-    return text.substr(first, text.find_last_not_of(blanks) + 1 - first);
-  };
   if (trimmed(variable).empty()) return {};
-  std::vector<std::string> addresses;
-  for (std::string_view rest = variable;;) {
-    const std::size_t comma = std::min(rest.find(','), rest.size());
-    addresses.emplace_back(trimmed(rest.substr(0, comma)));
-    if (addresses.back().empty()) {
-      throw usage_error(
-          fmt::format("{}='{}' lacks an address beside a comma", nodes_variable, variable),
-          "write HOST:PORT,HOST:PORT");
-    }
-    if (comma == rest.size()) return addresses;
-    rest.remove_prefix(comma + 1);
+  std::vector<std::string> addresses = split_addresses(variable);
+  if (std::ranges::find(addresses, "") != addresses.end()) {
+    throw usage_error(
+        fmt::format("{}='{}' lacks an address beside a comma", nodes_variable, variable),
+        "write HOST:PORT,HOST:PORT");
   }
+  return addresses;
 }
 
 // The nodes that the environment names, if the session takes them.

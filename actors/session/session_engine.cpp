@@ -332,7 +332,7 @@ Error SessionEngine::failure() {
   if (!actors_.is_over()) return loss();
   const RunResult result = actors_.take_result();
   const CoordinatorLogic::Failure& why = result.failure;
-  const std::string disconnection = await_disconnection_behind(why);
+  const std::string disconnection = execution_.await_disconnection(why, plan());
   std::string what =
       disconnection.empty() ? describe(why, graph(), machine_, plan()) : disconnection;
   std::string remedy;
@@ -343,16 +343,6 @@ Error SessionEngine::failure() {
   }
   const Error error = run_error(what, remedy);
   return why.unit ? error.at(graph().place(plan().units[why.unit.index()].op)) : error;
-}
-
-// A transfer between nodes may fail before the loss of the node is noticed that is the reason.
-std::string SessionEngine::await_disconnection_behind(const CoordinatorLogic::Failure& failure) {
-  if (!failure.unit) return {};
-  const Unit& unit = plan().units[failure.unit.index()];
-  if (!unit.transfer) return {};
-  const std::size_t link = unit.ref.resource.index() - machine_.devices.size();
-  if (!is_network_link(machine_, machine_.links[link])) return {};
-  return execution_.await_disconnection();
 }
 
 const std::byte* SessionEngine::data(const TensorState& tensor) const {

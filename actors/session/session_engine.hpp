@@ -167,7 +167,6 @@ class SessionEngine {
   void hold(std::span<const PlannedWindow::Hold> holds, SentWindows::Entry& entry);
   void release_copies(TensorState& tensor);
   UnitId pending(const TensorState::Copy& copy) const;
-  std::string await_disconnection_behind(const CoordinatorLogic::Failure& failure);
 
   // In session_room.cpp.
   struct Move {

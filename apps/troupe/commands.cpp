@@ -65,34 +65,28 @@ std::vector<std::string> describe_backends(const RunSetting& setting, const Mach
   return lines;
 }
 
-int carry_out(Mode mode, const RunArguments& arguments) {
-  Phases phases(arguments.verbose);
-  PlannedRun planned(mode, arguments, phases);
-  Run& run = *planned.run;
-  std::optional<Cluster>& cluster = planned.nodes.cluster;
+// Where a report goes, beside standard output.
+struct Outputs {
   std::optional<OutputFile> json;
   std::optional<OutputFile> trace;
-  phases.run(ErrorKind::usage, "opening the outputs of " + arguments.file, [&] {
-    if (!arguments.json.empty()) json.emplace(arguments.json);
-    if (!arguments.trace.empty()) trace.emplace(arguments.trace);
-    // Not earlier: opening a named pipe waits for its reader, and a signal must end that at once.
-    catch_interrupts();
-    if (!arguments.verbose) return;
-    for (const std::string& line : describe_backends(run.setting(), run.machine())) {
-      phases.bar().print_line(line);
-    }
-  });
 
-  Report report =
-      guard(ErrorKind::failed, "running " + arguments.file, [&] { return run.perform(); });
-  if (!report.interrupted) limit_interrupted_time();
-  report.title = planned.file.title;
-  const std::vector<std::string>& notes = planned.file.notes;
-  report.notes.insert(report.notes.begin(), notes.begin(), notes.end());
-  std::size_t finished = 0;
-  for (const ScenarioReport& s : report.scenarios) finished += s.ops;
-  phases.ended(run.setting().name_past, finished);
-  // If an output fails, the others are written all the same. The first error is thrown at the end.
+  Outputs(const RunArguments& arguments, const Run& run, Phases& phases) {
+    phases.run(ErrorKind::usage, "opening the outputs of " + arguments.file, [&] {
+      if (!arguments.json.empty()) json.emplace(arguments.json);
+      if (!arguments.trace.empty()) trace.emplace(arguments.trace);
+      // Not earlier: opening a named pipe waits for its reader, and a signal must end that at once.
+      catch_interrupts();
+      if (!arguments.verbose) return;
+      for (const std::string& line : describe_backends(run.setting(), run.machine())) {
+        phases.bar().print_line(line);
+      }
+    });
+  }
+};
+
+// If an output fails, the others are written all the same. Returns the first error.
+std::optional<Error> write_outputs(const Report& report, const RunArguments& arguments,
+                                   Outputs& outputs, Phases& phases) {
   std::optional<Error> failure;
   const auto attempt = [&failure](auto&& write) {
     try {
@@ -111,8 +105,8 @@ int carry_out(Mode mode, const RunArguments& arguments) {
       });
     });
   };
-  write_to(json, arguments.json, write_report_json);
-  write_to(trace, arguments.trace, write_chrome_trace);
+  write_to(outputs.json, arguments.json, write_report_json);
+  write_to(outputs.trace, arguments.trace, write_chrome_trace);
   phases.bar().clear();
   attempt([&] {
     guard(ErrorKind::failed, "writing the report", [&] {
@@ -120,11 +114,16 @@ int carry_out(Mode mode, const RunArguments& arguments) {
       print(report_text(report));
     });
   });
-  if (planned.nodes.local) {
+  return failure;
+}
+
+void say_what_failed(const Report& report, RunNodes& nodes) {
+  if (nodes.local) {
     // A node's connection closes a moment before its process has ended.
-    const bool has_lost = cluster && cluster->has_ever_lost_node() && exit_code(report) != 0;
+    const bool has_lost =
+        nodes.cluster && nodes.cluster->has_ever_lost_node() && exit_code(report) != 0;
     const Duration patience = has_lost ? std::chrono::milliseconds(300) : Duration{};
-    for (const std::string& end : planned.nodes.local->take_ended(patience)) {
+    for (const std::string& end : nodes.local->take_ended(patience)) {
       print_error("troupe: {}", end);
     }
   }
@@ -133,15 +132,36 @@ int carry_out(Mode mode, const RunArguments& arguments) {
     if (!s.mismatch.empty()) print_error("troupe: scenario '{}': {}", s.name, s.mismatch);
   }
   if (report.interrupted) print_error("troupe: interrupted");
+}
+
+int carry_out(Mode mode, const RunArguments& arguments) {
+  Phases phases(arguments.verbose);
+  PlannedRun planned(mode, arguments, phases);
+  Run& run = *planned.run;
+  RunNodes& nodes = planned.nodes;
+  Outputs outputs(arguments, run, phases);
+
+  Report report =
+      guard(ErrorKind::failed, "running " + arguments.file, [&] { return run.perform(); });
+  if (!report.interrupted) limit_interrupted_time();
+  report.title = planned.file.title;
+  const std::vector<std::string>& notes = planned.file.notes;
+  report.notes.insert(report.notes.begin(), notes.begin(), notes.end());
+  std::size_t finished = 0;
+  for (const ScenarioReport& s : report.scenarios) finished += s.ops;
+  phases.ended(run.setting().name_past, finished);
+
+  const std::optional<Error> failure = write_outputs(report, arguments, outputs, phases);
+  say_what_failed(report, nodes);
   const int code = report.interrupted ? exit_failed : exit_code(report);
   // Kernels may be under way, which the Run would wait for, or what was sent to a node that is
   // lost.
-  if (interrupted() || (cluster && cluster->has_ever_lost_node())) {
+  if (interrupted() || (nodes.cluster && nodes.cluster->has_ever_lost_node())) {
     if (failure) print_error("troupe: {}", failure->what());
-    if (planned.nodes.local) {
-      planned.nodes.local->stop();
-    } else if (cluster) {
-      cluster->say_goodbye();
+    if (nodes.local) {
+      nodes.local->stop();
+    } else if (nodes.cluster) {
+      nodes.cluster->say_goodbye();
     }
     leave(failure ? exit_failed : code);
   }

@@ -9,6 +9,7 @@
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
 #include "core/base/version.hpp"
+#include "core/network/host_port.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -184,21 +185,13 @@ void needs_nodes(CLI::Option* option, troupe::RunArguments& arguments) {
 }
 
 // Of "a:1, b:2": both. CLI11 would pass over what is empty.
-std::vector<std::string> split_addresses(const std::string& list) {
-  std::vector<std::string> addresses;
-  std::size_t begin = 0;
-  while (begin <= list.size()) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    std::string address = list.substr(begin, end - begin);
-    if (CLI::detail::trim(address).empty()) {
-      throw CLI::ValidationError(
-          "--nodes",
-          fmt::format("there is an address too few in '{}': name HOST:PORT of each node, "
-                      "with a comma between two",
-                      troupe::visible(list)));
-    }
-    addresses.push_back(std::move(address));
-    begin = end + 1;
+std::vector<std::string> read_addresses(const std::string& list) {
+  std::vector<std::string> addresses = troupe::split_addresses(list);
+  if (std::ranges::find(addresses, "") != addresses.end()) {
+    throw CLI::ValidationError(
+        "--nodes", fmt::format("there is an address too few in '{}': name HOST:PORT of each node, "
+                               "with a comma between two",
+                               troupe::visible(list)));
   }
   return addresses;
 }
@@ -220,7 +213,7 @@ void add_nodes_options(CLI::App& command, troupe::RunArguments& arguments) {
           "--nodes",
           [&](const std::vector<std::string>& lists) {
             for (const std::string& list : lists) {
-              const std::vector<std::string> addresses = split_addresses(list);
+              const std::vector<std::string> addresses = read_addresses(list);
               arguments.nodes.insert(arguments.nodes.end(), addresses.begin(), addresses.end());
             }
           },

@@ -11,7 +11,7 @@
 #include "core/config/document.hpp"
 #include "core/files/output_file.hpp"
 #include "core/machine/discover.hpp"
-#include "core/machine/local_cores.hpp"
+#include "core/machine/prepare_machine.hpp"
 
 #include <filesystem>
 #include <string>

@@ -1,12 +1,13 @@
 // network_bench: a Wire over TCP and one over shared memory, between two processes of this host,
 // beside a plain TCP connection and memcpy. They are measured in turns, and medians are
 // shown. Whoever waits spins, so there should be a core for each process.
+#include "bench/child.hpp"
+#include "bench/median.hpp"
 #include "bench/network/raw.hpp"
 #include "bench/network/wire_end.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -17,14 +18,11 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <spawn.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace {
 
 using namespace network_bench;
+using troupe::bench::median;
 
 constexpr std::size_t pool_bytes = std::size_t{256} << 20;
 constexpr std::size_t stream_bytes = std::size_t{64} << 20;
@@ -57,9 +55,6 @@ constexpr std::array<TripTest, 3> trip_tests{{
 double at_share(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
   return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
-}
-double median(const std::vector<double>& values) {
-  return at_share(values, 0.5);
 }
 
 // One way to move bytes; a value for each repetition.
@@ -129,52 +124,6 @@ int serve(const Options& options) {
   return 0;
 }
 
-class OtherProcess {
- public:
-  OtherProcess(const Options& options, int port, Wires& wires) {
-    std::array<int, 2> ends{};
-    if (pipe(ends.data()) != 0) throw std::runtime_error("the system refuses a pipe");
-    std::vector<std::string> words{"network_bench",
-                                   "--spin-us",
-                                   std::to_string(options.spin_us),
-                                   "--serve",
-                                   std::to_string(port),
-                                   wires.tcp.wire().address(),
-                                   wires.shared_memory.wire().address()};
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-    posix_spawn_file_actions_addclose(&actions, ends[0]);
-    if (posix_spawn(&pid_, "/proc/self/exe", &actions, nullptr, arguments.data(), environ) != 0) {
-      throw std::runtime_error("the system refuses another process");
-    }
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    from_ = fdopen(ends[0], "r");
-  }
-  ~OtherProcess() {
-    std::fclose(from_);
-    waitpid(pid_, nullptr, 0);
-  }
-  OtherProcess(const OtherProcess&) = delete;
-  OtherProcess& operator=(const OtherProcess&) = delete;
-
-  std::string line() {
-    std::string text;
-    for (int c = std::fgetc(from_); c != '\n' && c != EOF; c = std::fgetc(from_)) {
-      text += static_cast<char>(c);
-    }
-    return text;
-  }
-
- private:
-  pid_t pid_ = 0;
-  std::FILE* from_ = nullptr;
-};
-
 Engine engine_of(std::string name, WireEnd& end) {
   return {.name = std::move(name),
           .round_trips =
@@ -196,7 +145,9 @@ std::vector<Engine> measure(const Options& options) {
   Pool to(pool_bytes);
   auto raw = std::make_unique<RawTcp>();
   Wires wires(0, options, from);
-  OtherProcess other(options, raw->port(), wires);
+  troupe::bench::Child other({"/proc/self/exe", "--spin-us", std::to_string(options.spin_us),
+                              "--serve", std::to_string(raw->port()), wires.tcp.wire().address(),
+                              wires.shared_memory.wire().address()});
   const std::string tcp_address = other.line();
   wires.connect(1, tcp_address, other.line());
   raw->accept_one();

@@ -2,6 +2,7 @@
 // the kernel.
 #pragma once
 
+#include "core/base/buffer_capacity.hpp"
 #include "core/memory/buffer_pool.hpp"
 
 #include <cstddef>
@@ -17,7 +18,7 @@ std::int64_t now_ns();
 class Pool {
  public:
   explicit Pool(std::size_t bytes)
-      : bytes_(bytes), start_(buffers_.take(troupe::BufferPool::capacity_for(bytes))) {}
+      : bytes_(bytes), start_(buffers_.take(troupe::buffer_capacity(bytes))) {}
   std::byte* next(std::size_t bytes) {
     if (position_ + bytes > bytes_) position_ = 0;
     std::byte* const found = start_ + position_;

@@ -101,6 +101,12 @@ std::string visible(std::string_view text) {
   return result;
 }
 
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r\n";
+  const std::size_t first = std::min(text.find_first_not_of(blanks), text.size());
+  return text.substr(first, text.find_last_not_of(blanks) + 1 - first);
+}
+
 std::string shortened(std::string_view text) {
   constexpr std::size_t bytes_max = 60;
   if (text.size() <= bytes_max) return std::string(text);

@@ -21,6 +21,9 @@ bool quotes_close(std::string_view text, std::size_t begin);
 // are escaped ("\n", "\x1b", "\u009b"). All else, backslashes too, stays: twice changes nothing.
 std::string visible(std::string_view text);
 
+// Without the blanks at its ends.
+std::string_view trimmed(std::string_view text);
+
 // For messages: at most 60 bytes, cut between characters.
 std::string shortened(std::string_view text);
 

@@ -1,4 +1,5 @@
-// Time as integer nanoseconds. No code in core reads a clock: instants are passed in with events.
+// Time as integer nanoseconds. Planning and the logic of runs read no clock: instants are passed in
+// with events.
 #pragma once
 
 #include <chrono>

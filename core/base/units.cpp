@@ -64,13 +64,6 @@ struct Parsed {
   double factor = 1;
 };
 
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view blanks = " \t";
-  const std::size_t first = text.find_first_not_of(blanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
-
 std::vector<std::string_view> names(const Quantity& q) {
   std::vector<std::string_view> result;
   for (const Unit& u : q.units.first(q.units_listed)) result.push_back(u.name);
@@ -126,10 +119,10 @@ double parse_number(std::string_view text, const Number& number, const Quantity&
 }
 
 Parsed parse(std::string_view text, const Quantity& q) {
-  const std::string_view trimmed = trim(text);
-  const Number number = leading_number(trimmed);
+  const std::string_view amount = trimmed(text);
+  const Number number = leading_number(amount);
   Parsed result{.number = parse_number(text, number, q)};
-  const std::string_view unit = trim(trimmed.substr(number.length));
+  const std::string_view unit = trimmed(amount.substr(number.length));
   if (unit.empty()) {
     if (result.number == 0) return result;  // zero is the same in every unit
     throw refuse(text, "it has no unit", q);

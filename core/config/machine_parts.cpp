@@ -169,7 +169,11 @@ class PartsReader {
       device.streams =
           static_cast<int>(read_integer(*n, of_device("streams"), 1, Device::streams_max));
     }
-    if (const Node* n = find(value, "issue_depth")) read_issue_depth(*n, device);
+    if (const Node* n = find(value, "issue_depth")) {
+      check_is_gpu(*n, device, "issue_depth", "its ops aren't issued ahead");
+      device.issue_depth =
+          static_cast<int>(read_integer(*n, of_device("issue_depth"), 1, issue_depth_max));
+    }
     if (const Node* n = find(value, "launch")) {
       device.launch = read_duration(*n, of_device("launch"));
     }
@@ -196,16 +200,6 @@ class PartsReader {
       }
     }
     machine_.devices.push_back(std::move(device));
-  }
-
-  static void read_issue_depth(const Node& n, Device& device) {
-    if (device.kind == DeviceKind::cpu) {
-      throw usage_error(n.place(),
-                        fmt::format("'{}' is a CPU, whose ops aren't issued ahead", device.name),
-                        "remove `issue_depth`");
-    }
-    device.issue_depth = static_cast<int>(read_integer(
-        n, fmt::format("issue_depth of device '{}'", device.name), 1, issue_depth_max));
   }
 
   // `why`: what the key has to do with GPUs.

@@ -190,27 +190,11 @@ class HeaderText {
   std::optional<std::vector<std::uint64_t>> shape_;
 };
 
-std::string read_text(const InputFile& file, std::uint64_t offset, std::uint64_t bytes) {
-  if (offset > file.bytes() || bytes > file.bytes() - offset) throw cut_short(file, "its header");
-  std::string text(bytes, '\0');
-  file.read(offset, std::as_writable_bytes(std::span(text)));
-  return text;
-}
-
-// A little-endian number.
-std::uint64_t number_of(std::string_view bytes) {
-  std::uint64_t number = 0;
-  for (std::size_t i = bytes.size(); i-- > 0;) {
-    number = number << 8 | static_cast<unsigned char>(bytes[i]);
-  }
-  return number;
-}
-
 }  // namespace
 
 StoredTensor read_npy_header(const InputFile& file) {
   constexpr std::uint64_t version_end = magic.size() + 2;
-  const std::string start = read_text(file, 0, version_end);
+  const std::string start = header_text(file, 0, version_end);
   if (!start.starts_with(magic)) {
     throw bad_file(file, "this is no .npy file: it doesn't begin with \\x93NUMPY",
                    "save it with numpy.save");
@@ -222,13 +206,13 @@ StoredTensor read_npy_header(const InputFile& file) {
                    "save it as version 1.0, 2.0 or 3.0");
   }
   const std::uint64_t length_bytes = major == 1 ? 2 : 4;
-  const std::uint64_t bytes = number_of(read_text(file, version_end, length_bytes));
+  const std::uint64_t bytes = little_endian(header_text(file, version_end, length_bytes));
   const std::uint64_t begin = version_end + length_bytes;
   if (begin + bytes <= file.bytes() && bytes > npy_text_bytes_max) {
     throw bad_file(file, fmt::format("the header takes {} bytes", bytes),
                    fmt::format("it takes at most {}: save the array again", npy_text_bytes_max));
   }
-  const std::string text = read_text(file, begin, bytes);
+  const std::string text = header_text(file, begin, bytes);
   return {.type = HeaderText(file, text).read(), .offset = begin + bytes};
 }
 

@@ -41,20 +41,13 @@ constexpr std::array<std::string_view, dtype_names.size()> codes = {"F32", "F64"
                                                                     "I64"};  // by DType
 
 std::string read_text(const InputFile& file) {
-  std::array<std::uint8_t, length_bytes> length{};
-  if (file.bytes() < length_bytes) throw cut_short(file, "its header");
-  file.read(0, std::as_writable_bytes(std::span(length)));
-  std::uint64_t bytes = 0;
-  for (std::size_t i = length.size(); i-- > 0;) bytes = bytes << 8 | length[i];
+  const std::uint64_t bytes = little_endian(header_text(file, 0, length_bytes));
   if (bytes > safetensors_text_bytes_max) {
     throw bad_file(
         file, fmt::format("this is no .safetensors file: its header would take {} bytes", bytes),
         again);
   }
-  if (bytes > file.bytes() - length_bytes) throw cut_short(file, "its header");
-  std::string text(bytes, '\0');
-  file.read(length_bytes, std::as_writable_bytes(std::span(text)));
-  return text;
+  return header_text(file, length_bytes, bytes);
 }
 
 // Goes through the header's JSON for what a parser lets pass: maps that have a key twice, and lists

@@ -15,6 +15,21 @@ Error cut_short(const InputFile& file, const std::string& part) {
                   "it was cut short: save or copy it again");
 }
 
+std::string header_text(const InputFile& file, std::uint64_t offset, std::uint64_t bytes) {
+  if (offset > file.bytes() || bytes > file.bytes() - offset) throw cut_short(file, "its header");
+  std::string text(bytes, '\0');
+  file.read(offset, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+std::uint64_t little_endian(std::string_view bytes) {
+  std::uint64_t number = 0;
+  for (std::size_t i = bytes.size(); i-- > 0;) {
+    number = number << 8 | static_cast<unsigned char>(bytes[i]);
+  }
+  return number;
+}
+
 TensorType stored_type(const InputFile& file, DType dtype, std::span<const std::uint64_t> extents) {
   try {
     std::vector<std::int64_t> shape;

@@ -1,6 +1,7 @@
 #include "core/machine/discover.hpp"
 
 #include "core/base/error.hpp"
+#include "core/base/text.hpp"
 #include "core/machine/host_memory.hpp"
 
 #include <algorithm>
@@ -109,12 +110,6 @@ std::vector<HostInfo::NumaNode> find_numa(hwloc_topology_t topology, const HostI
   }
   if (nodes.empty()) nodes.push_back({.memory_bytes = host.memory_bytes, .cores = host.cores});
   return nodes;
-}
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
 // The model of a GPU, from a file of NVIDIA's driver: hwloc knows it only if built with NVML.

@@ -1,6 +1,7 @@
 #include "core/memory/buffer_pool.hpp"
 
 #include "core/base/assert.hpp"
+#include "core/base/buffer_capacity.hpp"
 #include "core/base/error.hpp"
 #include "core/base/huge_pages.hpp"
 #include "core/base/saturating.hpp"
@@ -114,7 +115,7 @@ std::uint64_t BufferPool::read_room() {
 }
 
 std::byte* BufferPool::take(std::uint64_t capacity) {
-  TROUPE_ASSERT(capacity > 0 && capacity == capacity_for(capacity));
+  TROUPE_ASSERT(capacity > 0 && capacity == buffer_capacity(capacity));
   for (;;) {
     {
       const std::lock_guard lock(mutex_);

@@ -38,9 +38,6 @@ struct Pinning {
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
   static constexpr std::uint64_t page_bytes = 4096;
-  static constexpr std::uint64_t capacity_for(std::uint64_t bytes) {
-    return buffer_capacity(bytes);
-  }
 
   // `usable_bytes` returns how many bytes of the host's memory new buffers may take now.
   explicit BufferPool(std::function<std::uint64_t()> usable_bytes = usable_host_bytes,

@@ -1,5 +1,7 @@
 #include "core/memory/host_space.hpp"
 
+#include "core/base/buffer_capacity.hpp"
+
 #include <cstring>
 #include <utility>
 
@@ -12,10 +14,10 @@ class HostSpace final : public MemorySpace {
 
   BufferPool* pool() override { return pool_.get(); }
   std::byte* take(ReplicaId, std::uint64_t bytes) override {
-    return pool_->take(BufferPool::capacity_for(bytes));
+    return pool_->take(buffer_capacity(bytes));
   }
   void give(const Held& held) noexcept override {
-    pool_->give(BufferPool::capacity_for(held.bytes), held.buffer);
+    pool_->give(buffer_capacity(held.bytes), held.buffer);
   }
   void read(const Held& held, std::byte* out) const override {
     std::memcpy(out, held.buffer, held.bytes);

@@ -1,6 +1,7 @@
 #include "core/memory/memory_store.hpp"
 
 #include "core/base/assert.hpp"
+#include "core/base/buffer_capacity.hpp"
 #include "core/base/error.hpp"
 #include "core/base/random.hpp"
 #include "core/base/saturating.hpp"
@@ -168,7 +169,7 @@ std::uint32_t MemoryStore::intern(const TensorType& type, MemoryId memory, std::
                     .memory = memory,
                     .state = &state,
                     .bytes = bytes,
-                    .capacity = pool != nullptr ? BufferPool::capacity_for(bytes) : 0,
+                    .capacity = pool != nullptr ? buffer_capacity(bytes) : 0,
                     .pool = pool});
   return static_cast<std::uint32_t>(kinds_.size() - 1);
 }
@@ -191,7 +192,7 @@ void MemoryStore::reserve_buffers(std::span<const ReplicaSpec> replicas,
   Counts at_once_by_capacity;
   for (std::size_t t = 0; t < at_once.size(); ++t) {
     if (at_once[t] == 0) continue;  // of a session's types, most
-    at_once_by_capacity[BufferPool::capacity_for(types[t].bytes())] += at_once[t];
+    at_once_by_capacity[buffer_capacity(types[t].bytes())] += at_once[t];
   }
   std::map<BufferPool*, Counts> wanted;
   std::map<MemorySpace*, std::vector<MemorySpace::Need>> wanted_apart;  // where there is no pool
@@ -200,10 +201,10 @@ void MemoryStore::reserve_buffers(std::span<const ReplicaSpec> replicas,
     MemorySpace& space = *memories_[memory].space;
     const std::uint64_t fitting = std::min(count, memories_[memory].size_bytes / size);
     if (BufferPool* const pool = space.pool()) {
-      wanted[pool][BufferPool::capacity_for(size)] += fitting;
+      wanted[pool][buffer_capacity(size)] += fitting;
     } else {
       const std::uint64_t limit =
-          at_once.empty() ? fitting : at_once_by_capacity[BufferPool::capacity_for(size)];
+          at_once.empty() ? fitting : at_once_by_capacity[buffer_capacity(size)];
       wanted_apart[&space].push_back({size, std::min(fitting, limit)});
     }
   }

@@ -1,6 +1,7 @@
 #include "core/memory/shared_buffer.hpp"
 
 #include "core/base/assert.hpp"
+#include "core/base/buffer_capacity.hpp"
 
 namespace troupe {
 namespace {
@@ -17,7 +18,7 @@ struct GiveBack {
 }  // namespace
 
 std::shared_ptr<std::byte> shared_buffer(BufferPool& pool, std::uint64_t bytes) {
-  const std::uint64_t capacity = BufferPool::capacity_for(bytes);
+  const std::uint64_t capacity = buffer_capacity(bytes);
   return {pool.take(capacity), GiveBack{pool.shared_from_this(), capacity}};
 }
 

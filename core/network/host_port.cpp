@@ -1,6 +1,7 @@
 #include "core/network/host_port.hpp"
 
 #include "core/base/error.hpp"
+#include "core/base/text.hpp"
 #include "core/base/units.hpp"
 
 #include <algorithm>
@@ -147,6 +148,16 @@ HostPort read_host_port(std::string_view text) {
   }
   throw usage_error(fmt::format("'{}' is not the address of a node{}", text, why),
                     "write HOST:PORT, for example 10.0.0.2:7420");
+}
+
+std::vector<std::string> split_addresses(std::string_view list) {
+  std::vector<std::string> addresses;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t comma = std::min(list.find(',', begin), list.size());
+    addresses.emplace_back(trimmed(list.substr(begin, comma - begin)));
+    begin = comma + 1;
+  }
+  return addresses;
 }
 
 int connect_to(const HostPort& address, Duration timeout) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace troupe {
 
@@ -16,6 +17,9 @@ struct HostPort {
 
 // Reads "host:port" or "[::1]:port". Throws a usage Error if the text isn't that.
 HostPort read_host_port(std::string_view text);
+
+// The addresses of a list with commas, without blanks; what is missing between two commas is empty.
+std::vector<std::string> split_addresses(std::string_view list);
 
 // A non-blocking socket that is connected to this address. Throws a run Error unless the host is
 // found, and something takes connections there, within `timeout`. Blocks.

@@ -55,7 +55,7 @@ class Team {
   virtual std::size_t size() const = 0;
   virtual void run(std::size_t n, const std::function<void(std::size_t)>& f) = 0;
   // For how many threads kernels cut their work, whatever the size of this team: the same for all
-  // teams whose results must be the same. See widest_team() in core/machine/local_cores.hpp.
+  // teams whose results must be the same. See widest_team() in core/machine/prepare_machine.hpp.
   virtual std::int64_t widest_team() const { return 1; }
 };
 

@@ -10,12 +10,12 @@
 #include "core/ops/axis.hpp"
 #include "core/ops/builtin.hpp"
 #include "core/ops/element_functions.hpp"
+#include "core/ops/element_numbers.hpp"
 #include "core/ops/elementwise.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -75,8 +75,9 @@ void check_numbers(const Number* numbers, std::int64_t count, std::int64_t exten
   if (are_elements) return;
   const auto* const bad = std::find_if_not(
       numbers, numbers + count, [=](Number number) { return is_element(number, extent); });
-  throw run_error(fmt::format("the element number at place {} is {}", bad - numbers, *bad),
-                  fmt::format("those along the axis are from 0 to {}", extent - 1));
+  throw run_error(
+      fmt::format("the element number at place {} is {}", bad - numbers, value_of(*bad)),
+      fmt::format("those along the axis are from 0 to {}", extent - 1));
 }
 
 template <class T, class Number>
@@ -103,16 +104,9 @@ void take_elements(Team& team, const AxisView& view, const T* x, const Number* n
 // Calls f(view of x, numbers, their count) for checked numbers.
 template <class F>
 void with_numbers(const CpuCall& call, const F& f) {
-  const Shape& shape = call.inputs[0].type.shape;
-  const AxisView view(shape, axis_in(shape, call.attrs));
-  const std::int64_t count = call.inputs[1].type.shape.elements();
-  with_number(call.inputs[1].type.dtype, [&](auto any_number) {
-    using Number = decltype(any_number);
-    if constexpr (std::is_integral_v<Number>) {
-      const Number* const numbers = call.inputs[1].as<Number>();
-      check_numbers(numbers, count, view.extent);
-      f(view, numbers, count);
-    }
+  with_element_numbers(call, [&](const AxisView& view, const auto* numbers, std::int64_t count) {
+    check_numbers(numbers, count, view.extent);
+    f(view, numbers, count);
   });
 }
 

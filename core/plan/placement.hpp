@@ -47,6 +47,9 @@ class Placements {
   // The op runs on this device, if all timed ops have such a device or one that the user gave.
   void stay(OpId op, DeviceId device);
 
+  // Whether the device has a kernel for the op and, if that is timed, its time is known there.
+  bool can_run(DeviceId device, OpId op, bool timed) const;
+
   // Throws a usage Error if a device lacks an op's kernel, no device has it, or no device that has
   // it can exchange tensors with the op's inputs and readers. `busy`: as in PlacementRequest.
   void place(const std::vector<WindowOps>& windows, std::span<const Duration> busy = {});
@@ -88,7 +91,6 @@ class Placements {
     const Placement p = of(op);
     return p.device ? machine_.device(p.device).memory : p.memory;
   }
-  bool can_run(DeviceId device, OpId op, bool timed) const;
   bool lacks_rate(DeviceId device, OpId op) const;
   bool computes_nothing(OpId op) const;
   std::string_view missing_rate(OpId op) const;

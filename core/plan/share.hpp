@@ -35,6 +35,13 @@ inline NodeId resource_node(const Machine& machine, ResourceId resource) {
                                     : machine.links[resource.index() - devices].node;
 }
 
+// A link that joins nodes, or a node to what joins them.
+inline bool is_network_link(const Machine& machine, ResourceId resource) {
+  const std::size_t devices = machine.devices.size();
+  return resource.index() >= devices &&
+         is_network_link(machine, machine.links[resource.index() - devices]);
+}
+
 // One op, or one transfer over one link: the unit that is started, timed and recorded. Numbered
 // over the whole plan; a unit has a higher number than the units it depends on.
 using UnitId = Id<struct UnitTag>;

@@ -332,14 +332,9 @@ void UnitBuilder::add_copy(OpId op, MemoryId target) {
 // Returns none if no device of this memory can copy within it.
 DeviceId UnitBuilder::copier_at(MemoryId memory, OpId op) const {
   for (std::size_t d = 0; d < machine_.devices.size(); ++d) {
-    const Device& device = machine_.devices[d];
-    const OpKind& kind = graph_.kind(op);
-    if (device.memory != memory) continue;
-    if (options_.has_kernel && !options_.has_kernel(DeviceId::at(d), kind)) continue;
-    const bool needs_cost = options_.needs_costs && !is_free() && !placements_.is_needless(op);
-    if (!needs_cost || cost_.knows(DeviceId::at(d), graph_, graph_.op_class(op))) {
-      return DeviceId::at(d);
-    }
+    const DeviceId device = DeviceId::at(d);
+    if (machine_.device(device).memory != memory) continue;
+    if (placements_.can_run(device, op, !is_free())) return device;
   }
   return DeviceId::none();
 }

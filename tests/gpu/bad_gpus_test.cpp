@@ -1,6 +1,7 @@
 // GPUs that can't be used, through the program: no driver, too old a one, too few GPUs, too little
 // memory. One line says what is wrong and what to do, and with which status the program ends.
 #include "tests/gpu/gpu_fixture.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/run_workspace.hpp"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 // its own, with settings of its own.
 #pragma once
 
+#include "tests/support/contains.hpp"
 #include "tests/support/node_process.hpp"
 #include "tests/support/run_workspace.hpp"
 

@@ -62,6 +62,10 @@ void check_file_refused(const std::vector<std::string>& commands, std::string_vi
   }
 }
 
+void check_file_refused(std::string_view marked_text, const std::vector<std::string>& words) {
+  check_file_refused({"simulate"}, marked_text, words);
+}
+
 std::string with_tasks(std::string_view tasks, std::string_view machine_part) {
   constexpr std::array<std::string_view, 9> machine = {
       "  devices:",

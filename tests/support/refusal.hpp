@@ -20,6 +20,10 @@ void check_refused(const Workspace& workspace, const std::vector<std::string>& a
 void check_file_refused(const std::vector<std::string>& commands, std::string_view marked_text,
                         const std::vector<std::string>& words);
 
+// The same for `simulate` alone, where the file is refused while it is read: all commands read
+// files by the same code.
+void check_file_refused(std::string_view marked_text, const std::vector<std::string>& words);
+
 // The text of a run file with these tasks, on a machine of two CPU devices: cpu0 with memory host,
 // cpu1 with memory far, connected by link wire, and memory island without a link. A line of
 // `machine_part` replaces the line of the machine with the same name.

@@ -59,8 +59,4 @@ class RunWorkspace : public Workspace {
   nlohmann::json report() const { return nlohmann::json::parse(read("report.json")); }
 };
 
-inline bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace troupe::testing

@@ -1,4 +1,5 @@
 // Runs that write checkpoints, are cut, and go on from the last one.
+#include "tests/support/contains.hpp"
 #include "tests/support/node_process.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/run_workspace.hpp"

@@ -1,5 +1,6 @@
 // Nodes that a run can't get: they are named together, and waited for at the same time.
 #include "core/base/version.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/node_process.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/run_workspace.hpp"

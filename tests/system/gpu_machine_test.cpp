@@ -1,5 +1,6 @@
 // What the program says of the GPUs of the host, and to profilers. Runs on the stand-in for the
 // CUDA libraries, whose settings are in the environment.
+#include "tests/support/contains.hpp"
 #include "tests/support/data_bytes.hpp"
 #include "tests/support/workspace.hpp"
 
@@ -30,10 +31,6 @@ std::size_t count(std::string_view text, std::string_view part) {
   std::size_t found = 0;
   for (std::size_t at = 0; (at = text.find(part, at)) != text.npos; at += part.size()) ++found;
   return found;
-}
-
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != text.npos;
 }
 
 BOOST_AUTO_TEST_CASE(the_machine_it_prints_has_the_gpus_and_runs_on_them) {

@@ -1,6 +1,7 @@
 // Nodes that are killed at seeded moments of programs that people run: a Cholesky factorisation, an
 // epoch of training, a random graph. TROUPE_SEEDS: how many times; tools/soak tries more.
 #include "core/base/random.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/node_process.hpp"
 #include "tests/support/run_workspace.hpp"
 #include "tests/support/seeds.hpp"

@@ -1,6 +1,7 @@
 // Runs whose ranks are started by a launcher: by Open MPI's mpirun, which has PMIx, and by Slurm's
 // srun without PMIx, of which the environment is recorded here.
 #include "apps/troupe/launch/slurm_launch.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/expect_error.hpp"
 #include "tests/support/node_process.hpp"
 #include "tests/support/run_workspace.hpp"

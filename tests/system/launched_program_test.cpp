@@ -1,4 +1,5 @@
 // `troupe launch`: programs that find nodes in their environment.
+#include "tests/support/contains.hpp"
 #include "tests/support/node_process.hpp"
 #include "tests/support/run_workspace.hpp"
 

@@ -1,5 +1,6 @@
 // Processes of --local-nodes that are suspended or killed before they listen, or don't say that
 // they do.
+#include "tests/support/contains.hpp"
 #include "tests/support/node_process.hpp"
 #include "tests/support/run_workspace.hpp"
 

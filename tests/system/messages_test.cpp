@@ -1,5 +1,6 @@
 // What the program says, and where it reads from: whatever names hold, whatever a file is.
 #include "tests/support/address_space.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/refusal.hpp"
 
 #include <algorithm>
@@ -15,10 +16,6 @@ namespace fs = std::filesystem;
 
 BOOST_AUTO_TEST_SUITE(messages)
 namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 class Ready : public Workspace {
  public:

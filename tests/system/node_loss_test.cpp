@@ -2,6 +2,7 @@
 // or when others have taken their places.
 #include "core/base/random.hpp"
 #include "tests/support/certificates.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/node_process.hpp"
 #include "tests/support/run_workspace.hpp"
 #include "tests/support/silent_host.hpp"

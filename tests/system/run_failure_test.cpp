@@ -1,4 +1,5 @@
 // Runs that fail, are interrupted or killed: what finished stays in the report, and nothing hangs.
+#include "tests/support/contains.hpp"
 #include "tests/support/node_process.hpp"
 #include "tests/support/run_workspace.hpp"
 
@@ -40,7 +41,7 @@ void check_failed(const RunWorkspace& workspace, const Finished& finished,
   for (const std::string& word : words) {
     BOOST_TEST(contains(finished.err, word),
                "\"" << finished.err << "\" has no \"" << word << "\" in it");
-    BOOST_TEST(contains(scenario["error"], word));
+    BOOST_TEST(contains(scenario["error"].get<std::string>(), word));
   }
 }
 

@@ -1,5 +1,6 @@
 // Nodes with TLS: runs on them, and certificates that are refused.
 #include "tests/support/certificates.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/node_process.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/run_workspace.hpp"

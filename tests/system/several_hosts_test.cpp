@@ -1,5 +1,6 @@
 // Runs on several hosts: network namespaces with a cable or a switch between them.
 #include "tests/support/certificates.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/node_process.hpp"
 #include "tests/support/run_workspace.hpp"
 #include "tests/support/slow_network.hpp"

@@ -1,4 +1,5 @@
 // Runs on several nodes: processes of this host, with a leader and by address.
+#include "tests/support/contains.hpp"
 #include "tests/support/data_bytes.hpp"
 #include "tests/support/node_process.hpp"
 #include "tests/support/refusal.hpp"

@@ -1,4 +1,5 @@
 // Signals: which of them end a run in good order, and that none leaves files behind.
+#include "tests/support/contains.hpp"
 #include "tests/support/data_bytes.hpp"
 #include "tests/support/run_workspace.hpp"
 

@@ -2,6 +2,7 @@
 #include "tests/support/slow_network.hpp"
 
 #include "tests/support/certificates.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/node_process.hpp"
 #include "tests/support/run_workspace.hpp"
 

@@ -1,5 +1,6 @@
 // Runs whose ranks are started by a real Slurm, which the test starts for itself: a controller and
 // a node on this host, and the munge daemon that they trust. Skipped where there is none of them.
+#include "tests/support/contains.hpp"
 #include "tests/support/node_process.hpp"
 #include "tests/support/run_workspace.hpp"
 

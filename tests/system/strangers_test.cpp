@@ -2,6 +2,7 @@
 #include "tests/support/strangers.hpp"
 
 #include "tests/support/certificates.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/node_process.hpp"
 #include "tests/support/run_workspace.hpp"
 

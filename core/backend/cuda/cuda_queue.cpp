@@ -5,6 +5,7 @@
 #include "core/backend/cuda/cuda_space.hpp"
 #include "core/backend/cuda/profile_range.hpp"
 #include "core/base/relax.hpp"
+#include "core/base/steady_now.hpp"
 #include "core/base/units.hpp"
 
 #include <algorithm>
@@ -184,7 +185,7 @@ Token CudaQueue::end(std::uint32_t slot, Explain explain) {
 
 std::optional<Error> CudaQueue::give_held() {
   if (held_.is_empty()) return {};
-  if (!held_.given_at) held_.given_at = GpuClock::now();
+  if (!held_.given_at) held_.given_at = steady_now();
   const std::uint32_t last = held_.all().back();
   try {
     choose_gpu(gpu_);
@@ -213,7 +214,7 @@ void CudaQueue::give_held_or_throw() {
 }
 
 void CudaQueue::give_own() {
-  if (!given_at_) given_at_ = GpuClock::now();
+  if (!given_at_) given_at_ = steady_now();
   launches_.enqueue(launches_.size(), own_stream_.get());
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/backend/cuda/cuda_check.hpp"
 #include "core/base/error.hpp"
+#include "core/base/steady_now.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -20,11 +21,11 @@ constexpr std::chrono::microseconds off_max{50};
 // Returns null if the GPU hasn't answered within `limit`. The stream must be idle.
 std::shared_ptr<const GpuAnchor> take_anchor(cudaStream_t stream, Duration limit) {
   OwnedEvent event = make_event();
-  const Instant before = GpuClock::now();
+  const Instant before = steady_now();
   check_cuda(cudaEventRecord(event.get(), stream), "recording an event");
   for (;;) {
     const bool has_passed = is_passed(event.get());
-    const Instant after = GpuClock::now();
+    const Instant after = steady_now();
     if (has_passed) {
       const Duration off = (after - before) / 2;
       return std::make_shared<const GpuAnchor>(std::move(event), before + off, off);
@@ -34,11 +35,6 @@ std::shared_ptr<const GpuAnchor> take_anchor(cudaStream_t stream, Duration limit
 }
 
 }  // namespace
-
-Instant GpuClock::now() {
-  return Instant{
-      std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch())};
-}
 
 Instant GpuAnchor::time_of(cudaEvent_t event, Instant otherwise) const {
   float ms = 0;
@@ -85,7 +81,7 @@ std::shared_ptr<const GpuAnchor> GpuClock::anchor() const {
 
 void GpuClock::renew() {
   const std::unique_lock renewing(renewing_, std::try_to_lock);
-  const Instant begun = GpuClock::now();
+  const Instant begun = steady_now();
   if (!renewing || begun - anchor()->passed() < age_max) return;
   if (begun - tried_ < pause_between_tries) return;
   tried_ = begun;

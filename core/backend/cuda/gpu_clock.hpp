@@ -37,8 +37,6 @@ class GpuClock {
   // That of a GPU, as long as somebody holds it. Blocks until the GPU has answered. Throws a run
   // Error if CUDA fails.
   static std::shared_ptr<GpuClock> of(int gpu);
-  // The time of runs, see actors/real_clock.hpp.
-  static Instant now();
   explicit GpuClock(int gpu);
   ~GpuClock();
   GpuClock(const GpuClock&) = delete;

@@ -1,6 +1,5 @@
-#include "actors/nodes/node_values.hpp"
-
 #include "actors/nodes/machine_values.hpp"
+#include "actors/nodes/node_protocol.hpp"
 #include "actors/nodes/packed_share.hpp"
 #include "actors/nodes/share_records.hpp"
 #include "core/config/machine_file.hpp"
@@ -89,7 +88,7 @@ BOOST_AUTO_TEST_CASE(errors_and_types_arrive_as_they_were_sent) {
 
 BOOST_AUTO_TEST_CASE(messages_of_these_values_can_cross_the_network) {
   caf::actor_system_config config;
-  add_node_values(config);
+  add_node_protocol(config);
   caf::actor_system system(config);
   const Machine machine = testing::two_devices();
   const Share share = testing::make_share(ResourceId{0}, {{}, {}}, 3);

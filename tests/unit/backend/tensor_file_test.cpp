@@ -1,7 +1,9 @@
 #include "core/backend/file/tensor_file.hpp"
 
+#include "core/base/buffer_capacity.hpp"
 #include "core/base/error.hpp"
 #include "core/memory/buffer_pool.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <algorithm>
@@ -24,6 +26,7 @@ namespace troupe {
 BOOST_AUTO_TEST_SUITE(tensor_file)
 namespace {
 
+using testing::contains;
 using testing::TemporaryDirectory;
 
 constexpr std::uint64_t mib = 1 << 20;
@@ -31,7 +34,7 @@ constexpr std::uint64_t mib = 1 << 20;
 // A buffer like those of MemoryStore, filled with bytes that depend on their offset.
 class Tensor {
  public:
-  explicit Tensor(std::uint64_t bytes) : capacity_(BufferPool::capacity_for(bytes)) {
+  explicit Tensor(std::uint64_t bytes) : capacity_(buffer_capacity(bytes)) {
     data_ = pool_.take(capacity_);
     std::memset(data_, 0xEE, capacity_);
   }
@@ -72,10 +75,6 @@ std::string error_of(F f) {
   } catch (const Error& e) {
     return e.kind() == ErrorKind::failed ? e.what() : "not a run Error";
   }
-}
-
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != text.npos;
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_is_read_back_whole_or_in_parts_of_any_size) {

@@ -59,6 +59,13 @@ BOOST_AUTO_TEST_CASE(control_characters_and_bad_bytes_become_visible) {
   BOOST_TEST(visible(visible("\n")) == visible("\n"));
 }
 
+BOOST_AUTO_TEST_CASE(blanks_at_both_ends_are_trimmed) {
+  BOOST_TEST(trimmed(" \ta b\r\n") == "a b");
+  BOOST_TEST(trimmed("ab") == "ab");
+  BOOST_TEST(trimmed(" \t ").empty());
+  BOOST_TEST(trimmed("").empty());
+}
+
 BOOST_AUTO_TEST_CASE(long_text_is_cut_between_characters) {
   BOOST_TEST(shortened("short") == "short");
   BOOST_TEST(shortened(std::string(80, 'a')) == std::string(60, 'a') + "…");

@@ -306,8 +306,8 @@ BOOST_AUTO_TEST_CASE(devices_are_checked) {
   }
   BOOST_TEST(device_error("gpu: {kind: gpu, memory: host, issue_depth: 1024}") == "");
   BOOST_TEST(device_error("cpu: {kind: cpu, memory: host, issue_depth: 2}") ==
-             "machine.yaml:6:47: 'cpu' is a CPU, whose ops aren't issued ahead; remove "
-             "`issue_depth`");
+             "machine.yaml:6:47: 'cpu' is a CPU, and its ops aren't issued ahead; remove "
+             "`issue_depth`, or write kind: gpu");
   for (const char* number : {"64", "-1", "first"}) {
     BOOST_TEST(device_error("gpu: {kind: gpu, memory: host, gpu: " + std::string(number) + "}") ==
                "machine.yaml:6:39: gpu of device 'gpu' is '" + std::string(number) +

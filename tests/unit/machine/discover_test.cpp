@@ -1,6 +1,7 @@
 #include "core/machine/discover.hpp"
 
 #include "core/machine/route.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/expect_error.hpp"
 
 #include <numeric>
@@ -11,6 +12,7 @@
 #include <sched.h>
 
 namespace troupe {
+using testing::contains;
 using testing::expect_error;
 
 BOOST_AUTO_TEST_SUITE(discover)
@@ -27,10 +29,6 @@ HostInfo host_of(std::vector<std::vector<int>> numa_cores) {
   host.memory_bytes = std::uint64_t{16} << 30;
   host.available_memory_bytes = std::uint64_t{8} << 30;
   return host;
-}
-
-bool contains(const std::string& text, std::string_view part) {
-  return text.find(part) != text.npos;
 }
 
 BOOST_AUTO_TEST_CASE(this_host_has_cores_memory_and_numa_nodes_that_hold_the_cores) {

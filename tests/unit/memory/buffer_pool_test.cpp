@@ -1,5 +1,6 @@
 #include "core/memory/buffer_pool.hpp"
 
+#include "core/base/buffer_capacity.hpp"
 #include "core/base/error.hpp"
 #include "core/base/random.hpp"
 #include "core/machine/host_memory.hpp"
@@ -290,7 +291,7 @@ BOOST_AUTO_TEST_CASE(reserve_keeps_to_what_is_usable_while_others_take_buffers) 
 
 BOOST_AUTO_TEST_CASE(more_than_the_host_has_is_refused_before_anything_is_touched) {
   BufferPool pool;
-  const std::uint64_t too_much = BufferPool::capacity_for(host_memory().total_bytes * 2);
+  const std::uint64_t too_much = buffer_capacity(host_memory().total_bytes * 2);
   const auto says_both = [](const Error& e) {
     const std::string_view text = e.what();
     return e.kind() == ErrorKind::failed && text.find("needed") != text.npos &&
@@ -326,10 +327,10 @@ BOOST_AUTO_TEST_CASE(memory_is_pinned_when_it_is_mapped_and_unpinned_before_it_i
                            *start = std::byte{1};  // is still there
                            pinned.erase(start);
                          }});
-    std::byte* const buffer = pool.take(BufferPool::capacity_for(1 << 20));
+    std::byte* const buffer = pool.take(buffer_capacity(1 << 20));
     BOOST_TEST(pinned.size() == 1U);
     BOOST_TEST(pinned.at(buffer) == pool.bytes_mapped());
-    pool.give(BufferPool::capacity_for(1 << 20), buffer);
+    pool.give(buffer_capacity(1 << 20), buffer);
     BOOST_TEST(pinned.size() == 1U);
   }
   BOOST_TEST(pinned.empty());

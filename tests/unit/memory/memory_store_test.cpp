@@ -1,5 +1,6 @@
 #include "core/memory/memory_store.hpp"
 
+#include "core/base/buffer_capacity.hpp"
 #include "core/base/error.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -104,7 +105,7 @@ BOOST_AUTO_TEST_CASE(buffers_are_aligned_pooled_and_there_only_while_held) {
   BOOST_TEST(reinterpret_cast<std::uintptr_t>(store.data(first)) % 64 == 0U);
   BOOST_TEST(reinterpret_cast<std::uintptr_t>(store.data(second)) % 4096 == 0U);
   for (const ReplicaId r : {first, second}) {
-    std::memset(store.data(r), 5, BufferPool::capacity_for(store.type(r).bytes()));
+    std::memset(store.data(r), 5, buffer_capacity(store.type(r).bytes()));
   }
   std::byte* const buffer = store.data(first);
   std::vector<std::byte> values;

@@ -1,4 +1,4 @@
-// Connecting to hosts that don't answer.
+// Lists of addresses, and connecting to hosts that don't answer.
 #include "core/network/host_port.hpp"
 
 #include "core/base/error.hpp"
@@ -6,6 +6,9 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <arpa/inet.h>
 #include <boost/test/unit_test.hpp>
@@ -77,6 +80,17 @@ class Signals {
 };
 
 }  // namespace
+
+BOOST_AUTO_TEST_CASE(a_list_of_addresses_is_split_at_commas_and_what_is_missing_is_empty) {
+  const auto expect = [](std::string_view list, const std::vector<std::string>& addresses) {
+    BOOST_TEST(split_addresses(list) == addresses, boost::test_tools::per_element());
+  };
+  expect("a:1", {"a:1"});
+  expect(" a:1, [::1]:2\t,b:3\n", {"a:1", "[::1]:2", "b:3"});
+  expect("a:1,,b:2", {"a:1", "", "b:2"});
+  expect(" ,a:1,", {"", "a:1", ""});
+  expect("", {""});
+}
 
 BOOST_AUTO_TEST_CASE(a_signal_does_not_end_the_wait_for_a_host) {
   const FullPort port;

@@ -247,9 +247,7 @@ BOOST_AUTO_TEST_CASE(take_fails_for_the_first_number_that_no_element_has) {
   for (const std::int64_t bad : {std::int64_t{-1}, std::int64_t{5}, std::int64_t{1} << 30}) {
     const auto check = [&](const Tensor& numbers) {
       const std::string message = fmt::format("the element number at place 2 is {}", bad);
-      expect_error(ErrorKind::failed, message, [&] {
-        run_op("take", {x, numbers});
-      });
+      expect_error(ErrorKind::failed, message, [&] { run_op("take", {x, numbers}); });
     };
     check(tensor<std::int64_t>({4}, {0, 4, bad, bad}));
     check(tensor<std::int32_t>({2, 2}, {0, 4, static_cast<std::int32_t>(bad), 7}));

@@ -1,4 +1,5 @@
 #include "core/trace/writers.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/unit/trace/samples.hpp"
 
 #include <limits>
@@ -8,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 using namespace troupe;
+using troupe::testing::contains;
 
 BOOST_AUTO_TEST_SUITE(report_as_json)
 namespace {
@@ -16,10 +18,6 @@ std::string written(const Report& report) {
   std::ostringstream out;
   write_report_json(report, out);
   return out.str();
-}
-
-bool contains(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "core/trace/gantt.hpp"
 #include "core/trace/text_layout.hpp"
 #include "core/trace/writers.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/unit/trace/samples.hpp"
 
 #include <algorithm>
@@ -14,13 +15,10 @@
 
 using namespace troupe;
 using namespace std::chrono_literals;
+using troupe::testing::contains;
 
 BOOST_AUTO_TEST_SUITE(report_as_text)
 namespace {
-
-bool contains(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::size_t count_of(std::string_view text, std::string_view part) {
   std::size_t count = 0;

@@ -4,6 +4,7 @@
 #include "core/backend/cuda/kernels/launchers.hpp"
 #include "core/backend/cuda/kernels/take.cuh"
 #include "core/ops/axis.hpp"
+#include "core/ops/element_numbers.hpp"
 #include "core/ops/elementwise.hpp"
 #include "core/ops/failures.hpp"
 
@@ -11,7 +12,6 @@
 #include <bit>
 #include <cstdint>
 #include <string>
-#include <type_traits>
 
 namespace troupe::cuda_launchers {
 namespace {
@@ -19,18 +19,12 @@ namespace {
 // Checks the numbers, and calls f(view of x, numbers, their count).
 template <class F>
 void with_numbers(const CudaCall& call, const F& f) {
-  const Shape& shape = call.inputs[0].type.shape;
-  const AxisView view(shape, axis_in(shape, call.attrs));
-  const std::int64_t count = call.inputs[1].type.shape.elements();
-  with_number(call.inputs[1].type.dtype, [&](auto any_number) {
-    using Number = decltype(any_number);
-    if constexpr (std::is_integral_v<Number>) {
-      const Number* const numbers = call.inputs[1].as<Number>();
-      launch(call, single_block, device_kernels::check_numbers<Number>, numbers, count, view.extent,
-             call.verdict);
-      f(view, numbers, count);
-    }
-  });
+  with_element_numbers(
+      call, [&]<class Number>(const AxisView& view, const Number* numbers, std::int64_t count) {
+        launch(call, single_block, device_kernels::check_numbers<Number>, numbers, count,
+               view.extent, call.verdict);
+        f(view, numbers, count);
+      });
 }
 
 }  // namespace

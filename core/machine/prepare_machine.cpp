@@ -1,4 +1,4 @@
-#include "core/machine/local_cores.hpp"
+#include "core/machine/prepare_machine.hpp"
 
 #include "core/base/suggest.hpp"
 #include "core/base/temporary_path.hpp"

@@ -1,4 +1,4 @@
-#include "core/machine/local_cores.hpp"
+#include "core/machine/prepare_machine.hpp"
 
 #include "tests/support/expect_error.hpp"
 #include "tests/support/small_machine.hpp"
@@ -10,7 +10,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
-BOOST_AUTO_TEST_SUITE(local_cores)
+BOOST_AUTO_TEST_SUITE(prepare_machine)
 namespace {
 
 using testing::expect_error;
