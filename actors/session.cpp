@@ -4,6 +4,7 @@
 #include "actors/session/given_values.hpp"
 #include "actors/session/open_session.hpp"
 #include "actors/session/session_core.hpp"
+#include "actors/session/tensor_text.hpp"
 #include "actors/tensor_ops.hpp"
 #include "core/backend/usable_gpus.hpp"
 #include "core/base/big_vector.hpp"
@@ -19,6 +20,7 @@
 #include <memory>
 #include <new>
 #include <numbers>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -147,6 +149,19 @@ std::vector<std::int32_t> Tensor::read<std::int32_t>(CallSite where) const {
 template <>
 std::vector<std::int64_t> Tensor::read<std::int64_t>(CallSite where) const {
   return read_elements<std::int64_t>(*this, DType::i64, where);
+}
+
+std::string Tensor::text(CallSite where) const {
+  TensorState& state = state_of(*this, where);
+  SessionCore& session = *state.session;
+  const TensorType& type = session.type(state, where);
+  session.wait(state, where);
+  if (!session.has_values()) return to_string(type);
+  return tensor_text(type, session.values(state, type.dtype, where).bytes());
+}
+
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
+  return out << tensor.text({});
 }
 
 void Tensor::save(const std::filesystem::path& file, std::string_view name, CallSite where) const {

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <functional>
 #include <initializer_list>
+#include <iosfwd>
 #include <map>
 #include <span>
 #include <string>
@@ -71,6 +72,12 @@ class Tensor {
   // the session simulates without values, a run Error if the host has no memory for the copy.
   template <TensorElement T>
   std::vector<T> read(CallSite where = CallSite::here()) const;
+  // Blocks until the tensor has been made, and returns its elements for people to look at, with six
+  // digits and in brackets: "[[1 2]\n [3 4]]". Of an axis, the first and the last three are there
+  // and "..." between them, if the tensor has more than 1,000 elements, or a row more than 20. In a
+  // simulation, which has no values, returns what the tensor is: "float32 [2, 2]". Throws the
+  // session's Error if it has failed.
+  std::string text(CallSite where = CallSite::here()) const;
   // Blocks until the tensor has been made, and writes it to a .npy file, or under `name` to a
   // .safetensors file, which appears only when it is complete. Throws what read() throws, a usage
   // Error if there can't be such a file, a run Error if it can't be written to its end.
@@ -83,6 +90,9 @@ class Tensor {
 
   TensorState* state_ = nullptr;
 };
+
+// Writes what tensor.text() returns. Blocks and throws likewise.
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
 // The environment variable that names nodes, "host:port,host:port", for a session that runs and has
 // neither `node_addresses` nor a machine without nodes. Empty: none. `troupe launch` sets it.
