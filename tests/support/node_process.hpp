@@ -3,6 +3,7 @@
 
 #include "tests/support/workspace.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -95,6 +96,10 @@ class NodeProcess {
                                           const std::vector<std::string>& options) {
     std::vector<std::string> words = {"node", "--listen", listen};
     words.insert(words.end(), options.begin(), options.end());
+    // One device by default, also on hosts with several NUMA nodes.
+    if (std::ranges::find(options, "--devices") == options.end()) {
+      words.insert(words.end(), {"--devices", "1"});
+    }
     words = troupe_command(words);
     words.insert(words.begin(), prefix.begin(), prefix.end());
     return words;

@@ -1,5 +1,6 @@
 // Machines of many devices, and hosts with few threads: what a run takes of its host, through the
 // program.
+#include "tests/support/few_cores.hpp"
 #include "tests/support/workspace.hpp"
 
 #include <algorithm>
@@ -164,6 +165,7 @@ BOOST_AUTO_TEST_CASE(a_thousand_devices_at_work_end_when_they_are_interrupted) {
 // Whatever it is that finds no thread: the program says so in a line, and no signal ends it.
 BOOST_AUTO_TEST_CASE(a_host_without_threads_is_told_of_in_a_line,
                      *boost::unit_test::precondition(can_limit_threads)) {
+  const FewCores one_for_each_device(2);
   const FewThreads workspace(pair_of_devices);
   int failed_at_work = 0;
   int threads = 1;

@@ -1,5 +1,6 @@
 // A run with little memory, through the program.
 #include "tests/support/address_space.hpp"
+#include "tests/support/few_cores.hpp"
 #include "tests/support/workspace.hpp"
 
 #include <algorithm>
@@ -16,6 +17,7 @@ BOOST_AUTO_TEST_SUITE(memory_limits)
 // ends it.
 BOOST_AUTO_TEST_CASE(a_host_without_memory_is_told_of_in_a_line,
                      *boost::unit_test::precondition(can_limit_addresses)) {
+  const FewCores one_for_each_device(2);
   const Workspace workspace;
   workspace.write("many.yaml",
                   "machine: {discover: {cpu_devices: 2}}\n"

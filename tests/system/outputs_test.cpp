@@ -1,4 +1,6 @@
 // Where --json and --trace write, and what they leave alone.
+#include "core/base/time.hpp"
+#include "core/base/units.hpp"
 #include "tests/support/refusal.hpp"
 
 #include <algorithm>
@@ -154,9 +156,21 @@ BOOST_AUTO_TEST_CASE(ops_and_transfers_without_copies_are_what_was_planned) {
 // A copy within one memory is made by its device; the first time, a link has made it.
 BOOST_AUTO_TEST_CASE(what_a_loss_has_cost_in_the_report_is_what_the_trace_shows_a_second_time) {
   const Workspace workspace;
-  const Finished finished =
-      workspace.run({"simulate", TROUPE_SOURCE_DIR "/config/runs/two-nodes.yaml", "--lose",
-                     "n1@100ms", "--json", "report.json", "--trace", "trace.json"});
+  workspace.write("run.yaml",
+                  "machine:\n"
+                  "  nodes:\n"
+                  "    n:\n"
+                  "      count: 2\n"
+                  "      devices: {cpu0: {kind: cpu, memory: mem0, flops: 100 GFLOP/s,\n"
+                  "                       bandwidth: 10 GB/s}}\n"
+                  "      memories: {mem0: {size: 8 GiB}}\n"
+                  "  network: {bandwidth: 5 GB/s, latency: 20 us}\n"
+                  "tensors: {x: {op: uniform, shape: [600, 600], on: n0.cpu0}}\n"
+                  "tasks:\n"
+                  "  run: {op: matmul, in: [x, x], repeat: 100, on: n0.cpu0}\n"
+                  "  copy: {op: copy, in: [run], to: n1.mem0}\n");
+  const Finished finished = workspace.run({"simulate", "run.yaml", "--lose", "n1@100ms", "--json",
+                                           "report.json", "--trace", "trace.json"});
   BOOST_REQUIRE(finished.exit_code == 0);
   std::map<std::pair<int, int>, std::string> tracks;
   std::vector<json> slices;
@@ -176,7 +190,8 @@ BOOST_AUTO_TEST_CASE(what_a_loss_has_cost_in_the_report_is_what_the_trace_shows_
   }
   BOOST_TEST(again_us > 0);
   const std::string notes = json::parse(workspace.read("report.json"))["notes"].dump();
-  const std::string wanted = fmt::format("busy for {:.1f} ms", again_us / 1000);
+  const std::string wanted =
+      "busy for " + troupe::format_duration(troupe::from_seconds(again_us * 1e-6));
   BOOST_TEST(notes.find(wanted) != std::string::npos, notes);
 }
 

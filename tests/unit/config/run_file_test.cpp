@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(the_machine_may_be_this_host) {
   const RunFile run = load_run_file(
       files.write("one.yaml", "machine: local\ntasks: {x: {op: zeros, shape: [4], on: cpu0}}\n"));
   BOOST_TEST(run.machine.name == "local");
-  BOOST_TEST_REQUIRE(run.machine.devices.size() == 1U);
+  BOOST_TEST_REQUIRE(!run.machine.devices.empty());
   BOOST_TEST(run.machine.devices[0].place.line == 1);
   BOOST_TEST(run.machine_file.empty());
 }
