@@ -73,10 +73,12 @@ class Tensor {
   template <TensorElement T>
   std::vector<T> read(CallSite where = CallSite::here()) const;
   // Blocks until the tensor has been made, and returns its elements for people to look at, with six
-  // digits and in brackets: "[[1 2]\n [3 4]]". Of an axis, the first and the last three are there
-  // and "..." between them, if the tensor has more than 1,000 elements, or a row more than 20. In a
-  // simulation, which has no values, returns what the tensor is: "float32 [2, 2]". Throws the
-  // session's Error if it has failed.
+  // digits and in brackets: "[[1 2]\n [3 4]]". With more than 1,000 elements, each axis longer than
+  // 6 has its first and last three only, and "..." between them; with fewer, only a row longer than
+  // 20. All of the tensor is copied, unless it is in the memory of this host. A simulation, which
+  // has no values, says what the tensor is: "float32 [2, 2]". Throws the session's Error if it has
+  // failed, a usage Error if the handle is empty or the session has ended, a run Error if the host
+  // has no memory for the copy.
   std::string text(CallSite where = CallSite::here()) const;
   // Blocks until the tensor has been made, and writes it to a .npy file, or under `name` to a
   // .safetensors file, which appears only when it is complete. Throws what read() throws, a usage
@@ -91,7 +93,8 @@ class Tensor {
   TensorState* state_ = nullptr;
 };
 
-// Writes what tensor.text() returns. Blocks and throws likewise.
+// Writes what tensor.text() returns. Blocks and throws likewise; the errors don't say where the
+// program called it.
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
 // The environment variable that names nodes, "host:port,host:port", for a session that runs and has

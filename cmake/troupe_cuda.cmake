@@ -68,8 +68,9 @@ function(troupe_cuda_options target)
     POSITION_INDEPENDENT_CODE ON)
   # The language is given as an option because CMake 3.25 doesn't know that nvcc has C++20.
   # constexpr functions may run on the device. Sums and products are rounded one by one, as on CPUs:
-  # see core/ops/CMakeLists.txt.
+  # see troupe_options().
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 --expt-relaxed-constexpr --fmad=false
-                               -Werror=all-warnings -Xcompiler=-Wall,-Wextra,-Wshadow,-Werror>)
+                               -Werror=all-warnings
+                               -Xcompiler=-Wall,-Wextra,-Wshadow,-Werror,-ffp-contract=off>)
 endfunction()

@@ -83,7 +83,8 @@ class Cluster final : public NodeResources {
   std::string last_cut() const;
   // A tensor has got lost on its way. Blocks until it is known that a node is lost, or cut off from
   // another one, since the run began, and returns a sentence on that, with what to do; or
-  // nothing, after three seconds (the node timeout, if that is less) in which no node is suspected.
+  // nothing, after three seconds (or the node timeout, if that is less) in which no node is
+  // suspected, or if the run is interrupted.
   std::string await_disconnection() const;
   // Blocks until each lost node has a replacement, which takes its name and its place in the
   // machine of the run, and has nothing of the run so far. At some moment before it returns, no

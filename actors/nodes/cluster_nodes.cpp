@@ -267,8 +267,8 @@ void ClusterNodes::mark_lost(std::size_t n, std::string why) {
     if (resource_node(*running_, resource).index() == n) {
       caf::anon_send(stand_in, NodeLost{loss_of(n)});
     } else if (is_network_link(*running_, resource)) {
-      // What it has sent when connections are closed may never arrive: the run has failed then,
-      // though nothing of it may be on the node that was lost.
+      // What this link has sent when connections are closed may never arrive: the run has failed
+      // then, though nothing of it may be on the node that was lost.
       caf::anon_send(stand_in, Failure{resource, {}, loss_of(n)});
     }
   }

@@ -199,7 +199,9 @@ std::uint64_t process_number();
 std::string process_name();
 // What tasks of a kind take and make, in words. Kinds of one name must not differ in it.
 std::string signature_of(const OpKind& kind);
-// Announces these types, and those of messages.hpp that leave the process, to CAF.
+
+// Announces these types, what they are made of, and those of messages.hpp that leave the process,
+// to CAF.
 void add_node_protocol(caf::actor_system_config& config);
 
 template <class Inspector>

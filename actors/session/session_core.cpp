@@ -65,6 +65,7 @@ SessionCore::SessionCore(SessionHost host, Mode mode, std::uint64_t seed)
         return places_[line].place();
       },
       static_cast<TensorExchange&>(*this), cluster_.get());
+  has_values_ = engine_->has_values();
   check_.emplace(machine_, *ops_, engine_->setting());
   report_.machine = machine_.name;
   report_.mode = engine_->mode_name();

@@ -95,7 +95,7 @@ class SessionCore final : private TensorExchange {
     BigVector<std::byte> copy_;
   };
   Values values(TensorState& tensor, DType dtype, CallSite where);
-  bool has_values() const { return engine_->has_values(); }  // as the engine, and so is the next
+  bool has_values() const { return has_values_; }
   std::shared_ptr<std::byte> buffer_to_give(MemoryId m, std::uint64_t bytes) const {
     return engine_->buffer_to_give(m, bytes);
   }
@@ -180,6 +180,7 @@ class SessionCore final : private TensorExchange {
   const Machine machine_;
   const OpKindId given_;
   const bool has_virtual_time_;
+  bool has_values_ = false;  // from the constructor on
 
   mutable std::mutex mutex_;
   std::condition_variable for_thread_;

@@ -4,6 +4,7 @@
 #include "core/ops/elementwise.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <utility>
@@ -22,6 +23,7 @@ constexpr std::int64_t row_max = 20;
 template <class T>
 std::string element_text(T element) {
   if constexpr (std::floating_point<T>) {
+    if (std::isnan(element)) return "nan";  // it has a sign, which differs between processors
     return fmt::format("{:.6g}", element);
   } else {
     return fmt::format("{}", element);

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <functional>
 #include <iostream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -171,6 +172,8 @@ std::vector<Engine> measure(const Options& options) {
     for (Engine& engine : engines) engine.measure(options.round_trips);
   }
   raw.reset();  // which ends the other process
+  const std::string said = other.output();
+  if (!other.has_succeeded()) throw std::runtime_error("the other process failed:\n" + said);
   return engines;
 }
 

@@ -1,6 +1,5 @@
 #include "core/base/error.hpp"
 #include "core/base/temporary_path.hpp"
-#include "core/base/units.hpp"
 #include "core/machine/discover.hpp"
 
 #include <algorithm>

@@ -1,7 +1,6 @@
 // Pools of buffers for tensors, by size.
 #pragma once
 
-#include "core/base/buffer_capacity.hpp"
 #include "core/base/error.hpp"
 
 #include <algorithm>

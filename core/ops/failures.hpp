@@ -13,8 +13,8 @@ Error not_positive_definite(std::int64_t rows);
 // Of the cross entropy, where it isn't known what the label is.
 Error no_class(std::int64_t row);
 
-// Of take and index_add, likewise: the number at `place`, from 0 and along all axes, is none of an
-// element.
+// Of take and index_add, where it isn't known what the number is: that at `place`, from 0 and along
+// all axes, is none of an element.
 Error no_such_element(std::int64_t place);
 
 }  // namespace troupe

@@ -47,7 +47,8 @@ class Placements {
   // The op runs on this device, if all timed ops have such a device or one that the user gave.
   void stay(OpId op, DeviceId device);
 
-  // Whether the device has a kernel for the op and, if that is timed, its time is known there.
+  // Whether the device isn't lost, has a kernel for the op and, if that is timed, its time is known
+  // there.
   bool can_run(DeviceId device, OpId op, bool timed) const;
 
   // Throws a usage Error if a device lacks an op's kernel, no device has it, or no device that has

@@ -1,6 +1,7 @@
-// Lets this process, and those that it starts, use a few of the host's cores only.
+// Lets this thread, and the processes that it starts, use a few of the host's cores only.
 #pragma once
 
+#include <boost/test/unit_test.hpp>
 #include <sched.h>
 
 namespace troupe::testing {
@@ -10,7 +11,7 @@ namespace troupe::testing {
 class FewCores {
  public:
   explicit FewCores(int count) {
-    sched_getaffinity(0, sizeof before_, &before_);
+    BOOST_REQUIRE(sched_getaffinity(0, sizeof before_, &before_) == 0);
     cpu_set_t few;
     CPU_ZERO(&few);
     for (int core = 0; core < CPU_SETSIZE && count > 0; ++core) {
@@ -18,7 +19,7 @@ class FewCores {
       CPU_SET(core, &few);
       --count;
     }
-    sched_setaffinity(0, sizeof few, &few);
+    BOOST_REQUIRE(sched_setaffinity(0, sizeof few, &few) == 0);
   }
   ~FewCores() { sched_setaffinity(0, sizeof before_, &before_); }
   FewCores(const FewCores&) = delete;

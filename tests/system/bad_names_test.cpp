@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(an_unknown_tensor_is_refused) {
 
 BOOST_AUTO_TEST_CASE(an_unknown_step_of_a_scenario_is_refused) {
   const std::string x = "  run: {op: sleep, duration: 1 ms, on: cpu0}\n";
-  check_file_refused(with_tasks(x + "scenarios: {a: [^rum, wait]}\n"),
+  check_file_refused(both_modes, with_tasks(x + "scenarios: {a: [^rum, wait]}\n"),
                      {"no task 'rum'", "did you mean 'run'?"});
 }
 

@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(lists_of_different_lengths_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(a_bandwidth_that_is_negative_or_zero_is_refused) {
-  check_file_refused(with_link("bandwidth: ^-1 GB/s"), {"bandwidth of link 'wire'"});
+  check_file_refused(both_modes, with_link("bandwidth: ^-1 GB/s"), {"bandwidth of link 'wire'"});
   check_file_refused(with_link("bandwidth: ^0 GB/s"), {"bandwidth of link 'wire'"});
   check_file_refused(with_link("bandwidth: 1 GB/s, backward_bandwidth: ^0 B/s"),
                      {"backward_bandwidth of link 'wire'"});
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(a_scenario_that_can_not_be_is_refused) {
   const std::string tasks =
       "  x: {op: uniform, shape: [2], on: cpu0}\n"
       "  y: {op: relu, in: x, on: cpu0}\n";
-  check_file_refused(with_tasks(tasks + "scenarios: {a: [^y, wait, x]}\n"),
+  check_file_refused(both_modes, with_tasks(tasks + "scenarios: {a: [^y, wait, x]}\n"),
                      {"'y' needs 'x'", "list 'x' before"});
   check_file_refused(with_tasks(tasks + "scenarios: {a: [x, y, ^x]}\n"),
                      {"'x' is listed twice", "remove one"});

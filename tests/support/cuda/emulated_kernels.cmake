@@ -5,8 +5,6 @@ add_library(troupe_emulated_kernels STATIC
 target_link_libraries(troupe_emulated_kernels PUBLIC troupe_ops ${CMAKE_DL_LIBS})
 troupe_options(troupe_emulated_kernels)
 troupe_optimise_for_tests(troupe_emulated_kernels)
-# Rounded as by the kernels of CPUs: see core/ops/CMakeLists.txt. GCC 12 doesn't see that a lambda
-# uses a static variable.
-target_compile_options(troupe_emulated_kernels PRIVATE
-  -ffp-contract=off -Wno-unused-but-set-variable)
+# GCC 12 doesn't see that a lambda uses a static variable.
+target_compile_options(troupe_emulated_kernels PRIVATE -Wno-unused-but-set-variable)
 set_target_properties(troupe_emulated_kernels PROPERTIES POSITION_INDEPENDENT_CODE ON)

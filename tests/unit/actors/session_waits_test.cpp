@@ -143,10 +143,12 @@ BOOST_AUTO_TEST_CASE(waits_and_reads_on_other_threads_may_go_on_while_their_sess
       return 1.0F;
     });
     std::future<std::string> read = result_of([&] { return y.read<float>()[0]; });
+    std::future<std::string> shown = result_of([&] { return std::stof(y.text().substr(1)); });
     std::future<void> opened = std::async(std::launch::async, [&] { gate.open(); });
     s.reset();
     BOOST_TEST(waited.get() == "");
     BOOST_TEST(read.get() == "");
+    BOOST_TEST(shown.get() == "");
   }
 }
 

@@ -1,11 +1,14 @@
 // Tensors as text.
 #include "tests/unit/actors/session_fixture.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <numeric>
 #include <sstream>
+#include <string>
+#include <vector>
 
 using namespace troupe;
 
@@ -46,7 +49,7 @@ BOOST_AUTO_TEST_CASE(elements_have_their_signs_and_six_digits) {
              "[[     0.1       -2]\n"
              " [   1e-20 0.333333]]");
   BOOST_TEST(session.tensor({1e300, -0.0}, {2}).text() == "[1e+300     -0]");
-  BOOST_TEST(session.tensor({infinite, -infinite, std::nanf("")}, {3}).text() ==
+  BOOST_TEST(session.tensor({infinite, -infinite, -std::nanf("")}, {3}).text() ==
              "[ inf -inf  nan]");
   constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
   BOOST_TEST(session.tensor({least, std::int64_t{-1}}, {2}).text() ==
@@ -70,6 +73,13 @@ BOOST_AUTO_TEST_CASE(long_rows_and_large_tensors_are_shown_by_their_ends) {
   const std::string square = counting(session, {100, 100}).text();
   BOOST_TEST(square.starts_with("[[   0    1    2 ...   97   98   99]\n"));
   BOOST_TEST(std::ranges::count(square, '\n') == 6);
+  BOOST_TEST(counting(session, {7, 21})
+                 .text()
+                 .starts_with("[[  0   1   2 ...  18  19  20]\n"
+                              " [ 21  22  23 ...  39  40  41]\n"));
+  BOOST_TEST(counting(session, {1'000, 1, 2}).text() ==
+             "[[[   0    1]]\n\n [[   2    3]]\n\n [[   4    5]]\n\n ...\n\n"
+             " [[1994 1995]]\n\n [[1996 1997]]\n\n [[1998 1999]]]");
   // As many rows as there are, of at most 1,000 elements.
   BOOST_TEST(std::ranges::count(counting(session, {500, 2}).text(), '\n') == 499);
 }
@@ -89,6 +99,12 @@ BOOST_AUTO_TEST_CASE(a_simulation_says_what_the_tensor_is) {
 
 BOOST_AUTO_TEST_CASE(text_of_no_tensor_or_of_one_that_failed_is_an_error) {
   testing::check_error([] { Tensor().text(); }, {"this handle is empty"}, __FILE__, __LINE__);
+  Tensor outlives;
+  {
+    Session session = on_two_devices();
+    outlives = counting(session, {2});
+  }
+  testing::check_error([&] { outlives.text(); }, {"the session of this tensor has ended"});
   Session session = on_two_devices();
   const Tensor failed = session.call("throw_this", {});
   testing::check_error([&] { failed.text(); }, {"the kernel has no paper"});

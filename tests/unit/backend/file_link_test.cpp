@@ -1,4 +1,5 @@
 #include "core/backend/file/file_backend.hpp"
+#include "core/base/buffer_capacity.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/waiting_completions.hpp"
 

@@ -65,6 +65,7 @@ void check_units_listed(T (*parse)(std::string_view), const Rows& rows) {
 BOOST_AUTO_TEST_CASE(a_number_and_its_unit_may_have_blanks_around_them) {
   BOOST_TEST(parse_flops("510GFLOP/s") == 510e9);
   BOOST_TEST(parse_flops(" 1e3   FLOP/s ") == 1e3);
+  BOOST_TEST(parse_flops("\t1e3\nFLOP/s\r\n") == 1e3);
 }
 
 BOOST_AUTO_TEST_CASE(every_unit_of_a_rate_is_read) {

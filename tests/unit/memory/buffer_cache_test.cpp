@@ -1,3 +1,4 @@
+#include "core/base/buffer_capacity.hpp"
 #include "core/memory/buffer_pool.hpp"
 
 #include <cstring>
