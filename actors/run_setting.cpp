@@ -60,20 +60,20 @@ RunSetting make_run_setting(Mode mode, const Machine& machine, bool verify, Node
       .device_backends = {},
       .link_backends = {},
       .make_space = [mode](const Machine& m, MemoryId id) { return choose_space(mode, m, id); }};
-  const auto where = [&](NodeId node) {
-    return nodes == Nodes::this_one || node == self ? Where::here : Where::elsewhere;
+  const auto locality = [&](NodeId node) {
+    return nodes == Nodes::this_one || node == self ? Locality::here : Locality::elsewhere;
   };
   for (std::size_t d = 0; d < machine.devices.size(); ++d) {
     const DeviceBackendEntry& entry =
-        choose_backend(mode, machine, DeviceId::at(d), where(machine.devices[d].node));
+        choose_backend(mode, machine, DeviceId::at(d), locality(machine.devices[d].node));
     setting.device_backends.push_back(&entry);
     setting.uses_tf32 = setting.uses_tf32 || (!entry.is_exact && machine.devices[d].tf32);
   }
   for (std::size_t l = 0; l < machine.links.size(); ++l) {
     const LinkId link = LinkId::at(l);
     const bool is_real = nodes == Nodes::several && is_network_link(machine, machine.link(link));
-    setting.link_backends.push_back(
-        &choose_backend(is_real ? Mode::run : mode, machine, link, where(machine.links[l].node)));
+    setting.link_backends.push_back(&choose_backend(is_real ? Mode::run : mode, machine, link,
+                                                    locality(machine.links[l].node)));
   }
   setting.widest_team = widest_team(machine);
   return setting;

@@ -20,10 +20,10 @@ namespace {
 // Returns the first entry that serves this mode and fits, or null.
 template <class Entry, class IdType>
 const Entry* first_fit(std::span<const Entry> entries, Mode mode, const Machine& machine, IdType id,
-                       Where where) {
+                       Locality locality) {
   const auto found = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) {
     if (entry.mode != mode) return false;
-    return where == Where::here ? serves(entry, machine, id) : entry.fits(machine, id);
+    return locality == Locality::here ? serves(entry, machine, id) : entry.fits(machine, id);
   });
   return found == entries.end() ? nullptr : &*found;
 }
@@ -82,8 +82,8 @@ std::span<const LinkBackendEntry> link_backends() {
 }
 
 const DeviceBackendEntry& choose_backend(Mode mode, const Machine& machine, DeviceId id,
-                                         Where where) {
-  if (const auto* entry = first_fit(device_backends(), mode, machine, id, where)) return *entry;
+                                         Locality locality) {
+  if (const auto* entry = first_fit(device_backends(), mode, machine, id, locality)) return *entry;
   const Device& device = machine.device(id);
   if (device.kind == DeviceKind::gpu) {
     throw usage_error(device.place,
@@ -97,7 +97,8 @@ const DeviceBackendEntry& choose_backend(Mode mode, const Machine& machine, Devi
                     std::string(how_to_simulate));
 }
 
-const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId id, Where where) {
+const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId id,
+                                       Locality locality) {
   const Link& link = machine.link(id);
   const std::string ends = fmt::format("link {} joins {} and {}", link.name,
                                        machine.memory(link.a).name, machine.memory(link.b).name);
@@ -107,14 +108,14 @@ const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId
         link.place, ends + ", which belong to different nodes: a network alone joins real nodes",
         "give the machine a `network` in place of this link; or " + std::string(how_to_simulate));
   }
-  if (const auto* entry = first_fit(link_backends(), mode, machine, id, where)) return *entry;
+  if (const auto* entry = first_fit(link_backends(), mode, machine, id, locality)) return *entry;
   bool joins_gpu = false;
   for (const MemoryId end : {link.a, link.b}) {
     const Device* const gpu = owning_gpu(machine, end);
     if (gpu == nullptr) continue;
     joins_gpu = true;
     const DeviceId owner = DeviceId::at(static_cast<std::size_t>(gpu - machine.devices.data()));
-    if (first_fit(device_backends(), mode, machine, owner, where) == nullptr) {
+    if (first_fit(device_backends(), mode, machine, owner, locality) == nullptr) {
       throw usage_error(
           link.place,
           fmt::format("{}, and {} is the memory of the GPU {}, which can't be used: "

@@ -11,7 +11,7 @@
 namespace troupe {
 
 // Where a device or a link is: of this process, or of another node.
-enum class Where : std::uint8_t { here, elsewhere };
+enum class Locality : std::uint8_t { here, elsewhere };
 
 // Every backend of this build. Their order matters: choose_backend() takes the first one that
 // serves the mode and fits, so a special backend must stand before a general one.
@@ -20,12 +20,12 @@ std::span<const LinkBackendEntry> link_backends();
 
 // Returns the backend for a device or link in this mode. Throws a usage Error if there is none (a
 // GPU on a host without GPUs); the Error says how to simulate the device or map it to another one.
-// Whether another node has what a backend needs is for that node to say: where `where` is
+// Whether another node has what a backend needs is for that node to say: where `locality` is
 // elsewhere, the machine's word is taken for it, and no GPU of this host is looked for.
 const DeviceBackendEntry& choose_backend(Mode mode, const Machine& machine, DeviceId device,
-                                         Where where = Where::here);
+                                         Locality locality = Locality::here);
 const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId link,
-                                       Where where = Where::here);
+                                       Locality locality = Locality::here);
 
 // The space of a memory in this mode; null: it is memory of the host, or storage, or holds no
 // values. Throws a usage Error if it can't be made.

@@ -78,12 +78,14 @@ BOOST_AUTO_TEST_CASE(a_gpu_where_there_is_none_says_how_to_simulate_it_or_map_it
 BOOST_AUTO_TEST_CASE(a_gpu_of_another_node_has_its_backend_where_there_is_none) {
   const Machine m = some_of_everything();
   const DeviceBackendEntry& entry =
-      choose_backend(Mode::run, m, m.find_device("gpu0"), Where::elsewhere);
+      choose_backend(Mode::run, m, m.find_device("gpu0"), Locality::elsewhere);
   BOOST_TEST(entry.name == "cuda");
   BOOST_TEST(!entry.is_exact);
   BOOST_TEST(entry.has_kernel(m, m.find_device("gpu0"), {.name = "matmul"}));
   BOOST_TEST(!entry.has_kernel(m, m.find_device("gpu0"), {.name = "load"}));
-  BOOST_TEST(choose_backend(Mode::run, m, m.find_link("pcie0"), Where::elsewhere).name == "cuda");
+  const LinkBackendEntry& link =
+      choose_backend(Mode::run, m, m.find_link("pcie0"), Locality::elsewhere);
+  BOOST_TEST(link.name == "cuda");
 }
 
 BOOST_AUTO_TEST_CASE(a_link_to_a_gpus_memory_says_which_gpu_is_missing) {
