@@ -51,9 +51,8 @@ class TensorText {
   template <class Show, class LeaveOut>
   void go_along(std::size_t axis, const Show& show, const LeaveOut& leave_out) const {
     const std::int64_t extent = shape_[axis];
-    const bool is_short = !is_shortened(axis);
     for (std::int64_t i = 0; i < extent; ++i) {
-      if (!is_short && i == shown_at_each_end) {
+      if (i == shown_at_each_end && is_shortened(axis)) {
         leave_out();
         i = extent - shown_at_each_end;
       }
