@@ -54,7 +54,7 @@ Execution::~Execution() = default;
 
 ActorRuntime& Execution::start(const ActorRuntimeOptions& options) {
   ActorRuntimeOptions complete = options;
-  complete.nodes = cluster_;
+  if (cluster_ != nullptr) complete.nodes = &cluster_->resources();
   complete.uses = uses_;
   stop();
   complete.begins_at = stopped_at_.value_or(Instant{});

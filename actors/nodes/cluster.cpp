@@ -1,5 +1,6 @@
 #include "actors/nodes/cluster.hpp"
 
+#include "actors/node_resources.hpp"
 #include "actors/nodes/asked_nodes.hpp"
 #include "actors/nodes/cluster_nodes.hpp"
 #include "actors/nodes/connect_nodes.hpp"
@@ -8,6 +9,7 @@
 #include "actors/nodes/node_protocol.hpp"
 #include "actors/nodes/node_question.hpp"
 #include "actors/nodes/nodes_machine.hpp"
+#include "actors/nodes/rehearsed_nodes.hpp"
 #include "actors/nodes/remote_tensors.hpp"
 #include "actors/run_setting.hpp"
 #include "actors/warm_up.hpp"
@@ -52,7 +54,7 @@ std::vector<BeginRun::Samples> samples_of(const Plan& plan, const Machine& machi
 
 }  // namespace
 
-class Cluster::Impl {
+class Cluster::Impl : public NodeResources {
  public:
   Impl(const OpRegistry& ops, const ClusterOptions& options)
       : ops_(ops),
@@ -202,11 +204,11 @@ class Cluster::Impl {
   }
 
   caf::actor spawn_stand_in(caf::actor_system& system, ResourceId resource,
-                            const caf::actor& coordinator, LinkUse* use) {
+                            const caf::actor& coordinator, LinkUse* use) override {
     return nodes_.spawn_stand_in(system, resource, coordinator, use);
   }
 
-  std::shared_ptr<ActorSystemSetup> shared_setup() const {
+  std::shared_ptr<ActorSystemSetup> shared_setup() override {
     return options_.rehearsed ? options_.rehearsed->setup : nullptr;
   }
 
@@ -383,12 +385,8 @@ void Cluster::begin_growing(const Machine& machine, std::int64_t widest_team) {
 RemoteTensors& Cluster::tensors() {
   return impl_->tensors();
 }
-caf::actor Cluster::spawn_stand_in(caf::actor_system& system, ResourceId resource,
-                                   const caf::actor& coordinator, LinkUse* use) {
-  return impl_->spawn_stand_in(system, resource, coordinator, use);
-}
-std::shared_ptr<ActorSystemSetup> Cluster::shared_setup() {
-  return impl_->shared_setup();
+NodeResources& Cluster::resources() {
+  return *impl_;
 }
 void Cluster::end_run() {
   impl_->end_run();

@@ -1,9 +1,7 @@
 // The nodes of a run, as its leader sees them.
 #pragma once
 
-#include "actors/actor_system_setup.hpp"
 #include "actors/execution.hpp"
-#include "actors/node_resources.hpp"
 #include "core/backend/cuda/gpu_of_device.hpp"
 #include "core/base/time.hpp"
 #include "core/graph/graph.hpp"
@@ -25,14 +23,9 @@
 
 namespace troupe {
 
+class NodeResources;
 class RemoteTensors;
-
-// Nodes that are in this process, under virtual time.
-struct RehearsedNodes {
-  std::shared_ptr<ActorSystemSetup> setup;  // of all actors
-  // The agent of the node at this address, as the leader may use it.
-  std::function<caf::actor(const std::string& address)> connect;
-};
+struct RehearsedNodes;
 
 struct ClusterOptions {
   std::vector<std::string> addresses = {};              // "host:port", one for each node
@@ -47,8 +40,8 @@ struct ClusterOptions {
   bool uses_shared_memory = false;
   // For nodes with --tls-cert; none: control isn't encrypted.
   std::optional<TlsContext> tls = {};
-  // Nodes that are in this process; none: they are reached over the network.
-  std::optional<RehearsedNodes> rehearsed = {};
+  // Nodes that are in this process; null: they are reached over the network.
+  std::shared_ptr<const RehearsedNodes> rehearsed = nullptr;
   // Starts a process in the place of a lost one and returns its address, within this time. Null:
   // somebody else does, at the same address.
   std::function<std::string(NodeId, Duration timeout)> start_again = {};
@@ -59,7 +52,7 @@ struct ClusterOptions {
 };
 
 // For use by one thread.
-class Cluster final : public NodeResources {
+class Cluster {
  public:
   // Asks for the nodes. Blocks. Throws a usage Error that names the nodes that can't be reached,
   // don't answer, have a certificate of another authority, work for somebody else, or have another
@@ -67,7 +60,7 @@ class Cluster final : public NodeResources {
   Cluster(const OpRegistry& ops, const ClusterOptions& options);
   // The nodes are free again. Blocks; where one of them was lost, for as long as the network takes
   // to give its connection up, which may be minutes.
-  ~Cluster() override;
+  ~Cluster();
   // For a process that will end without destroying this object: the nodes learn that their leader
   // ends in good order. Blocks, for a second at most.
   void say_goodbye();
@@ -129,9 +122,8 @@ class Cluster final : public NodeResources {
   void begin_growing(const Machine& machine, std::int64_t widest_team);
   // Those of the run, until end_run(). Of run files, the results, when the plan's actors have quit.
   RemoteTensors& tensors();
-  caf::actor spawn_stand_in(caf::actor_system& system, ResourceId resource,
-                            const caf::actor& coordinator, LinkUse* use) override;
-  std::shared_ptr<ActorSystemSetup> shared_setup() override;
+  // The devices and links of the nodes, for the actors of the run.
+  NodeResources& resources();
   // Frees the tensors.
   void end_run();
 

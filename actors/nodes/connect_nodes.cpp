@@ -2,6 +2,7 @@
 
 #include "actors/nodes/control_connection.hpp"
 #include "actors/nodes/node_question.hpp"
+#include "actors/nodes/rehearsed_nodes.hpp"
 #include "actors/waiting.hpp"
 #include "core/base/error.hpp"
 #include "core/base/steady_now.hpp"

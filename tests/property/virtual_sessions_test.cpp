@@ -1,4 +1,5 @@
 // What a session on nodes promises, on nodes under virtual time.
+#include "actors/nodes/rehearsed_nodes.hpp"
 #include "actors/tensor_ops.hpp"
 #include "actors/waiting.hpp"
 #include "core/base/error.hpp"

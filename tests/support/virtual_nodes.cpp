@@ -1,6 +1,7 @@
 #include "tests/support/virtual_nodes.hpp"
 
 #include "actors/nodes/node_agent.hpp"
+#include "actors/nodes/rehearsed_nodes.hpp"
 #include "actors/waiting.hpp"
 
 #include <cstddef>
@@ -35,10 +36,11 @@ VirtualNodes::~VirtualNodes() {
 ClusterOptions VirtualNodes::options() const {
   ClusterOptions options;
   for (std::size_t n = 0; n < at_.size(); ++n) options.addresses.push_back(std::to_string(n));
-  options.rehearsed = {.setup = setup_, .connect = [this](const std::string& address) {
-                         const VirtualControl& last = at_[std::stoul(address)]->connection;
-                         return last.has_lost_node() ? nullptr : last.agent();
-                       }};
+  const auto connect = [this](const std::string& address) {
+    const VirtualControl& last = at_[std::stoul(address)]->connection;
+    return last.has_lost_node() ? nullptr : last.agent();
+  };
+  options.rehearsed = std::make_shared<const RehearsedNodes>(RehearsedNodes{setup_, connect});
   return options;
 }
 

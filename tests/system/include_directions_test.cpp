@@ -3,8 +3,12 @@
 #include "tests/support/source_tree.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -55,7 +59,7 @@ struct Library {
 const Names everywhere{""};
 const std::vector<Library> libraries{
     {"fmt", "libfmt-dev", {"fmt/"}, everywhere},
-    {"CBLAS", "libopenblas-dev", {"cblas.h"}, {"core/ops"}},
+    {"CBLAS", "libopenblas-dev", {"cblas.h"}, {"core/ops", "bench"}},
     {"hwloc", "libhwloc-dev", {"hwloc.h", "hwloc/"}, {"core/machine"}},
     {"OpenSSL", "libssl-dev", {"openssl/"}, {"core/network"}},
     {"UCX", "libucx-dev", {"ucp/", "ucs/"}, {"core/network"}},
@@ -149,6 +153,39 @@ BOOST_AUTO_TEST_CASE(every_file_includes_only_what_its_room_may_know) {
     }
   }
   BOOST_TEST(files > 50U);
+}
+
+// A header that includes a library's slows down all who include it, and ties them to the library.
+BOOST_AUTO_TEST_CASE(no_header_brings_a_library_to_rooms_that_may_not_use_it) {
+  std::map<std::string, std::vector<std::string>, std::less<>> includes;  // by path, with quotes
+  for (const SourceFile& file : source_tree(TROUPE_SOURCE_DIR)) {
+    if (!is_cpp(file.path)) continue;
+    std::vector<std::string>& of_file = includes[file.path];
+    for (const std::string_view line : lines_of(file.text)) {
+      if (!included(line).empty()) of_file.emplace_back(included(line));
+    }
+  }
+  std::size_t libraries_met = 0;
+  for (const auto& [path, direct] : includes) {
+    std::vector<std::pair<std::string_view, std::string_view>> waiting;  // a header, and who has it
+    std::set<std::string_view> seen{path};
+    for (const std::string& header : direct) waiting.emplace_back(header, path);
+    while (!waiting.empty()) {
+      const auto [header, holder] = waiting.back();
+      waiting.pop_back();
+      if (!seen.insert(header).second) continue;
+      if (header.front() == '<') {
+        const std::string wrong = objection(path, header);
+        BOOST_TEST(wrong.empty(), fmt::format("{}, by {}", wrong, holder));
+        if (header.find('/') != std::string_view::npos) ++libraries_met;
+        continue;
+      }
+      const auto next = includes.find(header.substr(1, header.size() - 2));
+      if (next == includes.end()) continue;
+      for (const std::string& further : next->second) waiting.emplace_back(further, next->first);
+    }
+  }
+  BOOST_TEST(libraries_met > 50U);
 }
 
 BOOST_AUTO_TEST_CASE(a_room_may_include_what_it_stands_on) {
