@@ -187,8 +187,9 @@ Options read_options(int argc, const char* const* argv) {
                                               "as many as there are cores");
   app.add_option("--machine", a.machine, "simulate: devices, memories and links of this file")
       ->excludes("--devices");
-  app.add_flag("!--unplaced", options.workload.is_placed,
-               "troupe and simulate let the planner choose the device of each task");
+  app.add_flag_callback(
+      "--unplaced", [&options] { options.workload.is_placed = false; },
+      "troupe and simulate let the planner choose the device of each task");
   CLI::Option* nodes = app.add_option(
       "--nodes", a.nodes,
       "Node processes on this host, each with one device or thread, instead of --devices");
