@@ -19,7 +19,7 @@ class NodeResources {
   virtual caf::actor spawn_stand_in(caf::actor_system& system, ResourceId resource,
                                     const caf::actor& coordinator, LinkUse* use) = 0;
   // That of all actors, where the nodes are in this process, under virtual time; else null.
-  virtual std::shared_ptr<ActorSystemSetup> shared_setup() { return nullptr; }
+  virtual std::shared_ptr<ActorSystemSetup> shared_setup() = 0;
 };
 
 }  // namespace troupe

@@ -54,7 +54,7 @@ std::vector<BeginRun::Samples> samples_of(const Plan& plan, const Machine& machi
 
 }  // namespace
 
-class Cluster::Impl : public NodeResources {
+class Cluster::Impl final : public NodeResources {
  public:
   Impl(const OpRegistry& ops, const ClusterOptions& options)
       : ops_(ops),

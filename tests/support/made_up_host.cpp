@@ -1,27 +1,33 @@
-// A library for LD_PRELOAD: a program and those that it starts see a host of MADE_UP_CORES cores,
-// and may bind their threads to them. In truth nothing is bound. HWLOC_SYNTHETIC makes up the rest,
-// such as NUMA nodes, and HWLOC_THISSYSTEM lets hwloc bind there. See tools/soak.
-#include <array>
+// A library for LD_PRELOAD: a program, and those that it starts, see a host of MADE_UP_CORES cores.
+// A thread can bind itself to some of them; in truth nothing is bound. HWLOC_SYNTHETIC makes up the
+// rest, such as NUMA nodes, and HWLOC_THISSYSTEM lets hwloc bind there. See tools/soak.
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <optional>
+#include <string>
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
-#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
 namespace {
 
-using Path = std::array<char, 4096>;
+// The cores of the first thread of the process, "0011" for the third and fourth; programs that any
+// thread starts inherit them. Not set: all.
+constexpr const char* variable = "MADE_UP_BOUND";
 
-// Those of this thread, or none: all. Threads have those of the thread that starts them.
+// Those of this thread, but for the first; none: all. Threads have those of the thread that starts
+// them.
 [[gnu::tls_model("initial-exec")]] thread_local std::optional<cpu_set_t> own_cores;
+
+bool is_first_thread() {
+  return gettid() == getpid();
+}
 
 int host_cores() {
   static const int cores = std::atoi(std::getenv("MADE_UP_CORES"));
@@ -35,36 +41,29 @@ cpu_set_t all_cores() {
   return all;
 }
 
-// A process leaves the cores of its first thread in a file, for itself after exec(), and for those
-// that it starts.
-Path file_of(pid_t process) {
-  Path path;
-  std::snprintf(path.data(), path.size(), "%s/%d", std::getenv("MADE_UP_MASKS"), process);
-  return path;
-}
-
-void leave_cores() {
-  std::FILE* const file = std::fopen(file_of(getpid()).data(), "we");
-  if (file == nullptr) return;
-  std::fwrite(&*own_cores, sizeof *own_cores, 1, file);
-  std::fclose(file);
-}
-
-bool take_cores(pid_t process) {
-  std::FILE* const file = std::fopen(file_of(process).data(), "re");
-  if (file == nullptr) return false;
+cpu_set_t cores_of_first_thread() {
+  const char* bound = std::getenv(variable);
+  if (bound == nullptr) return all_cores();
   cpu_set_t cores;
-  const bool is_whole = std::fread(&cores, sizeof cores, 1, file) == 1;
-  if (is_whole) own_cores = cores;
-  std::fclose(file);
-  return is_whole;
+  CPU_ZERO(&cores);
+  for (int core = 0; bound[core] != '\0'; ++core) {
+    if (bound[core] == '1') CPU_SET(core, &cores);
+  }
+  return cores;
 }
 
-[[gnu::constructor]] void begin() {
-  if (!take_cores(getpid())) take_cores(getppid());
+cpu_set_t cores_of_this_thread() {
+  return is_first_thread() ? cores_of_first_thread() : own_cores.value_or(all_cores());
 }
-[[gnu::destructor]] void end() {
-  unlink(file_of(getpid()).data());
+
+void bind_this_thread(const cpu_set_t& cores) {
+  if (!is_first_thread()) {
+    own_cores = cores;
+    return;
+  }
+  std::string bound;
+  for (int core = 0; core < host_cores(); ++core) bound += CPU_ISSET(core, &cores) ? '1' : '0';
+  setenv(variable, bound.c_str(), 1);
 }
 
 template <class F>
@@ -75,7 +74,7 @@ F* next(const char* name) {
 struct Start {
   void* (*run)(void*);
   void* argument;
-  std::optional<cpu_set_t> cores;
+  cpu_set_t cores;
 };
 
 void* start_thread(void* argument) {
@@ -88,8 +87,8 @@ void* start_thread(void* argument) {
 
 extern "C" {
 
-int sched_getaffinity(pid_t, size_t size, cpu_set_t* cores) noexcept {
-  const cpu_set_t now = own_cores.value_or(all_cores());
+int sched_getaffinity(pid_t thread, size_t size, cpu_set_t* cores) noexcept {
+  const cpu_set_t now = thread == getpid() ? cores_of_first_thread() : cores_of_this_thread();
   std::memset(cores, 0, size);
   std::memcpy(cores, &now, size < sizeof now ? size : sizeof now);
   return 0;
@@ -105,8 +104,7 @@ int sched_setaffinity(pid_t, size_t size, const cpu_set_t* cores) noexcept {
     errno = EINVAL;
     return -1;
   }
-  own_cores = asked;
-  if (syscall(SYS_gettid) == getpid()) leave_cores();
+  bind_this_thread(asked);
   return 0;
 }
 
@@ -121,7 +119,8 @@ int pthread_getaffinity_np(pthread_t, size_t size, cpu_set_t* cores) noexcept {
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*),
                    void* argument) noexcept {
   static auto* const real = next<decltype(pthread_create)>("pthread_create");
-  auto start = std::make_unique<Start>(Start{run, argument, own_cores});
+  std::unique_ptr<Start> start(new (std::nothrow) Start{run, argument, cores_of_this_thread()});
+  if (start == nullptr) return EAGAIN;
   const int error = real(thread, attributes, start_thread, start.get());
   if (error == 0) start.release();
   return error;

@@ -38,7 +38,7 @@ bool has_unnamed_files(const std::filesystem::path& folder) {
 
 boost::test_tools::assertion_result can_trace(boost::unit_test::test_unit_id) {
   boost::test_tools::assertion_result result(
-      Program(quit_after("getpid", {"true"})).wait().exit_code == 0);
+      Program(quit_after("getsid", {"true"})).wait().exit_code == 0);
   result.message() << "there is no strace, or it may not trace";
   return result;
 }

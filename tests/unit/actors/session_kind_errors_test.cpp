@@ -1,5 +1,5 @@
-// Op kinds of a program that fail in a session: each error says which function of which kind
-// failed, and for which call.
+// Op kinds of a program that a session refuses, or whose functions fail: each error names the kind
+// and the call.
 #include "core/ops/builtin.hpp"
 #include "tests/unit/actors/session_fixture.hpp"
 
