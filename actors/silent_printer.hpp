@@ -14,7 +14,6 @@ class SilentPrinter final : public caf::event_based_actor {
 
   caf::behavior make_behavior() override {
     set_default_handler(caf::drop);
-    // NOLINTNEXTLINE(performance-unnecessary-value-param): an empty struct
     return {[](caf::unit_t) {}};
   }
 };

@@ -289,19 +289,19 @@ Tensor relu_grad(Argument gradient, const Tensor& x) {
   return call<relu_grad_op>(gradient, {}, x);
 }
 
-Tensor sum(Argument x, std::int64_t axis, bool keep) {
-  return call<sum_op>(x, {{"axis", axis}, {"keep", keep}});
+Tensor sum(Argument x, Axis axis, bool keep) {
+  return call<sum_op>(x, {{"axis", axis.value}, {"keep", keep}});
 }
 
-Tensor max(Argument x, std::int64_t axis, bool keep) {
-  return call<max_op>(x, {{"axis", axis}, {"keep", keep}});
+Tensor max(Argument x, Axis axis, bool keep) {
+  return call<max_op>(x, {{"axis", axis.value}, {"keep", keep}});
 }
 
-Tensor min(Argument x, std::int64_t axis, bool keep) {
-  return call<min_op>(x, {{"axis", axis}, {"keep", keep}});
+Tensor min(Argument x, Axis axis, bool keep) {
+  return call<min_op>(x, {{"axis", axis.value}, {"keep", keep}});
 }
 
-Tensor mean(Argument x, std::int64_t axis, bool keep) {
+Tensor mean(Argument x, Axis axis, bool keep) {
   const TensorType type = x.tensor.type(x.where);
   if (is_integer(type.dtype)) {
     throw usage_error(x.where.place(),
@@ -309,22 +309,22 @@ Tensor mean(Argument x, std::int64_t axis, bool keep) {
                       "make them floating-point numbers first: mean(cast(x, DType::f64), axis)");
   }
   const Tensor total = sum(x, axis, keep);
-  const auto along = static_cast<std::size_t>(axis_from_start(axis, type.shape));
+  const auto along = static_cast<std::size_t>(axis_from_start(axis.value, type.shape));
   return Argument(total, x.where) / Scalar(type.shape[along], x.where);
 }
 
-Tensor variance(Argument x, std::int64_t axis, bool keep) {
+Tensor variance(Argument x, Axis axis, bool keep) {
   const Tensor apart = x - mean(x, axis, true);
   const Argument difference(apart, x.where);
   return mean(Argument(difference * apart, x.where), axis, keep);
 }
 
-Tensor argmax(Argument x, std::int64_t axis, bool keep) {
-  return call<argmax_op>(x, {{"axis", axis}, {"keep", keep}});
+Tensor argmax(Argument x, Axis axis, bool keep) {
+  return call<argmax_op>(x, {{"axis", axis.value}, {"keep", keep}});
 }
 
-Tensor argmin(Argument x, std::int64_t axis, bool keep) {
-  return call<argmin_op>(x, {{"axis", axis}, {"keep", keep}});
+Tensor argmin(Argument x, Axis axis, bool keep) {
+  return call<argmin_op>(x, {{"axis", axis.value}, {"keep", keep}});
 }
 
 Tensor softmax(Argument x) {
@@ -359,30 +359,30 @@ Tensor slice(Argument x, const Indices& begin, const Indices& end) {
   return call<slice_op>(x, {{"begin", begin.values}, {"end", end.values}});
 }
 
-Tensor take(Argument x, const Tensor& numbers, std::int64_t axis) {
-  return call<take_op>(x, one_attr("axis", axis), numbers);
+Tensor take(Argument x, const Tensor& numbers, Axis axis) {
+  return call<take_op>(x, one_attr("axis", axis.value), numbers);
 }
 
-Tensor index_add(Argument x, const Tensor& numbers, const Tensor& added, std::int64_t axis) {
-  return call<index_add_op>(x, one_attr("axis", axis), numbers, added);
+Tensor index_add(Argument x, const Tensor& numbers, const Tensor& added, Axis axis) {
+  return call<index_add_op>(x, one_attr("axis", axis.value), numbers, added);
 }
 
-Tensor concat(const std::vector<Tensor>& inputs, std::int64_t axis, CallSite where) {
+Tensor concat(const std::vector<Tensor>& inputs, Axis axis, CallSite where) {
   std::vector<TensorState*> states;
   states.reserve(inputs.size());
   for (const Tensor& input : inputs) states.push_back(SessionCore::state_of(input));
-  return call_op(id_of<concat_op>(), states, one_attr("axis", axis), where);
+  return call_op(id_of<concat_op>(), states, one_attr("axis", axis.value), where);
 }
 
-Tensor stack(const std::vector<Tensor>& inputs, std::int64_t axis, CallSite where) {
+Tensor stack(const std::vector<Tensor>& inputs, Axis axis, CallSite where) {
   std::vector<Tensor> slices;
   slices.reserve(inputs.size());
   for (const Tensor& input : inputs) {
     const Shape& shape = input.type(where).shape;
     const auto rank = static_cast<std::int64_t>(shape.rank()) + 1;
-    const std::int64_t place = axis < 0 ? axis + rank : axis;
+    const std::int64_t place = axis.value < 0 ? axis.value + rank : axis.value;
     if (place < 0 || place >= rank) {
-      throw usage_error(where.place(), fmt::format("the result has no axis {}", axis),
+      throw usage_error(where.place(), fmt::format("the result has no axis {}", axis.value),
                         fmt::format("it has {} axes: one more than each tensor", rank));
     }
     const std::span<const std::int64_t> given = shape.extents();

@@ -164,22 +164,28 @@ Tensor axpy(Scalar alpha, Argument x, const Tensor& y);
 // The gradient of a loss by x, if `gradient` is that by relu(x): `gradient` where x > 0, else 0.
 Tensor relu_grad(Argument gradient, const Tensor& x);
 
-// Along an axis. `axis` counts from 0, or from the end if it is negative: -1 is the last one.
+// Along an axis, which counts from 0, or from the end if it is negative: -1 is the last one. Whole
+// numbers only: max(x, 0.5) would be the maximum over axis 0, where maximum(x, 0.5) is meant.
+struct Axis {
+  template <WholeNumber T>
+  requires(!std::same_as<T, bool>) Axis(T given) : value(static_cast<std::int64_t>(given)) {}
+  std::int64_t value;
+};
 
 // The sum, the maximum or the minimum over `axis`, the latter two NaN if there is one. The result
 // lacks this axis; or has it with extent 1 if `keep`, or if x has no other. All also take int32 and
 // int64, whose sums wrap around.
-Tensor sum(Argument x, std::int64_t axis, bool keep = false);
-Tensor max(Argument x, std::int64_t axis, bool keep = false);
-Tensor min(Argument x, std::int64_t axis, bool keep = false);
+Tensor sum(Argument x, Axis axis, bool keep = false);
+Tensor max(Argument x, Axis axis, bool keep = false);
+Tensor min(Argument x, Axis axis, bool keep = false);
 // The sum over `axis` divided by its extent: a second op.
-Tensor mean(Argument x, std::int64_t axis, bool keep = false);
+Tensor mean(Argument x, Axis axis, bool keep = false);
 // The mean of the squares of x - mean(x), of all its elements along `axis`: six ops.
-Tensor variance(Argument x, std::int64_t axis, bool keep = false);
+Tensor variance(Argument x, Axis axis, bool keep = false);
 // Where along `axis` the maximum or the minimum is, from 0: int64. Of equal elements the first; of
 // NaNs, if there are any, the first.
-Tensor argmax(Argument x, std::int64_t axis, bool keep = false);
-Tensor argmin(Argument x, std::int64_t axis, bool keep = false);
+Tensor argmax(Argument x, Axis axis, bool keep = false);
+Tensor argmin(Argument x, Axis axis, bool keep = false);
 // exp(x) divided by its sum along the last axis. The result has the shape of x.
 Tensor softmax(Argument x);
 // Each row along the last axis, shifted and scaled to mean 0 and variance 1, then times `gain` plus
@@ -228,18 +234,16 @@ Tensor slice(Argument x, const Indices& begin, const Indices& end);
 // in the shape of the result, that of `numbers` takes the place of the axis. So of a table of rows
 // [words, n] and numbers [length], the result is [length, n]. The op fails if a number is out of
 // range.
-Tensor take(Argument x, const Tensor& numbers, std::int64_t axis = 0);
+Tensor take(Argument x, const Tensor& numbers, Axis axis = 0);
 // x with `added`, which has the shape of take(x, numbers, axis), added to the elements along `axis`
 // that have these numbers: as often as they occur, in their order. The gradient of take by x is
 // index_add(zeros, numbers, gradient). In place of x, if nothing else needs it: `table =
 // index_add(table, rows, change)` takes time for these rows only, as a simulation always assumes.
-Tensor index_add(Argument x, const Tensor& numbers, const Tensor& added, std::int64_t axis = 0);
+Tensor index_add(Argument x, const Tensor& numbers, const Tensor& added, Axis axis = 0);
 // 1 to 1,024 tensors one after the other along `axis`. Their other extents must be equal.
-Tensor concat(const std::vector<Tensor>& inputs, std::int64_t axis,
-              CallSite where = CallSite::here());
+Tensor concat(const std::vector<Tensor>& inputs, Axis axis, CallSite where = CallSite::here());
 // The same along a new axis, on which each has one place. They must be of the same shape.
-Tensor stack(const std::vector<Tensor>& inputs, std::int64_t axis = 0,
-             CallSite where = CallSite::here());
+Tensor stack(const std::vector<Tensor>& inputs, Axis axis = 0, CallSite where = CallSite::here());
 
 // Matrices. Aᵀ is A transposed.
 

@@ -371,8 +371,10 @@ SessionCore::Values SessionCore::values(TensorState& tensor, DType dtype, CallSi
   Lock lock = lock_for(where);
   check_not_failed(where);
   if (!engine_->has_values()) {
-    throw usage_error(where.place(), "a simulation computes no values to read",
-                      "make the session with Mode::run, or don't read");
+    throw usage_error(
+        where.place(), "a simulation computes no values to read",
+        "don't read; or make the session with Mode::run, or with Mode::rehearse, which "
+        "computes them while time is simulated");
   }
   const TensorType& type = signatures_.type(tensor.type);
   if (type.dtype != dtype) {

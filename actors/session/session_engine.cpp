@@ -220,11 +220,15 @@ void SessionEngine::add_given(TensorState& tensor) {
 
 Error SessionEngine::no_room(MemoryId memory, std::uint64_t bytes, const std::string& what) const {
   const Memory& full = machine_.memory(memory);
+  const bool keeps_copies = summary_ != nullptr && copied_ > 0;  // see evict()
   return run_error(
       fmt::format("memory '{}' is full: {} needed for {}, {} of {} available", full.name,
                   format_bytes(bytes), what, format_bytes(tensors_.bytes_available(memory)),
                   format_bytes(full.size_bytes)),
-      "drop handles of tensors that aren't needed, or make tensors smaller");
+      std::string("drop handles of tensors that aren't needed, or make tensors smaller") +
+          (keeps_copies ? "; or measure less at once: while the clock runs, tensors with copies in "
+                          "two memories keep both"
+                        : ""));
 }
 
 // False while it waits for room.

@@ -41,7 +41,7 @@ int column_of_tab(std::string_view text, const YAML::Mark& mark) {
   }
   throw usage_error(place, fmt::format("this is not valid YAML: {}", error.msg),
                     "check brackets, quotes, colons and indentation here and in the line before "
-                    "(within [ ], names such as \"run[3]\" need quotes)");
+                    "(within [ ] and { }, names such as \"run[3]\" or \"y-{i}.npy\" need quotes)");
 }
 
 // The whole file, of at most bytes_max bytes. An error has this place, and its problem this prefix.

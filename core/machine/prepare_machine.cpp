@@ -53,7 +53,12 @@ void map_device(Machine& machine, std::string_view mapping, const HostInfo* host
   const Machine owner = is_local ? local_machine(*host, {}) : machine;
   const DeviceId cpu = owner.find_device(to);
   if (!cpu || owner.device(cpu).kind != DeviceKind::cpu) {
-    const std::vector<std::string_view> cpus = names(owner, true);
+    std::vector<std::string_view> cpus = names(machine, true);
+    if (is_local) {
+      for (const std::string_view name : names(owner, true)) {
+        if (!machine.find_device(name)) cpus.push_back(name);
+      }
+    }
     throw usage_error(
         fmt::format("--map lets '{}' stand in for {}, and that is no CPU device", to, from),
         cpus.empty() ? "add it to the machine, with its rates" : suggestion(to, cpus));

@@ -316,6 +316,26 @@ BOOST_AUTO_TEST_CASE(a_memory_that_is_full_of_given_tensors_is_named_too) {
   check_error([&] { s.wait_all(); }, {"mem0"}, this_file, line);
 }
 
+// Units of one epoch are measured, so tensors that were read again have copies in both memories.
+BOOST_AUTO_TEST_CASE(what_fits_only_without_the_clock_says_so_where_it_runs) {
+  const auto work = [](Session& s) {
+    const DeviceScope on = s.on("cpu1");
+    std::vector<Tensor> made;
+    for (int i = 0; i < 10; ++i) made.push_back(s.uniform(of_18_kib, i));
+    Tensor total = made[0];
+    for (int round = 0; round < 3; ++round) {
+      for (const Tensor& tensor : made) total = total + tensor;
+    }
+    total.wait();
+  };
+  for (const Mode mode : {Mode::run, Mode::simulate}) {
+    Session s(with_small_memory(), {.mode = mode});
+    work(s);
+    check_error([&] { s.measure("all of it", [&] { work(s); }); },
+                {"memory 'mem1' is full", "drop handles", "while the clock runs"});
+  }
+}
+
 BOOST_AUTO_TEST_CASE(given_tensors_without_a_handle_make_room_for_the_first_op) {
   Session s(testing::session_machine(64 << 10), {.mode = Mode::rehearse});
   const DeviceScope on = s.on("cpu0");

@@ -352,6 +352,18 @@ BOOST_AUTO_TEST_CASE(what_becomes_a_number_serves_as_one) {
              boost::test_tools::per_element());
 }
 
+template <class T>
+concept NamesAxis = requires(const Tensor& x, T axis) {
+  max(x, axis);
+  sum(x, axis, true);
+};
+BOOST_AUTO_TEST_CASE(an_axis_is_a_whole_number_or_it_does_not_compile) {
+  BOOST_TEST((NamesAxis<int> && NamesAxis<std::size_t> && NamesAxis<std::int64_t>));
+  BOOST_TEST(!NamesAxis<double>);
+  BOOST_TEST(!NamesAxis<float>);
+  BOOST_TEST(!NamesAxis<bool>);
+}
+
 BOOST_AUTO_TEST_CASE(functions_whose_names_std_has_are_found_by_the_type_of_the_argument) {
   Operands o;
   BOOST_TEST(

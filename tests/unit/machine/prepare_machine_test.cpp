@@ -103,6 +103,9 @@ BOOST_AUTO_TEST_CASE(a_cpu_that_this_host_does_not_have_is_no_stand_in) {
   Machine m = two_cpus_and_a_gpu();
   expect_error(ErrorKind::usage, "that is no CPU device",
                [&] { map_device(m, "gpu0=cpu8", &eight_cpus); });
+  m.devices[0].name = "main";
+  expect_error(ErrorKind::usage, "one of: main, cpu1, cpu0, cpu2,",
+               [&] { map_device(m, "gpu0=bogus", &eight_cpus); });
 }
 
 BOOST_AUTO_TEST_CASE(in_a_simulation_no_cpu_of_this_host_stands_in) {
