@@ -190,8 +190,10 @@ BOOST_AUTO_TEST_CASE(elements_that_do_not_exist_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(an_element_within_brackets_without_quotes_is_advised_to_have_them) {
-  BOOST_TEST(task_error("{op: relu, in: [x[0]]}").find("\"run[3]\" need quotes") !=
-             std::string::npos);
+  const std::string advice = "names such as \"run[3]\" or \"y-{i}.npy\" need quotes";
+  for (const char* task : {"{op: relu, in: [x[0]]}", "{op: relu, in: x-{i}}"}) {
+    BOOST_TEST(task_error(task).find(advice) != std::string::npos);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(numbers_of_ops_are_limited) {
