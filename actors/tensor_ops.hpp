@@ -164,8 +164,8 @@ Tensor axpy(Scalar alpha, Argument x, const Tensor& y);
 // The gradient of a loss by x, if `gradient` is that by relu(x): `gradient` where x > 0, else 0.
 Tensor relu_grad(Argument gradient, const Tensor& x);
 
-// Along an axis, which counts from 0, or from the end if it is negative: -1 is the last one. Whole
-// numbers only: max(x, 0.5) would be the maximum over axis 0, where maximum(x, 0.5) is meant.
+// An axis, from 0, or from the end if it is negative: -1 is the last one. Whole numbers only:
+// max(x, 0.5) would be the maximum over axis 0, where maximum(x, 0.5) is meant.
 struct Axis {
   template <WholeNumber T>
   requires(!std::same_as<T, bool>) Axis(T given) : value(static_cast<std::int64_t>(given)) {}

@@ -1,5 +1,8 @@
 #include "actors/session/tensor_text.hpp"
 
+#include "core/ops/element_functions.hpp"
+#include "core/ops/elementwise.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <concepts>
@@ -34,7 +37,7 @@ class TensorText {
 
   std::string write() {
     for_elements(0, 0, [this](const T& element) {
-      width_ = std::max(width_, element_text(element).size());
+      width_ = std::max(width_, element_text(value_of(element)).size());
     });
     append(0, 0);
     return std::move(text_);
@@ -70,7 +73,7 @@ class TensorText {
 
   void append(std::size_t axis, std::int64_t block) {
     if (axis == shape_.rank()) {
-      text_ += fmt::format("{:>{}}", element_text(elements_[block]), width_);
+      text_ += fmt::format("{:>{}}", element_text(value_of(elements_[block])), width_);
       return;
     }
     // Rows begin below each other, with empty lines between what has several.
@@ -105,14 +108,12 @@ class TensorText {
 }  // namespace
 
 std::string tensor_text(const TensorType& type, std::span<const std::byte> values) {
-  const auto text_of = [&](auto element) {
+  std::string text;
+  with_number(type.dtype, [&](auto element) {
     using T = decltype(element);
-    return TensorText<T>(type.shape, reinterpret_cast<const T*>(values.data())).write();
-  };
-  if (type.dtype == DType::f32) return text_of(float{});
-  if (type.dtype == DType::f64) return text_of(double{});
-  if (type.dtype == DType::i32) return text_of(std::int32_t{});
-  return text_of(std::int64_t{});
+    text = TensorText<T>(type.shape, reinterpret_cast<const T*>(values.data())).write();
+  });
+  return text;
 }
 
 }  // namespace troupe

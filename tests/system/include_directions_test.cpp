@@ -189,8 +189,8 @@ BOOST_AUTO_TEST_CASE(no_header_brings_a_library_to_rooms_that_may_not_use_it) {
       if (!included(line).empty()) of_file.emplace_back(included(line));
     }
   }
-  for (const auto& [path, direct] : includes) {
-    const std::string wrong = objection_to_headers(path, includes);
+  for (const auto& file : includes) {
+    const std::string wrong = objection_to_headers(file.first, includes);
     BOOST_TEST(wrong.empty(), wrong);
   }
 }

@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(elements_that_do_not_exist_are_refused) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(an_element_within_brackets_without_quotes_is_advised_to_have_them) {
+BOOST_AUTO_TEST_CASE(a_name_with_brackets_or_braces_within_such_is_advised_to_have_quotes) {
   const std::string advice = "names such as \"run[3]\" or \"y-{i}.npy\" need quotes";
   for (const char* task : {"{op: relu, in: [x[0]]}", "{op: relu, in: x-{i}}"}) {
     BOOST_TEST(task_error(task).find(advice) != std::string::npos);
