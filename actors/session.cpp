@@ -129,7 +129,7 @@ void Tensor::wait(CallSite where) const {
   state.session->wait(state, where);
 }
 
-bool Tensor::wait_for(Duration timeout, CallSite where) const {
+bool Tensor::is_made_within(Duration timeout, CallSite where) const {
   TensorState& state = state_of(*this, where);
   return state.session->wait_for(state, timeout, where);
 }
@@ -244,7 +244,7 @@ Tensor Session::zeros(const Shape& shape, DType dtype, CallSite where) {
                           where);
 }
 
-Tensor Session::arange(std::int64_t count, DType dtype, CallSite where) {
+Tensor Session::arange(Extent count, DType dtype, CallSite where) {
   static const OpKindId kind = builtin_ops().find("arange");
   return core(where).call({.kind = kind,
                            .placement = scope_of(core(where)),

@@ -3,12 +3,14 @@
 
 #include "core/backend/mode.hpp"
 #include "core/base/call_site.hpp"
+#include "core/base/time.hpp"
 #include "core/machine/machine.hpp"
 #include "core/network/tls_context.hpp"
 #include "core/ops/registry.hpp"
 #include "core/ops/tensor_type.hpp"
 #include "core/trace/report.hpp"
 
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -63,10 +65,14 @@ class Tensor {
   // Blocks until the tensor has been made; other calls may still run. Throws the session's Error if
   // it has failed.
   void wait(CallSite where = CallSite::here()) const;
-  // The same for at most `timeout`; one of 0 or less doesn't block. Returns whether the tensor is
-  // known to have been made. A simulation takes no timeout, as its results must not depend on the
-  // host: it waits as wait() does.
-  bool wait_for(Duration timeout, CallSite where = CallSite::here()) const;
+  // The same for at most `timeout`, in any unit; one of 0 or less doesn't block. Returns whether
+  // the tensor is known to have been made. A simulation takes no timeout, as its results must not
+  // depend on the host: it waits as wait() does.
+  template <class Rep, class Period>
+  bool wait_for(std::chrono::duration<Rep, Period> timeout,
+                CallSite where = CallSite::here()) const {
+    return is_made_within(from_time(timeout), where);
+  }
   // Blocks until the tensor has been made, and returns a copy of its elements, in row-major order.
   // Throws the session's Error if it has failed, a usage Error if the elements aren't of type T or
   // the session simulates without values, a run Error if the host has no memory for the copy.
@@ -89,6 +95,8 @@ class Tensor {
  private:
   friend class SessionCore;
   explicit Tensor(TensorState* state) : state_(state) {}
+
+  bool is_made_within(Duration timeout, CallSite where) const;
 
   TensorState* state_ = nullptr;
 };
@@ -203,7 +211,7 @@ class Session {
   Tensor zeros(const Shape& shape, DType dtype = DType::f32, CallSite where = CallSite::here());
   // The numbers 0 to count - 1, each rounded to the element type. Throws a usage Error if int32
   // can't hold them.
-  Tensor arange(std::int64_t count, DType dtype = DType::i64, CallSite where = CallSite::here());
+  Tensor arange(Extent count, DType dtype = DType::i64, CallSite where = CallSite::here());
   // `value` everywhere, rounded to the element type. Throws a usage Error if integers can't hold
   // it.
   Tensor constant(const Shape& shape, double value, DType dtype = DType::f32,

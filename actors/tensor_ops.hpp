@@ -205,14 +205,15 @@ Tensor softmax_cross_entropy_grad(Argument logits, const Tensor& labels);
 // to the nearest one, and is infinite beyond their range. Of an int64, an int32 has the lower half.
 Tensor cast(Argument x, DType dtype);
 
-// A list of integers of any type, as a program writes it: {rows, -1}. Throws a usage Error for an
-// unsigned one above Shape::max_elements; others are for the op to refuse.
+// A list of integers of any type, as a program writes it, {rows, -1}, or a tensor's shape. Throws a
+// usage Error for an unsigned one above Shape::max_elements; others are for the op to refuse.
 struct Indices {
   Indices() = default;
   Indices(std::initializer_list<Extent> given) {
     for (const Extent& index : given) values.push_back(index.value);
   }
   Indices(Integers given) : values(std::move(given)) {}
+  Indices(const Shape& shape) : values(shape.extents().begin(), shape.extents().end()) {}
   Integers values;
 };
 

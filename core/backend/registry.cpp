@@ -8,6 +8,7 @@
 #include "core/backend/rehearsed/rehearsed_backend.hpp"
 #include "core/backend/simulated/simulated_backend.hpp"
 #include "core/base/error.hpp"
+#include "core/memory/host_space.hpp"
 
 #include <algorithm>
 #include <array>
@@ -126,10 +127,6 @@ const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId
   }
   const bool a_stores = machine.memory(link.a).kind == MemoryKind::storage;
   const bool b_stores = machine.memory(link.b).kind == MemoryKind::storage;
-  if ((a_stores || b_stores) && mode == Mode::rehearse) {
-    throw usage_error(link.place, ends + ", and a rehearsal has no storage",
-                      "run or simulate it, or leave the storage out");
-  }
   if (a_stores && b_stores) {
     throw usage_error(link.place,
                       fmt::format("{}, which are both storage: real copies go between a memory "
@@ -156,7 +153,10 @@ const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId
 }
 
 std::unique_ptr<MemorySpace> choose_space(Mode mode, const Machine& machine, MemoryId memory) {
-  return mode == Mode::run ? make_cuda_space(machine, memory) : nullptr;
+  if (mode == Mode::run) return make_cuda_space(machine, memory);
+  const bool holds_values = computes_values(mode);
+  const bool stores = machine.memory(memory).kind == MemoryKind::storage;
+  return holds_values && stores ? make_host_space(std::make_shared<BufferPool>()) : nullptr;
 }
 
 }  // namespace troupe

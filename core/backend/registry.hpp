@@ -28,7 +28,8 @@ const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId
                                        Locality locality = Locality::here);
 
 // The space of a memory in this mode; null: it is memory of the host, or storage, or holds no
-// values. Throws a usage Error if it can't be made.
+// values. A rehearsal has its storage in memory of the host. Throws a usage Error if it can't be
+// made.
 std::unique_ptr<MemorySpace> choose_space(Mode mode, const Machine& machine, MemoryId memory);
 
 }  // namespace troupe

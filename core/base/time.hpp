@@ -36,4 +36,11 @@ constexpr Duration from_seconds(double s) {
   return Duration{static_cast<std::int64_t>(s * 1e9 + 0.5)};
 }
 
+// The same of a time in any unit. Returns 0 for a negative one, and for none at all (NaN).
+template <class Rep, class Period>
+constexpr Duration from_time(std::chrono::duration<Rep, Period> time) {
+  const double s = std::chrono::duration<double>(time).count();
+  return s > 0 ? from_seconds(s) : Duration{0};
+}
+
 }  // namespace troupe

@@ -331,19 +331,23 @@ TaskInput read_task_input(const Node& node, const std::string& what) {
                   .node = &node};
   const std::size_t bracket = input.name.find('[');
   if (bracket == std::string::npos) return input;
-  std::uint32_t element = 0;
-  bool readable = input.name.back() == ']';
-  if (readable) {
-    const char* const end = input.name.data() + input.name.size() - 1;
-    const auto [rest, status] = std::from_chars(input.name.data() + bracket + 1, end, element);
-    readable = status == std::errc{} && rest == end;
+  std::string_view index = std::string_view(input.name).substr(bracket + 1);
+  bool is_readable = index.ends_with(']');
+  if (is_readable) index.remove_suffix(1);
+  if (index == "*") {
+    input.is_all = true;
+  } else {
+    std::uint32_t element = 0;
+    const char* const end = index.data() + index.size();
+    const auto [rest, status] = std::from_chars(index.data(), end, element);
+    is_readable = is_readable && status == std::errc{} && rest == end;
+    input.element = element;
   }
-  if (!readable) {
+  if (!is_readable) {
     throw usage_error(node.place(),
                       fmt::format("{} can't be read: '{}'", what, shortened(input.name)),
-                      "name a task, or one element of it as in \"run[3]\"");
+                      "name a task, one element of it as in \"run[3]\", or all as in \"run[*]\"");
   }
-  input.element = element;
   input.name.resize(bracket);
   return input;
 }

@@ -18,13 +18,16 @@ namespace troupe {
 
 // Limits, so that products don't overflow and a mistyped number doesn't fill the memory.
 constexpr std::int64_t repeat_max = 1'000'000;
-constexpr std::int64_t ops_max = Pattern::points_max;          // of a run file, as of one pattern
-constexpr std::int64_t inputs_max = Pattern::dependences_max;  // of all patterns of a run file
+constexpr std::int64_t ops_max = Pattern::points_max;  // of a run file, as of one pattern
+constexpr std::int64_t inputs_max =
+    Pattern::dependences_max;  // of all patterns and [*] of a run file
 
-// "x", or one element of it: "x[3]"; or their further output y: "x.y", "x.y[3]".
+// "x", or one element of it: "x[3]", or all of them as inputs one after the other: "x[*]"; or their
+// further output y: "x.y", "x.y[3]", "x.y[*]".
 struct TaskInput {
   std::string name;  // "x" or "x.y"
   std::optional<std::uint32_t> element;
+  bool is_all = false;
   const Node* node = nullptr;
   // Set by TaskTable::look_up().
   std::size_t task = 0;      // its index in TaskTable::tasks
@@ -56,7 +59,8 @@ struct Task {
 // file.
 std::vector<std::string_view> task_kinds(const OpRegistry& ops);
 
-// Reads "x" or "x[3]"; `what` as in "in of 'y'". The name is not looked up. Throws a usage Error.
+// Reads "x", "x[3]" or "x[*]"; `what` as in "in of 'y'". The name is not looked up. Throws a usage
+// Error.
 TaskInput read_task_input(const Node& node, const std::string& what);
 
 // Reads one entry of `tensors` or `tasks`. The names in `in` are not looked up yet. The task points

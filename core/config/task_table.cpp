@@ -137,14 +137,14 @@ void set_count(const TaskTable& table, Task& task) {
   for (const TaskInput& input : task.inputs) {
     const Task& source = table.tasks[input.task];
     check_element(source, input);
-    if (!input.element && source.is_list) {
+    if (!input.element && !input.is_all && source.is_list) {
       if (task.is_list && task.count != source.count) {
         throw usage_error(
             input.node->place(),
             fmt::format("'{}' is a list of {} by {}, but '{}' is a list of {}", task.name,
                         task.count, decided_by, source.name, source.count),
             "lists are combined element by element: make them equally long, or name one element "
-            "as in \"run[3]\"");
+            "as in \"run[3]\", or all as inputs of one op as in \"run[*]\"");
       }
       task.count = source.count;
       task.is_list = true;
@@ -157,6 +157,16 @@ void set_count(const TaskTable& table, Task& task) {
                                   format_count(task.count, "op"), task.devices.size()),
                       "list at most as many devices as there are ops");
   }
+}
+
+// The inputs, at most, that each op has by a pattern or by [*].
+std::int64_t inputs_of_lists(const TaskTable& table, const Task& task) {
+  if (task.pattern) return task.pattern->inputs_max();
+  std::int64_t inputs = 0;
+  for (const TaskInput& input : task.inputs) {
+    if (input.is_all) inputs += table.tasks[input.task].count;
+  }
+  return inputs;
 }
 
 // The first value of the attribute that counts up; nullopt if there is none.
@@ -181,19 +191,22 @@ void append_ops(const TaskTable& table, Task& task, Graph& graph) {
   const OpKind& kind = graph.kinds()[task.kind];
   const std::optional<std::int64_t> counting = find_counting_attr(task, kind);
   task.group = graph.begin_group(task.name, task.is_list, task.key->place());
-  std::vector<OpId> inputs(task.inputs.size());
+  std::vector<OpId> inputs;
   OpSpec op{.kind = task.kind,
-            .inputs = inputs,
             .placement = {.memory = task.to},
             .attrs = task.attrs,
             .declared = task.declared};
   for (std::uint32_t i = 0; i < task.count; ++i) {
-    for (std::size_t k = 0; k < inputs.size(); ++k) {
-      const TaskInput& input = task.inputs[k];
+    inputs.clear();
+    for (const TaskInput& input : task.inputs) {
       const Task& source = table.tasks[input.task];
-      const std::uint32_t element = input.element.value_or(source.is_list ? i : 0);
-      inputs[k] = graph.op_in_group(source.group, element, input.output);
+      const std::uint32_t first = input.is_all ? 0 : input.element.value_or(source.is_list ? i : 0);
+      const std::uint32_t end = input.is_all ? source.count : first + 1;
+      for (std::uint32_t element = first; element < end; ++element) {
+        inputs.push_back(graph.op_in_group(source.group, element, input.output));
+      }
     }
+    op.inputs = inputs;
     if (!task.devices.empty()) {
       op.placement.device = task.devices[block_of(i, task.count, task.devices.size())];
     }
@@ -213,13 +226,13 @@ void append_ops(const TaskTable& table, Task& task, Graph& graph) {
 }  // namespace
 
 void check_element(const Task& source, const TaskInput& input) {
-  if (!input.element) return;
+  if (!input.element && !input.is_all) return;
   if (!source.is_list) {
     throw usage_error(input.node->place(),
                       fmt::format("'{}' is a single tensor, not a list", source.name),
                       fmt::format("write '{}'", source.name));
   }
-  if (*input.element >= source.count) {
+  if (input.element && *input.element >= source.count) {
     throw usage_error(input.node->place(),
                       fmt::format("'{}' has no element {}", source.name, *input.element),
                       fmt::format("its elements are 0 to {}", source.count - 1));
@@ -275,12 +288,12 @@ TaskTable read_tasks(const Node& root, const Machine& machine, Graph& graph,
                         fmt::format("with '{}' the file has {} ops", task.name, ops),
                         fmt::format("the limit is {}", ops_max));
     }
-    if (!task.pattern) continue;
-    reads += std::int64_t{task.count} * task.pattern->inputs_max();
+    reads += std::int64_t{task.count} * inputs_of_lists(table, task);
     if (reads > inputs_max) {
       throw usage_error(
           task.key->place(),
-          fmt::format("with '{}' the patterns of the file read up to {} tensors", task.name, reads),
+          fmt::format("with '{}' patterns and [*] give the ops of the file up to {} inputs",
+                      task.name, reads),
           fmt::format("the limit is {}", inputs_max));
     }
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ostream>
 #include <span>
 #include <vector>
 
@@ -72,6 +73,14 @@ std::string to_string(std::span<const std::int64_t> extents) {
 
 std::string to_string(const TensorType& t) {
   return fmt::format("{} {}", to_string(t.dtype), to_string(t.shape));
+}
+
+std::ostream& operator<<(std::ostream& out, const Shape& s) {
+  return out << to_string(s);
+}
+
+std::ostream& operator<<(std::ostream& out, const TensorType& t) {
+  return out << to_string(t);
 }
 
 std::uint64_t hash_of(const TensorType& t) {

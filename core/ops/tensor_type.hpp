@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <span>
 #include <string>
 #include <string_view>
@@ -87,6 +88,7 @@ class Shape {
 };
 
 std::string to_string(const Shape& s);  // "[6000, 6000]"
+std::ostream& operator<<(std::ostream& out, const Shape& s);
 // The same of extents that may be no shape: of more than 16 the first ones and "…".
 std::string to_string(std::span<const std::int64_t> extents);
 
@@ -101,6 +103,7 @@ struct TensorType {
 };
 
 std::string to_string(const TensorType& t);  // "float32 [6000, 6000]"
+std::ostream& operator<<(std::ostream& out, const TensorType& t);
 
 std::uint64_t hash_of(const TensorType& t);
 

@@ -263,6 +263,11 @@ BOOST_AUTO_TEST_CASE(normal_values_have_the_moments_of_their_distribution) {
   BOOST_TEST((s.normal({50}, 3).read<float>() != s.normal({50}, 4).read<float>()));
 }
 
+template <class T>
+concept CountsRange = requires(Session& s, T count) {
+  s.arange(count);
+};
+
 BOOST_AUTO_TEST_CASE(a_range_counts_from_0_in_every_element_type) {
   Session s(testing::session_machine());
   BOOST_TEST(s.arange(4).read<std::int64_t>() == (std::vector<std::int64_t>{0, 1, 2, 3}),
@@ -275,6 +280,8 @@ BOOST_AUTO_TEST_CASE(a_range_counts_from_0_in_every_element_type) {
              boost::test_tools::per_element());
   constexpr std::int64_t ends[] = {0, -3, std::int64_t{1} << 50};
   for (const std::int64_t count : ends) BOOST_CHECK_THROW(s.arange(count), Error);
+  BOOST_TEST((CountsRange<int> && CountsRange<std::size_t>));
+  BOOST_TEST(!CountsRange<double>);
   constexpr std::int64_t int32_count = std::int64_t{1} << 31;
   expect_error(ErrorKind::usage, "numbers beyond int32",
                [&] { s.arange(int32_count + 1, DType::i32); });

@@ -352,14 +352,6 @@ BOOST_AUTO_TEST_CASE(no_tensor_can_be_copied_to_what_joins_nodes) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_rehearsal_of_a_machine_with_storage_is_refused_with_what_to_do) {
-  Machine machine = testing::session_machine();
-  machine.memories[1].kind = MemoryKind::storage;
-  machine.devices.pop_back();
-  testing::expect_error(ErrorKind::usage, "joins mem0 and mem1, and a rehearsal has no storage",
-                        [&] { const Session s(machine, {.mode = Mode::rehearse}); });
-}
-
 BOOST_AUTO_TEST_CASE(an_op_that_no_device_can_compute_is_refused_with_its_line) {
   Session s(testing::session_machine(), {.ops = testing::session_ops()});
   const Tensor x = s.zeros(square);

@@ -145,6 +145,7 @@ BOOST_AUTO_TEST_CASE(each_op_kind_has_a_function_that_computes_the_same_as_a_cal
 
   check("cast", cast(o.integers, DType::f32), {o.integers}, {{"dtype", std::string("float32")}});
   check("reshape", reshape(o.x, {2, -1}), {o.x}, {{"shape", Integers{2, 6}}});
+  check("reshape", reshape(o.x, o.x.shape()), {o.x}, {{"shape", Integers{4, 3}}});
   check("transpose", transpose(o.x), {o.x});
   check("transpose", transpose(o.x, {0, 1}), {o.x}, {{"axes", Integers{0, 1}}});
   const std::size_t first = 0;

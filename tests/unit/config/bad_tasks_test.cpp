@@ -176,16 +176,27 @@ BOOST_AUTO_TEST_CASE(lists_of_different_lengths_are_refused) {
                        "2; "));
 }
 
+BOOST_AUTO_TEST_CASE(more_elements_than_an_op_takes_are_refused) {
+  BOOST_TEST(error("tasks: {a: {op: relu, in: x, repeat: 3}, b: {op: add, in: \"a[*]\"}}\n")
+                 .starts_with("run.yaml:3:59: 'b': 'add' takes 2 inputs, and 3 are given"));
+  BOOST_TEST(error("tasks:\n"
+                   "  a: {op: relu, in: x, repeat: 1000000}\n"
+                   "  b: {op: concat, in: \"a[*]\", axis: 0, repeat: 1001}\n")
+                 .starts_with("run.yaml:5:3: with 'b' patterns and [*] give the ops of the file"));
+}
+
 BOOST_AUTO_TEST_CASE(elements_that_do_not_exist_are_refused) {
   BOOST_TEST(task_error("{op: relu, in: \"x[0]\"}") ==
              "run.yaml:3:27: 'x' is a single tensor, not a list; write 'x'");
   BOOST_TEST(error("tasks: {a: {op: relu, in: x, repeat: 3}, b: {op: relu, in: \"a[3]\"}}\n") ==
              "run.yaml:3:60: 'a' has no element 3; its elements are 0 to 2");
-  for (const char* name :
-       {"x[", "x[]", "x[-1]", "x[0", "x[0]]", "x[0][0]", "x[a]", "x[99999999999]"}) {
+  BOOST_TEST(task_error("{op: concat, in: \"x[*]\", axis: 0}") ==
+             "run.yaml:3:29: 'x' is a single tensor, not a list; write 'x'");
+  for (const char* name : {"x[", "x[]", "x[-1]", "x[0", "x[0]]", "x[0][0]", "x[a]",
+                           "x[99999999999]", "x[*", "x[**]"}) {
     BOOST_TEST(task_error("{op: relu, in: \"" + std::string(name) + "\"}") ==
                "run.yaml:3:27: in of 't' can't be read: '" + std::string(name) +
-                   "'; name a task, or one element of it as in \"run[3]\"");
+                   "'; name a task, one element of it as in \"run[3]\", or all as in \"run[*]\"");
   }
 }
 

@@ -171,8 +171,8 @@ BOOST_AUTO_TEST_CASE(patterns_of_a_file_read_a_limited_number_of_tensors) {
             ": {pattern: all_to_all, width: 20000, steps: 1, kernel: empty}\n";
   }
   BOOST_TEST(error(many) ==
-             "run.yaml:6:3: with 't2' the patterns of the file read up to 1200000000 tensors; the "
-             "limit is 1000000000");
+             "run.yaml:6:3: with 't2' patterns and [*] give the ops of the file up to 1200000000 "
+             "inputs; the limit is 1000000000");
 }
 
 BOOST_AUTO_TEST_CASE(a_point_is_no_task_of_its_own) {

@@ -53,11 +53,14 @@ BOOST_AUTO_TEST_CASE(lists_of_outputs_are_read_element_by_element) {
       "  h: {op: half, in: x, repeat: 3}\n"
       "  all: {op: relu, in: h.twice}\n"
       "  one: {op: relu, in: 'h.sum[2]'}\n"
+      "  joined: {op: concat, in: 'h.sum[*]', axis: 0}\n"
       "save: {h.twice: 'twice-{i}.npy', 'h.sum[1]': sum.npy}\n");
   const Graph& graph = run.graph;
   BOOST_TEST(graph.group(graph.find_group("all")).count == 3U);
   BOOST_TEST(input_names(graph, element(run, "all", 1)) == (Names{"h.twice[1]"}));
   BOOST_TEST(input_names(graph, element(run, "one")) == (Names{"h.sum[2]"}));
+  BOOST_TEST(input_names(graph, element(run, "joined")) ==
+             (Names{"h.sum[0]", "h.sum[1]", "h.sum[2]"}));
   BOOST_REQUIRE(run.saves.size() == 4U);
   BOOST_TEST(graph.name(run.saves[2].ops.at(0)) == "h.twice[2]");
   BOOST_TEST(graph.name(run.saves[3].ops.at(0)) == "h.sum[1]");

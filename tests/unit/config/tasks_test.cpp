@@ -133,6 +133,21 @@ BOOST_AUTO_TEST_CASE(one_element_of_a_list_is_a_single_tensor) {
   BOOST_TEST(input_names(run.graph, element(run, "c", 2)) == (Names{"a[0]", "a[2]"}));
 }
 
+BOOST_AUTO_TEST_CASE(all_elements_of_a_list_may_be_inputs_of_one_op) {
+  const RunFile run = load(
+      "tasks:\n"
+      "  a: {op: relu, in: x, repeat: 3}\n"
+      "  all: {op: concat, in: [x, \"a[*]\", \"a[1]\"], axis: 0}\n"
+      "  each: {op: concat, in: [\"a[*]\", a], axis: 0}\n");
+  BOOST_TEST(input_names(run.graph, element(run, "all")) ==
+             (Names{"x", "a[0]", "a[1]", "a[2]", "a[1]"}));
+  BOOST_TEST(run.graph.group(run.graph.find_group("all")).indexed == false);
+  BOOST_TEST(run.graph.type(element(run, "all")).shape[0] == 20);
+  BOOST_TEST(input_names(run.graph, element(run, "each", 2)) ==
+             (Names{"a[0]", "a[1]", "a[2]", "a[2]"}));
+  BOOST_TEST(run.graph.group(run.graph.find_group("each")).count == 3U);
+}
+
 BOOST_AUTO_TEST_CASE(a_list_of_one_is_a_list) {
   const RunFile run =
       load("tasks: {a: {op: relu, in: x, repeat: 1}, b: {op: relu, in: \"a[0]\"}}\n");

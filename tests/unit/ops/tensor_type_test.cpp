@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <set>
+#include <sstream>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -21,6 +22,12 @@ BOOST_AUTO_TEST_CASE(a_shape_counts_its_elements) {
   BOOST_TEST(shape[2] == 4);
   BOOST_TEST(shape.elements() == 120);
   BOOST_TEST(to_string(shape) == "[2, 3, 4, 5]");
+}
+
+BOOST_AUTO_TEST_CASE(shapes_and_types_are_written_to_a_stream_as_their_text) {
+  std::ostringstream text;
+  text << Shape{2, 3} << ' ' << Shape{} << ' ' << TensorType{DType::i32, {4}};
+  BOOST_TEST(text.str() == "[2, 3] [] int32 [4]");
 }
 
 BOOST_AUTO_TEST_CASE(shapes_are_equal_when_rank_and_extents_are) {
