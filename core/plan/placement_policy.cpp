@@ -1,7 +1,7 @@
 #include "core/plan/placement_policy.hpp"
 
 #include "core/base/error.hpp"
-#include "core/plan/policies/crowded_links.hpp"
+#include "core/plan/policies/shortest_placement.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@ namespace troupe {
 
 std::span<const PlacementPolicy> placement_policies() {
   static constexpr std::array policies{
-      PlacementPolicy{"heft", heft_or_simple_placement},
+      PlacementPolicy{"heft", shortest_placement},
   };
   return policies;
 }

@@ -9,8 +9,12 @@
 namespace troupe {
 namespace {
 
-bool is_better(Duration finish, DeviceId device, const Opening& than) {
-  return finish < than.finish || (finish == than.finish && device < than.device);
+bool is_better(Duration outlook, DeviceId device, const Opening& than) {
+  return outlook < than.outlook || (outlook == than.outlook && device < than.device);
+}
+
+Duration outlook_of(Duration start, const DeviceSchedules::Want& want) {
+  return sum_of(sum_of(start, want.length), want.after);
 }
 
 }  // namespace
@@ -32,12 +36,13 @@ DeviceSchedules::DeviceSchedules(const Machine& machine, std::vector<std::vector
 }
 
 void DeviceSchedules::improve(Opening& best, DeviceId device, Want want) const {
-  if (!is_better(sum_of(want.ready, want.length), device, best)) return;
+  if (!is_better(outlook_of(want.ready, want), device, best)) return;
   const std::vector<StreamSchedule>& streams = streams_[device.index()];
   for (std::size_t stream = 0; stream < streams.size(); ++stream) {
     const Duration start = streams[stream].earliest(want.ready, want.length);
-    const Duration finish = sum_of(start, want.length);
-    if (is_better(finish, device, best)) best = {device, stream, start, finish};
+    const Duration outlook = outlook_of(start, want);
+    if (!is_better(outlook, device, best)) continue;
+    best = {device, stream, start, sum_of(start, want.length), outlook};
   }
 }
 
@@ -84,7 +89,7 @@ void DeviceSchedules::Row::search(const DeviceSchedules& all, Opening& best, Ran
                                   std::size_t vertex, Range below) const {
   if (below.first >= range.last || below.last <= range.first) return;
   const auto bound = [&](std::size_t v) { return tree[v].bound.earliest(want.ready, want.length); };
-  if (!is_better(sum_of(bound(vertex), want.length), tree[vertex].first, best)) return;
+  if (!is_better(outlook_of(bound(vertex), want), tree[vertex].first, best)) return;
   if (vertex >= width()) return all.improve(best, devices[below.first], want);
   const std::size_t middle = (below.first + below.last) / 2;
   const bool is_right_first = bound(2 * vertex + 1) < bound(2 * vertex);

@@ -19,6 +19,7 @@ struct Opening {
   std::size_t stream = 0;
   Duration start{0};
   Duration finish = Duration::max();
+  Duration outlook = Duration::max();  // the finish, and what follows the op
 };
 
 // Devices that take the same time for each op form a row. A search over a row is a binary tree's,
@@ -29,14 +30,15 @@ class DeviceSchedules {
   DeviceSchedules(const Machine& machine, std::vector<std::vector<DeviceId>> rows,
                   Duration shortest);
 
-  // When the op's inputs are there, and how long it takes.
+  // When the op's inputs are there, how long it takes, and how long at least what follows it.
   struct Want {
     Duration ready{0};
     Duration length{0};
+    Duration after{0};
   };
 
-  // Replaces `best` by the first free interval of the device, if the op ends there earlier, or at
-  // the same time on a device with a lower number.
+  // Replaces `best` by the first free interval of the device, if its outlook is earlier, or the
+  // same on a device with a lower number.
   void improve(Opening& best, DeviceId device, Want want) const;
   // The same for the devices first to last - 1 of a row.
   void improve(Opening& best, std::size_t row, std::size_t first, std::size_t last,

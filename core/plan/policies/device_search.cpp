@@ -31,6 +31,7 @@ DeviceSearch::DeviceSearch(const PlacementRequest& request, TransferTimes& trans
       known.length.push_back(time_on(schedules_->row(row)[0], known.op));
     }
   }
+  look_up_sorts();
   for (std::size_t d = 0; d < r_.busy.size(); ++d) {
     if (r_.busy[d] > Duration{0}) take_all_streams(DeviceId::at(d), r_.busy[d]);
   }
@@ -66,7 +67,7 @@ DeviceSearch::OpClass DeviceSearch::op_class_of(OpId op) {
   const auto add = [&](DeviceId device) {
     const std::optional<Duration> length = time_on(device, op);
     if (!length) return Duration{-1}.count();
-    shortest_ = std::min(shortest_, *length);
+    added.shortest = std::min(added.shortest, *length);
     sum += seconds(*length);
     ++count;
     return length->count();
@@ -80,6 +81,7 @@ DeviceSearch::OpClass DeviceSearch::op_class_of(OpId op) {
       input_bytes_.insert(r_.graph.type(input).bytes());
     }
   }
+  shortest_ = std::min(shortest_, added.shortest);
   if (count > 0 && !r_.graph.kind(op).moves_data) added.mean_s = sum / static_cast<double>(count);
   return added;
 }
@@ -134,6 +136,29 @@ void DeviceSearch::list_devices() {
   schedules_.emplace(r_.machine, std::move(devices), shortest_);
 }
 
+void DeviceSearch::look_up_sorts() {
+  std::map<std::vector<std::optional<Duration>>, std::uint32_t> known;
+  for (std::size_t row = 0; row < schedules_->row_count(); ++row) {
+    std::vector<std::optional<Duration>> lengths;
+    for (const OpClass& op_class : classes_) {
+      if (!op_class.given && !op_class.length.empty()) lengths.push_back(op_class.length[row]);
+    }
+    const auto next = static_cast<std::uint32_t>(known.size());
+    const auto [found, is_new] = known.try_emplace(std::move(lengths), next);
+    sort_of_.push_back(found->second);
+    if (is_new) row_of_sort_.push_back(static_cast<std::uint32_t>(row));
+  }
+}
+
+std::optional<Duration> DeviceSearch::length(std::size_t op_class, std::size_t sort) const {
+  const OpClass& known = classes_[op_class];
+  if (known.length.empty()) return std::nullopt;
+  if (known.given) {
+    return sort_of_[row_of_[known.given.index()]] == sort ? known.length[0] : std::nullopt;
+  }
+  return known.length[row_of_sort_[sort]];
+}
+
 Duration DeviceSearch::ready(std::span<const Source> sources, MemoryId memory) {
   Duration ready = earliest_;
   for (const Source& source : sources) {
@@ -177,8 +202,12 @@ void DeviceSearch::cut(std::span<const Source> sources) {
   cuts_.erase(std::unique(cuts_.begin(), cuts_.end()), cuts_.end());
 }
 
-Opening DeviceSearch::find(OpId op, std::size_t op_class, std::span<const Source> sources) {
+Opening DeviceSearch::find(OpId op, std::size_t op_class, std::span<const Source> sources,
+                           std::span<const Duration> after) {
   const OpClass& known = classes_[op_class];
+  const auto after_in = [&](std::size_t row) {
+    return after.empty() ? Duration{0} : after[sort_of_[row]];
+  };
   Opening best;
   if (known.given) {
     if (!r_.reachability.allows(op, known.given)) return best;
@@ -197,13 +226,14 @@ Opening DeviceSearch::find(OpId op, std::size_t op_class, std::span<const Source
     Duration there{0};
     for (std::size_t l = first_at_[cuts_[c]]; l < first_at_[cuts_[c + 1]]; ++l) {
       const DeviceId device = listed_[l].device;
-      const std::optional<Duration> length = known.length[row_of_[device.index()]];
+      const std::size_t row = row_of_[device.index()];
+      const std::optional<Duration> length = known.length[row];
       if (!length || !r_.reachability.allows(op, device)) continue;
       if (memory_of(device) != memory) {
         memory = memory_of(device);
         there = ready(sources, memory);
       }
-      schedules_->improve(best, device, {there, *length});
+      schedules_->improve(best, device, {there, *length, after_in(row)});
     }
   }
   for (std::size_t c = 0; c + 1 < cuts_.size(); ++c) {
@@ -225,7 +255,7 @@ Opening DeviceSearch::find(OpId op, std::size_t op_class, std::span<const Source
       const DeviceId one = schedules_->row(row)[first];
       if (!r_.reachability.allows(op, one)) continue;
       schedules_->improve(best, row, first, last,
-                          {ready(sources, memory_of(one)), *known.length[row]});
+                          {ready(sources, memory_of(one)), *known.length[row], after_in(row)});
     }
   }
   return best;

@@ -45,12 +45,20 @@ class DeviceSearch {
   double mean_s(std::size_t op_class) const { return classes_[op_class].mean_s; }
   // From now on, ops and transfers start at `time` or later.
   void wait_until(Duration time) { earliest_ = time; }
+  // Of an op of the class, on the given device if the op is placed.
+  Duration shortest(std::size_t op_class) const { return classes_[op_class].shortest; }
+  // Devices of one sort take the same time for each op.
+  std::size_t sort_count() const { return row_of_sort_.size(); }
+  // Of an op of the class on devices of a sort; none if they can't run it, or the op isn't theirs.
+  std::optional<Duration> length(std::size_t op_class, std::size_t sort) const;
   // When all sources can be in `memory`.
   Duration ready(std::span<const Source> sources, MemoryId memory);
   // The first free interval on the device where the op ends first; of equal devices, that with the
   // lowest number. The given device, if the op is placed. No device, if none can run the op and is
-  // within reach.
-  Opening find(OpId op, std::size_t op_class, std::span<const Source> sources);
+  // within reach. `after`, by sort: how long at least what follows takes, if the op is there; what
+  // counts is the end of that. Empty: nothing is known of it.
+  Opening find(OpId op, std::size_t op_class, std::span<const Source> sources,
+               std::span<const Duration> after = {});
   void take(const Opening& opening) { schedules_->take(opening); }
 
  private:
@@ -59,6 +67,7 @@ class DeviceSearch {
     OpId op;         // one of the class
     DeviceId given;  // none: it may run on any device that can
     double mean_s = 0;
+    Duration shortest = longest_duration;
     std::vector<std::optional<Duration>> length;  // by row; none: they can't run it
   };
   // Rows have their devices in this order, too.
@@ -74,6 +83,7 @@ class DeviceSearch {
   void divide(const Key& key);
   void divide_by_way(std::uint64_t bytes);
   void list_devices();
+  void look_up_sorts();
   void take_all_streams(DeviceId device, Duration until);
   void cut(std::span<const Source> sources);
   void visit(MemoryId memory);
@@ -84,9 +94,11 @@ class DeviceSearch {
   const MemoryTree& tree_;
   TransferTimes& transfers_;
   std::vector<OpClass> classes_;
-  std::set<std::uint64_t> input_bytes_;   // of ops that aren't placed
-  Duration shortest_ = longest_duration;  // of all ops
-  std::vector<std::uint32_t> row_of_;     // by device
+  std::set<std::uint64_t> input_bytes_;     // of ops that aren't placed
+  Duration shortest_ = longest_duration;    // of all ops
+  std::vector<std::uint32_t> row_of_;       // by device
+  std::vector<std::uint32_t> sort_of_;      // by row
+  std::vector<std::uint32_t> row_of_sort_;  // one of its rows
   std::vector<Listed> listed_;
   std::vector<std::uint32_t> first_at_;                // by position in the tree: in listed_
   std::vector<std::vector<std::uint32_t>> positions_;  // by row: of its devices, in the tree

@@ -5,6 +5,7 @@
 #include "core/plan/policies/transfer_times.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -15,8 +16,9 @@ namespace {
 
 class Heft {
  public:
-  explicit Heft(const PlacementRequest& request)
+  Heft(const PlacementRequest& request, Sight sight)
       : r_(request),
+        sight_(sight),
         transfers_(request.machine, request.cost, request.router),
         positions_(request.ops) {
     if (!r_.waits.empty()) look_up_last_readers();
@@ -40,6 +42,7 @@ class Heft {
       schedule.devices.push_back(p.device);
       schedule.ends.push_back(p.finish);
     }
+    schedule.is_fastest = is_fastest_;
     return schedule;
   }
 
@@ -102,14 +105,60 @@ class Heft {
       for (const OpId input : r_.graph.inputs(op)) {
         const std::uint32_t from = positions_.of(r_.graph.maker(input));
         if (from == outside || from < first) continue;
-        const std::uint32_t type = r_.graph.type_index(input);
-        const auto [mean, is_new] = means_.try_emplace(type, 0.0);
-        if (is_new) mean->second = transfers_.mean_s(r_.graph.types()[type].bytes());
         double& before = ranked[from - first].rank;
-        before = std::max(before, rank + mean->second);
+        before = std::max(before, rank + mean_transfer_s(input));
       }
     }
     return ranked;
+  }
+
+  double mean_transfer_s(OpId tensor) {
+    const std::uint32_t type = r_.graph.type_index(tensor);
+    const auto [mean, is_new] = means_.try_emplace(type, 0.0);
+    if (is_new) mean->second = transfers_.mean_s(r_.graph.types()[type].bytes());
+    return mean->second;
+  }
+
+  // Fills ahead_ for the ops first to last - 1. What follows an op on a device is at best what its
+  // readers and their readers take: each on a device of the same sort, or, behind a mean transfer,
+  // of its best one.
+  void look_ahead(std::size_t first, std::size_t last) {
+    const auto devices = static_cast<double>(r_.machine.devices.size());
+    const std::size_t sorts = search_->sort_count();
+    ahead_.assign((last - first) * sorts, 0);
+    std::vector<double> by_sort(sorts);
+    for (std::size_t i = last; i-- > first;) {
+      const double* const own = &ahead_[(i - first) * sorts];
+      double best = std::numeric_limits<double>::infinity();
+      for (std::size_t s = 0; s < sorts; ++s) {
+        const std::optional<Duration> length = search_->length(class_of_[i], s);
+        by_sort[s] = length ? own[s] + seconds(*length) : std::numeric_limits<double>::infinity();
+        best = std::min(best, by_sort[s]);
+      }
+      if (r_.placement(r_.ops[i]).memory) {
+        best = *std::min_element(own, own + sorts);
+        by_sort.assign(sorts, best);
+      }
+      for (const OpId input : r_.graph.inputs(r_.ops[i])) {
+        const std::uint32_t from = positions_.of(r_.graph.maker(input));
+        if (from == outside || from < first) continue;
+        const double elsewhere = best + mean_transfer_s(input) * devices / (devices - 1);
+        double* const before = &ahead_[(from - first) * sorts];
+        for (std::size_t s = 0; s < sorts; ++s) {
+          before[s] = std::max(before[s], std::min(by_sort[s], elsewhere));
+        }
+      }
+    }
+  }
+  // By sort.
+  std::span<const Duration> after(std::size_t i, std::size_t first) {
+    after_.clear();
+    if (ahead_.empty()) return after_;
+    const std::size_t sorts = search_->sort_count();
+    for (std::size_t s = 0; s < sorts; ++s) {
+      after_.push_back(from_seconds(ahead_[(i - first) * sorts + s]));
+    }
+    return after_;
   }
 
   // Equals stay as they are, so that inputs come first even where ops cost nothing.
@@ -117,7 +166,8 @@ class Heft {
     std::vector<Ranked> order = upward_ranks(first, last);
     std::stable_sort(order.begin(), order.end(),
                      [](const Ranked& a, const Ranked& b) { return a.rank > b.rank; });
-    for (const Ranked& next : order) place_one(next.position);
+    if (sight_ == Sight::ahead && search_->sort_count() > 1) look_ahead(first, last);
+    for (const Ranked& next : order) place_one(next.position, first);
   }
 
   // Ops behind the wait find what the ops first to last - 1 read where these read it, and where it
@@ -165,7 +215,8 @@ class Heft {
     }
   }
 
-  void place_one(std::size_t i) {
+  // Of a window that begins with the op `first`.
+  void place_one(std::size_t i, std::size_t first) {
     const OpId op = r_.ops[i];
     look_up_sources(op);
     if (const MemoryId target = r_.placement(op).memory; target) {
@@ -173,31 +224,36 @@ class Heft {
       end_ = std::max(end_, placed_[i].finish);
       return;
     }
-    const Opening opening = search_->find(op, class_of_[i], sources_);
+    const Opening opening = search_->find(op, class_of_[i], sources_, after(i, first));
     if (!opening.device) return;
     search_->take(opening);
+    if (opening.finish - opening.start > search_->shortest(class_of_[i])) is_fastest_ = false;
     r_.reachability.choose(op, opening.device);
     end_ = std::max(end_, opening.finish);
     placed_[i] = {opening.device, r_.machine.device(opening.device).memory, opening.finish};
   }
 
   const PlacementRequest& r_;
+  const Sight sight_;
   TransferTimes transfers_;
   const OpPositions positions_;
   std::vector<std::uint32_t> class_of_;  // by position
   std::optional<DeviceSearch> search_;
-  std::unordered_map<std::uint32_t, double> means_;      // of transfers, by type
-  std::vector<Placed> placed_;                           // by position
-  Duration end_{0};                                      // of all that are placed
+  std::unordered_map<std::uint32_t, double> means_;  // of transfers, by type
+  std::vector<Placed> placed_;                       // by position
+  Duration end_{0};                                  // of all that are placed
+  bool is_fastest_ = true;
   std::vector<std::uint32_t> last_reader_;               // by op: its position; if there are waits
   std::unordered_map<OpId, std::set<MemoryId>> copies_;  // at the last wait
   std::vector<DeviceSearch::Source> sources_;            // of the op to place
+  std::vector<double> ahead_;                            // s, of the window: by op and sort
+  std::vector<Duration> after_;                          // of the op to place: by sort
 };
 
 }  // namespace
 
-HeftSchedule heft_schedule(const PlacementRequest& request) {
-  return Heft(request).place();
+HeftSchedule heft_schedule(const PlacementRequest& request, Sight sight) {
+  return Heft(request, sight).place();
 }
 
 }  // namespace troupe

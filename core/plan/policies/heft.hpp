@@ -5,6 +5,7 @@
 #include "core/base/time.hpp"
 #include "core/plan/placement_policy.hpp"
 
+#include <cstdint>
 #include <vector>
 
 namespace troupe {
@@ -12,12 +13,25 @@ namespace troupe {
 struct HeftSchedule {
   std::vector<DeviceId> devices;
   std::vector<Duration> ends;  // of the ops, on idle links
+  bool is_fastest = true;      // no op is on a device that takes longer for it than another
+};
+
+// What the choice of a device looks at.
+enum class Sight : std::uint8_t {
+  op,     // the end of the op
+  ahead,  // the end of what follows it
 };
 
 // Takes ops in order of descending upward rank (mean op and transfer times over the devices that
 // can run them). Each op gets the device that finishes it earliest, in the first gap that is long
 // enough. Between waits, each window is placed by itself: its ops start when the windows before are
 // done. O(n log n) for n ops and inputs; on many devices times what DeviceSearch takes.
-HeftSchedule heft_schedule(const PlacementRequest& request);
+//
+// Looking ahead, an op gets the device from which the rest of its window can end earliest, if each
+// op that follows is on its best one and only those wait that read each other: the optimistic costs
+// of Arabnejad and Barbosa (List Scheduling Algorithm for Heterogeneous Systems by an Optimistic
+// Cost Table, IEEE TPDS 25(3), 2014), between sorts of devices. Takes as many times longer as there
+// are sorts; where all devices are alike, it changes nothing.
+HeftSchedule heft_schedule(const PlacementRequest& request, Sight sight = Sight::op);
 
 }  // namespace troupe

@@ -69,8 +69,9 @@ std::unordered_map<std::uint32_t, OpClass> open_classes(const PlacementRequest& 
 
 class Blocks {
  public:
-  explicit Blocks(const PlacementRequest& request)
+  Blocks(const PlacementRequest& request, Follow follow)
       : r_(request),
+        follow_(follow),
         times_(request),
         places_(request),
         classes_(open_classes(request, places_)),
@@ -81,6 +82,7 @@ class Blocks {
       all_.push_back(DeviceId::at(d));
     }
     look_up_speeds();
+    if (follow_ == Follow::owners) count_readers();
   }
 
   std::vector<DeviceId> place() {
@@ -96,7 +98,7 @@ class Blocks {
     for (std::size_t i = 0; i < r_.ops.size(); ++i) {
       const OpId op = r_.ops[i];
       if (!places_.is_open(i)) {
-        if (const DeviceId given = r_.placement(op).device; given) add_work(given, op);
+        if (const DeviceId given = r_.placement(op).device; given) note(op, given);
         continue;
       }
       DeviceId device;
@@ -115,7 +117,7 @@ class Blocks {
       if (!device) device = least_busy(op, MemoryId::none());
       if (!device) continue;
       places_.put(i, device);
-      add_work(device, op);
+      note(op, device);
     }
     return places_.take();
   }
@@ -155,24 +157,52 @@ class Blocks {
     }
   }
 
-  void add_work(DeviceId device, OpId op) {
+  void count_readers() {
+    for (const OpId op : r_.ops) {
+      for (const OpId input : r_.graph.inputs(op)) ++readers_[input];
+    }
+  }
+
+  void note_copies(OpId reader, MemoryId memory) {
+    for (const OpId input : r_.graph.inputs(reader)) {
+      const MemoryId home = places_.of_input(input);
+      if (!home || home == memory) continue;
+      std::vector<MemoryId>& known = copies_[input];
+      if (known.size() == copies_max || std::ranges::count(known, memory) > 0) continue;
+      known.push_back(memory);
+    }
+  }
+
+  void note(OpId op, DeviceId device) {
     work_s_[device.index()] += seconds(times_.on(device, op)) / streams(device);
+    if (follow_ == Follow::bytes) note_copies(op, places_.memory_of(device));
+  }
+
+  void count(std::uint64_t bytes, MemoryId memory) {
+    const auto known =
+        std::find_if(at_.begin(), at_.end(), [&](const auto& at) { return at.second == memory; });
+    if (known == at_.end()) {
+      at_.emplace_back(bytes, memory);
+    } else {
+      known->first += bytes;
+    }
   }
 
   // None if no device that can run the op has any of its inputs in its memory.
   DeviceId where_most_is(OpId op) {
     at_.clear();
     for (const OpId input : r_.graph.inputs(op)) {
-      const MemoryId memory = places_.of_input(input);
-      if (!memory) continue;
+      const MemoryId home = places_.of_input(input);
+      if (!home) continue;
       const std::uint64_t bytes = r_.graph.type(input).bytes();
-      const auto known =
-          std::find_if(at_.begin(), at_.end(), [&](const auto& at) { return at.second == memory; });
-      if (known == at_.end()) {
-        at_.emplace_back(bytes, memory);
-      } else {
-        known->first += bytes;
+      if (follow_ == Follow::owners) {
+        count(bytes / readers_.find(input)->second, home);
+        continue;
       }
+      count(bytes, home);
+      const auto copies = copies_.find(input);
+      if (copies == copies_.end()) continue;
+      for (const MemoryId copy : copies->second) count(bytes, copy);
     }
     DeviceId best;
     std::uint64_t most = 0;
@@ -210,7 +240,11 @@ class Blocks {
     return queue.top().second;
   }
 
+  // Of a tensor that is in more memories, only the first count.
+  static constexpr std::size_t copies_max = 8;
+
   const PlacementRequest& r_;
+  const Follow follow_;
   OpTimes times_;
   Places places_;
   std::unordered_map<std::uint32_t, OpClass> classes_;
@@ -220,7 +254,9 @@ class Blocks {
   std::vector<double> speed_;                      // by device
   double all_speeds_ = 0;
   std::unordered_map<std::uint64_t, LeastLoaded> queues_;  // by class and memory
-  std::vector<std::pair<std::uint64_t, MemoryId>> at_;     // of the op to place: bytes
+  std::unordered_map<OpId, std::uint32_t> readers_;        // of a tensor
+  std::unordered_map<OpId, std::vector<MemoryId>> copies_;
+  std::vector<std::pair<std::uint64_t, MemoryId>> at_;  // of the op to place: bytes
 };
 
 }  // namespace
@@ -263,8 +299,8 @@ std::optional<std::vector<DeviceId>> on_one_device(const PlacementRequest& reque
   return places.take();
 }
 
-std::vector<DeviceId> in_blocks(const PlacementRequest& request) {
-  return Blocks(request).place();
+std::vector<DeviceId> in_blocks(const PlacementRequest& request, Follow follow) {
+  return Blocks(request, follow).place();
 }
 
 }  // namespace troupe

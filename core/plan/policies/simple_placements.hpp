@@ -3,6 +3,7 @@
 
 #include "core/plan/placement_policy.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -13,10 +14,16 @@ namespace troupe {
 // of them.
 std::optional<std::vector<DeviceId>> on_one_device(const PlacementRequest& request);
 
+// What an op goes after that reads others.
+enum class Follow : std::uint8_t {
+  bytes,   // where most of what it reads is, or has been read before
+  owners,  // where that was made which few read: an update goes to the tile that it updates
+};
+
 // Ops that read nothing are cut into runs, one for each device in the machine's order, of as much
-// work as its speed makes up of that of all. Other ops follow the bytes: they go where most of what
-// they read is. Where that leaves a choice, the device with the least work so far gets the op.
-// O(n log devices) for n ops and inputs.
-std::vector<DeviceId> in_blocks(const PlacementRequest& request);
+// work as its speed makes up of that of all. Other ops follow what they read; of the owners, each
+// counts with the bytes of its tensor divided by the tensor's readers. Where that leaves a choice,
+// the device with the least work so far gets the op. O(n log devices) for n ops and inputs.
+std::vector<DeviceId> in_blocks(const PlacementRequest& request, Follow follow);
 
 }  // namespace troupe

@@ -1,6 +1,8 @@
 #include "core/plan/policies/heft.hpp"
 
+#include "core/base/random.hpp"
 #include "core/cost/roofline.hpp"
+#include "tests/support/seeds.hpp"
 #include "tests/support/small_graph.hpp"
 #include "tests/support/small_machine.hpp"
 
@@ -41,6 +43,7 @@ struct Request {
   std::function<bool(DeviceId, OpId)> can_run = [](DeviceId, OpId) { return true; };
   std::function<MemoryId(OpId)> home = [](OpId) { return MemoryId::none(); };
   std::vector<Duration> busy = {};
+  Sight sight = Sight::op;
 };
 
 std::vector<DeviceId> place(const Graph& graph, const Machine& machine, Request request = {}) {
@@ -61,7 +64,8 @@ std::vector<DeviceId> place(const Graph& graph, const Machine& machine, Request 
               .home = request.home,
               .can_run = request.can_run,
               .reachability = anywhere,
-              .busy = request.busy})
+              .busy = request.busy},
+             request.sight)
       .devices;
 }
 
@@ -83,6 +87,53 @@ BOOST_AUTO_TEST_CASE(a_diamond_is_placed_as_worked_out_by_hand) {
   const OpId c = g.work("c", 200, {a}, {}, 80);
   g.work("d", 200, {b, c}, {}, 80);
   BOOST_TEST((place(g.graph, fast_and_slow()) == Devices{fast, fast, slow, fast}));
+}
+
+// x is on slow, and 500 ns from fast. A chain of b 100 each follows, which take slow 200 each.
+BOOST_AUTO_TEST_CASE(looking_ahead_an_op_goes_where_the_rest_ends_first) {
+  for (const int chain : {2, 10}) {
+    SmallGraph g;
+    OpId x = g.work("x", 10, {}, on(slow), 500);
+    for (int i = 0; i < chain; ++i) x = g.work("b", 100, {x}, {}, 500);
+    const Devices near = place(g.graph, fast_and_slow());
+    BOOST_TEST((near == Devices(1 + chain, slow)));
+    Devices wanted(1 + chain, chain > 5 ? fast : slow);
+    wanted[0] = slow;
+    BOOST_TEST((place(g.graph, fast_and_slow(), {.ops = {}, .sight = Sight::ahead}) == wanted));
+  }
+}
+
+// b goes where it ends first if nothing follows it, and where c must be if c does: behind a wait, c
+// is of another window.
+BOOST_AUTO_TEST_CASE(looking_ahead_ends_at_a_wait_and_knows_placed_ops) {
+  SmallGraph g;
+  const OpId x = g.work("x", 10, {}, on(fast), 8);
+  const OpId b = g.work("b", 100, {x}, {}, 400);
+  g.work("c", 100, {b}, on(slow));
+  const auto with = [&](std::vector<std::size_t> waits) {
+    return place(g.graph, fast_and_slow(),
+                 {.ops = {}, .waits = std::move(waits), .sight = Sight::ahead});
+  };
+  BOOST_TEST((with({}) == Devices{fast, slow, slow}));
+  BOOST_TEST((with({2}) == Devices{fast, fast, slow}));
+}
+
+BOOST_AUTO_TEST_CASE(on_equal_devices_looking_ahead_changes_nothing) {
+  for (std::uint64_t seed = testing::first_seed(); seed <= testing::seeds(50); ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      Random random(seed);
+      SmallGraph g;
+      for (std::uint64_t i = 0; i < 60; ++i) {
+        std::vector<OpId> inputs;
+        for (std::uint64_t k = random.below(3); k > 0 && i > 0; --k) {
+          inputs.push_back(OpId::at(random.below(i)));
+        }
+        g.work("w", static_cast<double>(random.below(300)), inputs, {}, 80);
+      }
+      BOOST_TEST((place(g.graph, testing::two_devices()) ==
+                  place(g.graph, testing::two_devices(), {.ops = {}, .sight = Sight::ahead})));
+    }
+  }
 }
 
 // Free, fast would do all three by 300, and slow the first by 200.

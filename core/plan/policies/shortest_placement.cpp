@@ -1,4 +1,4 @@
-#include "core/plan/policies/crowded_links.hpp"
+#include "core/plan/policies/shortest_placement.hpp"
 
 #include "core/plan/policies/contended_schedule.hpp"
 #include "core/plan/policies/heft.hpp"
@@ -53,29 +53,49 @@ bool surely_fits(const PlacementRequest& r, const std::vector<DeviceId>& devices
   return true;
 }
 
+// The first ops of the request, as many as are looked at.
+PlacementRequest first_of(const PlacementRequest& request, std::size_t ops) {
+  PlacementRequest first = request;
+  first.ops = request.ops.first(ops);
+  const auto behind = std::ranges::lower_bound(request.waits, ops);
+  first.waits = {request.waits.begin(), behind};
+  return first;
+}
+
+// What may take the place of HEFT's. Empty: there is no such placement.
+using Place = std::vector<DeviceId> (*)(const PlacementRequest&);
+constexpr Place others[] = {
+    [](const PlacementRequest& r) { return heft_schedule(r, Sight::ahead).devices; },
+    [](const PlacementRequest& r) { return on_one_device(r).value_or(std::vector<DeviceId>()); },
+    [](const PlacementRequest& r) { return in_blocks(r, Follow::bytes); },
+    [](const PlacementRequest& r) { return in_blocks(r, Follow::owners); },
+};
+
 }  // namespace
 
-std::vector<DeviceId> heft_or_simple_placement(const PlacementRequest& request) {
+std::vector<DeviceId> shortest_placement(const PlacementRequest& request) {
   HeftSchedule heft = heft_schedule(request);
-  if (!request.reachability.allows_all()) return std::move(heft.devices);
+  if (!request.reachability.allows_all() || request.ops.size() < 2) return std::move(heft.devices);
   ContendedSchedule schedule(request, estimated_max);
-  if (!schedule.moves_any(heft.devices)) return std::move(heft.devices);
+  if (heft.is_fastest && !schedule.moves_any(heft.devices)) return std::move(heft.devices);
   const auto end = heft.ends.begin() + static_cast<std::ptrdiff_t>(schedule.size());
   const Duration expected = *std::max_element(heft.ends.begin(), end);
   const Duration by_heft = schedule.makespan(heft.devices);
-  if (!is_clearly_longer(by_heft, expected)) return std::move(heft.devices);
-  std::optional<std::vector<DeviceId>> best;
-  Duration shortest = by_heft;
-  const auto consider = [&](std::optional<std::vector<DeviceId>> placement) {
-    if (!placement) return;
-    const Duration time = schedule.makespan(*placement);
-    if (time >= shortest || !surely_fits(request, *placement)) return;
-    shortest = time;
-    best = std::move(placement);
-  };
-  consider(on_one_device(request));
-  consider(in_blocks(request));
-  return best && is_clearly_longer(by_heft, shortest) ? std::move(*best) : std::move(heft.devices);
+  if (heft.is_fastest && !is_clearly_longer(by_heft, expected)) return std::move(heft.devices);
+  const PlacementRequest first = first_of(request, schedule.size());
+  std::vector<std::pair<Duration, Place>> shorter;
+  for (const Place place : others) {
+    const std::vector<DeviceId> placement = place(first);
+    if (placement.empty()) continue;
+    const Duration time = schedule.makespan(placement);
+    if (is_clearly_longer(by_heft, time)) shorter.emplace_back(time, place);
+  }
+  std::ranges::stable_sort(shorter, {}, &std::pair<Duration, Place>::first);
+  for (const auto& [time, place] : shorter) {
+    std::vector<DeviceId> placement = place(request);
+    if (surely_fits(request, placement)) return placement;
+  }
+  return std::move(heft.devices);
 }
 
 }  // namespace troupe

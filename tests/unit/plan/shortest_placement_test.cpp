@@ -1,5 +1,5 @@
 // When HEFT's placement is kept, and what takes its place.
-#include "core/plan/policies/crowded_links.hpp"
+#include "core/plan/policies/shortest_placement.hpp"
 
 #include "core/base/random.hpp"
 #include "core/cost/roofline.hpp"
@@ -20,7 +20,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
-BOOST_AUTO_TEST_SUITE(crowded_links)
+BOOST_AUTO_TEST_SUITE(shortest_placement_of_several)
 namespace {
 
 using testing::on;
@@ -48,7 +48,7 @@ struct Case {
             .reachability = anywhere};
   }
   Devices by_heft() { return heft_schedule(request()).devices; }
-  Devices placed() { return heft_or_simple_placement(request()); }
+  Devices placed() { return shortest_placement(request()); }
   Duration makespan(const Devices& devices) {
     return ContendedSchedule(request(), 1 << 20).makespan(devices);
   }
@@ -141,32 +141,65 @@ BOOST_AUTO_TEST_CASE(blocks_are_in_proportion_to_the_speed_of_devices) {
   m.device("two", hub, 2, 2e9);
   SmallGraph g;
   for (int i = 0; i < 16; ++i) g.work("x", 1000);
-  const Devices blocks = in_blocks(Case(g.graph, m.machine).request());
+  const Devices blocks = in_blocks(Case(g.graph, m.machine).request(), Follow::bytes);
   Devices wanted(2, DeviceId{0});
   wanted.resize(8, DeviceId{1});
   wanted.resize(16, DeviceId{2});
   BOOST_TEST((blocks == wanted));
 }
 
-//   x on dev0 (80 bytes), y on dev1 (8), z on dev1 (72): u reads x y, v x y z
+//   w and x on dev0 (80 bytes each), y on dev1 (8), z on dev1 (80): u reads w y, v x z
 BOOST_AUTO_TEST_CASE(
     in_blocks_an_op_goes_where_most_of_its_bytes_are_and_else_where_least_is_done) {
   SmallGraph g;
+  const OpId w = g.work("w", 100, {}, on(DeviceId{0}), 80);
   const OpId x = g.work("x", 100, {}, on(DeviceId{0}), 80);
   const OpId y = g.work("y", 10, {}, on(DeviceId{1}), 8);
-  const OpId z = g.work("z", 10, {}, on(DeviceId{1}), 72);
-  g.work("u", 1, {x, y});
-  g.work("v", 1, {x, y, z});
-  const Devices blocks = in_blocks(Case(g.graph, star(2)).request());
-  BOOST_TEST((blocks[3] == DeviceId{0}));
-  BOOST_TEST((blocks[4] == DeviceId{1}));
+  const OpId z = g.work("z", 10, {}, on(DeviceId{1}), 80);
+  g.work("u", 1, {w, y});
+  g.work("v", 1, {x, z});
+  const Devices blocks = in_blocks(Case(g.graph, star(2)).request(), Follow::bytes);
+  BOOST_TEST((blocks[4] == DeviceId{0}));
+  BOOST_TEST((blocks[5] == DeviceId{1}));
+}
+
+// w on dev1, x on dev0: the reader on dev1 has x there, so that v has all that it reads.
+BOOST_AUTO_TEST_CASE(in_blocks_a_tensor_is_also_where_it_was_read_before) {
+  SmallGraph g;
+  const OpId w = g.work("w", 10, {}, on(DeviceId{1}), 80);
+  const OpId x = g.work("x", 1, {}, on(DeviceId{0}), 80);
+  const OpId read = g.work("read", 10, {x, w}, on(DeviceId{1}), 8);
+  g.work("v", 10, {x, read});
+  Case c(g.graph, star(2));
+  BOOST_TEST((in_blocks(c.request(), Follow::bytes)[3] == DeviceId{1}));
+  BOOST_TEST((in_blocks(c.request(), Follow::owners)[3] == DeviceId{0}));
+}
+
+// A row and a column, which three updates read, on dev0, and a tile for each of these.
+BOOST_AUTO_TEST_CASE(following_owners_an_update_goes_to_the_tile_that_it_updates) {
+  SmallGraph g;
+  const OpId row = g.work("row", 1, {}, on(DeviceId{0}), 80);
+  const OpId column = g.work("column", 1, {}, on(DeviceId{0}), 80);
+  std::vector<OpId> tiles;
+  for (std::size_t d = 0; d < 3; ++d) {
+    tiles.push_back(g.work("tile", 1, {}, on(DeviceId::at(d)), 80));
+  }
+  for (const OpId tile : tiles) g.work("update", 10, {row, column, tile}, {}, 80);
+  Case c(g.graph, star(3));
+  const Devices owners = in_blocks(c.request(), Follow::owners);
+  const Devices bytes = in_blocks(c.request(), Follow::bytes);
+  for (std::size_t d = 0; d < 3; ++d) {
+    BOOST_TEST((owners[5 + d] == DeviceId::at(d)));
+    BOOST_TEST((bytes[5 + d] == DeviceId{0}));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(devices_that_share_a_memory_take_turns_in_a_block) {
   SmallGraph g;
   const OpId x = g.work("x", 10, {}, on(DeviceId{1}));
   for (int i = 0; i < 4; ++i) g.work("r", 10, {x});
-  const Devices blocks = in_blocks(Case(g.graph, testing::two_devices_on_one_memory()).request());
+  const Devices blocks =
+      in_blocks(Case(g.graph, testing::two_devices_on_one_memory()).request(), Follow::bytes);
   constexpr DeviceId dev0{0};
   constexpr DeviceId dev1{1};
   BOOST_TEST((blocks == Devices{dev1, dev0, dev0, dev1, dev0}));
@@ -178,7 +211,9 @@ BOOST_AUTO_TEST_CASE(simple_placements_use_only_devices_that_can_run_an_op) {
   const OpId y = g.work("y", 20, {x});
   Case c(g.graph, star(3));
   c.can_run = [=](DeviceId d, OpId op) { return d.index() == (op == y ? 1U : 2U); };
-  BOOST_TEST((in_blocks(c.request()) == Devices{DeviceId{2}, DeviceId{1}}));
+  for (const Follow follow : {Follow::bytes, Follow::owners}) {
+    BOOST_TEST((in_blocks(c.request(), follow) == Devices{DeviceId{2}, DeviceId{1}}));
+  }
   BOOST_TEST(!on_one_device(c.request()));
   c.can_run = [](DeviceId d, OpId) { return d.index() > 0; };
   BOOST_TEST((on_one_device(c.request()) == Devices(2, DeviceId{1})));
@@ -193,6 +228,24 @@ BOOST_AUTO_TEST_CASE(the_one_device_is_the_soonest_and_of_equal_ones_that_with_t
   BOOST_TEST((on_one_device(Case(g.graph, star(3)).request()) == Devices(2, dev1)));
   BOOST_TEST((on_one_device(Case(g.graph, testing::two_devices({.streams = 2})).request()) ==
               Devices{dev1, DeviceId{0}}));
+}
+
+// x is with a slow device. Each of ten ops ends there 200 ns sooner than x comes to the fast one.
+BOOST_AUTO_TEST_CASE(ops_that_follow_each_other_go_together_to_a_faster_device) {
+  SmallMachine m;
+  const MemoryId near = m.memory("near");
+  const MemoryId far = m.memory("far");
+  m.device("slow", near, 1, 1e9);
+  m.device("fast", far, 1, 1e10);
+  m.link("link", near, far);
+  SmallGraph g;
+  OpId x = g.work("x", 1, {}, on(DeviceId{0}), 400);
+  for (int i = 0; i < 10; ++i) x = g.work("next", 200, {x}, {}, 400);
+  Case c(g.graph, m.machine);
+  Devices wanted(11, DeviceId{1});
+  wanted[0] = DeviceId{0};
+  BOOST_TEST((c.by_heft() == Devices(11, DeviceId{0})));
+  BOOST_TEST((c.placed() == wanted));
 }
 
 // Tensors of 8 bytes: nothing waits for long.
