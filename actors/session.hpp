@@ -292,11 +292,11 @@ class Session {
   // end. So tensors that there were before are where `work` reads them when the clock starts: to
   // time their copies, too, let `work` make them. Adds the times to the report as a scenario, and
   // returns it, to be used until the session ends. Other threads may use the session meanwhile:
-  // the clock starts when nothing is left of what they have called, and what they call then is
-  // measured, too. Throws what `work` throws, and a usage Error if it is empty, measures itself, or
-  // another thread measures; the report then has no such scenario. Results aren't compared with a
-  // serial execution. Copies of tensors that are elsewhere, too, make no room for others while the
-  // clock runs.
+  // what they call while the clock runs is measured, too. Their calls wait while it starts and
+  // while it stops, until nothing is left of earlier ones. Throws what `work` throws, and a usage
+  // Error if it is empty, measures itself, or another thread measures; the report then has no such
+  // scenario. Results aren't compared with a serial execution. Copies of tensors that are
+  // elsewhere, too, make no room for others while the clock runs.
   const ScenarioReport& measure(std::string_view name, const std::function<void()>& work,
                                 CallSite where = CallSite::here());
   // A copy of all that was measured. Its notes say what GPUs had done since the session began when

@@ -49,6 +49,22 @@ Tensor as_tensor(const Scalar& number, const Argument& x) {
   return constant_of(session, {.dtype = dtype, .shape = {}}, number.value, number.where);
 }
 
+TensorType type_for_mean(const Argument& x) {
+  const TensorType type = x.tensor.type(x.where);
+  if (!is_integer(type.dtype)) return type;
+  throw usage_error(x.where.place(),
+                    fmt::format("the mean of {} is no whole number", to_string(type)),
+                    "make them floating-point numbers first: mean(cast(x, DType::f64), axis)");
+}
+
+Tensor over_all_axes(const Argument& x, Tensor (*over_last)(Argument)) {
+  const std::size_t axes = x.tensor.shape(x.where).rank();
+  if (axes == 0) return reshape(x, {1});
+  Tensor part = x.tensor;
+  for (std::size_t i = 0; i < axes; ++i) part = over_last(Argument(part, x.where));
+  return part;
+}
+
 double as_double(std::integral auto given, CallSite line) {
   if (const std::optional<double> number = exact_double(given)) return *number;
   throw usage_error(line.place(), fmt::format("the number is {}", given),
@@ -163,6 +179,14 @@ Tensor maximum(Argument x, Scalar number) {
 
 Tensor minimum(Argument x, Scalar number) {
   return minimum(x, as_tensor(number, x));
+}
+
+Tensor maximum(Scalar number, Argument x) {
+  return maximum(x, number);
+}
+
+Tensor minimum(Scalar number, Argument x) {
+  return minimum(x, number);
 }
 
 Answers operator>(Argument x, Scalar number) {
@@ -301,13 +325,25 @@ Tensor min(Argument x, Axis axis, bool keep) {
   return call<min_op>(x, {{"axis", axis.value}, {"keep", keep}});
 }
 
+Tensor sum(Argument x) {
+  return over_all_axes(x, [](Argument part) { return sum(part, -1); });
+}
+
+Tensor max(Argument x) {
+  return over_all_axes(x, [](Argument part) { return max(part, -1); });
+}
+
+Tensor min(Argument x) {
+  return over_all_axes(x, [](Argument part) { return min(part, -1); });
+}
+
+Tensor mean(Argument x) {
+  const TensorType type = type_for_mean(x);
+  return Argument(sum(x), x.where) / Scalar(type.shape.elements(), x.where);
+}
+
 Tensor mean(Argument x, Axis axis, bool keep) {
-  const TensorType type = x.tensor.type(x.where);
-  if (is_integer(type.dtype)) {
-    throw usage_error(x.where.place(),
-                      fmt::format("the mean of {} is no whole number", to_string(type)),
-                      "make them floating-point numbers first: mean(cast(x, DType::f64), axis)");
-  }
+  const TensorType type = type_for_mean(x);
   const Tensor total = sum(x, axis, keep);
   const auto along = static_cast<std::size_t>(axis_from_start(axis.value, type.shape));
   return Argument(total, x.where) / Scalar(type.shape[along], x.where);

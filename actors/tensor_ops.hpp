@@ -119,6 +119,8 @@ Tensor where(Argument condition, const Tensor& a, const Tensor& b);
 
 Tensor maximum(Argument x, Scalar number);
 Tensor minimum(Argument x, Scalar number);
+Tensor maximum(Scalar number, Argument x);
+Tensor minimum(Scalar number, Argument x);
 Answers operator>(Argument x, Scalar number);
 Answers operator<(Argument x, Scalar number);
 Answers operator>=(Argument x, Scalar number);
@@ -180,6 +182,11 @@ Tensor max(Argument x, Axis axis, bool keep = false);
 Tensor min(Argument x, Axis axis, bool keep = false);
 // The sum over `axis` divided by its extent: a second op.
 Tensor mean(Argument x, Axis axis, bool keep = false);
+// The same of all elements, as a tensor [1]: an op for each axis.
+Tensor sum(Argument x);
+Tensor max(Argument x);
+Tensor min(Argument x);
+Tensor mean(Argument x);
 // The mean of the squares of x - mean(x), of all its elements along `axis`: six ops.
 Tensor variance(Argument x, Axis axis, bool keep = false);
 // Where along `axis` the maximum or the minimum is, from 0: int64. Of equal elements the first; of
@@ -243,7 +250,8 @@ Tensor take(Argument x, const Tensor& numbers, Axis axis = 0);
 Tensor index_add(Argument x, const Tensor& numbers, const Tensor& added, Axis axis = 0);
 // 1 to 1,024 tensors one after the other along `axis`. Their other extents must be equal.
 Tensor concat(const std::vector<Tensor>& inputs, Axis axis, CallSite where = CallSite::here());
-// The same along a new axis, on which each has one place. They must be of the same shape.
+// The same along a new axis, on which each has one place: an op more for each, which copies it.
+// They must be of the same shape.
 Tensor stack(const std::vector<Tensor>& inputs, Axis axis = 0, CallSite where = CallSite::here());
 
 // Matrices. Aᵀ is A transposed.

@@ -3,6 +3,7 @@
 #include "actors/nodes/cluster.hpp"
 #include "actors/run_setting.hpp"
 #include "core/base/error.hpp"
+#include "core/base/suggest.hpp"
 #include "core/base/text.hpp"
 #include "core/machine/discover.hpp"
 #include "core/machine/fit.hpp"
@@ -34,6 +35,20 @@ void check_begins_with_builtin(const OpRegistry& ops) {
                   "is missing or elsewhere",
                   *missing),
       "make the registry from a copy: `OpRegistry ops = builtin_ops();`, then add to it");
+}
+
+// One that no op kind has is misspelt.
+void check_rated_kinds(const Machine& machine, const OpRegistry& ops) {
+  for (const Device& device : machine.devices) {
+    for (const auto& [kind, rate] : device.op_flops) {
+      if (ops.find(kind)) continue;
+      throw usage_error(
+          device.place,
+          fmt::format("the device '{}' has a rate for '{}', which is no op kind of the session",
+                      device.name, kind),
+          suggestion(kind, ops.names()));
+    }
+  }
 }
 
 // What the variable lists. Throws a usage Error if an address is missing between commas.
@@ -119,7 +134,10 @@ SessionCore* open_session(std::optional<Machine> machine, const SessionOptions& 
   host.cluster =
       cluster_of(options, nodes_of_environment(options, machine ? &*machine : nullptr), *host.ops);
   const bool is_given = machine.has_value();
-  if (is_given) check_machine(*machine);
+  if (is_given) {
+    check_machine(*machine);
+    check_rated_kinds(*machine, options.ops);
+  }
   if (host.cluster == nullptr) {
     host.machine = machine ? std::move(*machine) : local_machine(discover_host(), {});
   } else if (!machine) {

@@ -174,7 +174,7 @@ OpKindId SessionCore::find_kind(std::string_view name, CallSite where) const {
 Tensor SessionCore::call(Call call, CallSite where, std::vector<Tensor>* further) {
   Lock lock = lock_for(where);
   check_not_failed(where);
-  while (is_full(log_)) {
+  while (is_full(log_) || holds_calls_) {
     for_callers_.wait(lock);
     check_not_failed(where);
   }
@@ -424,6 +424,12 @@ void SessionCore::Values::End::operator()(TensorState* read) const {
   session.for_thread_.notify_one();
 }
 
+// Else there might always be some under way.
+void SessionCore::hold_calls(bool holds) {
+  holds_calls_ = holds;
+  for_callers_.notify_all();
+}
+
 const ScenarioReport& SessionCore::measure(std::string_view name, const std::function<void()>& work,
                                            CallSite where) {
   if (!work) throw usage_error(where.place(), "there is nothing to measure", "give a function");
@@ -442,11 +448,8 @@ const ScenarioReport& SessionCore::measure(std::string_view name, const std::fun
     work();
     {
       Lock lock = lock_for(where);
-      std::uint64_t waited = 0;
-      do {
-        waited = called_;
-        await(lock, {.call = waited}, where);
-      } while (waited != called_);  // other threads have made calls meanwhile
+      hold_calls(true);
+      await(lock, {.call = called_}, where);
       try {
         let_thread(lock, [this] { engine_->begin_measure(); });
       } catch (const std::exception& error) {  // what is in use may have old numbers in part
@@ -455,21 +458,26 @@ const ScenarioReport& SessionCore::measure(std::string_view name, const std::fun
         fail(known != nullptr ? *known : run_error(error.what()));
         check_not_failed(where);
       }
+      hold_calls(false);
     }
     work();
     Lock lock = lock_for(where);
+    hold_calls(true);
     await(lock, {.call = called_}, where);
     wait_until_idle(lock);
     measured_.push_back(engine_->end_measure(std::string(name)));
     report_.notes = engine_->notes();
     measuring_.reset();
+    hold_calls(false);
     return measured_.back();
   } catch (...) {
     if (is_of_parent()) throw;  // `work` has called fork()
     Lock lock(mutex_);
+    hold_calls(true);
     wait_until_idle(lock);
     engine_->drop_measure();
     measuring_.reset();
+    hold_calls(false);
     throw;
   }
 }

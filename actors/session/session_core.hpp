@@ -158,6 +158,7 @@ class SessionCore final : private TensorExchange {
   // Blocks until it has come, or for `timeout`. Returns whether it has come.
   bool await(Lock& lock, Waiter waiter, CallSite where,
              std::optional<Duration> timeout = std::nullopt);
+  void hold_calls(bool holds);
   void let_thread(Lock& lock, const std::function<void()>& work);
   void forget_signatures(Lock& lock, CallSite where);
   void reserve_calls(const Signature& signature, std::size_t inputs, std::vector<Tensor>* further);
@@ -205,6 +206,7 @@ class SessionCore final : private TensorExchange {
   Report report_;                             // without its scenarios,
   std::deque<ScenarioReport> measured_;       // which stay where they are
   std::optional<std::thread::id> measuring_;  // the thread that does
+  bool holds_calls_ = false;                  // they wait while the clock starts, or stops
 
   LastHeader last_header_;
   TensorStates states_;  // of which the mutex guards make()

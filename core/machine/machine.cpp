@@ -17,15 +17,25 @@ IdType find_by_name(const std::vector<Row>& rows, std::string_view name) {
 }
 
 template <class Part>
-void check_names(const std::vector<Part>& parts, std::string_view what) {
+void check_names(const std::vector<Part>& parts, std::string_view what, std::string_view plural) {
   std::set<std::string_view> names;
   for (const Part& part : parts) {
     if (part.name.empty()) {
       throw usage_error(part.place, fmt::format("a {} has no name", what), "name it");
     }
     if (names.insert(part.name).second) continue;
-    throw usage_error(part.place, fmt::format("there are two {}s '{}'", what, part.name),
+    throw usage_error(part.place, fmt::format("there are two {} '{}'", plural, part.name),
                       "rename one");
+  }
+}
+
+template <class Part>
+void check_nodes(const std::vector<Part>& parts, std::size_t nodes) {
+  for (const Part& part : parts) {
+    if (!part.node || part.node.index() < nodes) continue;
+    throw usage_error(part.place,
+                      fmt::format("'{}' belongs to a node that is not there", part.name),
+                      "leave its `node` out, or add the node");
   }
 }
 
@@ -81,9 +91,12 @@ void check_machine(const Machine& machine) {
                                   machine.devices.empty() ? "device" : "memory"),
                       "add one");
   }
-  check_names(machine.devices, "device");
-  check_names(machine.memories, "memory");
-  check_names(machine.links, "link");
+  check_names(machine.devices, "device", "devices");
+  check_names(machine.memories, "memory", "memories");
+  check_names(machine.links, "link", "links");
+  check_nodes(machine.devices, machine.nodes.size());
+  check_nodes(machine.memories, machine.nodes.size());
+  check_nodes(machine.links, machine.nodes.size());
   for (const Memory& memory : machine.memories) {
     if (memory.kind != MemoryKind::ram || memory.size_bytes > 0) continue;
     throw usage_error(memory.place, fmt::format("memory '{}' has no size", memory.name),
@@ -97,9 +110,10 @@ void check_machine(const Machine& machine) {
           fmt::format("the device '{}' has a memory that is not there, or is storage", device.name),
           "set its `memory` to the id of a memory of kind RAM");
     }
-    if (device.streams < 1) {
-      throw usage_error(device.place, fmt::format("the device '{}' has no stream", device.name),
-                        "give it at least one");
+    if (device.streams < 1 || device.streams > Device::streams_max) {
+      throw usage_error(device.place,
+                        fmt::format("the device '{}' has {} streams", device.name, device.streams),
+                        fmt::format("give it 1 to {}", Device::streams_max));
     }
     if (device.issue_depth < 0) {
       throw usage_error(

@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(a_stream_without_windows_or_on_a_machine_that_can_not_be_is
   expect_error(ErrorKind::usage, "set windows_in_flight to 1 or more",
                [&] { Stream(machine, g.graph, {.windows_in_flight = 0}); });
   machine.devices[0].streams = 0;
-  expect_error(ErrorKind::usage, "the device 'dev0' has no stream",
+  expect_error(ErrorKind::usage, "the device 'dev0' has 0 streams",
                [&] { Stream(machine, g.graph, {.mode = Mode::simulate}); });
 }
 

@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(each_op_kind_has_a_function_that_computes_the_same_as_a_cal
 
   check("cast", cast(o.integers, DType::f32), {o.integers}, {{"dtype", std::string("float32")}});
   check("reshape", reshape(o.x, {2, -1}), {o.x}, {{"shape", Integers{2, 6}}});
-  check("reshape", reshape(o.x, o.x.shape()), {o.x}, {{"shape", Integers{4, 3}}});
+  check("reshape", reshape(o.x, o.x.shape()), {o.x}, {{"shape", Integers{3, 4}}});
   check("transpose", transpose(o.x), {o.x});
   check("transpose", transpose(o.x, {0, 1}), {o.x}, {{"axes", Integers{0, 1}}});
   const std::size_t first = 0;
@@ -201,6 +201,21 @@ BOOST_AUTO_TEST_CASE(a_mean_is_the_sum_divided_by_the_extent) {
 }
 
 // In place or not, and with one tensor as two of the inputs.
+BOOST_AUTO_TEST_CASE(without_an_axis_a_reduction_is_over_all_elements) {
+  Session s(one_device());
+  const Tensor x = s.tensor({4.0, -2.0, 3.0, 1.0, 7.0, 5.0}, {3, 1, 2});
+  for (const auto& [made, expected] :
+       {std::pair{sum(x), 18.0}, {max(x), 7.0}, {min(x), -2.0}, {mean(x), 3.0}}) {
+    BOOST_TEST((made.shape() == Shape{1}));
+    BOOST_TEST(made.read<double>()[0] == expected);
+  }
+  const Tensor number = s.constant({}, 3);
+  BOOST_TEST((sum(number).shape() == Shape{1}));
+  BOOST_TEST(mean(number).read<float>()[0] == 3);
+  BOOST_TEST(sum(s.arange(5)).read<std::int64_t>()[0] == 10);
+  BOOST_CHECK_THROW(mean(s.arange(5)), Error);
+}
+
 BOOST_AUTO_TEST_CASE(index_add_leaves_tensors_that_have_handles_as_they_are) {
   Session s(one_device());
   using Integers64 = std::vector<std::int64_t>;
@@ -257,6 +272,8 @@ BOOST_AUTO_TEST_CASE(operators_take_tensors_and_numbers_on_both_sides) {
     BOOST_TEST(made.read<float>() == expected, boost::test_tools::per_element());
   };
   check(2 * x, {2, 4, 8});
+  check(maximum(2, x), {2, 2, 4});
+  check(minimum(2, x), {1, 2, 2});
   check(x * 2, {2, 4, 8});
   check(x * x, {1, 4, 16});
   check(x / 2, {0.5, 1, 2});
