@@ -133,7 +133,8 @@ class CoordinatorActor : public caf::event_based_actor {
     joined_.insert(std::upper_bound(joined_.begin(), joined_.end(), resource), resource);
     known_.emplace(actor(resource).id(), resource);
     monitor(actor(resource));
-    send(actor(resource), Introduce{resources_});
+    // Of high priority as Stop{} is, which must not come before it.
+    send<caf::message_priority::high>(actor(resource), Introduce{resources_});
   }
 
   void pass_on(const Watch& watch) {
@@ -201,7 +202,12 @@ class CoordinatorActor : public caf::event_based_actor {
     windows_.forget_before(command.window + 1);
     hooks_->on_window_done(std::move(finished));
   }
-  void carry_out(CoordinatorLogic::StopAll) { send_to_all(Stop{}); }
+  // Before the notices that wait there, each of which may start an op.
+  void carry_out(CoordinatorLogic::StopAll) {
+    for (const ResourceId resource : joined_) {
+      send<caf::message_priority::high>(actor(resource), Stop{});
+    }
+  }
   void carry_out(CoordinatorLogic::CollectAll) {
     send_to_all(Collect{});
     // Those without an actor have nothing to hand in.

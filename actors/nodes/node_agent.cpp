@@ -110,8 +110,8 @@ class Agent final : public caf::event_based_actor {
         [this](std::uint32_t number, ResourceId resource, const Watch& watch) {
           with_run(number, resource, [&](NodeRun& run) { run.pass_on(resource, watch); });
         },
-        [this](std::uint32_t number, ResourceId resource, const Stop& stop) {
-          with_run(number, resource, [&](NodeRun& run) { run.pass_on(resource, stop); });
+        [this](std::uint32_t number, ResourceId resource, Stop) {
+          with_run(number, resource, [&](NodeRun& run) { run.stop(resource); });
         },
         [this](std::uint32_t number, ResourceId resource, const Collect& collect) {
           with_run(number, resource, [&](NodeRun& run) {

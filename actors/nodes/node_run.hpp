@@ -106,6 +106,11 @@ class NodeRun {
   void pass_on(ResourceId resource, const Message& message) {
     if (resources_.has(resource)) caf::anon_send(resources_[resource], message);
   }
+  // Before the notices that wait there, each of which may start an op.
+  void stop(ResourceId resource) {
+    if (!resources_.has(resource)) return;
+    caf::anon_send<caf::message_priority::high>(resources_[resource], Stop{});
+  }
   // All that ends is to be handed in: every resource was told to start nothing more, or has done
   // all there is.
   void collect(ResourceId resource, const Collect& collect) {

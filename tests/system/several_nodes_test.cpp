@@ -418,6 +418,20 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_fails_on_a_node_ends_the_run) {
   BOOST_TEST(contains(finished.err, "'bad' on n1.cpu0: it failed on purpose"));
 }
 
+// The other one has got a notice of each of 200 tensors by then, and is at work for 4 s.
+BOOST_AUTO_TEST_CASE(a_failure_on_one_node_ends_the_work_that_waits_on_another) {
+  const Files files(
+      "tensors: {x: {op: uniform, shape: [4, 4], on: n0.cpu0}}\n"
+      "tasks:\n"
+      "  made: {op: scale, in: [x], alpha: 2, repeat: 200, on: n0.cpu0}\n"
+      "  nap: {op: sleep, in: [made], duration: 20 ms, on: n1.cpu0}\n"
+      "  later: {op: sleep, in: ['made[199]'], duration: 200 ms, on: n0.cpu0}\n"
+      "  bad: {op: fail, in: [later], on: n0.cpu0}\n");
+  const Finished finished = files.run_on({"--local-nodes", "2"});
+  BOOST_TEST(finished.exit_code == 1);
+  BOOST_TEST(files.report()["scenarios"][0]["ops"] < 300);
+}
+
 // No link takes what is on its way then. This test hangs if those that send it wait for that.
 BOOST_AUTO_TEST_CASE(a_kernel_that_fails_while_large_tensors_are_on_their_way_ends_the_run) {
   const Files files(

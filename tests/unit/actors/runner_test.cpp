@@ -3,7 +3,10 @@
 #include "tests/support/expect_error.hpp"
 #include "tests/unit/actors/runner_fixture.hpp"
 
+#include <atomic>
+#include <chrono>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -79,6 +82,27 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_fails_ends_the_run_and_names_op_device_and_ca
     BOOST_TEST(s.planned == 4U);
     BOOST_TEST(!s.verified.has_value());
   }
+}
+
+// dev1 gets a notice for each of 200 tensors, and is at work for 4 s by then.
+BOOST_AUTO_TEST_CASE(a_failure_ends_the_work_that_waits_in_the_mailbox_of_a_device) {
+  static std::atomic<int> slept;
+  slept = 0;
+  OpRegistry ops = ops_with("nap", [](const CpuCall&) {
+    ++slept;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  });
+  SmallGraph g;
+  g.graph = Graph(ops);
+  OpId last;
+  for (int i = 0; i < 200; ++i) {
+    last = g.work("x", 1, {}, on(dev0));
+    g.op("nap", "nap", {last}, on(dev1), {{"flops", 1.0}}, testing::of_bytes(8));
+  }
+  g.op("bad", "fail", {last}, on(dev0));
+  const Report report = perform(g, {g.everything()}, {.mode = Mode::run, .verify = false});
+  BOOST_TEST((report.scenarios[0].outcome == Outcome::failed));
+  BOOST_TEST(slept < 100);
 }
 
 // thrower (throws an object that is no std::exception), while neighbour runs on another stream
